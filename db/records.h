@@ -1,0 +1,208 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+/// Plain rows of the result database: one struct per table, fields named as the columns of db/schema.sql.
+/// Times are seconds (double); instants are Unix seconds (double, UTC); byte counts are int64.
+/// An `id` of 0 means "not stored yet". Fields that hold JSON end in `_json`.
+namespace db {
+
+/// The computer (or the one node of a cluster) on which figures were measured. Unique by `fingerprint`.
+struct Machine {
+  std::int64_t id = 0;
+  std::string fingerprint;  ///< hash of everything below; equal machines share one row
+  std::string hostname;
+  std::string os;
+  std::string cpu;
+  int cores = 0;
+  std::int64_t memory_bytes = 0;
+  std::string gpu;             ///< empty where there is none
+  int gpu_count = 0;
+  std::string libraries_json;  ///< {"oneDNN": "2.6.3", "Open MPI": "4.1.4", ...}
+};
+
+/// One execution of one of the five programs.
+struct Run {
+  std::int64_t id = 0;
+  std::int64_t machine_id = 0;
+  std::string kind;    ///< "train" | "bench" | "study" | "simulate" | "import"
+  std::string name;    ///< what a person calls it: a model, a study, a file
+  std::string status;  ///< "running" | "done" | "failed" | "killed"
+  std::string error;   ///< why it failed, empty otherwise
+  double started_at = 0;
+  std::optional<double> finished_at;
+  double heartbeat_at = 0;  ///< last sign of life; a running row with an old one was killed
+  std::int64_t pid = 0;
+  std::string revision;  ///< git revision of the build, "-dirty" appended where the tree was changed
+  std::string argv_json;
+  std::string environment_json;  ///< an allow-list of variables, never the whole environment
+  std::string device;            ///< "cpu" | "cuda"
+  int ranks = 1;
+  std::string model_json;
+  std::string cluster_json;
+  std::optional<std::int64_t> schedule_id;
+  std::int64_t seed = 0;
+};
+
+/// One rank of a run. clock_offset_s is added to the rank's own clock to give rank 0's.
+struct RunRank {
+  std::int64_t run_id = 0;
+  int rank = 0;
+  std::string hostname;
+  int node = 0;
+  std::int64_t pid = 0;
+  double clock_offset_s = 0;
+  double clock_error_s = 0;  ///< half the round trip of the best exchange
+  std::int64_t predicted_peak_bytes = 0;
+  std::int64_t measured_peak_bytes = 0;
+};
+
+/// A schedule as JSON, stored once per content.
+struct Schedule {
+  std::int64_t id = 0;
+  std::string hash;
+  std::string planner;
+  std::string json;
+};
+
+/// One training step of a run.
+struct Iteration {
+  std::int64_t run_id = 0;
+  int iteration = 0;
+  double loss = 0;  ///< mean cross-entropy over the global batch, nats per token
+  double auxiliary_loss = 0;
+  std::optional<double> heldout_loss;
+  double duration_s = 0;  ///< the slowest rank's
+  std::int64_t tokens = 0;
+  std::int64_t dropped_tokens = 0;  ///< token-expert assignments over capacity
+};
+
+/// Tokens that source rank `rank` sent to `expert` of MoE layer `layer` in one iteration.
+struct Load {
+  std::int64_t run_id = 0;
+  int iteration = 0;
+  int layer = 0;
+  int rank = 0;
+  int expert = 0;
+  std::int64_t tokens = 0;
+};
+
+/// A named set of trials over one model and machine. Unique by `name`.
+struct Study {
+  std::int64_t id = 0;
+  std::string name;
+  std::string model_json;
+  std::string cluster_json;
+  std::string settings_json;  ///< planners, top, repeats, steps, memory limit, routing, fits used
+  int ranks = 1;
+  double created_at = 0;
+};
+
+/// One candidate schedule of a study with the paper's, the predicted and the measured time side by side.
+/// Unique by (study_id, schedule_id).
+struct Trial {
+  std::int64_t id = 0;
+  std::int64_t study_id = 0;
+  std::int64_t schedule_id = 0;
+  std::string planner;
+  std::string parameters_json;  ///< what distinguishes the candidate, e.g. {"forward_chunks": 4}
+  std::string status;  ///< "planned" | "running" | "done" | "infeasible" | "out_of_memory" | "hung" | "crashed" | "failed"
+  std::string error;
+  std::optional<double> paper_s;        ///< the paper's closed form, where the planner has one
+  std::optional<double> predicted_s;    ///< simulated
+  std::optional<double> measured_s;     ///< median over repeats
+  std::optional<double> lower_bound_s;
+  std::optional<std::int64_t> predicted_peak_bytes;
+  std::optional<std::int64_t> measured_peak_bytes;
+  std::optional<double> started_at;
+  std::optional<double> finished_at;
+  double heartbeat_at = 0;
+};
+
+/// One measured repeat of a trial.
+struct TrialRepeat {
+  std::int64_t trial_id = 0;
+  int repeat = 0;
+  std::optional<std::int64_t> run_id;
+  double measured_s = 0;  ///< median iteration time of this repeat
+  int steps = 0;
+};
+
+/// A least-squares line t = alpha_s + beta_s_per_unit * n.
+struct Fit {
+  std::int64_t id = 0;
+  std::int64_t run_id = 0;  ///< the run that fitted it
+  std::string op;           ///< "all_to_all", "gemm", "layer_norm", ...
+  std::string device;
+  int ranks = 1;
+  std::string link;  ///< "inter_node" | "intra_node" | "" for computation
+  double alpha_s = 0;
+  double beta_s_per_unit = 0;
+  std::string unit;  ///< "byte" | "flop" | ...
+  double r2 = 0;
+  int samples = 0;
+  double min_units = 0;
+  double max_units = 0;
+  double max_relative_residual = 0;
+};
+
+/// One row of a microbenchmark sweep, in nccl-tests' terms.
+struct Measurement {
+  std::int64_t id = 0;
+  std::int64_t run_id = 0;
+  std::string op;
+  std::string device;
+  std::string dtype;
+  int ranks = 1;
+  std::string parameters_json;  ///< independent variables beside the size: {"m":..,"n":..,"k":..}
+  std::int64_t bytes = 0;       ///< S of nccl-tests; 0 for GEMMs
+  std::int64_t count = 0;       ///< elements
+  double flops = 0;
+  double time_s = 0;  ///< median
+  double min_s = 0;
+  double max_s = 0;
+  int samples = 0;
+  double algorithm_bandwidth_bytes_per_s = 0;
+  double bus_bandwidth_bytes_per_s = 0;
+  std::int64_t wrong = 0;  ///< elements whose value was not the expected one
+};
+
+/// A predicted or measured timeline of one scheduled iteration over all its ranks.
+struct Timeline {
+  std::int64_t id = 0;
+  std::optional<std::int64_t> run_id;
+  std::optional<std::int64_t> trial_id;
+  std::string kind;  ///< "measured" | "predicted" | "imported"
+  std::string label;
+  int iteration = 0;
+  double duration_s = 0;
+};
+
+/// What one entry of the Program is, once per timeline; spans point at it.
+struct TimelineOp {
+  std::int64_t timeline_id = 0;
+  int op = 0;        ///< position in the Program
+  std::string name;  ///< "all_to_all dispatch"
+  std::string kind;  ///< "all_to_all"
+  std::string stream;
+  std::string phase;  ///< "forward" | "backward" | "update"
+  int layer = -1;     ///< -1 where none
+  int chunk = 0;
+  int chunks = 1;
+};
+
+/// One execution of one op on one rank. start_s is relative to the timeline's begin on the common clock.
+struct Span {
+  std::int64_t timeline_id = 0;
+  int rank = 0;
+  int op = 0;
+  double start_s = 0;
+  double duration_s = 0;
+  std::int64_t bytes = 0;  ///< bytes on the wire for communication, memory traffic for computation
+  double flops = 0;
+};
+
+}  // namespace db

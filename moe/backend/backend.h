@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "moe/kernels/bound_op.h"
+#include "moe/op.h"
+
+namespace moe {
+
+/// A point in a stream of one device; valid until the backend is told to forget_marks().
+using Mark = int;
+
+/// Memory, streams, events and kernels of one device, as one rank uses it. Each stream is driven by
+/// its own host thread (run.h); different streams may be driven at the same time.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  virtual std::string name() const = 0;
+
+  /// Makes the arena hold at least `bytes` and returns its base; called when nothing runs. CPU:
+  /// address space, pages come with first use. Throws std::bad_alloc-like moe::OutOfMemory with the
+  /// bytes asked for and free.
+  virtual std::byte* arena(std::int64_t bytes) = 0;
+
+  /// Copies between host memory and the arena in stream order; has finished when it returns.
+  virtual void upload(std::byte* device, std::span<const std::byte> host, Stream stream) = 0;
+  virtual void download(std::span<std::byte> host, const std::byte* device, Stream stream) = 0;
+
+  /// Issues one computing op on op.op->stream. CPU: has finished when it returns. CUDA: is
+  /// enqueued.
+  virtual void execute(const BoundOp& op) = 0;
+
+  /// Marks the present end of a stream; later work on another stream can wait for it, and its time
+  /// can be read.
+  virtual Mark mark(Stream stream) = 0;
+  /// Work issued on `stream` from now on starts after `mark`. Host streams wait here.
+  virtual void wait(Stream stream, Mark mark) = 0;
+  /// Blocks until `mark` is reached; returns its time in seconds of std::chrono::steady_clock.
+  virtual double time_of(Mark mark) = 0;
+
+  /// The device's own stream (cudaStream_t) or nullptr.
+  virtual void* native_stream(Stream) { return nullptr; }
+};
+
+/// One rank's CPU: kernels on `threads` threads through oneDNN; streams are the host threads that
+/// call.
+std::unique_ptr<Backend> make_cpu_backend(int threads);
+
+/// Device `device` of this host. Throws moe::Unavailable ("built without CUDA", "no CUDA device:
+/// ...").
+std::unique_ptr<Backend> make_cuda_backend(int device);
+/// Devices that can be used; 0 when built without CUDA or when there is no driver.
+int cuda_device_count();
+/// "NVIDIA H100 80GB HBM3" or "".
+std::string cuda_device_name(int device);
+
+}  // namespace moe

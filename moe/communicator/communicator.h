@@ -1,0 +1,98 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "moe/row_layout.h"
+#include "moe/tensor.h"
+
+namespace moe {
+
+/// Where and under what name a collective runs.
+struct CallContext {
+  void* native_stream = nullptr;  ///< device stream to order with, nullptr on the host
+  double time_limit_s = 60;       ///< of this call
+  std::string what;               ///< for messages: "all_to_all dispatch (layer 3, chunk 1/2)"
+};
+
+/// A group of ranks that communicate. Host communicators return when the call has finished; NCCL
+/// returns when it is enqueued on the native stream. One call at a time per communicator; different
+/// communicators may be used from different threads at the same time (that is why streams get
+/// communicators of their own by split()). Every member makes the same calls in the same order.
+/// Waits test and sleep, never spin. A wait that exceeds its limit throws TimeLimit naming the
+/// ranks waited for; a member that gave up makes the others throw CommunicationError. Sizes are
+/// elements of dtype (f32, f64, i32); sums only over f32 and f64 and i32.
+class Communicator {
+ public:
+  const int rank;  ///< in this group
+  const int size;
+
+  Communicator(int rank, int size) : rank(rank), size(size) {}
+  virtual ~Communicator() = default;
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+
+  /// Rows of `row_bytes` each: segment i to peer p arrives as the i-th segment from this rank at p.
+  /// Segments with no rows are not sent; those to oneself are copied.
+  virtual void all_to_all_v(const std::byte* from, std::span<const Segment> send, std::byte* to,
+                            std::span<const Segment> receive, std::int64_t row_bytes,
+                            const CallContext& call) = 0;
+  /// data[count] becomes the sum over ranks, in place.
+  virtual void all_reduce(void* data, std::int64_t count, DType dtype, const CallContext& call) = 0;
+  /// to[size][count_per_rank] from from[count_per_rank] of each rank.
+  virtual void all_gather(const void* from, void* to, std::int64_t count_per_rank, DType dtype,
+                          const CallContext& call) = 0;
+  /// to[count_per_rank] = sum over ranks of from[rank][count_per_rank].
+  virtual void reduce_scatter(const void* from, void* to, std::int64_t count_per_rank, DType dtype,
+                              const CallContext& call) = 0;
+  virtual void broadcast(void* data, std::int64_t count, DType dtype, int root,
+                         const CallContext& call) = 0;
+  virtual void barrier(const CallContext& call) = 0;
+  /// A communicator of its own for these ranks of this one (ascending, holding this rank).
+  /// Collective over this communicator: every rank calls, each with the group it belongs to.
+  virtual std::unique_ptr<Communicator> split(std::span<const int> ranks) = 0;
+
+  /// True where buffers must be host memory.
+  virtual bool on_host() const { return true; }
+};
+
+/// Runs `body` as `ranks` threads of this process, each with its communicator; returns when all
+/// have. The first exception of any rank is rethrown after the others were told and have ended.
+/// (local.cpp)
+void run_local_ranks(int ranks, const std::function<void(Communicator&)>& body);
+
+/// The MPI world of this process: initialises MPI (serialized thread use) on first call. Throws
+/// Unavailable "built without MPI".
+std::unique_ptr<Communicator> make_mpi_world();
+/// True when this process was started as part of an MPI job (mpirun, srun).
+bool inside_mpi_job();
+/// Finalises MPI where it was initialised; call once at the end of main.
+void finalize_mpi();
+/// Ends the whole job with this exit code, after a message. Plain exit where MPI was not
+/// initialised.
+[[noreturn]] void abort_job(int exit_code);
+
+/// NCCL over the same ranks, bootstrapped through `host`; one device per rank. Throws Unavailable
+/// "built without NCCL".
+std::unique_ptr<Communicator> make_nccl_communicator(Communicator& host, int device);
+
+class Backend;
+/// Lets a host communicator serve buffers of a device through pinned host memory. (staged.cpp)
+std::unique_ptr<Communicator> make_staged_communicator(std::unique_ptr<Communicator> host,
+                                                       Backend& backend);
+
+/// This rank's clock compared with rank 0's: offset_s is added to this rank's steady_clock to give
+/// rank 0's; error_s is half the shortest round trip seen. Cristian's method, the best of `rounds`
+/// exchanges.
+struct ClockOffset {
+  double offset_s = 0;
+  double error_s = 0;
+};
+ClockOffset measure_clock_offset(Communicator& world, int rounds = 32);
+
+}  // namespace moe

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+/// What can go wrong in the environment. Broken contracts are std::invalid_argument and
+/// std::logic_error.
+namespace moe {
+
+/// Something the program was built without, or a device that is not there.
+struct Unavailable : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+/// A plan or an allocation exceeds the memory there is; says rank, layer, bytes.
+struct OutOfMemory : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+/// A wait ended at its limit; says who waited, for whom, in what.
+struct TimeLimit : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+/// A communication failed or another rank gave up.
+struct CommunicationError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+/// A model, schedule, cluster or data file is not what was expected; says file, line and
+/// expectation.
+struct InputError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+}  // namespace moe

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "moe/op.h"
+#include "moe/row_layout.h"
+
+namespace moe {
+
+/// A tensor as a kernel sees it: the base of the whole tensor (row-major) with its real number of
+/// rows.
+struct View {
+  void* data = nullptr;
+  DType dtype = DType::f32;
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+};
+
+/// An op whose sizes and addresses are known, ready to be executed by a backend.
+struct BoundOp {
+  const Op* op = nullptr;
+  std::vector<View> reads;   ///< by position as in Op::reads
+  std::vector<View> writes;  ///< by position as in Op::writes
+  /// For ops on received rows: the rows of Op::chunk for each local expert. One range of all rows
+  /// otherwise.
+  std::vector<RowRange> ranges;
+};
+
+}  // namespace moe

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace moe {
+
+/// Token copies that travel: tokens[source rank][expert] of one MoE layer.
+struct LayerRouting {
+  int layer = 0;
+  int experts = 0;
+  std::vector<std::vector<std::int64_t>> tokens;
+};
+
+/// Who sends how much to whom in one iteration, for every MoE layer. Recorded from training, read
+/// from a file or the database, or synthetic; every cost and every size depends on it.
+struct Routing {
+  std::vector<LayerRouting> layers;
+};
+
+/// The routing of `layer`. Throws std::out_of_range naming the layer.
+const LayerRouting& layer_of(const Routing& routing, int layer);
+
+/// Every source sends the same to every expert: `copies` = tokens per rank × choices, remainders to
+/// the first experts.
+LayerRouting uniform_routing(int layer, int ranks, int experts, std::int64_t copies);
+
+/// Expert popularity ~ 1 / rank^exponent, shuffled by seed; every source rank draws the same
+/// popularity.
+LayerRouting zipf_routing(int layer, int ranks, int experts, std::int64_t copies, double exponent,
+                          std::uint64_t seed);
+
+/// Largest over mean tokens per expert; 1 is perfect balance.
+double imbalance(const LayerRouting& routing);
+
+std::string to_json(const Routing& routing);
+/// Throws std::invalid_argument that says what was expected.
+Routing routing_from_json(std::string_view json);
+
+}  // namespace moe
