@@ -5,12 +5,13 @@
 #include <string>
 #include <vector>
 
-/// Plain rows of the result database: one struct per table, fields named as the columns of db/schema.sql.
-/// Times are seconds (double); instants are Unix seconds (double, UTC); byte counts are int64.
-/// An `id` of 0 means "not stored yet". Fields that hold JSON end in `_json`.
+/// Plain rows of the result database: one struct per table, fields named as the columns of
+/// db/schema.sql. Times are seconds (double); instants are Unix seconds (double, UTC); byte counts
+/// are int64. An `id` of 0 means "not stored yet". Fields that hold JSON end in `_json`.
 namespace db {
 
-/// The computer (or the one node of a cluster) on which figures were measured. Unique by `fingerprint`.
+/// The computer (or the one node of a cluster) on which figures were measured. Unique by
+/// `fingerprint`.
 struct Machine {
   std::int64_t id = 0;
   std::string fingerprint;  ///< hash of everything below; equal machines share one row
@@ -19,7 +20,7 @@ struct Machine {
   std::string cpu;
   int cores = 0;
   std::int64_t memory_bytes = 0;
-  std::string gpu;             ///< empty where there is none
+  std::string gpu;  ///< empty where there is none
   int gpu_count = 0;
   std::string libraries_json;  ///< {"oneDNN": "2.6.3", "Open MPI": "4.1.4", ...}
 };
@@ -36,7 +37,8 @@ struct Run {
   std::optional<double> finished_at;
   double heartbeat_at = 0;  ///< last sign of life; a running row with an old one was killed
   std::int64_t pid = 0;
-  std::string revision;  ///< git revision of the build, "-dirty" appended where the tree was changed
+  std::string
+      revision;  ///< git revision of the build, "-dirty" appended where the tree was changed
   std::string argv_json;
   std::string environment_json;  ///< an allow-list of variables, never the whole environment
   std::string device;            ///< "cpu" | "cuda"
@@ -101,19 +103,20 @@ struct Study {
   double created_at = 0;
 };
 
-/// One candidate schedule of a study with the paper's, the predicted and the measured time side by side.
-/// Unique by (study_id, schedule_id).
+/// One candidate schedule of a study with the paper's, the predicted and the measured time side by
+/// side. Unique by (study_id, schedule_id).
 struct Trial {
   std::int64_t id = 0;
   std::int64_t study_id = 0;
   std::int64_t schedule_id = 0;
   std::string planner;
   std::string parameters_json;  ///< what distinguishes the candidate, e.g. {"forward_chunks": 4}
-  std::string status;  ///< "planned" | "running" | "done" | "infeasible" | "out_of_memory" | "hung" | "crashed" | "failed"
+  std::string status;  ///< "planned" | "running" | "done" | "infeasible" | "out_of_memory" | "hung"
+                       ///< | "crashed" | "failed"
   std::string error;
-  std::optional<double> paper_s;        ///< the paper's closed form, where the planner has one
-  std::optional<double> predicted_s;    ///< simulated
-  std::optional<double> measured_s;     ///< median over repeats
+  std::optional<double> paper_s;      ///< the paper's closed form, where the planner has one
+  std::optional<double> predicted_s;  ///< simulated
+  std::optional<double> measured_s;   ///< median over repeats
   std::optional<double> lower_bound_s;
   std::optional<std::int64_t> predicted_peak_bytes;
   std::optional<std::int64_t> measured_peak_bytes;
@@ -194,7 +197,8 @@ struct TimelineOp {
   int chunks = 1;
 };
 
-/// One execution of one op on one rank. start_s is relative to the timeline's begin on the common clock.
+/// One execution of one op on one rank. start_s is relative to the timeline's begin on the common
+/// clock.
 struct Span {
   std::int64_t timeline_id = 0;
   int rank = 0;

@@ -1,0 +1,258 @@
+#pragma once
+
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "db/records.h"
+
+/// The one place that says which struct of records.h is which table, and which field which column.
+/// Reading and writing are generated from it; a test compares it with schema.sql.
+namespace db {
+
+enum class NotFinite {
+  refused,  ///< NaN or infinity in this column is an error
+  is_null   ///< is stored as NULL; NULL reads back as NaN (or as nothing, where the field is
+            ///< optional)
+};
+
+template <class Record, class Field>
+struct Column {
+  const char* name;
+  Field Record::*field;
+  NotFinite not_finite = NotFinite::refused;
+};
+template <class Record, class Field>
+Column(const char*, Field Record::*) -> Column<Record, Field>;
+template <class Record, class Field>
+Column(const char*, Field Record::*, NotFinite) -> Column<Record, Field>;
+
+/// name: of the table; columns: a tuple of Column, in the order of the struct.
+template <class Record>
+struct Table;
+
+template <>
+struct Table<Machine> {
+  static constexpr const char* name = "machine";
+  static constexpr std::tuple columns{Column{"id", &Machine::id},
+                                      Column{"fingerprint", &Machine::fingerprint},
+                                      Column{"hostname", &Machine::hostname},
+                                      Column{"os", &Machine::os},
+                                      Column{"cpu", &Machine::cpu},
+                                      Column{"cores", &Machine::cores},
+                                      Column{"memory_bytes", &Machine::memory_bytes},
+                                      Column{"gpu", &Machine::gpu},
+                                      Column{"gpu_count", &Machine::gpu_count},
+                                      Column{"libraries_json", &Machine::libraries_json}};
+};
+
+template <>
+struct Table<Run> {
+  static constexpr const char* name = "run";
+  static constexpr std::tuple columns{Column{"id", &Run::id},
+                                      Column{"machine_id", &Run::machine_id},
+                                      Column{"kind", &Run::kind},
+                                      Column{"name", &Run::name},
+                                      Column{"status", &Run::status},
+                                      Column{"error", &Run::error},
+                                      Column{"started_at", &Run::started_at},
+                                      Column{"finished_at", &Run::finished_at},
+                                      Column{"heartbeat_at", &Run::heartbeat_at},
+                                      Column{"pid", &Run::pid},
+                                      Column{"revision", &Run::revision},
+                                      Column{"argv_json", &Run::argv_json},
+                                      Column{"environment_json", &Run::environment_json},
+                                      Column{"device", &Run::device},
+                                      Column{"ranks", &Run::ranks},
+                                      Column{"model_json", &Run::model_json},
+                                      Column{"cluster_json", &Run::cluster_json},
+                                      Column{"schedule_id", &Run::schedule_id},
+                                      Column{"seed", &Run::seed}};
+};
+
+template <>
+struct Table<RunRank> {
+  static constexpr const char* name = "run_rank";
+  static constexpr std::tuple columns{
+      Column{"run_id", &RunRank::run_id},
+      Column{"rank", &RunRank::rank},
+      Column{"hostname", &RunRank::hostname},
+      Column{"node", &RunRank::node},
+      Column{"pid", &RunRank::pid},
+      Column{"clock_offset_s", &RunRank::clock_offset_s},
+      Column{"clock_error_s", &RunRank::clock_error_s},
+      Column{"predicted_peak_bytes", &RunRank::predicted_peak_bytes},
+      Column{"measured_peak_bytes", &RunRank::measured_peak_bytes}};
+};
+
+template <>
+struct Table<Schedule> {
+  static constexpr const char* name = "schedule";
+  static constexpr std::tuple columns{Column{"id", &Schedule::id}, Column{"hash", &Schedule::hash},
+                                      Column{"planner", &Schedule::planner},
+                                      Column{"json", &Schedule::json}};
+};
+
+template <>
+struct Table<Iteration> {
+  static constexpr const char* name = "iteration";
+  static constexpr std::tuple columns{
+      Column{"run_id", &Iteration::run_id},
+      Column{"iteration", &Iteration::iteration},
+      Column{"loss", &Iteration::loss, NotFinite::is_null},
+      Column{"auxiliary_loss", &Iteration::auxiliary_loss, NotFinite::is_null},
+      Column{"heldout_loss", &Iteration::heldout_loss, NotFinite::is_null},
+      Column{"duration_s", &Iteration::duration_s},
+      Column{"tokens", &Iteration::tokens},
+      Column{"dropped_tokens", &Iteration::dropped_tokens}};
+};
+
+template <>
+struct Table<Load> {
+  static constexpr const char* name = "load";
+  static constexpr std::tuple columns{
+      Column{"run_id", &Load::run_id}, Column{"iteration", &Load::iteration},
+      Column{"layer", &Load::layer},   Column{"rank", &Load::rank},
+      Column{"expert", &Load::expert}, Column{"tokens", &Load::tokens}};
+};
+
+template <>
+struct Table<Study> {
+  static constexpr const char* name = "study";
+  static constexpr std::tuple columns{Column{"id", &Study::id},
+                                      Column{"name", &Study::name},
+                                      Column{"model_json", &Study::model_json},
+                                      Column{"cluster_json", &Study::cluster_json},
+                                      Column{"settings_json", &Study::settings_json},
+                                      Column{"ranks", &Study::ranks},
+                                      Column{"created_at", &Study::created_at}};
+};
+
+template <>
+struct Table<Trial> {
+  static constexpr const char* name = "trial";
+  static constexpr std::tuple columns{Column{"id", &Trial::id},
+                                      Column{"study_id", &Trial::study_id},
+                                      Column{"schedule_id", &Trial::schedule_id},
+                                      Column{"planner", &Trial::planner},
+                                      Column{"parameters_json", &Trial::parameters_json},
+                                      Column{"status", &Trial::status},
+                                      Column{"error", &Trial::error},
+                                      Column{"paper_s", &Trial::paper_s},
+                                      Column{"predicted_s", &Trial::predicted_s},
+                                      Column{"measured_s", &Trial::measured_s},
+                                      Column{"lower_bound_s", &Trial::lower_bound_s},
+                                      Column{"predicted_peak_bytes", &Trial::predicted_peak_bytes},
+                                      Column{"measured_peak_bytes", &Trial::measured_peak_bytes},
+                                      Column{"started_at", &Trial::started_at},
+                                      Column{"finished_at", &Trial::finished_at},
+                                      Column{"heartbeat_at", &Trial::heartbeat_at}};
+};
+
+template <>
+struct Table<TrialRepeat> {
+  static constexpr const char* name = "trial_repeat";
+  static constexpr std::tuple columns{
+      Column{"trial_id", &TrialRepeat::trial_id}, Column{"repeat", &TrialRepeat::repeat},
+      Column{"run_id", &TrialRepeat::run_id}, Column{"measured_s", &TrialRepeat::measured_s},
+      Column{"steps", &TrialRepeat::steps}};
+};
+
+template <>
+struct Table<Fit> {
+  static constexpr const char* name = "fit";
+  static constexpr std::tuple columns{Column{"id", &Fit::id},
+                                      Column{"run_id", &Fit::run_id},
+                                      Column{"op", &Fit::op},
+                                      Column{"device", &Fit::device},
+                                      Column{"ranks", &Fit::ranks},
+                                      Column{"link", &Fit::link},
+                                      Column{"alpha_s", &Fit::alpha_s},
+                                      Column{"beta_s_per_unit", &Fit::beta_s_per_unit},
+                                      Column{"unit", &Fit::unit},
+                                      Column{"r2", &Fit::r2},
+                                      Column{"samples", &Fit::samples},
+                                      Column{"min_units", &Fit::min_units},
+                                      Column{"max_units", &Fit::max_units},
+                                      Column{"max_relative_residual", &Fit::max_relative_residual}};
+};
+
+template <>
+struct Table<Measurement> {
+  static constexpr const char* name = "measurement";
+  static constexpr std::tuple columns{
+      Column{"id", &Measurement::id},
+      Column{"run_id", &Measurement::run_id},
+      Column{"op", &Measurement::op},
+      Column{"device", &Measurement::device},
+      Column{"dtype", &Measurement::dtype},
+      Column{"ranks", &Measurement::ranks},
+      Column{"parameters_json", &Measurement::parameters_json},
+      Column{"bytes", &Measurement::bytes},
+      Column{"count", &Measurement::count},
+      Column{"flops", &Measurement::flops},
+      Column{"time_s", &Measurement::time_s},
+      Column{"min_s", &Measurement::min_s},
+      Column{"max_s", &Measurement::max_s},
+      Column{"samples", &Measurement::samples},
+      Column{"algorithm_bandwidth_bytes_per_s", &Measurement::algorithm_bandwidth_bytes_per_s},
+      Column{"bus_bandwidth_bytes_per_s", &Measurement::bus_bandwidth_bytes_per_s},
+      Column{"wrong", &Measurement::wrong}};
+};
+
+template <>
+struct Table<Timeline> {
+  static constexpr const char* name = "timeline";
+  static constexpr std::tuple columns{Column{"id", &Timeline::id},
+                                      Column{"run_id", &Timeline::run_id},
+                                      Column{"trial_id", &Timeline::trial_id},
+                                      Column{"kind", &Timeline::kind},
+                                      Column{"label", &Timeline::label},
+                                      Column{"iteration", &Timeline::iteration},
+                                      Column{"duration_s", &Timeline::duration_s}};
+};
+
+template <>
+struct Table<TimelineOp> {
+  static constexpr const char* name = "timeline_op";
+  static constexpr std::tuple columns{Column{"timeline_id", &TimelineOp::timeline_id},
+                                      Column{"op", &TimelineOp::op},
+                                      Column{"name", &TimelineOp::name},
+                                      Column{"kind", &TimelineOp::kind},
+                                      Column{"stream", &TimelineOp::stream},
+                                      Column{"phase", &TimelineOp::phase},
+                                      Column{"layer", &TimelineOp::layer},
+                                      Column{"chunk", &TimelineOp::chunk},
+                                      Column{"chunks", &TimelineOp::chunks}};
+};
+
+template <>
+struct Table<Span> {
+  static constexpr const char* name = "span";
+  static constexpr std::tuple columns{Column{"timeline_id", &Span::timeline_id},
+                                      Column{"rank", &Span::rank},
+                                      Column{"op", &Span::op},
+                                      Column{"start_s", &Span::start_s},
+                                      Column{"duration_s", &Span::duration_s},
+                                      Column{"bytes", &Span::bytes},
+                                      Column{"flops", &Span::flops}};
+};
+
+/// "id, run_id, ...": the columns of a table, in the order in which Statement reads and binds them.
+template <class Record>
+std::string column_list() {
+  std::string list;
+  std::apply(
+      [&](const auto&... column) {
+        ((list += list.empty() ? "" : ", ", list += column.name), ...);
+      },
+      Table<Record>::columns);
+  return list;
+}
+
+template <class Record>
+constexpr int column_count() {
+  return static_cast<int>(std::tuple_size_v<decltype(Table<Record>::columns)>);
+}
+
+}  // namespace db

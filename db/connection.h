@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "db/error.h"
+#include "db/migrations.h"
+
+namespace SQLite {
+class Database;
+}
+
+namespace db {
+
+/// Stands in the header of every moelab database ("moel"), so that no other program's file is taken
+/// for one.
+inline constexpr std::int32_t application_id = 0x6d6f656c;
+
+struct OpenOptions {
+  double busy_timeout_s = 10;                            ///< how long to wait for another writer
+  std::vector<Migration> migrations = all_migrations();  ///< tests pass their own
+};
+
+/// An open moelab database: exists only while it is valid. Move-only; one per thread.
+class Connection {
+ public:
+  Connection(Connection&&) noexcept;
+  Connection& operator=(Connection&&) noexcept;
+  ~Connection();
+
+  SQLite::Database& database() const { return *database_; }
+  sqlite3* handle() const;
+  const std::string& path() const { return path_; }
+  double busy_timeout_s() const { return busy_timeout_s_; }
+
+ private:
+  friend Connection open_writer(const std::string&, const OpenOptions&);
+  friend Connection open_reader(const std::string&, const OpenOptions&);
+  Connection(std::unique_ptr<SQLite::Database> database, std::string path, double busy_timeout_s);
+
+  std::unique_ptr<SQLite::Database> database_;
+  std::string path_;
+  double busy_timeout_s_;
+};
+
+/// Opens a moelab database for writing; creates it where there is none, migrates it where it is
+/// older. ":memory:" makes one that lives as long as the connection. WAL, so that readers neither
+/// block it nor are blocked; any number of writers may be open, one at a time is inside a
+/// transaction. Throws Error; the file is then byte for byte as it was.
+Connection open_writer(const std::string& path, const OpenOptions& options = {});
+
+/// Opens a moelab database for reading only, also from a read-only medium. Throws Error; never
+/// changes the file.
+Connection open_reader(const std::string& path, const OpenOptions& options = {});
+
+/// Changes whenever another connection has committed: compare with the last value to know when to
+/// load again.
+std::int64_t data_version(const Connection& connection);
+
+}  // namespace db

@@ -1,0 +1,79 @@
+#include "db/error.h"
+
+#include <fmt/core.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <fstream>
+#include <sstream>
+
+namespace db {
+namespace {
+
+// The process that holds SQLite's write lock of a WAL database (byte 120 of the -shm file). Read
+// from /proc: opening and closing the file here would drop this process's own locks on it.
+std::string describe_writer(const std::string& path) {
+  struct stat status {};
+  if (stat((path + "-shm").c_str(), &status) != 0) return "another process";
+  const std::string wanted =
+      fmt::format("{:02x}:{:02x}:{}", major(status.st_dev), minor(status.st_dev), status.st_ino);
+  std::ifstream locks("/proc/locks");
+  for (std::string line; std::getline(locks, line);) {
+    std::istringstream words(line);
+    std::string number, type, mode, access, pid, file;
+    long long first = 0, last = 0;
+    words >> number >> type >> mode >> access >> pid >> file >> first >> last;
+    if (!words || file != wanted || access != "WRITE" || first > 120 || last < 120) continue;
+    std::string name;
+    std::getline(std::ifstream("/proc/" + pid + "/comm"), name);
+    return name.empty() ? "process " + pid : fmt::format("process {} ({})", pid, name);
+  }
+  return "another process";
+}
+
+bool means_disk_full(int code, sqlite3* handle) {
+  if ((code & 0xff) == SQLITE_FULL || code == SQLITE_IOERR_SHMSIZE) return true;
+  return (code & 0xff) == SQLITE_IOERR && handle != nullptr &&
+         sqlite3_system_errno(handle) == ENOSPC;
+}
+
+}  // namespace
+
+int exit_code(const Error& error) { return error.kind == ErrorKind::locked ? 1 : 2; }
+
+Error translate(int code, const std::string& message, sqlite3* handle, const std::string& path,
+                const std::string& doing, double waited_s) {
+  if (means_disk_full(code, handle)) {
+    return {ErrorKind::disk_full,
+            fmt::format("{}: the disk is full ({}); nothing of it was stored", path, doing)};
+  }
+  switch (code & 0xff) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return {ErrorKind::locked,
+              fmt::format("{}: locked: process {} waited {:.1f} s to {}, while {} was writing",
+                          path, getpid(), waited_s, doing, describe_writer(path))};
+    case SQLITE_NOTADB:
+      return {ErrorKind::not_a_database, fmt::format("{}: not a SQLite database", path)};
+    case SQLITE_CANTOPEN:
+      return {ErrorKind::not_found, fmt::format("{}: cannot be opened ({})", path, doing)};
+    case SQLITE_CORRUPT:
+      return {ErrorKind::corrupt,
+              fmt::format("{}: truncated or damaged ({}: {})", path, doing, message)};
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+      return {ErrorKind::read_only,
+              fmt::format("{}: the file or its directory is read-only ({})", path, doing)};
+    case SQLITE_CONSTRAINT:
+    case SQLITE_MISMATCH:
+    case SQLITE_TOOBIG:
+      return {ErrorKind::invalid, fmt::format("{}: {}: {}", path, doing, message)};
+    default:
+      return {ErrorKind::sql, fmt::format("{}: {}: {}", path, doing, message)};
+  }
+}
+
+}  // namespace db

@@ -1,0 +1,152 @@
+#include "db/load.h"
+
+#include <fmt/core.h>
+
+#include <limits>
+
+#include "db/statement.h"
+
+namespace db {
+namespace {
+
+template <class Record>
+Record load_one(const Connection& connection, std::int64_t id) {
+  auto found = select<Record>(connection, "WHERE id = ?", id);
+  if (found.empty()) {
+    throw Error(ErrorKind::not_found,
+                fmt::format("{}: no {} {}", connection.path(), Table<Record>::name, id));
+  }
+  return std::move(found.front());
+}
+
+int last_of(const LoadFilter& filter) {
+  return filter.last_iteration.value_or(std::numeric_limits<int>::max());
+}
+
+}  // namespace
+
+std::vector<Run> load_runs(const Connection& connection, const RunFilter& filter) {
+  return select<Run>(connection,
+                     "WHERE (?1 = '' OR kind = ?1) AND (?2 = '' OR name = ?2) "
+                     "AND (?3 = '' OR status = ?3) ORDER BY started_at DESC, id DESC LIMIT ?4",
+                     filter.kind, filter.name, filter.status,
+                     filter.limit > 0 ? filter.limit : std::int64_t{-1});
+}
+Run load_run(const Connection& connection, std::int64_t run_id) {
+  return load_one<Run>(connection, run_id);
+}
+Machine load_machine(const Connection& connection, std::int64_t machine_id) {
+  return load_one<Machine>(connection, machine_id);
+}
+Schedule load_schedule(const Connection& connection, std::int64_t schedule_id) {
+  return load_one<Schedule>(connection, schedule_id);
+}
+
+std::vector<RunRank> load_run_ranks(const Connection& connection, std::int64_t run_id) {
+  return select<RunRank>(connection, "WHERE run_id = ? ORDER BY rank", run_id);
+}
+
+std::vector<Iteration> load_iterations(const Connection& connection, std::int64_t run_id,
+                                       int first_iteration) {
+  return select<Iteration>(connection, "WHERE run_id = ? AND iteration >= ? ORDER BY iteration",
+                           run_id, first_iteration);
+}
+
+std::vector<Load> load_loads(const Connection& connection, const LoadFilter& filter) {
+  return select<Load>(connection,
+                      "WHERE run_id = ?1 AND iteration BETWEEN ?2 AND ?3 "
+                      "AND (?4 IS NULL OR layer = ?4) "
+                      "ORDER BY run_id, iteration, layer, rank, expert",
+                      filter.run_id, filter.first_iteration, last_of(filter), filter.layer);
+}
+
+std::vector<Load> load_expert_loads(const Connection& connection, const LoadFilter& filter) {
+  Statement statement(connection,
+                      "SELECT run_id, iteration, layer, -1, expert, sum(tokens) FROM load "
+                      "WHERE run_id = ?1 AND iteration BETWEEN ?2 AND ?3 "
+                      "AND (?4 IS NULL OR layer = ?4) "
+                      "GROUP BY run_id, iteration, layer, expert "
+                      "ORDER BY run_id, iteration, layer, expert");
+  statement.bind(filter.run_id, filter.first_iteration, last_of(filter), filter.layer);
+  std::vector<Load> loads;
+  while (statement.step()) loads.push_back(statement.record<Load>());
+  return loads;
+}
+
+std::vector<Study> load_studies(const Connection& connection) {
+  return select<Study>(connection, "ORDER BY created_at DESC, id DESC");
+}
+
+std::optional<Study> find_study(const Connection& connection, const std::string& name) {
+  auto found = select<Study>(connection, "WHERE name = ?", name);
+  if (found.empty()) return std::nullopt;
+  return std::move(found.front());
+}
+
+std::vector<Trial> load_trials(const Connection& connection, std::int64_t study_id,
+                               const std::string& status) {
+  return select<Trial>(connection, "WHERE study_id = ?1 AND (?2 = '' OR status = ?2) ORDER BY id",
+                       study_id, status);
+}
+std::vector<Trial> load_unfinished_trials(const Connection& connection, std::int64_t study_id) {
+  return select<Trial>(
+      connection, "WHERE study_id = ? AND status IN ('planned', 'running') ORDER BY id", study_id);
+}
+Trial load_trial(const Connection& connection, std::int64_t trial_id) {
+  return load_one<Trial>(connection, trial_id);
+}
+std::vector<TrialRepeat> load_trial_repeats(const Connection& connection, std::int64_t trial_id) {
+  return select<TrialRepeat>(connection, "WHERE trial_id = ? ORDER BY repeat", trial_id);
+}
+
+std::vector<Fit> load_fits(const Connection& connection, const FitFilter& filter) {
+  return select<Fit>(connection,
+                     "WHERE (?1 = 0 OR run_id = ?1) AND (?2 = '' OR op = ?2) "
+                     "AND (?3 = '' OR device = ?3) ORDER BY id DESC",
+                     filter.run_id, filter.op, filter.device);
+}
+
+std::vector<Fit> load_latest_fits(const Connection& connection, std::int64_t machine_id) {
+  return select<Fit>(connection,
+                     "WHERE id IN (SELECT max(fit.id) FROM fit JOIN run ON run.id = fit.run_id "
+                     "WHERE ?1 = 0 OR run.machine_id = ?1 "
+                     "GROUP BY fit.op, fit.device, fit.ranks, fit.link) "
+                     "ORDER BY op, device, ranks, link",
+                     machine_id);
+}
+
+std::vector<Measurement> load_measurements(const Connection& connection,
+                                           const MeasurementFilter& filter) {
+  return select<Measurement>(connection,
+                             "WHERE (?1 = 0 OR run_id = ?1) AND (?2 = '' OR op = ?2) "
+                             "AND (?3 = '' OR device = ?3) "
+                             "ORDER BY run_id DESC, op, ranks, bytes, flops, id",
+                             filter.run_id, filter.op, filter.device);
+}
+
+std::vector<Timeline> load_timelines(const Connection& connection, const TimelineFilter& filter) {
+  return select<Timeline>(connection,
+                          "WHERE (?1 = 0 OR run_id = ?1) AND (?2 = 0 OR trial_id = ?2) "
+                          "AND (?3 = '' OR kind = ?3) ORDER BY id",
+                          filter.run_id, filter.trial_id, filter.kind);
+}
+Timeline load_timeline(const Connection& connection, std::int64_t timeline_id) {
+  return load_one<Timeline>(connection, timeline_id);
+}
+
+std::vector<TimelineOp> load_timeline_ops(const Connection& connection, std::int64_t timeline_id) {
+  return select<TimelineOp>(connection, "WHERE timeline_id = ? ORDER BY op", timeline_id);
+}
+
+std::vector<Span> load_spans(const Connection& connection, std::int64_t timeline_id) {
+  return select<Span>(connection, "WHERE timeline_id = ? ORDER BY rank, start_s, op", timeline_id);
+}
+std::vector<Span> load_spans(const Connection& connection, std::int64_t timeline_id, int rank,
+                             double begin_s, double end_s) {
+  return select<Span>(connection,
+                      "WHERE timeline_id = ? AND rank = ? AND start_s >= ? AND start_s < ? "
+                      "ORDER BY start_s, op",
+                      timeline_id, rank, begin_s, end_s);
+}
+
+}  // namespace db

@@ -1,0 +1,102 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "db/connection.h"
+#include "db/records.h"
+
+/// Reading: rows as the records of records.h. Every function sees one consistent state of the
+/// database, and works on readers and writers alike. Throws Error; `not_found` where an id is asked
+/// for that does not exist.
+namespace db {
+
+/// Empty fields match everything; limit 0 is no limit.
+struct RunFilter {
+  std::string kind;
+  std::string name;
+  std::string status;
+  std::int64_t limit = 0;
+};
+
+/// Newest first.
+std::vector<Run> load_runs(const Connection&, const RunFilter& = {});
+Run load_run(const Connection&, std::int64_t run_id);
+Machine load_machine(const Connection&, std::int64_t machine_id);
+Schedule load_schedule(const Connection&, std::int64_t schedule_id);
+
+/// By rank.
+std::vector<RunRank> load_run_ranks(const Connection&, std::int64_t run_id);
+
+/// Of one run from `first_iteration` on, in order: a viewer of a running run asks for what is new.
+std::vector<Iteration> load_iterations(const Connection&, std::int64_t run_id,
+                                       int first_iteration = 0);
+
+/// Of one run, iterations first..last, by iteration, layer, rank, expert; one layer where `layer`
+/// is set.
+struct LoadFilter {
+  std::int64_t run_id = 0;
+  int first_iteration = 0;
+  std::optional<int> last_iteration;
+  std::optional<int> layer;
+};
+std::vector<Load> load_loads(const Connection&, const LoadFilter&);
+
+/// Tokens of an expert over all source ranks (`rank` of the records is -1): what a heat map of
+/// layer x expert shows.
+std::vector<Load> load_expert_loads(const Connection&, const LoadFilter&);
+
+/// Newest first.
+std::vector<Study> load_studies(const Connection&);
+std::optional<Study> find_study(const Connection&, const std::string& name);
+
+/// In the order in which they were planned; one status where it is given.
+std::vector<Trial> load_trials(const Connection&, std::int64_t study_id,
+                               const std::string& status = "");
+/// "planned" and "running" ones: what a resumed study has left to do (after requeue_stale_trials).
+std::vector<Trial> load_unfinished_trials(const Connection&, std::int64_t study_id);
+Trial load_trial(const Connection&, std::int64_t trial_id);
+std::vector<TrialRepeat> load_trial_repeats(const Connection&, std::int64_t trial_id);
+
+/// Empty fields match everything.
+struct FitFilter {
+  std::int64_t run_id = 0;
+  std::string op;
+  std::string device;
+};
+/// Newest first.
+std::vector<Fit> load_fits(const Connection&, const FitFilter& = {});
+
+/// The newest fit of each (op, device, ranks, link), measured on this machine (0: on any): what
+/// `--cluster measured` takes. Ordered by op.
+std::vector<Fit> load_latest_fits(const Connection&, std::int64_t machine_id = 0);
+
+/// Empty fields match everything. By run (newest first), op, ranks, then size.
+struct MeasurementFilter {
+  std::int64_t run_id = 0;
+  std::string op;
+  std::string device;
+};
+std::vector<Measurement> load_measurements(const Connection&, const MeasurementFilter& = {});
+
+/// Empty fields match everything; in the order in which they were stored.
+struct TimelineFilter {
+  std::int64_t run_id = 0;
+  std::int64_t trial_id = 0;
+  std::string kind;
+};
+std::vector<Timeline> load_timelines(const Connection&, const TimelineFilter& = {});
+Timeline load_timeline(const Connection&, std::int64_t timeline_id);
+
+/// By op.
+std::vector<TimelineOp> load_timeline_ops(const Connection&, std::int64_t timeline_id);
+
+/// By rank, then start.
+std::vector<Span> load_spans(const Connection&, std::int64_t timeline_id);
+/// Of one rank, those that begin within [begin_s, end_s).
+std::vector<Span> load_spans(const Connection&, std::int64_t timeline_id, int rank, double begin_s,
+                             double end_s);
+
+}  // namespace db

@@ -1,0 +1,13 @@
+#include "db/migrations.h"
+
+#include "db/schema_sql.h"
+
+namespace db {
+
+std::vector<Migration> all_migrations() {
+  return {
+      {1, std::string(schema_sql)},
+  };
+}
+
+}  // namespace db

@@ -1,0 +1,136 @@
+#pragma once
+
+#include <cmath>
+#include <concepts>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "db/columns.h"
+#include "db/connection.h"
+
+namespace SQLite {
+class Statement;
+}
+
+namespace db {
+
+/// A prepared statement that speaks in fields and records. Throws Error.
+class Statement {
+ public:
+  Statement(const Connection& connection, std::string sql);
+  Statement(Statement&&) noexcept;
+  ~Statement();
+
+  /// Sets the values of ?1, ?2, ... Texts are not copied: they live until the statement has run.
+  template <class... Values>
+  Statement& bind(const Values&... values) {
+    int index = 0;
+    (bind_value(++index, values), ...);
+    return *this;
+  }
+
+  /// Binds every column of a record from ?1 on; `id` 0 becomes NULL (the database gives one).
+  /// Throws Error that names the table and column of a number which is not finite.
+  template <class Record>
+  Statement& bind_record(const Record& record) {
+    int index = 0;
+    std::apply([&](const auto&... column) { (bind_column(++index, record, column), ...); },
+               Table<Record>::columns);
+    return *this;
+  }
+
+  bool step();  ///< true when there is a row to read
+  void run();   ///< runs to the end and makes the statement ready to bind again
+
+  template <class Value>
+  Value value(int column) const {
+    Value read{};
+    read_value(column, read);
+    return read;
+  }
+
+  /// The columns of column_list<Record>(), from column 0 on.
+  template <class Record>
+  Record record() const {
+    Record read;
+    int index = 0;
+    std::apply([&](const auto&... column) { (read_column(index++, read, column), ...); },
+               Table<Record>::columns);
+    return read;
+  }
+
+ private:
+  void bind_null(int index);
+  void bind_value(int index, std::int64_t value);
+  void bind_value(int index, int value) { bind_value(index, std::int64_t{value}); }
+  void bind_value(int index, double value);
+  void bind_value(int index, const std::string& value);
+  template <class Value>
+  void bind_value(int index, const std::optional<Value>& value) {
+    value ? bind_value(index, *value) : bind_null(index);
+  }
+
+  template <class Record, class Field>
+  void bind_column(int index, const Record& record, const Column<Record, Field>& column) {
+    const Field& field = record.*column.field;
+    if constexpr (std::same_as<Field, double> || std::same_as<Field, std::optional<double>>) {
+      const std::optional<double> number = field;
+      if (number && !std::isfinite(*number)) {
+        if (column.not_finite == NotFinite::refused)
+          refuse(Table<Record>::name, column.name, *number);
+        return bind_null(index);
+      }
+    }
+    if (std::string_view(column.name) == "id" && record.*column.field == Field{}) {
+      return bind_null(index);
+    }
+    bind_value(index, field);
+  }
+  [[noreturn]] void refuse(const char* table, const char* column, double number) const;
+
+  bool is_null(int column) const;
+  void read_value(int column, std::int64_t& value) const;
+  void read_value(int column, int& value) const;
+  void read_value(int column, double& value) const;
+  void read_value(int column, std::string& value) const;
+  template <class Value>
+  void read_value(int column, std::optional<Value>& value) const {
+    if (!is_null(column)) read_value(column, value.emplace());
+  }
+
+  template <class Record, class Field>
+  void read_column(int index, Record& record, const Column<Record, Field>& column) const {
+    if constexpr (std::same_as<Field, double>) {
+      if (is_null(index)) {
+        record.*column.field = std::numeric_limits<double>::quiet_NaN();
+        return;
+      }
+    }
+    read_value(index, record.*column.field);
+  }
+
+  template <class Function>
+  auto translated(Function function) const;
+
+  const Connection* connection_;
+  std::string sql_;
+  std::unique_ptr<SQLite::Statement> statement_;
+};
+
+/// Every record that `SELECT <columns of Record> FROM <its table> <tail>` yields.
+template <class Record, class... Values>
+std::vector<Record> select(const Connection& connection, const std::string& tail,
+                           const Values&... values) {
+  Statement statement(
+      connection, "SELECT " + column_list<Record>() + " FROM " + Table<Record>::name + " " + tail);
+  statement.bind(values...);
+  std::vector<Record> records;
+  while (statement.step()) records.push_back(statement.template record<Record>());
+  return records;
+}
+
+}  // namespace db

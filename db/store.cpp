@@ -1,0 +1,251 @@
+#include "db/store.h"
+
+#include <fmt/core.h>
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <chrono>
+#include <unordered_set>
+
+#include "db/statement.h"
+#include "db/transaction.h"
+
+namespace db {
+namespace {
+
+template <class Record>
+std::string insert_sql(const char* tail = "") {
+  std::string places;
+  for (int i = 1; i <= column_count<Record>(); ++i) places += (i > 1 ? ", ?" : "?");
+  return fmt::format("INSERT INTO {} ({}) VALUES ({}) {}", Table<Record>::name,
+                     column_list<Record>(), places, tail);
+}
+
+template <class Record>
+std::int64_t insert_one(Connection& connection, const Record& record) {
+  Statement statement(connection, insert_sql<Record>());
+  statement.bind_record(record).run();
+  return sqlite3_last_insert_rowid(connection.handle());
+}
+
+template <class Record>
+void insert_all(Connection& connection, std::span<const Record> records, const char* tail = "") {
+  if (records.empty()) return;
+  Transaction transaction(connection,
+                          fmt::format("store {} rows of {}", records.size(), Table<Record>::name));
+  Statement statement(connection, insert_sql<Record>(tail));
+  for (const Record& record : records) statement.bind_record(record).run();
+  transaction.commit();
+}
+
+// Runs one UPDATE in its own transaction; returns the rows it changed.
+template <class... Values>
+int update(Connection& connection, const std::string& doing, const char* sql,
+           const Values&... values) {
+  Transaction transaction(connection, doing);
+  Statement(connection, sql).bind(values...).run();
+  const int changed = sqlite3_changes(connection.handle());
+  transaction.commit();
+  return changed;
+}
+
+void require_row(const Connection& connection, int changed, const char* table, std::int64_t id) {
+  if (changed == 0) {
+    throw Error(ErrorKind::invalid, fmt::format("{}: no {} {}", connection.path(), table, id));
+  }
+}
+
+template <class... Values>
+std::int64_t find_id(Connection& connection, const char* sql, const Values&... values) {
+  Statement statement(connection, sql);
+  statement.bind(values...);
+  return statement.step() ? statement.value<std::int64_t>(0) : 0;
+}
+
+void check_spans(const Connection& connection, std::span<const TimelineOp> ops,
+                 std::span<const Span> spans) {
+  std::unordered_set<int> known;
+  for (const TimelineOp& op : ops) known.insert(op.op);
+  for (const Span& span : spans) {
+    if (!known.contains(span.op)) {
+      throw Error(ErrorKind::invalid,
+                  fmt::format("{}: span of op {} on rank {}, but the timeline has {} ops, none of "
+                              "that number",
+                              connection.path(), span.op, span.rank, ops.size()));
+    }
+  }
+}
+
+}  // namespace
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+std::string content_hash(const std::string& text) {
+  __extension__ using uint128 = unsigned __int128;  // FNV-1a
+  const uint128 prime = (uint128{1} << 88) + 0x13b;
+  uint128 hash = (uint128{0x6c62272e07bb0142} << 64) + 0x62b821756295c58d;
+  for (const unsigned char c : text) hash = (hash ^ c) * prime;
+  return fmt::format("{:016x}{:016x}", static_cast<std::uint64_t>(hash >> 64),
+                     static_cast<std::uint64_t>(hash));
+}
+
+std::int64_t find_or_insert(Connection& connection, const Machine& machine) {
+  Transaction transaction(connection, "store the machine");
+  std::int64_t id =
+      find_id(connection, "SELECT id FROM machine WHERE fingerprint = ?", machine.fingerprint);
+  if (id == 0) id = insert_one(connection, machine);
+  transaction.commit();
+  return id;
+}
+
+std::int64_t find_or_insert(Connection& connection, Schedule schedule) {
+  if (schedule.hash.empty()) schedule.hash = content_hash(schedule.json);
+  Transaction transaction(connection, "store a schedule");
+  std::int64_t id = find_id(connection, "SELECT id FROM schedule WHERE hash = ?", schedule.hash);
+  if (id == 0) id = insert_one(connection, schedule);
+  transaction.commit();
+  return id;
+}
+
+std::int64_t insert(Connection& connection, Run run) {
+  if (run.started_at == 0) run.started_at = now();
+  if (run.heartbeat_at == 0) run.heartbeat_at = run.started_at;
+  if (run.status.empty()) run.status = "running";
+  Transaction transaction(connection, "store a run");
+  const std::int64_t id = insert_one(connection, run);
+  transaction.commit();
+  return id;
+}
+
+void heartbeat_run(Connection& connection, std::int64_t run_id) {
+  require_row(connection,
+              update(connection, "store a heartbeat",
+                     "UPDATE run SET heartbeat_at = ? WHERE id = ?", now(), run_id),
+              "run", run_id);
+}
+
+void finish_run(Connection& connection, std::int64_t run_id, const std::string& status,
+                const std::string& error) {
+  const int changed = update(connection, "finish a run",
+                             "UPDATE run SET status = ?1, error = ?2, finished_at = ?3, "
+                             "heartbeat_at = ?3 WHERE id = ?4",
+                             status, error, now(), run_id);
+  require_row(connection, changed, "run", run_id);
+}
+
+int mark_stale_runs_killed(Connection& connection, double older_than_s) {
+  return update(connection, "mark killed runs",
+                "UPDATE run SET status = 'killed', finished_at = heartbeat_at "
+                "WHERE status = 'running' AND heartbeat_at < ?",
+                now() - older_than_s);
+}
+
+void insert(Connection& connection, std::span<const RunRank> ranks) {
+  insert_all(connection, ranks,
+             "ON CONFLICT DO UPDATE SET hostname = excluded.hostname, node = excluded.node, "
+             "pid = excluded.pid, clock_offset_s = excluded.clock_offset_s, "
+             "clock_error_s = excluded.clock_error_s, "
+             "predicted_peak_bytes = excluded.predicted_peak_bytes, "
+             "measured_peak_bytes = excluded.measured_peak_bytes");
+}
+void insert(Connection& connection, const Iteration& iteration) {
+  insert_all(connection, std::span(&iteration, 1));
+}
+void insert(Connection& connection, std::span<const Iteration> iterations) {
+  insert_all(connection, iterations);
+}
+void insert(Connection& connection, std::span<const Load> loads) { insert_all(connection, loads); }
+void insert(Connection& connection, std::span<const Measurement> measurements) {
+  insert_all(connection, measurements);
+}
+void insert(Connection& connection, std::span<const Fit> fits) { insert_all(connection, fits); }
+
+std::int64_t insert(Connection& connection, const Timeline& timeline,
+                    std::span<const TimelineOp> ops, std::span<const Span> spans) {
+  check_spans(connection, ops, spans);
+  Timeline stored = timeline;
+  if (stored.duration_s == 0) {
+    for (const Span& span : spans) {
+      stored.duration_s = std::max(stored.duration_s, span.start_s + span.duration_s);
+    }
+  }
+  Transaction transaction(connection, fmt::format("store a timeline of {} spans", spans.size()));
+  const std::int64_t id = insert_one(connection, stored);
+  Statement op_statement(connection, insert_sql<TimelineOp>());
+  for (TimelineOp op : ops) {
+    op.timeline_id = id;
+    op_statement.bind_record(op).run();
+  }
+  Statement span_statement(connection, insert_sql<Span>());
+  for (Span span : spans) {
+    span.timeline_id = id;
+    span_statement.bind_record(span).run();
+  }
+  transaction.commit();
+  return id;
+}
+
+std::int64_t insert(Connection& connection, Study study) {
+  if (study.created_at == 0) study.created_at = now();
+  Transaction transaction(connection, "store study " + study.name);
+  const std::int64_t id = insert_one(connection, study);
+  transaction.commit();
+  return id;
+}
+
+std::int64_t find_or_insert(Connection& connection, Trial trial) {
+  if (trial.status.empty()) trial.status = "planned";
+  Transaction transaction(connection, "store a trial");
+  std::int64_t id =
+      find_id(connection, "SELECT id FROM trial WHERE study_id = ? AND schedule_id = ?",
+              trial.study_id, trial.schedule_id);
+  if (id == 0) id = insert_one(connection, trial);
+  transaction.commit();
+  return id;
+}
+
+bool claim_trial(Connection& connection, std::int64_t trial_id) {
+  return update(connection, "begin a trial",
+                "UPDATE trial SET status = 'running', started_at = ?1, heartbeat_at = ?1 "
+                "WHERE id = ?2 AND status = 'planned'",
+                now(), trial_id) == 1;
+}
+
+void heartbeat_trial(Connection& connection, std::int64_t trial_id) {
+  require_row(connection,
+              update(connection, "store a heartbeat",
+                     "UPDATE trial SET heartbeat_at = ? WHERE id = ?", now(), trial_id),
+              "trial", trial_id);
+}
+
+void finish_trial(Connection& connection, Trial trial) {
+  if (!trial.finished_at) trial.finished_at = now();
+  trial.heartbeat_at = *trial.finished_at;
+  // ?n is the n-th column of the record; its keys and started_at stay.
+  Transaction transaction(connection, "finish a trial");
+  Statement statement(
+      connection,
+      "UPDATE trial SET parameters_json = ?5, status = ?6, error = ?7, paper_s = ?8, "
+      "predicted_s = ?9, measured_s = ?10, lower_bound_s = ?11, predicted_peak_bytes = ?12, "
+      "measured_peak_bytes = ?13, finished_at = ?15, heartbeat_at = ?16 WHERE id = ?1");
+  statement.bind_record(trial).run();
+  require_row(connection, sqlite3_changes(connection.handle()), "trial", trial.id);
+  transaction.commit();
+}
+
+void insert(Connection& connection, const TrialRepeat& repeat) {
+  insert_all(connection, std::span(&repeat, 1),
+             "ON CONFLICT DO UPDATE SET run_id = excluded.run_id, "
+             "measured_s = excluded.measured_s, steps = excluded.steps");
+}
+
+int requeue_stale_trials(Connection& connection, std::int64_t study_id, double older_than_s) {
+  return update(connection, "requeue trials",
+                "UPDATE trial SET status = 'planned', started_at = NULL "
+                "WHERE status = 'running' AND heartbeat_at < ?1 AND (?2 = 0 OR study_id = ?2)",
+                now() - older_than_s, study_id);
+}
+
+}  // namespace db

@@ -1,0 +1,92 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "db/connection.h"
+#include "db/records.h"
+
+/// Writing. Each function is one short transaction of its own, or part of the caller's Transaction.
+/// Throws Error: `locked`, `disk_full`, `invalid` (an unknown id, a status that does not exist,
+/// JSON that is none, a number that is not finite). Only the losses of an Iteration may be NaN or
+/// infinite: training diverges, and that is stored as NULL. After a throw nothing of the call is
+/// stored.
+namespace db {
+
+/// Unix seconds, now.
+double now();
+
+/// 128-bit hash of a text, in hex: the identity of a schedule's JSON and of a machine.
+std::string content_hash(const std::string& text);
+
+// --- machines and schedules: one row per content; the id of the row there is, or of a new one
+// ----------------------
+
+std::int64_t find_or_insert(Connection&, const Machine&);
+
+/// `hash` may be empty: then it is content_hash(json). Of equal schedules the first planner's name
+/// is kept.
+std::int64_t find_or_insert(Connection&, Schedule);
+
+// --- runs
+// ---------------------------------------------------------------------------------------------------------
+
+/// started_at and heartbeat_at of 0 mean now; an empty status means "running".
+std::int64_t insert(Connection&, Run);
+
+/// Says that the run is alive.
+void heartbeat_run(Connection&, std::int64_t run_id);
+
+/// status: "done" or "failed" (with the reason).
+void finish_run(Connection&, std::int64_t run_id, const std::string& status,
+                const std::string& error = "");
+
+/// Marks as "killed" every running run without a heartbeat for that long; returns how many.
+int mark_stale_runs_killed(Connection&, double older_than_s);
+
+/// A rank that is there already is replaced: peaks are known only at the end.
+void insert(Connection&, std::span<const RunRank>);
+void insert(Connection&, const Iteration&);
+void insert(Connection&, std::span<const Iteration>);
+void insert(Connection&, std::span<const Load>);
+void insert(Connection&, std::span<const Measurement>);
+void insert(Connection&, std::span<const Fit>);
+
+// --- timelines
+// ----------------------------------------------------------------------------------------------------
+
+/// Stores a timeline with its ops and spans; their timeline_id is set here, and duration_s of 0
+/// becomes the end of the last span. Spans are best ordered by rank and start. Returns the
+/// timeline's id.
+std::int64_t insert(Connection&, const Timeline&, std::span<const TimelineOp>,
+                    std::span<const Span>);
+
+// --- studies
+// ------------------------------------------------------------------------------------------------------
+
+/// Throws Error (invalid) where the name is taken: find_study (load.h) tells. created_at of 0 means
+/// now.
+std::int64_t insert(Connection&, Study);
+
+/// A new trial, "planned" where status is empty. Where (study, schedule) is there already, that
+/// row's id, unchanged.
+std::int64_t find_or_insert(Connection&, Trial);
+
+/// planned -> running. False where it was not planned (another process took it, or it is finished).
+bool claim_trial(Connection&, std::int64_t trial_id);
+void heartbeat_trial(Connection&, std::int64_t trial_id);
+
+/// Writes status, error, every figure and parameters of `trial` (found by id); finished_at unset
+/// means now.
+void finish_trial(Connection&, Trial);
+
+/// One measured repeat; one that is there already is replaced.
+void insert(Connection&, const TrialRepeat&);
+
+/// running -> planned for every trial without a heartbeat for that long, of one study or (0) of
+/// all. Returns how many. A study that was killed resumes so; what is done, out of memory, hung or
+/// crashed is never tried again.
+int requeue_stale_trials(Connection&, std::int64_t study_id, double older_than_s);
+
+}  // namespace db
