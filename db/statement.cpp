@@ -3,20 +3,16 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <fmt/core.h>
 
-#include <chrono>
-
 namespace db {
 
 template <class Function>
 auto Statement::translated(Function function) const {
-  const auto begin = std::chrono::steady_clock::now();
   try {
     return function();
   } catch (const SQLite::Exception& exception) {
-    const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - begin;
     // The first words say enough: "INSERT INTO span".
     throw translate(exception.getExtendedErrorCode(), exception.what(), connection_->handle(),
-                    connection_->path(), sql_.substr(0, 60), waited.count());
+                    connection_->path(), sql_.substr(0, 60), connection_->busy_timeout_s());
   }
 }
 
