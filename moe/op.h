@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -159,11 +160,13 @@ struct CrossEntropyGradient {
 struct AllReduce {
   GroupKind group = GroupKind::world;
 };
-/// gradient[n] -> parameter[n], first_moment[n], second_moment[n]
+/// gradient[n], step i32[1,1] (1 in the first iteration) -> parameter[n], first_moment[n],
+/// second_moment[n]; moments corrected for their start at zero, no weight decay
 struct AdamStep {
   double learning_rate = 1e-3, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
 };
-/// gradient[n] -> parameter[n], momentum[n]
+/// gradient[n] -> parameter[n], momentum[n]: momentum = factor * momentum + gradient,
+/// parameter -= learning_rate * momentum
 struct SgdStep {
   double learning_rate = 1e-2, momentum = 0.9;
 };
@@ -195,6 +198,9 @@ std::string_view phase_name(Phase phase);
 std::string_view group_name(GroupKind group);
 std::optional<Stream> stream_from_name(std::string_view name);
 std::optional<Phase> phase_from_name(std::string_view name);
+
+/// True when some alternative has this kind_name.
+bool is_kind_name(std::string_view name);
 
 /// True for AllToAll, AllReduce and ExchangeCounts: the ops that a Communicator executes.
 bool is_communication(const Op& op);

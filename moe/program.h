@@ -32,6 +32,7 @@ struct Program {
   std::vector<Parameter> parameters;
   TensorId tokens = -1;                    ///< i32[T]
   TensorId targets = -1;                   ///< i32[T]
+  TensorId step = -1;                      ///< i32[1,1], number of this iteration from 1
   TensorId loss = -1;                      ///< scalar, sums over ranks to the mean cross-entropy
   std::vector<TensorId> auxiliary_losses;  ///< one scalar per MoE layer, in order
 };
