@@ -134,17 +134,21 @@ MemoryPlan::MemoryPlan(const Program& program) : state_(std::make_unique<State>(
     for (const Use& use : program.ops[i].writes)
       s.writers[use.tensor].push_back(static_cast<int>(i));
   }
-  const Binding unbound;
-  for (TensorId t = 0; t < static_cast<TensorId>(program.tensors.size()); ++t) {
-    if (program.tensors[t].role == Role::activation) {
-      if (s.users[t].empty()) continue;
+  for (TensorId t = 0; t < static_cast<TensorId>(program.tensors.size()); ++t)
+    if (program.tensors[t].role == Role::activation && !s.users[t].empty()) {
       s.first_used[s.users[t].front()].push_back(t);
       s.last_used[s.users[t].back()].push_back(t);
-    } else {
-      s.offsets[t] = s.persistent;
-      s.persistent += aligned(allocated_bytes(program.tensors[t], unbound));
     }
-  }
+  // Role by role, so that the gradients of a block lie side by side and travel in one all-reduce.
+  const Binding unbound;
+  for (const Role role :
+       {Role::input, Role::result, Role::parameter, Role::gradient, Role::optimizer_state})
+    for (TensorId t = 0; t < static_cast<TensorId>(program.tensors.size()); ++t) {
+      if (program.tensors[t].role != role) continue;
+      s.offsets[t] = s.persistent;
+      s.sizes[t] = aligned(allocated_bytes(program.tensors[t], unbound));
+      s.persistent += s.sizes[t];
+    }
   restart();
 }
 
@@ -183,6 +187,9 @@ std::int64_t MemoryPlan::offset(TensorId tensor) const {
     throw std::logic_error(
         fmt::format("memory plan: {} has no place yet", state_->tensors[tensor].name));
   return offset;
+}
+std::int64_t MemoryPlan::end(TensorId tensor) const {
+  return offset(tensor) + state_->sizes[tensor];
 }
 std::int64_t MemoryPlan::persistent_bytes() const { return state_->persistent; }
 std::int64_t MemoryPlan::peak_bytes() const { return state_->peak; }

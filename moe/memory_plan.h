@@ -31,6 +31,8 @@ class MemoryPlan {
   void restart();
 
   std::int64_t offset(TensorId tensor) const;
+  /// First byte behind the tensor, padding included.
+  std::int64_t end(TensorId tensor) const;
   std::int64_t persistent_bytes() const;
   /// Highest byte given out since the last restart, persistent included.
   std::int64_t peak_bytes() const;

@@ -52,8 +52,8 @@ void check(const Model& model, const Groups& groups);
 /// Forward, backward and update of one iteration, as every rank of `groups` runs it, with every op
 /// on the compute stream: the Program that all schedules start from.
 Program build_iteration(const Model& model, const Groups& groups, int rank);
-/// The forward part alone, for held-out loss.
-Program build_evaluation(const Model& model, const Groups& groups, int rank);
+/// The forward part alone, on the same tensors: for held-out loss.
+Program forward_only(Program program);
 
 /// Parameters in the whole model (all experts), and multiply-adds ×2 of one iteration over all
 /// ranks.

@@ -31,6 +31,8 @@ struct RunOptions {
   std::int64_t memory_limit_bytes = 0;  ///< of the arena; 0 = what the device has
   double time_limit_s = 60;             ///< of each wait
   bool record_spans = true;
+  Communicator* device_world =
+      nullptr;  ///< NCCL over the same ranks; without it device buffers go through the host
 };
 
 /// Executes one Program again and again on one rank: a host thread per stream walks its ops in list

@@ -42,6 +42,8 @@ class Backend {
   virtual void wait(Stream stream, Mark mark) = 0;
   /// Blocks until `mark` is reached; returns its time in seconds of std::chrono::steady_clock.
   virtual double time_of(Mark mark) = 0;
+  /// Starts a new iteration: all marks made so far become invalid. Called when nothing runs.
+  virtual void forget_marks() = 0;
 
   /// The device's own stream (cudaStream_t) or nullptr.
   virtual void* native_stream(Stream) { return nullptr; }
