@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "db/connection.h"
+
+namespace db {
+
+/// What is wrong with a database, one sentence each; empty where it is sound: damaged pages,
+/// references to rows that do not exist, tables or views that differ from this version's, runs and
+/// trials that say "running" without a heartbeat for `stale_after_s`, timelines without spans,
+/// spans without an op.
+std::vector<std::string> find_problems(const Connection& connection, double stale_after_s);
+
+struct Fixed {
+  int requeued_trials = 0;
+  int killed_runs = 0;
+};
+/// Requeues stale trials and marks stale runs as killed; damage and lost rows are not its business.
+Fixed fix_stale(Connection& connection, double stale_after_s);
+
+}  // namespace db

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "db/connection.h"
+#include "db/records.h"
+
+namespace db {
+
+/// Lane of each span of one rank and stream, 0 the first: spans of a lane follow or enclose one
+/// another and never overlap in part, which is what the trace-event format demands of a thread.
+/// `start_ns` ascending, of equal ones the longer first.
+struct Interval {
+  std::int64_t start_ns = 0;
+  std::int64_t end_ns = 0;
+};
+std::vector<int> assign_lanes(std::span<const Interval> intervals);
+
+/// Writes timelines as Chrome trace-event JSON, which Perfetto and chrome://tracing open: pid =
+/// rank (of the second timeline rank + 1000, and so on), tid = stream and lane, `ts` and `dur` in
+/// microseconds with three decimals, op, layer, chunk, phase, bytes and FLOPs in `args`. Written
+/// beside `path` and renamed when it is complete;
+/// "-" is stdout. Throws Error, or OutputError (format_rows.h) for stdout.
+void export_trace(const Connection& connection, std::span<const std::int64_t> timeline_ids,
+                  const std::string& path);
+
+/// The timeline that `--run` alone means: the last measured one of the run, else the last one.
+/// Throws Error where the run has none.
+Timeline default_timeline(const Connection& connection, std::int64_t run_id);
+
+}  // namespace db

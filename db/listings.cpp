@@ -1,0 +1,115 @@
+#include "db/listings.h"
+
+#include <fmt/core.h>
+
+#include "db/query.h"
+
+namespace db {
+
+const std::vector<Listing>& all_listings() {
+  static const ListingFilter by_run{"--run", "run", "of this run only"};
+  static const ListingFilter by_op{"--op", "op", "of this op only, e.g. all_to_all"};
+  static const ListingFilter by_device{"--device", "device", "cpu or cuda"};
+  static const ListingFilter by_layer{"--layer", "layer", "of this layer only"};
+  static const ListingFilter by_rank{"--rank", "rank", "of this rank only"};
+  static const ListingFilter by_iteration{"--iteration", "iteration", "of this iteration only"};
+  static const ListingFilter by_study{"--study", "study", "of this study only"};
+  static const std::vector<Listing> listings{
+      {"runs",
+       "executions of the programs, newest first",
+       "run_view",
+       "run, kind, name, status, device, ranks, planner, machine, started_at, duration_s, "
+       "last_iteration, last_loss",
+       "started_at DESC, run DESC",
+       {by_run,
+        {"--kind", "kind", "train, bench, study, simulate or import"},
+        {"--name", "name", "of this name only"},
+        {"--status", "status", "running, done, failed or killed"}}},
+      {"trials",
+       "candidate schedules of studies, fastest first",
+       "trial_view",
+       "study, trial, planner, parameters, status, paper_s, predicted_s, measured_s, "
+       "lower_bound_s, "
+       "speedup, prediction_error, predicted_peak_bytes, measured_peak_bytes",
+       "study_id DESC, measured_s NULLS LAST, predicted_s NULLS LAST, trial",
+       {by_study,
+        {"--planner", "planner", "of this planner only"},
+        {"--status", "status", "planned, running, done, infeasible, out_of_memory, hung, ..."}}},
+      {"fits",
+       "lines t = alpha + beta n fitted to measurements, newest first",
+       "fit_view",
+       "fit, op, device, ranks, link, alpha_s, beta_s_per_unit, unit, units_per_s, r2, samples, "
+       "max_relative_residual, machine, run",
+       "fit DESC",
+       {by_run, by_op, by_device, {"--link", "link", "inter_node or intra_node"}}},
+      {"measurements",
+       "rows of microbenchmark sweeps, newest run first",
+       "measurement_view",
+       "run, op, device, dtype, ranks, parameters, bytes, count, time_s, min_s, max_s, "
+       "algorithm_bandwidth_bytes_per_s, bus_bandwidth_bytes_per_s, flops_per_s, wrong",
+       "run DESC, op, ranks, bytes, flops, measurement",
+       {by_run, by_op, by_device}},
+      {"loads",
+       "tokens per expert and source rank",
+       "load_view",
+       "*",
+       "run, iteration, layer, rank, expert",
+       {by_run, by_iteration, by_layer, by_rank, {"--expert", "expert", "of this expert only"}}},
+      {"balance",
+       "imbalance of every MoE layer: tokens of the fullest expert over the mean",
+       "balance_view",
+       "*",
+       "run, iteration, layer",
+       {by_run, by_iteration, by_layer}},
+      {"iterations",
+       "training steps: losses, times, tokens",
+       "iteration_view",
+       "*",
+       "run, iteration",
+       {by_run, by_iteration}},
+      {"timelines",
+       "measured and predicted timelines",
+       "timeline_view",
+       "*",
+       "timeline",
+       {by_run,
+        by_study,
+        {"--trial", "trial", "of this trial only"},
+        {"--kind", "kind", "measured, predicted or imported"}}},
+      {"spans",
+       "executions of ops on ranks, in the order of time",
+       "span_view",
+       "timeline, rank, op, name, stream, phase, layer, chunk, start_s, duration_s, bytes, "
+       "bandwidth_bytes_per_s, flops_per_s",
+       "timeline, rank, start_s",
+       {{"--timeline", "timeline", "of this timeline only"},
+        by_run,
+        {"--trial", "trial", "of this trial only"},
+        by_rank,
+        by_layer,
+        {"--stream", "stream", "compute, inter_node, intra_node, copy or host"},
+        {"--kind", "kind", "of this kind of op, e.g. all_to_all"}}}};
+  return listings;
+}
+
+std::int64_t write_listing(std::FILE* file, const Style& style, const Connection& connection,
+                           const Listing& listing, const std::map<std::string, std::string>& values,
+                           std::int64_t limit) {
+  std::string where;
+  std::vector<Cell> parameters;
+  for (const ListingFilter& filter : listing.filters) {
+    const auto value = values.find(filter.option);
+    if (value == values.end()) continue;
+    parameters.emplace_back(value->second);
+    where += fmt::format("{} {} = ?{}", where.empty() ? " WHERE" : " AND", filter.column,
+                         parameters.size());
+  }
+  Query query(connection,
+              fmt::format("SELECT {} FROM {}{} ORDER BY {}{}",
+                          style.format == Format::table ? listing.table_columns : "*", listing.view,
+                          where, listing.order, limit > 0 ? fmt::format(" LIMIT {}", limit) : ""),
+              parameters);
+  return write_query(file, style, query);
+}
+
+}  // namespace db

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "db/connection.h"
+#include "db/format_rows.h"
+
+namespace db {
+
+/// `--option VALUE` keeps the rows whose `column` is VALUE.
+struct ListingFilter {
+  const char* option;
+  const char* column;
+  const char* description;
+};
+
+/// One listing of moe-db: a stable view, the columns that fit a terminal, an order, filters. CSV
+/// and JSON have every column of the view.
+struct Listing {
+  const char* command;
+  const char* description;
+  const char* view;
+  const char* table_columns;
+  const char* order;
+  std::vector<ListingFilter> filters;
+};
+
+const std::vector<Listing>& all_listings();
+
+/// Writes a listing; `values` are by option, limit 0 is none. Returns the rows written. Throws
+/// Error.
+std::int64_t write_listing(std::FILE* file, const Style& style, const Connection& connection,
+                           const Listing& listing, const std::map<std::string, std::string>& values,
+                           std::int64_t limit);
+
+}  // namespace db
