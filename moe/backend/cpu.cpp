@@ -1,0 +1,198 @@
+#include <omp.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <exception>
+#include <mutex>
+#include <stdexcept>
+#include <vector>
+
+#include "moe/backend/backend.h"
+#include "moe/backend/cpu_gemm.h"
+#include "moe/errors.h"
+#include "moe/kernels/execute.h"
+#include "moe/kernels/serial_team.h"
+
+namespace moe {
+namespace {
+
+/// Elements below which a second thread costs more than it saves.
+constexpr std::int64_t kParallelElements = 32768;
+
+/// Kernels on the threads of one rank. What is split over threads has one owner per result, so the
+/// order of no sum depends on how many there are.
+class CpuExec {
+ public:
+  /// Queries per block: 128 rows of scores over 1024 keys fill half a megabyte.
+  static constexpr std::int64_t kQueryBlock = 128;
+
+  explicit CpuExec(int threads) : threads_(threads) {}
+
+  template <class F>
+  void rows(std::int64_t count, std::int64_t width, F f) {
+    share(count, width, [&](std::int64_t begin, std::int64_t end) {
+      SerialTeam team;
+      for (std::int64_t row = begin; row < end; ++row) f(team, row);
+    });
+  }
+
+  template <class F>
+  void elements(std::int64_t count, F f) {
+    share(count, 1, [&](std::int64_t begin, std::int64_t end) {
+#pragma GCC ivdep
+      for (std::int64_t i = begin; i < end; ++i) f(i);
+    });
+  }
+
+  /// Down the rows with a strip of sums in the first-level cache.
+  template <class Terms, class Real, int count>
+  void column_sums(std::int64_t rows, std::int64_t width, Terms terms,
+                   SumTargets<Real, count> targets) {
+    constexpr std::int64_t kStrip = 1024;
+    share((width + kStrip - 1) / kStrip, rows * kStrip, [&](std::int64_t begin, std::int64_t end) {
+      Real sums[count][kStrip];
+      for (std::int64_t strip = begin; strip < end; ++strip) {
+        const std::int64_t first = strip * kStrip;
+        const std::int64_t size = std::min(kStrip, width - first);
+        for (auto& sum : sums) std::fill_n(sum, size, Real(0));
+        for (std::int64_t row = 0; row < rows; ++row) {
+#pragma GCC ivdep
+          for (std::int64_t c = 0; c < size; ++c) {
+            const Sums<Real, count> term = terms(row, first + c);
+            for (int which = 0; which < count; ++which) sums[which][c] += term.value[which];
+          }
+        }
+        for (int which = 0; which < count; ++which) {
+          for (std::int64_t c = 0; c < size; ++c) targets.store(which, first + c, sums[which][c]);
+        }
+      }
+    });
+  }
+
+  template <class Real>
+  void gemm(const Gemm<Real>& gemm) {
+    cpu_gemm(gemm);
+  }
+
+  template <class F>
+  void batches(std::int64_t count, F f) {
+    share(count, kParallelElements, [&](std::int64_t begin, std::int64_t end) {
+      CpuExec single(1);
+      for (std::int64_t i = begin; i < end; ++i) f(single, i, std::int64_t{1});
+    });
+  }
+
+ private:
+  /// f(begin, end) over equal shares of [0, count), a thread each.
+  template <class F>
+  void share(std::int64_t count, std::int64_t width, F f) {
+    const std::int64_t parts = std::min<std::int64_t>(threads_, count);
+    if (parts < 2 || count * width < kParallelElements) {
+      f(0, count);
+      return;
+    }
+#pragma omp parallel for num_threads(static_cast <int>(parts)) schedule(static)
+    for (std::int64_t part = 0; part < parts; ++part) {
+      f(count * part / parts, count * (part + 1) / parts);
+    }
+  }
+
+  int threads_;
+};
+
+/// Address space that grows and keeps what is in it; pages come with their first use.
+class Arena {
+ public:
+  Arena() = default;
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+  ~Arena() {
+    if (base_ != nullptr) munmap(base_, bytes_);
+  }
+
+  std::byte* at_least(std::int64_t bytes) {
+    if (static_cast<std::size_t>(bytes) <= bytes_) return static_cast<std::byte*>(base_);
+    const std::size_t page = 2 << 20;
+    const std::size_t rounded = (static_cast<std::size_t>(bytes) + page - 1) / page * page;
+    void* grown = base_ == nullptr ? mmap(nullptr, rounded, PROT_READ | PROT_WRITE,
+                                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
+                                   : mremap(base_, bytes_, rounded, MREMAP_MAYMOVE);
+    if (grown == MAP_FAILED) {
+      throw OutOfMemory("arena: " + std::to_string(bytes) + " bytes of address space asked for, " +
+                        std::to_string(sysconf(_SC_AVPHYS_PAGES) * sysconf(_SC_PAGESIZE)) +
+                        " bytes of memory are free");
+    }
+    base_ = grown;
+    bytes_ = rounded;
+    // Few large pages instead of many small ones where the system allows it; no harm where not.
+    madvise(base_, bytes_, MADV_HUGEPAGE);
+    return static_cast<std::byte*>(base_);
+  }
+
+ private:
+  void* base_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+class CpuBackend : public Backend {
+ public:
+  explicit CpuBackend(int threads) : threads_(threads) {
+    if (threads < 1) {
+      throw std::invalid_argument("CPU backend: " + std::to_string(threads) + " threads");
+    }
+  }
+
+  std::string name() const override {
+    return "CPU, " + std::to_string(threads_) + (threads_ == 1 ? " thread" : " threads");
+  }
+
+  std::byte* arena(std::int64_t bytes) override { return arena_.at_least(bytes); }
+
+  void upload(std::byte* device, std::span<const std::byte> host, Stream) override {
+    std::memcpy(device, host.data(), host.size());
+  }
+  void download(std::span<std::byte> host, const std::byte* device, Stream) override {
+    std::memcpy(host.data(), device, host.size());
+  }
+
+  void execute(const BoundOp& op) override {
+    // OpenMP keeps this per calling thread, and each stream has its own.
+    omp_set_num_threads(threads_);
+    CpuExec exec(threads_);
+    execute_op(exec, op);
+  }
+
+  /// All work has finished when its call returns: a mark is a time that has passed.
+  Mark mark(Stream) override {
+    const std::chrono::duration<double> now = std::chrono::steady_clock::now().time_since_epoch();
+    const std::lock_guard lock(mutex_);
+    marks_.push_back(now.count());
+    return static_cast<Mark>(marks_.size()) - 1;
+  }
+  void wait(Stream, Mark) override {}
+  double time_of(Mark mark) override {
+    const std::lock_guard lock(mutex_);
+    return marks_.at(static_cast<std::size_t>(mark));
+  }
+  void forget_marks() override {
+    const std::lock_guard lock(mutex_);
+    marks_.clear();
+  }
+
+ private:
+  int threads_;
+  Arena arena_;
+  std::mutex mutex_;
+  std::vector<double> marks_;
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_cpu_backend(int threads) {
+  return std::make_unique<CpuBackend>(threads);
+}
+
+}  // namespace moe

@@ -1,0 +1,87 @@
+#include "moe/backend/cpu_gemm.h"
+
+#include <oneapi/dnnl/dnnl.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace moe {
+namespace {
+
+template <class Real>
+void fill_rows(const Gemm<Real>& gemm, Real* c) {
+  for (std::int64_t i = 0; i < gemm.m; ++i) {
+    if (gemm.bias != nullptr) {
+      std::copy_n(gemm.bias, gemm.n, c + i * gemm.ldc);
+    } else {
+      std::fill_n(c + i * gemm.ldc, gemm.n, Real(0));
+    }
+  }
+}
+
+void multiply(const Gemm<float>& gemm, const float* a, const float* b, float* c, bool accumulate) {
+  const dnnl_status_t status =
+      dnnl_sgemm(gemm.transpose_a ? 'T' : 'N', gemm.transpose_b ? 'T' : 'N', gemm.m, gemm.n, gemm.k,
+                 1.0f, a, gemm.lda, b, gemm.ldb, accumulate ? 1.0f : 0.0f, c, gemm.ldc);
+  if (status != dnnl_success) {
+    throw std::logic_error("dnnl_sgemm: status " + std::to_string(status) + " for m " +
+                           std::to_string(gemm.m) + ", n " + std::to_string(gemm.n) + ", k " +
+                           std::to_string(gemm.k));
+  }
+}
+
+/// Copies blocks of B so that the inner loop runs along rows of B and C.
+void multiply(const Gemm<double>& gemm, const double* a, const double* b, double* c,
+              bool accumulate) {
+  constexpr std::int64_t kDepth = 128, kWidth = 256;
+  if (!accumulate) fill_rows(Gemm<double>{.m = gemm.m, .n = gemm.n, .ldc = gemm.ldc}, c);
+  std::vector<double> panel(kDepth * kWidth);
+  const auto a_at = [&](std::int64_t i, std::int64_t k) {
+    return gemm.transpose_a ? a[k * gemm.lda + i] : a[i * gemm.lda + k];
+  };
+  for (std::int64_t first = 0; first < gemm.k; first += kDepth) {
+    const std::int64_t depth = std::min(kDepth, gemm.k - first);
+    for (std::int64_t column = 0; column < gemm.n; column += kWidth) {
+      const std::int64_t width = std::min(kWidth, gemm.n - column);
+      for (std::int64_t k = 0; k < depth; ++k) {
+        for (std::int64_t j = 0; j < width; ++j) {
+          panel[k * kWidth + j] = gemm.transpose_b ? b[(column + j) * gemm.ldb + first + k]
+                                                   : b[(first + k) * gemm.ldb + column + j];
+        }
+      }
+      for (std::int64_t i = 0; i < gemm.m; ++i) {
+        double* out = c + i * gemm.ldc + column;
+        for (std::int64_t k = 0; k < depth; ++k) {
+          const double factor = a_at(i, first + k);
+          const double* in = panel.data() + k * kWidth;
+#pragma GCC ivdep
+          for (std::int64_t j = 0; j < width; ++j) out[j] += factor * in[j];
+        }
+      }
+    }
+  }
+}
+
+template <class Real>
+void run(const Gemm<Real>& gemm) {
+  if (gemm.m == 0 || gemm.n == 0) return;
+  for (std::int64_t i = 0; i < gemm.batch; ++i) {
+    Real* c = gemm.c + i * gemm.stride_c;
+    bool accumulate = gemm.accumulate;
+    if (gemm.bias != nullptr || (gemm.k == 0 && !accumulate)) {
+      fill_rows(gemm, c);
+      accumulate = true;
+    }
+    if (gemm.k == 0) continue;
+    multiply(gemm, gemm.a + i * gemm.stride_a, gemm.b + i * gemm.stride_b, c, accumulate);
+  }
+}
+
+}  // namespace
+
+void cpu_gemm(const Gemm<float>& gemm) { run(gemm); }
+void cpu_gemm(const Gemm<double>& gemm) { run(gemm); }
+
+}  // namespace moe

@@ -1,0 +1,14 @@
+#include "moe/backend/backend.h"
+#include "moe/errors.h"
+
+namespace moe {
+
+std::unique_ptr<Backend> make_cuda_backend(int) {
+  throw Unavailable("CUDA backend: this program was built without CUDA");
+}
+
+int cuda_device_count() { return 0; }
+
+std::string cuda_device_name(int) { return ""; }
+
+}  // namespace moe

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "moe/kernels/device.h"
+#include "moe/kernels/view.h"
+
+namespace moe {
+
+/// m = beta1 m + (1 - beta1) g, v = beta2 v + (1 - beta2) g^2,
+/// p -= learning_rate m' / (sqrt(v') + epsilon), m' = m / (1 - beta1^step), v' = v / (1 -
+/// beta2^step). [Kingma and Ba 2015, Algorithm 1]
+/// A team per block of elements, because the step is known on the device only and two powers per
+/// element would cost more than the update.
+template <class Real>
+struct AdamBody {
+  static constexpr std::int64_t kBlock = 4096;
+  const Real* gradient;
+  const std::int32_t* step;
+  Real* parameter;
+  Real* first_moment;
+  Real* second_moment;
+  std::int64_t count;
+  AdamStep op;
+
+  template <class Team>
+  MOE_BODY void operator()(Team& team, std::int64_t block) const {
+    const std::int64_t begin = block * kBlock;
+    const std::int64_t size = count - begin < kBlock ? count - begin : kBlock;
+    const Real* g = gradient + begin;
+    Real* p = parameter + begin;
+    Real* m = first_moment + begin;
+    Real* v = second_moment + begin;
+    const double steps = *step;
+    const Real rate = static_cast<Real>(op.learning_rate / (1 - std::pow(op.beta1, steps)));
+    const Real root = static_cast<Real>(1 / std::sqrt(1 - std::pow(op.beta2, steps)));
+    const Real new1 = static_cast<Real>(1 - op.beta1), new2 = static_cast<Real>(1 - op.beta2);
+    const Real epsilon = static_cast<Real>(op.epsilon);
+    team.for_each(size, [=](std::int64_t i) {
+      const Real first = m[i] + new1 * (g[i] - m[i]);
+      const Real second = v[i] + new2 * (g[i] * g[i] - v[i]);
+      m[i] = first;
+      v[i] = second;
+      p[i] -= rate * first / (std::sqrt(second) * root + epsilon);
+    });
+  }
+};
+
+template <class Real, class Exec>
+void launch(Exec& exec, const AdamStep& op, const BoundOp& bound) {
+  using Body = AdamBody<Real>;
+  const std::int64_t count = count_of(bound.writes[0]);
+  exec.rows((count + Body::kBlock - 1) / Body::kBlock, Body::kBlock,
+            Body{data_of<Real>(bound.reads[0]), data_of<std::int32_t>(bound.reads[1]),
+                 data_of<Real>(bound.writes[0]), data_of<Real>(bound.writes[1]),
+                 data_of<Real>(bound.writes[2]), count, op});
+}
+
+}  // namespace moe

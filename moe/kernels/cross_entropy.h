@@ -1,0 +1,94 @@
+#pragma once
+
+#include "moe/kernels/device.h"
+#include "moe/kernels/math.h"
+#include "moe/kernels/view.h"
+
+namespace moe {
+
+/// log_sum_exp[t] = log of the sum of e^logits[t]. A team per token.
+template <class Real>
+struct LogSumExpBody {
+  const Real* logits;
+  Real* log_sum_exp;
+  std::int64_t vocabulary;
+
+  template <class Team>
+  MOE_BODY void operator()(Team& team, std::int64_t t) const {
+    const Real* row = logits + t * vocabulary;
+    const Real largest = team.max(vocabulary, [=](std::int64_t v) { return row[v]; });
+    const Real sum =
+        team.sum(vocabulary, [=](std::int64_t v) { return exponential(row[v] - largest); });
+    if (team.leader()) log_sum_exp[t] = largest + std::log(sum);
+  }
+};
+
+/// loss = sum over tokens of (log_sum_exp - logit of the target) / global_tokens. One team; the sum
+/// is in double.
+template <class Real>
+struct CrossEntropyBody {
+  const Real* logits;
+  const std::int32_t* targets;
+  const Real* log_sum_exp;
+  Real* loss;
+  std::int64_t tokens, vocabulary, global_tokens;
+
+  template <class Team>
+  MOE_BODY void operator()(Team& team, std::int64_t) const {
+    const auto& self = *this;
+    const double sum = team.sum(tokens, [&self](std::int64_t t) {
+      return static_cast<double>(self.log_sum_exp[t]) -
+             static_cast<double>(self.logits[t * self.vocabulary + self.targets[t]]);
+    });
+    if (team.leader()) *loss = static_cast<Real>(sum / static_cast<double>(global_tokens));
+  }
+};
+
+/// d_logits = (softmax(logits) - [v is the target]) / global_tokens. A team per token.
+template <class Real>
+struct CrossEntropyGradientBody {
+  const Real* logits;
+  const std::int32_t* targets;
+  const Real* log_sum_exp;
+  Real* d_logits;
+  std::int64_t vocabulary, global_tokens;
+
+  template <class Team>
+  MOE_BODY void operator()(Team& team, std::int64_t t) const {
+    const Real* row = logits + t * vocabulary;
+    Real* out = d_logits + t * vocabulary;
+    const Real log_sum = log_sum_exp[t];
+    const Real scale = Real(1) / static_cast<Real>(global_tokens);
+    team.for_each(vocabulary,
+                  [=](std::int64_t v) { out[v] = exponential(row[v] - log_sum) * scale; });
+    team.sync();
+    if (team.leader()) {
+      const std::int32_t target = targets[t];
+      out[target] = (exponential(row[target] - log_sum) - Real(1)) * scale;
+    }
+  }
+};
+
+template <class Real, class Exec>
+void launch(Exec& exec, const CrossEntropy& op, const BoundOp& bound) {
+  const View& logits = bound.reads[0];
+  Real* log_sum_exp = data_of<Real>(bound.writes[1]);
+  exec.rows(logits.rows, logits.columns,
+            LogSumExpBody<Real>{data_of<Real>(logits), log_sum_exp, logits.columns});
+  exec.rows(1, logits.rows,
+            CrossEntropyBody<Real>{data_of<Real>(logits), data_of<std::int32_t>(bound.reads[1]),
+                                   log_sum_exp, data_of<Real>(bound.writes[0]), logits.rows,
+                                   logits.columns, op.global_tokens});
+}
+
+template <class Real, class Exec>
+void launch(Exec& exec, const CrossEntropyGradient& op, const BoundOp& bound) {
+  const View& logits = bound.reads[0];
+  exec.rows(
+      logits.rows, logits.columns,
+      CrossEntropyGradientBody<Real>{data_of<Real>(logits), data_of<std::int32_t>(bound.reads[1]),
+                                     data_of<Real>(bound.reads[2]), data_of<Real>(bound.writes[0]),
+                                     logits.columns, op.global_tokens});
+}
+
+}  // namespace moe

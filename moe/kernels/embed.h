@@ -1,0 +1,96 @@
+#pragma once
+
+#include "moe/kernels/device.h"
+#include "moe/kernels/view.h"
+
+namespace moe {
+
+/// x[t] = token_table[tokens[t]] + position_table[t mod L]. A team per token.
+template <class Real>
+struct EmbedTokensBody {
+  const std::int32_t* tokens;
+  const Real* token_table;
+  const Real* position_table;
+  Real* x;
+  std::int64_t width, sequence_length;
+
+  template <class Team>
+  MOE_BODY void operator()(Team& team, std::int64_t t) const {
+    const Real* token = token_table + tokens[t] * width;
+    const Real* position = position_table + t % sequence_length * width;
+    Real* out = x + t * width;
+    team.for_each(width, [=](std::int64_t c) { out[c] = token[c] + position[c]; });
+  }
+};
+
+template <class Real>
+struct FillZero {
+  Real* out;
+  MOE_BODY void operator()(std::int64_t i) const { out[i] = 0; }
+};
+
+/// Gradient of the token table, into a table of zeros. A team per token: the first token with an id
+/// owns that row of the table and adds up all others with the same id in the order of the tokens.
+/// Every sum has one owner and one order: no atomics, the same bits on every run.
+template <class Real>
+struct TokenTableGradientBody {
+  const std::int32_t* tokens;
+  const Real* dx;
+  Real* d_table;
+  std::int64_t count, width;
+
+  template <class Team>
+  MOE_BODY void operator()(Team& team, std::int64_t t) const {
+    const std::int32_t* all = tokens;
+    const std::int32_t id = all[t];
+    const auto same = [=](std::int64_t i) { return all[i] == id; };
+    if (team.first(0, t, same) < t) return;
+    Real* out = d_table + id * width;
+    for (std::int64_t i = t; i < count; i = team.first(i + 1, count, same)) {
+      const Real* in = dx + i * width;
+      team.for_each(width, [=](std::int64_t c) { out[c] += in[c]; });
+    }
+  }
+};
+
+/// d_position_table[l] = sum of dx over the tokens at position l. A team per position.
+template <class Real>
+struct PositionTableGradientBody {
+  const Real* dx;
+  Real* d_table;
+  std::int64_t count, width, sequence_length;
+
+  template <class Team>
+  MOE_BODY void operator()(Team& team, std::int64_t l) const {
+    Real* out = d_table + l * width;
+    team.for_each(width, [=](std::int64_t c) { out[c] = 0; });
+    for (std::int64_t t = l; t < count; t += sequence_length) {
+      const Real* in = dx + t * width;
+      team.for_each(width, [=](std::int64_t c) { out[c] += in[c]; });
+    }
+  }
+};
+
+template <class Real, class Exec>
+void launch(Exec& exec, const EmbedTokens& op, const BoundOp& bound) {
+  const View& x = bound.writes[0];
+  exec.rows(x.rows, x.columns,
+            EmbedTokensBody<Real>{data_of<std::int32_t>(bound.reads[0]),
+                                  data_of<Real>(bound.reads[1]), data_of<Real>(bound.reads[2]),
+                                  data_of<Real>(x), x.columns, op.sequence_length});
+}
+
+template <class Real, class Exec>
+void launch(Exec& exec, const EmbedTokensGradient& op, const BoundOp& bound) {
+  const View& dx = bound.reads[1];
+  Real* d_tokens = data_of<Real>(bound.writes[0]);
+  exec.elements(count_of(bound.writes[0]), FillZero<Real>{d_tokens});
+  exec.rows(dx.rows, dx.columns,
+            TokenTableGradientBody<Real>{data_of<std::int32_t>(bound.reads[0]), data_of<Real>(dx),
+                                         d_tokens, dx.rows, dx.columns});
+  exec.rows(bound.writes[1].rows, dx.columns,
+            PositionTableGradientBody<Real>{data_of<Real>(dx), data_of<Real>(bound.writes[1]),
+                                            dx.rows, dx.columns, op.sequence_length});
+}
+
+}  // namespace moe

@@ -1,0 +1,115 @@
+#pragma once
+
+#include "moe/kernels/device.h"
+#include "moe/kernels/view.h"
+
+namespace moe {
+
+/// Gradient of the gate's weights and of the load-balancing loss with respect to the logits. A team
+/// per token.
+///
+/// With probabilities p: weight = p[chosen] for k = 1; weight_j = p_j / P, P = sum of the chosen
+/// p_j, for k > 1, so d p_j = (d weight_j - sum_i d weight_i weight_i) / P. The load-balancing loss
+/// adds balance_scale * total_demand[e] to d p_e. Then d logit = p (d p - sum p d p).
+template <class Real>
+struct GateGradientBody {
+  const Real* d_weights;
+  const Real* probabilities;
+  const std::int32_t* chosen;
+  const Real* weights;
+  const std::int32_t* total_demand;
+  Real* d_logits;
+  std::int64_t experts;
+  int choices;
+  Real balance_scale;
+
+  template <class Team>
+  MOE_BODY void operator()(Team& team, std::int64_t t) const {
+    const Real* p = probabilities + t * experts;
+    const std::int32_t* expert = chosen + t * choices;
+    const Real* weight = weights + t * choices;
+    const Real* d_weight = d_weights + t * choices;
+    const std::int32_t* demand = total_demand;
+    Real* out = d_logits + t * experts;
+    const Real scale = balance_scale;
+
+    Real mean = 0, sum = 1;
+    if (choices > 1) {
+      sum = 0;
+      for (int choice = 0; choice < choices; ++choice) {
+        mean += d_weight[choice] * weight[choice];
+        sum += p[expert[choice]];
+      }
+    }
+    Real dot = team.sum(
+        experts, [=](std::int64_t e) { return p[e] * scale * static_cast<Real>(demand[e]); });
+    for (int choice = 0; choice < choices; ++choice) {
+      dot += p[expert[choice]] * ((d_weight[choice] - mean) / sum);
+    }
+    team.for_each(experts, [=](std::int64_t e) {
+      out[e] = p[e] * (scale * static_cast<Real>(demand[e]) - dot);
+    });
+    team.sync();
+    if (team.leader()) {
+      for (int choice = 0; choice < choices; ++choice) {
+        out[expert[choice]] += p[expert[choice]] * ((d_weight[choice] - mean) / sum);
+      }
+    }
+  }
+};
+
+/// This rank's share of E sum_e f_e P_e, see op.h. One team; the sum is in double.
+template <class Real>
+struct LoadBalancingLossBody {
+  const Real* probabilities;
+  const std::int32_t* total_demand;
+  Real* loss;
+  std::int64_t tokens, experts;
+  double scale;
+
+  template <class Team>
+  MOE_BODY void operator()(Team& team, std::int64_t) const {
+    const auto& self = *this;
+    const double sum = team.sum(tokens, [&self](std::int64_t t) {
+      const Real* p = self.probabilities + t * self.experts;
+      double row = 0;
+      for (std::int64_t e = 0; e < self.experts; ++e) {
+        row += static_cast<double>(p[e]) * self.total_demand[e];
+      }
+      return row;
+    });
+    if (team.leader()) *loss = static_cast<Real>(sum * scale);
+  }
+};
+
+/// E f_e P_e = balance_factor * demand_e * (sum of p_e over all tokens): f_e = demand_e / (k G),
+/// P_e = sum / G over the G tokens of all ranks.
+inline double balance_factor(int experts, int choices, std::int64_t global_tokens) {
+  const double tokens = static_cast<double>(global_tokens);
+  return experts / (choices * tokens * tokens);
+}
+
+template <class Real, class Exec>
+void launch(Exec& exec, const GateGradient& op, const BoundOp& bound) {
+  const View& probabilities = bound.reads[1];
+  exec.rows(probabilities.rows, op.experts,
+            GateGradientBody<Real>{
+                data_of<Real>(bound.reads[0]), data_of<Real>(probabilities),
+                data_of<std::int32_t>(bound.reads[2]), data_of<Real>(bound.reads[3]),
+                data_of<std::int32_t>(bound.reads[4]), data_of<Real>(bound.writes[0]), op.experts,
+                op.choices,
+                static_cast<Real>(op.auxiliary_weight *
+                                  balance_factor(op.experts, op.choices, op.global_tokens))});
+}
+
+template <class Real, class Exec>
+void launch(Exec& exec, const LoadBalancingLoss& op, const BoundOp& bound) {
+  const View& probabilities = bound.reads[0];
+  exec.rows(1, probabilities.rows,
+            LoadBalancingLossBody<Real>{
+                data_of<Real>(probabilities), data_of<std::int32_t>(bound.reads[1]),
+                data_of<Real>(bound.writes[0]), probabilities.rows, op.experts,
+                balance_factor(op.experts, op.choices, op.global_tokens)});
+}
+
+}  // namespace moe

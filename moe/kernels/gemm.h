@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+
+namespace moe {
+
+/// C = op(A) op(B) + beta C (+ bias in every row), all row-major: op(A) is [m,k], op(B) is [k,n],
+/// C is [m,n]. Leading dimensions count elements from row to row as stored. A batch of several
+/// repeats it at A + i stride_a and so on. What an executor's gemm() takes.
+template <class Real>
+struct Gemm {
+  std::int64_t m = 0, n = 0, k = 0;
+  const Real* a = nullptr;
+  std::int64_t lda = 0;
+  bool transpose_a = false;
+  const Real* b = nullptr;
+  std::int64_t ldb = 0;
+  bool transpose_b = false;
+  Real* c = nullptr;
+  std::int64_t ldc = 0;
+  bool accumulate = false;     ///< beta = 1, otherwise 0
+  const Real* bias = nullptr;  ///< [n]; not together with accumulate or a batch
+  std::int64_t batch = 1, stride_a = 0, stride_b = 0, stride_c = 0;
+};
+
+}  // namespace moe

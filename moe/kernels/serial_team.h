@@ -1,0 +1,103 @@
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+namespace moe {
+
+/// Those who work on one row together, seen from the body of a kernel. On the processor a team is
+/// one thread whose loops are written to vectorise; on the device it is a warp or a block
+/// (backend/device_team.cuh) with the same functions:
+///   for_each(n, f)        f(i) once for every i, in any order
+///   sum(n, f), max(n, f)  of f(i), called once for every i; the order depends on n alone
+///   first(begin, end, f)  the first i with f(i), end where there is none
+///   scan(n, f, g)         g(i, sum of f over all before i) in any order; returns the whole sum
+///   sync()                what one member wrote, the others see after it
+///   leader()              true for one member: who stores a scalar
+/// All members get the same results and must call the same functions in the same order.
+class SerialTeam {
+ public:
+  template <class F>
+  void for_each(std::int64_t n, F f) {
+#pragma GCC ivdep
+    for (std::int64_t i = 0; i < n; ++i) f(i);
+  }
+
+  /// Sixteen partial sums, whatever the width of the processor's vectors: the result is the same
+  /// on every machine.
+  template <class F>
+  auto sum(std::int64_t n, F f) {
+    using Value = std::decay_t<decltype(f(std::int64_t{0}))>;
+    Value partial[kLanes] = {};
+    std::int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) {
+#pragma GCC ivdep
+      for (int lane = 0; lane < kLanes; ++lane) partial[lane] += f(i + lane);
+    }
+    for (int lane = 0; i < n; ++i, ++lane) partial[lane] += f(i);
+    for (int half = kLanes / 2; half > 0; half /= 2) {
+      for (int lane = 0; lane < half; ++lane) partial[lane] += partial[lane + half];
+    }
+    return partial[0];
+  }
+
+  /// n >= 1.
+  template <class F>
+  auto max(std::int64_t n, F f) {
+    using Value = std::decay_t<decltype(f(std::int64_t{0}))>;
+    Value partial[kLanes];
+    const Value start = f(0);
+    for (Value& value : partial) value = start;
+    std::int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) {
+#pragma GCC ivdep
+      for (int lane = 0; lane < kLanes; ++lane) {
+        const Value value = f(i + lane);
+        partial[lane] = value > partial[lane] ? value : partial[lane];
+      }
+    }
+    for (int lane = 0; i < n; ++i, ++lane) {
+      const Value value = f(i);
+      partial[lane] = value > partial[lane] ? value : partial[lane];
+    }
+    for (int half = kLanes / 2; half > 0; half /= 2) {
+      for (int lane = 0; lane < half; ++lane) {
+        const Value value = partial[lane + half];
+        partial[lane] = value > partial[lane] ? value : partial[lane];
+      }
+    }
+    return partial[0];
+  }
+
+  template <class F>
+  std::int64_t first(std::int64_t begin, std::int64_t end, F f) {
+    std::int64_t i = begin;
+    for (; i + 4 * kLanes <= end; i += 4 * kLanes) {
+      int found = 0;
+      for (int lane = 0; lane < 4 * kLanes; ++lane) found |= f(i + lane) ? 1 : 0;
+      if (found != 0) break;
+    }
+    while (i < end && !f(i)) ++i;
+    return i;
+  }
+
+  template <class F, class G>
+  auto scan(std::int64_t n, F f, G g) {
+    using Value = std::decay_t<decltype(f(std::int64_t{0}))>;
+    Value before{};
+    for (std::int64_t i = 0; i < n; ++i) {
+      const Value value = f(i);
+      g(i, before);
+      before += value;
+    }
+    return before;
+  }
+
+  void sync() {}
+  bool leader() const { return true; }
+
+ private:
+  static constexpr int kLanes = 16;
+};
+
+}  // namespace moe
