@@ -126,8 +126,7 @@ struct Runner::State {
       } else {
         communicators[key] = world.split(ranks);
         if (for_device)
-          communicators[key] =
-              make_staged_communicator(std::move(communicators[key]), backend, key.second);
+          communicators[key] = make_staged_communicator(std::move(communicators[key]), backend);
       }
     }
   }
@@ -247,7 +246,7 @@ struct Runner::State {
   }
 
   CallContext context(const Op& op) {
-    return {backend.native_stream(op.stream), options.time_limit_s,
+    return {backend.native_stream(op.stream), op.stream, options.time_limit_s,
             fmt::format("rank {}: {}", world.rank, describe(op))};
   }
 

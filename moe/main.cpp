@@ -1,0 +1,313 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <sstream>
+
+#include "db/format_rows.h"
+#include "db/identity.h"
+#include "db/store.h"
+#include "moe/communicator/launch.h"
+#include "moe/errors.h"
+#include "moe/source_tree.h"
+#include "moe/train_store.h"
+#include "moe/trainer.h"
+
+namespace moe {
+namespace {
+
+struct Arguments {
+  std::string model;
+  std::vector<std::filesystem::path> data;
+  int steps = 100;
+  std::optional<int> ranks;
+  int expert_ranks = 0;
+  std::string device = "cpu";
+  std::string schedule;
+  std::string database;
+  int threads = 0;
+  std::optional<std::int64_t> seed;
+  std::int64_t memory_limit_bytes = 0;
+  double time_limit_s = 60;
+  int evaluate_every = 0;
+  int evaluate_batches = 4;
+  int log_every = 10;
+  int timelines = 1;
+  bool print_program = false;
+  std::string format = "table";
+  std::string color = "auto";
+};
+
+void declare(CLI::App& app, Arguments& a) {
+  app.add_option("--model", a.model, "name in experiments/models, or a TOML file")->required();
+  app.add_option("--data", a.data,
+                 "text files, or .bin files of uint16 tokens [this repository's text]");
+  app.add_option("--steps", a.steps, "iterations")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  app.add_option("--ranks", a.ranks, "ranks; outside an MPI job starts mpirun [1, or the job's]");
+  app.add_option("--expert-ranks", a.expert_ranks, "ranks that share one set of experts [all]");
+  app.add_option("--device", a.device, "where to compute")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"cpu", "cuda"}));
+  app.add_option("--schedule", a.schedule, "Schedule as JSON [one stream, nothing overlapped]");
+  app.add_option("--db", a.database, "result database; created where there is none");
+  app.add_option("--threads", a.threads, "CPU threads per rank [cores divided by ranks]");
+  app.add_option("--seed", a.seed, "overrides the model's seed");
+  app.add_option("--memory-limit", a.memory_limit_bytes, "bytes of arena per rank, with K, M, G")
+      ->transform(CLI::AsSizeValue(false));
+  app.add_option("--time-limit", a.time_limit_s, "seconds that any one wait may last")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  app.add_option("--evaluate-every", a.evaluate_every,
+                 "iterations between held-out losses [only the last]");
+  app.add_option("--evaluate-batches", a.evaluate_batches, "batches per held-out loss; 0 = none")
+      ->capture_default_str();
+  app.add_option("--log-every", a.log_every, "iterations between rows of output")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  app.add_option("--timelines", a.timelines, "typical iterations whose timeline is stored")
+      ->capture_default_str();
+  app.add_flag("--print-program", a.print_program, "print the scheduled ops and end");
+  app.add_option("--format", a.format, "table, csv (a row per iteration) or json (one summary)")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"table", "csv", "json"}));
+  app.add_option("--color", a.color, "auto, always or never")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"auto", "always", "never"}));
+  app.set_version_flag("--version", [] { return db::version_line("moe-train"); });
+  app.footer(
+      "Examples:\n"
+      "  moe-train --model tiny --steps 300\n"
+      "  moe-train --model tiny --ranks 4 --schedule overlapped.json --db results.db\n"
+      "  moe-train --model tiny --data corpus/*.txt --evaluate-every 50 --format csv > losses.csv");
+}
+
+Schedule read_schedule(const std::string& path) {
+  if (path.empty()) return Schedule{"sequential", {}, {}};
+  std::ifstream file(path);
+  if (!file) throw InputError(fmt::format("{}: cannot be read", path));
+  std::ostringstream text;
+  text << file.rdbuf();
+  try {
+    return schedule_from_json(text.str());
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("{}: {}", path, error.what()));
+  }
+}
+
+/// Four fifths of the host's memory, divided among the ranks of this node: what is asked for beyond
+/// it would swap or be killed.
+std::int64_t default_memory_limit(int ranks_on_node) {
+  const auto total = static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE);
+  return total / 5 * 4 / ranks_on_node;
+}
+
+int ranks_on_same_node(const std::vector<RankInfo>& ranks, int rank) {
+  return static_cast<int>(std::count_if(ranks.begin(), ranks.end(), [&](const RankInfo& other) {
+    return other.node == ranks[rank].node;
+  }));
+}
+
+/// Namespaced nodes of one machine share its cores: what counts is how many ranks the machine runs.
+int default_threads(int world_size) {
+  return std::max(1, static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)) / world_size);
+}
+
+/// Prints rows as they come and keeps what the summary needs.
+class Report {
+ public:
+  Report(const Arguments& arguments, const Model& model)
+      : arguments_(arguments), tokens_(model.global_batch * model.sequence_length) {
+    const auto format = *db::parse_format(arguments.format);
+    if (format != db::Format::json)
+      writer_.emplace(
+          stdout, db::Style{format, db::use_color(arguments.color, stdout)},
+          std::vector<std::string>{"iteration", "loss", "heldout_loss", "auxiliary_loss",
+                                   "iteration_s", "tokens_per_s", "dropped"});
+  }
+
+  void observe(const StepReport& step) {
+    last_ = step;
+    last_.timeline = {};
+    if (step.iteration > kWarmup || arguments_.steps <= kWarmup)
+      durations_.push_back(step.duration_s);
+    const bool all = arguments_.format == "csv";
+    if (writer_ && (all || step.iteration == 1 || step.iteration % arguments_.log_every == 0 ||
+                    step.heldout_loss))
+      writer_->row({std::int64_t{step.iteration}, step.loss,
+                    step.heldout_loss ? db::Cell(*step.heldout_loss) : db::Cell(),
+                    step.auxiliary_loss, step.duration_s,
+                    static_cast<double>(tokens_) / step.duration_s, step.dropped});
+  }
+
+  void finish(std::optional<std::int64_t> run_id) {
+    std::sort(durations_.begin(), durations_.end());
+    const double median = durations_.empty() ? 0 : durations_[durations_.size() / 2];
+    if (writer_) {
+      writer_->finish();
+      if (arguments_.format == "table")
+        std::cerr << fmt::format(
+            "{} iterations, median {:.4g} s{}\n", last_.iteration, median,
+            run_id ? fmt::format(", run {} in {}", *run_id, arguments_.database) : "");
+      return;
+    }
+    const auto largest = [](const std::vector<std::int64_t>& bytes) {
+      return *std::max_element(bytes.begin(), bytes.end());
+    };
+    nlohmann::json json{{"steps", last_.iteration},
+                        {"iteration_s", median},
+                        {"loss", last_.loss},
+                        {"auxiliary_loss", last_.auxiliary_loss},
+                        {"planned_peak_bytes", largest(last_.planned_peak_bytes)},
+                        {"measured_peak_bytes", largest(last_.measured_peak_bytes)}};
+    if (last_.heldout_loss) json["heldout_loss"] = *last_.heldout_loss;
+    if (run_id) json["run"] = *run_id;
+    std::cout << json.dump() << '\n';
+  }
+
+ private:
+  static constexpr int kWarmup = 2;  ///< first iterations touch memory for the first time
+
+  const Arguments& arguments_;
+  std::int64_t tokens_;
+  std::optional<db::RowWriter> writer_;
+  std::vector<double> durations_;
+  StepReport last_;
+};
+
+struct Inputs {
+  Model model;
+  Schedule schedule;
+  Corpus corpus;
+};
+
+/// Everything that can be wrong with the user's files is found here, before any rank is started.
+Inputs read_inputs(const Arguments& arguments) {
+  Inputs inputs;
+  inputs.model = load_model(find_input(arguments.model, source_tree() / "experiments" / "models"));
+  if (arguments.seed) inputs.model.seed = *arguments.seed;
+  inputs.schedule = read_schedule(arguments.schedule);
+  inputs.corpus =
+      open_corpus(arguments.data, {inputs.model.vocabulary, inputs.model.sequence_length, 0.1});
+  const int ranks = arguments.ranks.value_or(1);
+  if (!inside_mpi_job()) {
+    const Groups groups =
+        make_groups(ranks, arguments.expert_ranks > 0 ? arguments.expert_ranks : ranks);
+    apply(build_iteration(inputs.model, groups, 0), inputs.schedule);
+    if (!arguments.database.empty()) db::open_writer(arguments.database);
+  }
+  return inputs;
+}
+
+void run(const Arguments& arguments, Inputs inputs, Communicator& world, int argc, char** argv) {
+  const std::vector<RankInfo> ranks = survey_ranks(world);
+  const Groups groups =
+      make_groups(world.size, arguments.expert_ranks > 0 ? arguments.expert_ranks : world.size,
+                  nodes_of(ranks));
+  const Program program = apply(build_iteration(inputs.model, groups, world.rank), inputs.schedule);
+  if (arguments.print_program) {
+    if (world.rank == 0) std::cout << to_text(program);
+    return;
+  }
+
+  const bool cuda = arguments.device == "cuda";
+  const std::unique_ptr<Backend> backend =
+      cuda ? make_cuda_backend(world.rank % std::max(1, cuda_device_count()))
+           : make_cpu_backend(arguments.threads > 0 ? arguments.threads
+                                                    : default_threads(world.size));
+  TrainOptions options;
+  options.steps = arguments.steps;
+  options.evaluate_every = arguments.evaluate_every;
+  options.evaluate_batches = arguments.evaluate_batches;
+  options.run.time_limit_s = arguments.time_limit_s;
+  options.run.memory_limit_bytes =
+      arguments.memory_limit_bytes > 0
+          ? arguments.memory_limit_bytes
+          : default_memory_limit(ranks_on_same_node(ranks, world.rank));
+  options.run.record_spans = arguments.timelines > 0;
+
+  std::optional<Report> report;
+  std::optional<TrainStore> store;
+  if (world.rank == 0) {
+    std::cerr << fmt::format("moe-train: {} on {} rank{} ({}), schedule {}, {}\n",
+                             inputs.model.name, world.size, world.size == 1 ? "" : "s",
+                             backend->name(), inputs.schedule.planner, inputs.corpus.description);
+    report.emplace(arguments, inputs.model);
+    if (!arguments.database.empty()) {
+      db::Connection connection = db::open_writer(arguments.database);
+      db::Run run = db::this_run("train", inputs.model.name, argc, argv);
+      db::MachineParts parts;
+      if (cuda) {
+        parts.gpu = cuda_device_name(0);
+        parts.gpu_count = cuda_device_count();
+      }
+      run.machine_id = db::find_or_insert(connection, db::this_machine(parts));
+      run.schedule_id = db::find_or_insert(
+          connection, db::Schedule{0, "", inputs.schedule.planner, to_json(inputs.schedule)});
+      run.device = arguments.device;
+      run.ranks = world.size;
+      run.model_json = to_json(inputs.model);
+      run.seed = inputs.model.seed;
+      store.emplace(arguments.database, std::move(run), ranks, program, groups,
+                    arguments.timelines);
+    }
+  }
+  try {
+    train(inputs.model, program, inputs.corpus, groups, *backend, world, ranks, options,
+          [&](const StepReport& step) {
+            report->observe(step);
+            if (store) store->observe(step);
+          });
+  } catch (const std::exception& error) {
+    if (store) store->fail(error.what());
+    throw;
+  }
+  if (world.rank == 0) {
+    if (store) store->finish();
+    report->finish(store ? std::optional(store->run_id()) : std::nullopt);
+  }
+}
+
+int exit_code(const std::exception& error) {
+  if (const auto* failure = dynamic_cast<const db::Error*>(&error)) return db::exit_code(*failure);
+  if (dynamic_cast<const TimeLimit*>(&error)) return 124;
+  if (dynamic_cast<const InputError*>(&error) || dynamic_cast<const std::invalid_argument*>(&error))
+    return 2;
+  return 1;
+}
+
+}  // namespace
+}  // namespace moe
+
+int main(int argc, char** argv) {
+  moe::Arguments arguments;
+  CLI::App app("Trains a Mixture-of-Experts transformer for real, under any schedule.",
+               "moe-train");
+  moe::declare(app, arguments);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  int rank = 0;
+  try {
+    moe::Inputs inputs = moe::read_inputs(arguments);
+    const std::unique_ptr<moe::Communicator> world = moe::join_world(arguments.ranks, argv);
+    rank = world->rank;
+    moe::run(arguments, std::move(inputs), *world, argc, argv);
+  } catch (const db::OutputError& error) {
+    if (!error.closed) std::cerr << "moe-train: " << error.message << '\n';
+    moe::abort_job(error.closed ? 0 : 1);
+  } catch (const std::exception& error) {
+    std::cerr << fmt::format("moe-train: rank {}: {}\n", rank, error.what());
+    moe::abort_job(moe::exit_code(error));
+  }
+  moe::finalize_mpi();
+  return 0;
+}
