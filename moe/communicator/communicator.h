@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "moe/op.h"
 #include "moe/row_layout.h"
 #include "moe/tensor.h"
 
@@ -15,9 +16,10 @@ namespace moe {
 
 /// Where and under what name a collective runs.
 struct CallContext {
-  void* native_stream = nullptr;  ///< device stream to order with, nullptr on the host
-  double time_limit_s = 60;       ///< of this call
-  std::string what;               ///< for messages: "all_to_all dispatch (layer 3, chunk 1/2)"
+  void* native_stream = nullptr;    ///< device stream to order with, nullptr on the host
+  Stream stream = Stream::compute;  ///< the same by name, for copies to and from the device
+  double time_limit_s = 60;         ///< of this call
+  std::string what{};               ///< for messages: "all_to_all dispatch (layer 3, chunk 1/2)"
 };
 
 /// A group of ranks that communicate. Host communicators return when the call has finished; NCCL
@@ -66,10 +68,15 @@ class Communicator {
 /// (local.cpp)
 void run_local_ranks(int ranks, const std::function<void(Communicator&)>& body);
 
+/// A group of this process alone, as rank 0 of 1; needs neither MPI nor threads. (local.cpp)
+std::unique_ptr<Communicator> make_solo_communicator();
+
 /// The MPI world of this process: initialises MPI (serialized thread use) on first call. Throws
 /// Unavailable "built without MPI".
 std::unique_ptr<Communicator> make_mpi_world();
-/// True when this process was started as part of an MPI job (mpirun, srun).
+/// True where make_mpi_world can work at all: built with MPI.
+bool has_mpi();
+/// True when this process was started as part of an MPI job (mpirun, srun). (launch.cpp)
 bool inside_mpi_job();
 /// Finalises MPI where it was initialised; call once at the end of main.
 void finalize_mpi();

@@ -1,0 +1,102 @@
+#include "moe/communicator/launch.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "moe/errors.h"
+
+namespace moe {
+namespace {
+
+constexpr std::array rank_variables = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
+                                       "MV2_COMM_WORLD_RANK"};
+constexpr std::array size_variables = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE"};
+
+struct Setting {
+  const char* variable;
+  const char* value;
+};
+/// More ranks than cores is what people try first, containers run as root, and who binds cores
+/// knows how. Variables, because they leave a cluster's own settings alone and other MPIs ignore
+/// them. The last two are Open MPI 5's.
+constexpr std::array settings = {
+    Setting{"OMPI_MCA_rmaps_base_oversubscribe", "1"},
+    Setting{"OMPI_MCA_hwloc_base_binding_policy", "none"},
+    Setting{"PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"},
+    Setting{"PRTE_MCA_hwloc_default_binding_policy", "none"},
+};
+
+[[noreturn]] void become_mpirun(int ranks, char** argv) {
+  constexpr int keep = 0;
+  for (const Setting& setting : settings) setenv(setting.variable, setting.value, keep);
+  if (geteuid() == 0) {
+    setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", keep);
+    setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", keep);
+  }
+  std::vector<std::string> command = mpirun_command(ranks, argv);
+  std::vector<char*> arguments;
+  for (std::string& word : command) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  execvp(arguments[0], arguments.data());
+  if (errno == ENOENT) {
+    throw InputError(
+        fmt::format("--ranks {} needs mpirun, which is not in PATH: install the package "
+                    "openmpi-bin (Debian, Ubuntu) or load your cluster's MPI module",
+                    ranks));
+  }
+  throw InputError(fmt::format("--ranks {}: cannot start mpirun: {}", ranks, std::strerror(errno)));
+}
+
+}  // namespace
+
+bool inside_mpi_job() {
+  for (const char* variable : rank_variables) {
+    if (std::getenv(variable) != nullptr) return true;
+  }
+  return false;
+}
+
+std::optional<int> mpi_job_size() {
+  if (!inside_mpi_job()) return std::nullopt;
+  for (const char* variable : size_variables) {
+    if (const char* value = std::getenv(variable)) {
+      const int size = std::atoi(value);
+      if (size > 0) return size;
+    }
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> mpirun_command(int ranks, char** argv) {
+  std::vector<std::string> command{"mpirun", "-np", std::to_string(ranks)};
+  for (char** argument = argv; *argument != nullptr; ++argument) command.push_back(*argument);
+  return command;
+}
+
+std::unique_ptr<Communicator> join_world(std::optional<int> ranks, char** argv) {
+  if (ranks && *ranks < 1) throw InputError(fmt::format("--ranks {}: at least 1 expected", *ranks));
+  const auto check = [&](int size) {
+    if (ranks && size != *ranks) {
+      throw InputError(
+          fmt::format("--ranks {}, but this MPI job has {} rank{}: leave --ranks out or make them "
+                      "agree",
+                      *ranks, size, size == 1 ? "" : "s"));
+    }
+  };
+  if (inside_mpi_job()) {
+    if (const auto size = mpi_job_size()) check(*size);
+    auto world = make_mpi_world();
+    check(world->size);
+    return world;
+  }
+  if (!ranks || *ranks == 1) return make_solo_communicator();
+  if (!has_mpi()) throw Unavailable(fmt::format("--ranks {}: built without MPI", *ranks));
+  become_mpirun(*ranks, argv);
+}
+
+}  // namespace moe

@@ -1,0 +1,344 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <thread>
+
+#include "moe/communicator/communicator.h"
+#include "moe/communicator/sum.h"
+#include "moe/errors.h"
+
+/// Ranks that are threads of one process. A collective is: publish your arguments, meet, work on
+/// the others' buffers, meet again before they change. The meetings order all memory.
+namespace moe {
+namespace {
+
+struct Job;
+struct Group;
+
+/// What one rank publishes for the others during a call.
+struct Arguments {
+  std::string_view name;  ///< of the collective
+  const void* from = nullptr;
+  void* to = nullptr;
+  std::int64_t count = 0;
+  DType dtype = DType::f32;
+  int root = -1;
+  std::span<const Segment> send{};
+  std::span<const int> ranks{};  ///< of a split
+  Group* made = nullptr;         ///< by a split
+
+  bool same_call(const Arguments& other) const {
+    return name == other.name && count == other.count && dtype == other.dtype && root == other.root;
+  }
+};
+
+/// Some ranks of the job and the place where they meet.
+struct Group {
+  Group(Job& job, std::vector<int> world_ranks)
+      : job(job),
+        world_ranks(std::move(world_ranks)),
+        arguments(this->world_ranks.size()),
+        arrived(this->world_ranks.size(), false) {}
+
+  void meet(int rank, const CallContext& call, std::string_view name);
+  void throw_if_failed(int rank, std::string_view what);
+  void fail(const std::string& why);
+
+  Job& job;
+  const std::vector<int> world_ranks;
+  std::vector<Arguments> arguments;  ///< by rank; each writes its own between meetings
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<bool> arrived;
+  int waiting = 0;
+  std::int64_t meetings = 0;
+  std::optional<std::string> failure;
+};
+
+/// Everything that the ranks of one run_local_ranks share; owns the groups.
+struct Job {
+  std::mutex mutex;
+  std::vector<std::unique_ptr<Group>> groups;
+  std::optional<std::string> failure;
+  std::optional<int> culprit;  ///< world rank that failed first
+
+  Group& add_group(std::vector<int> world_ranks) {
+    const std::lock_guard lock(mutex);
+    groups.push_back(std::make_unique<Group>(*this, std::move(world_ranks)));
+    groups.back()->failure = failure;
+    return *groups.back();
+  }
+  void blame(int world_rank) {
+    const std::lock_guard lock(mutex);
+    if (!culprit) culprit = world_rank;
+  }
+  void fail(int world_rank, const std::string& why) {
+    const std::lock_guard lock(mutex);
+    if (!culprit) culprit = world_rank;
+    if (!failure) failure = why;
+    for (const auto& group : groups) group->fail(why);
+  }
+};
+
+void Group::fail(const std::string& why) {
+  const std::lock_guard lock(mutex);
+  if (!failure) failure = why;
+  changed.notify_all();
+}
+
+void Group::throw_if_failed(int rank, std::string_view what) {
+  if (failure) {
+    throw CommunicationError(
+        fmt::format("rank {}: {} cannot finish: {}", world_ranks[rank], what, *failure));
+  }
+}
+
+void Group::meet(int rank, const CallContext& call, std::string_view name) {
+  const std::string_view what = call.what.empty() ? name : std::string_view(call.what);
+  std::unique_lock lock(mutex);
+  throw_if_failed(rank, what);
+  if (++waiting == static_cast<int>(world_ranks.size())) {
+    waiting = 0;
+    arrived.assign(arrived.size(), false);
+    ++meetings;
+    changed.notify_all();
+    return;
+  }
+  arrived[rank] = true;
+  const auto limit = std::chrono::steady_clock::now() +
+                     std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                         std::chrono::duration<double>(std::min(call.time_limit_s, 1e8)));
+  const std::int64_t meeting = meetings;
+  const bool over = changed.wait_until(lock, limit, [&] { return meetings != meeting || failure; });
+  if (meetings != meeting) return;
+  if (over) throw_if_failed(rank, what);
+
+  std::vector<int> missing;
+  for (std::size_t peer = 0; peer < world_ranks.size(); ++peer) {
+    if (!arrived[peer]) missing.push_back(world_ranks[peer]);
+  }
+  const std::string message =
+      fmt::format("rank {} waited {} s for rank{} {} in {}", world_ranks[rank], call.time_limit_s,
+                  missing.size() == 1 ? "" : "s", fmt::join(missing, ", "), what);
+  failure = message;
+  changed.notify_all();
+  lock.unlock();
+  job.blame(world_ranks[rank]);
+  throw TimeLimit(message);
+}
+
+class LocalCommunicator : public Communicator {
+ public:
+  LocalCommunicator(Group& group, int rank)
+      : Communicator(rank, static_cast<int>(group.world_ranks.size())), group_(group) {}
+
+  void all_to_all_v(const std::byte* from, std::span<const Segment> send, std::byte* to,
+                    std::span<const Segment> receive, std::int64_t row_bytes,
+                    const CallContext& call) override {
+    publish({.name = "all_to_all_v", .from = from, .count = row_bytes, .send = send}, call);
+    std::vector<std::size_t> next(size, 0);  // by peer: where its next segment to us is looked for
+    std::string mismatch;
+    for (const Segment& segment : receive) {
+      if (segment.rows == 0) continue;
+      check_peer(segment.peer);
+      const Arguments& peer = group_.arguments[segment.peer];
+      std::size_t& i = next[segment.peer];
+      while (i < peer.send.size() && (peer.send[i].peer != rank || peer.send[i].rows == 0)) ++i;
+      if (i == peer.send.size() || peer.send[i].rows != segment.rows) {
+        mismatch =
+            fmt::format("all_to_all_v: rank {} expects {} rows from rank {}, which sends {}", rank,
+                        segment.rows, segment.peer, i == peer.send.size() ? 0 : peer.send[i].rows);
+        break;
+      }
+      std::memcpy(to + segment.begin * row_bytes,
+                  static_cast<const std::byte*>(peer.from) + peer.send[i].begin * row_bytes,
+                  segment.rows * row_bytes);
+      ++i;
+    }
+    meet(call, "all_to_all_v");
+    if (!mismatch.empty()) refuse(mismatch);  // now that nobody reads our buffers
+  }
+
+  void all_reduce(void* data, std::int64_t count, DType dtype, const CallContext& call) override {
+    publish({.name = "all_reduce", .to = data, .count = count, .dtype = dtype}, call);
+    // Each rank adds up one share of the elements, in everybody's buffer.
+    const std::int64_t begin = slice_begin(count, {rank, size});
+    const std::int64_t n = slice_end(count, {rank, size}) - begin;
+    std::vector<const void*> parts;
+    for (const Arguments& peer : group_.arguments) parts.push_back(at(peer.to, begin, dtype));
+    sum_in_order(parts, at(data, begin, dtype), n, dtype);
+    for (int peer = 0; peer < size && n > 0; ++peer) {
+      if (peer == rank) continue;
+      std::memcpy(at(group_.arguments[peer].to, begin, dtype), at(data, begin, dtype),
+                  n * bytes_of(dtype));
+    }
+    meet(call, "all_reduce");
+  }
+
+  void all_gather(const void* from, void* to, std::int64_t count_per_rank, DType dtype,
+                  const CallContext& call) override {
+    publish({.name = "all_gather", .from = from, .count = count_per_rank, .dtype = dtype}, call);
+    for (int peer = 0; peer < size && count_per_rank > 0; ++peer) {
+      std::memmove(at(to, peer * count_per_rank, dtype), group_.arguments[peer].from,
+                   count_per_rank * bytes_of(dtype));
+    }
+    meet(call, "all_gather");
+  }
+
+  void reduce_scatter(const void* from, void* to, std::int64_t count_per_rank, DType dtype,
+                      const CallContext& call) override {
+    publish({.name = "reduce_scatter", .from = from, .count = count_per_rank, .dtype = dtype},
+            call);
+    std::vector<const void*> parts;
+    for (const Arguments& peer : group_.arguments) {
+      parts.push_back(at(peer.from, rank * count_per_rank, dtype));
+    }
+    sum_in_order(parts, to, count_per_rank, dtype);
+    meet(call, "reduce_scatter");
+  }
+
+  void broadcast(void* data, std::int64_t count, DType dtype, int root,
+                 const CallContext& call) override {
+    check_peer(root);
+    publish({.name = "broadcast", .to = data, .count = count, .dtype = dtype, .root = root}, call);
+    if (rank != root && count > 0) {
+      std::memcpy(data, group_.arguments[root].to, count * bytes_of(dtype));
+    }
+    meet(call, "broadcast");
+  }
+
+  void barrier(const CallContext& call) override { meet(call, "barrier"); }
+
+  std::unique_ptr<Communicator> split(std::span<const int> ranks) override {
+    const auto self = std::find(ranks.begin(), ranks.end(), rank);
+    if (self == ranks.end() || !std::is_sorted(ranks.begin(), ranks.end()) || ranks[0] < 0 ||
+        ranks.back() >= size || std::adjacent_find(ranks.begin(), ranks.end()) != ranks.end()) {
+      throw std::invalid_argument(fmt::format("split: ranks [{}] do not ascend or hold no rank {}",
+                                              fmt::join(ranks, ", "), rank));
+    }
+    const CallContext call{.what = "split"};
+    publish({.name = "split", .ranks = ranks}, call);
+    for (int member : ranks) {
+      if (!std::ranges::equal(group_.arguments[member].ranks, ranks)) {
+        refuse(fmt::format("split: ranks {} and {} name different groups", rank, member));
+      }
+    }
+    meet(call, "split");
+    if (ranks[0] == rank) {
+      std::vector<int> world_ranks;
+      for (int member : ranks) world_ranks.push_back(group_.world_ranks[member]);
+      group_.arguments[rank].made = &group_.job.add_group(std::move(world_ranks));
+    }
+    meet(call, "split");
+    Group& made = *group_.arguments[ranks[0]].made;
+    meet(call, "split");
+    return std::make_unique<LocalCommunicator>(made, static_cast<int>(self - ranks.begin()));
+  }
+
+ private:
+  static std::byte* at(void* base, std::int64_t element, DType dtype) {
+    return static_cast<std::byte*>(base) + element * bytes_of(dtype);
+  }
+  static const std::byte* at(const void* base, std::int64_t element, DType dtype) {
+    return static_cast<const std::byte*>(base) + element * bytes_of(dtype);
+  }
+
+  void meet(const CallContext& call, std::string_view name) { group_.meet(rank, call, name); }
+
+  void publish(const Arguments& arguments, const CallContext& call) {
+    {
+      // After a failed call another rank may still look at what we published for it.
+      const std::lock_guard lock(group_.mutex);
+      group_.throw_if_failed(rank, call.what.empty() ? arguments.name : call.what);
+    }
+    group_.arguments[rank] = arguments;
+    meet(call, arguments.name);
+    for (int peer = 0; peer < size; ++peer) {
+      const Arguments& theirs = group_.arguments[peer];
+      if (!arguments.same_call(theirs)) {
+        refuse(fmt::format("rank {} calls {} of {} elements while rank {} calls {} of {}", rank,
+                           arguments.name, arguments.count, peer, theirs.name, theirs.count));
+      }
+    }
+  }
+
+  void check_peer(int peer) const {
+    if (peer < 0 || peer >= size) {
+      throw std::invalid_argument(fmt::format("rank {} of a group of {} ranks", peer, size));
+    }
+  }
+
+  [[noreturn]] void refuse(const std::string& message) {
+    group_.fail(message);
+    throw std::invalid_argument(message);
+  }
+
+  Group& group_;
+};
+
+/// One rank that needs nobody; keeps its own job.
+class SoloCommunicator : public LocalCommunicator {
+ public:
+  explicit SoloCommunicator(std::unique_ptr<Job> job)
+      : LocalCommunicator(job->add_group({0}), 0), job_(std::move(job)) {}
+
+  std::unique_ptr<Communicator> split(std::span<const int> ranks) override {
+    if (ranks.size() != 1 || ranks[0] != 0) {
+      throw std::invalid_argument("split: a group of one rank holds rank 0 alone");
+    }
+    return make_solo_communicator();
+  }
+
+ private:
+  std::unique_ptr<Job> job_;
+};
+
+}  // namespace
+
+std::unique_ptr<Communicator> make_solo_communicator() {
+  return std::make_unique<SoloCommunicator>(std::make_unique<Job>());
+}
+
+void run_local_ranks(int ranks, const std::function<void(Communicator&)>& body) {
+  if (ranks < 1) throw std::invalid_argument(fmt::format("run_local_ranks: {} ranks", ranks));
+  Job job;
+  std::vector<int> all(ranks);
+  for (int rank = 0; rank < ranks; ++rank) all[rank] = rank;
+  Group& world = job.add_group(all);
+
+  std::mutex mutex;
+  std::vector<std::exception_ptr> thrown(ranks);
+  std::exception_ptr first;
+  {
+    std::vector<std::jthread> threads;
+    for (int rank = 0; rank < ranks; ++rank) {
+      threads.emplace_back([&, rank] {
+        try {
+          LocalCommunicator communicator(world, rank);
+          body(communicator);
+        } catch (...) {
+          {
+            const std::lock_guard lock(mutex);
+            thrown[rank] = std::current_exception();
+            if (!first) first = thrown[rank];
+          }
+          job.fail(rank, fmt::format("rank {} ended with an exception", rank));
+        }
+      });
+    }
+  }
+  // Who failed inside a call may end after those whom it told: the cause goes first.
+  if (job.culprit && thrown[*job.culprit]) std::rethrow_exception(thrown[*job.culprit]);
+  if (first) std::rethrow_exception(first);
+}
+
+}  // namespace moe

@@ -1,0 +1,10 @@
+#include "moe/communicator/communicator.h"
+#include "moe/errors.h"
+
+namespace moe {
+
+std::unique_ptr<Communicator> make_nccl_communicator(Communicator&, int) {
+  throw Unavailable("built without NCCL");
+}
+
+}  // namespace moe

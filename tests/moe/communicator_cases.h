@@ -1,0 +1,189 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "moe/communicator/communicator.h"
+
+/// One table of cases for every host communicator: threads (communicator_test.cpp) and processes
+/// (communicator_mpi_main.cpp). Each check runs on all ranks of `world` and compares with what one
+/// rank works out by itself.
+namespace moe::cases {
+
+/// Empty, one, odd, just over a rank's share, and large enough for several pieces of a pipeline.
+inline const std::vector<std::int64_t> counts = {0, 1, 3, 7, 1001, 300'007, 1'100'003};
+
+/// Values whose sums no order of adding changes: small integers.
+template <typename T>
+T value(int rank, std::int64_t i) {
+  return static_cast<T>((i * 7 + rank * 31) % 64 - 20);
+}
+
+template <typename T>
+std::vector<T> values(int rank, std::int64_t count, std::int64_t first = 0) {
+  std::vector<T> result(count);
+  for (std::int64_t i = 0; i < count; ++i) result[i] = value<T>(rank, first + i);
+  return result;
+}
+
+template <typename T>
+std::vector<T> sums(int ranks, std::int64_t count, std::int64_t first = 0) {
+  std::vector<T> result(count, 0);
+  for (int rank = 0; rank < ranks; ++rank) {
+    for (std::int64_t i = 0; i < count; ++i) result[i] += value<T>(rank, first + i);
+  }
+  return result;
+}
+
+inline CallContext call(std::string what, double time_limit_s = 60) {
+  return {.time_limit_s = time_limit_s, .what = std::move(what)};
+}
+
+template <typename T>
+void check_typed(Communicator& world, DType dtype, std::int64_t count) {
+  const int n = world.size, rank = world.rank;
+  SCOPED_TRACE(testing::Message() << "rank " << rank << " of " << n << ", " << count
+                                  << " elements of type " << static_cast<int>(dtype));
+  auto data = values<T>(rank, count);
+  world.all_reduce(data.data(), count, dtype, call("all_reduce"));
+  EXPECT_EQ(data, sums<T>(n, count));
+
+  const auto own = values<T>(rank, count);
+  std::vector<T> all(count * n, T(-99));
+  world.all_gather(own.data(), all.data(), count, dtype, call("all_gather"));
+  std::vector<T> expected;
+  for (int peer = 0; peer < n; ++peer) {
+    const auto theirs = values<T>(peer, count);
+    expected.insert(expected.end(), theirs.begin(), theirs.end());
+  }
+  EXPECT_EQ(all, expected);
+
+  const auto blocks = values<T>(rank, count * n);
+  std::vector<T> share(count, T(-99));
+  world.reduce_scatter(blocks.data(), share.data(), count, dtype, call("reduce_scatter"));
+  EXPECT_EQ(share, sums<T>(n, count, rank * count));
+
+  for (int root : {0, n / 2, n - 1}) {
+    auto message = values<T>(rank, count);
+    world.broadcast(message.data(), count, dtype, root, call("broadcast"));
+    EXPECT_EQ(message, values<T>(root, count)) << "root " << root;
+  }
+}
+
+/// Floats whose sum depends on the order: all ranks must get the bits of adding in rank order.
+inline void check_order_of_sums(Communicator& world) {
+  for (std::int64_t count : {5, 70'000}) {
+    const auto part = [&](int rank) {
+      std::vector<float> data(count);
+      for (std::int64_t i = 0; i < count; ++i)
+        data[i] = 1.0f / static_cast<float>(1 + i + 3 * rank);
+      return data;
+    };
+    std::vector<float> expected = part(0);
+    for (int rank = 1; rank < world.size; ++rank) {
+      const auto addend = part(rank);
+      for (std::int64_t i = 0; i < count; ++i) expected[i] += addend[i];
+    }
+    auto data = part(world.rank);
+    world.all_reduce(data.data(), count, DType::f32, call("all_reduce"));
+    EXPECT_EQ(std::memcmp(data.data(), expected.data(), count * sizeof(float)), 0);
+  }
+}
+
+/// Rows of 3 floats; from `source` to `target` go `segments` pieces of uneven length, some empty,
+/// which the target stores in reverse order of sources with a gap between.
+inline void check_all_to_all_v(Communicator& world, int segments, std::int64_t scale) {
+  SCOPED_TRACE(testing::Message() << "rank " << world.rank << ", " << segments
+                                  << " segments, scale " << scale);
+  constexpr int columns = 3;
+  const auto rows_of = [&](int source, int target, int i) {
+    return (source * 3 + target * 5 + i * 2) % 4 * scale;
+  };
+  const auto element = [](int source, int target, int i, std::int64_t k) {
+    return static_cast<float>(source * 1'000'003 % 971 + target * 101 + i * 13 + k % 1000);
+  };
+  std::vector<Segment> send, receive;
+  std::vector<float> from;
+  for (int i = 0; i < segments; ++i) {  // by piece, then peer: segments of a peer do not touch
+    for (int peer = 0; peer < world.size; ++peer) {
+      const std::int64_t rows = rows_of(world.rank, peer, i);
+      send.push_back({peer, static_cast<std::int64_t>(from.size()) / columns, rows});
+      for (std::int64_t k = 0; k < rows * columns; ++k) {
+        from.push_back(element(world.rank, peer, i, k));
+      }
+    }
+  }
+  std::int64_t place = 1;
+  std::vector<float> expected(columns, -1.0f);
+  for (int peer = world.size - 1; peer >= 0; --peer) {
+    for (int i = 0; i < segments; ++i) {
+      const std::int64_t rows = rows_of(peer, world.rank, i);
+      receive.push_back({peer, place, rows});
+      place += rows + 1;
+      for (std::int64_t k = 0; k < rows * columns; ++k) {
+        expected.push_back(element(peer, world.rank, i, k));
+      }
+      expected.insert(expected.end(), columns, -1.0f);
+    }
+  }
+  std::vector<float> to(expected.size(), -1.0f);
+  world.all_to_all_v(reinterpret_cast<const std::byte*>(from.data()), send,
+                     reinterpret_cast<std::byte*>(to.data()), receive, columns * sizeof(float),
+                     call("all_to_all"));
+  EXPECT_EQ(to, expected);
+}
+
+/// Even and odd ranks apart, then everybody alone, then a group within a group.
+inline void check_split(Communicator& world) {
+  std::vector<int> mine;
+  for (int rank = world.rank % 2; rank < world.size; rank += 2) mine.push_back(rank);
+  const auto half = world.split(mine);
+  ASSERT_EQ(half->size, static_cast<int>(mine.size()));
+  ASSERT_EQ(mine[half->rank], world.rank);
+  std::int32_t sum = world.rank;
+  half->all_reduce(&sum, 1, DType::i32, call("half"));
+  std::int32_t expected = 0;
+  for (int rank : mine) expected += rank;
+  EXPECT_EQ(sum, expected);
+
+  const int self = world.rank;
+  const auto alone = world.split(std::span(&self, 1));
+  EXPECT_EQ(alone->size, 1);
+  alone->barrier(call("alone"));
+
+  std::vector<int> everybody(half->size);
+  for (int i = 0; i < half->size; ++i) everybody[i] = i;
+  const auto again = half->split(everybody);
+  std::int32_t first = again->rank == 0 ? world.rank : -1;
+  again->broadcast(&first, 1, DType::i32, 0, call("again"));
+  EXPECT_EQ(first, mine[0]);
+}
+
+/// Every collective × counts × types.
+inline void check_table(Communicator& world) {
+  for (std::int64_t count : counts) {
+    check_typed<float>(world, DType::f32, count);
+    check_typed<double>(world, DType::f64, count);
+    check_typed<std::int32_t>(world, DType::i32, count);
+  }
+  check_order_of_sums(world);
+  for (int segments : {0, 1, 3}) {
+    for (std::int64_t scale : {1, 1000, 60'000}) check_all_to_all_v(world, segments, scale);
+  }
+  check_split(world);
+  world.barrier(call("end of table"));
+}
+
+/// Two communicators used by two threads at the same time, in unlike order and length.
+void check_two_streams(Communicator& world);
+
+/// Member 0 comes too late for an exchange in which the others wait for it: they say so, and it is
+/// told; the parent goes on working.
+void check_time_limit(Communicator& world);
+
+}  // namespace moe::cases
