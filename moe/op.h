@@ -78,8 +78,8 @@ struct GeluGradient {};
 struct Gate {
   int experts = 0;
   int choices = 1;
-  int capacity_groups = 1;               ///< of this rank's tokens
-  std::optional<std::int64_t> capacity;  ///< copies per expert and group; none = dropless
+  int capacity_groups = 1;                 ///< of this rank's tokens
+  std::optional<std::int64_t> capacity{};  ///< copies per expert and group; none = dropless
 };
 /// d_weight[T,k], probabilities[T,E], expert i32[T,k], weight[T,k], total_demand i32[1,E] ->
 /// d_logits[T,E] Adds the gradient of the load-balancing loss.

@@ -8,7 +8,7 @@
 
 namespace moe {
 
-/// e^x without a branch or a call, so that loops over it vectorise. Within 2 ulp; 0 below -87.3,
+/// e^x without a branch or a call, so that loops over it vectorise. Within 2 ulp; 0 below -87,
 /// infinity above 88.8, NaN stays NaN.
 ///
 /// x = n ln 2 + r with |r| <= ln 2 / 2, ln 2 in two parts so that r is exact; e^r by its Taylor

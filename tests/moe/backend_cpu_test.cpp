@@ -1,0 +1,78 @@
+#include <gtest/gtest.h>
+
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "moe/backend/backend.h"
+#include "moe/errors.h"
+
+namespace moe {
+namespace {
+
+double now_s() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+TEST(CpuBackend, KeepsTheArenaWhenItGrows) {
+  const auto backend = make_cpu_backend(1);
+  std::array<std::byte, 100> data{};
+  for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<std::byte>(i);
+  std::byte* small = backend->arena(1000);
+  backend->upload(small + 500, data, Stream::copy);
+  EXPECT_EQ(backend->arena(900), small);
+  std::byte* large = backend->arena(std::int64_t{1} << 30);
+  std::array<std::byte, 100> back{};
+  backend->download(back, large + 500, Stream::compute);
+  EXPECT_EQ(back, data);
+}
+
+TEST(CpuBackend, SaysWhatAnArenaTooLargeAskedFor) {
+  const auto backend = make_cpu_backend(1);
+  try {
+    backend->arena(std::int64_t{1} << 60);
+    FAIL() << "an exabyte was given";
+  } catch (const OutOfMemory& error) {
+    EXPECT_NE(std::string(error.what()).find("1152921504606846976"), std::string::npos)
+        << error.what();
+  }
+}
+
+TEST(CpuBackend, TimesMarksByTheSteadyClock) {
+  const auto backend = make_cpu_backend(1);
+  const double before = now_s();
+  const Mark first = backend->mark(Stream::compute);
+  std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  const Mark second = backend->mark(Stream::inter_node);
+  const double after = now_s();
+  backend->wait(Stream::compute, second);
+  EXPECT_LE(before, backend->time_of(first));
+  EXPECT_GE(backend->time_of(second), backend->time_of(first) + 0.002);
+  EXPECT_LE(backend->time_of(second), after);
+}
+
+TEST(CpuBackend, NumbersMarksAfreshOnceForgotten) {
+  const auto backend = make_cpu_backend(1);
+  const Mark first = backend->mark(Stream::compute);
+  backend->forget_marks();
+  EXPECT_EQ(backend->mark(Stream::copy), first);
+}
+
+TEST(CpuBackend, RefusesToRunOnNoThreads) {
+  EXPECT_THROW(make_cpu_backend(0), std::invalid_argument);
+}
+
+TEST(CudaBackend, SaysWhyThereIsNone) {
+  if (cuda_device_count() > 0) GTEST_SKIP() << "there is a CUDA device";
+  EXPECT_EQ(cuda_device_name(0), "");
+  try {
+    make_cuda_backend(0);
+    FAIL() << "a backend without a device";
+  } catch (const Unavailable& error) {
+    EXPECT_NE(std::string(error.what()).find("CUDA"), std::string::npos) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace moe

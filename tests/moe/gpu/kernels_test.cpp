@@ -1,0 +1,53 @@
+// The same table of ops and shapes on a CUDA device, against the processor in double.
+
+#include <gtest/gtest.h>
+
+#include "tests/moe/kernel_cases.h"
+
+namespace moe::testing {
+namespace {
+
+class CudaKernels : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device";
+    cuda_ = make_cuda_backend(0);
+  }
+
+  void expect_like_cpu(DType real, double tolerance) {
+    for (const KernelCase& kernel : kernel_cases()) {
+      SCOPED_TRACE(kernel.name);
+      const auto expected = run_case(*cpu_, kernel, DType::f64);
+      const auto actual = run_case(*cuda_, kernel, real);
+      for (std::size_t i = 0; i < expected.size(); ++i) {
+        EXPECT_LT(relative_difference(actual[i].values, expected[i].values), tolerance)
+            << "output " << i;
+      }
+    }
+  }
+
+  std::unique_ptr<Backend> cpu_ = make_cpu_backend(1);
+  std::unique_ptr<Backend> cuda_;
+};
+
+TEST_F(CudaKernels, InDoubleAgreeWithTheProcessor) { expect_like_cpu(DType::f64, 1e-12); }
+
+TEST_F(CudaKernels, InFloatAgreeWithTheProcessorInDouble) { expect_like_cpu(DType::f32, 2e-6); }
+
+TEST_F(CudaKernels, GiveTheSameBitsOnEveryRun) {
+  for (const KernelCase& kernel : kernel_cases()) {
+    const auto first = run_case(*cuda_, kernel, DType::f32);
+    const auto second = run_case(*cuda_, kernel, DType::f32);
+    for (std::size_t i = 0; i < first.size(); ++i) {
+      EXPECT_EQ(first[i].values, second[i].values) << kernel.name << ", output " << i;
+    }
+  }
+}
+
+TEST_F(CudaKernels, RefuseWhatACommunicatorExecutes) {
+  const KernelCase all_reduce{"all_reduce", AllReduce{}, {blank(1, 4)}, {blank(1, 4)}};
+  EXPECT_THROW(run_case(*cuda_, all_reduce, DType::f32), std::logic_error);
+}
+
+}  // namespace
+}  // namespace moe::testing
