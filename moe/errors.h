@@ -15,6 +15,10 @@ struct Unavailable : std::runtime_error {
 struct OutOfMemory : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+/// A call of the CUDA runtime or of cuBLAS failed; says which, where and why.
+struct CudaError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
 /// A wait ended at its limit; says who waited, for whom, in what.
 struct TimeLimit : std::runtime_error {
   using std::runtime_error::runtime_error;

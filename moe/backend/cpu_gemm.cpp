@@ -7,18 +7,16 @@
 #include <string>
 #include <vector>
 
+#include "moe/kernels/serial_team.h"
+
 namespace moe {
 namespace {
 
 template <class Real>
-void fill_rows(const Gemm<Real>& gemm, Real* c) {
-  for (std::int64_t i = 0; i < gemm.m; ++i) {
-    if (gemm.bias != nullptr) {
-      std::copy_n(gemm.bias, gemm.n, c + i * gemm.ldc);
-    } else {
-      std::fill_n(c + i * gemm.ldc, gemm.n, Real(0));
-    }
-  }
+void fill_rows(const Gemm<Real>& gemm, Real* c, const Real* bias) {
+  SerialTeam team;
+  const FillRowsBody<Real> fill{c, gemm.ldc, gemm.n, bias};
+  for (std::int64_t row = 0; row < gemm.m; ++row) fill(team, row);
 }
 
 void multiply(const Gemm<float>& gemm, const float* a, const float* b, float* c, bool accumulate) {
@@ -36,7 +34,7 @@ void multiply(const Gemm<float>& gemm, const float* a, const float* b, float* c,
 void multiply(const Gemm<double>& gemm, const double* a, const double* b, double* c,
               bool accumulate) {
   constexpr std::int64_t kDepth = 128, kWidth = 256;
-  if (!accumulate) fill_rows(Gemm<double>{.m = gemm.m, .n = gemm.n, .ldc = gemm.ldc}, c);
+  if (!accumulate) fill_rows<double>(gemm, c, nullptr);
   std::vector<double> panel(kDepth * kWidth);
   const auto a_at = [&](std::int64_t i, std::int64_t k) {
     return gemm.transpose_a ? a[k * gemm.lda + i] : a[i * gemm.lda + k];
@@ -71,7 +69,7 @@ void run(const Gemm<Real>& gemm) {
     Real* c = gemm.c + i * gemm.stride_c;
     bool accumulate = gemm.accumulate;
     if (gemm.bias != nullptr || (gemm.k == 0 && !accumulate)) {
-      fill_rows(gemm, c);
+      fill_rows(gemm, c, gemm.bias);
       accumulate = true;
     }
     if (gemm.k == 0) continue;

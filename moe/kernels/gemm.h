@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "moe/kernels/device.h"
+
 namespace moe {
 
 /// C = op(A) op(B) + beta C (+ bias in every row), all row-major: op(A) is [m,k], op(B) is [k,n],
@@ -21,6 +23,26 @@ struct Gemm {
   bool accumulate = false;     ///< beta = 1, otherwise 0
   const Real* bias = nullptr;  ///< [n]; not together with accumulate or a batch
   std::int64_t batch = 1, stride_a = 0, stride_b = 0, stride_c = 0;
+};
+
+/// Every row of C becomes the bias, or zero without one: what a product is added to. A team per
+/// row.
+template <class Real>
+struct FillRowsBody {
+  Real* c;
+  std::int64_t ldc, n;
+  const Real* bias;
+
+  template <class Team>
+  MOE_BODY void operator()(Team& team, std::int64_t row) const {
+    Real* out = c + row * ldc;
+    const Real* in = bias;
+    if (in != nullptr) {
+      team.for_each(n, [=](std::int64_t i) { out[i] = in[i]; });
+    } else {
+      team.for_each(n, [=](std::int64_t i) { out[i] = 0; });
+    }
+  }
 };
 
 }  // namespace moe

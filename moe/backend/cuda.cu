@@ -1,0 +1,136 @@
+#include <array>
+#include <memory>
+#include <utility>
+
+#include "moe/backend/backend.h"
+#include "moe/backend/cuda_check.cuh"
+#include "moe/backend/cuda_exec.cuh"
+#include "moe/backend/cuda_marks.cuh"
+#include "moe/backend/cuda_stream.cuh"
+#include "moe/kernels/execute.h"
+
+namespace moe {
+namespace {
+
+class CudaBackend : public Backend {
+ public:
+  explicit CudaBackend(int device) : device_(device) {
+    use_device();
+    streams_ = std::make_unique<std::array<DeviceStream, kStreamCount>>();
+    forget_marks();
+  }
+  ~CudaBackend() override {
+    cudaSetDevice(device_);
+    cudaDeviceSynchronize();
+  }
+
+  std::string name() const override { return cuda_device_name(device_); }
+
+  /// Growing copies what there is, so for a moment both need room.
+  std::byte* arena(std::int64_t bytes) override {
+    use_device();
+    if (bytes <= arena_bytes_) return static_cast<std::byte*>(arena_.get());
+    void* memory = nullptr;
+    const cudaError_t status = cudaMalloc(&memory, static_cast<std::size_t>(bytes));
+    if (status == cudaErrorMemoryAllocation) {
+      cudaGetLastError();  // forgets it
+      std::size_t free = 0, total = 0;
+      check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+      throw OutOfMemory("arena: " + std::to_string(bytes) + " bytes asked for on " + name() + ", " +
+                        std::to_string(free) + " of " + std::to_string(total) + " bytes are free" +
+                        (arena_ ? ", " + std::to_string(arena_bytes_) + " held before" : ""));
+    }
+    check(status, "cudaMalloc");
+    DeviceMemory grown(memory);
+    check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+    if (arena_) {
+      check(cudaMemcpy(memory, arena_.get(), static_cast<std::size_t>(arena_bytes_),
+                       cudaMemcpyDeviceToDevice),
+            "cudaMemcpy");
+      check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+    }
+    arena_ = std::move(grown);
+    arena_bytes_ = bytes;
+    return static_cast<std::byte*>(arena_.get());
+  }
+
+  void upload(std::byte* device, std::span<const std::byte> host, Stream stream) override {
+    use_device();
+    at(stream).upload(device, host);
+  }
+  void download(std::span<std::byte> host, const std::byte* device, Stream stream) override {
+    use_device();
+    at(stream).download(host, device);
+  }
+
+  void execute(const BoundOp& op) override {
+    use_device();
+    CudaExec exec(at(op.op->stream));
+    execute_op(exec, op);
+  }
+
+  Mark mark(Stream stream) override {
+    use_device();
+    const auto [mark, event] = marks_.next();
+    check(cudaEventRecord(event, at(stream).get()), "cudaEventRecord");
+    return mark;
+  }
+  void wait(Stream stream, Mark mark) override {
+    use_device();
+    check(cudaStreamWaitEvent(at(stream).get(), marks_.event(mark), 0), "cudaStreamWaitEvent");
+  }
+  double time_of(Mark mark) override {
+    use_device();
+    return marks_.time_of(marks_.event(mark));
+  }
+  void forget_marks() override {
+    use_device();
+    marks_.forget(at(Stream::compute).get());
+  }
+
+  void* native_stream(Stream stream) override {
+    return stream == Stream::host ? nullptr : at(stream).get();
+  }
+
+ private:
+  /// CUDA keeps the device per host thread, and each stream has its own.
+  void use_device() const { check(cudaSetDevice(device_), "cudaSetDevice"); }
+  DeviceStream& at(Stream stream) { return (*streams_)[static_cast<std::size_t>(stream)]; }
+
+  int device_;
+  DeviceMemory arena_;
+  std::int64_t arena_bytes_ = 0;
+  std::unique_ptr<std::array<DeviceStream, kStreamCount>> streams_;
+  Marks marks_;
+};
+
+/// What cudaGetDeviceCount has to say, once: the driver may not be there at all.
+std::pair<int, cudaError_t> count_devices() {
+  int count = 0;
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  if (status != cudaSuccess) cudaGetLastError();  // forgets it
+  return {status == cudaSuccess ? count : 0, status};
+}
+
+}  // namespace
+
+std::unique_ptr<Backend> make_cuda_backend(int device) {
+  const auto [count, status] = count_devices();
+  if (count == 0) throw Unavailable(std::string("no CUDA device: ") + cudaGetErrorString(status));
+  if (device < 0 || device >= count) {
+    throw Unavailable("no CUDA device " + std::to_string(device) + ": there are " +
+                      std::to_string(count));
+  }
+  return std::make_unique<CudaBackend>(device);
+}
+
+int cuda_device_count() { return count_devices().first; }
+
+std::string cuda_device_name(int device) {
+  cudaDeviceProp properties{};
+  if (device < 0 || device >= cuda_device_count()) return "";
+  check(cudaGetDeviceProperties(&properties, device), "cudaGetDeviceProperties");
+  return properties.name;
+}
+
+}  // namespace moe

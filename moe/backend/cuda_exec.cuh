@@ -1,0 +1,143 @@
+#pragma once
+
+#include <algorithm>
+
+#include "moe/backend/cuda_stream.cuh"
+#include "moe/backend/device_team.cuh"
+#include "moe/kernels/column_sums.h"
+#include "moe/kernels/gemm.h"
+
+namespace moe {
+
+inline constexpr int kBlockThreads = 256;
+/// Rows up to this width get a warp, wider ones a block. By width alone, so that the order of a
+/// row's sums does not depend on how many rows there are.
+inline constexpr std::int64_t kWarpWidth = 1024;
+/// Columns and rows that one block of column_sums looks at together.
+inline constexpr int kTileColumns = 32, kTileRows = 16;
+
+template <int threads, class F>
+__global__ void __launch_bounds__(kBlockThreads) rows_kernel(std::int64_t count, F f) {
+  constexpr int teams = kBlockThreads / threads;
+  DeviceTeam<threads> team;
+  const std::int64_t first = std::int64_t{blockIdx.x} * teams + threadIdx.x / threads;
+  for (std::int64_t row = first; row < count; row += std::int64_t{gridDim.x} * teams) {
+    f(team, row);
+  }
+}
+
+template <class F>
+__global__ void __launch_bounds__(kBlockThreads) elements_kernel(std::int64_t count, F f) {
+  const std::int64_t stride = std::int64_t{gridDim.x} * kBlockThreads;
+  for (std::int64_t i = std::int64_t{blockIdx.x} * kBlockThreads + threadIdx.x; i < count;
+       i += stride) {
+    f(i);
+  }
+}
+
+/// A block per 32 columns: each of its rows of threads sums every 16th row of the matrix, and the
+/// partial sums are added in order.
+template <class Terms, class Real, int count>
+__global__ void __launch_bounds__(kTileColumns* kTileRows)
+    column_sums_kernel(std::int64_t rows, std::int64_t width, Terms terms,
+                       SumTargets<Real, count> targets) {
+  __shared__ Real partial[count][kTileRows][kTileColumns];
+  const std::int64_t column = std::int64_t{blockIdx.x} * kTileColumns + threadIdx.x;
+  Real sums[count] = {};
+  if (column < width) {
+    for (std::int64_t row = threadIdx.y; row < rows; row += kTileRows) {
+      const Sums<Real, count> term = terms(row, column);
+      for (int which = 0; which < count; ++which) sums[which] += term.value[which];
+    }
+  }
+  for (int which = 0; which < count; ++which)
+    partial[which][threadIdx.y][threadIdx.x] = sums[which];
+  __syncthreads();
+  if (threadIdx.y != 0 || column >= width) return;
+  for (int which = 0; which < count; ++which) {
+    Real sum = 0;
+    for (int row = 0; row < kTileRows; ++row) sum += partial[which][row][threadIdx.x];
+    targets.store(which, column, sum);
+  }
+}
+
+/// Enqueues on one stream; see kernels/execute.h for what an executor offers.
+class CudaExec {
+ public:
+  /// Long enough for GEMMs to fill the device, short enough to skip most of what lies above the
+  /// diagonal of long sequences.
+  static constexpr std::int64_t kQueryBlock = 512;
+
+  explicit CudaExec(DeviceStream& stream) : device_stream_(stream), stream_(stream.get()) {}
+
+  template <class F>
+  void rows(std::int64_t count, std::int64_t width, F f) {
+    if (count == 0) return;
+    if (width <= kWarpWidth) {
+      rows_kernel<32><<<blocks(count, kBlockThreads / 32), kBlockThreads, 0, stream_>>>(count, f);
+    } else {
+      rows_kernel<kBlockThreads><<<blocks(count, 1), kBlockThreads, 0, stream_>>>(count, f);
+    }
+    check(cudaGetLastError(), "rows_kernel");
+  }
+
+  template <class F>
+  void elements(std::int64_t count, F f) {
+    if (count == 0) return;
+    elements_kernel<<<blocks(count, kBlockThreads), kBlockThreads, 0, stream_>>>(count, f);
+    check(cudaGetLastError(), "elements_kernel");
+  }
+
+  template <class Terms, class Real, int count>
+  void column_sums(std::int64_t rows, std::int64_t width, Terms terms,
+                   SumTargets<Real, count> targets) {
+    if (width == 0) return;
+    const auto grid = static_cast<unsigned>((width + kTileColumns - 1) / kTileColumns);
+    column_sums_kernel<<<grid, dim3(kTileColumns, kTileRows), 0, stream_>>>(rows, width, terms,
+                                                                            targets);
+    check(cudaGetLastError(), "column_sums_kernel");
+  }
+
+  /// cuBLAS counts by columns: it computes C^T = op(B)^T op(A)^T on the same memory.
+  template <class Real>
+  void gemm(const Gemm<Real>& gemm) {
+    if (gemm.m == 0 || gemm.n == 0) return;
+    bool accumulate = gemm.accumulate;
+    if (gemm.bias != nullptr || (gemm.k == 0 && !accumulate)) {
+      rows(gemm.m, gemm.n, FillRowsBody<Real>{gemm.c, gemm.ldc, gemm.n, gemm.bias});
+      accumulate = true;
+    }
+    if (gemm.k == 0) return;
+    const Real one = 1, beta = accumulate ? 1 : 0;
+    const auto multiply = [&](auto function, const char* name) {
+      check(function(device_stream_.blas(), gemm.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N,
+                     gemm.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N, gemm.n, gemm.m, gemm.k, &one,
+                     gemm.b, gemm.ldb, gemm.stride_b, gemm.a, gemm.lda, gemm.stride_a, &beta,
+                     gemm.c, gemm.ldc, gemm.stride_c, gemm.batch),
+            name);
+    };
+    if constexpr (std::is_same_v<Real, double>) {
+      multiply(cublasDgemmStridedBatched_64, "cublasDgemmStridedBatched");
+    } else {
+      multiply(cublasSgemmStridedBatched_64, "cublasSgemmStridedBatched");
+    }
+  }
+
+  /// All at once: the device has room for every batch.
+  template <class F>
+  void batches(std::int64_t count, F f) {
+    f(*this, std::int64_t{0}, count);
+  }
+
+ private:
+  /// Enough to fill any device; what is left over, the kernels loop for.
+  static unsigned blocks(std::int64_t count, std::int64_t per_block) {
+    return static_cast<unsigned>(
+        std::min<std::int64_t>((count + per_block - 1) / per_block, 1 << 16));
+  }
+
+  DeviceStream& device_stream_;
+  cudaStream_t stream_;
+};
+
+}  // namespace moe

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <chrono>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "moe/backend/backend.h"
+#include "moe/backend/cuda_owned.cuh"
+
+namespace moe {
+
+inline double steady_clock_s() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// Timing events by number, reused after forget(), and the host time that belongs to them.
+class Marks {
+ public:
+  std::pair<Mark, cudaEvent_t> next() {
+    const std::lock_guard lock(mutex_);
+    if (used_ == events_.size()) events_.push_back(make_event(cudaEventBlockingSync));
+    const auto mark = static_cast<Mark>(used_);
+    return {mark, events_[used_++].get()};
+  }
+  cudaEvent_t event(Mark mark) {
+    const std::lock_guard lock(mutex_);
+    return events_.at(static_cast<std::size_t>(mark)).get();
+  }
+  /// Forgets all marks and compares the clocks anew, because event times are floats whose
+  /// precision fades with the distance to the reference. The shortest of a few exchanges is the
+  /// truest.
+  void forget(cudaStream_t stream) {
+    const std::lock_guard lock(mutex_);
+    used_ = 0;
+    double shortest_s = 0;
+    for (int attempt = 0; attempt < 4; ++attempt) {
+      if (!spare_) spare_ = make_event(cudaEventDefault);
+      const double begin_s = steady_clock_s();
+      check(cudaEventRecord(spare_.get(), stream), "cudaEventRecord");
+      check(cudaEventSynchronize(spare_.get()), "cudaEventSynchronize");
+      const double duration_s = steady_clock_s() - begin_s;
+      if (attempt > 0 && duration_s >= shortest_s) continue;
+      shortest_s = duration_s;
+      reference_s_ = begin_s + duration_s / 2;
+      std::swap(reference_, spare_);
+    }
+  }
+  double time_of(cudaEvent_t event) {
+    check(cudaEventSynchronize(event), "cudaEventSynchronize");
+    const std::lock_guard lock(mutex_);
+    float since_ms = 0;
+    check(cudaEventElapsedTime(&since_ms, reference_.get(), event), "cudaEventElapsedTime");
+    return reference_s_ + since_ms * 1e-3;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<OwnedEvent> events_;
+  std::size_t used_ = 0;
+  OwnedEvent reference_, spare_;
+  double reference_s_ = 0;
+};
+
+}  // namespace moe
