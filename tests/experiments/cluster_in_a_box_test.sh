@@ -1,0 +1,109 @@
+#!/usr/bin/env bash
+# What experiments/cluster-in-a-box promises, on two nodes. Exit code 77: this machine permits no box.
+# shellcheck disable=SC2016,SC2317
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+# As from a terminal: bash lets background jobs ignore SIGINT.
+box=(env --default-signal=INT,QUIT "$root/experiments/cluster-in-a-box")
+
+failures=0
+expect() {
+  local claim=$1
+  shift
+  if "$@"; then
+    echo "ok: $claim"
+  else
+    echo "FAILED: $claim ($*)"
+    failures=$((failures + 1))
+  fi
+}
+
+equal() { [[ $1 == "$2" ]] || { echo "  '$1' is not '$2'"; return 1; }; }
+
+# True once no process is left in the network namespace whose name is in the file; waits up to 5 s.
+gone() {
+  local name link
+  name=$(< "$1")
+  [[ -n $name ]] || return 1
+  for _ in {1..50}; do
+    link=$(readlink /proc/[0-9]*/ns/net 2> /dev/null | grep -cxF "$name" || true)
+    if [[ $link == 0 ]]; then return 0; fi
+    sleep 0.1
+  done
+  return 1
+}
+
+# Starts a box whose COMMAND writes down its namespace, then $1 under sh; leaves its process in $pid.
+start() {
+  rm -f "$scratch/namespace"
+  "${box[@]}" --nodes 2 -- sh -c "readlink /proc/self/ns/net > $scratch/namespace.new
+    mv $scratch/namespace.new $scratch/namespace; $1" > "$scratch/output" 2>&1 &
+  pid=$!
+  for _ in {1..100}; do
+    if [[ -e $scratch/namespace ]]; then break; fi
+    sleep 0.1
+  done
+  sleep 0.5
+}
+
+status=0
+"${box[@]}" --probe || status=$?
+if [[ $status == 3 ]]; then
+  echo "skipped: no namespaces here"
+  exit 77
+fi
+expect "the probe answers yes" equal "$status" 0
+
+interfaces=$(ls /sys/class/net)
+host=$(uname -n)
+
+if command -v mpirun > /dev/null; then
+  names=$("${box[@]}" --nodes 2 -- mpirun -np 2 uname -n 2> "$scratch/errors" | sort | tr '\n' ' ')
+  expect "ranks land on one node each" equal "$names" "node0 node1 "
+  names=$("${box[@]}" --nodes 2 --ranks-per-node 2 -- mpirun -np 4 uname -n 2> "$scratch/errors" | sort | tr '\n' ' ')
+  expect "nodes are filled before the next is taken" equal "$names" "node0 node0 node1 node1 "
+fi
+
+said=$("${box[@]}" --nodes 2 --ranks-per-node 3 --nic-gbps 1.5 -- \
+  sh -c 'echo $MOELAB_BOX_NODES $MOELAB_BOX_RANKS_PER_NODE $MOELAB_BOX_NIC_GBPS')
+expect "programs are told of the box" equal "$said" "2 3 1.5"
+said=$(echo words | "${box[@]}" --nodes 2 -- cat)
+expect "input reaches the command" equal "$said" words
+
+status=0
+"${box[@]}" --nodes 2 -- sh -c 'exit 7' || status=$?
+expect "the command's exit code comes back" equal "$status" 7
+status=0
+"${box[@]}" --nodes 0 -- true 2> /dev/null || status=$?
+expect "wrong use is exit code 2" equal "$status" 2
+
+start 'exit 0'
+wait "$pid" || true
+expect "nothing is left after the command ended" gone "$scratch/namespace"
+
+start 'sleep 1000 & exit 0'
+wait "$pid" || true
+expect "nothing is left where the command left a process" gone "$scratch/namespace"
+
+for signal in INT TERM KILL; do
+  start 'if command -v mpirun > /dev/null; then exec mpirun -np 2 sleep 1000; else sleep 1000; fi'
+  kill -"$signal" "$pid"
+  status=0
+  wait "$pid" || status=$?
+  expect "SIG$signal ends the box with a failure" test "$status" -ne 0
+  expect "nothing is left after SIG$signal" gone "$scratch/namespace"
+done
+
+"${box[@]}" --nodes 2 -- sleep 2 &
+pid=$!
+said=$("${box[@]}" --nodes 2 -- uname -n)
+expect "two boxes live side by side" equal "$said" node0
+wait "$pid"
+
+expect "interfaces of the machine are as they were" equal "$(ls /sys/class/net)" "$interfaces"
+expect "the machine's hostname is as it was" equal "$(uname -n)" "$host"
+exit $((failures > 0))
