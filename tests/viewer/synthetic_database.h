@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+
+#include "db/connection.h"
+
+namespace viewer {
+
+/// What fill_synthetic_database made.
+struct SyntheticIds {
+  std::int64_t sequential_run =
+      0;  ///< train: 200 iterations, loads, a measured and a predicted timeline
+  std::int64_t pipelined_run = 0;  ///< the same in chunks
+  std::int64_t failed_run = 0;
+  std::int64_t study_run = 0;
+  std::int64_t best_trial = 0;
+};
+
+/// Fills an empty database with what a week of work leaves: training runs with losses and loads, a
+/// failed and a running one, a benchmark, a study with trials, timelines of all of them. The same
+/// at every call.
+SyntheticIds fill_synthetic_database(db::Connection& connection);
+
+}  // namespace viewer

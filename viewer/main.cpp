@@ -1,0 +1,123 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "db/connection.h"
+#include "db/error.h"
+#include "moelab_revision.h"
+#include "viewer/app.h"
+#include "viewer/window.h"
+
+namespace {
+
+constexpr int kSettlingFrames = 4;  // layout and column widths of tables take a few
+
+constexpr const char* kExamples = R"(Examples:
+  moe-view results.db                                     the latest run with a timeline
+  moe-view results.db --run 12 --panel loads
+  moe-view results.db --timeline 3 --timeline 8           two timelines, one above the other
+  xvfb-run -a moe-view results.db --screenshot best.png   a picture without a display
+
+Keys: W/S zoom, A/D pan, F fit, ? shows the others.
+)";
+
+struct Options {
+  std::string database;
+  viewer::Start start;
+  std::string panel = "timeline";
+  std::string screenshot;
+  std::string size = "1600x900";
+  std::string range;
+};
+
+struct Size {
+  int width = 0;
+  int height = 0;
+};
+
+// "0.12:0.2" in seconds.
+std::optional<viewer::TimeRange> parse_range(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  viewer::TimeRange range;
+  char rest = 0;
+  const int read = std::sscanf(text.c_str(), "%lf:%lf%c", &range.begin_s, &range.end_s, &rest);
+  if (read != 2 || !(range.end_s > range.begin_s)) {
+    throw CLI::ValidationError("--range", text + " is not BEGIN:END in seconds, e.g. 0.12:0.2");
+  }
+  return range;
+}
+
+Size parse_size(const std::string& text) {
+  Size size;
+  char rest = 0;
+  const int read = std::sscanf(text.c_str(), "%dx%d%c", &size.width, &size.height, &rest);
+  if (read != 2 || size.width < 320 || size.height < 240 || size.width > 16384 ||
+      size.height > 16384) {
+    throw CLI::ValidationError(
+        "--size", text + " is not WIDTHxHEIGHT between 320x240 and 16384x16384, e.g. 1600x900");
+  }
+  return size;
+}
+
+int view(const Options& options, Size size, std::optional<viewer::TimeRange> range) {
+  // The file first: a wrong one is told without a display.
+  const db::Connection connection = db::open_reader(options.database);
+  viewer::App app = viewer::open_app(connection, options.start);
+  if (range) app.timeline.view = *range, app.timeline.fit = false;
+  const bool picture = !options.screenshot.empty();
+  viewer::Window window("moe-view: " + options.database, size.width, size.height, !picture);
+  app.fonts = window.fonts();
+  const auto draw = [&] { viewer::draw_app(app); };
+  if (picture) {
+    viewer::write_png(window.render(draw, size.width, size.height, kSettlingFrames),
+                      options.screenshot);
+  } else {
+    window.run(draw, [&] { return viewer::is_animating(app); });
+  }
+  return 0;
+}
+
+int fail(const std::string& message, int code) {
+  fmt::print(stderr, "moe-view: {}\n", message);
+  return code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  CLI::App cli("Look at runs: timelines, expert loads, losses, trials.", "moe-view");
+  cli.footer(kExamples);
+  cli.set_version_flag("--version",
+                       fmt::format("moe-view {} ({})", moelab::version, moelab::revision()));
+  cli.add_option("--db,db", options.database, "result database")->required()->type_name("FILE");
+  cli.add_option("--run", options.start.run, "run to show (default: the latest with a timeline)")
+      ->type_name("ID");
+  cli.add_option("--timeline", options.start.timelines,
+                 "timeline to stack, topmost first; repeatable")
+      ->type_name("ID");
+  cli.add_option("--panel", options.panel, "what to show first")
+      ->check(CLI::IsMember({"timeline", "loads", "runs"}))
+      ->capture_default_str();
+  cli.add_option("--range", options.range, "part of the timelines to show, in seconds")
+      ->type_name("BEGIN:END");
+  cli.add_option("--screenshot", options.screenshot, "write this PNG and end")->type_name("FILE");
+  cli.add_option("--size", options.size, "of the window or the picture, in pixels")
+      ->capture_default_str();
+  try {
+    cli.parse(argc, argv);
+    options.start.view = viewer::view_from_name(options.panel).value();
+    return view(options, parse_size(options.size), parse_range(options.range));
+  } catch (const CLI::ParseError& error) {
+    return cli.exit(error) == 0 ? 0 : 2;
+  } catch (const db::Error& error) {
+    return fail(error.what(), db::exit_code(error));
+  } catch (const std::exception& error) {
+    return fail(error.what(), 1);
+  }
+}

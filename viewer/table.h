@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+/// Cells of tables: words at the left, figures and the headers above them at the right.
+namespace viewer {
+
+/// The next cell of the row, with the text at its left or right edge.
+void text_cell(const std::string& text);
+void figure_cell(const std::string& text);
+
+/// The header row; columns from `first_figure` on have their names at the right. `sortable` keeps
+/// room for the arrow.
+void header_row(std::span<const char* const> names, std::size_t first_figure,
+                bool sortable = false);
+
+}  // namespace viewer
