@@ -23,6 +23,7 @@ struct Identity {
   std::int64_t application = 0;
   int version = 0;
   std::int64_t objects = 0;  // tables, indices, views of whoever made it
+  std::int64_t bytes = 0;    // that its pages take
 };
 
 std::string parent_of(const std::string& path) {
@@ -61,7 +62,8 @@ Identity identify(const SQLite::Database& database) {
   SQLite::Statement count(database, "SELECT count(*) FROM sqlite_schema");
   count.executeStep();
   return {pragma(database, "application_id"), static_cast<int>(pragma(database, "user_version")),
-          count.getColumn(0).getInt64()};
+          count.getColumn(0).getInt64(),
+          pragma(database, "page_count") * pragma(database, "page_size")};
 }
 
 // Runs `open` with every SQLite exception told as an Error.
@@ -136,6 +138,11 @@ void inspect(const std::string& path, int newest, bool writing) {
       return identify(*open_file(immutable_uri(path), SQLite::OPEN_READONLY | SQLite::OPEN_URI, 0));
     });
     check_identity(found, path, newest, writing);
+    const auto bytes = static_cast<std::int64_t>(fs::file_size(path, error));
+    if (!logged && bytes < found.bytes) {
+      throw Error(ErrorKind::corrupt,
+                  fmt::format("{}: truncated: {} bytes of {}", path, bytes, found.bytes));
+    }
   } catch (const Error& found) {
     if (found.kind != ErrorKind::corrupt || !logged) throw;
   }

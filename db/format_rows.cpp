@@ -166,7 +166,7 @@ RowWriter::RowWriter(std::FILE* file, Style style, std::vector<std::string> colu
     for (const std::string& column : columns_) {
       line += (line.empty() ? "" : ",") + csv_field(column);
     }
-    write(line + "\r\n");
+    write(line + "\n");
   }
   if (style_.format == Format::json) write("[");
 }
@@ -192,7 +192,7 @@ void RowWriter::row(const std::vector<Cell>& cells) {
     line += csv ? csv_field(cells[i])
                 : json_text(columns_[i]) + ": " + json_value(columns_[i], cells[i]);
   }
-  write(line + (csv ? "\r\n" : "}"));
+  write(line + (csv ? "\n" : "}"));
   ++written_;
 }
 

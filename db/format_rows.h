@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-/// Rows for people (aligned columns with units) and for machines (CSV as RFC 4180, JSON). Every
+/// Rows for people (aligned columns with units) and for machines (CSV quoted as RFC 4180 says, lines ending in LF; JSON). Every
 /// program's `--format`.
 namespace db {
 

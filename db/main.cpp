@@ -23,8 +23,8 @@ const char* const examples = R"(Examples:
   moe-db export trace --db results.db --run 7 -o trace.json     (open it in https://ui.perfetto.dev)
   moe-db check --db results.db
 
-A table shows the main columns with units, in UTC; csv and json have every column, in seconds, bytes and
-FLOPs. Exit codes: 0 done, 1 a check failed or the database was locked, 2 wrong use or wrong file.)";
+A table shows the main columns, with units, and instants in UTC; csv and json have every column, in
+seconds, bytes and FLOPs. Exit codes: 0 done, 1 a check failed or the database was locked, 2 wrong use or wrong file.)";
 
 /// What the command line says; one subcommand uses some of it.
 struct Arguments {
@@ -99,17 +99,22 @@ int check(const Arguments& arguments) {
   return problems.empty() ? 0 : 1;
 }
 
+// The values stand in the type name already.
+CLI::Validator one_of(const std::vector<std::string>& values) {
+  return CLI::IsMember(values).description("");
+}
+
 void add_database(CLI::App& command, Arguments& arguments) {
   command.add_option("--db", arguments.path, "the database")->required()->type_name("FILE");
 }
 
 void add_format(CLI::App& command, Arguments& arguments) {
   command.add_option("--format", arguments.format, "how rows are written")
-      ->check(CLI::IsMember({"table", "csv", "json"}))
+      ->check(one_of({"table", "csv", "json"}))
       ->type_name("table|csv|json")
       ->capture_default_str();
   command.add_option("--color", arguments.color, "colours of a table; NO_COLOR is honoured")
-      ->check(CLI::IsMember({"auto", "always", "never"}))
+      ->check(one_of({"auto", "always", "never"}))
       ->type_name("auto|always|never")
       ->capture_default_str();
 }
@@ -127,7 +132,7 @@ int run(int argc, char** argv) {
     add_database(*command, arguments);
     add_format(*command, arguments);
     command->add_option("--limit", arguments.limit, "at most so many rows; 0 is all")
-        ->check(CLI::NonNegativeNumber)
+        ->check(CLI::Validator(CLI::NonNegativeNumber).description(""))
         ->type_name("N")
         ->capture_default_str();
     for (const db::ListingFilter& filter : listing.filters) {
@@ -177,7 +182,7 @@ int run(int argc, char** argv) {
   check_command
       ->add_option("--stale-after", arguments.stale_after_s,
                    "seconds without a sign of life after which a running row was killed")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Validator(CLI::NonNegativeNumber).description(""))
       ->type_name("S")
       ->capture_default_str();
   check_command->add_flag(

@@ -33,6 +33,9 @@ int authorize(void* denied, int action, const char* first, const char* second, c
     case SQLITE_FUNCTION:
       if (sqlite3_stricmp(second, "load_extension") != 0) return SQLITE_OK;
       break;
+    case SQLITE_UPDATE:  // SQLite's own, when it first sets up json_each and its like
+      if (sqlite3_stricmp(first, "sqlite_master") == 0) return SQLITE_OK;
+      break;
     case SQLITE_PRAGMA:
       if (contains(pragmas_of_a_name, first)) return SQLITE_OK;
       if (second == nullptr && contains(pragmas_without, first)) return SQLITE_OK;

@@ -1,0 +1,90 @@
+#include "db/check.h"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <gtest/gtest.h>
+
+#include "db/load.h"
+#include "tests/db/sample.h"
+#include "tests/db/temporary_directory.h"
+
+namespace db {
+namespace {
+
+class Check : public testing::Test {
+ protected:
+  Connection connection = open_writer(":memory:");
+  Sample sample = store_sample(connection);
+
+  void expect_problem(const std::string& part) {
+    const auto problems = find_problems(connection, 60);
+    ASSERT_EQ(problems.size(), 1U);
+    EXPECT_NE(problems[0].find(part), std::string::npos) << problems[0];
+  }
+};
+
+TEST_F(Check, SoundDatabaseHasNoProblems) { EXPECT_TRUE(find_problems(connection, 60).empty()); }
+
+TEST_F(Check, FindsRunsThatWereKilledAndFixesThem) {
+  db::Run run = sample_run(sample.machine);
+  run.started_at = now() - 100;
+  const auto id = insert(connection, run);
+  expect_problem("run 2 (train tiny) says it is running, but its last sign of life is 100 s old");
+  EXPECT_EQ(fix_stale(connection, 60).killed_runs, 1);
+  EXPECT_EQ(load_run(connection, id).status, "killed");
+  EXPECT_TRUE(find_problems(connection, 60).empty());
+}
+
+TEST_F(Check, FindsTrialsThatWereKilledAndRequeuesThem) {
+  const auto id = find_or_insert(connection, sample_trial(connection, sample.study, "lina"));
+  claim_trial(connection, id);
+  connection.database().exec("UPDATE trial SET heartbeat_at = 0 WHERE status = 'running'");
+  expect_problem("trial 4 (sample study, lina) says it is running");
+  EXPECT_EQ(fix_stale(connection, 60).requeued_trials, 1);
+  EXPECT_EQ(load_trial(connection, id).status, "planned");
+}
+
+TEST_F(Check, FindsTimelinesWithoutSpans) {
+  connection.database().exec("DELETE FROM span WHERE timeline_id = 2");
+  expect_problem("timeline 2 (predicted) has no spans");
+}
+
+TEST_F(Check, FindsSpansWithoutTheirOp) {
+  connection.database().exec("DELETE FROM timeline_op WHERE timeline_id = 1 AND op = 2");
+  expect_problem("timeline 1 has 2 spans of ops it does not describe, the first is op 2");
+}
+
+TEST_F(Check, FindsReferencesToNothing) {
+  connection.database().exec("PRAGMA foreign_keys = OFF; UPDATE fit SET run_id = 99");
+  expect_problem("fit row 1 refers to a row of run that does not exist");
+}
+
+TEST_F(Check, FindsASchemaThatSomebodyChanged) {
+  connection.database().exec("DROP VIEW fit_view");
+  expect_problem("view fit_view is missing");
+  connection.database().exec("CREATE VIEW fit_view AS SELECT 1");
+  expect_problem("view fit_view is not as this version makes it");
+}
+
+TEST(CheckFile, FindsADamagedPage) {
+  const TemporaryDirectory directory;
+  const auto path = directory.file("a.db");
+  std::size_t page = 0;
+  {
+    auto connection = open_writer(path);
+    store_sample(connection);
+    SQLite::Statement root(connection.database(),
+                           "SELECT rootpage FROM sqlite_schema WHERE name = 'span'");
+    ASSERT_TRUE(root.executeStep());
+    page = static_cast<std::size_t>(root.getColumn(0).getInt64());
+  }
+  auto bytes = read_file(path);
+  bytes.replace((page - 1) * 4096, 64, std::string(64, '\x7f'));
+  write_file(path, bytes);
+  const auto problems = find_problems(open_reader(path), 60);
+  ASSERT_FALSE(problems.empty());
+  EXPECT_NE(problems[0].find("damaged"), std::string::npos) << problems[0];
+  EXPECT_TRUE(read_file(path) == bytes);
+}
+
+}  // namespace
+}  // namespace db

@@ -1,0 +1,122 @@
+#include "db/export.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "tests/db/sample.h"
+#include "tests/db/temporary_directory.h"
+
+namespace db {
+namespace {
+
+using nlohmann::json;
+
+class ExportTrace : public testing::Test {
+ protected:
+  TemporaryDirectory directory;
+  Connection connection = open_writer(":memory:");
+  Sample sample = store_sample(connection);
+
+  json exported(const std::vector<std::int64_t>& timelines) {
+    export_trace(connection, timelines, directory.file("t.json"));
+    return json::parse(read_file(directory.file("t.json")));
+  }
+};
+
+std::vector<json> events(const json& trace, const std::string& phase) {
+  std::vector<json> found;
+  for (const json& event : trace["traceEvents"]) {
+    if (event["ph"] == phase) found.push_back(event);
+  }
+  return found;
+}
+
+TEST_F(ExportTrace, HasAnEventPerSpanInMicroseconds) {
+  const auto trace = exported({sample.measured});
+  const auto spans = events(trace, "X");
+  ASSERT_EQ(spans.size(), 6U);
+  const auto dispatch = *std::find_if(spans.begin(), spans.end(), [](const json& event) {
+    return event["pid"] == 1 && event["args"]["op"] == 1;
+  });
+  EXPECT_EQ(dispatch["name"], "all_to_all dispatch");
+  EXPECT_EQ(dispatch["ts"], 2000.0);
+  EXPECT_EQ(dispatch["dur"], 3000.0);
+  EXPECT_EQ(dispatch["args"]["layer"], 1);
+  EXPECT_EQ(dispatch["args"]["phase"], "forward");
+  EXPECT_EQ(dispatch["args"]["bytes"], 4000000);
+  EXPECT_EQ(dispatch["args"]["Collective name"], "all_to_all");
+}
+
+TEST_F(ExportTrace, NamesRanksAndStreams) {
+  std::map<std::pair<int, int>, std::string> threads;
+  std::map<int, std::string> processes;
+  for (const json& event : events(exported({sample.measured}), "M")) {
+    if (event["name"] == "thread_name")
+      threads[{event["pid"], event["tid"]}] = event["args"]["name"];
+    if (event["name"] == "process_name") processes[event["pid"]] = event["args"]["name"];
+  }
+  EXPECT_EQ(processes, (std::map<int, std::string>{{0, "rank 0"}, {1, "rank 1"}}));
+  EXPECT_EQ((threads[{0, 0}]), "compute");
+  EXPECT_EQ((threads[{1, 1}]), "inter_node");
+}
+
+TEST_F(ExportTrace, PutsTimelinesSideBySide) {
+  const auto trace = exported({sample.measured, sample.predicted});
+  std::map<int, int> spans;
+  for (const json& event : events(trace, "X")) ++spans[event["pid"]];
+  EXPECT_EQ(spans, (std::map<int, int>{{0, 3}, {1, 3}, {1000, 3}, {1001, 3}}));
+}
+
+TEST_F(ExportTrace, LeavesNothingBehindWhereItCannotWrite) {
+  const std::vector<std::int64_t> ids{sample.measured};
+  EXPECT_THROW(export_trace(connection, ids, directory.file("none/t.json")), Error);
+  EXPECT_THROW(export_trace(connection, std::vector<std::int64_t>{99}, directory.file("t.json")),
+               Error);
+  std::filesystem::create_directory(directory.file("taken"));
+  EXPECT_THROW(export_trace(connection, ids, directory.file("taken")), Error);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory.path()), {}), 1);
+}
+
+TEST_F(ExportTrace, RunAloneMeansItsLastMeasuredTimeline) {
+  EXPECT_EQ(default_timeline(connection, sample.run).id, sample.measured);
+  EXPECT_THROW(default_timeline(connection, 99), Error);
+}
+
+TEST(AssignLanes, KeepsSpansThatFollowOrNestInOneLane) {
+  const std::vector<Interval> spans{{0, 10}, {2, 5}, {5, 10}, {10, 12}, {12, 12}};
+  EXPECT_EQ(assign_lanes(spans), (std::vector<int>{0, 0, 0, 0, 0}));
+}
+
+TEST(AssignLanes, GivesOverlappingSpansLanesOfTheirOwn) {
+  const std::vector<Interval> spans{{0, 10}, {5, 15}, {8, 20}, {15, 18}};
+  EXPECT_EQ(assign_lanes(spans), (std::vector<int>{0, 1, 2, 0}));
+}
+
+TEST(AssignLanes, NoLaneHasSpansThatOverlapInPart) {
+  std::mt19937 random(1);
+  for (int round = 0; round < 200; ++round) {
+    std::vector<Interval> spans;
+    for (int i = 0; i < 30; ++i) {
+      const std::int64_t start = static_cast<std::int64_t>(random() % 100);
+      spans.push_back({start, start + static_cast<std::int64_t>(random() % 30)});
+    }
+    std::sort(spans.begin(), spans.end(), [](const Interval& a, const Interval& b) {
+      return a.start_ns != b.start_ns ? a.start_ns < b.start_ns : a.end_ns > b.end_ns;
+    });
+    const auto lanes = assign_lanes(spans);
+    for (std::size_t i = 0; i < spans.size(); ++i) {
+      for (std::size_t j = i + 1; j < spans.size(); ++j) {
+        if (lanes[i] != lanes[j]) continue;
+        const bool follows = spans[j].start_ns >= spans[i].end_ns;
+        const bool nests = spans[j].end_ns <= spans[i].end_ns;
+        EXPECT_TRUE(follows || nests) << round;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace db

@@ -1,0 +1,162 @@
+#include "db/load.h"
+
+#include <gtest/gtest.h>
+
+#include "db/statement.h"
+#include "tests/db/sample.h"
+
+namespace db {
+namespace {
+
+class LoadRows : public testing::Test {
+ protected:
+  Connection connection = open_writer(":memory:");
+  Sample sample = store_sample(connection);
+};
+
+TEST_F(LoadRows, RunsAreNewestFirstAndFiltered) {
+  db::Run later = sample_run(sample.machine);
+  later.kind = "bench";
+  later.started_at = now() + 10;
+  const auto later_id = insert(connection, later);
+  const auto runs = load_runs(connection);
+  ASSERT_EQ(runs.size(), 2U);
+  EXPECT_EQ(runs[0].id, later_id);
+  EXPECT_EQ(runs[1].argv_json, R"(["moe-train","--model","tiny"])");
+  RunFilter filter;
+  filter.kind = "train";
+  EXPECT_EQ(load_runs(connection, filter).at(0).id, sample.run);
+  filter = {};
+  filter.limit = 1;
+  EXPECT_EQ(load_runs(connection, filter).size(), 1U);
+}
+
+TEST_F(LoadRows, AnUnknownIdIsNotFound) {
+  try {
+    load_run(connection, 77);
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind, ErrorKind::not_found);
+    EXPECT_STREQ(error.what(), ":memory:: no run 77");
+  }
+  EXPECT_EQ(find_study(connection, "none"), std::nullopt);
+}
+
+TEST_F(LoadRows, IterationsGoOnFromWhereAViewerIs) {
+  EXPECT_EQ(load_iterations(connection, sample.run).size(), 3U);
+  const auto rest = load_iterations(connection, sample.run, 2);
+  ASSERT_EQ(rest.size(), 1U);
+  EXPECT_EQ(rest[0].heldout_loss, 3.25);
+}
+
+TEST_F(LoadRows, LoadsOfOneLayerAndARangeOfIterations) {
+  LoadFilter filter;
+  filter.run_id = sample.run;
+  EXPECT_EQ(load_loads(connection, filter).size(), 24U);
+  filter.first_iteration = 1;
+  filter.last_iteration = 1;
+  EXPECT_EQ(load_loads(connection, filter).size(), 8U);
+  filter.layer = 2;
+  EXPECT_TRUE(load_loads(connection, filter).empty());
+}
+
+TEST_F(LoadRows, ExpertLoadsSumOverSourceRanks) {
+  LoadFilter filter;
+  filter.run_id = sample.run;
+  filter.last_iteration = 0;
+  const auto loads = load_expert_loads(connection, filter);
+  ASSERT_EQ(loads.size(), 4U);
+  EXPECT_EQ(loads[3].tokens, 800);
+  EXPECT_EQ(loads[3].rank, -1);
+}
+
+TEST_F(LoadRows, TrialsByStatus) {
+  EXPECT_EQ(load_trials(connection, sample.study).size(), 3U);
+  const auto failed = load_trials(connection, sample.study, "out_of_memory");
+  ASSERT_EQ(failed.size(), 1U);
+  EXPECT_EQ(failed[0].planner, "pipemoe");
+  EXPECT_EQ(failed[0].measured_s, std::nullopt);
+  EXPECT_EQ(find_study(connection, "sample study")->id, sample.study);
+  EXPECT_EQ(load_trial_repeats(connection, sample.trials[1])[0].steps, 5);
+}
+
+TEST_F(LoadRows, LatestFitOfEachLineWins) {
+  auto fit = load_fits(connection).at(0);
+  fit.id = 0;
+  fit.alpha_s = 1;
+  insert(connection, std::span<const Fit>(&fit, 1));
+  fit.link = "intra_node";
+  fit.alpha_s = 2;
+  insert(connection, std::span<const Fit>(&fit, 1));
+  const auto latest = load_latest_fits(connection, sample.machine);
+  ASSERT_EQ(latest.size(), 2U);
+  EXPECT_EQ(latest[0].alpha_s, 1);
+  EXPECT_EQ(latest[1].alpha_s, 2);
+  EXPECT_TRUE(load_latest_fits(connection, sample.machine + 1).empty());
+  EXPECT_EQ(load_fits(connection).size(), 3U);
+}
+
+TEST_F(LoadRows, MeasurementsByOp) {
+  MeasurementFilter filter;
+  filter.op = "gemm";
+  EXPECT_TRUE(load_measurements(connection, filter).empty());
+  filter.op = "all_to_all";
+  EXPECT_EQ(load_measurements(connection, filter).at(0).bytes, 16 << 20);
+}
+
+TEST_F(LoadRows, TimelinesOfARunAndOfATrial) {
+  TimelineFilter filter;
+  filter.run_id = sample.run;
+  EXPECT_EQ(load_timelines(connection, filter).size(), 2U);
+  filter.kind = "predicted";
+  EXPECT_EQ(load_timelines(connection, filter).at(0).id, sample.predicted);
+  filter = {};
+  filter.trial_id = sample.trials[1];
+  EXPECT_EQ(load_timelines(connection, filter).at(0).id, sample.predicted);
+}
+
+TEST_F(LoadRows, SpansComeByRankAndStart) {
+  const auto spans = load_spans(connection, sample.measured);
+  ASSERT_EQ(spans.size(), 6U);
+  EXPECT_EQ(spans[4].rank, 1);
+  EXPECT_EQ(spans[4].op, 1);
+  EXPECT_EQ(spans[4].bytes, 4000000);
+  EXPECT_EQ(load_spans(connection, sample.measured, 1, 0.002, 0.005).size(), 1U);
+}
+
+double number(const Connection& connection, const std::string& sql) {
+  Statement statement(connection, sql);
+  EXPECT_TRUE(statement.step()) << sql;
+  return statement.value<double>(0);
+}
+
+// The names that DESIGN.md promises to people and notebooks.
+TEST_F(LoadRows, StableViewsHaveTheirColumns) {
+  for (const char* sql :
+       {"SELECT run, kind, name, status FROM run_view",
+        "SELECT study, planner, status, paper_s, predicted_s, measured_s, lower_bound_s, "
+        "predicted_peak_bytes, measured_peak_bytes, speedup FROM trial_view",
+        "SELECT run, timeline, rank, op, name, start_s, duration_s, bytes FROM span_view",
+        "SELECT run, iteration, layer, expert, rank, tokens FROM load_view",
+        "SELECT op, device, alpha_s, beta_s_per_unit, unit, r2, samples FROM fit_view",
+        "SELECT op, bytes, time_s, bus_bandwidth_bytes_per_s FROM measurement_view"}) {
+    EXPECT_TRUE(Statement(connection, sql).step()) << sql;
+  }
+}
+
+TEST_F(LoadRows, SpeedupIsAgainstTheSequentialTrialOfTheStudy) {
+  EXPECT_DOUBLE_EQ(number(connection, "SELECT speedup FROM trial_view WHERE planner = 'tutel'"), 2);
+  EXPECT_DOUBLE_EQ(
+      number(connection, "SELECT speedup FROM trial_view WHERE planner = 'sequential'"), 1);
+  EXPECT_EQ(number(connection, "SELECT speedup IS NULL FROM trial_view WHERE planner = 'pipemoe'"),
+            1);
+  EXPECT_NEAR(number(connection, "SELECT prediction_error FROM trial_view WHERE planner = 'tutel'"),
+              0.1, 1e-12);
+}
+
+TEST_F(LoadRows, BalanceIsTheFullestExpertOverTheMean) {
+  EXPECT_DOUBLE_EQ(number(connection, "SELECT max_over_mean FROM balance_view WHERE run = 1"), 1.6);
+}
+
+}  // namespace
+}  // namespace db

@@ -1,0 +1,84 @@
+#!/bin/sh
+# moe_db_test.sh MOE-DB DB-SAMPLE: exit codes, messages and streams of the program.
+moe_db=$1
+sample=$2
+directory=$(mktemp -d) || exit 1
+trap 'rm -rf "$directory"' EXIT
+cd "$directory" || exit 1
+failures=0
+
+# expect CODE WHERE TEXT COMMAND...: the exit code, and a text that WHERE (out, err) must contain ('' for nothing).
+expect() {
+  code=$1 where=$2 text=$3
+  shift 3
+  "$@" >out 2>err
+  got=$?
+  if [ "$got" != "$code" ]; then
+    echo "FAILED: $* ended with $got, not $code: $(cat err)"
+    failures=$((failures + 1))
+  elif ! grep -qF -e "$text" "$where"; then
+    echo "FAILED: $* said on $where: $(cat "$where"), not: $text"
+    failures=$((failures + 1))
+  elif [ "$code" != 0 ] && [ "$where" = err ] && [ -s out ]; then
+    echo "FAILED: $* wrote a result beside its error: $(cat out)"
+    failures=$((failures + 1))
+  fi
+}
+
+"$sample" a.db || exit 1
+
+expect 0 out "moe-db 0." "$moe_db" --version
+expect 0 out "Examples:" "$moe_db" -h
+expect 0 out "Examples:" "$moe_db" spans --help
+expect 2 err "subcommand is required" "$moe_db"
+expect 2 err "--db is required" "$moe_db" runs
+expect 2 err "xml not in" "$moe_db" runs --db a.db --format xml
+expect 2 err "--colour" "$moe_db" runs --db a.db --colour
+expect 2 err "no such file" "$moe_db" runs --db none.db
+
+expect 0 out "tiny" "$moe_db" runs --db a.db
+expect 0 out "2.00x" "$moe_db" trials --db a.db --study "sample study"
+expect 0 out "inter_node" "$moe_db" fits --db a.db
+expect 0 out "16.0 MiB" "$moe_db" measurements --db a.db
+expect 0 out "run,iteration,layer,expert,rank,tokens" "$moe_db" loads --db a.db --format csv
+expect 0 out '"name": "all_to_all dispatch"' "$moe_db" spans --db a.db --run 1 --layer 1 --format json
+expect 0 err "no runs match" "$moe_db" runs --db a.db --name nobody
+expect 0 out "1.6" "$moe_db" balance --db a.db --run 1
+expect 0 out "sequential" "$moe_db" query --db a.db "SELECT planner FROM trial_view"
+expect 2 err "queries only read" "$moe_db" query --db a.db "DELETE FROM run"
+expect 2 err "no such table: absent" "$moe_db" query --db a.db "SELECT * FROM absent"
+
+expect 0 err "timeline 1 of run 1: measured" "$moe_db" export trace --db a.db --run 1 -o t.json
+[ -s t.json ] || { echo "FAILED: no trace was written"; failures=$((failures + 1)); }
+expect 0 out '"traceEvents"' "$moe_db" export trace --db a.db --timeline 2 -o -
+expect 2 err "no run 9" "$moe_db" export trace --db a.db --run 9 -o t.json
+expect 2 err "--run or --timeline" "$moe_db" export trace --db a.db -o t.json
+expect 2 err "cannot be written" "$moe_db" export trace --db a.db --run 1 -o none/t.json
+
+expect 0 out "a.db: sound" "$moe_db" check --db a.db
+"$sample" stale.db "UPDATE run SET status = 'running', heartbeat_at = started_at - 600"
+expect 1 out "says it is running" "$moe_db" check --db stale.db
+expect 0 err "1 runs marked killed" "$moe_db" check --db stale.db --fix
+expect 0 out "sound" "$moe_db" check --db stale.db
+
+echo "not a database" >text
+expect 2 err "text: not a SQLite database" "$moe_db" runs --db text
+expect 2 err "text: not a SQLite database" "$moe_db" check --db text
+[ "$(cat text)" = "not a database" ] || { echo "FAILED: the text file changed"; failures=$((failures + 1)); }
+"$sample" newer.db "PRAGMA user_version = 9"
+expect 2 err "version 9, made by a newer moelab" "$moe_db" runs --db newer.db
+head -c 8192 a.db >short.db
+expect 2 err "truncated" "$moe_db" runs --db short.db
+expect 1 out "truncated or damaged" "$moe_db" check --db short.db
+
+# A reader that has seen enough is no failure; a full disk is one.
+big="WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 200000) SELECT i FROM n"
+{ "$moe_db" query --db a.db --format csv "$big" 2>err; echo $? >code; } | head -n 1 >out
+[ "$(cat code)" = 0 ] && [ ! -s err ] || { echo "FAILED: | head: $(cat code err)"; failures=$((failures + 1)); }
+if [ -w /dev/full ]; then
+  "$moe_db" runs --db a.db >/dev/full 2>err
+  [ $? = 1 ] || { echo "FAILED: a full disk is not an error"; failures=$((failures + 1)); }
+fi
+
+[ "$failures" = 0 ] && echo "all passed"
+exit "$failures"

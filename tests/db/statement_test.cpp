@@ -1,0 +1,75 @@
+#include "db/statement.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/db/sample.h"
+
+namespace db {
+namespace {
+
+template <class Record>
+void expect_table_matches(const Connection& connection) {
+  Statement statement(connection,
+                      std::string("SELECT group_concat(name, ', ') FROM pragma_table_info('") +
+                          Table<Record>::name + "')");
+  ASSERT_TRUE(statement.step());
+  std::vector<std::string> in_schema, in_struct;
+  const auto split = [](const std::string& list) {
+    std::vector<std::string> names;
+    for (std::size_t at = 0; at <= list.size();) {
+      const auto end = std::min(list.find(", ", at), list.size());
+      names.push_back(list.substr(at, end - at));
+      at = end + 2;
+    }
+    return names;
+  };
+  EXPECT_THAT(split(column_list<Record>()),
+              testing::UnorderedElementsAreArray(split(statement.value<std::string>(0))))
+      << Table<Record>::name;
+}
+
+TEST(Statement, ColumnsOfEveryRecordAreThoseOfTheSchema) {
+  const auto connection = open_writer(":memory:");
+  expect_table_matches<Machine>(connection);
+  expect_table_matches<db::Run>(connection);
+  expect_table_matches<RunRank>(connection);
+  expect_table_matches<Schedule>(connection);
+  expect_table_matches<Iteration>(connection);
+  expect_table_matches<Load>(connection);
+  expect_table_matches<Study>(connection);
+  expect_table_matches<Trial>(connection);
+  expect_table_matches<TrialRepeat>(connection);
+  expect_table_matches<Fit>(connection);
+  expect_table_matches<Measurement>(connection);
+  expect_table_matches<Timeline>(connection);
+  expect_table_matches<TimelineOp>(connection);
+  expect_table_matches<Span>(connection);
+}
+
+TEST(Statement, ValuesComeBackAsTheyWere) {
+  const auto connection = open_writer(":memory:");
+  Statement statement(connection, "SELECT ?1, ?2, ?3, ?4, ?5");
+  const std::string text("with \0 inside", 13);
+  statement.bind(std::int64_t{1} << 62, -7, 0.1, text, std::optional<double>());
+  ASSERT_TRUE(statement.step());
+  EXPECT_EQ(statement.value<std::int64_t>(0), std::int64_t{1} << 62);
+  EXPECT_EQ(statement.value<int>(1), -7);
+  EXPECT_EQ(statement.value<double>(2), 0.1);
+  EXPECT_EQ(statement.value<std::string>(3), text);
+  EXPECT_EQ(statement.value<std::optional<double>>(4), std::nullopt);
+}
+
+TEST(Statement, WrongSqlIsAnErrorThatSaysWhy) {
+  const auto connection = open_writer(":memory:");
+  try {
+    Statement(connection, "SELECT nonsense");
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind, ErrorKind::sql);
+    EXPECT_NE(std::string(error.what()).find("no such column: nonsense"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace db

@@ -1,0 +1,209 @@
+#include "db/store.h"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "db/load.h"
+#include "tests/db/sample.h"
+
+namespace db {
+namespace {
+
+class Store : public testing::Test {
+ protected:
+  Connection connection = open_writer(":memory:");
+
+  std::int64_t count(const std::string& table) const {
+    SQLite::Statement statement(connection.database(), "SELECT count(*) FROM " + table);
+    statement.executeStep();
+    return statement.getColumn(0).getInt64();
+  }
+  void expect_invalid(const std::function<void()>& action, const std::string& part) {
+    try {
+      action();
+      ADD_FAILURE() << "nothing was thrown";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind, ErrorKind::invalid);
+      EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+    }
+  }
+};
+
+TEST_F(Store, EqualMachinesShareOneRow) {
+  const auto first = find_or_insert(connection, sample_machine("a"));
+  EXPECT_EQ(find_or_insert(connection, sample_machine("a")), first);
+  EXPECT_NE(find_or_insert(connection, sample_machine("b")), first);
+  EXPECT_EQ(count("machine"), 2);
+}
+
+TEST_F(Store, EqualSchedulesShareOneRow) {
+  Schedule schedule;
+  schedule.planner = "tutel";
+  schedule.json = R"({"chunks":2})";
+  const auto first = find_or_insert(connection, schedule);
+  schedule.planner = "pipemoe";
+  EXPECT_EQ(find_or_insert(connection, schedule), first);
+  schedule.json = R"({"chunks":4})";
+  EXPECT_NE(find_or_insert(connection, schedule), first);
+  EXPECT_EQ(load_schedule(connection, first).hash, content_hash(R"({"chunks":2})"));
+}
+
+TEST_F(Store, ContentHashIsThePublishedFnv1a) {
+  EXPECT_EQ(content_hash(""), "6c62272e07bb014262b821756295c58d");
+  EXPECT_EQ(content_hash("a"), "d228cb696f1a8caf78912b704e4a8964");
+}
+
+TEST_F(Store, RunBeginsRunningAndEndsAsItWasTold) {
+  const auto id = insert(connection, sample_run(find_or_insert(connection, sample_machine())));
+  auto run = load_run(connection, id);
+  EXPECT_EQ(run.status, "running");
+  EXPECT_NEAR(run.started_at, now(), 5);
+  EXPECT_EQ(run.heartbeat_at, run.started_at);
+  finish_run(connection, id, "failed", "rank 1: out of memory");
+  run = load_run(connection, id);
+  EXPECT_EQ(run.status, "failed");
+  EXPECT_EQ(run.error, "rank 1: out of memory");
+  EXPECT_TRUE(run.finished_at);
+}
+
+TEST_F(Store, RefusesUnknownIdsStatusesAndJson) {
+  const auto sample = store_sample(connection);
+  expect_invalid([&] { heartbeat_run(connection, 99); }, "no run 99");
+  expect_invalid([&] { finish_run(connection, 99, "done"); }, "no run 99");
+  expect_invalid([&] { heartbeat_trial(connection, 99); }, "no trial 99");
+  expect_invalid([&] { finish_run(connection, sample.run, "dun"); }, "CHECK");
+  expect_invalid([&] { insert(connection, sample_run(99)); }, "FOREIGN KEY");
+  db::Run run = sample_run(sample.machine);
+  run.model_json = "{";
+  expect_invalid([&] { insert(connection, run); }, "json_valid");
+}
+
+TEST_F(Store, OnlyRunsWithoutAHeartbeatAreMarkedKilled) {
+  const auto machine = find_or_insert(connection, sample_machine());
+  db::Run stale = sample_run(machine);
+  stale.started_at = now() - 1000;
+  const auto stale_id = insert(connection, stale);
+  const auto live_id = insert(connection, sample_run(machine));
+  EXPECT_EQ(mark_stale_runs_killed(connection, 60), 1);
+  EXPECT_EQ(load_run(connection, stale_id).status, "killed");
+  EXPECT_EQ(load_run(connection, live_id).status, "running");
+  heartbeat_run(connection, live_id);
+  EXPECT_EQ(mark_stale_runs_killed(connection, 60), 0);
+}
+
+TEST_F(Store, RankRowsAreReplaced) {
+  const auto sample = store_sample(connection);
+  auto ranks = load_run_ranks(connection, sample.run);
+  ranks[1].measured_peak_bytes = 42;
+  insert(connection, ranks);
+  EXPECT_EQ(load_run_ranks(connection, sample.run)[1].measured_peak_bytes, 42);
+  EXPECT_EQ(count("run_rank"), 2);
+}
+
+TEST_F(Store, DivergedLossIsNullAndReadsBackAsNan) {
+  const auto sample = store_sample(connection);
+  Iteration iteration;
+  iteration.run_id = sample.run;
+  iteration.iteration = 10;
+  iteration.loss = std::numeric_limits<double>::infinity();
+  iteration.auxiliary_loss = std::nan("");
+  iteration.heldout_loss = std::nan("");
+  insert(connection, iteration);
+  const auto read = load_iterations(connection, sample.run, 10).front();
+  EXPECT_TRUE(std::isnan(read.loss));
+  EXPECT_TRUE(std::isnan(read.auxiliary_loss));
+  EXPECT_EQ(read.heldout_loss, std::nullopt);
+}
+
+TEST_F(Store, RefusesOtherNumbersThatAreNotFiniteAndNamesThem) {
+  const auto sample = store_sample(connection);
+  Fit fit;
+  fit.run_id = sample.run;
+  fit.r2 = std::nan("");
+  expect_invalid([&] { insert(connection, std::span<const Fit>(&fit, 1)); }, "fit.r2 = nan");
+  Trial trial = load_trial(connection, sample.trials[0]);
+  trial.measured_s = std::numeric_limits<double>::infinity();
+  expect_invalid([&] { finish_trial(connection, trial); }, "trial.measured_s = inf");
+  EXPECT_EQ(load_trial(connection, sample.trials[0]).measured_s, 0.2);
+}
+
+TEST_F(Store, TimelineKnowsItsEndAndItsSpans) {
+  const auto sample = store_sample(connection);
+  EXPECT_DOUBLE_EQ(load_timeline(connection, sample.measured).duration_s, 0.008);
+  EXPECT_EQ(load_spans(connection, sample.measured).size(), 6U);
+  EXPECT_EQ(load_timeline_ops(connection, sample.measured).size(), 3U);
+}
+
+TEST_F(Store, RefusesASpanOfAnUnknownOp) {
+  const auto sample = store_sample(connection);
+  Timeline timeline;
+  timeline.run_id = sample.run;
+  timeline.kind = "measured";
+  const std::vector<Span> spans{make_span(1, 7, 0, 1)};
+  expect_invalid([&] { insert(connection, timeline, sample_ops(), spans); },
+                 "span of op 7 on rank 1");
+  EXPECT_EQ(load_timelines(connection).size(), 2U);
+}
+
+TEST_F(Store, StudyNamesAreUnique) {
+  store_sample(connection);
+  Study study;
+  study.name = "sample study";
+  expect_invalid([&] { insert(connection, study); }, "UNIQUE");
+}
+
+TEST_F(Store, ATrialOfTheSameScheduleIsTheSameTrial) {
+  const auto sample = store_sample(connection);
+  auto again = sample_trial(connection, sample.study, "tutel");
+  again.predicted_s = 9;
+  EXPECT_EQ(find_or_insert(connection, again), sample.trials[1]);
+  EXPECT_EQ(load_trial(connection, sample.trials[1]).predicted_s, 0.11);  // unchanged
+}
+
+TEST_F(Store, ATrialIsClaimedOnce) {
+  const auto sample = store_sample(connection);
+  const auto id = find_or_insert(connection, sample_trial(connection, sample.study, "lina"));
+  EXPECT_TRUE(claim_trial(connection, id));
+  EXPECT_FALSE(claim_trial(connection, id));
+  EXPECT_FALSE(claim_trial(connection, sample.trials[2]));  // out of memory: never again
+}
+
+TEST_F(Store, ResumedStudyRepeatsOnlyWhatWasNotFinished) {
+  const auto sample = store_sample(connection);
+  const auto id = find_or_insert(connection, sample_trial(connection, sample.study, "lina"));
+  claim_trial(connection, id);
+  EXPECT_EQ(requeue_stale_trials(connection, sample.study, 60), 0);  // it lives
+  EXPECT_EQ(requeue_stale_trials(connection, sample.study + 1, -1), 0);
+  EXPECT_EQ(requeue_stale_trials(connection, sample.study, -1), 1);
+  const auto left = load_unfinished_trials(connection, sample.study);
+  ASSERT_EQ(left.size(), 1U);
+  EXPECT_EQ(left[0].id, id);
+  EXPECT_EQ(left[0].status, "planned");
+  EXPECT_TRUE(claim_trial(connection, id));
+}
+
+TEST_F(Store, DeletingARunDeletesWhatBelongsToIt) {
+  const auto sample = store_sample(connection);
+  connection.database().exec("DELETE FROM run");
+  for (const char* table :
+       {"run_rank", "iteration", "load", "fit", "measurement", "timeline", "timeline_op", "span"}) {
+    EXPECT_EQ(count(table), 0) << table;
+  }
+  EXPECT_EQ(count("trial"), 3);
+  EXPECT_EQ(load_trial_repeats(connection, sample.trials[0])[0].run_id, std::nullopt);
+}
+
+TEST_F(Store, DeletingAStudyDeletesItsTrialsAndKeepsSchedules) {
+  store_sample(connection);
+  connection.database().exec("DELETE FROM study");
+  EXPECT_EQ(count("trial"), 0);
+  EXPECT_EQ(count("trial_repeat"), 0);
+  EXPECT_EQ(count("timeline"), 1);
+  EXPECT_EQ(count("schedule"), 3);
+}
+
+}  // namespace
+}  // namespace db
