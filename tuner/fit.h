@@ -1,0 +1,50 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "db/records.h"
+
+namespace tuner {
+
+/// One timed execution: `calls` kernels or messages one after the other that did `units` (flops or
+/// bytes) of work in all.
+struct Sample {
+  double calls = 1;
+  double units = 0;
+  double seconds = 0;
+};
+
+/// The line seconds = alpha_s * calls + beta_s_per_unit * units, both coefficients >= 0.
+///
+/// Least squares of the *relative* residual (each sample weighs 1 / seconds^2), so that small sizes
+/// count as much as large ones: minimise sum ((alpha c_i + beta n_i - t_i) / t_i)^2. Where the
+/// unconstrained minimum has a negative coefficient, the constrained one lies on an axis: the
+/// better of alpha = 0 and beta = 0.
+struct LinearFit {
+  double alpha_s = 0;
+  double beta_s_per_unit = 0;
+  std::string unit;  ///< "flop" | "byte"
+  double r2 = 0;     ///< of the unweighted residuals; 1 where all times are equal and met
+  int samples = 0;
+  double min_units = 0;  ///< range the samples covered
+  double max_units = 0;
+  double max_relative_residual = 0;  ///< largest |fitted - measured| / measured
+};
+
+/// Throws std::invalid_argument without samples, and for times that are not positive and finite.
+/// Where all samples have (within 10%) the same units per call, alpha and beta cannot be told
+/// apart: the line then goes through the origin.
+LinearFit fit_line(std::span<const Sample> samples, std::string unit);
+
+double seconds_of(const LinearFit& fit, double calls, double units);
+
+/// True where `units` lies outside the range that was measured, by more than a factor of two.
+bool extrapolates(const LinearFit& fit, double units);
+
+/// Median; of an even number of values the mean of the middle two. Throws std::invalid_argument
+/// when empty.
+double median(std::vector<double> values);
+
+}  // namespace tuner

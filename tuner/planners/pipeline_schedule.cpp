@@ -1,0 +1,98 @@
+#include "tuner/planners/pipeline_schedule.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <set>
+
+#include "tuner/op_costs.h"
+#include "tuner/planners/pipemoe_equations.h"
+
+namespace tuner {
+namespace {
+
+bool works_on_received_rows(const moe::Program& program, const moe::Op& op) {
+  for (const auto* uses : {&op.reads, &op.writes}) {
+    for (const moe::Use& use : *uses) {
+      if (program.tensors[static_cast<std::size_t>(use.tensor)].rows_are == moe::Rows::received) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+std::vector<int> moe_layers(const moe::Program& program) {
+  std::set<int> layers;
+  for (const moe::Op& op : program.ops) {
+    if (std::holds_alternative<moe::AllToAll>(op.kind)) layers.insert(op.layer);
+  }
+  return {layers.begin(), layers.end()};
+}
+
+moe::Schedule pipeline_schedule(const moe::Program& program, std::string planner, Degrees degrees) {
+  moe::Schedule schedule;
+  schedule.planner = std::move(planner);
+  for (const int layer : moe_layers(program)) {
+    if (degrees.forward > 1) {
+      schedule.pipelines.push_back({layer, moe::Phase::forward, degrees.forward});
+    }
+    if (degrees.backward > 1) {
+      schedule.pipelines.push_back({layer, moe::Phase::backward, degrees.backward});
+    }
+  }
+  schedule.streams.push_back({"all_to_all", moe::Stream::inter_node});
+  return schedule;
+}
+
+Degrees degrees_of(const moe::Schedule& schedule) {
+  Degrees degrees;
+  for (auto split = schedule.pipelines.rbegin(); split != schedule.pipelines.rend(); ++split) {
+    (split->phase == moe::Phase::forward ? degrees.forward : degrees.backward) = split->chunks;
+  }
+  return degrees;
+}
+
+Candidate pipeline_candidate(const moe::Program& program, std::string planner, Degrees degrees) {
+  return {planner,
+          fmt::format(R"({{"forward_chunks": {}, "backward_chunks": {}}})", degrees.forward,
+                      degrees.backward),
+          pipeline_schedule(program, planner, degrees)};
+}
+
+double pipelined_iteration_s(const Situation& situation, const moe::Schedule& schedule) {
+  const moe::Program program = moe::apply(situation.program, schedule);
+  const auto costs =
+      op_costs(program, situation.groups, bind_all(program, situation.groups, situation.routing),
+               situation.costs, situation.cluster);
+  struct Pipeline {
+    int chunks = 1;
+    int exchanges = 0;
+    double exchange_s = 0;
+    double expert_s = 0;
+  };
+  std::map<std::pair<int, moe::Phase>, Pipeline> pipelines;
+  double total_s = 0;
+  for (std::size_t i = 0; i < program.ops.size(); ++i) {
+    const moe::Op& op = program.ops[i];
+    const double seconds = alone_seconds(costs[i], situation.groups, situation.cluster);
+    const bool exchange = std::holds_alternative<moe::AllToAll>(op.kind);
+    if (!exchange && !works_on_received_rows(program, op)) {
+      total_s += seconds;
+      continue;
+    }
+    Pipeline& pipeline = pipelines[{op.layer, op.phase}];
+    pipeline.chunks = op.chunk.count;
+    pipeline.exchanges += exchange ? 1 : 0;
+    (exchange ? pipeline.exchange_s : pipeline.expert_s) += seconds;
+  }
+  for (const auto& [where, pipeline] : pipelines) {
+    const double t_a2a = pipeline.exchanges > 0 ? pipeline.exchange_s / pipeline.exchanges : 0;
+    total_s += pipelined_layer_s(pipeline.chunks, t_a2a, pipeline.expert_s / pipeline.chunks);
+  }
+  return total_s;
+}
+
+}  // namespace tuner

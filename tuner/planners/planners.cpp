@@ -1,0 +1,65 @@
+#include "tuner/planners/planners.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "moe/errors.h"
+#include "tuner/planners/pipemoe.h"
+#include "tuner/planners/sequential.h"
+#include "tuner/planners/tutel.h"
+
+namespace tuner {
+
+const std::vector<Planner>& planners() {
+  static const std::vector<Planner> all{
+      {"sequential", "one stream, nothing overlapped: DeepSpeed-MoE style", plan_sequential,
+       sequential_paper_seconds, sequential_candidates},
+      {"tutel",
+       "fixed degree (tutel:R, default 2): all-to-all beside experts, the same R forward and "
+       "backward",
+       plan_tutel, tutel_paper_seconds, tutel_candidates},
+      {"pipemoe", "best degree by model, forward and backward apart: all-to-all beside experts",
+       plan_pipemoe, pipemoe_paper_seconds, pipemoe_candidates},
+  };
+  return all;
+}
+
+PlannerRequest parse_planner(std::string_view text) {
+  const auto colon = text.find(':');
+  const std::string_view name = text.substr(0, colon);
+  PlannerRequest request;
+  for (const Planner& planner : planners()) {
+    if (planner.name == name) request.planner = &planner;
+  }
+  if (!request.planner) {
+    std::string names;
+    for (const Planner& planner : planners()) {
+      names += fmt::format("{}{}", names.empty() ? "" : ", ", planner.name);
+    }
+    throw moe::InputError(fmt::format("no planner \"{}\"; there are {}", name, names));
+  }
+  if (colon != std::string_view::npos) {
+    const std::string_view degree = text.substr(colon + 1);
+    const auto [end, error] =
+        std::from_chars(degree.data(), degree.data() + degree.size(), request.options.degree);
+    if (error != std::errc() || end != degree.data() + degree.size() ||
+        request.options.degree < 1) {
+      throw moe::InputError(
+          fmt::format("planner \"{}\": a degree of 1 or more expected after the colon", text));
+    }
+  }
+  return request;
+}
+
+std::vector<PlannerRequest> parse_planners(std::string_view text) {
+  std::vector<PlannerRequest> requests;
+  while (true) {
+    const auto comma = text.find(',');
+    requests.push_back(parse_planner(text.substr(0, comma)));
+    if (comma == std::string_view::npos) return requests;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+}  // namespace tuner

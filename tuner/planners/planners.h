@@ -1,0 +1,63 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "moe/groups.h"
+#include "moe/program.h"
+#include "moe/routing.h"
+#include "moe/schedule.h"
+#include "tuner/cluster.h"
+#include "tuner/cost_model.h"
+
+namespace tuner {
+
+/// What a planner decides from. The Program is the one that all schedules start from.
+struct Situation {
+  const moe::Program& program;
+  const moe::Groups& groups;
+  const moe::Routing& routing;
+  const CostModel& costs;
+  const Cluster& cluster;
+};
+
+/// What a user may ask of a planner; 0 = the planner's own choice or default.
+struct PlannerOptions {
+  int degree = 0;       ///< chunks, for planners with a fixed degree
+  int most_chunks = 8;  ///< for planners that search
+};
+
+/// A schedule that a study tries, with what distinguishes it: {"forward_chunks": 4, ...}.
+struct Candidate {
+  std::string planner;
+  std::string parameters_json;
+  moe::Schedule schedule;
+};
+
+/// One planner. Planners decide, they never edit a Program (moe::apply does).
+struct Planner {
+  std::string_view name;
+  std::string_view description;
+  moe::Schedule (*plan)(const Situation&, const PlannerOptions&);
+  /// The closed form of the planner's paper for a schedule of this kind.
+  double (*paper_seconds)(const Situation&, const moe::Schedule&);
+  /// All that a study should try in this planner's name, its own choice included.
+  std::vector<Candidate> (*candidates)(const Situation&, const PlannerOptions&);
+};
+
+/// Every planner there is, baselines first.
+const std::vector<Planner>& planners();
+
+/// A planner with options as a user writes it: "pipemoe", "tutel", "tutel:4" (fixed degree).
+struct PlannerRequest {
+  const Planner* planner = nullptr;
+  PlannerOptions options;
+};
+/// Throws moe::InputError naming the planners there are.
+PlannerRequest parse_planner(std::string_view text);
+/// Comma-separated.
+std::vector<PlannerRequest> parse_planners(std::string_view text);
+
+}  // namespace tuner
