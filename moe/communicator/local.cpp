@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
@@ -69,7 +70,7 @@ struct Job {
   std::mutex mutex;
   std::vector<std::unique_ptr<Group>> groups;
   std::optional<std::string> failure;
-  std::optional<int> culprit;  ///< world rank that failed first
+  std::atomic<int> culprit = -1;  ///< world rank that failed first
 
   Group& add_group(std::vector<int> world_ranks) {
     const std::lock_guard lock(mutex);
@@ -78,12 +79,12 @@ struct Job {
     return *groups.back();
   }
   void blame(int world_rank) {
-    const std::lock_guard lock(mutex);
-    if (!culprit) culprit = world_rank;
+    int nobody = -1;
+    culprit.compare_exchange_strong(nobody, world_rank);
   }
   void fail(int world_rank, const std::string& why) {
+    blame(world_rank);
     const std::lock_guard lock(mutex);
-    if (!culprit) culprit = world_rank;
     if (!failure) failure = why;
     for (const auto& group : groups) group->fail(why);
   }
@@ -129,10 +130,9 @@ void Group::meet(int rank, const CallContext& call, std::string_view name) {
   const std::string message =
       fmt::format("rank {} waited {} s for rank{} {} in {}", world_ranks[rank], call.time_limit_s,
                   missing.size() == 1 ? "" : "s", fmt::join(missing, ", "), what);
+  job.blame(world_ranks[rank]);  // before anybody is told
   failure = message;
   changed.notify_all();
-  lock.unlock();
-  job.blame(world_ranks[rank]);
   throw TimeLimit(message);
 }
 
@@ -337,7 +337,7 @@ void run_local_ranks(int ranks, const std::function<void(Communicator&)>& body) 
     }
   }
   // Who failed inside a call may end after those whom it told: the cause goes first.
-  if (job.culprit && thrown[*job.culprit]) std::rethrow_exception(thrown[*job.culprit]);
+  if (job.culprit >= 0 && thrown[job.culprit]) std::rethrow_exception(thrown[job.culprit]);
   if (first) std::rethrow_exception(first);
 }
 

@@ -12,7 +12,10 @@ namespace {
 
 moe::Communicator* world = nullptr;
 
-TEST(MpiCommunicator, CollectivesGiveWhatOneRankWorksOut) { moe::cases::check_table(*world); }
+TEST(MpiCommunicator, CollectivesGiveWhatOneRankWorksOut) {
+  moe::cases::check_table(*world, moe::cases::small_counts);
+  moe::cases::check_table(*world, moe::cases::large_counts);
+}
 
 TEST(MpiCommunicator, TwoCommunicatorsServeTwoThreadsAtOnce) {
   moe::cases::check_two_streams(*world);

@@ -19,7 +19,8 @@ class LocalRanks : public testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(Ranks, LocalRanks, testing::Values(1, 2, 4, 7));
 
 TEST_P(LocalRanks, CollectivesGiveWhatOneRankWorksOut) {
-  run_local_ranks(GetParam(), cases::check_table);
+  run_local_ranks(GetParam(),
+                  [](Communicator& world) { cases::check_table(world, cases::small_counts); });
 }
 
 TEST_P(LocalRanks, TwoCommunicatorsServeTwoThreadsAtOnce) {
@@ -122,7 +123,7 @@ TEST(LocalCommunicator, GroupsMustAscendAndHoldTheCaller) {
 TEST(SoloCommunicator, IsAGroupOfOne) {
   const auto solo = make_solo_communicator();
   ASSERT_EQ(solo->size, 1);
-  cases::check_table(*solo);
+  cases::check_table(*solo, cases::small_counts);
 }
 
 }  // namespace
