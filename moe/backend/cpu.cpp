@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <exception>
 #include <mutex>
 #include <stdexcept>
@@ -152,10 +151,10 @@ class CpuBackend : public Backend {
   std::byte* arena(std::int64_t bytes) override { return arena_.at_least(bytes); }
 
   void upload(std::byte* device, std::span<const std::byte> host, Stream) override {
-    std::memcpy(device, host.data(), host.size());
+    std::copy(host.begin(), host.end(), device);
   }
   void download(std::span<std::byte> host, const std::byte* device, Stream) override {
-    std::memcpy(host.data(), device, host.size());
+    std::copy_n(device, host.size(), host.data());
   }
 
   void execute(const BoundOp& op) override {

@@ -330,6 +330,11 @@ std::vector<HostTensor> run_case(Backend& backend, const KernelCase& kernel, DTy
   return results;
 }
 
+std::size_t results_of(const KernelCase& kernel) {
+  const bool scratch = std::holds_alternative<AttentionGradient>(kernel.kind);
+  return kernel.writes.size() - (scratch ? 1 : 0);
+}
+
 std::vector<GradientCase> gradient_cases() {
   Cases cases;
   add_embed(cases);

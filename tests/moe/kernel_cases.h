@@ -52,6 +52,9 @@ inline void PrintTo(const GradientCase& pair, std::ostream* out) { *out << pair.
 /// What the writes of the case hold after its steps, with real numbers of type `real`.
 std::vector<HostTensor> run_case(Backend& backend, const KernelCase& kernel, DType real);
 
+/// Writes that have a meaning: the scratch of AttentionGradient, its last, has none.
+std::size_t results_of(const KernelCase& kernel);
+
 /// One case per op and shape; gradients are fed by their forward op in double.
 std::vector<GradientCase> gradient_cases();
 std::vector<KernelCase> kernel_cases();

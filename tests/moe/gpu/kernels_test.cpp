@@ -19,7 +19,7 @@ class CudaKernels : public ::testing::Test {
       SCOPED_TRACE(kernel.name);
       const auto expected = run_case(*cpu_, kernel, DType::f64);
       const auto actual = run_case(*cuda_, kernel, real);
-      for (std::size_t i = 0; i < expected.size(); ++i) {
+      for (std::size_t i = 0; i < results_of(kernel); ++i) {
         EXPECT_LT(relative_difference(actual[i].values, expected[i].values), tolerance)
             << "output " << i;
       }
@@ -38,7 +38,7 @@ TEST_F(CudaKernels, GiveTheSameBitsOnEveryRun) {
   for (const KernelCase& kernel : kernel_cases()) {
     const auto first = run_case(*cuda_, kernel, DType::f32);
     const auto second = run_case(*cuda_, kernel, DType::f32);
-    for (std::size_t i = 0; i < first.size(); ++i) {
+    for (std::size_t i = 0; i < results_of(kernel); ++i) {
       EXPECT_EQ(first[i].values, second[i].values) << kernel.name << ", output " << i;
     }
   }
