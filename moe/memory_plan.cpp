@@ -64,6 +64,7 @@ struct MemoryPlan::State {
   std::vector<std::int64_t> offsets, sizes;  ///< by tensor
   std::int64_t persistent = 0;
   std::int64_t peak = 0;
+  int peak_op = -1;
   int next_op = 0;
   std::vector<TensorId> live;
   std::vector<Block> released;  ///< do not overlap each other
@@ -95,7 +96,10 @@ struct MemoryPlan::State {
     }
     offsets[tensor] = offset;
     sizes[tensor] = bytes;
-    peak = std::max(peak, offset + bytes);
+    if (offset + bytes > peak) {
+      peak = offset + bytes;
+      peak_op = next_op;
+    }
     live.push_back(tensor);
     cover(offset, offset + bytes);
   }
@@ -177,6 +181,7 @@ void MemoryPlan::restart() {
   State& s = *state_;
   s.next_op = 0;
   s.peak = s.persistent;
+  s.peak_op = -1;
   s.live.clear();
   s.released.clear();
 }
@@ -193,6 +198,7 @@ std::int64_t MemoryPlan::end(TensorId tensor) const {
 }
 std::int64_t MemoryPlan::persistent_bytes() const { return state_->persistent; }
 std::int64_t MemoryPlan::peak_bytes() const { return state_->peak; }
+int MemoryPlan::peak_op() const { return state_->peak_op; }
 
 std::int64_t planned_peak_bytes(const Program& program, const Binding& binding) {
   MemoryPlan plan(program);

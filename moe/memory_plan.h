@@ -36,6 +36,8 @@ class MemoryPlan {
   std::int64_t persistent_bytes() const;
   /// Highest byte given out since the last restart, persistent included.
   std::int64_t peak_bytes() const;
+  /// The op whose tensors first reached that byte; -1 where persistent memory is all.
+  int peak_op() const;
 
  private:
   struct State;

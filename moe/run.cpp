@@ -135,7 +135,7 @@ struct Runner::State {
   /// by the limit.
   void make_arena() {
     const int planned = plan->advance({});
-    check_limit(planned);
+    check_limit();
     const bool whole = planned == static_cast<int>(program.ops.size());
     std::int64_t bytes = plan->peak_bytes();
     if (!whole) bytes = options.memory_limit_bytes;
@@ -148,13 +148,14 @@ struct Runner::State {
     plan->restart();
   }
 
-  void check_limit(int planned_ops) const {
+  void check_limit() const {
     const std::int64_t limit = options.memory_limit_bytes;
     if (limit == 0 || plan->peak_bytes() <= limit) return;
-    const int layer = planned_ops > 0 ? program.ops[planned_ops - 1].layer : -1;
+    const int op = plan->peak_op();
     throw OutOfMemory(
-        fmt::format("rank {}: the plan needs {} bytes up to layer {}, the limit is {}", world.rank,
-                    plan->peak_bytes(), layer, limit));
+        fmt::format("rank {}: {} needs {} bytes of arena, the limit is {}", world.rank,
+                    op < 0 ? std::string("what lives over iterations") : describe(program.ops[op]),
+                    plan->peak_bytes(), limit));
   }
 
   View view(const Use& use) {
@@ -199,7 +200,7 @@ struct Runner::State {
   /// Gives places and rows to as many ops as are known and lets the streams go on to them.
   void prepare() {
     const int planned = plan->advance(binding);
-    check_limit(planned);
+    check_limit();
     if (plan->peak_bytes() > arena_bytes)
       throw OutOfMemory(fmt::format("rank {}: {} bytes planned, the arena holds {}", world.rank,
                                     plan->peak_bytes(), arena_bytes));
