@@ -50,7 +50,7 @@ Outcome train_small(const Model& model, const Schedule& schedule, int ranks, int
 }
 
 Outcome train_small(const Model& model, const Schedule& schedule, int ranks, int expert_ranks,
-                    int steps) {
+                    int steps, const MakeBackend& make_backend) {
   const Groups groups = make_groups(ranks, expert_ranks);
   Outcome outcome;
   outcome.losses.assign(steps, 0);
@@ -63,7 +63,7 @@ Outcome train_small(const Model& model, const Schedule& schedule, int ranks, int
   std::vector<std::vector<double>> losses(ranks, std::vector<double>(steps)), auxiliary = losses;
   std::mutex mutex;
   run_local_ranks(ranks, [&](Communicator& world) {
-    const std::unique_ptr<Backend> backend = make_cpu_backend(1);
+    const std::unique_ptr<Backend> backend = make_backend();
     RunOptions options;
     options.memory_limit_bytes = std::int64_t{1} << 30;
     const Program program = apply(build_iteration(model, groups, world.rank), schedule);
