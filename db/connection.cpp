@@ -144,7 +144,7 @@ void inspect(const std::string& path, int newest, bool writing) {
                   fmt::format("{}: truncated: {} bytes of {}", path, bytes, found.bytes));
     }
   } catch (const Error& found) {
-    if (found.kind != ErrorKind::corrupt || !logged) throw;
+    if (found.kind != ErrorKind::corrupt || !(logged || has_wal(path))) throw;
   }
 }
 

@@ -238,7 +238,7 @@ void export_trace(const Connection& connection, std::span<const std::int64_t> ti
 
 Timeline default_timeline(const Connection& connection, std::int64_t run_id) {
   load_run(connection, run_id);  // says so where there is no such run
-  const auto timelines = load_timelines(connection, {.run_id = run_id, .trial_id = 0, .kind = ""});
+  const auto timelines = load_timelines(connection, {.run_id = run_id});
   if (timelines.empty()) {
     throw Error(ErrorKind::not_found,
                 fmt::format("{}: run {} has no timeline", connection.path(), run_id));

@@ -8,8 +8,8 @@
 #include <variant>
 #include <vector>
 
-/// Rows for people (aligned columns with units) and for machines (CSV quoted as RFC 4180 says, lines ending in LF; JSON). Every
-/// program's `--format`.
+/// Rows for people (aligned columns with units) and for machines (CSV quoted as RFC 4180 says,
+/// lines ending in LF; JSON). Every program's `--format`.
 namespace db {
 
 enum class Format { table, csv, json };

@@ -46,7 +46,8 @@ const std::vector<Listing>& all_listings() {
        "rows of microbenchmark sweeps, newest run first",
        "measurement_view",
        "run, op, device, dtype, ranks, parameters, bytes, count, time_s, min_s, max_s, "
-       "algorithm_bandwidth_bytes_per_s, bus_bandwidth_bytes_per_s, flops_per_s, wrong",
+       "algorithm_bandwidth_bytes_per_s AS algbw_bytes_per_s, "
+       "bus_bandwidth_bytes_per_s AS busbw_bytes_per_s, flops_per_s, wrong",
        "run DESC, op, ranks, bytes, flops, measurement",
        {by_run, by_op, by_device}},
       {"loads",

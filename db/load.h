@@ -15,9 +15,9 @@ namespace db {
 
 /// Empty fields match everything; limit 0 is no limit.
 struct RunFilter {
-  std::string kind;
-  std::string name;
-  std::string status;
+  std::string kind = {};
+  std::string name = {};
+  std::string status = {};
   std::int64_t limit = 0;
 };
 
@@ -39,8 +39,8 @@ std::vector<Iteration> load_iterations(const Connection&, std::int64_t run_id,
 struct LoadFilter {
   std::int64_t run_id = 0;
   int first_iteration = 0;
-  std::optional<int> last_iteration;
-  std::optional<int> layer;
+  std::optional<int> last_iteration = {};
+  std::optional<int> layer = {};
 };
 std::vector<Load> load_loads(const Connection&, const LoadFilter&);
 
@@ -63,8 +63,8 @@ std::vector<TrialRepeat> load_trial_repeats(const Connection&, std::int64_t tria
 /// Empty fields match everything.
 struct FitFilter {
   std::int64_t run_id = 0;
-  std::string op;
-  std::string device;
+  std::string op = {};
+  std::string device = {};
 };
 /// Newest first.
 std::vector<Fit> load_fits(const Connection&, const FitFilter& = {});
@@ -76,8 +76,8 @@ std::vector<Fit> load_latest_fits(const Connection&, std::int64_t machine_id = 0
 /// Empty fields match everything. By run (newest first), op, ranks, then size.
 struct MeasurementFilter {
   std::int64_t run_id = 0;
-  std::string op;
-  std::string device;
+  std::string op = {};
+  std::string device = {};
 };
 std::vector<Measurement> load_measurements(const Connection&, const MeasurementFilter& = {});
 
@@ -85,7 +85,7 @@ std::vector<Measurement> load_measurements(const Connection&, const MeasurementF
 struct TimelineFilter {
   std::int64_t run_id = 0;
   std::int64_t trial_id = 0;
-  std::string kind;
+  std::string kind = {};
 };
 std::vector<Timeline> load_timelines(const Connection&, const TimelineFilter& = {});
 Timeline load_timeline(const Connection&, std::int64_t timeline_id);

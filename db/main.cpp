@@ -24,7 +24,8 @@ const char* const examples = R"(Examples:
   moe-db check --db results.db
 
 A table shows the main columns, with units, and instants in UTC; csv and json have every column, in
-seconds, bytes and FLOPs. Exit codes: 0 done, 1 a check failed or the database was locked, 2 wrong use or wrong file.)";
+seconds, bytes and FLOPs.
+Exit codes: 0 done, 1 a check failed or the database was locked, 2 wrong use or wrong file.)";
 
 /// What the command line says; one subcommand uses some of it.
 struct Arguments {

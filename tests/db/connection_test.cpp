@@ -270,12 +270,9 @@ TEST(Connection, PageLimitIsAFullDiskToo) {
   connection.database().exec("PRAGMA max_page_count = 1");  // means: not one page more than now
   std::vector<Load> loads;
   for (int i = 0; i < 100000; ++i) loads.push_back({sample.run, 100 + i, 0, 0, 0, 1});
-  const auto before =
-      load_loads(connection, {.run_id = sample.run, .last_iteration = {}, .layer = {}});
+  const auto before = load_loads(connection, {.run_id = sample.run});
   EXPECT_EQ(kind_of([&] { insert(connection, loads); }), ErrorKind::disk_full);
-  EXPECT_EQ(
-      load_loads(connection, {.run_id = sample.run, .last_iteration = {}, .layer = {}}).size(),
-      before.size());
+  EXPECT_EQ(load_loads(connection, {.run_id = sample.run}).size(), before.size());
 }
 
 TEST(Connection, ReadersNeitherBlockAWriterNorAreBlocked) {
@@ -351,6 +348,47 @@ TEST(Connection, ProcessesMayCreateTheSameFileAtOnce) {
     EXPECT_EQ(status, 0);
   }
   EXPECT_EQ(load_runs(open_reader(directory.file("a.db"))).size(), 4U);
+}
+
+// Every close of the last connection folds the log into the file and deletes it: openings must not
+// trip over that.
+TEST(Connection, ProcessesOpenWriteReadAndCloseAtAnyMoment) {
+  const TemporaryDirectory directory;
+  const auto path = directory.file("a.db");
+  fill(path);
+  constexpr int rounds = 20;
+  std::vector<pid_t> children;
+  for (int process = 0; process < 4; ++process) {
+    const pid_t child = fork();
+    if (child == 0) {
+      try {
+        for (int i = 0; i < rounds; ++i) {
+          if (process % 2 == 0) {
+            auto connection = open_writer(path);
+            std::vector<Load> loads;
+            for (int j = 0; j < 500; ++j) loads.push_back({1, 100 + i, process, 0, j, 1});
+            insert(connection, loads);
+          } else {
+            load_loads(open_reader(path), {.run_id = 1});
+          }
+        }
+      } catch (const std::exception& error) {
+        fmt::print(stderr, "{}\n", error.what());
+        _exit(1);
+      }
+      _exit(0);
+    }
+    children.push_back(child);
+  }
+  for (const pid_t child : children) {
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+  const auto connection = open_reader(path);
+  EXPECT_EQ(load_loads(connection, {.run_id = 1, .first_iteration = 100}).size(),
+            2U * rounds * 500);
+  EXPECT_TRUE(find_problems(connection, 60).empty());
 }
 
 TEST(Connection, KilledWriterLosesNothingItWasToldIsStored) {
