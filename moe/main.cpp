@@ -286,6 +286,7 @@ int exit_code(const std::exception& error) {
 }  // namespace moe
 
 int main(int argc, char** argv) {
+  moe::let_waiting_threads_sleep(argv);
   moe::Arguments arguments;
   CLI::App app("Trains a Mixture-of-Experts transformer for real, under any schedule.",
                "moe-train");

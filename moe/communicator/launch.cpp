@@ -34,6 +34,8 @@ constexpr std::array settings = {
 [[noreturn]] void become_mpirun(int ranks, char** argv) {
   constexpr int keep = 0;
   for (const Setting& setting : settings) setenv(setting.variable, setting.value, keep);
+  // mpirun gives its ranks a terminal of their own: whether ours is one is decided here.
+  if (isatty(STDOUT_FILENO) == 0) setenv("NO_COLOR", "1", keep);
   if (geteuid() == 0) {
     setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", keep);
     setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", keep);
@@ -53,6 +55,12 @@ constexpr std::array settings = {
 }
 
 }  // namespace
+
+void let_waiting_threads_sleep(char** argv) {
+  if (std::getenv("OMP_WAIT_POLICY") != nullptr) return;
+  setenv("OMP_WAIT_POLICY", "passive", 1);
+  execv("/proc/self/exe", argv);  // where this fails, threads spin: slower, not wrong
+}
 
 bool inside_mpi_job() {
   for (const char* variable : rank_variables) {

@@ -18,6 +18,11 @@ namespace moe {
 /// anything is written or any thread started.
 std::unique_ptr<Communicator> join_world(std::optional<int> ranks, char** argv);
 
+/// Restarts this process, once, with OMP_WAIT_POLICY=passive unless the variable is set: OpenMP
+/// reads it when it is loaded, and its threads would otherwise spin on the cores that communicate.
+/// First in main.
+void let_waiting_threads_sleep(char** argv);
+
 /// What join_world executes; of the job's argv, the program and its arguments.
 std::vector<std::string> mpirun_command(int ranks, char** argv);
 
