@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "db/records.h"
+#include "microbench/sampling.h"
+#include "moe/backend/backend.h"
+#include "moe/communicator/communicator.h"
+
+/// A benchmark is a list of plans; a plan makes its case when its turn comes, so that the memory of
+/// one case is there at a time. What a case does is apart from how it is swept, timed and printed.
+namespace microbench {
+
+/// What benchmarks run on.
+struct Bench {
+  moe::Communicator& world;     ///< for timing: host memory
+  moe::Communicator& measured;  ///< the same ranks, for buffers of the backend's arena
+  moe::Backend& backend;
+  moe::DType dtype = moe::DType::f32;
+  std::string device = "cpu";
+  Sampling sampling;
+};
+
+enum class Family { collective, gemm, copy };
+
+/// One row of output. Before it is measured the independent variables are set.
+struct Result {
+  Family family = Family::collective;
+  db::Measurement measurement;
+  std::string redop = "none";
+  int root = -1;
+  double bus_factor = 1;  ///< of algorithm bandwidth
+};
+
+struct Case {
+  Result row;
+  std::function<void()> prepare;         ///< untimed, once: fills what is read
+  TimedCalls timed;                      ///< returns when the calls have finished
+  std::function<std::int64_t()> verify;  ///< one more call on fresh values: wrong elements here
+};
+
+struct Plan {
+  std::string name;  ///< "all_reduce/1048576"
+  std::function<Case()> make;
+};
+
+/// Times the case on all ranks and then verifies it: the same Result on every rank.
+Result measure(const Bench& bench, Case subject);
+
+/// `device_calls` enqueues `calls` calls on `stream`; the time ends when the device has done them.
+double timed_on_device(moe::Backend& backend, moe::Stream stream, int calls,
+                       const std::function<void()>& call);
+
+/// Addresses in the backend's arena for buffers of these sizes.
+std::vector<std::byte*> place(moe::Backend& backend, const std::vector<std::int64_t>& bytes);
+
+std::string_view dtype_name(
+    moe::DType dtype);  ///< as nccl-tests prints it: "float", "double", "int32"
+
+}  // namespace microbench

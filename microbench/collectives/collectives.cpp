@@ -1,0 +1,92 @@
+#include "microbench/collectives/collectives.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+namespace microbench {
+namespace {
+
+using MakeCase = Case (*)(const Bench&, std::int64_t bytes);
+
+const std::vector<std::pair<std::string, MakeCase>>& table() {
+  static const std::vector<std::pair<std::string, MakeCase>> cases = {
+      {"all_to_all", all_to_all_case}, {"all_to_all_v", all_to_all_v_case},
+      {"all_gather", all_gather_case}, {"reduce_scatter", reduce_scatter_case},
+      {"all_reduce", all_reduce_case}, {"broadcast", broadcast_case},
+  };
+  return cases;
+}
+
+}  // namespace
+
+const std::vector<std::string>& collective_names() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all;
+    for (const auto& entry : table()) all.push_back(entry.first);
+    return all;
+  }();
+  return names;
+}
+
+std::vector<Plan> collective_plans(const Bench& bench, const std::vector<std::string>& names,
+                                   const std::vector<std::int64_t>& sizes) {
+  for (const std::string& name : names) {
+    if (std::ranges::find(collective_names(), name) == collective_names().end()) {
+      throw std::invalid_argument(fmt::format("collective \"{}\": expected one of {}", name,
+                                              fmt::join(collective_names(), ", ")));
+    }
+  }
+  std::vector<Plan> plans;
+  for (const auto& [name, make] : table()) {
+    if (!names.empty() && std::ranges::find(names, name) == names.end()) continue;
+    for (std::int64_t bytes : sizes) {
+      plans.push_back({fmt::format("{}/{}", name, bytes),
+                       [&bench, make = make, bytes] { return make(bench, bytes); }});
+    }
+  }
+  return plans;
+}
+
+CollectiveCase::CollectiveCase(const Bench& bench, const std::string& name,
+                               const std::vector<std::int64_t>& counts)
+    : bench(&bench), dtype(bench.dtype) {
+  std::vector<std::int64_t> bytes;
+  for (std::int64_t count : counts) bytes.push_back(count * moe::bytes_of(dtype));
+  buffers = place(bench.backend, bytes);
+  call.stream = moe::Stream::inter_node;
+  call.native_stream = bench.backend.native_stream(call.stream);
+  call.time_limit_s = bench.sampling.time_limit_s;
+  call.what = name;
+}
+
+TimedCalls CollectiveCase::timed(std::function<void()> one_call) const {
+  return [this_bench = bench, stream = call.stream, one_call = std::move(one_call)](int calls) {
+    return timed_on_device(this_bench->backend, stream, calls, one_call);
+  };
+}
+
+Result collective_row(const Bench& bench, CollectiveKind kind, const std::string& name,
+                      std::int64_t total_count, std::int64_t count) {
+  Result row;
+  row.family = Family::collective;
+  row.bus_factor = bus_factor(kind, bench.world.size);
+  row.measurement.op = name;
+  row.measurement.device = bench.device;
+  row.measurement.dtype = dtype_name(bench.dtype);
+  row.measurement.ranks = bench.world.size;
+  row.measurement.parameters_json = "{}";
+  row.measurement.bytes = total_count * moe::bytes_of(bench.dtype);
+  row.measurement.count = count;
+  return row;
+}
+
+std::int64_t whole_elements(const Bench& bench, std::int64_t bytes, int multiple) {
+  const std::int64_t count = bytes / moe::bytes_of(bench.dtype);
+  return std::max<std::int64_t>(count / multiple, 1) * multiple;
+}
+
+}  // namespace microbench

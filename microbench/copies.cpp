@@ -1,0 +1,140 @@
+#include "microbench/copies.h"
+
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstring>
+#include <memory>
+#include <numeric>
+#include <string>
+
+namespace microbench {
+namespace {
+
+using Words = std::vector<std::uint64_t>;
+
+std::uint64_t word(std::size_t i) { return i * 0x9e3779b97f4a7c15u + 1; }
+
+Words words(std::size_t count) {
+  Words result(count);
+  for (std::size_t i = 0; i < count; ++i) result[i] = word(i);
+  return result;
+}
+
+std::int64_t count_wrong(const Words& got) {
+  std::int64_t wrong = 0;
+  for (std::size_t i = 0; i < got.size(); ++i) wrong += got[i] != word(i);
+  return wrong;
+}
+
+Result copy_row(const Bench& bench, const std::string& op, const std::string& device,
+                std::size_t count) {
+  Result row;
+  row.family = Family::copy;
+  row.measurement.op = op;
+  row.measurement.device = device;
+  row.measurement.dtype = "uint64";
+  row.measurement.ranks = bench.world.size;
+  row.measurement.parameters_json = "{}";
+  row.measurement.bytes = static_cast<std::int64_t>(count * sizeof(std::uint64_t));
+  row.measurement.count = static_cast<std::int64_t>(count);
+  return row;
+}
+
+TimedCalls timed_on_host(std::function<void()> call) {
+  return [call = std::move(call)](int calls) {
+    const auto start = std::chrono::steady_clock::now();
+    for (int i = 0; i < calls; ++i) call();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
+}
+
+Case host_copy(const Bench& bench, std::size_t count) {
+  const auto from = std::make_shared<Words>(words(count)), to = std::make_shared<Words>(count);
+  const auto run = [=] {
+    std::memcpy(to->data(), from->data(), count * sizeof(std::uint64_t));
+    benchmark::ClobberMemory();
+  };
+  const auto verify = [=] {
+    std::fill(to->begin(), to->end(), 0);
+    run();
+    return count_wrong(*to);
+  };
+  Result row = copy_row(bench, "host_copy", "cpu", count);
+  row.bus_factor = 2;
+  return {row, [] {}, timed_on_host(run), verify};
+}
+
+Case host_read(const Bench& bench, std::size_t count) {
+  const auto from = std::make_shared<Words>(words(count));
+  const auto sum = [=] { return std::accumulate(from->begin(), from->end(), std::uint64_t{0}); };
+  const auto run = [=] {
+    benchmark::ClobberMemory();
+    std::uint64_t result = sum();
+    benchmark::DoNotOptimize(result);
+  };
+  const auto verify = [=]() -> std::int64_t {
+    std::uint64_t expected = 0;
+    for (std::size_t i = 0; i < count; ++i) expected += word(i);
+    return sum() != expected;
+  };
+  return {copy_row(bench, "host_read", "cpu", count), [] {}, timed_on_host(run), verify};
+}
+
+Case host_write(const Bench& bench, std::size_t count) {
+  const auto to = std::make_shared<Words>(count);
+  const auto write = [=](std::uint64_t value) {
+    std::fill(to->begin(), to->end(), value);
+    benchmark::ClobberMemory();
+  };
+  const auto verify = [=]() -> std::int64_t {
+    write(42);
+    return static_cast<std::int64_t>(count) - std::count(to->begin(), to->end(), 42u);
+  };
+  return {copy_row(bench, "host_write", "cpu", count), [] {}, timed_on_host([=] { write(7); }),
+          verify};
+}
+
+/// Both directions: what goes up must come down.
+Case device_copy(const Bench& bench, std::size_t count, bool up) {
+  const auto host = std::make_shared<Words>(words(count));
+  std::byte* device =
+      place(bench.backend, {static_cast<std::int64_t>(count * sizeof(std::uint64_t))})[0];
+  const auto upload = [=, &bench] {
+    bench.backend.upload(device, std::as_bytes(std::span(*host)), moe::Stream::copy);
+  };
+  const auto download = [=, &bench] {
+    bench.backend.download(std::as_writable_bytes(std::span(*host)), device, moe::Stream::copy);
+  };
+  const auto verify = [=] {
+    upload();
+    std::fill(host->begin(), host->end(), 0);
+    download();
+    return count_wrong(*host);
+  };
+  Result row = copy_row(bench, up ? "host_to_device" : "device_to_host", bench.device, count);
+  return {row, upload, up ? timed_on_host(upload) : timed_on_host(download), verify};
+}
+
+}  // namespace
+
+std::vector<Plan> copy_plans(const Bench& bench, const std::vector<std::int64_t>& sizes) {
+  std::vector<Plan> plans;
+  const auto add = [&](const std::string& name, auto make) {
+    for (std::int64_t bytes : sizes) {
+      const auto count = static_cast<std::size_t>(std::max<std::int64_t>(bytes / 8, 1));
+      plans.push_back({fmt::format("{}/{}", name, bytes), [=] { return make(count); }});
+    }
+  };
+  add("host_copy", [&bench](std::size_t count) { return host_copy(bench, count); });
+  add("host_read", [&bench](std::size_t count) { return host_read(bench, count); });
+  add("host_write", [&bench](std::size_t count) { return host_write(bench, count); });
+  if (bench.device != "cpu") {
+    add("host_to_device", [&bench](std::size_t count) { return device_copy(bench, count, true); });
+    add("device_to_host", [&bench](std::size_t count) { return device_copy(bench, count, false); });
+  }
+  return plans;
+}
+
+}  // namespace microbench

@@ -1,0 +1,257 @@
+#include "microbench/gemm.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include "microbench/pattern.h"
+#include "moe/op.h"
+
+namespace microbench {
+namespace {
+
+enum class Part { forward, input_gradient, weight_gradient };
+
+struct Shape {
+  std::int64_t rows, inputs, outputs;
+  int experts;  // 0: a dense linear layer
+  int weights() const { return std::max(experts, 1); }
+};
+
+/// Every matrix is an outer product of small whole numbers: each element of the result is known
+/// exactly and at once, and differs along rows, columns and experts.
+std::int64_t along_rows(std::int64_t row) { return 1 + row * 5 % 3; }
+std::int64_t along_inputs(std::int64_t i) { return 1 + i * 7 % 3; }
+std::int64_t along_outputs(std::int64_t o) { return 1 + (o + o / 3) % 3; }
+std::int64_t weight_inputs(int expert, std::int64_t i) { return 1 + (i + expert) % 2; }
+std::int64_t weight_outputs(int expert, std::int64_t o) { return 1 + (o / 2 + expert) % 3; }
+std::int64_t bias_at(int expert, std::int64_t o) { return (o + expert) % 5; }
+
+template <typename Term>
+std::int64_t sum(std::int64_t begin, std::int64_t end, Term term) {
+  std::int64_t total = 0;
+  for (std::int64_t i = begin; i < end; ++i) total += term(i);
+  return total;
+}
+
+/// Rows [begin(e), begin(e + 1)) belong to expert e.
+std::int64_t begin_of(const Shape& shape, int expert) {
+  return moe::slice_begin(shape.rows, {expert, shape.weights()});
+}
+int expert_of(const Shape& shape, std::int64_t row) {
+  int expert = 0;
+  while (begin_of(shape, expert + 1) <= row) ++expert;
+  return expert;
+}
+
+/// x[rows, inputs] and dy[rows, outputs], as the ops read them.
+std::int64_t x_at(const Shape& shape, std::int64_t i) {
+  return along_rows(i / shape.inputs) * along_inputs(i % shape.inputs);
+}
+std::int64_t dy_at(const Shape& shape, std::int64_t i) {
+  return along_rows(i / shape.outputs) * along_outputs(i % shape.outputs);
+}
+/// weight[experts * inputs, outputs]
+std::int64_t weight_at(const Shape& shape, std::int64_t i) {
+  const std::int64_t row = i / shape.outputs;
+  const int expert = static_cast<int>(row / shape.inputs);
+  return weight_inputs(expert, row % shape.inputs) * weight_outputs(expert, i % shape.outputs);
+}
+
+struct Sides {  // elements
+  std::int64_t x, y, weight, bias;
+};
+
+Sides sides(const Shape& s) {
+  return {s.rows * s.inputs, s.rows * s.outputs, s.weights() * s.inputs * s.outputs,
+          s.weights() * s.outputs};
+}
+
+std::string op_name(Part part, bool expert) {
+  const std::string base = expert ? "expert_linear" : "linear";
+  switch (part) {
+    case Part::forward:
+      return base;
+    case Part::input_gradient:
+      return base + "_input_gradient";
+    case Part::weight_gradient:
+      return base + "_weight_gradient";
+  }
+  throw std::invalid_argument("gemm: no such part");
+}
+
+moe::OpKind op_kind(Part part, int experts) {
+  switch (part) {
+    case Part::forward:
+      if (experts == 0) return moe::Linear{};
+      return moe::ExpertLinear{.local_experts = experts};
+    case Part::input_gradient:
+      if (experts == 0) return moe::LinearInputGradient{};
+      return moe::ExpertLinearInputGradient{.local_experts = experts};
+    case Part::weight_gradient:
+      if (experts == 0) return moe::LinearWeightGradient{};
+      return moe::ExpertLinearWeightGradient{.local_experts = experts};
+  }
+  throw std::invalid_argument("gemm: no such part");
+}
+
+Result gemm_row(const Bench& bench, Part part, const Shape& shape) {
+  Result row;
+  row.family = Family::gemm;
+  db::Measurement& m = row.measurement;
+  m.op = op_name(part, shape.experts > 0);
+  m.device = bench.device;
+  m.dtype = dtype_name(bench.dtype);
+  m.ranks = bench.world.size;
+  m.flops = 2.0 * static_cast<double>(shape.rows) * static_cast<double>(shape.inputs) *
+            static_cast<double>(shape.outputs);
+  const std::int64_t rows_each = shape.rows / shape.weights();
+  std::int64_t rows = rows_each, columns = shape.outputs, depth = shape.inputs;
+  if (part == Part::input_gradient) columns = shape.inputs, depth = shape.outputs;
+  if (part == Part::weight_gradient) rows = shape.inputs, depth = rows_each;
+  m.parameters_json =
+      fmt::format(R"({{"experts":{},"k":{},"m":{},"n":{}}})", shape.experts, depth, rows, columns);
+  return row;
+}
+
+Case gemm_case(const Bench& bench, Part part, Shape shape) {
+  const Sides count = sides(shape);
+  const moe::DType dtype = bench.dtype;
+  const int element = moe::bytes_of(dtype);
+  const auto at = place(bench.backend, {count.x * element, count.y * element,
+                                        count.weight * element, count.bias * element});
+  const moe::View x{at[0], dtype, shape.rows, shape.inputs};
+  const moe::View y{at[1], dtype, shape.rows, shape.outputs};
+  const moe::View weight{at[2], dtype, shape.weights() * shape.inputs, shape.outputs};
+  const moe::View bias{at[3], dtype, shape.experts == 0 ? 1 : shape.experts, shape.outputs};
+
+  auto op = std::make_shared<moe::Op>();
+  op->kind = op_kind(part, shape.experts);
+  op->name = op_name(part, shape.experts > 0);
+  op->stream = moe::Stream::compute;
+  moe::BoundOp bound;
+  bound.op = op.get();
+  switch (part) {
+    case Part::forward:
+      bound.reads = {x, weight, bias}, bound.writes = {y};
+      break;
+    case Part::input_gradient:
+      bound.reads = {y, weight}, bound.writes = {x};
+      break;
+    case Part::weight_gradient:
+      bound.reads = {x, y}, bound.writes = {weight, bias};
+      break;
+  }
+  for (int e = 0; e < shape.weights(); ++e) {
+    bound.ranges.push_back({begin_of(shape, e), begin_of(shape, e + 1) - begin_of(shape, e)});
+  }
+
+  const auto run = [op, bound, &bench] { bench.backend.execute(bound); };
+  const auto fill_all = [=, &bench] {
+    const auto set = [&](int buffer, std::int64_t n, auto element_at) {
+      fill(bench.backend, at[buffer], n, dtype, element_at);
+    };
+    const auto nothing = [](std::int64_t) { return -1; };
+    const auto x_values = [=](std::int64_t i) { return x_at(shape, i); };
+    const auto dy_values = [=](std::int64_t i) { return dy_at(shape, i); };
+    const auto weights = [=](std::int64_t i) { return weight_at(shape, i); };
+    const auto biases = [=](std::int64_t i) {
+      return bias_at(static_cast<int>(i / shape.outputs), i % shape.outputs);
+    };
+    if (part == Part::input_gradient)
+      set(0, count.x, nothing);
+    else
+      set(0, count.x, x_values);
+    if (part == Part::forward)
+      set(1, count.y, nothing);
+    else
+      set(1, count.y, dy_values);
+    if (part == Part::weight_gradient) {
+      set(2, count.weight, nothing);
+      set(3, count.bias, nothing);
+    } else {
+      set(2, count.weight, weights);
+      set(3, count.bias, biases);
+    }
+  };
+  const auto verify = [=, &bench]() -> std::int64_t {
+    fill_all();
+    run();
+    const auto wrong = [&](int buffer, std::int64_t n, auto element_at) {
+      return count_wrong(bench.backend, at[buffer], n, dtype, element_at);
+    };
+    // Per expert: the sum along the dimension that the product runs over.
+    std::vector<std::int64_t> depth(shape.weights()), rows(shape.weights());
+    for (int e = 0; e < shape.weights(); ++e) {
+      switch (part) {
+        case Part::forward:
+          depth[e] =
+              sum(0, shape.inputs, [&](auto i) { return along_inputs(i) * weight_inputs(e, i); });
+          break;
+        case Part::input_gradient:
+          depth[e] = sum(0, shape.outputs,
+                         [&](auto o) { return along_outputs(o) * weight_outputs(e, o); });
+          break;
+        case Part::weight_gradient:
+          depth[e] = sum(begin_of(shape, e), begin_of(shape, e + 1),
+                         [](auto r) { return along_rows(r) * along_rows(r); });
+          rows[e] = sum(begin_of(shape, e), begin_of(shape, e + 1), along_rows);
+          break;
+      }
+    }
+    switch (part) {
+      case Part::forward:
+        return wrong(1, count.y, [&](std::int64_t i) {
+          const std::int64_t r = i / shape.outputs, o = i % shape.outputs;
+          const int e = expert_of(shape, r);
+          return along_rows(r) * depth[e] * weight_outputs(e, o) + bias_at(e, o);
+        });
+      case Part::input_gradient:
+        return wrong(0, count.x, [&](std::int64_t i) {
+          const std::int64_t r = i / shape.inputs;
+          const int e = expert_of(shape, r);
+          return along_rows(r) * depth[e] * weight_inputs(e, i % shape.inputs);
+        });
+      case Part::weight_gradient:
+        return wrong(2, count.weight,
+                     [&](std::int64_t i) {
+                       const std::int64_t row = i / shape.outputs;
+                       return along_inputs(row % shape.inputs) * depth[row / shape.inputs] *
+                              along_outputs(i % shape.outputs);
+                     }) +
+               wrong(3, count.bias, [&](std::int64_t i) {
+                 return rows[i / shape.outputs] * along_outputs(i % shape.outputs);
+               });
+    }
+    return 0;
+  };
+  const auto timed = [run, &bench](int calls) {
+    return timed_on_device(bench.backend, moe::Stream::compute, calls, run);
+  };
+  return {gemm_row(bench, part, shape), fill_all, timed, verify};
+}
+
+}  // namespace
+
+std::vector<Plan> gemm_plans(const Bench& bench, const GemmSweep& sweep) {
+  if (bench.dtype == moe::DType::i32) {
+    throw std::invalid_argument("gemm: expected --dtype f32 or f64, got i32");
+  }
+  std::vector<Plan> plans;
+  for (int experts : {0, sweep.experts}) {
+    for (Part part : {Part::forward, Part::input_gradient, Part::weight_gradient}) {
+      for (std::int64_t rows : sweep.rows) {
+        const Shape shape{rows, sweep.inputs, sweep.outputs, experts};
+        plans.push_back({fmt::format("{}/{}x{}x{}", op_name(part, experts > 0), rows, sweep.inputs,
+                                     sweep.outputs),
+                         [&bench, part, shape] { return gemm_case(bench, part, shape); }});
+      }
+    }
+  }
+  return plans;
+}
+
+}  // namespace microbench

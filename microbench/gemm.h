@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "microbench/bench.h"
+
+namespace microbench {
+
+/// Sizes of the linear layers that are measured: x[rows, inputs] and weight[inputs, outputs].
+struct GemmSweep {
+  std::vector<std::int64_t> rows;
+  std::int64_t inputs = 512;
+  std::int64_t outputs = 2048;
+  int experts = 4;  ///< of the expert layers, which share out the rows evenly
+};
+
+/// `linear`, `linear_input_gradient`, `linear_weight_gradient` and the same three of
+/// `expert_linear`, each as the ops that training executes on this backend, all ranks at the same
+/// time. Throws std::invalid_argument for int32.
+std::vector<Plan> gemm_plans(const Bench& bench, const GemmSweep& sweep);
+
+}  // namespace microbench

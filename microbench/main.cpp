@@ -1,0 +1,290 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iostream>
+#include <optional>
+#include <thread>
+
+#include "db/identity.h"
+#include "db/store.h"
+#include "microbench/collectives/collectives.h"
+#include "microbench/copies.h"
+#include "microbench/gemm.h"
+#include "microbench/harness.h"
+#include "microbench/sizes.h"
+#include "microbench/table.h"
+#include "moe/communicator/launch.h"
+#include "moe/errors.h"
+#include "moe/trainer.h"
+
+namespace microbench {
+namespace {
+
+struct Arguments {
+  std::string what;
+  std::optional<int> ranks;
+  std::string sizes = "256K:64M:x2";
+  std::vector<std::string> collectives;
+  std::string rows = "64:4096:x4";
+  std::string inputs = "512", outputs = "2048";
+  int experts = 4;
+  std::string dtype = "f32";
+  std::string device = "cpu";
+  int threads = 0;
+  double budget_s = 2;
+  double time_limit_s = 60;
+  std::string database;
+  std::string format = "table";
+};
+
+void declare(CLI::App& app, Arguments& a) {
+  app.add_option("WHAT", a.what, "gemm, collectives, copies or all")
+      ->required()
+      ->check(CLI::IsMember({"gemm", "collectives", "copies", "all"}));
+  app.add_option("--ranks", a.ranks, "ranks; outside an MPI job starts mpirun [1, or the job's]");
+  app.add_option("--sizes", a.sizes,
+                 "bytes of collectives and copies: FIRST:LAST:xN or :+N, or a list")
+      ->capture_default_str();
+  app.add_option("--collectives", a.collectives,
+                 fmt::format("some of {} [all]", fmt::join(collective_names(), ", ")))
+      ->delimiter(',');
+  app.add_option("--rows", a.rows, "rows of GEMMs, as --sizes")->capture_default_str();
+  app.add_option("--inputs", a.inputs, "width of a GEMM's input")->capture_default_str();
+  app.add_option("--outputs", a.outputs, "width of a GEMM's output")->capture_default_str();
+  app.add_option("--experts", a.experts, "experts that share the rows of an expert GEMM")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  app.add_option("--dtype", a.dtype, "f32, f64 or i32 (no GEMMs)")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"f32", "f64", "i32"}));
+  app.add_option("--device", a.device, "where buffers are and GEMMs run")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"cpu", "cuda"}));
+  app.add_option("--threads", a.threads, "CPU threads per rank [cores divided by ranks]");
+  app.add_option("--budget", a.budget_s, "seconds that the samples of one case may take")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  app.add_option("--time-limit", a.time_limit_s, "seconds that a wait for other ranks may last")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  app.add_option("--db", a.database, "result database; created where there is none");
+  app.add_option("--format", a.format, "table, csv or json")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"table", "csv", "json"}));
+  app.set_version_flag("--version", [] { return db::version_line("moe-bench"); });
+  app.footer(
+      "Examples:\n"
+      "  moe-bench gemm --rows 128:8192:x2 --inputs 1024 --outputs 4096\n"
+      "  moe-bench collectives --ranks 4 --sizes 1M:64M:x4 --db results.db\n"
+      "  moe-bench collectives --ranks 4 --collectives all_reduce,all_to_all --format csv\n"
+      "  moe-bench all --ranks 2 --sizes 4M --db results.db\n"
+      "Exit codes: 0 done, 1 a value was wrong or a run failed, 2 wrong use, 124 time limit.");
+}
+
+/// Stores on rank 0 what is measured, row by row: what a killed run had measured stays.
+class BenchStore {
+ public:
+  BenchStore(const std::string& path, const Arguments& arguments, int ranks, int argc, char** argv)
+      : connection_(db::open_writer(path)) {
+    db::MachineParts parts;
+    if (arguments.device == "cuda") {
+      parts.gpu = moe::cuda_device_name(0);
+      parts.gpu_count = moe::cuda_device_count();
+    }
+    db::Run run = db::this_run("bench", arguments.what, argc, argv);
+    run.machine_id = db::find_or_insert(connection_, db::this_machine(parts));
+    run.device = arguments.device;
+    run.ranks = ranks;
+    run_id_ = db::insert(connection_, std::move(run));
+  }
+
+  void add(const Result& result) {
+    db::Measurement row = result.measurement;
+    row.run_id = run_id_;
+    db::insert(connection_, std::span<const db::Measurement>(&row, 1));
+    db::heartbeat_run(connection_, run_id_);
+  }
+  void finish(const std::string& error) {
+    db::finish_run(connection_, run_id_, error.empty() ? "done" : "failed", error);
+  }
+  std::int64_t run_id() const { return run_id_; }
+
+ private:
+  db::Connection connection_;
+  std::int64_t run_id_ = 0;
+};
+
+/// What the command line asks for, read before any rank is started.
+struct Request {
+  std::vector<std::int64_t> sizes;
+  GemmSweep gemm;
+};
+
+Request read_request(const Arguments& a) {
+  Request request;
+  request.sizes = parse_sizes(a.sizes);
+  request.gemm = {parse_sizes(a.rows), parse_size(a.inputs), parse_size(a.outputs), a.experts};
+  const auto smallest_row = *std::min_element(request.gemm.rows.begin(), request.gemm.rows.end());
+  if (smallest_row < a.experts || request.gemm.inputs < 1 || request.gemm.outputs < 1) {
+    throw moe::InputError(
+        fmt::format("--rows {}: expected at least one for each of {} experts", a.rows, a.experts));
+  }
+  if (*std::min_element(request.sizes.begin(), request.sizes.end()) < 1) {
+    throw moe::InputError(fmt::format("--sizes {}: expected at least 1 byte", a.sizes));
+  }
+  for (const std::string& name : a.collectives) {
+    if (std::ranges::find(collective_names(), name) == collective_names().end()) {
+      throw moe::InputError(fmt::format("--collectives {}: expected some of {}", name,
+                                        fmt::join(collective_names(), ", ")));
+    }
+  }
+  if (a.dtype == "i32" && (a.what == "gemm" || a.what == "all")) {
+    throw moe::InputError("--dtype i32: GEMMs are measured with f32 or f64");
+  }
+  if (!moe::inside_mpi_job() && !a.database.empty()) db::open_writer(a.database);
+  return request;
+}
+
+moe::DType dtype_of(const std::string& name) {
+  return name == "f64" ? moe::DType::f64 : name == "i32" ? moe::DType::i32 : moe::DType::f32;
+}
+
+/// NCCL where every rank of a node has a device of its own, host memory between otherwise.
+std::unique_ptr<moe::Communicator> device_communicator(moe::Communicator& world,
+                                                       moe::Backend& backend, int ranks_on_node,
+                                                       int device) {
+  if (moe::cuda_device_count() >= ranks_on_node) {
+    try {
+      return moe::make_nccl_communicator(world, device);
+    } catch (const moe::Unavailable&) {
+      // Built without: alike on every rank.
+    }
+  }
+  std::vector<int> everybody(world.size);
+  for (int rank = 0; rank < world.size; ++rank) everybody[rank] = rank;
+  return moe::make_staged_communicator(world.split(everybody), backend);
+}
+
+std::vector<Plan> make_plans(const Bench& bench, const Arguments& arguments,
+                             const Request& request) {
+  std::vector<Plan> plans;
+  const auto add = [&](std::vector<Plan> more) {
+    std::ranges::move(more, std::back_inserter(plans));
+  };
+  const bool all = arguments.what == "all";
+  if (all || arguments.what == "gemm") add(gemm_plans(bench, request.gemm));
+  if (all || arguments.what == "copies") add(copy_plans(bench, request.sizes));
+  if (all || arguments.what == "collectives") {
+    add(collective_plans(bench, arguments.collectives, request.sizes));
+  }
+  return plans;
+}
+
+/// Returns the exit code.
+int run(const Arguments& arguments, const Request& request, moe::Communicator& world, int argc,
+        char** argv) {
+  const auto ranks = moe::survey_ranks(world);
+  const auto on_this_node = [&](int below) {
+    return static_cast<int>(std::count_if(ranks.begin(), ranks.begin() + below, [&](const auto& r) {
+      return r.node == ranks[world.rank].node;
+    }));
+  };
+  const bool cuda = arguments.device == "cuda";
+  const int device = cuda ? on_this_node(world.rank) % std::max(1, moe::cuda_device_count()) : 0;
+  const int cores = static_cast<int>(std::thread::hardware_concurrency());
+  const auto backend =
+      cuda ? moe::make_cuda_backend(device)
+           : moe::make_cpu_backend(arguments.threads > 0 ? arguments.threads
+                                                         : std::max(1, cores / world.size));
+  const auto own =
+      cuda ? device_communicator(world, *backend, on_this_node(world.size), device) : nullptr;
+  Bench bench{world, own ? *own : world, *backend, dtype_of(arguments.dtype), arguments.device, {}};
+  bench.sampling.budget_s = arguments.budget_s;
+  bench.sampling.time_limit_s = arguments.time_limit_s;
+
+  std::optional<ResultWriter> writer;
+  std::optional<BenchStore> store;
+  if (world.rank == 0) {
+    if (!arguments.database.empty()) {
+      store.emplace(arguments.database, arguments, world.size, argc, argv);
+    }
+    writer.emplace(stdout, *db::parse_format(arguments.format));
+    writer->metadata(db::version_line("moe-bench"));
+    writer->metadata(fmt::format("{} rank{}, {}, medians of the slowest rank", world.size,
+                                 world.size == 1 ? "" : "s", backend->name()));
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+      writer->metadata(fmt::format("  rank {:>3} on {:<16} pid {}", rank, ranks[rank].hostname,
+                                   ranks[rank].pid));
+    }
+  }
+  try {
+    run_plans(bench, make_plans(bench, arguments, request), [&](const Result& result) {
+      if (store) store->add(result);
+      if (writer) writer->row(result);
+    });
+    if (!writer) return 0;
+    writer->finish();
+  } catch (const std::exception& error) {
+    if (store) store->finish(error.what());
+    throw;
+  } catch (const db::OutputError& error) {
+    if (store) store->finish(error.closed ? "stdout was closed" : error.message);
+    throw;
+  }
+  const std::string error =
+      writer->wrong() == 0 ? "" : fmt::format("{} wrong values", writer->wrong());
+  if (store) {
+    store->finish(error);
+    std::cerr << fmt::format("moe-bench: run {} in {}\n", store->run_id(), arguments.database);
+  }
+  if (!error.empty()) std::cerr << fmt::format("moe-bench: {}\n", error);
+  return error.empty() ? 0 : 1;
+}
+
+int exit_code(const std::exception& error) {
+  if (const auto* failure = dynamic_cast<const db::Error*>(&error)) return db::exit_code(*failure);
+  if (dynamic_cast<const moe::TimeLimit*>(&error)) return 124;
+  if (dynamic_cast<const moe::InputError*>(&error) ||
+      dynamic_cast<const std::invalid_argument*>(&error) ||
+      dynamic_cast<const moe::Unavailable*>(&error)) {
+    return 2;
+  }
+  return 1;
+}
+
+}  // namespace
+}  // namespace microbench
+
+int main(int argc, char** argv) {
+  microbench::Arguments arguments;
+  CLI::App app(
+      "Measures GEMMs, collectives and copies with the kernels and communicators that train.",
+      "moe-bench");
+  microbench::declare(app, arguments);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  int rank = 0, code = 0;
+  try {
+    const auto request = microbench::read_request(arguments);
+    const auto world = moe::join_world(arguments.ranks, argv);
+    rank = world->rank;
+    code = microbench::run(arguments, request, *world, argc, argv);
+    // A wrong value is everybody's failure.
+    std::int32_t common = code;
+    world->broadcast(&common, 1, moe::DType::i32, 0, {.what = "exit code"});
+    code = common;
+  } catch (const db::OutputError& error) {
+    if (!error.closed) std::cerr << "moe-bench: " << error.message << '\n';
+    moe::abort_job(error.closed ? 0 : 1);
+  } catch (const std::exception& error) {
+    std::cerr << fmt::format("moe-bench: rank {}: {}\n", rank, error.what());
+    moe::abort_job(microbench::exit_code(error));
+  }
+  moe::finalize_mpi();
+  return code;
+}

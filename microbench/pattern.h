@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "moe/backend/backend.h"
+#include "moe/tensor.h"
+
+namespace microbench {
+
+/// The value that rank `rank` contributes at element `i`: small integers, so that sums over up to
+/// 100000 ranks are exact in every type, and different for neighbours in rank and place.
+inline std::int64_t pattern(int rank, std::int64_t i) {
+  return (i * 7 + rank * 31 + i / 1021) % 97;
+}
+
+/// The sum of pattern(rank, i) over `ranks` ranks.
+std::int64_t pattern_sum(int ranks, std::int64_t i);
+
+/// Writes element(i) for i in [0, count) to memory of the backend.
+void fill(moe::Backend& backend, std::byte* to, std::int64_t count, moe::DType dtype,
+          const std::function<std::int64_t(std::int64_t)>& element);
+
+/// Elements of [0, count) that are not element(i), exactly.
+std::int64_t count_wrong(moe::Backend& backend, const std::byte* from, std::int64_t count,
+                         moe::DType dtype,
+                         const std::function<std::int64_t(std::int64_t)>& element);
+
+}  // namespace microbench

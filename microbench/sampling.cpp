@@ -1,0 +1,93 @@
+#include "microbench/sampling.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+
+namespace microbench {
+namespace {
+
+constexpr int largest_round = 5;
+constexpr int most_calls = 1000;
+constexpr std::size_t most_samples = 1000;
+
+/// One number of each rank.
+struct Gathered {
+  moe::Communicator& world;
+  moe::CallContext call;
+
+  /// by rank, then by position in `own`
+  std::vector<double> operator()(const std::vector<double>& own) const {
+    std::vector<double> all(own.size() * world.size);
+    world.all_gather(own.data(), all.data(), static_cast<std::int64_t>(own.size()), moe::DType::f64,
+                     call);
+    return all;
+  }
+};
+
+}  // namespace
+
+Samples sample(moe::Communicator& world, const TimedCalls& timed, const Sampling& sampling) {
+  using Clock = std::chrono::steady_clock;
+  const Gathered gather{world, {.time_limit_s = sampling.time_limit_s, .what = "benchmark timing"}};
+  const Clock::time_point start = Clock::now();
+  const auto elapsed_s = [&] {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+  };
+
+  // Warms caches and connections up; the second call says how long one takes.
+  timed(1);
+  world.barrier(gather.call);
+  const auto estimates = gather({timed(1)});
+  const double estimate_s = *std::max_element(estimates.begin(), estimates.end());
+
+  Samples samples;
+  samples.calls_per_sample = static_cast<int>(std::clamp<double>(
+      std::ceil(sampling.shortest_sample_s / std::max(estimate_s, 1e-9)), 1, most_calls));
+  const double sample_s = estimate_s * samples.calls_per_sample;
+  const int round = static_cast<int>(
+      std::clamp<double>(sampling.budget_s / std::max(sample_s, 1e-9), 1, largest_round));
+  while (samples.seconds.size() < most_samples) {
+    std::vector<double> own;
+    for (int i = 0; i < round; ++i) {
+      world.barrier(gather.call);
+      own.push_back(timed(samples.calls_per_sample) / samples.calls_per_sample);
+    }
+    own.push_back(elapsed_s());
+    const auto all = gather(own);
+    for (int i = 0; i < round; ++i) {
+      double slowest = 0;
+      for (int rank = 0; rank < world.size; ++rank) {
+        slowest = std::max(slowest, all[rank * own.size() + i]);
+      }
+      samples.seconds.push_back(slowest);
+    }
+    const int taken = static_cast<int>(samples.seconds.size());
+    const bool budget_spent = all[own.size() - 1] > sampling.budget_s;  // by rank 0's clock
+    if (taken >= 3 && budget_spent) break;
+    if (taken >= sampling.fewest_samples &&
+        relative_error_of_median(samples.seconds) <= sampling.relative_error) {
+      break;
+    }
+  }
+  return samples;
+}
+
+double median(std::vector<double> values) {
+  if (values.empty()) return std::numeric_limits<double>::quiet_NaN();
+  std::sort(values.begin(), values.end());
+  const std::size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+double relative_error_of_median(const std::vector<double>& values) {
+  if (values.size() < 3) return std::numeric_limits<double>::infinity();
+  const double centre = median(values);
+  std::vector<double> deviations;
+  for (double value : values) deviations.push_back(std::abs(value - centre));
+  const double deviation = 1.4826 * median(deviations);
+  return 1.2533 * deviation / std::sqrt(static_cast<double>(values.size())) / centre;
+}
+
+}  // namespace microbench

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "moe/communicator/communicator.h"
+
+namespace microbench {
+
+/// When to stop measuring one case.
+struct Sampling {
+  double shortest_sample_s = 0.005;  ///< calls are repeated until a sample lasts about this long
+  int fewest_samples = 10;           ///< unless the budget ends earlier, and then at least 3
+  double relative_error = 0.01;      ///< of the median, below which it is known well enough
+  double budget_s = 2;               ///< of one case
+  double time_limit_s = 60;          ///< of one wait for other ranks
+};
+
+struct Samples {
+  std::vector<double> seconds;  ///< per call, the slowest rank's, in the order in which measured
+  int calls_per_sample = 1;
+};
+
+/// Times `calls` calls and returns the seconds they took on this rank.
+using TimedCalls = std::function<double(int calls)>;
+
+/// Measures until the median is known to `relative_error` or the budget is spent. Every rank of
+/// `world` takes part, decides alike and gets the same samples. Ranks start a sample together (a
+/// barrier before it, outside the time).
+Samples sample(moe::Communicator& world, const TimedCalls& timed, const Sampling& sampling);
+
+double median(std::vector<double> values);
+
+/// Standard error of the median over the median, from the median absolute deviation (1.4826 MAD
+/// estimates the deviation of normal noise, 1.2533/sqrt(n) of it is the error of a median): a few
+/// outliers do not prolong a measurement. Infinite for fewer than 3 values.
+double relative_error_of_median(const std::vector<double>& values);
+
+}  // namespace microbench

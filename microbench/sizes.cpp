@@ -1,0 +1,93 @@
+#include "microbench/sizes.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+
+namespace microbench {
+namespace {
+
+constexpr std::size_t most_sizes = 1000;
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const std::size_t end = text.find(separator);
+    parts.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+void append_range(std::string_view part, std::vector<std::int64_t>& sizes) {
+  const auto ends = split(part, ':');
+  if (ends.size() == 1) {
+    sizes.push_back(parse_size(part));
+    return;
+  }
+  const auto fail = [&](std::string_view why) {
+    throw std::invalid_argument(fmt::format(
+        "size range \"{}\": {}; expected FIRST:LAST:xFACTOR or FIRST:LAST:+STEP", part, why));
+  };
+  if (ends.size() != 3) fail(fmt::format("{} of 3 parts", ends.size()));
+  const std::int64_t first = parse_size(ends[0]), last = parse_size(ends[1]);
+  if (first > last) fail("FIRST is greater than LAST");
+  if (ends[2].size() < 2 || (ends[2][0] != 'x' && ends[2][0] != '+')) fail("no xFACTOR or +STEP");
+  const std::int64_t step = parse_size(ends[2].substr(1));
+  const bool multiply = ends[2][0] == 'x';
+  if (step < (multiply ? 2 : 1)) fail("the sizes would not grow");
+  if (multiply && first == 0) fail("0 does not grow by a factor");
+  for (std::int64_t size = first; size <= last; size = multiply ? size * step : size + step) {
+    if (sizes.size() == most_sizes) fail(fmt::format("more than {} sizes", most_sizes));
+    sizes.push_back(size);
+    if (size > last / (multiply ? step : 1)) break;  // the next one could overflow
+  }
+}
+
+}  // namespace
+
+std::int64_t parse_size(std::string_view text) {
+  const auto fail = [&] {
+    throw std::invalid_argument(
+        fmt::format("size \"{}\": expected a number with or without K, M or G", text));
+  };
+  const std::string copy(text);
+  if (copy.empty() || copy.find_first_not_of("0123456789.KMGkmg") != std::string::npos) fail();
+  char* end = nullptr;
+  const double number = std::strtod(copy.c_str(), &end);
+  if (end == copy.c_str()) fail();
+  double unit = 1;
+  switch (*end) {
+    case 'K':
+    case 'k':
+      unit = 1024.0;
+      break;
+    case 'M':
+    case 'm':
+      unit = 1024.0 * 1024;
+      break;
+    case 'G':
+    case 'g':
+      unit = 1024.0 * 1024 * 1024;
+      break;
+    case '\0':
+      break;
+    default:
+      fail();
+  }
+  if (*end != '\0' && end[1] != '\0') fail();
+  const double size = number * unit;
+  if (size != std::floor(size) || size > 9e18) fail();
+  return static_cast<std::int64_t>(size);
+}
+
+std::vector<std::int64_t> parse_sizes(std::string_view text) {
+  std::vector<std::int64_t> sizes;
+  for (std::string_view part : split(text, ',')) append_range(part, sizes);
+  return sizes;
+}
+
+}  // namespace microbench

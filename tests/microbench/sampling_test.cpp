@@ -1,0 +1,56 @@
+#include "microbench/sampling.h"
+
+#include <gmock/gmock.h>
+
+#include <chrono>
+#include <cmath>
+#include <thread>
+
+namespace microbench {
+namespace {
+
+TEST(Sampling, MedianOfOddAndEven) {
+  EXPECT_EQ(median({3, 1, 2}), 2);
+  EXPECT_EQ(median({4, 1, 2, 3}), 2.5);
+  EXPECT_TRUE(std::isnan(median({})));
+}
+
+TEST(Sampling, ErrorOfTheMedianWorkedByHand) {
+  // Median 10, deviations 1 0 0 1 8 -> MAD 1: 1.2533 * 1.4826 / sqrt(5) / 10.
+  EXPECT_NEAR(relative_error_of_median({9, 10, 10, 11, 18}), 0.083098, 1e-6);
+  EXPECT_TRUE(std::isinf(relative_error_of_median({1, 2})));
+  EXPECT_EQ(relative_error_of_median({5, 5, 5}), 0);
+}
+
+TEST(Sampling, TakesTheSlowestRankAndTheSameDecisionsOnEveryRank) {
+  std::vector<Samples> of_rank(3);
+  moe::run_local_ranks(3, [&](moe::Communicator& world) {
+    of_rank[world.rank] = sample(world, [&](int calls) { return calls * (1.0 + world.rank); },
+                                 {.shortest_sample_s = 6, .budget_s = 10});
+  });
+  EXPECT_EQ(of_rank[0].calls_per_sample, 2);
+  EXPECT_THAT(of_rank[0].seconds, testing::Each(3.0));
+  EXPECT_EQ(of_rank[0].seconds.size(), 10u);
+  EXPECT_EQ(of_rank[1].seconds, of_rank[0].seconds);
+  EXPECT_EQ(of_rank[2].seconds, of_rank[0].seconds);
+}
+
+TEST(Sampling, BudgetEndsWhatNeverSettles) {
+  moe::run_local_ranks(1, [](moe::Communicator& world) {
+    double value = 1;
+    const auto start = std::chrono::steady_clock::now();
+    const Samples samples =
+        sample(world,
+               [&](int) {
+                 std::this_thread::sleep_for(std::chrono::milliseconds(10));
+                 return value = value > 10 ? 1 : value * 1.7;
+               },
+               {.shortest_sample_s = 0, .relative_error = 1e-6, .budget_s = 0.2});
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    EXPECT_GE(samples.seconds.size(), 3u);
+    EXPECT_LT(took.count(), 2);
+  });
+}
+
+}  // namespace
+}  // namespace microbench

@@ -1,0 +1,52 @@
+#include "microbench/sizes.h"
+
+#include <gmock/gmock.h>
+
+#include <stdexcept>
+
+namespace microbench {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(Sizes, SuffixesArePowersOf1024) {
+  EXPECT_EQ(parse_size("512"), 512);
+  EXPECT_EQ(parse_size("256K"), 262144);
+  EXPECT_EQ(parse_size("64M"), 67108864);
+  EXPECT_EQ(parse_size("2G"), 2147483648);
+  EXPECT_EQ(parse_size("1.5k"), 1536);
+}
+
+TEST(Sizes, RangesGrowByFactorOrStepUpToTheLast) {
+  EXPECT_THAT(parse_sizes("1K:8K:x2"), ElementsAre(1024, 2048, 4096, 8192));
+  EXPECT_THAT(parse_sizes("1:100:x10"), ElementsAre(1, 10, 100));
+  EXPECT_THAT(parse_sizes("1:99:x10"), ElementsAre(1, 10));
+  EXPECT_THAT(parse_sizes("1M:3M:+1M"), ElementsAre(1 << 20, 2 << 20, 3 << 20));
+  EXPECT_THAT(parse_sizes("4K"), ElementsAre(4096));
+  EXPECT_THAT(parse_sizes("4K,1:4:x4,7"), ElementsAre(4096, 1, 4, 7));
+  EXPECT_THAT(parse_sizes("5:5:x2"), ElementsAre(5));
+}
+
+TEST(Sizes, WhatIsWrongIsNamed) {
+  for (const char* text :
+       {"", "x", "12Q", "K", "1KK", "-1", "1.3", "1:2", "1:2:3", "1:2:x", "4:2:x2", "1:8:x1",
+        "1:8:+0", "0:8:x2", "1,,2", "1e9", "0x10", "1:2:x2:4"}) {
+    EXPECT_THROW(parse_sizes(text), std::invalid_argument) << text;
+  }
+  try {
+    parse_sizes("4K,8:2:x2");
+    FAIL();
+  } catch (const std::invalid_argument& error) {
+    EXPECT_THAT(error.what(), HasSubstr("\"8:2:x2\""));
+  }
+  EXPECT_THROW(parse_sizes("1:1G:+1"), std::invalid_argument);  // too many to be meant
+}
+
+TEST(Sizes, LastSizeNearTheLimitDoesNotOverflow) {
+  EXPECT_THAT(parse_sizes("4000000000G:8000000000G:x2"),
+              ElementsAre(4000000000ll << 30, 8000000000ll << 30));
+}
+
+}  // namespace
+}  // namespace microbench

@@ -1,0 +1,222 @@
+#include <gmock/gmock.h>
+
+#include <mutex>
+
+#include "microbench/collectives/collectives.h"
+#include "microbench/copies.h"
+#include "microbench/gemm.h"
+#include "microbench/harness.h"
+#include "microbench/table.h"
+
+namespace microbench {
+namespace {
+
+/// Passes everything on and then spoils one element of what rank `bad_rank` received.
+class Spoiling : public moe::Communicator {
+ public:
+  Spoiling(moe::Communicator& good, int bad_rank)
+      : Communicator(good.rank, good.size), good_(good), bad_(good.rank == bad_rank) {}
+
+  void all_to_all_v(const std::byte* from, std::span<const moe::Segment> send, std::byte* to,
+                    std::span<const moe::Segment> receive, std::int64_t row_bytes,
+                    const moe::CallContext& call) override {
+    good_.all_to_all_v(from, send, to, receive, row_bytes, call);
+    spoil(to);
+  }
+  void all_reduce(void* data, std::int64_t count, moe::DType dtype,
+                  const moe::CallContext& call) override {
+    good_.all_reduce(data, count, dtype, call);
+    spoil(data);
+  }
+  void all_gather(const void* from, void* to, std::int64_t count, moe::DType dtype,
+                  const moe::CallContext& call) override {
+    good_.all_gather(from, to, count, dtype, call);
+    spoil(to);
+  }
+  void reduce_scatter(const void* from, void* to, std::int64_t count, moe::DType dtype,
+                      const moe::CallContext& call) override {
+    good_.reduce_scatter(from, to, count, dtype, call);
+    spoil(to);
+  }
+  void broadcast(void* data, std::int64_t count, moe::DType dtype, int root,
+                 const moe::CallContext& call) override {
+    good_.broadcast(data, count, dtype, root, call);
+    spoil(data);
+  }
+  void barrier(const moe::CallContext& call) override { good_.barrier(call); }
+  std::unique_ptr<moe::Communicator> split(std::span<const int>) override { return nullptr; }
+
+ private:
+  void spoil(void* data) {
+    if (bad_) static_cast<std::byte*>(data)[3] ^= std::byte{0x40};
+  }
+  moe::Communicator& good_;
+  const bool bad_;
+};
+
+const Sampling quick{.shortest_sample_s = 0, .fewest_samples = 3, .budget_s = 0.001};
+
+class EveryCollective : public testing::TestWithParam<std::tuple<std::string, int>> {};
+INSTANTIATE_TEST_SUITE_P(Verification, EveryCollective,
+                         testing::Combine(testing::ValuesIn(collective_names()),
+                                          testing::Values(1, 2, 4, 7)),
+                         [](const auto& info) {
+                           return std::get<0>(info.param) + "_" +
+                                  std::to_string(std::get<1>(info.param));
+                         });
+
+TEST_P(EveryCollective, FindsNoWrongValueWhereThereIsNone) {
+  const auto [name, ranks] = GetParam();
+  for (moe::DType dtype : {moe::DType::f32, moe::DType::f64, moe::DType::i32}) {
+    moe::run_local_ranks(ranks, [&, name = name](moe::Communicator& world) {
+      const auto backend = moe::make_cpu_backend(1);
+      const Bench bench{world, world, *backend, dtype, "cpu", quick};
+      for (const Plan& plan : collective_plans(bench, {name}, {1, 100, 40'000})) {
+        const Result result = measure(bench, plan.make());
+        EXPECT_EQ(result.measurement.wrong, 0) << plan.name;
+        EXPECT_GT(result.measurement.bytes, 0);
+        EXPECT_GT(result.measurement.time_s, 0);
+      }
+    });
+  }
+}
+
+TEST_P(EveryCollective, NoticesOneWrongValueOnOneRank) {
+  const auto [name, ranks] = GetParam();
+  moe::run_local_ranks(ranks, [&, name = name, ranks = ranks](moe::Communicator& world) {
+    const auto backend = moe::make_cpu_backend(1);
+    Spoiling spoiling(world, ranks - 1);
+    const Bench bench{world, spoiling, *backend, moe::DType::f32, "cpu", quick};
+    const auto plans = collective_plans(bench, {name}, {40'000});
+    EXPECT_EQ(measure(bench, plans.at(0).make()).measurement.wrong, 1) << "rank " << world.rank;
+  });
+}
+
+TEST(Collectives, CountAndSizeAreThoseOfNcclTests) {
+  moe::run_local_ranks(4, [](moe::Communicator& world) {
+    const auto backend = moe::make_cpu_backend(1);
+    const Bench bench{world, world, *backend, moe::DType::f32, "cpu", quick};
+    const auto row = [&](const std::string& name) {
+      return collective_plans(bench, {name}, {64'000}).at(0).make().row;
+    };
+    EXPECT_EQ(row("all_reduce").measurement.count, 16'000);
+    EXPECT_EQ(row("broadcast").measurement.count, 16'000);
+    EXPECT_EQ(row("all_gather").measurement.count, 4'000);
+    EXPECT_EQ(row("reduce_scatter").measurement.count, 4'000);
+    EXPECT_EQ(row("all_to_all").measurement.count, 4'000);
+    for (const std::string& name : collective_names()) {
+      EXPECT_EQ(row(name).measurement.bytes, 64'000) << name;
+    }
+    EXPECT_THAT(row("all_to_all_v").measurement.parameters_json, testing::HasSubstr("1.6"));
+    EXPECT_EQ(row("all_reduce").redop, "sum");
+    EXPECT_EQ(row("broadcast").root, 0);
+  });
+}
+
+TEST(Copies, AreVerified) {
+  moe::run_local_ranks(1, [](moe::Communicator& world) {
+    const auto backend = moe::make_cpu_backend(1);
+    // The device's copies too: any backend has them.
+    const Bench bench{world, world, *backend, moe::DType::f32, "other", quick};
+    const auto plans = copy_plans(bench, {8, 100'000});
+    EXPECT_EQ(plans.size(), 10u);
+    for (const Plan& plan : plans) {
+      EXPECT_EQ(measure(bench, plan.make()).measurement.wrong, 0) << plan.name;
+    }
+  });
+}
+
+/// A backend whose kernels write one wrong element into their first result.
+class SpoilingBackend : public moe::Backend {
+ public:
+  explicit SpoilingBackend(bool spoil) : spoil_(spoil) {}
+  std::string name() const override { return good_->name(); }
+  std::byte* arena(std::int64_t bytes) override { return good_->arena(bytes); }
+  void upload(std::byte* device, std::span<const std::byte> host, moe::Stream s) override {
+    good_->upload(device, host, s);
+  }
+  void download(std::span<std::byte> host, const std::byte* device, moe::Stream s) override {
+    good_->download(host, device, s);
+  }
+  void execute(const moe::BoundOp& op) override {
+    good_->execute(op);
+    if (spoil_) static_cast<float*>(op.writes[0].data)[77] += 1;
+  }
+  moe::Mark mark(moe::Stream stream) override { return good_->mark(stream); }
+  void wait(moe::Stream stream, moe::Mark mark) override { good_->wait(stream, mark); }
+  double time_of(moe::Mark mark) override { return good_->time_of(mark); }
+  void forget_marks() override { good_->forget_marks(); }
+
+ private:
+  const bool spoil_;
+  std::unique_ptr<moe::Backend> good_ = moe::make_cpu_backend(1);
+};
+
+TEST(Gemm, EveryElementOfEveryOpIsVerified) {
+  for (bool spoil : {false, true}) {
+    moe::run_local_ranks(1, [&](moe::Communicator& world) {
+      SpoilingBackend backend(spoil);
+      const Bench bench{world, world, backend, moe::DType::f32, "cpu", quick};
+      // Rows that experts cannot share evenly.
+      const auto plans =
+          gemm_plans(bench, {.rows = {37, 130}, .inputs = 24, .outputs = 56, .experts = 3});
+      EXPECT_EQ(plans.size(), 12u);
+      for (const Plan& plan : plans) {
+        EXPECT_EQ(measure(bench, plan.make()).measurement.wrong, spoil ? 1 : 0) << plan.name;
+      }
+    });
+  }
+}
+
+TEST(Gemm, FlopsAndShapesAreThoseOfTheProduct) {
+  moe::run_local_ranks(1, [](moe::Communicator& world) {
+    const auto backend = moe::make_cpu_backend(1);
+    const Bench bench{world, world, *backend, moe::DType::f32, "cpu", quick};
+    const auto plans = gemm_plans(bench, {.rows = {64}, .inputs = 8, .outputs = 16, .experts = 4});
+    for (const Plan& plan : plans) EXPECT_EQ(plan.make().row.measurement.flops, 2 * 64 * 8 * 16);
+    EXPECT_EQ(plans[0].make().row.measurement.parameters_json,
+              R"({"experts":0,"k":8,"m":64,"n":16})");
+    EXPECT_EQ(plans[2].make().row.measurement.parameters_json,
+              R"({"experts":0,"k":64,"m":8,"n":16})");
+    EXPECT_EQ(plans[4].make().row.measurement.parameters_json,
+              R"({"experts":4,"k":16,"m":16,"n":8})");
+  });
+}
+
+TEST(Harness, ReportsEveryPlanOnceInOrder) {
+  moe::run_local_ranks(1, [](moe::Communicator& world) {
+    const auto backend = moe::make_cpu_backend(1);
+    const Bench bench{world, world, *backend, moe::DType::f32, "cpu", quick};
+    std::vector<std::int64_t> sizes;
+    run_plans(bench, collective_plans(bench, {"all_reduce"}, {400, 4, 80}),
+              [&](const Result& result) { sizes.push_back(result.measurement.bytes); });
+    EXPECT_THAT(sizes, testing::ElementsAre(400, 4, 80));
+  });
+}
+
+TEST(ResultWriter, CountsWrongValuesAndSaysSo) {
+  std::FILE* file = std::tmpfile();
+  ResultWriter writer(file, db::Format::table);
+  Result result;
+  result.measurement.op = "all_reduce";
+  result.measurement.dtype = "float";
+  result.measurement.bytes = 1024;
+  result.measurement.count = 256;
+  result.measurement.time_s = 1e-3;
+  result.measurement.wrong = 3;
+  result.redop = "sum";
+  writer.row(result);
+  writer.finish();
+  EXPECT_EQ(writer.wrong(), 3);
+  std::rewind(file);
+  std::string text(4096, '\0');
+  text.resize(std::fread(text.data(), 1, text.size(), file));
+  std::fclose(file);
+  EXPECT_THAT(text, testing::ContainsRegex("size +count +type +redop +root +time +algbw +busbw "
+                                           "+#wrong"));
+  EXPECT_THAT(text, testing::ContainsRegex("1024 +256 +float +sum +-1 +1000 +0.000 +0.000 +3 "));
+  EXPECT_THAT(text, testing::HasSubstr("Out of bounds values : 3 FAILED"));
+}
+
+}  // namespace
+}  // namespace microbench
