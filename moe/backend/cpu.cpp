@@ -25,8 +25,9 @@ constexpr std::int64_t kParallelElements = 32768;
 /// order of no sum depends on how many there are.
 class CpuExec {
  public:
-  /// Queries per block: 128 rows of scores over 1024 keys fill half a megabyte.
-  static constexpr std::int64_t kQueryBlock = 128;
+  /// Queries per block: what lies above the diagonal is skipped in steps of this; shorter blocks
+  /// make GEMMs too small to be fast.
+  static constexpr std::int64_t kQueryBlock = 64;
 
   explicit CpuExec(int threads) : threads_(threads) {}
 

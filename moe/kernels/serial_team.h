@@ -28,45 +28,14 @@ class SerialTeam {
   template <class F>
   auto sum(std::int64_t n, F f) {
     using Value = std::decay_t<decltype(f(std::int64_t{0}))>;
-    Value partial[kLanes] = {};
-    std::int64_t i = 0;
-    for (; i + kLanes <= n; i += kLanes) {
-#pragma GCC ivdep
-      for (int lane = 0; lane < kLanes; ++lane) partial[lane] += f(i + lane);
-    }
-    for (int lane = 0; i < n; ++i, ++lane) partial[lane] += f(i);
-    for (int half = kLanes / 2; half > 0; half /= 2) {
-      for (int lane = 0; lane < half; ++lane) partial[lane] += partial[lane + half];
-    }
-    return partial[0];
+    return fold<Value>(n, Value{}, f, [](Value a, Value b) { return a + b; });
   }
 
   /// n >= 1.
   template <class F>
   auto max(std::int64_t n, F f) {
     using Value = std::decay_t<decltype(f(std::int64_t{0}))>;
-    Value partial[kLanes];
-    const Value start = f(0);
-    for (Value& value : partial) value = start;
-    std::int64_t i = 0;
-    for (; i + kLanes <= n; i += kLanes) {
-#pragma GCC ivdep
-      for (int lane = 0; lane < kLanes; ++lane) {
-        const Value value = f(i + lane);
-        partial[lane] = value > partial[lane] ? value : partial[lane];
-      }
-    }
-    for (int lane = 0; i < n; ++i, ++lane) {
-      const Value value = f(i);
-      partial[lane] = value > partial[lane] ? value : partial[lane];
-    }
-    for (int half = kLanes / 2; half > 0; half /= 2) {
-      for (int lane = 0; lane < half; ++lane) {
-        const Value value = partial[lane + half];
-        partial[lane] = value > partial[lane] ? value : partial[lane];
-      }
-    }
-    return partial[0];
+    return fold<Value>(n, f(0), f, [](Value a, Value b) { return b > a ? b : a; });
   }
 
   template <class F>
@@ -98,6 +67,32 @@ class SerialTeam {
 
  private:
   static constexpr int kLanes = 16;
+  static constexpr int kBlock = 256;
+
+  /// First the values of a block, then lane by lane: two loops that each vectorise, where one that
+  /// did both would not.
+  template <class Value, class F, class Operation>
+  static Value fold(std::int64_t n, Value start, F f, Operation operation) {
+    Value partial[kLanes];
+    for (Value& value : partial) value = start;
+    Value block[kBlock];
+    for (std::int64_t begin = 0; begin < n; begin += kBlock) {
+      const int size = static_cast<int>(n - begin < kBlock ? n - begin : kBlock);
+#pragma GCC ivdep
+      for (int i = 0; i < size; ++i) block[i] = f(begin + i);
+      const int padded = (size + kLanes - 1) / kLanes * kLanes;
+      for (int i = size; i < padded; ++i) block[i] = start;
+      for (int i = 0; i < padded; i += kLanes) {
+        for (int lane = 0; lane < kLanes; ++lane)
+          partial[lane] = operation(partial[lane], block[i + lane]);
+      }
+    }
+    for (int half = kLanes / 2; half > 0; half /= 2) {
+      for (int lane = 0; lane < half; ++lane)
+        partial[lane] = operation(partial[lane], partial[lane + half]);
+    }
+    return partial[0];
+  }
 };
 
 }  // namespace moe

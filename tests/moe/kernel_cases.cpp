@@ -90,8 +90,11 @@ void add_layer_norm(Cases& cases) {
 }
 
 void add_linear(Cases& cases) {
-  for (const auto& [rows, inputs, outputs, bias] :
-       {std::tuple{1, 1, 1, true}, {7, 5, 3, true}, {33, 17, 40, false}, {150, 130, 270, true}}) {
+  for (const auto& [rows, inputs, outputs, bias] : {std::tuple{1, 1, 1, true},
+                                                    {7, 5, 3, true},
+                                                    {33, 17, 40, false},
+                                                    {150, 130, 270, true},
+                                                    {520, 6, 9, true}}) {
     KernelCase forward{"linear " + std::to_string(rows) + "x" + std::to_string(inputs) + "x" +
                            std::to_string(outputs),
                        Linear{},
