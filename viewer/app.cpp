@@ -181,6 +181,7 @@ void draw_help(App& app) {
       {".  ,", "next and previous span of the lane"},
       {"F", "fit the marked range or the selected span; nothing selected: all"},
       {"Home", "show all"},
+      {"legend", "hover or click a kind to see it alone; darker shades are gradients"},
       {"Esc", "drop selection, range and highlighted kind"},
       {"1  2  3", "timeline, loads, runs"},
       {"Space, arrows", "loads: play, step through the iterations"},

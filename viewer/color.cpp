@@ -42,29 +42,29 @@ struct KindColor {
 
 // Hues lean on the blue-orange axis, which every common colour-vision deficiency keeps apart.
 constexpr std::array<KindColor, 7> kCommunication = {{
-    {"all_to_all", rgb(0xF39B2D)},
-    {"all_reduce", rgb(0xE0603A)},
-    {"reduce_scatter", rgb(0xC94F5A)},
+    {"all_to_all", rgb(0xF59E2C)},
+    {"all_reduce", rgb(0xE8713C)},
+    {"reduce_scatter", rgb(0xC77224)},
     {"all_gather", rgb(0xF5D25C)},
     {"exchange_counts", rgb(0xFFE9A8)},
-    {"broadcast", rgb(0xD9A679)},
+    {"broadcast", rgb(0xD9A566)},
     {"", rgb(0xE8B26A)},
 }};
 
 constexpr std::array<KindColor, 15> kComputation = {{
-    {"expert_linear", rgb(0x2FB8A0)},
+    {"expert_linear", rgb(0x32BDC6)},
     {"linear", rgb(0x5B9BE6)},
     {"gemm", rgb(0x5B9BE6)},
-    {"attention", rgb(0x4A74D4)},
-    {"load_balancing", rgb(0xC3A7E8)},
-    {"gate", rgb(0xA583DD)},
-    {"permute", rgb(0x86D3E0)},
-    {"combine", rgb(0x6CBFD6)},
+    {"attention", rgb(0x7E8CF2)},
+    {"load_balancing", rgb(0xC9B2EE)},
+    {"gate", rgb(0xA988E2)},
+    {"permute", rgb(0xB4E3EF)},
+    {"combine", rgb(0x93D3E6)},
     {"layer_norm", rgb(0xA9BCE0)},
-    {"embed", rgb(0x93CDB4)},
-    {"cross_entropy", rgb(0x8E9BE8)},
-    {"gelu", rgb(0x8FDCC4)},
-    {"add", rgb(0xC9D6EA)},
+    {"embed", rgb(0xB9C7E8)},
+    {"cross_entropy", rgb(0xD3C4F5)},
+    {"gelu", rgb(0x9CDDE0)},
+    {"add", rgb(0xCFDAEC)},
     {"adam", rgb(0x9AA7B8)},
     {"sgd", rgb(0x9AA7B8)},
 }};
@@ -146,8 +146,8 @@ Color mix(Color a, Color b, float share) {
 
 Color op_color(const db::TimelineOp& op) {
   const Color base = base_color(op);
-  if (has(op.kind, "weight_gradient")) return darker(base, 0.78);
-  if (has(op.kind, "gradient")) return darker(base, 0.89);
+  if (has(op.kind, "weight_gradient")) return darker(base, 0.795);
+  if (has(op.kind, "gradient")) return darker(base, 0.895);
   return base;
 }
 

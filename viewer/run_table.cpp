@@ -14,9 +14,9 @@ namespace viewer {
 
 namespace {
 
-constexpr ImGuiTableFlags kTable = ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg |
-                                   ImGuiTableFlags_Resizable | ImGuiTableFlags_PadOuterX |
-                                   ImGuiTableFlags_SizingStretchProp;
+constexpr ImGuiTableFlags kTable =
+    ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg | ImGuiTableFlags_Resizable |
+    ImGuiTableFlags_PadOuterX | ImGuiTableFlags_NoBordersInBody | ImGuiTableFlags_SizingStretchProp;
 
 enum RunColumn {
   kId,

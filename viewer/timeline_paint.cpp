@@ -194,9 +194,21 @@ void paint_range(ImDrawList& draw, const TimelinePanel& panel, const AxisPixels&
   const float x0 = std::max(axis.left, axis.to_px(panel.range->begin_s));
   const float x1 = std::min(axis.right, axis.to_px(panel.range->end_s));
   if (x1 <= x0) return;
-  draw.AddRectFilled({x0, area.min.y}, {x1, area.max.y}, to_u32(theme::kAccent, 0.12F));
+  draw.AddRectFilled({x0, area.min.y}, {x1, area.max.y}, to_u32(theme::kAccent, 0.07F));
   draw.AddLine({x0, area.min.y}, {x0, area.max.y}, to_u32(theme::kAccent, 0.8F));
   draw.AddLine({x1, area.min.y}, {x1, area.max.y}, to_u32(theme::kAccent, 0.8F));
+}
+
+void paint_ticks(ImDrawList& draw, const Fonts& fonts, const AxisPixels& axis, Rect area, float y) {
+  const float em = fonts.small->FontSize;
+  for (const Tick& tick : time_ticks(fonts, axis)) {
+    const float x = std::round(axis.to_px(tick.at));
+    const float half = text_width(*fonts.small, tick.label) / 2;
+    if (x < axis.left - 1) continue;
+    draw.AddLine({x, area.max.y - em * 0.5F}, {x, area.max.y}, to_u32(theme::kMuted));
+    if (x + half < area.max.x + em)
+      draw_text(draw, *fonts.small, x, y, 0.5F, theme::kMuted, tick.label);
+  }
 }
 
 }  // namespace
@@ -247,15 +259,10 @@ void paint_ruler(const TimelinePanel& panel, const Fonts& fonts, const AxisPixel
   draw.AddRectFilled(area.min, area.max, to_u32(theme::kPanel));
   const float y = area.min.y + area.height() * 0.45F;
   if (panel.own_axis) {
-    draw_text(draw, *fonts.small, area.min.x + em * 0.6F, y, 0, theme::kMuted, "of the longest");
-  }
-  for (const Tick& tick : time_ticks(fonts, axis)) {
-    const float x = std::round(axis.to_px(tick.at));
-    const float half = text_width(*fonts.small, tick.label) / 2;
-    if (x < axis.left - 1) continue;
-    draw.AddLine({x, area.max.y - em * 0.5F}, {x, area.max.y}, to_u32(theme::kMuted));
-    if (x + half < area.max.x + em)
-      draw_text(draw, *fonts.small, x, y, 0.5F, theme::kMuted, tick.label);
+    draw_text(draw, *fonts.small, axis.left, y, 0, theme::kMuted,
+              "every timeline at its own scale: shapes compare, lengths do not");
+  } else {
+    paint_ticks(draw, fonts, axis, area, y);
   }
   draw.AddLine({axis.left, area.max.y - 1}, {axis.right, area.max.y - 1}, to_u32(theme::kLine));
   paint_range(draw, panel, axis, {{axis.left, area.max.y - em * 0.6F}, area.max});

@@ -18,7 +18,7 @@ void bar_cell(const std::string& text, double share, Color color) {
   const float filled = width * static_cast<float>(std::clamp(share, 0.0, 1.0));
   ImDrawList& draw = *ImGui::GetWindowDrawList();
   draw.AddRectFilled(at, {at.x + width, at.y + height}, to_u32(theme::kLine, 0.35F), 2);
-  draw.AddRectFilled(at, {at.x + filled, at.y + height}, to_u32(color, 0.45F), 2);
+  if (filled >= 1) draw.AddRectFilled(at, {at.x + filled, at.y + height}, to_u32(color, 0.45F), 2);
   ImGui::SetCursorPosX(ImGui::GetCursorPosX() + width - ImGui::CalcTextSize(text.c_str()).x - 4);
   ImGui::TextUnformatted(text.c_str());
 }

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "viewer/timeline.h"
+
+/// Timelines written down by hand, for tests.
+namespace viewer {
+
+struct HandSpan {
+  int rank = 0;
+  std::string stream;
+  std::string kind;
+  double start_s = 0;
+  double end_s = 0;
+};
+
+/// One op per span, in the order given.
+inline Timeline hand_timeline(const std::vector<HandSpan>& hand, std::int64_t id = 1) {
+  db::Timeline info;
+  info.id = id;
+  info.kind = "measured";
+  std::vector<db::TimelineOp> ops;
+  std::vector<db::Span> spans;
+  for (const HandSpan& span : hand) {
+    const int op = static_cast<int>(ops.size());
+    ops.push_back({id, op, span.kind, span.kind, span.stream, "forward", -1, 0, 1});
+    spans.push_back({id, span.rank, op, span.start_s, span.end_s - span.start_s, 0, 0});
+  }
+  return build_timeline(info, ops, spans);
+}
+
+}  // namespace viewer
