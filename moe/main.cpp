@@ -3,15 +3,14 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <sstream>
 
 #include "db/format_rows.h"
 #include "db/identity.h"
 #include "db/store.h"
+#include "moe/ask_planner.h"
 #include "moe/communicator/launch.h"
 #include "moe/errors.h"
 #include "moe/source_tree.h"
@@ -29,6 +28,8 @@ struct Arguments {
   int expert_ranks = 0;
   std::string device = "cpu";
   std::string schedule;
+  std::string planner;
+  std::string cluster;
   std::string database;
   int threads = 0;
   std::optional<std::int64_t> seed;
@@ -55,7 +56,15 @@ void declare(CLI::App& app, Arguments& a) {
   app.add_option("--device", a.device, "where to compute")
       ->capture_default_str()
       ->check(CLI::IsMember({"cpu", "cuda"}));
-  app.add_option("--schedule", a.schedule, "Schedule as JSON [one stream, nothing overlapped]");
+  auto* schedule =
+      app.add_option("--schedule", a.schedule, "Schedule as JSON [one stream, nothing overlapped]");
+  auto* cluster =
+      app.add_option("--cluster", a.cluster,
+                     "what --planner plans for: a name in experiments/clusters, a TOML file, or "
+                     "measured (with --db)");
+  app.add_option("--planner", a.planner, "or the planner that makes it, as moe-tune plan does")
+      ->excludes(schedule)
+      ->needs(cluster);
   app.add_option("--db", a.database, "result database; created where there is none");
   app.add_option("--threads", a.threads, "CPU threads per rank [cores divided by ranks]");
   app.add_option("--seed", a.seed, "overrides the model's seed");
@@ -85,20 +94,15 @@ void declare(CLI::App& app, Arguments& a) {
       "Examples:\n"
       "  moe-train --model tiny --steps 300\n"
       "  moe-train --model tiny --ranks 4 --schedule overlapped.json --db results.db\n"
+      "  moe-train --model box-small --ranks 4 --planner pipemoe --cluster box\n"
       "  moe-train --model tiny --data corpus/*.txt --evaluate-every 50 --format csv > losses.csv");
 }
 
-Schedule read_schedule(const std::string& path) {
-  if (path.empty()) return Schedule{"sequential", {}, {}};
-  std::ifstream file(path);
-  if (!file) throw InputError(fmt::format("{}: cannot be read", path));
-  std::ostringstream text;
-  text << file.rdbuf();
-  try {
-    return schedule_from_json(text.str());
-  } catch (const InputError& error) {
-    throw InputError(fmt::format("{}: {}", path, error.what()));
-  }
+Schedule choose_schedule(const Arguments& a) {
+  if (!a.schedule.empty()) return load_schedule(a.schedule);
+  if (a.planner.empty()) return Schedule{"sequential", {}, {}};
+  return ask_planner({a.planner, a.model, a.cluster, a.cluster == "measured" ? a.database : "",
+                      a.ranks.value_or(mpi_job_size().value_or(1)), a.expert_ranks});
 }
 
 /// Four fifths of the host's memory, divided among the ranks of this node: what is asked for beyond
@@ -192,7 +196,7 @@ Inputs read_inputs(const Arguments& arguments) {
   Inputs inputs;
   inputs.model = load_model(find_input(arguments.model, source_tree() / "experiments" / "models"));
   if (arguments.seed) inputs.model.seed = *arguments.seed;
-  inputs.schedule = read_schedule(arguments.schedule);
+  inputs.schedule = choose_schedule(arguments);
   inputs.corpus =
       open_corpus(arguments.data, {inputs.model.vocabulary, inputs.model.sequence_length, 0.1});
   const int ranks = arguments.ranks.value_or(1);

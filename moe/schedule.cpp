@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "moe/errors.h"
 #include "moe/passes/assign_stream.h"
@@ -87,6 +90,18 @@ Schedule schedule_from_json(std::string_view text) {
     schedule.streams.push_back({member<std::string>(entry, "kind", "an op kind"), *stream});
   }
   return schedule;
+}
+
+Schedule load_schedule(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) throw InputError(fmt::format("{}: cannot be read", path));
+  std::ostringstream text;
+  text << file.rdbuf();
+  try {
+    return schedule_from_json(text.str());
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("{}: {}", path, error.what()));
+  }
 }
 
 }  // namespace moe

@@ -42,5 +42,7 @@ Program apply(Program program, const Schedule& schedule);
 std::string to_json(const Schedule& schedule);
 /// Throws InputError that says which key is unknown, missing or of the wrong type.
 Schedule schedule_from_json(std::string_view json);
+/// Reads a file of it. Throws InputError that begins with the file's name.
+Schedule load_schedule(const std::string& path);
 
 }  // namespace moe
