@@ -1,0 +1,78 @@
+#!/bin/sh
+# moe_train_test.sh MOE-TRAIN MOE-DB: exit codes, messages, and that ranks and schedules leave the losses alone.
+moe_train=$1
+moe_db=$2
+directory=$(mktemp -d) || exit 1
+trap 'rm -rf "$directory"' EXIT
+cd "$directory" || exit 1
+failures=0
+
+fail() {
+  echo "FAILED: $*"
+  failures=$((failures + 1))
+}
+
+# expect CODE WHERE TEXT COMMAND...: the exit code, and a text that WHERE (out, err) must contain.
+expect() {
+  code=$1 where=$2 text=$3
+  shift 3
+  "$@" >out 2>err
+  got=$?
+  if [ "$got" != "$code" ]; then
+    fail "$* ended with $got, not $code: $(cat err)"
+  elif ! grep -qF -e "$text" "$where"; then
+    fail "$* said on $where: $(cat "$where"), not: $text"
+  fi
+}
+
+# text for the corpus: repeats itself, so that a few steps learn something
+i=0
+while [ $i -lt 400 ]; do
+  echo "the $i quick brown foxes jump over the lazy dog"
+  i=$((i + 1))
+done >corpus.txt
+
+expect 0 out "moe-train 0." "$moe_train" --version
+expect 0 out "Examples:" "$moe_train" -h
+expect 2 err "--model is required" "$moe_train"
+expect 2 err "micro" "$moe_train" --model nonesuch
+expect 2 err "none.json: cannot be read" "$moe_train" --model micro --schedule none.json
+echo '{"pipelines": [{"layer": 0, "phase": "forward", "chunks": 2}]}' >dense.json
+expect 2 err "no experts there" "$moe_train" --model tiny --schedule dense.json
+expect 2 err "3 ranks" "$moe_train" --model micro --ranks 3
+expect 2 err "none.txt" "$moe_train" --model micro --data none.txt
+expect 1 err "bytes of arena, the limit is 1048576" "$moe_train" --model tiny --data corpus.txt --memory-limit 1M
+echo "no database" >text.db
+expect 2 err "text.db" "$moe_train" --model micro --data corpus.txt --db text.db
+[ "$(cat text.db)" = "no database" ] || fail "a file that is no database was changed"
+expect 2 err "excludes" "$moe_train" --model micro --schedule dense.json --planner tutel --cluster box
+expect 2 err "there are sequential" "$moe_train" --model micro --planner nonesuch --cluster box
+
+# losses of a run, one a line
+losses() {
+  "$moe_train" --model tiny --data corpus.txt --steps 4 --threads 1 --evaluate-batches 0 --format csv "$@" 2>err |
+    tail -n +2 | cut -d, -f2
+}
+echo '{"pipelines": [{"layer": 1, "phase": "forward", "chunks": 3}, {"layer": 3, "phase": "backward", "chunks": 2}],
+ "streams": [{"kind": "all_to_all", "stream": "inter_node"}]}' >chunks.json
+losses >one
+[ "$(wc -l <one)" = 4 ] || fail "four losses expected: $(cat one err)"
+losses --schedule chunks.json >chunked
+losses --ranks 2 --schedule chunks.json >two
+for other in chunked two; do
+  paste one $other | awk 'NF != 2 || ($1 - $2) ^ 2 > 1e-10 * $1 ^ 2 { exit 1 }' ||
+    fail "other losses ($other): $(paste one $other) $(cat err)"
+done
+
+expect 0 out '"iteration_s"' "$moe_train" --model tiny --data corpus.txt --steps 3 --threads 1 --ranks 2 \
+  --schedule chunks.json --db runs.db --format json
+expect 0 out "done" "$moe_db" query --db runs.db "SELECT status FROM run_view"
+expect 0 out "3" "$moe_db" query --db runs.db --format csv "SELECT count(*) FROM iteration"
+# Every op of both ranks once, on one clock.
+expect 0 out "0,0" "$moe_db" query --db runs.db --format csv \
+  "SELECT (SELECT count(*) FROM span) - 2 * (SELECT count(*) FROM timeline_op), (SELECT count(*) FROM span WHERE start_s < 0)"
+expect 0 out "1" "$moe_db" query --db runs.db --format csv \
+  "SELECT count(DISTINCT predicted_peak_bytes = measured_peak_bytes) FROM run_rank WHERE predicted_peak_bytes > 0 AND predicted_peak_bytes = measured_peak_bytes"
+expect 0 out "sound" "$moe_db" check --db runs.db
+
+[ $failures = 0 ] || exit 1
