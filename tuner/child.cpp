@@ -17,7 +17,7 @@ namespace tuner {
 namespace {
 
 constexpr std::size_t kKeptErrors = 64 << 10;
-constexpr double kGrace_s = 5;      ///< between SIGTERM and SIGKILL
+constexpr double kGrace_s = 5;  ///< between SIGTERM and SIGKILL
 constexpr int kPoll_ms = 100;
 
 using Clock = std::chrono::steady_clock;
@@ -89,8 +89,8 @@ ChildResult run_child(const std::vector<std::string>& argv, double time_limit_s,
   bool out_open = true, err_open = true, killed = false;
   int status = 0;
   for (bool ended = false; !ended;) {
-    std::array<pollfd, 2> files{{{out_open ? out.read : -1, POLLIN, 0},
-                                 {err_open ? err.read : -1, POLLIN, 0}}};
+    std::array<pollfd, 2> files{
+        {{out_open ? out.read : -1, POLLIN, 0}, {err_open ? err.read : -1, POLLIN, 0}}};
     poll(files.data(), files.size(), kPoll_ms);
     if (files[0].revents != 0) out_open = out.take(result.output);
     if (files[1].revents != 0) err_open = err.take(result.errors);

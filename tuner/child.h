@@ -21,13 +21,14 @@ struct ChildResult {
 };
 
 /// Runs a program (argv[0] is its path) in a process group of its own and waits for it. `alive` is
-/// called about once a second meanwhile. Past `time_limit_s` the group gets SIGTERM, 5 seconds later
-/// SIGKILL. When this process dies, the child gets SIGTERM. Throws std::system_error where it
+/// called about once a second meanwhile. Past `time_limit_s` the group gets SIGTERM, 5 seconds
+/// later SIGKILL. When this process dies, the child gets SIGTERM. Throws std::system_error where it
 /// cannot be started.
 ChildResult run_child(const std::vector<std::string>& argv, double time_limit_s,
                       const std::function<void()>& alive);
 
-/// Processes that the kernel has killed for want of memory since it started; -1 where it does not say.
+/// Processes that the kernel has killed for want of memory since it started; -1 where it does not
+/// say.
 long out_of_memory_kills();
 
 }  // namespace tuner

@@ -112,9 +112,10 @@ int plan(const Arguments& arguments) {
   moe::apply(scenario.program, schedule);  // a plan that is not legal is no plan
   if (request.planner->name == "pipemoe") {
     const PipeMoeChoice choice = choose_pipemoe(situation, request.options);
-    warn(fmt::format("pipemoe: {} chunks forward, {} backward by simulation; {} and {} by the closed form",
-                     choice.by_simulation.forward, choice.by_simulation.backward,
-                     choice.by_equations.forward, choice.by_equations.backward));
+    warn(fmt::format(
+        "pipemoe: {} chunks forward, {} backward by simulation; {} and {} by the closed form",
+        choice.by_simulation.forward, choice.by_simulation.backward, choice.by_equations.forward,
+        choice.by_equations.backward));
   }
   write_text(arguments.output, moe::to_json(schedule));
   return 0;
@@ -160,8 +161,8 @@ std::int64_t store_simulation(const Scenario& scenario, const moe::Schedule& sch
   db::Transaction transaction(connection, "store a simulation");
   db::Run run = db::this_run("simulate", scenario.model.name, argc, argv);
   run.machine_id = db::find_or_insert(connection, db::this_machine());
-  run.schedule_id = db::find_or_insert(
-      connection, db::Schedule{0, "", schedule.planner, moe::to_json(schedule)});
+  run.schedule_id =
+      db::find_or_insert(connection, db::Schedule{0, "", schedule.planner, moe::to_json(schedule)});
   run.device = scenario.cluster.device;
   run.ranks = scenario.groups.ranks;
   run.model_json = moe::to_json(scenario.model);
@@ -192,10 +193,10 @@ int simulate_schedule(const Arguments& arguments, int argc, char** argv) {
   const TimelineSummary summary = summarize(prediction.program, prediction.timeline);
   if (!arguments.trace.empty()) write_trace(scenario, schedule, prediction, arguments.trace);
   if (!arguments.scenario.database.empty() && arguments.scenario.cluster != "measured") {
-    warn(fmt::format("run {} in {}",
-                     store_simulation(scenario, schedule, prediction, arguments.scenario.database,
-                                      argc, argv),
-                     arguments.scenario.database));
+    warn(fmt::format(
+        "run {} in {}",
+        store_simulation(scenario, schedule, prediction, arguments.scenario.database, argc, argv),
+        arguments.scenario.database));
   }
   if (arguments.fits) {
     for (const std::string& line :
@@ -209,10 +210,10 @@ int simulate_schedule(const Arguments& arguments, int argc, char** argv) {
     std::cout << timeline_text(prediction.program, prediction.timeline);
     return 0;
   }
-  db::RowWriter writer(stdout, style_of(arguments),
-                       {"planner", "ranks", "ops", "predicted_s", "paper_s", "lower_bound_s",
-                        "bounded_by", "computation_s", "communication_s", "exposed_s",
-                        "overlapped_s", "predicted_peak_bytes"});
+  db::RowWriter writer(
+      stdout, style_of(arguments),
+      {"planner", "ranks", "ops", "predicted_s", "paper_s", "lower_bound_s", "bounded_by",
+       "computation_s", "communication_s", "exposed_s", "overlapped_s", "predicted_peak_bytes"});
   writer.row({schedule.planner, std::int64_t{scenario.groups.ranks},
               static_cast<std::int64_t>(prediction.program.ops.size()), summary.duration_s,
               prediction.paper_s, prediction.bound.seconds(), prediction.bound.where,
@@ -232,10 +233,10 @@ int compare(const Arguments& arguments) {
   const double sequential_s =
       predict(situation, baseline, baseline.plan(situation, {})).timeline.duration_s;
 
-  db::RowWriter writer(stdout, style_of(arguments),
-                       {"planner", "forward_chunks", "backward_chunks", "paper_s", "predicted_s",
-                        "lower_bound_s", "speedup", "exposed_s", "predicted_peak_bytes",
-                        "fits_memory"});
+  db::RowWriter writer(
+      stdout, style_of(arguments),
+      {"planner", "forward_chunks", "backward_chunks", "paper_s", "predicted_s", "lower_bound_s",
+       "speedup", "exposed_s", "predicted_peak_bytes", "fits_memory"});
   for (PlannerRequest& request : requests) {
     request.options.most_chunks = arguments.most_chunks;
     const moe::Schedule schedule = request.planner->plan(situation, request.options);
@@ -245,8 +246,7 @@ int compare(const Arguments& arguments) {
     writer.row({std::string(request.planner->name), std::int64_t{degrees.forward},
                 std::int64_t{degrees.backward}, prediction.paper_s, prediction.timeline.duration_s,
                 prediction.bound.seconds(), sequential_s / prediction.timeline.duration_s,
-                summarize(prediction.program, prediction.timeline).exposed_s,
-                prediction.peak_bytes,
+                summarize(prediction.program, prediction.timeline).exposed_s, prediction.peak_bytes,
                 limit == 0 ? db::Cell() : db::Cell(prediction.peak_bytes <= limit ? "yes" : "no")});
   }
   writer.finish();
@@ -366,8 +366,10 @@ int run(int argc, char** argv) {
              "\n\nExamples:\n"
              "  moe-tune fit --db results.db\n"
              "  moe-tune plan --model box-small --cluster box --planner pipemoe -o schedule.json\n"
-             "  moe-tune simulate --model box-small --cluster box --schedule schedule.json --trace trace.json\n"
-             "  moe-tune compare --model box-small --cluster box --planners sequential,tutel:4,pipemoe --routing zipf:1.2\n"
+             "  moe-tune simulate --model box-small --cluster box --schedule schedule.json --trace "
+             "trace.json\n"
+             "  moe-tune compare --model box-small --cluster box --planners "
+             "sequential,tutel:4,pipemoe --routing zipf:1.2\n"
              "  moe-tune study first --model tiny --ranks 2 --db results.db --top 3\n"
              "  moe-tune study first --model tiny --ranks 2 --db results.db --top 3 --resume\n\n"
              "Exit codes: 0 done, 1 a run failed, 2 wrong use or wrong file, 124 time limit.");
@@ -380,7 +382,8 @@ int run(int argc, char** argv) {
 
   auto* plan_command = app.add_subcommand("plan", "print a planner's schedule as JSON");
   add_scenario(*plan_command, a);
-  plan_command->add_option("--planner", a.planner, "planner, with a degree where it takes one: tutel:4")
+  plan_command
+      ->add_option("--planner", a.planner, "planner, with a degree where it takes one: tutel:4")
       ->required();
   plan_command->add_option("-o,--output", a.output, "the file to write [stdout]");
   plan_command->callback([&] { code = plan(a); });
@@ -388,7 +391,8 @@ int run(int argc, char** argv) {
   auto* simulate_command = app.add_subcommand("simulate", "predict one iteration under a schedule");
   add_scenario(*simulate_command, a);
   auto* schedule = simulate_command->add_option("--schedule", a.schedule, "Schedule as JSON");
-  auto* planner = simulate_command->add_option("--planner", a.planner, "or the planner that makes it");
+  auto* planner =
+      simulate_command->add_option("--planner", a.planner, "or the planner that makes it");
   schedule->excludes(planner);
   simulate_command->add_option("--trace", a.trace,
                                "write a Chrome trace for Perfetto; - is stdout");
@@ -402,7 +406,8 @@ int run(int argc, char** argv) {
     code = simulate_schedule(a, argc, argv);
   });
 
-  auto* compare_command = app.add_subcommand("compare", "predict what each planner makes of a model");
+  auto* compare_command =
+      app.add_subcommand("compare", "predict what each planner makes of a model");
   add_scenario(*compare_command, a);
   a.planners = "sequential,tutel,pipemoe";
   compare_command->add_option("--planners", a.planners, "comma-separated")->capture_default_str();
@@ -413,9 +418,11 @@ int run(int argc, char** argv) {
       "study", "profile, predict every candidate, run the best for real, store it all");
   StudyOptions& s = a.study;
   study_command->add_option("name", s.name, "name of the study")->required();
-  study_command->add_option("--model", a.scenario.model, "name in experiments/models, or a TOML file")
+  study_command
+      ->add_option("--model", a.scenario.model, "name in experiments/models, or a TOML file")
       ->required();
-  study_command->add_option("--db", a.scenario.database, "result database; made where there is none")
+  study_command
+      ->add_option("--db", a.scenario.database, "result database; made where there is none")
       ->required();
   study_command->add_option("--ranks", a.scenario.ranks, "ranks of every run [1]");
   study_command->add_option("--expert-ranks", a.scenario.expert_ranks,

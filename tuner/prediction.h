@@ -11,9 +11,9 @@ namespace tuner {
 
 /// All that can be said of a schedule before it runs.
 struct Prediction {
-  moe::Program program;      ///< scheduled
-  double paper_s = 0;        ///< the closed form of the planner's paper
-  moe::Timeline timeline;    ///< simulated
+  moe::Program program;    ///< scheduled
+  double paper_s = 0;      ///< the closed form of the planner's paper
+  moe::Timeline timeline;  ///< simulated
   LowerBound bound;
   std::int64_t peak_bytes = 0;  ///< of the arena, on the rank that needs most
 };

@@ -17,7 +17,7 @@
 namespace tuner {
 namespace {
 
-constexpr int kSmallestChunks = 4;    ///< the cut that shows small sizes
+constexpr int kSmallestChunks = 4;  ///< the cut that shows small sizes
 constexpr int kOverlappedChunks = 2;
 
 std::vector<int> nodes_of_run(const db::Connection& connection, std::int64_t run_id) {
@@ -29,8 +29,7 @@ std::vector<int> nodes_of_run(const db::Connection& connection, std::int64_t run
 }  // namespace
 
 std::vector<ProfileSchedule> profile_schedules(const moe::Program& program) {
-  moe::Schedule cut =
-      pipeline_schedule(program, "profile", {kSmallestChunks, kSmallestChunks});
+  moe::Schedule cut = pipeline_schedule(program, "profile", {kSmallestChunks, kSmallestChunks});
   cut.streams.clear();
   return {
       {"sequential", {"profile", {}, {}}},
@@ -85,15 +84,14 @@ Profile profile_from_runs(const db::Connection& connection, const moe::Model& mo
     filter.kind = "measured";
     const auto timelines = db::load_timelines(connection, filter);
     if (timelines.empty()) {
-      throw db::Error(db::ErrorKind::not_found,
-                      fmt::format("run {}: no measured timeline", id));
+      throw db::Error(db::ErrorKind::not_found, fmt::format("run {}: no measured timeline", id));
     }
     for (const db::Timeline& timeline : timelines) {
       const moe::Routing routing = recorded_routing(connection, id, timeline.iteration);
       if (profile.routing.layers.empty()) profile.routing = routing;
-      iterations.push_back({&programs.back(), bind_all(programs.back(), profile.groups, routing),
-                            load_op_timeline(connection, timeline, run.ranks,
-                                             programs.back().ops.size())});
+      iterations.push_back(
+          {&programs.back(), bind_all(programs.back(), profile.groups, routing),
+           load_op_timeline(connection, timeline, run.ranks, programs.back().ops.size())});
     }
   }
   const CostModel costs = calibrate(iterations, profile.groups, first.device);

@@ -31,7 +31,8 @@ struct Profile {
 };
 
 /// Calibrates from every measured timeline of these training runs of `model` (calibrate.h). Throws
-/// db::Error where a run or its timelines are missing, moe::InputError where the runs differ in ranks.
+/// db::Error where a run or its timelines are missing, moe::InputError where the runs differ in
+/// ranks.
 Profile profile_from_runs(const db::Connection& connection, const moe::Model& model,
                           int expert_ranks, const std::vector<std::int64_t>& run_ids);
 

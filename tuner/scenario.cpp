@@ -73,8 +73,7 @@ Scenario load_scenario(const ScenarioOptions& options) {
   if (options.cluster == "measured") {
     if (options.database.empty()) throw moe::InputError("--cluster measured needs --db FILE");
     const db::Connection connection = db::open_reader(options.database);
-    auto study =
-        cluster_of_study(connection, moe::to_json(scenario.model), options.ranks);
+    auto study = cluster_of_study(connection, moe::to_json(scenario.model), options.ranks);
     costed = study ? std::move(*study) : cluster_of_fits(connection, options.database);
   } else {
     costed = load_cluster(moe::find_input(options.cluster, experiments / "clusters"));

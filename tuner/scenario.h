@@ -14,11 +14,11 @@ namespace tuner {
 
 /// What a user names on the command line to have something predicted.
 struct ScenarioOptions {
-  std::string model;              ///< name in experiments/models, or a TOML file
-  std::string cluster;            ///< name in experiments/clusters, a TOML file, or "measured"
-  std::string database;           ///< for "measured"
-  std::optional<int> ranks;       ///< default: all of the cluster
-  int expert_ranks = 0;           ///< 0 = all
+  std::string model;         ///< name in experiments/models, or a TOML file
+  std::string cluster;       ///< name in experiments/clusters, a TOML file, or "measured"
+  std::string database;      ///< for "measured"
+  std::optional<int> ranks;  ///< default: all of the cluster
+  int expert_ranks = 0;      ///< 0 = all
   std::string routing = "uniform";
 };
 

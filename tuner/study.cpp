@@ -25,8 +25,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kProfileWarmup = 3;       ///< first steps touch memory for the first time
-constexpr int kProfileIterations = 8;   ///< whose timelines are kept
+constexpr int kProfileWarmup = 3;      ///< first steps touch memory for the first time
+constexpr int kProfileIterations = 8;  ///< whose timelines are kept
 constexpr double kProfileLimit_s = 900;
 constexpr double kLeastTrialLimit_s = 120;
 constexpr double kSlack = 10;  ///< a trial that takes so many times its prediction hangs
@@ -80,8 +80,8 @@ class StudyRun {
       bury_runs(connection_, options_.name);
       db::mark_stale_runs_killed(connection_, kStaleRun_s);
       const int requeued = db::requeue_stale_trials(connection_, study_.id, 0);
-      options_.say(fmt::format("study {} resumed, {} interrupted trials go on", options_.name,
-                               requeued));
+      options_.say(
+          fmt::format("study {} resumed, {} interrupted trials go on", options_.name, requeued));
     } else {
       study_.name = options_.name;
       study_.model_json = moe::to_json(options_.model);
@@ -120,17 +120,18 @@ class StudyRun {
             {"data", options_.job.data}};
   }
 
-  /// More repeats, more candidates or more planners may be asked for; what is compared must not change.
+  /// More repeats, more candidates or more planners may be asked for; what is compared must not
+  /// change.
   void check_same_inputs() const {
     const auto refuse = [&](const std::string& what) {
-      throw moe::InputError(fmt::format("study \"{}\" was begun with another {}: name another study",
-                                        options_.name, what));
+      throw moe::InputError(fmt::format(
+          "study \"{}\" was begun with another {}: name another study", options_.name, what));
     };
     if (study_.model_json != moe::to_json(options_.model)) refuse("model");
     if (study_.ranks != options_.job.ranks) refuse("number of ranks");
     const json before = json::parse(study_.settings_json), now = settings();
-    for (const char* key : {"steps", "expert_ranks", "device", "threads", "memory_limit_bytes",
-                            "routing", "data"}) {
+    for (const char* key :
+         {"steps", "expert_ranks", "device", "threads", "memory_limit_bytes", "routing", "data"}) {
       if (before.value(key, json()) != now.at(key)) refuse(key);
     }
   }
@@ -156,8 +157,8 @@ class StudyRun {
           train(options_.job, schedules[i].schedule, kProfileWarmup + kProfileIterations,
                 kProfileIterations, kProfileLimit_s, [this] { stay_alive(); });
       if (result.status != "done") {
-        throw std::runtime_error(fmt::format("profile \"{}\" {}: {}", schedules[i].what,
-                                             result.status, result.error));
+        throw std::runtime_error(
+            fmt::format("profile \"{}\" {}: {}", schedules[i].what, result.status, result.error));
       }
       runs.push_back(result.run_id);
       stored["profile_runs"] = runs;
@@ -215,8 +216,8 @@ class StudyRun {
   void store_candidate(const Situation& situation, const Planner& planner,
                        const Candidate& candidate) {
     const Prediction prediction = predict(situation, planner, candidate.schedule);
-    const bool fits_memory = options_.memory_limit_bytes == 0 ||
-                             prediction.peak_bytes <= options_.memory_limit_bytes;
+    const bool fits_memory =
+        options_.memory_limit_bytes == 0 || prediction.peak_bytes <= options_.memory_limit_bytes;
     db::Trial trial;
     trial.study_id = study_.id;
     trial.planner = candidate.planner;
@@ -275,10 +276,10 @@ class StudyRun {
           db::load_trial_repeats(connection_, trial.id).size() >= std::size_t(options_.repeats)) {
         continue;
       }
-      Measured entry{trial,
-                     moe::schedule_from_json(
-                         db::load_schedule(connection_, trial.schedule_id).json),
-                     {}};
+      Measured entry{
+          trial,
+          moe::schedule_from_json(db::load_schedule(connection_, trial.schedule_id).json),
+          {}};
       for (const db::TrialRepeat& repeat : db::load_trial_repeats(connection_, trial.id)) {
         entry.repeats[repeat.repeat] = repeat.measured_s;
       }
@@ -317,8 +318,8 @@ class StudyRun {
         options_.trial_time_limit_s > 0
             ? options_.trial_time_limit_s
             : kLeastTrialLimit_s + kSlack * trial.predicted_s.value_or(1) * options_.job.steps;
-    const JobResult result = train(options_.job, entry.schedule, options_.job.steps, 1, limit,
-                                   [this] { stay_alive(); });
+    const JobResult result =
+        train(options_.job, entry.schedule, options_.job.steps, 1, limit, [this] { stay_alive(); });
     if (result.status != "done") {
       finish(entry, result.status, result.error);
       options_.say(fmt::format("  {}: {}", result.status, result.error));

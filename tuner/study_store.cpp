@@ -28,15 +28,15 @@ void update_study(db::Connection& connection, const db::Study& study) {
 
 void link_timelines(db::Connection& connection, std::int64_t run_id, std::int64_t trial_id) {
   db::Transaction transaction(connection, "link timelines to a trial");
-  db::Statement(connection, "UPDATE timeline SET trial_id = ?1 WHERE run_id = ?2 AND kind = 'measured'")
+  db::Statement(connection,
+                "UPDATE timeline SET trial_id = ?1 WHERE run_id = ?2 AND kind = 'measured'")
       .bind(trial_id, run_id)
       .run();
   transaction.commit();
 }
 
 std::optional<std::int64_t> process_running(const db::Connection& connection,
-                                            const std::string& study,
-                                            const std::string& hostname) {
+                                            const std::string& study, const std::string& hostname) {
   for (const db::Run& run : db::load_runs(connection, running(study))) {
     const bool here = db::load_machine(connection, run.machine_id).hostname == hostname;
     if (here && run.pid != getpid() && alive(run.pid)) return run.pid;
@@ -48,7 +48,8 @@ void bury_runs(db::Connection& connection, const std::string& study) {
   for (const db::Run& run : db::load_runs(connection, running(study))) {
     if (run.pid == getpid()) continue;
     db::Transaction transaction(connection, "mark a killed study");
-    db::Statement(connection, "UPDATE run SET status = 'killed' WHERE id = ?1 AND status = 'running'")
+    db::Statement(connection,
+                  "UPDATE run SET status = 'killed' WHERE id = ?1 AND status = 'running'")
         .bind(run.id)
         .run();
     transaction.commit();

@@ -66,9 +66,9 @@ bool says_out_of_memory(const std::string& errors) {
 std::optional<nlohmann::json> find_summary(const std::string& output) {
   for (std::size_t at = 0; at < output.size();) {
     const auto end = std::min(output.find('\n', at), output.size());
-    const auto json = nlohmann::json::parse(output.begin() + static_cast<std::ptrdiff_t>(at),
-                                            output.begin() + static_cast<std::ptrdiff_t>(end),
-                                            nullptr, false);
+    const auto json =
+        nlohmann::json::parse(output.begin() + static_cast<std::ptrdiff_t>(at),
+                              output.begin() + static_cast<std::ptrdiff_t>(end), nullptr, false);
     if (json.is_object() && json.contains("iteration_s")) return json;
     at = end + 1;
   }
@@ -84,10 +84,9 @@ JobResult classify(const ChildResult& child, bool kernel_killed_for_memory) {
   const bool signalled = child.end == End::signalled || child.code > 128;
   if (child.end == End::timed_out || (child.end == End::exited && child.code == 124)) {
     result.status = "hung";
-    result.error = child.end == End::timed_out
-                       ? fmt::format("ended after {:.0f} s: {}", child.seconds,
-                                     complaint(child.errors))
-                       : complaint(child.errors);
+    result.error = child.end == End::timed_out ? fmt::format("ended after {:.0f} s: {}",
+                                                             child.seconds, complaint(child.errors))
+                                               : complaint(child.errors);
   } else if (kernel_killed_for_memory || (child.code != 0 && says_out_of_memory(child.errors))) {
     result.status = "out_of_memory";
     result.error = complaint(child.errors);

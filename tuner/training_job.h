@@ -20,7 +20,7 @@ struct TrainingJob {
   int ranks = 1;
   int expert_ranks = 0;  ///< 0 = all
   int steps = 20;
-  int threads = 0;                      ///< 0 = moe-train's default
+  int threads = 0;  ///< 0 = moe-train's default
   std::optional<std::int64_t> seed;
   std::int64_t memory_limit_bytes = 0;  ///< 0 = moe-train's default
   std::vector<std::string> data;
@@ -28,7 +28,8 @@ struct TrainingJob {
 
 /// What became of one run of moe-train.
 struct JobResult {
-  /// A trial status of the database: "done", or why not: "out_of_memory", "hung", "crashed", "failed".
+  /// A trial status of the database: "done", or why not: "out_of_memory", "hung", "crashed",
+  /// "failed".
   std::string status;
   std::string error;  ///< the last words of a failed run
   std::int64_t run_id = 0;
