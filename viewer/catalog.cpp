@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -15,16 +17,21 @@ bool is_repeat_of(const TrialRow& trial, std::int64_t run_id) {
   return std::find(trial.runs.begin(), trial.runs.end(), run_id) != trial.runs.end();
 }
 
-// The last timeline of the trial of that kind.
+// The trial's timeline of that kind; of several measured ones that whose duration is nearest to the
+// trial's figure, the last of equals.
 const db::Timeline* of_trial(const Catalog& catalog, const TrialRow& trial,
                              const std::string& kind) {
-  const db::Timeline* last = nullptr;
+  const db::Timeline* nearest = nullptr;
+  double nearest_s = std::numeric_limits<double>::infinity();
   for (const db::Timeline& timeline : catalog.timelines) {
     const bool belongs = timeline.trial_id == trial.trial.id ||
                          (timeline.run_id && is_repeat_of(trial, *timeline.run_id));
-    if (belongs && timeline.kind == kind) last = &timeline;
+    if (!belongs || timeline.kind != kind) continue;
+    const double away_s =
+        std::abs(timeline.duration_s - trial.trial.measured_s.value_or(timeline.duration_s));
+    if (away_s <= nearest_s) nearest = &timeline, nearest_s = away_s;
   }
-  return last;
+  return nearest;
 }
 
 const db::Timeline* best_of_trial(const Catalog& catalog, const TrialRow& trial) {
@@ -54,8 +61,10 @@ std::vector<std::int64_t> study_stack(const Catalog& catalog, const std::string&
   for (const TrialRow& fastest : catalog.trials) {  // the list is sorted fastest first
     if (fastest.study != study || best_of_trial(catalog, fastest) == nullptr) continue;
     const TrialRow* sequential = sequential_of(catalog, fastest.trial.study_id);
+    const bool alone = sequential == nullptr || sequential == &fastest;
     return ids_of({sequential != nullptr ? best_of_trial(catalog, *sequential) : nullptr,
-                   best_of_trial(catalog, fastest)});
+                   best_of_trial(catalog, fastest),
+                   alone ? of_trial(catalog, fastest, "predicted") : nullptr});
   }
   return {};
 }
@@ -69,14 +78,23 @@ std::string lower(std::string text) {
 }  // namespace
 
 std::string parameters_text(const std::string& json) {
-  const nlohmann::json parsed = nlohmann::json::parse(json, nullptr, false);
+  const nlohmann::ordered_json parsed = nlohmann::ordered_json::parse(json, nullptr, false);
   if (!parsed.is_object()) return json;
+  const auto value_text = [](const nlohmann::ordered_json& value) {
+    return value.is_string() ? value.get<std::string>() : value.dump();
+  };
+  constexpr std::string_view kForward = "forward_", kBackward = "backward_";
   std::string text;
   for (const auto& [name, value] : parsed.items()) {
-    std::string words = name;
+    std::string words = name, shown = value_text(value);
+    if (name.starts_with(kForward)) {
+      const auto pair = parsed.find(std::string(kBackward).append(name, kForward.size()));
+      if (pair != parsed.end()) words.erase(0, kForward.size()), shown += "/" + value_text(*pair);
+    } else if (name.starts_with(kBackward)) {
+      if (parsed.contains(std::string(kForward).append(name, kBackward.size()))) continue;
+    }
     std::replace(words.begin(), words.end(), '_', ' ');
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", words,
-                        value.is_string() ? value.get<std::string>() : value.dump());
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", words, shown);
   }
   return text;
 }
@@ -150,15 +168,17 @@ std::optional<std::int64_t> first_run(const Catalog& catalog) {
 }
 
 std::string timeline_title(const Catalog& catalog, const db::Timeline& timeline) {
-  const TrialRow* trial = timeline.trial_id ? find_trial(catalog, *timeline.trial_id) : nullptr;
-  const RunRow* run = timeline.run_id ? find_run(catalog, *timeline.run_id) : nullptr;
-  std::string title = timeline.label;
-  if (title.empty() && trial != nullptr) {
+  if (const TrialRow* trial =
+          timeline.trial_id ? find_trial(catalog, *timeline.trial_id) : nullptr) {
     const std::string parameters = parameters_text(trial->trial.parameters_json);
-    title = trial->trial.planner + (parameters.empty() ? "" : ", " + parameters);
+    return trial->trial.planner + (parameters.empty() ? "" : ", " + parameters);
   }
-  if (title.empty() && run != nullptr) title = run->planner.empty() ? run->name : run->planner;
-  return title.empty() ? fmt::format("timeline {}", timeline.id) : title;
+  const RunRow* run = timeline.run_id ? find_run(catalog, *timeline.run_id) : nullptr;
+  std::string title = run == nullptr ? "" : run->planner.empty() ? run->name : run->planner;
+  if (title.empty()) title = timeline.label;
+  if (title.empty()) return fmt::format("timeline {}", timeline.id);
+  if (timeline.label.empty() || timeline.label == title) return title;
+  return title + ", " + timeline.label;
 }
 
 bool matches(const RunRow& run, const std::string& filter) {

@@ -29,11 +29,12 @@ std::vector<std::int64_t> trial_stack(const Catalog& catalog, std::int64_t trial
 /// catalog.
 std::optional<std::int64_t> first_run(const Catalog& catalog);
 
-/// What a person calls it beside others: its label, or its trial's planner and parameters, or its
-/// run's planner.
+/// What a person calls it beside others: its trial's planner and parameters, or its run's planner
+/// and its label.
 std::string timeline_title(const Catalog& catalog, const db::Timeline& timeline);
 
-/// {"chunks": 4, "axis": "batch"} -> "chunks 4, axis batch"; text that is no JSON object as it is.
+/// {"forward_chunks": 4, "backward_chunks": 3, "axis": "batch"} -> "chunks 4/3, axis batch"; text
+/// that is no JSON object as it is.
 std::string parameters_text(const std::string& json);
 
 /// Whether every word of `filter` is found, ignoring case, in one of the run's texts or is its id.

@@ -28,6 +28,7 @@ void refresh(LoadPanel& panel, const RunData& run) {
   panel.iteration = table.iterations.empty() ? 0 : table.iterations.size() - 1;
   panel.layer = std::min(panel.layer, table.layers.empty() ? 0 : table.layers.size() - 1);
   panel.bright = table.quantile(kBrightest);
+  panel.open_ended = table.quantile(1) > panel.bright;
   panel.balances.clear();
   for (std::size_t i = 0; i < table.iterations.size(); ++i) {
     for (std::size_t l = 0; l < table.layers.size(); ++l)
@@ -284,7 +285,7 @@ void draw_loads(LoadPanel& panel, const Fonts& fonts, const RunData& run) {
   draw_layer_map(panel, fonts, table, most, {all.min, {all.min.x + map_px, split_y}});
   const float second = all.min.x + map_px + gap;
   draw_iteration_map(panel, fonts, table, most, {{second, all.min.y}, {second + map_px, split_y}});
-  draw_color_bar(fonts, {"tokens", most, mean, panel.shared_scale},
+  draw_color_bar(fonts, {"tokens", most, mean, panel.shared_scale && panel.open_ended},
                  {{second + map_px + gap, all.min.y}, {all.max.x, split_y}});
 
   const float third = (all.width() - 2 * gap) / 3;

@@ -20,6 +20,7 @@ struct LoadPanel {
 
   // Kept from frame to frame; see refresh() in load_panel.cpp.
   std::int64_t bright = 0;        ///< tokens at the bright end of the shared scale
+  bool open_ended = false;        ///< whether some entries exceed it
   std::vector<Balance> balances;  ///< [iteration][layer]
 };
 

@@ -64,20 +64,25 @@ bool draw_timeline_choice(RunPanel& panel, const Fonts& fonts, const Catalog& ca
                           const db::Timeline& timeline) {
   const auto at = std::find(panel.stacked.begin(), panel.stacked.end(), timeline.id);
   bool shown = at != panel.stacked.end();
-  const float room = ImGui::GetContentRegionAvail().x - fonts.text->FontSize * 2;
-  const std::string duration = duration_text(timeline.duration_s);
-  const float duration_px = ImGui::CalcTextSize(duration.c_str()).x;
-  const std::string title = fmt::format("{}, {}", timeline_title(catalog, timeline), timeline.kind);
+  const std::string title = timeline_title(catalog, timeline);
+  const std::string facts =
+      fmt::format("{} {}", timeline.kind, duration_text(timeline.duration_s, 3));
   const float left = ImGui::GetCursorPosX();
-  const std::string label =
-      fmt::format("{}##{}", elided(*fonts.text, title, room - duration_px - 12), timeline.id);
+  const float right = left + ImGui::GetContentRegionAvail().x - text_width(*fonts.small, facts);
+  const float box = ImGui::GetFrameHeight() + ImGui::GetStyle().ItemInnerSpacing.x;
+  const float room = right - left - box - fonts.text->FontSize;
+  const std::string label = fmt::format("{}##{}", elided(*fonts.text, title, room), timeline.id);
   const bool changed = ImGui::Checkbox(label.c_str(), &shown);
   if (ImGui::IsItemHovered()) {
-    ImGui::SetTooltip("timeline %lld: %s, iteration %d", static_cast<long long>(timeline.id),
-                      title.c_str(), timeline.iteration);
+    const std::string run = timeline.run_id ? fmt::format(" of run {}", *timeline.run_id) : "";
+    ImGui::SetTooltip("%s\ntimeline %lld%s, iteration %d\n%s", title.c_str(),
+                      static_cast<long long>(timeline.id), run.c_str(), timeline.iteration,
+                      facts.c_str());
   }
-  ImGui::SameLine(left + room + fonts.text->FontSize * 1.4F - duration_px);
-  ImGui::TextDisabled("%s", duration.c_str());
+  ImGui::SameLine(right);
+  ImGui::PushFont(fonts.small);
+  ImGui::TextDisabled("%s", facts.c_str());
+  ImGui::PopFont();
   if (!changed) return false;
   if (shown) {
     panel.stacked.push_back(timeline.id);

@@ -126,7 +126,7 @@ void draw_timelines(TimelinePanel& panel, const Fonts& fonts, std::span<const St
   sizes.header = em * (panel.own_axis ? 3.2F : 1.9F);
   sizes.rank_gap = em * 0.3F;
   sizes.shortest_lane = em * 1.25F;
-  sizes.tallest_lane = em * 2.2F;
+  sizes.tallest_lane = em * 3.0F;
   const StackLayout layout = lay_out(stack, lanes.height() - em * 0.5F, sizes);
 
   // Under the mouse and the ruler: the lanes scroll, the ruler does not.

@@ -121,6 +121,8 @@ TEST_F(CatalogTest, ATimelineIsLoadedWithAllItsSpans) {
 TEST(ParametersText, ReadsAsWords) {
   EXPECT_EQ(parameters_text(R"({"forward_chunks": 4})"), "forward chunks 4");
   EXPECT_EQ(parameters_text(R"({"a": "b", "c": [1, 2]})"), "a b, c [1,2]");
+  EXPECT_EQ(parameters_text(R"({"forward_chunks": 4, "backward_chunks": 3, "axis": "batch"})"),
+            "chunks 4/3, axis batch");
   EXPECT_EQ(parameters_text("{}"), "");
   EXPECT_EQ(parameters_text("not json"), "not json");
 }
