@@ -67,6 +67,35 @@ TEST(Kernels, GiveTheSameBitsOnAnyNumberOfThreads) {
   }
 }
 
+/// What chunks compute is bit for bit what the whole computes: rows do not know their neighbours.
+TEST(KernelExpertLinear, GivesTheSameBitsInChunks) {
+  const auto backend = make_cpu_backend(1);
+  const std::int64_t rows = 301, inputs = 140, outputs = 96;
+  for (const bool gradient : {false, true}) {
+    KernelCase experts{"expert_linear",
+                       ExpertLinear{1},
+                       {random_tensor(rows, inputs, 1), random_tensor(inputs, outputs, 2),
+                        random_tensor(1, outputs, 3)},
+                       {blank(rows, outputs)},
+                       {{.ranges = {{0, rows}}}}};
+    if (gradient) {
+      experts.kind = ExpertLinearInputGradient{1};
+      experts.reads = {random_tensor(rows, outputs, 4), random_tensor(inputs, outputs, 2)};
+      experts.writes = {blank(rows, inputs)};
+    }
+    const auto whole = run_case(*backend, experts, DType::f32)[0].values;
+    for (const int chunks : {2, 3, 5, 7}) {
+      experts.steps.clear();
+      for (int chunk = 0; chunk < chunks; ++chunk) {
+        const std::int64_t begin = slice_begin(rows, {chunk, chunks});
+        experts.steps.push_back({.chunk = {chunk, chunks},
+                                 .ranges = {{begin, slice_end(rows, {chunk, chunks}) - begin}}});
+      }
+      EXPECT_EQ(run_case(*backend, experts, DType::f32)[0].values, whole) << chunks << " chunks";
+    }
+  }
+}
+
 TEST(KernelAdam, TakesAFirstStepOfTheLearningRate) {
   // Moments start at zero: corrected, the first step is learning_rate * sign(gradient).
   const auto backend = make_cpu_backend(1);
