@@ -19,11 +19,32 @@ namespace {
 
 constexpr int kSmallestChunks = 4;  ///< the cut that shows small sizes
 constexpr int kOverlappedChunks = 2;
+constexpr int kMostRoutings = 16;
 
 std::vector<int> nodes_of_run(const db::Connection& connection, std::int64_t run_id) {
   std::vector<int> nodes;
   for (const db::RunRank& rank : db::load_run_ranks(connection, run_id)) nodes.push_back(rank.node);
   return nodes;
+}
+
+bool is_warm(const db::Timeline& timeline) { return timeline.iteration > kWarmupIterations; }
+
+/// Of at most kMostRoutings iterations after the warm-up, in order.
+std::vector<moe::Routing> routings_of_run(const db::Connection& connection, std::int64_t run_id) {
+  std::vector<int> iterations;
+  for (const db::Iteration& row : db::load_iterations(connection, run_id)) {
+    iterations.push_back(row.iteration);
+  }
+  if (iterations.size() > kWarmupIterations) {
+    iterations.erase(iterations.begin(), iterations.begin() + kWarmupIterations);
+  }
+  const auto kept = std::min(iterations.size(), static_cast<std::size_t>(kMostRoutings));
+  std::vector<moe::Routing> routings;
+  for (std::size_t i = 0; i < kept; ++i) {
+    routings.push_back(
+        recorded_routing(connection, run_id, iterations[i * iterations.size() / kept]));
+  }
+  return routings;
 }
 
 }  // namespace
@@ -82,18 +103,21 @@ Profile profile_from_runs(const db::Connection& connection, const moe::Model& mo
     db::TimelineFilter filter;
     filter.run_id = id;
     filter.kind = "measured";
-    const auto timelines = db::load_timelines(connection, filter);
+    auto timelines = db::load_timelines(connection, filter);
+    if (std::any_of(timelines.begin(), timelines.end(), is_warm)) {
+      std::erase_if(timelines, [&](const db::Timeline& timeline) { return !is_warm(timeline); });
+    }
     if (timelines.empty()) {
       throw db::Error(db::ErrorKind::not_found, fmt::format("run {}: no measured timeline", id));
     }
     for (const db::Timeline& timeline : timelines) {
       const moe::Routing routing = recorded_routing(connection, id, timeline.iteration);
-      if (profile.routing.layers.empty()) profile.routing = routing;
       iterations.push_back(
           {&programs.back(), bind_all(programs.back(), profile.groups, routing),
            load_op_timeline(connection, timeline, run.ranks, programs.back().ops.size())});
     }
   }
+  profile.routings = routings_of_run(connection, first.id);
   const CostModel costs = calibrate(iterations, profile.groups, first.device);
 
   const int node_count = static_cast<int>(std::set<int>(nodes.begin(), nodes.end()).size());

@@ -27,14 +27,18 @@ std::vector<ProfileSchedule> profile_schedules(const moe::Program& program);
 struct Profile {
   CostedCluster machine;
   moe::Groups groups;
-  moe::Routing routing;  ///< of a typical iteration of the first run
+  std::vector<moe::Routing> routings;  ///< of the first run's iterations, the first ones left out
 };
 
-/// Calibrates from every measured timeline of these training runs of `model` (calibrate.h). Throws
-/// db::Error where a run or its timelines are missing, moe::InputError where the runs differ in
-/// ranks.
+/// Calibrates from every measured timeline of these training runs of `model` (calibrate.h), but
+/// those of warm-up iterations where there are others. At most 16 routings, evenly spread over the
+/// run. Throws db::Error where a run or its timelines are missing, moe::InputError where the runs
+/// differ in ranks.
 Profile profile_from_runs(const db::Connection& connection, const moe::Model& model,
                           int expert_ranks, const std::vector<std::int64_t>& run_ids);
+
+/// Iterations at the beginning of a run that touch memory for the first time.
+inline constexpr int kWarmupIterations = 2;
 
 /// A stored timeline as the runner made it. Spans by rank and op.
 moe::Timeline load_op_timeline(const db::Connection& connection, const db::Timeline& timeline,

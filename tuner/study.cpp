@@ -25,8 +25,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kProfileWarmup = 3;      ///< first steps touch memory for the first time
-constexpr int kProfileIterations = 8;  ///< whose timelines are kept
+constexpr int kProfileSteps = 12;
 constexpr double kProfileLimit_s = 900;
 constexpr double kLeastTrialLimit_s = 120;
 constexpr double kSlack = 10;  ///< a trial that takes so many times its prediction hangs
@@ -153,9 +152,10 @@ class StudyRun {
     const auto schedules = profile_schedules(program_);
     for (std::size_t i = runs.size(); i < schedules.size(); ++i) {
       options_.say(fmt::format("profile {}/{}: {}", i + 1, schedules.size(), schedules[i].what));
-      const JobResult result =
-          train(options_.job, schedules[i].schedule, kProfileWarmup + kProfileIterations,
-                kProfileIterations, kProfileLimit_s, [this] { stay_alive(); });
+      // The first runs as long as a trial, so that its routings are those that trials will see.
+      const int steps = std::max(kProfileSteps, i == 0 ? options_.job.steps : 0);
+      const JobResult result = train(options_.job, schedules[i].schedule, steps, kProfileSteps,
+                                     kProfileLimit_s, [this] { stay_alive(); });
       if (result.status != "done") {
         throw std::runtime_error(
             fmt::format("profile \"{}\" {}: {}", schedules[i].what, result.status, result.error));
@@ -169,10 +169,13 @@ class StudyRun {
         profile_from_runs(connection_, options_.model, options_.job.expert_ranks, runs);
     groups_ = profile.groups;
     machine_ = std::move(profile.machine);
-    routing_ = options_.routing.empty()
-                   ? std::move(profile.routing)
-                   : make_routing(options_.routing, program_, groups_,
-                                  static_cast<std::uint64_t>(options_.model.seed));
+    routings_ = options_.routing.empty()
+                    ? std::move(profile.routings)
+                    : std::vector{make_routing(options_.routing, program_, groups_,
+                                               static_cast<std::uint64_t>(options_.model.seed))};
+    const Planner& sequential = planner_named("sequential");
+    const Situation any{program_, groups_, routings_.front(), machine_.costs, machine_.cluster};
+    typical_ = predict(any, sequential, sequential.plan(any, {}), routings_).routing;
     if (stored.contains("costs")) return;
     std::vector<db::Fit> fits;
     for (const auto& [key, fit] : machine_.costs.fits) {
@@ -191,7 +194,7 @@ class StudyRun {
   // --- 2. predict ---------------------------------------------------------------------------
 
   void predict_all() {
-    const Situation situation{program_, groups_, routing_, machine_.costs, machine_.cluster};
+    const Situation situation{program_, groups_, typical_, machine_.costs, machine_.cluster};
     std::map<std::string, std::string> seen;  // decisions -> planner that took them first
     for (const db::Trial& trial : db::load_trials(connection_, study_.id)) {
       const auto stored = db::load_schedule(connection_, trial.schedule_id);
@@ -215,7 +218,7 @@ class StudyRun {
 
   void store_candidate(const Situation& situation, const Planner& planner,
                        const Candidate& candidate) {
-    const Prediction prediction = predict(situation, planner, candidate.schedule);
+    const Prediction prediction = predict(situation, planner, candidate.schedule, routings_);
     const bool fits_memory =
         options_.memory_limit_bytes == 0 || prediction.peak_bytes <= options_.memory_limit_bytes;
     db::Trial trial;
@@ -239,7 +242,7 @@ class StudyRun {
       db::finish_trial(connection_, trial);
     }
     moe::TimelineRows rows =
-        moe::timeline_rows(prediction.program, prediction.timeline, routing_, groups_);
+        moe::timeline_rows(prediction.program, prediction.timeline, prediction.routing, groups_);
     rows.timeline.trial_id = trial.id;
     rows.timeline.run_id = run_id_;
     rows.timeline.kind = "predicted";
@@ -367,8 +370,9 @@ class StudyRun {
   moe::Groups groups_;
   moe::Program program_;
   CostedCluster machine_;
-  moe::Routing routing_;
-  std::set<std::int64_t> running_;  ///< trials that this process has claimed
+  std::vector<moe::Routing> routings_;  ///< of the iterations that are predicted
+  moe::Routing typical_;                ///< the one whose sequential iteration is of median length
+  std::set<std::int64_t> running_;      ///< trials that this process has claimed
 };
 
 }  // namespace
