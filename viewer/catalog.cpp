@@ -69,6 +69,17 @@ std::vector<std::int64_t> study_stack(const Catalog& catalog, const std::string&
   return {};
 }
 
+// The study that a run measured a repeat for.
+std::optional<std::int64_t> study_of(const Catalog& catalog, std::int64_t run_id) {
+  for (const TrialRow& trial : catalog.trials) {
+    if (!is_repeat_of(trial, run_id)) continue;
+    for (const RunRow& run : catalog.runs) {
+      if (run.kind == "study" && run.name == trial.study) return run.id;
+    }
+  }
+  return std::nullopt;
+}
+
 std::string lower(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),
                  [](unsigned char c) { return std::tolower(c); });
@@ -139,7 +150,9 @@ std::vector<std::int64_t> default_stack(const Catalog& catalog, std::int64_t run
   const db::Timeline* other = nullptr;
   for (const db::Timeline* timeline : timelines_of(catalog, run_id)) {
     if (timeline->kind == "measured") {
-      measured = timeline;
+      // Other repeats of the same trial are listed too; the run's own comes before them.
+      const bool own = timeline->run_id == run_id;
+      if (own || measured == nullptr || measured->run_id != run_id) measured = timeline;
     } else if (timeline->kind == "predicted") {
       predicted = timeline;
     } else {
@@ -161,7 +174,8 @@ std::vector<std::int64_t> trial_stack(const Catalog& catalog, std::int64_t trial
 
 std::optional<std::int64_t> first_run(const Catalog& catalog) {
   for (const RunRow& run : catalog.runs) {
-    if (!default_stack(catalog, run.id).empty()) return run.id;
+    if (default_stack(catalog, run.id).empty()) continue;
+    return study_of(catalog, run.id).value_or(run.id);
   }
   if (catalog.runs.empty()) return std::nullopt;
   return catalog.runs.front().id;

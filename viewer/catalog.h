@@ -25,8 +25,8 @@ std::vector<std::int64_t> default_stack(const Catalog& catalog, std::int64_t run
 /// timeline.
 std::vector<std::int64_t> trial_stack(const Catalog& catalog, std::int64_t trial_id);
 
-/// The latest run that has a timeline; the latest of all where none has; nothing in an empty
-/// catalog.
+/// The latest run that has a timeline, or the study that it was a repeat for; the latest of all
+/// where none has; nothing in an empty catalog.
 std::optional<std::int64_t> first_run(const Catalog& catalog);
 
 /// What a person calls it beside others: its trial's planner and parameters, or its run's planner

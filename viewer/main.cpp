@@ -18,7 +18,7 @@ namespace {
 constexpr int kSettlingFrames = 4;  // layout and column widths of tables take a few
 
 constexpr const char* kExamples = R"(Examples:
-  moe-view results.db                                     the latest run with a timeline
+  moe-view results.db                                     the latest study or run with a timeline
   moe-view results.db --run 12 --panel loads
   moe-view results.db --timeline 3 --timeline 8           two timelines, one above the other
   xvfb-run -a moe-view results.db --screenshot best.png   a picture without a display
@@ -96,7 +96,8 @@ int main(int argc, char** argv) {
   cli.set_version_flag("--version",
                        fmt::format("moe-view {} ({})", moelab::version, moelab::revision()));
   cli.add_option("--db,db", options.database, "result database")->required()->type_name("FILE");
-  cli.add_option("--run", options.start.run, "run to show (default: the latest with a timeline)")
+  cli.add_option("--run", options.start.run,
+                 "run to show (default: the latest study or run with a timeline)")
       ->type_name("ID");
   cli.add_option("--timeline", options.start.timelines,
                  "timeline to stack, topmost first; repeatable")

@@ -32,7 +32,7 @@ class CatalogTest : public ::testing::Test {
 };
 
 TEST_F(CatalogTest, RunsAreListedLatestFirstWithTheirLastLoss) {
-  ASSERT_THAT(catalog.runs, SizeIs(12));
+  ASSERT_THAT(catalog.runs, SizeIs(16));
   EXPECT_EQ(catalog.runs.front().status, "running");
   for (std::size_t i = 1; i < catalog.runs.size(); ++i) {
     EXPECT_GE(catalog.runs[i - 1].started_at, catalog.runs[i].started_at);
@@ -81,7 +81,15 @@ TEST_F(CatalogTest, ATrialStacksSequentialThenItsOwnMeasuredAndPredicted) {
   EXPECT_TRUE(trial_stack(catalog, 999).empty());
 }
 
-TEST_F(CatalogTest, TheFirstRunShownIsTheLatestWithATimeline) {
+TEST_F(CatalogTest, ARepeatStacksItsOwnMeasuredTimelineAboveItsTrialsPredictedOne) {
+  const std::int64_t repeat = find_trial(catalog, ids.best_trial)->runs.at(0);
+  const std::vector<std::int64_t> stack = default_stack(catalog, repeat);
+  ASSERT_THAT(stack, SizeIs(2));
+  EXPECT_EQ(kind(stack[0]), "measured");
+  EXPECT_EQ(kind(stack[1]), "predicted");
+}
+
+TEST_F(CatalogTest, TheFirstRunShownIsTheStudyWhoseRepeatWasTheLatestWithATimeline) {
   EXPECT_EQ(first_run(catalog), ids.study_run);
 }
 
