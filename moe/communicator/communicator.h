@@ -78,6 +78,8 @@ std::unique_ptr<Communicator> make_mpi_world();
 bool has_mpi();
 /// True when this process was started as part of an MPI job (mpirun, srun). (launch.cpp)
 bool inside_mpi_job();
+/// "Open MPI v4.1.4", "" when built without MPI.
+std::string mpi_version();
 /// Finalises MPI where it was initialised; call once at the end of main.
 void finalize_mpi();
 /// Ends the whole job with this exit code, after a message. Plain exit where MPI was not

@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <mpi.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -122,6 +122,15 @@ bool is_finalized() {
   return yes != 0;
 }
 
+/// Settings of Open MPI's TCP transport that hold unless the user sets them; others ignore them.
+/// Large messages go as fragments that follow each other. The default asks the receiver for leave
+/// first; when all ranks exchange at once the answers wait behind data, and the all-to-all of 16
+/// MiB on 4 nodes of 2 Gbit/s took 97 ms instead of 52.
+void set_transport_defaults() {
+  constexpr int keep = 0;
+  setenv("OMPI_MCA_btl_tcp_flags", "send", keep);
+}
+
 /// The one MPI_Comm of this process, made on first use; the caller holds the lock.
 MPI_Comm process_comm() {
   static MPI_Comm comm = MPI_COMM_NULL;
@@ -130,6 +139,7 @@ MPI_Comm process_comm() {
   if (is_initialized()) {
     check_mpi(MPI_Query_thread(&level), "MPI_Query_thread");
   } else {
+    set_transport_defaults();
     check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &level), "MPI_Init_thread");
   }
   if (level < MPI_THREAD_SERIALIZED) {
@@ -169,6 +179,14 @@ std::unique_ptr<Communicator> make_mpi_world() {
     group.context = (size - 1) * splits_per_leader + splits_per_leader - 1 - worlds++;
   }
   return std::make_unique<MpiCommunicator>(std::move(group));
+}
+
+std::string mpi_version() {
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+  int length = 0;
+  if (MPI_Get_library_version(text.data(), &length) != MPI_SUCCESS) return "MPI";
+  const std::string whole(text.data(), static_cast<std::size_t>(length));
+  return whole.substr(0, whole.find_first_of(",\n"));
 }
 
 void finalize_mpi() {

@@ -9,7 +9,9 @@
 /// their owner to whoever needs them: as few rounds as can be, because each round costs the wait of
 /// a rank that tests and sleeps. n = ranks, S = bytes of the whole array; bytes are what each rank
 /// sends (and receives). A switch that lets all pairs talk at once is assumed, as NICs are the
-/// limit; MPI's own non-blocking collectives are slower under waits that sleep (microbench/README).
+/// limit. MPI's own non-blocking collectives are no way out: waited for like this they reach a
+/// quarter (reduce-scatter) to a third (broadcast) of the link, and add in another order
+/// (microbench/README.md has both columns).
 namespace moe {
 
 /// 1 round; the bytes of the segments. Peers are served in the order rank + 1, rank + 2, ... so
