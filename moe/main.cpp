@@ -13,6 +13,7 @@
 #include "moe/ask_planner.h"
 #include "moe/communicator/launch.h"
 #include "moe/errors.h"
+#include "moe/machine.h"
 #include "moe/source_tree.h"
 #include "moe/train_store.h"
 #include "moe/trainer.h"
@@ -105,11 +106,24 @@ Schedule choose_schedule(const Arguments& a) {
                       a.ranks.value_or(mpi_job_size().value_or(1)), a.expert_ranks});
 }
 
-/// Four fifths of the host's memory, divided among the ranks of this node: what is asked for beyond
-/// it would swap or be killed.
-std::int64_t default_memory_limit(int ranks_on_node) {
-  const auto total = static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE);
-  return total / 5 * 4 / ranks_on_node;
+/// Four fifths of the memory there is, divided among the ranks that share it: what is asked for
+/// beyond it would swap or be killed.
+std::int64_t default_memory_limit(bool cuda, int device, int sharers) {
+  const std::int64_t total =
+      cuda ? cuda_free_bytes(device)
+           : static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE);
+  return total / 5 * 4 / sharers;
+}
+
+/// NCCL where every rank of a node has a device of its own; none where ranks share one or NCCL was
+/// not built in: then rows go through pinned host memory.
+std::unique_ptr<Communicator> device_communicator(Communicator& world, int device, int on_node) {
+  if (on_node > cuda_device_count()) return nullptr;
+  try {
+    return make_nccl_communicator(world, device);
+  } catch (const Unavailable&) {
+    return nullptr;
+  }
 }
 
 int ranks_on_same_node(const std::vector<RankInfo>& ranks, int rank) {
@@ -221,11 +235,17 @@ void run(const Arguments& arguments, Inputs inputs, Communicator& world, int arg
   }
 
   const bool cuda = arguments.device == "cuda";
+  const int on_node = ranks_on_same_node(ranks, world.rank);
+  const int devices = std::max(1, cuda_device_count());
+  const int device = world.rank % devices;
   const std::unique_ptr<Backend> backend =
-      cuda ? make_cuda_backend(world.rank % std::max(1, cuda_device_count()))
+      cuda ? make_cuda_backend(device)
            : make_cpu_backend(arguments.threads > 0 ? arguments.threads
                                                     : default_threads(world.size));
+  const std::unique_ptr<Communicator> device_world =
+      cuda ? device_communicator(world, device, on_node) : nullptr;
   TrainOptions options;
+  options.run.device_world = device_world.get();
   options.steps = arguments.steps;
   options.evaluate_every = arguments.evaluate_every;
   options.evaluate_batches = arguments.evaluate_batches;
@@ -233,7 +253,7 @@ void run(const Arguments& arguments, Inputs inputs, Communicator& world, int arg
   options.run.memory_limit_bytes =
       arguments.memory_limit_bytes > 0
           ? arguments.memory_limit_bytes
-          : default_memory_limit(ranks_on_same_node(ranks, world.rank));
+          : default_memory_limit(cuda, device, cuda ? (on_node + devices - 1) / devices : on_node);
   options.run.record_spans = arguments.timelines > 0;
 
   std::optional<Report> report;
@@ -246,12 +266,7 @@ void run(const Arguments& arguments, Inputs inputs, Communicator& world, int arg
     if (!arguments.database.empty()) {
       db::Connection connection = db::open_writer(arguments.database);
       db::Run run = db::this_run("train", inputs.model.name, argc, argv);
-      db::MachineParts parts;
-      if (cuda) {
-        parts.gpu = cuda_device_name(0);
-        parts.gpu_count = cuda_device_count();
-      }
-      run.machine_id = db::find_or_insert(connection, db::this_machine(parts));
+      run.machine_id = db::find_or_insert(connection, this_machine());
       run.schedule_id = db::find_or_insert(
           connection, db::Schedule{0, "", inputs.schedule.planner, to_json(inputs.schedule)});
       run.device = arguments.device;

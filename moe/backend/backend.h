@@ -61,4 +61,11 @@ int cuda_device_count();
 /// "NVIDIA H100 80GB HBM3" or "".
 std::string cuda_device_name(int device);
 
+/// "2.6.3"
+std::string onednn_version();
+/// Memory that is free on the device now; 0 without one.
+std::int64_t cuda_free_bytes(int device);
+/// "runtime 13.0, driver 13.0", "" when built without CUDA or when there is no device.
+std::string cuda_version();
+
 }  // namespace moe

@@ -133,4 +133,23 @@ std::string cuda_device_name(int device) {
   return properties.name;
 }
 
+std::int64_t cuda_free_bytes(int device) {
+  if (device < 0 || device >= cuda_device_count()) return 0;
+  check(cudaSetDevice(device), "cudaSetDevice");
+  std::size_t free = 0, total = 0;
+  check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+  return static_cast<std::int64_t>(free);
+}
+
+std::string cuda_version() {
+  if (cuda_device_count() == 0) return "";
+  int runtime = 0, driver = 0;
+  check(cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
+  check(cudaDriverGetVersion(&driver), "cudaDriverGetVersion");
+  const auto text = [](int version) {
+    return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+  };
+  return "runtime " + text(runtime) + ", driver " + text(driver);
+}
+
 }  // namespace moe

@@ -11,4 +11,8 @@ int cuda_device_count() { return 0; }
 
 std::string cuda_device_name(int) { return ""; }
 
+std::int64_t cuda_free_bytes(int) { return 0; }
+
+std::string cuda_version() { return ""; }
+
 }  // namespace moe
