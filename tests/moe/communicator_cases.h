@@ -174,7 +174,7 @@ inline void check_table(Communicator& world, const std::vector<std::int64_t>& co
   }
   check_order_of_sums(world);
   for (int segments : {0, 1, 3}) {
-    for (std::int64_t scale : {1, 1000, counts.back() / 20})
+    for (std::int64_t scale : std::vector<std::int64_t>{1, 1000, counts.back() / 20})
       check_all_to_all_v(world, segments, scale);
   }
   check_split(world);
