@@ -32,7 +32,7 @@ struct Observations {
   std::map<std::string, std::string> kind_of;               ///< shape -> op kind
   std::map<std::string, bool> by_flops;                     ///< op kind -> units
   std::map<std::string, std::vector<Observation>> calls;    ///< by link_key
-  std::vector<double> same_stream_gaps, other_stream_gaps, routing_gaps;
+  std::vector<double> same_stream_gaps, other_stream_gaps, routing_gaps, contended_gaps;
 };
 
 Interval interval_of(const moe::OpSpan& span) {
@@ -67,32 +67,61 @@ std::vector<OpCost> call_shapes(const moe::Program& program, const moe::Groups& 
   return op_costs(program, groups, bindings, any, links);
 }
 
+/// What an op waited for last: on its own stream and on others, and when that ended.
+struct LastWait {
+  double same_s = 0;
+  double other_s = -1;
+  int other_op = -1;
+  int before = -1;  ///< op before it on its stream
+  double ready_s() const { return std::max(same_s, other_s); }
+};
+
+std::vector<LastWait> last_waits(const moe::Program& program, const std::vector<moe::OpSpan>& spans,
+                                 const std::vector<std::vector<int>>& waits) {
+  std::vector<LastWait> result(program.ops.size());
+  std::vector<int> last_of_stream(moe::kStreamCount, -1);
+  const auto end_of = [&](int op) { return interval_of(spans[static_cast<std::size_t>(op)]).end; };
+  for (std::size_t op = 0; op < program.ops.size(); ++op) {
+    LastWait& last = result[op];
+    const auto stream = static_cast<std::size_t>(program.ops[op].stream);
+    last.before = std::exchange(last_of_stream[stream], static_cast<int>(op));
+    if (last.before >= 0) last.same_s = end_of(last.before);
+    for (const int earlier : waits[op]) {
+      if (program.ops[static_cast<std::size_t>(earlier)].stream == program.ops[op].stream) continue;
+      if (end_of(earlier) > last.other_s) {
+        last.other_s = end_of(earlier);
+        last.other_op = earlier;
+      }
+    }
+  }
+  return result;
+}
+
 void observe_gaps(const MeasuredIteration& iteration, const std::vector<std::vector<int>>& waits,
                   Observations& seen) {
   const moe::Program& program = *iteration.program;
   for (const auto& spans : iteration.timeline.ranks) {
-    std::vector<int> last_of_stream(moe::kStreamCount, -1);
+    const std::vector<LastWait> lasts = last_waits(program, spans, waits);
+    std::vector<bool> woke_computation(program.ops.size());
     for (std::size_t op = 0; op < program.ops.size(); ++op) {
-      const auto stream = static_cast<std::size_t>(program.ops[op].stream);
-      const int before = std::exchange(last_of_stream[stream], static_cast<int>(op));
-      double same = before < 0 ? 0 : interval_of(spans[static_cast<std::size_t>(before)]).end;
-      double other = -1;
-      bool routing = false;
-      for (const int earlier : waits[op]) {
-        const moe::Op& waited = program.ops[static_cast<std::size_t>(earlier)];
-        const double end = interval_of(spans[static_cast<std::size_t>(earlier)]).end;
-        if (waited.stream == program.ops[op].stream) {
-          same = std::max(same, end);
-        } else if (end > other) {
-          other = end;
-          routing = std::holds_alternative<moe::ExchangeCounts>(waited.kind);
-        }
+      if (!moe::is_communication(program.ops[op]) && lasts[op].other_s > lasts[op].same_s) {
+        woke_computation[static_cast<std::size_t>(lasts[op].other_op)] = true;
       }
-      const double gap = std::max(spans[op].start_s - std::max(same, other), 0.0);
-      (other <= same ? seen.same_stream_gaps
-       : routing     ? seen.routing_gaps
-                     : seen.other_stream_gaps)
-          .push_back(gap);
+    }
+    for (std::size_t op = 0; op < program.ops.size(); ++op) {
+      const LastWait& last = lasts[op];
+      const double gap = std::max(spans[op].start_s - last.ready_s(), 0.0);
+      const auto before = static_cast<std::size_t>(std::max(last.before, 0));
+      if (last.other_s > last.same_s) {
+        const bool routing = std::holds_alternative<moe::ExchangeCounts>(
+            program.ops[static_cast<std::size_t>(last.other_op)].kind);
+        (routing ? seen.routing_gaps : seen.other_stream_gaps).push_back(gap);
+      } else if (last.before >= 0 && moe::is_communication(program.ops[op]) &&
+                 moe::is_communication(program.ops[before]) && woke_computation[before]) {
+        seen.contended_gaps.push_back(gap);
+      } else {
+        seen.same_stream_gaps.push_back(gap);
+      }
     }
   }
 }
@@ -194,20 +223,38 @@ std::vector<Sample> sizes_alone(const std::vector<Observation>& observations) {
   return sizes;
 }
 
-struct Beside {
-  double work_s = 0;   ///< done while in company
-  double seconds = 0;  ///< in company
-  std::optional<double> speed() const {
-    if (seconds < kEnoughOverlap_s) return std::nullopt;
-    return std::clamp(work_s / seconds, kSlowest, 1.0);
-  }
+/// Speeds of one activity beside another.
+class Beside {
+ public:
   void add(const Observation& observation, const LinearFit& alone) {
     if (observation.beside_s <= kAlone * observation.sample.seconds) return;
     const double work = seconds_of(alone, observation.sample.calls, observation.sample.units);
-    work_s += work - (observation.sample.seconds - observation.beside_s);
-    seconds += observation.beside_s;
+    const double beside = work - (observation.sample.seconds - observation.beside_s);
+    speeds_.emplace_back(beside / observation.beside_s, observation.beside_s);
+    seconds_ += observation.beside_s;
   }
+  /// The median, each observation weighing as long as it lasted.
+  std::optional<double> speed() const {
+    if (seconds_ < kEnoughOverlap_s) return std::nullopt;
+    auto sorted = speeds_;
+    std::sort(sorted.begin(), sorted.end());
+    double sum = 0;
+    auto middle = sorted.begin();
+    while (sum + middle->second < seconds_ / 2) sum += (middle++)->second;
+    return std::clamp(middle->first, kSlowest, 1.0);
+  }
+
+ private:
+  std::vector<std::pair<double, double>> speeds_;  ///< and seconds
+  double seconds_ = 0;
 };
+
+/// Rare long gaps are what matters of those that are contended: their mean.
+double mean_or_zero(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum += value;
+  return values.empty() ? 0 : sum / static_cast<double>(values.size());
+}
 
 double median_or_zero(const std::vector<double>& values) {
   return values.empty() ? 0 : median(values);
@@ -281,7 +328,7 @@ CostModel calibrate(std::span<const MeasuredIteration> iterations, const moe::Gr
     }
   }
   costs.gaps = {median_or_zero(seen.same_stream_gaps), median_or_zero(seen.other_stream_gaps),
-                median_or_zero(seen.routing_gaps)};
+                median_or_zero(seen.routing_gaps), mean_or_zero(seen.contended_gaps)};
   return costs;
 }
 

@@ -176,7 +176,8 @@ std::string to_json(const CostModel& costs) {
               {"gaps",
                {{"same_stream_s", costs.gaps.same_stream_s},
                 {"other_stream_s", costs.gaps.other_stream_s},
-                {"routing_s", costs.gaps.routing_s}}}}
+                {"routing_s", costs.gaps.routing_s},
+                {"contended_s", costs.gaps.contended_s}}}}
       .dump();
 }
 
@@ -209,6 +210,7 @@ CostModel cost_model_from_json(std::string_view text) {
     costs.gaps.same_stream_s = json.at("gaps").at("same_stream_s");
     costs.gaps.other_stream_s = json.at("gaps").at("other_stream_s");
     costs.gaps.routing_s = json.at("gaps").at("routing_s");
+    costs.gaps.contended_s = json.at("gaps").at("contended_s");
     return costs;
   } catch (const nlohmann::json::exception& error) {
     throw moe::InputError(fmt::format("cost model: {}", error.what()));

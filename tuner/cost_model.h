@@ -35,6 +35,9 @@ struct LaunchGaps {
   double same_stream_s = 0;   ///< after an op of the same stream
   double other_stream_s = 0;  ///< after an op of another stream
   double routing_s = 0;       ///< after the exchange of counts: sizes, places and messages are made
+  /// Of a collective after one of its stream whose end has also let computation go on: the rank's
+  /// host threads share its cores, and the one that computes goes first.
+  double contended_s = 0;
 };
 
 /// What ops cost on one device and network: fits, and what slows them down.

@@ -34,7 +34,7 @@ struct Event {
 };
 
 /// What an op's last wait was for.
-enum class Trigger : std::uint8_t { same_stream, other_stream, routing };
+enum class Trigger : std::uint8_t { same_stream, other_stream, routing, contended };
 
 struct Queue {
   int next = 0;         ///< place in the stream's list of ops
@@ -145,6 +145,8 @@ struct Simulation::State {
         return model.gaps.other_stream_s;
       case Trigger::routing:
         return model.gaps.routing_s;
+      case Trigger::contended:
+        return model.gaps.contended_s;
     }
     throw std::logic_error("simulate: unknown trigger");
   }
@@ -235,17 +237,20 @@ struct Simulation::State {
     moe::OpSpan& span = spans[static_cast<std::size_t>(rank)][static_cast<std::size_t>(op)];
     span.duration_s = now - span.start_s;
     const moe::Stream stream = program.ops[static_cast<std::size_t>(op)].stream;
+    const bool communication = cost(op).activity == Activity::communication;
     const bool routing =
         std::holds_alternative<moe::ExchangeCounts>(program.ops[static_cast<std::size_t>(op)].kind);
-    issue(rank, static_cast<std::size_t>(stream), Trigger::same_stream);
+    bool computation_goes_on = false;
     for (int later : successors[static_cast<std::size_t>(op)]) {
       if (--at(rank).waiting_for[static_cast<std::size_t>(later)] > 0) continue;
       const moe::Stream other = program.ops[static_cast<std::size_t>(later)].stream;
+      if (other == stream) continue;  // issued below, if it is next
       issue(rank, static_cast<std::size_t>(other),
-            other == stream ? Trigger::same_stream
-            : routing       ? Trigger::routing
-                            : Trigger::other_stream);
+            routing ? Trigger::routing : Trigger::other_stream);
+      computation_goes_on = computation_goes_on || queue_of(rank, later).issued;
     }
+    issue(rank, static_cast<std::size_t>(stream),
+          communication && computation_goes_on ? Trigger::contended : Trigger::same_stream);
   }
 
   void computed(int rank, int op) {

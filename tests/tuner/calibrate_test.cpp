@@ -50,7 +50,7 @@ struct Machine {
     truth.fits["all_reduce/inter_node"] = line(5e-4, 6e-9);
     truth.fits["exchange_counts/inter_node"] = line(2e-4, 5e-9);
     truth.interference = {0.8, 1, 0.9, {}};
-    truth.gaps = {1e-6, 20e-6, 40e-6};
+    truth.gaps = {1e-6, 20e-6, 40e-6, 200e-6};
   }
 
   moe::Schedule cut_on_one_stream(int chunks) const {
@@ -96,6 +96,7 @@ TEST(Calibrate, FindsTheCostsOfTheMachineThatRan) {
   EXPECT_NEAR(found.gaps.same_stream_s, 1e-6, 1e-7);
   EXPECT_NEAR(found.gaps.other_stream_s, 20e-6, 1e-6);
   EXPECT_NEAR(found.gaps.routing_s, 40e-6, 1e-6);
+  EXPECT_NEAR(found.gaps.contended_s, 200e-6, 20e-6);
 }
 
 TEST(Calibrate, PredictsSchedulesItHasNotSeen) {

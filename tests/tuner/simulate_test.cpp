@@ -178,7 +178,7 @@ TEST(Simulate, RanksOfANodeUseTheirOwnLinkAndShareTheCard) {
 
 TEST(Simulate, LaunchGapsStandBeforeOps) {
   auto costs = small_costs();
-  costs.gaps = {0.1, 0.2, 0.3};
+  costs.gaps = {0.1, 0.2, 0.3, 0.4};
   const auto layer = small_layer();
   const auto program =
       moe::apply(layer.program, {"", {}, {{"all_to_all", moe::Stream::inter_node}}});
@@ -265,7 +265,7 @@ RandomCase random_case(unsigned seed) {
   if (random() % 2) c.costs.fits["all_to_all/inter_node"] = fit(1e-4, 1e-8);
   if (random() % 2) c.costs.fits["all_reduce/inter_node"] = fit(1e-4, 1e-8);
   c.costs.interference = {between(0.3, 1), 1, between(0.3, 1), {}};
-  c.costs.gaps = {between(0, 1e-6), between(0, 1e-5), between(0, 1e-5)};
+  c.costs.gaps = {between(0, 1e-6), between(0, 1e-5), between(0, 1e-5), between(0, 1e-4)};
   return c;
 }
 
