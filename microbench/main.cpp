@@ -17,6 +17,7 @@
 #include "microbench/table.h"
 #include "moe/communicator/launch.h"
 #include "moe/errors.h"
+#include "moe/machine.h"
 #include "moe/trainer.h"
 
 namespace microbench {
@@ -86,18 +87,20 @@ void declare(CLI::App& app, Arguments& a) {
 /// Stores on rank 0 what is measured, row by row: what a killed run had measured stays.
 class BenchStore {
  public:
-  BenchStore(const std::string& path, const Arguments& arguments, int ranks, int argc, char** argv)
+  BenchStore(const std::string& path, const Arguments& arguments,
+             const std::vector<moe::RankInfo>& ranks, int argc, char** argv)
       : connection_(db::open_writer(path)) {
-    db::MachineParts parts;
-    if (arguments.device == "cuda") {
-      parts.gpu = moe::cuda_device_name(0);
-      parts.gpu_count = moe::cuda_device_count();
-    }
     db::Run run = db::this_run("bench", arguments.what, argc, argv);
-    run.machine_id = db::find_or_insert(connection_, db::this_machine(parts));
+    run.machine_id = db::find_or_insert(connection_, moe::this_machine());
     run.device = arguments.device;
-    run.ranks = ranks;
+    run.ranks = static_cast<int>(ranks.size());
     run_id_ = db::insert(connection_, std::move(run));
+    std::vector<db::RunRank> rows;
+    for (std::size_t r = 0; r < ranks.size(); ++r) {
+      rows.push_back({run_id_, static_cast<int>(r), ranks[r].hostname, ranks[r].node, ranks[r].pid,
+                      ranks[r].clock.offset_s, ranks[r].clock.error_s, 0, 0});
+    }
+    db::insert(connection_, rows);
   }
 
   void add(const Result& result) {
@@ -208,7 +211,7 @@ int run(const Arguments& arguments, const Request& request, moe::Communicator& w
   std::optional<BenchStore> store;
   if (world.rank == 0) {
     if (!arguments.database.empty()) {
-      store.emplace(arguments.database, arguments, world.size, argc, argv);
+      store.emplace(arguments.database, arguments, ranks, argc, argv);
     }
     writer.emplace(stdout, *db::parse_format(arguments.format));
     writer->metadata(db::version_line("moe-bench"));
@@ -258,6 +261,7 @@ int exit_code(const std::exception& error) {
 }  // namespace microbench
 
 int main(int argc, char** argv) {
+  moe::let_waiting_threads_sleep(argv);
   microbench::Arguments arguments;
   CLI::App app(
       "Measures GEMMs, collectives and copies with the kernels and communicators that train.",

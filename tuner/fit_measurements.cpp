@@ -1,10 +1,22 @@
 #include "tuner/fit_measurements.h"
 
+#include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <tuple>
 
 namespace tuner {
+namespace {
+
+/// Matrix products in one timed call: one an expert.
+double products_of(const db::Measurement& row) {
+  const auto parameters = nlohmann::json::parse(row.parameters_json, nullptr, false);
+  const int experts = parameters.is_object() ? parameters.value("experts", 0) : 0;
+  return std::max(1, experts);
+}
+
+}  // namespace
 
 std::optional<double> wire_bytes(const std::string& op, double bytes, int ranks) {
   const double n = ranks;
@@ -28,16 +40,19 @@ std::vector<db::Fit> fit_measurements(std::span<const db::Measurement> measureme
       const bool between = nodes != nodes_of_run.end() && nodes->second > 1;
       samples[{row.op, row.device, row.ranks, between ? "inter_node" : "intra_node"}].push_back(
           {1, *wire, row.time_s});
-    } else if (row.op == "gemm") {
-      samples[{row.op, row.device, 1, ""}].push_back({1, row.flops, row.time_s});
-    } else if (row.op.starts_with("copy") || row.op.starts_with("copies")) {
+    } else if (row.flops > 0) {
+      const Sample sample{products_of(row), row.flops, row.time_s};
+      samples[{"gemm", row.device, 1, ""}].push_back(sample);
+      samples[{row.op, row.device, 1, ""}].push_back(sample);
+    } else if (row.op == "host_copy") {
       samples[{"memory", row.device, 1, ""}].push_back({1, 2 * bytes, row.time_s});
     }
   }
   std::vector<db::Fit> fits;
   for (const auto& [key, rows] : samples) {
     const auto& [op, device, ranks, link] = key;
-    const LinearFit fit = fit_line(rows, op == "gemm" ? "flop" : "byte");
+    const bool computes = link.empty() && op != "memory";
+    const LinearFit fit = fit_line(rows, computes ? "flop" : "byte");
     fits.push_back(to_record(link.empty() ? op : link_key(op, link), fit, device, ranks));
   }
   return fits;

@@ -30,13 +30,13 @@ TEST(FitMeasurements, FitsEachOpOnItsLink) {
   for (std::int64_t size = 1 << 10; size <= 1 << 24; size *= 4) {
     const double n = static_cast<double>(size);
     rows.push_back(row("all_to_all", size, 0, 1e-4 + 4e-9 * 0.75 * n));
-    rows.push_back(row("gemm", 0, n, 2e-6 + 1e-11 * n, 1));
-    rows.push_back(row("copy_host_host", size, 0, 1e-6 + 1e-10 * 2 * n, 1));
+    rows.push_back(row("linear", 0, n, 2e-6 + 1e-11 * n, 1));
+    rows.push_back(row("host_copy", size, 0, 1e-6 + 1e-10 * 2 * n, 1));
   }
   rows.push_back(row("all_to_all", 1 << 20, 0, 100));
   rows.back().wrong = 3;
   const auto fits = fit_measurements(rows, {{1, 4}});
-  ASSERT_EQ(fits.size(), 3u);
+  ASSERT_EQ(fits.size(), 4u);
   EXPECT_EQ(fits[0].op, "all_to_all");
   EXPECT_EQ(fits[0].link, "inter_node");
   EXPECT_EQ(fits[0].ranks, 4);
@@ -45,9 +45,27 @@ TEST(FitMeasurements, FitsEachOpOnItsLink) {
   EXPECT_EQ(fits[1].op, "gemm");
   EXPECT_EQ(fits[1].unit, "flop");
   EXPECT_NEAR(fits[1].beta_s_per_unit, 1e-11, 1e-15);
-  EXPECT_EQ(fits[2].op, "memory");
-  EXPECT_NEAR(fits[2].beta_s_per_unit, 1e-10, 1e-14);
+  EXPECT_EQ(fits[2].op, "linear");
+  EXPECT_EQ(fits[2].unit, "flop");
+  EXPECT_EQ(fits[3].op, "memory");
+  EXPECT_EQ(fits[3].unit, "byte");
+  EXPECT_NEAR(fits[3].beta_s_per_unit, 1e-10, 1e-14);
   EXPECT_EQ(fit_measurements(rows, {{1, 1}})[0].link, "intra_node");
+}
+
+TEST(FitMeasurements, GiveEveryExpertsProductItsStart) {
+  std::vector<db::Measurement> rows;
+  for (double n = 1e6; n <= 1e9; n *= 10) {
+    for (const int experts : {1, 4}) {
+      rows.push_back(row("expert_linear", 0, n, experts * 3e-6 + 1e-11 * n, 1));
+      rows.back().parameters_json = "{\"experts\":" + std::to_string(experts) + "}";
+    }
+  }
+  const auto fits = fit_measurements(rows, {});
+  ASSERT_EQ(fits.size(), 2u);
+  EXPECT_EQ(fits[0].op, "expert_linear");
+  EXPECT_EQ(fits[1].op, "gemm");
+  EXPECT_NEAR(fits[0].alpha_s, 3e-6, 1e-10);
 }
 
 TEST(FitMeasurements, MakeACluster) {
