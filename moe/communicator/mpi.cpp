@@ -203,6 +203,8 @@ void finalize_mpi() {
 void abort_job(int exit_code) {
   std::fflush(nullptr);
   if (is_initialized() && !is_finalized()) {
+    // The rank that gave up first knows why: its exit code shall be the job's.
+    if (another_rank_gave_up()) std::this_thread::sleep_for(std::chrono::seconds(2));
     // Another thread may be inside MPI, or stuck there: do not wait for it for long.
     for (int attempt = 0; attempt < 100; ++attempt) {
       if (mpi_mutex().try_lock()) break;

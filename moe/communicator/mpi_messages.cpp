@@ -26,6 +26,7 @@ constexpr auto longest_sleep = 100us;
 constexpr auto notice_interval = 5ms;  // how often a waiting rank looks for others that gave up
 
 std::atomic<int> abandoned = 0;
+std::atomic<bool> told = false;
 
 /// Linux rounds sleeps of ordinary threads up by 50 us unless told otherwise.
 void sleep_precisely(std::chrono::microseconds duration) {
@@ -47,6 +48,8 @@ std::mutex& mpi_mutex() {
   static std::mutex mutex;
   return mutex;
 }
+
+bool another_rank_gave_up() { return told; }
 
 int abandoned_messages() { return abandoned; }
 
@@ -195,6 +198,7 @@ void MpiMessages::throw_if_another_gave_up() {
                        MPI_STATUS_IGNORE),
               "MPI_Recv");
   }
+  told = true;
   // The sender told everybody: no need to tell again.
   group_.failure = fmt::format("rank {} gave up: {}", sender, notice);
   throw CommunicationError(fmt::format("rank {}: {} cannot finish: {}",

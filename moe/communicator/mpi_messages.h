@@ -47,6 +47,9 @@ int tag_of(const MpiGroup& group, Channel channel);
 /// Tells every other member that this one will not go on; returns at once, throws nothing.
 void announce_failure(const MpiGroup& group, const std::string& why) noexcept;
 
+/// True once a member of any group has told this process that it gave up.
+bool another_rank_gave_up();
+
 /// Messages that were abandoned after a failure and may still be under way: MPI cannot be
 /// finalised with them.
 int abandoned_messages();

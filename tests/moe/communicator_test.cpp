@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "communicator_cases.h"
+#include "moe/backend/backend.h"
 #include "moe/errors.h"
 
 namespace moe {
@@ -117,6 +118,17 @@ TEST(LocalCommunicator, GroupsMustAscendAndHoldTheCaller) {
     const int descending[] = {1, 0};
     EXPECT_THROW(world.split({&other, 1}), std::invalid_argument);
     EXPECT_THROW(world.split(descending), std::invalid_argument);
+  });
+}
+
+TEST_P(LocalRanks, StagedCommunicatorsServeABackendsMemory) {
+  run_local_ranks(GetParam(), [](Communicator& world) {
+    std::vector<int> everybody(world.size);
+    for (int rank = 0; rank < world.size; ++rank) everybody[rank] = rank;
+    const auto backend = make_cpu_backend(1);  // whose memory is any memory
+    const auto staged = make_staged_communicator(world.split(everybody), *backend);
+    EXPECT_FALSE(staged->on_host());
+    cases::check_table(*staged, cases::small_counts);
   });
 }
 

@@ -1,0 +1,76 @@
+#include "moe/communicator/launch.h"
+
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+
+#include "moe/errors.h"
+
+namespace moe {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+/// Sets variables for one test; this process is itself no MPI job.
+class Launch : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (inside_mpi_job()) GTEST_SKIP() << "this test runs inside an MPI job";
+  }
+  void TearDown() override {
+    for (const char* name : {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMI_RANK"}) {
+      unsetenv(name);
+    }
+  }
+  char program_[8] = "program", option_[8] = "--ranks", four_[2] = "4";
+  char* argv_[4] = {program_, option_, four_, nullptr};
+};
+
+TEST_F(Launch, NoRanksOrOneIsThisProcessAlone) {
+  EXPECT_EQ(join_world(std::nullopt, argv_)->size, 1);
+  EXPECT_EQ(join_world(1, argv_)->size, 1);
+}
+
+TEST_F(Launch, MpirunGetsTheSameArguments) {
+  EXPECT_THAT(mpirun_command(4, argv_),
+              ElementsAre("mpirun", "-np", "4", "program", "--ranks", "4"));
+}
+
+TEST_F(Launch, RanksMustBePositive) { EXPECT_THROW(join_world(0, argv_), InputError); }
+
+TEST_F(Launch, JobOfAnotherSizeIsRefusedBeforeMpiStarts) {
+  setenv("OMPI_COMM_WORLD_RANK", "0", 1);
+  setenv("OMPI_COMM_WORLD_SIZE", "2", 1);
+  EXPECT_TRUE(inside_mpi_job());
+  EXPECT_EQ(mpi_job_size(), 2);
+  try {
+    join_world(4, argv_);
+    FAIL() << "nothing thrown";
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("--ranks 4, but this MPI job has 2 ranks"));
+  }
+}
+
+TEST_F(Launch, SizeIsUnknownWhereTheLauncherDoesNotSay) {
+  EXPECT_EQ(mpi_job_size(), std::nullopt);
+  setenv("PMI_RANK", "0", 1);
+  EXPECT_TRUE(inside_mpi_job());
+  EXPECT_EQ(mpi_job_size(), std::nullopt);
+}
+
+TEST_F(Launch, MissingMpirunNamesThePackage) {
+  if (!has_mpi()) GTEST_SKIP() << "built without MPI";
+  const std::string path = std::getenv("PATH");
+  setenv("PATH", "/nonexistent", 1);
+  try {
+    join_world(4, argv_);
+    ADD_FAILURE() << "nothing thrown";
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("openmpi-bin"));
+  }
+  setenv("PATH", path.c_str(), 1);
+}
+
+}  // namespace
+}  // namespace moe
