@@ -378,6 +378,7 @@ int run(int argc, char** argv) {
   auto* fit_command = app.add_subcommand("fit", "fit costs to the measurements in a database");
   fit_command->add_option("--db", a.scenario.database, "result database")->required();
   add_format(*fit_command, a);
+  fit_command->footer("Example:\n  moe-tune fit --db results.db --format csv");
   fit_command->callback([&] { code = fit(a, argc, argv); });
 
   auto* plan_command = app.add_subcommand("plan", "print a planner's schedule as JSON");
@@ -386,6 +387,9 @@ int run(int argc, char** argv) {
       ->add_option("--planner", a.planner, "planner, with a degree where it takes one: tutel:4")
       ->required();
   plan_command->add_option("-o,--output", a.output, "the file to write [stdout]");
+  plan_command->footer(
+      "Example:\n  moe-tune plan --model box-small --cluster box --planner tutel:4 -o "
+      "schedule.json");
   plan_command->callback([&] { code = plan(a); });
 
   auto* simulate_command = app.add_subcommand("simulate", "predict one iteration under a schedule");
@@ -399,6 +403,9 @@ int run(int argc, char** argv) {
   simulate_command->add_flag("--timeline", a.timeline, "print the timeline instead of the summary");
   simulate_command->add_flag("--fits", a.fits, "say on stderr which fits the prediction rests on");
   add_format(*simulate_command, a);
+  simulate_command->footer(
+      "Example:\n  moe-tune simulate --model box-small --cluster box --planner pipemoe --trace "
+      "trace.json");
   simulate_command->callback([&] {
     if (a.schedule.empty() && a.planner.empty()) {
       throw CLI::RequiredError("--schedule or --planner");
@@ -412,6 +419,9 @@ int run(int argc, char** argv) {
   a.planners = "sequential,tutel,pipemoe";
   compare_command->add_option("--planners", a.planners, "comma-separated")->capture_default_str();
   add_format(*compare_command, a);
+  compare_command->footer(
+      "Example:\n  moe-tune compare --model box-small --cluster measured --db results.db "
+      "--planners sequential,tutel:4,pipemoe");
   compare_command->callback([&] { code = compare(a); });
 
   auto* study_command = app.add_subcommand(
@@ -468,6 +478,9 @@ int run(int argc, char** argv) {
   study_command->add_flag("--resume", s.resume,
                           "continue a study that was interrupted; begin it where there is none");
   add_format(*study_command, a);
+  study_command->footer(
+      "Example:\n  moe-tune study first --model tiny --ranks 2 --db results.db --planners tutel "
+      "--top all --repeats 5");
   study_command->callback([&] { code = study(a, argc, argv); });
 
   try {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -167,6 +168,12 @@ class StudyRun {
     }
     Profile profile =
         profile_from_runs(connection_, options_.model, options_.job.expert_ranks, runs);
+    std::vector<double> errors;
+    for (const double error : profile.errors) errors.push_back(std::abs(error));
+    options_.say(fmt::format(
+        "the {} profiled iterations are predicted within {:.1f}% (median; worst {:.1f}%)",
+        errors.size(), 100 * median(errors),
+        100 * *std::max_element(errors.begin(), errors.end())));
     groups_ = profile.groups;
     machine_ = std::move(profile.machine);
     routings_ = options_.routing.empty()

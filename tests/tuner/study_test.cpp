@@ -17,6 +17,9 @@
 #include "db/check.h"
 #include "db/load.h"
 #include "moe/errors.h"
+#include "moe/train_store.h"
+#include "tuner/routing_spec.h"
+#include "tuner/simulate.h"
 
 namespace tuner {
 namespace {
@@ -85,8 +88,7 @@ TEST_F(StudyTest, PutsPaperPredictedAndMeasuredIntoOneRow) {
     EXPECT_EQ(db::load_trial_repeats(connection, trial.id).size(), 2u);
     const auto timelines = db::load_timelines(connection, {0, trial.id, ""});
     ASSERT_EQ(timelines.size(), 3u);  // predicted, and one of each repeat
-    // Predicted and measured hold the same ops in the same order with the same bytes per stream,
-    // but for what training has meanwhile done to the routing.
+    // Predicted and measured hold the same ops in the same order.
     const auto predicted = db::load_timeline_ops(connection, timelines[0].id);
     const auto measured = db::load_timeline_ops(connection, timelines[1].id);
     ASSERT_EQ(predicted.size(), measured.size());
@@ -98,8 +100,42 @@ TEST_F(StudyTest, PutsPaperPredictedAndMeasuredIntoOneRow) {
     EXPECT_EQ(db::load_spans(connection, timelines[0].id).size(),
               db::load_spans(connection, timelines[1].id).size());
   }
-  EXPECT_FALSE(db::load_fits(connection).empty());
   EXPECT_TRUE(db::find_problems(connection, 3600).empty());
+  EXPECT_FALSE(db::load_fits(connection).empty());
+}
+
+TEST_F(StudyTest, PredictedAndMeasuredSpansMatchOpForOp) {
+  auto o = options();
+  o.repeats = 1;
+  run_study(o);
+  const auto connection = db::open_reader(database);
+  const auto groups = moe::make_groups(1, 1);
+  const auto whole = moe::build_iteration(o.model, groups, 0);
+  CostModel costs;
+  costs.fits["gemm"].beta_s_per_unit = costs.fits["memory"].beta_s_per_unit = 1e-10;
+  Cluster cluster;
+  cluster.inter_node = cluster.intra_node = {1e9, 0};
+  for (const db::Trial& trial : trials()) {
+    const auto schedule = db::load_schedule(connection, trial.schedule_id);
+    const auto program = moe::apply(whole, moe::schedule_from_json(schedule.json));
+    const auto measured = db::load_timelines(connection, {0, trial.id, "measured"}).at(0);
+    const auto routing = recorded_routing(connection, *measured.run_id, measured.iteration);
+    const auto predicted = moe::timeline_rows(
+        program, simulate(program, groups, routing, costs, cluster), routing, groups);
+    const auto ops = db::load_timeline_ops(connection, measured.id);
+    auto spans = db::load_spans(connection, measured.id);
+    std::sort(spans.begin(), spans.end(),
+              [](const db::Span& a, const db::Span& b) { return a.op < b.op; });
+    ASSERT_EQ(ops.size(), predicted.ops.size());
+    ASSERT_EQ(spans.size(), predicted.spans.size());
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+      EXPECT_EQ(ops[i].name, predicted.ops[i].name);
+      EXPECT_EQ(ops[i].stream, predicted.ops[i].stream);
+      EXPECT_EQ(spans[i].op, predicted.spans[i].op);
+      EXPECT_EQ(spans[i].bytes, predicted.spans[i].bytes) << ops[i].name;
+      EXPECT_EQ(spans[i].flops, predicted.spans[i].flops) << ops[i].name;
+    }
+  }
 }
 
 TEST_F(StudyTest, AnExistingNameNeedsResume) {
