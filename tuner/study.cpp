@@ -14,6 +14,7 @@
 #include "db/store.h"
 #include "db/transaction.h"
 #include "moe/errors.h"
+#include "moe/machine.h"
 #include "moe/train_store.h"
 #include "tuner/fit_measurements.h"
 #include "tuner/prediction.h"
@@ -63,7 +64,7 @@ class StudyRun {
   // --- the study and its process ------------------------------------------------------------
 
   void open_study() {
-    const db::Machine machine = db::this_machine();
+    const db::Machine machine = moe::this_machine();
     const auto found = db::find_study(connection_, options_.name);
     if (found && !options_.resume) {
       throw moe::InputError(
