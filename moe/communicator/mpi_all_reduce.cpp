@@ -1,4 +1,4 @@
-#include <array>
+#include <algorithm>
 #include <vector>
 
 #include "moe/communicator/mpi_collectives.h"
@@ -15,16 +15,16 @@ void everybody_sends_everything(MpiGroup& group, void* data, std::int64_t count,
                                 const CallContext& call) {
   const int n = group.size();
   const std::int64_t bytes = count * bytes_of(dtype);
-  std::vector<std::byte> scratch(n * bytes);
+  std::byte* scratch = reduce_scratch(group, n * bytes);
   std::vector<const void*> parts(n);
   MpiMessages messages(group, call, "all_reduce");
   for (int step = 1; step < n; ++step) {
     const int peer = (group.rank + n - step) % n;
-    messages.receive(scratch.data() + peer * bytes, bytes, peer);
+    messages.receive(scratch + peer * bytes, bytes, peer);
   }
   for (int step = 1; step < n; ++step) messages.send(data, bytes, (group.rank + step) % n);
   messages.wait_all();
-  for (int peer = 0; peer < n; ++peer) parts[peer] = scratch.data() + peer * bytes;
+  for (int peer = 0; peer < n; ++peer) parts[peer] = scratch + peer * bytes;
   parts[group.rank] = data;
   sum_in_order(parts, data, count, dtype);
 }
@@ -52,26 +52,29 @@ void mpi_all_reduce(MpiGroup& group, void* data, std::int64_t count, DType dtype
     const std::int64_t begin = slice_begin(in_chunk, {p, n});
     return Share{c * chunk + begin, slice_end(in_chunk, {p, n}) - begin};
   };
-  std::array<std::vector<std::byte>, 2> scratch;
-  for (auto& pieces : scratch) pieces.resize(n * largest_share * element);
+  const std::int64_t under_way = std::min<std::int64_t>(chunks, reduce_pieces_under_way);
+  std::byte* scratch = reduce_scratch(group, under_way * n * largest_share * element);
+  const auto received = [&](std::int64_t c, int peer) {
+    return scratch + (c % under_way * n + peer) * largest_share * element;
+  };
   MpiMessages messages(group, call, "all_reduce");
 
   struct Posted {
     int begin, end;
   };
+  std::vector<Posted> posted;
   const auto scatter = [&](std::int64_t c) {
-    const Posted posted{messages.posted(), 0};
+    const int begin = messages.posted();
     const Share own = share(c, group.rank);
     for (int step = 1; step < n; ++step) {
       const int peer = (group.rank + n - step) % n;
-      messages.receive(scratch[c % 2].data() + peer * largest_share * element, own.count * element,
-                       peer);
+      messages.receive(received(c, peer), own.count * element, peer);
     }
     for (int step = 1; step < n; ++step) {
       const int peer = (group.rank + step) % n;
       messages.send(base + share(c, peer).begin * element, share(c, peer).count * element, peer);
     }
-    return Posted{posted.begin, messages.posted()};
+    posted.push_back({begin, messages.posted()});
   };
   const auto gather = [&](std::int64_t c) {
     const Share own = share(c, group.rank);
@@ -86,20 +89,17 @@ void mpi_all_reduce(MpiGroup& group, void* data, std::int64_t count, DType dtype
     }
   };
 
+  for (std::int64_t c = 0; c < under_way; ++c) scatter(c);
   std::vector<const void*> parts(n);
-  Posted current = scatter(0);
   for (std::int64_t c = 0; c < chunks; ++c) {
-    const Posted next = c + 1 < chunks ? scatter(c + 1) : Posted{};
     // Sends too: the results of the others arrive where their shares were sent from.
-    messages.wait(current.begin, current.end);
+    messages.wait(posted[c].begin, posted[c].end);
     const Share own = share(c, group.rank);
-    for (int peer = 0; peer < n; ++peer) {
-      parts[peer] = scratch[c % 2].data() + peer * largest_share * element;
-    }
+    for (int peer = 0; peer < n; ++peer) parts[peer] = received(c, peer);
     parts[group.rank] = base + own.begin * element;
     sum_in_order(parts, base + own.begin * element, own.count, dtype);
     gather(c);
-    current = next;
+    if (c + under_way < chunks) scatter(c + under_way);
   }
   messages.wait_all();
 }

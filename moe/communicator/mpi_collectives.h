@@ -25,7 +25,7 @@ void mpi_all_gather(MpiGroup& group, const void* from, void* to, std::int64_t co
                     DType dtype, const CallContext& call);
 
 /// 1 round, S (n-1)/n bytes: everybody sends block p to rank p, which adds in rank order. In
-/// pieces, so that a piece is added while the next one travels; scratch for 2 pieces from each
+/// pieces, so that a piece is added while the next one travels; scratch for 4 pieces from each
 /// peer. (mpi_reduce_scatter.cpp)
 void mpi_reduce_scatter(MpiGroup& group, const void* from, void* to, std::int64_t count_per_rank,
                         DType dtype, const CallContext& call);

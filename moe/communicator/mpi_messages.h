@@ -32,6 +32,8 @@ struct MpiGroup {
   int rank = 0;         ///< index in world_ranks
   int context = 0;      ///< tells this group's messages from those of others with the same members
   std::string failure;  ///< why it cannot be used any more
+  /// What reductions receive into; kept, as fresh pages cost more than adding what is in them.
+  std::vector<std::byte> scratch{};
 
   int size() const { return static_cast<int>(world_ranks.size()); }
 };

@@ -1,4 +1,3 @@
-#include <array>
 #include <vector>
 
 #include "moe/communicator/mpi_collectives.h"
@@ -13,42 +12,40 @@ void mpi_reduce_scatter(MpiGroup& group, const void* from, void* to, std::int64_
   const int element = bytes_of(dtype);
   const std::int64_t piece = std::min(count_per_rank, reduce_piece_count(n, dtype));
   const auto* blocks = static_cast<const std::byte*>(from);
-  // Outlives the messages, which receive into it.
-  std::array<std::vector<std::byte>, 2> scratch;
-  for (auto& pieces : scratch) pieces.resize(n * piece * element);
+  const std::int64_t pieces = piece == 0 ? 0 : (count_per_rank + piece - 1) / piece;
+  const std::int64_t under_way = std::min<std::int64_t>(pieces, reduce_pieces_under_way);
+  std::byte* scratch = reduce_scratch(group, under_way * n * piece * element);
+  const auto received = [&](std::int64_t i, int peer) {
+    return scratch + (i % under_way * n + peer) * piece * element;
+  };
   MpiMessages messages(group, call, "reduce_scatter");
-  if (count_per_rank == 0) return;
-
-  const auto post = [&](std::int64_t begin) {
-    const std::int64_t bytes = std::min(piece, count_per_rank - begin) * element;
-    auto& pieces = scratch[begin / piece % 2];
+  const auto count_of = [&](std::int64_t i) { return std::min(piece, count_per_rank - i * piece); };
+  struct Posted {
+    int begin, receives_end;
+  };
+  std::vector<Posted> posted;
+  const auto post = [&](std::int64_t i) {
+    const int begin = messages.posted();
     for (int step = 1; step < n; ++step) {
       const int peer = (group.rank + n - step) % n;
-      messages.receive(pieces.data() + peer * piece * element, bytes, peer);
+      messages.receive(received(i, peer), count_of(i) * element, peer);
     }
-    const int receives_end = messages.posted();
+    posted.push_back({begin, messages.posted()});
     for (int step = 1; step < n; ++step) {
       const int peer = (group.rank + step) % n;
-      messages.send(blocks + (peer * count_per_rank + begin) * element, bytes, peer);
+      messages.send(blocks + (peer * count_per_rank + i * piece) * element, count_of(i) * element,
+                    peer);
     }
-    return receives_end;
   };
 
+  for (std::int64_t i = 0; i < under_way; ++i) post(i);
   std::vector<const void*> parts(n);
-  int first_request = 0;
-  int receives_end = post(0);
-  for (std::int64_t begin = 0; begin < count_per_rank; begin += piece) {
-    int next_first = messages.posted(), next_end = next_first;
-    if (begin + piece < count_per_rank) next_end = post(begin + piece);
-    messages.wait(first_request, receives_end);
-    for (int peer = 0; peer < n; ++peer) {
-      parts[peer] = scratch[begin / piece % 2].data() + peer * piece * element;
-    }
-    parts[group.rank] = blocks + (group.rank * count_per_rank + begin) * element;
-    sum_in_order(parts, static_cast<std::byte*>(to) + begin * element,
-                 std::min(piece, count_per_rank - begin), dtype);
-    first_request = next_first;
-    receives_end = next_end;
+  for (std::int64_t i = 0; i < pieces; ++i) {
+    messages.wait(posted[i].begin, posted[i].receives_end);
+    for (int peer = 0; peer < n; ++peer) parts[peer] = received(i, peer);
+    parts[group.rank] = blocks + (group.rank * count_per_rank + i * piece) * element;
+    sum_in_order(parts, static_cast<std::byte*>(to) + i * piece * element, count_of(i), dtype);
+    if (i + under_way < pieces) post(i + under_way);
   }
   messages.wait_all();
 }
