@@ -45,12 +45,20 @@ struct CostedCluster {
 ///     [intra_node]                               # each rank, each direction
 ///     bandwidth_gbit_per_s = 40.0
 ///     latency_s = 5e-6
-///     [fit.gemm]                                 # an op kind, or "gemm" or "memory" for all such
-///     kinds alpha_s = 5e-6 beta_s_per_flop = 6e-12                    # computation: per flop (2
-///     per multiply-add) ... [fit.memory] alpha_s = 2e-6 beta_s_per_byte = 1e-10 # ... or per byte
-///     read and written [fit.all_to_all]                           # communication: per byte on the
-///     wire link = "inter_node" alpha_s = 2e-4 beta_s_per_byte = 4.3e-9 [interference] # speed of
-///     the first beside the second, in (0, 1] computation_beside_communication = 0.9
+///     # an op kind, or "gemm" or "memory" for all such kinds
+///     [fit.gemm]
+///     alpha_s = 5e-6
+///     beta_s_per_flop = 6e-12     # 2 per multiply-add
+///     [fit.memory]
+///     alpha_s = 2e-6
+///     beta_s_per_byte = 1e-10     # read and written
+///     [fit.all_to_all]
+///     link = "inter_node"
+///     alpha_s = 2e-4
+///     beta_s_per_byte = 4.3e-9    # on the wire
+///     # speed of the first beside the second, in (0, 1]
+///     [interference]
+///     computation_beside_communication = 0.9
 ///
 /// Throws moe::InputError "FILE:LINE: key: expected ..., got ..." for what is unknown, missing or
 /// out of range.
