@@ -57,6 +57,7 @@ class StudyRun {
       throw;
     }
     db::finish_run(connection_, run_id_, "done");
+    bury_runs(connection_, options_.name, moe::this_machine().hostname);
     return study_.id;
   }
 
@@ -78,7 +79,7 @@ class StudyRun {
         throw moe::InputError(
             fmt::format("study \"{}\" is being run by process {}", options_.name, *pid));
       }
-      bury_runs(connection_, options_.name);
+      bury_runs(connection_, options_.name, machine.hostname);
       db::mark_stale_runs_killed(connection_, kStaleRun_s);
       const int requeued = db::requeue_stale_trials(connection_, study_.id, 0);
       options_.say(

@@ -44,12 +44,17 @@ std::optional<std::int64_t> process_running(const db::Connection& connection,
   return std::nullopt;
 }
 
-void bury_runs(db::Connection& connection, const std::string& study) {
-  for (const db::Run& run : db::load_runs(connection, running(study))) {
+void bury_runs(db::Connection& connection, const std::string& study, const std::string& hostname) {
+  for (const db::Run& run : db::load_runs(connection, {"", "", "running", 0})) {
     if (run.pid == getpid()) continue;
-    db::Transaction transaction(connection, "mark a killed study");
+    const bool earlier = run.kind == "study" && run.name == study;
+    const bool gone =
+        db::load_machine(connection, run.machine_id).hostname == hostname && !alive(run.pid);
+    if (!earlier && !gone) continue;
+    db::Transaction transaction(connection, "mark a killed run");
     db::Statement(connection,
-                  "UPDATE run SET status = 'killed' WHERE id = ?1 AND status = 'running'")
+                  "UPDATE run SET status = 'killed', finished_at = heartbeat_at "
+                  "WHERE id = ?1 AND status = 'running'")
         .bind(run.id)
         .run();
     transaction.commit();

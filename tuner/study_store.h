@@ -22,7 +22,8 @@ void link_timelines(db::Connection& connection, std::int64_t run_id, std::int64_
 std::optional<std::int64_t> process_running(const db::Connection& connection,
                                             const std::string& study, const std::string& hostname);
 
-/// Marks runs of this study by processes that are gone as killed.
-void bury_runs(db::Connection& connection, const std::string& study);
+/// Marks as killed what says "running" and is not: earlier runs of this study, and runs by
+/// processes of this computer that are gone.
+void bury_runs(db::Connection& connection, const std::string& study, const std::string& hostname);
 
 }  // namespace tuner

@@ -257,6 +257,9 @@ TEST_F(StudyTest, SurvivesBeingKilled) {
   EXPECT_EQ(after.size(), 4u * 3u);
   for (const auto& [key, value] : before) EXPECT_EQ(after.at(key), value);
   for (const db::Trial& trial : trials("killed")) EXPECT_EQ(trial.status, "done") << trial.error;
+  for (const db::Run& run : db::load_runs(db::open_reader(database))) {
+    EXPECT_NE(run.status, "running") << run.kind << " " << run.id;
+  }
 }
 
 }  // namespace
