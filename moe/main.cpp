@@ -3,6 +3,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <csignal>
+#include <cstring>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -136,6 +138,26 @@ int ranks_on_same_node(const std::vector<RankInfo>& ranks, int rank) {
 int default_threads(int world_size) {
   return std::max(1, static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)) / world_size);
 }
+
+/// The signal that asked for the end; 0 while none has.
+volatile std::sig_atomic_t stopped_by = 0;
+
+/// SIGINT and SIGTERM end the run after the iteration under way; a second one ends it at once.
+void stop_when_asked() {
+  struct sigaction action {};
+  action.sa_handler = [](int signal) { stopped_by = signal; };
+  action.sa_flags = SA_RESETHAND | SA_RESTART;
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+struct Stopped : std::runtime_error {
+  Stopped(int signal, int iteration)
+      : std::runtime_error(
+            fmt::format("stopped after iteration {}: {}", iteration, strsignal(signal))),
+        signal(signal) {}
+  int signal;
+};
 
 /// Prints rows as they come and keeps what the summary needs.
 class Report {
@@ -282,18 +304,21 @@ void run(const Arguments& arguments, Inputs inputs, Communicator& world, int arg
           [&](const StepReport& step) {
             report->observe(step);
             if (store) store->observe(step);
+            if (stopped_by != 0) throw Stopped(stopped_by, step.iteration);
           });
+    if (store) store->finish();
+  } catch (const Stopped& stopped) {
+    if (store) store->abandon("killed", stopped.what());
+    throw;
   } catch (const std::exception& error) {
-    if (store) store->fail(error.what());
+    if (store) store->abandon("failed", error.what());
     throw;
   }
-  if (world.rank == 0) {
-    if (store) store->finish();
-    report->finish(store ? std::optional(store->run_id()) : std::nullopt);
-  }
+  if (report) report->finish(store ? std::optional(store->run_id()) : std::nullopt);
 }
 
 int exit_code(const std::exception& error) {
+  if (const auto* stopped = dynamic_cast<const Stopped*>(&error)) return 128 + stopped->signal;
   if (const auto* failure = dynamic_cast<const db::Error*>(&error)) return db::exit_code(*failure);
   if (dynamic_cast<const TimeLimit*>(&error)) return 124;
   if (dynamic_cast<const InputError*>(&error) || dynamic_cast<const std::invalid_argument*>(&error))
@@ -315,17 +340,21 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }
-  int rank = 0;
+  std::optional<int> rank;
   try {
     moe::Inputs inputs = moe::read_inputs(arguments);
     const std::unique_ptr<moe::Communicator> world = moe::join_world(arguments.ranks, argv);
     rank = world->rank;
+    moe::stop_when_asked();
     moe::run(arguments, std::move(inputs), *world, argc, argv);
   } catch (const db::OutputError& error) {
     if (!error.closed) std::cerr << "moe-train: " << error.message << '\n';
     moe::abort_job(error.closed ? 0 : 1);
   } catch (const std::exception& error) {
-    std::cerr << fmt::format("moe-train: rank {}: {}\n", rank, error.what());
+    const std::string_view text = error.what();
+    const bool name_rank = rank && !text.starts_with("rank ");
+    std::cerr << (name_rank ? fmt::format("moe-train: rank {}: {}\n", *rank, text)
+                            : fmt::format("moe-train: {}\n", text));
     moe::abort_job(moe::exit_code(error));
   }
   moe::finalize_mpi();

@@ -247,8 +247,7 @@ struct Runner::State {
   }
 
   CallContext context(const Op& op) {
-    return {backend.native_stream(op.stream), op.stream, options.time_limit_s,
-            fmt::format("rank {}: {}", world.rank, describe(op))};
+    return {backend.native_stream(op.stream), op.stream, options.time_limit_s, describe(op)};
   }
 
   void communicate(int index) {

@@ -1,11 +1,13 @@
 #include "moe/train_store.h"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "db/store.h"
+#include "db/transaction.h"
 #include "moe/work.h"
 
 namespace moe {
@@ -78,9 +80,11 @@ void TrainStore::observe(const StepReport& report) {
 }
 
 void TrainStore::flush() {
+  db::Transaction transaction(connection_, "store iterations");
   db::insert(connection_, iterations_);
   db::insert(connection_, loads_);
   db::heartbeat_run(connection_, run_id_);
+  transaction.commit();
   iterations_.clear();
   loads_.clear();
   flushed_at_ = db::now();
@@ -113,9 +117,13 @@ void TrainStore::finish() {
   db::finish_run(connection_, run_id_, "done");
 }
 
-void TrainStore::fail(const std::string& error) {
-  flush();
-  db::finish_run(connection_, run_id_, "failed", error);
+void TrainStore::abandon(const std::string& status, const std::string& error) noexcept {
+  try {
+    db::finish_run(connection_, run_id_, status, error);
+    flush();
+  } catch (const std::exception& other) {
+    spdlog::warn("{}", other.what());
+  }
 }
 
 }  // namespace moe

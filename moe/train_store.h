@@ -34,8 +34,9 @@ class TrainStore {
   void observe(const StepReport& report);
   /// Stores what is left, the timelines nearest to the median iteration, and the end of the run.
   void finish();
-  /// The same for a run that failed.
-  void fail(const std::string& error);
+  /// The same for a run that ended early ("failed", "killed") and why, as far as the database takes
+  /// it: the caller has a failure to report that matters more.
+  void abandon(const std::string& status, const std::string& error) noexcept;
 
   std::int64_t run_id() const { return run_id_; }
 

@@ -75,4 +75,35 @@ expect 0 out "1" "$moe_db" query --db runs.db --format csv \
   "SELECT count(DISTINCT predicted_peak_bytes = measured_peak_bytes) FROM run_rank WHERE predicted_peak_bytes > 0 AND predicted_peak_bytes = measured_peak_bytes"
 expect 0 out "sound" "$moe_db" check --db runs.db
 
+# Asked to end, it keeps what it has: one rank, and two under mpirun.
+stopped() {
+  database=$1
+  shift
+  "$moe_train" --model micro --data corpus.txt --steps 1000000 --threads 1 --db "$database" "$@" >out 2>err &
+  child=$!
+  i=0
+  while [ $i -lt 200 ] && ! "$moe_db" query --db "$database" --format csv "SELECT max(iteration) FROM iteration" 2>/dev/null |
+    grep -q '^[1-9]'; do
+    sleep 0.1
+    i=$((i + 1))
+  done
+  kill -TERM $child
+  wait $child
+  ended=$?
+  expect 0 out "killed" "$moe_db" query --db "$database" "SELECT status FROM run_view"
+  expect 0 out "sound" "$moe_db" check --db "$database"
+}
+stopped one.db
+[ $ended = 143 ] || fail "SIGTERM ended it with $ended, not 143"
+stopped two.db --ranks 2
+
+# A full disk: the reason, and what was stored before.
+mkdir small && if mount -t tmpfs -o size=300k tmpfs small 2>mount_err; then
+  expect 2 err "the disk is full" "$moe_train" --model micro --data corpus.txt --steps 1000000 --threads 1 --db small/full.db
+  expect 0 out "sound" "$moe_db" check --db small/full.db
+  umount small
+else
+  echo "a full disk is not tried: $(cat mount_err)"
+fi
+
 [ $failures = 0 ] || exit 1
