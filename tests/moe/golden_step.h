@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <ostream>
 #include <string>
 
 #include "moe/backend/backend.h"
@@ -16,6 +17,10 @@ struct GoldenSetting {
   int expert_ranks;  ///< see Groups
   DType dtype;
 };
+inline void PrintTo(const GoldenSetting& setting, std::ostream* out) {
+  *out << setting.ranks << " ranks, experts over " << setting.expert_ranks << ", "
+       << (setting.dtype == DType::f64 ? "f64" : "f32");
+}
 
 using MakeBackend = std::function<std::unique_ptr<Backend>()>;
 
