@@ -11,6 +11,7 @@
 
 #include "moe/backend/backend.h"
 #include "moe/backend/cpu_gemm.h"
+#include "moe/backend/thread_sanitizer.h"
 #include "moe/errors.h"
 #include "moe/kernels/execute.h"
 #include "moe/kernels/serial_team.h"
@@ -88,16 +89,20 @@ class CpuExec {
  private:
   /// f(begin, end) over equal shares of [0, count), a thread each.
   template <class F>
-  void share(std::int64_t count, std::int64_t width, F f) {
+  MOELAB_NOT_INSTRUMENTED void share(std::int64_t count, std::int64_t width, F f) {
     const std::int64_t parts = std::min<std::int64_t>(threads_, count);
     if (parts < 2 || count * width < kParallelElements) {
       f(0, count);
       return;
     }
+    happens_before(&f);
 #pragma omp parallel for num_threads(static_cast <int>(parts)) schedule(static)
     for (std::int64_t part = 0; part < parts; ++part) {
+      happens_after(&f);
       f(count * part / parts, count * (part + 1) / parts);
+      happens_before(&f);
     }
+    happens_after(&f);
   }
 
   int threads_;

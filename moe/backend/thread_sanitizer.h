@@ -1,0 +1,32 @@
+#pragma once
+
+/// libgomp is not instrumented, so the thread sanitizer does not see that the threads of a parallel
+/// loop begin after what came before it and end before what follows. A function that holds such a
+/// loop says so: itself MOELAB_NOT_INSTRUMENTED, since the compiler hands the loop's variables to
+/// the threads, and with happens_before and happens_after at either end, in the caller and in the
+/// threads. Nothing at all without the sanitizer.
+#ifdef __SANITIZE_THREAD__
+
+#include <sanitizer/tsan_interface.h>
+
+#define MOELAB_NOT_INSTRUMENTED __attribute__((no_sanitize("thread")))
+
+namespace moe {
+
+inline void happens_before(void* what) { __tsan_release(what); }
+inline void happens_after(void* what) { __tsan_acquire(what); }
+
+}  // namespace moe
+
+#else
+
+#define MOELAB_NOT_INSTRUMENTED
+
+namespace moe {
+
+inline void happens_before(void*) {}
+inline void happens_after(void*) {}
+
+}  // namespace moe
+
+#endif
