@@ -48,6 +48,9 @@ expect 2 err "text.db" "$moe_train" --model micro --data corpus.txt --db text.db
 expect 2 err "excludes" "$moe_train" --model micro --schedule dense.json --planner tutel --cluster box
 expect 2 err "there are sequential" "$moe_train" --model micro --planner nonesuch --cluster box
 
+"$moe_train" --model micro --data corpus.txt --steps 1 --device cuda >out 2>err ||
+  { [ $? = 2 ] && grep -q "CUDA" err; } || fail "without a GPU it said: $(cat err)"
+
 # losses of a run, one a line
 losses() {
   "$moe_train" --model tiny --data corpus.txt --steps 4 --threads 1 --evaluate-batches 0 --format csv "$@" 2>err |
