@@ -135,6 +135,13 @@ void finish_run(Connection& connection, std::int64_t run_id, const std::string& 
   require_row(connection, changed, "run", run_id);
 }
 
+void mark_run_killed(Connection& connection, std::int64_t run_id) {
+  update(connection, "mark a killed run",
+         "UPDATE run SET status = 'killed', finished_at = heartbeat_at "
+         "WHERE status = 'running' AND id = ?",
+         run_id);
+}
+
 int mark_stale_runs_killed(Connection& connection, double older_than_s) {
   return update(connection, "mark killed runs",
                 "UPDATE run SET status = 'killed', finished_at = heartbeat_at "

@@ -42,6 +42,8 @@ void heartbeat_run(Connection&, std::int64_t run_id);
 void finish_run(Connection&, std::int64_t run_id, const std::string& status,
                 const std::string& error = "");
 
+/// running -> killed, ended at its last heartbeat. Nothing where it is not running.
+void mark_run_killed(Connection&, std::int64_t run_id);
 /// Marks as "killed" every running run without a heartbeat for that long; returns how many.
 int mark_stale_runs_killed(Connection&, double older_than_s);
 

@@ -246,17 +246,6 @@ int run(const Arguments& arguments, const Request& request, moe::Communicator& w
   return error.empty() ? 0 : 1;
 }
 
-int exit_code(const std::exception& error) {
-  if (const auto* failure = dynamic_cast<const db::Error*>(&error)) return db::exit_code(*failure);
-  if (dynamic_cast<const moe::TimeLimit*>(&error)) return 124;
-  if (dynamic_cast<const moe::InputError*>(&error) ||
-      dynamic_cast<const std::invalid_argument*>(&error) ||
-      dynamic_cast<const moe::Unavailable*>(&error)) {
-    return 2;
-  }
-  return 1;
-}
-
 }  // namespace
 }  // namespace microbench
 
@@ -287,7 +276,7 @@ int main(int argc, char** argv) {
     moe::abort_job(error.closed ? 0 : 1);
   } catch (const std::exception& error) {
     std::cerr << fmt::format("moe-bench: rank {}: {}\n", rank, error.what());
-    moe::abort_job(microbench::exit_code(error));
+    moe::abort_job(moe::exit_code(error));
   }
   moe::finalize_mpi();
   return code;

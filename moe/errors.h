@@ -1,7 +1,7 @@
 #pragma once
 
+#include <exception>
 #include <stdexcept>
-#include <string>
 
 /// What can go wrong in the environment. Broken contracts are std::invalid_argument and
 /// std::logic_error.
@@ -32,5 +32,9 @@ struct CommunicationError : std::runtime_error {
 struct InputError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+
+/// What every program ends with: 124 for TimeLimit, 2 for wrong use, wrong input and what is not
+/// there, db::exit_code() for the database's errors, 1 for all else.
+int exit_code(const std::exception& error);
 
 }  // namespace moe

@@ -317,16 +317,6 @@ void run(const Arguments& arguments, Inputs inputs, Communicator& world, int arg
   if (report) report->finish(store ? std::optional(store->run_id()) : std::nullopt);
 }
 
-int exit_code(const std::exception& error) {
-  if (const auto* stopped = dynamic_cast<const Stopped*>(&error)) return 128 + stopped->signal;
-  if (const auto* failure = dynamic_cast<const db::Error*>(&error)) return db::exit_code(*failure);
-  if (dynamic_cast<const TimeLimit*>(&error)) return 124;
-  if (dynamic_cast<const InputError*>(&error) || dynamic_cast<const Unavailable*>(&error) ||
-      dynamic_cast<const std::invalid_argument*>(&error))
-    return 2;
-  return 1;
-}
-
 }  // namespace
 }  // namespace moe
 
@@ -351,6 +341,9 @@ int main(int argc, char** argv) {
   } catch (const db::OutputError& error) {
     if (!error.closed) std::cerr << "moe-train: " << error.message << '\n';
     moe::abort_job(error.closed ? 0 : 1);
+  } catch (const moe::Stopped& stopped) {
+    std::cerr << fmt::format("moe-train: rank {}: {}\n", *rank, stopped.what());
+    moe::abort_job(128 + stopped.signal);
   } catch (const std::exception& error) {
     const std::string_view text = error.what();
     const bool name_rank = rank && !text.starts_with("rank ");

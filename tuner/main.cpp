@@ -195,14 +195,8 @@ int run(int argc, char** argv) {
 }
 
 int exit_code(const std::exception& error) {
-  if (const auto* failure = dynamic_cast<const db::Error*>(&error)) return db::exit_code(*failure);
-  if (dynamic_cast<const moe::TimeLimit*>(&error)) return 124;
-  if (dynamic_cast<const moe::InputError*>(&error) ||
-      dynamic_cast<const std::invalid_argument*>(&error) ||
-      dynamic_cast<const std::out_of_range*>(&error)) {
-    return 2;
-  }
-  return 1;
+  if (dynamic_cast<const std::out_of_range*>(&error)) return 2;
+  return moe::exit_code(error);
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ class StudyRun {
       throw;
     }
     db::finish_run(connection_, run_id_, "done");
-    bury_runs(connection_, options_.name, moe::this_machine().hostname);
+    bury_runs(connection_, options_.name, hostname_);
     return study_.id;
   }
 
@@ -66,6 +66,7 @@ class StudyRun {
 
   void open_study() {
     const db::Machine machine = moe::this_machine();
+    hostname_ = machine.hostname;
     const auto found = db::find_study(connection_, options_.name);
     if (found && !options_.resume) {
       throw moe::InputError(
@@ -75,11 +76,11 @@ class StudyRun {
     if (found) {
       study_ = *found;
       check_same_inputs();
-      if (const auto pid = process_running(connection_, options_.name, machine.hostname)) {
+      if (const auto pid = process_running(connection_, options_.name, hostname_)) {
         throw moe::InputError(
             fmt::format("study \"{}\" is being run by process {}", options_.name, *pid));
       }
-      bury_runs(connection_, options_.name, machine.hostname);
+      bury_runs(connection_, options_.name, hostname_);
       db::mark_stale_runs_killed(connection_, kStaleRun_s);
       const int requeued = db::requeue_stale_trials(connection_, study_.id, 0);
       options_.say(
@@ -376,6 +377,7 @@ class StudyRun {
   db::Connection connection_;
   db::Study study_;
   std::int64_t run_id_ = 0;
+  std::string hostname_;
   moe::Groups groups_;
   moe::Program program_;
   CostedCluster machine_;

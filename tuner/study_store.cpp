@@ -5,6 +5,7 @@
 
 #include "db/load.h"
 #include "db/statement.h"
+#include "db/store.h"
 #include "db/transaction.h"
 
 namespace tuner {
@@ -50,14 +51,7 @@ void bury_runs(db::Connection& connection, const std::string& study, const std::
     const bool earlier = run.kind == "study" && run.name == study;
     const bool gone =
         db::load_machine(connection, run.machine_id).hostname == hostname && !alive(run.pid);
-    if (!earlier && !gone) continue;
-    db::Transaction transaction(connection, "mark a killed run");
-    db::Statement(connection,
-                  "UPDATE run SET status = 'killed', finished_at = heartbeat_at "
-                  "WHERE id = ?1 AND status = 'running'")
-        .bind(run.id)
-        .run();
-    transaction.commit();
+    if (earlier || gone) db::mark_run_killed(connection, run.id);
   }
 }
 

@@ -94,6 +94,18 @@ TEST_F(Store, OnlyRunsWithoutAHeartbeatAreMarkedKilled) {
   EXPECT_EQ(mark_stale_runs_killed(connection, 60), 0);
 }
 
+TEST_F(Store, AKilledRunEndedAtItsLastHeartbeat) {
+  const auto id = insert(connection, sample_run(find_or_insert(connection, sample_machine())));
+  heartbeat_run(connection, id);
+  mark_run_killed(connection, id);
+  const db::Run killed = load_run(connection, id);
+  EXPECT_EQ(killed.status, "killed");
+  EXPECT_EQ(killed.finished_at, killed.heartbeat_at);
+  finish_run(connection, id, "done");
+  mark_run_killed(connection, id);
+  EXPECT_EQ(load_run(connection, id).status, "done");
+}
+
 TEST_F(Store, RankRowsAreReplaced) {
   const auto sample = store_sample(connection);
   auto ranks = load_run_ranks(connection, sample.run);

@@ -1,0 +1,17 @@
+#include "moe/errors.h"
+
+#include "db/error.h"
+
+namespace moe {
+
+int exit_code(const std::exception& error) {
+  if (const auto* failure = dynamic_cast<const db::Error*>(&error)) return db::exit_code(*failure);
+  if (dynamic_cast<const TimeLimit*>(&error)) return 124;
+  if (dynamic_cast<const InputError*>(&error) || dynamic_cast<const Unavailable*>(&error) ||
+      dynamic_cast<const std::invalid_argument*>(&error)) {
+    return 2;
+  }
+  return 1;
+}
+
+}  // namespace moe
