@@ -4,7 +4,6 @@
 #include <csignal>
 #include <iostream>
 
-#include "db/error.h"
 #include "db/format_rows.h"
 #include "db/identity.h"
 #include "moe/errors.h"
