@@ -8,7 +8,7 @@
 #include <string>
 
 #include "microbench/pattern.h"
-#include "moe/op.h"
+#include "moe/program/op.h"
 
 namespace microbench {
 namespace {

@@ -18,7 +18,7 @@
 #include "moe/communicator/launch.h"
 #include "moe/errors.h"
 #include "moe/machine.h"
-#include "moe/trainer.h"
+#include "moe/train/trainer.h"
 
 namespace microbench {
 namespace {

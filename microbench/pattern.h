@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "moe/backend/backend.h"
-#include "moe/tensor.h"
+#include "moe/program/tensor.h"
 
 namespace microbench {
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "moe/schedule.h"
+#include "moe/passes/schedule.h"
 
 namespace moe {
 

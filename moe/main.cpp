@@ -17,8 +17,8 @@
 #include "moe/errors.h"
 #include "moe/machine.h"
 #include "moe/source_tree.h"
-#include "moe/train_store.h"
-#include "moe/trainer.h"
+#include "moe/train/train_store.h"
+#include "moe/train/trainer.h"
 
 namespace moe {
 namespace {

@@ -7,7 +7,7 @@
 #include "db/format_rows.h"
 #include "db/identity.h"
 #include "moe/errors.h"
-#include "tuner/commands.h"
+#include "tuner/commands/commands.h"
 #include "tuner/planners/planners.h"
 
 namespace tuner {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "moe/kernels/bound_op.h"
-#include "moe/op.h"
+#include "moe/program/op.h"
 
 namespace moe {
 

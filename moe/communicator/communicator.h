@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "moe/op.h"
-#include "moe/row_layout.h"
-#include "moe/tensor.h"
+#include "moe/program/op.h"
+#include "moe/program/row_layout.h"
+#include "moe/program/tensor.h"
 
 namespace moe {
 

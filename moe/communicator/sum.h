@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <span>
 
-#include "moe/tensor.h"
+#include "moe/program/tensor.h"
 
 namespace moe {
 

@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "moe/op.h"
-#include "moe/row_layout.h"
+#include "moe/program/op.h"
+#include "moe/program/row_layout.h"
 
 namespace moe {
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "moe/program.h"
-#include "moe/schedule.h"
+#include "moe/passes/schedule.h"
+#include "moe/program/program.h"
 
 namespace moe {
 

@@ -1,10 +1,10 @@
 #pragma once
 
-#include "moe/groups.h"
-#include "moe/program_builder.h"
-#include "moe/routing.h"
-#include "tuner/cluster.h"
-#include "tuner/cost_model.h"
+#include "moe/program/groups.h"
+#include "moe/program/program_builder.h"
+#include "moe/program/routing.h"
+#include "tuner/costs/cluster.h"
+#include "tuner/costs/cost_model.h"
 
 /// One MoE layer as small as it gets, with costs that make every time a round number.
 namespace tuner::test {

@@ -5,8 +5,8 @@
 #include <map>
 #include <set>
 
-#include "tuner/op_costs.h"
-#include "tuner/planners/pipemoe_equations.h"
+#include "tuner/costs/op_costs.h"
+#include "tuner/planners/pipemoe/pipemoe_equations.h"
 
 namespace tuner {
 namespace {

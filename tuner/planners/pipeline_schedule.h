@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "moe/program.h"
-#include "moe/schedule.h"
+#include "moe/passes/schedule.h"
+#include "moe/program/program.h"
 #include "tuner/planners/planners.h"
 
 namespace tuner {

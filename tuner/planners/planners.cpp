@@ -5,9 +5,9 @@
 #include <charconv>
 
 #include "moe/errors.h"
-#include "tuner/planners/pipemoe.h"
-#include "tuner/planners/sequential.h"
-#include "tuner/planners/tutel.h"
+#include "tuner/planners/pipemoe/pipemoe.h"
+#include "tuner/planners/sequential/sequential.h"
+#include "tuner/planners/tutel/tutel.h"
 
 namespace tuner {
 

@@ -5,12 +5,12 @@
 #include <string_view>
 #include <vector>
 
-#include "moe/groups.h"
-#include "moe/program.h"
-#include "moe/routing.h"
-#include "moe/schedule.h"
-#include "tuner/cluster.h"
-#include "tuner/cost_model.h"
+#include "moe/passes/schedule.h"
+#include "moe/program/groups.h"
+#include "moe/program/program.h"
+#include "moe/program/routing.h"
+#include "tuner/costs/cluster.h"
+#include "tuner/costs/cost_model.h"
 
 namespace tuner {
 

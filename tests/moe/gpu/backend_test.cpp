@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "moe/errors.h"
-#include "tests/moe/kernel_cases.h"
+#include "tests/moe/kernels/kernel_cases.h"
 
 namespace moe::testing {
 namespace {

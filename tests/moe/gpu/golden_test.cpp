@@ -2,7 +2,7 @@
 
 #include <tuple>
 
-#include "tests/moe/golden_step.h"
+#include "tests/moe/train/golden_step.h"
 
 namespace moe::testing {
 namespace {

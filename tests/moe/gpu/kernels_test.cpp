@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/moe/kernel_cases.h"
+#include "tests/moe/kernels/kernel_cases.h"
 
 namespace moe::testing {
 namespace {

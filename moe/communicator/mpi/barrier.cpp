@@ -1,0 +1,16 @@
+#include "moe/communicator/mpi/collectives.h"
+
+namespace moe {
+
+void mpi_barrier(MpiGroup& group, const CallContext& call) {
+  MpiMessages messages(group, call, "barrier");
+  for (int step = 1; step < group.size(); ++step) {
+    messages.receive(nullptr, 0, (group.rank + group.size() - step) % group.size());
+  }
+  for (int step = 1; step < group.size(); ++step) {
+    messages.send(nullptr, 0, (group.rank + step) % group.size());
+  }
+  messages.wait_all();
+}
+
+}  // namespace moe

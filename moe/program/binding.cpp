@@ -1,0 +1,43 @@
+#include "moe/program/binding.h"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+namespace moe {
+
+Binding bind(const Program& program, const Routing& routing, const Groups& groups, int rank) {
+  Binding binding;
+  for (const Op& op : program.ops)
+    if (std::holds_alternative<ExchangeCounts>(op.kind))
+      binding.layouts.emplace(op.layer, make_row_layout(layer_of(routing, op.layer), groups, rank,
+                                                        slice_cuts(program, op.layer)));
+  return binding;
+}
+
+bool is_bound(const Tensor& tensor, const Binding& binding) {
+  return tensor.rows_are == Rows::fixed || binding.layouts.contains(tensor.layer);
+}
+
+std::int64_t rows_of(const Tensor& tensor, Slice slice, const Binding& binding) {
+  if (tensor.rows_are == Rows::fixed)
+    return slice_end(tensor.rows, slice) - slice_begin(tensor.rows, slice);
+  const auto layout = binding.layouts.find(tensor.layer);
+  if (layout == binding.layouts.end())
+    throw std::out_of_range(fmt::format("rows of {} are not known before the routing of layer {}",
+                                        tensor.name, tensor.layer));
+  return tensor.rows_are == Rows::sent ? sent_rows(layout->second, slice)
+                                       : received_rows(layout->second, slice);
+}
+
+std::int64_t rows_of(const Tensor& tensor, const Binding& binding) {
+  return rows_of(tensor, Slice{}, binding);
+}
+
+std::int64_t allocated_bytes(const Tensor& tensor, const Binding& binding) {
+  const bool by_capacity = tensor.rows_are != Rows::fixed && tensor.rows > 0;
+  const std::int64_t rows = by_capacity ? tensor.rows : rows_of(tensor, binding);
+  return rows * tensor.columns * bytes_of(tensor.dtype);
+}
+
+}  // namespace moe

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <vector>
+
+#include "moe/program/op.h"
+#include "moe/program/tensor.h"
+
+namespace moe {
+
+/// How a parameter starts.
+enum class Initial : std::uint8_t { zero, one, normal };
+
+/// A parameter with its gradient and its place in the global model, so that its initial values do
+/// not depend on how many ranks hold it: element i of this rank is element first_element + i of the
+/// whole.
+struct Parameter {
+  TensorId value = -1;
+  TensorId gradient = -1;
+  std::vector<TensorId> optimizer_state;
+  Initial initial = Initial::zero;
+  double standard_deviation = 0;
+  std::int64_t first_element = 0;
+  bool expert =
+      false;  ///< sharded over the expert group; dense parameters are replicated over the world
+};
+
+/// What every rank does in one iteration: ops in issue order, the same list on every rank. Plain
+/// data; only the rewrites in passes/ make a Program out of a Program.
+struct Program {
+  std::vector<Tensor> tensors;
+  std::vector<Op> ops;
+  std::vector<Parameter> parameters;
+  TensorId tokens = -1;                    ///< i32[T]
+  TensorId targets = -1;                   ///< i32[T]
+  TensorId step = -1;                      ///< i32[1,1], number of this iteration from 1
+  TensorId loss = -1;                      ///< scalar, sums over ranks to the mean cross-entropy
+  std::vector<TensorId> auxiliary_losses;  ///< one scalar per MoE layer, in order
+};
+
+/// For each op, the earlier ops it must wait for, ascending: an op that reads what another wrote,
+/// overwrites what another read or wrote, slice by slice. What another dependency already implies
+/// by itself is left in; what stream order implies is left in too.
+std::vector<std::vector<int>> dependencies(const Program& program);
+
+/// Throws std::logic_error with the op's position and name when a use names no tensor, a slice is
+/// not within [0, count), or an activation is read before any op wrote that part of it.
+void validate(const Program& program);
+
+/// One line per op, for golden tests and for `--print-program`:
+/// `12 forward  layer 1 1/2 compute    permute  reads x, expert, slot, offsets -> sent[1/2]`
+std::string to_text(const Program& program);
+
+}  // namespace moe

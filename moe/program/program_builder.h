@@ -1,0 +1,48 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "moe/program/program.h"
+
+namespace moe {
+
+/// Adds tensors and ops to a Program under construction; all on the compute stream.
+class ProgramBuilder {
+ public:
+  Program program;
+
+  explicit ProgramBuilder(DType dtype) : dtype_(dtype) {}
+
+  struct ParameterShape {
+    std::string name;
+    std::int64_t rows = 1, columns = 1;
+    Initial initial = Initial::zero;
+    double standard_deviation = 0;
+    std::int64_t first_element = 0;
+    bool expert = false;
+  };
+  /// The parameter and its gradient; returns the parameter's tensor.
+  TensorId parameter(const ParameterShape& shape);
+  TensorId gradient_of(TensorId parameter) const;
+  TensorId state_like(TensorId parameter, const std::string& name);
+
+  TensorId input(const std::string& name, std::int64_t rows);
+  TensorId result(const std::string& name);
+  TensorId activation(const std::string& name, std::int64_t rows, std::int64_t columns);
+  TensorId activation(const std::string& name, std::int64_t rows, std::int64_t columns,
+                      DType dtype);
+  /// rows: the largest count capacity allows, 0 when dropless.
+  TensorId routed(const std::string& name, Rows rows_are, std::int64_t rows, std::int64_t columns,
+                  int layer);
+
+  void op(OpKind kind, std::string name, std::vector<TensorId> reads, std::vector<TensorId> writes,
+          int layer, Phase phase);
+
+ private:
+  TensorId add(Tensor tensor);
+
+  DType dtype_;
+};
+
+}  // namespace moe

@@ -1,0 +1,155 @@
+#include "moe/program/row_layout.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <stdexcept>
+
+namespace moe {
+namespace {
+
+/// Rows before the cut, of `rows`: cuts are reduced fractions, so that n * i / c rounds like
+/// slice_begin.
+std::int64_t rows_before(std::int64_t rows, Slice cut) { return rows * cut.index / cut.count; }
+
+bool same_point(Slice cut, int index, int count) {
+  return static_cast<std::int64_t>(cut.index) * count ==
+         static_cast<std::int64_t>(index) * cut.count;
+}
+
+/// Position of the boundary index/count among the cuts. Throws std::logic_error when no op
+/// announced it.
+std::size_t cut_position(const RowLayout& layout, int index, int count) {
+  for (std::size_t i = 0; i < layout.cuts.size(); ++i)
+    if (same_point(layout.cuts[i], index, count)) return i;
+  throw std::logic_error(
+      fmt::format("row layout: {}/{} is no slice boundary of this layer", index, count));
+}
+
+struct PieceRange {
+  std::size_t begin, end;
+};
+PieceRange pieces_of(const RowLayout& layout, Slice slice) {
+  return {cut_position(layout, slice.index, slice.count),
+          cut_position(layout, slice.index + 1, slice.count)};
+}
+
+std::int64_t piece_rows(const RowLayout& layout, std::int64_t rows, std::size_t piece) {
+  return rows_before(rows, layout.cuts[piece + 1]) - rows_before(rows, layout.cuts[piece]);
+}
+
+}  // namespace
+
+std::vector<Slice> slice_cuts(const Program& program, int layer) {
+  std::vector<Slice> cuts{{0, 1}, {1, 1}};
+  const auto add = [&](int index, int count) {
+    const int divisor = std::gcd(index, count);
+    const Slice cut{index / divisor, count / divisor};
+    if (std::find(cuts.begin(), cuts.end(), cut) == cuts.end()) cuts.push_back(cut);
+  };
+  for (const Op& op : program.ops)
+    for (const auto* uses : {&op.reads, &op.writes})
+      for (const Use& use : *uses) {
+        const Tensor& tensor = program.tensors[use.tensor];
+        if (tensor.rows_are == Rows::fixed || tensor.layer != layer) continue;
+        add(use.slice.index, use.slice.count);
+        add(use.slice.index + 1, use.slice.count);
+      }
+  std::sort(cuts.begin(), cuts.end(), [](Slice a, Slice b) {
+    return static_cast<std::int64_t>(a.index) * b.count <
+           static_cast<std::int64_t>(b.index) * a.count;
+  });
+  return cuts;
+}
+
+RowLayout make_row_layout(const LayerRouting& routing, const Groups& groups, int rank,
+                          std::vector<Slice> cuts) {
+  const std::vector<int> group = members(groups, GroupKind::expert, rank);
+  if (static_cast<int>(routing.tokens.size()) != groups.ranks ||
+      routing.experts % groups.expert_ranks != 0)
+    throw std::invalid_argument(fmt::format(
+        "row layout of layer {}: routing of {} ranks and {} experts, {} ranks in groups of {}",
+        routing.layer, routing.tokens.size(), routing.experts, groups.ranks, groups.expert_ranks));
+  RowLayout layout;
+  layout.experts = routing.experts;
+  layout.local_experts = routing.experts / groups.expert_ranks;
+  layout.cuts = std::move(cuts);
+  layout.self = index_in_group(groups, GroupKind::expert, rank);
+  for (const int source : group) layout.sent.push_back(routing.tokens[source]);
+
+  layout.sent_offset.assign(1, 0);
+  for (const std::int64_t rows : layout.sent[layout.self])
+    layout.sent_offset.push_back(layout.sent_offset.back() + rows);
+
+  const std::size_t pieces = layout.cuts.size() - 1;
+  std::int64_t row = 0;
+  layout.received_offset.assign(1, 0);
+  for (int d = 0; d < layout.local_experts; ++d) {
+    const int expert = layout.self * layout.local_experts + d;
+    std::vector<std::int64_t> offsets{row};
+    for (std::size_t piece = 0; piece < pieces; ++piece) {
+      for (const auto& source : layout.sent) row += piece_rows(layout, source[expert], piece);
+      offsets.push_back(row);
+    }
+    layout.piece_offset.push_back(std::move(offsets));
+    layout.received_offset.push_back(row);
+  }
+  return layout;
+}
+
+std::int64_t sent_rows(const RowLayout& layout) { return layout.sent_offset.back(); }
+std::int64_t received_rows(const RowLayout& layout) { return layout.received_offset.back(); }
+
+std::int64_t sent_rows(const RowLayout& layout, Slice slice) {
+  std::int64_t rows = 0;
+  for (const std::int64_t n : layout.sent[layout.self])
+    rows += slice_end(n, slice) - slice_begin(n, slice);
+  return rows;
+}
+
+std::int64_t received_rows(const RowLayout& layout, Slice slice) {
+  std::int64_t rows = 0;
+  for (const RowRange& range : expert_rows(layout, slice)) rows += range.rows;
+  return rows;
+}
+
+std::vector<RowRange> expert_rows(const RowLayout& layout, Slice slice) {
+  const PieceRange pieces = pieces_of(layout, slice);
+  std::vector<RowRange> ranges;
+  for (const auto& offsets : layout.piece_offset)
+    ranges.push_back({offsets[pieces.begin], offsets[pieces.end] - offsets[pieces.begin]});
+  return ranges;
+}
+
+std::vector<Segment> sent_segments(const RowLayout& layout, Slice slice) {
+  const PieceRange pieces = pieces_of(layout, slice);
+  const auto& counts = layout.sent[layout.self];
+  std::vector<Segment> segments;
+  for (int expert = 0; expert < layout.experts; ++expert)
+    for (std::size_t piece = pieces.begin; piece < pieces.end; ++piece)
+      segments.push_back(
+          {expert / layout.local_experts,
+           layout.sent_offset[expert] + rows_before(counts[expert], layout.cuts[piece]),
+           piece_rows(layout, counts[expert], piece)});
+  return segments;
+}
+
+std::vector<Segment> received_segments(const RowLayout& layout, Slice slice) {
+  const PieceRange pieces = pieces_of(layout, slice);
+  std::vector<Segment> segments;
+  for (int d = 0; d < layout.local_experts; ++d) {
+    const int expert = layout.self * layout.local_experts + d;
+    for (std::size_t piece = pieces.begin; piece < pieces.end; ++piece) {
+      std::int64_t row = layout.piece_offset[d][piece];
+      for (int source = 0; source < static_cast<int>(layout.sent.size()); ++source) {
+        const std::int64_t rows = piece_rows(layout, layout.sent[source][expert], piece);
+        segments.push_back({source, row, rows});
+        row += rows;
+      }
+    }
+  }
+  return segments;
+}
+
+}  // namespace moe

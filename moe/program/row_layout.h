@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "moe/program/groups.h"
+#include "moe/program/program.h"
+#include "moe/program/routing.h"
+
+namespace moe {
+
+/// Rows [begin, begin + rows) of a tensor.
+struct RowRange {
+  std::int64_t begin = 0;
+  std::int64_t rows = 0;
+};
+
+/// Rows exchanged with one member of the expert group (its index in the group). The i-th segment
+/// that a sends to b is the i-th segment that b receives from a.
+struct Segment {
+  int peer = 0;
+  std::int64_t begin = 0;
+  std::int64_t rows = 0;
+};
+
+/// Where the rows of one MoE layer lie on one rank.
+///
+/// Sent rows are ordered by expert, then slot. Slice c of r holds, for each expert with n rows,
+/// slots [nc/r, n(c+1)/r): shares are cut expert by expert, so that every chunk carries the load of
+/// the whole. Received rows are ordered by local expert, then piece, then source, then slot, where
+/// pieces are cut at every slice boundary that any op of the layer uses. A slice of any degree in
+/// use, forward or backward, is therefore one contiguous range per local expert, and one GEMM.
+struct RowLayout {
+  int experts = 0;
+  int local_experts = 0;
+  std::vector<Slice>
+      cuts;  ///< pieces between neighbouring cuts: cuts[i].index / cuts[i].count, from 0 to 1
+  std::vector<std::vector<std::int64_t>>
+      sent;                               ///< [expert group member][expert]: rows, from everyone
+  int self = 0;                           ///< this rank's index in the expert group
+  std::vector<std::int64_t> sent_offset;  ///< [expert + 1]
+  std::vector<std::int64_t> received_offset;            ///< [local expert + 1]
+  std::vector<std::vector<std::int64_t>> piece_offset;  ///< [local expert][piece + 1], absolute row
+};
+
+/// Every slice boundary used on rows of MoE layer `layer`, ascending from 0 to 1, as reduced
+/// fractions {index, count}.
+std::vector<Slice> slice_cuts(const Program& program, int layer);
+
+RowLayout make_row_layout(const LayerRouting& routing, const Groups& groups, int rank,
+                          std::vector<Slice> cuts);
+
+std::int64_t sent_rows(const RowLayout& layout);
+std::int64_t received_rows(const RowLayout& layout);
+std::int64_t sent_rows(const RowLayout& layout, Slice slice);
+std::int64_t received_rows(const RowLayout& layout, Slice slice);
+
+/// The received rows of `slice` for each local expert.
+std::vector<RowRange> expert_rows(const RowLayout& layout, Slice slice);
+
+/// Rows that this rank sends in a dispatch (receives in a combine), by expert and piece.
+std::vector<Segment> sent_segments(const RowLayout& layout, Slice slice);
+/// Rows that this rank receives in a dispatch (sends in a combine), in the order in which each peer
+/// sends them.
+std::vector<Segment> received_segments(const RowLayout& layout, Slice slice);
+
+}  // namespace moe

@@ -1,0 +1,57 @@
+#include "moe/train/mapped_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "moe/errors.h"
+
+namespace moe {
+namespace {
+
+[[noreturn]] void fail(const std::filesystem::path& path, int error) {
+  throw InputError(fmt::format("{}: {}", path.string(), std::generic_category().message(error)));
+}
+
+struct Descriptor {
+  int number;
+  ~Descriptor() {
+    if (number >= 0) close(number);
+  }
+};
+
+}  // namespace
+
+MappedFile::MappedFile(const std::filesystem::path& path) {
+  const Descriptor file{open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  struct stat status {};
+  if (file.number < 0 || fstat(file.number, &status) != 0) fail(path, errno);
+  if (S_ISDIR(status.st_mode)) fail(path, EISDIR);
+  if (!S_ISREG(status.st_mode)) {
+    throw InputError(fmt::format("{}: expected a regular file", path.string()));
+  }
+  if (status.st_size == 0) return;  // an empty range cannot be mapped
+  const auto size = static_cast<std::size_t>(status.st_size);
+  void* const memory = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.number, 0);
+  if (memory == MAP_FAILED) fail(path, errno);
+  bytes_ = {static_cast<const std::byte*>(memory), size};
+}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}
+
+MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+MappedFile::~MappedFile() {
+  if (!bytes_.empty()) munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+}
+
+}  // namespace moe

@@ -1,0 +1,119 @@
+// Every backward op against central differences of its forward op, in double.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "tests/moe/kernels/kernel_cases.h"
+
+namespace moe::testing {
+namespace {
+
+constexpr double kStep = 1e-5;
+
+class KernelGradients : public ::testing::TestWithParam<GradientCase> {
+ protected:
+  std::unique_ptr<Backend> backend_ = make_cpu_backend(1);
+
+  double loss(const GradientCase& pair) {
+    const std::vector<double> y = run_case(*backend_, pair.forward, DType::f64)[pair.output].values;
+    if (pair.dy < 0) return y.at(0);
+    const std::vector<double>& dy = pair.gradient.reads[pair.dy].values;
+    double sum = 0;
+    for (std::size_t i = 0; i < y.size(); ++i) sum += y[i] * dy.at(i);
+    return sum;
+  }
+};
+
+TEST_P(KernelGradients, AgreeWithCentralDifferences) {
+  GradientCase pair = GetParam();
+  const auto gradients = run_case(*backend_, pair.gradient, DType::f64);
+  for (std::size_t output = 0; output < pair.wrt.size(); ++output) {
+    if (pair.wrt[output] < 0) continue;
+    std::vector<double>& input = pair.forward.reads[pair.wrt[output]].values;
+    // All elements of a small tensor, a random sample of a large one.
+    std::vector<std::size_t> places(input.size());
+    for (std::size_t i = 0; i < places.size(); ++i) places[i] = i;
+    std::mt19937 random(1);
+    std::shuffle(places.begin(), places.end(), random);
+    places.resize(std::min<std::size_t>(places.size(), 200));
+
+    std::vector<double> numerical, analytical;
+    for (const std::size_t i : places) {
+      const double value = input[i];
+      input[i] = value + kStep;
+      const double above = loss(pair);
+      input[i] = value - kStep;
+      const double below = loss(pair);
+      input[i] = value;
+      numerical.push_back((above - below) / (2 * kStep));
+      analytical.push_back(gradients[output].values[i]);
+    }
+    EXPECT_LT(relative_difference(analytical, numerical), 1e-7) << "gradient " << output;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(AllOps, KernelGradients, ::testing::ValuesIn(gradient_cases()),
+                         [](const auto& instance) {
+                           std::string name = instance.param.gradient.name;
+                           std::replace_if(
+                               name.begin(), name.end(), [](char c) { return !std::isalnum(c); },
+                               '_');
+                           return name;
+                         });
+
+/// The gradient of the gate and its load-balancing loss together, with shares of a larger batch.
+TEST(KernelGradient, OfGateHoldsTheLoadBalancingLoss) {
+  const auto backend = make_cpu_backend(1);
+  const int tokens = 12, experts = 5;
+  const double auxiliary_weight = 0.3;
+  for (const int choices : {1, 2}) {
+    KernelCase gate = gate_case(Gate{experts, choices}, random_tensor(tokens, experts, 11, 2));
+    const auto out = run_case(*backend, gate, DType::f64);
+    HostTensor demand = out[5];
+    for (double& asked : demand.values) asked += 3;  // what other ranks asked for
+    const std::int64_t global_tokens = 3 * tokens;
+    const HostTensor d_weight = random_tensor(tokens, choices, 12);
+    const KernelCase gradient{"gate gradient",
+                              GateGradient{experts, choices, auxiliary_weight, global_tokens},
+                              {d_weight, out[0], out[1], out[2], demand},
+                              {blank(tokens, experts)}};
+    const auto analytical = run_case(*backend, gradient, DType::f64)[0].values;
+
+    const auto loss = [&] {
+      const auto now = run_case(*backend, gate, DType::f64);
+      const KernelCase balance{"load_balancing_loss",
+                               LoadBalancingLoss{experts, choices, global_tokens},
+                               {now[0], demand},
+                               {blank(1, 1)}};
+      double sum = auxiliary_weight * run_case(*backend, balance, DType::f64)[0].values[0];
+      for (std::size_t i = 0; i < d_weight.values.size(); ++i)
+        sum += d_weight.values[i] * now[2].values[i];
+      return sum;
+    };
+    std::vector<double> numerical;
+    for (double& logit : gate.reads[0].values) {
+      const double value = logit;
+      logit = value + kStep;
+      const double above = loss();
+      logit = value - kStep;
+      numerical.push_back((above - loss()) / (2 * kStep));
+      logit = value;
+    }
+    EXPECT_LT(relative_difference(analytical, numerical), 1e-7) << "k = " << choices;
+  }
+}
+
+/// f_e = 1/E and P_e = 1/E give E * E * 1/E^2.
+TEST(KernelLoadBalancingLoss, IsOneInPerfectBalance) {
+  const auto backend = make_cpu_backend(1);
+  const KernelCase balance{"load_balancing_loss",
+                           LoadBalancingLoss{4, 2, 8},
+                           {{8, 4, std::vector<double>(32, 0.25)}, {1, 4, {4, 4, 4, 4}, true}},
+                           {blank(1, 1)}};
+  EXPECT_DOUBLE_EQ(run_case(*backend, balance, DType::f64)[0].values[0], 1.0);
+}
+
+}  // namespace
+}  // namespace moe::testing

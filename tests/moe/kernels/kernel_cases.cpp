@@ -1,0 +1,456 @@
+#include "tests/moe/kernels/kernel_cases.h"
+
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <stdexcept>
+
+#include "moe/run/memory_plan.h"
+
+namespace moe::testing {
+namespace {
+
+constexpr double kBlank = -64;
+
+template <class T>
+std::vector<std::byte> to_bytes(const std::vector<double>& values) {
+  std::vector<std::byte> bytes(values.size() * sizeof(T));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const T value = static_cast<T>(values[i]);
+    std::memcpy(bytes.data() + i * sizeof(T), &value, sizeof(T));
+  }
+  return bytes;
+}
+
+std::vector<std::byte> to_bytes(const HostTensor& tensor, DType real) {
+  if (tensor.integer) return to_bytes<std::int32_t>(tensor.values);
+  return real == DType::f64 ? to_bytes<double>(tensor.values) : to_bytes<float>(tensor.values);
+}
+
+template <class T>
+void from_bytes(const std::vector<std::byte>& bytes, std::vector<double>& values) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    T value;
+    std::memcpy(&value, bytes.data() + i * sizeof(T), sizeof(T));
+    values[i] = static_cast<double>(value);
+  }
+}
+
+std::int64_t padded_bytes(const HostTensor& tensor) {
+  const auto bytes = static_cast<std::int64_t>(tensor.values.size() * sizeof(double));
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment + kAlignment;
+}
+
+/// Forward results in double, which the reads of backward ops are made of.
+std::vector<HostTensor> reference(const KernelCase& kernel) {
+  const auto backend = make_cpu_backend(1);
+  return run_case(*backend, kernel, DType::f64);
+}
+
+HostTensor sized_like(const HostTensor& tensor) { return blank(tensor.rows, tensor.columns); }
+
+using Cases = std::vector<GradientCase>;
+
+void add_embed(Cases& cases) {
+  for (const auto& [sequences, length, width] : {std::tuple{1, 1, 3}, {3, 5, 8}, {2, 40, 33}}) {
+    const int tokens = sequences * length, vocabulary = 11;
+    KernelCase forward{"embed " + std::to_string(tokens) + "x" + std::to_string(width),
+                       EmbedTokens{length},
+                       {random_integers(tokens, 1, 1, vocabulary),
+                        random_tensor(vocabulary, width, 2), random_tensor(length, width, 3)},
+                       {blank(tokens, width)}};
+    KernelCase gradient{forward.name + " gradient",
+                        EmbedTokensGradient{length},
+                        {forward.reads[0], random_tensor(tokens, width, 4)},
+                        {blank(vocabulary, width), blank(length, width)}};
+    cases.push_back({forward, 0, gradient, 1, {1, 2}});
+  }
+}
+
+void add_layer_norm(Cases& cases) {
+  for (const auto& [rows, width] : {std::pair{1, 4}, {5, 16}, {37, 65}, {3, 1500}}) {
+    KernelCase forward{
+        "layer_norm " + std::to_string(rows) + "x" + std::to_string(width),
+        LayerNorm{},
+        {random_tensor(rows, width, 1, 3), random_tensor(1, width, 2), random_tensor(1, width, 3)},
+        {blank(rows, width), blank(rows, 2)}};
+    const auto out = reference(forward);
+    const HostTensor dy = random_tensor(rows, width, 4);
+    KernelCase input{forward.name + " input gradient",
+                     LayerNormInputGradient{},
+                     {dy, forward.reads[0], forward.reads[1], out[1]},
+                     {blank(rows, width)}};
+    KernelCase weight{forward.name + " weight gradient",
+                      LayerNormWeightGradient{},
+                      {dy, forward.reads[0], out[1]},
+                      {blank(1, width), blank(1, width)}};
+    cases.push_back({forward, 0, input, 0, {0}});
+    cases.push_back({forward, 0, weight, 0, {1, 2}});
+  }
+}
+
+void add_linear(Cases& cases) {
+  for (const auto& [rows, inputs, outputs, bias] : {std::tuple{1, 1, 1, true},
+                                                    {7, 5, 3, true},
+                                                    {33, 17, 40, false},
+                                                    {150, 130, 270, true},
+                                                    {520, 6, 9, true}}) {
+    KernelCase forward{"linear " + std::to_string(rows) + "x" + std::to_string(inputs) + "x" +
+                           std::to_string(outputs),
+                       Linear{},
+                       {random_tensor(rows, inputs, 1), random_tensor(inputs, outputs, 2)},
+                       {blank(rows, outputs)}};
+    if (bias) forward.reads.push_back(random_tensor(1, outputs, 3));
+    const HostTensor dy = random_tensor(rows, outputs, 4);
+    KernelCase input{forward.name + " input gradient",
+                     LinearInputGradient{},
+                     {dy, forward.reads[1]},
+                     {blank(rows, inputs)}};
+    KernelCase weight{forward.name + " weight gradient",
+                      LinearWeightGradient{},
+                      {forward.reads[0], dy},
+                      {blank(inputs, outputs)}};
+    if (bias) weight.writes.push_back(blank(1, outputs));
+    cases.push_back({forward, 0, input, 0, {0}});
+    cases.push_back({forward, 0, weight, 1, bias ? std::vector{1, 2} : std::vector{1}});
+  }
+}
+
+void add_attention(Cases& cases) {
+  for (const auto& [sequences, length, heads, head_width] :
+       {std::tuple{1, 1, 1, 2}, {2, 7, 3, 4}, {1, 130, 2, 8}, {1, 300, 1, 3}}) {
+    const int tokens = sequences * length, width = heads * head_width;
+    KernelCase forward{"attention " + std::to_string(sequences) + "x" + std::to_string(length) +
+                           "x" + std::to_string(heads),
+                       Attention{heads, length},
+                       {random_tensor(tokens, 3 * width, 1, 2)},
+                       {blank(tokens, width), blank(tokens * heads, length)}};
+    const auto out = reference(forward);
+    KernelCase gradient{forward.name + " gradient",
+                        AttentionGradient{heads, length},
+                        {random_tensor(tokens, width, 2), forward.reads[0], out[1]},
+                        {blank(tokens, 3 * width), blank(heads * length, length)}};
+    cases.push_back({forward, 0, gradient, 0, {0, -1}});
+  }
+}
+
+void add_gelu(Cases& cases) {
+  // Two ranges with untouched rows around them: the received rows of one slice.
+  const std::vector<Step> sliced{{.ranges = {{1, 2}, {4, 0}, {5, 3}}}};
+  for (const bool slice : {false, true}) {
+    const int rows = slice ? 10 : 50, width = slice ? 7 : 67;
+    KernelCase forward{slice ? "gelu, slice" : "gelu",
+                       Gelu{},
+                       {random_tensor(rows, width, 1, 4)},
+                       {blank(rows, width)}};
+    KernelCase gradient{forward.name + " gradient",
+                        GeluGradient{},
+                        {random_tensor(rows, width, 2), forward.reads[0]},
+                        {blank(rows, width)}};
+    if (slice) {
+      forward.steps = gradient.steps = sliced;
+      // Nothing flows where nothing is computed: L would hold the blanks otherwise.
+      gradient.writes[0] = {rows, width, std::vector<double>(rows * width, 0.0)};
+    }
+    cases.push_back({forward, 0, gradient, 0, {0}});
+  }
+}
+
+void add_experts(Cases& cases) {
+  struct Shape {
+    const char* name;
+    int inputs, outputs;
+    std::vector<std::vector<RowRange>> chunks;  ///< [chunk][local expert]
+  };
+  const std::vector<Shape> shapes{
+      {"expert_linear one expert", 5, 4, {{{0, 9}}}},
+      {"expert_linear uneven", 3, 6, {{{0, 5}, {5, 1}, {6, 13}}}},
+      {"expert_linear empty expert", 4, 3, {{{0, 0}, {0, 4}, {4, 0}}}},
+      {"expert_linear no rows", 4, 3, {{{0, 0}, {0, 0}}}},
+      {"expert_linear three chunks",
+       9,
+       5,
+       {{{0, 1}, {4, 0}, {4, 3}}, {{1, 1}, {4, 0}, {7, 3}}, {{2, 2}, {4, 0}, {10, 4}}}},
+  };
+  for (const Shape& shape : shapes) {
+    const int experts = static_cast<int>(shape.chunks[0].size());
+    std::int64_t rows = 0;
+    std::vector<Step> steps;
+    for (std::size_t i = 0; i < shape.chunks.size(); ++i) {
+      for (const RowRange& range : shape.chunks[i]) rows = std::max(rows, range.begin + range.rows);
+      steps.push_back({.chunk = {static_cast<int>(i), static_cast<int>(shape.chunks.size())},
+                       .accumulate = i > 0,
+                       .ranges = shape.chunks[i]});
+    }
+    KernelCase forward{shape.name,
+                       ExpertLinear{experts},
+                       {random_tensor(rows, shape.inputs, 1),
+                        random_tensor(experts * shape.inputs, shape.outputs, 2),
+                        random_tensor(experts, shape.outputs, 3)},
+                       {blank(rows, shape.outputs)},
+                       steps};
+    const HostTensor dy = random_tensor(rows, shape.outputs, 4);
+    KernelCase input{forward.name + " input gradient",
+                     ExpertLinearInputGradient{experts},
+                     {dy, forward.reads[1]},
+                     {sized_like(forward.reads[0])},
+                     steps};
+    KernelCase weight{forward.name + " weight gradient",
+                      ExpertLinearWeightGradient{experts},
+                      {forward.reads[0], dy},
+                      {sized_like(forward.reads[1]), sized_like(forward.reads[2])},
+                      steps};
+    cases.push_back({forward, 0, input, 0, {0}});
+    cases.push_back({forward, 0, weight, 1, {1, 2}});
+  }
+}
+
+void add_routes(Cases& cases) {
+  struct Shape {
+    const char* name;
+    int tokens, width, experts, choices, groups;
+    std::optional<std::int64_t> capacity;
+    int chunks;
+  };
+  const std::vector<Shape> shapes{
+      {"route one token", 1, 3, 1, 1, 1, std::nullopt, 1},
+      {"route dropless k=1", 23, 5, 4, 1, 1, std::nullopt, 1},
+      {"route dropless k=2, 3 chunks", 40, 6, 8, 2, 1, std::nullopt, 3},
+      {"route capacity k=1, 2 chunks", 24, 7, 4, 1, 3, 2, 2},
+      {"route capacity k=2, 4 chunks", 36, 130, 5, 2, 2, 4, 4},
+      {"route capacity 0", 8, 4, 3, 2, 1, 0, 1},
+  };
+  for (const Shape& shape : shapes) {
+    const Gate gate{shape.experts, shape.choices, shape.groups, shape.capacity};
+    const auto gated = reference(gate_case(gate, random_tensor(shape.tokens, shape.experts, 7, 2)));
+    const HostTensor &expert = gated[1], &weight = gated[2], &slot = gated[3], &offsets = gated[4];
+    const auto rows = static_cast<std::int64_t>(offsets.values.back());
+    std::vector<Step> steps;
+    for (int chunk = 0; chunk < shape.chunks; ++chunk)
+      steps.push_back({.chunk = {chunk, shape.chunks}});
+    const std::string name = shape.name;
+
+    const HostTensor x = random_tensor(shape.tokens, shape.width, 1);
+    KernelCase permute{"permute, " + name,
+                       Permute{shape.choices},
+                       {x, expert, slot, offsets},
+                       {blank(rows, shape.width)},
+                       steps};
+    KernelCase permute_gradient{"permute_gradient, " + name,
+                                PermuteGradient{shape.choices},
+                                {random_tensor(rows, shape.width, 2), expert, slot, offsets},
+                                {sized_like(x)}};
+    cases.push_back({permute, 0, permute_gradient, 0, {0}});
+
+    const HostTensor returned = random_tensor(rows, shape.width, 3);
+    const HostTensor dy = random_tensor(shape.tokens, shape.width, 4);
+    KernelCase combine{"combine, " + name,
+                       Combine{shape.choices},
+                       {returned, expert, weight, slot, offsets},
+                       {sized_like(x)}};
+    KernelCase combine_input{"combine_input_gradient, " + name,
+                             CombineInputGradient{shape.choices},
+                             {dy, expert, weight, slot, offsets},
+                             {sized_like(returned)},
+                             steps};
+    KernelCase combine_weight{"combine_weight_gradient, " + name,
+                              CombineWeightGradient{shape.choices},
+                              {dy, returned, expert, slot, offsets},
+                              {sized_like(weight)}};
+    cases.push_back({combine, 0, combine_input, 0, {0}});
+    cases.push_back({combine, 0, combine_weight, 0, {2}});
+  }
+}
+
+void add_gate(Cases& cases) {
+  for (const auto& [tokens, experts, choices] :
+       {std::tuple{1, 2, 1}, {9, 4, 1}, {17, 8, 2}, {5, 70, 2}}) {
+    const Gate gate{experts, choices};
+    const KernelCase forward = gate_case(gate, random_tensor(tokens, experts, 5, 2));
+    const auto out = reference(forward);
+    KernelCase gradient{forward.name + " gradient",
+                        GateGradient{experts, choices, 0.0, tokens},
+                        {random_tensor(tokens, choices, 6), out[0], out[1], out[2], out[5]},
+                        {blank(tokens, experts)}};
+    cases.push_back({forward, 2, gradient, 0, {0}});
+  }
+}
+
+void add_cross_entropy(Cases& cases) {
+  for (const auto& [tokens, vocabulary] : {std::pair{1, 2}, {13, 7}, {6, 1000}}) {
+    const std::int64_t global_tokens = 3 * tokens;
+    KernelCase forward{
+        "cross_entropy " + std::to_string(tokens) + "x" + std::to_string(vocabulary),
+        CrossEntropy{global_tokens},
+        {random_tensor(tokens, vocabulary, 1, 4), random_integers(tokens, 1, 2, vocabulary)},
+        {blank(1, 1), blank(tokens, 1)}};
+    const auto out = reference(forward);
+    KernelCase gradient{forward.name + " gradient",
+                        CrossEntropyGradient{global_tokens},
+                        {forward.reads[0], forward.reads[1], out[1]},
+                        {blank(tokens, vocabulary)}};
+    cases.push_back({forward, 0, gradient, -1, {0}});
+  }
+}
+
+}  // namespace
+
+std::vector<HostTensor> run_case(Backend& backend, const KernelCase& kernel, DType real) {
+  std::vector<HostTensor> tensors = kernel.reads;
+  tensors.insert(tensors.end(), kernel.writes.begin(), kernel.writes.end());
+  std::int64_t bytes = 0;
+  for (const HostTensor& tensor : tensors) bytes += padded_bytes(tensor);
+  std::byte* at = backend.arena(bytes);
+
+  std::vector<View> views;
+  for (const HostTensor& tensor : tensors) {
+    if (static_cast<std::int64_t>(tensor.values.size()) != tensor.rows * tensor.columns) {
+      throw std::logic_error(kernel.name + ": values do not fill a tensor");
+    }
+    backend.upload(at, to_bytes(tensor, real), Stream::compute);
+    views.push_back({at, tensor.integer ? DType::i32 : real, tensor.rows, tensor.columns});
+    at += padded_bytes(tensor);
+  }
+  const auto middle = views.begin() + static_cast<std::ptrdiff_t>(kernel.reads.size());
+  for (const Step& step : kernel.steps) {
+    Op op{kernel.kind, {}, {}, kernel.name};
+    op.chunk = step.chunk;
+    if (auto* weight = std::get_if<ExpertLinearWeightGradient>(&op.kind))
+      weight->accumulate = step.accumulate;
+    BoundOp bound{&op, {views.begin(), middle}, {middle, views.end()}, step.ranges};
+    if (bound.ranges.empty()) bound.ranges = {{0, bound.reads[0].rows}};
+    backend.execute(bound);
+  }
+  std::vector<HostTensor> results = kernel.writes;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const View& view = *(middle + static_cast<std::ptrdiff_t>(i));
+    std::vector<std::byte> host(results[i].values.size() * bytes_of(view.dtype));
+    backend.download(host, static_cast<const std::byte*>(view.data), Stream::compute);
+    if (view.dtype == DType::f64) from_bytes<double>(host, results[i].values);
+    if (view.dtype == DType::f32) from_bytes<float>(host, results[i].values);
+    if (view.dtype == DType::i32) from_bytes<std::int32_t>(host, results[i].values);
+  }
+  return results;
+}
+
+std::size_t results_of(const KernelCase& kernel) {
+  const bool scratch = std::holds_alternative<AttentionGradient>(kernel.kind);
+  return kernel.writes.size() - (scratch ? 1 : 0);
+}
+
+std::vector<GradientCase> gradient_cases() {
+  Cases cases;
+  add_embed(cases);
+  add_layer_norm(cases);
+  add_linear(cases);
+  add_attention(cases);
+  add_gelu(cases);
+  add_experts(cases);
+  add_routes(cases);
+  add_gate(cases);
+  add_cross_entropy(cases);
+  return cases;
+}
+
+std::vector<KernelCase> kernel_cases() {
+  std::vector<KernelCase> cases;
+  for (GradientCase& pair : gradient_cases()) {
+    if (cases.empty() || cases.back().name != pair.forward.name) {
+      bool known = false;
+      for (const KernelCase& other : cases) known = known || other.name == pair.forward.name;
+      if (!known) cases.push_back(std::move(pair.forward));
+    }
+    cases.push_back(std::move(pair.gradient));
+  }
+  for (const auto& [experts, choices, groups, capacity] :
+       {std::tuple{4, 1, 1, 3}, {4, 2, 3, 2}, {7, 2, 2, 100}, {40, 2, 1, 1}}) {
+    cases.push_back(
+        gate_case(Gate{experts, choices, groups, capacity}, random_tensor(60, experts, 8, 2)));
+  }
+  for (const auto& [tokens, experts, choices] : {std::tuple{5, 3, 1}, {200, 8, 2}}) {
+    const auto gated =
+        reference(gate_case(Gate{experts, choices}, random_tensor(tokens, experts, 9, 2)));
+    cases.push_back({"load_balancing_loss " + std::to_string(tokens),
+                     LoadBalancingLoss{experts, choices, tokens},
+                     {gated[0], gated[5]},
+                     {blank(1, 1)}});
+    cases.push_back({"gate_gradient with balancing " + std::to_string(tokens),
+                     GateGradient{experts, choices, 0.5, tokens},
+                     {random_tensor(tokens, choices, 3), gated[0], gated[1], gated[2], gated[5]},
+                     {blank(tokens, experts)}});
+  }
+  cases.push_back(
+      {"add", Add{}, {random_tensor(31, 9, 1), random_tensor(31, 9, 2)}, {blank(31, 9)}});
+  for (const int step : {1, 7}) {
+    HostTensor second = random_tensor(70, 130, 4);
+    for (double& value : second.values) value *= value;
+    cases.push_back({"adam step " + std::to_string(step),
+                     AdamStep{},
+                     {random_tensor(70, 130, 1), {1, 1, {static_cast<double>(step)}, true}},
+                     {random_tensor(70, 130, 2), random_tensor(70, 130, 3), second}});
+  }
+  cases.push_back({"sgd",
+                   SgdStep{},
+                   {random_tensor(21, 13, 1)},
+                   {random_tensor(21, 13, 2), random_tensor(21, 13, 3)}});
+  return cases;
+}
+
+HostTensor random_tensor(std::int64_t rows, std::int64_t columns, std::uint64_t seed,
+                         double scale) {
+  std::mt19937_64 random(seed * 1000003 + static_cast<std::uint64_t>(rows * 977 + columns));
+  HostTensor tensor{rows, columns};
+  for (std::int64_t i = 0; i < rows * columns; ++i) {
+    // Numbers that float holds exactly: both precisions start from the same.
+    const double unit = static_cast<double>(random() >> 44) / 524288.0 - 1;
+    tensor.values.push_back(scale * unit);
+  }
+  return tensor;
+}
+
+HostTensor random_integers(std::int64_t rows, std::int64_t columns, std::uint64_t seed,
+                           std::int64_t below) {
+  std::mt19937_64 random(seed);
+  HostTensor tensor{rows, columns, {}, true};
+  for (std::int64_t i = 0; i < rows * columns; ++i) {
+    tensor.values.push_back(static_cast<double>(random() % static_cast<std::uint64_t>(below)));
+  }
+  return tensor;
+}
+
+HostTensor blank(std::int64_t rows, std::int64_t columns) {
+  return {rows, columns, std::vector<double>(static_cast<std::size_t>(rows * columns), kBlank)};
+}
+
+HostTensor blank_integers(std::int64_t rows, std::int64_t columns) {
+  HostTensor tensor = blank(rows, columns);
+  tensor.integer = true;
+  return tensor;
+}
+
+double relative_difference(const std::vector<double>& a, const std::vector<double>& b) {
+  double difference = 0, norm = 0;
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    difference += (a.at(i) - b[i]) * (a.at(i) - b[i]);
+    norm += b[i] * b[i];
+  }
+  return norm == 0 ? std::sqrt(difference) : std::sqrt(difference / norm);
+}
+
+KernelCase gate_case(const Gate& gate, HostTensor logits) {
+  const std::int64_t tokens = logits.rows;
+  std::string name = "gate " + std::to_string(tokens) + "x" + std::to_string(gate.experts) +
+                     " k=" + std::to_string(gate.choices);
+  if (gate.capacity) {
+    name += " capacity " + std::to_string(*gate.capacity) + " in " +
+            std::to_string(gate.capacity_groups) + " groups";
+  }
+  return {name,
+          gate,
+          {std::move(logits)},
+          {blank(tokens, gate.experts), blank_integers(tokens, gate.choices),
+           blank(tokens, gate.choices), blank_integers(tokens, gate.choices),
+           blank_integers(1, gate.experts + 1), blank_integers(1, gate.experts)}};
+}
+
+}  // namespace moe::testing

@@ -1,0 +1,164 @@
+// The kernels on the processor: float against double, any number of threads, exact small values.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "moe/kernels/math.h"
+#include "tests/moe/kernels/kernel_cases.h"
+
+namespace moe::testing {
+namespace {
+
+TEST(KernelExponential, IsWithinTwoUlpOfExp) {
+  for (float x = -86.9f; x < 88.7f; x += 0.00137f) {
+    const double exact = std::exp(static_cast<double>(x));
+    const double ulp =
+        std::nextafter(static_cast<float>(exact), INFINITY) - static_cast<float>(exact);
+    ASSERT_LE(std::abs(exponential(x) - exact), 2 * ulp) << "at " << x;
+  }
+}
+
+TEST(KernelExponential, KeepsTheEndsOfTheRange) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(exponential(0.0f), 1.0f);
+  EXPECT_EQ(exponential(-100.0f), 0.0f);
+  EXPECT_EQ(exponential(-infinity), 0.0f);
+  EXPECT_EQ(exponential(100.0f), infinity);
+  EXPECT_EQ(exponential(infinity), infinity);
+  EXPECT_TRUE(std::isnan(exponential(std::numeric_limits<float>::quiet_NaN())));
+}
+
+TEST(Kernels, InFloatAgreeWithDouble) {
+  const auto backend = make_cpu_backend(1);
+  for (const KernelCase& kernel : kernel_cases()) {
+    const auto expected = run_case(*backend, kernel, DType::f64);
+    const auto actual = run_case(*backend, kernel, DType::f32);
+    for (std::size_t i = 0; i < results_of(kernel); ++i) {
+      EXPECT_LT(relative_difference(actual[i].values, expected[i].values), 2e-6)
+          << kernel.name << ", output " << i;
+    }
+  }
+}
+
+/// Apart from GEMMs, whose order of sums is oneDNN's.
+TEST(Kernels, GiveTheSameBitsOnAnyNumberOfThreads) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "the thread sanitizer does not see how OpenMP's threads join";
+#endif
+  const auto one = make_cpu_backend(1), three = make_cpu_backend(3);
+  std::vector<KernelCase> cases = kernel_cases();
+  cases.push_back(
+      {"large layer_norm weight gradient",
+       LayerNormWeightGradient{},
+       {random_tensor(60, 3000, 1), random_tensor(60, 3000, 2), random_tensor(60, 2, 3)},
+       {blank(1, 3000), blank(1, 3000)}});
+  cases.push_back({"large embed gradient",
+                   EmbedTokensGradient{100},
+                   {random_integers(600, 1, 1, 20), random_tensor(600, 70, 2)},
+                   {blank(20, 70), blank(100, 70)}});
+  for (const KernelCase& kernel : cases) {
+    const auto expected = run_case(*one, kernel, DType::f64);
+    const auto actual = run_case(*three, kernel, DType::f64);
+    for (std::size_t i = 0; i < results_of(kernel); ++i) {
+      EXPECT_EQ(actual[i].values, expected[i].values) << kernel.name << ", output " << i;
+    }
+  }
+}
+
+/// What chunks compute is bit for bit what the whole computes: rows do not know their neighbours.
+TEST(KernelExpertLinear, GivesTheSameBitsInChunks) {
+  const auto backend = make_cpu_backend(1);
+  const std::int64_t rows = 301, inputs = 140, outputs = 96;
+  for (const bool gradient : {false, true}) {
+    KernelCase experts{"expert_linear",
+                       ExpertLinear{1},
+                       {random_tensor(rows, inputs, 1), random_tensor(inputs, outputs, 2),
+                        random_tensor(1, outputs, 3)},
+                       {blank(rows, outputs)},
+                       {{.ranges = {{0, rows}}}}};
+    if (gradient) {
+      experts.kind = ExpertLinearInputGradient{1};
+      experts.reads = {random_tensor(rows, outputs, 4), random_tensor(inputs, outputs, 2)};
+      experts.writes = {blank(rows, inputs)};
+    }
+    const auto whole = run_case(*backend, experts, DType::f32)[0].values;
+    for (const int chunks : {2, 3, 5, 7}) {
+      experts.steps.clear();
+      for (int chunk = 0; chunk < chunks; ++chunk) {
+        const std::int64_t begin = slice_begin(rows, {chunk, chunks});
+        experts.steps.push_back({.chunk = {chunk, chunks},
+                                 .ranges = {{begin, slice_end(rows, {chunk, chunks}) - begin}}});
+      }
+      EXPECT_EQ(run_case(*backend, experts, DType::f32)[0].values, whole) << chunks << " chunks";
+    }
+  }
+}
+
+TEST(KernelAdam, TakesAFirstStepOfTheLearningRate) {
+  // Moments start at zero: corrected, the first step is learning_rate * sign(gradient).
+  const auto backend = make_cpu_backend(1);
+  const KernelCase adam{"adam",
+                        AdamStep{.learning_rate = 0.01},
+                        {{1, 3, {2.0, -0.5, 4.0}}, {1, 1, {1}, true}},
+                        {{1, 3, {1, 1, 1}}, {1, 3, {0, 0, 0}}, {1, 3, {0, 0, 0}}}};
+  const auto parameter = run_case(*backend, adam, DType::f64)[0].values;
+  EXPECT_NEAR(parameter[0], 0.99, 1e-9);
+  EXPECT_NEAR(parameter[1], 1.01, 1e-9);
+  EXPECT_NEAR(parameter[2], 0.99, 1e-9);
+}
+
+TEST(KernelSgd, KeepsMomentum) {
+  const auto backend = make_cpu_backend(1);
+  const KernelCase sgd{"sgd",
+                       SgdStep{.learning_rate = 0.5, .momentum = 0.5},
+                       {{1, 1, {1.0}}},
+                       {{1, 1, {10.0}}, {1, 1, {4.0}}}};
+  const auto out = run_case(*backend, sgd, DType::f64);
+  EXPECT_DOUBLE_EQ(out[1].values[0], 3.0);
+  EXPECT_DOUBLE_EQ(out[0].values[0], 8.5);
+}
+
+TEST(KernelAttention, SavesProbabilitiesThatAreZeroAboveTheDiagonal) {
+  const auto backend = make_cpu_backend(1);
+  const int length = 200, heads = 2;
+  const KernelCase attention{"attention",
+                             Attention{heads, length},
+                             {random_tensor(length, 3 * 8, 1)},
+                             {blank(length, 8), blank(heads * length, length)}};
+  const auto p = run_case(*backend, attention, DType::f32)[1];
+  for (int row = 0; row < heads * length; ++row) {
+    double sum = 0;
+    for (int key = 0; key < length; ++key) {
+      const double value = p.values[static_cast<std::size_t>(row * length + key)];
+      if (key > row % length) {
+        ASSERT_EQ(value, 0.0);
+      }
+      sum += value;
+    }
+    ASSERT_NEAR(sum, 1.0, 1e-5);
+  }
+}
+
+TEST(Kernels, RefuseWhatACommunicatorExecutes) {
+  const auto backend = make_cpu_backend(1);
+  const KernelCase all_reduce{"all_reduce", AllReduce{}, {blank(1, 4)}, {blank(1, 4)}};
+  EXPECT_THROW(run_case(*backend, all_reduce, DType::f32), std::logic_error);
+}
+
+TEST(Kernels, RefuseTensorsOfAnotherType) {
+  const auto backend = make_cpu_backend(1);
+  const KernelCase add{"add", Add{}, {blank_integers(1, 4), blank(1, 4)}, {blank(1, 4)}};
+  EXPECT_THROW(run_case(*backend, add, DType::f32), std::logic_error);
+}
+
+TEST(KernelExpertLinear, RefusesOtherThanOneRangePerExpert) {
+  const auto backend = make_cpu_backend(1);
+  const KernelCase experts{
+      "expert_linear", ExpertLinear{2}, {blank(4, 3), blank(6, 5), blank(2, 5)}, {blank(4, 5)}};
+  EXPECT_THROW(run_case(*backend, experts, DType::f32), std::logic_error);
+}
+
+}  // namespace
+}  // namespace moe::testing

@@ -1,0 +1,197 @@
+// The kernels' bodies as a device runs them, without a device: each row by a team of threads that
+// share the elements among them and see each other's writes only after sync(). Finds steps that
+// not all members take alike, results that only one member has, and (in a build with the thread
+// sanitizer) a sync() that is missing.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <barrier>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "moe/kernels/execute.h"
+#include "tests/moe/kernels/kernel_cases.h"
+
+namespace moe::testing {
+namespace {
+
+constexpr int kMembers = 3;
+
+struct Meeting {
+  std::barrier<> barrier{kMembers};
+  double slots[kMembers] = {};
+};
+
+class ThreadTeam {
+ public:
+  ThreadTeam(Meeting& meeting, int rank) : meeting_(meeting), rank_(rank) {}
+
+  template <class F>
+  void for_each(std::int64_t n, F f) {
+    for (std::int64_t i = rank_; i < n; i += kMembers) f(i);
+  }
+  template <class F>
+  auto sum(std::int64_t n, F f) {
+    std::decay_t<decltype(f(std::int64_t{0}))> value{};
+    for_each(n, [&](std::int64_t i) { value += f(i); });
+    return reduce(value, [](auto a, auto b) { return a + b; });
+  }
+  template <class F>
+  auto max(std::int64_t n, F f) {
+    auto value = f(std::int64_t{0});
+    for_each(n, [&](std::int64_t i) { value = std::max(value, f(i)); });
+    return reduce(value, [](auto a, auto b) { return std::max(a, b); });
+  }
+  template <class F>
+  std::int64_t first(std::int64_t begin, std::int64_t end, F f) {
+    for (std::int64_t tile = begin; tile < end; tile += kMembers) {
+      const std::int64_t i = tile + rank_;
+      const std::int64_t found =
+          reduce(i < end && f(i) ? i : end, [](auto a, auto b) { return std::min(a, b); });
+      if (found < end) return found;
+    }
+    return end;
+  }
+  template <class F, class G>
+  auto scan(std::int64_t n, F f, G g) {
+    using Value = std::decay_t<decltype(f(std::int64_t{0}))>;
+    Value before{};
+    for (std::int64_t tile = 0; tile < n; tile += kMembers) {
+      const std::int64_t i = tile + rank_;
+      const std::vector<Value> all = gather(i < n ? f(i) : Value{});
+      Value own = before;
+      for (int member = 0; member < kMembers; ++member) {
+        if (member == rank_) own = before;
+        before += all[member];
+      }
+      if (i < n) g(i, own);
+    }
+    return before;
+  }
+  void sync() { meeting_.barrier.arrive_and_wait(); }
+  bool leader() const { return rank_ == 0; }
+
+ private:
+  template <class Value>
+  std::vector<Value> gather(Value value) {
+    static_assert(sizeof(Value) <= sizeof(double));
+    std::memcpy(&meeting_.slots[rank_], &value, sizeof(Value));
+    sync();
+    std::vector<Value> all(kMembers);
+    for (int member = 0; member < kMembers; ++member) {
+      std::memcpy(&all[member], &meeting_.slots[member], sizeof(Value));
+    }
+    sync();
+    return all;
+  }
+  template <class Value, class Operation>
+  Value reduce(Value value, Operation operation) {
+    const std::vector<Value> all = gather(value);
+    Value result = all[0];
+    for (int member = 1; member < kMembers; ++member) result = operation(result, all[member]);
+    return result;
+  }
+
+  Meeting& meeting_;
+  int rank_;
+};
+
+/// All heads in one batch, as on a device; blocks of few queries, so that small cases have several.
+class ThreadExec {
+ public:
+  static constexpr std::int64_t kQueryBlock = 5;
+
+  template <class F>
+  void rows(std::int64_t count, std::int64_t, F f) {
+    Meeting meeting;
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < kMembers; ++rank) {
+      threads.emplace_back([&meeting, rank, count, f] {
+        ThreadTeam team(meeting, rank);
+        for (std::int64_t row = 0; row < count; ++row) f(team, row);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+  template <class F>
+  void elements(std::int64_t count, F f) {
+    for (std::int64_t i = count - 1; i >= 0; --i) f(i);
+  }
+  template <class Terms, class Real, int count>
+  void column_sums(std::int64_t rows, std::int64_t width, Terms terms,
+                   SumTargets<Real, count> targets) {
+    for (std::int64_t column = 0; column < width; ++column) {
+      for (int which = 0; which < count; ++which) {
+        Real sum = 0;
+        for (std::int64_t row = 0; row < rows; ++row) sum += terms(row, column).value[which];
+        targets.store(which, column, sum);
+      }
+    }
+  }
+  template <class Real>
+  void gemm(const Gemm<Real>& gemm) {
+    for (std::int64_t batch = 0; batch < gemm.batch; ++batch) {
+      const Real* a = gemm.a + batch * gemm.stride_a;
+      const Real* b = gemm.b + batch * gemm.stride_b;
+      for (std::int64_t i = 0; i < gemm.m; ++i) {
+        for (std::int64_t j = 0; j < gemm.n; ++j) {
+          Real& c = gemm.c[batch * gemm.stride_c + i * gemm.ldc + j];
+          Real sum = gemm.bias != nullptr ? gemm.bias[j] : gemm.accumulate ? c : 0;
+          for (std::int64_t k = 0; k < gemm.k; ++k) {
+            sum += (gemm.transpose_a ? a[k * gemm.lda + i] : a[i * gemm.lda + k]) *
+                   (gemm.transpose_b ? b[j * gemm.ldb + k] : b[k * gemm.ldb + j]);
+          }
+          c = sum;
+        }
+      }
+    }
+  }
+  template <class F>
+  void batches(std::int64_t count, F f) {
+    f(*this, std::int64_t{0}, count);
+  }
+};
+
+class ThreadBackend : public Backend {
+ public:
+  std::string name() const override { return "a team of threads per row"; }
+  std::byte* arena(std::int64_t bytes) override {
+    memory_.resize(static_cast<std::size_t>(bytes) / sizeof(double) + 1);
+    return reinterpret_cast<std::byte*>(memory_.data());
+  }
+  void upload(std::byte* device, std::span<const std::byte> host, Stream) override {
+    std::copy(host.begin(), host.end(), device);
+  }
+  void download(std::span<std::byte> host, const std::byte* device, Stream) override {
+    std::copy_n(device, host.size(), host.data());
+  }
+  void execute(const BoundOp& op) override {
+    ThreadExec exec;
+    execute_op(exec, op);
+  }
+  Mark mark(Stream) override { return 0; }
+  void wait(Stream, Mark) override {}
+  double time_of(Mark) override { return 0; }
+  void forget_marks() override {}
+
+ private:
+  std::vector<double> memory_;
+};
+
+TEST(KernelBodies, GiveTheSameToATeamOfThreads) {
+  ThreadBackend team;
+  const auto serial = make_cpu_backend(1);
+  for (const KernelCase& kernel : kernel_cases()) {
+    SCOPED_TRACE(kernel.name);
+    const auto expected = run_case(*serial, kernel, DType::f64);
+    const auto actual = run_case(team, kernel, DType::f64);
+    for (std::size_t i = 0; i < results_of(kernel); ++i) {
+      EXPECT_LT(relative_difference(actual[i].values, expected[i].values), 1e-13) << "output " << i;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace moe::testing

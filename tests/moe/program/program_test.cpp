@@ -1,0 +1,99 @@
+#include "moe/program/program.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "moe/program/program_builder.h"
+
+namespace moe {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+/// x -> y; the op's uses cut to a slice.
+void add(ProgramBuilder& build, TensorId x, TensorId y, Slice slice = {}) {
+  build.op(Gelu{}, "gelu", {x}, {y}, 0, Phase::forward);
+  build.program.ops.back().reads[0].slice = slice;
+  build.program.ops.back().writes[0].slice = slice;
+}
+
+struct Chain {
+  ProgramBuilder build{DType::f32};
+  TensorId a = build.input("a", 4), b = build.activation("b", 4, 1),
+           c = build.activation("c", 4, 1);
+};
+
+TEST(Dependencies, AReaderWaitsForTheLastWriterOfWhatItReads) {
+  Chain p;
+  add(p.build, p.a, p.b);
+  add(p.build, p.b, p.c);
+  EXPECT_THAT(dependencies(p.build.program)[1], ElementsAre(0));
+}
+
+TEST(Dependencies, AnOverwriterWaitsForReadersAndWriters) {
+  Chain p;
+  add(p.build, p.a, p.b);  // 0 writes b
+  add(p.build, p.b, p.c);  // 1 reads b
+  add(p.build, p.a, p.b);  // 2 overwrites b
+  EXPECT_THAT(dependencies(p.build.program)[2], ElementsAre(0, 1));
+}
+
+TEST(Dependencies, SlicesThatDoNotOverlapDoNotWait) {
+  Chain p;
+  add(p.build, p.a, p.b, {0, 2});
+  add(p.build, p.a, p.b, {1, 2});
+  add(p.build, p.b, p.c, {0, 3});  // within the first half
+  add(p.build, p.b, p.c, {1, 3});  // across both
+  const auto waits = dependencies(p.build.program);
+  EXPECT_TRUE(waits[1].empty());
+  EXPECT_THAT(waits[2], ElementsAre(0));
+  EXPECT_THAT(waits[3], ElementsAre(0, 1));
+}
+
+TEST(Dependencies, AWriteOfTheWholeHidesWhatCameBefore) {
+  Chain p;
+  add(p.build, p.a, p.b);
+  add(p.build, p.a, p.b);
+  add(p.build, p.b, p.c);
+  EXPECT_THAT(dependencies(p.build.program)[2], ElementsAre(1));
+}
+
+TEST(Validate, NamesTheOpThatReadsTooEarly) {
+  Chain p;
+  add(p.build, p.b, p.c);
+  EXPECT_THAT(
+      [&] { validate(p.build.program); },
+      ThrowsMessage<std::logic_error>(HasSubstr("op 0 \"gelu\": reads b before it is written")));
+}
+
+TEST(Validate, CountsThePartsThatWereWritten) {
+  Chain p;
+  add(p.build, p.a, p.b, {0, 3});
+  add(p.build, p.a, p.b, {2, 3});
+  p.build.op(Gelu{}, "reader", {p.b}, {p.c}, 0, Phase::forward);
+  EXPECT_THROW(validate(p.build.program), std::logic_error) << "the middle third is missing";
+  p.build.program.ops.pop_back();
+  add(p.build, p.a, p.b, {1, 3});
+  p.build.op(Gelu{}, "reader", {p.b}, {p.c}, 0, Phase::forward);
+  EXPECT_NO_THROW(validate(p.build.program));
+}
+
+TEST(Validate, RefusesASliceOutsideItsCount) {
+  Chain p;
+  add(p.build, p.a, p.b, {2, 2});
+  EXPECT_THAT([&] { validate(p.build.program); },
+              ThrowsMessage<std::logic_error>(HasSubstr("slice 2/2 of a")));
+}
+
+TEST(ToText, ShowsChunksAndStreams) {
+  Chain p;
+  add(p.build, p.a, p.b, {1, 2});
+  p.build.program.ops[0].chunk = {1, 2};
+  EXPECT_THAT(to_text(p.build.program), HasSubstr("2/2 compute"));
+  EXPECT_THAT(to_text(p.build.program), HasSubstr("a[2/2] -> b[2/2]"));
+}
+
+}  // namespace
+}  // namespace moe

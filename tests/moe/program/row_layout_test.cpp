@@ -1,0 +1,129 @@
+#include "moe/program/row_layout.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <numeric>
+#include <random>
+#include <set>
+
+namespace moe {
+namespace {
+
+LayerRouting random_routing(std::mt19937& random, int ranks, int experts) {
+  LayerRouting routing{1, experts, {}};
+  for (int r = 0; r < ranks; ++r) {
+    routing.tokens.emplace_back();
+    for (int e = 0; e < experts; ++e)
+      routing.tokens.back().push_back(random() % 4 == 0 ? 0 : random() % 23);
+  }
+  return routing;
+}
+
+/// The cuts that a forward pass in `f` and a backward pass in `b` slices make.
+std::vector<Slice> cuts_of(int f, int b) {
+  Program program;
+  program.tensors.push_back({"rows", DType::f32, Role::activation, Rows::received, 0, 1, 1});
+  for (const int count : {f, b})
+    for (int i = 0; i < count; ++i) {
+      Op op;
+      op.kind = Gelu{};
+      op.layer = 1;
+      op.writes = {{0, {i, count}}};
+      program.ops.push_back(op);
+    }
+  return slice_cuts(program, 1);
+}
+
+TEST(SliceCuts, AreTheBoundariesOfBothDegreesInOrder) {
+  const std::vector<Slice> expected{{0, 1}, {1, 3}, {1, 2}, {2, 3}, {1, 1}};
+  EXPECT_EQ(cuts_of(2, 3), expected);
+  EXPECT_EQ(cuts_of(1, 1), (std::vector<Slice>{{0, 1}, {1, 1}}));
+  EXPECT_EQ(cuts_of(2, 4).size(), 5u) << "the half is one boundary";
+}
+
+TEST(RowLayout, OfOneRankByHand) {
+  const LayerRouting routing{1, 2, {{5, 3}}};
+  const RowLayout layout = make_row_layout(routing, make_groups(1, 1), 0, cuts_of(2, 1));
+  EXPECT_EQ(sent_rows(layout), 8);
+  EXPECT_EQ(layout.sent_offset, (std::vector<std::int64_t>{0, 5, 8}));
+  EXPECT_EQ(sent_rows(layout, {0, 2}), 3) << "2 of 5 and 1 of 3";
+  const auto rows = expert_rows(layout, {1, 2});
+  EXPECT_EQ(rows[0].begin, 2);
+  EXPECT_EQ(rows[0].rows, 3);
+  EXPECT_EQ(rows[1].begin, 6);
+  EXPECT_EQ(rows[1].rows, 2);
+}
+
+TEST(RowLayout, WhatIsSentArrivesAtItsExpertInOneRangePerSlice) {
+  std::mt19937 random(3);
+  for (int round = 0; round < 40; ++round) {
+    const int expert_ranks = 1 + static_cast<int>(random() % 4);
+    const int ranks = expert_ranks * (1 + static_cast<int>(random() % 2));
+    const int local = 1 + static_cast<int>(random() % 3);
+    const int f = 1 + static_cast<int>(random() % 4), b = 1 + static_cast<int>(random() % 4);
+    const Groups groups = make_groups(ranks, expert_ranks);
+    const LayerRouting routing = random_routing(random, ranks, expert_ranks * local);
+    std::vector<RowLayout> layouts;
+    for (int r = 0; r < ranks; ++r)
+      layouts.push_back(make_row_layout(routing, groups, r, cuts_of(f, b)));
+
+    // A row is known by where it comes from and which row it was there.
+    using Row = std::pair<int, std::int64_t>;
+    for (const int degree : {f, b}) {
+      std::vector<std::map<std::int64_t, Row>> arrived(ranks);
+      for (int c = 0; c < degree; ++c)
+        for (int to = 0; to < ranks; ++to) {
+          const auto group = members(groups, GroupKind::expert, to);
+          std::vector<std::vector<Segment>> incoming(group.size());
+          for (std::size_t from = 0; from < group.size(); ++from)
+            for (const Segment& segment : sent_segments(layouts[group[from]], {c, degree}))
+              if (group[segment.peer] == to) incoming[from].push_back(segment);
+          std::vector<std::size_t> next(group.size());
+          for (const Segment& target : received_segments(layouts[to], {c, degree})) {
+            const Segment& source = incoming[target.peer].at(next[target.peer]++);
+            ASSERT_EQ(source.rows, target.rows);
+            for (std::int64_t i = 0; i < target.rows; ++i)
+              ASSERT_TRUE(arrived[to]
+                              .emplace(target.begin + i, Row{group[target.peer], source.begin + i})
+                              .second)
+                  << "two rows at one place";
+          }
+          for (std::size_t from = 0; from < group.size(); ++from)
+            ASSERT_EQ(next[from], incoming[from].size()) << "a segment nobody receives";
+        }
+      for (int r = 0; r < ranks; ++r) {
+        ASSERT_EQ(static_cast<std::int64_t>(arrived[r].size()), received_rows(layouts[r]));
+        std::set<Row> distinct;
+        for (const auto& [place, row] : arrived[r]) distinct.insert(row);
+        ASSERT_EQ(distinct.size(), arrived[r].size()) << "a row that was sent twice";
+        for (int c = 0; c < degree; ++c) {
+          const auto ranges = expert_rows(layouts[r], {c, degree});
+          for (int d = 0; d < local; ++d) {
+            const int expert = layouts[r].self * local + d;
+            for (std::int64_t i = ranges[d].begin; i < ranges[d].begin + ranges[d].rows; ++i) {
+              const auto& [source, row] = arrived[r].at(i);
+              EXPECT_GE(row, layouts[source].sent_offset[expert]);
+              EXPECT_LT(row, layouts[source].sent_offset[expert + 1]);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(RowLayout, RefusesASliceThatNoOpAnnounced) {
+  const LayerRouting routing{1, 2, {{5, 3}}};
+  const RowLayout layout = make_row_layout(routing, make_groups(1, 1), 0, cuts_of(2, 1));
+  EXPECT_THROW(expert_rows(layout, {1, 3}), std::logic_error);
+}
+
+TEST(RowLayout, RefusesRoutingOfOtherRanks) {
+  const LayerRouting routing{1, 2, {{5, 3}}};
+  EXPECT_THROW(make_row_layout(routing, make_groups(2, 2), 0, cuts_of(1, 1)),
+               std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace moe

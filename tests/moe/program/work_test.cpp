@@ -1,0 +1,108 @@
+#include "moe/program/work.h"
+
+#include <gtest/gtest.h>
+
+#include "moe/model/model.h"
+#include "tests/moe/train/training_case.h"
+
+namespace moe {
+namespace {
+
+struct WorkCase {
+  Model model = testing::small_model(DType::f32);
+  Groups groups = make_groups(4, 4);
+  Program program;
+  Routing routing;
+
+  explicit WorkCase(const Schedule& schedule) {
+    program = apply(build_iteration(model, groups, 0), schedule);
+    routing.layers.push_back(zipf_routing(1, 4, model.experts, 112, 1.0, 3));
+  }
+  Binding binding(int rank) const { return bind(program, routing, groups, rank); }
+  const Op& find(std::string_view name) const {
+    for (const Op& op : program.ops)
+      if (op.name == name) return op;
+    throw std::out_of_range(std::string(name));
+  }
+  Work work(std::string_view name, int rank = 0) const {
+    return work_of(program, find(name), binding(rank), groups, rank);
+  }
+};
+
+TEST(Work, OfALinearLayerByHand) {
+  const WorkCase c({});
+  // 7 sequences of 8 tokens per rank, 16 -> 48 columns.
+  EXPECT_EQ(c.work("attention qkv").flops, 2.0 * 56 * 16 * 48);
+  EXPECT_EQ(c.work("attention qkv").memory_bytes, 4 * (56 * 16 + 16 * 48 + 48 + 56 * 48));
+  EXPECT_EQ(c.work("attention qkv dW").flops, 2.0 * 56 * 16 * 48);
+}
+
+TEST(Work, OfCausalAttentionIsHalfTheSquare) {
+  const WorkCase c({});
+  // Scores and values: 2 products of 2 * 56 * 8 * 16, half of each.
+  EXPECT_EQ(c.work("attention").flops, 2.0 * 56 * 8 * 16);
+  EXPECT_EQ(c.work("attention gradient").flops, 4.0 * 56 * 8 * 16);
+}
+
+TEST(Work, OfExpertsFollowsTheRoutingOfTheirRank) {
+  const WorkCase c({});
+  double total = 0;
+  for (int rank = 0; rank < 4; ++rank) total += c.work("experts up", rank).flops;
+  EXPECT_EQ(total, 2.0 * 4 * 112 * 16 * 24);
+  EXPECT_EQ(c.work("experts up").calls, 7);
+}
+
+TEST(Work, ChunksShareTheWorkOut) {
+  const WorkCase whole({});
+  const WorkCase cut(testing::chunked(whole.model, 3, 1));
+  double flops = 0;
+  std::int64_t wire = 0;
+  for (const Op& op : cut.program.ops) {
+    if (op.name == "experts up")
+      flops += work_of(cut.program, op, cut.binding(1), cut.groups, 1).flops;
+    if (op.name == "all_to_all dispatch")
+      wire += work_of(cut.program, op, cut.binding(1), cut.groups, 1).wire_bytes;
+  }
+  EXPECT_EQ(flops, whole.work("experts up", 1).flops);
+  EXPECT_EQ(wire, whole.work("all_to_all dispatch", 1).wire_bytes);
+}
+
+TEST(BytesToPeers, WhatAllRanksDispatchIsEveryRowThatChangesRank) {
+  const WorkCase c({});
+  const Op& dispatch = c.find("all_to_all dispatch");
+  const Op& combine = c.find("all_to_all combine");
+  std::int64_t there = 0, back = 0, expected = 0;
+  for (int rank = 0; rank < 4; ++rank) {
+    const auto out = bytes_to_peers(c.program, dispatch, c.binding(rank), c.groups, rank);
+    const auto home = bytes_to_peers(c.program, combine, c.binding(rank), c.groups, rank);
+    EXPECT_EQ(out[rank], 0);
+    for (int peer = 0; peer < 4; ++peer) there += out[peer], back += home[peer];
+    for (int e = 0; e < c.model.experts; ++e)
+      if (e / 7 != rank) expected += layer_of(c.routing, 1).tokens[rank][e] * 16 * 4;
+  }
+  EXPECT_EQ(there, expected);
+  EXPECT_EQ(back, expected);
+}
+
+TEST(BytesToPeers, OfARingAllReduceByHand) {
+  const WorkCase c({});
+  const Op& reduce = c.find("all_reduce");
+  std::int64_t bytes = 0;
+  for (const Use& use : reduce.writes) {
+    const Tensor& tensor = c.program.tensors[use.tensor];
+    bytes += tensor.rows * tensor.columns * 4;
+  }
+  const auto out = bytes_to_peers(c.program, reduce, c.binding(1), c.groups, 1);
+  EXPECT_EQ(out, (std::vector<std::int64_t>{0, 0, bytes * 2 * 3 / 4, 0}));
+}
+
+TEST(Work, EveryOpOfAProgramHasSome) {
+  const WorkCase c(testing::chunked(testing::small_model(DType::f32), 2, 3));
+  for (const Op& op : c.program.ops) {
+    const Work work = work_of(c.program, op, c.binding(2), c.groups, 2);
+    EXPECT_GT(work.memory_bytes + work.wire_bytes, 0) << op.name;
+  }
+}
+
+}  // namespace
+}  // namespace moe

@@ -1,0 +1,98 @@
+#include "moe/run/runner.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "moe/errors.h"
+#include "moe/train/initialize.h"
+#include "tests/moe/train/training_case.h"
+
+namespace moe {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::small_model;
+using ::testing::ThrowsMessage;
+
+void construct(const Model& model, std::int64_t memory_limit_bytes, int iterations = 0) {
+  const std::unique_ptr<Communicator> world = make_solo_communicator();
+  const std::unique_ptr<Backend> backend = make_cpu_backend(1);
+  const Groups groups = make_groups(1, 1);
+  RunOptions options;
+  options.memory_limit_bytes = memory_limit_bytes;
+  Runner runner(build_iteration(model, groups, 0), groups, *backend, *world, options);
+  initialize_parameters(runner, 1);
+  for (int i = 0; i < iterations; ++i) runner.iterate();
+}
+
+TEST(Runner, RefusesAPlanOverTheLimitBeforeAnythingRuns) {
+  Model model = small_model(DType::f32);
+  model.capacity_factor = 1;
+  EXPECT_THAT([&] { construct(model, 100'000); },
+              ThrowsMessage<OutOfMemory>(HasSubstr("of arena, the limit is 100000")));
+}
+
+TEST(Runner, RefusesADroplessLayerThatExceedsTheLimitNamingIt) {
+  const Model model = small_model(DType::f32);
+  const Program program = build_iteration(model, make_groups(1, 1), 0);
+  MemoryPlan plan(program);
+  plan.advance({});
+  EXPECT_THAT([&] { construct(model, plan.peak_bytes() + 1000, 1); },
+              ThrowsMessage<OutOfMemory>(HasSubstr("(layer 1) needs")));
+}
+
+TEST(Runner, NeedsALimitWhereNothingElseBoundsTheRows) {
+  EXPECT_THROW(construct(small_model(DType::f32), 0), std::invalid_argument);
+}
+
+TEST(Runner, ForwardOnlyLeavesParametersAlone) {
+  const Model model = small_model(DType::f64);
+  const std::unique_ptr<Communicator> world = make_solo_communicator();
+  const std::unique_ptr<Backend> backend = make_cpu_backend(1);
+  const Groups groups = make_groups(1, 1);
+  RunOptions options;
+  options.memory_limit_bytes = 1 << 28;
+  const Program program = build_iteration(model, groups, 0);
+  Runner runner(program, groups, *backend, *world, options);
+  initialize_parameters(runner, 1);
+  const std::int32_t one = 1;
+  runner.write(program.step, std::as_bytes(std::span(&one, 1)));
+  const auto head = [&] {
+    std::vector<double> values(static_cast<std::size_t>(model.d_model * model.vocabulary));
+    runner.read(program.parameters.back().value, std::as_writable_bytes(std::span(values)));
+    return values;
+  };
+  const std::vector<double> before = head();
+  runner.reschedule(forward_only(program));
+  runner.iterate();
+  EXPECT_EQ(head(), before);
+  runner.reschedule(program);
+  runner.iterate();
+  EXPECT_NE(head(), before);
+}
+
+TEST(Runner, OneRanksFailureEndsTheOthersAndIsTheOneReported) {
+  const Model model = small_model(DType::f32);
+  const Groups groups = make_groups(2, 2);
+  const Program program = build_iteration(model, groups, 0);
+  MemoryPlan plan(program);
+  plan.advance({});
+  const std::int64_t too_little = plan.peak_bytes() + 1000;
+  EXPECT_THAT(
+      [&] {
+        run_local_ranks(2, [&](Communicator& world) {
+          const std::unique_ptr<Backend> backend = make_cpu_backend(1);
+          RunOptions options;
+          options.memory_limit_bytes = world.rank == 1 ? too_little : std::int64_t{1} << 28;
+          options.time_limit_s = 20;
+          Runner runner(build_iteration(model, groups, world.rank), groups, *backend, world,
+                        options);
+          initialize_parameters(runner, 1);
+          runner.iterate();
+        });
+      },
+      ThrowsMessage<OutOfMemory>(HasSubstr("rank 1")));
+}
+
+}  // namespace
+}  // namespace moe

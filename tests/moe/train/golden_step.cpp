@@ -1,0 +1,277 @@
+#include "tests/moe/train/golden_step.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "moe/model/model.h"
+#include "moe/run/runner.h"
+
+namespace moe::testing {
+namespace {
+
+using Values = std::map<std::string, std::vector<double>>;  // whole tensors by name
+
+struct Golden {
+  nlohmann::json header;
+  std::vector<double> data;
+
+  /// Section `index` of the file, cut into tensors.
+  Values section(std::size_t index) const {
+    std::size_t length = 0;
+    for (const auto& tensor : header["tensors"]) length += size_of(tensor);
+    Values values;
+    auto at = data.begin() + static_cast<std::ptrdiff_t>(index * length);
+    for (const auto& tensor : header["tensors"]) {
+      const auto end = at + static_cast<std::ptrdiff_t>(size_of(tensor));
+      values[tensor[0].get<std::string>()].assign(at, end);
+      at = end;
+    }
+    return values;
+  }
+  static std::size_t size_of(const nlohmann::json& tensor) {
+    return tensor[1].get<std::size_t>() * tensor[2].get<std::size_t>();
+  }
+};
+
+const Golden& golden() {
+  static const Golden loaded = [] {
+    const std::string stem = MOELAB_SOURCE_DIR "/tests/golden/transformer";
+    Golden result;
+    result.header = nlohmann::json::parse(std::ifstream(stem + ".json"));
+    std::ifstream file(stem + ".bin", std::ios::binary | std::ios::ate);
+    result.data.resize(static_cast<std::size_t>(file.tellg()) / sizeof(double));
+    file.seekg(0).read(reinterpret_cast<char*>(result.data.data()),
+                       static_cast<std::streamsize>(result.data.size() * sizeof(double)));
+    if (!file) throw std::runtime_error(stem + ".bin cannot be read");
+    return result;
+  }();
+  return loaded;
+}
+
+Model model_of(const nlohmann::json& golden_case, DType dtype) {
+  const nlohmann::json& sizes = golden().header["model"];
+  Model model;
+  model.name = "golden";
+  model.vocabulary = sizes["vocabulary"];
+  model.sequence_length = sizes["sequence_length"];
+  model.d_model = sizes["d_model"];
+  model.d_hidden = sizes["d_hidden"];
+  model.heads = sizes["heads"];
+  model.blocks = sizes["blocks"];
+  model.moe_every = sizes["moe_every"];
+  model.experts = sizes["experts"];
+  model.choices = golden_case["choices"];
+  if (golden_case["capacity_factor"].is_number()) {
+    model.capacity_factor = golden_case["capacity_factor"].get<double>();
+  }
+  model.capacity_groups = sizes["capacity_groups"];
+  model.auxiliary_weight = sizes["auxiliary_weight"];
+  model.global_batch = sizes["global_batch"];
+  model.optimizer =
+      golden_case.value("optimizer", "adam") == "sgd" ? Optimizer::sgd : Optimizer::adam;
+  model.learning_rate = sizes["learning_rate"];
+  model.momentum = sizes["momentum"];
+  model.dtype = dtype;
+  return model;
+}
+
+// --- tensors of a runner, as doubles
+// --------------------------------------------------------------
+
+template <class T>
+void write_as(Runner& runner, TensorId tensor, const double* values, std::size_t count) {
+  const std::vector<T> converted(values, values + count);
+  runner.write(tensor, std::as_bytes(std::span(converted)));
+}
+
+template <class T>
+void read_as(const Runner& runner, TensorId tensor, double* values, std::size_t count) {
+  std::vector<T> stored(count);
+  runner.read(tensor, std::as_writable_bytes(std::span(stored)));
+  std::copy(stored.begin(), stored.end(), values);
+}
+
+void write(Runner& runner, TensorId tensor, const double* values) {
+  const Tensor& t = runner.program().tensors[static_cast<std::size_t>(tensor)];
+  const auto count = static_cast<std::size_t>(t.rows * t.columns);
+  if (t.dtype == DType::i32) write_as<std::int32_t>(runner, tensor, values, count);
+  if (t.dtype == DType::f32) write_as<float>(runner, tensor, values, count);
+  if (t.dtype == DType::f64) write_as<double>(runner, tensor, values, count);
+}
+
+std::vector<double> read(const Runner& runner, TensorId tensor) {
+  const Tensor& t = runner.program().tensors[static_cast<std::size_t>(tensor)];
+  std::vector<double> values(static_cast<std::size_t>(t.rows * t.columns));
+  if (t.dtype == DType::f32) read_as<float>(runner, tensor, values.data(), values.size());
+  if (t.dtype == DType::f64) read_as<double>(runner, tensor, values.data(), values.size());
+  return values;
+}
+
+// --- one training run over ranks that are threads
+// -------------------------------------------------
+
+struct Trained {
+  double loss = 0;
+  std::vector<double> auxiliary_losses;
+  std::int64_t dropped = 0;
+  Values gradients;  // of the first step
+  Values updated;    // parameters after the last step
+};
+
+/// What one rank holds, tensor by tensor.
+struct RankTrained {
+  Program program;
+  Trained part;
+};
+
+RankTrained train_rank(const Model& model, const Groups& groups, const MakeBackend& make_backend,
+                       Communicator& world) {
+  const Golden& file = golden();
+  const auto backend = make_backend();
+  Runner runner(build_iteration(model, groups, world.rank), groups, *backend, world,
+                {.memory_limit_bytes = 16 << 20});
+  const Program& program = runner.program();
+
+  const Values start = file.section(0);
+  EXPECT_EQ(program.parameters.size(), start.size());
+  for (const Parameter& parameter : program.parameters) {
+    const Tensor& t = program.tensors[static_cast<std::size_t>(parameter.value)];
+    write(runner, parameter.value, start.at(t.name).data() + parameter.first_element);
+    const std::vector<double> zeros(static_cast<std::size_t>(t.rows * t.columns));
+    for (const TensorId state : parameter.optimizer_state) write(runner, state, zeros.data());
+  }
+  const auto tokens = file.header["tokens"].get<std::vector<double>>();
+  const auto targets = file.header["targets"].get<std::vector<double>>();
+  const std::size_t first =
+      tokens.size() / static_cast<std::size_t>(groups.ranks) * static_cast<std::size_t>(world.rank);
+
+  Trained part;
+  const int steps = file.header["steps"];
+  for (int step = 1; step <= steps; ++step) {
+    const double number = step;
+    write(runner, program.tokens, tokens.data() + first);
+    write(runner, program.targets, targets.data() + first);
+    write(runner, program.step, &number);
+    const IterationResult result = runner.iterate();
+    if (step == 1) {
+      part.loss = read(runner, program.loss)[0];
+      for (const TensorId loss : program.auxiliary_losses) {
+        part.auxiliary_losses.push_back(read(runner, loss)[0]);
+      }
+      part.dropped = result.dropped;
+    }
+    for (const Parameter& parameter : program.parameters) {
+      const std::string& name = program.tensors[static_cast<std::size_t>(parameter.value)].name;
+      if (step == 1) part.gradients[name] = read(runner, parameter.gradient);
+      if (step == steps) part.updated[name] = read(runner, parameter.value);
+    }
+  }
+  return {program, part};
+}
+
+/// Puts a rank's part of a tensor into the whole. What several ranks hold must agree bit for bit.
+void gather(std::vector<double>& whole, std::vector<bool>& known, const Parameter& parameter,
+            const std::vector<double>& part) {
+  for (std::size_t i = 0; i < part.size(); ++i) {
+    const std::size_t place = static_cast<std::size_t>(parameter.first_element) + i;
+    if (known.at(place) && whole.at(place) != part[i]) {
+      FAIL() << "element " << place << " is " << whole[place] << " and " << part[i];
+    }
+    whole.at(place) = part[i];
+    known[place] = true;
+  }
+}
+
+Trained train(const Model& model, const Groups& groups, const MakeBackend& make_backend) {
+  std::vector<RankTrained> ranks(static_cast<std::size_t>(groups.ranks));
+  run_local_ranks(groups.ranks, [&](Communicator& world) {
+    ranks[static_cast<std::size_t>(world.rank)] = train_rank(model, groups, make_backend, world);
+  });
+
+  Trained whole = ranks[0].part;
+  whole.loss = 0;
+  std::fill(whole.auxiliary_losses.begin(), whole.auxiliary_losses.end(), 0.0);
+  for (const RankTrained& rank : ranks) {
+    whole.loss += rank.part.loss;
+    for (std::size_t i = 0; i < whole.auxiliary_losses.size(); ++i) {
+      whole.auxiliary_losses[i] += rank.part.auxiliary_losses.at(i);
+    }
+  }
+  for (const auto& [name, start] : golden().section(0)) {
+    SCOPED_TRACE(name);
+    for (Values Trained::*values : {&Trained::gradients, &Trained::updated}) {
+      std::vector<double> tensor(start.size());
+      std::vector<bool> known(start.size());
+      for (const RankTrained& rank : ranks) {
+        const auto parameter = std::find_if(
+            rank.program.parameters.begin(), rank.program.parameters.end(), [&](const auto& p) {
+              return rank.program.tensors[static_cast<std::size_t>(p.value)].name == name;
+            });
+        if (parameter == rank.program.parameters.end()) {
+          ADD_FAILURE() << "the Program has no such parameter";
+          return whole;
+        }
+        gather(tensor, known, *parameter, (rank.part.*values).at(name));
+      }
+      EXPECT_EQ(std::count(known.begin(), known.end(), false), 0) << "elements that no rank holds";
+      (whole.*values)[name] = std::move(tensor);
+    }
+  }
+  return whole;
+}
+
+/// |a - b| / |b| over all elements.
+double distance(const std::vector<double>& a, const std::vector<double>& b) {
+  double difference = 0, norm = 0;
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    difference += (a[i] - b[i]) * (a[i] - b[i]);
+    norm += b[i] * b[i];
+  }
+  return std::sqrt(difference / norm);
+}
+
+}  // namespace
+
+int golden_cases() { return static_cast<int>(golden().header["cases"].size()); }
+
+std::string golden_name(int golden_case, const GoldenSetting& setting) {
+  const nlohmann::json& c = golden().header["cases"][static_cast<std::size_t>(golden_case)];
+  return "Top" + std::to_string(c["choices"].get<int>()) +
+         (c["capacity_factor"].is_number() ? "Capacity" : "Dropless") + "Ranks" +
+         std::to_string(setting.ranks) + "Experts" + std::to_string(setting.expert_ranks) +
+         (setting.dtype == DType::f64 ? "F64" : "F32");
+}
+
+void expect_golden_step(int golden_case, const GoldenSetting& setting,
+                        const MakeBackend& make_backend) {
+  const nlohmann::json& expected = golden().header["cases"][static_cast<std::size_t>(golden_case)];
+  const double tolerance = setting.dtype == DType::f64 ? 1e-9 : 1e-5;
+  const Trained trained = train(model_of(expected, setting.dtype),
+                                make_groups(setting.ranks, setting.expert_ranks), make_backend);
+
+  EXPECT_NEAR(trained.loss, expected["loss"].get<double>(), tolerance * trained.loss);
+  const auto auxiliary = expected["auxiliary_losses"].get<std::vector<double>>();
+  ASSERT_EQ(trained.auxiliary_losses.size(), auxiliary.size());
+  for (std::size_t i = 0; i < auxiliary.size(); ++i) {
+    EXPECT_NEAR(trained.auxiliary_losses[i], auxiliary[i], tolerance * auxiliary[i]);
+  }
+  EXPECT_EQ(trained.dropped, expected["dropped"].get<std::int64_t>());
+  for (const auto& [name, gradient] : golden().section(expected["gradients"])) {
+    EXPECT_LT(distance(trained.gradients.at(name), gradient), tolerance) << "gradient of " << name;
+  }
+  // Adam divides a gradient by its size: in float, rounding where a gradient should be nothing.
+  const bool comparable = setting.dtype == DType::f64 || expected.value("optimizer", "") == "sgd";
+  if (!expected.contains("updated") || !comparable) return;
+  for (const auto& [name, value] : golden().section(expected["updated"])) {
+    EXPECT_LT(distance(trained.updated.at(name), value), tolerance) << "updated " << name;
+  }
+}
+
+}  // namespace moe::testing

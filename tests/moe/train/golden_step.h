@@ -1,0 +1,37 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <ostream>
+#include <string>
+
+#include "moe/backend/backend.h"
+#include "moe/program/tensor.h"
+
+/// The whole training step against PyTorch. tests/golden/make_golden.py wrote the files and says
+/// how.
+namespace moe::testing {
+
+struct GoldenSetting {
+  int ranks;         ///< threads of this process
+  int expert_ranks;  ///< see Groups
+  DType dtype;
+};
+inline void PrintTo(const GoldenSetting& setting, std::ostream* out) {
+  *out << setting.ranks << " ranks, experts over " << setting.expert_ranks << ", "
+       << (setting.dtype == DType::f64 ? "f64" : "f32");
+}
+
+using MakeBackend = std::function<std::unique_ptr<Backend>()>;
+
+int golden_cases();
+/// "Top2CapacityRanks4Experts2F64"
+std::string golden_name(int golden_case, const GoldenSetting& setting);
+
+/// Trains as the file's case says, on a backend per rank, and expects its losses, every gradient of
+/// the first step and the parameters after the last: within 1e-9 in f64 and 1e-5 in f32, relative
+/// norms.
+void expect_golden_step(int golden_case, const GoldenSetting& setting,
+                        const MakeBackend& make_backend);
+
+}  // namespace moe::testing

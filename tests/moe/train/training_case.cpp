@@ -1,0 +1,151 @@
+#include "tests/moe/train/training_case.h"
+
+#include <cmath>
+#include <mutex>
+
+#include "moe/train/initialize.h"
+
+namespace moe::testing {
+namespace {
+
+std::vector<double> read_doubles(const Runner& runner, TensorId id) {
+  const Tensor& tensor = runner.program().tensors[id];
+  const auto count = static_cast<std::size_t>(tensor.rows * tensor.columns);
+  std::vector<double> values(count);
+  if (tensor.dtype == DType::f64) {
+    runner.read(id, std::as_writable_bytes(std::span(values)));
+  } else {
+    std::vector<float> floats(count);
+    runner.read(id, std::as_writable_bytes(std::span(floats)));
+    values.assign(floats.begin(), floats.end());
+  }
+  return values;
+}
+
+/// A text with some structure: the next token mostly follows from the last.
+std::int32_t token_at(std::int64_t step, std::int64_t sequence, std::int64_t place,
+                      std::int64_t vocabulary) {
+  const std::int64_t start = (step * 7 + sequence * 13) % vocabulary;
+  return static_cast<std::int32_t>((start + place * (1 + sequence % 3)) % vocabulary);
+}
+
+void write_batch(Runner& runner, const Model& model, int rank, int ranks, std::int32_t step) {
+  const std::int64_t count = model.global_batch / ranks;
+  std::vector<std::int32_t> tokens, targets;
+  for (std::int64_t s = rank * count; s < (rank + 1) * count; ++s)
+    for (std::int64_t i = 0; i < model.sequence_length; ++i) {
+      tokens.push_back(token_at(step, s, i, model.vocabulary));
+      targets.push_back(token_at(step, s, i + 1, model.vocabulary));
+    }
+  const Program& program = runner.program();
+  runner.write(program.tokens, std::as_bytes(std::span(tokens)));
+  runner.write(program.targets, std::as_bytes(std::span(targets)));
+  runner.write(program.step, std::as_bytes(std::span(&step, 1)));
+}
+
+}  // namespace
+
+Outcome train_small(const Model& model, const Schedule& schedule, int ranks, int steps) {
+  return train_small(model, schedule, ranks, ranks, steps);
+}
+
+Outcome train_small(const Model& model, const Schedule& schedule, int ranks, int expert_ranks,
+                    int steps, const MakeBackend& make_backend) {
+  const Groups groups = make_groups(ranks, expert_ranks);
+  Outcome outcome;
+  outcome.losses.assign(steps, 0);
+  outcome.auxiliary_losses.assign(steps, 0);
+  outcome.planned_peaks.resize(ranks);
+  outcome.measured_peaks.resize(ranks);
+  outcome.timeline.ranks.resize(ranks);
+  std::vector<std::map<std::string, std::vector<double>>> shards(ranks);
+  // Summed over ranks in rank order afterwards, whichever thread comes first.
+  std::vector<std::vector<double>> losses(ranks, std::vector<double>(steps)), auxiliary = losses;
+  std::mutex mutex;
+  run_local_ranks(ranks, [&](Communicator& world) {
+    const std::unique_ptr<Backend> backend = make_backend();
+    RunOptions options;
+    options.memory_limit_bytes = std::int64_t{1} << 30;
+    const Program program = apply(build_iteration(model, groups, world.rank), schedule);
+    Runner runner(program, groups, *backend, world, options);
+    initialize_parameters(runner, model.seed);
+    for (int step = 0; step < steps; ++step) {
+      write_batch(runner, model, world.rank, ranks, step + 1);
+      IterationResult result = runner.iterate();
+      const std::lock_guard lock(mutex);
+      losses[world.rank][step] = read_doubles(runner, program.loss)[0];
+      for (const TensorId loss : program.auxiliary_losses)
+        auxiliary[world.rank][step] += read_doubles(runner, loss)[0];
+      if (step == 0)
+        for (const Parameter& parameter : program.parameters)
+          if (parameter.expert ? world.rank < expert_ranks : world.rank == 0)
+            shards[world.rank][program.tensors[parameter.value].name] =
+                read_doubles(runner, parameter.gradient);
+      outcome.planned_peaks[world.rank] = result.planned_peak_bytes;
+      outcome.measured_peaks[world.rank] = result.measured_peak_bytes;
+      outcome.timeline.ranks[world.rank] = std::move(result.spans);
+      outcome.dropped = result.dropped;
+      if (world.rank == 0) outcome.routing = std::move(result.routing);
+    }
+  });
+  for (int rank = 0; rank < ranks; ++rank)
+    for (int step = 0; step < steps; ++step) {
+      outcome.losses[step] += losses[rank][step];
+      outcome.auxiliary_losses[step] += auxiliary[rank][step];
+    }
+  for (const auto& shard : shards)
+    for (const auto& [name, values] : shard) {
+      auto& joined = outcome.gradients[name];
+      joined.insert(joined.end(), values.begin(), values.end());
+    }
+  return outcome;
+}
+
+double largest_difference(const Outcome& a, const Outcome& b) {
+  double largest = a.gradients.size() == b.gradients.size() ? 0 : INFINITY;
+  for (const auto& [name, values] : b.gradients) {
+    const std::vector<double>& others = a.gradients.at(name);
+    if (others.size() != values.size()) return INFINITY;
+    double difference = 0, norm = 0;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      difference += (others[i] - values[i]) * (others[i] - values[i]);
+      norm += values[i] * values[i];
+    }
+    if (norm > 0)
+      largest = std::max(largest, std::sqrt(difference / norm));
+    else if (difference > 0)
+      largest = INFINITY;
+  }
+  return largest;
+}
+
+Model small_model(DType dtype) {
+  Model model;
+  model.name = "small";
+  model.vocabulary = 32;
+  model.sequence_length = 8;
+  model.d_model = 16;
+  model.d_hidden = 24;
+  model.heads = 2;
+  model.blocks = 2;
+  model.moe_every = 2;
+  model.experts = 28;
+  model.choices = 2;
+  model.global_batch = 28;
+  model.capacity_groups = 28;
+  model.seed = 5;
+  model.dtype = dtype;
+  return model;
+}
+
+Schedule chunked(const Model& model, int forward, int backward) {
+  Schedule schedule{"chunked", {}, {{"all_to_all", Stream::inter_node}}};
+  for (int block = 0; block < model.blocks; ++block)
+    if (model.moe_every > 0 && (block + 1) % model.moe_every == 0) {
+      schedule.pipelines.push_back({block, Phase::forward, forward});
+      schedule.pipelines.push_back({block, Phase::backward, backward});
+    }
+  return schedule;
+}
+
+}  // namespace moe::testing

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "moe/model/model.h"
+#include "moe/passes/schedule.h"
+#include "moe/run/runner.h"
+
+/// Trains small models on threads-as-ranks and hands out everything that a schedule must not
+/// change.
+namespace moe::testing {
+
+struct Outcome {
+  std::vector<double> losses;            ///< by step
+  std::vector<double> auxiliary_losses;  ///< by step
+  std::map<std::string, std::vector<double>>
+      gradients;  ///< of the first step; experts of all ranks joined
+  std::vector<std::int64_t> planned_peaks, measured_peaks;  ///< by rank, last step
+  Timeline timeline;                                        ///< last step, each rank's own clock
+  Routing routing;                                          ///< last step
+  std::int64_t dropped = 0;                                 ///< last step
+};
+
+/// `steps` iterations on `ranks` threads; tokens depend on the step and the place in the global
+/// batch alone.
+Outcome train_small(const Model& model, const Schedule& schedule, int ranks, int steps);
+/// The same with expert groups of `expert_ranks`, on backends that each rank makes itself.
+using MakeBackend = std::function<std::unique_ptr<Backend>()>;
+Outcome train_small(
+    const Model& model, const Schedule& schedule, int ranks, int expert_ranks, int steps,
+    const MakeBackend& make_backend = [] { return make_cpu_backend(1); });
+
+/// |a - b| / |b| over all elements; the largest over all gradients.
+double largest_difference(const Outcome& a, const Outcome& b);
+
+/// A model that divides over 1, 2, 4 and 7 ranks.
+Model small_model(DType dtype);
+
+/// Every MoE layer in `forward` and `backward` chunks, exchanges on the inter-node stream.
+Schedule chunked(const Model& model, int forward, int backward);
+
+}  // namespace moe::testing

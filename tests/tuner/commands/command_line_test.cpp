@@ -1,0 +1,91 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tuner/study/child.h"
+
+namespace tuner {
+namespace {
+
+using ::testing::HasSubstr;
+
+ChildResult moe_tune(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), MOELAB_BINARY_DIR "/bin/moe-tune");
+  return run_child(arguments, 60, {});
+}
+
+const std::vector<std::string> kScenario{"--model", "micro", "--cluster", "box", "--ranks", "4"};
+
+std::vector<std::string> with(std::vector<std::string> first, std::vector<std::string> more) {
+  first.insert(first.end(), kScenario.begin(), kScenario.end());
+  first.insert(first.end(), more.begin(), more.end());
+  return first;
+}
+
+TEST(CommandLine, HelpShowsExamplesAndPlanners) {
+  const auto help = moe_tune({"-h"});
+  EXPECT_EQ(help.code, 0);
+  EXPECT_THAT(help.output, HasSubstr("Examples:"));
+  EXPECT_THAT(help.output, HasSubstr("pipemoe"));
+  EXPECT_THAT(moe_tune({"--version"}).output, HasSubstr("moe-tune "));
+}
+
+TEST(CommandLine, WrongUseIsExitCodeTwoWithAReason) {
+  EXPECT_EQ(moe_tune({}).code, 2);
+  EXPECT_EQ(moe_tune({"plna"}).code, 2);
+  const auto planner = moe_tune(with({"plan"}, {"--planner", "tutle"}));
+  EXPECT_EQ(planner.code, 2);
+  EXPECT_THAT(planner.errors, HasSubstr("no planner \"tutle\""));
+  const auto cluster =
+      moe_tune({"plan", "--model", "micro", "--cluster", "nowhere", "--planner", "tutel"});
+  EXPECT_EQ(cluster.code, 2);
+  EXPECT_THAT(cluster.errors, HasSubstr("box"));  // the names there are
+  EXPECT_EQ(moe_tune(with({"simulate"}, {})).code, 2);
+  EXPECT_EQ(moe_tune(with({"compare"}, {"--routing", "zipf:x"})).code, 2);
+  EXPECT_EQ(moe_tune({"compare", "--model", "micro", "--cluster", "measured"}).code, 2);
+  EXPECT_EQ(moe_tune({"compare", "--model", "micro", "--cluster", "box", "--ranks", "3"}).code, 2);
+  EXPECT_EQ(moe_tune({"fit", "--db", "/nonexistent/x.db"}).code, 2);
+}
+
+TEST(CommandLine, APlanIsASchedule) {
+  const auto plan = moe_tune(with({"plan"}, {"--planner", "tutel:3"}));
+  ASSERT_EQ(plan.code, 0) << plan.errors;
+  const auto json = nlohmann::json::parse(plan.output);
+  EXPECT_EQ(json.at("planner"), "tutel");
+  EXPECT_EQ(json.at("pipelines").size(), 4u);  // two layers, two phases
+}
+
+TEST(CommandLine, SimulatesAPlanAndWritesATrace) {
+  const auto directory = std::filesystem::path(::testing::TempDir()) /
+                         ("command_line_test" + std::to_string(getpid()));
+  std::filesystem::create_directories(directory);
+  const std::string schedule = directory / "s.json", trace = directory / "t.json";
+  ASSERT_EQ(moe_tune(with({"plan"}, {"--planner", "pipemoe", "-o", schedule})).code, 0);
+  const auto simulated = moe_tune(with({"simulate"}, {"--schedule", schedule, "--trace", trace,
+                                                      "--format", "json", "--routing", "zipf:1"}));
+  ASSERT_EQ(simulated.code, 0) << simulated.errors;
+  const auto row = nlohmann::json::parse(simulated.output).at(0);
+  EXPECT_EQ(row.at("planner"), "pipemoe");
+  EXPECT_LE(row.at("lower_bound_s").get<double>(), row.at("predicted_s").get<double>());
+  std::ifstream file(trace);
+  EXPECT_FALSE(nlohmann::json::parse(file).at("traceEvents").empty());
+  std::filesystem::remove_all(directory);
+}
+
+TEST(CommandLine, ComparesPlanners) {
+  const auto compared =
+      moe_tune(with({"compare"}, {"--planners", "sequential,tutel:2,pipemoe", "--format", "json"}));
+  ASSERT_EQ(compared.code, 0) << compared.errors;
+  const auto rows = nlohmann::json::parse(compared.output);
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_DOUBLE_EQ(rows.at(0).at("speedup"), 1);
+  EXPECT_LE(rows.at(2).at("predicted_s").get<double>(),
+            rows.at(1).at("predicted_s").get<double>() * (1 + 1e-9));
+}
+
+}  // namespace
+}  // namespace tuner

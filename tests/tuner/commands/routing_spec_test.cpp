@@ -1,0 +1,119 @@
+#include "tuner/commands/routing_spec.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <numeric>
+
+#include "db/identity.h"
+#include "db/load.h"
+#include "db/store.h"
+#include "moe/errors.h"
+#include "moe/model/model.h"
+
+namespace tuner {
+namespace {
+
+using ::testing::HasSubstr;
+
+struct RoutingSpecTest : ::testing::Test {
+  moe::Model model = [] {
+    moe::Model m;
+    m.blocks = 4;
+    m.moe_every = 2;
+    m.choices = 2;
+    return m;
+  }();
+  moe::Groups groups = moe::make_groups(2, 2);
+  moe::Program program = moe::build_iteration(model, groups, 0);
+
+  std::string error_of(const std::string& text) {
+    try {
+      make_routing(text, program, groups, 1);
+    } catch (const moe::InputError& error) {
+      return error.what();
+    }
+    return "no error";
+  }
+};
+
+TEST_F(RoutingSpecTest, UniformSharesEveryCopyOut) {
+  const auto routing = make_routing("uniform", program, groups, 1);
+  ASSERT_EQ(routing.layers.size(), 2u);
+  EXPECT_EQ(routing.layers[0].layer, 1);
+  EXPECT_EQ(routing.layers[1].layer, 3);
+  for (const auto& row : routing.layers[1].tokens) {
+    EXPECT_EQ(std::accumulate(row.begin(), row.end(), std::int64_t{0}), 8 / 2 * 64 * 2);
+    EXPECT_EQ(row.front(), row.back());
+  }
+}
+
+TEST_F(RoutingSpecTest, ZipfIsUnevenAndDiffersByLayer) {
+  const auto routing = make_routing("zipf:1.2", program, groups, 1);
+  EXPECT_GT(moe::imbalance(routing.layers[0]), 2);
+  EXPECT_NE(routing.layers[0].tokens, routing.layers[1].tokens);
+}
+
+TEST_F(RoutingSpecTest, CapacityDropsWhatIsOverIt) {
+  model.capacity_factor = 1.0;
+  program = moe::build_iteration(model, groups, 0);
+  const auto routing = make_routing("zipf:2", program, groups, 1);
+  for (const auto& row : routing.layers[0].tokens) {
+    for (const std::int64_t tokens : row) EXPECT_LE(tokens, 2 * 256 / 8);
+  }
+}
+
+TEST_F(RoutingSpecTest, ErrorsSayWhatWasExpected) {
+  EXPECT_THAT(error_of("zipf:x"), HasSubstr("an exponent of 0 or more"));
+  EXPECT_THAT(error_of("zipf:-1"), HasSubstr("an exponent of 0 or more"));
+  EXPECT_THAT(error_of("unifrom"), HasSubstr("expected uniform, zipf:EXPONENT or a file"));
+}
+
+TEST_F(RoutingSpecTest, AFileMustFitTheProgram) {
+  const std::string path =
+      ::testing::TempDir() + "/routing_spec_test.json" + std::to_string(getpid());
+  const auto write = [&](const moe::Routing& routing) {
+    std::ofstream(path) << moe::to_json(routing);
+  };
+  const auto sound = make_routing("zipf:1", program, groups, 1);
+  write(sound);
+  EXPECT_EQ(moe::to_json(make_routing(path, program, groups, 1)), moe::to_json(sound));
+  auto wrong = sound;
+  wrong.layers.pop_back();
+  write(wrong);
+  EXPECT_THAT(error_of(path), HasSubstr("no routing for layer 3"));
+  wrong = sound;
+  wrong.layers[0].tokens.pop_back();
+  write(wrong);
+  EXPECT_THAT(error_of(path), HasSubstr("8 experts on 2 ranks expected, got 8 experts on 1 ranks"));
+  std::ofstream(path) << "{";
+  EXPECT_THAT(error_of(path), HasSubstr(path));
+  std::remove(path.c_str());
+}
+
+TEST_F(RoutingSpecTest, ReadsWhatARunRecorded) {
+  auto connection = db::open_writer(":memory:");
+  const char* argv[] = {"test"};
+  db::Run run = db::this_run("train", "test", 1, argv);
+  run.machine_id = db::find_or_insert(connection, db::this_machine());
+  const auto id = db::insert(connection, run);
+  const auto routing = make_routing("zipf:1", program, groups, 1);
+  std::vector<db::Load> loads;
+  for (const auto& layer : routing.layers) {
+    for (int rank = 0; rank < 2; ++rank) {
+      for (int expert = 0; expert < layer.experts; ++expert) {
+        loads.push_back(
+            {id, 5, layer.layer, rank, expert,
+             layer.tokens[static_cast<std::size_t>(rank)][static_cast<std::size_t>(expert)]});
+      }
+    }
+  }
+  db::insert(connection, loads);
+  EXPECT_EQ(moe::to_json(recorded_routing(connection, id, 5)), moe::to_json(routing));
+  EXPECT_THROW(recorded_routing(connection, id, 6), db::Error);
+}
+
+}  // namespace
+}  // namespace tuner

@@ -1,0 +1,130 @@
+#include "tuner/costs/calibrate.h"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+#include "moe/model/model.h"
+#include "moe/passes/schedule.h"
+#include "tests/tuner/small_program.h"
+#include "tuner/costs/op_costs.h"
+#include "tuner/planners/pipeline_schedule.h"
+#include "tuner/simulate/simulate.h"
+
+namespace tuner {
+namespace {
+
+using namespace test;
+
+/// Iterations that a machine with known costs would have run: the simulator's own.
+struct Machine {
+  CostModel truth;
+  Cluster cluster = [] {
+    Cluster c = small_cluster();
+    c.nodes = 4;
+    c.inter_node = {2.5e8, 0};
+    return c;
+  }();
+  moe::Groups groups = groups_of(cluster, 4, 4);
+  moe::Model model = [] {
+    moe::Model m;
+    m.blocks = 2;
+    m.moe_every = 1;
+    m.global_batch = 16;
+    m.d_model = 256;
+    return m;
+  }();
+  moe::Program program = moe::build_iteration(model, groups, 0);
+  std::vector<moe::Program> scheduled;
+
+  Machine() {
+    const auto line = [](double alpha, double beta) {
+      LinearFit fit;
+      fit.alpha_s = alpha;
+      fit.beta_s_per_unit = beta;
+      return fit;
+    };
+    truth.fits["gemm"] = line(2e-6, 1e-10);
+    truth.fits["memory"] = line(1e-6, 2e-10);
+    truth.fits["all_to_all/inter_node"] = line(3e-4, 5e-9);
+    truth.fits["all_reduce/inter_node"] = line(5e-4, 6e-9);
+    truth.fits["exchange_counts/inter_node"] = line(2e-4, 5e-9);
+    truth.interference = {0.8, 1, 0.9, {}};
+    truth.gaps = {1e-6, 20e-6, 40e-6, 200e-6};
+  }
+
+  moe::Schedule cut_on_one_stream(int chunks) const {
+    moe::Schedule schedule = pipeline_schedule(program, "", {chunks, chunks});
+    schedule.streams.clear();
+    return schedule;
+  }
+
+  std::vector<MeasuredIteration> run(std::vector<moe::Schedule> schedules) {
+    scheduled.clear();
+    for (const auto& schedule : schedules) scheduled.push_back(moe::apply(program, schedule));
+    std::vector<MeasuredIteration> iterations;
+    for (const auto& one : scheduled) {
+      for (unsigned step = 0; step < 3; ++step) {
+        moe::Routing routing;
+        for (int layer : {0, 1}) {
+          routing.layers.push_back(moe::zipf_routing(layer, 4, 8, 4 * 64, 0.3, step + 1));
+        }
+        iterations.push_back(
+            {&one, bind_all(one, groups, routing), simulate(one, groups, routing, truth, cluster)});
+      }
+    }
+    return iterations;
+  }
+};
+
+TEST(Calibrate, FindsTheCostsOfTheMachineThatRan) {
+  Machine machine;
+  const CostModel found = calibrate(
+      machine.run(
+          {{}, machine.cut_on_one_stream(4), pipeline_schedule(machine.program, "", {2, 2})}),
+      machine.groups, "cpu");
+  for (const char* key : {"gemm", "memory"}) {
+    EXPECT_NEAR(found.fits.at(key).alpha_s, machine.truth.fits.at(key).alpha_s, 1e-8) << key;
+    EXPECT_NEAR(found.fits.at(key).beta_s_per_unit, machine.truth.fits.at(key).beta_s_per_unit,
+                1e-13)
+        << key;
+  }
+  EXPECT_NEAR(found.fits.at("all_to_all/inter_node").beta_s_per_unit, 5e-9, 2e-10);
+  EXPECT_NEAR(found.fits.at("all_to_all/inter_node").alpha_s, 3e-4, 2e-5);
+  EXPECT_NEAR(found.interference.computation_beside_communication, 0.8, 0.02);
+  EXPECT_NEAR(found.interference.communication_beside_computation, 0.9, 0.05);
+  EXPECT_NEAR(found.gaps.same_stream_s, 1e-6, 1e-7);
+  EXPECT_NEAR(found.gaps.other_stream_s, 20e-6, 1e-6);
+  EXPECT_NEAR(found.gaps.routing_s, 40e-6, 1e-6);
+  EXPECT_NEAR(found.gaps.contended_s, 200e-6, 20e-6);
+}
+
+TEST(Calibrate, PredictsSchedulesItHasNotSeen) {
+  Machine machine;
+  const CostModel found = calibrate(
+      machine.run(
+          {{}, machine.cut_on_one_stream(4), pipeline_schedule(machine.program, "", {2, 2})}),
+      machine.groups, "cpu");
+  moe::Routing routing;
+  for (int layer : {0, 1}) routing.layers.push_back(moe::zipf_routing(layer, 4, 8, 256, 0.3, 9));
+  for (const Degrees degrees : {Degrees{1, 1}, {3, 3}, {4, 1}, {1, 4}, {3, 2}}) {
+    const auto program =
+        moe::apply(machine.program, pipeline_schedule(machine.program, "", degrees));
+    const double truth =
+        simulate(program, machine.groups, routing, machine.truth, machine.cluster).duration_s;
+    const double predicted =
+        simulate(program, machine.groups, routing, found, machine.cluster).duration_s;
+    EXPECT_NEAR(predicted, truth, 0.03 * truth) << degrees.forward << " " << degrees.backward;
+  }
+}
+
+TEST(CalibrateErrors, RefusesNothingAndWhatDoesNotFit) {
+  Machine machine;
+  EXPECT_THROW(calibrate({}, machine.groups, "cpu"), std::invalid_argument);
+  auto iterations = machine.run({{}});
+  iterations[0].timeline.ranks[1].pop_back();
+  EXPECT_THROW(calibrate(iterations, machine.groups, "cpu"), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace tuner

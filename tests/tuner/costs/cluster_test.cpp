@@ -1,0 +1,115 @@
+#include "tuner/costs/cluster.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "moe/errors.h"
+
+namespace tuner {
+namespace {
+
+using ::testing::HasSubstr;
+
+const char* const kSound = R"(name = "box"
+device = "cpu"
+nodes = 4
+ranks_per_node = 2
+memory = "2G"
+[inter_node]
+bandwidth_gbit_per_s = 2.0
+latency_s = 60e-6
+[intra_node]
+bandwidth_gbit_per_s = 40
+[fit.gemm]
+alpha_s = 5e-6
+beta_s_per_flop = 1e-11
+[fit.all_to_all]
+link = "inter_node"
+alpha_s = 2e-4
+beta_s_per_byte = 4.5e-9
+[interference]
+computation_beside_communication = 0.9
+)";
+
+struct File {
+  std::string path = ::testing::TempDir() + "/cluster_test.toml" + std::to_string(getpid());
+  explicit File(const std::string& text) { std::ofstream(path) << text; }
+  ~File() { std::remove(path.c_str()); }
+};
+
+CostedCluster load(const std::string& text) { return load_cluster(File(text).path); }
+
+std::string replaced(const std::string& what, const std::string& with) {
+  std::string text = kSound;
+  const auto place = text.find(what);
+  EXPECT_NE(place, std::string::npos) << what;
+  return text.replace(place, what.size(), with);
+}
+
+std::string error_of(const std::string& text) {
+  try {
+    load(text);
+  } catch (const moe::InputError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Cluster, ReadsAFile) {
+  const auto [cluster, costs] = load(kSound);
+  EXPECT_EQ(cluster.name, "box");
+  EXPECT_EQ(cluster.nodes, 4);
+  EXPECT_EQ(cluster.ranks_per_node, 2);
+  EXPECT_EQ(cluster.memory_bytes, std::int64_t{2} << 30);
+  EXPECT_DOUBLE_EQ(cluster.inter_node.bandwidth_bytes_per_s, 2.5e8);
+  EXPECT_DOUBLE_EQ(cluster.inter_node.latency_s, 60e-6);
+  EXPECT_DOUBLE_EQ(cluster.intra_node.bandwidth_bytes_per_s, 5e9);
+  EXPECT_EQ(costs.fits.at("gemm").unit, "flop");
+  EXPECT_EQ(costs.fits.at("all_to_all/inter_node").unit, "byte");
+  EXPECT_DOUBLE_EQ(costs.interference.computation_beside_communication, 0.9);
+}
+
+TEST(Cluster, SurvivesJson) {
+  const auto [cluster, costs] = load(kSound);
+  EXPECT_EQ(to_json(cluster_from_json(to_json(cluster))), to_json(cluster));
+  EXPECT_EQ(to_json(cost_model_from_json(to_json(costs))), to_json(costs));
+  EXPECT_THROW(cluster_from_json("{}"), moe::InputError);
+  EXPECT_THROW(cost_model_from_json("no json"), moe::InputError);
+}
+
+TEST(ClusterErrors, NameLineKeyAndExpectation) {
+  EXPECT_THAT(error_of(replaced("nodes = 4", "nodes = 0")),
+              HasSubstr(":3: nodes: expected a whole number of 1 or more, got 0"));
+  EXPECT_THAT(error_of(replaced("nodes = 4", "nodse = 4")), HasSubstr("nodes: missing"));
+  EXPECT_THAT(error_of(replaced("\"2G\"", "\"2X\"")), HasSubstr(":5: memory: expected bytes"));
+  EXPECT_THAT(error_of(replaced("\"cpu\"", "\"tpu\"")),
+              HasSubstr(":2: device: expected one of cpu, cuda, got 'tpu'"));
+  EXPECT_THAT(error_of(replaced("2.0", "-1")), HasSubstr(":7: inter_node.bandwidth_gbit_per_s"));
+  EXPECT_THAT(error_of(replaced("latency_s = 60e-6", "latency = 60e-6")),
+              HasSubstr(":8: inter_node.latency: unknown key"));
+  EXPECT_THAT(error_of(replaced("beta_s_per_flop", "beta_s_per_kilo")),
+              HasSubstr("expected either beta_s_per_byte or beta_s_per_flop"));
+  EXPECT_THAT(error_of(replaced("0.9", "1.5")), HasSubstr("expected a speed in (0, 1], got 1.5"));
+  EXPECT_THAT(error_of("name = "), HasSubstr(":1: "));
+  EXPECT_THAT(error_of("device = \"cpu\"\nnodes = 2\nranks_per_node = 1\n"),
+              HasSubstr("inter_node: missing"));
+}
+
+TEST(Cluster, EveryFileShippedIsSound) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(MOELAB_SOURCE_DIR "/experiments/clusters")) {
+    EXPECT_NO_THROW(load_cluster(entry.path())) << entry.path();
+  }
+}
+
+TEST(Cluster, RanksFillANodeBeforeTheNext) {
+  const auto [cluster, costs] = load(kSound);
+  EXPECT_EQ(groups_of(cluster, 6, 2).node_of, (std::vector<int>{0, 0, 1, 1, 2, 2}));
+  EXPECT_THROW(groups_of(cluster, 9, 3), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace tuner

@@ -1,0 +1,194 @@
+#include "tuner/planners/planners.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "moe/errors.h"
+#include "moe/model/model.h"
+#include "tests/tuner/small_program.h"
+#include "tuner/planners/pipemoe/pipemoe.h"
+#include "tuner/planners/pipemoe/pipemoe_equations.h"
+#include "tuner/planners/sequential/sequential.h"
+#include "tuner/planners/tutel/tutel.h"
+#include "tuner/simulate/lower_bound.h"
+#include "tuner/simulate/simulate.h"
+
+namespace tuner {
+namespace {
+
+using namespace test;
+using ::testing::HasSubstr;
+
+// --- equations ---------------------------------------------------------------------------------
+
+TEST(PipeMoeEquations, CasesWorkedByHand) {
+  // r = 2, t_a2a = 3, t_exp = 4: 2*4 > 2*1*3, so case 2: 2*3 + 2*4.
+  // Replay: D 0-3, 3-6; E 3-7, 7-11; C 7-10, 11-14.
+  EXPECT_DOUBLE_EQ(pipelined_layer_s(2, 3, 4), 14);
+  // r = 2, t_a2a = 3, t_exp = 2: 2*2 < 2*1*3, so case 3: 2*2*3.
+  // Replay: D 0-3, 3-6; E 3-5, 6-8; C 6-9, 9-12.
+  EXPECT_DOUBLE_EQ(pipelined_layer_s(2, 3, 2), 12);
+  EXPECT_DOUBLE_EQ(pipelined_layer_s(1, 3, 2), 8);  // nothing overlaps: the sum
+}
+
+TEST(PipeMoeEquations, BestDegreeWorkedByHand) {
+  // t_a2a = 1 + 12 / r, t_exp = 1 + 24 / r (one product):
+  // r = 1: 2*13 + 25 = 51; r = 2: 2*7 + 2*13 = 40; r = 3: 2*5 + 3*9 = 37; r = 4: 2*4 + 4*7 = 36;
+  // r = 5: t_a2a = 3.4, t_exp = 5.8: 5*5.8 = 29 > 27.2, 6.8 + 29 = 35.8;
+  // r = 6: t_a2a = 3, t_exp = 5: 30 = 2*5*3, not more: case 3, 2*6*3 = 36.
+  LinearFit line;
+  line.alpha_s = 1;
+  line.beta_s_per_unit = 1;
+  EXPECT_DOUBLE_EQ(pipelined_layer_s(5, line, 12, line, 24, 1), 35.8);
+  EXPECT_DOUBLE_EQ(pipelined_layer_s(6, line, 12, line, 24, 1), 36);
+  EXPECT_EQ(best_degree(line, 12, line, 24, 1, 8), 5);
+  EXPECT_EQ(best_degree(line, 12, line, 24, 1, 4), 4);
+}
+
+TEST(PipeMoeEquations, AlphaCountsOncePerProduct) {
+  LinearFit nothing, line;
+  line.alpha_s = 2;
+  EXPECT_DOUBLE_EQ(pipelined_layer_s(3, nothing, 1, line, 1, 2), 3 * 2 * 2);
+}
+
+// --- planners on one small layer
+// ------------------------------------------------------------------
+
+struct PlannersTest : ::testing::Test {
+  SmallLayer layer = small_layer(true);
+  moe::Groups groups = two_nodes();
+  moe::Routing routing = small_routing({{1000, 1000}, {1000, 1000}});
+  CostModel costs = small_costs();
+  Cluster cluster = small_cluster();
+  Situation situation{layer.program, groups, routing, costs, cluster};
+
+  double simulated(const moe::Schedule& schedule) {
+    return simulate(moe::apply(layer.program, schedule), groups, routing, costs, cluster)
+        .duration_s;
+  }
+};
+
+TEST_F(PlannersTest, SequentialDecidesNothing) {
+  const auto schedule = plan_sequential(situation, {});
+  EXPECT_TRUE(schedule.pipelines.empty());
+  EXPECT_TRUE(schedule.streams.empty());
+  // permute 1, dispatch 1, experts 4, return 1, unrelated 4, combine 0.5; the exchange of counts
+  EXPECT_NEAR(sequential_paper_seconds(situation, schedule), 11.5 + kExchange_s, 1e-9);
+  EXPECT_NEAR(simulated(schedule), 11.5 + kExchange_s, 1e-9);
+}
+
+TEST_F(PlannersTest, TutelCutsBothPhasesAlike) {
+  PlannerOptions options;
+  EXPECT_EQ(degrees_of(plan_tutel(situation, options)).forward, 2);
+  options.degree = 4;
+  const auto schedule = plan_tutel(situation, options);
+  EXPECT_EQ(degrees_of(schedule), (Degrees{4, 4}));
+  ASSERT_EQ(schedule.streams.size(), 1u);
+  EXPECT_EQ(schedule.streams[0].kind, "all_to_all");
+  EXPECT_EQ(schedule.streams[0].stream, moe::Stream::inter_node);
+}
+
+TEST_F(PlannersTest, TheClosedFormIsTheEquationOfTheLayerAndTheSumOfTheRest) {
+  // Forward only: cut backward is no part of this layer.
+  moe::Schedule schedule = pipeline_schedule(layer.program, "tutel", {2, 1});
+  // t_a2a = 0.5, t_exp = 2: case 2, 1 + 4; two permutes of 1, unrelated 4, combine 0.5.
+  EXPECT_NEAR(pipelined_iteration_s(situation, schedule), 5 + 2 + 4 + 0.5 + kExchange_s, 1e-9);
+}
+
+TEST_F(PlannersTest, EveryPlannerIsListedWithADescription) {
+  std::vector<std::string> names;
+  for (const Planner& planner : planners()) {
+    names.emplace_back(planner.name);
+    EXPECT_FALSE(planner.description.empty());
+    EXPECT_EQ(parse_planner(planner.name).planner, &planner);
+  }
+  EXPECT_THAT(names, ::testing::ElementsAre("sequential", "tutel", "pipemoe"));
+}
+
+TEST(Planners, AreParsedWithADegree) {
+  EXPECT_EQ(parse_planner("tutel:4").options.degree, 4);
+  EXPECT_EQ(parse_planners("sequential,tutel:2,pipemoe").size(), 3u);
+  for (const char* wrong : {"tutle", "tutel:", "tutel:x", "tutel:0", "tutel:2x", ""}) {
+    EXPECT_THROW(parse_planner(wrong), moe::InputError) << wrong;
+  }
+  try {
+    parse_planner("tutle");
+  } catch (const moe::InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("sequential, tutel, pipemoe"));
+  }
+}
+
+// --- on a whole model
+// ------------------------------------------------------------------------------
+
+struct ModelPlannersTest : ::testing::Test {
+  moe::Model model = [] {
+    moe::Model m;
+    m.name = "test";
+    m.blocks = 2;
+    m.moe_every = 1;
+    m.global_batch = 8;
+    return m;
+  }();
+  Cluster cluster = [] {
+    Cluster c = small_cluster();
+    c.nodes = 4;
+    c.inter_node = {2.5e8, 5e-5};
+    return c;
+  }();
+  moe::Groups groups = groups_of(cluster, 4, 4);
+  moe::Program program = moe::build_iteration(model, groups, 0);
+  moe::Routing routing = [this] {
+    moe::Routing r;
+    for (int layer : {0, 1}) r.layers.push_back(moe::uniform_routing(layer, 4, 8, 2 * 64));
+    return r;
+  }();
+  CostModel costs = [] {
+    CostModel c;
+    c.fits["gemm"].beta_s_per_unit = 1e-10;
+    c.fits["memory"].beta_s_per_unit = 1e-10;
+    return c;
+  }();
+  Situation situation{program, groups, routing, costs, cluster};
+};
+
+TEST_F(ModelPlannersTest, PipeMoeIsNoWorseThanAnyFixedDegree) {
+  PlannerOptions options;
+  options.most_chunks = 4;
+  const PipeMoeChoice choice = choose_pipemoe(situation, options);
+  for (int degree = 1; degree <= 4; ++degree) {
+    options.degree = degree;
+    const auto fixed = moe::apply(program, plan_tutel(situation, options));
+    EXPECT_LE(choice.simulated_s,
+              simulate(fixed, groups, routing, costs, cluster).duration_s * (1 + 1e-9));
+  }
+}
+
+TEST_F(ModelPlannersTest, EveryPlansScheduleAppliesAndPrintsAsJson) {
+  for (const Planner& planner : planners()) {
+    const moe::Schedule schedule = planner.plan(situation, {});
+    EXPECT_EQ(schedule.planner, planner.name);
+    EXPECT_EQ(moe::to_json(moe::schedule_from_json(moe::to_json(schedule))),
+              moe::to_json(schedule));
+    const auto scheduled = moe::apply(program, schedule);
+    const double simulated = simulate(scheduled, groups, routing, costs, cluster).duration_s;
+    const double paper = planner.paper_seconds(situation, schedule);
+    EXPECT_GT(paper, 0.5 * simulated) << planner.name;
+    EXPECT_LT(paper, 1.5 * simulated) << planner.name;
+    EXPECT_LE(lower_bound(scheduled, groups, routing, costs, cluster).seconds(), simulated);
+  }
+}
+
+TEST_F(ModelPlannersTest, CandidatesOfPipeMoeAreAllPairs) {
+  PlannerOptions options;
+  options.most_chunks = 4;
+  EXPECT_EQ(pipemoe_candidates(situation, options).size(), 16u);
+  EXPECT_EQ(tutel_candidates(situation, options).size(), 4u);
+  options.degree = 3;
+  ASSERT_EQ(tutel_candidates(situation, options).size(), 1u);
+  EXPECT_EQ(tutel_candidates(situation, options)[0].parameters_json,
+            R"({"forward_chunks": 3, "backward_chunks": 3})");
+}
+
+}  // namespace
+}  // namespace tuner

@@ -1,0 +1,74 @@
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "moe/passes/schedule.h"
+#include "tests/tuner/small_program.h"
+#include "tuner/planners/pipeline_schedule.h"
+#include "tuner/simulate/simulate.h"
+#include "tuner/simulate/timeline_text.h"
+
+namespace tuner {
+namespace {
+
+using namespace test;
+
+/// Compares with tests/golden/<name>.txt; MOELAB_UPDATE_GOLDEN=1 writes it anew, to be read and
+/// committed.
+void expect_golden(const std::string& name, const std::string& text) {
+  const std::string path = std::string(MOELAB_SOURCE_DIR) + "/tests/golden/" + name + ".txt";
+  if (std::getenv("MOELAB_UPDATE_GOLDEN")) std::ofstream(path) << text;
+  std::ostringstream golden;
+  golden << std::ifstream(path).rdbuf();
+  EXPECT_EQ(text, golden.str()) << path;
+}
+
+const moe::Routing kEven = small_routing({{1000, 1000}, {1000, 1000}});
+const moe::Routing kUneven = small_routing({{2000, 1000}, {1000, 0}});
+
+std::string simulated(moe::Schedule schedule, const moe::Routing& routing, CostModel costs) {
+  const auto layer = small_layer(true);
+  const auto program = moe::apply(layer.program, schedule);
+  return timeline_text(program, simulate(program, two_nodes(), routing, costs, small_cluster()));
+}
+
+TEST(GoldenTimeline, Sequential) {
+  expect_golden("timeline_sequential", simulated({}, kEven, small_costs()));
+}
+
+TEST(GoldenTimeline, PipelineOfTwoChunks) {
+  expect_golden("timeline_two_chunks",
+                simulated(pipeline_schedule(small_layer(true).program, "tutel", {2, 1}), kEven,
+                          small_costs()));
+}
+
+TEST(GoldenTimeline, UnevenRoutingWithInterference) {
+  auto costs = small_costs();
+  costs.interference.computation_beside_communication = 0.5;
+  costs.interference.communication_beside_computation = 0.8;
+  costs.gaps = {0.001, 0.002, 0.003, 0.004};
+  costs.fits["all_to_all/inter_node"].alpha_s = 0.01;
+  costs.fits["all_to_all/inter_node"].beta_s_per_unit = 1.25e-6;
+  expect_golden(
+      "timeline_uneven_three_chunks",
+      simulated(pipeline_schedule(small_layer(true).program, "pipemoe", {3, 1}), kUneven, costs));
+}
+
+TEST(TimelineSummary, SaysHowMuchCommunicationIsCovered) {
+  const auto layer = small_layer(true);
+  const auto program =
+      moe::apply(layer.program, {"", {}, {{"all_to_all", moe::Stream::inter_node}}});
+  const auto timeline = simulate(program, two_nodes(), kEven, small_costs(), small_cluster());
+  // Dispatch 1 s bare, return 1 s under the unrelated op, the exchange of counts under the permute.
+  const TimelineSummary summary = summarize(program, timeline);
+  EXPECT_NEAR(summary.communication_s, 2 + kExchange_s, 1e-9);
+  EXPECT_NEAR(summary.overlapped_s, 1, 1e-9);
+  EXPECT_NEAR(summary.exposed_s, 1 + kExchange_s, 1e-9);
+  EXPECT_NEAR(summary.computation_s, 1 + 4 + 4 + 0.5, 1e-9);
+  EXPECT_NEAR(summary.overlap(), 1 / (2 + kExchange_s), 1e-9);
+}
+
+}  // namespace
+}  // namespace tuner

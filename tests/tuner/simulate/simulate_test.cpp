@@ -1,0 +1,328 @@
+#include "tuner/simulate/simulate.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "moe/model/model.h"
+#include "moe/passes/schedule.h"
+#include "tests/tuner/small_program.h"
+#include "tuner/planners/pipeline_schedule.h"
+#include "tuner/simulate/lower_bound.h"
+
+namespace tuner {
+namespace {
+
+using namespace test;
+
+/// Times of the op of this name (its chunk-th) on a rank.
+moe::OpSpan span_of(const moe::Program& program, const moe::Timeline& timeline, int rank,
+                    const std::string& name, int chunk = 0) {
+  for (const moe::OpSpan& span : timeline.ranks[static_cast<std::size_t>(rank)]) {
+    const moe::Op& op = program.ops[static_cast<std::size_t>(span.op)];
+    if (op.name == name && op.chunk.index == chunk) return span;
+  }
+  ADD_FAILURE() << "no op " << name;
+  return {};
+}
+
+double end_of(const moe::OpSpan& span) { return span.start_s + span.duration_s; }
+
+const moe::Routing kEven = small_routing({{1000, 1000}, {1000, 1000}});
+
+TEST(Simulate, SequentialIsTheSumOfItsOps) {
+  const auto layer = small_layer();
+  const auto timeline = simulate(layer.program, two_nodes(), kEven, small_costs(), small_cluster());
+  // permute 1, dispatch of 1000 rows 1, experts on 2000 rows 4, return 1, combine 0.5
+  EXPECT_NEAR(timeline.duration_s, kExchange_s + 1 + 1 + 4 + 1 + 0.5, 1e-9);
+}
+
+TEST(Simulate, ACollectiveTakesItsFitsAlphaAndBeta) {
+  auto costs = small_costs();
+  costs.fits["all_to_all/inter_node"].alpha_s = 0.25;
+  costs.fits["all_to_all/inter_node"].beta_s_per_unit = 2e-6;  // half of what the card allows
+  const auto layer = small_layer();
+  const auto timeline = simulate(layer.program, two_nodes(), kEven, costs, small_cluster());
+  EXPECT_NEAR(span_of(layer.program, timeline, 0, "dispatch").duration_s, 0.25 + 2, 1e-9);
+}
+
+TEST(Simulate, OverlapsWhatStreamsAndDependenciesAllow) {
+  const auto layer = small_layer(true);
+  auto program = moe::apply(layer.program, {"", {}, {{"all_to_all", moe::Stream::inter_node}}});
+  // The unrelated op stands after the return exchange on the compute stream, and needs nothing of
+  // it.
+  const auto timeline = simulate(program, two_nodes(), kEven, small_costs(), small_cluster());
+  EXPECT_NEAR(span_of(program, timeline, 0, "unrelated").start_s, kExchange_s + 1 + 1 + 4, 1e-9);
+  EXPECT_NEAR(timeline.duration_s, kExchange_s + 1 + 1 + 4 + 4 + 0.5, 1e-9);
+}
+
+TEST(Simulate, PipelinesTwoChunks) {
+  const auto layer = small_layer();
+  const auto program = moe::apply(layer.program, pipeline_schedule(layer.program, "tutel", {2, 1}));
+  const auto timeline = simulate(program, two_nodes(), kEven, small_costs(), small_cluster());
+  // Permutes 0-1, 1-2 (a constant each); dispatches of 500 rows 1-1.5, 2-2.5; experts of 1000 rows
+  // 2-4, 4-6; returns 4-4.5, 6-6.5; combine 6.5-7.
+  EXPECT_NEAR(span_of(program, timeline, 0, "dispatch", 1).start_s, kExchange_s + 2, 1e-9);
+  EXPECT_NEAR(span_of(program, timeline, 0, "experts", 0).start_s, kExchange_s + 2, 1e-9);
+  EXPECT_NEAR(span_of(program, timeline, 0, "return", 0).start_s, kExchange_s + 4, 1e-9);
+  EXPECT_NEAR(timeline.duration_s, kExchange_s + 7, 1e-9);
+}
+
+TEST(Simulate, ComputationSlowsDownBesideCommunicationOnly) {
+  auto costs = small_costs();
+  costs.interference.computation_beside_communication = 0.5;
+  const auto layer = small_layer(true);
+  auto program = moe::apply(layer.program, {"", {}, {{"all_to_all", moe::Stream::inter_node}}});
+  const auto timeline = simulate(program, two_nodes(), kEven, costs, small_cluster());
+  // The 4 s of "unrelated": 1 s beside the return exchange does 0.5 of work, the rest is alone.
+  EXPECT_NEAR(span_of(program, timeline, 0, "unrelated").duration_s, 4.5, 1e-9);
+  EXPECT_NEAR(span_of(program, timeline, 0, "experts").duration_s, 4, 1e-9);
+}
+
+TEST(Simulate, AnOpKindsOwnInterferenceCounts) {
+  auto costs = small_costs();
+  costs.interference.computation_beside_communication = 0.5;
+  costs.interference.kind_beside_communication["layer_norm"] = 0.8;
+  const auto layer = small_layer(true);
+  auto program = moe::apply(layer.program, {"", {}, {{"all_to_all", moe::Stream::inter_node}}});
+  const auto timeline = simulate(program, two_nodes(), kEven, costs, small_cluster());
+  EXPECT_NEAR(span_of(program, timeline, 0, "unrelated").duration_s, 4.2, 1e-9);
+}
+
+TEST(Simulate, CommunicationSlowsDownBesideComputation) {
+  auto costs = small_costs();
+  costs.fits["all_to_all/inter_node"].beta_s_per_unit = 1e-6;
+  costs.interference.communication_beside_computation = 0.5;
+  const auto layer = small_layer(true);
+  auto program = moe::apply(layer.program, {"", {}, {{"all_to_all", moe::Stream::inter_node}}});
+  const auto timeline = simulate(program, two_nodes(), kEven, costs, small_cluster());
+  EXPECT_NEAR(span_of(program, timeline, 0, "return").duration_s, 2, 1e-9);
+  EXPECT_NEAR(span_of(program, timeline, 0, "dispatch").duration_s, 1, 1e-9);
+}
+
+TEST(Simulate, AnEarlyRankWaitsWithinTheCollective) {
+  // Rank 0 computes 1500 received rows (3 s), rank 1 500 (1 s): rank 1 arrives 2 s early.
+  const auto layer = small_layer();
+  const auto timeline = simulate(layer.program, two_nodes(), small_routing({{500, 500}, {1000, 0}}),
+                                 small_costs(), small_cluster());
+  const auto early = span_of(layer.program, timeline, 1, "return");
+  const auto late = span_of(layer.program, timeline, 0, "return");
+  EXPECT_NEAR(late.start_s - early.start_s, 2, 1e-9);
+  EXPECT_NEAR(end_of(early), end_of(late), 1e-9);  // both have the 1000 rows that rank 0 returns
+}
+
+TEST(Simulate, EndsOnARankWithItsOwnTransfers) {
+  // Three ranks on three nodes, three experts: only 0 and 1 have much to say to each other.
+  moe::ProgramBuilder build(moe::DType::f32);
+  const auto offsets = build.activation("offsets", 1, 4, moe::DType::i32);
+  const auto sent = build.routed("sent", moe::Rows::sent, 0, kColumns, 0);
+  const auto received = build.routed("received", moe::Rows::received, 0, kColumns, 0);
+  build.op(moe::EmbedTokens{}, "begin", {}, {offsets}, -1, moe::Phase::forward);
+  build.op(moe::ExchangeCounts{3}, "exchange", {offsets}, {}, 0, moe::Phase::forward);
+  build.op(moe::Permute{1}, "permute", {offsets}, {sent}, 0, moe::Phase::forward);
+  build.op(moe::AllToAll{moe::Direction::dispatch, moe::GroupKind::expert}, "dispatch", {sent},
+           {received}, 0, moe::Phase::forward);
+  const moe::Routing routing{
+      {moe::LayerRouting{0, 3, {{0, 3000, 1000}, {3000, 0, 0}, {1000, 0, 0}}}}};
+  auto cluster = small_cluster();
+  cluster.nodes = 3;
+  const auto timeline =
+      simulate(build.program, moe::make_groups(3, 3, {0, 1, 2}), routing, small_costs(), cluster);
+  // Rank 0's card is shared: 0 -> 2 has half of it for 2 s, then 0 -> 1 has all for the rest of 4
+  // s.
+  EXPECT_NEAR(span_of(build.program, timeline, 2, "dispatch").duration_s, 2, 1e-6);
+  EXPECT_NEAR(span_of(build.program, timeline, 1, "dispatch").duration_s, 4, 1e-6);
+  EXPECT_NEAR(span_of(build.program, timeline, 0, "dispatch").duration_s, 4, 1e-6);
+}
+
+TEST(Simulate, CollectivesOnOneCardShareIt) {
+  // A reduction of 500 kB (ring of two: 500 kB to the neighbour) beside a dispatch of 1 MB.
+  moe::ProgramBuilder build(moe::DType::f32);
+  const auto offsets = build.activation("offsets", 1, 3, moe::DType::i32);
+  const auto gradient = build.activation("gradient", 500, kColumns);
+  const auto sent = build.routed("sent", moe::Rows::sent, 0, kColumns, 0);
+  const auto received = build.routed("received", moe::Rows::received, 0, kColumns, 0);
+  build.op(moe::EmbedTokens{}, "begin", {}, {offsets, gradient}, -1, moe::Phase::forward);
+  build.op(moe::ExchangeCounts{2}, "exchange", {offsets}, {}, 0, moe::Phase::forward);
+  build.op(moe::EmbedTokens{}, "sent", {offsets}, {sent}, 0, moe::Phase::forward);
+  build.op(moe::AllToAll{moe::Direction::dispatch, moe::GroupKind::expert}, "dispatch", {sent},
+           {received}, 0, moe::Phase::forward);
+  build.program.ops.back().stream = moe::Stream::inter_node;
+  build.op(moe::AllReduce{moe::GroupKind::world}, "all_reduce", {gradient}, {gradient}, 0,
+           moe::Phase::backward);
+  const auto timeline = simulate(build.program, two_nodes(), kEven, small_costs(), small_cluster());
+  // Half of the card each until the reduction ends at 1 s; the dispatch has 0.5 MB left by then.
+  EXPECT_NEAR(span_of(build.program, timeline, 0, "all_reduce").duration_s, 1, 1e-6);
+  EXPECT_NEAR(span_of(build.program, timeline, 0, "dispatch").duration_s, 1.5, 1e-6);
+}
+
+TEST(Simulate, RanksOfANodeUseTheirOwnLinkAndShareTheCard) {
+  // Four ranks on two nodes, 1000 rows from everyone to everyone: 2 ranks x 2 peers x 1 MB leave a
+  // node at 1 MB/s; what stays in the node is far faster.
+  moe::ProgramBuilder build(moe::DType::f32);
+  const auto sent = build.routed("sent", moe::Rows::sent, 0, kColumns, 0);
+  const auto received = build.routed("received", moe::Rows::received, 0, kColumns, 0);
+  const auto offsets = build.activation("offsets", 1, 5, moe::DType::i32);
+  build.op(moe::EmbedTokens{}, "begin", {}, {offsets}, -1, moe::Phase::forward);
+  build.op(moe::ExchangeCounts{4}, "exchange", {offsets}, {}, 0, moe::Phase::forward);
+  build.op(moe::Permute{1}, "permute", {offsets}, {sent}, 0, moe::Phase::forward);
+  build.op(moe::AllToAll{moe::Direction::dispatch, moe::GroupKind::expert}, "dispatch", {sent},
+           {received}, 0, moe::Phase::forward);
+  const moe::Routing routing{{moe::LayerRouting{
+      0, 4, std::vector<std::vector<std::int64_t>>(4, std::vector<std::int64_t>(4, 1000))}}};
+  const auto timeline = simulate(build.program, moe::make_groups(4, 4, {0, 0, 1, 1}), routing,
+                                 small_costs(), small_cluster());
+  EXPECT_NEAR(span_of(build.program, timeline, 0, "dispatch").duration_s, 4, 1e-6);
+}
+
+TEST(Simulate, LaunchGapsStandBeforeOps) {
+  auto costs = small_costs();
+  costs.gaps = {0.1, 0.2, 0.3, 0.4};
+  const auto layer = small_layer();
+  const auto program =
+      moe::apply(layer.program, {"", {}, {{"all_to_all", moe::Stream::inter_node}}});
+  const auto timeline = simulate(program, two_nodes(), kEven, costs, small_cluster());
+  const auto gap = [&](const std::string& before, const std::string& after) {
+    return span_of(program, timeline, 0, after).start_s -
+           end_of(span_of(program, timeline, 0, before));
+  };
+  EXPECT_NEAR(gap("exchange counts", "permute"), 0.3, 1e-9);
+  EXPECT_NEAR(gap("permute", "dispatch"), 0.2, 1e-9);
+  EXPECT_NEAR(gap("dispatch", "experts"), 0.2, 1e-9);
+  EXPECT_NEAR(gap("return", "combine"), 0.2, 1e-9);
+}
+
+TEST(Simulate, NamesAMissingFitAndHowToMeasureIt) {
+  auto costs = small_costs();
+  costs.fits.erase("permute");
+  try {
+    simulate(small_layer().program, two_nodes(), kEven, costs, small_cluster());
+    FAIL();
+  } catch (const std::out_of_range& error) {
+    EXPECT_NE(std::string(error.what()).find("permute"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("moe-tune fit"), std::string::npos);
+  }
+}
+
+// --- properties over random models, schedules, routings, costs
+// -------------------------------------
+
+struct RandomCase {
+  moe::Program program;
+  moe::Groups groups;
+  moe::Routing routing;
+  CostModel costs;
+  Cluster cluster;
+};
+
+RandomCase random_case(unsigned seed) {
+  std::mt19937 random(seed);
+  const auto pick = [&](std::initializer_list<int> from) {
+    return *(from.begin() + random() % from.size());
+  };
+  const auto between = [&](double low, double high) {
+    return std::uniform_real_distribution<double>(low, high)(random);
+  };
+  const int ranks = pick({1, 2, 4, 6});
+  moe::Model model;
+  model.name = "random";
+  model.sequence_length = 16;
+  model.d_model = 32;
+  model.d_hidden = 64;
+  model.blocks = pick({1, 2, 3});
+  model.moe_every = pick({1, 2});
+  if (model.blocks < model.moe_every) model.blocks = 2;
+  model.experts = 12;
+  model.choices = pick({1, 2});
+  model.global_batch = 12;
+
+  RandomCase c;
+  std::vector<int> nodes;
+  const int per_node = pick({1, 2, 3});
+  for (int rank = 0; rank < ranks; ++rank) nodes.push_back(rank / per_node);
+  c.groups =
+      moe::make_groups(ranks, ranks % 2 == 0 && random() % 3 == 0 ? ranks / 2 : ranks, nodes);
+  c.program = moe::build_iteration(model, c.groups, 0);
+  c.program = moe::apply(
+      c.program, pipeline_schedule(c.program, "random", {pick({1, 2, 3, 4}), pick({1, 2, 3, 4})}));
+  const std::int64_t copies = 12 / ranks * 16 * model.choices;
+  for (int layer = 0; layer < model.blocks; ++layer) {
+    c.routing.layers.push_back(moe::zipf_routing(layer, ranks, 12, copies, between(0, 2), seed));
+  }
+  c.cluster = small_cluster();
+  c.cluster.inter_node.bandwidth_bytes_per_s = between(1e8, 1e9);
+  c.cluster.intra_node.bandwidth_bytes_per_s = between(1e8, 1e10);
+  c.cluster.inter_node.latency_s = between(0, 1e-4);
+  const auto fit = [&](double alpha, double beta) {
+    LinearFit line;
+    line.alpha_s = between(0, alpha);
+    line.beta_s_per_unit = between(0, beta);
+    return line;
+  };
+  c.costs.fits["gemm"] = fit(1e-5, 1e-9);
+  c.costs.fits["memory"] = fit(1e-5, 1e-9);
+  if (random() % 2) c.costs.fits["all_to_all/inter_node"] = fit(1e-4, 1e-8);
+  if (random() % 2) c.costs.fits["all_reduce/inter_node"] = fit(1e-4, 1e-8);
+  c.costs.interference = {between(0.3, 1), 1, between(0.3, 1), {}};
+  c.costs.gaps = {between(0, 1e-6), between(0, 1e-5), between(0, 1e-5), between(0, 1e-4)};
+  return c;
+}
+
+TEST(Simulate, IsNeverBelowTheLowerBound) {
+  for (unsigned seed = 0; seed < 150; ++seed) {
+    const RandomCase c = random_case(seed);
+    const double simulated =
+        simulate(c.program, c.groups, c.routing, c.costs, c.cluster).duration_s;
+    const LowerBound bound = lower_bound(c.program, c.groups, c.routing, c.costs, c.cluster);
+    EXPECT_LE(bound.seconds(), simulated * (1 + 1e-9)) << "seed " << seed << " " << bound.where;
+    EXPECT_GT(bound.seconds(), 0) << "seed " << seed;
+  }
+}
+
+TEST(Simulate, IsDeterministic) {
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    const RandomCase c = random_case(seed);
+    const auto once = simulate(c.program, c.groups, c.routing, c.costs, c.cluster);
+    const auto again = simulate(c.program, c.groups, c.routing, c.costs, c.cluster);
+    for (std::size_t rank = 0; rank < once.ranks.size(); ++rank) {
+      for (std::size_t op = 0; op < once.ranks[rank].size(); ++op) {
+        EXPECT_EQ(once.ranks[rank][op].start_s, again.ranks[rank][op].start_s);
+        EXPECT_EQ(once.ranks[rank][op].duration_s, again.ranks[rank][op].duration_s);
+      }
+    }
+  }
+}
+
+TEST(Simulate, KeepsTheOrderOfStreamsAndDependencies) {
+  for (unsigned seed = 0; seed < 30; ++seed) {
+    const RandomCase c = random_case(seed);
+    const auto timeline = simulate(c.program, c.groups, c.routing, c.costs, c.cluster);
+    const auto waits = waits_of(c.program);
+    for (const auto& spans : timeline.ranks) {
+      ASSERT_EQ(spans.size(), c.program.ops.size());
+      std::array<double, moe::kStreamCount> stream_end{};
+      for (std::size_t op = 0; op < spans.size(); ++op) {
+        EXPECT_EQ(spans[op].op, static_cast<int>(op));
+        auto& end = stream_end[static_cast<std::size_t>(c.program.ops[op].stream)];
+        EXPECT_GE(spans[op].start_s, end);
+        end = end_of(spans[op]);
+        for (const int earlier : waits[op]) {
+          EXPECT_GE(spans[op].start_s, end_of(spans[static_cast<std::size_t>(earlier)]));
+        }
+      }
+    }
+  }
+}
+
+TEST(LowerBound, NamesWhatBounds) {
+  const auto layer = small_layer();
+  const auto bound = lower_bound(layer.program, two_nodes(), kEven, small_costs(), small_cluster());
+  EXPECT_NEAR(bound.stream_s, 1 + 1 + 4 + 1 + 0.5, 1e-9);
+  EXPECT_NEAR(bound.link_s, 2 + kExchange_s, 1e-9);
+  EXPECT_NEAR(bound.chain_s, kExchange_s + 7.5, 1e-9);
+  EXPECT_EQ(bound.where.substr(0, 5), "chain");
+}
+
+}  // namespace
+}  // namespace tuner

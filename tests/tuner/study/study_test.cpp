@@ -1,0 +1,266 @@
+#include "tuner/study/study.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <random>
+#include <thread>
+
+#include "db/check.h"
+#include "db/load.h"
+#include "moe/errors.h"
+#include "moe/train/train_store.h"
+#include "tuner/commands/routing_spec.h"
+#include "tuner/simulate/simulate.h"
+
+namespace tuner {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// Studies of the smallest model on one rank, run by the moe-train that was built beside the tests.
+struct StudyTest : ::testing::Test {
+  std::filesystem::path directory =
+      std::filesystem::path(::testing::TempDir()) / ("study_test" + std::to_string(getpid()));
+  std::string database = (directory / "results.db").string();
+
+  void SetUp() override { std::filesystem::create_directories(directory); }
+  void TearDown() override { std::filesystem::remove_all(directory); }
+
+  StudyOptions options(const std::string& name = "s") {
+    StudyOptions o;
+    o.name = name;
+    const std::string model = MOELAB_SOURCE_DIR "/experiments/models/micro.toml";
+    o.model = moe::load_model(model);
+    o.job.model = model;
+    o.job.program = MOELAB_BINARY_DIR "/bin/moe-train";
+    o.job.database = database;
+    o.job.steps = 3;
+    o.planners = parse_planners("tutel");
+    o.most_chunks = 3;
+    o.repeats = 2;
+    o.top = 0;
+    o.argv = {"study_test"};
+    return o;
+  }
+
+  /// A moe-train that misbehaves under schedules of so many chunks.
+  std::string misbehaving(const std::map<int, std::string>& by_chunks) {
+    const std::string path = (directory / "moe-train").string();
+    std::ofstream script(path);
+    script << "#!/bin/sh\nfor a; do case $b in --schedule) s=$a;; esac; b=$a; done\n"
+           << "grep -q '\"planner\": \"profile\"' $s || {\n";
+    for (const auto& [chunks, action] : by_chunks) {
+      script << "grep -q '\"chunks\": " << chunks << "' $s && { " << action << "; }\n";
+    }
+    script << "}\nexec " MOELAB_BINARY_DIR "/bin/moe-train \"$@\"\n";
+    script.close();
+    chmod(path.c_str(), 0755);
+    return path;
+  }
+
+  std::vector<db::Trial> trials(const std::string& name = "s") {
+    const auto connection = db::open_reader(database);
+    return db::load_trials(connection, db::find_study(connection, name)->id);
+  }
+};
+
+TEST_F(StudyTest, PutsPaperPredictedAndMeasuredIntoOneRow) {
+  run_study(options());
+  const auto rows = trials();
+  ASSERT_EQ(rows.size(), 4u);  // sequential, tutel 1, 2, 3
+  EXPECT_EQ(rows[0].planner, "sequential");
+  const auto connection = db::open_reader(database);
+  for (const db::Trial& trial : rows) {
+    EXPECT_EQ(trial.status, "done") << trial.error;
+    EXPECT_GT(*trial.paper_s, 0);
+    EXPECT_GT(*trial.measured_s, 0);
+    EXPECT_LE(*trial.lower_bound_s, *trial.predicted_s);
+    EXPECT_EQ(trial.predicted_peak_bytes, trial.measured_peak_bytes);
+    EXPECT_EQ(db::load_trial_repeats(connection, trial.id).size(), 2u);
+    const auto timelines = db::load_timelines(connection, {0, trial.id, ""});
+    ASSERT_EQ(timelines.size(), 3u);  // predicted, and one of each repeat
+    // Predicted and measured hold the same ops in the same order.
+    const auto predicted = db::load_timeline_ops(connection, timelines[0].id);
+    const auto measured = db::load_timeline_ops(connection, timelines[1].id);
+    ASSERT_EQ(predicted.size(), measured.size());
+    for (std::size_t i = 0; i < predicted.size(); ++i) {
+      EXPECT_EQ(predicted[i].name, measured[i].name);
+      EXPECT_EQ(predicted[i].stream, measured[i].stream);
+      EXPECT_EQ(predicted[i].chunk, measured[i].chunk);
+    }
+    EXPECT_EQ(db::load_spans(connection, timelines[0].id).size(),
+              db::load_spans(connection, timelines[1].id).size());
+  }
+  EXPECT_TRUE(db::find_problems(connection, 3600).empty());
+  EXPECT_FALSE(db::load_fits(connection).empty());
+}
+
+TEST_F(StudyTest, PredictedAndMeasuredSpansMatchOpForOp) {
+  auto o = options();
+  o.repeats = 1;
+  run_study(o);
+  const auto connection = db::open_reader(database);
+  const auto groups = moe::make_groups(1, 1);
+  const auto whole = moe::build_iteration(o.model, groups, 0);
+  CostModel costs;
+  costs.fits["gemm"].beta_s_per_unit = costs.fits["memory"].beta_s_per_unit = 1e-10;
+  Cluster cluster;
+  cluster.inter_node = cluster.intra_node = {1e9, 0};
+  for (const db::Trial& trial : trials()) {
+    const auto schedule = db::load_schedule(connection, trial.schedule_id);
+    const auto program = moe::apply(whole, moe::schedule_from_json(schedule.json));
+    const auto measured = db::load_timelines(connection, {0, trial.id, "measured"}).at(0);
+    const auto routing = recorded_routing(connection, *measured.run_id, measured.iteration);
+    const auto predicted = moe::timeline_rows(
+        program, simulate(program, groups, routing, costs, cluster), routing, groups);
+    const auto ops = db::load_timeline_ops(connection, measured.id);
+    auto spans = db::load_spans(connection, measured.id);
+    std::sort(spans.begin(), spans.end(),
+              [](const db::Span& a, const db::Span& b) { return a.op < b.op; });
+    ASSERT_EQ(ops.size(), predicted.ops.size());
+    ASSERT_EQ(spans.size(), predicted.spans.size());
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+      EXPECT_EQ(ops[i].name, predicted.ops[i].name);
+      EXPECT_EQ(ops[i].stream, predicted.ops[i].stream);
+      EXPECT_EQ(spans[i].op, predicted.spans[i].op);
+      EXPECT_EQ(spans[i].bytes, predicted.spans[i].bytes) << ops[i].name;
+      EXPECT_EQ(spans[i].flops, predicted.spans[i].flops) << ops[i].name;
+    }
+  }
+}
+
+TEST_F(StudyTest, AnExistingNameNeedsResume) {
+  auto o = options();
+  o.planners = parse_planners("sequential");
+  o.repeats = 1;
+  run_study(o);
+  try {
+    run_study(o);
+    FAIL();
+  } catch (const moe::InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("--resume"));
+  }
+  o.resume = true;
+  EXPECT_NO_THROW(run_study(o));
+  o.job.steps = 4;
+  EXPECT_THROW(run_study(o), moe::InputError);  // other inputs would not be comparable
+}
+
+TEST_F(StudyTest, FailuresAreToldApartAndNeverTriedAgain) {
+  auto o = options();
+  o.most_chunks = 4;
+  o.planners = parse_planners("tutel");
+  o.trial_time_limit_s = 10;
+  const std::string log = (directory / "log").string();
+  o.job.program = misbehaving(
+      {{2, "echo 2 >> " + log + "; exec sleep 100"},
+       {3, "echo 3 >> " + log + "; kill -SEGV $$"},
+       {4, "echo 4 >> " + log + "; echo moe-train: rank 0: out of memory >&2; exit 1"}});
+  run_study(o);
+  o.resume = true;
+  run_study(o);
+  std::map<std::string, std::string> status;
+  for (const db::Trial& trial : trials()) status[trial.parameters_json] = trial.status;
+  EXPECT_EQ(status["{}"], "done");
+  EXPECT_EQ(status[R"({"forward_chunks": 1, "backward_chunks": 1})"], "done");
+  EXPECT_EQ(status[R"({"forward_chunks": 2, "backward_chunks": 2})"], "hung");
+  EXPECT_EQ(status[R"({"forward_chunks": 3, "backward_chunks": 3})"], "crashed");
+  EXPECT_EQ(status[R"({"forward_chunks": 4, "backward_chunks": 4})"], "out_of_memory");
+  std::ifstream file(log);
+  std::string lines((std::istreambuf_iterator<char>(file)), {});
+  EXPECT_EQ(lines.size(), 6u) << lines;  // each once
+}
+
+TEST_F(StudyTest, WhatWouldNotFitIsInfeasibleAndNeverRuns) {
+  auto o = options();
+  o.repeats = 1;
+  o.memory_limit_bytes = 1;
+  run_study(o);
+  for (const db::Trial& trial : trials()) {
+    EXPECT_EQ(trial.status, "infeasible");
+    EXPECT_FALSE(trial.measured_s);
+    EXPECT_THAT(trial.error, HasSubstr("the limit is 1"));
+  }
+}
+
+// The program itself, killed at five random moments; what was finished stays as it was, and the
+// study ends as if nothing had happened.
+TEST_F(StudyTest, SurvivesBeingKilled) {
+  const std::vector<std::string> argv{MOELAB_BINARY_DIR "/bin/moe-tune",
+                                      "study",
+                                      "killed",
+                                      "--model",
+                                      "micro",
+                                      "--db",
+                                      database,
+                                      "--planners",
+                                      "tutel",
+                                      "--most-chunks",
+                                      "3",
+                                      "--top",
+                                      "all",
+                                      "--repeats",
+                                      "3",
+                                      "--steps",
+                                      "3",
+                                      "--resume"};
+  using Repeats = std::map<std::pair<std::int64_t, int>, std::pair<std::int64_t, double>>;
+  const auto finished = [&] {
+    Repeats repeats;
+    if (!std::filesystem::exists(database)) return repeats;
+    const auto connection = db::open_reader(database);
+    const auto study = db::find_study(connection, "killed");
+    if (!study) return repeats;
+    for (const db::Trial& trial : db::load_trials(connection, study->id)) {
+      for (const db::TrialRepeat& repeat : db::load_trial_repeats(connection, trial.id)) {
+        repeats[{trial.id, repeat.repeat}] = {repeat.run_id.value_or(0), repeat.measured_s};
+      }
+    }
+    return repeats;
+  };
+  std::mt19937 random(std::random_device{}());
+  for (int kills = 0; kills < 5; ++kills) {
+    const Repeats before = finished();
+    const pid_t child = fork();
+    if (child == 0) {
+      std::vector<char*> arguments;
+      for (const auto& a : argv) arguments.push_back(const_cast<char*>(a.c_str()));
+      arguments.push_back(nullptr);
+      freopen("/dev/null", "w", stdout);
+      freopen("/dev/null", "w", stderr);
+      execv(arguments[0], arguments.data());
+      _exit(127);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(300 + random() % 2500));
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+    if (!std::filesystem::exists(database)) continue;
+    const Repeats after = finished();
+    for (const auto& [key, value] : before) EXPECT_EQ(after.at(key), value);
+    const auto connection = db::open_reader(database);
+    EXPECT_TRUE(db::find_problems(connection, 3600).empty());
+  }
+  const Repeats before = finished();
+  std::string command;
+  for (const auto& a : argv) command += "'" + a + "' ";
+  ASSERT_EQ(std::system((command + "> /dev/null 2>&1").c_str()), 0);
+  const Repeats after = finished();
+  EXPECT_EQ(after.size(), 4u * 3u);
+  for (const auto& [key, value] : before) EXPECT_EQ(after.at(key), value);
+  for (const db::Trial& trial : trials("killed")) EXPECT_EQ(trial.status, "done") << trial.error;
+  for (const db::Run& run : db::load_runs(db::open_reader(database))) {
+    EXPECT_NE(run.status, "running") << run.kind << " " << run.id;
+  }
+}
+
+}  // namespace
+}  // namespace tuner

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+
+#include "tuner/commands/scenario.h"
+#include "tuner/study/study.h"
+
+/// What moe-tune's subcommands do; main.cpp reads the command line.
+namespace tuner {
+
+struct Arguments {
+  ScenarioOptions scenario;
+  std::string planner;
+  std::string planners;
+  std::string schedule;
+  std::string output;
+  std::string trace;
+  bool timeline = false;
+  bool fits = false;
+  int most_chunks = 8;
+  std::string format = "table";
+  std::string color = "auto";
+  // study
+  StudyOptions study;
+  std::string top = "5";
+};
+
+/// Each prints its result on stdout and returns the exit code. Throw as what they call.
+int fit(const Arguments& arguments, int argc, char** argv);
+int plan(const Arguments& arguments);
+int simulate_schedule(const Arguments& arguments, int argc, char** argv);
+int compare(const Arguments& arguments);
+int study(Arguments& arguments, int argc, char** argv);
+
+}  // namespace tuner

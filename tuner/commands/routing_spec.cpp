@@ -1,0 +1,136 @@
+#include "tuner/commands/routing_spec.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+
+#include "db/load.h"
+#include "moe/errors.h"
+
+namespace tuner {
+namespace {
+
+struct GatedLayer {
+  int layer = 0;
+  moe::Gate gate;
+  std::int64_t copies = 0;  ///< asked for on each rank
+};
+
+std::vector<GatedLayer> gated_layers(const moe::Program& program) {
+  std::vector<GatedLayer> layers;
+  for (const moe::Op& op : program.ops) {
+    if (const auto* gate = std::get_if<moe::Gate>(&op.kind)) {
+      const auto tensor = static_cast<std::size_t>(op.reads.at(0).tensor);
+      layers.push_back({op.layer, *gate, program.tensors[tensor].rows * gate->choices});
+    }
+  }
+  return layers;
+}
+
+void drop_over_capacity(moe::LayerRouting& routing, const moe::Gate& gate) {
+  if (!gate.capacity) return;
+  for (auto& row : routing.tokens) {
+    for (std::int64_t& tokens : row) {
+      tokens = std::min(tokens, *gate.capacity * gate.capacity_groups);
+    }
+  }
+}
+
+double parse_exponent(std::string_view text, const std::string& whole) {
+  double exponent = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), exponent);
+  if (error != std::errc() || end != text.data() + text.size() || exponent < 0) {
+    throw moe::InputError(fmt::format(
+        "routing \"{}\": zipf: and an exponent of 0 or more expected, as in zipf:1.2", whole));
+  }
+  return exponent;
+}
+
+moe::Routing read_routing(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) {
+    throw moe::InputError(fmt::format(
+        "routing \"{}\": expected uniform, zipf:EXPONENT or a file that can be read", path));
+  }
+  std::ostringstream text;
+  text << file.rdbuf();
+  try {
+    return moe::routing_from_json(text.str());
+  } catch (const std::invalid_argument& error) {
+    throw moe::InputError(fmt::format("{}: {}", path, error.what()));
+  }
+}
+
+void check_fits(const moe::Routing& routing, const std::vector<GatedLayer>& layers,
+                const moe::Groups& groups, const std::string& path) {
+  for (const GatedLayer& wanted : layers) {
+    const auto found =
+        std::find_if(routing.layers.begin(), routing.layers.end(),
+                     [&](const moe::LayerRouting& layer) { return layer.layer == wanted.layer; });
+    if (found == routing.layers.end()) {
+      throw moe::InputError(fmt::format("{}: no routing for layer {}", path, wanted.layer));
+    }
+    if (found->experts != wanted.gate.experts ||
+        found->tokens.size() != static_cast<std::size_t>(groups.ranks)) {
+      throw moe::InputError(fmt::format(
+          "{}: layer {}: {} experts on {} ranks expected, got {} experts on {} ranks", path,
+          wanted.layer, wanted.gate.experts, groups.ranks, found->experts, found->tokens.size()));
+    }
+  }
+}
+
+}  // namespace
+
+moe::Routing make_routing(const std::string& text, const moe::Program& program,
+                          const moe::Groups& groups, std::uint64_t seed) {
+  const std::vector<GatedLayer> layers = gated_layers(program);
+  constexpr std::string_view zipf = "zipf:";
+  if (text != "uniform" && !text.starts_with(zipf)) {
+    moe::Routing routing = read_routing(text);
+    check_fits(routing, layers, groups, text);
+    return routing;
+  }
+  moe::Routing routing;
+  for (const GatedLayer& layer : layers) {
+    routing.layers.push_back(
+        text == "uniform"
+            ? moe::uniform_routing(layer.layer, groups.ranks, layer.gate.experts, layer.copies)
+            : moe::zipf_routing(layer.layer, groups.ranks, layer.gate.experts, layer.copies,
+                                parse_exponent(std::string_view(text).substr(zipf.size()), text),
+                                seed + static_cast<std::uint64_t>(layer.layer)));
+    drop_over_capacity(routing.layers.back(), layer.gate);
+  }
+  return routing;
+}
+
+moe::Routing recorded_routing(const db::Connection& connection, std::int64_t run_id,
+                              int iteration) {
+  moe::Routing routing;
+  db::LoadFilter filter;
+  filter.run_id = run_id;
+  filter.first_iteration = iteration;
+  filter.last_iteration = iteration;
+  for (const db::Load& load : db::load_loads(connection, filter)) {
+    if (routing.layers.empty() || routing.layers.back().layer != load.layer) {
+      routing.layers.push_back({load.layer, 0, {}});
+    }
+    moe::LayerRouting& layer = routing.layers.back();
+    const auto rank = static_cast<std::size_t>(load.rank);
+    const auto expert = static_cast<std::size_t>(load.expert);
+    if (layer.tokens.size() <= rank) layer.tokens.resize(rank + 1);
+    if (layer.tokens[rank].size() <= expert) layer.tokens[rank].resize(expert + 1);
+    layer.tokens[rank][expert] = load.tokens;
+    layer.experts = std::max(layer.experts, load.expert + 1);
+  }
+  if (routing.layers.empty()) {
+    throw db::Error(db::ErrorKind::not_found,
+                    fmt::format("run {}: no loads of iteration {}", run_id, iteration));
+  }
+  return routing;
+}
+
+}  // namespace tuner

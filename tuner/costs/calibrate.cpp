@@ -1,0 +1,335 @@
+#include "tuner/costs/calibrate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <stdexcept>
+#include <tuple>
+#include <utility>
+
+#include "tuner/costs/intervals.h"
+#include "tuner/costs/op_costs.h"
+
+namespace tuner {
+namespace {
+
+constexpr double kAlone = 0.02;      ///< share of a span that may overlap and still count as alone
+constexpr double kSlowest = 0.05;    ///< a factor below this is no measurement
+constexpr double kSameUnits = 1.02;  ///< samples within this ratio are one size
+constexpr double kEnoughOverlap_s = 1e-3;  ///< of a kind, to speak of its own interference
+
+/// One execution of computation, or one call of a collective.
+struct Observation {
+  Sample sample;
+  double beside_s = 0;  ///< of sample.seconds, in the company of the other activity
+};
+
+struct Observations {
+  std::map<std::string, std::vector<Observation>> compute;  ///< by shape
+  std::map<std::string, std::string> kind_of;               ///< shape -> op kind
+  std::map<std::string, bool> by_flops;                     ///< op kind -> units
+  std::map<std::string, std::vector<Observation>> calls;    ///< by link_key
+  std::vector<double> same_stream_gaps, other_stream_gaps, routing_gaps, contended_gaps;
+};
+
+Interval interval_of(const moe::OpSpan& span) {
+  return {span.start_s, span.start_s + span.duration_s};
+}
+
+/// When the members of each collective call were all there, by op and rank.
+std::vector<std::vector<double>> last_arrivals(const MeasuredIteration& iteration,
+                                               const std::vector<OpCost>& shape) {
+  std::vector<std::vector<double>> arrivals(shape.size());
+  for (std::size_t op = 0; op < shape.size(); ++op) {
+    if (shape[op].activity != Activity::communication) continue;
+    arrivals[op].assign(iteration.timeline.ranks.size(), 0);
+    for (const GroupCall& call : shape[op].calls) {
+      double last = 0;
+      for (const int rank : call.ranks) {
+        last = std::max(last, iteration.timeline.ranks[static_cast<std::size_t>(rank)][op].start_s);
+      }
+      for (const int rank : call.ranks) arrivals[op][static_cast<std::size_t>(rank)] = last;
+    }
+  }
+  return arrivals;
+}
+
+/// Who takes part and with how many bytes; speeds do not matter.
+std::vector<OpCost> call_shapes(const moe::Program& program, const moe::Groups& groups,
+                                const std::vector<moe::Binding>& bindings) {
+  CostModel any;
+  any.fits["gemm"] = any.fits["memory"] = {};
+  Cluster links;
+  links.inter_node = links.intra_node = {1, 0};
+  return op_costs(program, groups, bindings, any, links);
+}
+
+/// What an op waited for last: on its own stream and on others, and when that ended.
+struct LastWait {
+  double same_s = 0;
+  double other_s = -1;
+  int other_op = -1;
+  int before = -1;  ///< op before it on its stream
+  double ready_s() const { return std::max(same_s, other_s); }
+};
+
+std::vector<LastWait> last_waits(const moe::Program& program, const std::vector<moe::OpSpan>& spans,
+                                 const std::vector<std::vector<int>>& waits) {
+  std::vector<LastWait> result(program.ops.size());
+  std::vector<int> last_of_stream(moe::kStreamCount, -1);
+  const auto end_of = [&](int op) { return interval_of(spans[static_cast<std::size_t>(op)]).end; };
+  for (std::size_t op = 0; op < program.ops.size(); ++op) {
+    LastWait& last = result[op];
+    const auto stream = static_cast<std::size_t>(program.ops[op].stream);
+    last.before = std::exchange(last_of_stream[stream], static_cast<int>(op));
+    if (last.before >= 0) last.same_s = end_of(last.before);
+    for (const int earlier : waits[op]) {
+      if (program.ops[static_cast<std::size_t>(earlier)].stream == program.ops[op].stream) continue;
+      if (end_of(earlier) > last.other_s) {
+        last.other_s = end_of(earlier);
+        last.other_op = earlier;
+      }
+    }
+  }
+  return result;
+}
+
+void observe_gaps(const MeasuredIteration& iteration, const std::vector<std::vector<int>>& waits,
+                  Observations& seen) {
+  const moe::Program& program = *iteration.program;
+  for (const auto& spans : iteration.timeline.ranks) {
+    const std::vector<LastWait> lasts = last_waits(program, spans, waits);
+    std::vector<bool> woke_computation(program.ops.size());
+    for (std::size_t op = 0; op < program.ops.size(); ++op) {
+      if (!moe::is_communication(program.ops[op]) && lasts[op].other_s > lasts[op].same_s) {
+        woke_computation[static_cast<std::size_t>(lasts[op].other_op)] = true;
+      }
+    }
+    for (std::size_t op = 0; op < program.ops.size(); ++op) {
+      const LastWait& last = lasts[op];
+      const double gap = std::max(spans[op].start_s - last.ready_s(), 0.0);
+      const auto before = static_cast<std::size_t>(std::max(last.before, 0));
+      if (last.other_s > last.same_s) {
+        const bool routing = std::holds_alternative<moe::ExchangeCounts>(
+            program.ops[static_cast<std::size_t>(last.other_op)].kind);
+        (routing ? seen.routing_gaps : seen.other_stream_gaps).push_back(gap);
+      } else if (last.before >= 0 && moe::is_communication(program.ops[op]) &&
+                 moe::is_communication(program.ops[before]) && woke_computation[before]) {
+        seen.contended_gaps.push_back(gap);
+      } else {
+        seen.same_stream_gaps.push_back(gap);
+      }
+    }
+  }
+}
+
+void observe(const MeasuredIteration& iteration, const moe::Groups& groups, Observations& seen) {
+  const moe::Program& program = *iteration.program;
+  const auto shapes = call_shapes(program, groups, iteration.bindings);
+  const auto arrivals = last_arrivals(iteration, shapes);
+  const std::size_t ranks = iteration.timeline.ranks.size();
+
+  std::vector<std::vector<Interval>> moving(ranks), computing(ranks);
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    for (std::size_t op = 0; op < program.ops.size(); ++op) {
+      Interval interval = interval_of(iteration.timeline.ranks[rank][op]);
+      if (shapes[op].activity == Activity::communication) {
+        interval.begin = std::max(interval.begin, arrivals[op][rank]);
+        moving[rank].push_back(interval);
+      } else {
+        computing[rank].push_back(interval);
+      }
+    }
+    moving[rank] = merged(std::move(moving[rank]));
+    computing[rank] = merged(std::move(computing[rank]));
+  }
+
+  for (std::size_t op = 0; op < program.ops.size(); ++op) {
+    const moe::Op& entry = program.ops[op];
+    if (shapes[op].activity != Activity::communication) {
+      const std::string key = shape_key(program, entry);
+      const std::string kind(moe::kind_name(entry));
+      seen.kind_of[key] = kind;
+      seen.by_flops[kind] = costs_by_flops(entry);
+      for (std::size_t rank = 0; rank < ranks; ++rank) {
+        const moe::OpSpan& span = iteration.timeline.ranks[rank][op];
+        if (!(span.duration_s > 0)) continue;
+        Sample sample =
+            units_of(program, entry, iteration.bindings[rank], groups, static_cast<int>(rank));
+        sample.seconds = span.duration_s;
+        seen.compute[key].push_back({sample, covered(interval_of(span), moving[rank])});
+      }
+      continue;
+    }
+    for (const GroupCall& call : shapes[op].calls) {
+      const LinkLoads loads = link_loads(call, groups);
+      double inter = 0, intra = 0, begin = 0, end = 0, beside = 0;
+      for (const int member : call.ranks) {
+        const auto rank = static_cast<std::size_t>(member);
+        double out = 0, in = 0;
+        for (const Transfer& transfer : call.transfers) {
+          if (groups.node_of[static_cast<std::size_t>(transfer.from)] ==
+              groups.node_of[static_cast<std::size_t>(transfer.to)]) {
+            continue;
+          }
+          if (transfer.from == member) out += static_cast<double>(transfer.bytes);
+          if (transfer.to == member) in += static_cast<double>(transfer.bytes);
+        }
+        inter = std::max({inter, out, in});
+        intra = std::max({intra, loads.rank_out[rank], loads.rank_in[rank]});
+        begin = arrivals[op][rank];
+        const Interval interval = interval_of(iteration.timeline.ranks[rank][op]);
+        end = std::max(end, interval.end);
+        beside += covered({begin, interval.end}, computing[rank]) /
+                  static_cast<double>(call.ranks.size());
+      }
+      if (!(end > begin)) continue;
+      const bool between = inter > 0;
+      const std::string key =
+          link_key(moe::kind_name(entry), between ? "inter_node" : "intra_node");
+      seen.calls[key].push_back({{1, between ? inter : intra, end - begin}, beside});
+    }
+  }
+  observe_gaps(iteration, waits_of(program), seen);
+}
+
+/// Samples timed alone, those of one size as their median; all samples where none was alone.
+std::vector<Sample> sizes_alone(const std::vector<Observation>& observations) {
+  std::vector<Sample> alone;
+  for (const Observation& observation : observations) {
+    if (observation.beside_s <= kAlone * observation.sample.seconds) {
+      alone.push_back(observation.sample);
+    }
+  }
+  std::sort(alone.begin(), alone.end(), [](const Sample& a, const Sample& b) {
+    return std::tie(a.units, a.calls, a.seconds) < std::tie(b.units, b.calls, b.seconds);
+  });
+  std::vector<Sample> sizes;
+  for (std::size_t first = 0; first < alone.size();) {
+    std::size_t last = first;
+    std::vector<double> seconds, units;
+    while (last < alone.size() && alone[last].calls == alone[first].calls &&
+           alone[last].units <= kSameUnits * alone[first].units) {
+      seconds.push_back(alone[last].seconds);
+      units.push_back(alone[last].units);
+      ++last;
+    }
+    sizes.push_back({alone[first].calls, median(units), median(seconds)});
+    first = last;
+  }
+  return sizes;
+}
+
+/// Speeds of one activity beside another.
+class Beside {
+ public:
+  void add(const Observation& observation, const LinearFit& alone) {
+    if (observation.beside_s <= kAlone * observation.sample.seconds) return;
+    const double work = seconds_of(alone, observation.sample.calls, observation.sample.units);
+    const double beside = work - (observation.sample.seconds - observation.beside_s);
+    speeds_.emplace_back(beside / observation.beside_s, observation.beside_s);
+    seconds_ += observation.beside_s;
+  }
+  /// The median, each observation weighing as long as it lasted.
+  std::optional<double> speed() const {
+    if (seconds_ < kEnoughOverlap_s) return std::nullopt;
+    auto sorted = speeds_;
+    std::sort(sorted.begin(), sorted.end());
+    double sum = 0;
+    auto middle = sorted.begin();
+    while (sum + middle->second < seconds_ / 2) sum += (middle++)->second;
+    return std::clamp(middle->first, kSlowest, 1.0);
+  }
+
+ private:
+  std::vector<std::pair<double, double>> speeds_;  ///< and seconds
+  double seconds_ = 0;
+};
+
+/// Rare long gaps are what matters of those that are contended: their mean.
+double mean_or_zero(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum += value;
+  return values.empty() ? 0 : sum / static_cast<double>(values.size());
+}
+
+double median_or_zero(const std::vector<double>& values) {
+  return values.empty() ? 0 : median(values);
+}
+
+}  // namespace
+
+CostModel calibrate(std::span<const MeasuredIteration> iterations, const moe::Groups& groups,
+                    std::string device) {
+  if (iterations.empty()) throw std::invalid_argument("calibrate: no iterations");
+  Observations seen;
+  for (const MeasuredIteration& iteration : iterations) {
+    for (const auto& spans : iteration.timeline.ranks) {
+      if (spans.size() != iteration.program->ops.size() ||
+          iteration.timeline.ranks.size() != static_cast<std::size_t>(groups.ranks)) {
+        throw std::invalid_argument(fmt::format(
+            "calibrate: {} spans on {} ranks, the program has {} ops on {} ranks", spans.size(),
+            iteration.timeline.ranks.size(), iteration.program->ops.size(), groups.ranks));
+      }
+    }
+    observe(iteration, groups, seen);
+  }
+
+  CostModel costs;
+  costs.device = std::move(device);
+  std::map<std::string, std::vector<Sample>> by_kind, by_class;
+  for (const auto& [shape, observations] : seen.compute) {
+    const std::vector<Sample> sizes = sizes_alone(observations);
+    if (sizes.empty()) continue;
+    const std::string& kind = seen.kind_of[shape];
+    const bool flops = seen.by_flops[kind];
+    costs.fits[shape] = fit_line(sizes, flops ? "flop" : "byte");
+    auto& kind_samples = by_kind[kind];
+    kind_samples.insert(kind_samples.end(), sizes.begin(), sizes.end());
+    auto& class_samples = by_class[flops ? "gemm" : "memory"];
+    class_samples.insert(class_samples.end(), sizes.begin(), sizes.end());
+  }
+  for (const auto* group : {&by_kind, &by_class}) {
+    for (const auto& [key, samples] : *group) {
+      const bool flops = group == &by_kind ? seen.by_flops[key] : key == "gemm";
+      costs.fits[key] = fit_line(samples, flops ? "flop" : "byte");
+    }
+  }
+  for (const auto& [key, observations] : seen.calls) {
+    const std::vector<Sample> sizes = sizes_alone(observations);
+    if (!sizes.empty()) costs.fits[key] = fit_line(sizes, "byte");
+  }
+
+  Beside computation, communication;
+  std::map<std::string, Beside> of_kind;
+  for (const auto& [shape, observations] : seen.compute) {
+    const auto fit = costs.fits.find(shape);
+    if (fit == costs.fits.end()) continue;
+    for (const Observation& observation : observations) {
+      computation.add(observation, fit->second);
+      of_kind[seen.kind_of[shape]].add(observation, fit->second);
+    }
+  }
+  for (const auto& [key, observations] : seen.calls) {
+    const auto fit = costs.fits.find(key);
+    if (fit == costs.fits.end()) continue;
+    for (const Observation& observation : observations) {
+      communication.add(observation, fit->second);
+    }
+  }
+  costs.interference.computation_beside_communication = computation.speed().value_or(1);
+  costs.interference.communication_beside_computation = communication.speed().value_or(1);
+  for (const auto& [kind, beside] : of_kind) {
+    if (const auto speed = beside.speed()) {
+      costs.interference.kind_beside_communication[kind] = *speed;
+    }
+  }
+  costs.gaps = {median_or_zero(seen.same_stream_gaps), median_or_zero(seen.other_stream_gaps),
+                median_or_zero(seen.routing_gaps), mean_or_zero(seen.contended_gaps)};
+  return costs;
+}
+
+}  // namespace tuner

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "moe/program/groups.h"
+#include "tuner/costs/cost_model.h"
+
+namespace tuner {
+
+/// A full-duplex link: `bandwidth` in each direction.
+struct Link {
+  double bandwidth_bytes_per_s = 0;
+  double latency_s = 0;
+};
+
+/// The machine a prediction is for. Ranks fill a node before the next one begins.
+struct Cluster {
+  std::string name;
+  std::string device = "cpu";  ///< "cpu" | "cuda": whose fits apply
+  int nodes = 1;
+  int ranks_per_node = 1;
+  Link inter_node;                ///< network card of a node, shared by its ranks
+  Link intra_node;                ///< of one rank to the others of its node
+  std::int64_t memory_bytes = 0;  ///< of one rank; 0 = not known
+};
+
+/// A cluster with what its file says about the speed of its devices and collectives.
+struct CostedCluster {
+  Cluster cluster;
+  CostModel costs;
+};
+
+/// Reads a cluster file:
+///
+///     name = "box"
+///     device = "cpu"
+///     nodes = 4
+///     ranks_per_node = 1
+///     memory = "2G"                              # per rank; bytes, or a text with K, M, G (1024)
+///     [inter_node]                               # one network card per node, each direction
+///     bandwidth_gbit_per_s = 2.0
+///     latency_s = 60e-6
+///     [intra_node]                               # each rank, each direction
+///     bandwidth_gbit_per_s = 40.0
+///     latency_s = 5e-6
+///     # an op kind, or "gemm" or "memory" for all such kinds
+///     [fit.gemm]
+///     alpha_s = 5e-6
+///     beta_s_per_flop = 6e-12     # 2 per multiply-add
+///     [fit.memory]
+///     alpha_s = 2e-6
+///     beta_s_per_byte = 1e-10     # read and written
+///     [fit.all_to_all]
+///     link = "inter_node"
+///     alpha_s = 2e-4
+///     beta_s_per_byte = 4.3e-9    # on the wire
+///     # speed of the first beside the second, in (0, 1]
+///     [interference]
+///     computation_beside_communication = 0.9
+///
+/// Throws moe::InputError "FILE:LINE: key: expected ..., got ..." for what is unknown, missing or
+/// out of range.
+CostedCluster load_cluster(const std::filesystem::path& path);
+
+/// Throws std::invalid_argument unless the cluster has `ranks` ranks or more.
+/// Expert groups as large as `expert_ranks`.
+moe::Groups groups_of(const Cluster& cluster, int ranks, int expert_ranks);
+
+std::string to_json(const Cluster& cluster);
+/// Throws moe::InputError.
+Cluster cluster_from_json(std::string_view json);
+
+}  // namespace tuner

@@ -1,0 +1,220 @@
+#include "tuner/costs/cost_model.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+#include <stdexcept>
+
+#include "moe/errors.h"
+#include "moe/program/work.h"
+
+namespace tuner {
+namespace {
+
+std::string columns_text(const moe::Program& program, const moe::Op& op) {
+  const auto columns = [&](const moe::Use& use) {
+    return program.tensors[static_cast<std::size_t>(use.tensor)].columns;
+  };
+  std::string text;
+  const auto add = [&](std::int64_t n) {
+    if (!text.empty()) text += 'x';
+    text += std::to_string(n);
+  };
+  if (!op.reads.empty()) add(columns(op.reads[0]));
+  // The width of a weight gradient is in its second read.
+  if (op.reads.size() > 1 && std::holds_alternative<moe::LinearWeightGradient>(op.kind)) {
+    add(columns(op.reads[1]));
+  } else if (op.reads.size() > 1 &&
+             std::holds_alternative<moe::ExpertLinearWeightGradient>(op.kind)) {
+    add(columns(op.reads[1]));
+  } else if (!op.writes.empty()) {
+    add(columns(op.writes[0]));
+  }
+  return text;
+}
+
+std::int64_t largest_rows(const moe::Program& program, const moe::Op& op) {
+  std::int64_t rows = 0;
+  for (const auto* uses : {&op.reads, &op.writes}) {
+    for (const moe::Use& use : *uses) {
+      rows = std::max(rows, program.tensors[static_cast<std::size_t>(use.tensor)].rows);
+    }
+  }
+  return rows;
+}
+
+}  // namespace
+
+Activity activity_of(const moe::Op& op) {
+  if (moe::is_communication(op)) return Activity::communication;
+  return op.stream == moe::Stream::copy ? Activity::copy : Activity::computation;
+}
+
+bool works_on_routed_rows(const moe::Program& program, const moe::Op& op) {
+  for (const auto* uses : {&op.reads, &op.writes}) {
+    for (const moe::Use& use : *uses) {
+      if (program.tensors[static_cast<std::size_t>(use.tensor)].rows_are != moe::Rows::fixed) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+bool costs_by_flops(const moe::Op& op) {
+  using namespace moe;
+  return std::visit(
+      [](const auto& kind) {
+        using Kind = std::decay_t<decltype(kind)>;
+        return std::is_same_v<Kind, Linear> || std::is_same_v<Kind, LinearInputGradient> ||
+               std::is_same_v<Kind, LinearWeightGradient> || std::is_same_v<Kind, Attention> ||
+               std::is_same_v<Kind, AttentionGradient> || std::is_same_v<Kind, ExpertLinear> ||
+               std::is_same_v<Kind, ExpertLinearInputGradient> ||
+               std::is_same_v<Kind, ExpertLinearWeightGradient>;
+      },
+      op.kind);
+}
+
+Sample units_of(const moe::Program& program, const moe::Op& op, const moe::Binding& binding,
+                const moe::Groups& groups, int rank) {
+  const moe::Work work = moe::work_of(program, op, binding, groups, rank);
+  Sample sample;
+  sample.calls = static_cast<double>(std::max<std::int64_t>(work.calls, 1));
+  sample.units = costs_by_flops(op) ? work.flops : static_cast<double>(work.memory_bytes);
+  return sample;
+}
+
+std::string shape_key(const moe::Program& program, const moe::Op& op) {
+  const std::string columns = columns_text(program, op);
+  if (works_on_routed_rows(program, op)) return fmt::format("{}[{}]", moe::kind_name(op), columns);
+  return fmt::format("{}[{} rows, {}]", moe::kind_name(op), largest_rows(program, op), columns);
+}
+
+std::string link_key(std::string_view op, std::string_view link) {
+  return fmt::format("{}/{}", op, link);
+}
+
+const std::string& fit_key(const CostModel& costs, const moe::Program& program, const moe::Op& op) {
+  const std::string_view general = costs_by_flops(op) ? "gemm" : "memory";
+  for (const std::string& key :
+       {shape_key(program, op), std::string(moe::kind_name(op)), std::string(general)}) {
+    if (const auto found = costs.fits.find(key); found != costs.fits.end()) return found->first;
+  }
+  throw std::out_of_range(fmt::format(
+      "no fit for {} on {}: measure it with a study (moe-tune study profiles every op), or "
+      "\"{}\" with moe-bench {} --db F and moe-tune fit --db F, or write [fit.{}] in the cluster "
+      "file",
+      moe::kind_name(op), costs.device, general, general == "gemm" ? "gemm" : "copies", general));
+}
+
+double seconds(const CostModel& costs, const moe::Program& program, const moe::Op& op,
+               const moe::Binding& binding, const moe::Groups& groups, int rank) {
+  const Sample units = units_of(program, op, binding, groups, rank);
+  return seconds_of(costs.fits.at(fit_key(costs, program, op)), units.calls, units.units);
+}
+
+const LinearFit* collective_fit(const CostModel& costs, const moe::Op& op, std::string_view link) {
+  const auto found = costs.fits.find(link_key(moe::kind_name(op), link));
+  return found == costs.fits.end() ? nullptr : &found->second;
+}
+
+double speed_beside_communication(const Interference& interference, std::string_view kind) {
+  const auto found = interference.kind_beside_communication.find(kind);
+  return found == interference.kind_beside_communication.end()
+             ? interference.computation_beside_communication
+             : found->second;
+}
+
+std::vector<std::string> fits_used(const CostModel& costs, const moe::Program& program,
+                                   const moe::Binding& binding, const moe::Groups& groups) {
+  std::set<std::string> lines;
+  const auto describe = [](const std::string& what, const std::string& key, const LinearFit& fit,
+                           double units) {
+    return fmt::format("{}: {}, r2 {:.4f}, {} samples{}", what, key, fit.r2, fit.samples,
+                       fit.samples > 0 && extrapolates(fit, units) ? ", extrapolated" : "");
+  };
+  for (const moe::Op& op : program.ops) {
+    if (moe::is_communication(op)) {
+      bool found = false;
+      for (std::string_view link : {"inter_node", "intra_node"}) {
+        if (const LinearFit* fit = collective_fit(costs, op, link)) {
+          const auto work = moe::work_of(program, op, binding, groups, 0);
+          lines.insert(describe(std::string(moe::kind_name(op)), link_key(moe::kind_name(op), link),
+                                *fit, static_cast<double>(work.wire_bytes)));
+          found = true;
+        }
+      }
+      if (!found) lines.insert(fmt::format("{}: the cluster's links", moe::kind_name(op)));
+      continue;
+    }
+    const std::string& key = fit_key(costs, program, op);
+    lines.insert(describe(shape_key(program, op), key, costs.fits.at(key),
+                          units_of(program, op, binding, groups, 0).units));
+  }
+  return {lines.begin(), lines.end()};
+}
+
+std::string to_json(const CostModel& costs) {
+  using nlohmann::json;
+  json fits = json::object();
+  for (const auto& [key, fit] : costs.fits) {
+    fits[key] = {
+        {"alpha_s", fit.alpha_s},     {"beta_s_per_unit", fit.beta_s_per_unit},
+        {"unit", fit.unit},           {"r2", fit.r2},
+        {"samples", fit.samples},     {"min_units", fit.min_units},
+        {"max_units", fit.max_units}, {"max_relative_residual", fit.max_relative_residual}};
+  }
+  const Interference& slow = costs.interference;
+  return json{{"device", costs.device},
+              {"fits", fits},
+              {"interference",
+               {{"computation_beside_communication", slow.computation_beside_communication},
+                {"computation_beside_computation", slow.computation_beside_computation},
+                {"communication_beside_computation", slow.communication_beside_computation},
+                {"kind_beside_communication", slow.kind_beside_communication}}},
+              {"gaps",
+               {{"same_stream_s", costs.gaps.same_stream_s},
+                {"other_stream_s", costs.gaps.other_stream_s},
+                {"routing_s", costs.gaps.routing_s},
+                {"contended_s", costs.gaps.contended_s}}}}
+      .dump();
+}
+
+CostModel cost_model_from_json(std::string_view text) {
+  try {
+    const auto json = nlohmann::json::parse(text);
+    CostModel costs;
+    costs.device = json.at("device");
+    for (const auto& [key, value] : json.at("fits").items()) {
+      LinearFit fit;
+      fit.alpha_s = value.at("alpha_s");
+      fit.beta_s_per_unit = value.at("beta_s_per_unit");
+      fit.unit = value.at("unit");
+      fit.r2 = value.at("r2");
+      fit.samples = value.at("samples");
+      fit.min_units = value.at("min_units");
+      fit.max_units = value.at("max_units");
+      fit.max_relative_residual = value.at("max_relative_residual");
+      costs.fits.emplace(key, std::move(fit));
+    }
+    const auto& slow = json.at("interference");
+    costs.interference.computation_beside_communication =
+        slow.at("computation_beside_communication");
+    costs.interference.computation_beside_computation = slow.at("computation_beside_computation");
+    costs.interference.communication_beside_computation =
+        slow.at("communication_beside_computation");
+    for (const auto& [kind, speed] : slow.at("kind_beside_communication").items()) {
+      costs.interference.kind_beside_communication.emplace(kind, speed.get<double>());
+    }
+    costs.gaps.same_stream_s = json.at("gaps").at("same_stream_s");
+    costs.gaps.other_stream_s = json.at("gaps").at("other_stream_s");
+    costs.gaps.routing_s = json.at("gaps").at("routing_s");
+    costs.gaps.contended_s = json.at("gaps").at("contended_s");
+    return costs;
+  } catch (const nlohmann::json::exception& error) {
+    throw moe::InputError(fmt::format("cost model: {}", error.what()));
+  }
+}
+
+}  // namespace tuner

@@ -1,0 +1,96 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "moe/program/binding.h"
+#include "moe/program/groups.h"
+#include "moe/program/program.h"
+#include "tuner/costs/fit.h"
+
+namespace tuner {
+
+/// What an op keeps busy.
+enum class Activity : std::uint8_t { computation, communication, copy };
+Activity activity_of(const moe::Op& op);
+
+/// How fast y runs while x runs beside it on the same rank, in (0, 1].
+///   speed(y, x) = MPMoE's alpha(y, x)                                   [MPMoE 4.2, printed]
+/// Measured by calibrate(); 1 where nothing is known.
+struct Interference {
+  double computation_beside_communication = 1;
+  double computation_beside_computation = 1;
+  double communication_beside_computation = 1;
+  /// Op kinds whose own slowdown beside communication was measured.
+  std::map<std::string, double, std::less<>> kind_beside_communication;
+};
+
+/// Time that passes between an op's being ready and its start: issuing it, waking the thread of its
+/// stream.
+struct LaunchGaps {
+  double same_stream_s = 0;   ///< after an op of the same stream
+  double other_stream_s = 0;  ///< after an op of another stream
+  double routing_s = 0;       ///< after the exchange of counts: sizes, places and messages are made
+  /// Of a collective after one of its stream whose end has also let computation go on: the rank's
+  /// host threads share its cores, and the one that computes goes first.
+  double contended_s = 0;
+};
+
+/// What ops cost on one device and network: fits, and what slows them down.
+///
+/// Computation: seconds = alpha * calls + beta * units with calls and units of moe::work_of: flops
+/// for matrix products, bytes for everything else. A fit is looked up from the special to the
+/// general: the op's kind with its shape ("expert_linear[256x1024]", what calibrate() writes), its
+/// kind ("expert_linear"), then "gemm" or "memory", whichever its units are.
+///
+/// Communication: after the last participant has arrived, seconds = alpha + beta * bytes, bytes the
+/// larger of sent and received by a rank on that link. Keys "all_to_all/inter_node" and
+/// "all_to_all/intra_node"; without a fit, the cluster's link speaks for itself.
+struct CostModel {
+  std::string device = "cpu";
+  std::map<std::string, LinearFit, std::less<>> fits;
+  Interference interference;
+  LaunchGaps gaps;
+};
+
+/// Rows of such an op are known only once the routing of its layer is.
+bool works_on_routed_rows(const moe::Program& program, const moe::Op& op);
+/// True where flops, false where bytes, are the units of a computing op.
+bool costs_by_flops(const moe::Op& op);
+/// Flops or bytes of `op` on `rank`, and its calls.
+Sample units_of(const moe::Program& program, const moe::Op& op, const moe::Binding& binding,
+                const moe::Groups& groups, int rank);
+
+/// "expert_linear[256x1024]": the kind with the widths of what it reads and writes, and the number
+/// of rows where it does not depend on routing.
+std::string shape_key(const moe::Program& program, const moe::Op& op);
+std::string link_key(std::string_view op, std::string_view link);
+
+/// The key of the fit that `op` (a computing op) is costed with. Throws std::out_of_range naming
+/// the op kind and saying how to measure it.
+const std::string& fit_key(const CostModel& costs, const moe::Program& program, const moe::Op& op);
+
+/// Time of a computing op on `rank` with the device to itself. Throws as fit_key.
+double seconds(const CostModel& costs, const moe::Program& program, const moe::Op& op,
+               const moe::Binding& binding, const moe::Groups& groups, int rank);
+
+/// The fit of a collective on a link, if there is one.
+const LinearFit* collective_fit(const CostModel& costs, const moe::Op& op, std::string_view link);
+
+/// How fast a computing op of this kind runs beside communication.
+double speed_beside_communication(const Interference& interference, std::string_view kind);
+
+/// Which fits a prediction of `program` rests on, one line each: "linear[64x192]: linear, r2 0.998,
+/// extrapolated". Ordered, without repetition.
+std::vector<std::string> fits_used(const CostModel& costs, const moe::Program& program,
+                                   const moe::Binding& binding, const moe::Groups& groups);
+
+std::string to_json(const CostModel& costs);
+/// Throws moe::InputError.
+CostModel cost_model_from_json(std::string_view json);
+
+}  // namespace tuner

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "db/records.h"
+#include "tuner/costs/cluster.h"
+
+namespace tuner {
+
+/// Fits from the rows of a microbenchmark sweep: one per (op, device, ranks, link), ordered so.
+///
+/// Units: flops for GEMMs, which become a fit of their op kind and, all together, "gemm", with an
+/// alpha for each expert's product; for a collective the bytes that cross the wire at each rank, of
+/// nccl-tests' size S on n ranks: S (n-1)/n for all_to_all, all_to_all_v, all_gather and
+/// reduce_scatter, 2 S (n-1)/n for all_reduce, S for broadcast and reduce; bytes read and written
+/// (2 S) for "host_copy", which becomes the fit "memory". link = "inter_node" where the run had
+/// ranks on several nodes, else "intra_node". Rows with wrong values, and times that are not
+/// positive, are left out. `nodes_of_run`: how many nodes each run's ranks were on; 1 where a run
+/// is not listed.
+std::vector<db::Fit> fit_measurements(std::span<const db::Measurement> measurements,
+                                      const std::map<std::int64_t, int>& nodes_of_run);
+
+/// Bytes on the wire at each rank for `bytes` of nccl-tests' size; none where `op` is no
+/// collective.
+std::optional<double> wire_bytes(const std::string& op, double bytes, int ranks);
+
+/// The same as a row, and back.
+db::Fit to_record(const std::string& key, const LinearFit& fit, const std::string& device,
+                  int ranks);
+LinearFit from_record(const db::Fit& record);
+
+/// Costs of `device` from stored fits, newest first kept. Links of the cluster: the bandwidth that
+/// the fastest collective on it reached.
+CostedCluster measured_cluster(std::span<const db::Fit> fits, std::string name, std::string device,
+                               int nodes, int ranks_per_node);
+
+}  // namespace tuner

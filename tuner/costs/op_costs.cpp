@@ -1,0 +1,191 @@
+#include "tuner/costs/op_costs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <stdexcept>
+
+#include "moe/program/work.h"
+
+namespace tuner {
+namespace {
+
+moe::GroupKind group_of(const moe::Op& op) {
+  if (const auto* exchange = std::get_if<moe::AllToAll>(&op.kind)) return exchange->group;
+  if (const auto* reduce = std::get_if<moe::AllReduce>(&op.kind)) return reduce->group;
+  return moe::GroupKind::world;
+}
+
+OpCost communication_cost(const moe::Program& program, const moe::Op& op, const moe::Groups& groups,
+                          const std::vector<moe::Binding>& bindings, const CostModel& costs,
+                          const Cluster& cluster) {
+  OpCost cost;
+  cost.activity = Activity::communication;
+  cost.call_of.assign(static_cast<std::size_t>(groups.ranks), -1);
+  const LinearFit* inter = collective_fit(costs, op, "inter_node");
+  const LinearFit* intra = collective_fit(costs, op, "intra_node");
+  const auto speed = [](const LinearFit* fit, const Link& link) {
+    return fit && fit->beta_s_per_unit > 0 ? 1 / fit->beta_s_per_unit : link.bandwidth_bytes_per_s;
+  };
+  cost.inter_node_bytes_per_s = speed(inter, cluster.inter_node);
+  cost.intra_node_bytes_per_s = speed(intra, cluster.intra_node);
+
+  for (int rank = 0; rank < groups.ranks; ++rank) {
+    if (cost.call_of[static_cast<std::size_t>(rank)] >= 0) continue;
+    GroupCall call;
+    call.ranks = moe::members(groups, group_of(op), rank);
+    bool between_nodes = false, within_node = false;
+    for (const int from : call.ranks) {
+      cost.call_of[static_cast<std::size_t>(from)] = static_cast<int>(cost.calls.size());
+      const auto bytes =
+          moe::bytes_to_peers(program, op, bindings[static_cast<std::size_t>(from)], groups, from);
+      for (std::size_t peer = 0; peer < bytes.size(); ++peer) {
+        if (bytes[peer] <= 0) continue;
+        const int to = call.ranks[peer];
+        call.transfers.push_back({from, to, bytes[peer]});
+        const bool same = groups.node_of[static_cast<std::size_t>(from)] ==
+                          groups.node_of[static_cast<std::size_t>(to)];
+        (same ? within_node : between_nodes) = true;
+      }
+    }
+    if ((between_nodes && !(cost.inter_node_bytes_per_s > 0)) ||
+        (within_node && !(cost.intra_node_bytes_per_s > 0))) {
+      throw std::invalid_argument(
+          fmt::format("cluster {}: {} runs between ranks {}, but no {} is given", cluster.name,
+                      op.name.empty() ? moe::kind_name(op) : op.name,
+                      between_nodes ? "of several nodes" : "of one node",
+                      between_nodes ? "inter_node link" : "intra_node link"));
+    }
+    // A group of one has nothing to wait for but what was measured for it, on whatever link.
+    if (between_nodes || (!within_node && inter)) {
+      call.alpha_s = inter ? inter->alpha_s : cluster.inter_node.latency_s;
+    } else if (within_node || intra) {
+      call.alpha_s = intra ? intra->alpha_s : cluster.intra_node.latency_s;
+    }
+    cost.calls.push_back(std::move(call));
+  }
+  return cost;
+}
+
+}  // namespace
+
+std::vector<OpCost> op_costs(const moe::Program& program, const moe::Groups& groups,
+                             const std::vector<moe::Binding>& bindings, const CostModel& costs,
+                             const Cluster& cluster) {
+  std::vector<OpCost> result;
+  result.reserve(program.ops.size());
+  for (const moe::Op& op : program.ops) {
+    if (moe::is_communication(op)) {
+      result.push_back(communication_cost(program, op, groups, bindings, costs, cluster));
+      continue;
+    }
+    OpCost cost;
+    cost.activity = activity_of(op);
+    cost.speed_beside_communication =
+        speed_beside_communication(costs.interference, moe::kind_name(op));
+    const auto ranks = static_cast<std::size_t>(groups.ranks);
+    if (works_on_routed_rows(program, op)) {
+      for (std::size_t rank = 0; rank < ranks; ++rank) {
+        cost.seconds.push_back(
+            seconds(costs, program, op, bindings[rank], groups, static_cast<int>(rank)));
+      }
+    } else {
+      cost.seconds.assign(ranks, seconds(costs, program, op, bindings[0], groups, 0));
+    }
+    result.push_back(std::move(cost));
+  }
+  return result;
+}
+
+std::vector<std::vector<int>> waits_of(const moe::Program& program) {
+  auto waits = moe::dependencies(program);
+  std::map<int, int> exchange_of;  // by layer
+  for (std::size_t i = 0; i < program.ops.size(); ++i) {
+    const moe::Op& op = program.ops[i];
+    if (std::holds_alternative<moe::ExchangeCounts>(op.kind)) {
+      exchange_of[op.layer] = static_cast<int>(i);
+    }
+    const auto exchange = exchange_of.find(op.layer);
+    if (exchange == exchange_of.end() || !works_on_routed_rows(program, op)) continue;
+    const auto place = std::lower_bound(waits[i].begin(), waits[i].end(), exchange->second);
+    if (place == waits[i].end() || *place != exchange->second) {
+      waits[i].insert(place, exchange->second);
+    }
+  }
+  return waits;
+}
+
+std::vector<moe::Binding> bind_all(const moe::Program& program, const moe::Groups& groups,
+                                   const moe::Routing& routing) {
+  std::vector<moe::Binding> bindings;
+  for (int rank = 0; rank < groups.ranks; ++rank) {
+    bindings.push_back(moe::bind(program, routing, groups, rank));
+  }
+  return bindings;
+}
+
+LinkLoads link_loads(const GroupCall& call, const moe::Groups& groups) {
+  const auto ranks = static_cast<std::size_t>(groups.ranks);
+  const auto nodes =
+      static_cast<std::size_t>(*std::max_element(groups.node_of.begin(), groups.node_of.end()) + 1);
+  LinkLoads loads{std::vector<double>(nodes), std::vector<double>(nodes),
+                  std::vector<double>(ranks), std::vector<double>(ranks)};
+  for (const Transfer& transfer : call.transfers) {
+    const auto from = static_cast<std::size_t>(transfer.from);
+    const auto to = static_cast<std::size_t>(transfer.to);
+    const auto from_node = static_cast<std::size_t>(groups.node_of[from]);
+    const auto to_node = static_cast<std::size_t>(groups.node_of[to]);
+    const auto bytes = static_cast<double>(transfer.bytes);
+    if (from_node == to_node) {
+      loads.rank_out[from] += bytes;
+      loads.rank_in[to] += bytes;
+    } else {
+      loads.node_out[from_node] += bytes;
+      loads.node_in[to_node] += bytes;
+    }
+  }
+  return loads;
+}
+
+std::vector<double> call_seconds(const OpCost& cost, const GroupCall& call,
+                                 const moe::Groups& groups, const Cluster& cluster) {
+  const auto ranks = static_cast<std::size_t>(groups.ranks);
+  struct Bytes {
+    double out = 0, in = 0;
+    double most() const { return std::max(out, in); }
+  };
+  std::vector<Bytes> between(ranks), within(ranks);
+  for (const Transfer& transfer : call.transfers) {
+    const auto from = static_cast<std::size_t>(transfer.from);
+    const auto to = static_cast<std::size_t>(transfer.to);
+    auto& bytes = groups.node_of[from] == groups.node_of[to] ? within : between;
+    bytes[from].out += static_cast<double>(transfer.bytes);
+    bytes[to].in += static_cast<double>(transfer.bytes);
+  }
+  const auto time = [](double bytes, double fitted, double link) {
+    return bytes > 0 ? bytes / std::min(fitted, link) : 0;
+  };
+  std::vector<double> seconds(ranks, 0);
+  for (const int member : call.ranks) {
+    const auto rank = static_cast<std::size_t>(member);
+    seconds[rank] = call.alpha_s + std::max(time(between[rank].most(), cost.inter_node_bytes_per_s,
+                                                 cluster.inter_node.bandwidth_bytes_per_s),
+                                            time(within[rank].most(), cost.intra_node_bytes_per_s,
+                                                 cluster.intra_node.bandwidth_bytes_per_s));
+  }
+  return seconds;
+}
+
+double alone_seconds(const OpCost& cost, const moe::Groups& groups, const Cluster& cluster) {
+  double most = 0;
+  for (const double seconds : cost.seconds) most = std::max(most, seconds);
+  for (const GroupCall& call : cost.calls) {
+    for (const double seconds : call_seconds(cost, call, groups, cluster)) {
+      most = std::max(most, seconds);
+    }
+  }
+  return most;
+}
+
+}  // namespace tuner

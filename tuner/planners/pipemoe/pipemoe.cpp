@@ -1,0 +1,74 @@
+#include "tuner/planners/pipemoe/pipemoe.h"
+
+#include <algorithm>
+
+#include "tuner/simulate/simulate.h"
+
+namespace tuner {
+namespace {
+
+constexpr int kPairsUpTo = 4;
+
+struct Best {
+  Degrees degrees;
+  double seconds = 0;
+};
+
+/// The best degrees by `time_of`, one phase after the other.
+template <class Time>
+Best best_degrees(int most, Time time_of) {
+  Best best{{1, 1}, time_of(Degrees{1, 1})};
+  for (int Degrees::*phase : {&Degrees::forward, &Degrees::backward}) {
+    const Degrees start = best.degrees;
+    for (int chunks = 2; chunks <= most; ++chunks) {
+      Degrees tried = start;
+      tried.*phase = chunks;
+      if (const double seconds = time_of(tried); seconds < best.seconds) best = {tried, seconds};
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
+PipeMoeChoice choose_pipemoe(const Situation& situation, const PlannerOptions& options) {
+  const auto schedule = [&](Degrees degrees) {
+    return pipeline_schedule(situation.program, "pipemoe", degrees);
+  };
+  const Best simulated = best_degrees(options.most_chunks, [&](Degrees degrees) {
+    return simulate(moe::apply(situation.program, schedule(degrees)), situation.groups,
+                    situation.routing, situation.costs, situation.cluster)
+        .duration_s;
+  });
+  const Best closed_form = best_degrees(options.most_chunks, [&](Degrees degrees) {
+    return pipelined_iteration_s(situation, schedule(degrees));
+  });
+  return {simulated.degrees, simulated.seconds, closed_form.degrees, closed_form.seconds};
+}
+
+moe::Schedule plan_pipemoe(const Situation& situation, const PlannerOptions& options) {
+  return pipeline_schedule(situation.program, "pipemoe",
+                           choose_pipemoe(situation, options).by_simulation);
+}
+
+double pipemoe_paper_seconds(const Situation& situation, const moe::Schedule& schedule) {
+  return pipelined_iteration_s(situation, schedule);
+}
+
+std::vector<Candidate> pipemoe_candidates(const Situation& situation,
+                                          const PlannerOptions& options) {
+  const int pairs = std::min(kPairsUpTo, options.most_chunks);
+  std::vector<Degrees> tried;
+  for (int forward = 1; forward <= pairs; ++forward) {
+    for (int backward = 1; backward <= pairs; ++backward) tried.push_back({forward, backward});
+  }
+  const Degrees own = choose_pipemoe(situation, options).by_simulation;
+  if (std::find(tried.begin(), tried.end(), own) == tried.end()) tried.push_back(own);
+  std::vector<Candidate> candidates;
+  for (const Degrees degrees : tried) {
+    candidates.push_back(pipeline_candidate(situation.program, "pipemoe", degrees));
+  }
+  return candidates;
+}
+
+}  // namespace tuner

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "moe/program/groups.h"
+#include "moe/program/program.h"
+#include "moe/program/routing.h"
+#include "tuner/costs/cluster.h"
+#include "tuner/costs/cost_model.h"
+#include "tuner/costs/op_costs.h"
+
+namespace tuner {
+
+/// Times that no execution of a scheduled Program can beat under a cost model, however lucky:
+/// nothing interferes, no gap between ops, nobody waits for a late partner on a busy stream.
+struct LowerBound {
+  double stream_s =
+      0;  ///< the most work of its own that any (rank, stream) has, one op after another
+  double link_s =
+      0;  ///< the most that any network card or intra-node link has to carry, at its rate
+  double chain_s = 0;  ///< the longest chain of dependencies, which collectives carry over ranks
+  std::string where;   ///< what bounds: "rank 2 compute", "node 0 out", "chain to op 17 of rank 3"
+
+  double seconds() const;  ///< the largest of the three
+};
+
+/// An op's own length on a rank is its cost alone; of a collective alpha + max over the rank's
+/// links (bytes / what that link or the collective's fit allows). Never more than simulate() says.
+LowerBound lower_bound(const moe::Program& program, const moe::Groups& groups,
+                       const std::vector<OpCost>& costs, const Cluster& cluster);
+LowerBound lower_bound(const moe::Program& program, const moe::Groups& groups,
+                       const moe::Routing& routing, const CostModel& costs, const Cluster& cluster);
+
+}  // namespace tuner

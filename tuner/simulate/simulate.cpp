@@ -1,0 +1,436 @@
+#include "tuner/simulate/simulate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <queue>
+#include <stdexcept>
+#include <tuple>
+
+#include "tuner/simulate/fair_share.h"
+
+namespace tuner {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+/// Seconds within which the end of a flow counts as now: far below anything measured, above
+/// rounding.
+constexpr double kInstant = 1e-12;
+
+enum class EventKind : std::uint8_t { start, computed, transfer };
+
+struct Event {
+  double time = 0;
+  int op = 0;
+  int rank = 0;  ///< index of the call for `transfer`
+  EventKind kind = EventKind::start;
+  int version = 0;
+
+  bool operator>(const Event& other) const {
+    return std::tie(time, op, rank, kind) > std::tie(other.time, other.op, other.rank, other.kind);
+  }
+};
+
+/// What an op's last wait was for.
+enum class Trigger : std::uint8_t { same_stream, other_stream, routing, contended };
+
+struct Queue {
+  int next = 0;         ///< place in the stream's list of ops
+  int running = -1;     ///< op, -1 when idle
+  bool issued = false;  ///< `next` waits for its launch gap
+  // Of a running computation:
+  double work_left = 0;
+  double rate = 0;
+  double since = 0;
+  int version = 0;
+};
+
+struct Rank {
+  std::array<Queue, moe::kStreamCount> queues;
+  std::vector<int> waiting_for;  ///< dependencies that have not ended, by op
+  int computing = 0;
+  int copying = 0;
+  int communicating = 0;  ///< calls whose last participant has arrived, not ended here
+  bool changed = false;   ///< activities changed since rates were computed
+};
+
+struct Call {
+  int arrived = 0;
+  bool moving = false;
+  std::vector<int> flows_left;  ///< by member
+};
+
+struct Flow {
+  int op = 0;
+  int call = 0;
+  int from = 0, to = 0;                ///< world ranks
+  int from_member = 0, to_member = 0;  ///< places in the call
+  double bytes_left = 0;
+  double rate = 0;
+  bool between_nodes = false;
+};
+
+int member_index(const GroupCall& call, int rank) {
+  return static_cast<int>(std::lower_bound(call.ranks.begin(), call.ranks.end(), rank) -
+                          call.ranks.begin());
+}
+
+}  // namespace
+
+struct Simulation::State {
+  const moe::Program& program;
+  const moe::Groups& groups;
+  std::vector<OpCost> costs;
+  const CostModel& model;
+  const Cluster& cluster;
+
+  std::array<std::vector<int>, moe::kStreamCount> stream_ops;
+  std::vector<std::vector<int>> successors;
+  std::vector<Rank> ranks;
+  std::vector<std::vector<Call>> calls;  ///< by op, by call of the op
+  std::vector<Flow> flows;
+  double flows_since = 0;
+  double flows_end = kNever;  ///< when the first of them ends
+  bool flows_changed = false;
+  std::vector<int> changed_ranks;
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> events;
+  std::vector<std::vector<moe::OpSpan>> spans;
+  double now = 0;
+
+  State(const moe::Program& program, const moe::Groups& groups, std::vector<OpCost> op_costs,
+        const CostModel& model, const Cluster& cluster)
+      : program(program),
+        groups(groups),
+        costs(std::move(op_costs)),
+        model(model),
+        cluster(cluster),
+        successors(program.ops.size()),
+        ranks(static_cast<std::size_t>(groups.ranks)),
+        calls(program.ops.size()),
+        spans(static_cast<std::size_t>(groups.ranks)) {
+    const auto dependencies = waits_of(program);
+    std::vector<int> waiting_for;
+    for (std::size_t op = 0; op < program.ops.size(); ++op) {
+      stream_ops[static_cast<std::size_t>(program.ops[op].stream)].push_back(static_cast<int>(op));
+      waiting_for.push_back(static_cast<int>(dependencies[op].size()));
+      for (int earlier : dependencies[op]) {
+        successors[static_cast<std::size_t>(earlier)].push_back(static_cast<int>(op));
+      }
+      for (const GroupCall& call : costs[op].calls) {
+        calls[op].push_back({0, false, std::vector<int>(call.ranks.size(), 0)});
+      }
+    }
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+      ranks[rank].waiting_for = waiting_for;
+      spans[rank].resize(program.ops.size(), {-1, 0, 0});
+      for (std::size_t stream = 0; stream < moe::kStreamCount; ++stream) {
+        issue(static_cast<int>(rank), stream, Trigger::same_stream);
+      }
+    }
+  }
+
+  const OpCost& cost(int op) const { return costs[static_cast<std::size_t>(op)]; }
+  Rank& at(int rank) { return ranks[static_cast<std::size_t>(rank)]; }
+  Queue& queue_of(int rank, int op) {
+    return at(rank)
+        .queues[static_cast<std::size_t>(program.ops[static_cast<std::size_t>(op)].stream)];
+  }
+  double gap_after(Trigger trigger) const {
+    switch (trigger) {
+      case Trigger::same_stream:
+        return model.gaps.same_stream_s;
+      case Trigger::other_stream:
+        return model.gaps.other_stream_s;
+      case Trigger::routing:
+        return model.gaps.routing_s;
+      case Trigger::contended:
+        return model.gaps.contended_s;
+    }
+    throw std::logic_error("simulate: unknown trigger");
+  }
+  void touch(int rank) {
+    if (at(rank).changed) return;
+    at(rank).changed = true;
+    changed_ranks.push_back(rank);
+  }
+
+  /// `trigger`: what ended just now and may have been the last thing that the next op waited for.
+  void issue(int rank, std::size_t stream, Trigger trigger) {
+    Queue& queue = at(rank).queues[stream];
+    const auto& ops = stream_ops[stream];
+    if (queue.issued || queue.running >= 0 || queue.next >= static_cast<int>(ops.size())) return;
+    const int op = ops[static_cast<std::size_t>(queue.next)];
+    if (at(rank).waiting_for[static_cast<std::size_t>(op)] > 0) return;
+    queue.issued = true;
+    events.push({now + gap_after(trigger), op, rank, EventKind::start, 0});
+  }
+
+  void start(int rank, int op) {
+    Queue& queue = queue_of(rank, op);
+    queue.issued = false;
+    queue.running = op;
+    ++queue.next;
+    moe::OpSpan& span = spans[static_cast<std::size_t>(rank)][static_cast<std::size_t>(op)];
+    span = {op, now, 0};
+    if (cost(op).activity == Activity::communication) {
+      const int index = cost(op).call_of[static_cast<std::size_t>(rank)];
+      const GroupCall& group = cost(op).calls[static_cast<std::size_t>(index)];
+      Call& call = calls[static_cast<std::size_t>(op)][static_cast<std::size_t>(index)];
+      if (++call.arrived < static_cast<int>(group.ranks.size())) return;
+      events.push({now + group.alpha_s, op, index, EventKind::transfer, 0});
+      for (const int member : group.ranks) {
+        ++at(member).communicating;
+        touch(member);
+      }
+      return;
+    }
+    ++(cost(op).activity == Activity::copy ? at(rank).copying : at(rank).computing);
+    queue.work_left = cost(op).seconds[static_cast<std::size_t>(rank)];
+    queue.rate = 0;
+    queue.since = now;
+    touch(rank);
+  }
+
+  void transfer(int op, int index) {
+    const GroupCall& group = cost(op).calls[static_cast<std::size_t>(index)];
+    Call& call = calls[static_cast<std::size_t>(op)][static_cast<std::size_t>(index)];
+    settle_flows();
+    call.moving = true;
+    for (const Transfer& part : group.transfers) {
+      Flow flow{op,
+                index,
+                part.from,
+                part.to,
+                member_index(group, part.from),
+                member_index(group, part.to),
+                static_cast<double>(part.bytes),
+                0,
+                groups.node_of[static_cast<std::size_t>(part.from)] !=
+                    groups.node_of[static_cast<std::size_t>(part.to)]};
+      ++call.flows_left[static_cast<std::size_t>(flow.from_member)];
+      ++call.flows_left[static_cast<std::size_t>(flow.to_member)];
+      flows.push_back(flow);
+      flows_changed = true;
+    }
+    for (std::size_t member = 0; member < group.ranks.size(); ++member) {
+      if (call.flows_left[member] == 0) communicated(group.ranks[member], op);
+    }
+  }
+
+  void communicated(int rank, int op) {
+    --at(rank).communicating;
+    touch(rank);
+    finish(rank, op);
+  }
+
+  void flow_ended_at(int rank, int member, const Flow& flow) {
+    Call& call = calls[static_cast<std::size_t>(flow.op)][static_cast<std::size_t>(flow.call)];
+    if (--call.flows_left[static_cast<std::size_t>(member)] > 0) return;
+    communicated(rank, flow.op);
+  }
+
+  void finish(int rank, int op) {
+    Queue& queue = queue_of(rank, op);
+    queue.running = -1;
+    moe::OpSpan& span = spans[static_cast<std::size_t>(rank)][static_cast<std::size_t>(op)];
+    span.duration_s = now - span.start_s;
+    const moe::Stream stream = program.ops[static_cast<std::size_t>(op)].stream;
+    const bool communication = cost(op).activity == Activity::communication;
+    const bool routing =
+        std::holds_alternative<moe::ExchangeCounts>(program.ops[static_cast<std::size_t>(op)].kind);
+    bool computation_goes_on = false;
+    for (int later : successors[static_cast<std::size_t>(op)]) {
+      if (--at(rank).waiting_for[static_cast<std::size_t>(later)] > 0) continue;
+      const moe::Stream other = program.ops[static_cast<std::size_t>(later)].stream;
+      if (other == stream) continue;  // issued below, if it is next
+      issue(rank, static_cast<std::size_t>(other),
+            routing ? Trigger::routing : Trigger::other_stream);
+      computation_goes_on = computation_goes_on || queue_of(rank, later).issued;
+    }
+    issue(rank, static_cast<std::size_t>(stream),
+          communication && computation_goes_on ? Trigger::contended : Trigger::same_stream);
+  }
+
+  void computed(int rank, int op) {
+    --(cost(op).activity == Activity::copy ? at(rank).copying : at(rank).computing);
+    touch(rank);
+    finish(rank, op);
+  }
+
+  void settle_flows() {
+    for (Flow& flow : flows) flow.bytes_left -= flow.rate * (now - flows_since);
+    flows_since = now;
+  }
+
+  void end_flows() {
+    settle_flows();
+    std::vector<Flow> ended;
+    std::erase_if(flows, [&](const Flow& flow) {
+      if (flow.bytes_left > flow.rate * kInstant) return false;
+      ended.push_back(flow);
+      return true;
+    });
+    flows_changed = true;
+    flows_end = kNever;  // until rates are computed anew
+    for (const Flow& flow : ended) {
+      flow_ended_at(flow.from, flow.from_member, flow);
+      flow_ended_at(flow.to, flow.to_member, flow);
+    }
+  }
+
+  bool computes_beside(int rank) const {
+    return ranks[static_cast<std::size_t>(rank)].computing > 0;
+  }
+
+  /// Max-min fair rates of all flows, and when the first of them ends.
+  void share_links() {
+    settle_flows();
+    flows_end = kNever;
+    if (flows.empty()) return;
+    const int nodes = *std::max_element(groups.node_of.begin(), groups.node_of.end()) + 1;
+    std::vector<double> capacities;
+    for (int node = 0; node < nodes; ++node) {
+      capacities.push_back(cluster.inter_node.bandwidth_bytes_per_s);
+      capacities.push_back(cluster.inter_node.bandwidth_bytes_per_s);
+    }
+    for (int rank = 0; rank < groups.ranks; ++rank) {
+      capacities.push_back(cluster.intra_node.bandwidth_bytes_per_s);
+      capacities.push_back(cluster.intra_node.bandwidth_bytes_per_s);
+    }
+    // Links of each call under way, four by member: out and in, between and within nodes.
+    std::vector<std::tuple<int, int, int>> first_link;  // op, call, first link
+    const auto links_of_call = [&](const Flow& flow) {
+      for (auto it = first_link.rbegin(); it != first_link.rend(); ++it) {
+        if (std::get<0>(*it) == flow.op && std::get<1>(*it) == flow.call) return std::get<2>(*it);
+      }
+      const int first = static_cast<int>(capacities.size());
+      first_link.emplace_back(flow.op, flow.call, first);
+      for (int rank : cost(flow.op).calls[static_cast<std::size_t>(flow.call)].ranks) {
+        const double speed =
+            computes_beside(rank) ? model.interference.communication_beside_computation : 1;
+        for (int way = 0; way < 2; ++way) {
+          capacities.push_back(cost(flow.op).inter_node_bytes_per_s * speed);
+          capacities.push_back(cost(flow.op).intra_node_bytes_per_s * speed);
+        }
+      }
+      return first;
+    };
+    std::vector<Path> paths;
+    paths.reserve(flows.size());
+    for (const Flow& flow : flows) {
+      const int first = links_of_call(flow);
+      const int kind = flow.between_nodes ? 0 : 1;
+      const int out = first + 4 * flow.from_member + kind;
+      const int in = first + 4 * flow.to_member + 2 + kind;
+      if (flow.between_nodes) {
+        paths.push_back({{2 * groups.node_of[static_cast<std::size_t>(flow.from)],
+                          2 * groups.node_of[static_cast<std::size_t>(flow.to)] + 1, out, in}});
+      } else {
+        paths.push_back({{2 * nodes + 2 * flow.from, 2 * nodes + 2 * flow.to + 1, out, in}});
+      }
+    }
+    const std::vector<double> rates = fair_share(paths, capacities);
+    for (std::size_t i = 0; i < flows.size(); ++i) {
+      flows[i].rate = rates[i];
+      flows_end = std::min(flows_end, now + std::max(flows[i].bytes_left, 0.0) / rates[i]);
+    }
+  }
+
+  /// New rates of the computations of a rank whose activities changed.
+  void share_rank(int rank) {
+    Rank& state = at(rank);
+    state.changed = false;
+    for (Queue& queue : state.queues) {
+      if (queue.running < 0 || cost(queue.running).activity == Activity::communication) continue;
+      const OpCost& running = cost(queue.running);
+      double rate = 1;
+      if (running.activity == Activity::computation) {
+        if (state.communicating > 0) rate *= running.speed_beside_communication;
+        if (state.computing > 1) rate *= model.interference.computation_beside_computation;
+      }
+      if (rate == queue.rate) continue;
+      queue.work_left -= queue.rate * (now - queue.since);
+      queue.since = now;
+      queue.rate = rate;
+      events.push({now + std::max(queue.work_left, 0.0) / rate, queue.running, rank,
+                   EventKind::computed, ++queue.version});
+    }
+  }
+
+  double next_event() const {
+    return std::min(events.empty() ? kNever : events.top().time, flows_end);
+  }
+
+  void advance(double time) {
+    now = time;
+    while (next_event() <= now) {
+      if (flows_end <= now) end_flows();
+      while (!events.empty() && events.top().time <= now) {
+        const Event event = events.top();
+        events.pop();
+        switch (event.kind) {
+          case EventKind::start:
+            start(event.rank, event.op);
+            break;
+          case EventKind::transfer:
+            transfer(event.op, event.rank);
+            break;
+          case EventKind::computed:
+            // An end that was computed before the rate changed is out of date.
+            if (queue_of(event.rank, event.op).version == event.version) {
+              computed(event.rank, event.op);
+            }
+            break;
+        }
+      }
+    }
+    std::sort(changed_ranks.begin(), changed_ranks.end());
+    const bool slowed = model.interference.communication_beside_computation < 1;
+    if (flows_changed || (slowed && !changed_ranks.empty())) share_links();
+    flows_changed = false;
+    for (int rank : changed_ranks) share_rank(rank);
+    changed_ranks.clear();
+  }
+};
+
+Simulation::Simulation(const moe::Program& program, const moe::Groups& groups,
+                       std::vector<OpCost> costs, const CostModel& model, const Cluster& cluster)
+    : state_(std::make_unique<State>(program, groups, std::move(costs), model, cluster)) {}
+Simulation::~Simulation() = default;
+Simulation::Simulation(Simulation&&) noexcept = default;
+
+double Simulation::next_event() const { return state_->next_event(); }
+void Simulation::advance(double time) { state_->advance(time); }
+
+moe::Timeline Simulation::timeline() const {
+  moe::Timeline timeline;
+  timeline.ranks = state_->spans;
+  for (std::size_t rank = 0; rank < timeline.ranks.size(); ++rank) {
+    for (std::size_t op = 0; op < timeline.ranks[rank].size(); ++op) {
+      const moe::OpSpan& span = timeline.ranks[rank][op];
+      if (span.op < 0) {
+        throw std::logic_error(fmt::format("simulate: op {} \"{}\" never ran on rank {}", op,
+                                           state_->program.ops[op].name, rank));
+      }
+      timeline.duration_s = std::max(timeline.duration_s, span.start_s + span.duration_s);
+    }
+  }
+  return timeline;
+}
+
+moe::Timeline simulate(const moe::Program& program, const moe::Groups& groups,
+                       const moe::Routing& routing, const CostModel& costs,
+                       const Cluster& cluster) {
+  Simulation simulation(
+      program, groups,
+      op_costs(program, groups, bind_all(program, groups, routing), costs, cluster), costs,
+      cluster);
+  for (double time = simulation.next_event(); time < kNever; time = simulation.next_event()) {
+    simulation.advance(time);
+  }
+  return simulation.timeline();
+}
+
+}  // namespace tuner

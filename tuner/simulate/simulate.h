@@ -1,0 +1,67 @@
+#pragma once
+
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "moe/program/groups.h"
+#include "moe/program/program.h"
+#include "moe/program/routing.h"
+#include "moe/program/timeline.h"
+#include "tuner/costs/cluster.h"
+#include "tuner/costs/cost_model.h"
+#include "tuner/costs/op_costs.h"
+
+namespace tuner {
+
+/// A deterministic fluid simulation of one iteration on all ranks.
+///
+/// Order. Every (rank, stream) is a queue in the order of the Program's list. An op is *issued*
+/// when it is first in its queue, its stream is idle and everything it waits for (waits_of) has
+/// ended on its rank; it starts a launch gap later.
+///
+/// Computation. An op with cost T seconds alone has an amount of work w(t), w(start) = T, that
+/// falls at rate  dw/dt = -prod_x speed(op, x)  over the activities x of the other streams of its
+/// rank. A collective counts as an activity from the arrival of its last participant on: ranks that
+/// wait for others are slowed by nothing. Rates are constant between events, so from one event at t
+/// to the next at t'
+///     w(t') = w(t) - rate (t' - t),   and with no further event the op ends at   t + w(t) / rate.
+///
+/// Communication. A participant's span begins when it arrives. When the last has arrived, at t0,
+/// nothing moves for alpha; at t0 + alpha all transfers of the call become flows with b bytes left,
+/// db/dt = -r. The rates r are max-min fair (fair_share.h) over these links:
+///   - the network card of each node, out and in; each rank's intra-node link, out and in;
+///   - what one rank reaches in this call, out and in: 1 / beta of the collective's fit, times its
+///     speed beside computation while its rank computes on another stream.
+/// Alone and balanced, a call so takes alpha + beta * bytes, as it was fitted; several calls share
+/// the card without exceeding it. The call ends on a rank with the last flow that leaves or enters
+/// that rank, so ranks with less to do go on earlier.
+///
+/// Two verbs, repeated until nothing is left: when is the next event, advance to it. Everything at
+/// one instant is handled before rates are computed anew, and only for what changed: an event costs
+/// O(log n) for computation and O(flows under way) when flows start or end. Ties by op, then rank.
+class Simulation {
+ public:
+  Simulation(const moe::Program& program, const moe::Groups& groups, std::vector<OpCost> costs,
+             const CostModel& model, const Cluster& cluster);
+  ~Simulation();
+  Simulation(Simulation&&) noexcept;
+
+  /// Time of the next event; infinity when there is none.
+  double next_event() const;
+  /// Handles all that happens at `time`, which is next_event().
+  void advance(double time);
+  /// What has happened, once next_event() is infinity. Throws std::logic_error naming an op that
+  /// never ran.
+  moe::Timeline timeline() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// Runs a Simulation to its end. Throws as op_costs().
+moe::Timeline simulate(const moe::Program& program, const moe::Groups& groups,
+                       const moe::Routing& routing, const CostModel& costs, const Cluster& cluster);
+
+}  // namespace tuner

@@ -1,0 +1,45 @@
+#include "tuner/study/prediction.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "moe/run/memory_plan.h"
+#include "tuner/simulate/simulate.h"
+
+namespace tuner {
+
+Prediction predict(const Situation& situation, const Planner& planner,
+                   const moe::Schedule& schedule) {
+  return predict(situation, planner, schedule, std::span(&situation.routing, 1));
+}
+
+Prediction predict(const Situation& situation, const Planner& planner,
+                   const moe::Schedule& schedule, std::span<const moe::Routing> routings) {
+  if (routings.empty()) throw std::invalid_argument("predict: no routing");
+  Prediction prediction;
+  prediction.program = moe::apply(situation.program, schedule);
+  prediction.paper_s = planner.paper_seconds(situation, schedule);
+  std::vector<std::pair<moe::Timeline, const moe::Routing*>> timelines;
+  for (const moe::Routing& routing : routings) {
+    timelines.emplace_back(
+        simulate(prediction.program, situation.groups, routing, situation.costs, situation.cluster),
+        &routing);
+    for (const moe::Binding& binding : bind_all(prediction.program, situation.groups, routing)) {
+      prediction.peak_bytes =
+          std::max(prediction.peak_bytes, moe::planned_peak_bytes(prediction.program, binding));
+    }
+  }
+  const auto middle = timelines.begin() + static_cast<std::ptrdiff_t>((timelines.size() - 1) / 2);
+  std::nth_element(timelines.begin(), middle, timelines.end(), [](const auto& a, const auto& b) {
+    return a.first.duration_s < b.first.duration_s;
+  });
+  prediction.timeline = std::move(middle->first);
+  prediction.routing = *middle->second;
+  prediction.bound = lower_bound(prediction.program, situation.groups, prediction.routing,
+                                 situation.costs, situation.cluster);
+  return prediction;
+}
+
+}  // namespace tuner

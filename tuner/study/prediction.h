@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "moe/program/program.h"
+#include "moe/program/routing.h"
+#include "moe/program/timeline.h"
+#include "tuner/planners/planners.h"
+#include "tuner/simulate/lower_bound.h"
+
+namespace tuner {
+
+/// All that can be said of a schedule before it runs.
+struct Prediction {
+  moe::Program program;    ///< scheduled
+  double paper_s = 0;      ///< the closed form of the planner's paper
+  moe::Timeline timeline;  ///< simulated
+  moe::Routing routing;    ///< that the timeline and the bound are of
+  LowerBound bound;
+  std::int64_t peak_bytes = 0;  ///< of the arena, on the rank that needs most
+};
+
+/// Throws std::invalid_argument where the schedule is not legal for the program.
+Prediction predict(const Situation& situation, const Planner& planner,
+                   const moe::Schedule& schedule);
+
+/// The same for iterations that route differently, as those of a training do: the timeline is the
+/// one of median duration (of an even number the shorter), the peak is the highest.
+Prediction predict(const Situation& situation, const Planner& planner,
+                   const moe::Schedule& schedule, std::span<const moe::Routing> routings);
+
+}  // namespace tuner

@@ -1,0 +1,143 @@
+#include "tuner/study/profile.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <list>
+#include <set>
+
+#include "db/load.h"
+#include "moe/errors.h"
+#include "tuner/commands/routing_spec.h"
+#include "tuner/costs/calibrate.h"
+#include "tuner/costs/fit_measurements.h"
+#include "tuner/costs/op_costs.h"
+#include "tuner/planners/pipeline_schedule.h"
+#include "tuner/simulate/simulate.h"
+
+namespace tuner {
+namespace {
+
+constexpr int kSmallestChunks = 4;  ///< the cut that shows small sizes
+constexpr int kOverlappedChunks = 2;
+constexpr int kMostRoutings = 16;
+
+std::vector<int> nodes_of_run(const db::Connection& connection, std::int64_t run_id) {
+  std::vector<int> nodes;
+  for (const db::RunRank& rank : db::load_run_ranks(connection, run_id)) nodes.push_back(rank.node);
+  return nodes;
+}
+
+bool is_warm(const db::Timeline& timeline) { return timeline.iteration > kWarmupIterations; }
+
+/// Of at most kMostRoutings iterations after the warm-up, in order.
+std::vector<moe::Routing> routings_of_run(const db::Connection& connection, std::int64_t run_id) {
+  std::vector<int> iterations;
+  for (const db::Iteration& row : db::load_iterations(connection, run_id)) {
+    iterations.push_back(row.iteration);
+  }
+  if (iterations.size() > kWarmupIterations) {
+    iterations.erase(iterations.begin(), iterations.begin() + kWarmupIterations);
+  }
+  const auto kept = std::min(iterations.size(), static_cast<std::size_t>(kMostRoutings));
+  std::vector<moe::Routing> routings;
+  for (std::size_t i = 0; i < kept; ++i) {
+    routings.push_back(
+        recorded_routing(connection, run_id, iterations[i * iterations.size() / kept]));
+  }
+  return routings;
+}
+
+}  // namespace
+
+std::vector<ProfileSchedule> profile_schedules(const moe::Program& program) {
+  moe::Schedule cut = pipeline_schedule(program, "profile", {kSmallestChunks, kSmallestChunks});
+  cut.streams.clear();
+  return {
+      {"sequential", {"profile", {}, {}}},
+      {fmt::format("{} chunks on one stream", kSmallestChunks), std::move(cut)},
+      {fmt::format("{} chunks overlapped", kOverlappedChunks),
+       pipeline_schedule(program, "profile", {kOverlappedChunks, kOverlappedChunks})},
+      {fmt::format("{} chunks overlapped", kSmallestChunks),
+       pipeline_schedule(program, "profile", {kSmallestChunks, kSmallestChunks})},
+  };
+}
+
+moe::Timeline load_op_timeline(const db::Connection& connection, const db::Timeline& timeline,
+                               int ranks, std::size_t ops) {
+  moe::Timeline result;
+  result.duration_s = timeline.duration_s;
+  result.ranks.assign(static_cast<std::size_t>(ranks), std::vector<moe::OpSpan>(ops, {-1, 0, 0}));
+  for (const db::Span& span : db::load_spans(connection, timeline.id)) {
+    if (span.rank < 0 || span.rank >= ranks || span.op < 0 ||
+        static_cast<std::size_t>(span.op) >= ops) {
+      throw db::Error(db::ErrorKind::invalid,
+                      fmt::format("timeline {}: op {} of rank {} is not of this model", timeline.id,
+                                  span.op, span.rank));
+    }
+    result.ranks[static_cast<std::size_t>(span.rank)][static_cast<std::size_t>(span.op)] = {
+        span.op, span.start_s, span.duration_s};
+  }
+  return result;
+}
+
+Profile profile_from_runs(const db::Connection& connection, const moe::Model& model,
+                          int expert_ranks, const std::vector<std::int64_t>& run_ids) {
+  if (run_ids.empty()) throw moe::InputError("profile: no runs");
+  Profile profile;
+  const db::Run first = db::load_run(connection, run_ids.front());
+  const std::vector<int> nodes = nodes_of_run(connection, first.id);
+  profile.groups =
+      moe::make_groups(first.ranks, expert_ranks > 0 ? expert_ranks : first.ranks, nodes);
+  const moe::Program whole = moe::build_iteration(model, profile.groups, 0);
+
+  std::list<moe::Program> programs;  // iterations point at them
+  std::vector<MeasuredIteration> iterations;
+  std::vector<moe::Routing> routings;  // of the iterations
+  for (const std::int64_t id : run_ids) {
+    const db::Run run = db::load_run(connection, id);
+    if (run.ranks != first.ranks || !run.schedule_id) {
+      throw moe::InputError(fmt::format("profile: run {} has {} ranks, run {} has {}", run.id,
+                                        run.ranks, first.id, first.ranks));
+    }
+    const db::Schedule schedule = db::load_schedule(connection, *run.schedule_id);
+    programs.push_back(moe::apply(whole, moe::schedule_from_json(schedule.json)));
+    db::TimelineFilter filter;
+    filter.run_id = id;
+    filter.kind = "measured";
+    auto timelines = db::load_timelines(connection, filter);
+    if (std::any_of(timelines.begin(), timelines.end(), is_warm)) {
+      std::erase_if(timelines, [&](const db::Timeline& timeline) { return !is_warm(timeline); });
+    }
+    if (timelines.empty()) {
+      throw db::Error(db::ErrorKind::not_found, fmt::format("run {}: no measured timeline", id));
+    }
+    for (const db::Timeline& timeline : timelines) {
+      const moe::Routing routing = recorded_routing(connection, id, timeline.iteration);
+      routings.push_back(routing);
+      iterations.push_back(
+          {&programs.back(), bind_all(programs.back(), profile.groups, routing),
+           load_op_timeline(connection, timeline, run.ranks, programs.back().ops.size())});
+    }
+  }
+  profile.routings = routings_of_run(connection, first.id);
+  const CostModel costs = calibrate(iterations, profile.groups, first.device);
+
+  const int node_count = static_cast<int>(std::set<int>(nodes.begin(), nodes.end()).size());
+  std::vector<db::Fit> fits;
+  for (const auto& [key, fit] : costs.fits) {
+    fits.push_back(to_record(key, fit, costs.device, first.ranks));
+  }
+  profile.machine = measured_cluster(fits, "measured", first.device, std::max(node_count, 1),
+                                     (first.ranks + node_count - 1) / std::max(node_count, 1));
+  profile.machine.costs = costs;
+  for (std::size_t i = 0; i < iterations.size(); ++i) {
+    const double predicted = simulate(*iterations[i].program, profile.groups, routings[i], costs,
+                                      profile.machine.cluster)
+                                 .duration_s;
+    profile.errors.push_back(predicted / iterations[i].timeline.duration_s - 1);
+  }
+  return profile;
+}
+
+}  // namespace tuner

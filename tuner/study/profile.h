@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "db/connection.h"
+#include "moe/model/model.h"
+#include "moe/passes/schedule.h"
+#include "moe/program/routing.h"
+#include "moe/program/timeline.h"
+#include "tuner/costs/cluster.h"
+
+namespace tuner {
+
+/// A schedule that a study runs for a few steps to measure costs, and what it shows.
+struct ProfileSchedule {
+  std::string what;
+  moe::Schedule schedule;
+};
+
+/// sequential: whole ops alone; cut on one stream: small ops alone, so that alpha can be told from
+/// beta; overlapped: how much computation and communication slow each other down.
+std::vector<ProfileSchedule> profile_schedules(const moe::Program& program);
+
+/// What a machine showed in stored runs: its costs and its shape.
+struct Profile {
+  CostedCluster machine;
+  moe::Groups groups;
+  std::vector<double> errors;  ///< (predicted - measured) / measured of each profiled iteration
+  std::vector<moe::Routing> routings;  ///< of the first run's iterations, the first ones left out
+};
+
+/// Calibrates from every measured timeline of these training runs of `model` (calibrate.h), but
+/// those of warm-up iterations where there are others. At most 16 routings, evenly spread over the
+/// run. Throws db::Error where a run or its timelines are missing, moe::InputError where the runs
+/// differ in ranks.
+Profile profile_from_runs(const db::Connection& connection, const moe::Model& model,
+                          int expert_ranks, const std::vector<std::int64_t>& run_ids);
+
+/// Iterations at the beginning of a run that touch memory for the first time.
+inline constexpr int kWarmupIterations = 2;
+
+/// A stored timeline as the runner made it. Spans by rank and op.
+moe::Timeline load_op_timeline(const db::Connection& connection, const db::Timeline& timeline,
+                               int ranks, std::size_t ops);
+
+}  // namespace tuner

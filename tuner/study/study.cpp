@@ -1,0 +1,393 @@
+#include "tuner/study/study.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <stdexcept>
+
+#include "db/identity.h"
+#include "db/load.h"
+#include "db/store.h"
+#include "db/transaction.h"
+#include "moe/errors.h"
+#include "moe/machine.h"
+#include "moe/train/train_store.h"
+#include "tuner/commands/routing_spec.h"
+#include "tuner/costs/fit_measurements.h"
+#include "tuner/study/prediction.h"
+#include "tuner/study/profile.h"
+#include "tuner/study/study_store.h"
+
+namespace tuner {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kProfileSteps = 12;
+constexpr double kProfileLimit_s = 900;
+constexpr double kLeastTrialLimit_s = 120;
+constexpr double kSlack = 10;  ///< a trial that takes so many times its prediction hangs
+constexpr double kStaleRun_s = 60;
+
+/// A schedule's identity without the name of who made it.
+std::string decisions_of(moe::Schedule schedule) {
+  schedule.planner.clear();
+  return moe::to_json(schedule);
+}
+
+const Planner& planner_named(const std::string& name) { return *parse_planner(name).planner; }
+
+class StudyRun {
+ public:
+  explicit StudyRun(const StudyOptions& options)
+      : options_(options), connection_(db::open_writer(options.job.database)) {}
+
+  std::int64_t run() {
+    open_study();
+    try {
+      profile();
+      predict_all();
+      measure();
+    } catch (const std::exception& error) {
+      db::finish_run(connection_, run_id_, "failed", error.what());
+      throw;
+    }
+    db::finish_run(connection_, run_id_, "done");
+    bury_runs(connection_, options_.name, hostname_);
+    return study_.id;
+  }
+
+ private:
+  // --- the study and its process ------------------------------------------------------------
+
+  void open_study() {
+    const db::Machine machine = moe::this_machine();
+    hostname_ = machine.hostname;
+    const auto found = db::find_study(connection_, options_.name);
+    if (found && !options_.resume) {
+      throw moe::InputError(
+          fmt::format("study \"{}\" exists in {}: add --resume to continue it, or name another",
+                      options_.name, options_.job.database));
+    }
+    if (found) {
+      study_ = *found;
+      check_same_inputs();
+      if (const auto pid = process_running(connection_, options_.name, hostname_)) {
+        throw moe::InputError(
+            fmt::format("study \"{}\" is being run by process {}", options_.name, *pid));
+      }
+      bury_runs(connection_, options_.name, hostname_);
+      db::mark_stale_runs_killed(connection_, kStaleRun_s);
+      const int requeued = db::requeue_stale_trials(connection_, study_.id, 0);
+      options_.say(
+          fmt::format("study {} resumed, {} interrupted trials go on", options_.name, requeued));
+    } else {
+      study_.name = options_.name;
+      study_.model_json = moe::to_json(options_.model);
+      study_.settings_json = settings().dump();
+      study_.ranks = options_.job.ranks;
+      study_.id = db::insert(connection_, study_);
+    }
+    std::vector<const char*> argv;
+    for (const std::string& argument : options_.argv) argv.push_back(argument.c_str());
+    db::Run run = db::this_run("study", options_.name, static_cast<int>(argv.size()), argv.data());
+    run.machine_id = db::find_or_insert(connection_, machine);
+    run.device = options_.job.device;
+    run.ranks = options_.job.ranks;
+    run.model_json = study_.model_json;
+    run.seed = options_.model.seed;
+    run_id_ = db::insert(connection_, run);
+  }
+
+  json settings() const {
+    json planners = json::array();
+    for (const PlannerRequest& request : options_.planners) {
+      planners.push_back(request.options.degree > 0
+                             ? fmt::format("{}:{}", request.planner->name, request.options.degree)
+                             : std::string(request.planner->name));
+    }
+    return {{"planners", planners},
+            {"most_chunks", options_.most_chunks},
+            {"top", options_.top},
+            {"repeats", options_.repeats},
+            {"steps", options_.job.steps},
+            {"expert_ranks", options_.job.expert_ranks},
+            {"device", options_.job.device},
+            {"threads", options_.job.threads},
+            {"memory_limit_bytes", options_.memory_limit_bytes},
+            {"routing", options_.routing},
+            {"data", options_.job.data}};
+  }
+
+  /// More repeats, more candidates or more planners may be asked for; what is compared must not
+  /// change.
+  void check_same_inputs() const {
+    const auto refuse = [&](const std::string& what) {
+      throw moe::InputError(fmt::format(
+          "study \"{}\" was begun with another {}: name another study", options_.name, what));
+    };
+    if (study_.model_json != moe::to_json(options_.model)) refuse("model");
+    if (study_.ranks != options_.job.ranks) refuse("number of ranks");
+    const json before = json::parse(study_.settings_json), now = settings();
+    for (const char* key :
+         {"steps", "expert_ranks", "device", "threads", "memory_limit_bytes", "routing", "data"}) {
+      if (before.value(key, json()) != now.at(key)) refuse(key);
+    }
+  }
+
+  void stay_alive() {
+    db::heartbeat_run(connection_, run_id_);
+    for (const std::int64_t trial : running_) db::heartbeat_trial(connection_, trial);
+  }
+
+  // --- 1. profile ---------------------------------------------------------------------------
+
+  void profile() {
+    groups_ = moe::make_groups(options_.job.ranks, options_.job.expert_ranks > 0
+                                                       ? options_.job.expert_ranks
+                                                       : options_.job.ranks);
+    program_ = moe::build_iteration(options_.model, groups_, 0);
+    json stored = json::parse(study_.settings_json);
+    std::vector<std::int64_t> runs = stored.value("profile_runs", std::vector<std::int64_t>{});
+    const auto schedules = profile_schedules(program_);
+    for (std::size_t i = runs.size(); i < schedules.size(); ++i) {
+      options_.say(fmt::format("profile {}/{}: {}", i + 1, schedules.size(), schedules[i].what));
+      // The first runs as long as a trial, so that its routings are those that trials will see.
+      const int steps = std::max(kProfileSteps, i == 0 ? options_.job.steps : 0);
+      const JobResult result = train(options_.job, schedules[i].schedule, steps, kProfileSteps,
+                                     kProfileLimit_s, [this] { stay_alive(); });
+      if (result.status != "done") {
+        throw std::runtime_error(
+            fmt::format("profile \"{}\" {}: {}", schedules[i].what, result.status, result.error));
+      }
+      runs.push_back(result.run_id);
+      stored["profile_runs"] = runs;
+      study_.settings_json = stored.dump();
+      update_study(connection_, study_);
+    }
+    Profile profile =
+        profile_from_runs(connection_, options_.model, options_.job.expert_ranks, runs);
+    std::vector<double> errors;
+    for (const double error : profile.errors) errors.push_back(std::abs(error));
+    options_.say(fmt::format(
+        "the {} profiled iterations are predicted within {:.1f}% (median; worst {:.1f}%)",
+        errors.size(), 100 * median(errors),
+        100 * *std::max_element(errors.begin(), errors.end())));
+    groups_ = profile.groups;
+    machine_ = std::move(profile.machine);
+    routings_ = options_.routing.empty()
+                    ? std::move(profile.routings)
+                    : std::vector{make_routing(options_.routing, program_, groups_,
+                                               static_cast<std::uint64_t>(options_.model.seed))};
+    const Planner& sequential = planner_named("sequential");
+    const Situation any{program_, groups_, routings_.front(), machine_.costs, machine_.cluster};
+    typical_ = predict(any, sequential, sequential.plan(any, {}), routings_).routing;
+    if (stored.contains("costs")) return;
+    std::vector<db::Fit> fits;
+    for (const auto& [key, fit] : machine_.costs.fits) {
+      fits.push_back(to_record(key, fit, options_.job.device, options_.job.ranks));
+      fits.back().run_id = run_id_;
+    }
+    db::Transaction transaction(connection_, "store a profile");
+    db::insert(connection_, fits);
+    stored["costs"] = json::parse(to_json(machine_.costs));
+    study_.settings_json = stored.dump();
+    study_.cluster_json = to_json(machine_.cluster);
+    update_study(connection_, study_);
+    transaction.commit();
+  }
+
+  // --- 2. predict ---------------------------------------------------------------------------
+
+  void predict_all() {
+    const Situation situation{program_, groups_, typical_, machine_.costs, machine_.cluster};
+    std::map<std::string, std::string> seen;  // decisions -> planner that took them first
+    for (const db::Trial& trial : db::load_trials(connection_, study_.id)) {
+      const auto stored = db::load_schedule(connection_, trial.schedule_id);
+      seen.emplace(decisions_of(moe::schedule_from_json(stored.json)), trial.planner);
+    }
+    int made = 0;
+    std::vector<PlannerRequest> requests{{&planner_named("sequential"), {}}};
+    requests.insert(requests.end(), options_.planners.begin(), options_.planners.end());
+    for (const PlannerRequest& request : requests) {
+      PlannerOptions planner_options = request.options;
+      planner_options.most_chunks = options_.most_chunks;
+      for (const Candidate& candidate : request.planner->candidates(situation, planner_options)) {
+        if (!seen.emplace(decisions_of(candidate.schedule), candidate.planner).second) continue;
+        store_candidate(situation, *request.planner, candidate);
+        ++made;
+      }
+    }
+    options_.say(fmt::format("{} candidates predicted, {} known before", made,
+                             seen.size() - static_cast<std::size_t>(made)));
+  }
+
+  void store_candidate(const Situation& situation, const Planner& planner,
+                       const Candidate& candidate) {
+    const Prediction prediction = predict(situation, planner, candidate.schedule, routings_);
+    const bool fits_memory =
+        options_.memory_limit_bytes == 0 || prediction.peak_bytes <= options_.memory_limit_bytes;
+    db::Trial trial;
+    trial.study_id = study_.id;
+    trial.planner = candidate.planner;
+    trial.parameters_json = candidate.parameters_json;
+    trial.status = "planned";
+    trial.paper_s = prediction.paper_s;
+    trial.predicted_s = prediction.timeline.duration_s;
+    trial.lower_bound_s = prediction.bound.seconds();
+    trial.predicted_peak_bytes = prediction.peak_bytes;
+
+    db::Transaction transaction(connection_, "store a prediction");
+    trial.schedule_id = db::find_or_insert(
+        connection_, db::Schedule{0, "", candidate.planner, moe::to_json(candidate.schedule)});
+    trial.id = db::find_or_insert(connection_, trial);
+    if (!fits_memory) {
+      trial.status = "infeasible";
+      trial.error = fmt::format("{} bytes predicted, the limit is {}", prediction.peak_bytes,
+                                options_.memory_limit_bytes);
+      db::finish_trial(connection_, trial);
+    }
+    moe::TimelineRows rows =
+        moe::timeline_rows(prediction.program, prediction.timeline, prediction.routing, groups_);
+    rows.timeline.trial_id = trial.id;
+    rows.timeline.run_id = run_id_;
+    rows.timeline.kind = "predicted";
+    rows.timeline.label = fmt::format("{} {}", candidate.planner, candidate.parameters_json);
+    db::insert(connection_, rows.timeline, rows.ops, rows.spans);
+    transaction.commit();
+  }
+
+  // --- 3. measure ---------------------------------------------------------------------------
+
+  struct Measured {
+    db::Trial trial;
+    moe::Schedule schedule;
+    std::map<int, double> repeats;  ///< by number
+  };
+
+  /// Sequential and the best by simulation among those that have not failed; those measured before
+  /// count towards `top`.
+  std::vector<Measured> chosen() const {
+    std::vector<db::Trial> trials = db::load_trials(connection_, study_.id);
+    std::erase_if(trials, [](const db::Trial& trial) {
+      return trial.status != "planned" && trial.status != "done";
+    });
+    std::stable_sort(trials.begin(), trials.end(), [](const db::Trial& a, const db::Trial& b) {
+      const bool a_first = a.planner == "sequential", b_first = b.planner == "sequential";
+      if (a_first != b_first) return a_first;
+      return a.predicted_s.value_or(1e300) < b.predicted_s.value_or(1e300);
+    });
+    const std::size_t most = options_.top == 0 ? trials.size() : std::size_t(options_.top) + 1;
+    if (trials.size() > most) trials.resize(most);
+    std::vector<Measured> result;
+    for (const db::Trial& trial : trials) {
+      if (trial.status == "done" &&
+          db::load_trial_repeats(connection_, trial.id).size() >= std::size_t(options_.repeats)) {
+        continue;
+      }
+      Measured entry{
+          trial,
+          moe::schedule_from_json(db::load_schedule(connection_, trial.schedule_id).json),
+          {}};
+      for (const db::TrialRepeat& repeat : db::load_trial_repeats(connection_, trial.id)) {
+        entry.repeats[repeat.repeat] = repeat.measured_s;
+      }
+      result.push_back(std::move(entry));
+    }
+    return result;
+  }
+
+  void measure() {
+    std::vector<Measured> trials = chosen();
+    std::erase_if(trials, [&](Measured& entry) {
+      if (entry.trial.status == "done") return false;  // further repeats of a finished trial
+      return !db::claim_trial(connection_, entry.trial.id);
+    });
+    for (const Measured& entry : trials) running_.insert(entry.trial.id);
+    for (int repeat = 1; repeat <= options_.repeats; ++repeat) {
+      int number = 0;
+      for (Measured& entry : trials) {
+        ++number;
+        if (!running_.contains(entry.trial.id) || entry.repeats.contains(repeat)) continue;
+        options_.say(fmt::format("repeat {}/{}, trial {}/{}: {} {}", repeat, options_.repeats,
+                                 number, trials.size(), entry.trial.planner,
+                                 entry.trial.parameters_json));
+        run_repeat(entry, repeat);
+      }
+    }
+    for (Measured& entry : trials) {
+      if (running_.contains(entry.trial.id)) finish(entry, "done", "");
+    }
+  }
+
+  void run_repeat(Measured& entry, int repeat) {
+    db::Trial& trial = entry.trial;
+    if (!trial.started_at) trial.started_at = db::now();
+    const double limit =
+        options_.trial_time_limit_s > 0
+            ? options_.trial_time_limit_s
+            : kLeastTrialLimit_s + kSlack * trial.predicted_s.value_or(1) * options_.job.steps;
+    const JobResult result =
+        train(options_.job, entry.schedule, options_.job.steps, 1, limit, [this] { stay_alive(); });
+    if (result.status != "done") {
+      finish(entry, result.status, result.error);
+      options_.say(fmt::format("  {}: {}", result.status, result.error));
+      return;
+    }
+    db::Transaction transaction(connection_, "store a repeat");
+    db::insert(connection_, db::TrialRepeat{trial.id, repeat, result.run_id, result.iteration_s,
+                                            options_.job.steps});
+    link_timelines(connection_, result.run_id, trial.id);
+    transaction.commit();
+    entry.repeats[repeat] = result.iteration_s;
+    trial.measured_peak_bytes =
+        std::max(trial.measured_peak_bytes.value_or(0), result.measured_peak_bytes);
+  }
+
+  void finish(Measured& entry, const std::string& status, const std::string& error) {
+    db::Trial& trial = entry.trial;
+    trial.status = status;
+    trial.error = error;
+    std::vector<double> seconds;
+    for (const auto& [number, value] : entry.repeats) seconds.push_back(value);
+    if (!seconds.empty()) trial.measured_s = median(seconds);
+    if (!trial.measured_peak_bytes) trial.measured_peak_bytes = peak_of_repeats(trial.id);
+    trial.finished_at = db::now();
+    db::finish_trial(connection_, trial);
+    running_.erase(trial.id);
+  }
+
+  /// Where all repeats were measured before this process began.
+  std::optional<std::int64_t> peak_of_repeats(std::int64_t trial_id) const {
+    std::optional<std::int64_t> peak;
+    for (const db::TrialRepeat& repeat : db::load_trial_repeats(connection_, trial_id)) {
+      if (!repeat.run_id) continue;
+      for (const db::RunRank& rank : db::load_run_ranks(connection_, *repeat.run_id)) {
+        peak = std::max(peak.value_or(0), rank.measured_peak_bytes);
+      }
+    }
+    return peak;
+  }
+
+  const StudyOptions& options_;
+  db::Connection connection_;
+  db::Study study_;
+  std::int64_t run_id_ = 0;
+  std::string hostname_;
+  moe::Groups groups_;
+  moe::Program program_;
+  CostedCluster machine_;
+  std::vector<moe::Routing> routings_;  ///< of the iterations that are predicted
+  moe::Routing typical_;                ///< the one whose sequential iteration is of median length
+  std::set<std::int64_t> running_;      ///< trials that this process has claimed
+};
+
+}  // namespace
+
+std::int64_t run_study(const StudyOptions& options) { return StudyRun(options).run(); }
+
+}  // namespace tuner

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "moe/model/model.h"
+#include "tuner/planners/planners.h"
+#include "tuner/study/training_job.h"
+
+namespace tuner {
+
+struct StudyOptions {
+  std::string name;
+  moe::Model model;
+  TrainingJob job;
+  std::vector<PlannerRequest> planners;
+  int most_chunks = 4;
+  int top = 5;  ///< candidates that are run for real, beside sequential; 0 = all
+  int repeats = 3;
+  std::int64_t memory_limit_bytes =
+      0;                          ///< candidates predicted to need more are infeasible; 0 = none
+  std::string routing;            ///< predicted with; empty = what the profile recorded
+  double trial_time_limit_s = 0;  ///< 0 = from the prediction
+  bool resume = false;
+  std::vector<std::string> argv;  ///< for the record
+  /// Words for a person, one line each.
+  std::function<void(const std::string&)> say = [](const std::string&) {};
+};
+
+/// A tuning study, in four steps, each of which leaves its result in the database before the next:
+///   1. profile: moe-train runs a few steps of profile_schedules(); calibrate() makes costs of
+///   them;
+///   2. predict: every planner's candidates, no schedule twice: closed form, simulation, lower
+///   bound,
+///      peak memory, and the predicted timeline; over the memory limit is "infeasible";
+///   3. measure: the `top` best by simulation, and sequential always, run for real, one repeat of
+///   each
+///      after the other (A B C A B C), so that a machine that drifts is fair to all;
+///   4. each trial row then holds the median, the peak and how it ended.
+/// Killed at any moment, nothing finished is lost: with `resume` it goes on where it was. What ran
+/// out of memory, hung, crashed or failed is recorded as that and never tried again.
+///
+/// Returns the study's id. Throws moe::InputError where the name exists and `resume` is not set,
+/// where another process runs the study, or where a resumed study had other inputs;
+/// std::runtime_error where the profile fails.
+std::int64_t run_study(const StudyOptions& options);
+
+}  // namespace tuner

@@ -1,0 +1,165 @@
+#include "tuner/study/training_job.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "moe/errors.h"
+
+namespace tuner {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A file that is gone when this object is.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(const std::string& text)
+      : path_(fs::temp_directory_path() / fmt::format("moe-tune-{}.json", getpid())) {
+    std::ofstream file(path_);
+    file << text;
+    if (!file.flush()) throw moe::InputError(fmt::format("{}: cannot be written", path_.string()));
+  }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  ~TemporaryFile() {
+    std::error_code ignored;
+    fs::remove(path_, ignored);
+  }
+  std::string path() const { return path_.string(); }
+
+ private:
+  fs::path path_;
+};
+
+/// The last lines of `text` that say something, at most `most` bytes.
+std::string last_words(const std::string& text, std::size_t most) {
+  const auto end = text.find_last_not_of(" \n\r\t");
+  if (end == std::string::npos) return "";
+  const std::size_t begin = end + 1 > most ? end + 1 - most : 0;
+  return text.substr(begin, end + 1 - begin);
+}
+
+/// moe-train's own last complaint where there is one: mpirun says much after it.
+std::string complaint(const std::string& errors) {
+  const auto at = errors.rfind("moe-train: rank ");
+  if (at == std::string::npos) return last_words(errors, 500);
+  return errors.substr(at, errors.find('\n', at) - at);
+}
+
+bool says_out_of_memory(const std::string& errors) {
+  std::string text = errors;
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  for (const char* words : {"out of memory", "the plan needs", "the arena holds", "bad_alloc",
+                            "cannot allocate memory"}) {
+    if (text.find(words) != std::string::npos) return true;
+  }
+  return false;
+}
+
+/// The JSON object among the lines of stdout.
+std::optional<nlohmann::json> find_summary(const std::string& output) {
+  for (std::size_t at = 0; at < output.size();) {
+    const auto end = std::min(output.find('\n', at), output.size());
+    const auto json =
+        nlohmann::json::parse(output.begin() + static_cast<std::ptrdiff_t>(at),
+                              output.begin() + static_cast<std::ptrdiff_t>(end), nullptr, false);
+    if (json.is_object() && json.contains("iteration_s")) return json;
+    at = end + 1;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+JobResult classify(const ChildResult& child, bool kernel_killed_for_memory) {
+  JobResult result;
+  using End = ChildResult::End;
+  // mpirun ends with 128 + the signal of the rank that it killed.
+  const bool signalled = child.end == End::signalled || child.code > 128;
+  if (child.end == End::timed_out || (child.end == End::exited && child.code == 124)) {
+    result.status = "hung";
+    result.error = child.end == End::timed_out ? fmt::format("ended after {:.0f} s: {}",
+                                                             child.seconds, complaint(child.errors))
+                                               : complaint(child.errors);
+  } else if (kernel_killed_for_memory || (child.code != 0 && says_out_of_memory(child.errors))) {
+    result.status = "out_of_memory";
+    result.error = complaint(child.errors);
+  } else if (signalled) {
+    result.status = "crashed";
+    const int signal = child.end == End::signalled ? child.code : child.code - 128;
+    result.error = fmt::format("signal {}: {}", signal, complaint(child.errors));
+  } else if (child.code != 0) {
+    result.status = "failed";
+    result.error = fmt::format("exit code {}: {}", child.code, complaint(child.errors));
+  } else if (const auto summary = find_summary(child.output)) {
+    result.status = "done";
+    result.iteration_s = summary->value("iteration_s", 0.0);
+    result.run_id = summary->value("run", std::int64_t{0});
+    result.measured_peak_bytes = summary->value("measured_peak_bytes", std::int64_t{0});
+    if (const auto loss = summary->find("loss");
+        loss == summary->end() || !loss->is_number() || !(result.iteration_s > 0)) {
+      result.status = "failed";
+      result.error = "the training diverged or measured nothing: " + summary->dump();
+    }
+  } else {
+    result.status = "failed";
+    result.error = "no summary on stdout: " + last_words(child.output, 200);
+  }
+  return result;
+}
+
+JobResult train(const TrainingJob& job, const moe::Schedule& schedule, int steps, int timelines,
+                double time_limit_s, const std::function<void()>& alive) {
+  const TemporaryFile file(moe::to_json(schedule));
+  std::vector<std::string> argv{job.program,
+                                "--model",
+                                job.model,
+                                "--steps",
+                                std::to_string(steps),
+                                "--ranks",
+                                std::to_string(job.ranks),
+                                "--schedule",
+                                file.path(),
+                                "--db",
+                                job.database,
+                                "--device",
+                                job.device,
+                                "--timelines",
+                                std::to_string(timelines),
+                                "--evaluate-batches",
+                                "0",
+                                "--format",
+                                "json"};
+  const auto add = [&](const char* option, const std::string& value) {
+    argv.emplace_back(option);
+    argv.push_back(value);
+  };
+  if (job.expert_ranks > 0) add("--expert-ranks", std::to_string(job.expert_ranks));
+  if (job.threads > 0) add("--threads", std::to_string(job.threads));
+  if (job.seed) add("--seed", std::to_string(*job.seed));
+  if (job.memory_limit_bytes > 0) add("--memory-limit", std::to_string(job.memory_limit_bytes));
+  if (!job.data.empty()) {
+    argv.emplace_back("--data");
+    argv.insert(argv.end(), job.data.begin(), job.data.end());
+  }
+  const long kills = out_of_memory_kills();
+  const ChildResult child = run_child(argv, time_limit_s, alive);
+  return classify(child, child.code != 0 && out_of_memory_kills() > kills);
+}
+
+std::string find_moe_train() {
+  std::error_code ignored;
+  const fs::path beside = fs::read_symlink("/proc/self/exe", ignored).parent_path() / "moe-train";
+  if (!fs::exists(beside, ignored)) {
+    throw moe::InputError(fmt::format("{}: not found; a study runs it", beside.string()));
+  }
+  return beside.string();
+}
+
+}  // namespace tuner

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "moe/passes/schedule.h"
+#include "tuner/study/child.h"
+
+namespace tuner {
+
+/// How a study runs moe-train: the same for every trial but the schedule.
+struct TrainingJob {
+  std::string program;  ///< path of moe-train
+  std::string model;
+  std::string database;
+  std::string device = "cpu";
+  int ranks = 1;
+  int expert_ranks = 0;  ///< 0 = all
+  int steps = 20;
+  int threads = 0;  ///< 0 = moe-train's default
+  std::optional<std::int64_t> seed;
+  std::int64_t memory_limit_bytes = 0;  ///< 0 = moe-train's default
+  std::vector<std::string> data;
+};
+
+/// What became of one run of moe-train.
+struct JobResult {
+  /// A trial status of the database: "done", or why not: "out_of_memory", "hung", "crashed",
+  /// "failed".
+  std::string status;
+  std::string error;  ///< the last words of a failed run
+  std::int64_t run_id = 0;
+  double iteration_s = 0;  ///< median
+  std::int64_t measured_peak_bytes = 0;
+};
+
+/// Trains under `schedule` and waits. `timelines`: how many typical iterations are kept.
+JobResult train(const TrainingJob& job, const moe::Schedule& schedule, int steps, int timelines,
+                double time_limit_s, const std::function<void()>& alive);
+
+/// Tells failures apart: a time limit (ours, or exit code 124) is "hung"; memory that ran out (the
+/// program says so, or the kernel killed processes for it meanwhile) is "out_of_memory"; any other
+/// signal is "crashed"; the rest is "failed".
+JobResult classify(const ChildResult& child, bool kernel_killed_for_memory);
+
+/// moe-train beside this program. Throws moe::InputError where it is not there.
+std::string find_moe_train();
+
+}  // namespace tuner
