@@ -1,0 +1,168 @@
+#include "moe/input/json.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "moe/errors.h"
+
+namespace moe {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::size_t kMostLevels = 64;
+constexpr std::int64_t kMostValues = 8'000'000;  // 400 MB once parsed
+
+/// Counts the lines that the parser has taken.
+struct CountingIterator {
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char*;
+  using reference = const char&;
+  using iterator_category = std::input_iterator_tag;
+
+  const char* at;
+  int* lines;
+
+  reference operator*() const { return *at; }
+  CountingIterator& operator++() {
+    if (*at == '\n') ++*lines;
+    ++at;
+    return *this;
+  }
+  CountingIterator operator++(int) {
+    CountingIterator before = *this;
+    ++*this;
+    return before;
+  }
+  bool operator==(const CountingIterator& other) const { return at == other.at; }
+  bool operator!=(const CountingIterator& other) const { return at != other.at; }
+};
+
+/// Builds the tree: nlohmann's own has neither lines nor limits, and keeps the last of equal keys.
+class TreeBuilder {
+ public:
+  TreeBuilder(const std::string& name, const int& lines) : name_(name), lines_(lines) {}
+
+  InputNode take() { return std::move(root_); }
+
+  bool null() { return add(std::monostate{}); }
+  bool boolean(bool value) { return add(value); }
+  bool number_integer(std::int64_t value) { return add(value); }
+  bool number_unsigned(std::uint64_t value) {
+    if (value > static_cast<std::uint64_t>(kAnyInteger)) return add(static_cast<double>(value));
+    return add(static_cast<std::int64_t>(value));
+  }
+  bool number_float(double value, const std::string&) { return add(value); }
+  bool string(std::string& value) { return add(std::move(value)); }
+  bool binary(Json::binary_t&) { return false; }  // of formats other than text
+  bool start_object(std::size_t) { return open(InputNode::Members{}); }
+  bool start_array(std::size_t) { return open(InputNode::List{}); }
+  bool key(std::string& name) {
+    keys_.back() = {std::move(name), lines_};
+    return true;
+  }
+  bool end_array() { return close(); }
+  bool end_object() {
+    refuse_duplicates(std::get<InputNode::Members>(open_.back().value));
+    return close();
+  }
+  bool parse_error(std::size_t, const std::string&, const Json::exception& error) {
+    std::string_view what = error.what();
+    // "[json.exception.parse_error.101] parse error at line 3, column 5: syntax error ..."
+    if (const auto column = what.find("column"); column != std::string_view::npos) {
+      what.remove_prefix(std::min(what.size(), what.find(": ", column) + 2));
+    } else if (const auto end = what.find("] "); end != std::string_view::npos) {
+      what.remove_prefix(end + 2);
+    }
+    fail(lines_, fmt::format("not JSON: {}", shortened(what, 160)));
+  }
+
+ private:
+  struct Key {
+    std::string name;
+    int line = 0;
+  };
+
+  [[noreturn]] void fail(int line, std::string_view message) const {
+    throw InputError(fmt::format("{}:{}: {}", name_, line, message));
+  }
+
+  void count() {
+    if (++values_ > kMostValues) {
+      fail(lines_, fmt::format("expected at most {} values", kMostValues));
+    }
+  }
+
+  template <class T>
+  bool add(T value) {
+    count();
+    place(InputNode{std::move(value), lines_});
+    return true;
+  }
+  template <class T>
+  bool open(T empty) {
+    count();
+    if (open_.size() == kMostLevels) {
+      fail(lines_, fmt::format("expected at most {} levels of lists and objects", kMostLevels));
+    }
+    open_.push_back({std::move(empty), lines_});
+    keys_.emplace_back();
+    return true;
+  }
+  bool close() {
+    InputNode node = std::move(open_.back());
+    open_.pop_back();
+    keys_.pop_back();
+    place(std::move(node));
+    return true;
+  }
+  void place(InputNode node) {
+    if (open_.empty()) {
+      root_ = std::move(node);
+    } else if (auto* list = std::get_if<InputNode::List>(&open_.back().value)) {
+      list->push_back(std::move(node));
+    } else {
+      node.line = keys_.back().line;
+      std::get<InputNode::Members>(open_.back().value)
+          .push_back({std::move(keys_.back().name), std::move(node)});
+    }
+  }
+  void refuse_duplicates(const InputNode::Members& members) const {
+    std::vector<const InputMember*> sorted;
+    for (const InputMember& member : members) sorted.push_back(&member);
+    std::stable_sort(sorted.begin(), sorted.end(),
+                     [](const auto* a, const auto* b) { return a->key < b->key; });
+    const auto twice =
+        std::adjacent_find(sorted.begin(), sorted.end(),
+                           [](const auto* a, const auto* b) { return a->key == b->key; });
+    if (twice != sorted.end()) {
+      fail((*std::next(twice))->node.line,
+           fmt::format("key \"{}\" is there twice, first in line {}", shortened((*twice)->key),
+                       (*twice)->node.line));
+    }
+  }
+
+  const std::string& name_;
+  const int& lines_;
+  InputNode root_;
+  std::vector<InputNode> open_;
+  std::vector<Key> keys_;  // of the value that comes next, one for each of open_
+  std::int64_t values_ = 0;
+};
+
+}  // namespace
+
+InputDocument parse_json(std::string_view text, std::string name) {
+  int lines = 1;
+  TreeBuilder builder(name, lines);
+  Json::sax_parse(CountingIterator{text.data(), &lines},
+                  CountingIterator{text.data() + text.size(), &lines}, &builder);
+  return InputDocument(std::move(name), InputDocument::Kind::json, builder.take());
+}
+
+}  // namespace moe

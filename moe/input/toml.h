@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "moe/input/value.h"
+
+namespace moe {
+
+/// Parses TOML. Throws InputError "NAME:LINE: ..." for a syntax error, more than a MiB, keys of
+/// more than 16 parts, more than 32 brackets in each other, dates and times.
+InputDocument parse_toml(std::string_view text, std::string name);
+
+}  // namespace moe

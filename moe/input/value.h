@@ -1,0 +1,137 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+/// What users hand in as JSON or TOML, read key by key. Whatever is not as asked for throws
+/// InputError "FILE:LINE: key.of.key: expected ..., got ...", values cut to a readable length.
+namespace moe {
+
+struct InputMember;
+
+/// A value as it was parsed, and the line it stands in.
+struct InputNode {
+  using List = std::vector<InputNode>;
+  using Members = std::vector<InputMember>;  ///< no two of one key
+  std::variant<std::monostate, bool, std::int64_t, double, std::string, List, Members> value;
+  int line = 0;
+};
+struct InputMember {
+  std::string key;
+  InputNode node;
+  mutable bool asked_for = false;
+};
+
+inline constexpr std::int64_t kAnyInteger = std::numeric_limits<std::int64_t>::max();
+
+class InputDocument;
+class InputObject;
+
+/// A value and the path of keys to it. Valid as long as its document.
+class InputValue {
+ public:
+  InputValue(const InputDocument& document, const InputNode& node, std::string path);
+
+  /// Within [least, most]; a number with a fraction or an exponent is none.
+  std::int64_t integer(std::int64_t least, std::int64_t most = kAnyInteger) const;
+  /// Within [least, most], integers included, never NaN; `expected` says it in words.
+  double number(double least, double most, std::string_view expected) const;
+  bool truth() const;
+  /// Not empty.
+  std::string text(std::string_view expected = "a text") const;
+  bool is(std::string_view text) const;
+  /// Index of the one of `choices` it is.
+  std::size_t one_of(const std::vector<std::string_view>& choices) const;
+  /// Bytes: a whole number, or a text such as "48G".
+  std::int64_t bytes() const;
+  InputObject object(std::string_view expected = {}) const;
+  std::vector<InputValue> list(std::string_view expected = "a list") const;
+  /// A list of integers within [least, most].
+  std::vector<std::int64_t> integers(std::int64_t least, std::int64_t most = kAnyInteger) const;
+
+  /// Throws "FILE:LINE: path: expected `expected`, got `this value`".
+  [[noreturn]] void fail(std::string_view expected) const;
+  /// Throws "FILE:LINE: path: `message`": for what several values together get wrong.
+  [[noreturn]] void refuse(std::string_view message) const;
+  int line() const { return node_->line; }
+
+ private:
+  const InputDocument* document_;
+  const InputNode* node_;
+  std::string path_;
+};
+
+/// A JSON object or TOML table. A key that was never asked for is refused at the end, by
+/// InputDocument::no_other_keys.
+class InputObject {
+ public:
+  InputObject(const InputDocument& document, const InputNode& node, std::string path);
+
+  bool has(std::string_view key) const;
+  /// Of every key there is, in the order of the file (JSON) or of the alphabet (TOML).
+  std::vector<std::string> keys() const;
+  /// Throws where it is missing, naming the key there that looks like it.
+  InputValue member(std::string_view key, std::string_view expected = "a value") const;
+  std::optional<InputValue> optional_member(std::string_view key) const;
+
+  std::int64_t integer(std::string_view key, std::int64_t least,
+                       std::int64_t most = kAnyInteger) const;
+  double number(std::string_view key, double least, double most, std::string_view expected) const;
+  double number_or(std::string_view key, double fallback, double least, double most,
+                   std::string_view expected) const;
+  std::string text(std::string_view key, std::string_view expected = "a text") const;
+  InputObject object(std::string_view key, std::string_view expected = {}) const;
+  std::vector<InputValue> list(std::string_view key, std::string_view expected = "a list") const;
+
+  /// Throws "FILE:LINE: path.key: `message`", with the object's line where the key is missing.
+  [[noreturn]] void refuse(std::string_view key, std::string_view message) const;
+
+ private:
+  const InputMember* find(std::string_view key) const;
+
+  const InputDocument* document_;
+  const InputNode* node_;
+  std::string path_;
+};
+
+/// A parsed text. `name` begins every message: the file, or what the text is ("schedule").
+class InputDocument {
+ public:
+  enum class Kind : std::uint8_t { json, toml };
+  InputDocument(std::string name, Kind kind, InputNode root);
+  InputDocument(const InputDocument&) = delete;
+  InputDocument& operator=(const InputDocument&) = delete;
+
+  InputValue root() const;
+  InputObject object() const;
+  /// Throws for the first key that nobody asked for, with the nearest of those somebody did.
+  void no_other_keys() const;
+
+ private:
+  friend class InputValue;
+  friend class InputObject;
+  [[noreturn]] void refuse(int line, std::string_view path, std::string_view message) const;
+  void remember(std::string_view path, std::string_view key) const;
+  void check_members(const InputNode& node, const std::string& path) const;
+  std::string unknown_key(std::string_view path, std::string_view key) const;
+
+  std::string name_;
+  Kind kind_;
+  InputNode root_;
+  /// Keys asked for, there or not, by the path of their object without indices.
+  mutable std::map<std::string, std::set<std::string>> asked_for_;
+};
+
+/// `text` for a message: printable, at most `most` characters of it, "..." where cut.
+std::string shortened(std::string_view text, std::size_t most = 40);
+/// "an integer from 1 to 8", "an integer of at least 1".
+std::string integer_range(std::int64_t least, std::int64_t most);
+
+}  // namespace moe
