@@ -61,6 +61,13 @@ class Communicator {
 
   /// True where buffers must be host memory.
   virtual bool on_host() const { return true; }
+
+  /// Bytes that this rank has handed to other ranks of the group since construction: counted where
+  /// messages are sent, copies to oneself and groups made by split() not among them. Between calls.
+  std::int64_t sent_bytes() const { return sent_bytes_; }
+
+ protected:
+  std::int64_t sent_bytes_ = 0;
 };
 
 /// Runs `body` as `ranks` threads of this process, each with its communicator; returns when all

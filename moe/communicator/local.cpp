@@ -17,7 +17,8 @@
 #include "moe/errors.h"
 
 /// Ranks that are threads of one process. A collective is: publish your arguments, meet, work on
-/// the others' buffers, meet again before they change. The meetings order all memory.
+/// the others' buffers, meet again before they change. The meetings order all memory. What peers
+/// read of a rank's buffers counts as sent by it.
 namespace moe {
 namespace {
 
@@ -165,6 +166,9 @@ class LocalCommunicator : public Communicator {
       ++i;
     }
     meet(call, "all_to_all_v");
+    for (const Segment& segment : send) {
+      if (segment.peer != rank) sent_bytes_ += segment.rows * row_bytes;
+    }
     if (!mismatch.empty()) refuse(mismatch);  // now that nobody reads our buffers
   }
 
@@ -182,6 +186,7 @@ class LocalCommunicator : public Communicator {
                   n * bytes_of(dtype));
     }
     meet(call, "all_reduce");
+    sent_bytes_ += (count - n + (size - 1) * n) * bytes_of(dtype);  // their shares, then our sum
   }
 
   void all_gather(const void* from, void* to, std::int64_t count_per_rank, DType dtype,
@@ -192,6 +197,7 @@ class LocalCommunicator : public Communicator {
                    count_per_rank * bytes_of(dtype));
     }
     meet(call, "all_gather");
+    sent_bytes_ += (size - 1) * count_per_rank * bytes_of(dtype);
   }
 
   void reduce_scatter(const void* from, void* to, std::int64_t count_per_rank, DType dtype,
@@ -204,6 +210,7 @@ class LocalCommunicator : public Communicator {
     }
     sum_in_order(parts, to, count_per_rank, dtype);
     meet(call, "reduce_scatter");
+    sent_bytes_ += (size - 1) * count_per_rank * bytes_of(dtype);
   }
 
   void broadcast(void* data, std::int64_t count, DType dtype, int root,
@@ -214,6 +221,7 @@ class LocalCommunicator : public Communicator {
       std::memcpy(data, group_.arguments[root].to, count * bytes_of(dtype));
     }
     meet(call, "broadcast");
+    if (rank == root) sent_bytes_ += (size - 1) * count * bytes_of(dtype);
   }
 
   void barrier(const CallContext& call) override { meet(call, "barrier"); }

@@ -16,7 +16,9 @@
 
 /// Ranks with a device each, over NCCL in its non-blocking mode: every call of NCCL's returns at
 /// once and is asked, with sleeps between, whether it is done, so that a peer that never comes ends
-/// in a time limit and not in a hang.
+/// in a time limit and not in a hang. Sent bytes are exact for all-to-all, which is sends and
+/// receives; NCCL does not say what algorithm it chose for the others, and they count as rings in
+/// the order of ranks.
 namespace moe {
 namespace {
 
@@ -107,6 +109,7 @@ class NcclCommunicator : public Communicator {
     }
     for (const Segment& segment : send) {
       if (segment.peer == rank || segment.rows == 0) continue;
+      sent_bytes_ += segment.rows * row_bytes;
       keep(ncclSend(from + segment.begin * row_bytes, segment.rows * row_bytes, ncclInt8,
                     segment.peer, comm_, stream(call)));
     }
@@ -118,12 +121,14 @@ class NcclCommunicator : public Communicator {
   void all_reduce(void* data, std::int64_t count, DType dtype, const CallContext& call) override {
     settle(ncclAllReduce(data, data, count, nccl_type(dtype), ncclSum, comm_, stream(call)),
            "ncclAllReduce", call);
+    sent_bytes_ += 2 * count * bytes_of(dtype) * (size - 1) / size;  // ring
   }
 
   void all_gather(const void* from, void* to, std::int64_t count_per_rank, DType dtype,
                   const CallContext& call) override {
     settle(ncclAllGather(from, to, count_per_rank, nccl_type(dtype), comm_, stream(call)),
            "ncclAllGather", call);
+    sent_bytes_ += count_per_rank * bytes_of(dtype) * (size - 1);  // ring
   }
 
   void reduce_scatter(const void* from, void* to, std::int64_t count_per_rank, DType dtype,
@@ -131,16 +136,20 @@ class NcclCommunicator : public Communicator {
     settle(
         ncclReduceScatter(from, to, count_per_rank, nccl_type(dtype), ncclSum, comm_, stream(call)),
         "ncclReduceScatter", call);
+    sent_bytes_ += count_per_rank * bytes_of(dtype) * (size - 1);  // ring
   }
 
   void broadcast(void* data, std::int64_t count, DType dtype, int root,
                  const CallContext& call) override {
     settle(ncclBroadcast(data, data, count, nccl_type(dtype), root, comm_, stream(call)),
            "ncclBroadcast", call);
+    const bool last = (rank + 1) % size == root;  // of the ring: hands nothing on
+    if (!last) sent_bytes_ += count * bytes_of(dtype);
   }
 
   void barrier(const CallContext& call) override {
-    all_reduce(token_, 1, DType::i32, call);
+    settle(ncclAllReduce(token_, token_, 1, ncclInt32, ncclSum, comm_, stream(call)),
+           "ncclAllReduce", call);
     guarded([&] {
       wait_until(
           [&] {

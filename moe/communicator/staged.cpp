@@ -24,6 +24,7 @@ class StagedCommunicator : public Communicator {
                         from + run.begin * row_bytes, call.stream);
     }
     host_->all_to_all_v(sent.data(), out.segments, received.data(), in.segments, row_bytes, call);
+    sent_bytes_ = host_->sent_bytes();
     for (const Run& run : in.runs) {
       backend_.upload(to + run.begin * row_bytes,
                       received.subspan(run.packed * row_bytes, run.rows * row_bytes), call.stream);
@@ -33,6 +34,7 @@ class StagedCommunicator : public Communicator {
   void all_reduce(void* data, std::int64_t count, DType dtype, const CallContext& call) override {
     const std::span<std::byte> host = down(sent_, data, count * bytes_of(dtype), call);
     host_->all_reduce(host.data(), count, dtype, call);
+    sent_bytes_ = host_->sent_bytes();
     up(data, host, call);
   }
 
@@ -42,6 +44,7 @@ class StagedCommunicator : public Communicator {
     const std::span<std::byte> sent = down(sent_, from, bytes, call);
     const std::span<std::byte> received = room(received_, bytes * size);
     host_->all_gather(sent.data(), received.data(), count_per_rank, dtype, call);
+    sent_bytes_ = host_->sent_bytes();
     up(to, received, call);
   }
 
@@ -51,6 +54,7 @@ class StagedCommunicator : public Communicator {
     const std::span<std::byte> sent = down(sent_, from, bytes * size, call);
     const std::span<std::byte> received = room(received_, bytes);
     host_->reduce_scatter(sent.data(), received.data(), count_per_rank, dtype, call);
+    sent_bytes_ = host_->sent_bytes();
     up(to, received, call);
   }
 
@@ -60,6 +64,7 @@ class StagedCommunicator : public Communicator {
     const std::span<std::byte> host =
         rank == root ? down(sent_, data, bytes, call) : room(sent_, bytes);
     host_->broadcast(host.data(), count, dtype, root, call);
+    sent_bytes_ = host_->sent_bytes();
     if (rank != root) up(data, host, call);
   }
 

@@ -115,6 +115,7 @@ void MpiMessages::send(const void* data, std::int64_t bytes, int peer, Channel c
     check_mpi(MPI_Isend(static_cast<const std::byte*>(data) + begin, part, MPI_BYTE,
                         group_.world_ranks[peer], tag_of(group_, channel), group_.comm, &request),
               "MPI_Isend");
+    group_.sent_bytes += part;
     requests_.push_back(request);
     peers_.push_back(peer);
     receives_.push_back(false);

@@ -34,6 +34,7 @@ struct MpiGroup {
   std::string failure;  ///< why it cannot be used any more
   /// What reductions receive into; kept, as fresh pages cost more than adding what is in them.
   std::vector<std::byte> scratch{};
+  std::int64_t sent_bytes = 0;  ///< to other ranks, so far
 
   int size() const { return static_cast<int>(world_ranks.size()); }
 };

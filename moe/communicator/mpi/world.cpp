@@ -97,7 +97,9 @@ class MpiCommunicator : public Communicator {
   void run(const Collective& collective) {
     try {
       collective();
+      sent_bytes_ = group_.sent_bytes;
     } catch (const std::exception& error) {
+      sent_bytes_ = group_.sent_bytes;
       if (group_.failure.empty()) {
         group_.failure = error.what();
         announce_failure(group_, error.what());

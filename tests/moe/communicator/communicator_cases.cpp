@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <thread>
 
 #include "moe/errors.h"
@@ -42,6 +43,63 @@ void check_two_streams(Communicator& world) {
   std::thread other([&] { drive(*second, 50'000, 5); });
   drive(*first, 777, 0);
   other.join();
+}
+
+void check_sent_bytes(Communicator& world, Ranks ranks) {
+  const std::int64_t n = world.size, element = sizeof(double);
+  // Calls once and compares: `own` here within `slack` bytes, `total` over all ranks.
+  const auto expect = [&](const std::string& name, std::int64_t own, std::int64_t slack,
+                          std::int64_t total, const auto& collective) {
+    const std::int64_t before = world.sent_bytes();
+    collective();
+    const std::int64_t sent = world.sent_bytes() - before;
+    EXPECT_LE(std::abs(sent - own), slack) << name << ": " << sent << " bytes, not " << own;
+    auto sum = static_cast<double>(sent);
+    world.all_reduce(&sum, 1, DType::f64, call("total"));
+    EXPECT_EQ(sum, static_cast<double>(total)) << name;
+  };
+  for (const std::int64_t count : {0, 1, 3, 257, 5'003, 40'009, 300'007}) {
+    SCOPED_TRACE(testing::Message() << "rank " << world.rank << " of " << n << ", " << count);
+    const std::int64_t bytes = count * element;  // S of all_reduce and broadcast, S/n of the others
+    std::vector<double> block(count), blocks(n * count);
+    expect("all_gather", bytes * (n - 1), 0, n * bytes * (n - 1), [&] {
+      world.all_gather(block.data(), blocks.data(), count, DType::f64, call("all_gather"));
+    });
+    expect("reduce_scatter", bytes * (n - 1), 0, n * bytes * (n - 1), [&] {
+      world.reduce_scatter(blocks.data(), block.data(), count, DType::f64, call("reduce_scatter"));
+    });
+
+    const bool one_round = ranks == Ranks::processes && bytes * (n - 1) <= 16 * 1024;
+    expect("all_reduce", one_round ? bytes * (n - 1) : 2 * bytes * (n - 1) / n,
+           one_round ? 0 : n * element, one_round ? n * bytes * (n - 1) : 2 * bytes * (n - 1),
+           [&] { world.all_reduce(block.data(), count, DType::f64, call("all_reduce")); });
+
+    const int root = static_cast<int>(n / 2);
+    const bool relayed = ranks == Ranks::processes && n > 2 && bytes > 32 * 1024;
+    std::int64_t own = world.rank == root ? bytes * (n - 1) : 0, piece = 0;
+    if (relayed) {
+      own = world.rank == root ? bytes : bytes * (n - 2) / (n - 1);
+      piece = world.rank == root ? 0 : 64 * 1024 * (n - 2);
+    }
+    expect("broadcast", own, piece, bytes * (n - 1),
+           [&] { world.broadcast(block.data(), count, DType::f64, root, call("broadcast")); });
+
+    // Rows of 3 bytes: 2 count to rank 0, `count` to the others, those to oneself not counted.
+    std::vector<Segment> send, receive;
+    const std::int64_t received = world.rank == 0 ? 2 * count : count;
+    for (int peer = 0; peer < n; ++peer) {
+      send.push_back({peer, peer == 0 ? 0 : (peer + 1) * count, peer == 0 ? 2 * count : count});
+      receive.push_back({peer, peer * received, received});
+    }
+    std::vector<std::byte> from((n + 1) * count * 3), to(n * received * 3);
+    expect("all_to_all_v", ((n + 1) * count - received) * 3, 0, (n - 1) * (n + 1) * count * 3, [&] {
+      world.all_to_all_v(from.data(), send, to.data(), receive, 3, call("all_to_all_v"));
+    });
+  }
+  expect("barrier", 0, 0, 0, [&] { world.barrier(call("barrier")); });
+  std::vector<int> all = everybody(world);
+  const auto group = world.split(all);
+  EXPECT_EQ(group->sent_bytes(), 0);
 }
 
 void check_time_limit(Communicator& world) {

@@ -21,6 +21,10 @@ TEST(MpiCommunicator, TwoCommunicatorsServeTwoThreadsAtOnce) {
   moe::cases::check_two_streams(*world);
 }
 
+TEST(MpiCommunicator, CountsTheBytesThatEachCollectiveStates) {
+  moe::cases::check_sent_bytes(*world, moe::cases::Ranks::processes);
+}
+
 TEST(MpiCommunicator, TimeLimitNamesWhoWasWaitedFor) { moe::cases::check_time_limit(*world); }
 
 TEST(MpiCommunicator, TimeLimitOfAllToAllNamesThePendingPeersAlone) {

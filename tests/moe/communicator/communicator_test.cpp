@@ -28,6 +28,12 @@ TEST_P(LocalRanks, TwoCommunicatorsServeTwoThreadsAtOnce) {
   run_local_ranks(GetParam(), cases::check_two_streams);
 }
 
+TEST_P(LocalRanks, CountsTheBytesThatEachCollectiveStates) {
+  run_local_ranks(GetParam(), [](Communicator& world) {
+    cases::check_sent_bytes(world, cases::Ranks::threads);
+  });
+}
+
 TEST_P(LocalRanks, TimeLimitNamesWhoWasWaitedFor) {
   run_local_ranks(GetParam(), cases::check_time_limit);
 }
@@ -129,6 +135,7 @@ TEST_P(LocalRanks, StagedCommunicatorsServeABackendsMemory) {
     const auto staged = make_staged_communicator(world.split(everybody), *backend);
     EXPECT_FALSE(staged->on_host());
     cases::check_table(*staged, cases::small_counts);
+    cases::check_sent_bytes(*staged, cases::Ranks::threads);
   });
 }
 
