@@ -4,8 +4,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
+#include <numeric>
 #include <optional>
-#include <thread>
 
 #include "db/identity.h"
 #include "db/store.h"
@@ -16,9 +16,9 @@
 #include "microbench/sizes.h"
 #include "microbench/table.h"
 #include "moe/communicator/launch.h"
+#include "moe/communicator/open_device.h"
 #include "moe/errors.h"
 #include "moe/machine.h"
-#include "moe/train/trainer.h"
 
 namespace microbench {
 namespace {
@@ -154,22 +154,6 @@ moe::DType dtype_of(const std::string& name) {
   return name == "f64" ? moe::DType::f64 : name == "i32" ? moe::DType::i32 : moe::DType::f32;
 }
 
-/// NCCL where every rank of a node has a device of its own, host memory between otherwise.
-std::unique_ptr<moe::Communicator> device_communicator(moe::Communicator& world,
-                                                       moe::Backend& backend, int ranks_on_node,
-                                                       int device) {
-  if (moe::cuda_device_count() >= ranks_on_node) {
-    try {
-      return moe::make_nccl_communicator(world, device);
-    } catch (const moe::Unavailable&) {
-      // Built without: alike on every rank.
-    }
-  }
-  std::vector<int> everybody(world.size);
-  for (int rank = 0; rank < world.size; ++rank) everybody[rank] = rank;
-  return moe::make_staged_communicator(world.split(everybody), backend);
-}
-
 std::vector<Plan> make_plans(const Bench& bench, const Arguments& arguments,
                              const Request& request) {
   std::vector<Plan> plans;
@@ -189,21 +173,17 @@ std::vector<Plan> make_plans(const Bench& bench, const Arguments& arguments,
 int run(const Arguments& arguments, const Request& request, moe::Communicator& world, int argc,
         char** argv) {
   const auto ranks = moe::survey_ranks(world);
-  const auto on_this_node = [&](int below) {
-    return static_cast<int>(std::count_if(ranks.begin(), ranks.begin() + below, [&](const auto& r) {
-      return r.node == ranks[world.rank].node;
-    }));
-  };
   const bool cuda = arguments.device == "cuda";
-  const int device = cuda ? on_this_node(world.rank) % std::max(1, moe::cuda_device_count()) : 0;
-  const int cores = static_cast<int>(std::thread::hardware_concurrency());
-  const auto backend =
-      cuda ? moe::make_cuda_backend(device)
-           : moe::make_cpu_backend(arguments.threads > 0 ? arguments.threads
-                                                         : std::max(1, cores / world.size));
-  const auto own =
-      cuda ? device_communicator(world, *backend, on_this_node(world.size), device) : nullptr;
-  Bench bench{world, own ? *own : world, *backend, dtype_of(arguments.dtype), arguments.device, {}};
+  const moe::OpenDevice device =
+      moe::open_device(world, ranks, {cuda, arguments.threads, arguments.time_limit_s});
+  std::unique_ptr<moe::Communicator> staged;
+  if (cuda && !device.nccl) {
+    std::vector<int> everybody(world.size);
+    std::iota(everybody.begin(), everybody.end(), 0);
+    staged = moe::make_staged_communicator(world.split(everybody), *device.backend);
+  }
+  moe::Communicator& measured = device.nccl ? *device.nccl : staged ? *staged : world;
+  Bench bench{world, measured, *device.backend, dtype_of(arguments.dtype), arguments.device, {}};
   bench.sampling.budget_s = arguments.budget_s;
   bench.sampling.time_limit_s = arguments.time_limit_s;
 
@@ -216,7 +196,7 @@ int run(const Arguments& arguments, const Request& request, moe::Communicator& w
     writer.emplace(stdout, *db::parse_format(arguments.format));
     writer->metadata(db::version_line("moe-bench"));
     writer->metadata(fmt::format("{} rank{}, {}, medians of the slowest rank", world.size,
-                                 world.size == 1 ? "" : "s", backend->name()));
+                                 world.size == 1 ? "" : "s", device.backend->name()));
     for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
       writer->metadata(fmt::format("  rank {:>3} on {:<16} pid {}", rank, ranks[rank].hostname,
                                    ranks[rank].pid));

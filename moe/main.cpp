@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include "db/store.h"
 #include "moe/ask_planner.h"
 #include "moe/communicator/launch.h"
+#include "moe/communicator/open_device.h"
 #include "moe/errors.h"
 #include "moe/machine.h"
 #include "moe/source_tree.h"
@@ -106,37 +106,6 @@ Schedule choose_schedule(const Arguments& a) {
   if (a.planner.empty()) return Schedule{"sequential", {}, {}};
   return ask_planner({a.planner, a.model, a.cluster, a.cluster == "measured" ? a.database : "",
                       a.ranks.value_or(mpi_job_size().value_or(1)), a.expert_ranks});
-}
-
-/// Four fifths of the memory there is, divided among the ranks that share it: what is asked for
-/// beyond it would swap or be killed.
-std::int64_t default_memory_limit(bool cuda, int device, int sharers) {
-  const std::int64_t total =
-      cuda ? cuda_free_bytes(device)
-           : static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE);
-  return total / 5 * 4 / sharers;
-}
-
-/// NCCL where every rank of a node has a device of its own; none where ranks share one or NCCL was
-/// not built in: then rows go through pinned host memory.
-std::unique_ptr<Communicator> device_communicator(Communicator& world, int device, int on_node) {
-  if (on_node > cuda_device_count()) return nullptr;
-  try {
-    return make_nccl_communicator(world, device);
-  } catch (const Unavailable&) {
-    return nullptr;
-  }
-}
-
-int ranks_on_same_node(const std::vector<RankInfo>& ranks, int rank) {
-  return static_cast<int>(std::count_if(ranks.begin(), ranks.end(), [&](const RankInfo& other) {
-    return other.node == ranks[rank].node;
-  }));
-}
-
-/// Namespaced nodes of one machine share its cores: what counts is how many ranks the machine runs.
-int default_threads(int world_size) {
-  return std::max(1, static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)) / world_size);
 }
 
 /// The signal that asked for the end; 0 while none has.
@@ -256,26 +225,16 @@ void run(const Arguments& arguments, Inputs inputs, Communicator& world, int arg
     return;
   }
 
-  const bool cuda = arguments.device == "cuda";
-  const int on_node = ranks_on_same_node(ranks, world.rank);
-  const int devices = std::max(1, cuda_device_count());
-  const int device = world.rank % devices;
-  const std::unique_ptr<Backend> backend =
-      cuda ? make_cuda_backend(device)
-           : make_cpu_backend(arguments.threads > 0 ? arguments.threads
-                                                    : default_threads(world.size));
-  const std::unique_ptr<Communicator> device_world =
-      cuda ? device_communicator(world, device, on_node) : nullptr;
+  const OpenDevice device = open_device(
+      world, ranks, {arguments.device == "cuda", arguments.threads, arguments.time_limit_s});
   TrainOptions options;
-  options.run.device_world = device_world.get();
+  options.run.device_world = device.nccl.get();
   options.steps = arguments.steps;
   options.evaluate_every = arguments.evaluate_every;
   options.evaluate_batches = arguments.evaluate_batches;
   options.run.time_limit_s = arguments.time_limit_s;
   options.run.memory_limit_bytes =
-      arguments.memory_limit_bytes > 0
-          ? arguments.memory_limit_bytes
-          : default_memory_limit(cuda, device, cuda ? (on_node + devices - 1) / devices : on_node);
+      arguments.memory_limit_bytes > 0 ? arguments.memory_limit_bytes : device.memory_bytes;
   options.run.record_spans = arguments.timelines > 0;
 
   std::optional<Report> report;
@@ -283,7 +242,8 @@ void run(const Arguments& arguments, Inputs inputs, Communicator& world, int arg
   if (world.rank == 0) {
     std::cerr << fmt::format("moe-train: {} on {} rank{} ({}), schedule {}, {}\n",
                              inputs.model.name, world.size, world.size == 1 ? "" : "s",
-                             backend->name(), inputs.schedule.planner, inputs.corpus.description);
+                             device.backend->name(), inputs.schedule.planner,
+                             inputs.corpus.description);
     report.emplace(arguments, inputs.model);
     if (!arguments.database.empty()) {
       db::Connection connection = db::open_writer(arguments.database);
@@ -300,7 +260,7 @@ void run(const Arguments& arguments, Inputs inputs, Communicator& world, int arg
     }
   }
   try {
-    train(inputs.model, program, inputs.corpus, groups, *backend, world, ranks, options,
+    train(inputs.model, program, inputs.corpus, groups, *device.backend, world, ranks, options,
           [&](const StepReport& step) {
             report->observe(step);
             if (store) store->observe(step);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "moe/kernels/bound_op.h"
 #include "moe/program/op.h"
@@ -58,6 +59,9 @@ std::unique_ptr<Backend> make_cpu_backend(int threads);
 std::unique_ptr<Backend> make_cuda_backend(int device);
 /// Devices that can be used; 0 when built without CUDA or when there is no driver.
 int cuda_device_count();
+/// What tells these devices from all others, by number: the same for every process that sees one,
+/// however it numbers them. "GPU-5d5ba0d6-d33d-4b2c-8a1c-0242ac120002"
+std::vector<std::string> cuda_device_ids();
 /// "NVIDIA H100 80GB HBM3" or "".
 std::string cuda_device_name(int device);
 

@@ -1,5 +1,6 @@
 #include <array>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 #include "moe/backend/backend.h"
@@ -125,6 +126,23 @@ std::unique_ptr<Backend> make_cuda_backend(int device) {
 }
 
 int cuda_device_count() { return count_devices().first; }
+
+std::vector<std::string> cuda_device_ids() {
+  std::vector<std::string> ids(cuda_device_count());
+  for (std::size_t device = 0; device < ids.size(); ++device) {
+    cudaDeviceProp properties{};
+    check(cudaGetDeviceProperties(&properties, static_cast<int>(device)),
+          "cudaGetDeviceProperties");
+    ids[device] = "GPU-";
+    for (std::size_t i = 0; i < sizeof properties.uuid.bytes; ++i) {
+      constexpr std::string_view digits = "0123456789abcdef";
+      const auto byte = static_cast<unsigned char>(properties.uuid.bytes[i]);
+      if (i == 4 || i == 6 || i == 8 || i == 10) ids[device] += '-';
+      ids[device] += {digits[byte / 16], digits[byte % 16]};
+    }
+  }
+  return ids;
+}
 
 std::string cuda_device_name(int device) {
   cudaDeviceProp properties{};

@@ -97,6 +97,9 @@ void finalize_mpi();
 /// "built without NCCL".
 std::unique_ptr<Communicator> make_nccl_communicator(Communicator& host, int device);
 
+/// True where make_nccl_communicator can work at all: built with NCCL.
+bool has_nccl();
+
 class Backend;
 /// Lets a host communicator serve buffers of a device through pinned host memory. (staged.cpp)
 std::unique_ptr<Communicator> make_staged_communicator(std::unique_ptr<Communicator> host,

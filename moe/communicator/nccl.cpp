@@ -255,6 +255,8 @@ class NcclCommunicator : public Communicator {
 
 }  // namespace
 
+bool has_nccl() { return true; }
+
 std::unique_ptr<Communicator> make_nccl_communicator(Communicator& host, int device) {
   // The id travels as whole words: its bytes mean nothing to anybody but NCCL.
   std::array<std::int32_t, (sizeof(ncclUniqueId) + 3) / 4> words{};

@@ -7,4 +7,6 @@ std::unique_ptr<Communicator> make_nccl_communicator(Communicator&, int) {
   throw Unavailable("built without NCCL");
 }
 
+bool has_nccl() { return false; }
+
 }  // namespace moe

@@ -1,18 +1,12 @@
 #include "moe/train/trainer.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
-#include <cstring>
-#include <map>
 
 #include "moe/train/initialize.h"
 
 namespace moe {
 namespace {
-
-constexpr int kHostnameBytes = 256;
 
 /// Collects `mine` of every rank, in rank order.
 std::vector<double> gather(Communicator& world, const std::vector<double>& mine, const char* what) {
@@ -108,37 +102,6 @@ void merge_timelines(StepReport& report, const IterationResult& mine, Communicat
 }
 
 }  // namespace
-
-std::vector<RankInfo> survey_ranks(Communicator& world) {
-  std::array<char, kHostnameBytes> name{};
-  gethostname(name.data(), name.size() - 1);
-  const ClockOffset clock = measure_clock_offset(world);
-
-  // Names travel as numbers, so that one kind of all-gather carries everything.
-  std::vector<double> mine{clock.offset_s, clock.error_s, static_cast<double>(getpid())};
-  for (const char c : name) mine.push_back(static_cast<unsigned char>(c));
-  const std::vector<double> all = gather(world, mine, "survey of the ranks");
-
-  std::vector<RankInfo> ranks;
-  std::map<std::string, int> nodes;
-  for (int r = 0; r < world.size; ++r) {
-    const double* of_rank = all.data() + static_cast<std::size_t>(r) * mine.size();
-    RankInfo info;
-    info.clock = {of_rank[0], of_rank[1]};
-    info.pid = static_cast<std::int64_t>(of_rank[2]);
-    for (int i = 0; i < kHostnameBytes && of_rank[3 + i] != 0; ++i)
-      info.hostname += static_cast<char>(of_rank[3 + i]);
-    info.node = nodes.emplace(info.hostname, static_cast<int>(nodes.size())).first->second;
-    ranks.push_back(std::move(info));
-  }
-  return ranks;
-}
-
-std::vector<int> nodes_of(const std::vector<RankInfo>& ranks) {
-  std::vector<int> nodes;
-  for (const RankInfo& rank : ranks) nodes.push_back(rank.node);
-  return nodes;
-}
 
 void train(const Model& model, const Program& scheduled, const Corpus& corpus, const Groups& groups,
            Backend& backend, Communicator& world, const std::vector<RankInfo>& ranks,

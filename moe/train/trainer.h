@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "moe/communicator/ranks.h"
 #include "moe/model/model.h"
 #include "moe/passes/schedule.h"
 #include "moe/run/runner.h"
@@ -32,19 +33,6 @@ struct StepReport {
   std::vector<std::int64_t> planned_peak_bytes;   ///< by rank
   std::vector<std::int64_t> measured_peak_bytes;  ///< by rank
 };
-
-/// What is known of the ranks before training.
-struct RankInfo {
-  std::string hostname;
-  int node = 0;
-  std::int64_t pid = 0;
-  ClockOffset clock;
-};
-
-/// Host names, process ids and clocks of all ranks of `world`, the same on every rank. Equal host
-/// names are one node.
-std::vector<RankInfo> survey_ranks(Communicator& world);
-std::vector<int> nodes_of(const std::vector<RankInfo>& ranks);
 
 /// Trains from fresh parameters on this rank's share of the global batch; `observe` is called on
 /// rank 0 after every iteration. `scheduled` is the iteration as apply() left it.

@@ -1,0 +1,89 @@
+#include "moe/communicator/open_device.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <sstream>
+
+#include "moe/errors.h"
+
+namespace moe {
+namespace {
+
+/// What every rank tells the others: whether it has NCCL, and a line for each GPU that it sees.
+constexpr std::string_view kNccl = "nccl\n", kNoNccl = "host\n";
+
+std::string describe_devices() {
+  std::string text(has_nccl() ? kNccl : kNoNccl);
+  for (const std::string& id : cuda_device_ids()) text += id + '\n';
+  return text;
+}
+
+std::vector<std::string> lines(const std::string& text) {
+  std::vector<std::string> result;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) result.push_back(line);
+  return result;
+}
+
+OpenDevice open_processor(const std::vector<RankInfo>& ranks, int rank, int threads) {
+  const int sharers = ranks_on_machine(ranks, rank);
+  if (threads <= 0)
+    threads = std::max(1, static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)) / sharers);
+  const auto memory = static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE);
+  return {make_cpu_backend(threads), nullptr, memory / 5 * 4 / sharers};
+}
+
+}  // namespace
+
+DeviceChoice choose_devices(const std::vector<std::vector<std::string>>& visible) {
+  std::map<std::string, int> served;
+  DeviceChoice choice;
+  for (const auto& ids : visible) {
+    const auto least = std::min_element(ids.begin(), ids.end(), [&](const auto& a, const auto& b) {
+      return served[a] < served[b];
+    });
+    choice.device.push_back(least == ids.end() ? -1 : static_cast<int>(least - ids.begin()));
+    if (least != ids.end()) ++served[*least];
+  }
+  for (std::size_t rank = 0; rank < visible.size(); ++rank) {
+    const int device = choice.device[rank];
+    choice.sharers.push_back(device < 0 ? 0 : served[visible[rank][device]]);
+    if (choice.sharers.back() != 1) choice.one_each = false;
+  }
+  return choice;
+}
+
+OpenDevice open_device(Communicator& world, const std::vector<RankInfo>& ranks,
+                       const DeviceWish& wish) {
+  if (!wish.cuda) return open_processor(ranks, world.rank, wish.threads);
+
+  const CallContext call{.time_limit_s = wish.time_limit_s, .what = "survey of the devices"};
+  bool nccl = true;
+  std::vector<std::vector<std::string>> visible;
+  for (const std::string& text : gather_texts(world, describe_devices(), call)) {
+    nccl = nccl && text.starts_with(kNccl);
+    visible.push_back(lines(text.substr(kNccl.size())));
+  }
+  const DeviceChoice choice = choose_devices(visible);
+  const int device = choice.device[world.rank];
+  if (device < 0) make_cuda_backend(0);  // throws, and knows why
+  for (int rank = 0; rank < world.size; ++rank) {
+    if (choice.device[rank] < 0)
+      throw Unavailable(
+          fmt::format("rank {} on {} has no CUDA device", rank, ranks.at(rank).hostname));
+  }
+
+  OpenDevice open;
+  open.backend = make_cuda_backend(device);
+  if (nccl && choice.one_each) open.nccl = make_nccl_communicator(world, device);
+  // Every rank has taken what opening takes, and none has begun to fill its arena.
+  world.barrier(call);
+  open.memory_bytes = cuda_free_bytes(device) / 5 * 4 / choice.sharers[world.rank];
+  world.barrier(call);
+  return open;
+}
+
+}  // namespace moe

@@ -1,0 +1,89 @@
+#include "moe/communicator/ranks.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <fstream>
+#include <map>
+
+namespace moe {
+namespace {
+
+std::string hostname() {
+  std::array<char, 256> name{};
+  gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+/// Namespaces and containers have host names of their own, but the kernel below them boots once.
+std::string machine_name() {
+  std::string boot;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+  return boot.empty() ? hostname() : boot;
+}
+
+/// Numbers names in the order of their first rank.
+std::vector<int> number(const std::vector<std::string>& names) {
+  std::map<std::string, int> numbers;
+  std::vector<int> result;
+  for (const std::string& name : names)
+    result.push_back(numbers.emplace(name, static_cast<int>(numbers.size())).first->second);
+  return result;
+}
+
+}  // namespace
+
+std::vector<std::string> gather_texts(Communicator& world, const std::string& mine,
+                                      const CallContext& call) {
+  const auto bytes = static_cast<std::int32_t>(mine.size());
+  std::vector<std::int32_t> lengths(world.size);
+  world.all_gather(&bytes, lengths.data(), 1, DType::i32, call);
+
+  // As whole words, each as long as the longest text.
+  const std::int64_t words = (*std::max_element(lengths.begin(), lengths.end()) + 3) / 4;
+  std::vector<std::int32_t> packed(words), all(words * world.size);
+  std::memcpy(packed.data(), mine.data(), mine.size());
+  world.all_gather(packed.data(), all.data(), words, DType::i32, call);
+  std::vector<std::string> texts;
+  for (int rank = 0; rank < world.size; ++rank)
+    texts.emplace_back(reinterpret_cast<const char*>(all.data() + rank * words), lengths[rank]);
+  return texts;
+}
+
+std::vector<RankInfo> survey_ranks(Communicator& world) {
+  const CallContext call{.what = "survey of the ranks"};
+  const ClockOffset clock = measure_clock_offset(world);
+  const std::array<double, 3> mine{clock.offset_s, clock.error_s, static_cast<double>(getpid())};
+  std::vector<double> all(mine.size() * world.size);
+  world.all_gather(mine.data(), all.data(), mine.size(), DType::f64, call);
+  const std::vector<std::string> hostnames = gather_texts(world, hostname(), call);
+  const std::vector<int> nodes = number(hostnames);
+  const std::vector<int> machines = number(gather_texts(world, machine_name(), call));
+
+  std::vector<RankInfo> ranks;
+  for (int rank = 0; rank < world.size; ++rank) {
+    const double* numbers = all.data() + rank * mine.size();
+    ranks.push_back({hostnames[rank],
+                     nodes[rank],
+                     machines[rank],
+                     static_cast<std::int64_t>(numbers[2]),
+                     {numbers[0], numbers[1]}});
+  }
+  return ranks;
+}
+
+std::vector<int> nodes_of(const std::vector<RankInfo>& ranks) {
+  std::vector<int> nodes;
+  for (const RankInfo& rank : ranks) nodes.push_back(rank.node);
+  return nodes;
+}
+
+int ranks_on_machine(const std::vector<RankInfo>& ranks, int rank) {
+  return static_cast<int>(std::count_if(ranks.begin(), ranks.end(), [&](const RankInfo& other) {
+    return other.machine == ranks.at(rank).machine;
+  }));
+}
+
+}  // namespace moe
