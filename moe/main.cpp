@@ -11,14 +11,15 @@
 #include "db/format_rows.h"
 #include "db/identity.h"
 #include "db/store.h"
-#include "moe/ask_planner.h"
 #include "moe/communicator/launch.h"
 #include "moe/communicator/open_device.h"
 #include "moe/errors.h"
 #include "moe/machine.h"
+#include "moe/model/iteration.h"
 #include "moe/source_tree.h"
 #include "moe/train/train_store.h"
 #include "moe/train/trainer.h"
+#include "tuner/planners/planners.h"
 
 namespace moe {
 namespace {
@@ -33,6 +34,7 @@ struct Arguments {
   std::string schedule;
   std::string planner;
   std::string cluster;
+  int plan_every = 0;
   std::string database;
   int threads = 0;
   std::optional<std::int64_t> seed;
@@ -42,7 +44,7 @@ struct Arguments {
   int evaluate_batches = 4;
   int log_every = 10;
   int timelines = 1;
-  bool print_program = false;
+  std::string print_program;
   std::string format = "table";
   std::string color = "auto";
 };
@@ -68,6 +70,12 @@ void declare(CLI::App& app, Arguments& a) {
   app.add_option("--planner", a.planner, "or the planner that makes it, as moe-tune plan does")
       ->excludes(schedule)
       ->needs(cluster);
+  app.add_option("--plan-every", a.plan_every,
+                 "iterations between plans made from the routing just seen; 0 = one plan for even "
+                 "routing, before the first")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber)
+      ->needs("--planner");
   app.add_option("--db", a.database, "result database; created where there is none");
   app.add_option("--threads", a.threads, "CPU threads per rank [cores divided by ranks]");
   app.add_option("--seed", a.seed, "overrides the model's seed");
@@ -85,7 +93,9 @@ void declare(CLI::App& app, Arguments& a) {
       ->check(CLI::PositiveNumber);
   app.add_option("--timelines", a.timelines, "typical iterations whose timeline is stored")
       ->capture_default_str();
-  app.add_flag("--print-program", a.print_program, "print the scheduled ops and end");
+  app.add_flag("--print-program{scheduled}", a.print_program,
+               "print the scheduled ops and end; =passes: after every decision too")
+      ->check(CLI::IsMember({"scheduled", "passes"}));
   app.add_option("--format", a.format, "table, csv (a row per iteration) or json (one summary)")
       ->capture_default_str()
       ->check(CLI::IsMember({"table", "csv", "json"}));
@@ -99,13 +109,6 @@ void declare(CLI::App& app, Arguments& a) {
       "  moe-train --model tiny --ranks 4 --schedule overlapped.json --db results.db\n"
       "  moe-train --model box-small --ranks 4 --planner pipemoe --cluster box\n"
       "  moe-train --model tiny --data corpus/*.txt --evaluate-every 50 --format csv > losses.csv");
-}
-
-Schedule choose_schedule(const Arguments& a) {
-  if (!a.schedule.empty()) return load_schedule(a.schedule);
-  if (a.planner.empty()) return Schedule{"sequential", {}, {}};
-  return ask_planner({a.planner, a.model, a.cluster, a.cluster == "measured" ? a.database : "",
-                      a.ranks.value_or(mpi_job_size().value_or(1)), a.expert_ranks});
 }
 
 /// The signal that asked for the end; 0 while none has.
@@ -144,7 +147,12 @@ class Report {
   void observe(const StepReport& step) {
     last_ = step;
     last_.timeline = {};
-    if (step.iteration > kWarmup || arguments_.steps <= kWarmup)
+    const auto raise = [](std::int64_t& peak, const std::vector<std::int64_t>& by_rank) {
+      for (const std::int64_t bytes : by_rank) peak = std::max(peak, bytes);
+    };
+    raise(planned_peak_bytes_, step.planned_peak_bytes);
+    raise(touched_peak_bytes_, step.touched_peak_bytes);
+    if (step.iteration > kWarmupIterations || arguments_.steps <= kWarmupIterations)
       durations_.push_back(step.duration_s);
     const bool all = arguments_.format == "csv";
     if (writer_ && (all || step.iteration == 1 || step.iteration % arguments_.log_every == 0 ||
@@ -166,25 +174,21 @@ class Report {
             run_id ? fmt::format(", run {} in {}", *run_id, arguments_.database) : "");
       return;
     }
-    const auto largest = [](const std::vector<std::int64_t>& bytes) {
-      return *std::max_element(bytes.begin(), bytes.end());
-    };
     nlohmann::json json{{"steps", last_.iteration},
                         {"iteration_s", median},
                         {"loss", last_.loss},
                         {"auxiliary_loss", last_.auxiliary_loss},
-                        {"planned_peak_bytes", largest(last_.planned_peak_bytes)},
-                        {"measured_peak_bytes", largest(last_.measured_peak_bytes)}};
+                        {"planned_peak_bytes", planned_peak_bytes_},
+                        {"measured_peak_bytes", touched_peak_bytes_}};
     if (last_.heldout_loss) json["heldout_loss"] = *last_.heldout_loss;
     if (run_id) json["run"] = *run_id;
     std::cout << json.dump() << '\n';
   }
 
  private:
-  static constexpr int kWarmup = 2;  ///< first iterations touch memory for the first time
-
   const Arguments& arguments_;
   std::int64_t tokens_;
+  std::int64_t planned_peak_bytes_ = 0, touched_peak_bytes_ = 0;  ///< of any rank and iteration
   std::optional<db::RowWriter> writer_;
   std::vector<double> durations_;
   StepReport last_;
@@ -192,7 +196,8 @@ class Report {
 
 struct Inputs {
   Model model;
-  Schedule schedule;
+  Schedule schedule;            ///< what training begins with
+  tuner::PlanFromRouting plan;  ///< empty without --planner
   Corpus corpus;
 };
 
@@ -201,7 +206,17 @@ Inputs read_inputs(const Arguments& arguments) {
   Inputs inputs;
   inputs.model = load_model(find_input(arguments.model, source_tree() / "experiments" / "models"));
   if (arguments.seed) inputs.model.seed = *arguments.seed;
-  inputs.schedule = choose_schedule(arguments);
+  if (!arguments.schedule.empty()) {
+    inputs.schedule = load_schedule(arguments.schedule);
+  } else if (!arguments.planner.empty()) {
+    inputs.plan = tuner::plan_in_training(
+        {arguments.planner, arguments.model, arguments.cluster,
+         arguments.cluster == "measured" ? arguments.database : "",
+         arguments.ranks.value_or(mpi_job_size().value_or(1)), arguments.expert_ranks});
+    inputs.schedule = inputs.plan(nullptr);
+  } else {
+    inputs.schedule.planner = "sequential";
+  }
   inputs.corpus =
       open_corpus(arguments.data, {inputs.model.vocabulary, inputs.model.sequence_length, 0.1});
   const int ranks = arguments.ranks.value_or(1);
@@ -214,14 +229,29 @@ Inputs read_inputs(const Arguments& arguments) {
   return inputs;
 }
 
+/// The ops as they are scheduled, or after every decision that schedules them.
+void print_program(const Program& program, const Schedule& schedule, bool every_pass) {
+  const auto print = [](const std::string& title, const Program& shown) {
+    std::cout << "# " << title << '\n' << to_text(shown);
+  };
+  if (!every_pass) {
+    std::cout << to_text(apply(program, schedule));
+    return;
+  }
+  print("the iteration", program);
+  apply(program, schedule,
+        [&](const Decision& decision, const Program& shown) { print(to_json(decision), shown); });
+}
+
 void run(const Arguments& arguments, Inputs inputs, Communicator& world, int argc, char** argv) {
   const std::vector<RankInfo> ranks = survey_ranks(world);
   const Groups groups =
       make_groups(world.size, arguments.expert_ranks > 0 ? arguments.expert_ranks : world.size,
                   nodes_of(ranks));
-  const Program program = apply(build_iteration(inputs.model, groups, world.rank), inputs.schedule);
-  if (arguments.print_program) {
-    if (world.rank == 0) std::cout << to_text(program);
+  const Program program = build_iteration(inputs.model, groups, world.rank);
+  if (!arguments.print_program.empty()) {
+    if (world.rank == 0)
+      print_program(program, inputs.schedule, arguments.print_program == "passes");
     return;
   }
 
@@ -236,6 +266,11 @@ void run(const Arguments& arguments, Inputs inputs, Communicator& world, int arg
   options.run.memory_limit_bytes =
       arguments.memory_limit_bytes > 0 ? arguments.memory_limit_bytes : device.memory_bytes;
   options.run.record_spans = arguments.timelines > 0;
+  if (arguments.plan_every > 0)
+    options.replan = [&](int iteration, const Routing& routing) -> std::optional<Schedule> {
+      if (iteration % arguments.plan_every != 0) return std::nullopt;
+      return inputs.plan(&routing);
+    };
 
   std::optional<Report> report;
   std::optional<TrainStore> store;
@@ -255,17 +290,21 @@ void run(const Arguments& arguments, Inputs inputs, Communicator& world, int arg
       run.ranks = world.size;
       run.model_json = to_json(inputs.model);
       run.seed = inputs.model.seed;
-      store.emplace(arguments.database, std::move(run), ranks, program, groups,
-                    arguments.timelines);
+      store.emplace(arguments.database, std::move(run), ranks, groups, arguments.timelines);
     }
   }
   try {
-    train(inputs.model, program, inputs.corpus, groups, *device.backend, world, ranks, options,
-          [&](const StepReport& step) {
-            report->observe(step);
-            if (store) store->observe(step);
-            if (stopped_by != 0) throw Stopped(stopped_by, step.iteration);
-          });
+    TrainObserver observer;
+    observer.schedule = [&](int iteration, const Schedule& schedule, const Program& scheduled) {
+      if (store) store->observe(iteration, schedule, scheduled);
+    };
+    observer.step = [&](const StepReport& step) {
+      report->observe(step);
+      if (store) store->observe(step);
+      if (stopped_by != 0) throw Stopped(stopped_by, step.iteration);
+    };
+    train(inputs.model, program, inputs.schedule, inputs.corpus, groups, *device.backend, world,
+          ranks, options, observer);
     if (store) store->finish();
   } catch (const Stopped& stopped) {
     if (store) store->abandon("killed", stopped.what());

@@ -23,8 +23,8 @@ struct BoundOp {
   const Op* op = nullptr;
   std::vector<View> reads;   ///< by position as in Op::reads
   std::vector<View> writes;  ///< by position as in Op::writes
-  /// For ops on received rows: the rows of Op::chunk for each local expert. One range of all rows
-  /// otherwise.
+  /// For ops whose first operand is received rows: those of its slice for each local expert. One range
+  /// of all rows otherwise.
   std::vector<RowRange> ranges;
 };
 

@@ -4,7 +4,7 @@
 
 #include <stdexcept>
 
-#include "moe/model/iteration_builder.h"
+#include "moe/model/iteration.h"
 
 namespace moe {
 
@@ -26,16 +26,6 @@ void check(const Model& model, const Groups& groups) {
   if (model.d_model % model.heads != 0)
     fail(fmt::format("model {}: d_model = {} does not divide by {} heads", model.name,
                      model.d_model, model.heads));
-}
-
-Program build_iteration(const Model& model, const Groups& groups, int rank) {
-  check(model, groups);
-  return IterationBuilder(model, groups, rank).iteration();
-}
-
-Program forward_only(Program program) {
-  std::erase_if(program.ops, [](const Op& op) { return op.phase != Phase::forward; });
-  return program;
 }
 
 std::int64_t parameter_count(const Model& model) {

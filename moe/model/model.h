@@ -6,7 +6,7 @@
 #include <string>
 
 #include "moe/program/groups.h"
-#include "moe/program/program.h"
+#include "moe/program/tensor.h"
 
 namespace moe {
 
@@ -25,6 +25,8 @@ struct Model {
   int moe_every = 2;  ///< blocks moe_every - 1, 2 moe_every - 1, ... have experts; 0 = none
   int experts = 8;
   int choices = 1;                        ///< k of top-k: 1 or 2
+  std::string gate = "softmax";           ///< gates/gates.h
+  std::string expert = "gpt";             ///< experts/experts.h
   std::optional<double> capacity_factor;  ///< none = dropless
   int capacity_groups = 0;  ///< groups of the global batch with a capacity each; 0 = one per rank
   double auxiliary_weight = 0.01;
@@ -49,14 +51,7 @@ std::string to_json(const Model& model);
 /// groups.
 void check(const Model& model, const Groups& groups);
 
-/// Forward, backward and update of one iteration, as every rank of `groups` runs it, with every op
-/// on the compute stream: the Program that all schedules start from.
-Program build_iteration(const Model& model, const Groups& groups, int rank);
-/// The forward part alone, on the same tensors: for held-out loss.
-Program forward_only(Program program);
-
-/// Parameters in the whole model (all experts), and multiply-adds ×2 of one iteration over all
-/// ranks.
+/// Parameters in the whole model, all experts.
 std::int64_t parameter_count(const Model& model);
 
 }  // namespace moe

@@ -2,25 +2,49 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 
-namespace moe {
+#include "moe/input/value.h"
 
-Program assign_stream(Program program, const StreamAssignment& assignment) {
+namespace moe {
+namespace {
+
+constexpr std::array kStreams{Stream::compute, Stream::inter_node, Stream::intra_node};
+
+}  // namespace
+
+Program apply(Program program, const StreamAssignment& assignment) {
   const auto refuse = [&](std::string_view why) {
     throw std::invalid_argument(fmt::format("assign_stream: {} on {}: {}", assignment.kind,
                                             stream_name(assignment.stream), why));
   };
   if (!is_kind_name(assignment.kind)) refuse("no op is called that");
+  if (assignment.stream == Stream::host || assignment.stream == Stream::copy)
+    refuse("collectives run on compute, inter_node or intra_node");
   for (Op& op : program.ops) {
     if (kind_name(op) != assignment.kind) continue;
-    if (!is_communication(op)) refuse("only communication may leave the compute stream");
-    if (std::holds_alternative<ExchangeCounts>(op.kind)) refuse("the host reads the counts");
-    if (assignment.stream == Stream::host || assignment.stream == Stream::copy)
-      refuse("collectives run on compute, inter_node or intra_node");
+    if (facts_of(op).executor == Executor::kernel)
+      refuse("only communication may leave the compute stream");
+    if (facts_of(op).executor == Executor::host) refuse("the host reads what it exchanges");
     op.stream = assignment.stream;
   }
   return program;
+}
+
+void write(nlohmann::json& object, const StreamAssignment& assignment) {
+  object["kind"] = assignment.kind;
+  object["stream"] = stream_name(assignment.stream);
+}
+
+StreamAssignment StreamAssignment::read(const InputObject& input) {
+  StreamAssignment assignment;
+  assignment.kind = input.text("kind", "the kind of an op");
+  assignment.stream = kStreams[input.member("stream", "a stream")
+                                   .one_of({stream_name(kStreams[0]), stream_name(kStreams[1]),
+                                            stream_name(kStreams[2])})];
+  return assignment;
 }
 
 }  // namespace moe

@@ -1,14 +1,30 @@
 #pragma once
 
-#include "moe/passes/schedule.h"
+#include <compare>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
 #include "moe/program/program.h"
 
 namespace moe {
 
-/// Moves every op of one kind to a stream. Streams only add concurrency: dependencies still order
-/// all that touch the same rows, so values do not change. Throws std::invalid_argument when no
-/// alternative has that name, when a computing op would leave the compute stream, or when the
-/// exchange of counts, which the host needs, would leave the host.
-Program assign_stream(Program program, const StreamAssignment& assignment);
+class InputObject;
+
+/// Run every communication of one kind (its kind_name) on a stream.
+struct StreamAssignment {
+  static constexpr std::string_view name = "assign_stream";
+  std::string kind;
+  Stream stream = Stream::compute;
+  friend auto operator<=>(const StreamAssignment&, const StreamAssignment&) = default;
+  static StreamAssignment read(const InputObject& input);
+};
+void write(nlohmann::json& object, const StreamAssignment& assignment);
+
+/// Runs after everything that cuts ops. Streams only add concurrency: dependencies still order all
+/// that touch the same rows, so values do not change. Throws std::invalid_argument when no
+/// alternative has that name, when it is no communication that a Communicator carries out, or when
+/// the stream is not compute, inter_node or intra_node.
+Program apply(Program program, const StreamAssignment& assignment);
 
 }  // namespace moe

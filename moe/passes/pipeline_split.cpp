@@ -3,74 +3,113 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <limits>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
+
+#include "moe/input/value.h"
 
 namespace moe {
 namespace {
 
-bool uses_routed_slice(const Program& program, const Op& op) {
-  return std::visit(
-             [](const auto& kind) {
-               using Kind = std::decay_t<decltype(kind)>;
-               return std::is_same_v<Kind, Permute> || std::is_same_v<Kind, AllToAll> ||
-                      std::is_same_v<Kind, ExpertLinear> ||
-                      std::is_same_v<Kind, ExpertLinearInputGradient> ||
-                      std::is_same_v<Kind, ExpertLinearWeightGradient> ||
-                      std::is_same_v<Kind, CombineInputGradient>;
-             },
-             op.kind) ||
-         // Activation functions are cut where they work on received rows.
-         ((std::holds_alternative<Gelu>(op.kind) ||
-           std::holds_alternative<GeluGradient>(op.kind)) &&
-          program.tensors[op.writes[0].tensor].rows_are == Rows::received);
+/// True where the op works on routed rows and every use of them can be cut along with it.
+bool follows_routed_rows(const Program& program, const Op& op) {
+  const OpFacts& facts = facts_of(op);
+  bool routed = false, cut = true;
+  const auto look = [&](const std::vector<Use>& uses, const Operands& operands) {
+    for (std::size_t i = 0; i < uses.size(); ++i) {
+      if (program.tensors[static_cast<std::size_t>(uses[i].tensor)].rows_are == Rows::fixed)
+        continue;
+      routed = true;
+      cut = cut && operands.at(i) == Cut::rows;
+    }
+  };
+  look(op.reads, facts.reads);
+  look(op.writes, facts.writes);
+  return routed && cut;
 }
 
-void cut(const Program& program, std::vector<Use>& uses, Slice slice) {
-  for (Use& use : uses)
-    if (program.tensors[use.tensor].rows_are != Rows::fixed) use.slice = slice;
+Op piece_of(const Program& program, Op op, Slice chunk) {
+  op.chunk = chunk;
+  for (auto* uses : {&op.reads, &op.writes})
+    for (Use& use : *uses)
+      if (program.tensors[static_cast<std::size_t>(use.tensor)].rows_are != Rows::fixed)
+        use.slice = chunk;
+  return chunk.index > 0 ? accumulating(std::move(op)) : op;
+}
+
+/// Copies of tokens that a rank can send into the layer.
+std::int64_t most_sent_rows(const Program& program, int layer) {
+  std::int64_t rows = 0;
+  for (const Op& op : program.ops) {
+    if (op.layer != layer || !std::holds_alternative<Permute>(op.kind)) continue;
+    const Tensor& sent = program.tensors[static_cast<std::size_t>(op.writes[0].tensor)];
+    const Tensor& chosen = program.tensors[static_cast<std::size_t>(op.reads[1].tensor)];
+    const std::int64_t copies = chosen.rows * chosen.columns;
+    rows = std::max(rows, sent.rows > 0 ? std::min(sent.rows, copies) : copies);
+  }
+  return rows;
 }
 
 }  // namespace
 
-Program pipeline_split(Program program, const PipelineSplit& split) {
-  const std::string what = fmt::format("pipeline_split: {} chunks, layer {} {}", split.chunks,
-                                       split.layer, phase_name(split.phase));
-  if (split.chunks < 1) throw std::invalid_argument(what + ": at least one chunk is needed");
+Program apply(Program program, const PipelineSplit& split) {
+  const auto refuse = [&](const std::string& why) {
+    throw std::invalid_argument(fmt::format("pipeline_split: {} chunks (layer {}, {}): {}",
+                                            split.chunks, split.layer, phase_name(split.phase),
+                                            why));
+  };
+  if (split.chunks < 1) refuse("at least one chunk is needed");
+  const std::int64_t rows = most_sent_rows(program, split.layer);
+  if (rows > 0 && split.chunks > std::min<std::int64_t>(rows, kMostChunks))
+    refuse(rows < kMostChunks ? fmt::format("a rank sends at most {} rows there", rows)
+                              : fmt::format("at most {} chunks make sense", kMostChunks));
 
   std::vector<Op> ops, first, second;
   std::size_t insert_at = 0;
   bool after_exchange = false;
   for (Op& op : program.ops) {
-    if (op.layer != split.layer || op.phase != split.phase || !uses_routed_slice(program, op)) {
+    if (op.layer != split.layer || op.phase != split.phase || !follows_routed_rows(program, op)) {
       // Ops that stand among the cut ones come after them all: none of the cut ones reads what they
       // write.
       ops.push_back(std::move(op));
       continue;
     }
-    if (op.chunk.count != 1) throw std::invalid_argument(what + ": the layer is split already");
+    if (op.chunk.count != 1) refuse("the layer is split already");
     if (first.empty()) insert_at = ops.size();
     (after_exchange ? second : first).push_back(std::move(op));
-    after_exchange = after_exchange || std::holds_alternative<AllToAll>(first.back().kind);
+    after_exchange = after_exchange || is_communication(first.back());
   }
-  if (first.empty()) throw std::invalid_argument(what + ": no experts there");
+  if (first.empty()) refuse("no experts there");
 
   std::vector<Op> pipeline;
   for (const std::vector<Op>* stage : {&first, &second})
     for (int c = 0; c < split.chunks; ++c)
-      for (const Op& whole : *stage) {
-        Op op = whole;
-        op.chunk = {c, split.chunks};
-        cut(program, op.reads, op.chunk);
-        cut(program, op.writes, op.chunk);
-        if (auto* gradient = std::get_if<ExpertLinearWeightGradient>(&op.kind))
-          gradient->accumulate = gradient->accumulate || c > 0;
-        pipeline.push_back(std::move(op));
-      }
-  ops.insert(ops.begin() + static_cast<std::ptrdiff_t>(insert_at), pipeline.begin(),
-             pipeline.end());
+      for (const Op& whole : *stage)
+        pipeline.push_back(piece_of(program, whole, {c, split.chunks}));
+  ops.insert(ops.begin() + static_cast<std::ptrdiff_t>(insert_at),
+             std::make_move_iterator(pipeline.begin()), std::make_move_iterator(pipeline.end()));
   program.ops = std::move(ops);
   validate(program);
   return program;
+}
+
+void write(nlohmann::json& object, const PipelineSplit& split) {
+  object["layer"] = split.layer;
+  object["phase"] = phase_name(split.phase);
+  object["chunks"] = split.chunks;
+}
+
+PipelineSplit PipelineSplit::read(const InputObject& input) {
+  constexpr std::int64_t most = std::numeric_limits<int>::max();
+  PipelineSplit split;
+  split.layer = static_cast<int>(input.integer("layer", 0, most));
+  split.phase =
+      static_cast<Phase>(input.member("phase", "a phase")
+                             .one_of({phase_name(Phase::forward), phase_name(Phase::backward)}));
+  split.chunks = static_cast<int>(input.integer("chunks", 1, most));
+  return split;
 }
 
 }  // namespace moe

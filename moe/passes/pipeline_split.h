@@ -1,20 +1,39 @@
 #pragma once
 
-#include "moe/passes/schedule.h"
+#include <compare>
+#include <nlohmann/json_fwd.hpp>
+#include <string_view>
+
 #include "moe/program/program.h"
 
 namespace moe {
 
-/// Cuts one phase of one MoE layer into `chunks` slices of its routed rows, so that the exchange of
-/// one slice can run while the experts compute another. Runs before assign_stream.
+class InputObject;
+
+/// Cut the exchange and the experts of one phase of one MoE layer into `chunks` slices of its routed
+/// rows, so that the exchange of one slice can run while the experts compute another.
+struct PipelineSplit {
+  static constexpr std::string_view name = "pipeline_split";
+  int layer = 0;
+  Phase phase = Phase::forward;
+  int chunks = 1;
+  friend auto operator<=>(const PipelineSplit&, const PipelineSplit&) = default;
+  static PipelineSplit read(const InputObject& input);
+};
+void write(nlohmann::json& object, const PipelineSplit& split);
+
+/// Chunks that any layer can be cut into at most, however many rows it has.
+inline constexpr int kMostChunks = 1024;
+
+/// Runs first. The ops between the layer's permutation and its last all-to-all (forward: permute,
+/// dispatch, experts, combine; backward: combine gradient, dispatch of it, expert gradients,
+/// combine) are repeated per slice in the order: all first exchanges with what feeds them, then for
+/// each slice its experts followed by its return exchange. Ops that need all rows at once (gate,
+/// combine, weights of the gate) stay as they are. Expert weight gradients add up over slices;
+/// everything else is row by row, so the values do not change.
 ///
-/// The ops between the layer's permutation and its last all-to-all (forward: permute, dispatch,
-/// experts, combine; backward: combine gradient, dispatch of it, expert gradients, combine) are
-/// repeated per slice in the order: all first exchanges with what feeds them, then for each slice
-/// its experts followed by its return exchange. Ops on whole tensors (gate, combine, weights of the
-/// gate) stay as they are. Expert weight gradients add up over slices; everything else is row by
-/// row, so the values do not change. Throws std::invalid_argument when the layer has no routed rows
-/// in that phase, is split already, or chunks < 1.
-Program pipeline_split(Program program, const PipelineSplit& split);
+/// Throws std::invalid_argument when the layer has no routed rows in that phase, is split already, or
+/// chunks is not within 1 and the rows that a rank can send (at most kMostChunks).
+Program apply(Program program, const PipelineSplit& split);
 
 }  // namespace moe

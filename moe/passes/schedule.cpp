@@ -1,107 +1,85 @@
 #include "moe/passes/schedule.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
+#include <utility>
 
-#include "moe/errors.h"
-#include "moe/passes/assign_stream.h"
-#include "moe/passes/pipeline_split.h"
+#include "moe/input/json.h"
+#include "moe/input/read_file.h"
 
 namespace moe {
 namespace {
 
 using Json = nlohmann::json;
 
-/// A member of a JSON object with its type checked. Throws InputError naming the key.
-template <class T>
-T member(const Json& object, const char* key, const char* expected) {
-  if (!object.contains(key))
-    throw InputError(fmt::format("schedule: \"{}\" is missing in {}", key, object.dump()));
-  try {
-    return object.at(key).get<T>();
-  } catch (const Json::exception&) {
-    throw InputError(
-        fmt::format("schedule: \"{}\": expected {}, got {}", key, expected, object.at(key).dump()));
-  }
+Json json_of(const Decision& decision) {
+  return std::visit(
+      [](const auto& one) {
+        Json object{{"decision", one.name}};
+        write(object, one);
+        return object;
+      },
+      decision);
 }
 
-void check_keys(const Json& object, std::initializer_list<const char*> known) {
-  if (!object.is_object())
-    throw InputError(fmt::format("schedule: expected an object, got {}", object.dump()));
-  for (const auto& [key, value] : object.items())
-    if (std::find(known.begin(), known.end(), key) == known.end())
-      throw InputError(fmt::format("schedule: unknown key \"{}\"; known are {}", key,
-                                   fmt::join(known.begin(), known.end(), ", ")));
+Json json_of(const std::vector<Decision>& decisions) {
+  Json list = Json::array();
+  for (const Decision& decision : decisions) list.push_back(json_of(decision));
+  return list;
+}
+
+template <std::size_t... index>
+Decision read_decision(const InputObject& object, std::index_sequence<index...>) {
+  const std::size_t chosen = object.member("decision", "the name of a decision")
+                                 .one_of({std::variant_alternative_t<index, Decision>::name...});
+  using Read = Decision (*)(const InputObject&);
+  constexpr Read reads[] = {[](const InputObject& input) -> Decision {
+    return std::variant_alternative_t<index, Decision>::read(input);
+  }...};
+  return reads[chosen](object);
 }
 
 }  // namespace
 
-Program apply(Program program, const Schedule& schedule) {
-  for (const PipelineSplit& split : schedule.pipelines)
-    program = pipeline_split(std::move(program), split);
-  for (const StreamAssignment& assignment : schedule.streams)
-    program = assign_stream(std::move(program), assignment);
+Schedule canonical(Schedule schedule) {
+  std::sort(schedule.decisions.begin(), schedule.decisions.end());
+  return schedule;
+}
+
+Program apply(Program program, const Schedule& schedule,
+              const std::function<void(const Decision&, const Program&)>& after) {
+  for (const Decision& decision : canonical(schedule).decisions) {
+    program = std::visit([&](const auto& one) { return apply(std::move(program), one); }, decision);
+    if (after) after(decision, program);
+  }
   return program;
 }
 
+std::string to_json(const Decision& decision) { return json_of(decision).dump(); }
+
 std::string to_json(const Schedule& schedule) {
-  Json pipelines = Json::array(), streams = Json::array();
-  for (const PipelineSplit& split : schedule.pipelines)
-    pipelines.push_back(
-        {{"layer", split.layer}, {"phase", phase_name(split.phase)}, {"chunks", split.chunks}});
-  for (const StreamAssignment& assignment : schedule.streams)
-    streams.push_back({{"kind", assignment.kind}, {"stream", stream_name(assignment.stream)}});
-  std::sort(pipelines.begin(), pipelines.end());
-  std::sort(streams.begin(), streams.end());
-  return Json{{"planner", schedule.planner}, {"pipelines", pipelines}, {"streams", streams}}.dump(
-      2);
+  return Json{{"planner", schedule.planner}, {"decisions", json_of(canonical(schedule).decisions)}}
+      .dump(2);
 }
 
-Schedule schedule_from_json(std::string_view text) {
-  Json json;
-  try {
-    json = Json::parse(text);
-  } catch (const Json::exception& error) {
-    throw InputError(fmt::format("schedule: not JSON: {}", error.what()));
-  }
-  check_keys(json, {"planner", "pipelines", "streams"});
+std::string decisions_json(const Schedule& schedule) {
+  return json_of(canonical(schedule).decisions).dump();
+}
+
+Schedule schedule_from_json(std::string_view text, std::string name) {
+  const InputDocument document = parse_json(text, std::move(name));
+  const InputObject object = document.object();
   Schedule schedule;
-  schedule.planner = json.contains("planner") ? member<std::string>(json, "planner", "a name") : "";
-  for (const Json& entry : json.value("pipelines", Json::array())) {
-    check_keys(entry, {"layer", "phase", "chunks"});
-    const auto phase = phase_from_name(member<std::string>(entry, "phase", "a phase"));
-    if (!phase)
-      throw InputError(fmt::format("schedule: \"phase\": expected forward or backward, got {}",
-                                   entry.at("phase").dump()));
-    schedule.pipelines.push_back({member<int>(entry, "layer", "a number"), *phase,
-                                  member<int>(entry, "chunks", "a number")});
-  }
-  for (const Json& entry : json.value("streams", Json::array())) {
-    check_keys(entry, {"kind", "stream"});
-    const auto stream = stream_from_name(member<std::string>(entry, "stream", "a stream"));
-    if (!stream)
-      throw InputError(fmt::format(
-          "schedule: \"stream\": expected compute, inter_node, intra_node, copy or host, got {}",
-          entry.at("stream").dump()));
-    schedule.streams.push_back({member<std::string>(entry, "kind", "an op kind"), *stream});
-  }
+  if (object.has("planner")) schedule.planner = object.text("planner", "a name");
+  constexpr auto kinds = std::make_index_sequence<std::variant_size_v<Decision>>();
+  for (const InputValue& entry : object.list("decisions", "a list of decisions"))
+    schedule.decisions.push_back(read_decision(entry.object("a decision"), kinds));
+  document.no_other_keys();
   return schedule;
 }
 
 Schedule load_schedule(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) throw InputError(fmt::format("{}: cannot be read", path));
-  std::ostringstream text;
-  text << file.rdbuf();
-  try {
-    return schedule_from_json(text.str());
-  } catch (const InputError& error) {
-    throw InputError(fmt::format("{}: {}", path, error.what()));
-  }
+  return schedule_from_json(read_file(path), path);
 }
 
 }  // namespace moe

@@ -1,48 +1,75 @@
 #pragma once
 
+#include <concepts>
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
-#include "moe/program/op.h"
+#include "moe/passes/assign_stream.h"
+#include "moe/passes/pipeline_split.h"
 #include "moe/program/program.h"
 
 namespace moe {
 
-/// Cut the exchange and the experts of one MoE layer into chunks, one phase at a time.
-/// (passes/pipeline_split.h)
-struct PipelineSplit {
-  int layer = 0;
-  Phase phase = Phase::forward;
-  int chunks = 1;
-  friend bool operator==(const PipelineSplit&, const PipelineSplit&) = default;
-};
+/// One decision of a Schedule; each is a file of moe/passes with its fields, its JSON, its rewrite
+/// and what it refuses. The alternatives stand in the order in which they are applied: first what
+/// cuts ops, then what moves the pieces.
+using Decision = std::variant<PipelineSplit, StreamAssignment>;
 
-/// Run every op of this kind (its kind_name) on this stream. (passes/assign_stream.h)
-struct StreamAssignment {
-  std::string kind;
-  Stream stream = Stream::compute;
-  friend bool operator==(const StreamAssignment&, const StreamAssignment&) = default;
+/// What every decision has beside its fields.
+template <class D>
+concept DescribesDecision = std::totally_ordered<D> &&
+    requires(const D& decision, Program program, nlohmann::json& object, const InputObject& input) {
+  { D::name } -> std::convertible_to<std::string_view>;
+  { apply(program, decision) } -> std::same_as<Program>;  // throws std::invalid_argument
+  { write(object, decision) } -> std::same_as<void>;      // adds its fields
+  { D::read(input) } -> std::same_as<D>;                  // throws InputError
 };
+template <class Variant>
+inline constexpr bool all_are_decisions = false;
+template <class... Ds>
+inline constexpr bool all_are_decisions<std::variant<Ds...>> = (DescribesDecision<Ds> && ...);
+static_assert(all_are_decisions<Decision>, "a decision lacks its name, rewrite or JSON");
 
 /// Decisions only: what `apply` turns a Program into another Program with. The empty Schedule
 /// leaves the Program as it is: one stream, nothing overlapped.
 struct Schedule {
   std::string planner;
-  std::vector<PipelineSplit> pipelines;
-  std::vector<StreamAssignment> streams;
+  std::vector<Decision> decisions;
   friend bool operator==(const Schedule&, const Schedule&) = default;
 };
 
-/// Applies each decision through its rewrite, pipelines before streams. Throws
-/// std::invalid_argument with the reason where a decision is not legal for this Program.
-Program apply(Program program, const Schedule& schedule);
+/// The same decisions in the order in which they are applied, the same ones side by side.
+Schedule canonical(Schedule schedule);
 
+/// The decisions of one kind, in the schedule's order.
+template <class D>
+std::vector<D> decisions_of(const Schedule& schedule) {
+  std::vector<D> found;
+  for (const Decision& decision : schedule.decisions)
+    if (const auto* one = std::get_if<D>(&decision)) found.push_back(*one);
+  return found;
+}
+
+/// Applies each decision through its rewrite, in canonical order; `after` sees the Program after
+/// each. Throws std::invalid_argument with the reason where a decision is not legal for this
+/// Program.
+Program apply(Program program, const Schedule& schedule,
+              const std::function<void(const Decision&, const Program&)>& after = {});
+
+/// {"chunks": 4, "decision": "pipeline_split", "layer": 1, "phase": "forward"}
+std::string to_json(const Decision& decision);
 /// Canonical JSON: equal schedules print alike, whatever made them.
 std::string to_json(const Schedule& schedule);
-/// Throws InputError that says which key is unknown, missing or of the wrong type.
-Schedule schedule_from_json(std::string_view json);
-/// Reads a file of it. Throws InputError that begins with the file's name.
+/// A schedule's identity: its canonical JSON without the name of who made it.
+std::string decisions_json(const Schedule& schedule);
+/// Throws InputError "NAME:LINE: ..." that says what is unknown, missing, there twice or out of
+/// range.
+Schedule schedule_from_json(std::string_view json, std::string name = "schedule");
+/// Reads a file of it.
 Schedule load_schedule(const std::string& path);
 
 }  // namespace moe

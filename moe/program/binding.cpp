@@ -9,7 +9,7 @@ namespace moe {
 Binding bind(const Program& program, const Routing& routing, const Groups& groups, int rank) {
   Binding binding;
   for (const Op& op : program.ops)
-    if (std::holds_alternative<ExchangeCounts>(op.kind))
+    if (binds_routing(op))
       binding.layouts.emplace(op.layer, make_row_layout(layer_of(routing, op.layer), groups, rank,
                                                         slice_cuts(program, op.layer)));
   return binding;

@@ -18,6 +18,18 @@ Groups make_groups(int ranks, int expert_ranks, std::vector<int> node_of) {
   return {ranks, expert_ranks, std::move(node_of)};
 }
 
+int group_size(const Groups& groups, GroupKind kind) {
+  switch (kind) {
+    case GroupKind::world:
+      return groups.ranks;
+    case GroupKind::expert:
+      return groups.expert_ranks;
+    case GroupKind::expert_data:
+      return groups.ranks / groups.expert_ranks;
+  }
+  throw std::logic_error("group_size: no such group");
+}
+
 std::vector<int> members(const Groups& groups, GroupKind kind, int rank) {
   std::vector<int> result;
   for (int r = 0; r < groups.ranks; ++r) {

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
-#include "moe/program/op.h"
-
 namespace moe {
+
+/// Who takes part in a communication.
+enum class GroupKind : std::uint8_t { world, expert, expert_data };
 
 /// How the ranks of a job are divided. Experts are spread over `expert` groups of consecutive
 /// ranks; ranks with the same place in their expert groups hold the same experts and form an
@@ -18,6 +20,9 @@ struct Groups {
 /// Throws std::invalid_argument unless expert_ranks divides ranks. node_of is `ranks` zeros when
 /// empty.
 Groups make_groups(int ranks, int expert_ranks, std::vector<int> node_of = {});
+
+/// Ranks in every group of this kind.
+int group_size(const Groups& groups, GroupKind kind);
 
 /// World ranks of the group of this kind that `rank` belongs to, ascending.
 std::vector<int> members(const Groups& groups, GroupKind kind, int rank);

@@ -1,82 +1,109 @@
 #include "moe/program/op.h"
 
-#include <algorithm>
-#include <array>
+#include <stdexcept>
+#include <utility>
 
 namespace moe {
 namespace {
 
-// In the order of OpKind's alternatives.
-constexpr std::array<std::string_view, std::variant_size_v<OpKind>> kKindNames{
-    "embed_tokens",
-    "embed_tokens_gradient",
-    "layer_norm",
-    "layer_norm_input_gradient",
-    "layer_norm_weight_gradient",
-    "linear",
-    "linear_input_gradient",
-    "linear_weight_gradient",
-    "attention",
-    "attention_gradient",
-    "add",
-    "gelu",
-    "gelu_gradient",
-    "gate",
-    "gate_gradient",
-    "load_balancing_loss",
-    "exchange_counts",
-    "permute",
-    "permute_gradient",
-    "all_to_all",
-    "expert_linear",
-    "expert_linear_input_gradient",
-    "expert_linear_weight_gradient",
-    "combine",
-    "combine_input_gradient",
-    "combine_weight_gradient",
-    "cross_entropy",
-    "cross_entropy_gradient",
-    "all_reduce",
-    "adam_step",
-    "sgd_step",
-};
-constexpr std::array<std::string_view, kStreamCount> kStreamNames{"compute", "inter_node",
-                                                                  "intra_node", "copy", "host"};
-constexpr std::array<std::string_view, 3> kPhaseNames{"forward", "backward", "update"};
-constexpr std::array<std::string_view, 3> kGroupNames{"world", "expert", "expert_data"};
+/// The value of an enum of `count` values that has this name.
+template <class Enum>
+std::optional<Enum> find_name(int count, std::string_view (*name_of)(Enum), std::string_view name) {
+  for (int i = 0; i < count; ++i)
+    if (name_of(static_cast<Enum>(i)) == name) return static_cast<Enum>(i);
+  return std::nullopt;
+}
 
-template <class Enum, class Names>
-std::optional<Enum> find_name(const Names& names, std::string_view name) {
-  const auto it = std::find(names.begin(), names.end(), name);
-  if (it == names.end()) return std::nullopt;
-  return static_cast<Enum>(it - names.begin());
+template <std::size_t... index>
+bool is_among(std::string_view name, std::index_sequence<index...>) {
+  return ((std::variant_alternative_t<index, OpKind>::facts.name == name) || ...);
 }
 
 }  // namespace
 
-std::string_view kind_name(const Op& op) { return kKindNames[op.kind.index()]; }
-std::string_view stream_name(Stream stream) {
-  return kStreamNames[static_cast<std::size_t>(stream)];
+std::string_view activity_name(Activity activity) {
+  switch (activity) {
+    case Activity::computation:
+      return "computation";
+    case Activity::communication:
+      return "communication";
+    case Activity::copy:
+      return "copy";
+  }
+  throw std::logic_error("activity_name: no such activity");
 }
-std::string_view phase_name(Phase phase) { return kPhaseNames[static_cast<std::size_t>(phase)]; }
-std::string_view group_name(GroupKind group) {
-  return kGroupNames[static_cast<std::size_t>(group)];
+
+const OpFacts& facts_of(const Op& op) {
+  return std::visit([](const auto& kind) -> const OpFacts& { return kind.facts; }, op.kind);
+}
+
+std::string_view kind_name(const Op& op) { return facts_of(op).name; }
+
+std::optional<GroupKind> group_of(const Op& op) {
+  return std::visit(
+      [](const auto& kind) -> std::optional<GroupKind> {
+        if constexpr (Communicates<std::decay_t<decltype(kind)>>)
+          return kind.group;
+        else
+          return std::nullopt;
+      },
+      op.kind);
+}
+
+bool is_communication(const Op& op) { return facts_of(op).activity == Activity::communication; }
+
+bool binds_routing(const Op& op) { return std::holds_alternative<ExchangeCounts>(op.kind); }
+
+bool is_kind_name(std::string_view name) {
+  return is_among(name, std::make_index_sequence<std::variant_size_v<OpKind>>());
+}
+
+Op accumulating(Op op) {
+  std::visit(
+      [&](auto& kind) {
+        if constexpr (requires { kind.accumulate; }) {
+          if (std::exchange(kind.accumulate, true)) return;
+          for (std::size_t i = 0; i < op.writes.size(); ++i)
+            if (kind.facts.writes.at(i) == Cut::sum) op.reads.push_back(op.writes[i]);
+        }
+      },
+      op.kind);
+  return op;
+}
+
+std::string_view stream_name(Stream stream) {
+  switch (stream) {
+    case Stream::compute:
+      return "compute";
+    case Stream::inter_node:
+      return "inter_node";
+    case Stream::intra_node:
+      return "intra_node";
+    case Stream::copy:
+      return "copy";
+    case Stream::host:
+      return "host";
+  }
+  throw std::logic_error("stream_name: no such stream");
+}
+
+std::string_view phase_name(Phase phase) {
+  switch (phase) {
+    case Phase::forward:
+      return "forward";
+    case Phase::backward:
+      return "backward";
+    case Phase::update:
+      return "update";
+  }
+  throw std::logic_error("phase_name: no such phase");
 }
 
 std::optional<Stream> stream_from_name(std::string_view name) {
-  return find_name<Stream>(kStreamNames, name);
+  return find_name<Stream>(kStreamCount, stream_name, name);
 }
 std::optional<Phase> phase_from_name(std::string_view name) {
-  return find_name<Phase>(kPhaseNames, name);
-}
-
-bool is_kind_name(std::string_view name) {
-  return std::find(kKindNames.begin(), kKindNames.end(), name) != kKindNames.end();
-}
-
-bool is_communication(const Op& op) {
-  return std::holds_alternative<AllToAll>(op.kind) || std::holds_alternative<AllReduce>(op.kind) ||
-         std::holds_alternative<ExchangeCounts>(op.kind);
+  return find_name<Phase>(kPhaseCount, phase_name, name);
 }
 
 }  // namespace moe

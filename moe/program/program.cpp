@@ -16,8 +16,11 @@ struct Access {
 
 std::string use_text(const Program& program, const Use& use) {
   const std::string& name = program.tensors[use.tensor].name;
-  if (use.slice.count == 1) return name;
-  return fmt::format("{}[{}/{}]", name, use.slice.index + 1, use.slice.count);
+  if (is_whole(use.slice)) return name;
+  if (use.slice.span == 1)
+    return fmt::format("{}[{}/{}]", name, use.slice.index + 1, use.slice.count);
+  return fmt::format("{}[{}-{}/{}]", name, use.slice.index + 1, use.slice.index + use.slice.span,
+                     use.slice.count);
 }
 
 std::string list_text(const Program& program, const std::vector<Use>& uses) {
@@ -51,7 +54,7 @@ std::vector<std::vector<int>> dependencies(const Program& program) {
     for (const Use& use : op.writes) {
       auto& accesses = open[use.tensor];
       std::erase_if(accesses, [&](const Access& access) {
-        return use.slice.count == 1 || access.slice == use.slice;
+        return is_whole(use.slice) || access.slice == use.slice;
       });
       accesses.push_back({i, use.slice, true});
     }
@@ -65,46 +68,12 @@ std::vector<std::vector<int>> dependencies(const Program& program) {
   return result;
 }
 
-void validate(const Program& program) {
-  std::vector<std::vector<Slice>> written(program.tensors.size());
-  for (std::size_t i = 0; i < program.ops.size(); ++i) {
-    const Op& op = program.ops[i];
-    const auto fail = [&](const std::string& why) {
-      throw std::logic_error(fmt::format("op {} \"{}\": {}", i, op.name, why));
-    };
-    const auto check_use = [&](const Use& use) {
-      if (use.tensor < 0 || use.tensor >= static_cast<int>(program.tensors.size()))
-        fail(fmt::format("uses tensor {} of {}", use.tensor, program.tensors.size()));
-      const Slice s = use.slice;
-      if (s.count < 1 || s.index < 0 || s.index >= s.count)
-        fail(fmt::format("slice {}/{} of {}", s.index, s.count, program.tensors[use.tensor].name));
-    };
-    for (const Use& use : op.reads) {
-      check_use(use);
-      const Tensor& tensor = program.tensors[use.tensor];
-      if (tensor.role != Role::activation) continue;
-      // The slices written so far must cover the slice read: shares of one degree are counted.
-      std::int64_t covered = 0;
-      const std::int64_t whole = 27720;  // divisible by 1..12
-      for (const Slice& s : written[use.tensor]) {
-        const std::int64_t begin =
-            std::max(whole * s.index / s.count, whole * use.slice.index / use.slice.count);
-        const std::int64_t end = std::min(whole * (s.index + 1) / s.count,
-                                          whole * (use.slice.index + 1) / use.slice.count);
-        covered += std::max<std::int64_t>(0, end - begin);
-      }
-      const std::int64_t wanted = whole * (use.slice.index + 1) / use.slice.count -
-                                  whole * use.slice.index / use.slice.count;
-      if (covered < wanted)
-        fail(fmt::format("reads {} before it is written", use_text(program, use)));
-    }
-    for (const Use& use : op.writes) {
-      check_use(use);
-      auto& slices = written[use.tensor];
-      if (std::find(slices.begin(), slices.end(), use.slice) == slices.end())
-        slices.push_back(use.slice);
-    }
-  }
+bool uses_routed_rows(const Program& program, const Op& op) {
+  const auto routed = [&](const Use& use) {
+    return program.tensors[static_cast<std::size_t>(use.tensor)].rows_are != Rows::fixed;
+  };
+  return std::any_of(op.reads.begin(), op.reads.end(), routed) ||
+         std::any_of(op.writes.begin(), op.writes.end(), routed);
 }
 
 std::string to_text(const Program& program) {

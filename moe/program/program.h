@@ -20,8 +20,8 @@ struct Parameter {
   Initial initial = Initial::zero;
   double standard_deviation = 0;
   std::int64_t first_element = 0;
-  bool expert =
-      false;  ///< sharded over the expert group; dense parameters are replicated over the world
+  int layer = -1;                         ///< block of the model, -1 outside the blocks
+  GroupKind replicas = GroupKind::world;  ///< who holds copies of it and shares its gradient
 };
 
 /// What every rank does in one iteration: ops in issue order, the same list on every rank. Plain
@@ -42,8 +42,12 @@ struct Program {
 /// by itself is left in; what stream order implies is left in too.
 std::vector<std::vector<int>> dependencies(const Program& program);
 
-/// Throws std::logic_error with the op's position and name when a use names no tensor, a slice is
-/// not within [0, count), or an activation is read before any op wrote that part of it.
+/// True for an op that reads or writes rows which only the routing of a layer tells the number of.
+bool uses_routed_rows(const Program& program, const Op& op);
+
+/// Throws std::logic_error with the op's position and name when an op has more operands than its
+/// kind, a use names no tensor, a slice is not within [0, count), an activation or a gradient is read
+/// before any op wrote that part of it in this iteration, or is overwritten before any op read it.
 void validate(const Program& program);
 
 /// One line per op, for golden tests and for `--print-program`:

@@ -32,7 +32,8 @@ TensorId ProgramBuilder::parameter(const ParameterShape& shape) {
   parameter.initial = shape.initial;
   parameter.standard_deviation = shape.standard_deviation;
   parameter.first_element = shape.first_element;
-  parameter.expert = shape.expert;
+  parameter.layer = shape.layer;
+  parameter.replicas = shape.replicas;
   program.parameters.push_back(parameter);
   return parameter.value;
 }

@@ -20,7 +20,8 @@ class ProgramBuilder {
     Initial initial = Initial::zero;
     double standard_deviation = 0;
     std::int64_t first_element = 0;
-    bool expert = false;
+    int layer = -1;
+    GroupKind replicas = GroupKind::world;
   };
   /// The parameter and its gradient; returns the parameter's tensor.
   TensorId parameter(const ParameterShape& shape);

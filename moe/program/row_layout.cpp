@@ -21,10 +21,15 @@ bool same_point(Slice cut, int index, int count) {
 /// Position of the boundary index/count among the cuts. Throws std::logic_error when no op
 /// announced it.
 std::size_t cut_position(const RowLayout& layout, int index, int count) {
-  for (std::size_t i = 0; i < layout.cuts.size(); ++i)
-    if (same_point(layout.cuts[i], index, count)) return i;
-  throw std::logic_error(
-      fmt::format("row layout: {}/{} is no slice boundary of this layer", index, count));
+  const auto found = std::lower_bound(layout.cuts.begin(), layout.cuts.end(), Slice{index, count},
+                                      [](Slice a, Slice b) {
+                                        return static_cast<std::int64_t>(a.index) * b.count <
+                                               static_cast<std::int64_t>(b.index) * a.count;
+                                      });
+  if (found == layout.cuts.end() || !same_point(*found, index, count))
+    throw std::logic_error(
+        fmt::format("row layout: {}/{} is no slice boundary of this layer", index, count));
+  return static_cast<std::size_t>(found - layout.cuts.begin());
 }
 
 struct PieceRange {
@@ -32,7 +37,7 @@ struct PieceRange {
 };
 PieceRange pieces_of(const RowLayout& layout, Slice slice) {
   return {cut_position(layout, slice.index, slice.count),
-          cut_position(layout, slice.index + 1, slice.count)};
+          cut_position(layout, slice.index + slice.span, slice.count)};
 }
 
 std::int64_t piece_rows(const RowLayout& layout, std::int64_t rows, std::size_t piece) {
@@ -45,8 +50,7 @@ std::vector<Slice> slice_cuts(const Program& program, int layer) {
   std::vector<Slice> cuts{{0, 1}, {1, 1}};
   const auto add = [&](int index, int count) {
     const int divisor = std::gcd(index, count);
-    const Slice cut{index / divisor, count / divisor};
-    if (std::find(cuts.begin(), cuts.end(), cut) == cuts.end()) cuts.push_back(cut);
+    cuts.push_back({index / divisor, count / divisor});
   };
   for (const Op& op : program.ops)
     for (const auto* uses : {&op.reads, &op.writes})
@@ -54,12 +58,13 @@ std::vector<Slice> slice_cuts(const Program& program, int layer) {
         const Tensor& tensor = program.tensors[use.tensor];
         if (tensor.rows_are == Rows::fixed || tensor.layer != layer) continue;
         add(use.slice.index, use.slice.count);
-        add(use.slice.index + 1, use.slice.count);
+        add(use.slice.index + use.slice.span, use.slice.count);
       }
   std::sort(cuts.begin(), cuts.end(), [](Slice a, Slice b) {
     return static_cast<std::int64_t>(a.index) * b.count <
            static_cast<std::int64_t>(b.index) * a.count;
   });
+  cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
   return cuts;
 }
 

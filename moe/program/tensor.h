@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 
 /// What a Program computes on: named two-dimensional tensors, some of whose row counts are known
@@ -9,7 +10,16 @@ namespace moe {
 
 enum class DType : std::uint8_t { f32, f64, i32 };
 
-constexpr int bytes_of(DType dtype) { return dtype == DType::f64 ? 8 : 4; }
+constexpr int bytes_of(DType dtype) {
+  switch (dtype) {
+    case DType::f32:
+    case DType::i32:
+      return 4;
+    case DType::f64:
+      return 8;
+  }
+  throw std::logic_error("bytes_of: no such dtype");
+}
 
 /// How long a tensor lives and who fills it.
 enum class Role : std::uint8_t {
@@ -35,34 +45,36 @@ struct Tensor {
   DType dtype = DType::f32;
   Role role = Role::activation;
   Rows rows_are = Rows::fixed;
-  std::int64_t rows =
-      1;  ///< for sent and received: the largest count capacity allows, 0 when dropless
+  std::int64_t rows = 1;  ///< sent and received: the largest count capacity allows, 0 when dropless
   std::int64_t columns = 1;
   int layer = -1;  ///< the MoE layer whose Routing binds the rows; -1 for fixed rows
 };
 
-/// The index-th of `count` equal shares of a tensor's rows, [index/count, (index+1)/count).
-/// Rows bound by routing are shared out expert by expert, see RowLayout.
+/// `span` of `count` equal shares of a tensor's rows from the index-th on:
+/// [index/count, (index+span)/count). Rows bound by routing are shared out expert by expert, see
+/// RowLayout.
 struct Slice {
   int index = 0;
   int count = 1;
+  int span = 1;
   friend bool operator==(const Slice&, const Slice&) = default;
 };
 
+constexpr bool is_whole(Slice slice) { return slice.index == 0 && slice.span == slice.count; }
+
 constexpr bool overlap(Slice a, Slice b) {
   return static_cast<std::int64_t>(a.index) * b.count <
-             static_cast<std::int64_t>(b.index + 1) * a.count &&
+             static_cast<std::int64_t>(b.index + b.span) * a.count &&
          static_cast<std::int64_t>(b.index) * a.count <
-             static_cast<std::int64_t>(a.index + 1) * b.count;
+             static_cast<std::int64_t>(a.index + a.span) * b.count;
 }
 
-/// First row of the slice when `rows` rows are shared out; slice_begin(rows, {i + 1, n}) is its
-/// end.
+/// First row of the slice when `rows` rows are shared out, and the row behind its last.
 constexpr std::int64_t slice_begin(std::int64_t rows, Slice slice) {
   return rows * slice.index / slice.count;
 }
 constexpr std::int64_t slice_end(std::int64_t rows, Slice slice) {
-  return rows * (slice.index + 1) / slice.count;
+  return rows * (slice.index + slice.span) / slice.count;
 }
 
 /// A slice of a tensor, as an op reads or writes it.

@@ -6,34 +6,38 @@
 
 #include "moe/program/binding.h"
 #include "moe/program/program.h"
+#include "moe/program/start_rule.h"
 
 namespace moe {
 
 /// Offsets of all tensors in one arena: what lives over iterations first, then activations by
 /// lifetime.
 ///
-/// Ops are visited in list order. An activation is placed at its first write, lowest offset first,
-/// and its memory is given out again only to an op that is ordered after every user of it by
-/// dependencies and stream order, so that the plan never adds a wait and never costs overlap. The
-/// plan needs only what is known when an op is issued: with dropless layers it stops at the first
-/// tensor whose rows are not bound and goes on once they are.
+/// Ops are visited in list order; one whose tensors' sizes are not known yet (rows of a dropless
+/// layer before its routing) is left out and visited once they are. An activation is placed when its
+/// first op is visited, lowest offset first, and its memory is given out again only to an op that is
+/// ordered after every user of it (start_rule.h), so that the plan never adds a wait and never costs
+/// overlap.
 class MemoryPlan {
  public:
-  explicit MemoryPlan(const Program& program);
+  MemoryPlan(const Program& program, StartRule rule);
   MemoryPlan(MemoryPlan&&) noexcept;
   MemoryPlan& operator=(MemoryPlan&&) noexcept;
   ~MemoryPlan();
 
-  /// Places tensors as far as `binding` allows; returns the number of leading ops whose tensors all
-  /// have a place.
-  int advance(const Binding& binding);
+  /// Visits the ops whose sizes `binding` tells, those of earlier calls left out; returns them,
+  /// ascending.
+  std::vector<int> advance(const Binding& binding);
+  /// True once every op has been visited.
+  bool is_complete() const;
   /// Forgets the activations, for the next iteration.
   void restart();
 
   std::int64_t offset(TensorId tensor) const;
   /// First byte behind the tensor, padding included.
   std::int64_t end(TensorId tensor) const;
-  std::int64_t persistent_bytes() const;
+  /// Where activations begin.
+  std::int64_t activations_begin() const;
   /// Highest byte given out since the last restart, persistent included.
   std::int64_t peak_bytes() const;
   /// The op whose tensors first reached that byte; -1 where persistent memory is all.
@@ -44,7 +48,8 @@ class MemoryPlan {
   std::unique_ptr<State> state_;
 };
 
-/// Peak of the whole iteration under one binding.
+/// Peak of the whole iteration under one binding, layers becoming known in the order in which they
+/// do when it runs. Throws std::invalid_argument where the routing of a dropless layer is missing.
 std::int64_t planned_peak_bytes(const Program& program, const Binding& binding);
 
 /// Alignment of every tensor in the arena.

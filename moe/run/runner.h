@@ -2,42 +2,50 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "moe/backend/backend.h"
 #include "moe/communicator/communicator.h"
-#include "moe/program/binding.h"
+#include "moe/program/groups.h"
 #include "moe/program/program.h"
+#include "moe/program/routing.h"
 #include "moe/program/timeline.h"
-#include "moe/run/memory_plan.h"
 
 namespace moe {
 
 /// What one rank saw of one iteration.
 struct IterationResult {
-  std::vector<OpSpan>
-      spans;  ///< by op, start in seconds of this rank's steady_clock; empty where not asked for
+  /// By op, start in seconds of this rank's steady_clock; empty where not asked for.
+  std::vector<OpSpan> spans;
   double begin_s = 0;  ///< steady_clock
   double end_s = 0;
   Routing routing;           ///< rows that really travelled, from every rank of the world
   std::int64_t dropped = 0;  ///< copies over capacity, all ranks and layers
+  /// By op: bytes handed to other ranks as the communicator counted them; 0 for what computes.
+  std::vector<std::int64_t> sent_bytes;
   std::int64_t planned_peak_bytes = 0;
-  std::int64_t measured_peak_bytes = 0;  ///< highest arena byte that any op was handed
+  /// Highest arena byte that an op has written to, rounded up to the alignment of tensors. Only
+  /// where it was asked for.
+  std::optional<std::int64_t> touched_peak_bytes;
 };
 
 struct RunOptions {
   std::int64_t memory_limit_bytes = 0;  ///< of the arena; 0 = what the device has
   double time_limit_s = 60;             ///< of each wait
   bool record_spans = true;
-  Communicator* device_world =
-      nullptr;  ///< NCCL over the same ranks; without it device buffers go through the host
+  /// NCCL over the same ranks; without it device buffers go through the host.
+  Communicator* device_world = nullptr;
 };
 
-/// Executes one Program again and again on one rank: a host thread per stream walks its ops in list
-/// order, waits for dependencies on other streams, and issues. The calling thread drives the host
-/// stream and the memory plan.
+/// Called on the thread of an op's stream once the op has ended, before anything waits for it; what
+/// it throws fails the iteration.
+using AfterOp = std::function<void(const BoundOp&)>;
+
+/// Executes one Program again and again on one rank: a host thread per stream takes its ops in list
+/// order as start_rule.h lets it. The calling thread drives the host stream and the memory plan.
 class Runner {
  public:
   /// `world` outlives the runner; group and stream communicators are split off it (collective).
@@ -50,8 +58,12 @@ class Runner {
   /// Replaces the Program (same tensors and parameters, other ops); parameters keep their values.
   void reschedule(Program program);
 
-  /// One iteration. Throws what the first failing op threw; the runner cannot be used after that.
-  IterationResult iterate();
+  /// One iteration. `measure_memory` fills the arena with a pattern beforehand and looks afterwards
+  /// how far it was overwritten, which takes time. Throws what the first failing op threw; the
+  /// runner cannot be used after that.
+  IterationResult iterate(bool measure_memory = false);
+  /// The same with every op looked at as it ends.
+  IterationResult iterate_observed(const AfterOp& after_op);
 
   /// Copies a whole tensor in or out; fixed rows only, while no iteration runs.
   void write(TensorId tensor, std::span<const std::byte> data);

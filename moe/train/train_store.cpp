@@ -20,7 +20,8 @@ constexpr std::size_t kRecentIterations = 16;
 }  // namespace
 
 TimelineRows timeline_rows(const Program& program, const Timeline& timeline, const Routing& routing,
-                           const Groups& groups) {
+                           const Groups& groups,
+                           const std::vector<std::vector<std::int64_t>>& sent_bytes) {
   TimelineRows rows;
   rows.timeline.duration_s = timeline.duration_s;
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
@@ -35,18 +36,19 @@ TimelineRows timeline_rows(const Program& program, const Timeline& timeline, con
     for (const OpSpan& span : timeline.ranks[r]) {
       const Op& op = program.ops[span.op];
       const Work work = work_of(program, op, binding, groups, rank);
-      rows.spans.push_back({0, rank, span.op, span.start_s, span.duration_s,
-                            is_communication(op) ? work.wire_bytes : work.memory_bytes,
-                            work.flops});
+      std::int64_t bytes = work.memory_bytes;
+      if (is_communication(op))
+        bytes =
+            sent_bytes.empty() ? work.wire_bytes : sent_bytes[r][static_cast<std::size_t>(span.op)];
+      rows.spans.push_back({0, rank, span.op, span.start_s, span.duration_s, bytes, work.flops});
     }
   }
   return rows;
 }
 
 TrainStore::TrainStore(const std::string& path, db::Run run, const std::vector<RankInfo>& ranks,
-                       Program program, Groups groups, int timelines)
+                       Groups groups, int timelines)
     : connection_(db::open_writer(path)),
-      program_(std::move(program)),
       groups_(std::move(groups)),
       timelines_(timelines),
       flushed_at_(db::now()) {
@@ -55,7 +57,11 @@ TrainStore::TrainStore(const std::string& path, db::Run run, const std::vector<R
     ranks_.push_back({run_id_, static_cast<int>(r), ranks[r].hostname, ranks[r].node, ranks[r].pid,
                       ranks[r].clock.offset_s, ranks[r].clock.error_s, 0, 0});
   db::insert(connection_, ranks_);
-  tokens_per_iteration_ = program_.tensors[program_.tokens].rows * groups_.ranks;
+}
+
+void TrainStore::observe(int, const Schedule&, const Program& program) {
+  programs_.push_back(program);
+  tokens_per_iteration_ = program.tensors[program.tokens].rows * groups_.ranks;
 }
 
 void TrainStore::observe(const StepReport& report) {
@@ -70,10 +76,10 @@ void TrainStore::observe(const StepReport& report) {
     ranks_[r].predicted_peak_bytes =
         std::max(ranks_[r].predicted_peak_bytes, report.planned_peak_bytes[r]);
     ranks_[r].measured_peak_bytes =
-        std::max(ranks_[r].measured_peak_bytes, report.measured_peak_bytes[r]);
+        std::max(ranks_[r].measured_peak_bytes, report.touched_peak_bytes[r]);
   }
   if (timelines_ > 0 && !report.timeline.ranks.empty()) {
-    recent_.push_back(report);
+    recent_.push_back({report, programs_.size() - 1});
     if (recent_.size() > std::max<std::size_t>(kRecentIterations, timelines_)) recent_.pop_front();
   }
   if (db::now() - flushed_at_ > kFlushInterval_s) flush();
@@ -92,15 +98,16 @@ void TrainStore::flush() {
 
 void TrainStore::store_timelines() {
   std::vector<double> durations;
-  for (const StepReport& report : recent_) durations.push_back(report.duration_s);
+  for (const Recent& recent : recent_) durations.push_back(recent.report.duration_s);
   std::sort(durations.begin(), durations.end());
   const double median = durations.empty() ? 0 : durations[durations.size() / 2];
-  std::sort(recent_.begin(), recent_.end(), [&](const StepReport& a, const StepReport& b) {
-    return std::abs(a.duration_s - median) < std::abs(b.duration_s - median);
+  std::sort(recent_.begin(), recent_.end(), [&](const Recent& a, const Recent& b) {
+    return std::abs(a.report.duration_s - median) < std::abs(b.report.duration_s - median);
   });
   for (int i = 0; i < timelines_ && i < static_cast<int>(recent_.size()); ++i) {
-    const StepReport& report = recent_[i];
-    TimelineRows rows = timeline_rows(program_, report.timeline, report.routing, groups_);
+    const StepReport& report = recent_[i].report;
+    TimelineRows rows = timeline_rows(programs_[recent_[i].program], report.timeline,
+                                      report.routing, groups_, report.sent_bytes);
     rows.timeline.run_id = run_id_;
     rows.timeline.kind = "measured";
     rows.timeline.label = fmt::format("iteration {}", report.iteration);

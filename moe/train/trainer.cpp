@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "moe/model/iteration.h"
 #include "moe/train/initialize.h"
 
 namespace moe {
@@ -71,11 +72,13 @@ double evaluate(Runner& runner, const Program& training, const Corpus& corpus, c
 void merge_timelines(StepReport& report, const IterationResult& mine, Communicator& world,
                      const std::vector<RankInfo>& ranks) {
   std::vector<double> packed{mine.begin_s, mine.end_s, static_cast<double>(mine.planned_peak_bytes),
-                             static_cast<double>(mine.measured_peak_bytes)};
+                             static_cast<double>(mine.touched_peak_bytes.value_or(0))};
   const std::size_t head = packed.size();
+  constexpr std::size_t kPerSpan = 3;
   for (const OpSpan& span : mine.spans) {
     packed.push_back(span.start_s);
     packed.push_back(span.duration_s);
+    packed.push_back(static_cast<double>(mine.sent_bytes[static_cast<std::size_t>(span.op)]));
   }
   const std::vector<double> all = gather(world, packed, "gathering of spans");
   const auto at = [&](int rank) {
@@ -87,27 +90,48 @@ void merge_timelines(StepReport& report, const IterationResult& mine, Communicat
     begin = std::min(begin, at(r)[0] + ranks[r].clock.offset_s);
     end = std::max(end, at(r)[1] + ranks[r].clock.offset_s);
     report.planned_peak_bytes.push_back(static_cast<std::int64_t>(at(r)[2]));
-    report.measured_peak_bytes.push_back(static_cast<std::int64_t>(at(r)[3]));
+    report.touched_peak_bytes.push_back(static_cast<std::int64_t>(at(r)[3]));
   }
   report.duration_s = end - begin;
   if (mine.spans.empty()) return;
   report.timeline.duration_s = report.duration_s;
   for (int r = 0; r < world.size; ++r) {
     std::vector<OpSpan> spans;
-    for (std::size_t i = 0; i < mine.spans.size(); ++i)
-      spans.push_back({mine.spans[i].op, at(r)[head + 2 * i] + ranks[r].clock.offset_s - begin,
-                       at(r)[head + 2 * i + 1]});
+    std::vector<std::int64_t> sent;
+    for (std::size_t i = 0; i < mine.spans.size(); ++i) {
+      const double* span = at(r) + head + kPerSpan * i;
+      spans.push_back({mine.spans[i].op, span[0] + ranks[r].clock.offset_s - begin, span[1]});
+      sent.push_back(static_cast<std::int64_t>(span[2]));
+    }
     report.timeline.ranks.push_back(std::move(spans));
+    report.sent_bytes.push_back(std::move(sent));
   }
+}
+
+/// What rank 0 decides after an iteration, on every rank; none to go on as before.
+std::optional<Schedule> next_schedule(const TrainOptions& options, int iteration,
+                                      const Routing& routing, Communicator& world) {
+  CallContext call;
+  call.time_limit_s = options.run.time_limit_s;
+  call.what = "exchange of a schedule";
+  std::string text;
+  if (world.rank == 0)
+    if (const auto schedule = options.replan(iteration, routing)) text = to_json(*schedule);
+  text = gather_texts(world, text, call).front();
+  if (text.empty()) return std::nullopt;
+  return schedule_from_json(text);
 }
 
 }  // namespace
 
-void train(const Model& model, const Program& scheduled, const Corpus& corpus, const Groups& groups,
-           Backend& backend, Communicator& world, const std::vector<RankInfo>& ranks,
-           const TrainOptions& options, const std::function<void(const StepReport&)>& observe) {
+void train(const Model& model, const Program& program, Schedule schedule, const Corpus& corpus,
+           const Groups& groups, Backend& backend, Communicator& world,
+           const std::vector<RankInfo>& ranks, const TrainOptions& options,
+           const TrainObserver& observer) {
+  Program scheduled = apply(program, schedule);
   Runner runner(scheduled, groups, backend, world, options.run);
   initialize_parameters(runner, model.seed);
+  if (world.rank == 0) observer.schedule(1, schedule, scheduled);
   for (std::int32_t step = 1; step <= options.steps; ++step) {
     load_batch(runner, corpus, Split::training, model, step, world);
     runner.write(scheduled.step, std::as_bytes(std::span(&step, 1)));
@@ -115,7 +139,7 @@ void train(const Model& model, const Program& scheduled, const Corpus& corpus, c
     call.time_limit_s = options.run.time_limit_s;
     call.what = "barrier before an iteration";
     world.barrier(call);  // so that an iteration's time is its own, not the wait for a late rank
-    IterationResult mine = runner.iterate();
+    IterationResult mine = runner.iterate(step <= kWarmupIterations);
 
     StepReport report;
     report.iteration = step;
@@ -129,7 +153,15 @@ void train(const Model& model, const Program& scheduled, const Corpus& corpus, c
     if (options.evaluate_batches > 0 && (periodic || step == options.steps))
       report.heldout_loss =
           evaluate(runner, scheduled, corpus, model, options.evaluate_batches, world);
-    if (world.rank == 0) observe(report);
+    if (world.rank == 0) observer.step(report);
+
+    if (!options.replan || step == options.steps) continue;
+    if (auto next = next_schedule(options, step, report.routing, world)) {
+      schedule = std::move(*next);
+      scheduled = apply(program, schedule);
+      runner.reschedule(scheduled);
+      if (world.rank == 0) observer.schedule(step + 1, schedule, scheduled);
+    }
   }
 }
 

@@ -13,11 +13,15 @@
 
 namespace moe {
 
+/// From what an iteration routed to the Schedule of those that follow; none to go on as before.
+using Replan = std::function<std::optional<Schedule>(int iteration, const Routing& routing)>;
+
 struct TrainOptions {
   int steps = 100;
   int evaluate_every = 0;    ///< iterations between held-out losses; 0 = only after the last
   int evaluate_batches = 4;  ///< global batches per held-out loss
   RunOptions run;
+  Replan replan;  ///< asked on rank 0 after every iteration but the last; may be empty
 };
 
 /// One iteration over all ranks, as rank 0 reports it.
@@ -29,15 +33,33 @@ struct StepReport {
   double duration_s = 0;  ///< first begin to last end of any rank, on rank 0's clock
   std::int64_t dropped = 0;
   Routing routing;
-  Timeline timeline;                              ///< empty where spans are not recorded
-  std::vector<std::int64_t> planned_peak_bytes;   ///< by rank
-  std::vector<std::int64_t> measured_peak_bytes;  ///< by rank
+  Timeline timeline;                             ///< empty where spans are not recorded
+  std::vector<std::int64_t> planned_peak_bytes;  ///< by rank
+  /// By rank: how far the arena was written to. Measured in the first iterations, which are warm-up
+  /// in every report, and 0 in the others.
+  std::vector<std::int64_t> touched_peak_bytes;
+  std::vector<std::vector<std::int64_t>> sent_bytes;  ///< by rank and op, as communicators counted
 };
 
-/// Trains from fresh parameters on this rank's share of the global batch; `observe` is called on
-/// rank 0 after every iteration. `scheduled` is the iteration as apply() left it.
-void train(const Model& model, const Program& scheduled, const Corpus& corpus, const Groups& groups,
-           Backend& backend, Communicator& world, const std::vector<RankInfo>& ranks,
-           const TrainOptions& options, const std::function<void(const StepReport&)>& observe);
+/// Iterations at the beginning of a training that touch memory for the first time, or have it
+/// measured: no figure is made of their durations.
+inline constexpr int kWarmupIterations = 2;
+
+/// Called on rank 0.
+struct TrainObserver {
+  /// Before the first iteration, and before the one that a new schedule begins with.
+  std::function<void(int iteration, const Schedule&, const Program&)> schedule =
+      [](int, const Schedule&, const Program&) {};
+  /// After every iteration.
+  std::function<void(const StepReport&)> step = [](const StepReport&) {};
+};
+
+/// Trains from fresh parameters on this rank's share of the global batch. `program` is the iteration
+/// of this rank with nothing scheduled, `schedule` what it begins with; they may change between
+/// iterations, the same on every rank (TrainOptions::replan).
+void train(const Model& model, const Program& program, Schedule schedule, const Corpus& corpus,
+           const Groups& groups, Backend& backend, Communicator& world,
+           const std::vector<RankInfo>& ranks, const TrainOptions& options,
+           const TrainObserver& observer);
 
 }  // namespace moe

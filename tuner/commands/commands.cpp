@@ -117,7 +117,9 @@ const Planner& maker_of(const moe::Schedule& schedule) {
   for (const Planner& planner : planners()) {
     if (planner.name == schedule.planner) return planner;
   }
-  return *parse_planner(schedule.pipelines.empty() ? "sequential" : "tutel").planner;
+  return *parse_planner(moe::decisions_of<moe::PipelineSplit>(schedule).empty() ? "sequential"
+                                                                                : "tutel")
+              .planner;
 }
 
 void write_trace(const Scenario& scenario, const moe::Schedule& schedule,

@@ -16,14 +16,14 @@ namespace {
 
 struct GatedLayer {
   int layer = 0;
-  moe::Gate gate;
+  moe::SelectExperts gate;
   std::int64_t copies = 0;  ///< asked for on each rank
 };
 
 std::vector<GatedLayer> gated_layers(const moe::Program& program) {
   std::vector<GatedLayer> layers;
   for (const moe::Op& op : program.ops) {
-    if (const auto* gate = std::get_if<moe::Gate>(&op.kind)) {
+    if (const auto* gate = std::get_if<moe::SelectExperts>(&op.kind)) {
       const auto tensor = static_cast<std::size_t>(op.reads.at(0).tensor);
       layers.push_back({op.layer, *gate, program.tensors[tensor].rows * gate->choices});
     }
@@ -31,7 +31,7 @@ std::vector<GatedLayer> gated_layers(const moe::Program& program) {
   return layers;
 }
 
-void drop_over_capacity(moe::LayerRouting& routing, const moe::Gate& gate) {
+void drop_over_capacity(moe::LayerRouting& routing, const moe::SelectExperts& gate) {
   if (!gate.capacity) return;
   for (auto& row : routing.tokens) {
     for (std::int64_t& tokens : row) {

@@ -9,6 +9,7 @@
 #include "db/identity.h"
 #include "db/load.h"
 #include "moe/errors.h"
+#include "moe/model/iteration.h"
 #include "moe/source_tree.h"
 #include "tuner/commands/routing_spec.h"
 #include "tuner/costs/fit_measurements.h"

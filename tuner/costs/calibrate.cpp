@@ -10,6 +10,7 @@
 #include <tuple>
 #include <utility>
 
+#include "moe/program/start_rule.h"
 #include "tuner/costs/intervals.h"
 #include "tuner/costs/op_costs.h"
 
@@ -44,7 +45,7 @@ std::vector<std::vector<double>> last_arrivals(const MeasuredIteration& iteratio
                                                const std::vector<OpCost>& shape) {
   std::vector<std::vector<double>> arrivals(shape.size());
   for (std::size_t op = 0; op < shape.size(); ++op) {
-    if (shape[op].activity != Activity::communication) continue;
+    if (shape[op].activity != moe::Activity::communication) continue;
     arrivals[op].assign(iteration.timeline.ranks.size(), 0);
     for (const GroupCall& call : shape[op].calls) {
       double last = 0;
@@ -113,8 +114,8 @@ void observe_gaps(const MeasuredIteration& iteration, const std::vector<std::vec
       const double gap = std::max(spans[op].start_s - last.ready_s(), 0.0);
       const auto before = static_cast<std::size_t>(std::max(last.before, 0));
       if (last.other_s > last.same_s) {
-        const bool routing = std::holds_alternative<moe::ExchangeCounts>(
-            program.ops[static_cast<std::size_t>(last.other_op)].kind);
+        const bool routing =
+            moe::binds_routing(program.ops[static_cast<std::size_t>(last.other_op)]);
         (routing ? seen.routing_gaps : seen.other_stream_gaps).push_back(gap);
       } else if (last.before >= 0 && moe::is_communication(program.ops[op]) &&
                  moe::is_communication(program.ops[before]) && woke_computation[before]) {
@@ -136,7 +137,7 @@ void observe(const MeasuredIteration& iteration, const moe::Groups& groups, Obse
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     for (std::size_t op = 0; op < program.ops.size(); ++op) {
       Interval interval = interval_of(iteration.timeline.ranks[rank][op]);
-      if (shapes[op].activity == Activity::communication) {
+      if (shapes[op].activity == moe::Activity::communication) {
         interval.begin = std::max(interval.begin, arrivals[op][rank]);
         moving[rank].push_back(interval);
       } else {
@@ -149,7 +150,7 @@ void observe(const MeasuredIteration& iteration, const moe::Groups& groups, Obse
 
   for (std::size_t op = 0; op < program.ops.size(); ++op) {
     const moe::Op& entry = program.ops[op];
-    if (shapes[op].activity != Activity::communication) {
+    if (shapes[op].activity != moe::Activity::communication) {
       const std::string key = shape_key(program, entry);
       const std::string kind(moe::kind_name(entry));
       seen.kind_of[key] = kind;
@@ -193,7 +194,7 @@ void observe(const MeasuredIteration& iteration, const moe::Groups& groups, Obse
       seen.calls[key].push_back({{1, between ? inter : intra, end - begin}, beside});
     }
   }
-  observe_gaps(iteration, waits_of(program), seen);
+  observe_gaps(iteration, moe::start_rule(program).waits_for, seen);
 }
 
 /// Samples timed alone, those of one size as their median; all samples where none was alone.

@@ -12,24 +12,13 @@
 namespace tuner {
 namespace {
 
+/// Width of the first operand read by that of the first written.
 std::string columns_text(const moe::Program& program, const moe::Op& op) {
-  const auto columns = [&](const moe::Use& use) {
-    return program.tensors[static_cast<std::size_t>(use.tensor)].columns;
-  };
   std::string text;
-  const auto add = [&](std::int64_t n) {
+  for (const auto* uses : {&op.reads, &op.writes}) {
+    if (uses->empty()) continue;
     if (!text.empty()) text += 'x';
-    text += std::to_string(n);
-  };
-  if (!op.reads.empty()) add(columns(op.reads[0]));
-  // The width of a weight gradient is in its second read.
-  if (op.reads.size() > 1 && std::holds_alternative<moe::LinearWeightGradient>(op.kind)) {
-    add(columns(op.reads[1]));
-  } else if (op.reads.size() > 1 &&
-             std::holds_alternative<moe::ExpertLinearWeightGradient>(op.kind)) {
-    add(columns(op.reads[1]));
-  } else if (!op.writes.empty()) {
-    add(columns(op.writes[0]));
+    text += std::to_string(program.tensors[static_cast<std::size_t>(uses->front().tensor)].columns);
   }
   return text;
 }
@@ -46,35 +35,7 @@ std::int64_t largest_rows(const moe::Program& program, const moe::Op& op) {
 
 }  // namespace
 
-Activity activity_of(const moe::Op& op) {
-  if (moe::is_communication(op)) return Activity::communication;
-  return op.stream == moe::Stream::copy ? Activity::copy : Activity::computation;
-}
-
-bool works_on_routed_rows(const moe::Program& program, const moe::Op& op) {
-  for (const auto* uses : {&op.reads, &op.writes}) {
-    for (const moe::Use& use : *uses) {
-      if (program.tensors[static_cast<std::size_t>(use.tensor)].rows_are != moe::Rows::fixed) {
-        return true;
-      }
-    }
-  }
-  return false;
-}
-
-bool costs_by_flops(const moe::Op& op) {
-  using namespace moe;
-  return std::visit(
-      [](const auto& kind) {
-        using Kind = std::decay_t<decltype(kind)>;
-        return std::is_same_v<Kind, Linear> || std::is_same_v<Kind, LinearInputGradient> ||
-               std::is_same_v<Kind, LinearWeightGradient> || std::is_same_v<Kind, Attention> ||
-               std::is_same_v<Kind, AttentionGradient> || std::is_same_v<Kind, ExpertLinear> ||
-               std::is_same_v<Kind, ExpertLinearInputGradient> ||
-               std::is_same_v<Kind, ExpertLinearWeightGradient>;
-      },
-      op.kind);
-}
+bool costs_by_flops(const moe::Op& op) { return moe::facts_of(op).unit == moe::CostUnit::flops; }
 
 Sample units_of(const moe::Program& program, const moe::Op& op, const moe::Binding& binding,
                 const moe::Groups& groups, int rank) {
@@ -87,7 +48,7 @@ Sample units_of(const moe::Program& program, const moe::Op& op, const moe::Bindi
 
 std::string shape_key(const moe::Program& program, const moe::Op& op) {
   const std::string columns = columns_text(program, op);
-  if (works_on_routed_rows(program, op)) return fmt::format("{}[{}]", moe::kind_name(op), columns);
+  if (moe::uses_routed_rows(program, op)) return fmt::format("{}[{}]", moe::kind_name(op), columns);
   return fmt::format("{}[{} rows, {}]", moe::kind_name(op), largest_rows(program, op), columns);
 }
 

@@ -14,10 +14,6 @@
 
 namespace tuner {
 
-/// What an op keeps busy.
-enum class Activity : std::uint8_t { computation, communication, copy };
-Activity activity_of(const moe::Op& op);
-
 /// How fast y runs while x runs beside it on the same rank, in (0, 1].
 ///   speed(y, x) = MPMoE's alpha(y, x)                                   [MPMoE 4.2, printed]
 /// Measured by calibrate(); 1 where nothing is known.
@@ -57,8 +53,6 @@ struct CostModel {
   LaunchGaps gaps;
 };
 
-/// Rows of such an op are known only once the routing of its layer is.
-bool works_on_routed_rows(const moe::Program& program, const moe::Op& op);
 /// True where flops, false where bytes, are the units of a computing op.
 bool costs_by_flops(const moe::Op& op);
 /// Flops or bytes of `op` on `rank`, and its calls.

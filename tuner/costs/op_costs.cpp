@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <stdexcept>
 
 #include "moe/program/work.h"
@@ -11,17 +10,11 @@
 namespace tuner {
 namespace {
 
-moe::GroupKind group_of(const moe::Op& op) {
-  if (const auto* exchange = std::get_if<moe::AllToAll>(&op.kind)) return exchange->group;
-  if (const auto* reduce = std::get_if<moe::AllReduce>(&op.kind)) return reduce->group;
-  return moe::GroupKind::world;
-}
-
 OpCost communication_cost(const moe::Program& program, const moe::Op& op, const moe::Groups& groups,
                           const std::vector<moe::Binding>& bindings, const CostModel& costs,
                           const Cluster& cluster) {
   OpCost cost;
-  cost.activity = Activity::communication;
+  cost.activity = moe::Activity::communication;
   cost.call_of.assign(static_cast<std::size_t>(groups.ranks), -1);
   const LinearFit* inter = collective_fit(costs, op, "inter_node");
   const LinearFit* intra = collective_fit(costs, op, "intra_node");
@@ -34,7 +27,7 @@ OpCost communication_cost(const moe::Program& program, const moe::Op& op, const 
   for (int rank = 0; rank < groups.ranks; ++rank) {
     if (cost.call_of[static_cast<std::size_t>(rank)] >= 0) continue;
     GroupCall call;
-    call.ranks = moe::members(groups, group_of(op), rank);
+    call.ranks = moe::members(groups, moe::group_of(op).value(), rank);
     bool between_nodes = false, within_node = false;
     for (const int from : call.ranks) {
       cost.call_of[static_cast<std::size_t>(from)] = static_cast<int>(cost.calls.size());
@@ -81,11 +74,11 @@ std::vector<OpCost> op_costs(const moe::Program& program, const moe::Groups& gro
       continue;
     }
     OpCost cost;
-    cost.activity = activity_of(op);
+    cost.activity = moe::facts_of(op).activity;
     cost.speed_beside_communication =
         speed_beside_communication(costs.interference, moe::kind_name(op));
     const auto ranks = static_cast<std::size_t>(groups.ranks);
-    if (works_on_routed_rows(program, op)) {
+    if (moe::uses_routed_rows(program, op)) {
       for (std::size_t rank = 0; rank < ranks; ++rank) {
         cost.seconds.push_back(
             seconds(costs, program, op, bindings[rank], groups, static_cast<int>(rank)));
@@ -96,24 +89,6 @@ std::vector<OpCost> op_costs(const moe::Program& program, const moe::Groups& gro
     result.push_back(std::move(cost));
   }
   return result;
-}
-
-std::vector<std::vector<int>> waits_of(const moe::Program& program) {
-  auto waits = moe::dependencies(program);
-  std::map<int, int> exchange_of;  // by layer
-  for (std::size_t i = 0; i < program.ops.size(); ++i) {
-    const moe::Op& op = program.ops[i];
-    if (std::holds_alternative<moe::ExchangeCounts>(op.kind)) {
-      exchange_of[op.layer] = static_cast<int>(i);
-    }
-    const auto exchange = exchange_of.find(op.layer);
-    if (exchange == exchange_of.end() || !works_on_routed_rows(program, op)) continue;
-    const auto place = std::lower_bound(waits[i].begin(), waits[i].end(), exchange->second);
-    if (place == waits[i].end() || *place != exchange->second) {
-      waits[i].insert(place, exchange->second);
-    }
-  }
-  return waits;
 }
 
 std::vector<moe::Binding> bind_all(const moe::Program& program, const moe::Groups& groups,

@@ -27,7 +27,7 @@ struct GroupCall {
 
 /// Everything that simulate() and lower_bound() need to know of one op.
 struct OpCost {
-  Activity activity = Activity::computation;
+  moe::Activity activity = moe::Activity::computation;
   std::vector<double> seconds;  ///< of computation, by rank, with the device to itself
   double speed_beside_communication = 1;
   // Of communication:
@@ -45,10 +45,6 @@ struct OpCost {
 std::vector<OpCost> op_costs(const moe::Program& program, const moe::Groups& groups,
                              const std::vector<moe::Binding>& bindings, const CostModel& costs,
                              const Cluster& cluster);
-
-/// For each op, the earlier ops that it waits for: moe::dependencies, and for ops on routed rows
-/// the exchange of counts that tells how many there are.
-std::vector<std::vector<int>> waits_of(const moe::Program& program);
 
 /// The binding of every rank.
 std::vector<moe::Binding> bind_all(const moe::Program& program, const moe::Groups& groups,

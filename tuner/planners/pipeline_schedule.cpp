@@ -37,19 +37,21 @@ moe::Schedule pipeline_schedule(const moe::Program& program, std::string planner
   schedule.planner = std::move(planner);
   for (const int layer : moe_layers(program)) {
     if (degrees.forward > 1) {
-      schedule.pipelines.push_back({layer, moe::Phase::forward, degrees.forward});
+      schedule.decisions.push_back(moe::PipelineSplit{layer, moe::Phase::forward, degrees.forward});
     }
     if (degrees.backward > 1) {
-      schedule.pipelines.push_back({layer, moe::Phase::backward, degrees.backward});
+      schedule.decisions.push_back(
+          moe::PipelineSplit{layer, moe::Phase::backward, degrees.backward});
     }
   }
-  schedule.streams.push_back({"all_to_all", moe::Stream::inter_node});
+  schedule.decisions.push_back(moe::StreamAssignment{"all_to_all", moe::Stream::inter_node});
   return schedule;
 }
 
 Degrees degrees_of(const moe::Schedule& schedule) {
   Degrees degrees;
-  for (auto split = schedule.pipelines.rbegin(); split != schedule.pipelines.rend(); ++split) {
+  const auto splits = moe::decisions_of<moe::PipelineSplit>(schedule);
+  for (auto split = splits.rbegin(); split != splits.rend(); ++split) {
     (split->phase == moe::Phase::forward ? degrees.forward : degrees.backward) = split->chunks;
   }
   return degrees;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -59,5 +60,20 @@ struct PlannerRequest {
 PlannerRequest parse_planner(std::string_view text);
 /// Comma-separated.
 std::vector<PlannerRequest> parse_planners(std::string_view text);
+
+/// What moe-train needs to plan by itself; strings as on moe-tune's command line.
+struct PlanRequest {
+  std::string planner;   ///< "pipemoe", "tutel:4"
+  std::string model;     ///< name or file
+  std::string cluster;   ///< name, file, or "measured"
+  std::string database;  ///< for "measured"
+  int ranks = 1;
+  int expert_ranks = 0;  ///< 0 = all
+};
+/// From what an iteration routed, or from even routing where there is none yet.
+using PlanFromRouting = std::function<moe::Schedule(const moe::Routing* seen)>;
+
+/// Loads costs and cluster once. Throws as load_scenario (commands/scenario.h) and parse_planner.
+PlanFromRouting plan_in_training(const PlanRequest& request);
 
 }  // namespace tuner

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "moe/program/start_rule.h"
+
 namespace tuner {
 namespace {
 
@@ -26,7 +28,7 @@ double LowerBound::seconds() const { return std::max({stream_s, link_s, chain_s}
 LowerBound lower_bound(const moe::Program& program, const moe::Groups& groups,
                        const std::vector<OpCost>& costs, const Cluster& cluster) {
   const auto ranks = static_cast<std::size_t>(groups.ranks);
-  const auto dependencies = waits_of(program);
+  const auto dependencies = moe::start_rule(program).waits_for;
   std::vector<std::array<double, moe::kStreamCount>> stream(ranks);
   std::vector<std::vector<double>> end(program.ops.size(), std::vector<double>(ranks));
   LinkLoads total = link_loads({}, groups);
@@ -44,7 +46,7 @@ LowerBound lower_bound(const moe::Program& program, const moe::Groups& groups,
       }
     }
     std::vector<double> seconds = costs[op].seconds;
-    if (costs[op].activity == Activity::communication) {
+    if (costs[op].activity == moe::Activity::communication) {
       seconds.assign(ranks, 0);
       for (const GroupCall& call : costs[op].calls) {
         const LinkLoads loads = link_loads(call, groups);

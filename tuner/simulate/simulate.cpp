@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <tuple>
 
+#include "moe/program/start_rule.h"
 #include "tuner/simulate/fair_share.h"
 
 namespace tuner {
@@ -110,12 +111,12 @@ struct Simulation::State {
         ranks(static_cast<std::size_t>(groups.ranks)),
         calls(program.ops.size()),
         spans(static_cast<std::size_t>(groups.ranks)) {
-    const auto dependencies = waits_of(program);
+    const moe::StartRule rule = moe::start_rule(program);
+    stream_ops = rule.queues;
     std::vector<int> waiting_for;
     for (std::size_t op = 0; op < program.ops.size(); ++op) {
-      stream_ops[static_cast<std::size_t>(program.ops[op].stream)].push_back(static_cast<int>(op));
-      waiting_for.push_back(static_cast<int>(dependencies[op].size()));
-      for (int earlier : dependencies[op]) {
+      waiting_for.push_back(static_cast<int>(rule.waits_for[op].size()));
+      for (int earlier : rule.waits_for[op]) {
         successors[static_cast<std::size_t>(earlier)].push_back(static_cast<int>(op));
       }
       for (const GroupCall& call : costs[op].calls) {
@@ -174,7 +175,7 @@ struct Simulation::State {
     ++queue.next;
     moe::OpSpan& span = spans[static_cast<std::size_t>(rank)][static_cast<std::size_t>(op)];
     span = {op, now, 0};
-    if (cost(op).activity == Activity::communication) {
+    if (cost(op).activity == moe::Activity::communication) {
       const int index = cost(op).call_of[static_cast<std::size_t>(rank)];
       const GroupCall& group = cost(op).calls[static_cast<std::size_t>(index)];
       Call& call = calls[static_cast<std::size_t>(op)][static_cast<std::size_t>(index)];
@@ -186,7 +187,7 @@ struct Simulation::State {
       }
       return;
     }
-    ++(cost(op).activity == Activity::copy ? at(rank).copying : at(rank).computing);
+    ++(cost(op).activity == moe::Activity::copy ? at(rank).copying : at(rank).computing);
     queue.work_left = cost(op).seconds[static_cast<std::size_t>(rank)];
     queue.rate = 0;
     queue.since = now;
@@ -237,9 +238,8 @@ struct Simulation::State {
     moe::OpSpan& span = spans[static_cast<std::size_t>(rank)][static_cast<std::size_t>(op)];
     span.duration_s = now - span.start_s;
     const moe::Stream stream = program.ops[static_cast<std::size_t>(op)].stream;
-    const bool communication = cost(op).activity == Activity::communication;
-    const bool routing =
-        std::holds_alternative<moe::ExchangeCounts>(program.ops[static_cast<std::size_t>(op)].kind);
+    const bool communication = cost(op).activity == moe::Activity::communication;
+    const bool routing = moe::binds_routing(program.ops[static_cast<std::size_t>(op)]);
     bool computation_goes_on = false;
     for (int later : successors[static_cast<std::size_t>(op)]) {
       if (--at(rank).waiting_for[static_cast<std::size_t>(later)] > 0) continue;
@@ -254,7 +254,7 @@ struct Simulation::State {
   }
 
   void computed(int rank, int op) {
-    --(cost(op).activity == Activity::copy ? at(rank).copying : at(rank).computing);
+    --(cost(op).activity == moe::Activity::copy ? at(rank).copying : at(rank).computing);
     touch(rank);
     finish(rank, op);
   }
@@ -343,10 +343,11 @@ struct Simulation::State {
     Rank& state = at(rank);
     state.changed = false;
     for (Queue& queue : state.queues) {
-      if (queue.running < 0 || cost(queue.running).activity == Activity::communication) continue;
+      if (queue.running < 0 || cost(queue.running).activity == moe::Activity::communication)
+        continue;
       const OpCost& running = cost(queue.running);
       double rate = 1;
-      if (running.activity == Activity::computation) {
+      if (running.activity == moe::Activity::computation) {
         if (state.communicating > 0) rate *= running.speed_beside_communication;
         if (state.computing > 1) rate *= model.interference.computation_beside_computation;
       }

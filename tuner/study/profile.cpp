@@ -8,6 +8,8 @@
 
 #include "db/load.h"
 #include "moe/errors.h"
+#include "moe/model/iteration.h"
+#include "moe/train/trainer.h"
 #include "tuner/commands/routing_spec.h"
 #include "tuner/costs/calibrate.h"
 #include "tuner/costs/fit_measurements.h"
@@ -28,7 +30,7 @@ std::vector<int> nodes_of_run(const db::Connection& connection, std::int64_t run
   return nodes;
 }
 
-bool is_warm(const db::Timeline& timeline) { return timeline.iteration > kWarmupIterations; }
+bool is_warm(const db::Timeline& timeline) { return timeline.iteration > moe::kWarmupIterations; }
 
 /// Of at most kMostRoutings iterations after the warm-up, in order.
 std::vector<moe::Routing> routings_of_run(const db::Connection& connection, std::int64_t run_id) {
@@ -36,8 +38,8 @@ std::vector<moe::Routing> routings_of_run(const db::Connection& connection, std:
   for (const db::Iteration& row : db::load_iterations(connection, run_id)) {
     iterations.push_back(row.iteration);
   }
-  if (iterations.size() > kWarmupIterations) {
-    iterations.erase(iterations.begin(), iterations.begin() + kWarmupIterations);
+  if (iterations.size() > moe::kWarmupIterations) {
+    iterations.erase(iterations.begin(), iterations.begin() + moe::kWarmupIterations);
   }
   const auto kept = std::min(iterations.size(), static_cast<std::size_t>(kMostRoutings));
   std::vector<moe::Routing> routings;
@@ -52,9 +54,11 @@ std::vector<moe::Routing> routings_of_run(const db::Connection& connection, std:
 
 std::vector<ProfileSchedule> profile_schedules(const moe::Program& program) {
   moe::Schedule cut = pipeline_schedule(program, "profile", {kSmallestChunks, kSmallestChunks});
-  cut.streams.clear();
+  std::erase_if(cut.decisions, [](const moe::Decision& decision) {
+    return std::holds_alternative<moe::StreamAssignment>(decision);
+  });
   return {
-      {"sequential", {"profile", {}, {}}},
+      {"sequential", {"profile", {}}},
       {fmt::format("{} chunks on one stream", kSmallestChunks), std::move(cut)},
       {fmt::format("{} chunks overlapped", kOverlappedChunks),
        pipeline_schedule(program, "profile", {kOverlappedChunks, kOverlappedChunks})},

@@ -38,9 +38,6 @@ struct Profile {
 Profile profile_from_runs(const db::Connection& connection, const moe::Model& model,
                           int expert_ranks, const std::vector<std::int64_t>& run_ids);
 
-/// Iterations at the beginning of a run that touch memory for the first time.
-inline constexpr int kWarmupIterations = 2;
-
 /// A stored timeline as the runner made it. Spans by rank and op.
 moe::Timeline load_op_timeline(const db::Connection& connection, const db::Timeline& timeline,
                                int ranks, std::size_t ops);

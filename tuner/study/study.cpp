@@ -15,6 +15,7 @@
 #include "db/transaction.h"
 #include "moe/errors.h"
 #include "moe/machine.h"
+#include "moe/model/iteration.h"
 #include "moe/train/train_store.h"
 #include "tuner/commands/routing_spec.h"
 #include "tuner/costs/fit_measurements.h"
@@ -32,12 +33,6 @@ constexpr double kProfileLimit_s = 900;
 constexpr double kLeastTrialLimit_s = 120;
 constexpr double kSlack = 10;  ///< a trial that takes so many times its prediction hangs
 constexpr double kStaleRun_s = 60;
-
-/// A schedule's identity without the name of who made it.
-std::string decisions_of(moe::Schedule schedule) {
-  schedule.planner.clear();
-  return moe::to_json(schedule);
-}
 
 const Planner& planner_named(const std::string& name) { return *parse_planner(name).planner; }
 
@@ -208,7 +203,7 @@ class StudyRun {
     std::map<std::string, std::string> seen;  // decisions -> planner that took them first
     for (const db::Trial& trial : db::load_trials(connection_, study_.id)) {
       const auto stored = db::load_schedule(connection_, trial.schedule_id);
-      seen.emplace(decisions_of(moe::schedule_from_json(stored.json)), trial.planner);
+      seen.emplace(moe::decisions_json(moe::schedule_from_json(stored.json)), trial.planner);
     }
     int made = 0;
     std::vector<PlannerRequest> requests{{&planner_named("sequential"), {}}};
@@ -217,7 +212,8 @@ class StudyRun {
       PlannerOptions planner_options = request.options;
       planner_options.most_chunks = options_.most_chunks;
       for (const Candidate& candidate : request.planner->candidates(situation, planner_options)) {
-        if (!seen.emplace(decisions_of(candidate.schedule), candidate.planner).second) continue;
+        if (!seen.emplace(moe::decisions_json(candidate.schedule), candidate.planner).second)
+          continue;
         store_candidate(situation, *request.planner, candidate);
         ++made;
       }

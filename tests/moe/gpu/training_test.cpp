@@ -1,6 +1,7 @@
 // Whole training steps on the device against the CPU's, one rank and several on one device.
 #include <gtest/gtest.h>
 
+#include "moe/model/iteration.h"
 #include "tests/moe/train/training_case.h"
 
 namespace moe::testing {

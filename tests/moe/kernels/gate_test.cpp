@@ -1,4 +1,4 @@
-// The gate against the rules of op.h, written down a second time as plainly as they are stated.
+// The gate against the rules of ops/gate.h, written down a second time as plainly as they are stated.
 
 #include <gtest/gtest.h>
 
@@ -12,15 +12,15 @@
 namespace moe::testing {
 namespace {
 
-struct Gated {
+struct Expected {
   std::vector<double> expert, weight, slot, offsets, demand;
 };
 
-Gated gate_by_the_rules(const Gate& gate, const HostTensor& logits) {
+Expected gate_by_the_rules(const SelectExperts& gate, const HostTensor& logits) {
   const int tokens = static_cast<int>(logits.rows), experts = gate.experts, k = gate.choices;
   std::vector<std::vector<int>> chosen(tokens);
   std::vector<std::vector<bool>> kept(tokens, std::vector<bool>(k, false));
-  Gated result;
+  Expected result;
   for (int t = 0; t < tokens; ++t) {
     std::vector<double> logit(logits.values.begin() + t * experts,
                               logits.values.begin() + (t + 1) * experts);
@@ -33,7 +33,7 @@ Gated gate_by_the_rules(const Gate& gate, const HostTensor& logits) {
     for (const int e : chosen[t]) some += std::exp(logit[e]);
     for (const int e : chosen[t]) {
       result.expert.push_back(e);
-      result.weight.push_back(std::exp(logit[e]) / (k == 1 ? all : some));
+      result.weight.push_back(std::exp(logit[e]) / (gate.normalize ? some : all));
     }
   }
   const int per_group = tokens / gate.capacity_groups;
@@ -61,27 +61,29 @@ Gated gate_by_the_rules(const Gate& gate, const HostTensor& logits) {
   return result;
 }
 
-void expect_by_the_rules(const Gate& gate, const HostTensor& logits) {
+void expect_by_the_rules(const SelectExperts& gate, const HostTensor& logits) {
   const auto backend = make_cpu_backend(1);
-  const KernelCase kernel = gate_case(gate, logits);
+  const HostTensor probabilities = run_case(*backend, softmax_case(logits), DType::f64).front();
+  const KernelCase kernel = select_case(gate, logits, probabilities);
   SCOPED_TRACE(kernel.name);
-  const Gated expected = gate_by_the_rules(gate, logits);
+  const Expected expected = gate_by_the_rules(gate, logits);
   for (const DType real : {DType::f64, DType::f32}) {
     const auto actual = run_case(*backend, kernel, real);
-    EXPECT_EQ(actual[1].values, expected.expert);
-    EXPECT_EQ(actual[3].values, expected.slot);
-    EXPECT_EQ(actual[4].values, expected.offsets);
-    EXPECT_EQ(actual[5].values, expected.demand);
-    EXPECT_LT(relative_difference(actual[2].values, expected.weight), 1e-6);
+    EXPECT_EQ(actual[0].values, expected.expert);
+    EXPECT_EQ(actual[2].values, expected.slot);
+    EXPECT_EQ(actual[3].values, expected.offsets);
+    EXPECT_EQ(actual[4].values, expected.demand);
+    EXPECT_LT(relative_difference(actual[1].values, expected.weight), 1e-6);
   }
 }
 
 TEST(KernelGate, FollowsTheRulesOnRandomLogits) {
   std::mt19937 random(3);
   for (int trial = 0; trial < 200; ++trial) {
-    Gate gate;
+    SelectExperts gate;
     gate.experts = 1 + static_cast<int>(random() % 12);
-    gate.choices = std::min(gate.experts, 1 + static_cast<int>(random() % 2));
+    gate.choices = std::min(gate.experts, 1 + static_cast<int>(random() % 4));
+    gate.normalize = random() % 2 == 0;
     gate.capacity_groups = 1 + static_cast<int>(random() % 4);
     const int tokens = gate.capacity_groups * (1 + static_cast<int>(random() % 40));
     if (random() % 3 != 0) gate.capacity = random() % 12;
@@ -105,22 +107,24 @@ TEST(KernelGate, PrefersFirstChoicesToEarlierTokens) {
   // Token 0 asks expert 1 second, tokens 1 and 2 ask it first: with room for two, token 0 loses.
   const HostTensor logits{3, 3, {2, 1, 0, 0, 2, 1, 0, 2, 1}};
   const auto backend = make_cpu_backend(1);
-  const auto out = run_case(
-      *backend, gate_case({.experts = 3, .choices = 2, .capacity = 2}, logits), DType::f64);
-  EXPECT_EQ(out[3].values, (std::vector<double>{0, -1, 0, 0, 1, 1}));
-  EXPECT_EQ(out[4].values, (std::vector<double>{0, 1, 3, 5}));
-  EXPECT_EQ(out[5].values, (std::vector<double>{1, 3, 2}));
+  const auto out =
+      run_case(*backend, select_case({.experts = 3, .choices = 2, .capacity = 2}, logits, logits),
+               DType::f64);
+  EXPECT_EQ(out[2].values, (std::vector<double>{0, -1, 0, 0, 1, 1}));
+  EXPECT_EQ(out[3].values, (std::vector<double>{0, 1, 3, 5}));
+  EXPECT_EQ(out[4].values, (std::vector<double>{1, 3, 2}));
 }
 
 TEST(KernelGate, NamesExpertsThatExistWhenLogitsAreNotNumbers) {
   const auto backend = make_cpu_backend(1);
   const HostTensor logits{4, 3, std::vector<double>(12, NAN)};
-  const auto out = run_case(*backend, gate_case({.experts = 3, .choices = 2}, logits), DType::f32);
-  for (const double expert : out[1].values) {
+  const auto out =
+      run_case(*backend, select_case({.experts = 3, .choices = 2}, logits, logits), DType::f32);
+  for (const double expert : out[0].values) {
     EXPECT_GE(expert, 0);
     EXPECT_LT(expert, 3);
   }
-  EXPECT_EQ(out[4].values.back(), 8);
+  EXPECT_EQ(out[3].values.back(), 8);
 }
 
 }  // namespace

@@ -63,37 +63,39 @@ INSTANTIATE_TEST_SUITE_P(AllOps, KernelGradients, ::testing::ValuesIn(gradient_c
                            return name;
                          });
 
-/// The gradient of the gate and its load-balancing loss together, with shares of a larger batch.
-TEST(KernelGradient, OfGateHoldsTheLoadBalancingLoss) {
+/// The gradient of softmax, choice and load-balancing loss together, with shares of a larger batch.
+TEST(KernelGradient, OfTheSoftmaxGateHoldsTheLoadBalancingLoss) {
   const auto backend = make_cpu_backend(1);
-  const int tokens = 12, experts = 5;
   const double auxiliary_weight = 0.3;
-  for (const int choices : {1, 2}) {
-    KernelCase gate = gate_case(Gate{experts, choices}, random_tensor(tokens, experts, 11, 2));
-    const auto out = run_case(*backend, gate, DType::f64);
-    HostTensor demand = out[5];
+  for (const auto& [tokens, experts, choices] :
+       {std::tuple{12, 5, 1}, {12, 5, 2}, {1, 2, 1}, {5, 70, 2}, {4, 9, 3}}) {
+    const SelectExperts select{experts, choices, choices > 1};
+    HostTensor logits = random_tensor(tokens, experts, 11, 2);
+    const Gated gated = softmax_gated(select, logits);
+    HostTensor demand = gated.demand;
     for (double& asked : demand.values) asked += 3;  // what other ranks asked for
     const std::int64_t global_tokens = 3 * tokens;
     const HostTensor d_weight = random_tensor(tokens, choices, 12);
-    const KernelCase gradient{"gate gradient",
-                              GateGradient{experts, choices, auxiliary_weight, global_tokens},
-                              {d_weight, out[0], out[1], out[2], demand},
-                              {blank(tokens, experts)}};
+    const KernelCase gradient{
+        "softmax gate gradient",
+        SoftmaxGateGradient{experts, choices, auxiliary_weight, global_tokens},
+        {d_weight, gated.probabilities, gated.expert, gated.weight, demand},
+        {blank(tokens, experts)}};
     const auto analytical = run_case(*backend, gradient, DType::f64)[0].values;
 
     const auto loss = [&] {
-      const auto now = run_case(*backend, gate, DType::f64);
+      const Gated now = softmax_gated(select, logits);
       const KernelCase balance{"load_balancing_loss",
                                LoadBalancingLoss{experts, choices, global_tokens},
-                               {now[0], demand},
+                               {now.probabilities, demand},
                                {blank(1, 1)}};
       double sum = auxiliary_weight * run_case(*backend, balance, DType::f64)[0].values[0];
       for (std::size_t i = 0; i < d_weight.values.size(); ++i)
-        sum += d_weight.values[i] * now[2].values[i];
+        sum += d_weight.values[i] * now.weight.values[i];
       return sum;
     };
     std::vector<double> numerical;
-    for (double& logit : gate.reads[0].values) {
+    for (double& logit : logits.values) {
       const double value = logit;
       logit = value + kStep;
       const double above = loss();
@@ -101,8 +103,40 @@ TEST(KernelGradient, OfGateHoldsTheLoadBalancingLoss) {
       numerical.push_back((above - loss()) / (2 * kStep));
       logit = value;
     }
-    EXPECT_LT(relative_difference(analytical, numerical), 1e-7) << "k = " << choices;
+    EXPECT_LT(relative_difference(analytical, numerical), 1e-7)
+        << tokens << "x" << experts << ", k = " << choices;
   }
+}
+
+TEST(KernelGradient, OfTheLoadBalancingLossIsAdded) {
+  const auto backend = make_cpu_backend(1);
+  const int tokens = 6, experts = 4;
+  HostTensor scores = random_tensor(tokens, experts, 1);
+  const HostTensor demand{1, experts, {4, 0, 2, 6}, true},
+      before = random_tensor(tokens, experts, 2);
+  const KernelCase gradient{"load_balancing_loss_gradient",
+                            LoadBalancingLossGradient{experts, 2, 0.7, 2 * tokens},
+                            {demand, before},
+                            {before}};
+  const auto analytical = run_case(*backend, gradient, DType::f64)[0].values;
+  std::vector<double> numerical;
+  for (std::size_t i = 0; i < scores.values.size(); ++i) {
+    const auto loss = [&] {
+      return run_case(*backend,
+                      {"load_balancing_loss",
+                       LoadBalancingLoss{experts, 2, 2 * tokens},
+                       {scores, demand},
+                       {blank(1, 1)}},
+                      DType::f64)[0]
+          .values[0];
+    };
+    scores.values[i] += kStep;
+    const double above = loss();
+    scores.values[i] -= 2 * kStep;
+    numerical.push_back(before.values[i] + 0.7 * (above - loss()) / (2 * kStep));
+    scores.values[i] += kStep;
+  }
+  EXPECT_LT(relative_difference(analytical, numerical), 1e-7);
 }
 
 /// f_e = 1/E and P_e = 1/E give E * E * 1/E^2.

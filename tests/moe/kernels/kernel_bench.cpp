@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "moe/model/iteration.h"
 #include "moe/model/model.h"
 #include "moe/program/work.h"
 #include "moe/run/runner.h"

@@ -134,17 +134,18 @@ void add_attention(Cases& cases) {
   }
 }
 
-void add_gelu(Cases& cases) {
+template <class Forward, class Gradient>
+void add_activation(Cases& cases, const std::string& op) {
   // Two ranges with untouched rows around them: the received rows of one slice.
   const std::vector<Step> sliced{{.ranges = {{1, 2}, {4, 0}, {5, 3}}}};
   for (const bool slice : {false, true}) {
     const int rows = slice ? 10 : 50, width = slice ? 7 : 67;
-    KernelCase forward{slice ? "gelu, slice" : "gelu",
-                       Gelu{},
+    KernelCase forward{slice ? op + ", slice" : op,
+                       Forward{},
                        {random_tensor(rows, width, 1, 4)},
                        {blank(rows, width)}};
     KernelCase gradient{forward.name + " gradient",
-                        GeluGradient{},
+                        Gradient{},
                         {random_tensor(rows, width, 2), forward.reads[0]},
                         {blank(rows, width)}};
     if (slice) {
@@ -221,9 +222,11 @@ void add_routes(Cases& cases) {
       {"route capacity 0", 8, 4, 3, 2, 1, 0, 1},
   };
   for (const Shape& shape : shapes) {
-    const Gate gate{shape.experts, shape.choices, shape.groups, shape.capacity};
-    const auto gated = reference(gate_case(gate, random_tensor(shape.tokens, shape.experts, 7, 2)));
-    const HostTensor &expert = gated[1], &weight = gated[2], &slot = gated[3], &offsets = gated[4];
+    const Gated gated = softmax_gated(
+        {shape.experts, shape.choices, shape.choices > 1, shape.groups, shape.capacity},
+        random_tensor(shape.tokens, shape.experts, 7, 2));
+    const HostTensor &expert = gated.expert, &weight = gated.weight, &slot = gated.slot,
+                     &offsets = gated.offsets;
     const auto rows = static_cast<std::int64_t>(offsets.values.back());
     std::vector<Step> steps;
     for (int chunk = 0; chunk < shape.chunks; ++chunk)
@@ -263,16 +266,19 @@ void add_routes(Cases& cases) {
 }
 
 void add_gate(Cases& cases) {
-  for (const auto& [tokens, experts, choices] :
-       {std::tuple{1, 2, 1}, {9, 4, 1}, {17, 8, 2}, {5, 70, 2}}) {
-    const Gate gate{experts, choices};
-    const KernelCase forward = gate_case(gate, random_tensor(tokens, experts, 5, 2));
+  for (const auto& [tokens, experts, choices, normalize] :
+       {std::tuple{1, 2, 1, false}, {9, 4, 1, true}, {17, 8, 2, true}, {5, 70, 3, false}}) {
+    const SelectExperts select{experts, choices, normalize};
+    HostTensor scores = random_tensor(tokens, experts, 6);
+    for (double& score : scores.values) score = 1.5 + score;
+    const KernelCase forward =
+        select_case(select, random_tensor(tokens, experts, 5, 2), std::move(scores));
     const auto out = reference(forward);
     KernelCase gradient{forward.name + " gradient",
-                        GateGradient{experts, choices, 0.0, tokens},
-                        {random_tensor(tokens, choices, 6), out[0], out[1], out[2], out[5]},
+                        SelectExpertsGradient{experts, choices, normalize},
+                        {random_tensor(tokens, choices, 6), forward.reads[1], out[0], out[1]},
                         {blank(tokens, experts)}};
-    cases.push_back({forward, 2, gradient, 0, {0}});
+    cases.push_back({forward, 1, gradient, 0, {1}});
   }
 }
 
@@ -344,7 +350,8 @@ std::vector<GradientCase> gradient_cases() {
   add_layer_norm(cases);
   add_linear(cases);
   add_attention(cases);
-  add_gelu(cases);
+  add_activation<Gelu, GeluGradient>(cases, "gelu");
+  add_activation<Sigmoid, SigmoidGradient>(cases, "sigmoid");
   add_experts(cases);
   add_routes(cases);
   add_gate(cases);
@@ -364,19 +371,27 @@ std::vector<KernelCase> kernel_cases() {
   }
   for (const auto& [experts, choices, groups, capacity] :
        {std::tuple{4, 1, 1, 3}, {4, 2, 3, 2}, {7, 2, 2, 100}, {40, 2, 1, 1}}) {
-    cases.push_back(
-        gate_case(Gate{experts, choices, groups, capacity}, random_tensor(60, experts, 8, 2)));
+    const HostTensor logits = random_tensor(60, experts, 8, 2);
+    cases.push_back(softmax_case(logits));
+    cases.push_back(select_case({experts, choices, choices > 1, groups, capacity}, logits,
+                                random_tensor(60, experts, 9)));
   }
   for (const auto& [tokens, experts, choices] : {std::tuple{5, 3, 1}, {200, 8, 2}}) {
-    const auto gated =
-        reference(gate_case(Gate{experts, choices}, random_tensor(tokens, experts, 9, 2)));
+    const Gated gated =
+        softmax_gated({experts, choices, choices > 1}, random_tensor(tokens, experts, 9, 2));
     cases.push_back({"load_balancing_loss " + std::to_string(tokens),
                      LoadBalancingLoss{experts, choices, tokens},
-                     {gated[0], gated[5]},
+                     {gated.probabilities, gated.demand},
                      {blank(1, 1)}});
-    cases.push_back({"gate_gradient with balancing " + std::to_string(tokens),
-                     GateGradient{experts, choices, 0.5, tokens},
-                     {random_tensor(tokens, choices, 3), gated[0], gated[1], gated[2], gated[5]},
+    const HostTensor d_scores = random_tensor(tokens, experts, 4);
+    cases.push_back({"load_balancing_loss_gradient " + std::to_string(tokens),
+                     LoadBalancingLossGradient{experts, choices, 0.5, tokens},
+                     {gated.demand, d_scores},
+                     {d_scores}});
+    cases.push_back({"softmax_gate_gradient " + std::to_string(tokens),
+                     SoftmaxGateGradient{experts, choices, 0.5, tokens},
+                     {random_tensor(tokens, choices, 3), gated.probabilities, gated.expert,
+                      gated.weight, gated.demand},
                      {blank(tokens, experts)}});
   }
   cases.push_back(
@@ -437,20 +452,34 @@ double relative_difference(const std::vector<double>& a, const std::vector<doubl
   return norm == 0 ? std::sqrt(difference) : std::sqrt(difference / norm);
 }
 
-KernelCase gate_case(const Gate& gate, HostTensor logits) {
-  const std::int64_t tokens = logits.rows;
-  std::string name = "gate " + std::to_string(tokens) + "x" + std::to_string(gate.experts) +
-                     " k=" + std::to_string(gate.choices);
-  if (gate.capacity) {
-    name += " capacity " + std::to_string(*gate.capacity) + " in " +
-            std::to_string(gate.capacity_groups) + " groups";
+KernelCase softmax_case(HostTensor logits) {
+  HostTensor probabilities = blank(logits.rows, logits.columns);
+  return {"softmax " + std::to_string(logits.rows) + "x" + std::to_string(logits.columns),
+          Softmax{},
+          {std::move(logits)},
+          {std::move(probabilities)}};
+}
+
+KernelCase select_case(const SelectExperts& select, HostTensor ranking, HostTensor scores) {
+  const std::int64_t tokens = ranking.rows;
+  std::string name = "select_experts " + std::to_string(tokens) + "x" +
+                     std::to_string(select.experts) + " k=" + std::to_string(select.choices);
+  if (select.capacity) {
+    name += " capacity " + std::to_string(*select.capacity) + " in " +
+            std::to_string(select.capacity_groups) + " groups";
   }
   return {name,
-          gate,
-          {std::move(logits)},
-          {blank(tokens, gate.experts), blank_integers(tokens, gate.choices),
-           blank(tokens, gate.choices), blank_integers(tokens, gate.choices),
-           blank_integers(1, gate.experts + 1), blank_integers(1, gate.experts)}};
+          select,
+          {std::move(ranking), std::move(scores)},
+          {blank_integers(tokens, select.choices), blank(tokens, select.choices),
+           blank_integers(tokens, select.choices), blank_integers(1, select.experts + 1),
+           blank_integers(1, select.experts)}};
+}
+
+Gated softmax_gated(const SelectExperts& select, const HostTensor& logits) {
+  const HostTensor probabilities = reference(softmax_case(logits)).front();
+  const auto out = reference(select_case(select, logits, probabilities));
+  return {probabilities, out[0], out[1], out[2], out[3], out[4]};
 }
 
 }  // namespace moe::testing

@@ -70,7 +70,14 @@ HostTensor blank_integers(std::int64_t rows, std::int64_t columns);
 /// |a - b| / |b| over all elements (norms), |a - b| where b is zero.
 double relative_difference(const std::vector<double>& a, const std::vector<double>& b);
 
-/// logits[T,E] and Gate -> the case that runs it.
-KernelCase gate_case(const Gate& gate, HostTensor logits);
+KernelCase softmax_case(HostTensor logits);
+/// ranking[T,E], scores[T,E] -> the case that selects by them.
+KernelCase select_case(const SelectExperts& select, HostTensor ranking, HostTensor scores);
+
+/// What the softmax gate makes of logits[T,E], in double.
+struct Gated {
+  HostTensor probabilities, expert, weight, slot, offsets, demand;
+};
+Gated softmax_gated(const SelectExperts& select, const HostTensor& logits);
 
 }  // namespace moe::testing

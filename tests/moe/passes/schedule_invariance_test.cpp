@@ -2,8 +2,13 @@
 // same.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <functional>
 #include <random>
 
+#include "moe/model/gates/gates.h"
+#include "moe/model/iteration.h"
+#include "moe/run/memory_plan.h"
 #include "tests/moe/train/training_case.h"
 
 namespace moe::testing {
@@ -14,12 +19,22 @@ constexpr int kRanks[] = {1, 2, 4, 7};
 constexpr double kDouble = 1e-12;
 constexpr double kFloat = 1e-5;
 
-const Schedule kSequential{"sequential", {}, {}};
+const Schedule kSequential{"sequential", {}};
 
 double tolerance(DType dtype) { return dtype == DType::f64 ? kDouble : kFloat; }
 
-std::string describe(const Model& m, const Schedule& schedule, int ranks) {
-  return to_json(m) + "\n" + to_json(schedule) + "\nranks " + std::to_string(ranks);
+/// One draw of the property: this model under this schedule on these ranks computes what it does in
+/// sequence on one rank.
+struct Draw {
+  Model model;
+  Schedule schedule;
+  int ranks = 1;
+  int expert_ranks = 1;
+};
+
+std::string describe(const Draw& draw) {
+  return to_json(draw.model) + "\n" + to_json(draw.schedule) + "\nranks " +
+         std::to_string(draw.ranks) + ", expert ranks " + std::to_string(draw.expert_ranks);
 }
 
 Model random_model(std::mt19937& random) {
@@ -35,6 +50,7 @@ Model random_model(std::mt19937& random) {
   model.moe_every = pick({1, 2});
   if (model.blocks < model.moe_every) model.moe_every = 1;
   model.choices = pick({1, 2});
+  model.gate = gates()[random() % gates().size()].name;
   model.capacity_factor = pick({0, 1}) ? std::optional<double>(pick({1, 2}) * 0.75) : std::nullopt;
   model.optimizer = pick({0, 1}) ? Optimizer::adam : Optimizer::sgd;
   model.seed = static_cast<std::int64_t>(random() % 1000);
@@ -42,39 +58,109 @@ Model random_model(std::mt19937& random) {
 }
 
 Schedule random_schedule(std::mt19937& random, const Model& model) {
-  Schedule schedule{"random", {}, {}};
+  Schedule schedule{"random", {}};
   for (int block = 0; block < model.blocks; ++block)
     if ((block + 1) % model.moe_every == 0)
       for (const Phase phase : {Phase::forward, Phase::backward})
         if (random() % 4 != 0)
-          schedule.pipelines.push_back({block, phase, 1 + static_cast<int>(random() % 5)});
+          schedule.decisions.push_back(
+              PipelineSplit{block, phase, 1 + static_cast<int>(random() % 5)});
   for (const char* kind : {"all_to_all", "all_reduce"})
     if (random() % 3 != 0)
-      schedule.streams.push_back({kind, random() % 2 ? Stream::inter_node : Stream::intra_node});
+      schedule.decisions.push_back(
+          StreamAssignment{kind, random() % 2 ? Stream::inter_node : Stream::intra_node});
   return schedule;
 }
 
-TEST(ScheduleInvariance, RandomSchedulesOfRandomModelsOnAnyRanksGiveTheSequentialLossAndGradients) {
-  std::mt19937 random(20240601);
-  for (int i = 0; i < 12; ++i) {
-    const Model model = random_model(random);
-    const Outcome reference = train_small(model, kSequential, 1, 2);
-    for (const int ranks : kRanks) {
-      const Schedule schedule = random_schedule(random, model);
-      const Outcome outcome = train_small(model, schedule, ranks, 2);
-      const double limit = tolerance(model.dtype);
-      EXPECT_NEAR(outcome.losses[0], reference.losses[0], limit * reference.losses[0])
-          << describe(model, schedule, ranks);
-      EXPECT_NEAR(outcome.auxiliary_losses[0], reference.auxiliary_losses[0],
-                  limit * reference.auxiliary_losses[0])
-          << describe(model, schedule, ranks);
-      EXPECT_LT(largest_difference(outcome, reference), limit * 10)
-          << describe(model, schedule, ranks);
-      // The second step's loss has gone through the update.
-      EXPECT_NEAR(outcome.losses[1], reference.losses[1], 100 * limit * reference.losses[1])
-          << describe(model, schedule, ranks);
-      EXPECT_EQ(outcome.dropped, reference.dropped) << describe(model, schedule, ranks);
+Draw random_draw(std::mt19937& random) {
+  Draw draw;
+  draw.model = random_model(random);
+  draw.schedule = random_schedule(random, draw.model);
+  draw.ranks = kRanks[random() % std::size(kRanks)];
+  std::vector<int> sizes;
+  for (int size = 1; size <= draw.ranks; ++size)
+    if (draw.ranks % size == 0) sizes.push_back(size);
+  draw.expert_ranks = sizes[random() % sizes.size()];
+  return draw;
+}
+
+/// What is wrong with a draw; empty where the property holds.
+std::string violation(const Draw& draw) {
+  const Outcome reference = train_small(draw.model, kSequential, 1, 2);
+  const Outcome outcome = train_small(draw.model, draw.schedule, draw.ranks, draw.expert_ranks, 2);
+  const double limit = tolerance(draw.model.dtype);
+  std::string text;
+  const auto hold_together = [&](const char* what, double value, double expected, double most) {
+    const double difference = std::abs(value - expected);
+    if (!(difference <= most * std::abs(expected)))
+      text += std::string(what) + ": " + std::to_string(value) + " instead of " +
+              std::to_string(expected) + "\n";
+  };
+  hold_together("loss", outcome.losses[0], reference.losses[0], limit);
+  hold_together("auxiliary loss", outcome.auxiliary_losses[0], reference.auxiliary_losses[0],
+                limit);
+  // The second step's loss has gone through the update.
+  hold_together("second loss", outcome.losses[1], reference.losses[1], 100 * limit);
+  if (const double difference = largest_difference(outcome, reference); !(difference < 10 * limit))
+    text += "gradients differ by " + std::to_string(difference) + "\n";
+  if (outcome.dropped != reference.dropped)
+    text += "dropped " + std::to_string(outcome.dropped) + " copies instead of " +
+            std::to_string(reference.dropped) + "\n";
+  return text;
+}
+
+/// The simplest draw on the way down from a failing one that still fails.
+Draw shrink(Draw draw) {
+  const auto fails = [](const Draw& candidate) {
+    try {
+      return !violation(candidate).empty();
+    } catch (const std::exception&) {
+      return false;  // illegal, and so no simpler case of the same
     }
+  };
+  const std::vector<std::function<void(Draw&)>> simpler{
+      [](Draw& d) { d.ranks = d.expert_ranks = 2; },
+      [](Draw& d) { d.ranks = d.expert_ranks = 1; },
+      [](Draw& d) { d.expert_ranks = d.ranks; },
+      [](Draw& d) { d.model.blocks = d.model.moe_every; },
+      [](Draw& d) { d.model.choices = 1; },
+      [](Draw& d) { d.model.gate = "softmax"; },
+      [](Draw& d) { d.model.capacity_factor.reset(); },
+      [](Draw& d) { d.model.optimizer = Optimizer::sgd; },
+      [](Draw& d) { d.model.heads = 1; },
+      [](Draw& d) { d.model.dtype = DType::f64; }};
+  for (bool changed = true; changed;) {
+    changed = false;
+    const auto try_on = [&](const auto& change) {
+      Draw candidate = draw;
+      change(candidate);
+      if (describe(candidate) == describe(draw) || !fails(candidate)) return;
+      draw = std::move(candidate);
+      changed = true;
+    };
+    for (std::size_t i = draw.schedule.decisions.size(); i-- > 0;)
+      try_on([&](Draw& d) {
+        if (i < d.schedule.decisions.size())
+          d.schedule.decisions.erase(d.schedule.decisions.begin() + static_cast<std::ptrdiff_t>(i));
+      });
+    for (const auto& change : simpler) try_on(change);
+  }
+  return draw;
+}
+
+/// MOELAB_DRAWS draws (200 where it is not set), from seed MOELAB_SEED.
+TEST(ScheduleInvariance, RandomSchedulesOfRandomModelsOnAnyRanksGiveTheSequentialLossAndGradients) {
+  const auto number = [](const char* name, int fallback) {
+    const char* text = std::getenv(name);
+    return text ? std::atoi(text) : fallback;
+  };
+  const int draws = number("MOELAB_DRAWS", 200);
+  std::mt19937 random(static_cast<unsigned>(number("MOELAB_SEED", 20240601)));
+  for (int i = 0; i < draws; ++i) {
+    const Draw draw = random_draw(random);
+    if (violation(draw).empty()) continue;
+    const Draw simplest = shrink(draw);
+    FAIL() << "draw " << i << ", shrunk:\n" << violation(simplest) << describe(simplest);
   }
 }
 
@@ -95,8 +181,9 @@ TEST(ScheduleInvariance, EveryPairOfDegreesGivesTheSameGradients) {
 
 TEST(ScheduleInvariance, StreamsAloneChangeNoBit) {
   const Model model = small_model(DType::f32);
-  const Schedule streams{
-      "streams", {}, {{"all_to_all", Stream::inter_node}, {"all_reduce", Stream::intra_node}}};
+  const Schedule streams{"streams",
+                         {StreamAssignment{"all_to_all", Stream::inter_node},
+                          StreamAssignment{"all_reduce", Stream::intra_node}}};
   for (const int ranks : kRanks) {
     const Outcome one = train_small(model, kSequential, ranks, 3);
     const Outcome other = train_small(model, streams, ranks, 3);
@@ -137,21 +224,23 @@ TEST(ScheduleInvariance, ExpertsHeldByTwoGroupsGiveTheSameGradients) {
   EXPECT_LT(largest_difference(outcome, reference), kDouble);
 }
 
-TEST(ScheduleInvariance, PlannedPeakIsTheMeasuredPeak) {
+TEST(ScheduleInvariance, PlannedPeakIsTouchedAndNothingBeyondIt) {
   std::mt19937 random(7);
-  for (int i = 0; i < 6; ++i) {
-    const Model model = random_model(random);
-    const Schedule schedule = random_schedule(random, model);
-    for (const int ranks : {1, 4}) {
-      const Outcome outcome = train_small(model, schedule, ranks, 1);
-      EXPECT_EQ(outcome.planned_peaks, outcome.measured_peaks);
+  for (int i = 0; i < 12; ++i) {
+    const Draw draw = random_draw(random);
+    const Outcome outcome =
+        train_small(draw.model, draw.schedule, draw.ranks, draw.expert_ranks, 1);
+    const Groups groups = make_groups(draw.ranks, draw.expert_ranks);
+    for (int rank = 0; rank < draw.ranks; ++rank) {
       // The plan made beforehand from this routing says the same.
-      const Groups groups = make_groups(ranks, ranks);
-      for (int rank = 0; rank < ranks; ++rank) {
-        const Program program = apply(build_iteration(model, groups, rank), schedule);
-        EXPECT_EQ(planned_peak_bytes(program, bind(program, outcome.routing, groups, rank)),
-                  outcome.measured_peaks[rank]);
-      }
+      const Program program = apply(build_iteration(draw.model, groups, rank), draw.schedule);
+      EXPECT_EQ(planned_peak_bytes(program, bind(program, outcome.routing, groups, rank)),
+                outcome.planned_peaks[rank])
+          << describe(draw);
+      if (draw.model.capacity_factor)  // room for rows that did not come is left as it was
+        EXPECT_LE(outcome.touched_peaks[rank], outcome.planned_peaks[rank]) << describe(draw);
+      else
+        EXPECT_EQ(outcome.touched_peaks[rank], outcome.planned_peaks[rank]) << describe(draw);
     }
   }
 }

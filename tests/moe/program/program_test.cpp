@@ -84,7 +84,7 @@ TEST(Validate, RefusesASliceOutsideItsCount) {
   Chain p;
   add(p.build, p.a, p.b, {2, 2});
   EXPECT_THAT([&] { validate(p.build.program); },
-              ThrowsMessage<std::logic_error>(HasSubstr("slice 2/2 of a")));
+              ThrowsMessage<std::logic_error>(HasSubstr("shares 2 to 3 of 2 of a")));
 }
 
 TEST(ToText, ShowsChunksAndStreams) {

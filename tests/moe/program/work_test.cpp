@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "moe/model/iteration.h"
 #include "moe/model/model.h"
 #include "tests/moe/train/training_case.h"
 

@@ -4,6 +4,7 @@
 
 #include <bitset>
 
+#include "moe/model/iteration.h"
 #include "moe/program/routing.h"
 #include "tests/moe/train/training_case.h"
 
@@ -59,8 +60,8 @@ TEST_P(MemoryPlanSafety, NoTensorTakesMemoryThatSomeoneMayStillBeUsing) {
   const Binding binding = bind(program, uniform(model, 4), groups, 0);
 
   // Each activation's place at the time it is alive.
-  MemoryPlan plan(program);
-  ASSERT_EQ(plan.advance(binding), static_cast<int>(program.ops.size()));
+  MemoryPlan plan(program, start_rule(program));
+  ASSERT_EQ(plan.advance(binding).size(), program.ops.size());
   const auto before = ancestors(program);
   std::vector<std::vector<int>> users(program.tensors.size()), writers(program.tensors.size());
   for (int i = 0; i < static_cast<int>(program.ops.size()); ++i) {
@@ -93,21 +94,24 @@ TEST(MemoryPlan, WithCapacityKnowsThePeakBeforeAnyRouting) {
   Model model = small_model(DType::f32);
   model.capacity_factor = 1.0;
   const Program program = build_iteration(model, make_groups(2, 2), 0);
-  MemoryPlan plan(program);
-  EXPECT_EQ(plan.advance({}), static_cast<int>(program.ops.size()));
-  EXPECT_GT(plan.peak_bytes(), plan.persistent_bytes());
+  MemoryPlan plan(program, start_rule(program));
+  EXPECT_EQ(plan.advance({}).size(), program.ops.size());
+  EXPECT_GT(plan.peak_bytes(), plan.activations_begin());
 }
 
-TEST(MemoryPlan, DroplessStopsAtTheFirstUnknownRowsAndGoesOnWithTheRouting) {
+TEST(MemoryPlan, DroplessLeavesOutWhatItDoesNotKnowAndGoesOnWithTheRouting) {
   const Model model = small_model(DType::f32);
   const Groups groups = make_groups(2, 2);
   const Program program = build_iteration(model, groups, 0);
-  MemoryPlan plan(program);
-  const int stopped = plan.advance({});
-  ASSERT_LT(stopped, static_cast<int>(program.ops.size()));
-  EXPECT_EQ(kind_name(program.ops[stopped]), "permute");
+  MemoryPlan plan(program, start_rule(program));
+  const std::vector<int> known = plan.advance({});
+  EXPECT_FALSE(plan.is_complete());
+  for (const int op : known)
+    EXPECT_FALSE(uses_routed_rows(program, program.ops[op])) << program.ops[op].name;
+  EXPECT_GT(known.back(), known.size()) << "what does not wait for the routing comes before it";
   const Binding binding = bind(program, uniform(model, 2), groups, 0);
-  EXPECT_EQ(plan.advance(binding), static_cast<int>(program.ops.size()));
+  EXPECT_EQ(known.size() + plan.advance(binding).size(), program.ops.size());
+  EXPECT_TRUE(plan.is_complete());
   EXPECT_EQ(plan.peak_bytes(), planned_peak_bytes(program, binding));
   EXPECT_THROW(planned_peak_bytes(program, {}), std::invalid_argument);
 }
@@ -117,12 +121,12 @@ TEST(MemoryPlan, GivesTheSameAgainAfterARestart) {
   const Groups groups = make_groups(1, 1);
   const Program program = build_iteration(model, groups, 0);
   const Binding binding = bind(program, uniform(model, 1), groups, 0);
-  MemoryPlan plan(program);
+  MemoryPlan plan(program, start_rule(program));
   plan.advance(binding);
   const std::int64_t peak = plan.peak_bytes(),
                      place = plan.offset(program.ops.front().writes[0].tensor);
   plan.restart();
-  EXPECT_EQ(plan.peak_bytes(), plan.persistent_bytes());
+  EXPECT_EQ(plan.peak_bytes(), plan.activations_begin());
   plan.advance(binding);
   EXPECT_EQ(plan.peak_bytes(), peak);
   EXPECT_EQ(plan.offset(program.ops.front().writes[0].tensor), place);

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "moe/errors.h"
+#include "moe/model/iteration.h"
+#include "moe/run/memory_plan.h"
 #include "moe/train/initialize.h"
 #include "tests/moe/train/training_case.h"
 
@@ -35,7 +37,7 @@ TEST(Runner, RefusesAPlanOverTheLimitBeforeAnythingRuns) {
 TEST(Runner, RefusesADroplessLayerThatExceedsTheLimitNamingIt) {
   const Model model = small_model(DType::f32);
   const Program program = build_iteration(model, make_groups(1, 1), 0);
-  MemoryPlan plan(program);
+  MemoryPlan plan(program, start_rule(program));
   plan.advance({});
   EXPECT_THAT([&] { construct(model, plan.peak_bytes() + 1000, 1); },
               ThrowsMessage<OutOfMemory>(HasSubstr("(layer 1) needs")));
@@ -75,7 +77,7 @@ TEST(Runner, OneRanksFailureEndsTheOthersAndIsTheOneReported) {
   const Model model = small_model(DType::f32);
   const Groups groups = make_groups(2, 2);
   const Program program = build_iteration(model, groups, 0);
-  MemoryPlan plan(program);
+  MemoryPlan plan(program, start_rule(program));
   plan.advance({});
   const std::int64_t too_little = plan.peak_bytes() + 1000;
   EXPECT_THAT(

@@ -180,7 +180,8 @@ TEST_F(Data, SaysWhyAFileCannotBeRead) {
 TEST_F(Data, DefaultCorpusIsTextOfThisRepository) {
   const auto files = default_corpus_files();
   EXPECT_TRUE(std::is_sorted(files.begin(), files.end()));
-  EXPECT_NE(std::find(files.begin(), files.end(), MOELAB_SOURCE_DIR "/moe/data.cpp"), files.end());
+  EXPECT_NE(std::find(files.begin(), files.end(), MOELAB_SOURCE_DIR "/moe/train/data.cpp"),
+            files.end());
   const Corpus corpus = open_corpus({}, {});
   EXPECT_GT(corpus.tokens, 50000);
   EXPECT_THAT(corpus.description, HasSubstr("held out"));

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "moe/model/iteration.h"
 #include "moe/model/model.h"
 #include "moe/run/runner.h"
 

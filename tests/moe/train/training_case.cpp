@@ -3,6 +3,7 @@
 #include <cmath>
 #include <mutex>
 
+#include "moe/model/iteration.h"
 #include "moe/train/initialize.h"
 
 namespace moe::testing {
@@ -56,7 +57,7 @@ Outcome train_small(const Model& model, const Schedule& schedule, int ranks, int
   outcome.losses.assign(steps, 0);
   outcome.auxiliary_losses.assign(steps, 0);
   outcome.planned_peaks.resize(ranks);
-  outcome.measured_peaks.resize(ranks);
+  outcome.touched_peaks.resize(ranks);
   outcome.timeline.ranks.resize(ranks);
   std::vector<std::map<std::string, std::vector<double>>> shards(ranks);
   // Summed over ranks in rank order afterwards, whichever thread comes first.
@@ -71,18 +72,19 @@ Outcome train_small(const Model& model, const Schedule& schedule, int ranks, int
     initialize_parameters(runner, model.seed);
     for (int step = 0; step < steps; ++step) {
       write_batch(runner, model, world.rank, ranks, step + 1);
-      IterationResult result = runner.iterate();
+      IterationResult result = runner.iterate(true);
       const std::lock_guard lock(mutex);
       losses[world.rank][step] = read_doubles(runner, program.loss)[0];
       for (const TensorId loss : program.auxiliary_losses)
         auxiliary[world.rank][step] += read_doubles(runner, loss)[0];
       if (step == 0)
         for (const Parameter& parameter : program.parameters)
-          if (parameter.expert ? world.rank < expert_ranks : world.rank == 0)
+          if (parameter.replicas == GroupKind::expert_data ? world.rank < expert_ranks
+                                                           : world.rank == 0)
             shards[world.rank][program.tensors[parameter.value].name] =
                 read_doubles(runner, parameter.gradient);
       outcome.planned_peaks[world.rank] = result.planned_peak_bytes;
-      outcome.measured_peaks[world.rank] = result.measured_peak_bytes;
+      outcome.touched_peaks[world.rank] = result.touched_peak_bytes.value();
       outcome.timeline.ranks[world.rank] = std::move(result.spans);
       outcome.dropped = result.dropped;
       if (world.rank == 0) outcome.routing = std::move(result.routing);
@@ -139,11 +141,11 @@ Model small_model(DType dtype) {
 }
 
 Schedule chunked(const Model& model, int forward, int backward) {
-  Schedule schedule{"chunked", {}, {{"all_to_all", Stream::inter_node}}};
+  Schedule schedule{"chunked", {StreamAssignment{"all_to_all", Stream::inter_node}}};
   for (int block = 0; block < model.blocks; ++block)
     if (model.moe_every > 0 && (block + 1) % model.moe_every == 0) {
-      schedule.pipelines.push_back({block, Phase::forward, forward});
-      schedule.pipelines.push_back({block, Phase::backward, backward});
+      schedule.decisions.push_back(PipelineSplit{block, Phase::forward, forward});
+      schedule.decisions.push_back(PipelineSplit{block, Phase::backward, backward});
     }
   return schedule;
 }

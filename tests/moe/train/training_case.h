@@ -20,10 +20,10 @@ struct Outcome {
   std::vector<double> auxiliary_losses;  ///< by step
   std::map<std::string, std::vector<double>>
       gradients;  ///< of the first step; experts of all ranks joined
-  std::vector<std::int64_t> planned_peaks, measured_peaks;  ///< by rank, last step
-  Timeline timeline;                                        ///< last step, each rank's own clock
-  Routing routing;                                          ///< last step
-  std::int64_t dropped = 0;                                 ///< last step
+  std::vector<std::int64_t> planned_peaks, touched_peaks;  ///< by rank, last step
+  Timeline timeline;                                       ///< last step, each rank's own clock
+  Routing routing;                                         ///< last step
+  std::int64_t dropped = 0;                                ///< last step
 };
 
 /// `steps` iterations on `ranks` threads; tokens depend on the step and the place in the global

@@ -56,7 +56,7 @@ TEST(CommandLine, APlanIsASchedule) {
   ASSERT_EQ(plan.code, 0) << plan.errors;
   const auto json = nlohmann::json::parse(plan.output);
   EXPECT_EQ(json.at("planner"), "tutel");
-  EXPECT_EQ(json.at("pipelines").size(), 4u);  // two layers, two phases
+  EXPECT_EQ(json.at("decisions").size(), 5u);  // two layers, two phases; one stream
 }
 
 TEST(CommandLine, SimulatesAPlanAndWritesATrace) {

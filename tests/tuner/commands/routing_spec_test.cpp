@@ -11,6 +11,7 @@
 #include "db/load.h"
 #include "db/store.h"
 #include "moe/errors.h"
+#include "moe/model/iteration.h"
 #include "moe/model/model.h"
 
 namespace tuner {

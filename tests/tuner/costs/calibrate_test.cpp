@@ -4,6 +4,7 @@
 
 #include <stdexcept>
 
+#include "moe/model/iteration.h"
 #include "moe/model/model.h"
 #include "moe/passes/schedule.h"
 #include "tests/tuner/small_program.h"
@@ -55,7 +56,9 @@ struct Machine {
 
   moe::Schedule cut_on_one_stream(int chunks) const {
     moe::Schedule schedule = pipeline_schedule(program, "", {chunks, chunks});
-    schedule.streams.clear();
+    std::erase_if(schedule.decisions, [](const moe::Decision& decision) {
+      return std::holds_alternative<moe::StreamAssignment>(decision);
+    });
     return schedule;
   }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <random>
 
+#include "moe/model/iteration.h"
 #include "moe/model/model.h"
 #include "moe/passes/schedule.h"
 #include "tests/tuner/small_program.h"

@@ -17,6 +17,7 @@
 #include "db/check.h"
 #include "db/load.h"
 #include "moe/errors.h"
+#include "moe/model/iteration.h"
 #include "moe/train/train_store.h"
 #include "tuner/commands/routing_spec.h"
 #include "tuner/simulate/simulate.h"

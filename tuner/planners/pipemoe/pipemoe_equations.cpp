@@ -18,16 +18,4 @@ double pipelined_layer_s(int r, const LinearFit& a2a, double n_a2a, const Linear
   return pipelined_layer_s(r, seconds_of(a2a, 1, n_a2a / r), seconds_of(exp, gemms, n_exp / r));
 }
 
-int best_degree(const LinearFit& a2a, double n_a2a, const LinearFit& exp, double n_exp, int gemms,
-                int most) {
-  int best = 1;
-  for (int r = 2; r <= most; ++r) {
-    if (pipelined_layer_s(r, a2a, n_a2a, exp, n_exp, gemms) <
-        pipelined_layer_s(best, a2a, n_a2a, exp, n_exp, gemms)) {
-      best = r;
-    }
-  }
-  return best;
-}
-
 }  // namespace tuner

@@ -8,9 +8,8 @@ namespace tuner {
 /// the time of one chunk's all-to-all and t_exp that of one chunk's experts.
 ///   case 2:  2 t_a2a + r t_exp   where  r t_exp > 2 (r - 1) t_a2a   (Q2)
 ///   case 3:  2 r t_a2a           otherwise
-///                     [FSMoE Eq. 2 and following, printed, with t_ag = t_rs = t_gar = 0, as
-///                     PipeMoE
-///                      has no intra-node collectives and reduces gradients apart; then Q1 holds]
+///         [FSMoE Eq. 2 and following, printed, with t_ag = t_rs = t_gar = 0, as PipeMoE has no
+///          intra-node collectives and reduces gradients apart; then Q1 holds]
 /// For r = 1 it is the sum of the three. Throws std::invalid_argument if r < 1.
 double pipelined_layer_s(int r, double t_a2a, double t_exp);
 
@@ -19,9 +18,5 @@ double pipelined_layer_s(int r, double t_a2a, double t_exp);
 /// consist of: alpha counts once for each.
 double pipelined_layer_s(int r, const LinearFit& a2a, double n_a2a, const LinearFit& exp,
                          double n_exp, int gemms);
-
-/// The r in 1..most that minimises the above; the smallest of equals.
-int best_degree(const LinearFit& a2a, double n_a2a, const LinearFit& exp, double n_exp, int gemms,
-                int most);
 
 }  // namespace tuner

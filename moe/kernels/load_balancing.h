@@ -12,7 +12,7 @@ namespace moe {
 /// p_j, for k > 1, so d p_j = (d weight_j - sum_i d weight_i weight_i) / P. The load-balancing loss
 /// adds balance_scale * total_demand[e] to d p_e. Then d logit = p (d p - sum p d p).
 template <class Real>
-struct GateGradientBody {
+struct SoftmaxGateGradientBody {
   const Real* d_weights;
   const Real* probabilities;
   const std::int32_t* chosen;
@@ -58,7 +58,7 @@ struct GateGradientBody {
   }
 };
 
-/// This rank's share of E sum_e f_e P_e, see op.h. One team; the sum is in double.
+/// This rank's share of E sum_e f_e P_e, see ops/gate.h. One team; the sum is in double.
 template <class Real>
 struct LoadBalancingLossBody {
   const Real* probabilities;
@@ -90,14 +90,41 @@ inline double balance_factor(int experts, int choices, std::int64_t global_token
 }
 
 template <class Real, class Exec>
-void launch(Exec& exec, const GateGradient& op, const BoundOp& bound) {
+void launch(Exec& exec, const SoftmaxGateGradient& op, const BoundOp& bound) {
   const View& probabilities = bound.reads[1];
   exec.rows(probabilities.rows, op.experts,
-            GateGradientBody<Real>{
+            SoftmaxGateGradientBody<Real>{
                 data_of<Real>(bound.reads[0]), data_of<Real>(probabilities),
                 data_of<std::int32_t>(bound.reads[2]), data_of<Real>(bound.reads[3]),
                 data_of<std::int32_t>(bound.reads[4]), data_of<Real>(bound.writes[0]), op.experts,
                 op.choices,
+                static_cast<Real>(op.auxiliary_weight *
+                                  balance_factor(op.experts, op.choices, op.global_tokens))});
+}
+
+template <class Real>
+struct LoadBalancingLossGradientBody {
+  const std::int32_t* total_demand;
+  Real* d_scores;
+  std::int64_t experts;
+  Real scale;
+
+  template <class Team>
+  MOE_BODY void operator()(Team& team, std::int64_t t) const {
+    const std::int32_t* demand = total_demand;
+    Real* out = d_scores + t * experts;
+    const Real factor = scale;
+    team.for_each(experts,
+                  [=](std::int64_t e) { out[e] += factor * static_cast<Real>(demand[e]); });
+  }
+};
+
+template <class Real, class Exec>
+void launch(Exec& exec, const LoadBalancingLossGradient& op, const BoundOp& bound) {
+  const View& d_scores = bound.writes[0];
+  exec.rows(d_scores.rows, op.experts,
+            LoadBalancingLossGradientBody<Real>{
+                data_of<std::int32_t>(bound.reads[0]), data_of<Real>(d_scores), op.experts,
                 static_cast<Real>(op.auxiliary_weight *
                                   balance_factor(op.experts, op.choices, op.global_tokens))});
 }

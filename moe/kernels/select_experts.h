@@ -3,65 +3,90 @@
 #include <limits>
 
 #include "moe/kernels/device.h"
-#include "moe/kernels/math.h"
 #include "moe/kernels/view.h"
 
 namespace moe {
 
-/// Softmax over the experts and the k largest: ties to the lower expert, so that an expert comes
-/// after another exactly when its logit is lower, or the same and its index higher. A team per
-/// token.
+/// The k experts of highest ranking: ties to the lower expert, so that an expert comes after another
+/// exactly when its ranking is lower, or the same and its index higher. A team per token.
 template <class Real>
-struct GateChoiceBody {
-  const Real* logits;
-  Real* probabilities;
+struct ExpertChoiceBody {
+  const Real* rankings;
+  const Real* scores;
   std::int32_t* chosen;
   Real* weights;
   std::int64_t experts;
   int choices;
+  bool normalize;
 
   template <class Team>
   MOE_BODY void operator()(Team& team, std::int64_t t) const {
-    const Real* logit = logits + t * experts;
-    Real* p = probabilities + t * experts;
+    const Real* ranking = rankings + t * experts;
+    const Real* score = scores + t * experts;
     std::int32_t* expert = chosen + t * choices;
     Real* weight = weights + t * choices;
 
-    const Real largest = team.max(experts, [=](std::int64_t e) { return logit[e]; });
-    const Real sum = team.sum(experts, [=](std::int64_t e) {
-      const Real value = exponential(logit[e] - largest);
-      p[e] = value;
-      return value;
-    });
-    const Real inverse = Real(1) / sum;
-    team.sync();
-    team.for_each(experts, [=](std::int64_t e) { p[e] *= inverse; });
-
-    Real last = largest;
+    Real last = std::numeric_limits<Real>::infinity();
     std::int64_t last_expert = -1;
     Real total = 0;
     for (int choice = 0; choice < choices; ++choice) {
       const auto left = [=](std::int64_t e) {
-        return logit[e] < last || (logit[e] == last && e > last_expert);
+        return ranking[e] < last || (ranking[e] == last && e > last_expert);
       };
       const Real lowest = -std::numeric_limits<Real>::infinity();
       const Real best =
-          team.max(experts, [=](std::int64_t e) { return left(e) ? logit[e] : lowest; });
+          team.max(experts, [=](std::int64_t e) { return left(e) ? ranking[e] : lowest; });
       std::int64_t found =
-          team.first(0, experts, [=](std::int64_t e) { return left(e) && logit[e] == best; });
-      // Logits that are not numbers compare with nothing: still an expert that exists.
+          team.first(0, experts, [=](std::int64_t e) { return left(e) && ranking[e] == best; });
+      // Rankings that are not numbers compare with nothing: still an expert that exists.
       if (found == experts) found = choice % experts;
       last = best;
       last_expert = found;
-      const Real probability = exponential(logit[found] - largest) * inverse;
-      total += probability;
+      total += score[found];
       if (team.leader()) {
         expert[choice] = static_cast<std::int32_t>(found);
-        weight[choice] = probability;
+        weight[choice] = score[found];
       }
     }
-    if (choices > 1 && team.leader()) {
+    if (normalize && team.leader()) {
       for (int choice = 0; choice < choices; ++choice) weight[choice] /= total;
+    }
+  }
+};
+
+/// d_score of a chosen expert: d_weight, or (d_weight - sum_i d_weight_i weight_i) / total where
+/// weights are divided by the total of the chosen scores. A team per token.
+template <class Real>
+struct ExpertChoiceGradientBody {
+  const Real* d_weights;
+  const Real* scores;
+  const std::int32_t* chosen;
+  const Real* weights;
+  Real* d_scores;
+  std::int64_t experts;
+  int choices;
+  bool normalize;
+
+  template <class Team>
+  MOE_BODY void operator()(Team& team, std::int64_t t) const {
+    const Real* score = scores + t * experts;
+    const std::int32_t* expert = chosen + t * choices;
+    const Real* weight = weights + t * choices;
+    const Real* d_weight = d_weights + t * choices;
+    Real* out = d_scores + t * experts;
+    Real mean = 0, total = 1;
+    if (normalize) {
+      total = 0;
+      for (int choice = 0; choice < choices; ++choice) {
+        mean += d_weight[choice] * weight[choice];
+        total += score[expert[choice]];
+      }
+    }
+    team.for_each(experts, [=](std::int64_t e) { out[e] = 0; });
+    team.sync();
+    if (team.leader()) {
+      for (int choice = 0; choice < choices; ++choice)
+        out[expert[choice]] = (d_weight[choice] - mean) / total;
     }
   }
 };
@@ -71,7 +96,7 @@ struct GateChoiceBody {
 /// Within a group of tokens all first choices come before all second choices, in token order, until
 /// the capacity is reached; slots then number the copies kept over all groups, in token order.
 /// Writes offsets[expert + 1] = copies kept, to be summed up, and demand[expert].
-struct GateSlotBody {
+struct ExpertSlotBody {
   const std::int32_t* chosen;
   std::int32_t* slots;
   std::int32_t* offsets;
@@ -140,19 +165,30 @@ struct OffsetBody {
 };
 
 template <class Real, class Exec>
-void launch(Exec& exec, const Gate& op, const BoundOp& bound) {
-  const View& logits = bound.reads[0];
-  const std::int64_t tokens = logits.rows;
-  std::int32_t* chosen = data_of<std::int32_t>(bound.writes[1]);
-  std::int32_t* offsets = data_of<std::int32_t>(bound.writes[4]);
-  exec.rows(tokens, op.experts,
-            GateChoiceBody<Real>{data_of<Real>(logits), data_of<Real>(bound.writes[0]), chosen,
-                                 data_of<Real>(bound.writes[2]), op.experts, op.choices});
+void launch(Exec& exec, const SelectExperts& op, const BoundOp& bound) {
+  const View& rankings = bound.reads[0];
+  const std::int64_t tokens = rankings.rows;
+  std::int32_t* chosen = data_of<std::int32_t>(bound.writes[0]);
+  std::int32_t* offsets = data_of<std::int32_t>(bound.writes[3]);
+  exec.rows(
+      tokens, op.experts,
+      ExpertChoiceBody<Real>{data_of<Real>(rankings), data_of<Real>(bound.reads[1]), chosen,
+                             data_of<Real>(bound.writes[1]), op.experts, op.choices, op.normalize});
   exec.rows(op.experts, tokens,
-            GateSlotBody{chosen, data_of<std::int32_t>(bound.writes[3]), offsets,
-                         data_of<std::int32_t>(bound.writes[5]), tokens, op.capacity_groups,
-                         op.capacity.value_or(tokens), op.choices});
+            ExpertSlotBody{chosen, data_of<std::int32_t>(bound.writes[2]), offsets,
+                           data_of<std::int32_t>(bound.writes[4]), tokens, op.capacity_groups,
+                           op.capacity.value_or(tokens), op.choices});
   exec.rows(1, 1, OffsetBody{offsets, op.experts});
+}
+
+template <class Real, class Exec>
+void launch(Exec& exec, const SelectExpertsGradient& op, const BoundOp& bound) {
+  const View& d_scores = bound.writes[0];
+  exec.rows(d_scores.rows, op.experts,
+            ExpertChoiceGradientBody<Real>{
+                data_of<Real>(bound.reads[0]), data_of<Real>(bound.reads[1]),
+                data_of<std::int32_t>(bound.reads[2]), data_of<Real>(bound.reads[3]),
+                data_of<Real>(d_scores), op.experts, op.choices, op.normalize});
 }
 
 }  // namespace moe

@@ -1,0 +1,92 @@
+#pragma once
+
+#include "moe/kernels/device.h"
+#include "moe/kernels/math.h"
+#include "moe/kernels/view.h"
+
+namespace moe {
+
+/// gelu(x) = x/2 (1 + tanh u), u = sqrt(2/pi) (x + 0.044715 x^3), written as x s with the logistic
+/// function s = 1 / (1 + e^-2u): the same value without the cancellation of 1 + tanh.
+template <class Real>
+struct GeluCurve {
+  static constexpr Real kSlope = Real(1.5957691216057308);  // 2 sqrt(2/pi)
+  static constexpr Real kCubic = Real(0.044715);
+
+  static MOE_BODY Real logistic(Real x) {
+    return Real(1) / (Real(1) + exponential(-kSlope * (x + kCubic * x * x * x)));
+  }
+  static MOE_BODY Real value(Real x) { return x * logistic(x); }
+  static MOE_BODY Real derivative(Real x) {
+    const Real s = logistic(x);
+    return s + x * s * (Real(1) - s) * kSlope * (Real(1) + 3 * kCubic * x * x);
+  }
+};
+
+/// 1 / (1 + e^-x)
+template <class Real>
+struct SigmoidCurve {
+  static MOE_BODY Real value(Real x) { return Real(1) / (Real(1) + exponential(-x)); }
+  static MOE_BODY Real derivative(Real x) {
+    const Real s = value(x);
+    return s * (Real(1) - s);
+  }
+};
+
+template <class Curve, class Real>
+struct ActivationBody {
+  const Real* x;
+  Real* y;
+  MOE_BODY void operator()(std::int64_t i) const { y[i] = Curve::value(x[i]); }
+};
+
+template <class Curve, class Real>
+struct ActivationGradientBody {
+  const Real* dy;
+  const Real* x;
+  Real* dx;
+  MOE_BODY void operator()(std::int64_t i) const { dx[i] = dy[i] * Curve::derivative(x[i]); }
+};
+
+template <class Curve, class Real, class Exec>
+void activate(Exec& exec, const BoundOp& bound) {
+  const std::int64_t width = bound.reads[0].columns;
+  const Real* x = data_of<Real>(bound.reads[0]);
+  Real* y = data_of<Real>(bound.writes[0]);
+  for (const RowRange& range : bound.ranges) {
+    const std::int64_t begin = range.begin * width;
+    exec.elements(range.rows * width, ActivationBody<Curve, Real>{x + begin, y + begin});
+  }
+}
+
+template <class Curve, class Real, class Exec>
+void activate_gradient(Exec& exec, const BoundOp& bound) {
+  const std::int64_t width = bound.reads[0].columns;
+  const Real* dy = data_of<Real>(bound.reads[0]);
+  const Real* x = data_of<Real>(bound.reads[1]);
+  Real* dx = data_of<Real>(bound.writes[0]);
+  for (const RowRange& range : bound.ranges) {
+    const std::int64_t begin = range.begin * width;
+    exec.elements(range.rows * width,
+                  ActivationGradientBody<Curve, Real>{dy + begin, x + begin, dx + begin});
+  }
+}
+
+template <class Real, class Exec>
+void launch(Exec& exec, const Gelu&, const BoundOp& bound) {
+  activate<GeluCurve<Real>, Real>(exec, bound);
+}
+template <class Real, class Exec>
+void launch(Exec& exec, const GeluGradient&, const BoundOp& bound) {
+  activate_gradient<GeluCurve<Real>, Real>(exec, bound);
+}
+template <class Real, class Exec>
+void launch(Exec& exec, const Sigmoid&, const BoundOp& bound) {
+  activate<SigmoidCurve<Real>, Real>(exec, bound);
+}
+template <class Real, class Exec>
+void launch(Exec& exec, const SigmoidGradient&, const BoundOp& bound) {
+  activate_gradient<SigmoidCurve<Real>, Real>(exec, bound);
+}
+
+}  // namespace moe

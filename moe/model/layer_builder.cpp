@@ -1,0 +1,120 @@
+#include "moe/model/layer_builder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace moe {
+namespace {
+
+int capacity_groups(const Model& model, const Groups& groups) {
+  return model.capacity_groups > 0 ? model.capacity_groups : groups.ranks;
+}
+
+}  // namespace
+
+LayerBuilder::LayerBuilder(const Model& model, const Groups& groups, int rank)
+    : model(model),
+      groups(groups),
+      rank(rank),
+      tokens(model.global_batch / groups.ranks * model.sequence_length),
+      global_tokens(model.global_batch * model.sequence_length),
+      build_(model.dtype) {}
+
+void LayerBuilder::declare_inputs() {
+  Program& program = build_.program;
+  program.tokens = build_.input("tokens", tokens);
+  program.targets = build_.input("targets", tokens);
+  program.step = build_.input("step", 1);
+  program.loss = build_.result("loss");
+}
+
+TensorId LayerBuilder::weight(const std::string& name, std::int64_t rows, std::int64_t columns,
+                              double standard_deviation) {
+  return build_.parameter({label(name), rows, columns, Initial::normal, standard_deviation, 0,
+                           block, GroupKind::world});
+}
+
+TensorId LayerBuilder::bias(const std::string& name, std::int64_t columns) {
+  return build_.parameter({label(name), 1, columns, Initial::zero, 0, 0, block, GroupKind::world});
+}
+
+TensorId LayerBuilder::scale(const std::string& name, std::int64_t columns) {
+  return build_.parameter({label(name), 1, columns, Initial::one, 0, 0, block, GroupKind::world});
+}
+
+std::int64_t LayerBuilder::parameter_first_element(std::int64_t elements_of_expert) const {
+  return elements_of_expert * local_experts() * index_in_group(groups, GroupKind::expert, rank);
+}
+
+TensorId LayerBuilder::expert_weight(const std::string& name, std::int64_t rows,
+                                     std::int64_t columns, double standard_deviation) {
+  return build_.parameter({label(name), local_experts() * rows, columns, Initial::normal,
+                           standard_deviation, parameter_first_element(rows * columns), block,
+                           GroupKind::expert_data});
+}
+
+TensorId LayerBuilder::expert_bias(const std::string& name, std::int64_t columns) {
+  return build_.parameter({label(name), local_experts(), columns, Initial::zero, 0,
+                           parameter_first_element(columns), block, GroupKind::expert_data});
+}
+
+TensorId LayerBuilder::gradient(TensorId parameter) const { return build_.gradient_of(parameter); }
+
+TensorId LayerBuilder::state_like(TensorId parameter, const std::string& name) {
+  return build_.state_like(parameter, name);
+}
+
+TensorId LayerBuilder::activation(const std::string& name, std::int64_t columns) {
+  return activation(name, tokens, columns);
+}
+
+TensorId LayerBuilder::activation(const std::string& name, std::int64_t rows,
+                                  std::int64_t columns) {
+  return build_.activation(label(name), rows, columns);
+}
+
+TensorId LayerBuilder::integers(const std::string& name, std::int64_t rows, std::int64_t columns) {
+  return build_.activation(label(name), rows, columns, DType::i32);
+}
+
+TensorId LayerBuilder::routed(const std::string& name, Rows rows_are, std::int64_t columns) {
+  const auto copies = capacity();
+  // Received: as many, from everyone.
+  const std::int64_t rows = copies ? *copies * capacity_groups_of_rank() * model.experts : 0;
+  return build_.routed(label(name), rows_are, rows, columns, block);
+}
+
+TensorId LayerBuilder::result(const std::string& name) { return build_.result(label(name)); }
+
+void LayerBuilder::op(OpKind kind, const std::string& name, std::vector<TensorId> reads,
+                      std::vector<TensorId> writes, Stream stream) {
+  build_.op(std::move(kind), name, std::move(reads), std::move(writes), block, phase);
+  build_.program.ops.back().stream = stream;
+}
+
+int LayerBuilder::local_experts() const { return model.experts / groups.expert_ranks; }
+
+std::optional<std::int64_t> LayerBuilder::capacity() const {
+  if (!model.capacity_factor) return std::nullopt;
+  const std::int64_t group_tokens = global_tokens / capacity_groups(model, groups);
+  const double copies = model.choices * *model.capacity_factor * static_cast<double>(group_tokens) /
+                        static_cast<double>(model.experts);
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(copies)));
+}
+
+int LayerBuilder::capacity_groups_of_rank() const {
+  return capacity_groups(model, groups) / groups.ranks;
+}
+
+double LayerBuilder::residual_deviation() const {
+  return kInitialDeviation / std::sqrt(2.0 * model.blocks);
+}
+
+std::string LayerBuilder::label(const std::string& name) const {
+  return block < 0 ? name : fmt::format("block{}.{}", block, name);
+}
+
+}  // namespace moe

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "moe/model/model.h"
+#include "moe/program/program_builder.h"
+
+namespace moe {
+
+/// What layers are built with: adds the parameters, tensors and ops of one rank's iteration to a
+/// Program, labelled with the block and the phase that are being built.
+class LayerBuilder {
+ public:
+  /// `model` and `groups` outlive the builder.
+  LayerBuilder(const Model& model, const Groups& groups, int rank);
+
+  const Model& model;
+  const Groups& groups;
+  const int rank;
+  const std::int64_t tokens;         ///< of this rank
+  const std::int64_t global_tokens;  ///< of all ranks
+  int block = -1;                    ///< being built; -1 outside the blocks
+  Phase phase = Phase::forward;
+
+  Program& program() { return build_.program; }
+
+  /// tokens, targets, step and the loss, which belong to no layer.
+  void declare_inputs();
+
+  // Parameters, named "block3.<name>" inside a block. The dense ones are replicated over the world,
+  // those of experts sharded over the expert group: `rows` of each expert.
+  TensorId weight(const std::string& name, std::int64_t rows, std::int64_t columns,
+                  double standard_deviation = kInitialDeviation);
+  TensorId bias(const std::string& name, std::int64_t columns);
+  TensorId scale(const std::string& name, std::int64_t columns);
+  TensorId expert_weight(const std::string& name, std::int64_t rows, std::int64_t columns,
+                         double standard_deviation = kInitialDeviation);
+  TensorId expert_bias(const std::string& name, std::int64_t columns);
+  TensorId gradient(TensorId parameter) const;
+  /// Optimizer state of a parameter's shape.
+  TensorId state_like(TensorId parameter, const std::string& name);
+
+  /// [tokens, columns]
+  TensorId activation(const std::string& name, std::int64_t columns);
+  TensorId activation(const std::string& name, std::int64_t rows, std::int64_t columns);
+  TensorId integers(const std::string& name, std::int64_t rows, std::int64_t columns);
+  /// Rows that travel to or from the experts of this block.
+  TensorId routed(const std::string& name, Rows rows_are, std::int64_t columns);
+  TensorId result(const std::string& name);
+
+  void op(OpKind kind, const std::string& name, std::vector<TensorId> reads,
+          std::vector<TensorId> writes, Stream stream = Stream::compute);
+
+  int local_experts() const;
+  /// Copies an expert keeps per capacity group; none when dropless.
+  std::optional<std::int64_t> capacity() const;
+  int capacity_groups_of_rank() const;
+
+  static constexpr double kInitialDeviation = 0.02;
+  /// Of layers that write into the residual stream: smaller, so that its variance does not grow with
+  /// depth.
+  double residual_deviation() const;
+
+ private:
+  std::string label(const std::string& name) const;
+  std::int64_t parameter_first_element(std::int64_t elements_of_expert) const;
+
+  ProgramBuilder build_;
+};
+
+/// The second half of a layer: given the gradient of its output, adds the ops of its backward and
+/// returns the gradient of its input. What backward keeps of forward is what the function holds.
+using Backward = std::function<TensorId(TensorId dy)>;
+
+/// A layer whose forward has been built.
+struct Layer {
+  TensorId output = -1;
+  Backward backward;
+};
+
+}  // namespace moe

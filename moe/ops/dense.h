@@ -1,0 +1,73 @@
+#pragma once
+
+#include "moe/program/op_facts.h"
+
+/// Ops on the tokens of a rank: T tokens, L tokens per sequence, V vocabulary, M model width, I and O
+/// the widths of a linear layer. Each comment says what is read -> written, by position.
+namespace moe {
+
+/// tokens i32[T], token_table[V,M], position_table[L,M] -> x[T,M]
+struct EmbedTokens {
+  static constexpr OpFacts facts = kernel_op("embed_tokens", CostUnit::bytes,
+                                             {Cut::whole, Cut::whole, Cut::whole}, {Cut::whole});
+  std::int64_t sequence_length = 0;
+  Work work(const OpSizes& sizes) const;
+};
+/// tokens i32[T], dx[T,M] -> d_token_table[V,M], d_position_table[L,M]
+struct EmbedTokensGradient {
+  static constexpr OpFacts facts = kernel_op("embed_tokens_gradient", CostUnit::bytes,
+                                             {Cut::whole, Cut::whole}, {Cut::whole, Cut::whole});
+  std::int64_t sequence_length = 0;
+  Work work(const OpSizes& sizes) const;
+};
+
+/// x[T,I], weight[I,O], (bias[O]) -> y[T,O]
+struct Linear {
+  static constexpr OpFacts facts =
+      kernel_op("linear", CostUnit::flops, {Cut::rows, Cut::whole, Cut::whole}, {Cut::rows});
+  Work work(const OpSizes& sizes) const;
+};
+/// dy[T,O], weight[I,O] -> dx[T,I]
+struct LinearInputGradient {
+  static constexpr OpFacts facts =
+      kernel_op("linear_input_gradient", CostUnit::flops, {Cut::rows, Cut::whole}, {Cut::rows});
+  Work work(const OpSizes& sizes) const;
+};
+/// x[T,I], dy[T,O] -> d_weight[I,O], (d_bias[O])
+struct LinearWeightGradient {
+  static constexpr OpFacts facts = kernel_op("linear_weight_gradient", CostUnit::flops,
+                                             {Cut::whole, Cut::whole}, {Cut::whole, Cut::whole});
+  Work work(const OpSizes& sizes) const;
+};
+
+/// a[n,c], b[n,c] -> y[n,c]
+struct Add {
+  static constexpr OpFacts facts =
+      kernel_op("add", CostUnit::bytes, {Cut::rows, Cut::rows}, {Cut::rows});
+  Work work(const OpSizes& sizes) const;
+};
+
+/// x[n,c] -> y[n,c], tanh form; n may be received rows of one slice
+struct Gelu {
+  static constexpr OpFacts facts = kernel_op("gelu", CostUnit::bytes, {Cut::rows}, {Cut::rows});
+  Work work(const OpSizes& sizes) const;
+};
+/// dy[n,c], x[n,c] -> dx[n,c]; n may be received rows of one slice
+struct GeluGradient {
+  static constexpr OpFacts facts =
+      kernel_op("gelu_gradient", CostUnit::bytes, {Cut::rows, Cut::rows}, {Cut::rows});
+  Work work(const OpSizes& sizes) const;
+};
+/// x[n,c] -> y[n,c] = 1 / (1 + e^-x)
+struct Sigmoid {
+  static constexpr OpFacts facts = kernel_op("sigmoid", CostUnit::bytes, {Cut::rows}, {Cut::rows});
+  Work work(const OpSizes& sizes) const;
+};
+/// dy[n,c], x[n,c] -> dx[n,c]
+struct SigmoidGradient {
+  static constexpr OpFacts facts =
+      kernel_op("sigmoid_gradient", CostUnit::bytes, {Cut::rows, Cut::rows}, {Cut::rows});
+  Work work(const OpSizes& sizes) const;
+};
+
+}  // namespace moe

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <vector>
+
+#include "moe/program/groups.h"
+#include "moe/program/op_facts.h"
+
+/// Ops that bring token copies to their experts and back: S sent rows, R received rows.
+namespace moe {
+
+/// offsets i32[1,E+1], demand i32[1,E] -> total_demand i32[1,E]. All ranks of the world learn how
+/// many rows every rank sends to every expert of Op::layer: this is what binds sent and received
+/// rows (binds_routing in op.h).
+struct ExchangeCounts {
+  static constexpr OpFacts facts{"exchange_counts",        Executor::host,
+                                 Activity::communication,  CostUnit::wire_bytes,
+                                 {Cut::whole, Cut::whole}, {Cut::whole}};
+  static constexpr GroupKind group = GroupKind::world;
+  int experts = 0;
+  Work work(const OpSizes& sizes) const;
+  std::vector<std::int64_t> bytes_to_peers(const OpSizes& sizes) const;
+};
+
+/// x[T,M], expert i32[T,k], slot i32[T,k], offsets i32[1,E+1] -> sent[S,M] (one slice)
+struct Permute {
+  static constexpr OpFacts facts = kernel_op(
+      "permute", CostUnit::bytes, {Cut::whole, Cut::whole, Cut::whole, Cut::whole}, {Cut::rows});
+  int choices = 1;
+  Work work(const OpSizes& sizes) const;
+};
+/// d_sent[S,M], expert i32[T,k], slot i32[T,k], offsets i32[1,E+1] -> dx[T,M]
+struct PermuteGradient {
+  static constexpr OpFacts facts =
+      kernel_op("permute_gradient", CostUnit::bytes,
+                {Cut::whole, Cut::whole, Cut::whole, Cut::whole}, {Cut::whole});
+  int choices = 1;
+  Work work(const OpSizes& sizes) const;
+};
+
+enum class Direction : std::uint8_t { dispatch, combine };
+/// dispatch: sent[S,M] -> received[R,M]; combine: received[R,M] -> sent[S,M] (one slice of each)
+struct AllToAll {
+  static constexpr OpFacts facts = collective_op("all_to_all", {Cut::rows}, {Cut::rows});
+  Direction direction = Direction::dispatch;
+  GroupKind group = GroupKind::expert;
+  Work work(const OpSizes& sizes) const;
+  std::vector<std::int64_t> bytes_to_peers(const OpSizes& sizes) const;
+};
+
+/// returned[S,M], expert i32[T,k], weight[T,k], slot i32[T,k], offsets i32[1,E+1] -> y[T,M]
+struct Combine {
+  static constexpr OpFacts facts =
+      kernel_op("combine", CostUnit::bytes,
+                {Cut::whole, Cut::whole, Cut::whole, Cut::whole, Cut::whole}, {Cut::whole});
+  int choices = 1;
+  Work work(const OpSizes& sizes) const;
+};
+/// dy[T,M], expert i32[T,k], weight[T,k], slot i32[T,k], offsets i32[1,E+1] -> d_returned[S,M]
+/// (one slice)
+struct CombineInputGradient {
+  static constexpr OpFacts facts =
+      kernel_op("combine_input_gradient", CostUnit::bytes,
+                {Cut::whole, Cut::whole, Cut::whole, Cut::whole, Cut::whole}, {Cut::rows});
+  int choices = 1;
+  Work work(const OpSizes& sizes) const;
+};
+/// dy[T,M], returned[S,M], expert i32[T,k], slot i32[T,k], offsets i32[1,E+1] -> d_weight[T,k]
+struct CombineWeightGradient {
+  static constexpr OpFacts facts =
+      kernel_op("combine_weight_gradient", CostUnit::bytes,
+                {Cut::whole, Cut::whole, Cut::whole, Cut::whole, Cut::whole}, {Cut::whole});
+  int choices = 1;
+  Work work(const OpSizes& sizes) const;
+};
+
+}  // namespace moe

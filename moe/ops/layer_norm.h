@@ -1,0 +1,28 @@
+#pragma once
+
+#include "moe/program/op_facts.h"
+
+namespace moe {
+
+/// x[T,M], scale[M], shift[M] -> y[T,M], statistics[T,2] (mean, reciprocal standard deviation)
+struct LayerNorm {
+  static constexpr OpFacts facts = kernel_op(
+      "layer_norm", CostUnit::bytes, {Cut::rows, Cut::whole, Cut::whole}, {Cut::rows, Cut::rows});
+  Work work(const OpSizes& sizes) const;
+};
+/// dy[T,M], x[T,M], scale[M], statistics[T,2] -> dx[T,M]
+struct LayerNormInputGradient {
+  static constexpr OpFacts facts =
+      kernel_op("layer_norm_input_gradient", CostUnit::bytes,
+                {Cut::rows, Cut::rows, Cut::whole, Cut::rows}, {Cut::rows});
+  Work work(const OpSizes& sizes) const;
+};
+/// dy[T,M], x[T,M], statistics[T,2] -> d_scale[M], d_shift[M]
+struct LayerNormWeightGradient {
+  static constexpr OpFacts facts =
+      kernel_op("layer_norm_weight_gradient", CostUnit::bytes, {Cut::whole, Cut::whole, Cut::whole},
+                {Cut::whole, Cut::whole});
+  Work work(const OpSizes& sizes) const;
+};
+
+}  // namespace moe

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <vector>
+
+#include "moe/program/groups.h"
+#include "moe/program/op_facts.h"
+
+/// What happens to gradients and parameters once a gradient is complete.
+namespace moe {
+
+/// gradients -> the same gradients, summed over the group in place
+struct AllReduce {
+  static constexpr OpFacts facts =
+      collective_op("all_reduce", Operands::any_number(Cut::rows), Operands::any_number(Cut::rows));
+  GroupKind group = GroupKind::world;
+  Work work(const OpSizes& sizes) const;
+  /// The ring: 2 (n-1)/n of the data to the next rank.
+  std::vector<std::int64_t> bytes_to_peers(const OpSizes& sizes) const;
+};
+
+/// gradient[n], step i32[1,1] (1 in the first iteration), parameter[n], first_moment[n],
+/// second_moment[n] -> parameter[n], first_moment[n], second_moment[n]; moments corrected for their
+/// start at zero, no weight decay
+struct AdamStep {
+  static constexpr OpFacts facts = kernel_op(
+      "adam_step", CostUnit::bytes, {Cut::rows, Cut::whole, Cut::rows, Cut::rows, Cut::rows},
+      {Cut::rows, Cut::rows, Cut::rows});
+  double learning_rate = 1e-3, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
+  Work work(const OpSizes& sizes) const;
+};
+/// gradient[n], parameter[n], momentum[n] -> parameter[n], momentum[n]:
+/// momentum = factor * momentum + gradient, parameter -= learning_rate * momentum
+struct SgdStep {
+  static constexpr OpFacts facts = kernel_op(
+      "sgd_step", CostUnit::bytes, {Cut::rows, Cut::rows, Cut::rows}, {Cut::rows, Cut::rows});
+  double learning_rate = 1e-2, momentum = 0.9;
+  Work work(const OpSizes& sizes) const;
+};
+
+}  // namespace moe

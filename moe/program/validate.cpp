@@ -1,0 +1,99 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "moe/program/program.h"
+
+namespace moe {
+namespace {
+
+/// A point among the rows of a tensor, as a fraction of them.
+struct Point {
+  std::int64_t index, count;
+};
+bool before(Point a, Point b) { return a.index * b.count < b.index * a.count; }
+Point begin_of(Slice slice) { return {slice.index, slice.count}; }
+Point end_of(Slice slice) { return {slice.index + slice.span, slice.count}; }
+
+/// What has happened to one tensor in this iteration.
+struct History {
+  struct Write {
+    Slice slice;
+    bool read = false;
+  };
+  std::vector<Write> writes;  ///< in order of their begin; a slice once
+
+  void write(Slice slice) {
+    const auto place = std::lower_bound(
+        writes.begin(), writes.end(), slice,
+        [](const Write& a, Slice b) { return before(begin_of(a.slice), begin_of(b)); });
+    for (auto it = place; it != writes.end() && !before(begin_of(slice), begin_of(it->slice)); ++it)
+      if (it->slice == slice) {
+        it->read = false;
+        return;
+      }
+    writes.insert(place, {slice, false});
+  }
+
+  /// True when every row of the slice has been written; they count as read then.
+  bool read(Slice slice) {
+    Point covered = begin_of(slice);
+    for (Write& write : writes) {
+      if (!overlap(write.slice, slice)) continue;
+      if (before(covered, begin_of(write.slice))) return false;
+      write.read = true;
+      if (before(covered, end_of(write.slice))) covered = end_of(write.slice);
+    }
+    return !before(covered, end_of(slice));
+  }
+
+  bool loses(Slice slice) const {
+    return std::any_of(writes.begin(), writes.end(), [&](const Write& write) {
+      return !write.read && overlap(write.slice, slice);
+    });
+  }
+};
+
+}  // namespace
+
+void validate(const Program& program) {
+  std::vector<History> histories(program.tensors.size());
+  for (std::size_t i = 0; i < program.ops.size(); ++i) {
+    const Op& op = program.ops[i];
+    const auto fail = [&](const std::string& why) {
+      throw std::logic_error(fmt::format("op {} \"{}\": {}", i, op.name, why));
+    };
+    const auto name = [&](const Use& use) {
+      return program.tensors[static_cast<std::size_t>(use.tensor)].name;
+    };
+    const auto check_use = [&](const Use& use) {
+      if (use.tensor < 0 || use.tensor >= static_cast<int>(program.tensors.size()))
+        fail(fmt::format("uses tensor {} of {}", use.tensor, program.tensors.size()));
+      const Slice s = use.slice;
+      if (s.count < 1 || s.index < 0 || s.span < 1 || s.index > s.count - s.span)
+        fail(fmt::format("shares {} to {} of {} of {}", s.index, s.index + s.span, s.count,
+                         name(use)));
+    };
+    const OpFacts& facts = facts_of(op);
+    if (!facts.reads.allow(op.reads.size()) || !facts.writes.allow(op.writes.size()))
+      fail(fmt::format("{} reads and {} writes, a {} has at most {} and {}", op.reads.size(),
+                       op.writes.size(), facts.name, facts.reads.most(), facts.writes.most()));
+    for (const Use& use : op.reads) {
+      check_use(use);
+      const Role role = program.tensors[static_cast<std::size_t>(use.tensor)].role;
+      if ((role == Role::activation || role == Role::gradient) &&
+          !histories[static_cast<std::size_t>(use.tensor)].read(use.slice))
+        fail(fmt::format("reads {} before it is written", name(use)));
+    }
+    for (const Use& use : op.writes) {
+      check_use(use);
+      History& history = histories[static_cast<std::size_t>(use.tensor)];
+      if (history.loses(use.slice))
+        fail(fmt::format("overwrites {}, which nothing has read", name(use)));
+      history.write(use.slice);
+    }
+  }
+}
+
+}  // namespace moe

@@ -1,0 +1,98 @@
+#include "moe/run/collectives.h"
+
+#include <set>
+#include <stdexcept>
+
+namespace moe {
+namespace {
+
+/// Contiguous elements that one all-reduce call sums.
+struct Buffer {
+  std::byte* data;
+  std::int64_t count;
+};
+
+/// The rows of the op's written slices; those that lie side by side in the arena as one.
+std::vector<Buffer> adjoining(const RunState& state, int index) {
+  const BoundOp& bound = state.prepared[static_cast<std::size_t>(index)].bound;
+  std::vector<Buffer> buffers;
+  std::byte* end = nullptr;  // of the last buffer, padding included, where its tensor ends there
+  for (std::size_t i = 0; i < bound.writes.size(); ++i) {
+    const View& view = bound.writes[i];
+    const Use& use = bound.op->writes[i];
+    const std::int64_t row_bytes = view.columns * bytes_of(view.dtype);
+    const std::int64_t first = slice_begin(view.rows, use.slice),
+                       last = slice_end(view.rows, use.slice);
+    if (first == last) continue;
+    std::byte* data = static_cast<std::byte*>(view.data) + first * row_bytes;
+    const std::int64_t count = (last - first) * view.columns;
+    if (data == end)
+      buffers.back().count = (data - buffers.back().data) / bytes_of(view.dtype) + count;
+    else
+      buffers.push_back({data, count});
+    end = last == view.rows ? state.arena + state.plan->end(use.tensor) : nullptr;
+  }
+  return buffers;
+}
+
+void carry_out(const AllToAll&, RunState& state, int index, Communicator& group) {
+  const PreparedOp& prepared = state.prepared_op(index);
+  const View& from = prepared.bound.reads[0];
+  group.all_to_all_v(static_cast<const std::byte*>(from.data), prepared.send,
+                     static_cast<std::byte*>(prepared.bound.writes[0].data), prepared.receive,
+                     from.columns * bytes_of(from.dtype), call_context(state, state.op(index)));
+}
+
+void carry_out(const AllReduce&, RunState& state, int index, Communicator& group) {
+  const DType dtype = state.prepared_op(index).bound.writes[0].dtype;
+  for (const Buffer& buffer : adjoining(state, index))
+    group.all_reduce(buffer.data, buffer.count, dtype, call_context(state, state.op(index)));
+}
+
+}  // namespace
+
+void make_communicators(RunState& state) {
+  const bool on_device = state.backend.native_stream(Stream::compute) != nullptr;
+  std::set<GroupOnStream> wanted;
+  for (const Op& op : state.program.ops)
+    if (const auto group = group_of(op)) wanted.insert({*group, op.stream});
+  for (const GroupOnStream& key : wanted) {
+    if (state.communicators.contains(key)) continue;
+    const std::vector<int> ranks = members(state.groups, key.first, state.world.rank);
+    const bool for_device = on_device && key.second != Stream::host;
+    if (for_device && state.options.device_world) {
+      state.communicators[key] = state.options.device_world->split(ranks);
+    } else {
+      state.communicators[key] = state.world.split(ranks);
+      if (for_device)
+        state.communicators[key] =
+            make_staged_communicator(std::move(state.communicators[key]), state.backend);
+    }
+  }
+
+  state.issued_before.assign(state.program.ops.size(), {});
+  if (!on_device || !state.options.device_world) return;
+  int last = -1;
+  for (std::size_t i = 0; i < state.program.ops.size(); ++i) {
+    if (facts_of(state.program.ops[i]).executor != Executor::communicator) continue;
+    if (last >= 0) state.issued_before[i].push_back(last);
+    last = static_cast<int>(i);
+  }
+}
+
+void communicate(RunState& state, int index) {
+  const Op& op = state.op(index);
+  Communicator& group = *state.communicators.at({group_of(op).value(), op.stream});
+  const std::int64_t before = group.sent_bytes();
+  std::visit(
+      [&](const auto& kind) {
+        if constexpr (kind.facts.executor == Executor::communicator)
+          carry_out(kind, state, index, group);
+        else
+          throw std::logic_error(op.name + ": no communicator carries this op out");
+      },
+      op.kind);
+  state.result.sent_bytes[static_cast<std::size_t>(index)] = group.sent_bytes() - before;
+}
+
+}  // namespace moe

@@ -1,0 +1,73 @@
+#include "moe/run/host_ops.h"
+
+#include <stdexcept>
+
+#include "moe/run/prepare.h"
+#include "moe/run/stream_thread.h"
+
+namespace moe {
+namespace {
+
+void carry_out(const ExchangeCounts& kind, RunState& state, int index) {
+  const Op& op = state.op(index);
+  const auto experts = static_cast<std::size_t>(kind.experts);
+  const BoundOp& bound = state.prepared_op(index).bound;
+  std::vector<std::int32_t> offsets(experts + 1), mine(2 * experts);
+  const auto fetch = [&](std::span<std::int32_t> host, const View& view) {
+    state.backend.download(std::as_writable_bytes(host), static_cast<const std::byte*>(view.data),
+                           Stream::host);
+  };
+  fetch(offsets, bound.reads[0]);
+  for (std::size_t e = 0; e < experts; ++e) mine[e] = offsets[e + 1] - offsets[e];
+  fetch(std::span(mine).subspan(experts), bound.reads[1]);
+
+  std::vector<std::int32_t> all(mine.size() * static_cast<std::size_t>(state.groups.ranks));
+  Communicator& group = *state.communicators.at({kind.group, op.stream});
+  const std::int64_t before = group.sent_bytes();
+  group.all_gather(mine.data(), all.data(), static_cast<std::int64_t>(mine.size()), DType::i32,
+                   call_context(state, op));
+  state.result.sent_bytes[static_cast<std::size_t>(index)] = group.sent_bytes() - before;
+
+  LayerRouting routing{op.layer, kind.experts, {}};
+  std::vector<std::int32_t> demand(experts);
+  for (std::size_t r = 0; r < static_cast<std::size_t>(state.groups.ranks); ++r) {
+    const std::int32_t* kept = all.data() + r * 2 * experts;
+    routing.tokens.emplace_back(kept, kept + experts);
+    for (std::size_t e = 0; e < experts; ++e) {
+      demand[e] += kept[experts + e];
+      state.result.dropped += kept[experts + e] - kept[e];
+    }
+  }
+  state.backend.upload(static_cast<std::byte*>(bound.writes[0].data),
+                       std::as_bytes(std::span(demand)), Stream::host);
+  state.binding.layouts.insert_or_assign(
+      op.layer, make_row_layout(routing, state.groups, state.world.rank, state.cuts.at(op.layer)));
+  state.result.routing.layers.push_back(std::move(routing));
+}
+
+}  // namespace
+
+void run_host(RunState& state) {
+  prepare(state);
+  for (const int index : state.rule.queues[static_cast<std::size_t>(Stream::host)]) {
+    if (!await_turn(state, index)) return;
+    const auto position = static_cast<std::size_t>(index);
+    for (const int earlier : state.waits_for[position])
+      state.backend.time_of(state.end_marks[static_cast<std::size_t>(earlier)]);
+    state.host_times[position].first = now_s();
+    std::visit(
+        [&](const auto& kind) {
+          if constexpr (kind.facts.executor == Executor::host)
+            carry_out(kind, state, index);
+          else
+            throw std::logic_error(state.op(index).name + ": the host does not carry this op out");
+        },
+        state.op(index).kind);
+    state.host_times[position].second = now_s();
+    if (state.after_op) state.after_op(state.prepared_op(index).bound);
+    state.progress.ended(index);
+    prepare(state);
+  }
+}
+
+}  // namespace moe

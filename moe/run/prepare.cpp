@@ -1,0 +1,130 @@
+#include "moe/run/prepare.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "moe/errors.h"
+#include "moe/run/collectives.h"
+
+namespace moe {
+namespace {
+
+void check_limit(const RunState& state) {
+  const std::int64_t limit = state.options.memory_limit_bytes;
+  if (limit == 0 || state.plan->peak_bytes() <= limit) return;
+  const int op = state.plan->peak_op();
+  throw OutOfMemory(
+      fmt::format("rank {}: {} needs {} bytes of arena, the limit is {}", state.world.rank,
+                  op < 0 ? std::string("what lives over iterations") : describe(state.op(op)),
+                  state.plan->peak_bytes(), limit));
+}
+
+/// A plan that capacity bounds is known now, and refused now; a dropless one can only be bounded by
+/// the limit.
+void make_arena(RunState& state) {
+  state.plan->advance({});
+  check_limit(state);
+  std::int64_t bytes = state.plan->peak_bytes();
+  if (!state.plan->is_complete()) {
+    bytes = state.options.memory_limit_bytes;
+    if (bytes == 0) throw std::invalid_argument("run: a dropless program needs a memory limit");
+  }
+  if (bytes <= state.arena_bytes) return;
+  state.arena = state.backend.arena(bytes + TouchedMemory::kGuardBytes);
+  state.arena_bytes = bytes;
+}
+
+bool has_rows(const RunState& state, const Op& op) {
+  for (const auto* uses : {&op.reads, &op.writes})
+    for (const Use& use : *uses)
+      if (!is_bound(state.program.tensors[static_cast<std::size_t>(use.tensor)], state.binding))
+        return false;
+  return true;
+}
+
+PreparedOp prepare_op(const RunState& state, int index) {
+  const Op& op = state.op(index);
+  const auto view = [&](const Use& use) -> View {
+    const Tensor& tensor = state.program.tensors[static_cast<std::size_t>(use.tensor)];
+    return {state.arena + state.plan->offset(use.tensor), tensor.dtype,
+            rows_of(tensor, state.binding), tensor.columns};
+  };
+  PreparedOp prepared;
+  prepared.bound.op = &op;
+  for (const Use& use : op.reads) prepared.bound.reads.push_back(view(use));
+  for (const Use& use : op.writes) prepared.bound.writes.push_back(view(use));
+  if (const auto* exchange = std::get_if<AllToAll>(&op.kind)) {
+    const RowLayout& layout = state.binding.layouts.at(op.layer);
+    const Slice slice = op.reads[0].slice;
+    prepared.send = sent_segments(layout, slice);
+    prepared.receive = received_segments(layout, slice);
+    if (exchange->direction == Direction::combine) std::swap(prepared.send, prepared.receive);
+  }
+  const Use& rows = op.reads.front();
+  const Tensor& tensor = state.program.tensors[static_cast<std::size_t>(rows.tensor)];
+  if (tensor.rows_are == Rows::received)
+    prepared.bound.ranges = expert_rows(state.binding.layouts.at(tensor.layer), rows.slice);
+  else
+    prepared.bound.ranges = {{0, prepared.bound.reads.front().rows}};
+  return prepared;
+}
+
+}  // namespace
+
+void adopt(RunState& state, Program program) {
+  validate(program);
+  state.program = std::move(program);
+  state.rule = start_rule(state.program);
+  state.waits_for.assign(state.program.ops.size(), {});
+  state.cuts.clear();
+  for (std::size_t i = 0; i < state.program.ops.size(); ++i) {
+    const Op& op = state.program.ops[i];
+    for (const int earlier : state.rule.waits_for[i])
+      if (state.op(earlier).stream != op.stream) state.waits_for[i].push_back(earlier);
+    if (binds_routing(op)) state.cuts[op.layer] = slice_cuts(state.program, op.layer);
+  }
+  make_communicators(state);
+  state.plan.emplace(state.program, state.rule);
+  make_arena(state);
+}
+
+void reset(RunState& state) {
+  const std::size_t count = state.program.ops.size();
+  state.result = {};
+  state.result.sent_bytes.assign(count, 0);
+  state.binding.layouts.clear();
+  state.plan->restart();
+  state.placed.clear();
+  state.prepared.assign(count, {});
+  state.begin_marks.assign(count, 0);
+  state.end_marks.assign(count, 0);
+  state.host_times.assign(count, {});
+  state.backend.forget_marks();
+}
+
+void prepare(RunState& state) {
+  const std::vector<int> visited = state.plan->advance(state.binding);
+  check_limit(state);
+  if (state.plan->peak_bytes() > state.arena_bytes)
+    throw OutOfMemory(fmt::format("rank {}: {} bytes planned, the arena holds {}", state.world.rank,
+                                  state.plan->peak_bytes(), state.arena_bytes));
+  if (state.touched) state.touched->cover(state.plan->peak_bytes());
+
+  std::vector<int> candidates, ready, waiting;
+  std::merge(state.placed.begin(), state.placed.end(), visited.begin(), visited.end(),
+             std::back_inserter(candidates));
+  for (const int op : candidates) {
+    if (!has_rows(state, state.op(op))) {
+      waiting.push_back(op);
+      continue;
+    }
+    state.prepared_op(op) = prepare_op(state, op);
+    ready.push_back(op);
+  }
+  state.placed = std::move(waiting);
+  state.progress.prepared(ready);
+}
+
+}  // namespace moe

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "moe/kernels/bound_op.h"
+#include "moe/program/binding.h"
+#include "moe/program/start_rule.h"
+#include "moe/run/memory_plan.h"
+#include "moe/run/progress.h"
+#include "moe/run/runner.h"
+#include "moe/run/touched_memory.h"
+
+/// What the parts of a runner share: prepare, collectives, host_ops, stream_thread, collect.
+namespace moe {
+
+/// An op whose addresses, rows and messages are known.
+struct PreparedOp {
+  BoundOp bound;
+  std::vector<Segment> send, receive;  ///< all-to-all only
+};
+
+using GroupOnStream = std::pair<GroupKind, Stream>;
+
+struct RunState {
+  Groups groups;
+  Backend& backend;
+  Communicator& world;
+  RunOptions options;
+  std::map<GroupOnStream, std::unique_ptr<Communicator>> communicators;
+  std::byte* arena = nullptr;
+  std::int64_t arena_bytes = 0;  ///< of tensors; TouchedMemory::kGuardBytes lie behind them
+
+  // Of the Program:
+  Program program;
+  StartRule rule;
+  std::vector<std::vector<int>> waits_for;      ///< by op: those of the rule on other streams
+  std::vector<std::vector<int>> issued_before;  ///< by op: see make_communicators
+  std::map<int, std::vector<Slice>> cuts;       ///< by MoE layer
+  std::optional<MemoryPlan> plan;
+
+  // Of the iteration. The driving thread writes what a stream's thread reads once the op is prepared.
+  Binding binding;
+  std::vector<int> placed;           ///< ops that have places but not all rows yet, ascending
+  std::vector<PreparedOp> prepared;  ///< by op
+  std::vector<Mark> begin_marks, end_marks;           ///< by op on device streams
+  std::vector<std::pair<double, double>> host_times;  ///< by op on the host stream
+  std::optional<TouchedMemory> touched;
+  AfterOp after_op;
+  IterationResult result;
+  Progress progress;
+
+  RunState(Groups groups, Backend& backend, Communicator& world, RunOptions options)
+      : groups(std::move(groups)), backend(backend), world(world), options(options) {}
+
+  const Op& op(int index) const { return program.ops[static_cast<std::size_t>(index)]; }
+  PreparedOp& prepared_op(int index) { return prepared[static_cast<std::size_t>(index)]; }
+};
+
+/// "all_to_all dispatch (layer 3, chunk 1/2)"
+std::string describe(const Op& op);
+
+CallContext call_context(const RunState& state, const Op& op);
+
+/// Seconds of steady_clock.
+double now_s();
+
+}  // namespace moe

@@ -1,0 +1,73 @@
+#include "moe/run/stream_thread.h"
+
+#include <fmt/format.h>
+
+#include <exception>
+#include <stdexcept>
+
+#include "moe/errors.h"
+#include "moe/run/collectives.h"
+
+namespace moe {
+namespace {
+
+void carry_out(RunState& state, int index) {
+  switch (facts_of(state.op(index)).executor) {
+    case Executor::kernel:
+      state.backend.execute(state.prepared_op(index).bound);
+      return;
+    case Executor::communicator:
+      communicate(state, index);
+      return;
+    case Executor::host:
+      break;
+  }
+  throw std::logic_error(state.op(index).name + ": the host carries this op out");
+}
+
+void run_queue(RunState& state, Stream stream) {
+  for (const int op : state.rule.queues[static_cast<std::size_t>(stream)]) {
+    if (!await_turn(state, op)) return;
+    const auto index = static_cast<std::size_t>(op);
+    for (const int earlier : state.waits_for[index])
+      if (state.op(earlier).stream != Stream::host)
+        state.backend.wait(stream, state.end_marks[static_cast<std::size_t>(earlier)]);
+    state.begin_marks[index] = state.backend.mark(stream);
+    carry_out(state, op);
+    state.end_marks[index] = state.backend.mark(stream);
+    if (state.after_op) {
+      state.backend.time_of(state.end_marks[index]);
+      state.after_op(state.prepared_op(op).bound);
+    }
+    state.progress.ended(op);
+  }
+}
+
+}  // namespace
+
+bool await_turn(RunState& state, int op) {
+  // Twice the limit of a call, so that a collective that hangs speaks first.
+  const double limit_s = 2 * state.options.time_limit_s;
+  const auto index = static_cast<std::size_t>(op);
+  const Progress::Turn turn =
+      state.progress.await(op, state.waits_for[index], state.issued_before[index], limit_s);
+  if (turn.verdict != Progress::Verdict::timed_out) return turn.verdict == Progress::Verdict::go;
+  throw TimeLimit(fmt::format(
+      "rank {}: {} waited {} s for {}", state.world.rank, describe(state.op(op)), limit_s,
+      turn.missing < 0 ? std::string("the routing of its layer")
+                       : fmt::format("{} on stream {}", describe(state.op(turn.missing)),
+                                     stream_name(state.op(turn.missing).stream))));
+}
+
+void drive_stream(RunState& state, Stream stream) {
+  for (int seen = 0; (seen = state.progress.await_iteration(seen)) >= 0;) {
+    try {
+      run_queue(state, stream);
+    } catch (...) {
+      state.progress.failed(std::current_exception());
+    }
+    state.progress.leave_iteration();
+  }
+}
+
+}  // namespace moe
