@@ -152,7 +152,7 @@ Case gemm_case(const Bench& bench, Part part, Shape shape) {
   const auto run = [op, bound, &bench] { bench.backend.execute(bound); };
   const auto fill_all = [=, &bench] {
     const auto set = [&](int buffer, std::int64_t n, auto element_at) {
-      fill(bench.backend, at[buffer], n, dtype, element_at);
+      fill(bench.backend, moe::Stream::compute, at[buffer], n, dtype, element_at);
     };
     const auto nothing = [](std::int64_t) { return -1; };
     const auto x_values = [=](std::int64_t i) { return x_at(shape, i); };
@@ -181,7 +181,7 @@ Case gemm_case(const Bench& bench, Part part, Shape shape) {
     fill_all();
     run();
     const auto wrong = [&](int buffer, std::int64_t n, auto element_at) {
-      return count_wrong(bench.backend, at[buffer], n, dtype, element_at);
+      return count_wrong(bench.backend, moe::Stream::compute, at[buffer], n, dtype, element_at);
     };
     // Per expert: the sum along the dimension that the product runs over.
     std::vector<std::int64_t> depth(shape.weights()), rows(shape.weights());

@@ -14,17 +14,18 @@ std::vector<T> values(std::int64_t count,
 }
 
 template <typename T>
-void fill_typed(moe::Backend& backend, std::byte* to, std::int64_t count,
+void fill_typed(moe::Backend& backend, moe::Stream stream, std::byte* to, std::int64_t count,
                 const std::function<std::int64_t(std::int64_t)>& element) {
   const auto host = values<T>(count, element);
-  backend.upload(to, std::as_bytes(std::span(host)), moe::Stream::compute);
+  backend.upload(to, std::as_bytes(std::span(host)), stream);
 }
 
 template <typename T>
-std::int64_t count_typed(moe::Backend& backend, const std::byte* from, std::int64_t count,
+std::int64_t count_typed(moe::Backend& backend, moe::Stream stream, const std::byte* from,
+                         std::int64_t count,
                          const std::function<std::int64_t(std::int64_t)>& element) {
   std::vector<T> host(count);
-  backend.download(std::as_writable_bytes(std::span(host)), from, moe::Stream::compute);
+  backend.download(std::as_writable_bytes(std::span(host)), from, stream);
   std::int64_t wrong = 0;
   for (std::int64_t i = 0; i < count; ++i) wrong += host[i] != static_cast<T>(element(i));
   return wrong;
@@ -38,29 +39,29 @@ std::int64_t pattern_sum(int ranks, std::int64_t i) {
   return sum;
 }
 
-void fill(moe::Backend& backend, std::byte* to, std::int64_t count, moe::DType dtype,
-          const std::function<std::int64_t(std::int64_t)>& element) {
+void fill(moe::Backend& backend, moe::Stream stream, std::byte* to, std::int64_t count,
+          moe::DType dtype, const std::function<std::int64_t(std::int64_t)>& element) {
   switch (dtype) {
     case moe::DType::f32:
-      return fill_typed<float>(backend, to, count, element);
+      return fill_typed<float>(backend, stream, to, count, element);
     case moe::DType::f64:
-      return fill_typed<double>(backend, to, count, element);
+      return fill_typed<double>(backend, stream, to, count, element);
     case moe::DType::i32:
-      return fill_typed<std::int32_t>(backend, to, count, element);
+      return fill_typed<std::int32_t>(backend, stream, to, count, element);
   }
   throw std::invalid_argument("fill: unknown dtype");
 }
 
-std::int64_t count_wrong(moe::Backend& backend, const std::byte* from, std::int64_t count,
-                         moe::DType dtype,
+std::int64_t count_wrong(moe::Backend& backend, moe::Stream stream, const std::byte* from,
+                         std::int64_t count, moe::DType dtype,
                          const std::function<std::int64_t(std::int64_t)>& element) {
   switch (dtype) {
     case moe::DType::f32:
-      return count_typed<float>(backend, from, count, element);
+      return count_typed<float>(backend, stream, from, count, element);
     case moe::DType::f64:
-      return count_typed<double>(backend, from, count, element);
+      return count_typed<double>(backend, stream, from, count, element);
     case moe::DType::i32:
-      return count_typed<std::int32_t>(backend, from, count, element);
+      return count_typed<std::int32_t>(backend, stream, from, count, element);
   }
   throw std::invalid_argument("count_wrong: unknown dtype");
 }

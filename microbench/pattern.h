@@ -20,13 +20,14 @@ inline std::int64_t pattern(int rank, std::int64_t i) {
 /// The sum of pattern(rank, i) over `ranks` ranks.
 std::int64_t pattern_sum(int ranks, std::int64_t i);
 
-/// Writes element(i) for i in [0, count) to memory of the backend.
-void fill(moe::Backend& backend, std::byte* to, std::int64_t count, moe::DType dtype,
-          const std::function<std::int64_t(std::int64_t)>& element);
+/// Writes element(i) for i in [0, count) to memory of the backend, in the order of `stream`.
+void fill(moe::Backend& backend, moe::Stream stream, std::byte* to, std::int64_t count,
+          moe::DType dtype, const std::function<std::int64_t(std::int64_t)>& element);
 
-/// Elements of [0, count) that are not element(i), exactly.
-std::int64_t count_wrong(moe::Backend& backend, const std::byte* from, std::int64_t count,
-                         moe::DType dtype,
+/// Elements of [0, count) that are not element(i), exactly, when `stream` has done what was issued
+/// on it.
+std::int64_t count_wrong(moe::Backend& backend, moe::Stream stream, const std::byte* from,
+                         std::int64_t count, moe::DType dtype,
                          const std::function<std::int64_t(std::int64_t)>& element);
 
 }  // namespace microbench

@@ -11,13 +11,14 @@ Case all_gather_case(const Bench& bench, std::int64_t bytes) {
     bench.measured.all_gather(c.buffers[0], c.buffers[1], share, c.dtype, c.call);
   };
   const auto prepare = [=, &bench] {
-    fill(bench.backend, c.buffers[0], share, c.dtype, [=](auto i) { return pattern(rank, i); });
-    fill(bench.backend, c.buffers[1], count, c.dtype, [](auto) { return -1; });
+    fill(bench.backend, c.call.stream, c.buffers[0], share, c.dtype,
+         [=](auto i) { return pattern(rank, i); });
+    fill(bench.backend, c.call.stream, c.buffers[1], count, c.dtype, [](auto) { return -1; });
   };
   const auto verify = [=, &bench] {
     prepare();
     run();
-    return count_wrong(bench.backend, c.buffers[1], count, c.dtype,
+    return count_wrong(bench.backend, c.call.stream, c.buffers[1], count, c.dtype,
                        [=](auto i) { return pattern(static_cast<int>(i / share), i % share); });
   };
   return {collective_row(bench, CollectiveKind::all_gather, "all_gather", count, share), prepare,

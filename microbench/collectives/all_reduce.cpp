@@ -9,12 +9,13 @@ Case all_reduce_case(const Bench& bench, std::int64_t bytes) {
   const CollectiveCase c(bench, "all_reduce", {count});
   const auto run = [=, &bench] { bench.measured.all_reduce(c.buffers[0], count, c.dtype, c.call); };
   const auto prepare = [=, &bench] {
-    fill(bench.backend, c.buffers[0], count, c.dtype, [](auto) { return 0; });
+    fill(bench.backend, c.call.stream, c.buffers[0], count, c.dtype, [](auto) { return 0; });
   };
   const auto verify = [=, &bench] {
-    fill(bench.backend, c.buffers[0], count, c.dtype, [=](auto i) { return pattern(rank, i); });
+    fill(bench.backend, c.call.stream, c.buffers[0], count, c.dtype,
+         [=](auto i) { return pattern(rank, i); });
     run();
-    return count_wrong(bench.backend, c.buffers[0], count, c.dtype,
+    return count_wrong(bench.backend, c.call.stream, c.buffers[0], count, c.dtype,
                        [=](auto i) { return pattern_sum(n, i); });
   };
   Result row = collective_row(bench, CollectiveKind::all_reduce, "all_reduce", count, count);

@@ -14,13 +14,14 @@ Case all_to_all_case(const Bench& bench, std::int64_t bytes) {
                                 share * moe::bytes_of(c.dtype), c.call);
   };
   const auto prepare = [=, &bench] {
-    fill(bench.backend, c.buffers[0], count, c.dtype, [=](auto i) { return pattern(rank, i); });
-    fill(bench.backend, c.buffers[1], count, c.dtype, [](auto) { return -1; });
+    fill(bench.backend, c.call.stream, c.buffers[0], count, c.dtype,
+         [=](auto i) { return pattern(rank, i); });
+    fill(bench.backend, c.call.stream, c.buffers[1], count, c.dtype, [](auto) { return -1; });
   };
   const auto verify = [=, &bench] {
     prepare();
     run();
-    return count_wrong(bench.backend, c.buffers[1], count, c.dtype, [=](auto i) {
+    return count_wrong(bench.backend, c.call.stream, c.buffers[1], count, c.dtype, [=](auto i) {
       return pattern(static_cast<int>(i / share), rank * share + i % share);
     });
   };

@@ -24,14 +24,15 @@ Case all_to_all_v_case(const Bench& bench, std::int64_t bytes) {
                                 block * moe::bytes_of(c.dtype), c.call);
   };
   const auto prepare = [=, &bench] {
-    fill(bench.backend, c.buffers[0], sent, c.dtype, [=](auto i) { return pattern(rank, i); });
-    fill(bench.backend, c.buffers[1], received, c.dtype, [](auto) { return -1; });
+    fill(bench.backend, c.call.stream, c.buffers[0], sent, c.dtype,
+         [=](auto i) { return pattern(rank, i); });
+    fill(bench.backend, c.call.stream, c.buffers[1], received, c.dtype, [](auto) { return -1; });
   };
   const auto verify = [=, &bench] {
     prepare();
     run();
     const std::int64_t share = blocks_to(rank) * block;
-    return count_wrong(bench.backend, c.buffers[1], received, c.dtype, [=](auto i) {
+    return count_wrong(bench.backend, c.call.stream, c.buffers[1], received, c.dtype, [=](auto i) {
       return pattern(static_cast<int>(i / share), begin_of(rank) * block + i % share);
     });
   };

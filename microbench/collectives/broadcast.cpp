@@ -12,13 +12,13 @@ Case broadcast_case(const Bench& bench, std::int64_t bytes) {
     bench.measured.broadcast(c.buffers[0], count, c.dtype, root, c.call);
   };
   const auto prepare = [=, &bench] {
-    fill(bench.backend, c.buffers[0], count, c.dtype,
+    fill(bench.backend, c.call.stream, c.buffers[0], count, c.dtype,
          [=](auto i) { return rank == root ? pattern(root, i) : -1; });
   };
   const auto verify = [=, &bench] {
     prepare();
     run();
-    return count_wrong(bench.backend, c.buffers[0], count, c.dtype,
+    return count_wrong(bench.backend, c.call.stream, c.buffers[0], count, c.dtype,
                        [](auto i) { return pattern(root, i); });
   };
   Result row = collective_row(bench, CollectiveKind::broadcast, "broadcast", count, count);

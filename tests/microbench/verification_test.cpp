@@ -1,6 +1,9 @@
 #include <gmock/gmock.h>
 
-#include <mutex>
+#include <array>
+#include <functional>
+#include <utility>
+#include <vector>
 
 #include "microbench/collectives/collectives.h"
 #include "microbench/copies.h"
@@ -151,6 +154,81 @@ class SpoilingBackend : public moe::Backend {
   const bool spoil_;
   std::unique_ptr<moe::Backend> good_ = moe::make_cpu_backend(1);
 };
+
+/// Streams as a device has them: what is issued on one happens when somebody waits for that one.
+class DeferringBackend : public SpoilingBackend {
+ public:
+  DeferringBackend() : SpoilingBackend(false) {}
+  void issue(moe::Stream stream, std::function<void()> work) {
+    issued_[static_cast<std::size_t>(stream)].push_back(std::move(work));
+  }
+  void download(std::span<std::byte> host, const std::byte* device, moe::Stream s) override {
+    finish(s);
+    SpoilingBackend::download(host, device, s);
+  }
+  moe::Mark mark(moe::Stream stream) override {
+    finish(stream);
+    return SpoilingBackend::mark(stream);
+  }
+
+ private:
+  void finish(moe::Stream stream) {
+    for (const auto& work : std::exchange(issued_[static_cast<std::size_t>(stream)], {})) work();
+  }
+  std::array<std::vector<std::function<void()>>, moe::kStreamCount> issued_;
+};
+
+/// Enqueues on the stream of the call and returns, as NCCL does.
+class Deferring : public moe::Communicator {
+ public:
+  Deferring(moe::Communicator& good, DeferringBackend& backend)
+      : Communicator(good.rank, good.size), good_(good), backend_(backend) {}
+  void all_to_all_v(const std::byte* from, std::span<const moe::Segment> send, std::byte* to,
+                    std::span<const moe::Segment> receive, std::int64_t row_bytes,
+                    const moe::CallContext& call) override {
+    backend_.issue(call.stream, [=, this, call = call] {
+      good_.all_to_all_v(from, send, to, receive, row_bytes, call);
+    });
+  }
+  void all_reduce(void* data, std::int64_t count, moe::DType dtype,
+                  const moe::CallContext& call) override {
+    backend_.issue(call.stream,
+                   [=, this, call = call] { good_.all_reduce(data, count, dtype, call); });
+  }
+  void all_gather(const void* from, void* to, std::int64_t count, moe::DType dtype,
+                  const moe::CallContext& call) override {
+    backend_.issue(call.stream,
+                   [=, this, call = call] { good_.all_gather(from, to, count, dtype, call); });
+  }
+  void reduce_scatter(const void* from, void* to, std::int64_t count, moe::DType dtype,
+                      const moe::CallContext& call) override {
+    backend_.issue(call.stream,
+                   [=, this, call = call] { good_.reduce_scatter(from, to, count, dtype, call); });
+  }
+  void broadcast(void* data, std::int64_t count, moe::DType dtype, int root,
+                 const moe::CallContext& call) override {
+    backend_.issue(call.stream,
+                   [=, this, call = call] { good_.broadcast(data, count, dtype, root, call); });
+  }
+  void barrier(const moe::CallContext& call) override { good_.barrier(call); }
+  std::unique_ptr<moe::Communicator> split(std::span<const int>) override { return nullptr; }
+  bool on_host() const override { return false; }
+
+ private:
+  moe::Communicator& good_;
+  DeferringBackend& backend_;
+};
+
+TEST_P(EveryCollective, IsVerifiedAfterItsStreamHasDoneIt) {
+  const auto [name, ranks] = GetParam();
+  moe::run_local_ranks(ranks, [&, name = name](moe::Communicator& world) {
+    DeferringBackend backend;
+    Deferring deferring(world, backend);
+    const Bench bench{world, deferring, backend, moe::DType::f32, "cuda", quick};
+    const auto plans = collective_plans(bench, {name}, {40'000});
+    EXPECT_EQ(measure(bench, plans.at(0).make()).measurement.wrong, 0) << "rank " << world.rank;
+  });
+}
 
 TEST(Gemm, EveryElementOfEveryOpIsVerified) {
   for (bool spoil : {false, true}) {
