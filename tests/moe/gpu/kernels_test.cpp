@@ -14,8 +14,14 @@ class CudaKernels : public ::testing::Test {
     cuda_ = make_cuda_backend(0);
   }
 
+  static std::vector<KernelCase> all_cases() {
+    std::vector<KernelCase> cases = kernel_cases();
+    for (KernelCase& kernel : large_kernel_cases()) cases.push_back(std::move(kernel));
+    return cases;
+  }
+
   void expect_like_cpu(DType real, double tolerance) {
-    for (const KernelCase& kernel : kernel_cases()) {
+    for (const KernelCase& kernel : all_cases()) {
       SCOPED_TRACE(kernel.name);
       const auto expected = run_case(*cpu_, kernel, DType::f64);
       const auto actual = run_case(*cuda_, kernel, real);
@@ -35,7 +41,7 @@ TEST_F(CudaKernels, InDoubleAgreeWithTheProcessor) { expect_like_cpu(DType::f64,
 TEST_F(CudaKernels, InFloatAgreeWithTheProcessorInDouble) { expect_like_cpu(DType::f32, 2e-6); }
 
 TEST_F(CudaKernels, GiveTheSameBitsOnEveryRun) {
-  for (const KernelCase& kernel : kernel_cases()) {
+  for (const KernelCase& kernel : all_cases()) {
     const auto first = run_case(*cuda_, kernel, DType::f32);
     const auto second = run_case(*cuda_, kernel, DType::f32);
     for (std::size_t i = 0; i < results_of(kernel); ++i) {

@@ -58,6 +58,8 @@ std::size_t results_of(const KernelCase& kernel);
 /// One case per op and shape; gradients are fed by their forward op in double.
 std::vector<GradientCase> gradient_cases();
 std::vector<KernelCase> kernel_cases();
+/// Shapes that take other ways through a device than small ones, too large for central differences.
+std::vector<KernelCase> large_kernel_cases();
 
 HostTensor random_tensor(std::int64_t rows, std::int64_t columns, std::uint64_t seed,
                          double scale = 1);

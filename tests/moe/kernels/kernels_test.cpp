@@ -4,6 +4,8 @@
 
 #include <cmath>
 #include <limits>
+#include <set>
+#include <utility>
 
 #include "moe/kernels/math.h"
 #include "tests/moe/kernels/kernel_cases.h"
@@ -30,9 +32,9 @@ TEST(KernelExponential, KeepsTheEndsOfTheRange) {
   EXPECT_TRUE(std::isnan(exponential(std::numeric_limits<float>::quiet_NaN())));
 }
 
-TEST(Kernels, InFloatAgreeWithDouble) {
+void expect_float_like_double(const std::vector<KernelCase>& cases) {
   const auto backend = make_cpu_backend(1);
-  for (const KernelCase& kernel : kernel_cases()) {
+  for (const KernelCase& kernel : cases) {
     const auto expected = run_case(*backend, kernel, DType::f64);
     const auto actual = run_case(*backend, kernel, DType::f32);
     for (std::size_t i = 0; i < results_of(kernel); ++i) {
@@ -40,6 +42,24 @@ TEST(Kernels, InFloatAgreeWithDouble) {
           << kernel.name << ", output " << i;
     }
   }
+}
+
+TEST(Kernels, InFloatAgreeWithDouble) { expect_float_like_double(kernel_cases()); }
+
+TEST(Kernels, OfLargeShapesInFloatAgreeWithDouble) {
+  expect_float_like_double(large_kernel_cases());
+}
+
+template <std::size_t... kind>
+std::vector<Op> one_of_every_kind(std::index_sequence<kind...>) {
+  return {Op{std::variant_alternative_t<kind, OpKind>{}, {}, {}, ""}...};
+}
+
+TEST(KernelTable, HasACaseOfEveryOpThatAKernelExecutes) {
+  std::set<std::size_t> covered;
+  for (const KernelCase& kernel : kernel_cases()) covered.insert(kernel.kind.index());
+  for (const Op& op : one_of_every_kind(std::make_index_sequence<std::variant_size_v<OpKind>>()))
+    EXPECT_EQ(covered.contains(op.kind.index()), !is_communication(op)) << kind_name(op);
 }
 
 /// Apart from GEMMs, whose order of sums is oneDNN's.
@@ -67,7 +87,8 @@ TEST(Kernels, GiveTheSameBitsOnAnyNumberOfThreads) {
   }
 }
 
-/// What chunks compute is bit for bit what the whole computes: rows do not know their neighbours.
+/// What chunks compute is bit for bit what the whole computes, on a processor: rows do not know
+/// their neighbours. cuBLAS promises nothing of the kind.
 TEST(KernelExpertLinear, GivesTheSameBitsInChunks) {
   const auto backend = make_cpu_backend(1);
   const std::int64_t rows = 301, inputs = 140, outputs = 96;
