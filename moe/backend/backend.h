@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -14,6 +15,16 @@ namespace moe {
 
 /// A point in a stream of one device; valid until the backend is told to forget_marks().
 using Mark = int;
+
+/// What else than a backend's own kernels may keep its device at work: communication of NCCL's.
+/// Called by waits for the device, from any thread.
+struct DeviceWatch {
+  /// Says what has not finished, "" for nothing: "all_reduce of rank 1 with ranks 0, 2". Throws
+  /// CommunicationError where something failed.
+  std::function<std::string()> under_way;
+  /// Ends it all, because a wait has exceeded its limit.
+  std::function<void()> abort;
+};
 
 /// Memory, streams, events and kernels of one device, as one rank uses it. Each stream is driven by
 /// its own host thread (run.h); different streams may be driven at the same time.
@@ -41,10 +52,14 @@ class Backend {
   virtual Mark mark(Stream stream) = 0;
   /// Work issued on `stream` from now on starts after `mark`. Host streams wait here.
   virtual void wait(Stream stream, Mark mark) = 0;
-  /// Blocks until `mark` is reached; returns its time in seconds of std::chrono::steady_clock.
+  /// Blocks until `mark` is reached; returns its time in seconds of std::chrono::steady_clock. CUDA:
+  /// as all waits for a device throws TimeLimit.
   virtual double time_of(Mark mark) = 0;
   /// Starts a new iteration: all marks made so far become invalid. Called when nothing runs.
   virtual void forget_marks() = 0;
+
+  /// What waits look at while they wait; called when nothing runs.
+  virtual void watch(DeviceWatch) {}
 
   /// The device's own stream (cudaStream_t) or nullptr.
   virtual void* native_stream(Stream) { return nullptr; }
@@ -54,9 +69,9 @@ class Backend {
 /// call.
 std::unique_ptr<Backend> make_cpu_backend(int threads);
 
-/// Device `device` of this host. Throws moe::Unavailable ("built without CUDA", "no CUDA device:
+/// Device `device` of this host; every wait for it ends after `time_limit_s` in TimeLimit. Throws moe::Unavailable ("built without CUDA", "no CUDA device:
 /// ...").
-std::unique_ptr<Backend> make_cuda_backend(int device);
+std::unique_ptr<Backend> make_cuda_backend(int device, double time_limit_s = 60);
 /// Devices that can be used; 0 when built without CUDA or when there is no driver.
 int cuda_device_count();
 /// What tells these devices from all others, by number: the same for every process that sees one,

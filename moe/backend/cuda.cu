@@ -1,7 +1,8 @@
-#include <array>
+#include <cstdio>
 #include <memory>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "moe/backend/backend.h"
 #include "moe/backend/cuda_check.cuh"
@@ -15,14 +16,27 @@ namespace {
 
 class CudaBackend : public Backend {
  public:
-  explicit CudaBackend(int device) : device_(device) {
+  CudaBackend(int device, double time_limit_s) : device_(device), waits_(device, time_limit_s) {
     use_device();
-    streams_ = std::make_unique<std::array<DeviceStream, kStreamCount>>();
+    streams_.reserve(kStreamCount);
+    for (int stream = 0; stream < kStreamCount; ++stream) streams_.emplace_back(waits_);
+    at(Stream::compute).blas();
+    at(Stream::compute).make_staging();
+    at(Stream::host).make_staging();
     forget_marks();
   }
+  /// What frees memory waits for the device, however long: where work on it does not end, the memory
+  /// is left to the end of the process.
   ~CudaBackend() override {
-    cudaSetDevice(device_);
-    cudaDeviceSynchronize();
+    if (cudaSetDevice(device_) != cudaSuccess) cudaGetLastError();
+    const double limit_s = waits_.expired() ? kShortWait_s : kLongWait_s;
+    for (const DeviceStream& stream : streams_) {
+      if (DeviceWaits::ends(stream.get(), limit_s)) continue;
+      std::fprintf(stderr, "CUDA device %d is still at work and keeps its memory\n", device_);
+      arena_.leak();
+      for (DeviceStream& other : streams_) other.leak();
+      return;
+    }
   }
 
   std::string name() const override { return cuda_device_name(device_); }
@@ -82,12 +96,14 @@ class CudaBackend : public Backend {
   }
   double time_of(Mark mark) override {
     use_device();
-    return marks_.time_of(marks_.event(mark));
+    return marks_.time_of(marks_.event(mark), waits_);
   }
   void forget_marks() override {
     use_device();
-    marks_.forget(at(Stream::compute).get());
+    marks_.forget(at(Stream::compute).get(), waits_);
   }
+
+  void watch(DeviceWatch watch) override { waits_.watch(std::move(watch)); }
 
   void* native_stream(Stream stream) override {
     return stream == Stream::host ? nullptr : at(stream).get();
@@ -96,12 +112,15 @@ class CudaBackend : public Backend {
  private:
   /// CUDA keeps the device per host thread, and each stream has its own.
   void use_device() const { check(cudaSetDevice(device_), "cudaSetDevice"); }
-  DeviceStream& at(Stream stream) { return (*streams_)[static_cast<std::size_t>(stream)]; }
+  DeviceStream& at(Stream stream) { return streams_[static_cast<std::size_t>(stream)]; }
+
+  static constexpr double kLongWait_s = 60, kShortWait_s = 5;
 
   int device_;
+  DeviceWaits waits_;
   DeviceMemory arena_;
   std::int64_t arena_bytes_ = 0;
-  std::unique_ptr<std::array<DeviceStream, kStreamCount>> streams_;
+  std::vector<DeviceStream> streams_;
   Marks marks_;
 };
 
@@ -115,14 +134,14 @@ std::pair<int, cudaError_t> count_devices() {
 
 }  // namespace
 
-std::unique_ptr<Backend> make_cuda_backend(int device) {
+std::unique_ptr<Backend> make_cuda_backend(int device, double time_limit_s) {
   const auto [count, status] = count_devices();
   if (count == 0) throw Unavailable(std::string("no CUDA device: ") + cudaGetErrorString(status));
   if (device < 0 || device >= count) {
     throw Unavailable("no CUDA device " + std::to_string(device) + ": there are " +
                       std::to_string(count));
   }
-  return std::make_unique<CudaBackend>(device);
+  return std::make_unique<CudaBackend>(device, time_limit_s);
 }
 
 int cuda_device_count() { return count_devices().first; }

@@ -21,6 +21,8 @@ class Owned {
     if (value_ != T{}) destroy(value_);
   }
   T get() const { return value_; }
+  /// Never given back.
+  void leak() { value_ = T{}; }
   explicit operator bool() const { return value_ != T{}; }
 
  private:

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "moe/backend/cuda_owned.cuh"
+#include "moe/backend/cuda_wait.cuh"
 
 namespace moe {
 
@@ -14,8 +14,7 @@ namespace moe {
 struct Staging {
   static constexpr std::size_t kBytes = 8 << 20;
   PinnedMemory memory;
-  // Waiting for it sleeps: another thread has work for this core.
-  OwnedEvent free = make_event(cudaEventBlockingSync | cudaEventDisableTiming);
+  OwnedEvent free = make_event(cudaEventDisableTiming);
 
   Staging() {
     void* pinned = nullptr;
@@ -27,7 +26,7 @@ struct Staging {
 /// What one stream owns. Its host thread alone uses it.
 class DeviceStream {
  public:
-  DeviceStream() {
+  explicit DeviceStream(DeviceWaits& waits) : waits_(&waits) {
     cudaStream_t stream = nullptr;
     check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
     stream_ = OwnedStream(stream);
@@ -47,6 +46,18 @@ class DeviceStream {
     return blas_.get();
   }
 
+  /// Allocations may wait for all that runs on the device, kernels of NCCL that wait for other
+  /// ranks among them: what an iteration needs is made before it.
+  void make_staging() {
+    if (staging_.empty()) staging_ = std::vector<Staging>(2);
+  }
+
+  /// Gives nothing back that waits for the device: it will not end.
+  void leak() {
+    blas_.leak();
+    for (Staging& staging : staging_) staging.memory.leak();
+  }
+
   void upload(std::byte* device, std::span<const std::byte> host) {
     pieces(host.size(), [&](std::size_t begin, std::size_t bytes, const Staging& staging) {
       std::memcpy(staging.memory.get(), host.data() + begin, bytes);
@@ -64,7 +75,7 @@ class DeviceStream {
     const Staging* filled = nullptr;
     const auto empty = [&] {
       if (filled == nullptr) return;
-      check(cudaEventSynchronize(filled->free.get()), "cudaEventSynchronize");
+      waits_->until(filled->free.get(), "a copy to the host");
       std::memcpy(done, filled->memory.get(), done_bytes);
     };
     pieces(host.size(), [&](std::size_t begin, std::size_t bytes, const Staging& staging) {
@@ -84,11 +95,11 @@ class DeviceStream {
  private:
   template <class F>
   void pieces(std::size_t total, F f) {
-    if (staging_.empty()) staging_ = std::vector<Staging>(2);
+    make_staging();
     int next = 0;
     for (std::size_t begin = 0; begin < total; begin += Staging::kBytes) {
       const Staging& staging = staging_[next];
-      check(cudaEventSynchronize(staging.free.get()), "cudaEventSynchronize");
+      waits_->until(staging.free.get(), "an earlier copy");
       f(begin, std::min(Staging::kBytes, total - begin), staging);
       check(cudaEventRecord(staging.free.get(), get()), "cudaEventRecord");
       next = 1 - next;
@@ -96,10 +107,11 @@ class DeviceStream {
   }
   void wait_for_staging() {
     for (const Staging& staging : staging_) {
-      check(cudaEventSynchronize(staging.free.get()), "cudaEventSynchronize");
+      waits_->until(staging.free.get(), "a copy from the host");
     }
   }
 
+  DeviceWaits* waits_;
   OwnedStream stream_;
   OwnedBlas blas_;
   std::vector<Staging> staging_;

@@ -3,7 +3,7 @@
 
 namespace moe {
 
-std::unique_ptr<Backend> make_cuda_backend(int) {
+std::unique_ptr<Backend> make_cuda_backend(int, double) {
   throw Unavailable("CUDA backend: this program was built without CUDA");
 }
 

@@ -93,14 +93,20 @@ void finalize_mpi();
 /// initialised.
 [[noreturn]] void abort_job(int exit_code);
 
-/// NCCL over the same ranks, bootstrapped through `host`; one device per rank. Throws Unavailable
-/// "built without NCCL".
-std::unique_ptr<Communicator> make_nccl_communicator(Communicator& host, int device);
-
+class Backend;
+/// NCCL over the same ranks, bootstrapped through `host`; one device per rank, that of `backend`,
+/// whose waits it watches. It outlives the communicators split off it, and `backend` outlives it.
+/// They fail together: after a failure or a time limit in one, or where one is destroyed by an
+/// exception, all are aborted. Every wait lasts `time_limit_s` at most, and so do the ends of all of
+/// them together. Throws Unavailable "built without NCCL".
+///
+/// Different ones may be used from different streams at the same time only where every rank issues
+/// their calls in one order (issue_order.h).
+std::unique_ptr<Communicator> make_nccl_communicator(Communicator& host, Backend& backend,
+                                                     int device, double time_limit_s = 60);
 /// True where make_nccl_communicator can work at all: built with NCCL.
 bool has_nccl();
 
-class Backend;
 /// Lets a host communicator serve buffers of a device through pinned host memory. (staged.cpp)
 std::unique_ptr<Communicator> make_staged_communicator(std::unique_ptr<Communicator> host,
                                                        Backend& backend);

@@ -7,10 +7,17 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
+#include <exception>
+#include <future>
+#include <mutex>
+#include <numeric>
 #include <stdexcept>
 #include <thread>
 
+#include "moe/backend/backend.h"
+#include "moe/backend/cuda_wait.cuh"
 #include "moe/communicator/communicator.h"
 #include "moe/errors.h"
 
@@ -22,11 +29,7 @@
 namespace moe {
 namespace {
 
-void check(cudaError_t code, std::string_view call) {
-  if (code != cudaSuccess) {
-    throw CommunicationError(fmt::format("{}: {}", call, cudaGetErrorString(code)));
-  }
-}
+using moe::check;
 
 void check(ncclResult_t code, ncclComm_t comm, std::string_view call) {
   if (code == ncclSuccess || code == ncclInProgress) return;
@@ -46,138 +49,350 @@ ncclDataType_t nccl_type(DType dtype) {
   throw std::invalid_argument("NCCL: unknown dtype");
 }
 
-/// Sleeps until done() is true. Throws TimeLimit.
-template <typename Done>
-void wait_until(const Done& done, const CallContext& call, int rank, int size) {
-  using namespace std::chrono_literals;
-  const auto start = std::chrono::steady_clock::now();
-  std::chrono::microseconds sleep = 20us;
-  while (!done()) {
-    if (std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() >
-        call.time_limit_s) {
-      throw TimeLimit(fmt::format("rank {} waited {} s for some of the other {} ranks in {}", rank,
-                                  call.time_limit_s, size - 1, call.what));
-    }
-    std::this_thread::sleep_for(sleep);
-    sleep = std::min<std::chrono::microseconds>(sleep * 2, 500us);
+void report(ncclResult_t code, std::string_view call) {
+  if (code != ncclSuccess && code != ncclInProgress)
+    spdlog::error("{}: {}", call, ncclGetErrorString(code));
+}
+
+/// Aborts communicators together: the first one's memory is freed only when the kernels of all have
+/// let go of the device. False where that takes too long; it then goes on by itself.
+bool abort_together(std::vector<ncclComm_t> comms, int device) {
+  if (comms.empty()) return true;
+  std::packaged_task<void()> task([comms = std::move(comms), device] {
+    if (cudaSetDevice(device) != cudaSuccess) cudaGetLastError();
+    report(ncclGroupStart(), "ncclGroupStart");
+    for (const ncclComm_t comm : comms) report(ncclCommAbort(comm), "ncclCommAbort");
+    report(ncclGroupEnd(), "ncclGroupEnd");
+  });
+  const std::future<void> done = task.get_future();
+  std::thread(std::move(task)).detach();
+  return done.wait_for(std::chrono::seconds(10)) == std::future_status::ready;
+}
+
+/// One communicator of NCCL's and what was enqueued on it last.
+struct Member {
+  std::vector<int> world_ranks;
+  int rank = 0;  ///< within them
+  OwnedEvent done = make_event(cudaEventDisableTiming);
+
+  std::mutex mutex;           ///< of every call on `comm`; in non-blocking mode none lasts
+  ncclComm_t comm = nullptr;  ///< none before it is made and after it is aborted
+  std::string last;           ///< "" where nothing was enqueued yet
+
+  /// "rank 1 with ranks 0, 2"
+  std::string name() const {
+    std::vector<int> others;
+    for (const int other : world_ranks)
+      if (other != world_ranks[rank]) others.push_back(other);
+    if (others.empty()) return fmt::format("rank {} alone", world_ranks[rank]);
+    constexpr std::size_t most = 16;
+    const bool more = others.size() > most;
+    if (more) others.resize(most);
+    return fmt::format("rank {} with rank{} {}{}", world_ranks[rank], others.size() == 1 ? "" : "s",
+                       fmt::join(others, ", "), more ? ", ..." : "");
   }
+};
+
+/// The communicators that came from one. They fail together, because a kernel of one that waits for
+/// a peer in vain keeps the device from freeing what another one holds.
+class Family {
+ public:
+  Family(Backend& backend, int device, double time_limit_s)
+      : backend_(backend), device_(device), time_limit_s_(time_limit_s) {
+    backend_.watch({[this] { return under_way(); },
+                    [this] { fail("a wait for the device exceeded its limit"); }});
+  }
+  ~Family() { backend_.watch({}); }
+  Family(const Family&) = delete;
+  Family& operator=(const Family&) = delete;
+
+  double time_limit_s() const { return time_limit_s_; }
+  /// CUDA keeps the device per host thread, and each stream has its own.
+  Family& use_device() {
+    check(cudaSetDevice(device_), "cudaSetDevice");
+    return *this;
+  }
+
+  void add(Member& member) {
+    const std::lock_guard lock(mutex_);
+    members_.push_back(&member);
+  }
+  /// False where the device did not let go of it: what frees memory would wait for ever.
+  bool remove(Member& member) {
+    const std::lock_guard lock(mutex_);
+    std::erase(members_, &member);
+    return !stuck_;
+  }
+
+  /// Aborts all; the first reason stays.
+  void fail(const std::string& why) {
+    const std::lock_guard lock(mutex_);
+    if (failure_.empty()) failure_ = why;
+    std::vector<ncclComm_t> comms;
+    for (Member* member : members_) {
+      const std::lock_guard member_lock(member->mutex);
+      if (member->comm != nullptr) comms.push_back(std::exchange(member->comm, nullptr));
+    }
+    if (!abort_together(std::move(comms), device_)) stuck_ = true;
+  }
+
+  /// What of `body` throws ends the family.
+  template <typename Body>
+  void guarded(const Body& body) {
+    try {
+      body();
+    } catch (const std::exception& error) {
+      fail(error.what());
+      throw;
+    }
+  }
+
+  /// One call on a communicator that is still there.
+  template <typename Body>
+  ncclResult_t call(Member& member, const Body& body) {
+    {
+      const std::lock_guard lock(member.mutex);
+      if (member.comm != nullptr) return body(member.comm);
+    }
+    const std::lock_guard lock(mutex_);
+    throw CommunicationError(fmt::format("{}: NCCL was aborted: {}", member.name(), failure_));
+  }
+
+  /// True when what was begun on it has been done on the host; throws what failed.
+  bool is_settled(Member& member, std::string_view name) {
+    ncclResult_t state = ncclSuccess;
+    std::string why;
+    const ncclResult_t asked = call(member, [&](ncclComm_t comm) {
+      const ncclResult_t code = ncclCommGetAsyncError(comm, &state);
+      if (code != ncclSuccess) state = code;
+      if (state != ncclSuccess && state != ncclInProgress) why = ncclGetLastError(comm);
+      return state;
+    });
+    if (!why.empty() || (asked != ncclSuccess && asked != ncclInProgress))
+      throw CommunicationError(
+          fmt::format("{}: {}: {}: {}", member.name(), name, ncclGetErrorString(asked), why));
+    return asked == ncclSuccess;
+  }
+
+  /// Sleeps until done() is true.
+  template <typename Done>
+  void wait_until(const Done& done, const Member& member, const CallContext& call) {
+    const double begin_s = steady_clock_s();
+    while (!done()) {
+      const double waited_s = steady_clock_s() - begin_s;
+      if (waited_s > call.time_limit_s) {
+        throw TimeLimit(
+            fmt::format("{}: waited {} s in {}", member.name(), call.time_limit_s, call.what));
+      }
+      sleep_after(waited_s);
+    }
+  }
+
+  void settle(Member& member, ncclResult_t code, std::string_view name, const CallContext& call) {
+    guarded([&] {
+      check(code, nullptr, name);
+      if (code == ncclInProgress)
+        wait_until([&] { return is_settled(member, name); }, member, call);
+    });
+  }
+
+  /// Ends one communicator: flushed together with its peers, unless the family has failed or this
+  /// rank is on its way out, when nobody may come. All ends together share one time limit.
+  void finish(Member& member) {
+    if (cudaSetDevice(device_) != cudaSuccess) cudaGetLastError();
+    if (std::uncaught_exceptions() > exceptions_) fail("this rank ended with an exception");
+    {
+      const std::lock_guard lock(member.mutex);
+      if (member.comm == nullptr) return;
+    }
+    try {
+      if (end_s_ == 0) end_s_ = steady_clock_s() + time_limit_s_;
+      const CallContext left{.time_limit_s = std::max(0.0, end_s_ - steady_clock_s()),
+                             .what = "the end of a communicator"};
+      settle(member, call(member, ncclCommFinalize), "ncclCommFinalize", left);
+      const std::lock_guard lock(member.mutex);
+      report(ncclCommDestroy(std::exchange(member.comm, nullptr)), "ncclCommDestroy");
+    } catch (const std::exception& error) {
+      spdlog::error("{}", error.what());
+    }
+  }
+
+ private:
+  /// What has been enqueued and has not ended on the device.
+  std::string under_way() {
+    std::vector<std::string> all;
+    std::string failed;
+    {
+      const std::lock_guard lock(mutex_);
+      for (Member* member : members_) {
+        const std::lock_guard member_lock(member->mutex);
+        if (member->comm == nullptr || member->last.empty()) continue;
+        ncclResult_t state = ncclSuccess;
+        const ncclResult_t code = ncclCommGetAsyncError(member->comm, &state);
+        if (code != ncclSuccess || (state != ncclSuccess && state != ncclInProgress)) {
+          failed = fmt::format("{}: {}: {}: {}", member->name(), member->last,
+                               ncclGetErrorString(code != ncclSuccess ? code : state),
+                               ncclGetLastError(member->comm));
+          break;
+        }
+        if (!is_ready(cudaEventQuery(member->done.get()), "cudaEventQuery"))
+          all.push_back(fmt::format("{} of {} has not ended", member->last, member->name()));
+      }
+    }
+    if (!failed.empty()) {
+      fail(failed);
+      throw CommunicationError(failed);
+    }
+    return fmt::format("{}", fmt::join(all, "; "));
+  }
+
+  Backend& backend_;
+  const int device_;
+  const double time_limit_s_;
+  const int exceptions_ = std::uncaught_exceptions();
+  double end_s_ = 0;  ///< when the first communicator began to end, and the limit
+
+  std::mutex mutex_;  ///< before any member's
+  std::vector<Member*> members_;
+  std::string failure_;
+  bool stuck_ = false;
+};
+
+std::vector<int> first_ranks(int size) {
+  std::vector<int> ranks(size);
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return ranks;
 }
 
 class NcclCommunicator : public Communicator {
  public:
-  NcclCommunicator(int rank, int size, int device) : Communicator(rank, size), device_(device) {
-    check(cudaSetDevice(device_), "cudaSetDevice");
+  NcclCommunicator(Family& family, std::vector<int> world_ranks, int rank)
+      : Communicator(rank, static_cast<int>(world_ranks.size())), family_(family.use_device()) {
+    member_.world_ranks = std::move(world_ranks);
+    member_.rank = rank;
+    void* token = nullptr;
+    check(cudaMalloc(&token, sizeof(std::int32_t)), "cudaMalloc");
+    token_ = DeviceMemory(token);
+    family_.add(member_);
   }
 
   ~NcclCommunicator() override {
-    if (token_ != nullptr) report(cudaFree(token_), "cudaFree");
-    if (comm_ == nullptr) return;
-    if (failed_) {
-      report(ncclCommAbort(comm_), "ncclCommAbort");
-      return;
-    }
-    try {
-      settle(ncclCommFinalize(comm_), "ncclCommFinalize", {.what = "ncclCommFinalize"});
-      report(ncclCommDestroy(comm_), "ncclCommDestroy");
-    } catch (const std::exception& error) {
-      spdlog::error("{}", error.what());
-      report(ncclCommAbort(comm_), "ncclCommAbort");
-    }
+    family_.finish(member_);
+    if (!family_.remove(member_)) token_.leak();
   }
 
   void connect(const ncclUniqueId& id, const CallContext& call) {
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
     config.blocking = 0;
-    settle(ncclCommInitRankConfig(&comm_, size, id, rank, &config), "ncclCommInitRank", call);
-    check(cudaMalloc(&token_, sizeof(std::int32_t)), "cudaMalloc");
+    ncclResult_t code;
+    {
+      const std::lock_guard lock(member_.mutex);
+      code = ncclCommInitRankConfig(&member_.comm, size, id, rank, &config);
+    }
+    family_.settle(member_, code, "ncclCommInitRank", call);
   }
 
   void all_to_all_v(const std::byte* from, std::span<const Segment> send, std::byte* to,
                     std::span<const Segment> receive, std::int64_t row_bytes,
                     const CallContext& call) override {
+    family_.use_device();
     copy_own(from, send, to, receive, row_bytes, call);
-    check(ncclGroupStart(), comm_, "ncclGroupStart");
-    // An open group must be closed whatever happens: the first error is looked at afterwards.
-    ncclResult_t first_error = ncclSuccess;
-    const auto keep = [&](ncclResult_t code) {
-      if (first_error == ncclSuccess && code != ncclInProgress) first_error = code;
-    };
-    for (const Segment& segment : receive) {
-      if (segment.peer == rank || segment.rows == 0) continue;
-      keep(ncclRecv(to + segment.begin * row_bytes, segment.rows * row_bytes, ncclInt8,
-                    segment.peer, comm_, stream(call)));
-    }
-    for (const Segment& segment : send) {
-      if (segment.peer == rank || segment.rows == 0) continue;
-      sent_bytes_ += segment.rows * row_bytes;
-      keep(ncclSend(from + segment.begin * row_bytes, segment.rows * row_bytes, ncclInt8,
-                    segment.peer, comm_, stream(call)));
-    }
-    const ncclResult_t end = ncclGroupEnd();
-    guarded([&] { check(first_error, comm_, "ncclSend or ncclRecv"); });
-    settle(end, "ncclGroupEnd", call);
+    enqueue("ncclSend, ncclRecv", call, [&](ncclComm_t comm) {
+      const ncclResult_t begun = ncclGroupStart();
+      if (begun != ncclSuccess) return begun;
+      // An open group must be closed whatever happens: the first error is looked at afterwards.
+      ncclResult_t first_error = ncclSuccess;
+      const auto keep = [&](ncclResult_t code) {
+        if (first_error == ncclSuccess && code != ncclInProgress) first_error = code;
+      };
+      for (const Segment& segment : receive) {
+        if (segment.peer == rank || segment.rows == 0) continue;
+        keep(ncclRecv(to + segment.begin * row_bytes, segment.rows * row_bytes, ncclInt8,
+                      segment.peer, comm, stream(call)));
+      }
+      for (const Segment& segment : send) {
+        if (segment.peer == rank || segment.rows == 0) continue;
+        sent_bytes_ += segment.rows * row_bytes;
+        keep(ncclSend(from + segment.begin * row_bytes, segment.rows * row_bytes, ncclInt8,
+                      segment.peer, comm, stream(call)));
+      }
+      const ncclResult_t end = ncclGroupEnd();
+      return first_error != ncclSuccess ? first_error : end;
+    });
   }
 
   void all_reduce(void* data, std::int64_t count, DType dtype, const CallContext& call) override {
-    settle(ncclAllReduce(data, data, count, nccl_type(dtype), ncclSum, comm_, stream(call)),
-           "ncclAllReduce", call);
+    enqueue("ncclAllReduce", call, [&](ncclComm_t comm) {
+      return ncclAllReduce(data, data, count, nccl_type(dtype), ncclSum, comm, stream(call));
+    });
     sent_bytes_ += 2 * count * bytes_of(dtype) * (size - 1) / size;  // ring
   }
 
   void all_gather(const void* from, void* to, std::int64_t count_per_rank, DType dtype,
                   const CallContext& call) override {
-    settle(ncclAllGather(from, to, count_per_rank, nccl_type(dtype), comm_, stream(call)),
-           "ncclAllGather", call);
+    enqueue("ncclAllGather", call, [&](ncclComm_t comm) {
+      return ncclAllGather(from, to, count_per_rank, nccl_type(dtype), comm, stream(call));
+    });
     sent_bytes_ += count_per_rank * bytes_of(dtype) * (size - 1);  // ring
   }
 
   void reduce_scatter(const void* from, void* to, std::int64_t count_per_rank, DType dtype,
                       const CallContext& call) override {
-    settle(
-        ncclReduceScatter(from, to, count_per_rank, nccl_type(dtype), ncclSum, comm_, stream(call)),
-        "ncclReduceScatter", call);
+    enqueue("ncclReduceScatter", call, [&](ncclComm_t comm) {
+      return ncclReduceScatter(from, to, count_per_rank, nccl_type(dtype), ncclSum, comm,
+                               stream(call));
+    });
     sent_bytes_ += count_per_rank * bytes_of(dtype) * (size - 1);  // ring
   }
 
   void broadcast(void* data, std::int64_t count, DType dtype, int root,
                  const CallContext& call) override {
-    settle(ncclBroadcast(data, data, count, nccl_type(dtype), root, comm_, stream(call)),
-           "ncclBroadcast", call);
+    enqueue("ncclBroadcast", call, [&](ncclComm_t comm) {
+      return ncclBroadcast(data, data, count, nccl_type(dtype), root, comm, stream(call));
+    });
     const bool last = (rank + 1) % size == root;  // of the ring: hands nothing on
     if (!last) sent_bytes_ += count * bytes_of(dtype);
   }
 
   void barrier(const CallContext& call) override {
-    settle(ncclAllReduce(token_, token_, 1, ncclInt32, ncclSum, comm_, stream(call)),
-           "ncclAllReduce", call);
-    guarded([&] {
-      wait_until(
+    enqueue("barrier", call, [&](ncclComm_t comm) {
+      return ncclAllReduce(token_.get(), token_.get(), 1, ncclInt32, ncclSum, comm, stream(call));
+    });
+    family_.guarded([&] {
+      family_.wait_until(
           [&] {
-            const cudaError_t code = cudaStreamQuery(stream(call));
-            if (code == cudaErrorNotReady) {
-              throw_if_failed("barrier");
-              return false;
-            }
-            check(code, "cudaStreamQuery");
-            return true;
+            if (is_ready(cudaEventQuery(member_.done.get()), "cudaEventQuery")) return true;
+            family_.is_settled(member_, "barrier");
+            return false;
           },
-          call, rank, size);
+          member_, call);
     });
   }
 
   std::unique_ptr<Communicator> split(std::span<const int> ranks) override {
     const auto self = std::find(ranks.begin(), ranks.end(), rank);
-    if (self == ranks.end() || !std::is_sorted(ranks.begin(), ranks.end())) {
+    if (self == ranks.end() || !std::is_sorted(ranks.begin(), ranks.end()) || ranks[0] < 0 ||
+        ranks.back() >= size) {
       throw std::invalid_argument(fmt::format("split: ranks [{}] do not ascend or hold no rank {}",
                                               fmt::join(ranks, ", "), rank));
     }
-    auto group = std::make_unique<NcclCommunicator>(static_cast<int>(self - ranks.begin()),
-                                                    static_cast<int>(ranks.size()), device_);
-    const CallContext call{.what = "split"};
-    // The lowest member names the group's colour.
-    settle(ncclCommSplit(comm_, ranks[0], rank, &group->comm_, nullptr), "ncclCommSplit", call);
-    group->settle(ncclInProgress, "ncclCommSplit", call);
-    check(cudaMalloc(&group->token_, sizeof(std::int32_t)), "cudaMalloc");
+    std::vector<int> world_ranks;
+    for (const int member : ranks) world_ranks.push_back(member_.world_ranks[member]);
+    auto group = std::make_unique<NcclCommunicator>(family_, std::move(world_ranks),
+                                                    static_cast<int>(self - ranks.begin()));
+    const CallContext call{.time_limit_s = family_.time_limit_s(), .what = "split"};
+    // The lowest member names the group's colour. NCCL writes the handle at its own time: it is
+    // handed over when it is there.
+    ncclComm_t made = nullptr;
+    const ncclResult_t code = family_.call(member_, [&](ncclComm_t comm) {
+      return ncclCommSplit(comm, ranks[0], rank, &made, nullptr);
+    });
+    family_.settle(member_, code, "ncclCommSplit", call);
+    {
+      const std::lock_guard lock(group->member_.mutex);
+      group->member_.comm = made;
+    }
+    family_.settle(group->member_, ncclInProgress, "ncclCommSplit", call);
     return group;
   }
 
@@ -188,45 +403,14 @@ class NcclCommunicator : public Communicator {
     return static_cast<cudaStream_t>(call.native_stream);
   }
 
-  static void report(cudaError_t code, std::string_view call) {
-    if (code != cudaSuccess) spdlog::error("{}: {}", call, cudaGetErrorString(code));
-  }
-  static void report(ncclResult_t code, std::string_view call) {
-    if (code != ncclSuccess && code != ncclInProgress) {
-      spdlog::error("{}: {}", call, ncclGetErrorString(code));
-    }
-  }
-
+  /// Returns when NCCL has enqueued what `body` calls.
   template <typename Body>
-  void guarded(const Body& body) {
-    try {
-      body();
-    } catch (...) {
-      failed_ = true;
-      throw;
-    }
-  }
-
-  /// Waits until what `code` began has been enqueued.
-  void settle(ncclResult_t code, std::string_view name, const CallContext& call) {
-    guarded([&] {
-      check(code, comm_, name);
-      if (code == ncclSuccess) return;
-      wait_until(
-          [&] {
-            ncclResult_t state = ncclSuccess;
-            check(ncclCommGetAsyncError(comm_, &state), comm_, "ncclCommGetAsyncError");
-            check(state, comm_, name);
-            return state == ncclSuccess;
-          },
-          call, rank, size);
-    });
-  }
-
-  void throw_if_failed(std::string_view name) {
-    ncclResult_t state = ncclSuccess;
-    check(ncclCommGetAsyncError(comm_, &state), comm_, "ncclCommGetAsyncError");
-    check(state, comm_, name);
+  void enqueue(std::string_view name, const CallContext& call, const Body& body) {
+    family_.use_device();
+    family_.settle(member_, family_.call(member_, body), name, call);
+    const std::lock_guard lock(member_.mutex);
+    check(cudaEventRecord(member_.done.get(), stream(call)), "cudaEventRecord");
+    member_.last = call.what.empty() ? name : call.what;
   }
 
   void copy_own(const std::byte* from, std::span<const Segment> send, std::byte* to,
@@ -247,17 +431,34 @@ class NcclCommunicator : public Communicator {
     }
   }
 
-  const int device_;
-  ncclComm_t comm_ = nullptr;
-  void* token_ = nullptr;  ///< one i32 on the device, for barriers
-  bool failed_ = false;
+  Family& family_;
+  Member member_;
+  DeviceMemory token_;  ///< one i32, for barriers
+};
+
+struct FamilyOwner {
+  std::unique_ptr<Family> family;
+};
+
+/// The first of a family, which the others are split off: a base, so that the family is there
+/// before the communicator and after it.
+class NcclWorld : FamilyOwner, public NcclCommunicator {
+ public:
+  NcclWorld(std::unique_ptr<Family> owned, int rank, int size)
+      : FamilyOwner{std::move(owned)}, NcclCommunicator(*family, first_ranks(size), rank) {}
 };
 
 }  // namespace
 
 bool has_nccl() { return true; }
 
-std::unique_ptr<Communicator> make_nccl_communicator(Communicator& host, int device) {
+std::unique_ptr<Communicator> make_nccl_communicator(Communicator& host, Backend& backend,
+                                                     int device, double time_limit_s) {
+  // Calls are issued in one order (issue_order.h); this makes kernels of different communicators
+  // start in it too, and lets them overlap. Who set it otherwise knows why.
+  setenv("NCCL_LAUNCH_ORDER_IMPLICIT", "1", 0);
+  auto family = std::make_unique<Family>(backend, device, time_limit_s);
+  family->use_device();
   // The id travels as whole words: its bytes mean nothing to anybody but NCCL.
   std::array<std::int32_t, (sizeof(ncclUniqueId) + 3) / 4> words{};
   ncclUniqueId id;
@@ -265,10 +466,10 @@ std::unique_ptr<Communicator> make_nccl_communicator(Communicator& host, int dev
     check(ncclGetUniqueId(&id), nullptr, "ncclGetUniqueId");
     std::memcpy(words.data(), &id, sizeof id);
   }
-  const CallContext call{.what = "NCCL bootstrap"};
+  const CallContext call{.time_limit_s = time_limit_s, .what = "NCCL bootstrap"};
   host.broadcast(words.data(), static_cast<std::int64_t>(words.size()), DType::i32, 0, call);
   std::memcpy(&id, words.data(), sizeof id);
-  auto communicator = std::make_unique<NcclCommunicator>(host.rank, host.size, device);
+  auto communicator = std::make_unique<NcclWorld>(std::move(family), host.rank, host.size);
   communicator->connect(id, call);
   return communicator;
 }

@@ -3,7 +3,7 @@
 
 namespace moe {
 
-std::unique_ptr<Communicator> make_nccl_communicator(Communicator&, int) {
+std::unique_ptr<Communicator> make_nccl_communicator(Communicator&, Backend&, int, double) {
   throw Unavailable("built without NCCL");
 }
 

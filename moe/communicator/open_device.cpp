@@ -77,8 +77,9 @@ OpenDevice open_device(Communicator& world, const std::vector<RankInfo>& ranks,
   }
 
   OpenDevice open;
-  open.backend = make_cuda_backend(device);
-  if (nccl && choice.one_each) open.nccl = make_nccl_communicator(world, device);
+  open.backend = make_cuda_backend(device, wish.time_limit_s);
+  if (nccl && choice.one_each)
+    open.nccl = make_nccl_communicator(world, *open.backend, device, wish.time_limit_s);
   // Every rank has taken what opening takes, and none has begun to fill its arena.
   world.barrier(call);
   open.memory_bytes = cuda_free_bytes(device) / 5 * 4 / choice.sharers[world.rank];

@@ -1,8 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
-#include <cstring>
-#include <numeric>
+#include <cstdlib>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -83,23 +84,83 @@ TEST_F(CudaBackend, TimesMarksByTheSteadyClock) {
 }
 
 TEST_F(CudaBackend, WaitsForMarksOfOtherStreams) {
-  // A long chain on one stream, its result used on another one: wrong unless the wait holds.
-  const std::int64_t n = 1 << 22;
-  std::byte* base = backend_->arena(20 * n);
-  const std::vector<float> ones(n, 1.0f), zeros(n, 0.0f);
-  for (int repeat = 0; repeat < 5; ++repeat) {
-    backend_->upload(base, std::as_bytes(std::span(ones)), Stream::compute);
-    backend_->upload(base + 4 * n, std::as_bytes(std::span(ones)), Stream::compute);
-    backend_->upload(base + 8 * n, std::as_bytes(std::span(zeros)), Stream::compute);
-    for (int i = 0; i < 50; ++i) add(base, n, Stream::compute);
-    const Mark done = backend_->mark(Stream::compute);
-    backend_->wait(Stream::inter_node, done);
-    add(base + 4 * n, n, Stream::inter_node);  // b + y
+  // The last op of a long queue on one stream makes what another stream then reads: the result is
+  // that of the zeros before it unless the wait holds.
+  const std::int64_t n = 1 << 22, bytes = 4 * n;
+  std::byte* base = backend_->arena(8 * bytes);
+  std::byte* const result_at = base + 3 * bytes;
+  std::byte* const busy = base + 4 * bytes;  // of the queue alone
+  const auto fill = [&](std::byte* to, float value) {
+    const std::vector<float> values(n, value);
+    backend_->upload(to, std::as_bytes(std::span(values)), Stream::compute);
+  };
+  const auto last_result = [&] {
     std::vector<float> result(n);
-    backend_->download(std::as_writable_bytes(std::span(result)), base + 12 * n,
-                       Stream::inter_node);
-    ASSERT_EQ(result, std::vector<float>(n, 3.0f));
+    backend_->download(std::as_writable_bytes(std::span(result)), result_at, Stream::inter_node);
+    return result;
+  };
+  for (int part = 0; part < 3; ++part) fill(busy + part * bytes, 1.0f);
+  for (int repeat = 0; repeat < 5; ++repeat) {
+    const float value = static_cast<float>(repeat + 1);
+    fill(base, value), fill(base + bytes, value);
+    fill(base + 2 * bytes, 0.0f), fill(result_at, 0.0f);
+    ASSERT_EQ(last_result(), std::vector<float>(n, 0.0f));  // also warms the other stream up
+    for (int i = 0; i < 200; ++i) add(busy, n, Stream::compute);
+    add(base, n, Stream::compute);  // y = a + b
+    backend_->wait(Stream::inter_node, backend_->mark(Stream::compute));
+    add(base + bytes, n, Stream::inter_node);  // b + y
+    ASSERT_EQ(last_result(), std::vector<float>(n, 3 * value));
     backend_->forget_marks();
+  }
+}
+
+TEST_F(CudaBackend, LeavesNoErrorBehindForTheNextKernel) {
+  // Waiting asks for what is not ready yet, which CUDA would remember as an error.
+  const std::int64_t n = 1 << 22;
+  std::byte* base = backend_->arena(12 * n);
+  for (int i = 0; i < 20; ++i) {
+    for (int op = 0; op < 20; ++op) add(base, n, Stream::compute);
+    backend_->time_of(backend_->mark(Stream::compute));
+    EXPECT_NO_THROW(add(base, 1, Stream::compute));
+  }
+}
+
+TEST_F(CudaBackend, EndsAWaitAtItsLimitAndSaysWhatRuns) {
+  const auto impatient = make_cuda_backend(0, 1e-3);
+  bool told = false;
+  impatient->watch(
+      {[] { return std::string("all_reduce of rank 1 with ranks 0, 2"); }, [&] { told = true; }});
+  const std::int64_t n = 1 << 26;
+  Op op{Add{}, {}, {}, "add"};
+  std::byte* base = impatient->arena(12 * n);
+  const View a{base, DType::f32, n, 1}, b{base + 4 * n, DType::f32, n, 1},
+      y{base + 8 * n, DType::f32, n, 1};
+  for (int i = 0; i < 500; ++i) impatient->execute({&op, {a, b}, {y}, {{0, n}}});
+  try {
+    impatient->time_of(impatient->mark(Stream::compute));
+    FAIL() << "500 additions of " << n << " floats took a millisecond";
+  } catch (const TimeLimit& error) {
+    EXPECT_NE(std::string(error.what()).find("rank 1 with ranks 0, 2"), std::string::npos)
+        << error.what();
+  }
+  EXPECT_TRUE(told);
+  impatient->watch({});
+}
+
+/// tests/gpu counts the devices that nvidia-smi lists.
+TEST(CudaDevices, AreThereWhereNvidiaSmiSeesThem) {
+  const char* listed = std::getenv("MOELAB_GPUS_LISTED");
+  if (listed == nullptr || std::atoi(listed) == 0) GTEST_SKIP() << "nvidia-smi lists no device";
+  EXPECT_GT(cuda_device_count(), 0) << "nvidia-smi lists " << listed << ", CUDA none";
+  EXPECT_NO_THROW(make_cuda_backend(0));
+}
+
+TEST(CudaDevices, HaveIdentitiesOfTheirOwn) {
+  const std::vector<std::string> ids = cuda_device_ids();
+  EXPECT_EQ(ids.size(), static_cast<std::size_t>(cuda_device_count()));
+  for (const std::string& id : ids) {
+    EXPECT_EQ(id.size(), std::string("GPU-5d5ba0d6-d33d-4b2c-8a1c-0242ac120002").size()) << id;
+    EXPECT_EQ(std::count(ids.begin(), ids.end(), id), 1) << id;
   }
 }
 
@@ -112,8 +173,9 @@ TEST_F(CudaBackend, DrivesStreamsFromSeveralThreads) {
     threads.emplace_back([&, s] {
       const auto stream = static_cast<Stream>(s);
       std::byte* own = base + s * 12 * n;
-      const std::vector<float> values(n, static_cast<float>(s + 1));
       for (int i = 0; i < 20; ++i) {
+        const auto value = static_cast<float>(20 * s + i + 1);  // none twice
+        const std::vector<float> values(n, value);
         backend_->upload(own, std::as_bytes(std::span(values)), stream);
         backend_->upload(own + 4 * n, std::as_bytes(std::span(values)), stream);
         add(own, n, stream);
@@ -121,7 +183,7 @@ TEST_F(CudaBackend, DrivesStreamsFromSeveralThreads) {
         backend_->time_of(mark);
         std::vector<float> result(n);
         backend_->download(std::as_writable_bytes(std::span(result)), own + 8 * n, stream);
-        good[s] += result == std::vector<float>(n, 2.0f * static_cast<float>(s + 1));
+        good[s] += result == std::vector<float>(n, 2.0f * value);
       }
     });
   }

@@ -72,7 +72,7 @@ TEST(NcclCommunicator, ServesOneDevicePerRank) {
     const auto backend = make_cuda_backend(world.rank);
     std::unique_ptr<Communicator> nccl;
     try {
-      nccl = make_nccl_communicator(world, world.rank);
+      nccl = make_nccl_communicator(world, *backend, world.rank);
     } catch (const Unavailable& error) {
       GTEST_SKIP() << error.what();
     }

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "moe/backend/backend.h"
+#include "moe/backend/cuda_owned.cuh"
+
+namespace moe {
+
+inline double steady_clock_s() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// False where CUDA says "not ready". That is no error, but CUDA would keep it as this thread's last
+/// one, for the next kernel launch to find: it is forgotten here.
+inline bool is_ready(cudaError_t status, const char* what,
+                     std::source_location where = std::source_location::current()) {
+  if (status == cudaErrorNotReady) {
+    cudaGetLastError();
+    return false;
+  }
+  check(status, what, where);
+  return true;
+}
+
+/// Sleeps a quarter of what was waited so far: late by little, and woken seldom.
+inline void sleep_after(double waited_s) {
+  std::this_thread::sleep_for(
+      std::chrono::duration<double>(std::clamp(waited_s / 4, 20e-6, 500e-6)));
+}
+
+/// Waits for one device by queries and sleeps: none is without end, and the core is free meanwhile.
+/// From any thread.
+class DeviceWaits {
+ public:
+  DeviceWaits(int device, double limit_s) : device_(device), limit_s_(limit_s) {}
+
+  void watch(DeviceWatch watch) { watch_ = std::move(watch); }
+  bool expired() const { return expired_; }
+
+  /// Returns when `event` is reached; `what` says for whom: "a copy to the host". Throws TimeLimit,
+  /// after what else runs on the device was told to end, and what that throws.
+  void until(cudaEvent_t event, const char* what) {
+    const double begin_s = steady_clock_s();
+    for (double look_s = kLookEvery_s; !is_ready(cudaEventQuery(event), "cudaEventQuery");) {
+      const double waited_s = steady_clock_s() - begin_s;
+      if (waited_s >= limit_s_) give_up(what);
+      if (waited_s >= look_s) {
+        if (watch_.under_way) watch_.under_way();
+        look_s = waited_s + kLookEvery_s;
+      }
+      sleep_after(waited_s);
+    }
+  }
+
+  /// True when nothing is left to do on `stream`, or nothing will ever be done; false where that has
+  /// not come true within `limit_s`.
+  static bool ends(cudaStream_t stream, double limit_s) noexcept {
+    const double begin_s = steady_clock_s();
+    cudaError_t status;
+    while ((status = cudaStreamQuery(stream)) == cudaErrorNotReady) {
+      cudaGetLastError();
+      const double waited_s = steady_clock_s() - begin_s;
+      if (waited_s > limit_s) return false;
+      sleep_after(waited_s);
+    }
+    if (status != cudaSuccess) cudaGetLastError();
+    return true;
+  }
+
+ private:
+  static constexpr double kLookEvery_s = 0.05;
+
+  [[noreturn]] void give_up(const char* what) {
+    expired_ = true;
+    const std::string other = watch_.under_way ? watch_.under_way() : std::string();
+    if (watch_.abort) watch_.abort();
+    throw TimeLimit("waited " + std::to_string(limit_s_) + " s for " + what + " of CUDA device " +
+                    std::to_string(device_) + (other.empty() ? "" : ": " + other));
+  }
+
+  int device_;
+  double limit_s_;
+  DeviceWatch watch_;
+  std::atomic<bool> expired_ = false;
+};
+
+}  // namespace moe
