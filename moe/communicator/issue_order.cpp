@@ -7,7 +7,7 @@ std::vector<int> issued_before(const Program& program) {
   int last = -1;
   for (int i = 0; i < static_cast<int>(program.ops.size()); ++i) {
     const Op& op = program.ops[i];
-    if (!is_communication(op) || op.stream == Stream::host) continue;
+    if (facts_of(op).executor != Executor::communicator) continue;
     before[i] = last;
     last = i;
   }

@@ -3,6 +3,8 @@
 #include <set>
 #include <stdexcept>
 
+#include "moe/communicator/issue_order.h"
+
 namespace moe {
 namespace {
 
@@ -72,12 +74,9 @@ void make_communicators(RunState& state) {
 
   state.issued_before.assign(state.program.ops.size(), {});
   if (!on_device || !state.options.device_world) return;
-  int last = -1;
-  for (std::size_t i = 0; i < state.program.ops.size(); ++i) {
-    if (facts_of(state.program.ops[i]).executor != Executor::communicator) continue;
-    if (last >= 0) state.issued_before[i].push_back(last);
-    last = static_cast<int>(i);
-  }
+  const std::vector<int> before = issued_before(state.program);
+  for (std::size_t i = 0; i < before.size(); ++i)
+    if (before[i] >= 0) state.issued_before[i].push_back(before[i]);
 }
 
 void communicate(RunState& state, int index) {

@@ -7,8 +7,7 @@ namespace moe {
 /// Splits off a communicator for each group and stream that the Program communicates on; those there
 /// are stay. Every rank makes the same ones in the same order.
 ///
-/// Device communicators of several streams must be issued in one order on all ranks: such an op so
-/// waits (issued_before) until those before it in the Program are on their streams.
+/// On NCCL, RunState::issued_before holds what communicator/issue_order.h asks for.
 void make_communicators(RunState& state);
 
 /// Carries out one op of Executor::communicator on its group.

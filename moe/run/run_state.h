@@ -39,7 +39,7 @@ struct RunState {
   Program program;
   StartRule rule;
   std::vector<std::vector<int>> waits_for;      ///< by op: those of the rule on other streams
-  std::vector<std::vector<int>> issued_before;  ///< by op: see make_communicators
+  std::vector<std::vector<int>> issued_before;  ///< by op: must be on its stream before it
   std::map<int, std::vector<Slice>> cuts;       ///< by MoE layer
   std::optional<MemoryPlan> plan;
 

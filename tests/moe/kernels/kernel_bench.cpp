@@ -112,7 +112,7 @@ void bench(Backend& backend, const Model& model, int steps) {
   double products_s = 0, attention_s = 0;
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const Op& op = program.ops[i];
-    if (is_communication(op)) continue;  // nobody to talk to
+    if (facts_of(op).executor != Executor::kernel) continue;  // nobody to talk to
     const Work work = work_of(program, op, binding, groups, 0);
     const double floor_s = std::max(work.flops / machine.flops_per_s,
                                     static_cast<double>(work.memory_bytes) / machine.bytes_per_s);

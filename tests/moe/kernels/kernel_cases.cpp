@@ -359,59 +359,6 @@ std::vector<GradientCase> gradient_cases() {
   return cases;
 }
 
-std::vector<KernelCase> large_kernel_cases() {
-  std::vector<KernelCase> cases;
-  // Queries in several blocks: 64 on a processor, 512 on a device.
-  const int heads = 2, head_width = 3, length = 1100, width = heads * head_width;
-  cases.push_back({"attention of several blocks",
-                   Attention{heads, length},
-                   {random_tensor(length, 3 * width, 1, 2)},
-                   {blank(length, width), blank(heads * length, length)}});
-  const HostTensor probabilities = reference(cases.back())[1];
-  cases.push_back({"attention of several blocks, gradient",
-                   AttentionGradient{heads, length},
-                   {random_tensor(length, width, 2), cases.back().reads[0], probabilities},
-                   {blank(length, 3 * width), blank(heads * length, length)}});
-
-  const int vocabulary = 50'000, tokens = 12;
-  const HostTensor ids = random_integers(tokens, 1, 2, vocabulary);
-  cases.push_back({"cross_entropy of a large vocabulary",
-                   CrossEntropy{tokens},
-                   {random_tensor(tokens, vocabulary, 1, 4), ids},
-                   {blank(1, 1), blank(tokens, 1)}});
-  const HostTensor log_sum_exp = reference(cases.back())[1];
-  cases.push_back({"cross_entropy of a large vocabulary, gradient",
-                   CrossEntropyGradient{tokens},
-                   {cases.back().reads[0], ids, log_sum_exp},
-                   {blank(tokens, vocabulary)}});
-  cases.push_back({"embed of a large vocabulary",
-                   EmbedTokens{tokens},
-                   {ids, random_tensor(vocabulary, 8, 3), random_tensor(tokens, 8, 4)},
-                   {blank(tokens, 8)}});
-  cases.push_back({"embed of a large vocabulary, gradient",
-                   EmbedTokensGradient{tokens},
-                   {ids, random_tensor(tokens, 8, 5)},
-                   {blank(vocabulary, 8), blank(tokens, 8)}});
-
-  // Thousands of tokens: a block of threads an expert. Hundreds of experts.
-  const int experts = 300, choices = 2;
-  for (const auto& [many, capacity] :
-       {std::pair{4099, std::optional<std::int64_t>()}, {2500, std::optional<std::int64_t>(9)}}) {
-    cases.push_back(gate_case(Gate{experts, choices, capacity ? 2 : 1, capacity},
-                              random_tensor(many, experts, 6, 2)));
-    const auto out = reference(cases.back());
-    cases.push_back({cases.back().name + ", gradient",
-                     GateGradient{experts, choices, 0.5, many},
-                     {random_tensor(many, choices, 7), out[0], out[1], out[2], out[5]},
-                     {blank(many, experts)}});
-    cases.push_back({cases.back().name + ", permute",
-                     Permute{choices},
-                     {random_tensor(many, 5, 8), out[1], out[3], out[4]},
-                     {blank(static_cast<std::int64_t>(out[4].values.back()), 5)}});
-  }
-  return cases;
-}
-
 std::vector<KernelCase> kernel_cases() {
   std::vector<KernelCase> cases;
   for (GradientCase& pair : gradient_cases()) {

@@ -8,6 +8,7 @@
 #include "moe/model/iteration.h"
 #include "moe/model/model.h"
 #include "moe/passes/schedule.h"
+#include "moe/program/start_rule.h"
 #include "tests/tuner/small_program.h"
 #include "tuner/planners/pipeline_schedule.h"
 #include "tuner/simulate/lower_bound.h"
@@ -299,7 +300,7 @@ TEST(Simulate, KeepsTheOrderOfStreamsAndDependencies) {
   for (unsigned seed = 0; seed < 30; ++seed) {
     const RandomCase c = random_case(seed);
     const auto timeline = simulate(c.program, c.groups, c.routing, c.costs, c.cluster);
-    const auto waits = waits_of(c.program);
+    const auto waits = moe::start_rule(c.program).waits_for;
     for (const auto& spans : timeline.ranks) {
       ASSERT_EQ(spans.size(), c.program.ops.size());
       std::array<double, moe::kStreamCount> stream_end{};

@@ -1,0 +1,76 @@
+// Shapes that reach what small ones do not: several blocks of queries, wide rows, many teams.
+#include "tests/moe/kernels/kernel_cases.h"
+
+namespace moe::testing {
+namespace {
+
+/// Results in double.
+std::vector<HostTensor> reference(const KernelCase& kernel) {
+  return run_case(*make_cpu_backend(1), kernel, DType::f64);
+}
+
+}  // namespace
+
+std::vector<KernelCase> large_kernel_cases() {
+  std::vector<KernelCase> cases;
+  // Queries in several blocks: 64 on a processor, 512 on a device.
+  const int heads = 2, head_width = 3, length = 1100, width = heads * head_width;
+  cases.push_back({"attention of several blocks",
+                   Attention{heads, length},
+                   {random_tensor(length, 3 * width, 1, 2)},
+                   {blank(length, width), blank(heads * length, length)}});
+  const HostTensor probabilities = reference(cases.back())[1];
+  cases.push_back({"attention of several blocks, gradient",
+                   AttentionGradient{heads, length},
+                   {random_tensor(length, width, 2), cases.back().reads[0], probabilities},
+                   {blank(length, 3 * width), blank(heads * length, length)}});
+
+  const int vocabulary = 50'000, tokens = 12;
+  const HostTensor ids = random_integers(tokens, 1, 2, vocabulary);
+  cases.push_back({"cross_entropy of a large vocabulary",
+                   CrossEntropy{tokens},
+                   {random_tensor(tokens, vocabulary, 1, 4), ids},
+                   {blank(1, 1), blank(tokens, 1)}});
+  const HostTensor log_sum_exp = reference(cases.back())[1];
+  cases.push_back({"cross_entropy of a large vocabulary, gradient",
+                   CrossEntropyGradient{tokens},
+                   {cases.back().reads[0], ids, log_sum_exp},
+                   {blank(tokens, vocabulary)}});
+  cases.push_back({"embed of a large vocabulary",
+                   EmbedTokens{tokens},
+                   {ids, random_tensor(vocabulary, 8, 3), random_tensor(tokens, 8, 4)},
+                   {blank(tokens, 8)}});
+  cases.push_back({"embed of a large vocabulary, gradient",
+                   EmbedTokensGradient{tokens},
+                   {ids, random_tensor(tokens, 8, 5)},
+                   {blank(vocabulary, 8), blank(tokens, 8)}});
+
+  // Thousands of tokens: a block of threads an expert. Hundreds of experts.
+  const int experts = 300, choices = 2;
+  for (const auto& [many, capacity] :
+       {std::pair{4099, std::optional<std::int64_t>()}, {2500, std::optional<std::int64_t>(9)}}) {
+    const SelectExperts select{experts, choices, true, capacity ? 2 : 1, capacity};
+    const HostTensor logits = random_tensor(many, experts, 6, 2);
+    const Gated gated = softmax_gated(select, logits);
+    cases.push_back(softmax_case(logits));
+    cases.push_back(select_case(select, logits, gated.probabilities));
+    const std::string name = cases.back().name;
+    cases.push_back({name + ", gradient",
+                     SelectExpertsGradient{experts, choices, true},
+                     {random_tensor(many, choices, 9), gated.probabilities, gated.expert,
+                      gated.weight},
+                     {blank(many, experts)}});
+    cases.push_back({name + ", softmax gate gradient",
+                     SoftmaxGateGradient{experts, choices, 0.5, many},
+                     {random_tensor(many, choices, 7), gated.probabilities, gated.expert,
+                      gated.weight, gated.demand},
+                     {blank(many, experts)}});
+    cases.push_back({name + ", permute",
+                     Permute{choices},
+                     {random_tensor(many, 5, 8), gated.expert, gated.slot, gated.offsets},
+                     {blank(static_cast<std::int64_t>(gated.offsets.values.back()), 5)}});
+  }
+  return cases;
+}
+
+}  // namespace moe::testing
