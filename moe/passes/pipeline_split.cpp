@@ -43,7 +43,8 @@ Op piece_of(const Program& program, Op op, Slice chunk) {
 std::int64_t most_sent_rows(const Program& program, int layer) {
   std::int64_t rows = 0;
   for (const Op& op : program.ops) {
-    if (op.layer != layer || !std::holds_alternative<Permute>(op.kind)) continue;
+    if (op.layer != layer || !std::holds_alternative<Permute>(op.kind) || op.reads.size() < 2)
+      continue;
     const Tensor& sent = program.tensors[static_cast<std::size_t>(op.writes[0].tensor)];
     const Tensor& chosen = program.tensors[static_cast<std::size_t>(op.reads[1].tensor)];
     const std::int64_t copies = chosen.rows * chosen.columns;

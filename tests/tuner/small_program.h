@@ -35,8 +35,9 @@ inline SmallLayer small_layer(bool with_unrelated = false, moe::Phase phase = mo
   const TensorId y = build.activation("y", 8, kColumns);
   const TensorId a = build.activation("a", 8, kColumns);
   const TensorId b = build.activation("b", 8, kColumns);
-  // Makers of what the layer reads; "embed_tokens" costs nothing here.
-  build.op(EmbedTokens{}, "begin", {}, {x, offsets, demand, a}, -1, phase);
+  // Makes what the layer reads; it costs nothing here.
+  const TensorId ids = build.input("ids", 8);
+  build.op(SelectExperts{}, "begin", {ids, ids}, {x, offsets, demand, a}, -1, phase);
   build.op(ExchangeCounts{2}, "exchange counts", {offsets, demand}, {total}, 0, phase);
   build.program.ops.back().stream = Stream::host;
   build.op(Permute{1}, "permute", {x}, {sent}, 0, phase);
@@ -75,6 +76,7 @@ inline CostModel small_costs() {
   };
   CostModel costs;
   costs.fits["embed_tokens"] = constant(0);
+  costs.fits["select_experts"] = constant(0);
   costs.fits["permute"] = constant(1);
   costs.fits["combine"] = constant(0.5);
   costs.fits["layer_norm"] = constant(4);
