@@ -91,6 +91,17 @@ void check_timelines(const Connection& connection, Problems& problems) {
       });
 }
 
+void check_studies(const Connection& connection, Problems& problems) {
+  each_row(connection,
+           "SELECT study.name, run.value FROM study, json_each(profile_runs_json) AS run "
+           "WHERE profile_runs_json <> '' AND NOT EXISTS (SELECT 1 FROM run AS stored "
+           "WHERE stored.id = run.value)",
+           [&](const Statement& row) {
+             problems.push_back(fmt::format("study {} was profiled by run {}, which does not exist",
+                                            row.value<std::string>(0), row.value<std::string>(1)));
+           });
+}
+
 }  // namespace
 
 std::vector<std::string> find_problems(const Connection& connection, double stale_after_s) {
@@ -100,6 +111,7 @@ std::vector<std::string> find_problems(const Connection& connection, double stal
     check_schema(connection, problems);
     check_unfinished(connection, stale_after_s, problems);
     check_timelines(connection, problems);
+    check_studies(connection, problems);
   } catch (const Error& error) {
     if (error.kind != ErrorKind::corrupt && problems.empty()) throw;
     problems.emplace_back(error.what());

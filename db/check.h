@@ -10,7 +10,7 @@ namespace db {
 /// What is wrong with a database, one sentence each; empty where it is sound: damaged pages,
 /// references to rows that do not exist, tables or views that differ from this version's, runs and
 /// trials that say "running" without a heartbeat for `stale_after_s`, timelines without spans,
-/// spans without an op.
+/// spans without an op, studies whose profile runs are gone.
 std::vector<std::string> find_problems(const Connection& connection, double stale_after_s);
 
 struct Fixed {

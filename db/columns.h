@@ -67,6 +67,7 @@ struct Table<Run> {
                                       Column{"model_json", &Run::model_json},
                                       Column{"cluster_json", &Run::cluster_json},
                                       Column{"schedule_id", &Run::schedule_id},
+                                      Column{"planner", &Run::planner},
                                       Column{"seed", &Run::seed}};
 };
 
@@ -104,7 +105,8 @@ struct Table<Iteration> {
       Column{"heldout_loss", &Iteration::heldout_loss, NotFinite::is_null},
       Column{"duration_s", &Iteration::duration_s},
       Column{"tokens", &Iteration::tokens},
-      Column{"dropped_tokens", &Iteration::dropped_tokens}};
+      Column{"dropped_tokens", &Iteration::dropped_tokens},
+      Column{"schedule_id", &Iteration::schedule_id}};
 };
 
 template <>
@@ -124,6 +126,8 @@ struct Table<Study> {
                                       Column{"model_json", &Study::model_json},
                                       Column{"cluster_json", &Study::cluster_json},
                                       Column{"settings_json", &Study::settings_json},
+                                      Column{"profile_runs_json", &Study::profile_runs_json},
+                                      Column{"cost_model_json", &Study::cost_model_json},
                                       Column{"ranks", &Study::ranks},
                                       Column{"created_at", &Study::created_at}};
 };
@@ -219,6 +223,7 @@ struct Table<TimelineOp> {
                                       Column{"op", &TimelineOp::op},
                                       Column{"name", &TimelineOp::name},
                                       Column{"kind", &TimelineOp::kind},
+                                      Column{"activity", &TimelineOp::activity},
                                       Column{"stream", &TimelineOp::stream},
                                       Column{"phase", &TimelineOp::phase},
                                       Column{"layer", &TimelineOp::layer},

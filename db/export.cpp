@@ -82,10 +82,6 @@ int stream_rank(const std::string& stream) {
   return static_cast<int>(std::find(known.begin(), known.end(), stream) - known.begin());
 }
 
-bool is_communication(const TimelineOp& op) {
-  return op.stream == "inter_node" || op.stream == "intra_node";
-}
-
 std::string metadata(const char* what, int pid, int tid, const std::string& key,
                      const std::string& value) {
   return fmt::format(R"({{"name":"{}","ph":"M","pid":{},"tid":{},"args":{{"{}":{}}}}})", what, pid,
@@ -100,7 +96,7 @@ std::string complete_event(const PlacedSpan& placed, int pid, int tid) {
       quoted(op->name), quoted(op->phase), pid, tid, static_cast<double>(interval.start_ns) / 1e3,
       static_cast<double>(interval.end_ns - interval.start_ns) / 1e3, op->op, quoted(op->kind),
       quoted(op->phase), op->layer, op->chunk, op->chunks, span->bytes, span->flops);
-  if (is_communication(*op)) {
+  if (op->activity == "communication") {
     event += fmt::format(R"(,"Collective name":{})", quoted(op->kind));
     if (span->duration_s > 0) {
       event += fmt::format(R"(,"GB/s":{:.3f})",

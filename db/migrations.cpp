@@ -7,6 +7,7 @@ namespace db {
 std::vector<Migration> all_migrations() {
   return {
       {1, std::string(schema_sql)},
+      {2, std::string(schema_2_sql)},
   };
 }
 

@@ -6,8 +6,9 @@
 #include <vector>
 
 /// Plain rows of the result database: one struct per table, fields named as the columns of
-/// db/schema.sql. Times are seconds (double); instants are Unix seconds (double, UTC); byte counts
-/// are int64. An `id` of 0 means "not stored yet". Fields that hold JSON end in `_json`.
+/// db/schema.sql and its later steps. Times are seconds (double); instants are Unix seconds
+/// (double, UTC); byte counts are int64. An `id` of 0 means "not stored yet". Fields that hold JSON
+/// end in `_json`.
 namespace db {
 
 /// The computer (or the one node of a cluster) on which figures were measured. Unique by
@@ -46,6 +47,7 @@ struct Run {
   std::string model_json;
   std::string cluster_json;
   std::optional<std::int64_t> schedule_id;
+  std::string planner;  ///< who made the schedule of this run, empty where it has none
   std::int64_t seed = 0;
 };
 
@@ -62,11 +64,11 @@ struct RunRank {
   std::int64_t measured_peak_bytes = 0;
 };
 
-/// A schedule as JSON, stored once per content.
+/// A schedule as JSON, stored once per content: its decisions, whoever took them.
 struct Schedule {
   std::int64_t id = 0;
   std::string hash;
-  std::string planner;
+  std::string planner;  ///< who took them first
   std::string json;
 };
 
@@ -79,7 +81,8 @@ struct Iteration {
   std::optional<double> heldout_loss;
   double duration_s = 0;  ///< the slowest rank's
   std::int64_t tokens = 0;
-  std::int64_t dropped_tokens = 0;  ///< token-expert assignments over capacity
+  std::int64_t dropped_tokens = 0;          ///< token-expert assignments over capacity
+  std::optional<std::int64_t> schedule_id;  ///< that ruled it; none: the run's
 };
 
 /// Tokens that source rank `rank` sent to `expert` of MoE layer `layer` in one iteration.
@@ -98,7 +101,9 @@ struct Study {
   std::string name;
   std::string model_json;
   std::string cluster_json;
-  std::string settings_json;  ///< planners, top, repeats, steps, memory limit, routing, fits used
+  std::string settings_json;      ///< planners, top, repeats, steps, memory limit, routing
+  std::string profile_runs_json;  ///< [12, 13]: runs from whose timelines the costs come
+  std::string cost_model_json;    ///< the costs, empty until they are known
   int ranks = 1;
   double created_at = 0;
 };
@@ -187,9 +192,10 @@ struct Timeline {
 /// What one entry of the Program is, once per timeline; spans point at it.
 struct TimelineOp {
   std::int64_t timeline_id = 0;
-  int op = 0;        ///< position in the Program
-  std::string name;  ///< "all_to_all dispatch"
-  std::string kind;  ///< "all_to_all"
+  int op = 0;            ///< position in the Program
+  std::string name;      ///< "all_to_all dispatch"
+  std::string kind;      ///< "all_to_all"
+  std::string activity;  ///< "computation" | "communication" | "copy" | "host"
   std::string stream;
   std::string phase;  ///< "forward" | "backward" | "update"
   int layer = -1;     ///< -1 where none

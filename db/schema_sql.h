@@ -4,7 +4,8 @@
 
 namespace db {
 
-/// The text of db/schema.sql, put into the library by the build.
+/// The texts of db/schema.sql and of its later steps, put into the library by the build.
 extern const std::string_view schema_sql;
+extern const std::string_view schema_2_sql;
 
 }  // namespace db

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <nlohmann/json.hpp>
 #include <unordered_set>
 
 #include "db/statement.h"
@@ -91,6 +92,15 @@ std::string content_hash(const std::string& text) {
                      static_cast<std::uint64_t>(hash));
 }
 
+std::string decisions_hash(const std::string& json) {
+  auto decisions = nlohmann::json::parse(json, nullptr, false);
+  if (!decisions.is_object()) {
+    throw Error(ErrorKind::invalid, "a schedule's JSON must be an object: " + json.substr(0, 100));
+  }
+  decisions.erase("planner");
+  return content_hash(decisions.dump());
+}
+
 std::int64_t find_or_insert(Connection& connection, const Machine& machine) {
   Transaction transaction(connection, "store the machine");
   std::int64_t id =
@@ -101,7 +111,7 @@ std::int64_t find_or_insert(Connection& connection, const Machine& machine) {
 }
 
 std::int64_t find_or_insert(Connection& connection, Schedule schedule) {
-  if (schedule.hash.empty()) schedule.hash = content_hash(schedule.json);
+  schedule.hash = decisions_hash(schedule.json);
   Transaction transaction(connection, "store a schedule");
   std::int64_t id = find_id(connection, "SELECT id FROM schedule WHERE hash = ?", schedule.hash);
   if (id == 0) id = insert_one(connection, schedule);

@@ -17,16 +17,20 @@ namespace db {
 /// Unix seconds, now.
 double now();
 
-/// 128-bit hash of a text, in hex: the identity of a schedule's JSON and of a machine.
+/// 128-bit hash of a text, in hex: the identity of a machine.
 std::string content_hash(const std::string& text);
+
+/// The identity of a schedule: of its JSON without "planner", blanks and the order of members.
+/// Throws Error (invalid) where `json` is no object.
+std::string decisions_hash(const std::string& json);
 
 // --- machines and schedules: one row per content; the id of the row there is, or of a new one
 // ----------------------
 
 std::int64_t find_or_insert(Connection&, const Machine&);
 
-/// `hash` may be empty: then it is content_hash(json). Of equal schedules the first planner's name
-/// is kept.
+/// `json` is an object. Two that differ at most in their member "planner" are one schedule, stored
+/// under decisions_hash(json) (`hash` is set here) and under the name of the first planner.
 std::int64_t find_or_insert(Connection&, Schedule);
 
 // --- runs

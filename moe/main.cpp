@@ -286,6 +286,7 @@ void run(const Arguments& arguments, Inputs inputs, Communicator& world, int arg
       run.machine_id = db::find_or_insert(connection, this_machine());
       run.schedule_id = db::find_or_insert(
           connection, db::Schedule{0, "", inputs.schedule.planner, to_json(inputs.schedule)});
+      run.planner = inputs.schedule.planner;
       run.device = arguments.device;
       run.ranks = world.size;
       run.model_json = to_json(inputs.model);

@@ -13,6 +13,11 @@
 namespace moe {
 namespace {
 
+const char* activity_of(const Op& op) {
+  if (is_communication(op)) return "communication";
+  return op.stream == Stream::copy ? "copy" : op.stream == Stream::host ? "host" : "computation";
+}
+
 constexpr double kFlushInterval_s = 1;
 /// Iterations at the end among which the typical ones are chosen.
 constexpr std::size_t kRecentIterations = 16;
@@ -27,8 +32,9 @@ TimelineRows timeline_rows(const Program& program, const Timeline& timeline, con
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const Op& op = program.ops[i];
     rows.ops.push_back({0, static_cast<int>(i), op.name, std::string(kind_name(op)),
-                        std::string(stream_name(op.stream)), std::string(phase_name(op.phase)),
-                        op.layer, op.chunk.index, op.chunk.count});
+                        activity_of(op), std::string(stream_name(op.stream)),
+                        std::string(phase_name(op.phase)), op.layer, op.chunk.index,
+                        op.chunk.count});
   }
   for (std::size_t r = 0; r < timeline.ranks.size(); ++r) {
     const int rank = static_cast<int>(r);
@@ -67,7 +73,7 @@ void TrainStore::observe(int, const Schedule&, const Program& program) {
 void TrainStore::observe(const StepReport& report) {
   iterations_.push_back({run_id_, report.iteration, report.loss, report.auxiliary_loss,
                          report.heldout_loss, report.duration_s, tokens_per_iteration_,
-                         report.dropped});
+                         report.dropped, std::nullopt});
   for (const LayerRouting& layer : report.routing.layers)
     for (int r = 0; r < static_cast<int>(layer.tokens.size()); ++r)
       for (int e = 0; e < layer.experts; ++e)

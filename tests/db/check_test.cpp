@@ -53,6 +53,21 @@ TEST_F(Check, FindsSpansWithoutTheirOp) {
   expect_problem("timeline 1 has 2 spans of ops it does not describe, the first is op 2");
 }
 
+TEST_F(Check, FindsStudiesWhoseProfileRunsAreGone) {
+  connection.database().exec("UPDATE study SET profile_runs_json = '[1]'");
+  EXPECT_TRUE(find_problems(connection, 60).empty());
+  connection.database().exec("UPDATE study SET profile_runs_json = '[1, 99]'");
+  expect_problem("study sample study was profiled by run 99, which does not exist");
+}
+
+TEST_F(Check, FindsActivitiesThatDoNotExist) {
+  connection.database().exec(
+      "PRAGMA ignore_check_constraints = ON;"
+      "UPDATE timeline_op SET activity = 'sleep' WHERE timeline_id = 1 AND op = 2;"
+      "PRAGMA ignore_check_constraints = OFF");
+  expect_problem("CHECK constraint failed in timeline_op");
+}
+
 TEST_F(Check, FindsReferencesToNothing) {
   connection.database().exec("PRAGMA foreign_keys = OFF; UPDATE fit SET run_id = 99");
   expect_problem("fit row 1 refers to a row of run that does not exist");

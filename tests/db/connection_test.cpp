@@ -57,7 +57,8 @@ TEST(Connection, CreatesAWalDatabaseThatNamesMoelab) {
   EXPECT_EQ(text_pragma(connection, "synchronous"), "1");
   EXPECT_EQ(text_pragma(connection, "foreign_keys"), "1");
   EXPECT_EQ(text_pragma(connection, "application_id"), std::to_string(application_id));
-  EXPECT_EQ(text_pragma(connection, "user_version"), "1");
+  EXPECT_EQ(text_pragma(connection, "user_version"),
+            std::to_string(all_migrations().back().version));
 }
 
 TEST(Connection, HeaderNamesMoelabBeforeAnythingIsCheckpointed) {

@@ -3,6 +3,7 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <gtest/gtest.h>
 
+#include "db/check.h"
 #include "db/connection.h"
 #include "db/load.h"
 #include "tests/db/sample.h"
@@ -37,9 +38,73 @@ TEST(Migrations, BringAnOlderFileUpAndKeepItsRows) {
     EXPECT_EQ(mood.getColumn(0).getString(), "fine");
     EXPECT_EQ(load_runs(connection).size(), 1U);
   }
-  EXPECT_EQ(read_file(path).at(63), 2);  // user_version, in the file itself
+  EXPECT_EQ(read_file(path).at(63), all_migrations().back().version + 1);  // user_version
   EXPECT_NO_THROW(open_reader(path, newer));
   EXPECT_THROW(open_reader(path), Error);
+}
+
+// What version 1 wrote of a study with a trained run: hidden keys in its settings, no activities.
+const char* const version_1_rows = R"sql(
+INSERT INTO machine VALUES (1, 'm', 'node0', '', '', 1, 1, '', 0, '');
+INSERT INTO schedule VALUES (1, 'h', 'tutel', '{"planner":"tutel"}');
+INSERT INTO run VALUES (1, 1, 'train', 'tiny', 'done', '', 1, 2, 2, 1, '', '', '', 'cpu', 2, '', '', 1, 0);
+INSERT INTO run VALUES (2, 1, 'bench', 'all', 'done', '', 1, 2, 2, 1, '', '', '', 'cpu', 2, '', '', NULL, 0);
+INSERT INTO iteration VALUES (1, 1, 5.5, 0, NULL, 0.5, 1024, 0);
+INSERT INTO study VALUES (1, 'all', '', '', '{"costs":{"alpha":1.0e-5},"profile_runs":[1,2],"top":8}', 2, 1);
+INSERT INTO study VALUES (2, 'begun', '', '', '{"top":8}', 2, 1);
+INSERT INTO study VALUES (3, 'empty', '', '', '', 2, 1);
+INSERT INTO timeline VALUES (1, 1, NULL, 'measured', '', 1, 1);
+INSERT INTO timeline_op VALUES
+  (1, 0, 'gate', 'gate', 'compute', 'forward', 1, 0, 1),
+  (1, 1, 'dispatch', 'all_to_all', 'compute', 'forward', 1, 0, 1),
+  (1, 2, 'counts', 'exchange_counts', 'host', 'forward', 1, 0, 1),
+  (1, 3, 'new', 'unknown', 'inter_node', 'forward', 1, 0, 1),
+  (1, 4, 'batch', 'copy', 'compute', 'forward', -1, 0, 1),
+  (1, 5, 'read', 'host', 'host', 'forward', -1, 0, 1);
+INSERT INTO span VALUES (1, 0, 0.0, 1, 0.5, 1, 1.0);
+)sql";
+
+Connection version_1_brought_up(const std::string& path) {
+  OpenOptions first;
+  first.migrations = {all_migrations().front()};
+  open_writer(path, first).database().exec(version_1_rows);
+  return open_writer(path);
+}
+
+TEST(Migrations, GiveOpsOfVersion1TheActivityThatKindAndStreamTell) {
+  const TemporaryDirectory directory;
+  const auto connection = version_1_brought_up(directory.file("a.db"));
+  std::vector<std::string> activities;
+  for (const TimelineOp& op : load_timeline_ops(connection, 1)) activities.push_back(op.activity);
+  EXPECT_EQ(activities, (std::vector<std::string>{"computation", "communication", "communication",
+                                                  "communication", "copy", "host"}));
+  EXPECT_EQ(load_spans(connection, 1).size(), 1U);
+}
+
+TEST(Migrations, MoveWhatStudiesOfVersion1HidInTheirSettings) {
+  const TemporaryDirectory directory;
+  const auto connection = version_1_brought_up(directory.file("a.db"));
+  const auto all = find_study(connection, "all").value();
+  EXPECT_EQ(all.settings_json, R"({"top":8})");
+  EXPECT_EQ(all.profile_runs_json, "[1,2]");
+  EXPECT_EQ(all.cost_model_json, R"({"alpha":1.0e-5})");
+  for (const char* name : {"begun", "empty"}) {
+    const auto study = find_study(connection, name).value();
+    EXPECT_EQ(study.profile_runs_json + study.cost_model_json, "") << name;
+  }
+  EXPECT_EQ(find_study(connection, "begun")->settings_json, R"({"top":8})");
+}
+
+TEST(Migrations, KeepPlannersAndSchedulesOfVersion1) {
+  const TemporaryDirectory directory;
+  const auto connection = version_1_brought_up(directory.file("a.db"));
+  EXPECT_EQ(load_run(connection, 1).planner, "tutel");
+  EXPECT_EQ(load_run(connection, 2).planner, "");
+  EXPECT_EQ(load_iterations(connection, 1).at(0).schedule_id, std::nullopt);
+  SQLite::Statement view(connection.database(), "SELECT schedule_id FROM iteration_view");
+  ASSERT_TRUE(view.executeStep());
+  EXPECT_EQ(view.getColumn(0).getInt64(), 1);
+  EXPECT_TRUE(find_problems(connection, 1e9).empty());
 }
 
 TEST(Migrations, ApplyAllToANewFile) {

@@ -47,7 +47,7 @@ inline Trial sample_trial(Connection& connection, std::int64_t study_id,
                           const std::string& planner) {
   Schedule schedule;
   schedule.planner = planner;
-  schedule.json = R"({"planner":")" + planner + "\"}";
+  schedule.json = R"({"planner":")" + planner + R"(","decisions":")" + planner + "\"}";
   Trial trial;
   trial.study_id = study_id;
   trial.schedule_id = find_or_insert(connection, schedule);
@@ -66,6 +66,7 @@ inline std::vector<TimelineOp> sample_ops() {
     op.op = i;
     op.name = names[i];
     op.kind = kinds[i];
+    op.activity = i == 1 ? "communication" : "computation";
     op.stream = streams[i];
     op.phase = "forward";
     op.layer = 1;

@@ -51,6 +51,44 @@ TEST_F(Store, EqualSchedulesShareOneRow) {
   EXPECT_EQ(load_schedule(connection, first).hash, content_hash(R"({"chunks":2})"));
 }
 
+TEST_F(Store, SchedulesOfEqualDecisionsShareOneRowWhoeverMadeThem) {
+  const auto first = find_or_insert(
+      connection, Schedule{0, "", "tutel", R"({"planner":"tutel","chunks":2,"streams":[]})"});
+  const auto second = find_or_insert(
+      connection, Schedule{0, "", "lina", R"({ "streams": [], "chunks": 2, "planner": "lina" })"});
+  EXPECT_EQ(second, first);
+  EXPECT_EQ(load_schedule(connection, first).planner, "tutel");
+  EXPECT_EQ(decisions_hash(R"({"chunks":2})"), decisions_hash(R"({"planner":"x","chunks":2})"));
+  EXPECT_NE(decisions_hash(R"({"chunks":2})"), decisions_hash(R"({"chunks":[2]})"));
+}
+
+TEST_F(Store, RefusesAScheduleThatIsNoObject) {
+  for (const char* json : {"", "[1]", "{", "7"}) {
+    EXPECT_THROW(find_or_insert(connection, Schedule{0, "", "x", json}), Error) << json;
+  }
+}
+
+TEST_F(Store, RefusesAnOpWithoutItsActivity) {
+  auto ops = sample_ops();
+  ops[1].activity = "";
+  Timeline timeline;
+  timeline.kind = "imported";
+  expect_invalid([&] { insert(connection, timeline, ops, {}); }, "activity");
+}
+
+TEST_F(Store, IterationsKnowTheScheduleThatRuledThem) {
+  const auto run = insert(connection, sample_run(find_or_insert(connection, sample_machine())));
+  const auto schedule = find_or_insert(connection, Schedule{0, "", "lina", R"({"chunks":2})"});
+  Iteration iteration;
+  iteration.run_id = run;
+  iteration.schedule_id = schedule;
+  insert(connection, iteration);
+  EXPECT_EQ(load_iterations(connection, run).at(0).schedule_id, schedule);
+  iteration.iteration = 1;
+  iteration.schedule_id = 99;
+  EXPECT_THROW(insert(connection, iteration), Error);
+}
+
 TEST_F(Store, ContentHashIsThePublishedFnv1a) {
   EXPECT_EQ(content_hash(""), "6c62272e07bb014262b821756295c58d");
   EXPECT_EQ(content_hash("a"), "d228cb696f1a8caf78912b704e4a8964");

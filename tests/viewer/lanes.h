@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/viewer/synthetic_timeline.h"
 #include "viewer/timeline.h"
 
 /// Timelines written down by hand, for tests.
@@ -26,7 +27,8 @@ inline Timeline hand_timeline(const std::vector<HandSpan>& hand, std::int64_t id
   std::vector<db::Span> spans;
   for (const HandSpan& span : hand) {
     const int op = static_cast<int>(ops.size());
-    ops.push_back({id, op, span.kind, span.kind, span.stream, "forward", -1, 0, 1});
+    ops.push_back({id, op, span.kind, span.kind, activity_of_stream(span.stream), span.stream,
+                   "forward", -1, 0, 1});
     spans.push_back({id, span.rank, op, span.start_s, span.end_s - span.start_s, 0, 0});
   }
   return build_timeline(info, ops, spans);

@@ -42,7 +42,8 @@ std::int64_t add_run(db::Connection& connection, std::int64_t machine, const Run
   if (!text.planner.empty()) {
     db::Schedule schedule;
     schedule.planner = text.planner;
-    schedule.json = fmt::format(R"({{"planner": "{}"}})", text.planner);
+    schedule.json = fmt::format(R"({{"schedule": "{}"}})", text.planner);
+    run.planner = text.planner;
     run.schedule_id = db::find_or_insert(connection, schedule);
   }
   return db::insert(connection, run);

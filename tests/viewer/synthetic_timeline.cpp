@@ -50,7 +50,16 @@ class Step {
   int add(Op op, const std::string& kind, const std::string& name, const std::string& stream,
           int layer, const std::string& phase, std::vector<int> after, int chunk = 0,
           int chunks = 1) {
-    op.row = {0, static_cast<int>(ops_.size()), name, kind, stream, phase, layer, chunk, chunks};
+    op.row = {0,
+              static_cast<int>(ops_.size()),
+              name,
+              kind,
+              activity_of_stream(stream),
+              stream,
+              phase,
+              layer,
+              chunk,
+              chunks};
     op.after = std::move(after);
     ops_.push_back(std::move(op));
     return static_cast<int>(ops_.size()) - 1;
@@ -211,6 +220,11 @@ class Step {
 };
 
 }  // namespace
+
+std::string activity_of_stream(const std::string& stream) {
+  if (stream == "inter_node" || stream == "intra_node") return "communication";
+  return stream == "copy" || stream == "host" ? stream : "computation";
+}
 
 SyntheticStep make_step(const StepShape& shape) {
   const std::vector<Op> ops = Step(shape).build();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "db/records.h"
@@ -25,6 +26,9 @@ struct SyntheticStep {
   std::vector<db::Span> spans;
   double duration_s = 0;
 };
+
+/// What ops of a stream are, where the stream alone tells: as db::TimelineOp has it.
+std::string activity_of_stream(const std::string& stream);
 
 SyntheticStep make_step(const StepShape& shape);
 

@@ -142,6 +142,7 @@ std::int64_t store_simulation(const Scenario& scenario, const moe::Schedule& sch
   run.machine_id = db::find_or_insert(connection, moe::this_machine());
   run.schedule_id =
       db::find_or_insert(connection, db::Schedule{0, "", schedule.planner, moe::to_json(schedule)});
+  run.planner = schedule.planner;
   run.device = scenario.cluster.device;
   run.ranks = scenario.groups.ranks;
   run.model_json = moe::to_json(scenario.model);

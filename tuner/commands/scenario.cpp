@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "db/identity.h"
@@ -23,12 +22,9 @@ std::optional<CostedCluster> cluster_of_study(const db::Connection& connection,
                                               std::optional<int> ranks) {
   for (const db::Study& study : db::load_studies(connection)) {
     if (study.model_json != model_json || (ranks && study.ranks != *ranks)) continue;
-    const auto settings = nlohmann::json::parse(study.settings_json, nullptr, false);
-    if (!settings.is_object() || !settings.contains("costs") || study.cluster_json.empty()) {
-      continue;
-    }
+    if (study.cost_model_json.empty() || study.cluster_json.empty()) continue;
     return CostedCluster{cluster_from_json(study.cluster_json),
-                         cost_model_from_json(settings.at("costs").dump())};
+                         cost_model_from_json(study.cost_model_json)};
   }
   return std::nullopt;
 }

@@ -146,8 +146,10 @@ class StudyRun {
                                                        ? options_.job.expert_ranks
                                                        : options_.job.ranks);
     program_ = moe::build_iteration(options_.model, groups_, 0);
-    json stored = json::parse(study_.settings_json);
-    std::vector<std::int64_t> runs = stored.value("profile_runs", std::vector<std::int64_t>{});
+    std::vector<std::int64_t> runs;
+    if (!study_.profile_runs_json.empty()) {
+      runs = json::parse(study_.profile_runs_json).get<std::vector<std::int64_t>>();
+    }
     const auto schedules = profile_schedules(program_);
     for (std::size_t i = runs.size(); i < schedules.size(); ++i) {
       options_.say(fmt::format("profile {}/{}: {}", i + 1, schedules.size(), schedules[i].what));
@@ -160,8 +162,7 @@ class StudyRun {
             fmt::format("profile \"{}\" {}: {}", schedules[i].what, result.status, result.error));
       }
       runs.push_back(result.run_id);
-      stored["profile_runs"] = runs;
-      study_.settings_json = stored.dump();
+      study_.profile_runs_json = json(runs).dump();
       update_study(connection_, study_);
     }
     Profile profile =
@@ -181,7 +182,7 @@ class StudyRun {
     const Planner& sequential = planner_named("sequential");
     const Situation any{program_, groups_, routings_.front(), machine_.costs, machine_.cluster};
     typical_ = predict(any, sequential, sequential.plan(any, {}), routings_).routing;
-    if (stored.contains("costs")) return;
+    if (!study_.cost_model_json.empty()) return;
     std::vector<db::Fit> fits;
     for (const auto& [key, fit] : machine_.costs.fits) {
       fits.push_back(to_record(key, fit, options_.job.device, options_.job.ranks));
@@ -189,8 +190,7 @@ class StudyRun {
     }
     db::Transaction transaction(connection_, "store a profile");
     db::insert(connection_, fits);
-    stored["costs"] = json::parse(to_json(machine_.costs));
-    study_.settings_json = stored.dump();
+    study_.cost_model_json = to_json(machine_.costs);
     study_.cluster_json = to_json(machine_.cluster);
     update_study(connection_, study_);
     transaction.commit();
@@ -289,6 +289,8 @@ class StudyRun {
           trial,
           moe::schedule_from_json(db::load_schedule(connection_, trial.schedule_id).json),
           {}};
+      entry.schedule.planner =
+          trial.planner;  // the row may be another planner's, of equal decisions
       for (const db::TrialRepeat& repeat : db::load_trial_repeats(connection_, trial.id)) {
         entry.repeats[repeat.repeat] = repeat.measured_s;
       }

@@ -21,8 +21,10 @@ bool alive(std::int64_t pid) {
 
 void update_study(db::Connection& connection, const db::Study& study) {
   db::Transaction transaction(connection, "update a study");
-  db::Statement(connection, "UPDATE study SET settings_json = ?1, cluster_json = ?2 WHERE id = ?3")
-      .bind(study.settings_json, study.cluster_json, study.id)
+  db::Statement(connection,
+                "UPDATE study SET profile_runs_json = ?1, cost_model_json = ?2, cluster_json = ?3 "
+                "WHERE id = ?4")
+      .bind(study.profile_runs_json, study.cost_model_json, study.cluster_json, study.id)
       .run();
   transaction.commit();
 }

@@ -12,7 +12,7 @@ namespace tuner {
 
 /// What a study writes about itself beside its trials.
 
-/// Replaces the settings and cluster of a study.
+/// Replaces the profile runs, cost model and cluster of a study.
 void update_study(db::Connection& connection, const db::Study& study);
 
 /// Ties the measured timelines of a run to a trial.
