@@ -79,13 +79,31 @@ auto translated(const std::string& path, const std::string& doing, Function open
   }
 }
 
-void check_place(const std::string& path, bool writing) {
+// What reading would wait for or never end.
+const char* what_is_no_file(const std::string& path) {
   std::error_code ignored;
-  if (fs::is_directory(path, ignored)) {
-    throw Error(ErrorKind::not_a_database, path + ": is a directory, not a database");
+  switch (fs::status(path, ignored).type()) {
+    case fs::file_type::directory:
+      return "a directory";
+    case fs::file_type::fifo:
+      return "a pipe";
+    case fs::file_type::block:
+    case fs::file_type::character:
+      return "a device";
+    case fs::file_type::socket:
+      return "a socket";
+    default:
+      return nullptr;
+  }
+}
+
+void check_place(const std::string& path, bool writing, bool create) {
+  std::error_code ignored;
+  if (const char* what = what_is_no_file(path)) {
+    throw Error(ErrorKind::not_a_database, fmt::format("{}: is {}, not a database", path, what));
   }
   if (!fs::exists(path, ignored)) {
-    if (!writing) throw Error(ErrorKind::not_found, path + ": no such file");
+    if (!create) throw Error(ErrorKind::not_found, path + ": no such file");
     if (!fs::is_directory(parent_of(path), ignored)) {
       throw Error(ErrorKind::not_found, fmt::format("{}: no directory {}", path, parent_of(path)));
     }
@@ -194,13 +212,29 @@ Connection::~Connection() = default;
 
 sqlite3* Connection::handle() const { return database_->getHandle(); }
 
+void Connection::set_busy_timeout(double seconds) {
+  busy_timeout_s_ = seconds;
+  sqlite3_busy_timeout(handle(), static_cast<int>(std::lround(seconds * 1000)));
+}
+
+void Connection::require_in_place() const {
+  int moved = 0;
+  const int code = sqlite3_file_control(handle(), "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+  if (code == SQLITE_OK && moved != 0) {
+    throw Error(ErrorKind::gone,
+                fmt::format("{}: was deleted or replaced while it was written: what this program "
+                            "stored is lost",
+                            path_));
+  }
+}
+
 Connection open_writer(const std::string& path, const OpenOptions& options) {
   const bool in_memory = path == ":memory:";
   const int newest = options.migrations.back().version;
   std::error_code ignored;
   const bool created = !in_memory && !fs::exists(path, ignored);
   if (!in_memory) {
-    check_place(path, true);
+    check_place(path, true, options.create);
     inspect(path, newest, true);
   }
   try {
@@ -226,7 +260,7 @@ Connection open_writer(const std::string& path, const OpenOptions& options) {
 
 Connection open_reader(const std::string& path, const OpenOptions& options) {
   const int newest = options.migrations.back().version;
-  check_place(path, false);
+  check_place(path, false, false);
   inspect(path, newest, false);
   const auto open = [&](const std::string& name, int flags) {
     return translated(path, "open for reading", [&] {

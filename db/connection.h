@@ -20,6 +20,7 @@ inline constexpr std::int32_t application_id = 0x6d6f656c;
 
 struct OpenOptions {
   double busy_timeout_s = 10;                            ///< how long to wait for another writer
+  bool create = true;                                    ///< a writer, where there is no file
   std::vector<Migration> migrations = all_migrations();  ///< tests pass their own
 };
 
@@ -34,6 +35,11 @@ class Connection {
   sqlite3* handle() const;
   const std::string& path() const { return path_; }
   double busy_timeout_s() const { return busy_timeout_s_; }
+  /// How long writing waits for another writer from now on.
+  void set_busy_timeout(double seconds);
+  /// Throws Error (gone) where another file, or none, has the name of the one that is open: what is
+  /// written would be lost.
+  void require_in_place() const;
 
  private:
   friend Connection open_writer(const std::string&, const OpenOptions&);
@@ -45,8 +51,8 @@ class Connection {
   double busy_timeout_s_;
 };
 
-/// Opens a moelab database for writing; creates it where there is none, migrates it where it is
-/// older. ":memory:" makes one that lives as long as the connection. WAL, so that readers neither
+/// Opens a moelab database for writing; creates it where there is none (in a directory that there
+/// is), migrates it where it is older. ":memory:" makes one that lives as long as the connection. WAL, so that readers neither
 /// block it nor are blocked; any number of writers may be open, one at a time is inside a
 /// transaction. Throws Error; the file is then byte for byte as it was.
 Connection open_writer(const std::string& path, const OpenOptions& options = {});

@@ -42,7 +42,11 @@ bool means_disk_full(int code, sqlite3* handle) {
 
 }  // namespace
 
-int exit_code(const Error& error) { return error.kind == ErrorKind::locked ? 1 : 2; }
+int exit_code(const Error& error) {
+  const bool under_way = error.kind == ErrorKind::locked || error.kind == ErrorKind::disk_full ||
+                         error.kind == ErrorKind::gone;
+  return under_way ? 1 : 2;
+}
 
 Error translate(int code, const std::string& message, sqlite3* handle, const std::string& path,
                 const std::string& doing, double waited_s) {

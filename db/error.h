@@ -19,6 +19,7 @@ enum class ErrorKind {
   read_only,  ///< the file or its directory cannot be written
   locked,     ///< another process wrote for longer than the busy timeout
   invalid,    ///< a value that cannot be stored, or a wrong request
+  gone,       ///< deleted or replaced while it was written
   sql,        ///< SQL that does not compile or may not run
 };
 
@@ -29,7 +30,7 @@ class Error : public std::runtime_error {
 };
 
 /// The exit code a program ends with: 2 for a wrong file or request, 1 for what failed under way (a
-/// lock).
+/// lock, a full disk, a database that was taken away).
 int exit_code(const Error& error);
 
 /// Turns a SQLite result code into an Error that names the file and, where it is locked, who waited

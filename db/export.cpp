@@ -1,21 +1,15 @@
 #include "db/export.h"
 
-#include <fcntl.h>
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <cstdio>
-#include <cstring>
 #include <map>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
-#include "db/format_rows.h"
 #include "db/load.h"
+#include "db/output_file.h"
 
 namespace db {
 namespace {
@@ -25,48 +19,6 @@ constexpr int timeline_stride = 1000;  // between the pids of two timelines
 std::string quoted(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
-
-// A file that exists under its name only once everything is in it; "-" is stdout.
-class RenamedFile {
- public:
-  explicit RenamedFile(const std::string& path)
-      : path_(path), temporary_(fmt::format("{}.tmp-{}", path, getpid())) {
-    file_ = to_stdout() ? stdout : std::fopen(temporary_.c_str(), "w");
-    if (file_ == nullptr) fail();
-  }
-  RenamedFile(const RenamedFile&) = delete;
-  RenamedFile& operator=(const RenamedFile&) = delete;
-  ~RenamedFile() {
-    if (to_stdout()) return;
-    if (file_ != nullptr) std::fclose(file_);
-    std::remove(temporary_.c_str());  // gone already where commit() renamed it
-  }
-
-  void write(const std::string& text) {
-    if (std::fwrite(text.data(), 1, text.size(), file_) != text.size()) fail();
-  }
-  void commit() {
-    if (std::fflush(file_) != 0) fail();
-    if (to_stdout()) return;
-    if (fsync(fileno(file_)) != 0) fail();
-    const bool closed = std::fclose(file_) == 0;
-    file_ = nullptr;
-    if (!closed || std::rename(temporary_.c_str(), path_.c_str()) != 0) fail();
-  }
-
- private:
-  bool to_stdout() const { return path_ == "-"; }
-  [[noreturn]] void fail() const {
-    const int code = errno;
-    if (to_stdout()) throw OutputError{code == EPIPE, std::strerror(code)};
-    throw Error(code == ENOSPC ? ErrorKind::disk_full : ErrorKind::read_only,
-                fmt::format("{}: cannot be written: {}", path_, std::strerror(code)));
-  }
-
-  std::string path_;
-  std::string temporary_;
-  std::FILE* file_ = nullptr;
-};
 
 struct PlacedSpan {
   const Span* span = nullptr;
@@ -108,7 +60,7 @@ std::string complete_event(const PlacedSpan& placed, int pid, int tid) {
 
 class TraceWriter {
  public:
-  explicit TraceWriter(RenamedFile& file) : file_(file) {}
+  explicit TraceWriter(OutputFile& file) : file_(file) {}
   void event(const std::string& text) {
     file_.write(first_ ? "\n" : ",\n");
     file_.write(text);
@@ -116,7 +68,7 @@ class TraceWriter {
   }
 
  private:
-  RenamedFile& file_;
+  OutputFile& file_;
   bool first_ = true;
 };
 
@@ -209,9 +161,10 @@ std::vector<int> assign_lanes(std::span<const Interval> intervals) {
 
 void export_trace(const Connection& connection, std::span<const std::int64_t> timeline_ids,
                   const std::string& path) {
+  refuse_database_as_output(path, connection.path());
   std::vector<Timeline> timelines;
   for (const std::int64_t id : timeline_ids) timelines.push_back(load_timeline(connection, id));
-  RenamedFile file(path);
+  OutputFile file(path);
   file.write(R"({"displayTimeUnit":"ms","traceEvents":[)");
   TraceWriter writer(file);
   for (std::size_t i = 0; i < timelines.size(); ++i) {

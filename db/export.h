@@ -21,9 +21,8 @@ std::vector<int> assign_lanes(std::span<const Interval> intervals);
 
 /// Writes timelines as Chrome trace-event JSON, which Perfetto and chrome://tracing open: pid =
 /// rank (of the second timeline rank + 1000, and so on), tid = stream and lane, `ts` and `dur` in
-/// microseconds with three decimals, op, layer, chunk, phase, bytes and FLOPs in `args`. Written
-/// beside `path` and renamed when it is complete;
-/// "-" is stdout. Throws Error, or OutputError (format_rows.h) for stdout.
+/// microseconds with three decimals, op, layer, chunk, phase, bytes and FLOPs in `args`. `path` is an
+/// OutputFile, and not the database. Throws Error or OutputError.
 void export_trace(const Connection& connection, std::span<const std::int64_t> timeline_ids,
                   const std::string& path);
 

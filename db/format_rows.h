@@ -8,6 +8,8 @@
 #include <variant>
 #include <vector>
 
+#include "db/output_file.h"
+
 /// Rows for people (aligned columns with units) and for machines (CSV quoted as RFC 4180 says,
 /// lines ending in LF; JSON). Every program's `--format`.
 namespace db {
@@ -63,12 +65,5 @@ class RowWriter {
 };
 
 void write_rows(std::FILE* file, const Style& style, const Rows& rows);
-
-/// Thrown where stdout cannot be written. A reader that has seen enough (`| head`) is no failure:
-/// `closed` is true and main returns 0 in silence.
-struct OutputError {
-  bool closed = false;
-  std::string message;
-};
 
 }  // namespace db

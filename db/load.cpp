@@ -88,22 +88,8 @@ std::vector<Trial> load_trials(const Connection& connection, std::int64_t study_
   return select<Trial>(connection, "WHERE study_id = ?1 AND (?2 = '' OR status = ?2) ORDER BY id",
                        study_id, status);
 }
-std::vector<Trial> load_unfinished_trials(const Connection& connection, std::int64_t study_id) {
-  return select<Trial>(
-      connection, "WHERE study_id = ? AND status IN ('planned', 'running') ORDER BY id", study_id);
-}
-Trial load_trial(const Connection& connection, std::int64_t trial_id) {
-  return load_one<Trial>(connection, trial_id);
-}
 std::vector<TrialRepeat> load_trial_repeats(const Connection& connection, std::int64_t trial_id) {
   return select<TrialRepeat>(connection, "WHERE trial_id = ? ORDER BY repeat", trial_id);
-}
-
-std::vector<Fit> load_fits(const Connection& connection, const FitFilter& filter) {
-  return select<Fit>(connection,
-                     "WHERE (?1 = 0 OR run_id = ?1) AND (?2 = '' OR op = ?2) "
-                     "AND (?3 = '' OR device = ?3) ORDER BY id DESC",
-                     filter.run_id, filter.op, filter.device);
 }
 
 std::vector<Fit> load_latest_fits(const Connection& connection, std::int64_t machine_id) {

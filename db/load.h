@@ -55,19 +55,7 @@ std::optional<Study> find_study(const Connection&, const std::string& name);
 /// In the order in which they were planned; one status where it is given.
 std::vector<Trial> load_trials(const Connection&, std::int64_t study_id,
                                const std::string& status = "");
-/// "planned" and "running" ones: what a resumed study has left to do (after requeue_stale_trials).
-std::vector<Trial> load_unfinished_trials(const Connection&, std::int64_t study_id);
-Trial load_trial(const Connection&, std::int64_t trial_id);
 std::vector<TrialRepeat> load_trial_repeats(const Connection&, std::int64_t trial_id);
-
-/// Empty fields match everything.
-struct FitFilter {
-  std::int64_t run_id = 0;
-  std::string op = {};
-  std::string device = {};
-};
-/// Newest first.
-std::vector<Fit> load_fits(const Connection&, const FitFilter& = {});
 
 /// The newest fit of each (op, device, ranks, link), measured on this machine (0: on any): what
 /// `--cluster measured` takes. Ordered by op.

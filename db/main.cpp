@@ -11,6 +11,7 @@
 #include "db/identity.h"
 #include "db/listings.h"
 #include "db/load.h"
+#include "db/output_file.h"
 #include "db/query.h"
 
 namespace {
@@ -25,7 +26,10 @@ const char* const examples = R"(Examples:
 
 A table shows the main columns, with units, and instants in UTC; csv and json have every column, in
 seconds, bytes and FLOPs.
-Exit codes: 0 done, 1 a check failed or the database was locked, 2 wrong use or wrong file.)";
+What is named for output is written through links, devices and pipes; a plain file is replaced once
+everything is written.
+Exit codes: 0 done, 1 a check failed, the database was locked or output could not be written, 2 wrong
+use or wrong file.)";
 
 /// What the command line says; one subcommand uses some of it.
 struct Arguments {
@@ -85,7 +89,7 @@ int check(const Arguments& arguments) {
   std::vector<std::string> problems;
   try {
     if (arguments.fix) {
-      auto connection = db::open_writer(arguments.path);
+      auto connection = db::open_writer(arguments.path, {.create = false});
       const auto fixed = db::fix_stale(connection, arguments.stale_after_s);
       fmt::print(stderr, "moe-db: {} trials requeued, {} runs marked killed\n",
                  fixed.requeued_trials, fixed.killed_runs);
@@ -205,11 +209,7 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE,
               SIG_IGN);  // `moe-db ... | head` then ends by an error of write, and in silence
   try {
-    const int code = run(argc, argv);
-    if (std::fflush(stdout) != 0) {
-      throw db::OutputError{errno == EPIPE, "cannot write the result"};
-    }
-    return code;
+    return db::flushed("moe-db", run(argc, argv));
   } catch (const db::OutputError& error) {
     if (error.closed) return 0;
     fmt::print(stderr, "moe-db: {}\n", error.message);

@@ -129,6 +129,19 @@ std::int64_t insert(Connection& connection, Run run) {
   return id;
 }
 
+std::int64_t begin_run(Connection& connection, Run run, const Machine& machine,
+                       const std::optional<Schedule>& schedule) {
+  Transaction transaction(connection, "begin a run");
+  run.machine_id = find_or_insert(connection, machine);
+  if (schedule) {
+    run.schedule_id = find_or_insert(connection, *schedule);
+    run.planner = schedule->planner;
+  }
+  const std::int64_t id = insert(connection, std::move(run));
+  transaction.commit();
+  return id;
+}
+
 void heartbeat_run(Connection& connection, std::int64_t run_id) {
   require_row(connection,
               update(connection, "store a heartbeat",
@@ -204,12 +217,27 @@ std::int64_t insert(Connection& connection, const Timeline& timeline,
   return id;
 }
 
+void link_timelines(Connection& connection, std::int64_t run_id, std::int64_t trial_id) {
+  update(connection, "link timelines to a trial",
+         "UPDATE timeline SET trial_id = ? WHERE run_id = ? AND kind = 'measured'", trial_id,
+         run_id);
+}
+
 std::int64_t insert(Connection& connection, Study study) {
   if (study.created_at == 0) study.created_at = now();
   Transaction transaction(connection, "store study " + study.name);
   const std::int64_t id = insert_one(connection, study);
   transaction.commit();
   return id;
+}
+
+void update_study(Connection& connection, const Study& study) {
+  const int changed =
+      update(connection, "update study " + study.name,
+             "UPDATE study SET profile_runs_json = ?, cost_model_json = ?, "
+             "cluster_json = ? WHERE id = ?",
+             study.profile_runs_json, study.cost_model_json, study.cluster_json, study.id);
+  require_row(connection, changed, "study", study.id);
 }
 
 std::int64_t find_or_insert(Connection& connection, Trial trial) {

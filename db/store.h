@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -39,6 +40,11 @@ std::int64_t find_or_insert(Connection&, Schedule);
 /// started_at and heartbeat_at of 0 mean now; an empty status means "running".
 std::int64_t insert(Connection&, Run);
 
+/// The beginning of a run of this process (this_run() in identity.h makes the row), with its
+/// machine and, where it has one, its schedule, whose planner becomes the run's. Returns its id.
+std::int64_t begin_run(Connection&, Run, const Machine&,
+                       const std::optional<Schedule>& schedule = std::nullopt);
+
 /// Says that the run is alive.
 void heartbeat_run(Connection&, std::int64_t run_id);
 
@@ -68,12 +74,18 @@ void insert(Connection&, std::span<const Fit>);
 std::int64_t insert(Connection&, const Timeline&, std::span<const TimelineOp>,
                     std::span<const Span>);
 
+/// Says that the measured timelines of a run are of this trial.
+void link_timelines(Connection&, std::int64_t run_id, std::int64_t trial_id);
+
 // --- studies
 // ------------------------------------------------------------------------------------------------------
 
 /// Throws Error (invalid) where the name is taken: find_study (load.h) tells. created_at of 0 means
 /// now.
 std::int64_t insert(Connection&, Study);
+
+/// Writes what a study learns after it was begun (found by id): profile runs, cost model, cluster.
+void update_study(Connection&, const Study&);
 
 /// A new trial, "planned" where status is empty. Where (study, schedule) is there already, that
 /// row's id, unchanged.

@@ -39,6 +39,7 @@ Transaction::~Transaction() {
 }
 
 void Transaction::commit() {
+  if (!nested_) connection_.require_in_place();
   execute(connection_, nested_ ? "RELEASE nested" : "COMMIT", doing_);
   open_ = false;
 }

@@ -40,7 +40,7 @@ TEST_F(Check, FindsTrialsThatWereKilledAndRequeuesThem) {
   connection.database().exec("UPDATE trial SET heartbeat_at = 0 WHERE status = 'running'");
   expect_problem("trial 4 (sample study, lina) says it is running");
   EXPECT_EQ(fix_stale(connection, 60).requeued_trials, 1);
-  EXPECT_EQ(load_trial(connection, id).status, "planned");
+  EXPECT_EQ(load_trials(connection, sample.study).back().status, "planned");
 }
 
 TEST_F(Check, FindsTimelinesWithoutSpans) {

@@ -2,6 +2,7 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <filesystem>
@@ -98,6 +99,48 @@ TEST(Connection, RefusesADirectory) {
   const TemporaryDirectory directory;
   EXPECT_EQ(kind_of([&] { open_reader(directory.path()); }), ErrorKind::not_a_database);
   EXPECT_EQ(kind_of([&] { open_writer(directory.path()); }), ErrorKind::not_a_database);
+}
+
+TEST(Connection, RefusesPipesAndDevicesWithoutReadingThem) {
+  const TemporaryDirectory directory;
+  ASSERT_EQ(mkfifo(directory.file("pipe").c_str(), 0600), 0);
+  std::filesystem::create_symlink("pipe", directory.file("link"));
+  for (const std::string& path : {directory.file("pipe"), directory.file("link"),
+                                  std::string("/dev/zero"), std::string("/dev/null")}) {
+    EXPECT_EQ(kind_of([&] { open_reader(path); }), ErrorKind::not_a_database) << path;
+    EXPECT_EQ(kind_of([&] { open_writer(path); }), ErrorKind::not_a_database) << path;
+  }
+}
+
+TEST(Connection, AWriterThatMayNotCreateSaysNoSuchFile) {
+  const TemporaryDirectory directory;
+  EXPECT_EQ(kind_of([&] { open_writer(directory.file("a.db"), {.create = false}); }),
+            ErrorKind::not_found);
+  EXPECT_TRUE(snapshot(directory.path()).empty());
+  fill(directory.file("a.db"));
+  EXPECT_NO_THROW(open_writer(directory.file("a.db"), {.create = false}));
+}
+
+TEST(Connection, WritingToADatabaseThatWasDeletedIsAnError) {
+  const TemporaryDirectory directory;
+  const auto path = directory.file("a.db");
+  auto connection = open_writer(path);
+  const auto run = insert(connection, sample_run(find_or_insert(connection, sample_machine())));
+  std::filesystem::remove(path);
+  EXPECT_EQ(kind_of([&] { heartbeat_run(connection, run); }), ErrorKind::gone);
+}
+
+TEST(Connection, WritingToADatabaseThatWasReplacedIsAnErrorAndLeavesTheOther) {
+  const TemporaryDirectory directory;
+  const auto path = directory.file("a.db");
+  {
+    auto connection = open_writer(path);
+    const auto run = insert(connection, sample_run(find_or_insert(connection, sample_machine())));
+    for (const char* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(path + suffix);
+    fill(path);
+    EXPECT_EQ(kind_of([&] { finish_run(connection, run, "done"); }), ErrorKind::gone);
+  }
+  EXPECT_EQ(load_runs(open_reader(path)).size(), 1U);
 }
 
 TEST(Connection, ReaderRefusesAnEmptyFile) {

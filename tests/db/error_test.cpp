@@ -60,7 +60,8 @@ TEST(Error, NamesTheFileAndTheCause) {
 
 TEST(Error, WrongFilesExitWithTwo) {
   EXPECT_EQ(exit_code({ErrorKind::newer, ""}), 2);
-  EXPECT_EQ(exit_code({ErrorKind::disk_full, ""}), 2);
+  EXPECT_EQ(exit_code({ErrorKind::disk_full, ""}), 1);
+  EXPECT_EQ(exit_code({ErrorKind::gone, ""}), 1);
 }
 
 }  // namespace

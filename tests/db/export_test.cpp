@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "db/check.h"
 #include "tests/db/sample.h"
 #include "tests/db/temporary_directory.h"
 
@@ -48,6 +49,16 @@ TEST_F(ExportTrace, HasAnEventPerSpanInMicroseconds) {
   EXPECT_EQ(dispatch["args"]["phase"], "forward");
   EXPECT_EQ(dispatch["args"]["bytes"], 4000000);
   EXPECT_EQ(dispatch["args"]["Collective name"], "all_to_all");
+}
+
+TEST_F(ExportTrace, NeverReplacesTheDatabase) {
+  const auto path = directory.file("a.db");
+  auto stored = open_writer(path);
+  const std::vector<std::int64_t> ids{store_sample(stored).measured};
+  for (const char* suffix : {"", "-wal", "-shm"}) {
+    EXPECT_THROW(export_trace(stored, ids, path + suffix), Error) << suffix;
+  }
+  EXPECT_TRUE(find_problems(stored, 60).empty());
 }
 
 TEST_F(ExportTrace, NamesRanksAndStreams) {

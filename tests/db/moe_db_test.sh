@@ -55,6 +55,26 @@ expect 2 err "no run 9" "$moe_db" export trace --db a.db --run 9 -o t.json
 expect 2 err "--run or --timeline" "$moe_db" export trace --db a.db -o t.json
 expect 2 err "cannot be written" "$moe_db" export trace --db a.db --run 1 -o none/t.json
 
+# What is named for output: a database never, links and devices through.
+cp a.db before.db
+ln -s a.db link.db
+for name in a.db a.db-wal a.db-shm a.db-journal link.db before.db; do
+  expect 2 err "name another file for output" "$moe_db" export trace --db a.db --run 1 -o $name
+done
+cmp -s a.db before.db || { echo "FAILED: the database changed"; failures=$((failures + 1)); }
+ln -s target.json link.json
+expect 0 err "timeline 1" "$moe_db" export trace --db a.db --run 1 -o link.json
+[ -L link.json ] && [ -s target.json ] || { echo "FAILED: a link was replaced"; failures=$((failures + 1)); }
+if [ -w /dev/full ]; then
+  expect 1 err "/dev/full: cannot be written: No space left" "$moe_db" export trace --db a.db --run 1 -o /dev/full
+  [ -c /dev/full ] || { echo "FAILED: a device was replaced"; failures=$((failures + 1)); }
+fi
+expect 2 err "no such file" "$moe_db" check --db none.db --fix
+[ ! -e none.db ] || { echo "FAILED: a mistyped name made a database"; failures=$((failures + 1)); }
+mkfifo pipe
+expect 2 err "is a pipe, not a database" timeout 10 "$moe_db" runs --db pipe
+expect 2 err "is a device, not a database" timeout 10 "$moe_db" runs --db /dev/zero
+
 expect 0 out "a.db: sound" "$moe_db" check --db a.db
 "$sample" stale.db "UPDATE run SET status = 'running', heartbeat_at = started_at - 600"
 expect 1 out "says it is running" "$moe_db" check --db stale.db
@@ -78,6 +98,8 @@ big="WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 200000
 if [ -w /dev/full ]; then
   "$moe_db" runs --db a.db >/dev/full 2>err
   [ $? = 1 ] || { echo "FAILED: a full disk is not an error"; failures=$((failures + 1)); }
+  "$moe_db" --help >/dev/full 2>err
+  [ $? = 1 ] || { echo "FAILED: help on a full disk is not an error"; failures=$((failures + 1)); }
 fi
 
 [ "$failures" = 0 ] && echo "all passed"

@@ -174,10 +174,10 @@ TEST_F(Store, RefusesOtherNumbersThatAreNotFiniteAndNamesThem) {
   fit.run_id = sample.run;
   fit.r2 = std::nan("");
   expect_invalid([&] { insert(connection, std::span<const Fit>(&fit, 1)); }, "fit.r2 = nan");
-  Trial trial = load_trial(connection, sample.trials[0]);
+  Trial trial = load_trials(connection, sample.study).at(0);
   trial.measured_s = std::numeric_limits<double>::infinity();
   expect_invalid([&] { finish_trial(connection, trial); }, "trial.measured_s = inf");
-  EXPECT_EQ(load_trial(connection, sample.trials[0]).measured_s, 0.2);
+  EXPECT_EQ(load_trials(connection, sample.study).at(0).measured_s, 0.2);
 }
 
 TEST_F(Store, TimelineKnowsItsEndAndItsSpans) {
@@ -198,6 +198,47 @@ TEST_F(Store, RefusesASpanOfAnUnknownOp) {
   EXPECT_EQ(load_timelines(connection).size(), 2U);
 }
 
+TEST_F(Store, ARunBeginsWithItsMachineAndItsSchedulesPlanner) {
+  const Schedule schedule{0, "", "lina", R"({"planner":"lina","chunks":2})"};
+  db::Run row = sample_run(0);
+  const auto plain = load_run(connection, begin_run(connection, row, sample_machine()));
+  EXPECT_EQ(load_machine(connection, plain.machine_id).hostname, "node0");
+  EXPECT_EQ(plain.schedule_id, std::nullopt);
+  EXPECT_EQ(plain.planner, "");
+  EXPECT_EQ(plain.status, "running");
+  const auto other = find_or_insert(connection, Schedule{0, "", "tutel", R"({"chunks":2})"});
+  const auto planned = load_run(connection, begin_run(connection, row, sample_machine(), schedule));
+  EXPECT_EQ(planned.schedule_id, other);  // the same decisions
+  EXPECT_EQ(planned.planner, "lina");
+  EXPECT_EQ(planned.machine_id, plain.machine_id);
+}
+
+TEST_F(Store, AStudyLearnsItsProfileCostsAndCluster) {
+  const auto sample = store_sample(connection);
+  auto study = find_study(connection, "sample study").value();
+  const auto settings = study.settings_json;
+  study.profile_runs_json = "[1]";
+  study.cost_model_json = R"({"fits":[]})";
+  study.cluster_json = R"({"nodes":2})";
+  study.settings_json = R"({"not":"written"})";
+  update_study(connection, study);
+  const auto read = find_study(connection, "sample study").value();
+  EXPECT_EQ(read.profile_runs_json, "[1]");
+  EXPECT_EQ(read.cost_model_json, R"({"fits":[]})");
+  EXPECT_EQ(read.cluster_json, R"({"nodes":2})");
+  EXPECT_EQ(read.settings_json, settings);
+  study.id = sample.study + 1;
+  expect_invalid([&] { update_study(connection, study); }, "no study");
+}
+
+TEST_F(Store, MeasuredTimelinesOfARunAreLinkedToATrial) {
+  const auto sample = store_sample(connection);
+  link_timelines(connection, sample.run, sample.trials[0]);
+  EXPECT_EQ(load_timeline(connection, sample.measured).trial_id, sample.trials[0]);
+  EXPECT_EQ(load_timeline(connection, sample.predicted).trial_id, sample.trials[1]);
+  EXPECT_THROW(link_timelines(connection, sample.run, 99), Error);
+}
+
 TEST_F(Store, StudyNamesAreUnique) {
   store_sample(connection);
   Study study;
@@ -210,7 +251,7 @@ TEST_F(Store, ATrialOfTheSameScheduleIsTheSameTrial) {
   auto again = sample_trial(connection, sample.study, "tutel");
   again.predicted_s = 9;
   EXPECT_EQ(find_or_insert(connection, again), sample.trials[1]);
-  EXPECT_EQ(load_trial(connection, sample.trials[1]).predicted_s, 0.11);  // unchanged
+  EXPECT_EQ(load_trials(connection, sample.study).at(1).predicted_s, 0.11);  // unchanged
 }
 
 TEST_F(Store, ATrialIsClaimedOnce) {
@@ -228,7 +269,7 @@ TEST_F(Store, ResumedStudyRepeatsOnlyWhatWasNotFinished) {
   EXPECT_EQ(requeue_stale_trials(connection, sample.study, 60), 0);  // it lives
   EXPECT_EQ(requeue_stale_trials(connection, sample.study + 1, -1), 0);
   EXPECT_EQ(requeue_stale_trials(connection, sample.study, -1), 1);
-  const auto left = load_unfinished_trials(connection, sample.study);
+  const auto left = load_trials(connection, sample.study, "planned");
   ASSERT_EQ(left.size(), 1U);
   EXPECT_EQ(left[0].id, id);
   EXPECT_EQ(left[0].status, "planned");

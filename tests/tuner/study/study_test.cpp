@@ -102,7 +102,7 @@ TEST_F(StudyTest, PutsPaperPredictedAndMeasuredIntoOneRow) {
               db::load_spans(connection, timelines[1].id).size());
   }
   EXPECT_TRUE(db::find_problems(connection, 3600).empty());
-  EXPECT_FALSE(db::load_fits(connection).empty());
+  EXPECT_FALSE(db::load_latest_fits(connection).empty());
 }
 
 TEST_F(StudyTest, PredictedAndMeasuredSpansMatchOpForOp) {

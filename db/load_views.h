@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "db/connection.h"
+
+/// Reading the views whose figures are worked out in one place: what every program shows alike.
+/// Throws Error.
+namespace db {
+
+/// A row of run_view, without the columns that only moe-db lists.
+struct RunOverview {
+  std::int64_t id = 0;
+  std::string kind;
+  std::string name;
+  std::string status;
+  std::string error;
+  std::string device;
+  int ranks = 1;
+  std::string planner;  ///< empty where the run had no schedule
+  std::optional<std::int64_t> schedule_id;
+  double started_at = 0;
+  double duration_s = 0;            ///< until now for a running one
+  std::optional<double> last_loss;  ///< of the last iteration
+};
+
+/// Newest first.
+std::vector<RunOverview> load_run_overviews(const Connection&);
+
+/// trial_view's speed-up by trial: the measured sequential trial of the same study over this one's
+/// measured time. Trials that were not measured, or have none to compare with, are left out.
+std::map<std::int64_t, double> load_speedups(const Connection&);
+
+}  // namespace db

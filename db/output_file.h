@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+namespace db {
+
+/// Thrown where stdout or a file named for output takes no more. A reader that has seen enough
+/// (`| head`) is no failure: `closed` is true and main returns 0 in silence.
+struct OutputError {
+  bool closed = false;
+  std::string message;
+};
+
+/// What every main ends with: writes what stdout still holds back, of C and of C++, and returns
+/// `code`; 1, saying why on stderr, where stdout did not take all that was ever written to it.
+int flushed(std::string_view program, int code);
+
+/// What a person named for output (`-o`, `--trace`, `--screenshot`); "-" is stdout. Links, devices
+/// and pipes are written through. A plain file is replaced once everything is written, by a file
+/// beside it that takes its mode; until then, and where that fails, it is as it was.
+class OutputFile {
+ public:
+  /// Throws Error where the name cannot be written to: no such directory, a directory, not
+  /// permitted, a SQLite database.
+  explicit OutputFile(const std::string& path);
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+  ~OutputFile();
+
+  /// Throw OutputError.
+  void write(std::string_view text);
+  void commit();
+
+ private:
+  void open_through(const std::string& path);
+  void open_beside(const std::string& path);
+  [[noreturn]] void fail_to_open(int code) const;
+  [[noreturn]] void fail_to_write(int code) const;
+
+  std::string path_;       ///< as it was named
+  std::string replaced_;   ///< the plain file that commit() replaces, links followed; or empty
+  std::string temporary_;  ///< what it is replaced by
+  std::FILE* file_ = nullptr;
+};
+
+/// An OutputFile of this text.
+void write_output(const std::string& path, std::string_view text);
+
+/// Throws Error (invalid) where `path` is the database or one of the files that SQLite keeps beside
+/// it.
+void refuse_database_as_output(const std::string& path, const std::string& database);
+
+}  // namespace db

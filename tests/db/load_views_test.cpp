@@ -1,0 +1,39 @@
+#include "db/load_views.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/db/sample.h"
+
+namespace db {
+namespace {
+
+class LoadViews : public testing::Test {
+ protected:
+  Connection connection = open_writer(":memory:");
+  Sample sample = store_sample(connection);
+};
+
+TEST_F(LoadViews, RunsAreNewestFirstWithTheirLastLoss) {
+  db::Run later = sample_run(sample.machine);
+  later.kind = "bench";
+  later.started_at = now() + 10;
+  const auto later_id = insert(connection, later);
+  const auto runs = load_run_overviews(connection);
+  ASSERT_EQ(runs.size(), 2U);
+  EXPECT_EQ(runs[0].id, later_id);
+  EXPECT_EQ(runs[0].last_loss, std::nullopt);
+  EXPECT_EQ(runs[1].id, sample.run);
+  EXPECT_EQ(runs[1].kind, "train");
+  EXPECT_EQ(runs[1].status, "done");
+  EXPECT_EQ(runs[1].last_loss, 3.5);
+}
+
+TEST_F(LoadViews, SpeedUpIsMeasuredSequentialOverMeasured) {
+  const auto speedups = load_speedups(connection);
+  EXPECT_EQ(speedups.size(), 2U) << "the trial that ran out of memory has none";
+  EXPECT_DOUBLE_EQ(speedups.at(sample.trials[0]), 1);
+  EXPECT_DOUBLE_EQ(speedups.at(sample.trials[1]), 2);
+}
+
+}  // namespace
+}  // namespace db
