@@ -10,8 +10,8 @@
 #include "db/connection.h"
 #include "db/error.h"
 #include "moelab_revision.h"
-#include "viewer/app.h"
-#include "viewer/window.h"
+#include "viewer/window/app.h"
+#include "viewer/window/window.h"
 
 namespace {
 

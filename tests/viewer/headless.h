@@ -5,7 +5,7 @@
 #include <functional>
 #include <initializer_list>
 
-#include "viewer/theme.h"
+#include "viewer/window/theme.h"
 
 /// ImGui without a window: frames are laid out and react to input that a test writes into io,
 /// nothing is drawn.

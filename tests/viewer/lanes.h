@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "tests/viewer/synthetic_timeline.h"
-#include "viewer/timeline.h"
+#include "viewer/model/timeline.h"
 
 /// Timelines written down by hand, for tests.
 namespace viewer {

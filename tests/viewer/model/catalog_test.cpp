@@ -1,0 +1,139 @@
+#include "viewer/model/catalog.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/viewer/synthetic_database.h"
+
+namespace viewer {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::SizeIs;
+
+class CatalogTest : public ::testing::Test {
+ protected:
+  std::string kind(std::int64_t timeline) const {
+    for (const db::Timeline& t : catalog.timelines) {
+      if (t.id == timeline) return t.kind;
+    }
+    return "";
+  }
+  std::string title(std::int64_t timeline) const {
+    for (const db::Timeline& t : catalog.timelines) {
+      if (t.id == timeline) return timeline_title(catalog, t);
+    }
+    return "";
+  }
+
+  db::Connection connection = db::open_writer(":memory:");
+  SyntheticIds ids = fill_synthetic_database(connection);
+  Catalog catalog = load_catalog(connection);
+};
+
+TEST_F(CatalogTest, RunsAreListedLatestFirstWithTheirLastLoss) {
+  ASSERT_THAT(catalog.runs, SizeIs(16));
+  EXPECT_EQ(catalog.runs.front().status, "running");
+  for (std::size_t i = 1; i < catalog.runs.size(); ++i) {
+    EXPECT_GE(catalog.runs[i - 1].started_at, catalog.runs[i].started_at);
+  }
+  const RunRow* run = find_run(catalog, ids.sequential_run);
+  ASSERT_NE(run, nullptr);
+  EXPECT_EQ(run->planner, "sequential");
+  EXPECT_NEAR(run->loss.value(), 2.4, 0.1);
+  EXPECT_EQ(run->timelines, 2);
+  EXPECT_NE(find_run(catalog, ids.failed_run)->error, "");
+  EXPECT_FALSE(find_run(catalog, ids.failed_run)->loss);
+}
+
+TEST_F(CatalogTest, TrialsAreSortedFastestFirstWithTheirSpeedUp) {
+  ASSERT_THAT(catalog.trials, SizeIs(6));
+  EXPECT_EQ(catalog.trials.front().trial.id, ids.best_trial);
+  EXPECT_GT(catalog.trials.front().speedup.value(), 1);
+  EXPECT_FALSE(catalog.trials.back().trial.measured_s);
+  for (const TrialRow& row : catalog.trials) {
+    if (row.trial.planner != "sequential") continue;
+    EXPECT_DOUBLE_EQ(row.speedup.value(), 1);
+  }
+}
+
+TEST_F(CatalogTest, ATrainingRunStacksMeasuredAbovePredicted) {
+  const std::vector<std::int64_t> stack = default_stack(catalog, ids.sequential_run);
+  ASSERT_THAT(stack, SizeIs(2));
+  EXPECT_EQ(kind(stack[0]), "measured");
+  EXPECT_EQ(kind(stack[1]), "predicted");
+}
+
+TEST_F(CatalogTest, AStudyStacksSequentialAboveItsFastest) {
+  const std::vector<std::int64_t> stack = default_stack(catalog, ids.study_run);
+  ASSERT_THAT(stack, SizeIs(2));
+  EXPECT_EQ(title(stack[0]), "sequential");
+  EXPECT_THAT(title(stack[1]), ::testing::StartsWith("pipemoe, "));
+  EXPECT_EQ(kind(stack[1]), "measured");
+}
+
+TEST_F(CatalogTest, ATrialStacksSequentialThenItsOwnMeasuredAndPredicted) {
+  const std::vector<std::int64_t> stack = trial_stack(catalog, ids.best_trial);
+  ASSERT_THAT(stack, SizeIs(3));
+  EXPECT_EQ(title(stack[0]), "sequential");
+  EXPECT_EQ(kind(stack[1]), "measured");
+  EXPECT_EQ(kind(stack[2]), "predicted");
+  EXPECT_TRUE(trial_stack(catalog, 999).empty());
+}
+
+TEST_F(CatalogTest, ARepeatStacksItsOwnMeasuredTimelineAboveItsTrialsPredictedOne) {
+  const std::int64_t repeat = find_trial(catalog, ids.best_trial)->runs.at(0);
+  const std::vector<std::int64_t> stack = default_stack(catalog, repeat);
+  ASSERT_THAT(stack, SizeIs(2));
+  EXPECT_EQ(kind(stack[0]), "measured");
+  EXPECT_EQ(kind(stack[1]), "predicted");
+}
+
+TEST_F(CatalogTest, TheFirstRunShownIsTheStudyWhoseRepeatWasTheLatestWithATimeline) {
+  EXPECT_EQ(first_run(catalog), ids.study_run);
+}
+
+TEST_F(CatalogTest, AnEmptyDatabaseHasNothingToShow) {
+  const db::Connection empty = db::open_writer(":memory:");
+  EXPECT_EQ(first_run(load_catalog(empty)), std::nullopt);
+}
+
+TEST_F(CatalogTest, FilterWordsAreFoundInAnyColumnIgnoringCase) {
+  const RunRow* run = find_run(catalog, ids.sequential_run);
+  EXPECT_TRUE(matches(*run, ""));
+  EXPECT_TRUE(matches(*run, "BOX seq"));
+  EXPECT_TRUE(matches(*run, std::to_string(ids.sequential_run)));
+  EXPECT_FALSE(matches(*run, "box pipemoe"));
+}
+
+TEST_F(CatalogTest, RunDataHoldsLossesAndLoadsSummedOverRanks) {
+  const RunData run = load_run(connection, ids.sequential_run);
+  EXPECT_THAT(run.iterations, SizeIs(200));
+  EXPECT_THAT(run.loads.iterations, SizeIs(200));
+  EXPECT_THAT(run.loads.layers, ElementsAre(1, 3, 5, 7, 9, 11));
+  EXPECT_EQ(run.loads.experts, 16);
+  EXPECT_NEAR(static_cast<double>(balance(run.loads, 0, 0).total), 4 * 2 * 2048, 400);
+}
+
+TEST_F(CatalogTest, ATimelineIsLoadedWithAllItsSpans) {
+  const std::vector<std::int64_t> stack = default_stack(catalog, ids.sequential_run);
+  for (const db::Timeline& info : catalog.timelines) {
+    if (info.id != stack[0]) continue;
+    const Timeline timeline = load_timeline(connection, info);
+    EXPECT_EQ(timeline.lanes.size(), 16U);
+    EXPECT_EQ(timeline.spans, 4 * timeline.ops.size());
+    EXPECT_NEAR(timeline.extent.end_s, info.duration_s, 1e-9);
+  }
+}
+
+TEST(ParametersText, ReadsAsWords) {
+  EXPECT_EQ(parameters_text(R"({"forward_chunks": 4})"), "forward chunks 4");
+  EXPECT_EQ(parameters_text(R"({"a": "b", "c": [1, 2]})"), "a b, c [1,2]");
+  EXPECT_EQ(parameters_text(R"({"forward_chunks": 4, "backward_chunks": 3, "axis": "batch"})"),
+            "chunks 4/3, axis batch");
+  EXPECT_EQ(parameters_text("{}"), "");
+  EXPECT_EQ(parameters_text("not json"), "not json");
+}
+
+}  // namespace
+}  // namespace viewer

@@ -1,0 +1,41 @@
+#include "viewer/model/format.h"
+
+#include <gtest/gtest.h>
+
+namespace viewer {
+namespace {
+
+TEST(Format, DurationsTakeTheUnitThatFits) {
+  EXPECT_EQ(duration_text(0), "0 s");
+  EXPECT_EQ(duration_text(12e-9), "12.00 ns");
+  EXPECT_EQ(duration_text(1.2345e-3), "1.234 ms");
+  EXPECT_EQ(duration_text(0.2051), "205.1 ms");
+  EXPECT_EQ(duration_text(0.2051, 3), "205 ms");
+  EXPECT_EQ(duration_text(1234.5), "1,234 s");
+}
+
+TEST(Format, LongDurationsCountMinutesAndHours) {
+  EXPECT_EQ(long_duration_text(12.34), "12.3 s");
+  EXPECT_EQ(long_duration_text(250), "4 min 10 s");
+  EXPECT_EQ(long_duration_text(7500), "2 h 5 min");
+}
+
+TEST(Format, BytesArePowersOf1024AndRatesPowersOf1000) {
+  EXPECT_EQ(bytes_text(512), "512 B");
+  EXPECT_EQ(bytes_text(1 << 20), "1.00 MiB");
+  EXPECT_EQ(bandwidth_text(2e9, 1), "2.00 GB/s");
+  EXPECT_EQ(bandwidth_text(2e6, 0.1), "20.0 MB/s");
+  EXPECT_EQ(bandwidth_text(0, 1), "");
+  EXPECT_EQ(flop_rate_text(205e9, 1), "205 GFLOP/s");
+  EXPECT_EQ(flop_rate_text(1, 0), "");
+}
+
+TEST(Format, ThousandsAreGrouped) {
+  EXPECT_EQ(grouped(1234567.891, 1), "1,234,567.9");
+  EXPECT_EQ(grouped(-1234, 0), "-1,234");
+  EXPECT_EQ(grouped(-123, 0), "-123");
+  EXPECT_EQ(grouped(-0.001, 1), "0.0");
+}
+
+}  // namespace
+}  // namespace viewer

@@ -1,7 +1,0 @@
-#include "viewer/font_builder.h"
-
-namespace viewer {
-
-void choose_font_builder(ImFontAtlas&) {}
-
-}  // namespace viewer

@@ -1,0 +1,208 @@
+#include "viewer/model/catalog.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+namespace viewer {
+
+namespace {
+
+bool is_repeat_of(const TrialRow& trial, std::int64_t run_id) {
+  return std::find(trial.runs.begin(), trial.runs.end(), run_id) != trial.runs.end();
+}
+
+// The trial's timeline of that kind; of several measured ones that whose duration is nearest to the
+// trial's figure, the last of equals.
+const db::Timeline* of_trial(const Catalog& catalog, const TrialRow& trial,
+                             const std::string& kind) {
+  const db::Timeline* nearest = nullptr;
+  double nearest_s = std::numeric_limits<double>::infinity();
+  for (const db::Timeline& timeline : catalog.timelines) {
+    const bool belongs = timeline.trial_id == trial.trial.id ||
+                         (timeline.run_id && is_repeat_of(trial, *timeline.run_id));
+    if (!belongs || timeline.kind != kind) continue;
+    const double away_s =
+        std::abs(timeline.duration_s - trial.trial.measured_s.value_or(timeline.duration_s));
+    if (away_s <= nearest_s) nearest = &timeline, nearest_s = away_s;
+  }
+  return nearest;
+}
+
+const db::Timeline* best_of_trial(const Catalog& catalog, const TrialRow& trial) {
+  const db::Timeline* measured = of_trial(catalog, trial, "measured");
+  return measured != nullptr ? measured : of_trial(catalog, trial, "predicted");
+}
+
+const TrialRow* sequential_of(const Catalog& catalog, std::int64_t study_id) {
+  const auto found =
+      std::find_if(catalog.trials.begin(), catalog.trials.end(), [&](const TrialRow& t) {
+        return t.trial.study_id == study_id && t.trial.planner == "sequential";
+      });
+  return found == catalog.trials.end() ? nullptr : &*found;
+}
+
+std::vector<std::int64_t> ids_of(const std::vector<const db::Timeline*>& timelines) {
+  std::vector<std::int64_t> ids;
+  for (const db::Timeline* timeline : timelines) {
+    const bool known =
+        timeline == nullptr || std::find(ids.begin(), ids.end(), timeline->id) != ids.end();
+    if (!known) ids.push_back(timeline->id);
+  }
+  return ids;
+}
+
+std::vector<std::int64_t> study_stack(const Catalog& catalog, const std::string& study) {
+  for (const TrialRow& fastest : catalog.trials) {  // the list is sorted fastest first
+    if (fastest.study != study || best_of_trial(catalog, fastest) == nullptr) continue;
+    const TrialRow* sequential = sequential_of(catalog, fastest.trial.study_id);
+    const bool alone = sequential == nullptr || sequential == &fastest;
+    return ids_of({sequential != nullptr ? best_of_trial(catalog, *sequential) : nullptr,
+                   best_of_trial(catalog, fastest),
+                   alone ? of_trial(catalog, fastest, "predicted") : nullptr});
+  }
+  return {};
+}
+
+// The study that a run measured a repeat for.
+std::optional<std::int64_t> study_of(const Catalog& catalog, std::int64_t run_id) {
+  for (const TrialRow& trial : catalog.trials) {
+    if (!is_repeat_of(trial, run_id)) continue;
+    for (const RunRow& run : catalog.runs) {
+      if (run.kind == "study" && run.name == trial.study) return run.id;
+    }
+  }
+  return std::nullopt;
+}
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
+}  // namespace
+
+std::string parameters_text(const std::string& json) {
+  const nlohmann::ordered_json parsed = nlohmann::ordered_json::parse(json, nullptr, false);
+  if (!parsed.is_object()) return json;
+  const auto value_text = [](const nlohmann::ordered_json& value) {
+    return value.is_string() ? value.get<std::string>() : value.dump();
+  };
+  constexpr std::string_view kForward = "forward_", kBackward = "backward_";
+  std::string text;
+  for (const auto& [name, value] : parsed.items()) {
+    std::string words = name, shown = value_text(value);
+    if (name.starts_with(kForward)) {
+      const auto pair = parsed.find(std::string(kBackward).append(name, kForward.size()));
+      if (pair != parsed.end()) words.erase(0, kForward.size()), shown += "/" + value_text(*pair);
+    } else if (name.starts_with(kBackward)) {
+      if (parsed.contains(std::string(kForward).append(name, kBackward.size()))) continue;
+    }
+    std::replace(words.begin(), words.end(), '_', ' ');
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", words, shown);
+  }
+  return text;
+}
+
+const RunRow* find_run(const Catalog& catalog, std::int64_t run_id) {
+  const auto found = std::find_if(catalog.runs.begin(), catalog.runs.end(),
+                                  [&](const RunRow& run) { return run.id == run_id; });
+  return found == catalog.runs.end() ? nullptr : &*found;
+}
+
+const TrialRow* find_trial(const Catalog& catalog, std::int64_t trial_id) {
+  const auto found =
+      std::find_if(catalog.trials.begin(), catalog.trials.end(),
+                   [&](const TrialRow& trial) { return trial.trial.id == trial_id; });
+  return found == catalog.trials.end() ? nullptr : &*found;
+}
+
+std::vector<const db::Timeline*> timelines_of(const Catalog& catalog, std::int64_t run_id) {
+  const RunRow* run = find_run(catalog, run_id);
+  std::vector<const db::Timeline*> found;
+  for (const db::Timeline& timeline : catalog.timelines) {
+    bool belongs = timeline.run_id == run_id;
+    if (!belongs && timeline.trial_id) {
+      const TrialRow* trial = find_trial(catalog, *timeline.trial_id);
+      belongs = trial != nullptr &&
+                (is_repeat_of(*trial, run_id) ||
+                 (run != nullptr && run->kind == "study" && run->name == trial->study));
+    }
+    if (belongs) found.push_back(&timeline);
+  }
+  return found;
+}
+
+std::vector<std::int64_t> default_stack(const Catalog& catalog, std::int64_t run_id) {
+  const RunRow* run = find_run(catalog, run_id);
+  if (run != nullptr && run->kind == "study") {
+    std::vector<std::int64_t> stack = study_stack(catalog, run->name);
+    if (!stack.empty()) return stack;
+  }
+  const db::Timeline* measured = nullptr;
+  const db::Timeline* predicted = nullptr;
+  const db::Timeline* other = nullptr;
+  for (const db::Timeline* timeline : timelines_of(catalog, run_id)) {
+    if (timeline->kind == "measured") {
+      // Other repeats of the same trial are listed too; the run's own comes before them.
+      const bool own = timeline->run_id == run_id;
+      if (own || measured == nullptr || measured->run_id != run_id) measured = timeline;
+    } else if (timeline->kind == "predicted") {
+      predicted = timeline;
+    } else {
+      other = timeline;
+    }
+  }
+  return ids_of({measured, predicted, other});
+}
+
+std::vector<std::int64_t> trial_stack(const Catalog& catalog, std::int64_t trial_id) {
+  const TrialRow* trial = find_trial(catalog, trial_id);
+  if (trial == nullptr) return {};
+  const db::Timeline* measured = of_trial(catalog, *trial, "measured");
+  const db::Timeline* predicted = of_trial(catalog, *trial, "predicted");
+  const TrialRow* sequential = sequential_of(catalog, trial->trial.study_id);
+  if (sequential == nullptr || sequential == trial) return ids_of({measured, predicted});
+  return ids_of({best_of_trial(catalog, *sequential), measured, predicted});
+}
+
+std::optional<std::int64_t> first_run(const Catalog& catalog) {
+  for (const RunRow& run : catalog.runs) {
+    if (default_stack(catalog, run.id).empty()) continue;
+    return study_of(catalog, run.id).value_or(run.id);
+  }
+  if (catalog.runs.empty()) return std::nullopt;
+  return catalog.runs.front().id;
+}
+
+std::string timeline_title(const Catalog& catalog, const db::Timeline& timeline) {
+  if (const TrialRow* trial =
+          timeline.trial_id ? find_trial(catalog, *timeline.trial_id) : nullptr) {
+    const std::string parameters = parameters_text(trial->trial.parameters_json);
+    return trial->trial.planner + (parameters.empty() ? "" : ", " + parameters);
+  }
+  const RunRow* run = timeline.run_id ? find_run(catalog, *timeline.run_id) : nullptr;
+  std::string title = run == nullptr ? "" : run->planner.empty() ? run->name : run->planner;
+  if (title.empty()) title = timeline.label;
+  if (title.empty()) return fmt::format("timeline {}", timeline.id);
+  if (timeline.label.empty() || timeline.label == title) return title;
+  return title + ", " + timeline.label;
+}
+
+bool matches(const RunRow& run, const std::string& filter) {
+  const std::string texts = lower(fmt::format("{} {} {} {} {} {} {}", run.id, run.kind, run.name,
+                                              run.planner, run.device, run.status, run.ranks));
+  std::istringstream words(lower(filter));
+  for (std::string word; words >> word;) {
+    if (texts.find(word) == std::string::npos) return false;
+  }
+  return true;
+}
+
+}  // namespace viewer

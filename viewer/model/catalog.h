@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "viewer/model/load.h"
+
+/// Questions about the catalog: which timelines belong together, which run to show first.
+namespace viewer {
+
+const RunRow* find_run(const Catalog& catalog, std::int64_t run_id);
+const TrialRow* find_trial(const Catalog& catalog, std::int64_t trial_id);
+
+/// The timelines of a run: its own, those of the trial that it is a repeat of, and for a study
+/// those of its trials.
+std::vector<const db::Timeline*> timelines_of(const Catalog& catalog, std::int64_t run_id);
+
+/// What to stack when a run is picked: its last measured timeline above the predicted one; of a
+/// study the sequential trial above the fastest, measured where they are.
+std::vector<std::int64_t> default_stack(const Catalog& catalog, std::int64_t run_id);
+
+/// The same for one trial: the sequential one of its study, then its own measured and predicted
+/// timeline.
+std::vector<std::int64_t> trial_stack(const Catalog& catalog, std::int64_t trial_id);
+
+/// The latest run that has a timeline, or the study that it was a repeat for; the latest of all
+/// where none has; nothing in an empty catalog.
+std::optional<std::int64_t> first_run(const Catalog& catalog);
+
+/// What a person calls it beside others: its trial's planner and parameters, or its run's planner
+/// and its label.
+std::string timeline_title(const Catalog& catalog, const db::Timeline& timeline);
+
+/// {"forward_chunks": 4, "backward_chunks": 3, "axis": "batch"} -> "chunks 4/3, axis batch"; text
+/// that is no JSON object as it is.
+std::string parameters_text(const std::string& json);
+
+/// Whether every word of `filter` is found, ignoring case, in one of the run's texts or is its id.
+bool matches(const RunRow& run, const std::string& filter);
+
+}  // namespace viewer

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "db/connection.h"
+#include "db/records.h"
+#include "viewer/model/load_table.h"
+#include "viewer/model/timeline.h"
+
+/// Reads the database into the viewer's plain data. No drawing here.
+namespace viewer {
+
+/// One line of the list of runs.
+struct RunRow {
+  std::int64_t id = 0;
+  std::string kind;
+  std::string name;
+  std::string planner;  ///< empty where the run had no schedule
+  std::string device;
+  std::string status;
+  std::string error;
+  int ranks = 1;
+  double started_at = 0;
+  double duration_s = 0;
+  std::optional<double> loss;  ///< of the last iteration
+  int timelines = 0;
+};
+
+/// One line of the list of trials.
+struct TrialRow {
+  db::Trial trial;
+  std::string study;
+  std::optional<double> speedup;   ///< measured sequential over measured
+  std::vector<std::int64_t> runs;  ///< of its measured repeats
+};
+
+/// Everything that can be picked.
+struct Catalog {
+  std::vector<RunRow> runs;      ///< latest first
+  std::vector<TrialRow> trials;  ///< by study, fastest measured first, then fastest predicted
+  std::vector<db::Timeline> timelines;
+};
+
+/// What is known about one run beside its timelines.
+struct RunData {
+  std::int64_t run_id = 0;
+  std::vector<db::Iteration> iterations;
+  LoadTable loads;
+};
+
+Catalog load_catalog(const db::Connection& connection);
+RunData load_run(const db::Connection& connection, std::int64_t run_id);
+Timeline load_timeline(const db::Connection& connection, const db::Timeline& info);
+
+}  // namespace viewer

@@ -1,0 +1,76 @@
+#include "viewer/model/load_table.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace viewer {
+
+namespace {
+
+std::vector<int> sorted_unique(std::vector<int> values) {
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  return values;
+}
+
+std::size_t position(const std::vector<int>& sorted, int value) {
+  return static_cast<std::size_t>(std::lower_bound(sorted.begin(), sorted.end(), value) -
+                                  sorted.begin());
+}
+
+}  // namespace
+
+std::int64_t LoadTable::at(std::size_t iteration, std::size_t layer, std::size_t expert) const {
+  return tokens[(iteration * layers.size() + layer) * static_cast<std::size_t>(experts) + expert];
+}
+
+std::int64_t LoadTable::quantile(double share) const {
+  if (tokens.empty()) return 0;
+  std::vector<std::int64_t> sorted = tokens;
+  const auto rank = static_cast<std::ptrdiff_t>(share * static_cast<double>(sorted.size() - 1));
+  std::nth_element(sorted.begin(), sorted.begin() + rank, sorted.end());
+  return sorted[static_cast<std::size_t>(rank)];
+}
+
+LoadTable build_load_table(const std::vector<db::Load>& rows) {
+  LoadTable table;
+  for (const db::Load& row : rows) {
+    table.iterations.push_back(row.iteration);
+    table.layers.push_back(row.layer);
+    table.experts = std::max(table.experts, row.expert + 1);
+  }
+  table.iterations = sorted_unique(std::move(table.iterations));
+  table.layers = sorted_unique(std::move(table.layers));
+  const auto experts = static_cast<std::size_t>(table.experts);
+  table.tokens.resize(table.iterations.size() * table.layers.size() * experts);
+  for (const db::Load& row : rows) {
+    if (row.expert < 0) continue;
+    const std::size_t line = position(table.iterations, row.iteration) * table.layers.size() +
+                             position(table.layers, row.layer);
+    table.tokens[line * experts + static_cast<std::size_t>(row.expert)] += row.tokens;
+  }
+  return table;
+}
+
+Balance balance(const LoadTable& table, std::size_t iteration, std::size_t layer) {
+  Balance result;
+  const auto experts = static_cast<std::size_t>(table.experts);
+  for (std::size_t expert = 0; expert < experts; ++expert) {
+    const std::int64_t tokens = table.at(iteration, layer, expert);
+    result.total += tokens;
+    result.most = std::max(result.most, tokens);
+    result.unused += tokens == 0;
+  }
+  if (experts == 0) return result;
+  result.mean = static_cast<double>(result.total) / static_cast<double>(experts);
+  double squares = 0;
+  for (std::size_t expert = 0; expert < experts; ++expert) {
+    const double away = static_cast<double>(table.at(iteration, layer, expert)) - result.mean;
+    squares += away * away;
+  }
+  result.deviation = std::sqrt(squares / static_cast<double>(experts));
+  if (result.total > 0) result.max_over_mean = static_cast<double>(result.most) / result.mean;
+  return result;
+}
+
+}  // namespace viewer

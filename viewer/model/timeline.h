@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "db/records.h"
+#include "viewer/model/time_range.h"
+
+/// A timeline as the viewer holds it: spans sorted into lanes that never overlap, so that a binary
+/// search finds what is visible. No drawing here.
+namespace viewer {
+
+/// One execution of `ops[op]` of its timeline.
+struct LaneSpan {
+  double start_s = 0;
+  double end_s = 0;
+  std::int32_t op = 0;
+  std::int64_t bytes = 0;
+  double flops = 0;
+
+  double duration_s() const { return end_s - start_s; }
+};
+
+/// The spans of one stream of one rank, sorted by start and free of overlap. A stream whose spans
+/// overlap (imported traces) is spread over several lanes, `row` 0, 1, ...
+struct Lane {
+  int rank = 0;
+  std::string stream;
+  int row = 0;
+  std::vector<LaneSpan> spans;
+  std::vector<double> busy_before_s;  ///< busy_before_s[i] = sum of durations of spans [0, i); one
+                                      ///< longer than spans
+};
+
+struct Timeline {
+  db::Timeline info;
+  std::vector<db::TimelineOp> ops;
+  std::vector<Lane> lanes;  ///< by rank, then stream (compute, inter_node, intra_node, copy, host,
+                            ///< others), then row
+  TimeRange extent;         ///< first start to last end
+  std::size_t spans = 0;
+};
+
+/// Names one span: lanes[lane].spans[span] of a timeline.
+struct SpanPosition {
+  std::size_t lane = 0;
+  std::size_t span = 0;
+  bool operator==(const SpanPosition&) const = default;
+};
+
+/// Sorts rows of the database into lanes. A span whose op has no row gets one named "op 17"; spans
+/// of negative or non-finite time are left out.
+Timeline build_timeline(db::Timeline info, std::vector<db::TimelineOp> ops,
+                        const std::vector<db::Span>& spans);
+
+/// Index of the first span that ends after `time_s`; spans.size() if none.
+std::size_t first_ending_after(const Lane& lane, double time_s);
+
+/// Index of the first span that starts at or after `time_s`; spans.size() if none.
+std::size_t first_starting_at(const Lane& lane, double time_s);
+
+/// The span that covers `time_s`, or the nearest one that is no further than `tolerance_s` away.
+std::optional<std::size_t> span_at(const Lane& lane, double time_s, double tolerance_s);
+
+/// The execution in `other` of what `position` is in `timeline`: same rank, and the op of the same
+/// name, layer, phase and chunk; the nearest by relative time where it ran more than once.
+std::optional<SpanPosition> counterpart(const Timeline& timeline, SpanPosition position,
+                                        const Timeline& other);
+
+/// Stable order of streams: compute, inter_node, intra_node, copy, host, then any other.
+int stream_order(const std::string& stream);
+
+}  // namespace viewer

@@ -1,0 +1,219 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <compare>
+#include <limits>
+
+#include "viewer/model/format.h"
+#include "viewer/window/run_list.h"
+#include "viewer/window/table.h"
+
+/// The wide tables of runs and trials.
+namespace viewer {
+
+namespace {
+
+constexpr ImGuiTableFlags kTable =
+    ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg | ImGuiTableFlags_Resizable |
+    ImGuiTableFlags_PadOuterX | ImGuiTableFlags_NoBordersInBody | ImGuiTableFlags_SizingStretchProp;
+
+enum RunColumn {
+  kId,
+  kKind,
+  kName,
+  kPlanner,
+  kDevice,
+  kStatus,
+  kRanks,
+  kLoss,
+  kDuration,
+  kTimelines,
+  kStarted
+};
+
+std::weak_ordering compare(const RunRow& a, const RunRow& b, int column) {
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  switch (column) {
+    case kKind:
+      return a.kind <=> b.kind;
+    case kName:
+      return a.name <=> b.name;
+    case kPlanner:
+      return a.planner <=> b.planner;
+    case kRanks:
+      return a.ranks <=> b.ranks;
+    case kDevice:
+      return a.device <=> b.device;
+    case kStatus:
+      return a.status <=> b.status;
+    case kLoss:
+      return std::weak_order(a.loss.value_or(kNone), b.loss.value_or(kNone));
+    case kDuration:
+      return std::weak_order(a.duration_s, b.duration_s);
+    case kTimelines:
+      return a.timelines <=> b.timelines;
+    case kStarted:
+      return std::weak_order(a.started_at, b.started_at);
+    default:
+      return a.id <=> b.id;
+  }
+}
+
+void status_cell(const std::string& status, const std::string& error) {
+  ImGui::TableNextColumn();
+  draw_status_dot(status);
+  ImGui::SameLine(0, 4);
+  std::string shown = status;
+  std::replace(shown.begin(), shown.end(), '_', ' ');
+  ImGui::TextUnformatted(shown.c_str());
+  if (!error.empty() && ImGui::IsItemHovered()) ImGui::SetTooltip("%s", error.c_str());
+}
+
+std::vector<const RunRow*> sorted_runs(const RunPanel& panel, const Catalog& catalog) {
+  std::vector<const RunRow*> rows;
+  for (const RunRow& run : catalog.runs) {
+    if (matches(run, panel.filter)) rows.push_back(&run);
+  }
+  const ImGuiTableSortSpecs* order = ImGui::TableGetSortSpecs();
+  if (order == nullptr || order->SpecsCount == 0) return rows;
+  const ImGuiTableColumnSortSpecs spec = order->Specs[0];
+  std::stable_sort(rows.begin(), rows.end(), [&](const RunRow* a, const RunRow* b) {
+    const std::weak_ordering less = compare(*a, *b, spec.ColumnIndex);
+    return spec.SortDirection == ImGuiSortDirection_Descending ? less > 0 : less < 0;
+  });
+  return rows;
+}
+
+void draw_run_row(const RunPanel& panel, const RunRow& run, RunPick& pick) {
+  ImGui::TableNextRow();
+  ImGui::TableNextColumn();
+  if (ImGui::Selectable(fmt::format("{}##run", run.id).c_str(), run.id == panel.selected,
+                        ImGuiSelectableFlags_SpanAllColumns)) {
+    pick.run = run.id;
+  }
+  text_cell(run.kind);
+  text_cell(run.name);
+  text_cell(run.planner);
+  text_cell(run.device);
+  status_cell(run.status, run.error);
+  figure_cell(fmt::format("{}", run.ranks));
+  figure_cell(run.loss ? fmt::format("{:.4f}", *run.loss) : "");
+  figure_cell(long_duration_text(run.duration_s));
+  figure_cell(run.timelines > 0 ? fmt::format("{}", run.timelines) : "");
+  figure_cell(instant_text(run.started_at));
+}
+
+void draw_runs(RunPanel& panel, const Catalog& catalog, float height, RunPick& pick) {
+  constexpr std::array kNames = {"run",   "kind", "name",     "planner",   "device", "status",
+                                 "ranks", "loss", "duration", "timelines", "started"};
+  constexpr std::array kWeights = {0.6F, 0.8F, 2.0F, 1.4F, 0.7F, 1.2F,
+                                   0.7F, 0.9F, 1.0F, 1.0F, 1.5F};
+  if (!ImGui::BeginTable("all runs", kNames.size(), kTable | ImGuiTableFlags_Sortable, {0, height}))
+    return;
+  ImGui::TableSetupScrollFreeze(0, 1);
+  for (std::size_t i = 0; i < kNames.size(); ++i) {
+    const bool first = i == kStarted;
+    const int flags =
+        first ? ImGuiTableColumnFlags_DefaultSort | ImGuiTableColumnFlags_PreferSortDescending : 0;
+    ImGui::TableSetupColumn(kNames[i], flags, kWeights[i]);
+  }
+  header_row(kNames, kRanks, true);
+  const std::vector<const RunRow*> rows = sorted_runs(panel, catalog);
+  ImGuiListClipper clipper;
+  clipper.Begin(static_cast<int>(rows.size()));
+  while (clipper.Step()) {
+    for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i) {
+      draw_run_row(panel, *rows[static_cast<std::size_t>(i)], pick);
+    }
+  }
+  ImGui::EndTable();
+}
+
+std::string seconds_or_blank(const std::optional<double>& seconds) {
+  return seconds ? duration_text(*seconds) : "";
+}
+
+std::string bytes_or_blank(const std::optional<std::int64_t>& bytes) {
+  return bytes ? bytes_text(static_cast<double>(*bytes)) : "";
+}
+
+std::string prediction_error(const db::Trial& trial) {
+  if (!trial.predicted_s || !trial.measured_s || *trial.measured_s <= 0) return "";
+  return fmt::format("{:+.1f}%", (*trial.predicted_s / *trial.measured_s - 1) * 100);
+}
+
+void draw_trial_row(const TrialRow& row, bool fastest, RunPick& pick) {
+  const db::Trial& trial = row.trial;
+  ImGui::TableNextRow();
+  ImGui::TableNextColumn();
+  if (ImGui::Selectable(fmt::format("{}##trial{}", row.study, trial.id).c_str(), false,
+                        ImGuiSelectableFlags_SpanAllColumns)) {
+    pick.trial = trial.id;
+  }
+  text_cell(trial.planner);
+  text_cell(parameters_text(trial.parameters_json));
+  status_cell(trial.status, trial.error);
+  figure_cell(seconds_or_blank(trial.paper_s));
+  figure_cell(seconds_or_blank(trial.predicted_s));
+  figure_cell(seconds_or_blank(trial.measured_s));
+  figure_cell(prediction_error(trial));
+  figure_cell(seconds_or_blank(trial.lower_bound_s));
+  if (fastest) ImGui::PushStyleColor(ImGuiCol_Text, to_u32(theme::kGood));
+  figure_cell(row.speedup ? fmt::format("{:.2f}x", *row.speedup) : "");
+  if (fastest) ImGui::PopStyleColor();
+  figure_cell(bytes_or_blank(trial.predicted_peak_bytes));
+  figure_cell(bytes_or_blank(trial.measured_peak_bytes));
+}
+
+void draw_trials(const Catalog& catalog, RunPick& pick) {
+  constexpr std::array kNames = {"study",       "planner",   "parameters",     "status",
+                                 "paper",       "predicted", "measured",       "error",
+                                 "lower bound", "speed-up",  "predicted peak", "measured peak"};
+  constexpr std::array kWeights = {1.2F, 1.1F, 2.2F, 1.1F, 0.9F, 0.9F,
+                                   0.9F, 0.7F, 1.0F, 0.8F, 1.1F, 1.1F};
+  constexpr std::size_t kFirstFigure = 4;
+  if (!ImGui::BeginTable("all trials", kNames.size(), kTable)) return;
+  ImGui::TableSetupScrollFreeze(0, 1);
+  for (std::size_t i = 0; i < kNames.size(); ++i)
+    ImGui::TableSetupColumn(kNames[i], 0, kWeights[i]);
+  header_row(kNames, kFirstFigure);
+  const TrialRow* before = nullptr;
+  for (const TrialRow& row : catalog.trials) {
+    // The list is sorted: the first of a study is its fastest.
+    const bool fastest =
+        row.speedup && (before == nullptr || before->trial.study_id != row.trial.study_id);
+    draw_trial_row(row, fastest, pick);
+    before = &row;
+  }
+  ImGui::EndTable();
+}
+
+void title(const Fonts& fonts, const char* text, std::size_t count, const char* hint) {
+  ImGui::PushFont(fonts.bold);
+  ImGui::TextUnformatted(text);
+  ImGui::PopFont();
+  ImGui::SameLine();
+  ImGui::TextDisabled("%zu    %s", count, hint);
+}
+
+}  // namespace
+
+RunPick draw_run_tables(RunPanel& panel, const Fonts& fonts, const Catalog& catalog) {
+  RunPick pick;
+  const bool trials = !catalog.trials.empty();
+  title(fonts, "Runs", catalog.runs.size(), "click one to look at it");
+  draw_filter(panel);
+  const float row = ImGui::GetTextLineHeight() + 2 * ImGui::GetStyle().CellPadding.y;
+  const float needed = row * (static_cast<float>(catalog.runs.size()) + 1.5F);
+  draw_runs(panel, catalog, trials ? std::min(needed, ImGui::GetContentRegionAvail().y * 0.55F) : 0,
+            pick);
+  if (!trials) return pick;
+  ImGui::Spacing();
+  title(fonts, "Trials", catalog.trials.size(),
+        "click one to see its timelines beside the sequential schedule's");
+  draw_trials(catalog, pick);
+  return pick;
+}
+
+}  // namespace viewer

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "viewer/model/timeline.h"
+
+/// Where the lanes of stacked timelines go, and how their times map onto one axis. No drawing here.
+namespace viewer {
+
+/// One timeline of the stack; borrowed for a frame.
+struct StackEntry {
+  const Timeline* timeline = nullptr;
+  std::string title;
+};
+
+/// Axis seconds count from the first span of a timeline. On an own axis every timeline is stretched
+/// to the longest one's length, which makes shapes comparable where durations are not.
+struct AxisMap {
+  double origin_s = 0;
+  double scale = 1;
+
+  double to_axis(double time_s) const { return (time_s - origin_s) * scale; }
+  double to_time(double axis_s) const { return axis_s / scale + origin_s; }
+  TimeRange to_time(TimeRange axis) const { return {to_time(axis.begin_s), to_time(axis.end_s)}; }
+  TimeRange to_axis(TimeRange time) const { return {to_axis(time.begin_s), to_axis(time.end_s)}; }
+};
+
+/// The part of the axis that holds all timelines of the stack: [0, longest].
+TimeRange stack_extent(std::span<const StackEntry> stack);
+
+AxisMap axis_map(const Timeline& timeline, bool own_axis, TimeRange extent);
+
+struct PlacedLane {
+  std::size_t stack = 0;
+  std::size_t lane = 0;
+  float y = 0;  ///< top, from the top of the stack
+  float height = 0;
+  bool first_of_rank = false;
+  bool first_of_stream = false;
+};
+
+struct PlacedHeader {
+  std::size_t stack = 0;
+  float y = 0;
+  float height = 0;
+};
+
+struct StackLayout {
+  std::vector<PlacedHeader> headers;
+  std::vector<PlacedLane> lanes;  ///< by y
+  float height = 0;
+
+  /// The lane at height y, or null.
+  const PlacedLane* lane_at(float y) const;
+};
+
+struct LayoutSizes {
+  float header = 26;
+  float rank_gap = 5;
+  float shortest_lane = 14;
+  float tallest_lane = 28;
+  float minor_share =
+      0.6F;  ///< height of copy and host lanes, which hold little, beside the others'
+};
+
+/// Lanes share what `available` height is left beside headers, within the bounds of `sizes`.
+StackLayout lay_out(std::span<const StackEntry> stack, float available, const LayoutSizes& sizes);
+
+}  // namespace viewer

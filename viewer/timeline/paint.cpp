@@ -1,0 +1,280 @@
+#include "viewer/timeline/paint.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "viewer/model/format.h"
+#include "viewer/model/ticks.h"
+
+namespace viewer {
+
+namespace {
+
+constexpr float kTick_em = 8;  // room that a time label takes
+
+struct Canvas {
+  ImDrawList& draw;
+  const Fonts& fonts;
+  AxisPixels axis;
+  Rect area;
+  float top;  // of the stack; above area.min.y when scrolled
+};
+
+std::vector<Tick> time_ticks(const Fonts& fonts, const AxisPixels& axis) {
+  const int most =
+      std::max(2, static_cast<int>((axis.right - axis.left) / (kTick_em * fonts.small->FontSize)));
+  return place_time_ticks(axis.view.begin_s, axis.view.end_s, most);
+}
+
+void paint_grid(const Canvas& canvas) {
+  for (const Tick& tick : time_ticks(canvas.fonts, canvas.axis)) {
+    const float x = std::round(canvas.axis.to_px(tick.at));
+    if (x < canvas.axis.left) continue;
+    canvas.draw.AddLine({x, canvas.area.min.y}, {x, canvas.area.max.y},
+                        to_u32(theme::kLine, 0.45F));
+  }
+}
+
+void paint_own_ruler(const Canvas& canvas, const AxisMap& map, float y) {
+  AxisPixels own = canvas.axis;
+  own.view = map.to_time(canvas.axis.view);
+  own.view = {own.view.begin_s - map.origin_s, own.view.end_s - map.origin_s};
+  for (const Tick& tick : time_ticks(canvas.fonts, own)) {
+    const float x = std::round(own.to_px(tick.at));
+    if (x < own.left) continue;
+    canvas.draw.AddLine({x, y + canvas.fonts.small->FontSize * 0.5F},
+                        {x, y + canvas.fonts.small->FontSize * 1.1F}, to_u32(theme::kMuted, 0.6F));
+    draw_text(canvas.draw, *canvas.fonts.small, x + 4, y, 0, theme::kMuted, tick.label);
+  }
+}
+
+struct Comparison {
+  std::string text;
+  Color color;
+};
+
+// Against the topmost timeline: how much faster, or where one is measured and the other predicted
+// how far off.
+Comparison compare(const Timeline& first, const Timeline& other) {
+  const double first_s = first.extent.length_s(), other_s = other.extent.length_s();
+  if (&first == &other || first_s <= 0 || other_s <= 0) return {"", theme::kMuted};
+  if (first.info.kind != other.info.kind) {
+    return {
+        fmt::format("{:+.1f}% against {} above", (other_s / first_s - 1) * 100, first.info.kind),
+        theme::kAccent};
+  }
+  const double ratio = first_s / other_s;
+  return {fmt::format("{:.2f}x the speed of the topmost", ratio),
+          ratio >= 1 ? theme::kGood : theme::kWarning};
+}
+
+void paint_header(const Canvas& canvas, const StackEntry& entry, const Timeline& first,
+                  const Summary& summary, const PlacedHeader& header, const AxisMap& map,
+                  bool own_axis) {
+  const float em = canvas.fonts.text->FontSize;
+  const float top = canvas.top + header.y + em * 0.25F;
+  canvas.draw.AddRectFilled({canvas.area.min.x, top},
+                            {canvas.area.max.x, canvas.top + header.y + header.height},
+                            to_u32(theme::kHeader), 3);
+  const float y = top + em * 0.8F;
+  const Timeline& timeline = *entry.timeline;
+  float x = canvas.area.min.x + em * 0.5F;
+  draw_text(canvas.draw, *canvas.fonts.bold, x, y, 0, theme::kText, entry.title);
+  x += text_width(*canvas.fonts.bold, entry.title) + em;
+  const std::string facts =
+      fmt::format("{}    {}    communication covered {}    idle {}", timeline.info.kind,
+                  duration_text(timeline.extent.length_s()), percent_text(summary.mean_overlap()),
+                  percent_text(summary.mean_idle()));
+  const float width = text_width(*canvas.fonts.text, facts);
+  draw_text(canvas.draw, *canvas.fonts.text, x, y, 0, theme::kMuted,
+            elided(*canvas.fonts.text, facts, canvas.area.max.x - x - em));
+  x += width + em * 1.5F;
+  const Comparison compared = compare(first, timeline);
+  if (x + text_width(*canvas.fonts.text, compared.text) < canvas.area.max.x - em) {
+    draw_text(canvas.draw, *canvas.fonts.text, x, y, 0, compared.color, compared.text);
+  }
+  if (own_axis) paint_own_ruler(canvas, map, top + em * 1.95F);
+}
+
+void paint_gutter(const Canvas& canvas, const Lane& lane, const PlacedLane& placed, float y) {
+  const float em = canvas.fonts.text->FontSize;
+  const float middle = y + placed.height / 2;
+  if (placed.first_of_rank) {
+    draw_text(canvas.draw, *canvas.fonts.bold, canvas.area.min.x + em * 0.5F, middle, 0,
+              theme::kText, fmt::format("rank {}", lane.rank));
+  }
+  if (!placed.first_of_stream) return;
+  const float room = canvas.axis.left - canvas.area.min.x - em * 5.2F;
+  draw_text(canvas.draw, *canvas.fonts.small, canvas.axis.left - em * 0.6F, middle, 1,
+            theme::kMuted, elided(*canvas.fonts.small, lane.stream, room));
+}
+
+void paint_label(const Canvas& canvas, const OpStyle& style, Color text, float x0, float x1,
+                 float y, float height) {
+  const ImFont& font = *canvas.fonts.small;
+  if (height < font.FontSize + 1) return;
+  x0 = std::max(x0, canvas.axis.left) +
+       4;  // a span that began before the view keeps its label in view
+  x1 = std::min(x1, canvas.axis.right) - 3;
+  const float room = x1 - x0;
+  if (room < font.FontSize) return;
+  const auto fits = [&](const std::string& text) { return text_width(font, text) <= room; };
+  std::string label = fits(style.label) ? style.label : elided(font, style.short_label, room);
+  if (!style.chunk_label.empty() && !fits(style.short_label) && fits(style.chunk_label)) {
+    label = style.chunk_label;  // which chunk it is tells more than half a name
+  }
+  draw_text(canvas.draw, font, x0, y + height / 2, 0, text, label);
+}
+
+// Few distinct spans in a mark leave it pale, so that dense and sparse runs differ.
+Color mark_color(const Mark& mark, Color fill, double px_s) {
+  if (mark.count == 1) return fill;
+  const double length_s = std::max(mark.end_s - mark.begin_s, px_s);
+  return mix(theme::kLane, fill, static_cast<float>(std::clamp(mark.busy_s / length_s, 0.35, 1.0)));
+}
+
+void paint_marks(const Canvas& canvas, const Lane& lane, const std::vector<OpStyle>& styles,
+                 const AxisMap& map, const std::string& highlighted, float y, float height) {
+  const double px_s = canvas.axis.seconds_per_px() / map.scale;
+  const float top = y + 1, bottom = y + height - 1;
+  for (const Mark& mark : fold(lane, map.to_time(canvas.axis.view), px_s)) {
+    const OpStyle& style = styles[static_cast<std::size_t>(mark.op)];
+    const float x0 = std::max(canvas.axis.left, canvas.axis.to_px(map.to_axis(mark.begin_s)));
+    float x1 = std::min(canvas.axis.right, canvas.axis.to_px(map.to_axis(mark.end_s)));
+    if (x1 < canvas.axis.left) continue;
+    x1 = x1 - x0 > 4 ? x1 - 1 : std::max(x1, x0 + 1);  // a hair of background between neighbours
+    const bool dimmed = !highlighted.empty() && highlighted != style.base_kind;
+    const Color fill = mark_color(mark, style.fill, px_s);
+    canvas.draw.AddRectFilled({x0, top}, {x1, bottom},
+                              to_u32(dimmed ? mix(fill, theme::kLane, 0.8F) : fill));
+    if (mark.count == 1 && x1 - x0 > 14) {
+      paint_label(canvas, style, dimmed ? theme::kMuted : style.text, x0, x1, y, height);
+    }
+  }
+}
+
+void outline(const Canvas& canvas, const LaneSpan& span, const AxisMap& map,
+             const PlacedLane& placed, Color color) {
+  const float x0 = canvas.axis.to_px(map.to_axis(span.start_s));
+  const float x1 = std::max(canvas.axis.to_px(map.to_axis(span.end_s)), x0 + 2);
+  if (x1 < canvas.axis.left || x0 > canvas.axis.right) return;
+  const float y = canvas.top + placed.y;
+  canvas.draw.AddRect({std::max(x0 - 1, canvas.axis.left), y},
+                      {std::min(x1, canvas.axis.right), y + placed.height}, to_u32(color), 2, 0, 2);
+}
+
+const PlacedLane* find_placed(const StackLayout& layout, std::size_t stack, std::size_t lane) {
+  const auto found =
+      std::find_if(layout.lanes.begin(), layout.lanes.end(),
+                   [&](const PlacedLane& p) { return p.stack == stack && p.lane == lane; });
+  return found == layout.lanes.end() ? nullptr : &*found;
+}
+
+void paint_selection(const Canvas& canvas, TimelinePanel& panel, std::span<const StackEntry> stack,
+                     const StackLayout& layout) {
+  if (!panel.selected) return;
+  const TimeRange extent = stack_extent(stack);
+  for (std::size_t s = 0; s < stack.size(); ++s) {
+    const Timeline& timeline = *stack[s].timeline;
+    const bool own = s == panel.selected->stack;
+    const std::optional<SpanPosition> at = counterpart_of_selected(panel, stack, s);
+    if (!at) continue;
+    const PlacedLane* placed = find_placed(layout, s, at->lane);
+    if (placed == nullptr) continue;
+    outline(canvas, timeline.lanes[at->lane].spans[at->span],
+            axis_map(timeline, panel.own_axis, extent), *placed,
+            own ? rgb(0xFFFFFF) : theme::kAccent);
+  }
+}
+
+void paint_range(ImDrawList& draw, const TimelinePanel& panel, const AxisPixels& axis, Rect area) {
+  if (!panel.range) return;
+  const float x0 = std::max(axis.left, axis.to_px(panel.range->begin_s));
+  const float x1 = std::min(axis.right, axis.to_px(panel.range->end_s));
+  if (x1 <= x0) return;
+  draw.AddRectFilled({x0, area.min.y}, {x1, area.max.y}, to_u32(theme::kAccent, 0.07F));
+  draw.AddLine({x0, area.min.y}, {x0, area.max.y}, to_u32(theme::kAccent, 0.8F));
+  draw.AddLine({x1, area.min.y}, {x1, area.max.y}, to_u32(theme::kAccent, 0.8F));
+}
+
+void paint_ticks(ImDrawList& draw, const Fonts& fonts, const AxisPixels& axis, Rect area, float y) {
+  const float em = fonts.small->FontSize;
+  for (const Tick& tick : time_ticks(fonts, axis)) {
+    const float x = std::round(axis.to_px(tick.at));
+    const float half = text_width(*fonts.small, tick.label) / 2;
+    if (x < axis.left - 1) continue;
+    draw.AddLine({x, area.max.y - em * 0.5F}, {x, area.max.y}, to_u32(theme::kMuted));
+    if (x + half < area.max.x + em)
+      draw_text(draw, *fonts.small, x, y, 0.5F, theme::kMuted, tick.label);
+  }
+}
+
+}  // namespace
+
+void paint_lanes(TimelinePanel& panel, const Fonts& fonts, std::span<const StackEntry> stack,
+                 const StackLayout& layout, const AxisPixels& axis, Rect area) {
+  Canvas canvas{*ImGui::GetWindowDrawList(), fonts, axis, area, area.min.y - ImGui::GetScrollY()};
+  const TimeRange extent = stack_extent(stack);
+  const std::vector<Summary>& figures = summaries(panel, stack);
+  const std::string& highlighted = panel.highlighted.empty() ? panel.pinned : panel.highlighted;
+  canvas.draw.PushClipRect(area.min, area.max, true);
+
+  for (const PlacedLane& placed : layout.lanes) {
+    const float y = canvas.top + placed.y;
+    if (y + placed.height < area.min.y || y > area.max.y) continue;
+    canvas.draw.AddRectFilled({axis.left, y + 1}, {axis.right, y + placed.height - 1},
+                              to_u32(theme::kLane));
+  }
+  if (!panel.own_axis) paint_grid(canvas);
+  for (const PlacedLane& placed : layout.lanes) {
+    const float y = canvas.top + placed.y;
+    if (y + placed.height < area.min.y || y > area.max.y) continue;
+    const Timeline& timeline = *stack[placed.stack].timeline;
+    const Lane& lane = timeline.lanes[placed.lane];
+    paint_gutter(canvas, lane, placed, y);
+    paint_marks(canvas, lane, styles_of(panel, timeline),
+                axis_map(timeline, panel.own_axis, extent), highlighted, y, placed.height);
+  }
+  for (const PlacedHeader& header : layout.headers) {
+    const Timeline& timeline = *stack[header.stack].timeline;
+    paint_header(canvas, stack[header.stack], *stack.front().timeline, figures[header.stack],
+                 header, axis_map(timeline, panel.own_axis, extent), panel.own_axis);
+  }
+  paint_selection(canvas, panel, stack, layout);
+  paint_range(canvas.draw, panel, axis, area);
+  const ImVec2 mouse = ImGui::GetIO().MousePos;
+  if (area.contains(mouse) && mouse.x >= axis.left) {
+    canvas.draw.AddLine({mouse.x, area.min.y}, {mouse.x, area.max.y}, to_u32(theme::kText, 0.25F));
+  }
+  canvas.draw.PopClipRect();
+}
+
+void paint_ruler(const TimelinePanel& panel, const Fonts& fonts, const AxisPixels& axis,
+                 Rect area) {
+  ImDrawList& draw = *ImGui::GetWindowDrawList();
+  const float em = fonts.small->FontSize;
+  draw.PushClipRect(area.min, {area.max.x + em * 4, area.max.y}, true);
+  draw.AddRectFilled(area.min, area.max, to_u32(theme::kPanel));
+  const float y = area.min.y + area.height() * 0.45F;
+  if (panel.own_axis) {
+    draw_text(draw, *fonts.small, axis.left, y, 0, theme::kMuted,
+              "every timeline at its own scale: shapes compare, lengths do not");
+  } else {
+    paint_ticks(draw, fonts, axis, area, y);
+  }
+  draw.AddLine({axis.left, area.max.y - 1}, {axis.right, area.max.y - 1}, to_u32(theme::kLine));
+  paint_range(draw, panel, axis, {{axis.left, area.max.y - em * 0.6F}, area.max});
+  if (panel.range) {
+    const float middle = axis.to_px((panel.range->begin_s + panel.range->end_s) / 2);
+    const std::string text = duration_text(panel.range->length_s());
+    const float half = text_width(*fonts.bold, text) / 2 + 6;
+    draw.AddRectFilled({middle - half, area.min.y + 2}, {middle + half, area.max.y - em * 0.6F},
+                       to_u32(theme::kHeader), 3);
+    draw_text(draw, *fonts.bold, middle, y, 0.5F, theme::kAccent, text);
+  }
+  draw.PopClipRect();
+}
+
+}  // namespace viewer

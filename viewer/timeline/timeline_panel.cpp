@@ -1,0 +1,147 @@
+#include "viewer/timeline/timeline_panel.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "viewer/model/op_class.h"
+#include "viewer/timeline/input.h"
+#include "viewer/timeline/paint.h"
+
+namespace viewer {
+
+namespace {
+
+constexpr float kGutter_em = 10.5F;
+constexpr float kRuler_em = 2.0F;
+
+// The span (and how many share its mark) under the mouse.
+void find_hovered(TimelinePanel& panel, std::span<const StackEntry> stack,
+                  const StackLayout& layout, const AxisPixels& axis, float lanes_top) {
+  panel.hovered.reset();
+  panel.hovered_count = 0;
+  const ImVec2 mouse = ImGui::GetIO().MousePos;
+  const PlacedLane* placed = layout.lane_at(mouse.y - lanes_top);
+  if (placed == nullptr || mouse.x < axis.left) return;
+  const Timeline& timeline = *stack[placed->stack].timeline;
+  const AxisMap map = axis_map(timeline, panel.own_axis, stack_extent(stack));
+  const Lane& lane = timeline.lanes[placed->lane];
+  const double px_s = axis.seconds_per_px() / map.scale;
+  const double at_s = map.to_time(axis.to_axis(mouse.x));
+  for (const Mark& mark : fold(lane, {at_s - 2 * px_s, at_s + 2 * px_s}, px_s)) {
+    const bool closer = mark.begin_s - 1.5 * px_s <= at_s &&
+                        at_s <= std::max(mark.end_s, mark.begin_s + px_s) + px_s;
+    if (!closer) continue;
+    const std::optional<std::size_t> span = span_at(lane, at_s, 3 * px_s);
+    if (!span) continue;
+    panel.hovered = StackPosition{placed->stack, {placed->lane, *span}};
+    panel.hovered_count = mark.count;
+    if (mark.begin_s <= at_s && at_s <= mark.end_s) return;
+  }
+}
+
+void react(TimelinePanel& panel, std::span<const StackEntry> stack, const StackLayout& layout,
+           AxisPixels& axis, Rect lanes) {
+  ImGui::SetCursorScreenPos({lanes.min.x, lanes.min.y - ImGui::GetScrollY()});
+  const ImVec2 size{lanes.width(), std::max(layout.height, lanes.height())};
+  ImGui::InvisibleButton("lanes", size,
+                         ImGuiButtonFlags_MouseButtonLeft | ImGuiButtonFlags_MouseButtonMiddle);
+  const bool hovered = ImGui::IsItemHovered();
+  const bool active = ImGui::IsItemActive();
+  if (hovered) {
+    find_hovered(panel, stack, layout, axis, lanes.min.y - ImGui::GetScrollY());
+  } else {
+    panel.hovered.reset();
+    panel.hovered_count = 0;
+  }
+  const float scroll_px = handle_mouse(panel, stack, axis, hovered, active);
+  if (scroll_px != 0)
+    ImGui::SetScrollY(std::clamp(ImGui::GetScrollY() + scroll_px, 0.0F, ImGui::GetScrollMaxY()));
+  handle_keys(panel, stack, axis);
+  axis.view = panel.view;
+}
+
+}  // namespace
+
+void reset_stack(TimelinePanel& panel) {
+  panel.fit = true;
+  panel.selected.reset();
+  panel.hovered.reset();
+  panel.range.reset();
+  panel.range_anchor_s.reset();
+  panel.summaries.clear();
+  panel.summarized_ids.clear();
+  panel.counterparts.clear();
+}
+
+std::vector<std::int64_t> ids_of(std::span<const StackEntry> stack) {
+  std::vector<std::int64_t> ids;
+  for (const StackEntry& entry : stack) ids.push_back(entry.timeline->info.id);
+  return ids;
+}
+
+std::optional<SpanPosition> counterpart_of_selected(TimelinePanel& panel,
+                                                    std::span<const StackEntry> stack,
+                                                    std::size_t in) {
+  if (!panel.selected) return std::nullopt;
+  if (panel.counterparts_of != panel.selected || panel.counterparts.size() != stack.size()) {
+    const Timeline& selected = *stack[panel.selected->stack].timeline;
+    panel.counterparts.clear();
+    for (const StackEntry& entry : stack) {
+      panel.counterparts.push_back(counterpart(selected, panel.selected->at, *entry.timeline));
+    }
+    panel.counterparts[panel.selected->stack] = panel.selected->at;
+    panel.counterparts_of = panel.selected;
+  }
+  return panel.counterparts[in];
+}
+
+const std::vector<OpStyle>& styles_of(TimelinePanel& panel, const Timeline& timeline) {
+  const auto [found, added] = panel.styles.try_emplace(timeline.info.id);
+  if (added) {
+    for (const db::TimelineOp& op : timeline.ops) {
+      const Color fill = op_color(op);
+      const std::string chunk = op.chunks > 1 ? fmt::format("{}/{}", op.chunk + 1, op.chunks) : "";
+      found->second.push_back({fill, text_on(fill), op_label(op), short_op_label(op), chunk,
+                               std::string(base_kind(op.kind))});
+    }
+  }
+  return found->second;
+}
+
+void draw_timelines(TimelinePanel& panel, const Fonts& fonts, std::span<const StackEntry> stack,
+                    Rect area) {
+  const float em = fonts.text->FontSize;
+  const TimeRange extent = stack_extent(stack);
+  if (panel.fit) panel.view = padded(extent, 0.01);
+  panel.fit = false;
+
+  const float scrollbar = ImGui::GetStyle().ScrollbarSize;
+  AxisPixels axis{area.min.x + kGutter_em * em, area.max.x - scrollbar, panel.view};
+  const Rect ruler{area.min, {area.max.x - scrollbar, area.min.y + kRuler_em * em}};
+  const Rect lanes{{area.min.x, ruler.max.y}, area.max};
+
+  LayoutSizes sizes;
+  sizes.header = em * (panel.own_axis ? 3.2F : 1.9F);
+  sizes.rank_gap = em * 0.3F;
+  sizes.shortest_lane = em * 1.25F;
+  sizes.tallest_lane = em * 3.0F;
+  const StackLayout layout = lay_out(stack, lanes.height() - em * 0.5F, sizes);
+
+  // Under the mouse and the ruler: the lanes scroll, the ruler does not.
+  ImGui::SetCursorScreenPos(lanes.min);
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0, 0});
+  ImGui::PushStyleColor(ImGuiCol_ChildBg, to_u32(theme::kBackground));
+  ImGui::BeginChild("timelines", {lanes.width(), lanes.height()}, false,
+                    ImGuiWindowFlags_NoScrollWithMouse);
+  react(panel, stack, layout, axis, lanes);
+  paint_lanes(panel, fonts, stack, layout, axis, {lanes.min, {axis.right, lanes.max.y}});
+  ImGui::EndChild();
+  ImGui::PopStyleColor();
+  ImGui::PopStyleVar();
+  paint_ruler(panel, fonts, axis, ruler);
+  draw_tooltip(panel, fonts, stack);
+}
+
+}  // namespace viewer

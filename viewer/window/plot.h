@@ -1,0 +1,57 @@
+#pragma once
+
+#include <imgui.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "viewer/window/theme.h"
+
+/// Charts drawn with ImDrawList. Every function draws inside the rectangle that it is given.
+namespace viewer {
+
+struct Rect {
+  ImVec2 min;
+  ImVec2 max;
+
+  float width() const { return max.x - min.x; }
+  float height() const { return max.y - min.y; }
+  bool contains(ImVec2 point) const {
+    return point.x >= min.x && point.x < max.x && point.y >= min.y && point.y < max.y;
+  }
+};
+
+/// The longest beginning of `text` that fits into `width` with an ellipsis, `text` itself if all of
+/// it does, or nothing where not even four characters would.
+std::string elided(const ImFont& font, std::string_view text, float width);
+
+float text_width(const ImFont& font, std::string_view text);
+
+/// Text with its left edge, middle or right edge (anchor 0, 0.5, 1) at x and its vertical middle at
+/// y.
+void draw_text(ImDrawList& draw, const ImFont& font, float x, float y, float anchor, Color color,
+               std::string_view text);
+
+struct Series {
+  std::string name;
+  Color color;
+  std::vector<double> x;  ///< ascending
+  std::vector<double> y;  ///< a value that is not finite interrupts the line
+  bool dots = false;
+};
+
+struct LineChart {
+  std::string title;
+  std::string x_label;
+  std::vector<Series> series;
+  double marked_x = 0;  ///< a vertical line, where `mark` is set
+  bool mark = false;
+  const char* empty_text = "nothing recorded";
+};
+
+/// Axes, grid, legend and lines; while the mouse is inside, the values at the nearest x as a
+/// tooltip.
+void draw_line_chart(const Fonts& fonts, const LineChart& chart, Rect area);
+
+}  // namespace viewer

@@ -1,0 +1,36 @@
+#include "viewer/window/table.h"
+
+#include <imgui.h>
+
+namespace viewer {
+
+namespace {
+
+void move_to_right(const char* text, float margin) {
+  const float room = ImGui::GetContentRegionAvail().x - ImGui::CalcTextSize(text).x - margin;
+  if (room > 0) ImGui::SetCursorPosX(ImGui::GetCursorPosX() + room);
+}
+
+}  // namespace
+
+void text_cell(const std::string& text) {
+  ImGui::TableNextColumn();
+  ImGui::TextUnformatted(text.c_str());
+}
+
+void figure_cell(const std::string& text) {
+  ImGui::TableNextColumn();
+  move_to_right(text.c_str(), 0);
+  ImGui::TextUnformatted(text.c_str());
+}
+
+void header_row(std::span<const char* const> names, std::size_t first_figure, bool sortable) {
+  ImGui::TableNextRow(ImGuiTableRowFlags_Headers);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    ImGui::TableSetColumnIndex(static_cast<int>(i));
+    if (i >= first_figure) move_to_right(names[i], sortable ? ImGui::GetFontSize() : 0);
+    ImGui::TableHeader(names[i]);
+  }
+}
+
+}  // namespace viewer
