@@ -10,8 +10,8 @@
 #include <tuple>
 #include <utility>
 
+#include "db/timeline_statistics.h"
 #include "moe/program/start_rule.h"
-#include "tuner/costs/intervals.h"
 #include "tuner/costs/op_costs.h"
 
 namespace tuner {
@@ -36,7 +36,7 @@ struct Observations {
   std::vector<double> same_stream_gaps, other_stream_gaps, routing_gaps, contended_gaps;
 };
 
-Interval interval_of(const moe::OpSpan& span) {
+db::TimeInterval interval_of(const moe::OpSpan& span) {
   return {span.start_s, span.start_s + span.duration_s};
 }
 
@@ -81,7 +81,9 @@ std::vector<LastWait> last_waits(const moe::Program& program, const std::vector<
                                  const std::vector<std::vector<int>>& waits) {
   std::vector<LastWait> result(program.ops.size());
   std::vector<int> last_of_stream(moe::kStreamCount, -1);
-  const auto end_of = [&](int op) { return interval_of(spans[static_cast<std::size_t>(op)]).end; };
+  const auto end_of = [&](int op) {
+    return interval_of(spans[static_cast<std::size_t>(op)]).end_s;
+  };
   for (std::size_t op = 0; op < program.ops.size(); ++op) {
     LastWait& last = result[op];
     const auto stream = static_cast<std::size_t>(program.ops[op].stream);
@@ -133,19 +135,19 @@ void observe(const MeasuredIteration& iteration, const moe::Groups& groups, Obse
   const auto arrivals = last_arrivals(iteration, shapes);
   const std::size_t ranks = iteration.timeline.ranks.size();
 
-  std::vector<std::vector<Interval>> moving(ranks), computing(ranks);
+  std::vector<std::vector<db::TimeInterval>> moving(ranks), computing(ranks);
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     for (std::size_t op = 0; op < program.ops.size(); ++op) {
-      Interval interval = interval_of(iteration.timeline.ranks[rank][op]);
+      db::TimeInterval interval = interval_of(iteration.timeline.ranks[rank][op]);
       if (shapes[op].activity == moe::Activity::communication) {
-        interval.begin = std::max(interval.begin, arrivals[op][rank]);
+        interval.begin_s = std::max(interval.begin_s, arrivals[op][rank]);
         moving[rank].push_back(interval);
       } else {
         computing[rank].push_back(interval);
       }
     }
-    moving[rank] = merged(std::move(moving[rank]));
-    computing[rank] = merged(std::move(computing[rank]));
+    moving[rank] = db::merged(std::move(moving[rank]));
+    computing[rank] = db::merged(std::move(computing[rank]));
   }
 
   for (std::size_t op = 0; op < program.ops.size(); ++op) {
@@ -161,7 +163,8 @@ void observe(const MeasuredIteration& iteration, const moe::Groups& groups, Obse
         Sample sample =
             units_of(program, entry, iteration.bindings[rank], groups, static_cast<int>(rank));
         sample.seconds = span.duration_s;
-        seen.compute[key].push_back({sample, covered(interval_of(span), moving[rank])});
+        seen.compute[key].push_back(
+            {sample, db::covered_length_s(interval_of(span), moving[rank])});
       }
       continue;
     }
@@ -182,9 +185,9 @@ void observe(const MeasuredIteration& iteration, const moe::Groups& groups, Obse
         inter = std::max({inter, out, in});
         intra = std::max({intra, loads.rank_out[rank], loads.rank_in[rank]});
         begin = arrivals[op][rank];
-        const Interval interval = interval_of(iteration.timeline.ranks[rank][op]);
-        end = std::max(end, interval.end);
-        beside += covered({begin, interval.end}, computing[rank]) /
+        const db::TimeInterval interval = interval_of(iteration.timeline.ranks[rank][op]);
+        end = std::max(end, interval.end_s);
+        beside += db::covered_length_s({begin, interval.end_s}, computing[rank]) /
                   static_cast<double>(call.ranks.size());
       }
       if (!(end > begin)) continue;

@@ -2,10 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <cstdlib>
+#include <utility>
 #include <vector>
 
-#include "tuner/costs/intervals.h"
+#include "db/timeline_statistics.h"
 
 namespace tuner {
 
@@ -38,29 +39,37 @@ double TimelineSummary::overlap() const {
   return communication_s > 0 ? overlapped_s / communication_s : 1;
 }
 
+namespace {
+
+std::vector<db::TimeInterval>& of(db::ActivityIntervals& intervals, moe::Activity activity) {
+  switch (activity) {
+    case moe::Activity::computation:
+      return intervals.computation;
+    case moe::Activity::communication:
+      return intervals.communication;
+    case moe::Activity::copy:
+      return intervals.copy;
+  }
+  std::abort();
+}
+
+}  // namespace
+
 TimelineSummary summarize(const moe::Program& program, const moe::Timeline& timeline) {
-  TimelineSummary summary;
-  summary.duration_s = timeline.duration_s;
+  std::vector<db::RankStatistics> ranks;
   for (const auto& spans : timeline.ranks) {
-    std::vector<Interval> computing, communicating;
+    db::ActivityIntervals intervals;
     for (const moe::OpSpan& span : spans) {
       const moe::Op& op = program.ops[static_cast<std::size_t>(span.op)];
-      (moe::is_communication(op) ? communicating : computing)
+      of(intervals, moe::facts_of(op).activity)
           .push_back({span.start_s, span.start_s + span.duration_s});
     }
-    computing = merged(std::move(computing));
-    communicating = merged(std::move(communicating));
-    const double ranks = static_cast<double>(timeline.ranks.size());
-    for (const Interval& interval : computing) {
-      summary.computation_s += (interval.end - interval.begin) / ranks;
-    }
-    for (const Interval& interval : communicating) {
-      summary.communication_s += (interval.end - interval.begin) / ranks;
-      summary.overlapped_s += covered(interval, computing) / ranks;
-    }
+    ranks.push_back(db::rank_statistics(static_cast<int>(ranks.size()), std::move(intervals),
+                                        {0, timeline.duration_s}));
   }
-  summary.exposed_s = summary.communication_s - summary.overlapped_s;
-  return summary;
+  const db::RankStatistics mean = db::mean(ranks);
+  return {timeline.duration_s, mean.computation_s, mean.communication_s, mean.covered_s(),
+          mean.exposed_s};
 }
 
 }  // namespace tuner

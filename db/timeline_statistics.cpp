@@ -1,0 +1,106 @@
+#include "db/timeline_statistics.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace db {
+
+namespace {
+
+std::vector<TimeInterval> merged_inside(std::vector<TimeInterval> intervals, TimeInterval range) {
+  for (TimeInterval& interval : intervals) {
+    interval = {std::max(interval.begin_s, range.begin_s), std::min(interval.end_s, range.end_s)};
+  }
+  return merged(std::move(intervals));
+}
+
+void append(std::vector<TimeInterval>& to, const std::vector<TimeInterval>& from) {
+  to.insert(to.end(), from.begin(), from.end());
+}
+
+}  // namespace
+
+std::vector<TimeInterval> merged(std::vector<TimeInterval> intervals) {
+  std::sort(intervals.begin(), intervals.end(),
+            [](const TimeInterval& a, const TimeInterval& b) { return a.begin_s < b.begin_s; });
+  std::vector<TimeInterval> result;
+  for (const TimeInterval& interval : intervals) {
+    if (!(interval.length_s() > 0)) continue;
+    if (!result.empty() && interval.begin_s <= result.back().end_s) {
+      result.back().end_s = std::max(result.back().end_s, interval.end_s);
+    } else {
+      result.push_back(interval);
+    }
+  }
+  return result;
+}
+
+double total_length_s(std::span<const TimeInterval> intervals) {
+  double sum_s = 0;
+  for (const TimeInterval& interval : intervals) sum_s += interval.length_s();
+  return sum_s;
+}
+
+double common_length_s(std::span<const TimeInterval> a, std::span<const TimeInterval> b) {
+  double common_s = 0;
+  for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
+    common_s +=
+        std::max(0.0, std::min(a[i].end_s, b[j].end_s) - std::max(a[i].begin_s, b[j].begin_s));
+    if (a[i].end_s < b[j].end_s) {
+      ++i;
+    } else {
+      ++j;
+    }
+  }
+  return common_s;
+}
+
+double covered_length_s(TimeInterval interval, std::span<const TimeInterval> others) {
+  const auto first = std::partition_point(
+      others.begin(), others.end(),
+      [&](const TimeInterval& other) { return other.end_s <= interval.begin_s; });
+  double sum_s = 0;
+  for (auto next = first; next != others.end() && next->begin_s < interval.end_s; ++next) {
+    sum_s += std::min(interval.end_s, next->end_s) - std::max(interval.begin_s, next->begin_s);
+  }
+  return sum_s;
+}
+
+RankStatistics rank_statistics(int rank, ActivityIntervals intervals, TimeInterval range) {
+  const auto computation = merged_inside(std::move(intervals.computation), range);
+  const auto communication = merged_inside(std::move(intervals.communication), range);
+  const auto copy = merged_inside(std::move(intervals.copy), range);
+  const auto host = merged_inside(std::move(intervals.host), range);
+  std::vector<TimeInterval> anything = computation;
+  append(anything, communication);
+  append(anything, copy);
+  append(anything, host);
+  append(anything, merged_inside(std::move(intervals.unknown), range));
+
+  RankStatistics statistics;
+  statistics.rank = rank;
+  statistics.computation_s = total_length_s(computation);
+  statistics.communication_s = total_length_s(communication);
+  statistics.exposed_s = statistics.communication_s - common_length_s(computation, communication);
+  statistics.copy_s = total_length_s(copy);
+  statistics.host_s = total_length_s(host);
+  statistics.idle_s = range.length_s() - total_length_s(merged(std::move(anything)));
+  return statistics;
+}
+
+RankStatistics mean(std::span<const RankStatistics> ranks) {
+  RankStatistics mean;
+  mean.rank = -1;
+  const auto count = static_cast<double>(ranks.size());
+  for (const RankStatistics& rank : ranks) {
+    mean.computation_s += rank.computation_s / count;
+    mean.communication_s += rank.communication_s / count;
+    mean.exposed_s += rank.exposed_s / count;
+    mean.copy_s += rank.copy_s / count;
+    mean.host_s += rank.host_s / count;
+    mean.idle_s += rank.idle_s / count;
+  }
+  return mean;
+}
+
+}  // namespace db
