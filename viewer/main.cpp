@@ -3,7 +3,9 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
+#include <fstream>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -29,7 +31,7 @@ Keys: W/S zoom, A/D pan, F fit, ? shows the others.
 struct Options {
   std::string database;
   viewer::Start start;
-  std::string panel = "timeline";
+  std::string panel = viewer::all_panels().front().name;
   std::string screenshot;
   std::string size = "1600x900";
   std::string range;
@@ -64,20 +66,27 @@ Size parse_size(const std::string& text) {
   return size;
 }
 
-int view(const Options& options, Size size, std::optional<viewer::TimeRange> range) {
+std::vector<std::string> panel_names() {
+  std::vector<std::string> names;
+  for (const viewer::Panel& panel : viewer::all_panels()) names.emplace_back(panel.name);
+  return names;
+}
+
+int view(const Options& options, Size size) {
   // The file first: a wrong one is told without a display.
   const db::Connection connection = db::open_reader(options.database);
-  viewer::App app = viewer::open_app(connection, options.start);
-  if (range) app.timeline.view = *range, app.timeline.fit = false;
+  viewer::App app{viewer::open_session(connection, options.start)};
+  viewer::show_panel(app, options.panel);
   const bool picture = !options.screenshot.empty();
   viewer::Window window("moe-view: " + options.database, size.width, size.height, !picture);
   app.fonts = window.fonts();
   const auto draw = [&] { viewer::draw_app(app); };
   if (picture) {
-    viewer::write_png(window.render(draw, size.width, size.height, kSettlingFrames),
-                      options.screenshot);
+    std::ofstream file(options.screenshot, std::ios::binary);
+    file << viewer::encode_png(window.render(draw, size.width, size.height, kSettlingFrames));
+    if (!file.flush()) throw std::runtime_error(options.screenshot + ": cannot be written");
   } else {
-    window.run(draw, [&] { return viewer::is_animating(app); });
+    window.run(draw, [&] { return viewer::is_moving(app); });
   }
   return 0;
 }
@@ -103,7 +112,7 @@ int main(int argc, char** argv) {
                  "timeline to stack, topmost first; repeatable")
       ->type_name("ID");
   cli.add_option("--panel", options.panel, "what to show first")
-      ->check(CLI::IsMember({"timeline", "loads", "runs"}))
+      ->check(CLI::IsMember(panel_names()))
       ->capture_default_str();
   cli.add_option("--range", options.range, "part of the timelines to show, in seconds")
       ->type_name("BEGIN:END");
@@ -112,8 +121,8 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   try {
     cli.parse(argc, argv);
-    options.start.view = viewer::view_from_name(options.panel).value();
-    return view(options, parse_size(options.size), parse_range(options.range));
+    options.start.view = parse_range(options.range);
+    return view(options, parse_size(options.size));
   } catch (const CLI::ParseError& error) {
     return cli.exit(error) == 0 ? 0 : 2;
   } catch (const db::Error& error) {

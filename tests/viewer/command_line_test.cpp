@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <cstdio>
@@ -24,7 +25,7 @@ struct Outcome {
 // Without a display, whatever the test's own environment has.
 Outcome moe_view(const std::string& arguments) {
   const std::string command =
-      "env -u DISPLAY -u WAYLAND_DISPLAY '" MOE_VIEW "' " + arguments + " 2>&1";
+      "timeout 20 env -u DISPLAY -u WAYLAND_DISPLAY '" MOE_VIEW "' " + arguments + " 2>&1";
   FILE* pipe = popen(command.c_str(), "r");
   Outcome outcome;
   for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe))
@@ -70,10 +71,20 @@ TEST_F(CommandLine, WrongFilesAndIdsAreWrongUse) {
   EXPECT_EQ(moe_view(database() + " --timeline 4711").code, 2);
 }
 
+TEST_F(CommandLine, APipeOrAnEndlessDeviceIsNoDatabase) {
+  const fs::path pipe = folder / "pipe.db";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  for (const std::string& path : {pipe.string(), std::string("/dev/zero")}) {
+    const Outcome outcome = moe_view(path);
+    EXPECT_EQ(outcome.code, 2) << path;
+    EXPECT_THAT(outcome.output, HasSubstr(path));
+  }
+}
+
 TEST_F(CommandLine, WrongUseNamesTheOption) {
   EXPECT_EQ(moe_view("").code, 2);
   for (const std::string wrong :
-       {"--panel fits", "--size 3", "--size 1600x900x3", "--range 2:1", "--nonsense"}) {
+       {"--panel nothing", "--size 3", "--size 1600x900x3", "--range 2:1", "--nonsense"}) {
     const Outcome outcome = moe_view(database() + " " + wrong);
     EXPECT_EQ(outcome.code, 2) << wrong;
     EXPECT_THAT(outcome.output, HasSubstr(wrong.substr(0, wrong.find(' '))));

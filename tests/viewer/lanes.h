@@ -16,6 +16,7 @@ struct HandSpan {
   std::string kind;
   double start_s = 0;
   double end_s = 0;
+  std::string activity = {};  ///< empty: what runs on such a stream where nothing shares it
 };
 
 /// One op per span, in the order given.
@@ -27,8 +28,14 @@ inline Timeline hand_timeline(const std::vector<HandSpan>& hand, std::int64_t id
   std::vector<db::Span> spans;
   for (const HandSpan& span : hand) {
     const int op = static_cast<int>(ops.size());
-    ops.push_back({id, op, span.kind, span.kind, activity_of_stream(span.stream), span.stream,
-                   "forward", -1, 0, 1});
+    db::TimelineOp row;
+    row.timeline_id = id;
+    row.op = op;
+    row.name = row.kind = span.kind;
+    row.activity = span.activity.empty() ? activity_of_stream(span.stream) : span.activity;
+    row.stream = span.stream;
+    row.phase = "forward";
+    ops.push_back(row);
     spans.push_back({id, span.rank, op, span.start_s, span.end_s - span.start_s, 0, 0});
   }
   return build_timeline(info, ops, spans);

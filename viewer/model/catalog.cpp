@@ -8,6 +8,10 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <tuple>
+#include <utility>
+
+#include "viewer/model/format.h"
 
 namespace viewer {
 
@@ -17,6 +21,34 @@ bool is_repeat_of(const TrialRow& trial, std::int64_t run_id) {
   return std::find(trial.runs.begin(), trial.runs.end(), run_id) != trial.runs.end();
 }
 
+bool belongs_to(const db::Timeline& timeline, const TrialRow& trial) {
+  return timeline.trial_id == trial.trial.id ||
+         (timeline.run_id && is_repeat_of(trial, *timeline.run_id));
+}
+
+// The place of the trial that a timeline is of in the catalog's list; behind all others for none.
+std::size_t trial_place(const Catalog& catalog, const db::Timeline& timeline) {
+  const auto found =
+      std::find_if(catalog.trials.begin(), catalog.trials.end(),
+                   [&](const TrialRow& trial) { return belongs_to(timeline, trial); });
+  return static_cast<std::size_t>(found - catalog.trials.begin());
+}
+
+const TrialRow* trial_of(const Catalog& catalog, const db::Timeline& timeline) {
+  const std::size_t place = trial_place(catalog, timeline);
+  return place < catalog.trials.size() ? &catalog.trials[place] : nullptr;
+}
+
+int kind_place(const db::Timeline& timeline) {
+  return timeline.kind == "measured" ? 0 : timeline.kind == "predicted" ? 1 : 2;
+}
+
+std::size_t run_place(const Catalog& catalog, const db::Timeline& timeline) {
+  const auto found = std::find_if(catalog.runs.begin(), catalog.runs.end(),
+                                  [&](const RunRow& run) { return timeline.run_id == run.id; });
+  return static_cast<std::size_t>(found - catalog.runs.begin());
+}
+
 // The trial's timeline of that kind; of several measured ones that whose duration is nearest to the
 // trial's figure, the last of equals.
 const db::Timeline* of_trial(const Catalog& catalog, const TrialRow& trial,
@@ -24,9 +56,7 @@ const db::Timeline* of_trial(const Catalog& catalog, const TrialRow& trial,
   const db::Timeline* nearest = nullptr;
   double nearest_s = std::numeric_limits<double>::infinity();
   for (const db::Timeline& timeline : catalog.timelines) {
-    const bool belongs = timeline.trial_id == trial.trial.id ||
-                         (timeline.run_id && is_repeat_of(trial, *timeline.run_id));
-    if (!belongs || timeline.kind != kind) continue;
+    if (!belongs_to(timeline, trial) || timeline.kind != kind) continue;
     const double away_s =
         std::abs(timeline.duration_s - trial.trial.measured_s.value_or(timeline.duration_s));
     if (away_s <= nearest_s) nearest = &timeline, nearest_s = away_s;
@@ -123,16 +153,33 @@ const TrialRow* find_trial(const Catalog& catalog, std::int64_t trial_id) {
   return found == catalog.trials.end() ? nullptr : &*found;
 }
 
+void sort_timelines(Catalog& catalog) {
+  using Key = std::tuple<std::size_t, int, std::size_t, int, int, std::int64_t>;
+  std::vector<std::pair<Key, std::size_t>> keyed;
+  for (std::size_t i = 0; i < catalog.timelines.size(); ++i) {
+    const db::Timeline& timeline = catalog.timelines[i];
+    const std::size_t trial = trial_place(catalog, timeline);
+    const int kind = kind_place(timeline);
+    const bool of_trial = trial < catalog.trials.size();
+    keyed.push_back({{trial, of_trial ? kind : 0, run_place(catalog, timeline), timeline.iteration,
+                      kind, timeline.id},
+                     i});
+  }
+  std::sort(keyed.begin(), keyed.end());
+  std::vector<db::Timeline> sorted;
+  for (const auto& [key, index] : keyed) sorted.push_back(std::move(catalog.timelines[index]));
+  catalog.timelines = std::move(sorted);
+}
+
 std::vector<const db::Timeline*> timelines_of(const Catalog& catalog, std::int64_t run_id) {
   const RunRow* run = find_run(catalog, run_id);
   std::vector<const db::Timeline*> found;
   for (const db::Timeline& timeline : catalog.timelines) {
     bool belongs = timeline.run_id == run_id;
-    if (!belongs && timeline.trial_id) {
-      const TrialRow* trial = find_trial(catalog, *timeline.trial_id);
-      belongs = trial != nullptr &&
-                (is_repeat_of(*trial, run_id) ||
-                 (run != nullptr && run->kind == "study" && run->name == trial->study));
+    const TrialRow* trial = belongs ? nullptr : trial_of(catalog, timeline);
+    if (trial != nullptr) {
+      belongs = is_repeat_of(*trial, run_id) ||
+                (run != nullptr && run->kind == "study" && run->name == trial->study);
     }
     if (belongs) found.push_back(&timeline);
   }
@@ -182,17 +229,51 @@ std::optional<std::int64_t> first_run(const Catalog& catalog) {
 }
 
 std::string timeline_title(const Catalog& catalog, const db::Timeline& timeline) {
-  if (const TrialRow* trial =
-          timeline.trial_id ? find_trial(catalog, *timeline.trial_id) : nullptr) {
+  if (const TrialRow* trial = trial_of(catalog, timeline)) {
     const std::string parameters = parameters_text(trial->trial.parameters_json);
     return trial->trial.planner + (parameters.empty() ? "" : ", " + parameters);
   }
   const RunRow* run = timeline.run_id ? find_run(catalog, *timeline.run_id) : nullptr;
-  std::string title = run == nullptr ? "" : run->planner.empty() ? run->name : run->planner;
-  if (title.empty()) title = timeline.label;
-  if (title.empty()) return fmt::format("timeline {}", timeline.id);
-  if (timeline.label.empty() || timeline.label == title) return title;
-  return title + ", " + timeline.label;
+  if (run != nullptr && !(run->name + run->planner).empty()) {
+    return run->planner + (run->planner.empty() || run->name.empty() ? "" : ", ") + run->name;
+  }
+  return timeline.label.empty() ? fmt::format("timeline {}", timeline.id) : timeline.label;
+}
+
+std::string timeline_source(const Catalog& catalog, const db::Timeline& timeline) {
+  const bool predicted = timeline.kind == "predicted";
+  const bool of_trial = trial_of(catalog, timeline) != nullptr;
+  if (!timeline.run_id || (predicted && of_trial)) return "";
+  std::string source = fmt::format("run {}", *timeline.run_id);
+  const RunRow* run = find_run(catalog, *timeline.run_id);
+  if (!of_trial && run != nullptr && run->schedule_id)
+    source += fmt::format(", schedule {}", *run->schedule_id);
+  return predicted ? source : fmt::format("{}, iteration {}", source, timeline.iteration);
+}
+
+const db::Timeline* measured_beside(const Catalog& catalog, const db::Timeline& timeline) {
+  if (timeline.kind != "predicted") return nullptr;
+  if (const TrialRow* trial = trial_of(catalog, timeline))
+    return of_trial(catalog, *trial, "measured");
+  const db::Timeline* last = nullptr;
+  for (const db::Timeline& other : catalog.timelines) {
+    const bool own = timeline.run_id && other.run_id == timeline.run_id;
+    if (own && other.kind == "measured" && (last == nullptr || other.iteration >= last->iteration))
+      last = &other;
+  }
+  return last;
+}
+
+std::string comparison_text(const Catalog& catalog, const db::Timeline& timeline) {
+  if (const db::Timeline* measured = measured_beside(catalog, timeline)) {
+    if (!(measured->duration_s > 0)) return "";
+    return fmt::format("{:+.1f}% against {} measured in {}",
+                       (timeline.duration_s / measured->duration_s - 1) * 100,
+                       duration_text(measured->duration_s, 3), timeline_source(catalog, *measured));
+  }
+  const TrialRow* trial = trial_of(catalog, timeline);
+  const bool measured = timeline.kind == "measured" && trial != nullptr && trial->speedup;
+  return measured ? fmt::format("speed-up of the trial {:.2f}x", *trial->speedup) : "";
 }
 
 bool matches(const RunRow& run, const std::string& filter) {

@@ -13,6 +13,10 @@ namespace viewer {
 const RunRow* find_run(const Catalog& catalog, std::int64_t run_id);
 const TrialRow* find_trial(const Catalog& catalog, std::int64_t trial_id);
 
+/// Puts the timelines into the order of a list: those of trials first, by trial as the catalog has
+/// them, measured before predicted; then by run, latest first, and iteration.
+void sort_timelines(Catalog& catalog);
+
 /// The timelines of a run: its own, those of the trial that it is a repeat of, and for a study
 /// those of its trials.
 std::vector<const db::Timeline*> timelines_of(const Catalog& catalog, std::int64_t run_id);
@@ -29,9 +33,23 @@ std::vector<std::int64_t> trial_stack(const Catalog& catalog, std::int64_t trial
 /// where none has; nothing in an empty catalog.
 std::optional<std::int64_t> first_run(const Catalog& catalog);
 
-/// What a person calls it beside others: its trial's planner and parameters, or its run's planner
-/// and its label.
+/// The schedule that a timeline is of: its trial's planner and parameters, or its run's planner and
+/// the run's name.
 std::string timeline_title(const Catalog& catalog, const db::Timeline& timeline);
+
+/// Where it comes from: "run 12, iteration 9", with the schedule's number where no trial tells what
+/// the schedule is; empty for what was predicted for a trial.
+std::string timeline_source(const Catalog& catalog, const db::Timeline& timeline);
+
+/// The measured timeline that a predicted one is to be held against: of its trial, or of its run
+/// where it has no trial, the one whose duration is nearest to the trial's figure, else the last.
+/// Null where nothing was measured and for a timeline that is not predicted.
+const db::Timeline* measured_beside(const Catalog& catalog, const db::Timeline& timeline);
+
+/// A timeline beside what it is to be compared with, in words: of a predicted one how far it is off
+/// the measured_beside() it, of a trial's measured one the trial's speed-up. Empty where there is
+/// nothing to compare with.
+std::string comparison_text(const Catalog& catalog, const db::Timeline& timeline);
 
 /// {"forward_chunks": 4, "backward_chunks": 3, "axis": "batch"} -> "chunks 4/3, axis batch"; text
 /// that is no JSON object as it is.

@@ -5,8 +5,6 @@
 #include <cmath>
 #include <numbers>
 
-#include "viewer/model/op_class.h"
-
 namespace viewer {
 
 namespace {
@@ -72,6 +70,7 @@ constexpr std::array<KindColor, 15> kComputation = {{
 constexpr Color kOtherComputation = rgb(0x7FA8D8);
 constexpr Color kCopy = rgb(0xB9B4A6);
 constexpr Color kHost = rgb(0x9B9BA1);
+constexpr Color kUnknown = rgb(0x7C7F86);
 
 bool has(std::string_view text, std::string_view word) {
   return text.find(word) != std::string_view::npos;
@@ -85,17 +84,18 @@ Color first_match(const std::array<KindColor, N>& table, std::string_view kind, 
 }
 
 Color base_color(const db::TimelineOp& op) {
-  switch (classify(op)) {
-    case OpClass::communication:
+  const Activity activity = activity_of(op);
+  switch (activity) {
+    case Activity::computation:
+      return first_match(kComputation, op.kind, kOtherComputation);
+    case Activity::communication:
       return first_match(kCommunication, op.kind, kCommunication.back().color);
-    case OpClass::copy:
-      return kCopy;
-    case OpClass::host:
-      return kHost;
-    case OpClass::computation:
+    case Activity::copy:
+    case Activity::host:
+    case Activity::unknown:
       break;
   }
-  return first_match(kComputation, op.kind, kOtherComputation);
+  return activity_color(activity);
 }
 
 Color darker(Color color, double factor) {
@@ -121,11 +121,6 @@ Color from_oklch(OkLch color) {
           gamma_encoded(-0.0041960863 * l - 0.7034186147 * m + 1.7076147010 * s)};
 }
 
-double perceived_distance(Color a, Color b) {
-  const Lab x = to_oklab(a), y = to_oklab(b);
-  return std::hypot(x.l - y.l, x.a - y.a, x.b - y.b);
-}
-
 double luminance(Color color) {
   return 0.2126 * linear(color.r) + 0.7152 * linear(color.g) + 0.0722 * linear(color.b);
 }
@@ -142,6 +137,22 @@ Color text_on(Color background) {
 
 Color mix(Color a, Color b, float share) {
   return {a.r + (b.r - a.r) * share, a.g + (b.g - a.g) * share, a.b + (b.b - a.b) * share};
+}
+
+Color activity_color(Activity activity) {
+  switch (activity) {
+    case Activity::computation:
+      return rgb(0x5B9BE6);
+    case Activity::communication:
+      return rgb(0xF59E2C);
+    case Activity::copy:
+      return kCopy;
+    case Activity::host:
+      return kHost;
+    case Activity::unknown:
+      break;
+  }
+  return kUnknown;
 }
 
 Color op_color(const db::TimelineOp& op) {

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "db/records.h"
+#include "viewer/model/activity.h"
 
 /// Colours as plain numbers: what stands for what, and what stays readable. No drawing here.
 namespace viewer {
@@ -31,9 +32,6 @@ struct OkLch {
 OkLch to_oklch(Color color);
 Color from_oklch(OkLch color);  ///< clipped to sRGB
 
-/// Euclidean distance in OKLab; about 0.02 is just visible.
-double perceived_distance(Color a, Color b);
-
 /// Relative luminance as WCAG 2 defines it, 0 to 1, and the contrast ratio of two colours, 1 to 21.
 double luminance(Color color);
 double contrast(Color a, Color b);
@@ -44,9 +42,12 @@ Color text_on(Color background);
 /// a + (b - a) * share, channel by channel.
 Color mix(Color a, Color b, float share);
 
-/// The colour of an op kind: computation blue to green to violet, communication yellow to orange to
-/// red, copies and host work grey; gradients a shade darker than their forward op, weight gradients
-/// darker still.
+/// The colour that stands for an activity where ops are not told apart.
+Color activity_color(Activity activity);
+
+/// The colour of an op: computation blue to green to violet, communication yellow to orange to
+/// red, copies and host work grey, as the op's activity says; its kind chooses the hue. Gradients are
+/// a shade darker than their forward op, weight gradients darker still.
 Color op_color(const db::TimelineOp& op);
 
 /// Perceptually uniform map for loads, share in [0, 1]: lightness rises evenly from dark violet to

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "db/connection.h"
+#include "db/load_views.h"
 #include "db/records.h"
 #include "viewer/model/load_table.h"
 #include "viewer/model/timeline.h"
@@ -14,18 +15,7 @@
 namespace viewer {
 
 /// One line of the list of runs.
-struct RunRow {
-  std::int64_t id = 0;
-  std::string kind;
-  std::string name;
-  std::string planner;  ///< empty where the run had no schedule
-  std::string device;
-  std::string status;
-  std::string error;
-  int ranks = 1;
-  double started_at = 0;
-  double duration_s = 0;
-  std::optional<double> loss;  ///< of the last iteration
+struct RunRow : db::RunOverview {
   int timelines = 0;
 };
 
@@ -33,7 +23,7 @@ struct RunRow {
 struct TrialRow {
   db::Trial trial;
   std::string study;
-  std::optional<double> speedup;   ///< measured sequential over measured
+  std::optional<double> speedup;   ///< trial_view's
   std::vector<std::int64_t> runs;  ///< of its measured repeats
 };
 
@@ -41,7 +31,7 @@ struct TrialRow {
 struct Catalog {
   std::vector<RunRow> runs;      ///< latest first
   std::vector<TrialRow> trials;  ///< by study, fastest measured first, then fastest predicted
-  std::vector<db::Timeline> timelines;
+  std::vector<db::Timeline> timelines;  ///< see sort_timelines
 };
 
 /// What is known about one run beside its timelines.

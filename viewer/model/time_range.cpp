@@ -39,10 +39,4 @@ TimeRange padded(TimeRange extent, double fraction) {
   return {extent.begin_s - margin, extent.end_s + margin};
 }
 
-TimeRange united(TimeRange a, TimeRange b) {
-  if (a.length_s() <= 0) return b;
-  if (b.length_s() <= 0) return a;
-  return {std::min(a.begin_s, b.begin_s), std::max(a.end_s, b.end_s)};
-}
-
 }  // namespace viewer

@@ -1,16 +1,11 @@
 #pragma once
 
+#include "db/timeline_statistics.h"
+
 /// A stretch of a time axis and the arithmetic of zooming and panning it.
 namespace viewer {
 
-/// Seconds; `end_s` >= `begin_s`.
-struct TimeRange {
-  double begin_s = 0;
-  double end_s = 0;
-
-  double length_s() const { return end_s - begin_s; }
-  bool operator==(const TimeRange&) const = default;
-};
+using TimeRange = db::TimeInterval;
 
 /// The narrowest range that can be shown; below it doubles of a long trace no longer tell ticks
 /// apart.
@@ -25,8 +20,5 @@ TimeRange pan(TimeRange range, double shift_s, TimeRange extent);
 
 /// `extent` with a margin of `fraction` of its length on both sides.
 TimeRange padded(TimeRange extent, double fraction);
-
-/// The smallest range that holds both; a range of no length counts as absent.
-TimeRange united(TimeRange a, TimeRange b);
 
 }  // namespace viewer

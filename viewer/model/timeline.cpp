@@ -77,10 +77,6 @@ void append_rows(const StreamKey& key, std::vector<LaneSpan> spans, std::vector<
   }
 }
 
-auto identity(const db::TimelineOp& op) {
-  return std::tie(op.name, op.layer, op.phase, op.chunk, op.kind);
-}
-
 }  // namespace
 
 int stream_order(const std::string& stream) {
@@ -114,6 +110,10 @@ Timeline build_timeline(db::Timeline info, std::vector<db::TimelineOp> ops,
         first ? placed.start_s : std::min(timeline.extent.begin_s, placed.start_s);
     timeline.extent.end_s = first ? placed.end_s : std::max(timeline.extent.end_s, placed.end_s);
   }
+  const TimeRange whole{0, timeline.info.duration_s};
+  const bool inside = timeline.extent.begin_s >= whole.begin_s &&
+                      timeline.extent.end_s <= whole.end_s + kTouching_s;
+  if (timeline.spans > 0 && inside) timeline.extent = whole;
   for (auto& [key, unsorted] : streams) append_rows(key, std::move(unsorted), timeline.lanes);
   timeline.ops = index.take();
   return timeline;
@@ -143,33 +143,6 @@ std::optional<std::size_t> span_at(const Lane& lane, double time_s, double toler
   if (after < lane.spans.size() && distance(after) <= tolerance_s) best = after;
   if (after > 0 && distance(after - 1) <= tolerance_s) {
     if (!best || distance(after - 1) < distance(after)) best = after - 1;
-  }
-  return best;
-}
-
-std::optional<SpanPosition> counterpart(const Timeline& timeline, SpanPosition position,
-                                        const Timeline& other) {
-  const Lane& from = timeline.lanes[position.lane];
-  const LaneSpan& span = from.spans[position.span];
-  const db::TimelineOp& op = timeline.ops[static_cast<std::size_t>(span.op)];
-  const auto share = [](const Timeline& t, double at_s) {
-    return t.extent.length_s() > 0 ? (at_s - t.extent.begin_s) / t.extent.length_s() : 0.0;
-  };
-  std::vector<bool> same(other.ops.size());
-  for (std::size_t i = 0; i < other.ops.size(); ++i)
-    same[i] = identity(other.ops[i]) == identity(op);
-
-  std::optional<SpanPosition> best;
-  double best_distance = 0;
-  for (std::size_t lane = 0; lane < other.lanes.size(); ++lane) {
-    if (other.lanes[lane].rank != from.rank) continue;
-    const std::vector<LaneSpan>& spans = other.lanes[lane].spans;
-    for (std::size_t i = 0; i < spans.size(); ++i) {
-      if (!same[static_cast<std::size_t>(spans[i].op)]) continue;
-      const double distance =
-          std::abs(share(other, spans[i].start_s) - share(timeline, span.start_s));
-      if (!best || distance < best_distance) best = SpanPosition{lane, i}, best_distance = distance;
-    }
   }
   return best;
 }

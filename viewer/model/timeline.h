@@ -40,7 +40,8 @@ struct Timeline {
   std::vector<db::TimelineOp> ops;
   std::vector<Lane> lanes;  ///< by rank, then stream (compute, inter_node, intra_node, copy, host,
                             ///< others), then row
-  TimeRange extent;         ///< first start to last end
+  TimeRange extent;  ///< the whole iteration: from the timeline's begin over its duration; of
+                     ///< spans that lie elsewhere first start to last end
   std::size_t spans = 0;
 };
 
@@ -64,11 +65,6 @@ std::size_t first_starting_at(const Lane& lane, double time_s);
 
 /// The span that covers `time_s`, or the nearest one that is no further than `tolerance_s` away.
 std::optional<std::size_t> span_at(const Lane& lane, double time_s, double tolerance_s);
-
-/// The execution in `other` of what `position` is in `timeline`: same rank, and the op of the same
-/// name, layer, phase and chunk; the nearest by relative time where it ran more than once.
-std::optional<SpanPosition> counterpart(const Timeline& timeline, SpanPosition position,
-                                        const Timeline& other);
 
 /// Stable order of streams: compute, inter_node, intra_node, copy, host, then any other.
 int stream_order(const std::string& stream);

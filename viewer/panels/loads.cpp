@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <vector>
 
 #include "viewer/model/format.h"
+#include "viewer/window/app.h"
+#include "viewer/window/fixed_window.h"
 #include "viewer/window/heat_map.h"
 #include "viewer/window/table.h"
 
@@ -17,6 +20,7 @@ namespace {
 constexpr double kPlayInterval_s = 0.1;
 constexpr double kBrightest = 0.99;  // share of all entries that the shared scale tells apart
 constexpr int kSpace = 32, kRight = 262, kLeft = 263;  // GLFW's codes
+constexpr std::array kKeys = {KeyHelp{"Space, arrows", "play, step through the iterations"}};
 
 void refresh(LoadPanel& panel, const RunData& run) {
   const LoadTable& table = run.loads;
@@ -76,13 +80,18 @@ void draw_play_button(LoadPanel& panel) {
 
 void draw_controls(LoadPanel& panel, const LoadTable& table) {
   const float em = ImGui::GetFontSize();
+  constexpr const char* kScale = "one colour scale for all iterations";
+  // What stands beside the slider; it has the rest.
+  const float beside = ImGui::CalcTextSize("iteration layer").x + ImGui::CalcTextSize(kScale).x +
+                       em * 15 + ImGui::GetFrameHeight() * 2.5F;
+  const float slider = std::clamp(ImGui::GetContentRegionAvail().x - beside, em * 6, em * 28);
   draw_play_button(panel);
   ImGui::SameLine();
   ImGui::AlignTextToFramePadding();
   ImGui::TextUnformatted("iteration");
   ImGui::SameLine();
   int iteration = static_cast<int>(panel.iteration);
-  ImGui::SetNextItemWidth(em * 28);
+  ImGui::SetNextItemWidth(slider);
   const std::string shown =
       fmt::format("{} of {}", table.iterations[panel.iteration], table.iterations.back());
   ImGui::SliderInt("##iteration", &iteration, 0, static_cast<int>(table.iterations.size()) - 1,
@@ -101,7 +110,7 @@ void draw_controls(LoadPanel& panel, const LoadTable& table) {
     ImGui::EndCombo();
   }
   ImGui::SameLine(0, em * 1.5F);
-  ImGui::Checkbox("one colour scale for all iterations", &panel.shared_scale);
+  ImGui::Checkbox(kScale, &panel.shared_scale);
 }
 
 // The value at the bright end. Over all iterations the few that tower above the others (the first
@@ -183,13 +192,14 @@ void draw_balance_table(LoadPanel& panel, const Fonts& fonts, const LoadTable& t
   ImGui::PopFont();
   constexpr ImGuiTableFlags kFlags =
       ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg | ImGuiTableFlags_SizingStretchProp;
-  constexpr std::array kNames = {"layer", "tokens", "max", "max/mean", "std. dev.", "unused"};
-  constexpr std::array kWeights = {0.7F, 1.0F, 0.8F, 1.3F, 1.2F, 1.0F};
-  if (ImGui::BeginTable("layers", kNames.size(), kFlags)) {
+  constexpr std::array kNames = {"layer", "max", "max/mean", "unused", "tokens", "std. dev."};
+  constexpr std::array kWeights = {0.7F, 0.8F, 1.3F, 1.0F, 1.0F, 1.2F};
+  // A narrow table leaves the last ones out.
+  const std::size_t columns = area.width() > fonts.text->FontSize * 22 ? kNames.size() : 4;
+  if (ImGui::BeginTable("layers", static_cast<int>(columns), kFlags)) {
     ImGui::TableSetupScrollFreeze(0, 1);
-    for (std::size_t i = 0; i < kNames.size(); ++i)
-      ImGui::TableSetupColumn(kNames[i], 0, kWeights[i]);
-    header_row(kNames, 1);
+    for (std::size_t i = 0; i < columns; ++i) ImGui::TableSetupColumn(kNames[i], 0, kWeights[i]);
+    header_row(std::span(kNames).first(columns), 1);
     for (std::size_t l = 0; l < table.layers.size(); ++l) {
       const Balance& of = balance_at(panel, table, panel.iteration, l);
       ImGui::TableNextRow();
@@ -198,11 +208,12 @@ void draw_balance_table(LoadPanel& panel, const Fonts& fonts, const LoadTable& t
                             ImGuiSelectableFlags_SpanAllColumns)) {
         panel.layer = l;
       }
-      figure_cell(grouped(static_cast<double>(of.total), 0));
       figure_cell(grouped(static_cast<double>(of.most), 0));
       figure_cell(fmt::format("{:.3f}", of.max_over_mean));
-      figure_cell(grouped(of.deviation, 1));
       figure_cell(std::to_string(of.unused));
+      if (columns < kNames.size()) continue;
+      figure_cell(grouped(static_cast<double>(of.total), 0));
+      figure_cell(grouped(of.deviation, 1));
     }
     ImGui::EndTable();
   }
@@ -256,9 +267,7 @@ void draw_loss_chart(const LoadPanel& panel, const Fonts& fonts, const RunData& 
   draw_line_chart(fonts, chart, area);
 }
 
-}  // namespace
-
-void draw_loads(LoadPanel& panel, const Fonts& fonts, const RunData& run) {
+void draw_charts(LoadPanel& panel, const Fonts& fonts, const RunData& run) {
   refresh(panel, run);
   const LoadTable& table = run.loads;
   if (!table.empty()) {
@@ -271,7 +280,7 @@ void draw_loads(LoadPanel& panel, const Fonts& fonts, const RunData& run) {
   const Rect all{{corner.x, corner.y + em * 0.5F}, {corner.x + room.x, corner.y + room.y}};
   if (table.empty()) {
     draw_text(*ImGui::GetWindowDrawList(), *fonts.text, all.min.x, all.min.y + em, 0, theme::kMuted,
-              "This run recorded no expert loads: moe-train and studies do.");
+              "This run recorded no expert loads. Pick a training run at the left.");
     if (!run.iterations.empty())
       draw_loss_chart(panel, fonts, run, {{all.min.x, all.min.y + em * 3}, all.max});
     return;
@@ -295,5 +304,17 @@ void draw_loads(LoadPanel& panel, const Fonts& fonts, const RunData& run) {
                   {{all.min.x + third + gap, top}, {all.min.x + 2 * third + gap, all.max.y}});
   draw_balance_table(panel, fonts, table, {{all.max.x - third, top}, all.max});
 }
+
+void draw(App& app, Rect area) {
+  begin_fixed("loads", area);
+  draw_charts(app.states.of<LoadPanel>(), app.fonts, app.session.run);
+  ImGui::End();
+}
+
+bool is_playing(App& app) { return app.states.of<LoadPanel>().playing; }
+
+}  // namespace
+
+Panel loads_panel() { return {"loads", "Loads", SideList::runs, kKeys, draw, is_playing}; }
 
 }  // namespace viewer

@@ -2,9 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
-#include "viewer/model/load.h"
-#include "viewer/window/plot.h"
+#include "viewer/model/load_table.h"
 
 /// Expert loads of a run: layer x expert at one iteration, one layer over all iterations, balance,
 /// losses.
@@ -18,13 +18,10 @@ struct LoadPanel {
   bool shared_scale = true;    ///< one colour scale for all iterations, or the shown one's own
   std::int64_t shown_run = 0;  ///< the run whose indices these are
 
-  // Kept from frame to frame; see refresh() in load_panel.cpp.
+  // Kept from frame to frame; see refresh() in loads.cpp.
   std::int64_t bright = 0;        ///< tokens at the bright end of the shared scale
   bool open_ended = false;        ///< whether some entries exceed it
   std::vector<Balance> balances;  ///< [iteration][layer]
 };
-
-/// Fills the current window. Space plays and pauses, left and right step.
-void draw_loads(LoadPanel& panel, const Fonts& fonts, const RunData& run);
 
 }  // namespace viewer

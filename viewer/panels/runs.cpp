@@ -5,11 +5,14 @@
 #include <compare>
 #include <limits>
 
+#include "viewer/model/catalog.h"
 #include "viewer/model/format.h"
+#include "viewer/window/app.h"
+#include "viewer/window/fixed_window.h"
 #include "viewer/window/run_list.h"
 #include "viewer/window/table.h"
 
-/// The wide tables of runs and trials.
+/// Runs with all their columns and, below, the trials of studies.
 namespace viewer {
 
 namespace {
@@ -48,7 +51,7 @@ std::weak_ordering compare(const RunRow& a, const RunRow& b, int column) {
     case kStatus:
       return a.status <=> b.status;
     case kLoss:
-      return std::weak_order(a.loss.value_or(kNone), b.loss.value_or(kNone));
+      return std::weak_order(a.last_loss.value_or(kNone), b.last_loss.value_or(kNone));
     case kDuration:
       return std::weak_order(a.duration_s, b.duration_s);
     case kTimelines:
@@ -70,10 +73,16 @@ void status_cell(const std::string& status, const std::string& error) {
   if (!error.empty() && ImGui::IsItemHovered()) ImGui::SetTooltip("%s", error.c_str());
 }
 
-std::vector<const RunRow*> sorted_runs(const RunPanel& panel, const Catalog& catalog) {
+// What was clicked in this frame.
+struct Pick {
+  std::optional<std::int64_t> run;
+  std::optional<std::int64_t> trial;
+};
+
+std::vector<const RunRow*> sorted_runs(const RunFilter& filter, const Catalog& catalog) {
   std::vector<const RunRow*> rows;
   for (const RunRow& run : catalog.runs) {
-    if (matches(run, panel.filter)) rows.push_back(&run);
+    if (matches(run, filter.words)) rows.push_back(&run);
   }
   const ImGuiTableSortSpecs* order = ImGui::TableGetSortSpecs();
   if (order == nullptr || order->SpecsCount == 0) return rows;
@@ -85,10 +94,10 @@ std::vector<const RunRow*> sorted_runs(const RunPanel& panel, const Catalog& cat
   return rows;
 }
 
-void draw_run_row(const RunPanel& panel, const RunRow& run, RunPick& pick) {
+void draw_run_row(const RunRow& run, bool selected, Pick& pick) {
   ImGui::TableNextRow();
   ImGui::TableNextColumn();
-  if (ImGui::Selectable(fmt::format("{}##run", run.id).c_str(), run.id == panel.selected,
+  if (ImGui::Selectable(fmt::format("{}##run", run.id).c_str(), selected,
                         ImGuiSelectableFlags_SpanAllColumns)) {
     pick.run = run.id;
   }
@@ -98,17 +107,17 @@ void draw_run_row(const RunPanel& panel, const RunRow& run, RunPick& pick) {
   text_cell(run.device);
   status_cell(run.status, run.error);
   figure_cell(fmt::format("{}", run.ranks));
-  figure_cell(run.loss ? fmt::format("{:.4f}", *run.loss) : "");
+  figure_cell(run.last_loss ? fmt::format("{:.4f}", *run.last_loss) : "");
   figure_cell(long_duration_text(run.duration_s));
   figure_cell(run.timelines > 0 ? fmt::format("{}", run.timelines) : "");
   figure_cell(instant_text(run.started_at));
 }
 
-void draw_runs(RunPanel& panel, const Catalog& catalog, float height, RunPick& pick) {
+void draw_runs(const RunFilter& filter, const Session& session, float height, Pick& pick) {
   constexpr std::array kNames = {"run",   "kind", "name",     "planner",   "device", "status",
                                  "ranks", "loss", "duration", "timelines", "started"};
-  constexpr std::array kWeights = {0.6F, 0.8F, 2.0F, 1.4F, 0.7F, 1.2F,
-                                   0.7F, 0.9F, 1.0F, 1.0F, 1.5F};
+  constexpr std::array kWeights = {0.6F, 0.7F, 1.8F, 1.3F, 0.8F, 1.1F,
+                                   0.7F, 0.8F, 1.0F, 1.1F, 1.7F};
   if (!ImGui::BeginTable("all runs", kNames.size(), kTable | ImGuiTableFlags_Sortable, {0, height}))
     return;
   ImGui::TableSetupScrollFreeze(0, 1);
@@ -119,12 +128,13 @@ void draw_runs(RunPanel& panel, const Catalog& catalog, float height, RunPick& p
     ImGui::TableSetupColumn(kNames[i], flags, kWeights[i]);
   }
   header_row(kNames, kRanks, true);
-  const std::vector<const RunRow*> rows = sorted_runs(panel, catalog);
+  const std::vector<const RunRow*> rows = sorted_runs(filter, session.catalog);
   ImGuiListClipper clipper;
   clipper.Begin(static_cast<int>(rows.size()));
   while (clipper.Step()) {
     for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i) {
-      draw_run_row(panel, *rows[static_cast<std::size_t>(i)], pick);
+      const RunRow& run = *rows[static_cast<std::size_t>(i)];
+      draw_run_row(run, run.id == session.selected_run, pick);
     }
   }
   ImGui::EndTable();
@@ -143,7 +153,7 @@ std::string prediction_error(const db::Trial& trial) {
   return fmt::format("{:+.1f}%", (*trial.predicted_s / *trial.measured_s - 1) * 100);
 }
 
-void draw_trial_row(const TrialRow& row, bool fastest, RunPick& pick) {
+void draw_trial_row(const TrialRow& row, bool fastest, Pick& pick) {
   const db::Trial& trial = row.trial;
   ImGui::TableNextRow();
   ImGui::TableNextColumn();
@@ -166,12 +176,12 @@ void draw_trial_row(const TrialRow& row, bool fastest, RunPick& pick) {
   figure_cell(bytes_or_blank(trial.measured_peak_bytes));
 }
 
-void draw_trials(const Catalog& catalog, RunPick& pick) {
-  constexpr std::array kNames = {"study",       "planner",   "parameters",     "status",
-                                 "paper",       "predicted", "measured",       "error",
-                                 "lower bound", "speed-up",  "predicted peak", "measured peak"};
-  constexpr std::array kWeights = {1.2F, 1.1F, 2.2F, 1.1F, 0.9F, 0.9F,
-                                   0.9F, 0.7F, 1.0F, 0.8F, 1.1F, 1.1F};
+void draw_trials(const Catalog& catalog, Pick& pick) {
+  constexpr std::array kNames = {"study", "planner",   "parameters", "status",
+                                 "paper", "predicted", "measured",   "error",
+                                 "bound", "speed-up",  "pred. peak", "peak"};
+  constexpr std::array kWeights = {1.0F,  1.1F,  1.7F,  1.3F, 0.95F, 1.05F,
+                                   1.05F, 0.75F, 0.95F, 1.0F, 1.1F,  0.95F};
   constexpr std::size_t kFirstFigure = 4;
   if (!ImGui::BeginTable("all trials", kNames.size(), kTable)) return;
   ImGui::TableSetupScrollFreeze(0, 1);
@@ -197,23 +207,34 @@ void title(const Fonts& fonts, const char* text, std::size_t count, const char* 
   ImGui::TextDisabled("%zu    %s", count, hint);
 }
 
-}  // namespace
-
-RunPick draw_run_tables(RunPanel& panel, const Fonts& fonts, const Catalog& catalog) {
-  RunPick pick;
+void draw(App& app, Rect area) {
+  begin_fixed("tables", area);
+  Pick pick;
+  const Catalog& catalog = app.session.catalog;
+  auto& filter = app.states.of<RunFilter>();
   const bool trials = !catalog.trials.empty();
-  title(fonts, "Runs", catalog.runs.size(), "click one to look at it");
-  draw_filter(panel);
+  title(app.fonts, "Runs", catalog.runs.size(), "click one to look at it");
+  draw_filter(filter);
   const float row = ImGui::GetTextLineHeight() + 2 * ImGui::GetStyle().CellPadding.y;
   const float needed = row * (static_cast<float>(catalog.runs.size()) + 1.5F);
-  draw_runs(panel, catalog, trials ? std::min(needed, ImGui::GetContentRegionAvail().y * 0.55F) : 0,
-            pick);
-  if (!trials) return pick;
-  ImGui::Spacing();
-  title(fonts, "Trials", catalog.trials.size(),
-        "click one to see its timelines beside the sequential schedule's");
-  draw_trials(catalog, pick);
-  return pick;
+  draw_runs(filter, app.session,
+            trials ? std::min(needed, ImGui::GetContentRegionAvail().y * 0.55F) : 0, pick);
+  if (trials) {
+    ImGui::Spacing();
+    title(app.fonts, "Trials", catalog.trials.size(),
+          "click one to see its timelines beside the sequential schedule's");
+    draw_trials(catalog, pick);
+  }
+  ImGui::End();
+  if (pick.run) select_run(app.session, *pick.run);
+  if (pick.trial) {
+    select_trial(app.session, *pick.trial);
+    show_panel(app, "timeline");
+  }
 }
+
+}  // namespace
+
+Panel runs_panel() { return {"runs", "Runs", SideList::none, {}, draw, nullptr}; }
 
 }  // namespace viewer

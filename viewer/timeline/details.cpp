@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "viewer/model/format.h"
-#include "viewer/model/op_class.h"
+#include "viewer/model/op_label.h"
 #include "viewer/timeline/paint.h"
 #include "viewer/timeline/timeline_panel.h"
 
@@ -16,19 +16,29 @@ struct Fact {
   std::string value;
 };
 
-std::vector<Fact> facts_of(const Timeline& timeline, SpanPosition at) {
+const db::TimelineOp& op_at(const Timeline& timeline, SpanPosition at) {
+  const LaneSpan& span = timeline.lanes[at.lane].spans[at.span];
+  return timeline.ops[static_cast<std::size_t>(span.op)];
+}
+
+// Which span it is and how long it took.
+std::vector<Fact> first_facts(const Timeline& timeline, SpanPosition at) {
   const Lane& lane = timeline.lanes[at.lane];
-  const LaneSpan& span = lane.spans[at.span];
-  const db::TimelineOp& op = timeline.ops[static_cast<std::size_t>(span.op)];
-  std::vector<Fact> facts;
-  facts.push_back({"where", fmt::format("rank {}, {}", lane.rank, lane.stream)});
-  facts.push_back({"kind", op.kind});
+  const db::TimelineOp& op = op_at(timeline, at);
   std::string place = op.phase;
   if (op.layer >= 0) place += fmt::format("{}layer {}", place.empty() ? "" : ", ", op.layer);
   if (op.chunks > 1) place += fmt::format(", chunk {} of {}", op.chunk + 1, op.chunks);
-  facts.push_back({"phase", place});
-  facts.push_back({"start", duration_text(span.start_s)});
-  facts.push_back({"duration", duration_text(span.duration_s())});
+  return {{"where", fmt::format("rank {}, {}", lane.rank, lane.stream)},
+          {"phase", place},
+          {"duration", duration_text(lane.spans[at.span].duration_s())}};
+}
+
+std::vector<Fact> other_facts(const Timeline& timeline, SpanPosition at) {
+  const LaneSpan& span = timeline.lanes[at.lane].spans[at.span];
+  const db::TimelineOp& op = op_at(timeline, at);
+  std::vector<Fact> facts = {{"start", duration_text(span.start_s)},
+                             {"kind", fmt::format("{} ({})", op.kind.empty() ? "-" : op.kind,
+                                                  activity_name(activity_of(op)))}};
   if (span.bytes > 0) {
     facts.push_back(
         {"bytes", fmt::format("{}  ({})", bytes_text(static_cast<double>(span.bytes)),
@@ -40,6 +50,12 @@ std::vector<Fact> facts_of(const Timeline& timeline, SpanPosition at) {
                              grouped(span.flops / 1e9, 3))});
   }
   return facts;
+}
+
+// "4.71 ms in 4 chunks".
+std::string chunks_text(const WholeOp& op) {
+  const std::string text = duration_text(op.duration_s);
+  return op.spans.size() > 1 ? fmt::format("{} in {} chunks", text, op.spans.size()) : text;
 }
 
 void draw_facts(const std::vector<Fact>& facts, const Fonts& fonts) {
@@ -70,7 +86,8 @@ void draw_tooltip(const TimelinePanel& panel, const Fonts& fonts,
   ImGui::PushFont(fonts.bold);
   ImGui::TextUnformatted(op_label(op).c_str());
   ImGui::PopFont();
-  draw_facts(facts_of(timeline, at), fonts);
+  draw_facts(first_facts(timeline, at), fonts);
+  draw_facts(other_facts(timeline, at), fonts);
   if (panel.hovered_count > 1) {
     ImGui::TextColored(ImVec4(0.95F, 0.72F, 0.29F, 1),
                        "one of %zu spans in this mark; zoom in with W", panel.hovered_count);
@@ -80,9 +97,11 @@ void draw_tooltip(const TimelinePanel& panel, const Fonts& fonts,
 
 void draw_selection(TimelinePanel& panel, const Fonts& fonts, std::span<const StackEntry> stack) {
   if (!panel.selected) {
-    ImGui::TextDisabled("Click a span to see what it is and how long");
-    ImGui::TextDisabled("the same op took in the other timelines.");
-    ImGui::TextDisabled("Shift and drag marks a range for the figures.");
+    ImGui::PushStyleColor(ImGuiCol_Text, to_u32(theme::kMuted));
+    ImGui::TextWrapped(
+        "Click a span to see what it is and how long the same op took in the other timelines. "
+        "Shift and drag marks a range for the figures.");
+    ImGui::PopStyleColor();
     return;
   }
   const Timeline& timeline = *stack[panel.selected->stack].timeline;
@@ -91,19 +110,25 @@ void draw_selection(TimelinePanel& panel, const Fonts& fonts, std::span<const St
   ImGui::PushFont(fonts.bold);
   ImGui::TextUnformatted(op_label(op).c_str());
   ImGui::PopFont();
-  std::vector<Fact> facts = facts_of(timeline, panel.selected->at);
+  std::vector<Fact> facts = first_facts(timeline, panel.selected->at);
+  const std::optional<WholeOp> own = counterpart_of_selected(panel, stack, panel.selected->stack);
+  const double own_s = own ? own->duration_s : span.duration_s();
+  if (own && own->spans.size() > 1) facts.push_back({"all chunks", chunks_text(*own)});
+  draw_facts(facts, fonts);
   for (std::size_t s = 0; s < stack.size(); ++s) {
     if (s == panel.selected->stack) continue;
-    const Timeline& other = *stack[s].timeline;
-    const std::optional<SpanPosition> at = counterpart_of_selected(panel, stack, s);
-    if (!at) continue;
-    const double other_s = other.lanes[at->lane].spans[at->span].duration_s();
-    std::string value = duration_text(other_s);
-    if (span.duration_s() > 0)
-      value += fmt::format("  ({:+.1f}%)", (other_s / span.duration_s() - 1) * 100);
-    facts.push_back({other.info.kind, value + "  " + stack[s].title});
+    const std::optional<WholeOp> other = counterpart_of_selected(panel, stack, s);
+    if (!other) continue;
+    ImGui::TextDisabled(
+        "%s",
+        elided(*fonts.text, fmt::format("{}, {}", stack[s].timeline->info.kind, stack[s].title),
+               ImGui::GetContentRegionAvail().x)
+            .c_str());
+    std::string value = chunks_text(*other);
+    if (own_s > 0) value += fmt::format("  ({:+.1f}%)", (other->duration_s / own_s - 1) * 100);
+    draw_facts({{"", value}}, fonts);
   }
-  draw_facts(facts, fonts);
+  draw_facts(other_facts(timeline, panel.selected->at), fonts);
 }
 
 }  // namespace viewer

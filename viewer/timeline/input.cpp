@@ -63,7 +63,7 @@ void zoom_to(TimelinePanel& panel, std::span<const StackEntry> stack, StackPosit
   panel.view = zoom(range, 1, (range.begin_s + range.end_s) / 2, stack_extent(stack));
 }
 
-bool is_moving() {
+bool is_view_key_held() {
   if (ImGui::GetIO().WantTextInput) return false;
   return ImGui::IsKeyDown('W') || ImGui::IsKeyDown('S') || ImGui::IsKeyDown('A') ||
          ImGui::IsKeyDown('D');

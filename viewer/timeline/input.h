@@ -33,6 +33,6 @@ void zoom_to(TimelinePanel& panel, std::span<const StackEntry> stack, StackPosit
 
 /// True while a key is held that moves the view: the next frame is needed without waiting for an
 /// event.
-bool is_moving();
+bool is_view_key_held();
 
 }  // namespace viewer

@@ -36,6 +36,7 @@ StackLayout lay_out(std::span<const StackEntry> stack, float available, const La
   StackLayout layout;
   float fixed = 0;
   float weight = 0;
+  float minor = 0;  // lanes
   for (std::size_t s = 0; s < stack.size(); ++s) {
     fixed += sizes.header;
     const std::vector<Lane>& of = stack[s].timeline->lanes;
@@ -45,10 +46,18 @@ StackLayout lay_out(std::span<const StackEntry> stack, float available, const La
       layout.lanes.push_back({s, l, 0, 0, first_of_rank, first_of_stream});
       fixed += first_of_rank ? sizes.rank_gap : 0;
       weight += is_minor(of[l]) ? sizes.minor_share : 1;
+      minor += is_minor(of[l]) ? 1 : 0;
     }
   }
-  const float share = weight > 0 ? (available - fixed) / weight : 0;
+  float share = weight > 0 ? (available - fixed) / weight : 0;
+  if (share * sizes.minor_share < sizes.shortest_minor && weight > minor * sizes.minor_share) {
+    // Minor lanes as low as they get: the others have the rest.
+    share =
+        (available - fixed - minor * sizes.shortest_minor) / (weight - minor * sizes.minor_share);
+  }
   const float height = std::clamp(std::floor(share), sizes.shortest_lane, sizes.tallest_lane);
+  const float minor_height =
+      std::max(std::floor(height * sizes.minor_share), std::min(sizes.shortest_minor, height));
 
   std::size_t next = 0;
   for (std::size_t s = 0; s < stack.size(); ++s) {
@@ -59,7 +68,7 @@ StackLayout lay_out(std::span<const StackEntry> stack, float available, const La
       layout.height += lane.first_of_rank ? sizes.rank_gap : 0;
       lane.y = layout.height;
       const bool minor = is_minor(stack[s].timeline->lanes[lane.lane]);
-      lane.height = minor ? std::floor(height * sizes.minor_share) : height;
+      lane.height = minor ? minor_height : height;
       layout.height += lane.height;
     }
   }

@@ -13,10 +13,12 @@ namespace viewer {
 /// One timeline of the stack; borrowed for a frame.
 struct StackEntry {
   const Timeline* timeline = nullptr;
-  std::string title;
+  std::string title;       ///< of which schedule it is
+  std::string source;      ///< the run and iteration that it was recorded in; may be empty
+  std::string comparison;  ///< beside what it is to be compared with; may be empty
 };
 
-/// Axis seconds count from the first span of a timeline. On an own axis every timeline is stretched
+/// Axis seconds count from the begin of a timeline. On an own axis every timeline is stretched
 /// to the longest one's length, which makes shapes comparable where durations are not.
 struct AxisMap {
   double origin_s = 0;
@@ -62,8 +64,8 @@ struct LayoutSizes {
   float rank_gap = 5;
   float shortest_lane = 14;
   float tallest_lane = 28;
-  float minor_share =
-      0.6F;  ///< height of copy and host lanes, which hold little, beside the others'
+  float minor_share = 0.6F;   ///< height of copy and host lanes, which hold little, beside others'
+  float shortest_minor = 12;  ///< their labels must not touch
 };
 
 /// Lanes share what `available` height is left beside headers, within the bounds of `sizes`.

@@ -2,6 +2,7 @@
 #include <map>
 #include <utility>
 
+#include "viewer/model/op_label.h"
 #include "viewer/timeline/timeline_panel.h"
 
 namespace viewer {
@@ -9,12 +10,13 @@ namespace viewer {
 namespace {
 
 std::vector<LegendItem> make_legend(std::span<const StackEntry> stack) {
-  std::map<std::string, LegendItem> items;
+  std::map<std::pair<Activity, std::string>, LegendItem> items;
   for (const StackEntry& entry : stack) {
     for (const db::TimelineOp& op : entry.timeline->ops) {
-      LegendItem& item = items[std::string(base_kind(op.kind))];
-      item.kind = base_kind(op.kind);
-      item.op_class = classify(op);
+      const std::string kind = legend_kind(op);
+      LegendItem& item = items[{activity_of(op), kind}];
+      item.kind = kind;
+      item.activity = activity_of(op);
       const Color color = op_color(op);
       const bool known =
           std::find(item.shades.begin(), item.shades.end(), color) != item.shades.end();
@@ -22,7 +24,7 @@ std::vector<LegendItem> make_legend(std::span<const StackEntry> stack) {
     }
   }
   std::vector<LegendItem> sorted;
-  for (auto& [kind, item] : items) {
+  for (auto& [key, item] : items) {
     std::sort(item.shades.begin(), item.shades.end(),
               [](Color a, Color b) { return luminance(a) > luminance(b); });
     sorted.push_back(std::move(item));
@@ -30,12 +32,25 @@ std::vector<LegendItem> make_legend(std::span<const StackEntry> stack) {
   return sorted;
 }
 
-void draw_legend_item(TimelinePanel& panel, const Fonts& fonts, const LegendItem& item) {
-  const float size = fonts.small->FontSize * 0.85F;
+std::string item_name(const LegendItem& item) {
   std::string name = item.kind;
   std::replace(name.begin(), name.end(), '_', ' ');
-  const float swatches = size * (1 + 0.55F * static_cast<float>(item.shades.size() - 1));
-  const float width = swatches + 5 + text_width(*fonts.small, name);
+  return name;
+}
+
+float swatch_size(const Fonts& fonts) { return fonts.small->FontSize * 0.85F; }
+
+float swatches_width(const Fonts& fonts, const LegendItem& item) {
+  return swatch_size(fonts) * (1 + 0.55F * static_cast<float>(item.shades.size() - 1)) + 5;
+}
+
+float item_width(const Fonts& fonts, const LegendItem& item) {
+  return swatches_width(fonts, item) + text_width(*fonts.small, item_name(item));
+}
+
+void draw_legend_item(TimelinePanel& panel, const Fonts& fonts, const LegendItem& item) {
+  const float size = swatch_size(fonts);
+  const float width = item_width(fonts, item);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   if (ImGui::InvisibleButton(item.kind.c_str(), {width, fonts.small->FontSize * 1.5F})) {
     panel.pinned = panel.pinned == item.kind ? "" : item.kind;
@@ -49,48 +64,58 @@ void draw_legend_item(TimelinePanel& panel, const Fonts& fonts, const LegendItem
                        to_u32(item.shades[i]), 2);
   }
   const bool strong = hovered || panel.pinned == item.kind;
-  draw_text(draw, *fonts.small, at.x + swatches + 5, middle, 0,
-            strong ? theme::kText : theme::kMuted, name);
+  draw_text(draw, *fonts.small, at.x + swatches_width(fonts, item), middle, 0,
+            strong ? theme::kText : theme::kMuted, item_name(item));
   if (hovered) panel.highlighted = item.kind;
 }
 
 }  // namespace
 
 void draw_legend(TimelinePanel& panel, const Fonts& fonts, std::span<const StackEntry> stack,
-                 float width_px) {
+                 float first_line_px, float width_px) {
   panel.highlighted.clear();
   std::vector<std::int64_t> ids = ids_of(stack);
   if (ids != panel.legend_ids) {
     panel.legend = make_legend(stack);
     panel.legend_ids = std::move(ids);
   }
-  const std::vector<LegendItem>& items = panel.legend;
   const float left = ImGui::GetCursorPosX();
-  const float right = left + width_px;
   const float gap = fonts.small->FontSize;
+  const float titles = text_width(*fonts.small, "communication") + gap;
+  float right = left + first_line_px;
+  const auto break_line = [&](float indent) {
+    ImGui::NewLine();
+    ImGui::SetCursorPosX(left + indent);
+    right = left + width_px;
+  };
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {gap, 2});
-  for (const OpClass op_class :
-       {OpClass::computation, OpClass::communication, OpClass::copy, OpClass::host}) {
-    const bool any = std::any_of(items.begin(), items.end(),
-                                 [&](const LegendItem& i) { return i.op_class == op_class; });
-    if (!any) continue;
-    const bool new_line = op_class == OpClass::computation || op_class == OpClass::communication;
-    if (!new_line) ImGui::SameLine(0, gap * 2);
-    const ImVec2 at = ImGui::GetCursorScreenPos();
-    const std::string title(class_name(op_class));
-    const float width = text_width(*fonts.small, new_line ? "communication" : title);
-    draw_text(*ImGui::GetWindowDrawList(), *fonts.small, at.x, at.y + gap * 0.75F, 0, theme::kText,
-              title);
-    ImGui::Dummy({width, gap * 1.5F});
-    for (const LegendItem& item : items) {
-      if (item.op_class != op_class) continue;
+  const LegendItem* before = nullptr;
+  for (const LegendItem& item : panel.legend) {
+    const bool first = before == nullptr || before->activity != item.activity;
+    const std::string title(activity_name(item.activity));
+    // Computation and communication have lines of their own, the others share what room is left.
+    const bool own_line =
+        item.activity == Activity::computation || item.activity == Activity::communication;
+    const float title_px = !first     ? 0
+                           : own_line ? titles
+                                      : text_width(*fonts.small, title) + 2 * gap;
+    if (before != nullptr) {
       ImGui::SameLine();
-      if (ImGui::GetCursorPosX() + text_width(*fonts.small, item.kind) + gap * 2 > right) {
-        ImGui::NewLine();
-        ImGui::SetCursorPosX(left + width + gap);
-      }
-      draw_legend_item(panel, fonts, item);
+      const bool full = ImGui::GetCursorPosX() + title_px + item_width(fonts, item) > right;
+      if (full || (first && own_line)) break_line(first ? 0 : titles);
     }
+    if (first) {
+      const ImVec2 at = ImGui::GetCursorScreenPos();
+      const float x = own_line || before == nullptr ? at.x : at.x + gap;
+      draw_text(*ImGui::GetWindowDrawList(), *fonts.small, x, at.y + gap * 0.75F, 0, theme::kText,
+                title);
+      ImGui::Dummy({title_px - gap, gap * 1.5F});
+      ImGui::SameLine();
+    }
+    ImGui::PushID(static_cast<int>(item.activity));
+    draw_legend_item(panel, fonts, item);
+    ImGui::PopID();
+    before = &item;
   }
   ImGui::PopStyleVar();
 }

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "viewer/model/format.h"
 #include "viewer/model/ticks.h"
@@ -50,50 +53,43 @@ void paint_own_ruler(const Canvas& canvas, const AxisMap& map, float y) {
   }
 }
 
-struct Comparison {
-  std::string text;
-  Color color;
-};
-
-// Against the topmost timeline: how much faster, or where one is measured and the other predicted
-// how far off.
-Comparison compare(const Timeline& first, const Timeline& other) {
-  const double first_s = first.extent.length_s(), other_s = other.extent.length_s();
-  if (&first == &other || first_s <= 0 || other_s <= 0) return {"", theme::kMuted};
-  if (first.info.kind != other.info.kind) {
-    return {
-        fmt::format("{:+.1f}% against {} above", (other_s / first_s - 1) * 100, first.info.kind),
-        theme::kAccent};
-  }
-  const double ratio = first_s / other_s;
-  return {fmt::format("{:.2f}x the speed of the topmost", ratio),
-          ratio >= 1 ? theme::kGood : theme::kWarning};
+// What the header says behind the title, the most telling first: what does not fit is left out.
+std::vector<std::string> header_facts(const StackEntry& entry, const Summary& summary) {
+  const db::Timeline& info = entry.timeline->info;
+  const double length_s = summary.range.length_s();
+  const std::optional<double> covered = covered_share(summary.mean);
+  std::vector<std::string> facts = {
+      fmt::format("{} {}", info.kind, duration_text(entry.timeline->extent.length_s()))};
+  if (!entry.comparison.empty()) facts.push_back(entry.comparison);
+  facts.push_back(fmt::format("communication covered {}", covered ? percent_text(*covered) : "-"));
+  facts.push_back(fmt::format(
+      "idle {}", length_s > 0 ? percent_text(summary.mean.idle_s / length_s) : std::string("-")));
+  if (!entry.source.empty()) facts.push_back(entry.source);
+  return facts;
 }
 
-void paint_header(const Canvas& canvas, const StackEntry& entry, const Timeline& first,
-                  const Summary& summary, const PlacedHeader& header, const AxisMap& map,
-                  bool own_axis) {
+void paint_header(const Canvas& canvas, const StackEntry& entry, const Summary& summary,
+                  const PlacedHeader& header, const AxisMap& map, bool own_axis) {
   const float em = canvas.fonts.text->FontSize;
   const float top = canvas.top + header.y + em * 0.25F;
   canvas.draw.AddRectFilled({canvas.area.min.x, top},
                             {canvas.area.max.x, canvas.top + header.y + header.height},
                             to_u32(theme::kHeader), 3);
   const float y = top + em * 0.8F;
-  const Timeline& timeline = *entry.timeline;
+  const float right = canvas.area.max.x - em * 0.5F;
   float x = canvas.area.min.x + em * 0.5F;
-  draw_text(canvas.draw, *canvas.fonts.bold, x, y, 0, theme::kText, entry.title);
-  x += text_width(*canvas.fonts.bold, entry.title) + em;
-  const std::string facts =
-      fmt::format("{}    {}    communication covered {}    idle {}", timeline.info.kind,
-                  duration_text(timeline.extent.length_s()), percent_text(summary.mean_overlap()),
-                  percent_text(summary.mean_idle()));
-  const float width = text_width(*canvas.fonts.text, facts);
-  draw_text(canvas.draw, *canvas.fonts.text, x, y, 0, theme::kMuted,
-            elided(*canvas.fonts.text, facts, canvas.area.max.x - x - em));
-  x += width + em * 1.5F;
-  const Comparison compared = compare(first, timeline);
-  if (x + text_width(*canvas.fonts.text, compared.text) < canvas.area.max.x - em) {
-    draw_text(canvas.draw, *canvas.fonts.text, x, y, 0, compared.color, compared.text);
+  const std::vector<std::string> facts = header_facts(entry, summary);
+  const float needed = text_width(*canvas.fonts.text, facts.front()) + em;
+  const std::string title = elided(*canvas.fonts.bold, entry.title, right - x - needed);
+  draw_text(canvas.draw, *canvas.fonts.bold, x, y, 0, theme::kText, title);
+  x += text_width(*canvas.fonts.bold, title) + em;
+  for (const std::string& fact : facts) {
+    const float width = text_width(*canvas.fonts.text, fact);
+    if (x + width > right) break;
+    const bool compared = fact == entry.comparison;
+    draw_text(canvas.draw, *canvas.fonts.text, x, y, 0, compared ? theme::kAccent : theme::kMuted,
+              fact);
+    x += width + em * 1.5F;
   }
   if (own_axis) paint_own_ruler(canvas, map, top + em * 1.95F);
 }
@@ -145,7 +141,7 @@ void paint_marks(const Canvas& canvas, const Lane& lane, const std::vector<OpSty
     float x1 = std::min(canvas.axis.right, canvas.axis.to_px(map.to_axis(mark.end_s)));
     if (x1 < canvas.axis.left) continue;
     x1 = x1 - x0 > 4 ? x1 - 1 : std::max(x1, x0 + 1);  // a hair of background between neighbours
-    const bool dimmed = !highlighted.empty() && highlighted != style.base_kind;
+    const bool dimmed = !highlighted.empty() && highlighted != style.legend_kind;
     const Color fill = mark_color(mark, style.fill, px_s);
     canvas.draw.AddRectFilled({x0, top}, {x1, bottom},
                               to_u32(dimmed ? mix(fill, theme::kLane, 0.8F) : fill));
@@ -179,13 +175,16 @@ void paint_selection(const Canvas& canvas, TimelinePanel& panel, std::span<const
   for (std::size_t s = 0; s < stack.size(); ++s) {
     const Timeline& timeline = *stack[s].timeline;
     const bool own = s == panel.selected->stack;
-    const std::optional<SpanPosition> at = counterpart_of_selected(panel, stack, s);
-    if (!at) continue;
-    const PlacedLane* placed = find_placed(layout, s, at->lane);
-    if (placed == nullptr) continue;
-    outline(canvas, timeline.lanes[at->lane].spans[at->span],
-            axis_map(timeline, panel.own_axis, extent), *placed,
-            own ? rgb(0xFFFFFF) : theme::kAccent);
+    const std::optional<WholeOp> op = counterpart_of_selected(panel, stack, s);
+    if (!op) continue;
+    for (const SpanPosition at : op->spans) {
+      const PlacedLane* placed = find_placed(layout, s, at.lane);
+      if (placed == nullptr) continue;
+      const bool itself = own && at == panel.selected->at;
+      outline(canvas, timeline.lanes[at.lane].spans[at.span],
+              axis_map(timeline, panel.own_axis, extent), *placed,
+              itself ? rgb(0xFFFFFF) : theme::kAccent);
+    }
   }
 }
 
@@ -239,8 +238,8 @@ void paint_lanes(TimelinePanel& panel, const Fonts& fonts, std::span<const Stack
   }
   for (const PlacedHeader& header : layout.headers) {
     const Timeline& timeline = *stack[header.stack].timeline;
-    paint_header(canvas, stack[header.stack], *stack.front().timeline, figures[header.stack],
-                 header, axis_map(timeline, panel.own_axis, extent), panel.own_axis);
+    paint_header(canvas, stack[header.stack], figures[header.stack], header,
+                 axis_map(timeline, panel.own_axis, extent), panel.own_axis);
   }
   paint_selection(canvas, panel, stack, layout);
   paint_range(canvas.draw, panel, axis, area);

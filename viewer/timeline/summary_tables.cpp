@@ -10,58 +10,60 @@ namespace viewer {
 
 namespace {
 
-// A cell whose background is filled to `share`.
+// A figure above a thin bar that is filled to `share`.
 void bar_cell(const std::string& text, double share, Color color) {
+  constexpr float kBar_px = 3;
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x;
-  const float height = ImGui::GetTextLineHeight();
+  const float top = at.y + ImGui::GetTextLineHeight() + 1;
   const float filled = width * static_cast<float>(std::clamp(share, 0.0, 1.0));
   ImDrawList& draw = *ImGui::GetWindowDrawList();
-  draw.AddRectFilled(at, {at.x + width, at.y + height}, to_u32(theme::kLine, 0.35F), 2);
-  if (filled >= 1) draw.AddRectFilled(at, {at.x + filled, at.y + height}, to_u32(color, 0.45F), 2);
-  ImGui::SetCursorPosX(ImGui::GetCursorPosX() + width - ImGui::CalcTextSize(text.c_str()).x - 4);
+  draw.AddRectFilled({at.x, top}, {at.x + width, top + kBar_px}, to_u32(theme::kLine, 0.6F), 1);
+  if (filled >= 1)
+    draw.AddRectFilled({at.x, top}, {at.x + filled, top + kBar_px}, to_u32(color), 1);
+  const float room = width - ImGui::CalcTextSize(text.c_str()).x;
+  ImGui::SetCursorPosX(ImGui::GetCursorPosX() + std::max(room, 0.0F));
   ImGui::TextUnformatted(text.c_str());
 }
 
-Color stream_color(const std::string& stream) {
-  db::TimelineOp op;
-  op.stream = stream;
-  if (stream == "compute") op.kind = "linear";
-  if (stream == "inter_node" || stream == "intra_node") op.kind = "all_to_all";
-  return op_color(op);
+// Copies and host work have columns where they take more than a trifle.
+struct Columns {
+  bool copy = false;
+  bool host = false;
+};
+
+Columns columns_of(const Summary& summary) {
+  constexpr double kTrifle = 0.01;  // of the range
+  const double least_s = kTrifle * summary.range.length_s();
+  return {summary.mean.copy_s > least_s, summary.mean.host_s > least_s};
 }
 
-void summary_row(const std::string& name, const RankSummary& rank, double length_s) {
-  const auto share = [&](double part_s) { return length_s > 0 ? part_s / length_s : 0; };
+void summary_row(const std::string& name, const db::RankStatistics& rank, double length_s,
+                 Columns columns) {
+  const auto time_cell = [&](double part_s, Color color) {
+    ImGui::TableNextColumn();
+    bar_cell(duration_text(part_s, 3), length_s > 0 ? part_s / length_s : 0, color);
+  };
   ImGui::TableNextRow();
   ImGui::TableNextColumn();
   ImGui::TextUnformatted(name.c_str());
-  for (const StreamBusy& stream : rank.streams) {
-    ImGui::TableNextColumn();
-    bar_cell(duration_text(stream.busy_s, 3), share(stream.busy_s), stream_color(stream.stream));
-  }
-  ImGui::TableNextColumn();
-  bar_cell(rank.communication_s > 0 ? percent_text(rank.overlap()) : "-", rank.overlap(),
-           theme::kGood);
-  ImGui::TableNextColumn();
-  bar_cell(percent_text(share(rank.idle_s)), share(rank.idle_s), theme::kMuted);
-}
-
-std::string column_name(const std::string& stream) {
-  if (stream == "inter_node") return "inter";
-  if (stream == "intra_node") return "intra";
-  return stream;
+  time_cell(rank.computation_s, activity_color(Activity::computation));
+  time_cell(rank.communication_s, activity_color(Activity::communication));
+  time_cell(rank.exposed_s, theme::kBad);
+  if (columns.copy) time_cell(rank.copy_s, activity_color(Activity::copy));
+  if (columns.host) time_cell(rank.host_s, activity_color(Activity::host));
+  time_cell(rank.idle_s, theme::kMuted);
 }
 
 void draw_summary_table(const Summary& summary) {
   if (summary.ranks.empty()) return;
-  std::vector<std::string> titles = {"rank"};
-  for (const StreamBusy& stream : summary.ranks.front().streams)
-    titles.push_back(column_name(stream.stream));
-  titles.insert(titles.end(), {"covered", "idle"});
-  std::vector<const char*> names;
-  for (const std::string& title : titles) names.push_back(title.c_str());
+  const Columns columns = columns_of(summary);
+  std::vector<const char*> names = {"rank", "computation", "communication", "exposed"};
+  if (columns.copy) names.push_back("copy");
+  if (columns.host) names.push_back("host");
+  names.push_back("idle");
 
+  // Columns of one width: bars of one length are times of one length.
   constexpr ImGuiTableFlags kFlags = ImGuiTableFlags_ScrollY | ImGuiTableFlags_SizingStretchSame;
   if (!ImGui::BeginTable("summary", static_cast<int>(names.size()), kFlags)) return;
   ImGui::TableSetupScrollFreeze(0, 1);
@@ -71,9 +73,9 @@ void draw_summary_table(const Summary& summary) {
   }
   header_row(names, 1);
   const double length_s = summary.range.length_s();
-  if (summary.ranks.size() > 1) summary_row("mean", summary.mean(), length_s);
-  for (const RankSummary& rank : summary.ranks)
-    summary_row(std::to_string(rank.rank), rank, length_s);
+  if (summary.ranks.size() > 1) summary_row("mean", summary.mean, length_s, columns);
+  for (const db::RankStatistics& rank : summary.ranks)
+    summary_row(std::to_string(rank.rank), rank, length_s, columns);
   ImGui::EndTable();
 }
 
@@ -112,7 +114,7 @@ void draw_summaries(TimelinePanel& panel, const Fonts& fonts, std::span<const St
   const float gap = ImGui::GetStyle().ItemSpacing.x * 2;
   const auto count = static_cast<float>(figures.size());
   const float room = ImGui::GetContentRegionAvail().x;
-  const float width = std::max(fonts.text->FontSize * 29, (room - gap * (count - 1)) / count);
+  const float width = std::max(fonts.text->FontSize * 23, (room - gap * (count - 1)) / count);
   for (std::size_t s = 0; s < figures.size(); ++s) {
     if (s > 0) ImGui::SameLine(0, gap);
     ImGui::PushID(static_cast<int>(s));
@@ -127,7 +129,7 @@ void draw_summaries(TimelinePanel& panel, const Fonts& fonts, std::span<const St
     ImGui::SameLine();
     ImGui::TextDisabled("%s", facts.c_str());
     ImGui::PushFont(fonts.small);
-    ImGui::PushStyleVar(ImGuiStyleVar_CellPadding, {4, 3});
+    ImGui::PushStyleVar(ImGuiStyleVar_CellPadding, {5, 4});
     draw_summary_table(figures[s]);
     ImGui::PopStyleVar();
     ImGui::PopFont();

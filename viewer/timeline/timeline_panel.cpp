@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "viewer/model/op_class.h"
+#include "viewer/model/op_label.h"
 #include "viewer/timeline/input.h"
 #include "viewer/timeline/paint.h"
 
@@ -64,26 +64,14 @@ void react(TimelinePanel& panel, std::span<const StackEntry> stack, const StackL
 
 }  // namespace
 
-void reset_stack(TimelinePanel& panel) {
-  panel.fit = true;
-  panel.selected.reset();
-  panel.hovered.reset();
-  panel.range.reset();
-  panel.range_anchor_s.reset();
-  panel.summaries.clear();
-  panel.summarized_ids.clear();
-  panel.counterparts.clear();
-}
-
 std::vector<std::int64_t> ids_of(std::span<const StackEntry> stack) {
   std::vector<std::int64_t> ids;
   for (const StackEntry& entry : stack) ids.push_back(entry.timeline->info.id);
   return ids;
 }
 
-std::optional<SpanPosition> counterpart_of_selected(TimelinePanel& panel,
-                                                    std::span<const StackEntry> stack,
-                                                    std::size_t in) {
+std::optional<WholeOp> counterpart_of_selected(TimelinePanel& panel,
+                                               std::span<const StackEntry> stack, std::size_t in) {
   if (!panel.selected) return std::nullopt;
   if (panel.counterparts_of != panel.selected || panel.counterparts.size() != stack.size()) {
     const Timeline& selected = *stack[panel.selected->stack].timeline;
@@ -91,7 +79,7 @@ std::optional<SpanPosition> counterpart_of_selected(TimelinePanel& panel,
     for (const StackEntry& entry : stack) {
       panel.counterparts.push_back(counterpart(selected, panel.selected->at, *entry.timeline));
     }
-    panel.counterparts[panel.selected->stack] = panel.selected->at;
+    panel.counterparts[panel.selected->stack] = whole_op(selected, panel.selected->at);
     panel.counterparts_of = panel.selected;
   }
   return panel.counterparts[in];
@@ -103,8 +91,8 @@ const std::vector<OpStyle>& styles_of(TimelinePanel& panel, const Timeline& time
     for (const db::TimelineOp& op : timeline.ops) {
       const Color fill = op_color(op);
       const std::string chunk = op.chunks > 1 ? fmt::format("{}/{}", op.chunk + 1, op.chunks) : "";
-      found->second.push_back({fill, text_on(fill), op_label(op), short_op_label(op), chunk,
-                               std::string(base_kind(op.kind))});
+      found->second.push_back(
+          {fill, text_on(fill), op_label(op), short_op_label(op), chunk, legend_kind(op)});
     }
   }
   return found->second;
@@ -125,8 +113,9 @@ void draw_timelines(TimelinePanel& panel, const Fonts& fonts, std::span<const St
   LayoutSizes sizes;
   sizes.header = em * (panel.own_axis ? 3.2F : 1.9F);
   sizes.rank_gap = em * 0.3F;
-  sizes.shortest_lane = em * 1.25F;
+  sizes.shortest_lane = em * 1.1F;
   sizes.tallest_lane = em * 3.0F;
+  sizes.shortest_minor = fonts.small->FontSize + 1;
   const StackLayout layout = lay_out(stack, lanes.height() - em * 0.5F, sizes);
 
   // Under the mouse and the ruler: the lanes scroll, the ruler does not.

@@ -9,7 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "viewer/model/op_class.h"
+#include "viewer/model/activity.h"
+#include "viewer/model/color.h"
+#include "viewer/model/counterpart.h"
 #include "viewer/model/summary.h"
 #include "viewer/timeline/layout.h"
 #include "viewer/window/plot.h"
@@ -30,19 +32,20 @@ struct OpStyle {
   std::string label;        ///< "all_to_all dispatch 2/4"
   std::string short_label;  ///< "dispatch 2/4"
   std::string chunk_label;  ///< "2/4", empty where there is one chunk
-  std::string base_kind;
+  std::string legend_kind;
 };
 
 /// One kind of the legend with its gradients.
 struct LegendItem {
-  std::string kind;  ///< base kind
-  OpClass op_class = OpClass::computation;
+  std::string kind;  ///< see legend_kind
+  Activity activity = Activity::computation;
   std::vector<Color> shades;  ///< lightest, the forward op's, first
 };
 
 /// What of the timelines is shown, and how. Times are axis seconds (see AxisMap). Key codes are
 /// GLFW's, which for printable keys are their upper-case ASCII codes.
 struct TimelinePanel {
+  int stack_changes = 0;  ///< of the session whose stack this is
   TimeRange view;
   bool fit = true;  ///< show everything at the next frame
   bool own_axis = false;
@@ -50,8 +53,8 @@ struct TimelinePanel {
   std::optional<StackPosition> hovered;
   std::size_t hovered_count = 0;   ///< spans in the mark under the mouse
   std::optional<TimeRange> range;  ///< marked with shift and drag; limits the statistics
-  std::string highlighted;         ///< base kind under the mouse in the legend
-  std::string pinned;              ///< base kind clicked in the legend
+  std::string highlighted;         ///< kind under the mouse in the legend
+  std::string pinned;              ///< kind clicked in the legend
 
   std::optional<double> range_anchor_s;
 
@@ -63,8 +66,7 @@ struct TimelinePanel {
   bool summarized_own_axis = false;
   std::vector<LegendItem> legend;
   std::vector<std::int64_t> legend_ids;
-  std::vector<std::optional<SpanPosition>>
-      counterparts;  ///< of the selected span, one per stacked timeline
+  std::vector<std::optional<WholeOp>> counterparts;  ///< of the selected op, by stacked timeline
   std::optional<StackPosition> counterparts_of;
 };
 
@@ -72,19 +74,16 @@ struct TimelinePanel {
 void draw_timelines(TimelinePanel& panel, const Fonts& fonts, std::span<const StackEntry> stack,
                     Rect area);
 
-/// The legend of the op kinds in the stack at the cursor: a line for computation, one for all else,
-/// as wide as `width`.
+/// The legend of the op kinds in the stack at the cursor: lines for computation and communication, as
+/// wide as `width_px`, the first one `first_line_px`.
 void draw_legend(TimelinePanel& panel, const Fonts& fonts, std::span<const StackEntry> stack,
-                 float width);
+                 float first_line_px, float width_px);
 
 /// What the selected span is, beside its counterparts in the other timelines of the stack.
 void draw_selection(TimelinePanel& panel, const Fonts& fonts, std::span<const StackEntry> stack);
 
-/// Busy, overlap and idle figures per rank, a table for each timeline.
+/// Where the time went, per rank, a table for each timeline.
 void draw_summaries(TimelinePanel& panel, const Fonts& fonts, std::span<const StackEntry> stack);
-
-/// Forgets what points into timelines that are no longer shown.
-void reset_stack(TimelinePanel& panel);
 
 /// Statistics of the stack inside the marked range, computed again only where something changed.
 const std::vector<Summary>& summaries(TimelinePanel& panel, std::span<const StackEntry> stack);
@@ -92,10 +91,9 @@ const std::vector<Summary>& summaries(TimelinePanel& panel, std::span<const Stac
 /// Styles of the timeline's ops, made at the first call.
 const std::vector<OpStyle>& styles_of(TimelinePanel& panel, const Timeline& timeline);
 
-/// The selected span in timeline `in` of the stack: itself, or the one of the same op.
-std::optional<SpanPosition> counterpart_of_selected(TimelinePanel& panel,
-                                                    std::span<const StackEntry> stack,
-                                                    std::size_t in);
+/// The op of the selected span, with all its chunks, in timeline `in` of the stack.
+std::optional<WholeOp> counterpart_of_selected(TimelinePanel& panel,
+                                               std::span<const StackEntry> stack, std::size_t in);
 
 std::vector<std::int64_t> ids_of(std::span<const StackEntry> stack);
 

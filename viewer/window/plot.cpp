@@ -105,6 +105,13 @@ void draw_legend(ImDrawList& draw, const Fonts& fonts, const LineChart& chart, f
   }
 }
 
+float legend_width(const Fonts& fonts, const LineChart& chart) {
+  float width = 0;
+  for (const Series& series : chart.series)
+    width += text_width(*fonts.small, series.name) + fonts.small->FontSize * 2.6F;
+  return width;
+}
+
 void show_values(const Fonts& fonts, const LineChart& chart, const Axes& axes, ImDrawList& draw) {
   const ImVec2 mouse = ImGui::GetIO().MousePos;
   if (!axes.inner.contains(mouse) || !ImGui::IsWindowHovered()) return;
@@ -161,8 +168,14 @@ void draw_line_chart(const Fonts& fonts, const LineChart& chart, Rect area) {
     for (const double x : series.x) axes.x.include(x);
     for (const double y : series.y) axes.y.include(y);
   }
-  axes.inner = {{area.min.x + line * 4, area.min.y + line * 2.1F},
-                {area.max.x - line, area.max.y - line * 3}};
+  const bool has_legend = chart.series.size() > 1;
+  // Beside the title where both fit, below it otherwise.
+  const bool beside =
+      text_width(*fonts.bold, chart.title) + legend_width(fonts, chart) < area.width() - line * 2;
+  const float legend_y = area.min.y + line * (beside ? 0.7F : 2.2F);
+  axes.inner = {
+      {area.min.x + line * 4, (has_legend ? legend_y : area.min.y + line * 0.7F) + line * 1.4F},
+      {area.max.x - line, area.max.y - line * 3}};
   if (axes.x.empty() || axes.y.empty()) {
     draw_text(draw, *fonts.text, (area.min.x + area.max.x) / 2, (area.min.y + area.max.y) / 2, 0.5F,
               theme::kMuted, chart.empty_text);
@@ -175,8 +188,7 @@ void draw_line_chart(const Fonts& fonts, const LineChart& chart, Rect area) {
   draw.AddLine({axes.inner.min.x, axes.inner.max.y}, axes.inner.max, to_u32(theme::kLine));
   draw_text(draw, *fonts.small, (axes.inner.min.x + axes.inner.max.x) / 2, area.max.y - line * 0.6F,
             0.5F, theme::kMuted, chart.x_label);
-  if (chart.series.size() > 1)
-    draw_legend(draw, fonts, chart, axes.inner.max.x, area.min.y + line * 0.7F);
+  if (has_legend) draw_legend(draw, fonts, chart, axes.inner.max.x, legend_y);
 
   draw.PushClipRect({axes.inner.min.x, axes.inner.min.y - 3},
                     {axes.inner.max.x + 3, axes.inner.max.y + 3}, true);

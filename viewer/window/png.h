@@ -13,8 +13,7 @@ struct Image {
   std::vector<std::uint8_t> rgb;
 };
 
-/// Throws std::runtime_error that names the file where it cannot be written; a half-written one is
-/// removed.
-void write_png(const Image& image, const std::string& path);
+/// The image as the bytes of a PNG file. Throws std::runtime_error where libpng refuses it.
+std::string encode_png(const Image& image);
 
 }  // namespace viewer

@@ -1,12 +1,17 @@
 #include "viewer/window/run_list.h"
 
 #include <fmt/format.h>
+#include <imgui.h>
 #include <imgui_stdlib.h>
 
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <vector>
 
+#include "viewer/model/catalog.h"
 #include "viewer/model/format.h"
+#include "viewer/window/app.h"
 #include "viewer/window/plot.h"
 #include "viewer/window/table.h"
 
@@ -15,7 +20,7 @@ namespace viewer {
 namespace {
 
 std::string loss_text(const RunRow& run) {
-  return run.loss ? fmt::format("{:.4f}", *run.loss) : "";
+  return run.last_loss ? fmt::format("{:.4f}", *run.last_loss) : "";
 }
 
 // A row that is a button over all its columns; the rest of the row is drawn after it.
@@ -23,11 +28,20 @@ bool row_button(const std::string& label, bool selected) {
   return ImGui::Selectable(label.c_str(), selected, ImGuiSelectableFlags_SpanAllColumns);
 }
 
-RunPick draw_narrow_runs(RunPanel& panel, const Fonts& fonts, const Catalog& catalog,
-                         float height) {
-  RunPick pick;
+void run_tooltip(const RunRow& run) {
+  ImGui::SetTooltip("run %lld: %s %s\n%s, %s\n%d ranks on %s, %s%s%s",
+                    static_cast<long long>(run.id), run.kind.c_str(), run.name.c_str(),
+                    instant_text(run.started_at).c_str(),
+                    long_duration_text(run.duration_s).c_str(), run.ranks, run.device.c_str(),
+                    run.status.c_str(), run.error.empty() ? "" : ": ", run.error.c_str());
+}
+
+// The run that was clicked.
+std::optional<std::int64_t> draw_narrow_runs(const RunFilter& filter, const Fonts& fonts,
+                                             const Session& session, float height) {
+  std::optional<std::int64_t> picked;
   constexpr ImGuiTableFlags kFlags = ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg;
-  if (!ImGui::BeginTable("runs", 4, kFlags, {0, height})) return pick;
+  if (!ImGui::BeginTable("runs", 4, kFlags, {0, height})) return picked;
   ImGui::TableSetupScrollFreeze(0, 1);
   const float em = fonts.text->FontSize;
   ImGui::TableSetupColumn("run", ImGuiTableColumnFlags_WidthFixed, em * 3.4F);
@@ -36,79 +50,90 @@ RunPick draw_narrow_runs(RunPanel& panel, const Fonts& fonts, const Catalog& cat
   ImGui::TableSetupColumn("loss", ImGuiTableColumnFlags_WidthFixed, em * 3.4F);
   constexpr std::array kNames = {"run", "name", "planner", "loss"};
   header_row(kNames, 3);
-  for (const RunRow& run : catalog.runs) {
-    if (!matches(run, panel.filter)) continue;
+  for (const RunRow& run : session.catalog.runs) {
+    if (!matches(run, filter.words)) continue;
     ImGui::TableNextRow();
     ImGui::TableNextColumn();
     draw_status_dot(run.status);
     ImGui::SameLine(0, 4);
-    if (row_button(fmt::format("{}##run", run.id), run.id == panel.selected)) pick.run = run.id;
-    if (ImGui::IsItemHovered()) {
-      ImGui::SetTooltip("run %lld: %s %s\n%s, %s\n%d ranks on %s, %s%s%s",
-                        static_cast<long long>(run.id), run.kind.c_str(), run.name.c_str(),
-                        instant_text(run.started_at).c_str(),
-                        long_duration_text(run.duration_s).c_str(), run.ranks, run.device.c_str(),
-                        run.status.c_str(), run.error.empty() ? "" : ": ", run.error.c_str());
-    }
+    if (row_button(fmt::format("{}##run", run.id), run.id == session.selected_run)) picked = run.id;
+    if (ImGui::IsItemHovered()) run_tooltip(run);
     ImGui::TableNextColumn();
     ImGui::TextUnformatted(elided(*fonts.text, run.name, ImGui::GetContentRegionAvail().x).c_str());
     ImGui::TableNextColumn();
-    ImGui::TextDisabled("%s", run.planner.empty() ? run.kind.c_str() : run.planner.c_str());
+    const std::string& by = run.planner.empty() ? run.kind : run.planner;
+    ImGui::TextDisabled("%s", elided(*fonts.text, by, ImGui::GetContentRegionAvail().x).c_str());
     figure_cell(loss_text(run));
   }
   ImGui::EndTable();
-  return pick;
+  return picked;
 }
 
-bool draw_timeline_choice(RunPanel& panel, const Fonts& fonts, const Catalog& catalog,
-                          const db::Timeline& timeline) {
-  const auto at = std::find(panel.stacked.begin(), panel.stacked.end(), timeline.id);
-  bool shown = at != panel.stacked.end();
-  const std::string title = timeline_title(catalog, timeline);
-  const std::string facts =
-      fmt::format("{} {}", timeline.kind, duration_text(timeline.duration_s, 3));
-  const float left = ImGui::GetCursorPosX();
-  const float right = left + ImGui::GetContentRegionAvail().x - text_width(*fonts.small, facts);
-  const float box = ImGui::GetFrameHeight() + ImGui::GetStyle().ItemInnerSpacing.x;
-  const float room = right - left - box - fonts.text->FontSize;
-  const std::string label = fmt::format("{}##{}", elided(*fonts.text, title, room), timeline.id);
+// Whether the timeline was ticked or unticked.
+bool draw_timeline_choice(Session& session, const Fonts& fonts, const db::Timeline& timeline) {
+  const auto at = std::find(session.stacked.begin(), session.stacked.end(), timeline.id);
+  bool shown = at != session.stacked.end();
+  const std::string title = timeline_title(session.catalog, timeline);
+  const std::string source = timeline_source(session.catalog, timeline);
+  const std::string facts = fmt::format("{}{}{} {}", source, source.empty() ? "" : ", ",
+                                        timeline.kind, duration_text(timeline.duration_s, 3));
+  const std::string label = fmt::format("##{}", timeline.id);
+  ImGui::BeginGroup();
   const bool changed = ImGui::Checkbox(label.c_str(), &shown);
-  if (ImGui::IsItemHovered()) {
-    const std::string run = timeline.run_id ? fmt::format(" of run {}", *timeline.run_id) : "";
-    ImGui::SetTooltip("%s\ntimeline %lld%s, iteration %d\n%s", title.c_str(),
-                      static_cast<long long>(timeline.id), run.c_str(), timeline.iteration,
-                      facts.c_str());
+  ImGui::SameLine();
+  const float room = ImGui::GetContentRegionAvail().x;
+  const ImVec2 corner = ImGui::GetCursorScreenPos();
+  ImDrawList& draw = *ImGui::GetWindowDrawList();
+  const float line = ImGui::GetTextLineHeight();
+  draw_text(draw, *fonts.text, corner.x, corner.y + line * 0.55F, 0, theme::kText,
+            elided(*fonts.text, title, room));
+  draw_text(draw, *fonts.small, corner.x, corner.y + line * 1.5F, 0, theme::kMuted,
+            elided(*fonts.small, facts, room));
+  ImGui::Dummy({room, line * 2.1F});
+  ImGui::EndGroup();
+  const bool hovered = ImGui::IsItemHovered();
+  if (hovered) {
+    ImGui::SetTooltip("timeline %lld\n%s\n%s%s%s", static_cast<long long>(timeline.id),
+                      title.c_str(), facts.c_str(), timeline.label.empty() ? "" : "\n",
+                      timeline.label.c_str());
   }
-  ImGui::SameLine(right);
-  ImGui::PushFont(fonts.small);
-  ImGui::TextDisabled("%s", facts.c_str());
-  ImGui::PopFont();
-  if (!changed) return false;
-  if (shown) {
-    panel.stacked.push_back(timeline.id);
+  // The words are as good as the box to click on.
+  const bool clicked = hovered && !changed && ImGui::IsMouseClicked(ImGuiMouseButton_Left) &&
+                       ImGui::GetIO().MousePos.x >= corner.x;
+  if (!changed && !clicked) return false;
+  if (at == session.stacked.end()) {
+    session.stacked.push_back(timeline.id);
   } else {
-    panel.stacked.erase(at);
+    session.stacked.erase(at);
   }
   return true;
 }
 
-bool draw_timeline_choices(RunPanel& panel, const Fonts& fonts, const Catalog& catalog) {
+bool draw_timeline_choices(Session& session, const Fonts& fonts) {
   bool changed = false;
-  const std::vector<const db::Timeline*> own = timelines_of(catalog, panel.selected);
+  const std::vector<const db::Timeline*> own = timelines_of(session.catalog, session.selected_run);
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {3, 2});
   for (const db::Timeline* timeline : own)
-    changed |= draw_timeline_choice(panel, fonts, catalog, *timeline);
+    changed |= draw_timeline_choice(session, fonts, *timeline);
   if (own.empty()) ImGui::TextDisabled("This run has no timeline.");
-  if (own.size() < catalog.timelines.size()) {
+  if (own.size() < session.catalog.timelines.size()) {
     ImGui::Spacing();
     ImGui::TextDisabled("of other runs, to stack beside them");
   }
-  for (const db::Timeline& timeline : catalog.timelines) {
+  for (const db::Timeline& timeline : session.catalog.timelines) {
     const bool listed = std::find(own.begin(), own.end(), &timeline) != own.end();
-    if (!listed) changed |= draw_timeline_choice(panel, fonts, catalog, timeline);
+    if (!listed) changed |= draw_timeline_choice(session, fonts, timeline);
   }
   ImGui::PopStyleVar();
   return changed;
+}
+
+void draw_heading(const Fonts& fonts, const char* title, const std::string& hint) {
+  ImGui::PushFont(fonts.bold);
+  ImGui::TextUnformatted(title);
+  ImGui::PopFont();
+  ImGui::SameLine();
+  ImGui::TextDisabled("%s", hint.c_str());
 }
 
 }  // namespace
@@ -121,33 +146,32 @@ void draw_status_dot(const std::string& status) {
   ImGui::Dummy({em * 0.7F, em});
 }
 
-void draw_filter(RunPanel& panel) {
+void draw_filter(RunFilter& filter) {
   ImGui::SetNextItemWidth(-1);
   ImGui::InputTextWithHint("##filter", "filter: words of id, name, planner, status ...",
-                           &panel.filter);
+                           &filter.words);
 }
 
-RunPick draw_run_list(RunPanel& panel, const Fonts& fonts, const Catalog& catalog) {
-  ImGui::PushFont(fonts.bold);
-  ImGui::TextUnformatted("Runs");
-  ImGui::PopFont();
-  ImGui::SameLine();
-  ImGui::TextDisabled("%zu", catalog.runs.size());
-  draw_filter(panel);
+void draw_run_list(App& app, bool with_timelines) {
+  Session& session = app.session;
+  auto& filter = app.states.of<RunFilter>();
+  draw_heading(app.fonts, "Runs", fmt::format("{}", session.catalog.runs.size()));
+  draw_filter(filter);
   const float row = ImGui::GetTextLineHeight() + 2 * ImGui::GetStyle().CellPadding.y;
-  const float needed = row * (static_cast<float>(catalog.runs.size()) + 1.5F);
-  RunPick pick = draw_narrow_runs(panel, fonts, catalog,
-                                  std::min(needed, ImGui::GetContentRegionAvail().y * 0.55F));
-  ImGui::Spacing();
-  ImGui::PushFont(fonts.bold);
-  ImGui::TextUnformatted("Timelines");
-  ImGui::PopFont();
-  ImGui::SameLine();
-  ImGui::TextDisabled("ticked ones are stacked");
-  ImGui::BeginChild("choices");
-  pick.stack_changed = draw_timeline_choices(panel, fonts, catalog);
-  ImGui::EndChild();
-  return pick;
+  const float needed = row * (static_cast<float>(session.catalog.runs.size()) + 1.5F);
+  const float room = ImGui::GetContentRegionAvail().y * (with_timelines ? 0.45F : 1);
+  const std::optional<std::int64_t> picked =
+      draw_narrow_runs(filter, app.fonts, session, std::min(needed, room));
+  bool restacked = false;
+  if (with_timelines) {
+    ImGui::Spacing();
+    draw_heading(app.fonts, "Timelines", "ticked ones are stacked");
+    ImGui::BeginChild("choices");
+    restacked = draw_timeline_choices(session, app.fonts);
+    ImGui::EndChild();
+  }
+  if (restacked) load_stack(session);
+  if (picked) select_run(session, *picked);
 }
 
 }  // namespace viewer

@@ -1,39 +1,25 @@
 #pragma once
 
-#include <cstdint>
-#include <optional>
 #include <string>
-#include <vector>
 
-#include "viewer/model/catalog.h"
-#include "viewer/window/theme.h"
-
-/// The list of runs, narrow beside the picture or wide with every column, and the trials of
-/// studies.
+/// The list of runs and of the timelines that can be stacked, at the left of panels that ask for it.
 namespace viewer {
 
-struct RunPanel {
-  std::string filter;
-  std::int64_t selected = 0;          ///< run id, 0 for none
-  std::vector<std::int64_t> stacked;  ///< timeline ids, topmost first
+struct App;
+
+/// What is looked for in lists of runs; kept among the panels' states.
+struct RunFilter {
+  std::string words;
 };
 
-/// What a person picked in this frame.
-struct RunPick {
-  std::optional<std::int64_t> run;
-  std::optional<std::int64_t> trial;
-  bool stack_changed = false;
-};
+/// Filter, one line per run, and below it the timelines if they are wanted; fills the current window.
+/// A click selects a run, a tick stacks a timeline.
+void draw_run_list(App& app, bool with_timelines);
 
-/// Filter, one line per run, and below it the timelines that can be stacked; fills the current
-/// window.
-RunPick draw_run_list(RunPanel& panel, const Fonts& fonts, const Catalog& catalog);
+/// The field for the words that runs are filtered by.
+void draw_filter(RunFilter& filter);
 
-/// Every column of runs and, below, of trials, sortable by run columns; fills the current window.
-RunPick draw_run_tables(RunPanel& panel, const Fonts& fonts, const Catalog& catalog);
-
-/// Parts that both lists use.
-void draw_filter(RunPanel& panel);
+/// A run's or trial's status as a dot.
 void draw_status_dot(const std::string& status);
 
 }  // namespace viewer

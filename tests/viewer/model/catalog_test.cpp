@@ -1,8 +1,13 @@
 #include "viewer/model/catalog.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
+
+#include "db/store.h"
 #include "tests/viewer/synthetic_database.h"
 
 namespace viewer {
@@ -40,10 +45,10 @@ TEST_F(CatalogTest, RunsAreListedLatestFirstWithTheirLastLoss) {
   const RunRow* run = find_run(catalog, ids.sequential_run);
   ASSERT_NE(run, nullptr);
   EXPECT_EQ(run->planner, "sequential");
-  EXPECT_NEAR(run->loss.value(), 2.4, 0.1);
+  EXPECT_NEAR(run->last_loss.value(), 2.4, 0.1);
   EXPECT_EQ(run->timelines, 2);
   EXPECT_NE(find_run(catalog, ids.failed_run)->error, "");
-  EXPECT_FALSE(find_run(catalog, ids.failed_run)->loss);
+  EXPECT_FALSE(find_run(catalog, ids.failed_run)->last_loss);
 }
 
 TEST_F(CatalogTest, TrialsAreSortedFastestFirstWithTheirSpeedUp) {
@@ -54,6 +59,107 @@ TEST_F(CatalogTest, TrialsAreSortedFastestFirstWithTheirSpeedUp) {
   for (const TrialRow& row : catalog.trials) {
     if (row.trial.planner != "sequential") continue;
     EXPECT_DOUBLE_EQ(row.speedup.value(), 1);
+  }
+}
+
+TEST_F(CatalogTest, SpeedUpIsTheOneOfTheDatabasesView) {
+  const std::map<std::int64_t, double> speedups = db::load_speedups(connection);
+  EXPECT_EQ(speedups.size(), 4U);
+  for (const TrialRow& row : catalog.trials) {
+    const auto found = speedups.find(row.trial.id);
+    EXPECT_EQ(row.speedup, found == speedups.end() ? std::nullopt : std::optional(found->second));
+  }
+}
+
+TEST_F(CatalogTest, TimelinesOfTrialsComeFirstThenThoseOfRunsLatestFirst) {
+  std::vector<std::size_t> trials;
+  std::vector<double> started;
+  for (const db::Timeline& timeline : catalog.timelines) {
+    std::size_t place = catalog.trials.size();
+    for (std::size_t i = 0; i < catalog.trials.size(); ++i) {
+      const std::vector<std::int64_t>& runs = catalog.trials[i].runs;
+      const bool repeat =
+          timeline.run_id && std::find(runs.begin(), runs.end(), *timeline.run_id) != runs.end();
+      if (repeat || timeline.trial_id == catalog.trials[i].trial.id) place = i;
+    }
+    trials.push_back(place);
+    if (place == catalog.trials.size())
+      started.push_back(-find_run(catalog, timeline.run_id.value())->started_at);
+  }
+  EXPECT_TRUE(std::is_sorted(trials.begin(), trials.end()));
+  EXPECT_TRUE(std::is_sorted(started.begin(), started.end()));
+  EXPECT_EQ(started.size(), 4U);
+  EXPECT_EQ(catalog.timelines[0].kind, "measured") << "of a trial measured before predicted";
+  EXPECT_EQ(catalog.timelines[1].kind, "predicted");
+}
+
+TEST_F(CatalogTest, TimelinesOfARunFollowItsIterations) {
+  for (const int iteration : {7, 3}) {
+    db::Timeline timeline;
+    timeline.run_id = ids.sequential_run;
+    timeline.kind = "measured";
+    timeline.iteration = iteration;
+    db::insert(connection, timeline, {}, {});
+  }
+  const Catalog again = load_catalog(connection);
+  std::vector<int> iterations;
+  for (const db::Timeline* timeline : timelines_of(again, ids.sequential_run))
+    iterations.push_back(timeline->iteration);
+  EXPECT_THAT(iterations, ElementsAre(3, 7, 199, 199));
+}
+
+TEST_F(CatalogTest, APredictedTimelineIsHeldAgainstTheMeasuredOneOfItsOwnTrial) {
+  for (const TrialRow& trial : catalog.trials) {
+    for (const db::Timeline& timeline : catalog.timelines) {
+      if (timeline.trial_id != trial.trial.id || timeline.kind != "predicted") continue;
+      const db::Timeline* measured = measured_beside(catalog, timeline);
+      ASSERT_EQ(measured != nullptr, trial.trial.measured_s.has_value());
+      if (measured == nullptr) {
+        EXPECT_EQ(comparison_text(catalog, timeline), "");
+        continue;
+      }
+      EXPECT_EQ(measured->run_id, trial.runs.at(0));
+      EXPECT_THAT(comparison_text(catalog, timeline),
+                  ::testing::HasSubstr("measured in " + timeline_source(catalog, *measured)));
+    }
+  }
+}
+
+TEST_F(CatalogTest, APredictionOfATrainingRunIsHeldAgainstThatRun) {
+  for (const db::Timeline& timeline : catalog.timelines) {
+    if (timeline.run_id != ids.pipelined_run || timeline.kind != "predicted") continue;
+    const db::Timeline* measured = measured_beside(catalog, timeline);
+    ASSERT_NE(measured, nullptr);
+    EXPECT_EQ(measured->run_id, ids.pipelined_run);
+    EXPECT_EQ(comparison_text(catalog, *measured), "") << "no trial, no speed-up";
+  }
+}
+
+TEST_F(CatalogTest, AMeasuredTimelineOfATrialTellsTheTrialsSpeedUp) {
+  const std::vector<std::int64_t> stack = trial_stack(catalog, ids.best_trial);
+  for (const db::Timeline& timeline : catalog.timelines) {
+    if (timeline.id != stack[1]) continue;
+    EXPECT_EQ(comparison_text(catalog, timeline),
+              fmt::format("speed-up of the trial {:.2f}x",
+                          find_trial(catalog, ids.best_trial)->speedup.value()));
+  }
+}
+
+TEST_F(CatalogTest, ATitleNamesPlannerAndModelAndTheSourceRunAndIteration) {
+  const db::Timeline* timeline = timelines_of(catalog, ids.pipelined_run).at(0);
+  EXPECT_EQ(timeline_title(catalog, *timeline), "pipemoe, box-small");
+  EXPECT_EQ(timeline_source(catalog, *timeline),
+            fmt::format("run {}, schedule {}, iteration 199", ids.pipelined_run,
+                        find_run(catalog, ids.pipelined_run)->schedule_id.value()));
+  const std::vector<std::int64_t> stack = trial_stack(catalog, ids.best_trial);
+  for (const db::Timeline& of_trial : catalog.timelines) {
+    if (of_trial.id == stack[1]) {
+      EXPECT_EQ(timeline_source(catalog, of_trial),
+                fmt::format("run {}, iteration 199", of_trial.run_id.value()));
+    }
+    if (of_trial.id == stack[2]) {
+      EXPECT_EQ(timeline_source(catalog, of_trial), "");
+    }
   }
 }
 

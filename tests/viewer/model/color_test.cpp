@@ -7,8 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "viewer/model/op_class.h"
-
 namespace viewer {
 namespace {
 
@@ -32,11 +30,22 @@ const std::vector<std::string> kComputation = {"embed_tokens",
 const std::vector<std::string> kCommunication = {"all_to_all",     "all_reduce",      "all_gather",
                                                  "reduce_scatter", "exchange_counts", "broadcast"};
 
-db::TimelineOp op_of(const std::string& kind) {
+db::TimelineOp op_of(const std::string& kind, const std::string& activity) {
   db::TimelineOp op;
   op.kind = kind;
-  op.stream = "compute";
+  op.activity = activity;
   return op;
+}
+
+Color computing(const std::string& kind) { return op_color(op_of(kind, "computation")); }
+Color communicating(const std::string& kind) { return op_color(op_of(kind, "communication")); }
+
+// Euclidean distance in OKLab; about 0.02 is just visible.
+double perceived_distance(Color a, Color b) {
+  const OkLch x = to_oklch(a), y = to_oklch(b);
+  return std::hypot(x.lightness - y.lightness,
+                    x.chroma * std::cos(x.hue) - y.chroma * std::cos(y.hue),
+                    x.chroma * std::sin(x.hue) - y.chroma * std::sin(y.hue));
 }
 
 using Matrix = std::array<std::array<double, 3>, 3>;
@@ -65,7 +74,7 @@ TEST(Color, CommunicationIsApartFromComputationForDichromatsToo) {
   constexpr double kPlainlyDifferent = 0.08;
   for (const std::string& computation : kComputation) {
     for (const std::string& communication : kCommunication) {
-      const Color a = op_color(op_of(computation)), b = op_color(op_of(communication));
+      const Color a = computing(computation), b = communicating(communication);
       EXPECT_GT(perceived_distance(a, b), kPlainlyDifferent)
           << computation << " and " << communication;
       for (const Matrix& vision : {kProtanopia, kDeuteranopia}) {
@@ -77,20 +86,24 @@ TEST(Color, CommunicationIsApartFromComputationForDichromatsToo) {
 }
 
 TEST(Color, TextOnEverySpanIsReadable) {
-  for (const auto* kinds : {&kComputation, &kCommunication}) {
-    for (const std::string& kind : *kinds) {
-      const Color fill = op_color(op_of(kind));
-      EXPECT_GE(contrast(fill, text_on(fill)), 4.5) << kind;
-    }
-  }
+  for (const std::string& kind : kComputation)
+    EXPECT_GE(contrast(computing(kind), text_on(computing(kind))), 4.5) << kind;
+  for (const std::string& kind : kCommunication)
+    EXPECT_GE(contrast(communicating(kind), text_on(communicating(kind))), 4.5) << kind;
 }
 
 TEST(Color, GradientsAreDarkerThanTheirOp) {
-  const double forward = luminance(op_color(op_of("linear")));
-  const double dx = luminance(op_color(op_of("linear_input_gradient")));
-  const double dw = luminance(op_color(op_of("linear_weight_gradient")));
+  const double forward = luminance(computing("linear"));
+  const double dx = luminance(computing("linear_input_gradient"));
+  const double dw = luminance(computing("linear_weight_gradient"));
   EXPECT_GT(forward, dx);
   EXPECT_GT(dx, dw);
+}
+
+TEST(Color, TheActivityChoosesTheFamilyWhateverTheKindIsCalled) {
+  EXPECT_EQ(computing("ncclAllReduce"), computing("a kind that nobody knows"));
+  EXPECT_EQ(op_color(op_of("linear", "copy")), activity_color(Activity::copy));
+  EXPECT_EQ(op_color(op_of("", "host")), activity_color(Activity::host));
 }
 
 TEST(Color, HeatGetsLighterInEvenSteps) {
@@ -109,29 +122,6 @@ TEST(Color, OklchRoundTrips) {
   for (const unsigned hex : {0x000000U, 0xFFFFFFU, 0xF39B2DU, 0x5B9BE6U, 0x2FB8A0U}) {
     EXPECT_LT(perceived_distance(rgb(hex), from_oklch(to_oklch(rgb(hex)))), 1e-3);
   }
-}
-
-TEST(OpClass, KnownKindsDecideAndUnknownOnesFollowTheirStream) {
-  EXPECT_EQ(classify(op_of("all_to_all")), OpClass::communication);
-  EXPECT_EQ(classify(op_of("expert_linear")), OpClass::computation);
-  EXPECT_EQ(classify(op_of("combine")), OpClass::computation);
-  db::TimelineOp unknown = op_of("ncclKernel");
-  unknown.stream = "inter_node";
-  EXPECT_EQ(classify(unknown), OpClass::communication);
-  unknown.stream = "host";
-  EXPECT_EQ(classify(unknown), OpClass::host);
-}
-
-TEST(OpClass, LabelsNameTheChunkAndShortOnesLeaveTheKindOut) {
-  db::TimelineOp op = op_of("all_to_all");
-  op.name = "all_to_all dispatch";
-  op.chunk = 1;
-  op.chunks = 4;
-  EXPECT_EQ(op_label(op), "all_to_all dispatch 2/4");
-  EXPECT_EQ(short_op_label(op), "dispatch 2/4");
-  EXPECT_EQ(base_kind("expert_linear_weight_gradient"), "expert_linear");
-  EXPECT_EQ(base_kind("gelu_gradient"), "gelu");
-  EXPECT_EQ(base_kind("gate"), "gate");
 }
 
 }  // namespace

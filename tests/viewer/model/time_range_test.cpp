@@ -32,10 +32,5 @@ TEST(TimeRange, PanEndsAtTheBorder) {
   EXPECT_EQ(pan({2, 6}, -100, kExtent), (TimeRange{-1, 3}));
 }
 
-TEST(TimeRange, UnionIgnoresAnEmptyRange) {
-  EXPECT_EQ(united({0, 0}, {3, 4}), (TimeRange{3, 4}));
-  EXPECT_EQ(united({1, 2}, {3, 4}), (TimeRange{1, 4}));
-}
-
 }  // namespace
 }  // namespace viewer

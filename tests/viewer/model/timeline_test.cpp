@@ -44,6 +44,15 @@ TEST(Timeline, ExtentReachesFromFirstStartToLastEnd) {
   EXPECT_EQ(timeline.spans, 3U);
 }
 
+TEST(Timeline, ExtentIsTheWholeIterationWhereItsDurationIsKnown) {
+  db::Timeline info;
+  info.duration_s = 10;
+  EXPECT_EQ(build_timeline(info, {}, {{1, 0, 0, 1, 8, 0, 0}}).extent, (TimeRange{0, 10}));
+  info.duration_s = 5;
+  EXPECT_EQ(build_timeline(info, {}, {{1, 0, 0, 1, 8, 0, 0}}).extent, (TimeRange{1, 9}))
+      << "spans that reach beyond it are shown all the same";
+}
+
 TEST(Timeline, AnOpWithoutARowIsNamedByItsNumber) {
   const Timeline timeline = build_timeline({}, {}, {{1, 0, 17, 0, 1, 0, 0}});
   ASSERT_EQ(timeline.ops.size(), 1U);
@@ -83,30 +92,6 @@ TEST(Timeline, SpanAtTakesTheNearestWithinReach) {
   EXPECT_EQ(span_at(lane, 2.8, 0.5), 1U);
   EXPECT_EQ(span_at(lane, 2.5, 0.1), std::nullopt);
   EXPECT_EQ(span_at(lane, 9, 0.1), std::nullopt);
-}
-
-TEST(Timeline, CounterpartIsTheSameOpOfTheSameRank) {
-  StepShape shape;
-  shape.forward_chunks = 3;
-  const SyntheticStep predicted = make_step(shape);
-  shape.jitter = 0.1;
-  const SyntheticStep measured = make_step(shape);
-  const Timeline a = build_timeline({}, measured.ops, measured.spans);
-  const Timeline b = build_timeline({}, predicted.ops, predicted.spans);
-  for (std::size_t lane = 0; lane < a.lanes.size(); ++lane) {
-    for (std::size_t span = 0; span < a.lanes[lane].spans.size(); ++span) {
-      const std::optional<SpanPosition> other = counterpart(a, {lane, span}, b);
-      ASSERT_TRUE(other);
-      EXPECT_EQ(b.lanes[other->lane].rank, a.lanes[lane].rank);
-      EXPECT_EQ(b.lanes[other->lane].spans[other->span].op, a.lanes[lane].spans[span].op);
-    }
-  }
-}
-
-TEST(Timeline, AnOpThatTheOtherScheduleDoesNotHaveHasNoCounterpart) {
-  const Timeline a = hand_timeline({{0, "compute", "linear", 0, 1}});
-  const Timeline b = hand_timeline({{0, "compute", "gelu", 0, 1}});
-  EXPECT_EQ(counterpart(a, {0, 0}, b), std::nullopt);
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ TEST(FrameTime, OfAMillionSpans) {
 
   Headless headless;
   TimelinePanel panel;
-  const std::vector<StackEntry> stack = {{&timeline, "a million"}};
+  const std::vector<StackEntry> stack = {{&timeline, "a million", "", ""}};
   const auto draw = [&] {
     ImGui::SetNextWindowPos({0, 0});
     ImGui::SetNextWindowSize({1600, 900});

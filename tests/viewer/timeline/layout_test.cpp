@@ -15,7 +15,7 @@ Timeline two_ranks(double length_s) {
 
 TEST(TimelineLayout, LanesFillTheHeightWithoutOverlap) {
   const Timeline a = two_ranks(2), b = two_ranks(3);
-  const std::vector<StackEntry> stack = {{&a, "a"}, {&b, "b"}};
+  const std::vector<StackEntry> stack = {{&a, "a", "", ""}, {&b, "b", "", ""}};
   const StackLayout layout = lay_out(stack, 200, {});
   ASSERT_EQ(layout.lanes.size(), 6U);
   ASSERT_EQ(layout.headers.size(), 2U);
@@ -33,16 +33,31 @@ TEST(TimelineLayout, ManyLanesStayLegibleAndScroll) {
   std::vector<HandSpan> spans;
   for (int rank = 0; rank < 64; ++rank) spans.push_back({rank, "compute", "linear", 0, 1});
   const Timeline timeline = hand_timeline(spans);
-  const std::vector<StackEntry> stack = {{&timeline, "many"}};
+  const std::vector<StackEntry> stack = {{&timeline, "many", "", ""}};
   const LayoutSizes sizes;
   const StackLayout layout = lay_out(stack, 300, sizes);
   EXPECT_GT(layout.height, 300);
   EXPECT_FLOAT_EQ(layout.lanes[0].height, sizes.shortest_lane);
 }
 
+TEST(TimelineLayout, MinorLanesKeepRoomForTheirLabelsAndTheOthersTheRest) {
+  std::vector<HandSpan> spans;
+  for (int rank = 0; rank < 8; ++rank) {
+    for (const char* stream : {"compute", "copy", "host"})
+      spans.push_back({rank, stream, "kind", 0, 1});
+  }
+  const Timeline timeline = hand_timeline(spans);
+  const std::vector<StackEntry> stack = {{&timeline, "one", "", ""}};
+  const LayoutSizes sizes;
+  const StackLayout layout = lay_out(stack, 400, sizes);
+  EXPECT_FLOAT_EQ(layout.lanes[1].height, sizes.shortest_minor);
+  EXPECT_GE(layout.lanes[0].height, sizes.shortest_lane);
+  EXPECT_LE(layout.height, 400);
+}
+
 TEST(TimelineLayout, LaneAtFindsWhatIsThere) {
   const Timeline timeline = two_ranks(1);
-  const std::vector<StackEntry> stack = {{&timeline, "a"}};
+  const std::vector<StackEntry> stack = {{&timeline, "a", "", ""}};
   const StackLayout layout = lay_out(stack, 150, {});
   for (const PlacedLane& lane : layout.lanes) {
     EXPECT_EQ(layout.lane_at(lane.y), &lane);
@@ -54,7 +69,7 @@ TEST(TimelineLayout, LaneAtFindsWhatIsThere) {
 
 TEST(TimelineLayout, AnOwnAxisStretchesToTheLongest) {
   const Timeline a = two_ranks(2), b = two_ranks(4);
-  const std::vector<StackEntry> stack = {{&a, "a"}, {&b, "b"}};
+  const std::vector<StackEntry> stack = {{&a, "a", "", ""}, {&b, "b", "", ""}};
   const TimeRange extent = stack_extent(stack);
   EXPECT_EQ(extent, (TimeRange{0, 4}));
   EXPECT_DOUBLE_EQ(axis_map(a, true, extent).to_axis(1.0), 2);

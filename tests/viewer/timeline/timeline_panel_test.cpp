@@ -18,7 +18,7 @@ class TimelinePanelTest : public ::testing::Test {
                                 {0, "inter_node", "all_to_all", 1, 3}})),
         other(hand_timeline({{0, "compute", "linear", 0, 3}, {0, "inter_node", "all_to_all", 1, 5}},
                             2)),
-        stack({{&timeline, "one"}}) {
+        stack({{&timeline, "one", "", ""}}) {
     headless.frame(draw);
   }
 
@@ -145,20 +145,21 @@ TEST_F(TimelinePanelTest, ShiftAndDragMarksARangeThatLimitsTheFigures) {
   ASSERT_TRUE(panel.range);
   EXPECT_NEAR(panel.range->begin_s, 1, 0.02);
   EXPECT_NEAR(panel.range->end_s, 3, 0.02);
-  EXPECT_NEAR(summaries(panel, stack)[0].mean_overlap(), 1, 0.02);
+  EXPECT_NEAR(covered_share(summaries(panel, stack)[0].mean).value(), 1, 0.02);
   headless.press(256, draw);  // Escape
   EXPECT_FALSE(panel.range);
-  EXPECT_NEAR(summaries(panel, stack)[0].mean_idle(), 0.1, 1e-6);
+  EXPECT_NEAR(summaries(panel, stack)[0].mean.idle_s, 1, 1e-6);
 }
 
 TEST_F(TimelinePanelTest, TheSelectedOpIsFoundInTheOtherTimeline) {
-  stack.push_back({&other, "two"});
-  reset_stack(panel);
+  stack.push_back({&other, "two", "", ""});
+  panel = {};
   headless.frame(draw);
   panel.selected = StackPosition{0, {1, 0}};
   headless.frame(draw);
-  EXPECT_EQ(counterpart_of_selected(panel, stack, 1), (SpanPosition{1, 0}));
-  EXPECT_EQ(counterpart_of_selected(panel, stack, 0), (SpanPosition{1, 0}));
+  const std::vector<SpanPosition> communication = {{1, 0}};
+  EXPECT_EQ(counterpart_of_selected(panel, stack, 1).value().spans, communication);
+  EXPECT_EQ(counterpart_of_selected(panel, stack, 0).value().spans, communication);
 }
 
 TEST_F(TimelinePanelTest, KeysTypedIntoATextFieldMoveNothing) {
@@ -183,8 +184,8 @@ TEST_F(TimelinePanelTest, AMarkOfManySpansSaysHowMany) {
   for (int i = 0; i < 100000; ++i)
     spans.push_back({0, "compute", "linear", i * 1e-4, i * 1e-4 + 5e-5});
   const Timeline dense = hand_timeline(spans, 7);
-  stack = {{&dense, "dense"}};
-  reset_stack(panel);
+  stack = {{&dense, "dense", "", ""}};
+  panel = {};
   ImGui::GetIO().MousePos = {500, first_lane_y()};
   headless.frame(draw);
   headless.frame(draw);

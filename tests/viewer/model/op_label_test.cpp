@@ -1,0 +1,38 @@
+#include "viewer/model/op_label.h"
+
+#include <gtest/gtest.h>
+
+namespace viewer {
+namespace {
+
+TEST(OpLabel, NamesTheChunkAndTheShortOneLeavesTheKindOut) {
+  db::TimelineOp op;
+  op.kind = "all_to_all";
+  op.name = "all_to_all dispatch";
+  op.chunk = 1;
+  op.chunks = 4;
+  EXPECT_EQ(op_label(op), "all_to_all dispatch 2/4");
+  EXPECT_EQ(short_op_label(op), "dispatch 2/4");
+}
+
+TEST(OpLabel, AnOpWithoutNameOrKindIsCalledByItsPlace) {
+  db::TimelineOp op;
+  op.op = 17;
+  EXPECT_EQ(op_label(op), "op 17");
+  EXPECT_EQ(short_op_label(op), "op 17");
+  EXPECT_EQ(legend_kind(op), "no kind");
+  op.kind = "gelu";
+  EXPECT_EQ(op_label(op), "gelu");
+  op.name = " named by a trace";
+  op.kind = "";
+  EXPECT_EQ(short_op_label(op), " named by a trace");
+}
+
+TEST(OpLabel, GradientsBelongToTheirOp) {
+  EXPECT_EQ(base_kind("expert_linear_weight_gradient"), "expert_linear");
+  EXPECT_EQ(base_kind("gelu_gradient"), "gelu");
+  EXPECT_EQ(base_kind("gate"), "gate");
+}
+
+}  // namespace
+}  // namespace viewer

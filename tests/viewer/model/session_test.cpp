@@ -1,0 +1,76 @@
+#include "viewer/model/session.h"
+
+#include <gtest/gtest.h>
+
+#include <span>
+
+#include "db/error.h"
+#include "db/store.h"
+#include "tests/viewer/synthetic_database.h"
+
+namespace viewer {
+namespace {
+
+class SessionTest : public ::testing::Test {
+ protected:
+  Session open(const Start& start) const { return open_session(connection, start); }
+
+  db::Connection connection = db::open_writer(":memory:");
+  SyntheticIds ids = fill_synthetic_database(connection);
+};
+
+TEST_F(SessionTest, OpensOnTheLatestRunWithATimeline) {
+  const Session session = open({});
+  EXPECT_EQ(session.selected_run, ids.study_run);
+  EXPECT_EQ(session.timelines.size(), 2U);
+  EXPECT_EQ(session.problem, "");
+}
+
+TEST_F(SessionTest, OpensTheRunAndTheTimelinesThatAreAskedFor) {
+  Start start;
+  start.run = ids.sequential_run;
+  EXPECT_EQ(open(start).run.iterations.size(), 200U);
+  start.timelines = {1, 3, 2};
+  EXPECT_EQ(open(start).stacked, start.timelines);
+}
+
+TEST_F(SessionTest, AnIdThatIsNotThereIsRefused) {
+  Start start;
+  start.run = 999;
+  EXPECT_THROW(open(start), db::Error);
+  start = {};
+  start.timelines = {1, 999};
+  EXPECT_THROW(open(start), db::Error);
+}
+
+TEST_F(SessionTest, ATrialIsStackedBelowTheSequentialOne) {
+  Session session = open({});
+  const int before = session.stack_changes;
+  select_trial(session, ids.best_trial);
+  EXPECT_EQ(session.timelines.size(), 3U);
+  EXPECT_GT(session.stack_changes, before);
+}
+
+TEST_F(SessionTest, ReloadSeesWhatWasWrittenMeanwhile) {
+  Start start;
+  start.run = ids.sequential_run;
+  Session session = open(start);
+  db::Iteration next;
+  next.run_id = ids.sequential_run;
+  next.iteration = 200;
+  db::insert(connection, std::span(&next, 1));
+  EXPECT_EQ(session.run.iterations.size(), 200U);
+  reload(session);
+  EXPECT_EQ(session.run.iterations.size(), 201U);
+  EXPECT_EQ(session.timelines.size(), 2U);
+}
+
+TEST_F(SessionTest, AnEmptyDatabaseHasNothingToShow) {
+  const db::Connection empty = db::open_writer(":memory:");
+  const Session session = open_session(empty, {});
+  EXPECT_EQ(session.selected_run, 0);
+  EXPECT_TRUE(session.stacked.empty());
+}
+
+}  // namespace
+}  // namespace viewer

@@ -1,0 +1,42 @@
+#include "viewer/model/op_label.h"
+
+#include <fmt/format.h>
+
+namespace viewer {
+
+namespace {
+
+std::string with_chunk(std::string_view name, const db::TimelineOp& op) {
+  if (op.chunks <= 1) return std::string(name);
+  return fmt::format("{} {}/{}", name, op.chunk + 1, op.chunks);
+}
+
+std::string name_of(const db::TimelineOp& op) {
+  if (!op.name.empty()) return op.name;
+  return op.kind.empty() ? fmt::format("op {}", op.op) : op.kind;
+}
+
+}  // namespace
+
+std::string_view base_kind(std::string_view kind) {
+  for (const std::string_view suffix : {"_input_gradient", "_weight_gradient", "_gradient"}) {
+    if (kind.ends_with(suffix)) return kind.substr(0, kind.size() - suffix.size());
+  }
+  return kind;
+}
+
+std::string legend_kind(const db::TimelineOp& op) {
+  const std::string_view kind = base_kind(op.kind);
+  return kind.empty() ? "no kind" : std::string(kind);
+}
+
+std::string op_label(const db::TimelineOp& op) { return with_chunk(name_of(op), op); }
+
+std::string short_op_label(const db::TimelineOp& op) {
+  const std::string name = name_of(op);
+  const bool repeats_kind = !op.kind.empty() && name.size() > op.kind.size() + 1 &&
+                            name.starts_with(op.kind) && name[op.kind.size()] == ' ';
+  return with_chunk(repeats_kind ? name.substr(op.kind.size() + 1) : name, op);
+}
+
+}  // namespace viewer

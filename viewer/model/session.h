@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "viewer/model/load.h"
+#include "viewer/model/time_range.h"
+
+/// What is loaded and picked, whichever panel shows it. No drawing here.
+namespace viewer {
+
+/// Borrows the connection.
+struct Session {
+  const db::Connection& connection;
+  Catalog catalog = {};
+  std::int64_t selected_run = 0;                       ///< 0 for none
+  RunData run = {};                                    ///< of the selected run
+  std::vector<std::int64_t> stacked = {};              ///< timeline ids, topmost first
+  std::map<std::int64_t, Timeline> timelines = {};     ///< the stacked ones, by id
+  int stack_changes = 0;                               ///< counts what load_stack did
+  std::optional<TimeRange> first_view = std::nullopt;  ///< axis seconds to show of the first stack
+  std::string problem = {};                            ///< why something could not be loaded
+};
+
+/// What to begin with, from the command line.
+struct Start {
+  std::optional<std::int64_t> run = std::nullopt;
+  std::vector<std::int64_t> timelines = {};  ///< to stack; empty for the run's default
+  std::optional<TimeRange> view = std::nullopt;
+};
+
+/// Loads the catalog and what `start` asks for. Throws db::Error (not_found) for an id that is not
+/// there.
+Session open_session(const db::Connection& connection, const Start& start);
+
+void select_run(Session& session, std::int64_t run_id);
+void select_trial(Session& session, std::int64_t trial_id);
+
+/// Loads the timelines that `stacked` names and forgets the others.
+void load_stack(Session& session);
+
+/// Reads the catalog, the selected run and the stacked timelines again.
+void reload(Session& session);
+
+}  // namespace viewer

@@ -1,0 +1,152 @@
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "viewer/model/catalog.h"
+#include "viewer/timeline/input.h"
+#include "viewer/timeline/timeline_panel.h"
+#include "viewer/window/app.h"
+#include "viewer/window/fixed_window.h"
+
+/// The stacked timelines: legend, lanes, and below them the selected span and the figures.
+namespace viewer {
+
+namespace {
+
+constexpr const char* kShowAll = "Show all";
+constexpr float kWide_em = 64;
+constexpr const char* kOwnAxis = "own time axis each";
+
+constexpr std::array kKeys = {
+    KeyHelp{"W  S", "zoom in and out at the mouse (with Shift: faster)"},
+    KeyHelp{"A  D", "pan left and right"},
+    KeyHelp{"Ctrl + wheel", "zoom at the mouse"},
+    KeyHelp{"wheel", "scroll the lanes; with Shift: pan"},
+    KeyHelp{"drag", "pan"},
+    KeyHelp{"Shift + drag", "mark a range: the figures below are of it alone"},
+    KeyHelp{"click", "select a span; the same op is outlined in the other timelines"},
+    KeyHelp{"double click", "zoom to the span"},
+    KeyHelp{".  ,", "next and previous span of the lane"},
+    KeyHelp{"F", "fit the marked range or the selected span; nothing selected: all"},
+    KeyHelp{"Home", "show all"},
+    KeyHelp{"legend", "hover or click a kind to see it alone; darker shades are gradients"},
+    KeyHelp{"Esc", "drop selection, range and highlighted kind"}};
+
+std::vector<StackEntry> stack_of(const Session& session) {
+  std::vector<StackEntry> stack;
+  for (const std::int64_t id : session.stacked) {
+    const auto found = session.timelines.find(id);
+    if (found == session.timelines.end()) continue;
+    const db::Timeline& info = found->second.info;
+    stack.push_back({&found->second, timeline_title(session.catalog, info),
+                     timeline_source(session.catalog, info),
+                     comparison_text(session.catalog, info)});
+  }
+  return stack;
+}
+
+// What points into timelines that are no longer there is forgotten.
+void follow(TimelinePanel& panel, Session& session) {
+  if (panel.stack_changes == session.stack_changes) return;
+  TimelinePanel fresh;
+  fresh.stack_changes = session.stack_changes;
+  fresh.own_axis = panel.own_axis;
+  fresh.pinned = panel.pinned;
+  panel = std::move(fresh);
+  if (!session.first_view) return;
+  panel.view = *session.first_view;
+  panel.fit = false;
+  session.first_view.reset();
+}
+
+void draw_empty(const Session& session) {
+  ImGui::Spacing();
+  if (session.catalog.runs.empty()) {
+    ImGui::TextDisabled(
+        "This database holds no runs yet: moe-train, moe-tune study and moe-bench write them with "
+        "--db.");
+  } else if (session.stacked.empty()) {
+    ImGui::TextDisabled(
+        "No timeline is picked. Tick one in the list on the left; moe-train and moe-tune record "
+        "them.");
+  } else {
+    ImGui::TextDisabled("The picked timelines hold no spans.");
+  }
+}
+
+float toolbar_width(std::size_t stacked) {
+  const ImGuiStyle& style = ImGui::GetStyle();
+  const float button = ImGui::CalcTextSize(kShowAll).x + 2 * style.FramePadding.x;
+  const float box = style.ItemSpacing.x + ImGui::GetFrameHeight() + style.ItemInnerSpacing.x +
+                    ImGui::CalcTextSize(kOwnAxis).x;
+  return stacked > 1 ? button + box : button;
+}
+
+void draw_toolbar(TimelinePanel& panel, std::size_t stacked) {
+  if (ImGui::Button(kShowAll)) panel.fit = true;
+  if (ImGui::IsItemHovered()) ImGui::SetTooltip("Home, or F with nothing selected");
+  if (stacked > 1) {
+    ImGui::SameLine();
+    ImGui::Checkbox(kOwnAxis, &panel.own_axis);
+    if (ImGui::IsItemHovered()) ImGui::SetTooltip("stretch every timeline to the same width");
+  }
+}
+
+void draw_stack(TimelinePanel& panel, const Fonts& fonts, std::span<const StackEntry> stack,
+                float width) {
+  const float toolbar_px = toolbar_width(stack.size());
+  ImGui::BeginGroup();
+  const float legend_px = ImGui::GetContentRegionAvail().x;
+  draw_legend(panel, fonts, stack, legend_px - toolbar_px - fonts.text->FontSize, legend_px);
+  ImGui::EndGroup();
+  const ImVec2 after_legend = ImGui::GetCursorPos();
+  const ImVec2 padding = ImGui::GetStyle().WindowPadding;
+  ImGui::SetCursorPos({width - toolbar_px - padding.x, padding.y});
+  draw_toolbar(panel, stack.size());
+  ImGui::SetCursorPos(after_legend);
+  const ImVec2 corner = ImGui::GetCursorScreenPos();
+  const ImVec2 room = ImGui::GetContentRegionAvail();
+  draw_timelines(panel, fonts, stack, {corner, {corner.x + room.x, corner.y + room.y}});
+}
+
+void draw(App& app, Rect area) {
+  auto& panel = app.states.of<TimelinePanel>();
+  follow(panel, app.session);
+  const std::vector<StackEntry> stack = stack_of(app.session);
+  const bool drawable = stack_extent(stack).length_s() > 0;
+  const float em = app.fonts.text->FontSize;
+  const float details = std::min(em * 13.5F, area.height() * 0.35F);
+
+  begin_fixed("timeline", {area.min, {area.max.x, area.max.y - details - 1}});
+  if (drawable) {
+    draw_stack(panel, app.fonts, stack, area.width());
+  } else {
+    draw_empty(app.session);
+  }
+  ImGui::End();
+
+  begin_fixed("details", {{area.min.x, area.max.y - details}, area.max});
+  if (drawable) {
+    // Where room is scarce the figures have it until a span is selected.
+    if (panel.selected || area.width() > em * kWide_em) {
+      ImGui::BeginChild("selection", {std::min(em * 23, area.width() * 0.4F), 0});
+      draw_selection(panel, app.fonts, stack);
+      ImGui::EndChild();
+      ImGui::SameLine(0, em * 1.5F);
+    }
+    ImGui::BeginChild("figures", {0, 0}, false, ImGuiWindowFlags_HorizontalScrollbar);
+    draw_summaries(panel, app.fonts, stack);
+    ImGui::EndChild();
+  }
+  ImGui::End();
+}
+
+bool is_moving_timeline(App&) { return is_view_key_held(); }
+
+}  // namespace
+
+Panel timeline_panel() {
+  return {"timeline", "Timeline", SideList::runs_and_timelines, kKeys, draw, is_moving_timeline};
+}
+
+}  // namespace viewer

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <any>
+#include <map>
+#include <typeindex>
+
+namespace viewer {
+
+/// What panels keep from frame to frame: one value of each type, made when it is first asked for.
+/// So a panel's state needs no place in what knows all panels.
+class PanelStates {
+ public:
+  template <typename State>
+  State& of() {
+    std::any& state = states_[typeid(State)];
+    if (!state.has_value()) state.emplace<State>();
+    return *std::any_cast<State>(&state);
+  }
+
+ private:
+  std::map<std::type_index, std::any> states_;
+};
+
+}  // namespace viewer
