@@ -35,6 +35,7 @@ struct Panel {
   panel(timeline)            \
   panel(loads)               \
   panel(runs)                \
+  panel(fits)                \
   /* a new one goes above */
 // clang-format on
 

@@ -1,0 +1,112 @@
+#include <fmt/format.h>
+#include <imgui.h>
+#include <imgui_stdlib.h>
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "db/error.h"
+#include "db/load.h"
+#include "viewer/model/format.h"
+#include "viewer/window/app.h"
+#include "viewer/window/fixed_window.h"
+#include "viewer/window/table.h"
+
+/// The lines t = alpha + n / rate that costs are predicted by: the newest fit of each op.
+namespace viewer {
+
+namespace {
+
+constexpr double kPoor = 0.25;  // a sample this far off its line makes the fit doubtful
+
+struct FitPanel {
+  int stack_changes = -1;  // of the session when `fits` were read: a reload reads them again
+  std::vector<db::Fit> fits;
+  std::string op;  // what their names must contain
+};
+
+void refresh(FitPanel& panel, Session& session) {
+  if (panel.stack_changes == session.stack_changes) return;
+  panel.stack_changes = session.stack_changes;
+  try {
+    panel.fits = db::load_latest_fits(session.connection);
+  } catch (const db::Error& error) {
+    session.problem = error.what();
+  }
+}
+
+std::string units_text(double units, const std::string& unit) {
+  return unit == "byte" ? bytes_text(units) : fmt::format("{:.4g} {}", units, unit);
+}
+
+std::string rate_text(const db::Fit& fit) {
+  if (!(fit.beta_s_per_unit > 0)) return "-";
+  if (fit.unit == "byte") return bandwidth_text(1, fit.beta_s_per_unit);
+  if (fit.unit == "flop") return flop_rate_text(1, fit.beta_s_per_unit);
+  return fmt::format("{:.4g} {}/s", 1 / fit.beta_s_per_unit, fit.unit);
+}
+
+void draw_fit(const db::Fit& fit) {
+  ImGui::TableNextRow();
+  text_cell(fit.op);
+  text_cell(fit.device);
+  text_cell(fit.link);
+  figure_cell(fmt::format("{}", fit.ranks));
+  figure_cell(duration_text(fit.alpha_s, 3));
+  figure_cell(rate_text(fit));
+  figure_cell(units_text(fit.min_units, fit.unit));
+  figure_cell(units_text(fit.max_units, fit.unit));
+  figure_cell(fmt::format("{}", fit.samples));
+  figure_cell(fmt::format("{:.3f}", fit.r2));
+  const bool poor = fit.max_relative_residual > kPoor;
+  if (poor) ImGui::PushStyleColor(ImGuiCol_Text, to_u32(theme::kWarning));
+  figure_cell(percent_text(fit.max_relative_residual));
+  if (poor) ImGui::PopStyleColor();
+}
+
+void draw_fits(const FitPanel& panel) {
+  constexpr std::array kNames = {"op",   "device", "link",    "ranks",   "start-up", "rate",
+                                 "from", "to",     "samples", "R\u00b2", "worst"};
+  constexpr std::array kWeights = {2.6F, 0.7F, 1.0F, 0.6F, 0.9F, 1.1F,
+                                   0.9F, 0.9F, 0.8F, 0.6F, 0.7F};
+  constexpr ImGuiTableFlags kFlags = ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg |
+                                     ImGuiTableFlags_Resizable | ImGuiTableFlags_PadOuterX |
+                                     ImGuiTableFlags_NoBordersInBody |
+                                     ImGuiTableFlags_SizingStretchProp;
+  if (!ImGui::BeginTable("fits", static_cast<int>(kNames.size()), kFlags)) return;
+  ImGui::TableSetupScrollFreeze(0, 1);
+  for (std::size_t i = 0; i < kNames.size(); ++i)
+    ImGui::TableSetupColumn(kNames[i], 0, kWeights[i]);
+  header_row(kNames, 3);
+  for (const db::Fit& fit : panel.fits) {
+    if (fit.op.find(panel.op) != std::string::npos) draw_fit(fit);
+  }
+  ImGui::EndTable();
+}
+
+void draw(App& app, Rect area) {
+  auto& panel = app.states.of<FitPanel>();
+  refresh(panel, app.session);
+  begin_fixed("fits", area);
+  ImGui::PushFont(app.fonts.bold);
+  ImGui::TextUnformatted("Fits");
+  ImGui::PopFont();
+  ImGui::SameLine();
+  ImGui::TextDisabled("%zu    time = start-up + size / rate, the newest of each op",
+                      panel.fits.size());
+  ImGui::SetNextItemWidth(-1);
+  ImGui::InputTextWithHint("##op", "filter: part of an op's name", &panel.op);
+  if (panel.fits.empty()) {
+    ImGui::TextDisabled("No fits yet: moe-tune fit and moe-tune study make them.");
+  } else {
+    draw_fits(panel);
+  }
+  ImGui::End();
+}
+
+}  // namespace
+
+Panel fits_panel() { return {"fits", "Fits", SideList::none, {}, draw, nullptr}; }
+
+}  // namespace viewer
