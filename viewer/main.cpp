@@ -3,14 +3,13 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
-#include <fstream>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "db/connection.h"
 #include "db/error.h"
+#include "db/output_file.h"
 #include "moelab_revision.h"
 #include "viewer/window/app.h"
 #include "viewer/window/window.h"
@@ -77,14 +76,19 @@ int view(const Options& options, Size size) {
   const db::Connection connection = db::open_reader(options.database);
   viewer::App app{viewer::open_session(connection, options.start)};
   viewer::show_panel(app, options.panel);
-  const bool picture = !options.screenshot.empty();
-  viewer::Window window("moe-view: " + options.database, size.width, size.height, !picture);
+  std::optional<db::OutputFile> picture;
+  if (!options.screenshot.empty()) {
+    db::refuse_database_as_output(options.screenshot, options.database);
+    picture.emplace(options.screenshot);
+  }
+  viewer::Window window("moe-view: " + options.database, size.width, size.height,
+                        !picture.has_value());
   app.fonts = window.fonts();
   const auto draw = [&] { viewer::draw_app(app); };
   if (picture) {
-    std::ofstream file(options.screenshot, std::ios::binary);
-    file << viewer::encode_png(window.render(draw, size.width, size.height, kSettlingFrames));
-    if (!file.flush()) throw std::runtime_error(options.screenshot + ": cannot be written");
+    picture->write(
+        viewer::encode_png(window.render(draw, size.width, size.height, kSettlingFrames)));
+    picture->commit();
   } else {
     window.run(draw, [&] { return viewer::is_moving(app); });
   }
@@ -124,7 +128,9 @@ int main(int argc, char** argv) {
     options.start.view = parse_range(options.range);
     return view(options, parse_size(options.size));
   } catch (const CLI::ParseError& error) {
-    return cli.exit(error) == 0 ? 0 : 2;
+    return db::flushed("moe-view", cli.exit(error) == 0 ? 0 : 2);
+  } catch (const db::OutputError& error) {
+    return error.closed ? 0 : fail(error.message, 1);
   } catch (const db::Error& error) {
     return fail(error.what(), db::exit_code(error));
   } catch (const std::exception& error) {

@@ -123,8 +123,8 @@ TEST_F(Screenshot, MayBeLargerThanTheScreen) {
   EXPECT_GT(distinct_colors(image), 200U);
 }
 
-TEST_F(Screenshot, ThatCannotBeWrittenIsAFailure) {
-  EXPECT_EQ(moe_view("--screenshot /nonexistent/folder/x.png 2>/dev/null"), 1);
+TEST_F(Screenshot, InAFolderThatIsNotThereIsWrongUse) {
+  EXPECT_EQ(moe_view("--screenshot /nonexistent/folder/x.png 2>/dev/null"), 2);
 }
 
 TEST_F(Screenshot, IsWrittenThroughLinksAndPipes) {
