@@ -6,6 +6,8 @@
 #include <cmath>
 #include <utility>
 
+#include "moe/model/capacity.h"
+
 namespace moe {
 namespace {
 
@@ -81,9 +83,14 @@ TensorId LayerBuilder::integers(const std::string& name, std::int64_t rows, std:
 }
 
 TensorId LayerBuilder::routed(const std::string& name, Rows rows_are, std::int64_t columns) {
-  const auto copies = capacity();
-  // Received: as many, from everyone.
-  const std::int64_t rows = copies ? *copies * capacity_groups_of_rank() * model.experts : 0;
+  std::int64_t rows = 0;
+  if (const auto copies = capacity()) {
+    const int groups_here = capacity_groups_of_rank();
+    rows = rows_are == Rows::sent
+               ? most_rows_sent(*copies, groups_here, model.experts, model.choices, tokens)
+               : most_rows_received(*copies, groups_here, model.experts, model.choices, tokens,
+                                    groups.expert_ranks);
+  }
   return build_.routed(label(name), rows_are, rows, columns, block);
 }
 
@@ -100,9 +107,7 @@ int LayerBuilder::local_experts() const { return model.experts / groups.expert_r
 std::optional<std::int64_t> LayerBuilder::capacity() const {
   if (!model.capacity_factor) return std::nullopt;
   const std::int64_t group_tokens = global_tokens / capacity_groups(model, groups);
-  const double copies = model.choices * *model.capacity_factor * static_cast<double>(group_tokens) /
-                        static_cast<double>(model.experts);
-  return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(copies)));
+  return expert_capacity(model.choices, *model.capacity_factor, group_tokens, model.experts);
 }
 
 int LayerBuilder::capacity_groups_of_rank() const {

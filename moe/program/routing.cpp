@@ -7,10 +7,16 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <random>
+#include <set>
 #include <stdexcept>
+
+#include "moe/input/json.h"
 
 namespace moe {
 namespace {
+
+constexpr int kMostLayer = 9999;                             // models have at most 10000 blocks
+constexpr std::int64_t kMostCopies = std::int64_t{1} << 32;  // two of each of 2^31 tokens
 
 void check_sizes(int ranks, int experts, std::int64_t copies) {
   if (ranks < 1 || experts < 1 || copies < 0)
@@ -79,31 +85,36 @@ std::string to_json(const Routing& routing) {
   return nlohmann::json{{"layers", layers}}.dump();
 }
 
-Routing routing_from_json(std::string_view text) {
-  try {
-    Routing routing;
-    const nlohmann::json json = nlohmann::json::parse(text);
-    for (const nlohmann::json& entry : json.at("layers")) {
-      LayerRouting layer;
-      layer.layer = entry.at("layer").get<int>();
-      layer.tokens = entry.at("tokens").get<std::vector<std::vector<std::int64_t>>>();
-      if (layer.tokens.empty()) throw std::invalid_argument("a layer without source ranks");
-      layer.experts = static_cast<int>(layer.tokens.front().size());
-      for (const auto& row : layer.tokens) {
-        if (static_cast<int>(row.size()) != layer.experts)
-          throw std::invalid_argument(fmt::format("layer {}: rows of {} and {} experts",
-                                                  layer.layer, layer.experts, row.size()));
-        if (std::any_of(row.begin(), row.end(), [](std::int64_t n) { return n < 0; }))
-          throw std::invalid_argument(fmt::format("layer {}: a negative count", layer.layer));
+Routing routing_from_json(std::string_view text, const std::string& name) {
+  const InputDocument document = parse_json(text, name);
+  Routing routing;
+  std::set<int> layers;
+  for (const InputValue& entry : document.object().list("layers", "a list of layers")) {
+    const InputObject object = entry.object();
+    LayerRouting layer;
+    layer.layer = static_cast<int>(object.integer("layer", 0, kMostLayer));
+    if (!layers.insert(layer.layer).second) object.refuse("layer", "this layer is there twice");
+    const auto rows = object.list("tokens", "a list per rank, of a count per expert");
+    std::int64_t copies = 0;
+    for (const InputValue& row : rows) {
+      layer.tokens.push_back(row.integers(0, kMostCopies));
+      const auto& counts = layer.tokens.back();
+      if (counts.empty() || counts.size() != layer.tokens.front().size()) {
+        row.fail(fmt::format("as many experts as of rank 0, {}, at least 1",
+                             layer.tokens.front().size()));
       }
-      routing.layers.push_back(std::move(layer));
+      // At most 2^20 of at most 2^32 each.
+      copies += std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+      if (copies > kMostCopies) {
+        object.refuse("tokens", fmt::format("expected at most {} copies in a layer", kMostCopies));
+      }
     }
-    return routing;
-  } catch (const nlohmann::json::exception& error) {
-    throw std::invalid_argument(fmt::format(
-        R"(routing: expected {{"layers": [{{"layer": 1, "tokens": [[..per expert..], ..per rank..]}}]}}: {})",
-        error.what()));
+    if (rows.empty()) object.refuse("tokens", "expected at least one rank, got none");
+    layer.experts = static_cast<int>(layer.tokens.front().size());
+    routing.layers.push_back(std::move(layer));
   }
+  document.no_other_keys();
+  return routing;
 }
 
 }  // namespace moe

@@ -36,7 +36,9 @@ LayerRouting zipf_routing(int layer, int ranks, int experts, std::int64_t copies
 double imbalance(const LayerRouting& routing);
 
 std::string to_json(const Routing& routing);
-/// Throws std::invalid_argument that says what was expected.
-Routing routing_from_json(std::string_view json);
+/// Reads {"layers": [{"layer": 1, "tokens": [[per expert ...], per rank ...]}]}. Throws InputError
+/// "NAME:LINE: key: expected ..." for a layer that is there twice, ranks of different numbers of
+/// experts and more than 2^32 copies in a layer.
+Routing routing_from_json(std::string_view json, const std::string& name = "routing");
 
 }  // namespace moe

@@ -11,6 +11,7 @@ parameters after two steps on the same batch. The model is written here from for
 from the C++: an independent second opinion.
 """
 
+import fractions
 import json
 import math
 import pathlib
@@ -149,7 +150,10 @@ def forward(p, tokens, targets, choices, capacity, seen):
 def run_case(start, tokens, targets, choices, capacity_factor, optimizer):
     capacity = None
     if capacity_factor is not None:
-        capacity = max(1, math.ceil(choices * capacity_factor * (B * L // CAPACITY_GROUPS) / E))
+        # The decimal that was written: 2 * 1.1 * 420 / 7 is 132, and 133 once floats round it.
+        group_tokens = B * L // CAPACITY_GROUPS
+        copies = choices * fractions.Fraction(str(capacity_factor)) * group_tokens / E
+        capacity = min(max(1, math.ceil(copies)), group_tokens)
     p = {name: value.clone().requires_grad_() for name, value in start.items()}
     if optimizer == "adam":
         stepper = torch.optim.Adam(p.values(), lr=LEARNING_RATE, betas=(0.9, 0.999), eps=1e-8)

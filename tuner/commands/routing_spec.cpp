@@ -4,15 +4,22 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
-#include <sstream>
-#include <stdexcept>
+#include <filesystem>
+#include <numeric>
+#include <optional>
+#include <vector>
 
 #include "db/load.h"
 #include "moe/errors.h"
+#include "moe/input/read_file.h"
+#include "moe/input/value.h"
 
 namespace tuner {
 namespace {
+
+/// At 20 the second expert gets a millionth of what the first one gets.
+constexpr double kMostExponent = 20;
+constexpr double kMostCounts = 1e7;  ///< of layers, ranks and experts; 80 MB
 
 struct GatedLayer {
   int layer = 0;
@@ -40,33 +47,31 @@ void drop_over_capacity(moe::LayerRouting& routing, const moe::SelectExperts& ga
   }
 }
 
-double parse_exponent(std::string_view text, const std::string& whole) {
+double parse_exponent(std::string_view text) {
   double exponent = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), exponent);
-  if (error != std::errc() || end != text.data() + text.size() || exponent < 0) {
+  if (error != std::errc() || end != text.data() + text.size() ||
+      !(exponent >= 0 && exponent <= kMostExponent)) {
     throw moe::InputError(fmt::format(
-        "routing \"{}\": zipf: and an exponent of 0 or more expected, as in zipf:1.2", whole));
+        "routing \"zipf:{}\": expected zipf: and an exponent from 0 to {}, as in zipf:1.2",
+        moe::shortened(text), kMostExponent));
   }
   return exponent;
 }
 
 moe::Routing read_routing(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) {
-    throw moe::InputError(fmt::format(
-        "routing \"{}\": expected uniform, zipf:EXPONENT or a file that can be read", path));
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) {
+    throw moe::InputError(fmt::format("routing \"{}\": expected uniform, zipf:EXPONENT or a file",
+                                      moe::shortened(path, 200)));
   }
-  std::ostringstream text;
-  text << file.rdbuf();
-  try {
-    return moe::routing_from_json(text.str());
-  } catch (const std::invalid_argument& error) {
-    throw moe::InputError(fmt::format("{}: {}", path, error.what()));
-  }
+  return moe::routing_from_json(moe::read_file(path), path);
 }
 
-void check_fits(const moe::Routing& routing, const std::vector<GatedLayer>& layers,
-                const moe::Groups& groups, const std::string& path) {
+/// Takes the counts of the program's layers, in its order.
+moe::Routing fitted(const moe::Routing& routing, const std::vector<GatedLayer>& layers,
+                    const moe::Groups& groups, const std::string& path) {
+  moe::Routing result;
   for (const GatedLayer& wanted : layers) {
     const auto found =
         std::find_if(routing.layers.begin(), routing.layers.end(),
@@ -80,7 +85,18 @@ void check_fits(const moe::Routing& routing, const std::vector<GatedLayer>& laye
           "{}: layer {}: {} experts on {} ranks expected, got {} experts on {} ranks", path,
           wanted.layer, wanted.gate.experts, groups.ranks, found->experts, found->tokens.size()));
     }
+    for (std::size_t rank = 0; rank < found->tokens.size(); ++rank) {
+      const auto& row = found->tokens[rank];
+      const std::int64_t sent = std::accumulate(row.begin(), row.end(), std::int64_t{0});
+      if (sent > wanted.copies) {
+        throw moe::InputError(fmt::format(
+            "{}: layer {}: rank {} sends {} copies, expected at most {} ({} of each token)", path,
+            wanted.layer, rank, sent, wanted.copies, wanted.gate.choices));
+      }
+    }
+    result.layers.push_back(*found);
   }
+  return result;
 }
 
 }  // namespace
@@ -89,20 +105,31 @@ moe::Routing make_routing(const std::string& text, const moe::Program& program,
                           const moe::Groups& groups, std::uint64_t seed) {
   const std::vector<GatedLayer> layers = gated_layers(program);
   constexpr std::string_view zipf = "zipf:";
-  if (text != "uniform" && !text.starts_with(zipf)) {
-    moe::Routing routing = read_routing(text);
-    check_fits(routing, layers, groups, text);
-    return routing;
-  }
   moe::Routing routing;
-  for (const GatedLayer& layer : layers) {
-    routing.layers.push_back(
+  if (text == "uniform" || text.starts_with(zipf)) {
+    const std::optional<double> exponent =
         text == "uniform"
-            ? moe::uniform_routing(layer.layer, groups.ranks, layer.gate.experts, layer.copies)
-            : moe::zipf_routing(layer.layer, groups.ranks, layer.gate.experts, layer.copies,
-                                parse_exponent(std::string_view(text).substr(zipf.size()), text),
-                                seed + static_cast<std::uint64_t>(layer.layer)));
-    drop_over_capacity(routing.layers.back(), layer.gate);
+            ? std::nullopt
+            : std::optional(parse_exponent(std::string_view(text).substr(zipf.size())));
+    const auto counts = static_cast<double>(layers.size()) * groups.ranks *
+                        (layers.empty() ? 0 : layers.front().gate.experts);
+    if (counts > kMostCounts) {
+      throw moe::InputError(fmt::format(
+          "routing \"{}\": {:.3g} counts ({} layers, {} ranks, {} experts): expected at most {:g}",
+          text, counts, layers.size(), groups.ranks, layers.front().gate.experts, kMostCounts));
+    }
+    for (const GatedLayer& layer : layers) {
+      routing.layers.push_back(
+          exponent
+              ? moe::zipf_routing(layer.layer, groups.ranks, layer.gate.experts, layer.copies,
+                                  *exponent, seed + static_cast<std::uint64_t>(layer.layer))
+              : moe::uniform_routing(layer.layer, groups.ranks, layer.gate.experts, layer.copies));
+    }
+  } else {
+    routing = fitted(read_routing(text), layers, groups, text);
+  }
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    drop_over_capacity(routing.layers[i], layers[i].gate);
   }
   return routing;
 }

@@ -2,11 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
 
-#include "moe/errors.h"
+#include "moe/input/json.h"
 #include "moe/program/work.h"
 
 namespace tuner {
@@ -143,39 +144,48 @@ std::string to_json(const CostModel& costs) {
 }
 
 CostModel cost_model_from_json(std::string_view text) {
-  try {
-    const auto json = nlohmann::json::parse(text);
-    CostModel costs;
-    costs.device = json.at("device");
-    for (const auto& [key, value] : json.at("fits").items()) {
-      LinearFit fit;
-      fit.alpha_s = value.at("alpha_s");
-      fit.beta_s_per_unit = value.at("beta_s_per_unit");
-      fit.unit = value.at("unit");
-      fit.r2 = value.at("r2");
-      fit.samples = value.at("samples");
-      fit.min_units = value.at("min_units");
-      fit.max_units = value.at("max_units");
-      fit.max_relative_residual = value.at("max_relative_residual");
-      costs.fits.emplace(key, std::move(fit));
-    }
-    const auto& slow = json.at("interference");
-    costs.interference.computation_beside_communication =
-        slow.at("computation_beside_communication");
-    costs.interference.computation_beside_computation = slow.at("computation_beside_computation");
-    costs.interference.communication_beside_computation =
-        slow.at("communication_beside_computation");
-    for (const auto& [kind, speed] : slow.at("kind_beside_communication").items()) {
-      costs.interference.kind_beside_communication.emplace(kind, speed.get<double>());
-    }
-    costs.gaps.same_stream_s = json.at("gaps").at("same_stream_s");
-    costs.gaps.other_stream_s = json.at("gaps").at("other_stream_s");
-    costs.gaps.routing_s = json.at("gaps").at("routing_s");
-    costs.gaps.contended_s = json.at("gaps").at("contended_s");
-    return costs;
-  } catch (const nlohmann::json::exception& error) {
-    throw moe::InputError(fmt::format("cost model: {}", error.what()));
+  constexpr double kMost = std::numeric_limits<double>::max();
+  const moe::InputDocument document = moe::parse_json(text, "cost model");
+  const moe::InputObject json = document.object();
+  // What a calibration found is taken as it is: a fit over noise may have any sign.
+  const auto number = [&](const moe::InputObject& object, std::string_view key) {
+    return object.number(key, -kMost, kMost, "a number");
+  };
+  CostModel costs;
+  costs.device = json.text("device");
+  const moe::InputObject fits = json.object("fits");
+  for (const std::string& key : fits.keys()) {
+    const moe::InputObject value = fits.object(key);
+    LinearFit fit;
+    fit.alpha_s = number(value, "alpha_s");
+    fit.beta_s_per_unit = number(value, "beta_s_per_unit");
+    fit.unit = value.text("unit");
+    fit.r2 = number(value, "r2");
+    fit.samples = static_cast<int>(value.integer("samples", 0, std::numeric_limits<int>::max()));
+    fit.min_units = number(value, "min_units");
+    fit.max_units = number(value, "max_units");
+    fit.max_relative_residual = number(value, "max_relative_residual");
+    costs.fits.emplace(key, std::move(fit));
   }
+  const moe::InputObject slow = json.object("interference");
+  const auto speed = [](const moe::InputObject& object, std::string_view key) {
+    return object.number(key, std::numeric_limits<double>::min(), kMost, "a speed above 0");
+  };
+  Interference& factors = costs.interference;
+  factors.computation_beside_communication = speed(slow, "computation_beside_communication");
+  factors.computation_beside_computation = speed(slow, "computation_beside_computation");
+  factors.communication_beside_computation = speed(slow, "communication_beside_computation");
+  const moe::InputObject kinds = slow.object("kind_beside_communication");
+  for (const std::string& kind : kinds.keys()) {
+    factors.kind_beside_communication.emplace(kind, speed(kinds, kind));
+  }
+  const moe::InputObject gaps = json.object("gaps");
+  costs.gaps.same_stream_s = number(gaps, "same_stream_s");
+  costs.gaps.other_stream_s = number(gaps, "other_stream_s");
+  costs.gaps.routing_s = number(gaps, "routing_s");
+  costs.gaps.contended_s = number(gaps, "contended_s");
+  document.no_other_keys();
+  return costs;
 }
 
 }  // namespace tuner

@@ -5,6 +5,7 @@
 
 #include <numeric>
 
+#include "moe/errors.h"
 #include "moe/program/groups.h"
 
 namespace moe {
@@ -41,13 +42,53 @@ TEST(Routing, ComesBackFromJson) {
   EXPECT_THROW(layer_of(read, 4), std::out_of_range);
 }
 
+std::string error_of(const std::string& text) {
+  try {
+    routing_from_json(text, "r.json");
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+std::string tokens_error(const std::string& tokens) {
+  return error_of(R"({"layers": [{"layer": 1, "tokens": )" + tokens + "}]}");
+}
+
 TEST(Routing, SaysWhatJsonItExpected) {
-  EXPECT_THAT([] { routing_from_json("[]"); },
-              ThrowsMessage<std::invalid_argument>(HasSubstr("expected {\"layers\"")));
-  EXPECT_THAT([] { routing_from_json(R"({"layers": [{"layer": 1, "tokens": [[1, 2], [3]]}]})"); },
-              ThrowsMessage<std::invalid_argument>(HasSubstr("layer 1: rows of 2 and 1 experts")));
-  EXPECT_THAT([] { routing_from_json(R"({"layers": [{"layer": 1, "tokens": [[1, -2]]}]})"); },
-              ThrowsMessage<std::invalid_argument>(HasSubstr("negative")));
+  EXPECT_EQ(error_of("[]"), "r.json:1: expected an object, got a list of 0");
+  EXPECT_EQ(error_of("{}"), "r.json:1: layers: missing; expected a list of layers");
+  EXPECT_THAT(tokens_error("[[1, 2], [3]]"),
+              HasSubstr("layers[0].tokens[1]: expected as many experts as of rank 0, 2"));
+  EXPECT_THAT(tokens_error("[[]]"), HasSubstr("layers[0].tokens[0]: expected"));
+  EXPECT_THAT(tokens_error("[]"), HasSubstr("layers[0].tokens: expected at least one rank"));
+  EXPECT_THAT(tokens_error("[[1, -2]]"), HasSubstr("tokens[0][1]: expected an integer from 0"));
+  EXPECT_THAT(tokens_error("[[1.5]]"), HasSubstr("got 1.5"));
+  EXPECT_THAT(tokens_error("[[true]]"), HasSubstr("got true"));
+}
+
+TEST(Routing, RefusesWhatItDoesNotKnowAndWhatIsThereTwice) {
+  EXPECT_THAT(error_of(R"({"layers": [], "laers": []})"), HasSubstr("laers: unknown key"));
+  EXPECT_THAT(error_of(R"({"layers": [{"layer": 1, "tokens": [[1]], "experts": 1}]})"),
+              HasSubstr("layers[0].experts: unknown key"));
+  EXPECT_THAT(error_of(R"({"layers": [], "layers": []})"), HasSubstr("there twice"));
+  EXPECT_THAT(
+      error_of(R"({"layers": [{"layer": 1, "tokens": [[1]]}, {"layer": 1, "tokens": [[1]]}]})"),
+      HasSubstr("layers[1].layer: this layer is there twice"));
+}
+
+TEST(Routing, RefusesCountsWhoseSumOverflows) {
+  EXPECT_EQ(tokens_error("[[4294967296]]"), "no error");
+  EXPECT_THAT(tokens_error("[[4294967297]]"),
+              HasSubstr("expected an integer from 0 to 4294967296"));
+  EXPECT_THAT(tokens_error("[[4294967296], [1]]"),
+              HasSubstr("expected at most 4294967296 copies in a layer"));
+  EXPECT_THAT(tokens_error("[[9223372036854775807, 9223372036854775807]]"),
+              HasSubstr("expected an integer"));
+}
+
+TEST(Routing, RefusesDeepNesting) {
+  EXPECT_THAT(error_of(std::string(80000, '[')), HasSubstr("expected at most 64 levels"));
 }
 
 TEST(Groups, OfTwoExpertGroups) {

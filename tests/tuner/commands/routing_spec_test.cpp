@@ -66,9 +66,27 @@ TEST_F(RoutingSpecTest, CapacityDropsWhatIsOverIt) {
   }
 }
 
+TEST_F(RoutingSpecTest, CapacityDropsFromAFileToo) {
+  const std::string path =
+      ::testing::TempDir() + "/routing_spec_test.json" + std::to_string(getpid());
+  std::ofstream(path) << moe::to_json(make_routing("zipf:2", program, groups, 1));
+  model.capacity_factor = 1.0;
+  program = moe::build_iteration(model, groups, 0);
+  EXPECT_EQ(moe::to_json(make_routing(path, program, groups, 1)),
+            moe::to_json(make_routing("zipf:2", program, groups, 1)));
+  std::remove(path.c_str());
+}
+
+TEST_F(RoutingSpecTest, RefusesMoreCountsThanMemoryShouldHold) {
+  groups = moe::make_groups(2'000'000, 2);
+  EXPECT_THAT(error_of("uniform"),
+              HasSubstr("3.2e+07 counts (2 layers, 2000000 ranks, 8 experts): expected at most"));
+}
+
 TEST_F(RoutingSpecTest, ErrorsSayWhatWasExpected) {
-  EXPECT_THAT(error_of("zipf:x"), HasSubstr("an exponent of 0 or more"));
-  EXPECT_THAT(error_of("zipf:-1"), HasSubstr("an exponent of 0 or more"));
+  for (const char* text : {"zipf:x", "zipf:-1", "zipf:", "zipf:nan", "zipf:inf", "zipf:1e300"}) {
+    EXPECT_THAT(error_of(text), HasSubstr("expected zipf: and an exponent from 0 to 20")) << text;
+  }
   EXPECT_THAT(error_of("unifrom"), HasSubstr("expected uniform, zipf:EXPONENT or a file"));
 }
 
@@ -89,6 +107,12 @@ TEST_F(RoutingSpecTest, AFileMustFitTheProgram) {
   wrong.layers[0].tokens.pop_back();
   write(wrong);
   EXPECT_THAT(error_of(path), HasSubstr("8 experts on 2 ranks expected, got 8 experts on 1 ranks"));
+  wrong = sound;
+  wrong.layers[0].tokens[1][3] += 1;
+  write(wrong);
+  EXPECT_THAT(
+      error_of(path),
+      HasSubstr("layer 1: rank 1 sends 513 copies, expected at most 512 (2 of each token)"));
   std::ofstream(path) << "{";
   EXPECT_THAT(error_of(path), HasSubstr(path));
   std::remove(path.c_str());
