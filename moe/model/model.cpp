@@ -1,31 +1,64 @@
 #include "moe/model/model.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <stdexcept>
+#include <string_view>
+#include <vector>
 
 #include "moe/model/iteration.h"
 
 namespace moe {
+namespace {
+
+/// "key = 16 does not divide by 3 ranks: expected 1, 2 or 4 ranks (--ranks), or key = 15 or 18".
+[[noreturn]] void fail(const Model& model, std::string_view key, std::int64_t value, int parts,
+                       std::string_view what, std::string_view option) {
+  constexpr std::size_t kMostNamed = 8;
+  std::vector<std::int64_t> fitting;  // the nearest, ascending
+  for (std::int64_t n = std::min<std::int64_t>(parts, value);
+       n > 0 && fitting.size() < kMostNamed / 2; --n) {
+    if (value % n == 0) fitting.insert(fitting.begin(), n);
+  }
+  for (std::int64_t n = parts;
+       n <= 2 * std::int64_t{parts} && n <= value && fitting.size() < kMostNamed; ++n) {
+    if (value % n == 0) fitting.push_back(n);
+  }
+  const std::int64_t below = value / parts * parts;
+  throw std::invalid_argument(
+      fmt::format("model {}: {} = {} does not divide by {} {}: expected {} {} ({}), or {} = {}{}",
+                  model.name, key, value, parts, what, fmt::join(fitting, ", "), what, option, key,
+                  below > 0 ? fmt::format("{} or ", below) : "", below + parts));
+}
+
+}  // namespace
 
 void check(const Model& model, const Groups& groups) {
-  const auto fail = [](const std::string& why) { throw std::invalid_argument(why); };
-  if (model.global_batch % groups.ranks != 0)
-    fail(fmt::format("model {}: global_batch = {} does not divide by {} ranks", model.name,
-                     model.global_batch, groups.ranks));
-  if (model.moe_every > 0 && model.experts % groups.expert_ranks != 0)
-    fail(fmt::format("model {}: experts = {} does not divide by {} ranks", model.name,
-                     model.experts, groups.expert_ranks));
-  if (model.capacity_groups > 0 && model.capacity_groups % groups.ranks != 0)
-    fail(fmt::format("model {}: capacity_groups = {} does not divide by {} ranks", model.name,
-                     model.capacity_groups, groups.ranks));
+  if (model.global_batch % groups.ranks != 0) {
+    fail(model, "global_batch", model.global_batch, groups.ranks, "ranks", "--ranks");
+  }
+  if (model.moe_every > 0 && model.experts % groups.expert_ranks != 0) {
+    fail(model, "experts", model.experts, groups.expert_ranks, "ranks that share the experts",
+         "--expert-ranks");
+  }
+  if (model.capacity_groups > 0 && model.capacity_groups % groups.ranks != 0) {
+    fail(model, "capacity_groups", model.capacity_groups, groups.ranks, "ranks", "--ranks");
+  }
   const int capacity_groups = model.capacity_groups > 0 ? model.capacity_groups : groups.ranks;
-  if (model.global_batch * model.sequence_length % capacity_groups != 0)
-    fail(fmt::format("model {}: {} tokens do not divide into {} capacity groups", model.name,
-                     model.global_batch * model.sequence_length, capacity_groups));
-  if (model.d_model % model.heads != 0)
-    fail(fmt::format("model {}: d_model = {} does not divide by {} heads", model.name,
-                     model.d_model, model.heads));
+  const std::int64_t tokens = model.global_batch * model.sequence_length;
+  if (tokens % capacity_groups != 0) {
+    throw std::invalid_argument(fmt::format(
+        "model {}: {} tokens (global_batch = {} times sequence_length = {}) do not divide into {} "
+        "capacity groups: expected another capacity_groups or global_batch",
+        model.name, tokens, model.global_batch, model.sequence_length, capacity_groups));
+  }
+  if (model.d_model % model.heads != 0) {
+    throw std::invalid_argument(
+        fmt::format("model {}: heads = {}: expected a divisor of d_model = {}", model.name,
+                    model.heads, model.d_model));
+  }
 }
 
 std::int64_t parameter_count(const Model& model) {

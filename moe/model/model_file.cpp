@@ -48,6 +48,8 @@ void read_integer(const InputObject& table, std::string_view key, std::int64_t l
 constexpr double kLeastPositive = std::numeric_limits<double>::min();
 constexpr double kFinite = std::numeric_limits<double>::max();
 constexpr std::int64_t kWidth = std::int64_t{1} << 24;  // products of two stay far within int64
+constexpr int kMostBlocks = 1000;                       // some 60 ops each
+constexpr double kMostElements = 1e13;  // of parameters, and of activations; far within int64
 constexpr std::int64_t kInt = std::numeric_limits<int>::max();
 
 void read_sizes(const InputObject& table, Model& model) {
@@ -56,7 +58,7 @@ void read_sizes(const InputObject& table, Model& model) {
   model.d_model = table.integer("d_model", 1, kWidth);
   model.d_hidden = table.integer("d_hidden", 1, kWidth);
   model.heads = static_cast<int>(table.integer("heads", 1, kInt));
-  model.blocks = static_cast<int>(table.integer("blocks", 1, 10000));
+  model.blocks = static_cast<int>(table.integer("blocks", 1, kMostBlocks));
   read_word(table, "dtype", kDTypes, model.dtype);
   if (model.d_model % model.heads != 0) {
     table.member("heads").fail(fmt::format("a divisor of d_model = {}", model.d_model));
@@ -115,6 +117,32 @@ void check_together(const InputObject& training, const InputObject& moe, const M
   }
 }
 
+/// Refuses sizes whose product nobody can mean, before anything is made of them.
+void check_elements(const InputObject& root, const Model& model) {
+  const auto m = static_cast<double>(model.d_model), h = static_cast<double>(model.d_hidden);
+  const int mixtures = model.moe_every > 0 ? model.blocks / model.moe_every : 0;
+  const double parameters = 2.0 * static_cast<double>(model.vocabulary) * m +
+                            static_cast<double>(model.sequence_length) * m +
+                            model.blocks * 4 * m * m + (model.blocks - mixtures) * 2 * m * h +
+                            mixtures * model.experts * (2 * m * h + m);
+  const double row =
+      static_cast<double>(model.vocabulary) +
+      model.blocks * (8 * m + static_cast<double>(model.heads * model.sequence_length) +
+                      model.choices * 2 * (m + h)) +
+      static_cast<double>(mixtures) * model.experts;
+  const double activations =
+      static_cast<double>(model.global_batch) * static_cast<double>(model.sequence_length) * row;
+  const auto refuse = [&](double elements, const char* of, const char* keys) {
+    if (elements > kMostElements) {
+      root.refuse("model", fmt::format("{:.2g} {}: expected at most {:.0e}: lower {}", elements, of,
+                                       kMostElements, keys));
+    }
+  };
+  refuse(parameters, "parameters", "experts, d_model, d_hidden, blocks or vocabulary");
+  refuse(activations, "elements of activations in an iteration",
+         "global_batch, sequence_length, blocks, d_model, d_hidden, experts or vocabulary");
+}
+
 }  // namespace
 
 Model load_model(const std::filesystem::path& path) {
@@ -129,6 +157,7 @@ Model load_model(const std::filesystem::path& path) {
   const InputObject training = root.object("training", "the table [training]");
   read_training(training, model);
   check_together(training, moe, model);
+  check_elements(root, model);
   document.no_other_keys();
   return model;
 }

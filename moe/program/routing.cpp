@@ -15,7 +15,7 @@
 namespace moe {
 namespace {
 
-constexpr int kMostLayer = 9999;                             // models have at most 10000 blocks
+constexpr int kMostLayer = 9999;                             // far more than models have blocks
 constexpr std::int64_t kMostCopies = std::int64_t{1} << 32;  // two of each of 2^31 tokens
 
 void check_sizes(int ranks, int experts, std::int64_t copies) {

@@ -29,7 +29,8 @@ struct Descriptor {
 }  // namespace
 
 MappedFile::MappedFile(const std::filesystem::path& path) {
-  const Descriptor file{open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  // Does not wait for the other end of a pipe.
+  const Descriptor file{open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)};
   struct stat status {};
   if (file.number < 0 || fstat(file.number, &status) != 0) fail(path, errno);
   if (S_ISDIR(status.st_mode)) fail(path, EISDIR);

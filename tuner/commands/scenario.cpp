@@ -16,6 +16,8 @@
 namespace tuner {
 namespace {
 
+constexpr int kMostRanks = 4096;  // of a prediction; an all-to-all has their square in flows
+
 /// Costs and machine of the newest study of this model; what a study measured op by op.
 std::optional<CostedCluster> cluster_of_study(const db::Connection& connection,
                                               const std::string& model_json,
@@ -79,6 +81,11 @@ Scenario load_scenario(const ScenarioOptions& options) {
   scenario.costs = std::move(costed.costs);
   const int ranks =
       options.ranks.value_or(scenario.cluster.nodes * scenario.cluster.ranks_per_node);
+  if (ranks > kMostRanks) {
+    throw moe::InputError(
+        fmt::format("cluster {}: {} ranks: expected at most {}: choose with --ranks",
+                    scenario.cluster.name, ranks, kMostRanks));
+  }
   scenario.groups =
       groups_of(scenario.cluster, ranks, options.expert_ranks > 0 ? options.expert_ranks : ranks);
   scenario.program = moe::build_iteration(scenario.model, scenario.groups, 0);

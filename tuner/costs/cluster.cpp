@@ -67,6 +67,9 @@ CostedCluster load_cluster(const std::filesystem::path& path) {
   cluster.device = root.member("device").one_of({"cpu", "cuda"}) == 0 ? "cpu" : "cuda";
   cluster.nodes = static_cast<int>(root.integer("nodes", 1, kMostNodes));
   cluster.ranks_per_node = static_cast<int>(root.integer("ranks_per_node", 1, kMostNodes));
+  if (std::int64_t{cluster.nodes} * cluster.ranks_per_node > kMostNodes) {
+    root.member("nodes").fail(fmt::format("at most {} ranks on all nodes together", kMostNodes));
+  }
   if (const auto memory = root.optional_member("memory")) cluster.memory_bytes = memory->bytes();
   if (cluster.nodes > 1 || root.has("inter_node")) {
     cluster.inter_node = read_link(root.object("inter_node", "a table of a node's network card"));
