@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <csignal>
+#include <cstdlib>
 #include <map>
 
 #include "db/check.h"
@@ -187,7 +188,16 @@ int run(int argc, char** argv) {
   check_command
       ->add_option("--stale-after", arguments.stale_after_s,
                    "seconds without a sign of life after which a running row was killed")
-      ->check(CLI::Validator(CLI::NonNegativeNumber).description(""))
+      ->check(CLI::Validator(
+          [](const std::string& text) {
+            char* end = nullptr;
+            const double seconds = std::strtod(text.c_str(), &end);
+            const bool sound =
+                end != text.c_str() && *end == '\0' && seconds >= 0 && seconds <= 1e9;
+            return sound ? std::string()
+                         : "expected seconds from 0 to 1e9, got " + text.substr(0, 40);
+          },
+          ""))
       ->type_name("S")
       ->capture_default_str();
   check_command->add_flag(

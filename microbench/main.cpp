@@ -18,6 +18,8 @@
 #include "moe/communicator/launch.h"
 #include "moe/communicator/open_device.h"
 #include "moe/errors.h"
+#include "moe/input/options.h"
+#include "moe/input/size.h"
 #include "moe/machine.h"
 
 namespace microbench {
@@ -44,7 +46,8 @@ void declare(CLI::App& app, Arguments& a) {
   app.add_option("WHAT", a.what, "gemm, collectives, copies or all")
       ->required()
       ->check(CLI::IsMember({"gemm", "collectives", "copies", "all"}));
-  app.add_option("--ranks", a.ranks, "ranks; outside an MPI job starts mpirun [1, or the job's]");
+  app.add_option("--ranks", a.ranks, "ranks; outside an MPI job starts mpirun [1, or the job's]")
+      ->check(moe::whole_number(1, moe::kMostRanks));
   app.add_option("--sizes", a.sizes,
                  "bytes of collectives and copies: FIRST:LAST:xN or :+N, or a list")
       ->capture_default_str();
@@ -56,20 +59,21 @@ void declare(CLI::App& app, Arguments& a) {
   app.add_option("--outputs", a.outputs, "width of a GEMM's output")->capture_default_str();
   app.add_option("--experts", a.experts, "experts that share the rows of an expert GEMM")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(moe::whole_number(1, 1 << 20));
   app.add_option("--dtype", a.dtype, "f32, f64 or i32 (no GEMMs)")
       ->capture_default_str()
       ->check(CLI::IsMember({"f32", "f64", "i32"}));
   app.add_option("--device", a.device, "where buffers are and GEMMs run")
       ->capture_default_str()
       ->check(CLI::IsMember({"cpu", "cuda"}));
-  app.add_option("--threads", a.threads, "CPU threads per rank [cores divided by ranks]");
+  app.add_option("--threads", a.threads, "CPU threads per rank [cores divided by ranks]")
+      ->check(moe::whole_number(1, moe::kMostThreads));
   app.add_option("--budget", a.budget_s, "seconds that the samples of one case may take")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(moe::seconds());
   app.add_option("--time-limit", a.time_limit_s, "seconds that a wait for other ranks may last")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(moe::seconds());
   app.add_option("--db", a.database, "result database; created where there is none");
   app.add_option("--format", a.format, "table, csv or json")
       ->capture_default_str()
@@ -128,7 +132,8 @@ struct Request {
 Request read_request(const Arguments& a) {
   Request request;
   request.sizes = parse_sizes(a.sizes);
-  request.gemm = {parse_sizes(a.rows), parse_size(a.inputs), parse_size(a.outputs), a.experts};
+  request.gemm = {parse_sizes(a.rows), moe::parse_size(a.inputs), moe::parse_size(a.outputs),
+                  a.experts};
   const auto smallest_row = *std::min_element(request.gemm.rows.begin(), request.gemm.rows.end());
   if (smallest_row < a.experts || request.gemm.inputs < 1 || request.gemm.outputs < 1) {
     throw moe::InputError(
@@ -136,6 +141,23 @@ Request read_request(const Arguments& a) {
   }
   if (*std::min_element(request.sizes.begin(), request.sizes.end()) < 1) {
     throw moe::InputError(fmt::format("--sizes {}: expected at least 1 byte", a.sizes));
+  }
+  const auto largest = *std::max_element(request.sizes.begin(), request.sizes.end());
+  const auto memory = static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE);
+  if (a.what != "gemm" && largest > memory / 2) {
+    throw moe::InputError(fmt::format(
+        "--sizes {}: {} twice, to send and to receive: expected at most half of the {} there are",
+        a.sizes, db::format_cell("bytes", largest), db::format_cell("bytes", memory)));
+  }
+  const auto rows = *std::max_element(request.gemm.rows.begin(), request.gemm.rows.end());
+  const auto inputs = static_cast<double>(request.gemm.inputs);
+  const auto outputs = static_cast<double>(request.gemm.outputs);
+  const double gemm_bytes =
+      8 * (static_cast<double>(rows) * (inputs + outputs) + a.experts * inputs * outputs);
+  if ((a.what == "gemm" || a.what == "all") && gemm_bytes > static_cast<double>(memory)) {
+    throw moe::InputError(fmt::format(
+        "--rows {} --inputs {} --outputs {} --experts {}: {:.3g} GiB: expected at most {}", rows,
+        a.inputs, a.outputs, a.experts, gemm_bytes / 0x1p30, db::format_cell("bytes", memory)));
   }
   for (const std::string& name : a.collectives) {
     if (std::ranges::find(collective_names(), name) == collective_names().end()) {

@@ -2,13 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-#include <cstdlib>
 #include <stdexcept>
 #include <string>
 
+#include "moe/input/size.h"
+
 namespace microbench {
 namespace {
+
+using moe::parse_size;
 
 constexpr std::size_t most_sizes = 1000;
 
@@ -48,41 +50,6 @@ void append_range(std::string_view part, std::vector<std::int64_t>& sizes) {
 }
 
 }  // namespace
-
-std::int64_t parse_size(std::string_view text) {
-  const auto fail = [&] {
-    throw std::invalid_argument(
-        fmt::format("size \"{}\": expected a number with or without K, M or G", text));
-  };
-  const std::string copy(text);
-  if (copy.empty() || copy.find_first_not_of("0123456789.KMGkmg") != std::string::npos) fail();
-  char* end = nullptr;
-  const double number = std::strtod(copy.c_str(), &end);
-  if (end == copy.c_str()) fail();
-  double unit = 1;
-  switch (*end) {
-    case 'K':
-    case 'k':
-      unit = 1024.0;
-      break;
-    case 'M':
-    case 'm':
-      unit = 1024.0 * 1024;
-      break;
-    case 'G':
-    case 'g':
-      unit = 1024.0 * 1024 * 1024;
-      break;
-    case '\0':
-      break;
-    default:
-      fail();
-  }
-  if (*end != '\0' && end[1] != '\0') fail();
-  const double size = number * unit;
-  if (size != std::floor(size) || size > 9e18) fail();
-  return static_cast<std::int64_t>(size);
-}
 
 std::vector<std::int64_t> parse_sizes(std::string_view text) {
   std::vector<std::int64_t> sizes;

@@ -14,6 +14,7 @@
 #include "moe/communicator/launch.h"
 #include "moe/communicator/open_device.h"
 #include "moe/errors.h"
+#include "moe/input/options.h"
 #include "moe/machine.h"
 #include "moe/model/iteration.h"
 #include "moe/source_tree.h"
@@ -23,6 +24,8 @@
 
 namespace moe {
 namespace {
+
+constexpr int kMostIterations = 1'000'000'000;
 
 struct Arguments {
   std::string model;
@@ -55,9 +58,11 @@ void declare(CLI::App& app, Arguments& a) {
                  "text files, or .bin files of uint16 tokens [this repository's text]");
   app.add_option("--steps", a.steps, "iterations")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
-  app.add_option("--ranks", a.ranks, "ranks; outside an MPI job starts mpirun [1, or the job's]");
-  app.add_option("--expert-ranks", a.expert_ranks, "ranks that share one set of experts [all]");
+      ->check(whole_number(1, kMostIterations));
+  app.add_option("--ranks", a.ranks, "ranks; outside an MPI job starts mpirun [1, or the job's]")
+      ->check(whole_number(1, kMostRanks));
+  app.add_option("--expert-ranks", a.expert_ranks, "ranks that share one set of experts [all]")
+      ->check(whole_number(1, kMostRanks));
   app.add_option("--device", a.device, "where to compute")
       ->capture_default_str()
       ->check(CLI::IsMember({"cpu", "cuda"}));
@@ -77,22 +82,26 @@ void declare(CLI::App& app, Arguments& a) {
       ->check(CLI::NonNegativeNumber)
       ->needs("--planner");
   app.add_option("--db", a.database, "result database; created where there is none");
-  app.add_option("--threads", a.threads, "CPU threads per rank [cores divided by ranks]");
-  app.add_option("--seed", a.seed, "overrides the model's seed");
+  app.add_option("--threads", a.threads, "CPU threads per rank [cores divided by ranks]")
+      ->check(whole_number(1, kMostThreads));
+  app.add_option("--seed", a.seed, "overrides the model's seed")->check(whole_number(0));
   app.add_option("--memory-limit", a.memory_limit_bytes, "bytes of arena per rank, with K, M, G")
-      ->transform(CLI::AsSizeValue(false));
+      ->transform(size_in_bytes());
   app.add_option("--time-limit", a.time_limit_s, "seconds that any one wait may last")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(seconds());
   app.add_option("--evaluate-every", a.evaluate_every,
-                 "iterations between held-out losses [only the last]");
+                 "iterations between held-out losses [only the last]")
+      ->check(whole_number(0, kMostIterations));
   app.add_option("--evaluate-batches", a.evaluate_batches, "batches per held-out loss; 0 = none")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->check(whole_number(0, kMostIterations));
   app.add_option("--log-every", a.log_every, "iterations between rows of output")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(whole_number(1, kMostIterations));
   app.add_option("--timelines", a.timelines, "typical iterations whose timeline is stored")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->check(whole_number(0, 1000));
   app.add_flag("--print-program{scheduled}", a.print_program,
                "print the scheduled ops and end; =passes: after every decision too")
       ->check(CLI::IsMember({"scheduled", "passes"}));

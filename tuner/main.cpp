@@ -7,6 +7,7 @@
 #include "db/format_rows.h"
 #include "db/identity.h"
 #include "moe/errors.h"
+#include "moe/input/options.h"
 #include "tuner/commands/commands.h"
 #include "tuner/planners/planners.h"
 
@@ -38,15 +39,18 @@ void add_scenario(CLI::App& command, Arguments& a) {
                   "name in experiments/clusters, a TOML file, or measured (with --db)")
       ->required();
   command.add_option("--db", a.scenario.database, "result database");
-  command.add_option("--ranks", a.scenario.ranks, "ranks [all of the cluster]");
-  command.add_option("--expert-ranks", a.scenario.expert_ranks,
-                     "ranks that share one set of experts [all]");
+  command.add_option("--ranks", a.scenario.ranks, "ranks [all of the cluster]")
+      ->check(moe::whole_number(1, moe::kMostRanks));
+  command
+      .add_option("--expert-ranks", a.scenario.expert_ranks,
+                  "ranks that share one set of experts [all]")
+      ->check(moe::whole_number(1, moe::kMostRanks));
   command
       .add_option("--routing", a.scenario.routing,
                   "uniform, zipf:EXPONENT, or a file with a Routing as JSON")
       ->capture_default_str();
   command.add_option("--most-chunks", a.most_chunks, "largest degree that planners try")
-      ->check(CLI::Range(1, 64))
+      ->check(moe::whole_number(1, 64))
       ->capture_default_str();
 }
 
@@ -129,20 +133,25 @@ int run(int argc, char** argv) {
   auto* study_command = app.add_subcommand(
       "study", "profile, predict every candidate, run the best for real, store it all");
   StudyOptions& s = a.study;
-  study_command->add_option("name", s.name, "name of the study")->required();
+  study_command->add_option("name", s.name, "name of the study")
+      ->required()
+      ->check(moe::not_empty());
   study_command
       ->add_option("--model", a.scenario.model, "name in experiments/models, or a TOML file")
       ->required();
   study_command
       ->add_option("--db", a.scenario.database, "result database; made where there is none")
       ->required();
-  study_command->add_option("--ranks", a.scenario.ranks, "ranks of every run [1]");
-  study_command->add_option("--expert-ranks", a.scenario.expert_ranks,
-                            "ranks that share one set of experts [all]");
+  study_command->add_option("--ranks", a.scenario.ranks, "ranks of every run [1]")
+      ->check(moe::whole_number(1, moe::kMostRanks));
+  study_command
+      ->add_option("--expert-ranks", a.scenario.expert_ranks,
+                   "ranks that share one set of experts [all]")
+      ->check(moe::whole_number(1, moe::kMostRanks));
   study_command->add_option("--planners", a.planners, "whose candidates to try")
       ->capture_default_str();
   study_command->add_option("--most-chunks", s.most_chunks, "largest degree that is tried")
-      ->check(CLI::Range(1, 64))
+      ->check(moe::whole_number(1, 64))
       ->capture_default_str();
   study_command
       ->add_option("--top", a.top, "how many of the best by prediction run for real, or all")
@@ -157,25 +166,29 @@ int run(int argc, char** argv) {
       ->type_name("K|all")
       ->capture_default_str();
   study_command->add_option("--repeats", s.repeats, "runs of each, one after the other in turn")
-      ->check(CLI::Range(1, 1000))
+      ->check(moe::whole_number(1, 1000))
       ->capture_default_str();
   study_command->add_option("--steps", s.job.steps, "iterations of each run")
-      ->check(CLI::Range(1, 1000000))
+      ->check(moe::whole_number(1, 1'000'000))
       ->capture_default_str();
   study_command
       ->add_option("--memory-limit", s.job.memory_limit_bytes,
                    "bytes per rank, with K, M, G; what needs more is infeasible [none]")
-      ->transform(CLI::AsSizeValue(false));
+      ->transform(moe::size_in_bytes());
   study_command->add_option("--routing", s.routing,
                             "predict with this routing instead of what training routed");
-  study_command->add_option("--trial-time-limit", s.trial_time_limit_s,
-                            "seconds that one run may take [from its prediction]");
+  study_command
+      ->add_option("--trial-time-limit", s.trial_time_limit_s,
+                   "seconds that one run may take [from its prediction]")
+      ->check(moe::seconds());
   study_command->add_option("--device", s.job.device, "where to compute")
       ->check(one_of({"cpu", "cuda"}))
       ->type_name("cpu|cuda")
       ->capture_default_str();
-  study_command->add_option("--threads", s.job.threads, "CPU threads per rank [moe-train's]");
-  study_command->add_option("--seed", s.job.seed, "overrides the model's seed");
+  study_command->add_option("--threads", s.job.threads, "CPU threads per rank [moe-train's]")
+      ->check(moe::whole_number(1, moe::kMostThreads));
+  study_command->add_option("--seed", s.job.seed, "overrides the model's seed")
+      ->check(moe::whole_number(0));
   study_command->add_option("--data", s.job.data, "what to train on [moe-train's]");
   study_command->add_flag("--resume", s.resume,
                           "continue a study that was interrupted; begin it where there is none");

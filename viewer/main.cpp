@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <cstdio>
 #include <exception>
 #include <optional>
@@ -47,7 +48,8 @@ std::optional<viewer::TimeRange> parse_range(const std::string& text) {
   viewer::TimeRange range;
   char rest = 0;
   const int read = std::sscanf(text.c_str(), "%lf:%lf%c", &range.begin_s, &range.end_s, &rest);
-  if (read != 2 || !(range.end_s > range.begin_s)) {
+  if (read != 2 || !(range.end_s > range.begin_s) || !std::isfinite(range.begin_s) ||
+      !std::isfinite(range.end_s)) {
     throw CLI::ValidationError("--range", text + " is not BEGIN:END in seconds, e.g. 0.12:0.2");
   }
   return range;
@@ -57,8 +59,9 @@ Size parse_size(const std::string& text) {
   Size size;
   char rest = 0;
   const int read = std::sscanf(text.c_str(), "%dx%d%c", &size.width, &size.height, &rest);
-  if (read != 2 || size.width < 320 || size.height < 240 || size.width > 16384 ||
-      size.height > 16384) {
+  // Eleven characters, so that no number is beyond an int.
+  if (text.size() > 11 || read != 2 || size.width < 320 || size.height < 240 ||
+      size.width > 16384 || size.height > 16384) {
     throw CLI::ValidationError(
         "--size", text + " is not WIDTHxHEIGHT between 320x240 and 16384x16384, e.g. 1600x900");
   }

@@ -10,14 +10,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-TEST(Sizes, SuffixesArePowersOf1024) {
-  EXPECT_EQ(parse_size("512"), 512);
-  EXPECT_EQ(parse_size("256K"), 262144);
-  EXPECT_EQ(parse_size("64M"), 67108864);
-  EXPECT_EQ(parse_size("2G"), 2147483648);
-  EXPECT_EQ(parse_size("1.5k"), 1536);
-}
-
 TEST(Sizes, RangesGrowByFactorOrStepUpToTheLast) {
   EXPECT_THAT(parse_sizes("1K:8K:x2"), ElementsAre(1024, 2048, 4096, 8192));
   EXPECT_THAT(parse_sizes("1:100:x10"), ElementsAre(1, 10, 100));

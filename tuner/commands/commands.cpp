@@ -17,6 +17,7 @@
 #include "moe/machine.h"
 #include "moe/source_tree.h"
 #include "moe/train/train_store.h"
+#include "tuner/commands/routing_spec.h"
 #include "tuner/costs/fit_measurements.h"
 #include "tuner/planners/pipemoe/pipemoe.h"
 #include "tuner/simulate/timeline_text.h"
@@ -264,9 +265,14 @@ int study(Arguments& arguments, int argc, char** argv) {
   } else {
     options.top = std::stoi(arguments.top);
   }
-  moe::check(options.model, moe::make_groups(options.job.ranks, options.job.expert_ranks > 0
-                                                                    ? options.job.expert_ranks
-                                                                    : options.job.ranks));
+  const moe::Groups groups =
+      moe::make_groups(options.job.ranks,
+                       options.job.expert_ranks > 0 ? options.job.expert_ranks : options.job.ranks);
+  moe::check(options.model, groups);
+  if (!options.routing.empty()) {
+    // Used only after minutes of profiling: what is wrong with it is said now.
+    make_routing(options.routing, moe::build_iteration(options.model, groups, 0), groups, 1);
+  }
   options.say = [](const std::string& text) { warn(text); };
   const std::int64_t id = run_study(options);
 
