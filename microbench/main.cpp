@@ -21,6 +21,7 @@
 #include "moe/input/options.h"
 #include "moe/input/size.h"
 #include "moe/machine.h"
+#include "moe/stop.h"
 
 namespace microbench {
 namespace {
@@ -113,8 +114,8 @@ class BenchStore {
     db::insert(connection_, std::span<const db::Measurement>(&row, 1));
     db::heartbeat_run(connection_, run_id_);
   }
-  void finish(const std::string& error) {
-    db::finish_run(connection_, run_id_, error.empty() ? "done" : "failed", error);
+  void finish(const std::string& status, const std::string& error) {
+    db::finish_run(connection_, run_id_, status, error);
   }
   std::int64_t run_id() const { return run_id_; }
 
@@ -227,21 +228,28 @@ int run(const Arguments& arguments, const Request& request, moe::Communicator& w
   try {
     run_plans(bench, make_plans(bench, arguments, request), [&](const Result& result) {
       if (store) store->add(result);
-      if (writer) writer->row(result);
+      try {
+        if (writer) writer->row(result);
+      } catch (const db::OutputError& error) {
+        if (!error.closed) throw;  // else SIGPIPE says so too, and all ranks end in order
+      }
     });
     if (!writer) return 0;
     writer->finish();
+  } catch (const moe::Stopped& stopped) {
+    if (store) store->finish("killed", stopped.what());
+    throw;
   } catch (const std::exception& error) {
-    if (store) store->finish(error.what());
+    if (store) store->finish(moe::stop_signal() != 0 ? "killed" : "failed", error.what());
     throw;
   } catch (const db::OutputError& error) {
-    if (store) store->finish(error.closed ? "stdout was closed" : error.message);
+    if (store) store->finish(error.closed ? "done" : "failed", error.message);
     throw;
   }
   const std::string error =
       writer->wrong() == 0 ? "" : fmt::format("{} wrong values", writer->wrong());
   if (store) {
-    store->finish(error);
+    store->finish(error.empty() ? "done" : "failed", error);
     std::cerr << fmt::format("moe-bench: run {} in {}\n", store->run_id(), arguments.database);
   }
   if (!error.empty()) std::cerr << fmt::format("moe-bench: {}\n", error);
@@ -266,6 +274,7 @@ int main(int argc, char** argv) {
   int rank = 0, code = 0;
   try {
     const auto request = microbench::read_request(arguments);
+    moe::stop_when_asked();
     const auto world = moe::join_world(arguments.ranks, argv);
     rank = world->rank;
     code = microbench::run(arguments, request, *world, argc, argv);
@@ -276,9 +285,12 @@ int main(int argc, char** argv) {
   } catch (const db::OutputError& error) {
     if (!error.closed) std::cerr << "moe-bench: " << error.message << '\n';
     moe::abort_job(error.closed ? 0 : 1);
+  } catch (const moe::Stopped& stopped) {  // on all ranks together
+    if (rank == 0) std::cerr << fmt::format("moe-bench: {}\n", stopped.what());
+    code = moe::exit_code(stopped);
   } catch (const std::exception& error) {
     std::cerr << fmt::format("moe-bench: rank {}: {}\n", rank, error.what());
-    moe::abort_job(moe::exit_code(error));
+    moe::abort_job(moe::stop_signal() != 0 ? 128 + moe::stop_signal() : moe::exit_code(error));
   }
   moe::finalize_mpi();
   return code;

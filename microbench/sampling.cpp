@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "moe/stop.h"
+
 namespace microbench {
 namespace {
 
@@ -54,8 +56,13 @@ Samples sample(moe::Communicator& world, const TimedCalls& timed, const Sampling
       world.barrier(gather.call);
       own.push_back(timed(samples.calls_per_sample) / samples.calls_per_sample);
     }
+    own.push_back(moe::stop_signal());
     own.push_back(elapsed_s());
     const auto all = gather(own);
+    for (int rank = 0; rank < world.size; ++rank) {
+      const int signal = static_cast<int>(all[rank * own.size() + round]);
+      if (signal != 0) throw moe::Stopped("stopped: " + moe::stop_reason(signal), signal);
+    }
     for (int i = 0; i < round; ++i) {
       double slowest = 0;
       for (int rank = 0; rank < world.size; ++rank) {

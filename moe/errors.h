@@ -33,7 +33,12 @@ struct InputError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// What every program ends with: 124 for TimeLimit, 2 for wrong use, wrong input and what is not
+/// A loss is not finite; says iteration, layer, op and tensor where it began.
+struct NotFinite : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// What every program ends with: 124 for TimeLimit, 128 + the signal for Stopped (stop.h), 2 for wrong use, wrong input and what is not
 /// there, db::exit_code() for the database's errors, 1 for all else.
 int exit_code(const std::exception& error);
 

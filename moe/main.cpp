@@ -2,8 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <csignal>
-#include <cstring>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -18,6 +16,7 @@
 #include "moe/machine.h"
 #include "moe/model/iteration.h"
 #include "moe/source_tree.h"
+#include "moe/stop.h"
 #include "moe/train/train_store.h"
 #include "moe/train/trainer.h"
 #include "tuner/planners/planners.h"
@@ -119,26 +118,6 @@ void declare(CLI::App& app, Arguments& a) {
       "  moe-train --model box-small --ranks 4 --planner pipemoe --cluster box\n"
       "  moe-train --model tiny --data corpus/*.txt --evaluate-every 50 --format csv > losses.csv");
 }
-
-/// The signal that asked for the end; 0 while none has.
-volatile std::sig_atomic_t stopped_by = 0;
-
-/// SIGINT and SIGTERM end the run after the iteration under way; a second one ends it at once.
-void stop_when_asked() {
-  struct sigaction action {};
-  action.sa_handler = [](int signal) { stopped_by = signal; };
-  action.sa_flags = SA_RESETHAND | SA_RESTART;
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
-}
-
-struct Stopped : std::runtime_error {
-  Stopped(int signal, int iteration)
-      : std::runtime_error(
-            fmt::format("stopped after iteration {}: {}", iteration, strsignal(signal))),
-        signal(signal) {}
-  int signal;
-};
 
 /// Prints rows as they come and keeps what the summary needs.
 class Report {
@@ -309,21 +288,32 @@ void run(const Arguments& arguments, Inputs inputs, Communicator& world, int arg
       if (store) store->observe(iteration, schedule, scheduled);
     };
     observer.step = [&](const StepReport& step) {
-      report->observe(step);
       if (store) store->observe(step);
-      if (stopped_by != 0) throw Stopped(stopped_by, step.iteration);
+      try {
+        report->observe(step);
+      } catch (const db::OutputError& error) {
+        if (!error.closed) throw;  // else SIGPIPE says so too, and all ranks end in order
+      }
     };
     train(inputs.model, program, inputs.schedule, inputs.corpus, groups, *device.backend, world,
           ranks, options, observer);
     if (store) store->finish();
-  } catch (const Stopped& stopped) {
-    if (store) store->abandon("killed", stopped.what());
+  } catch (const db::OutputError& error) {
+    if (store) store->abandon("failed", error.message);
     throw;
   } catch (const std::exception& error) {
-    if (store) store->abandon("failed", error.what());
+    const bool killed = stop_signal() != 0 || dynamic_cast<const Stopped*>(&error) != nullptr;
+    if (store) store->abandon(killed ? "killed" : "failed", error.what());
     throw;
   }
   if (report) report->finish(store ? std::optional(store->run_id()) : std::nullopt);
+}
+
+/// What every rank throws needs one message, and nobody has to be told.
+int end_together(std::optional<int> rank, const std::exception& error) {
+  if (rank.value_or(0) == 0) std::cerr << fmt::format("moe-train: {}\n", error.what());
+  finalize_mpi();
+  return exit_code(error);
 }
 
 }  // namespace
@@ -343,22 +333,23 @@ int main(int argc, char** argv) {
   std::optional<int> rank;
   try {
     moe::Inputs inputs = moe::read_inputs(arguments);
+    moe::stop_when_asked();
     const std::unique_ptr<moe::Communicator> world = moe::join_world(arguments.ranks, argv);
     rank = world->rank;
-    moe::stop_when_asked();
     moe::run(arguments, std::move(inputs), *world, argc, argv);
   } catch (const db::OutputError& error) {
     if (!error.closed) std::cerr << "moe-train: " << error.message << '\n';
     moe::abort_job(error.closed ? 0 : 1);
   } catch (const moe::Stopped& stopped) {
-    std::cerr << fmt::format("moe-train: rank {}: {}\n", *rank, stopped.what());
-    moe::abort_job(128 + stopped.signal);
+    return moe::end_together(rank, stopped);
+  } catch (const moe::NotFinite& error) {
+    return moe::end_together(rank, error);
   } catch (const std::exception& error) {
     const std::string_view text = error.what();
     const bool name_rank = rank && !text.starts_with("rank ");
     std::cerr << (name_rank ? fmt::format("moe-train: rank {}: {}\n", *rank, text)
                             : fmt::format("moe-train: {}\n", text));
-    moe::abort_job(moe::exit_code(error));
+    moe::abort_job(moe::stop_signal() != 0 ? 128 + moe::stop_signal() : moe::exit_code(error));
   }
   moe::finalize_mpi();
   return 0;

@@ -4,10 +4,10 @@
 #include <unistd.h>
 
 #include <array>
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
+#include <sstream>
 
+#include "moe/communicator/mpirun.h"
 #include "moe/errors.h"
 
 namespace moe {
@@ -31,7 +31,22 @@ constexpr std::array settings = {
     Setting{"PRTE_MCA_hwloc_default_binding_policy", "none"},
 };
 
-[[noreturn]] void become_mpirun(int ranks, char** argv) {
+bool in_path(const std::string& program) {
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path == nullptr ? "" : path);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    if (access((folder + "/" + program).c_str(), X_OK) == 0) return true;
+  }
+  return false;
+}
+
+[[noreturn]] void start_ranks(int ranks, char** argv) {
+  if (!in_path("mpirun")) {
+    throw InputError(
+        fmt::format("--ranks {} needs mpirun, which is not in PATH: install the package "
+                    "openmpi-bin (Debian, Ubuntu) or load your cluster's MPI module",
+                    ranks));
+  }
   constexpr int keep = 0;
   for (const Setting& setting : settings) setenv(setting.variable, setting.value, keep);
   // mpirun gives its ranks a terminal of their own: whether ours is one is decided here.
@@ -40,18 +55,7 @@ constexpr std::array settings = {
     setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", keep);
     setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", keep);
   }
-  std::vector<std::string> command = mpirun_command(ranks, argv);
-  std::vector<char*> arguments;
-  for (std::string& word : command) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  execvp(arguments[0], arguments.data());
-  if (errno == ENOENT) {
-    throw InputError(
-        fmt::format("--ranks {} needs mpirun, which is not in PATH: install the package "
-                    "openmpi-bin (Debian, Ubuntu) or load your cluster's MPI module",
-                    ranks));
-  }
-  throw InputError(fmt::format("--ranks {}: cannot start mpirun: {}", ranks, std::strerror(errno)));
+  run_mpirun(mpirun_command(ranks, argv));
 }
 
 }  // namespace
@@ -104,7 +108,7 @@ std::unique_ptr<Communicator> join_world(std::optional<int> ranks, char** argv) 
   }
   if (!ranks || *ranks == 1) return make_solo_communicator();
   if (!has_mpi()) throw Unavailable(fmt::format("--ranks {}: built without MPI", *ranks));
-  become_mpirun(*ranks, argv);
+  start_ranks(*ranks, argv);
 }
 
 }  // namespace moe

@@ -8,12 +8,14 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <csignal>
 #include <cstring>
 #include <list>
 #include <set>
 #include <thread>
 
 #include "moe/errors.h"
+#include "moe/stop.h"
 
 namespace moe {
 namespace {
@@ -181,6 +183,11 @@ void MpiMessages::wait(int begin, int end) {
 }
 
 void MpiMessages::throw_if_another_gave_up() {
+  // mpirun, when a rank has died, leaves the others a second from its SIGTERM to its SIGKILL.
+  if (stop_signal() == SIGTERM && seconds_since_stop() > 0.3) {
+    throw CommunicationError(fmt::format("rank {}: {} cannot finish: this process was asked to end",
+                                         group_.world_ranks[group_.rank], what_));
+  }
   std::string notice;
   int sender = 0;
   {

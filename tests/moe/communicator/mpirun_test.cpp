@@ -1,0 +1,94 @@
+#include "moe/communicator/mpirun.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <string>
+
+namespace moe {
+namespace {
+
+/// A shell script in mpirun's place.
+struct Job {
+  pid_t pid = -1;
+  int output = -1;
+
+  explicit Job(const std::string& script) {
+    std::array<int, 2> ends{};
+    if (pipe(ends.data()) != 0) return;
+    pid = fork();
+    if (pid == 0) {
+      dup2(ends[1], STDOUT_FILENO);
+      close(ends[0]);
+      close(ends[1]);
+      run_mpirun({"/bin/sh", "-c", script});
+    }
+    close(ends[1]);
+    output = ends[0];
+  }
+  Job(const Job&) = delete;
+  Job& operator=(const Job&) = delete;
+  ~Job() { close_output(); }
+
+  void close_output() {
+    if (output >= 0) close(output);
+    output = -1;
+  }
+  /// Blocks until the script has printed so much.
+  std::string read_line() const {
+    std::string line;
+    for (char c = 0; read(output, &c, 1) == 1 && c != '\n';) line += c;
+    return line;
+  }
+  int exit_code() const {
+    int status = 0;
+    waitpid(pid, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+};
+
+TEST(Mpirun, EndsAsItEnds) {
+  EXPECT_EQ(Job("exit 0").exit_code(), 0);
+  EXPECT_EQ(Job("exit 7").exit_code(), 7);
+  EXPECT_EQ(Job("kill -KILL $$").exit_code(), 137);
+}
+
+// As mpirun does, which hands SIGUSR1 on to its ranks.
+const char* const kWaits =
+    "trap 'echo handed on; exit 1' USR1; echo ready; "
+    "while :; do sleep 0.05; done";
+
+TEST(Mpirun, EverySignalReachesTheRanksAndIsTheExitCode) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    Job job(kWaits);
+    EXPECT_EQ(job.read_line(), "ready");
+    kill(job.pid, signal);
+    EXPECT_EQ(job.read_line(), "handed on");
+    EXPECT_EQ(job.exit_code(), 128 + signal);
+  }
+}
+
+TEST(Mpirun, AClosedStdoutAsksTheRanksToEnd) {
+  Job job(kWaits);
+  EXPECT_EQ(job.read_line(), "ready");
+  job.close_output();
+  EXPECT_EQ(job.exit_code(), 128 + SIGPIPE);
+}
+
+TEST(Mpirun, ThatCannotBeExecutedIs127) {
+  const pid_t child = fork();
+  if (child == 0) {
+    if (std::freopen("/dev/null", "w", stderr) == nullptr) _exit(1);
+    run_mpirun({"/nonexistent/mpirun"});
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 127);
+}
+
+}  // namespace
+}  // namespace moe
