@@ -45,11 +45,31 @@ void carry_out(const ExchangeCounts& kind, RunState& state, int index) {
   state.result.routing.layers.push_back(std::move(routing));
 }
 
+/// Once in an iteration, when the losses are there.
+void decide_update(RunState& state) {
+  constexpr double kForever_s = 1e9;  // the streams that it waits for have limits
+  const int decision = state.decision();
+  if (state.before_update && !state.loss_ops.empty()) {
+    state.progress.prepared({&decision, 1});
+    const auto turn = state.progress.await(decision, state.loss_ops, {}, kForever_s);
+    if (turn.verdict != Progress::Verdict::go) return;
+    for (const int op : state.loss_ops)
+      state.backend.time_of(state.end_marks[static_cast<std::size_t>(op)]);
+    state.passes_over_updates = !state.before_update();
+  }
+  state.progress.ended(decision);
+}
+
 }  // namespace
 
 void run_host(RunState& state) {
   prepare(state);
+  bool decided = false;
   for (const int index : state.rule.queues[static_cast<std::size_t>(Stream::host)]) {
+    if (!decided && (state.loss_ops.empty() || index > state.loss_ops.back())) {
+      decide_update(state);
+      decided = true;
+    }
     if (!await_turn(state, index)) return;
     const auto position = static_cast<std::size_t>(index);
     for (const int earlier : state.waits_for[position])
@@ -68,6 +88,7 @@ void run_host(RunState& state) {
     state.progress.ended(index);
     prepare(state);
   }
+  if (!decided) decide_update(state);
 }
 
 }  // namespace moe

@@ -44,6 +44,14 @@ bool has_rows(const RunState& state, const Op& op) {
   return true;
 }
 
+bool writes_loss(const Program& program, const Op& op) {
+  return std::any_of(op.writes.begin(), op.writes.end(), [&](const Use& use) {
+    const auto& others = program.auxiliary_losses;
+    return use.tensor == program.loss ||
+           std::find(others.begin(), others.end(), use.tensor) != others.end();
+  });
+}
+
 PreparedOp prepare_op(const RunState& state, int index) {
   const Op& op = state.op(index);
   const auto view = [&](const Use& use) -> View {
@@ -86,6 +94,12 @@ void adopt(RunState& state, Program program) {
     if (binds_routing(op)) state.cuts[op.layer] = slice_cuts(state.program, op.layer);
   }
   make_communicators(state);
+  state.loss_ops.clear();
+  for (std::size_t i = 0; i < state.program.ops.size(); ++i) {
+    const Op& op = state.program.ops[i];
+    if (writes_loss(state.program, op)) state.loss_ops.push_back(static_cast<int>(i));
+    if (op.phase == Phase::update) state.issued_before[i].push_back(state.decision());
+  }
   state.plan.emplace(state.program, state.rule);
   make_arena(state);
 }

@@ -39,7 +39,12 @@ struct RunState {
   Program program;
   StartRule rule;
   std::vector<std::vector<int>> waits_for;      ///< by op: those of the rule on other streams
+<<<<<<< HEAD
   std::vector<std::vector<int>> issued_before;  ///< by op: must be on its stream before it
+=======
+  std::vector<std::vector<int>> issued_before;  ///< by op: see make_communicators
+  std::vector<int> loss_ops;                    ///< that write a loss, ascending
+>>>>>>> fbd26fe (wip)
   std::map<int, std::vector<Slice>> cuts;       ///< by MoE layer
   std::optional<MemoryPlan> plan;
 
@@ -51,6 +56,8 @@ struct RunState {
   std::vector<std::pair<double, double>> host_times;  ///< by op on the host stream
   std::optional<TouchedMemory> touched;
   AfterOp after_op;
+  BeforeUpdate before_update;
+  bool passes_over_updates = false;  ///< read by a stream's thread once the decision has been made
   IterationResult result;
   Progress progress;
 
@@ -58,6 +65,8 @@ struct RunState {
       : groups(std::move(groups)), backend(backend), world(world), options(options) {}
 
   const Op& op(int index) const { return program.ops[static_cast<std::size_t>(index)]; }
+  /// What Progress counts behind the ops: whether this iteration updates.
+  int decision() const { return static_cast<int>(program.ops.size()); }
   PreparedOp& prepared_op(int index) { return prepared[static_cast<std::size_t>(index)]; }
 };
 

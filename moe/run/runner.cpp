@@ -49,7 +49,8 @@ struct Runner::State {
     run.touched.reset();
     if (measure_memory) run.touched.emplace(run.backend, run.arena, run.plan->activations_begin());
     run.result.begin_s = now_s();
-    run.progress.begin(run.program.ops.size(), static_cast<int>(threads.size()));
+    run.passes_over_updates = false;
+    run.progress.begin(run.program.ops.size() + 1, static_cast<int>(threads.size()));
     try {
       run_host(run);
     } catch (...) {
@@ -81,6 +82,10 @@ IterationResult Runner::iterate_observed(const AfterOp& after_op) {
   return state_->iterate(after_op, false);
 }
 
+void Runner::set_before_update(BeforeUpdate before_update) {
+  state_->run.before_update = std::move(before_update);
+}
+
 void Runner::write(TensorId tensor, std::span<const std::byte> data) {
   const RunState& run = state_->run;
   run.backend.upload(run.arena + run.plan->offset(tensor), data, Stream::compute);
@@ -88,7 +93,7 @@ void Runner::write(TensorId tensor, std::span<const std::byte> data) {
 
 void Runner::read(TensorId tensor, std::span<std::byte> data) const {
   const RunState& run = state_->run;
-  run.backend.download(data, run.arena + run.plan->offset(tensor), Stream::compute);
+  run.backend.download(data, run.arena + run.plan->offset(tensor), Stream::host);
 }
 
 }  // namespace moe

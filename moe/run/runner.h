@@ -44,6 +44,11 @@ struct RunOptions {
 /// it throws fails the iteration.
 using AfterOp = std::function<void(const BoundOp&)>;
 
+/// Called by the driving thread once every op that writes a loss has ended, in list order among the
+/// host stream's ops; no op of the update starts before it returns. False: the updates of this
+/// iteration are passed over. May read() losses, and communicate over `world`.
+using BeforeUpdate = std::function<bool()>;
+
 /// Executes one Program again and again on one rank: a host thread per stream takes its ops in list
 /// order as start_rule.h lets it. The calling thread drives the host stream and the memory plan.
 class Runner {
@@ -57,6 +62,8 @@ class Runner {
   const Program& program() const;
   /// Replaces the Program (same tensors and parameters, other ops); parameters keep their values.
   void reschedule(Program program);
+  /// For the iterations to come.
+  void set_before_update(BeforeUpdate before_update);
 
   /// One iteration. `measure_memory` fills the arena with a pattern beforehand and looks afterwards
   /// how far it was overwritten, which takes time. Throws what the first failing op threw; the
@@ -65,7 +72,7 @@ class Runner {
   /// The same with every op looked at as it ends.
   IterationResult iterate_observed(const AfterOp& after_op);
 
-  /// Copies a whole tensor in or out; fixed rows only, while no iteration runs.
+  /// Copies a whole tensor in or out; fixed rows only, while no iteration runs (BeforeUpdate).
   void write(TensorId tensor, std::span<const std::byte> data);
   void read(TensorId tensor, std::span<std::byte> data) const;
 

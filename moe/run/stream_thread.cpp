@@ -33,7 +33,7 @@ void run_queue(RunState& state, Stream stream) {
       if (state.op(earlier).stream != Stream::host)
         state.backend.wait(stream, state.end_marks[static_cast<std::size_t>(earlier)]);
     state.begin_marks[index] = state.backend.mark(stream);
-    carry_out(state, op);
+    if (!state.passes_over_updates || state.op(op).phase != Phase::update) carry_out(state, op);
     state.end_marks[index] = state.backend.mark(stream);
     if (state.after_op) {
       state.backend.time_of(state.end_marks[index]);
@@ -52,11 +52,13 @@ bool await_turn(RunState& state, int op) {
   const Progress::Turn turn =
       state.progress.await(op, state.waits_for[index], state.issued_before[index], limit_s);
   if (turn.verdict != Progress::Verdict::timed_out) return turn.verdict == Progress::Verdict::go;
-  throw TimeLimit(fmt::format(
-      "rank {}: {} waited {} s for {}", state.world.rank, describe(state.op(op)), limit_s,
-      turn.missing < 0 ? std::string("the routing of its layer")
-                       : fmt::format("{} on stream {}", describe(state.op(turn.missing)),
-                                     stream_name(state.op(turn.missing).stream))));
+  throw TimeLimit(fmt::format("rank {}: {} waited {} s for {}", state.world.rank,
+                              describe(state.op(op)), limit_s,
+                              turn.missing < 0 ? std::string("the routing of its layer")
+                              : turn.missing == state.decision()
+                                  ? std::string("the losses of all ranks")
+                                  : fmt::format("{} on stream {}", describe(state.op(turn.missing)),
+                                                stream_name(state.op(turn.missing).stream))));
 }
 
 void drive_stream(RunState& state, Stream stream) {

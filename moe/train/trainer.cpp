@@ -1,9 +1,14 @@
 #include "moe/train/trainer.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <array>
+#include <cmath>
 
 #include "moe/model/iteration.h"
+#include "moe/stop.h"
+#include "moe/train/agreement.h"
+#include "moe/train/finite_check.h"
 #include "moe/train/initialize.h"
 
 namespace moe {
@@ -19,17 +24,6 @@ std::vector<double> gather(Communicator& world, const std::vector<double>& mine,
   return all;
 }
 
-double read_scalar(const Runner& runner, TensorId tensor) {
-  if (runner.program().tensors[tensor].dtype == DType::f64) {
-    double value = 0;
-    runner.read(tensor, std::as_writable_bytes(std::span(&value, 1)));
-    return value;
-  }
-  float value = 0;
-  runner.read(tensor, std::as_writable_bytes(std::span(&value, 1)));
-  return value;
-}
-
 void load_batch(Runner& runner, const Corpus& corpus, Split split, const Model& model, int step,
                 const Communicator& world) {
   const std::int64_t count = model.global_batch / world.size;
@@ -37,35 +31,6 @@ void load_batch(Runner& runner, const Corpus& corpus, Split split, const Model& 
   const Program& program = runner.program();
   runner.write(program.tokens, std::as_bytes(std::span(batch.tokens)));
   runner.write(program.targets, std::as_bytes(std::span(batch.targets)));
-}
-
-struct Losses {
-  double cross_entropy = 0;
-  double auxiliary = 0;
-};
-
-/// Sums over ranks: each holds its share of the global means.
-Losses read_losses(const Runner& runner, Communicator& world) {
-  std::array<double, 2> sums{read_scalar(runner, runner.program().loss), 0};
-  for (const TensorId loss : runner.program().auxiliary_losses)
-    sums[1] += read_scalar(runner, loss);
-  CallContext call;
-  call.what = "sum of the losses";
-  world.all_reduce(sums.data(), sums.size(), DType::f64, call);
-  return {sums[0], sums[1]};
-}
-
-double evaluate(Runner& runner, const Program& training, const Corpus& corpus, const Model& model,
-                int batches, Communicator& world) {
-  runner.reschedule(forward_only(training));
-  double sum = 0;
-  for (int i = 0; i < batches; ++i) {
-    load_batch(runner, corpus, Split::held_out, model, i, world);
-    runner.iterate();
-    sum += read_losses(runner, world).cross_entropy;
-  }
-  runner.reschedule(training);
-  return sum / batches;
 }
 
 /// Everyone's spans on rank 0's clock, from the first begin on.
@@ -132,6 +97,31 @@ void train(const Model& model, const Program& program, Schedule schedule, const 
   Runner runner(scheduled, groups, backend, world, options.run);
   initialize_parameters(runner, model.seed);
   if (world.rank == 0) observer.schedule(1, schedule, scheduled);
+  Agreement agreement;
+  runner.set_before_update([&] {
+    agreement = agree(runner, world, options.run.time_limit_s);
+    return agreement.is_finite();
+  });
+  const auto iterate = [&](const std::string& what, bool measure_memory) {
+    IterationResult result = runner.iterate(measure_memory);
+    const double loss = std::abs(agreement.cross_entropy + agreement.auxiliary);  // no "-nan"
+    if (!agreement.is_finite())
+      throw_not_finite(runner, backend, world, fmt::format("{} is {}", what, loss));
+    return result;
+  };
+  // None where a signal asks for the end meanwhile.
+  const auto evaluate = [&](int step) -> std::optional<double> {
+    runner.reschedule(forward_only(scheduled));
+    double sum = 0;
+    for (int i = 0; i < options.evaluate_batches; ++i) {
+      load_batch(runner, corpus, Split::held_out, model, i, world);
+      iterate(fmt::format("after iteration {} the held-out loss", step), false);
+      if (agreement.stop_signal != 0) return std::nullopt;
+      sum += agreement.cross_entropy;
+    }
+    runner.reschedule(scheduled);
+    return sum / options.evaluate_batches;
+  };
   for (std::int32_t step = 1; step <= options.steps; ++step) {
     load_batch(runner, corpus, Split::training, model, step, world);
     runner.write(scheduled.step, std::as_bytes(std::span(&step, 1)));
@@ -139,21 +129,24 @@ void train(const Model& model, const Program& program, Schedule schedule, const 
     call.time_limit_s = options.run.time_limit_s;
     call.what = "barrier before an iteration";
     world.barrier(call);  // so that an iteration's time is its own, not the wait for a late rank
-    IterationResult mine = runner.iterate(step <= kWarmupIterations);
+    IterationResult mine =
+        iterate(fmt::format("iteration {}: the loss", step), step <= kWarmupIterations);
 
     StepReport report;
     report.iteration = step;
-    const Losses losses = read_losses(runner, world);
-    report.loss = losses.cross_entropy;
-    report.auxiliary_loss = losses.auxiliary;
+    report.loss = agreement.cross_entropy;
+    report.auxiliary_loss = agreement.auxiliary;
     report.dropped = mine.dropped;
     merge_timelines(report, mine, world, ranks);
     report.routing = std::move(mine.routing);
     const bool periodic = options.evaluate_every > 0 && step % options.evaluate_every == 0;
-    if (options.evaluate_batches > 0 && (periodic || step == options.steps))
-      report.heldout_loss =
-          evaluate(runner, scheduled, corpus, model, options.evaluate_batches, world);
+    if (agreement.stop_signal == 0 && options.evaluate_batches > 0 &&
+        (periodic || step == options.steps))
+      report.heldout_loss = evaluate(step);
     if (world.rank == 0) observer.step(report);
+    if (const int signal = agreement.stop_signal)
+      throw Stopped(fmt::format("stopped after iteration {}: {}", step, stop_reason(signal)),
+                    signal);
 
     if (!options.replan || step == options.steps) continue;
     if (auto next = next_schedule(options, step, report.routing, world)) {

@@ -56,7 +56,9 @@ struct TrainObserver {
 
 /// Trains from fresh parameters on this rank's share of the global batch. `program` is the iteration
 /// of this rank with nothing scheduled, `schedule` what it begins with; they may change between
-/// iterations, the same on every rank (TrainOptions::replan).
+/// iterations, the same on every rank (TrainOptions::replan). Throws, on all ranks together:
+/// NotFinite where a loss is not finite, with the parameters that gave it as they were; Stopped
+/// after the iteration or held-out batch in which a signal asked any rank to end.
 void train(const Model& model, const Program& program, Schedule schedule, const Corpus& corpus,
            const Groups& groups, Backend& backend, Communicator& world,
            const std::vector<RankInfo>& ranks, const TrainOptions& options,

@@ -2,6 +2,7 @@
 # moe_train_test.sh MOE-TRAIN MOE-DB: exit codes, messages, and that ranks and schedules leave the losses alone.
 moe_train=$1
 moe_db=$2
+models=$(cd "$(dirname "$0")/../../experiments/models" && pwd) || exit 1
 directory=$(mktemp -d) || exit 1
 trap 'rm -rf "$directory"' EXIT
 cd "$directory" || exit 1
@@ -78,27 +79,60 @@ expect 0 out "1" "$moe_db" query --db runs.db --format csv \
   "SELECT count(DISTINCT predicted_peak_bytes = measured_peak_bytes) FROM run_rank WHERE predicted_peak_bytes > 0 AND predicted_peak_bytes = measured_peak_bytes"
 expect 0 out "sound" "$moe_db" check --db runs.db
 
-# Asked to end, it keeps what it has: one rank, and two under mpirun.
+# A loss that is not finite ends it: where it began, with the parameters that gave it.
+sed -e 's/"f64"/"f32"/' -e 's/global_batch = 4/global_batch = 4\nlearning_rate = 1e30/' "$models/micro.toml" >hot.toml
+for ranks in 1 2; do
+  expect 1 err "in layer " "$moe_train" --model hot.toml --data corpus.txt --steps 20 --threads 1 --ranks $ranks --db hot$ranks.db
+  grep -q "moe-train: iteration [1-9][0-9]*: the loss is .*; it began on rank [01] in layer [0-3]: .* wrote " err ||
+    fail "of a loss that is not finite it said: $(cat err)"
+  expect 0 out "failed" "$moe_db" query --db hot$ranks.db "SELECT status FROM run_view"
+done
+
+# stopped SIGNAL WHOM CODE STATUS [option...]: a signal to the program, or to rank N of it; everything is stored.
+# It is sent once the database has a row of $begun.
+begun=iteration
 stopped() {
-  database=$1
-  shift
-  "$moe_train" --model micro --data corpus.txt --steps 1000000 --threads 1 --db "$database" "$@" >out 2>err &
+  signal=$1 whom=$2 code=$3 status=$4
+  shift 4
+  rm -f stopped.db*
+  "$moe_train" --model micro --data corpus.txt --steps 1000000 --threads 1 --db stopped.db "$@" >out 2>err &
   child=$!
   i=0
-  while [ $i -lt 200 ] && ! "$moe_db" query --db "$database" --format csv "SELECT max(iteration) FROM iteration" 2>/dev/null |
+  while [ $i -lt 200 ] && ! "$moe_db" query --db stopped.db --format csv "SELECT count(*) FROM $begun" 2>/dev/null |
     grep -q '^[1-9]'; do
     sleep 0.1
     i=$((i + 1))
   done
-  kill -TERM $child
+  target=$child
+  if [ "$whom" != all ]; then
+    target=$("$moe_db" query --db stopped.db --format csv "SELECT pid FROM run_rank WHERE rank = $whom" | tail -n 1)
+  fi
+  kill -$signal "$target"
   wait $child
   ended=$?
-  expect 0 out "killed" "$moe_db" query --db "$database" "SELECT status FROM run_view"
-  expect 0 out "sound" "$moe_db" check --db "$database"
+  [ $ended = $code ] || fail "SIG$signal to $whom $* ended it with $ended, not $code: $(cat err)"
+  expect 0 out "$status" "$moe_db" query --db stopped.db "SELECT status FROM run_view"
+  expect 0 out "sound" "$moe_db" check --db stopped.db
 }
-stopped one.db
-[ $ended = 143 ] || fail "SIGTERM ended it with $ended, not 143"
-stopped two.db --ranks 2
+stopped TERM all 143 killed
+stopped HUP all 129 killed
+stopped PIPE all 141 killed
+stopped TERM all 143 killed --ranks 2
+stopped HUP all 129 killed --ranks 2
+stopped TERM 1 143 killed --ranks 2
+stopped KILL 1 137 killed --ranks 2
+begun=run_rank # and in held-out evaluation, before any iteration is stored
+stopped TERM all 143 killed --evaluate-every 1 --evaluate-batches 100000000
+stopped TERM 1 143 killed --ranks 2 --evaluate-every 1 --evaluate-batches 100000000
+
+# A reader that goes away ends it too.
+for ranks in 1 2; do
+  rm -f piped.db*
+  { "$moe_train" --model micro --data corpus.txt --steps 1000000 --threads 1 --db piped.db --ranks $ranks --log-every 1 2>err
+    echo $? >ended; } | head -n 3 >/dev/null
+  [ "$(cat ended)" = 141 ] || fail "a closed stdout ended $ranks ranks with $(cat ended), not 141: $(cat err)"
+  expect 0 out "killed" "$moe_db" query --db piped.db "SELECT status FROM run_view"
+done
 
 # A full disk: the reason, and what was stored before.
 mkdir small && if mount -t tmpfs -o size=300k tmpfs small 2>mount_err; then

@@ -73,6 +73,43 @@ TEST(Runner, ForwardOnlyLeavesParametersAlone) {
   EXPECT_NE(head(), before);
 }
 
+TEST(Runner, UpdatesWaitForTheHookAndArePassedOverWhereItSaysSo) {
+  const Model model = small_model(DType::f64);
+  const std::unique_ptr<Communicator> world = make_solo_communicator();
+  const std::unique_ptr<Backend> backend = make_cpu_backend(1);
+  const Groups groups = make_groups(1, 1);
+  RunOptions options;
+  options.memory_limit_bytes = 1 << 28;
+  const Program program = build_iteration(model, groups, 0);
+  Runner runner(program, groups, *backend, *world, options);
+  initialize_parameters(runner, 1);
+  const std::int32_t one = 1;
+  runner.write(program.step, std::as_bytes(std::span(&one, 1)));
+  const auto all_parameters = [&] {
+    std::vector<std::vector<double>> values;
+    for (const Parameter& parameter : program.parameters) {
+      const Tensor& tensor = program.tensors[parameter.value];
+      auto& of_one = values.emplace_back(static_cast<std::size_t>(tensor.rows * tensor.columns));
+      runner.read(parameter.value, std::as_writable_bytes(std::span(of_one)));
+    }
+    return values;
+  };
+  const auto before = all_parameters();
+  bool update = false;
+  double loss = 0;
+  runner.set_before_update([&] {
+    runner.read(program.loss, std::as_writable_bytes(std::span(&loss, 1)));
+    EXPECT_EQ(all_parameters(), before);
+    return update;
+  });
+  runner.iterate();
+  EXPECT_GT(loss, 0);
+  EXPECT_EQ(all_parameters(), before);
+  update = true;
+  runner.iterate();
+  EXPECT_NE(all_parameters(), before);
+}
+
 TEST(Runner, OneRanksFailureEndsTheOthersAndIsTheOneReported) {
   const Model model = small_model(DType::f32);
   const Groups groups = make_groups(2, 2);

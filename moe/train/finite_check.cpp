@@ -1,0 +1,181 @@
+#include "moe/train/finite_check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "moe/errors.h"
+#include "moe/model/iteration.h"
+
+namespace moe {
+namespace {
+
+constexpr int kNowhere = std::numeric_limits<int>::max();
+constexpr int kBefore = -1;  ///< a parameter, before the first op
+
+/// What is not finite in one tensor.
+struct Finding {
+  int op = kNowhere;
+  TensorId tensor = -1;
+  std::int64_t count = 0, of = 0;    ///< values
+  std::int64_t row = 0, column = 0;  ///< of the first
+  double value = 0;
+};
+
+template <class T>
+void scan(std::span<const std::byte> bytes, std::int64_t columns, Finding& finding) {
+  const auto* values = reinterpret_cast<const T*>(bytes.data());
+  const auto size = static_cast<std::int64_t>(bytes.size() / sizeof(T));
+  finding.of = size;
+  for (std::int64_t i = 0; i < size; ++i) {
+    if (std::isfinite(values[i])) continue;
+    if (finding.count++ > 0) continue;
+    finding.row = i / columns;
+    finding.column = i % columns;
+    finding.value = static_cast<double>(values[i]);
+  }
+}
+
+void scan(std::span<const std::byte> bytes, DType dtype, std::int64_t columns, Finding& finding) {
+  switch (dtype) {
+    case DType::f32:
+      return scan<float>(bytes, columns, finding);
+    case DType::f64:
+      return scan<double>(bytes, columns, finding);
+    case DType::i32:
+      return;
+  }
+}
+
+/// Looks at tensors as they become whole: what is written in slices after the last of them, while
+/// what reads the last of them still waits.
+class Watch {
+ public:
+  Watch(const Program& program, Backend& backend, Finding& first)
+      : program_(program), backend_(backend), first_(first) {}
+
+  void after(const BoundOp& bound) {
+    const std::lock_guard lock(mutex_);  // ops end on several streams
+    const auto index = static_cast<int>(bound.op - program_.ops.data());
+    for (std::size_t i = 0; i < bound.writes.size(); ++i) {
+      const Use& use = bound.op->writes[i];
+      if (bound.writes[i].dtype == DType::i32) continue;
+      if (++written_[use.tensor] < use.slice.count) continue;
+      written_[use.tensor] = 0;
+      if (index < first_.op) look(index, use.tensor, bound.writes[i], bound.op->stream);
+    }
+  }
+
+ private:
+  void look(int op, TensorId tensor, const View& view, Stream stream) {
+    std::vector<std::byte> bytes(
+        static_cast<std::size_t>(view.rows * view.columns * bytes_of(view.dtype)));
+    backend_.download(bytes, static_cast<const std::byte*>(view.data), stream);
+    Finding finding{op, tensor};
+    scan(bytes, view.dtype, view.columns, finding);
+    if (finding.count > 0) first_ = finding;
+  }
+
+  const Program& program_;
+  Backend& backend_;
+  Finding& first_;
+  std::mutex mutex_;
+  std::map<TensorId, int> written_;  ///< slices since it was whole
+};
+
+Finding look_at_parameters(const Runner& runner) {
+  for (const Parameter& parameter : runner.program().parameters) {
+    const Tensor& tensor = runner.program().tensors[parameter.value];
+    std::vector<std::byte> bytes(
+        static_cast<std::size_t>(tensor.rows * tensor.columns * bytes_of(tensor.dtype)));
+    runner.read(parameter.value, bytes);
+    Finding finding{kBefore, parameter.value};
+    scan(bytes, tensor.dtype, tensor.columns, finding);
+    if (finding.count > 0) return finding;
+  }
+  return {};
+}
+
+struct FirstFinding {
+  Finding finding;
+  int rank = 0;
+};
+
+/// The first in program order over all ranks; of the same op the lowest rank's.
+FirstFinding first_of_all(const Finding& mine, Communicator& world) {
+  const std::array<double, 7> packed{static_cast<double>(mine.op),
+                                     static_cast<double>(mine.tensor),
+                                     static_cast<double>(mine.count),
+                                     static_cast<double>(mine.of),
+                                     static_cast<double>(mine.row),
+                                     static_cast<double>(mine.column),
+                                     mine.value};
+  std::vector<double> all(packed.size() * static_cast<std::size_t>(world.size));
+  world.all_gather(packed.data(), all.data(), static_cast<std::int64_t>(packed.size()), DType::f64,
+                   {.what = "search for what is not finite"});
+  FirstFinding first;
+  for (int rank = 0; rank < world.size; ++rank) {
+    const double* of_rank = all.data() + static_cast<std::size_t>(rank) * packed.size();
+    if (rank > 0 && of_rank[0] >= first.finding.op) continue;
+    first.rank = rank;
+    first.finding = {static_cast<int>(of_rank[0]),
+                     static_cast<TensorId>(of_rank[1]),
+                     static_cast<std::int64_t>(of_rank[2]),
+                     static_cast<std::int64_t>(of_rank[3]),
+                     static_cast<std::int64_t>(of_rank[4]),
+                     static_cast<std::int64_t>(of_rank[5]),
+                     of_rank[6]};
+  }
+  return first;
+}
+
+std::string in_layer(int layer) {
+  return layer < 0 ? "outside the blocks" : fmt::format("in layer {}", layer);
+}
+
+/// A parameter's layer is that of its first reader.
+int layer_of(const Program& program, TensorId parameter) {
+  for (const Op& op : program.ops) {
+    for (const Use& use : op.reads) {
+      if (use.tensor == parameter) return op.layer;
+    }
+  }
+  return -1;
+}
+
+std::string describe(const Program& program, const FirstFinding& first) {
+  const Finding& finding = first.finding;
+  if (finding.op == kNowhere) return "run again, every op of the forward pass wrote finite values";
+  const std::string tensor =
+      fmt::format("\"{}\" ({} of {} values, the first {} at row {}, column {})",
+                  program.tensors[finding.tensor].name, finding.count, finding.of, finding.value,
+                  finding.row, finding.column);
+  if (finding.op == kBefore) {
+    return fmt::format("it began before, rank {} {}: parameter {} was not finite already",
+                       first.rank, in_layer(layer_of(program, finding.tensor)), tensor);
+  }
+  const Op& op = program.ops[static_cast<std::size_t>(finding.op)];
+  return fmt::format("it began on rank {} {}: {} wrote {}", first.rank, in_layer(op.layer), op.name,
+                     tensor);
+}
+
+}  // namespace
+
+void throw_not_finite(Runner& runner, Backend& backend, Communicator& world,
+                      const std::string& what) {
+  runner.reschedule(forward_only(runner.program()));
+  Finding mine = look_at_parameters(runner);
+  runner.set_before_update({});
+  Watch watch(runner.program(), backend, mine);
+  runner.iterate_observed([&](const BoundOp& bound) { watch.after(bound); });
+  throw NotFinite(
+      fmt::format("{}; {}", what, describe(runner.program(), first_of_all(mine, world))));
+}
+
+}  // namespace moe
