@@ -78,7 +78,8 @@ int run(int argc, char** argv) {
              "sequential,tutel:4,pipemoe --routing zipf:1.2\n"
              "  moe-tune study first --model tiny --ranks 2 --db results.db --top 3\n"
              "  moe-tune study first --model tiny --ranks 2 --db results.db --top 3 --resume\n\n"
-             "Exit codes: 0 done, 1 a run failed, 2 wrong use or wrong file, 124 time limit.");
+             "Exit codes: 0 done, 1 a run failed, 2 wrong use or wrong file, 124 time limit, "
+             "128 + N ended by signal N.");
   int code = 0;
 
   auto* fit_command = app.add_subcommand("fit", "fit costs to the measurements in a database");

@@ -16,6 +16,7 @@
 #include "moe/errors.h"
 #include "moe/machine.h"
 #include "moe/source_tree.h"
+#include "moe/stop.h"
 #include "moe/train/train_store.h"
 #include "tuner/commands/routing_spec.h"
 #include "tuner/costs/fit_measurements.h"
@@ -274,6 +275,7 @@ int study(Arguments& arguments, int argc, char** argv) {
     make_routing(options.routing, moe::build_iteration(options.model, groups, 0), groups, 1);
   }
   options.say = [](const std::string& text) { warn(text); };
+  moe::stop_when_asked();
   const std::int64_t id = run_study(options);
 
   const db::Connection connection = db::open_reader(options.job.database);

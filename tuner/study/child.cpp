@@ -13,6 +13,8 @@
 #include <fstream>
 #include <system_error>
 
+#include "moe/stop.h"
+
 namespace tuner {
 namespace {
 
@@ -86,7 +88,7 @@ ChildResult run_child(const std::vector<std::string>& argv, double time_limit_s,
   ChildResult result;
   const double begin = now_s();
   double called = begin, terminated = 0;
-  bool out_open = true, err_open = true, killed = false;
+  bool out_open = true, err_open = true, killed = false, stopped = false;
   int status = 0;
   for (bool ended = false; !ended;) {
     std::array<pollfd, 2> files{
@@ -103,7 +105,8 @@ ChildResult run_child(const std::vector<std::string>& argv, double time_limit_s,
       alive();
       called = now;
     }
-    if (!ended && terminated == 0 && now - begin > time_limit_s) {
+    stopped = stopped || (!ended && moe::stop_signal() != 0);
+    if (!ended && terminated == 0 && (stopped || now - begin > time_limit_s)) {
       kill(-child, SIGTERM);
       terminated = now;
     }
@@ -113,6 +116,7 @@ ChildResult run_child(const std::vector<std::string>& argv, double time_limit_s,
     }
   }
   kill(-child, SIGKILL);  // whatever it left behind in its group
+  if (stopped) throw moe::Stopped(moe::stop_reason(moe::stop_signal()), moe::stop_signal());
   const auto drain = [](const Pipe& pipe, bool open, std::string& text) {
     fcntl(pipe.read, F_SETFL, O_NONBLOCK);
     while (open && pipe.take(text)) {

@@ -98,6 +98,7 @@ Profile profile_from_runs(const db::Connection& connection, const moe::Model& mo
   std::list<moe::Program> programs;  // iterations point at them
   std::vector<MeasuredIteration> iterations;
   std::vector<moe::Routing> routings;  // of the iterations
+  std::vector<std::size_t> runs;       // of the iterations, by position in run_ids
   for (const std::int64_t id : run_ids) {
     const db::Run run = db::load_run(connection, id);
     if (run.ranks != first.ranks || !run.schedule_id) {
@@ -119,6 +120,7 @@ Profile profile_from_runs(const db::Connection& connection, const moe::Model& mo
     for (const db::Timeline& timeline : timelines) {
       const moe::Routing routing = recorded_routing(connection, id, timeline.iteration);
       routings.push_back(routing);
+      runs.push_back(programs.size() - 1);
       iterations.push_back(
           {&programs.back(), bind_all(programs.back(), profile.groups, routing),
            load_op_timeline(connection, timeline, run.ranks, programs.back().ops.size())});
@@ -135,11 +137,12 @@ Profile profile_from_runs(const db::Connection& connection, const moe::Model& mo
   profile.machine = measured_cluster(fits, "measured", first.device, std::max(node_count, 1),
                                      (first.ranks + node_count - 1) / std::max(node_count, 1));
   profile.machine.costs = costs;
+  profile.errors.resize(run_ids.size());
   for (std::size_t i = 0; i < iterations.size(); ++i) {
     const double predicted = simulate(*iterations[i].program, profile.groups, routings[i], costs,
                                       profile.machine.cluster)
                                  .duration_s;
-    profile.errors.push_back(predicted / iterations[i].timeline.duration_s - 1);
+    profile.errors[runs[i]].push_back(predicted / iterations[i].timeline.duration_s - 1);
   }
   return profile;
 }

@@ -27,7 +27,8 @@ std::vector<ProfileSchedule> profile_schedules(const moe::Program& program);
 struct Profile {
   CostedCluster machine;
   moe::Groups groups;
-  std::vector<double> errors;  ///< (predicted - measured) / measured of each profiled iteration
+  /// (predicted - measured) / measured, by run and profiled iteration.
+  std::vector<std::vector<double>> errors;
   std::vector<moe::Routing> routings;  ///< of the first run's iterations, the first ones left out
 };
 

@@ -10,18 +10,21 @@
 #include <stdexcept>
 
 #include "db/identity.h"
+#include "db/liveness.h"
 #include "db/load.h"
 #include "db/store.h"
 #include "db/transaction.h"
 #include "moe/errors.h"
 #include "moe/machine.h"
 #include "moe/model/iteration.h"
+#include "moe/stop.h"
 #include "moe/train/train_store.h"
 #include "tuner/commands/routing_spec.h"
 #include "tuner/costs/fit_measurements.h"
 #include "tuner/study/prediction.h"
+#include "tuner/study/processor_time.h"
 #include "tuner/study/profile.h"
-#include "tuner/study/study_store.h"
+#include "tuner/study/profile_warning.h"
 
 namespace tuner {
 namespace {
@@ -42,22 +45,39 @@ class StudyRun {
       : options_(options), connection_(db::open_writer(options.job.database)) {}
 
   std::int64_t run() {
+    check_routing();
     open_study();
     try {
       profile();
       predict_all();
       measure();
+    } catch (const moe::Stopped& stopped) {
+      db::requeue_stale_trials(connection_, study_.id, 0);
+      db::finish_run(connection_, run_id_, "killed", stopped.what());
+      throw moe::Stopped(fmt::format("study \"{}\" stopped: {}; --resume goes on with it",
+                                     options_.name, stopped.what()),
+                         stopped.signal);
     } catch (const std::exception& error) {
       db::finish_run(connection_, run_id_, "failed", error.what());
       throw;
     }
-    db::finish_run(connection_, run_id_, "done");
-    bury_runs(connection_, options_.name, hostname_);
+    db::finish_run(connection_, run_id_, "done", warning_);
+    db::bury_runs(connection_, options_.name, hostname_);
     return study_.id;
   }
 
  private:
   // --- the study and its process ------------------------------------------------------------
+
+  /// Before anything is stored or runs.
+  void check_routing() const {
+    if (options_.routing.empty()) return;
+    const TrainingJob& job = options_.job;
+    const moe::Groups groups =
+        moe::make_groups(job.ranks, job.expert_ranks > 0 ? job.expert_ranks : job.ranks);
+    make_routing(options_.routing, moe::build_iteration(options_.model, groups, 0), groups,
+                 static_cast<std::uint64_t>(options_.model.seed));
+  }
 
   void open_study() {
     const db::Machine machine = moe::this_machine();
@@ -71,11 +91,11 @@ class StudyRun {
     if (found) {
       study_ = *found;
       check_same_inputs();
-      if (const auto pid = process_running(connection_, options_.name, hostname_)) {
+      if (const auto pid = db::process_of_study(connection_, options_.name, hostname_)) {
         throw moe::InputError(
             fmt::format("study \"{}\" is being run by process {}", options_.name, *pid));
       }
-      bury_runs(connection_, options_.name, hostname_);
+      db::bury_runs(connection_, options_.name, hostname_);
       db::mark_stale_runs_killed(connection_, kStaleRun_s);
       const int requeued = db::requeue_stale_trials(connection_, study_.id, 0);
       options_.say(
@@ -139,6 +159,12 @@ class StudyRun {
     for (const std::int64_t trial : running_) db::heartbeat_trial(connection_, trial);
   }
 
+  /// Between steps that take long.
+  void go_on() {
+    stay_alive();
+    if (const int signal = moe::stop_signal()) throw moe::Stopped(moe::stop_reason(signal), signal);
+  }
+
   // --- 1. profile ---------------------------------------------------------------------------
 
   void profile() {
@@ -151,28 +177,36 @@ class StudyRun {
       runs = json::parse(study_.profile_runs_json).get<std::vector<std::int64_t>>();
     }
     const auto schedules = profile_schedules(program_);
+    std::vector<std::optional<double>> others(schedules.size());
     for (std::size_t i = runs.size(); i < schedules.size(); ++i) {
       options_.say(fmt::format("profile {}/{}: {}", i + 1, schedules.size(), schedules[i].what));
       // The first runs as long as a trial, so that its routings are those that trials will see.
       const int steps = std::max(kProfileSteps, i == 0 ? options_.job.steps : 0);
+      const ProcessorTime before = processor_time();
       const JobResult result = train(options_.job, schedules[i].schedule, steps, kProfileSteps,
                                      kProfileLimit_s, [this] { stay_alive(); });
-      if (result.status != "done") {
-        throw std::runtime_error(
-            fmt::format("profile \"{}\" {}: {}", schedules[i].what, result.status, result.error));
-      }
+      if (result.status != "done") refuse_profile(schedules[i].what, result);
+      others[i] = share_of_others(before, processor_time());
       runs.push_back(result.run_id);
       study_.profile_runs_json = json(runs).dump();
-      update_study(connection_, study_);
+      db::update_study(connection_, study_);
     }
     Profile profile =
         profile_from_runs(connection_, options_.model, options_.job.expert_ranks, runs);
     std::vector<double> errors;
-    for (const double error : profile.errors) errors.push_back(std::abs(error));
+    for (const auto& of_run : profile.errors) {
+      for (const double error : of_run) errors.push_back(std::abs(error));
+    }
     options_.say(fmt::format(
         "the {} profiled iterations are predicted within {:.1f}% (median; worst {:.1f}%)",
         errors.size(), 100 * median(errors),
         100 * *std::max_element(errors.begin(), errors.end())));
+    std::vector<ProfileQuality> qualities;
+    for (std::size_t i = 0; i < schedules.size(); ++i) {
+      qualities.push_back({schedules[i].what, median(profile.errors[i]), others[i]});
+    }
+    warning_ = profile_warning(qualities);
+    if (!warning_.empty()) options_.say(warning_);
     groups_ = profile.groups;
     machine_ = std::move(profile.machine);
     routings_ = options_.routing.empty()
@@ -192,8 +226,17 @@ class StudyRun {
     db::insert(connection_, fits);
     study_.cost_model_json = to_json(machine_.costs);
     study_.cluster_json = to_json(machine_.cluster);
-    update_study(connection_, study_);
+    db::update_study(connection_, study_);
     transaction.commit();
+  }
+
+  /// A study whose profile fails ends as the training did.
+  [[noreturn]] static void refuse_profile(const std::string& what, const JobResult& result) {
+    const std::string text =
+        fmt::format("profile \"{}\" {}: {}", what, result.status, result.error);
+    if (result.status == "hung") throw moe::TimeLimit(text);
+    if (result.exit_code == 2) throw moe::InputError(text);
+    throw std::runtime_error(text);
   }
 
   // --- 2. predict ---------------------------------------------------------------------------
@@ -214,6 +257,7 @@ class StudyRun {
       for (const Candidate& candidate : request.planner->candidates(situation, planner_options)) {
         if (!seen.emplace(moe::decisions_json(candidate.schedule), candidate.planner).second)
           continue;
+        go_on();
         store_candidate(situation, *request.planner, candidate);
         ++made;
       }
@@ -339,7 +383,7 @@ class StudyRun {
     db::Transaction transaction(connection_, "store a repeat");
     db::insert(connection_, db::TrialRepeat{trial.id, repeat, result.run_id, result.iteration_s,
                                             options_.job.steps});
-    link_timelines(connection_, result.run_id, trial.id);
+    db::link_timelines(connection_, result.run_id, trial.id);
     transaction.commit();
     entry.repeats[repeat] = result.iteration_s;
     trial.measured_peak_bytes =
@@ -381,6 +425,7 @@ class StudyRun {
   CostedCluster machine_;
   std::vector<moe::Routing> routings_;  ///< of the iterations that are predicted
   moe::Routing typical_;                ///< the one whose sequential iteration is of median length
+  std::string warning_;                 ///< of the profile, for the run's record
   std::set<std::int64_t> running_;      ///< trials that this process has claimed
 };
 

@@ -44,8 +44,10 @@ struct StudyOptions {
 /// out of memory, hung, crashed or failed is recorded as that and never tried again.
 ///
 /// Returns the study's id. Throws moe::InputError where the name exists and `resume` is not set,
-/// where another process runs the study, or where a resumed study had other inputs;
-/// std::runtime_error where the profile fails.
+/// where another process runs the study, where a resumed study had other inputs, or where the
+/// routing is wrong; moe::Stopped, with all in order for a resumption, where a signal asked for the
+/// end (moe/stop.h); where the profile fails, what makes this process end with the same exit code.
+/// A profile that its own costs predict badly is said, and stands in the run's record.
 std::int64_t run_study(const StudyOptions& options);
 
 }  // namespace tuner

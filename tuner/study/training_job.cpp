@@ -1,62 +1,97 @@
 #include "tuner/study/training_job.h"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
+#include <regex>
+#include <sstream>
+#include <system_error>
 
 #include "moe/errors.h"
+#include "moe/stop.h"
 
 namespace tuner {
 namespace {
 
 namespace fs = std::filesystem;
 
-/// A file that is gone when this object is.
-class TemporaryFile {
+/// A file in memory that children and theirs read by a path of this process; it has no name that
+/// could be left behind, however this process ends.
+class MemoryFile {
  public:
-  explicit TemporaryFile(const std::string& text)
-      : path_(fs::temp_directory_path() / fmt::format("moe-tune-{}.json", getpid())) {
-    std::ofstream file(path_);
-    file << text;
-    if (!file.flush()) throw moe::InputError(fmt::format("{}: cannot be written", path_.string()));
+  explicit MemoryFile(const std::string& text) : file_(memfd_create("schedule.json", MFD_CLOEXEC)) {
+    if (file_ < 0) throw std::system_error(errno, std::generic_category(), "memfd_create");
+    for (std::size_t at = 0; at < text.size();) {
+      const ssize_t count = write(file_, text.data() + at, text.size() - at);
+      if (count < 0) {
+        close(file_);
+        throw std::system_error(errno, std::generic_category(), "a schedule in memory");
+      }
+      at += static_cast<std::size_t>(count);
+    }
   }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-  ~TemporaryFile() {
-    std::error_code ignored;
-    fs::remove(path_, ignored);
-  }
-  std::string path() const { return path_.string(); }
+  MemoryFile(const MemoryFile&) = delete;
+  MemoryFile& operator=(const MemoryFile&) = delete;
+  ~MemoryFile() { close(file_); }
+  std::string path() const { return fmt::format("/proc/{}/fd/{}", getpid(), file_); }
 
  private:
-  fs::path path_;
+  int file_;
 };
 
+/// True for the lines that mpirun adds whatever happened, and for what is printed at every start.
+bool says_nothing(const std::string& line) {
+  return line.find_first_not_of("- \t\r") == std::string::npos ||
+         line.starts_with("Primary job  terminated") || line.starts_with("a non-zero exit code.") ||
+         line.starts_with("moe-train: ");
+}
+
 /// The last lines of `text` that say something, at most `most` bytes.
-std::string last_words(const std::string& text, std::size_t most) {
+std::string last_words(const std::string& whole, std::size_t most) {
+  std::string text;
+  std::istringstream lines(whole);
+  for (std::string line; std::getline(lines, line);) {
+    if (!says_nothing(line)) text += line + '\n';
+  }
   const auto end = text.find_last_not_of(" \n\r\t");
   if (end == std::string::npos) return "";
   const std::size_t begin = end + 1 > most ? end + 1 - most : 0;
   return text.substr(begin, end + 1 - begin);
 }
 
-/// moe-train's own last complaint where there is one: mpirun says much after it.
+std::string without_prefix(const std::string& line, const std::string& prefix) {
+  return line.substr(line.find(prefix) + prefix.size());
+}
+
+/// What went wrong, in one line: the first complaint that is not the echo of another rank's; where
+/// a rank died without one, what mpirun noticed.
 std::string complaint(const std::string& errors) {
-  const auto at = errors.rfind("moe-train: rank ");
-  if (at == std::string::npos) return last_words(errors, 500);
-  return errors.substr(at, errors.find('\n', at) - at);
+  static const std::regex banner("^moe-train: \\S+ on [0-9]+ ranks? \\(");
+  std::string noticed, echo;
+  std::istringstream lines(errors);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("mpirun noticed that process ")) {
+      if (noticed.empty()) noticed = without_prefix(line, "that process ");
+    } else if (line.starts_with("moe-train: ") && !std::regex_search(line, banner)) {
+      if (line.find(" cannot finish: ") == std::string::npos) return line;
+      if (echo.empty()) echo = line;
+    }
+  }
+  if (!noticed.empty()) return noticed;
+  return echo.empty() ? last_words(errors, 500) : echo;
 }
 
 bool says_out_of_memory(const std::string& errors) {
   std::string text = errors;
   std::transform(text.begin(), text.end(), text.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  for (const char* words : {"out of memory", "the plan needs", "the arena holds", "bad_alloc",
-                            "cannot allocate memory"}) {
+  for (const char* words :
+       {"out of memory", "of arena", "the arena holds", "bad_alloc", "cannot allocate memory"}) {
     if (text.find(words) != std::string::npos) return true;
   }
   return false;
@@ -79,6 +114,7 @@ std::optional<nlohmann::json> find_summary(const std::string& output) {
 
 JobResult classify(const ChildResult& child, bool kernel_killed_for_memory) {
   JobResult result;
+  result.exit_code = child.end == ChildResult::End::exited ? child.code : 128 + child.code;
   using End = ChildResult::End;
   // mpirun ends with 128 + the signal of the rank that it killed.
   const bool signalled = child.end == End::signalled || child.code > 128;
@@ -116,7 +152,10 @@ JobResult classify(const ChildResult& child, bool kernel_killed_for_memory) {
 
 JobResult train(const TrainingJob& job, const moe::Schedule& schedule, int steps, int timelines,
                 double time_limit_s, const std::function<void()>& alive) {
-  const TemporaryFile file(moe::to_json(schedule));
+  if (moe::stop_signal() != 0) {
+    throw moe::Stopped(moe::stop_reason(moe::stop_signal()), moe::stop_signal());
+  }
+  const MemoryFile file(moe::to_json(schedule));
   std::vector<std::string> argv{job.program,
                                 "--model",
                                 job.model,

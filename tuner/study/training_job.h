@@ -31,13 +31,15 @@ struct JobResult {
   /// A trial status of the database: "done", or why not: "out_of_memory", "hung", "crashed",
   /// "failed".
   std::string status;
-  std::string error;  ///< the last words of a failed run
+  std::string error;  ///< what a failed run complained of, in a line
+  int exit_code = 0;  ///< 128 + the signal where one ended it
   std::int64_t run_id = 0;
   double iteration_s = 0;  ///< median
   std::int64_t measured_peak_bytes = 0;
 };
 
-/// Trains under `schedule` and waits. `timelines`: how many typical iterations are kept.
+/// Trains under `schedule` and waits. `timelines`: how many typical iterations are kept. Throws
+/// moe::Stopped when this process is asked to end.
 JobResult train(const TrainingJob& job, const moe::Schedule& schedule, int steps, int timelines,
                 double time_limit_s, const std::function<void()>& alive);
 

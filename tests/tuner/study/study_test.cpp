@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -15,9 +16,13 @@
 #include <thread>
 
 #include "db/check.h"
+#include "db/identity.h"
 #include "db/load.h"
+#include "db/store.h"
 #include "moe/errors.h"
+#include "moe/machine.h"
 #include "moe/model/iteration.h"
+#include "moe/stop.h"
 #include "moe/train/train_store.h"
 #include "tuner/commands/routing_spec.h"
 #include "tuner/simulate/simulate.h"
@@ -179,6 +184,91 @@ TEST_F(StudyTest, FailuresAreToldApartAndNeverTriedAgain) {
   std::ifstream file(log);
   std::string lines((std::istreambuf_iterator<char>(file)), {});
   EXPECT_EQ(lines.size(), 6u) << lines;  // each once
+}
+
+TEST_F(StudyTest, AWrongRoutingIsRefusedBeforeAnythingIsStored) {
+  auto o = options();
+  o.routing = "zipf:x";
+  EXPECT_THROW(run_study(o), moe::InputError);
+  EXPECT_FALSE(db::find_study(db::open_reader(database), "s"));
+}
+
+TEST_F(StudyTest, AProfileThatFailsEndsTheStudyAsItEnded) {
+  const std::map<std::string, int> codes{{"exit 2", 2}, {"exit 124", 124}, {"exit 1", 1}};
+  for (const auto& [action, code] : codes) {
+    auto o = options("study of " + action);
+    const std::string path = (directory / "moe-train").string();
+    std::ofstream(path) << "#!/bin/sh\necho moe-train: no such thing >&2; " << action << "\n";
+    chmod(path.c_str(), 0755);
+    o.job.program = path;
+    try {
+      run_study(o);
+      ADD_FAILURE();
+    } catch (const std::exception& error) {
+      EXPECT_EQ(moe::exit_code(error), code) << error.what();
+      EXPECT_THAT(error.what(), HasSubstr("no such thing"));
+    }
+  }
+}
+
+TEST_F(StudyTest, ResumesWhenTheProcessIdOfAKilledStudyIsInUseAgain) {
+  auto o = options();
+  o.planners = parse_planners("sequential");
+  o.repeats = 1;
+  run_study(o);
+  const pid_t stranger = fork();
+  if (stranger == 0) {
+    execl("/bin/sleep", "sleep", "100", static_cast<char*>(nullptr));
+    _exit(127);
+  }
+  {
+    auto connection = db::open_writer(database);
+    const char* const argv[] = {"moe-tune", "study", "s"};
+    db::Run run = db::this_run("study", "s", 3, argv);
+    run.machine_id = db::find_or_insert(connection, moe::this_machine());
+    run.pid = stranger;
+    db::insert(connection, run);
+  }
+  o.resume = true;
+  EXPECT_NO_THROW(run_study(o));
+  EXPECT_TRUE(db::load_runs(db::open_reader(database), {"", "", "running", 0}).empty());
+  kill(stranger, SIGKILL);
+  waitpid(stranger, nullptr, 0);
+}
+
+TEST_F(StudyTest, AskedToEndItEndsInOrderAndGoesOnLater) {
+  for (const int signal : {SIGTERM, SIGHUP}) {
+    const std::string name = "asked by " + std::to_string(signal);
+    const std::string log = (directory / "begun").string();
+    std::filesystem::remove(log);
+    auto o = options(name);
+    o.repeats = 1;
+    o.job.program = misbehaving({{2, "echo begun > " + log + "; exec sleep 100"}});
+    const pid_t child = fork();
+    if (child == 0) {
+      moe::stop_when_asked();
+      try {
+        run_study(o);
+        _exit(0);
+      } catch (const std::exception& error) {
+        _exit(moe::exit_code(error));
+      }
+    }
+    for (int i = 0; i < 1000 && !std::filesystem::exists(log); ++i) usleep(20000);
+    kill(child, signal);
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(WEXITSTATUS(status), 128 + signal);
+    for (const db::Run& run : db::load_runs(db::open_reader(database), {"study", name, "", 0})) {
+      EXPECT_EQ(run.status, "killed");
+      EXPECT_THAT(run.error, HasSubstr(strsignal(signal)));
+    }
+    for (const db::Trial& trial : trials(name)) EXPECT_NE(trial.status, "running");
+    o.job.program = MOELAB_BINARY_DIR "/bin/moe-train";
+    o.resume = true;
+    run_study(o);
+    for (const db::Trial& trial : trials(name)) EXPECT_EQ(trial.status, "done") << trial.error;
+  }
 }
 
 TEST_F(StudyTest, WhatWouldNotFitIsInfeasibleAndNeverRuns) {

@@ -2,6 +2,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
 
 #include "tuner/study/child.h"
 
@@ -70,9 +74,8 @@ TEST(Classify, TellsFailuresApart) {
   EXPECT_EQ(status(ended(End::exited, 139, "")), "crashed");  // as mpirun reports it
   EXPECT_EQ(status(ended(End::exited, 137, ""), true), "out_of_memory");
   EXPECT_EQ(status(ended(End::exited, 137, "")), "crashed");
-  EXPECT_EQ(
-      status(ended(End::exited, 1, "moe-train: rank 0: the plan needs 5 bytes up to layer 1")),
-      "out_of_memory");
+  EXPECT_EQ(status(ended(End::exited, 1, "moe-train: rank 0: gate needs 5 bytes of arena")),
+            "out_of_memory");
   EXPECT_EQ(status(ended(End::exited, 1, "std::bad_alloc")), "out_of_memory");
   EXPECT_EQ(status(ended(End::exited, 1, "moe-train: rank 0: no")), "failed");
   EXPECT_EQ(status(ended(End::exited, 2, "wrong")), "failed");
@@ -97,12 +100,87 @@ TEST(Classify, ADivergedTrainingIsNoResult) {
       "failed");
 }
 
+// What real runs said on stderr, shortened where lines repeat.
+constexpr const char* kBanner =
+    "moe-train: micro on 2 ranks (CPU, 1 thread), schedule sequential, corpus.txt, 10290 tokens\n";
+constexpr const char* kDashes =
+    "--------------------------------------------------------------------------\n";
+
 TEST(Classify, QuotesTheProgramNotItsLauncher) {
   const auto result = classify(
       ended(End::exited, 1,
-            "moe-train: rank 2: broken thing\n-----\nMPI_ABORT was invoked\nlots of words\n"),
+            std::string(kBanner) +
+                "moe-train: rank 1: tiny needs 9 bytes of arena, the limit is 8\n" + kDashes +
+                "MPI_ABORT was invoked on rank 1 in communicator MPI_COMM_WORLD\n" +
+                "with errorcode 1.\n" + kDashes +
+                "moe-train: rank 0: sum of the losses cannot finish: rank 1 gave up: rank 1 ended "
+                "with an exception\n"),
       false);
-  EXPECT_EQ(result.error, "exit code 1: moe-train: rank 2: broken thing");
+  EXPECT_EQ(result.status, "out_of_memory");
+  EXPECT_EQ(result.error, "moe-train: rank 1: tiny needs 9 bytes of arena, the limit is 8");
+  EXPECT_EQ(result.exit_code, 1);
+}
+
+TEST(Classify, QuotesWhatIsSaidBeforeThereAreRanks) {
+  const auto result =
+      classify(ended(End::exited, 2, "moe-train: x.toml:3: experts = 6: expected 1 to 4\n"), false);
+  EXPECT_EQ(result.status, "failed");
+  EXPECT_EQ(result.error, "exit code 2: moe-train: x.toml:3: experts = 6: expected 1 to 4");
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(classify(ended(End::exited, 2, "--steps: Value x not in range\n"), false).error,
+            "exit code 2: --steps: Value x not in range");
+}
+
+TEST(Classify, NamesTheRankThatWasKilled) {
+  const auto result = classify(
+      ended(End::exited, 137,
+            std::string(kBanner) +
+                "moe-train: rank 0: sum of the losses cannot finish: this process was asked to "
+                "end\n" +
+                kDashes +
+                "Primary job  terminated normally, but 1 process returned\n"
+                "a non-zero exit code. Per user-direction, the job has been aborted.\n" +
+                kDashes + kDashes +
+                "mpirun noticed that process rank 1 with PID 0 on node vm exited on signal 9 "
+                "(Killed).\n" +
+                kDashes),
+      false);
+  EXPECT_EQ(result.status, "crashed");
+  EXPECT_EQ(result.error, "signal 9: rank 1 with PID 0 on node vm exited on signal 9 (Killed).");
+  EXPECT_EQ(result.exit_code, 137);
+}
+
+TEST(Classify, QuotesWhoWaitedForWhomAtATimeLimit) {
+  const auto result = classify(
+      ended(End::exited, 124,
+            std::string(kBanner) +
+                "moe-train: rank 0: rank 0 waited 60 s for rank 1 in all_to_all dispatch\n" +
+                kDashes),
+      false);
+  EXPECT_EQ(result.status, "hung");
+  EXPECT_EQ(result.error,
+            "moe-train: rank 0: rank 0 waited 60 s for rank 1 in all_to_all dispatch");
+}
+
+TEST(Classify, NeverQuotesBannerOrDashes) {
+  const auto result = classify(ended(End::exited, 1, std::string(kBanner) + kDashes), false);
+  EXPECT_EQ(result.error, "exit code 1: ");
+}
+
+TEST(TrainingJobTest, HandsTheScheduleOverWithoutAFileThatCouldStay) {
+  const auto directory = std::filesystem::path(::testing::TempDir()) /
+                         ("training_job_test" + std::to_string(getpid()));
+  std::filesystem::create_directories(directory);
+  const std::string program = directory / "moe-train";
+  std::ofstream(program) << "#!/bin/sh\nfor a; do case $b in --schedule) s=$a;; esac; b=$a; done\n"
+                            "/bin/sh -c \"ls $s; cat $s; exit 1\" >&2; exit 1\n";
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  TrainingJob job;
+  job.program = program;
+  const auto result = train(job, {"somebody", {}, {}}, 1, 1, 20, {});
+  std::filesystem::remove_all(directory);
+  EXPECT_THAT(result.error, HasSubstr("\"planner\": \"somebody\""));
+  EXPECT_THAT(result.error, HasSubstr("/proc/" + std::to_string(getpid()) + "/fd/"));
 }
 
 }  // namespace

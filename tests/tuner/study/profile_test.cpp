@@ -1,0 +1,121 @@
+#include "tuner/study/profile.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "db/load.h"
+#include "db/store.h"
+#include "moe/errors.h"
+#include "moe/model/iteration.h"
+#include "tuner/commands/scenario.h"
+#include "tuner/study/study.h"
+#include "tuner/study/training_job.h"
+
+namespace tuner {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Each;
+using ::testing::Gt;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+/// Runs of the smallest model by the moe-train that was built beside the tests.
+struct ProfileTest : ::testing::Test {
+  std::filesystem::path directory =
+      std::filesystem::path(::testing::TempDir()) / ("profile_test" + std::to_string(getpid()));
+  std::string database = (directory / "results.db").string();
+  std::string file = MOELAB_SOURCE_DIR "/experiments/models/micro.toml";
+  moe::Model model = moe::load_model(file);
+  moe::Program program = moe::build_iteration(model, moe::make_groups(1, 1), 0);
+
+  void SetUp() override { std::filesystem::create_directories(directory); }
+  void TearDown() override { std::filesystem::remove_all(directory); }
+
+  TrainingJob job() const {
+    TrainingJob job;
+    job.program = MOELAB_BINARY_DIR "/bin/moe-train";
+    job.model = file;
+    job.database = database;
+    job.threads = 1;
+    return job;
+  }
+  std::int64_t run(const moe::Schedule& schedule, int steps, int timelines) const {
+    const JobResult result = train(job(), schedule, steps, timelines, 60, {});
+    EXPECT_EQ(result.status, "done") << result.error;
+    return result.run_id;
+  }
+};
+
+TEST_F(ProfileTest, MakesCostsRoutingsAndErrorsOfStoredRuns) {
+  std::vector<std::int64_t> runs;
+  for (const ProfileSchedule& schedule : profile_schedules(program)) {
+    runs.push_back(run(schedule.schedule, 20, 5));
+  }
+  const auto connection = db::open_reader(database);
+  const Profile profile = profile_from_runs(connection, model, 0, runs);
+  EXPECT_EQ(profile.groups.ranks, 1);
+  EXPECT_EQ(profile.machine.cluster.nodes, 1);
+  // The stored timelines are of late iterations, so none is left out as warm-up.
+  EXPECT_THAT(profile.errors, AllOf(SizeIs(4), Each(SizeIs(5))));
+  EXPECT_THAT(profile.errors, Each(Each(Gt(-1.0))));
+  EXPECT_THAT(profile.routings, SizeIs(16));  // of 18
+  EXPECT_FALSE(profile.machine.costs.fits.empty());
+  // Calibration keeps the sum of what was measured: the costs stand for the iterations they are of.
+  const db::Timeline timeline = db::load_timelines(connection, {runs[0], 0, "measured"}).at(0);
+  const moe::Timeline ops = load_op_timeline(connection, timeline, 1, program.ops.size());
+  ASSERT_THAT(ops.ranks, SizeIs(1));
+  for (std::size_t i = 0; i < program.ops.size(); ++i) {
+    EXPECT_EQ(ops.ranks[0][i].op, static_cast<int>(i));
+  }
+  EXPECT_THROW(load_op_timeline(connection, timeline, 1, 3), db::Error);  // of another model
+}
+
+TEST_F(ProfileTest, LeavesOutWarmUpIterationsWhereThereAreOthers) {
+  const auto schedule = profile_schedules(program)[0].schedule;
+  const std::vector<std::int64_t> runs{run(schedule, 4, 4), run(schedule, 2, 2)};
+  const Profile profile = profile_from_runs(db::open_reader(database), model, 0, runs);
+  EXPECT_THAT(profile.errors[0], SizeIs(2));  // iterations 3 and 4
+  EXPECT_THAT(profile.errors[1], SizeIs(2));  // there is nothing else
+}
+
+TEST_F(ProfileTest, RefusesRunsThatAreNoProfile) {
+  const auto schedule = profile_schedules(program)[0].schedule;
+  const std::int64_t good = run(schedule, 3, 1), without_timeline = run(schedule, 3, 0);
+  const auto connection = db::open_writer(database);
+  EXPECT_THROW(profile_from_runs(connection, model, 0, {}), moe::InputError);
+  EXPECT_THROW(profile_from_runs(connection, model, 0, {good + 1000}), db::Error);
+  EXPECT_THROW(profile_from_runs(connection, model, 0, {good, without_timeline}), db::Error);
+}
+
+TEST_F(ProfileTest, ScenarioMeasuredIsTheProfileOfAStudyOfTheModel) {
+  ScenarioOptions scenario{file, "measured", database, std::nullopt, 0, "uniform"};
+  scenario.database = "";
+  EXPECT_THROW(load_scenario(scenario), moe::InputError);  // needs a database
+  scenario.database = database;
+  run(profile_schedules(program)[0].schedule, 3, 1);
+  EXPECT_THROW(load_scenario(scenario), moe::InputError);  // no fits, no study
+
+  StudyOptions options;
+  options.name = "s";
+  options.model = model;
+  options.job = job();
+  options.job.steps = 3;
+  options.planners = parse_planners("sequential");
+  options.repeats = 1;
+  options.argv = {"profile_test"};
+  run_study(options);
+  const Scenario loaded = load_scenario(scenario);
+  EXPECT_EQ(loaded.groups.ranks, 1);
+  EXPECT_EQ(loaded.cluster.name, "measured");
+  EXPECT_FALSE(loaded.costs.fits.empty());
+  // Another number of ranks was not studied.
+  scenario.ranks = 2;
+  EXPECT_THROW(load_scenario(scenario), moe::InputError);
+}
+
+}  // namespace
+}  // namespace tuner

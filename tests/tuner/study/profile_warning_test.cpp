@@ -1,0 +1,34 @@
+#include "tuner/study/profile_warning.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tuner {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(ProfileWarning, IsSilentWithinTenPercent) {
+  EXPECT_EQ(profile_warning({{"sequential", 0.1, 0.9}, {"cut", -0.1, 0.9}}), "");
+  EXPECT_EQ(profile_warning({}), "");
+}
+
+TEST(ProfileWarning, NamesTheWorstHowFarAndWhatOthersTook) {
+  EXPECT_THAT(
+      profile_warning({{"sequential", 0.02, 0.5}, {"cut", -0.142, 0.38}, {"more", 0.12, 0.1}}),
+      AllOf(HasSubstr("WARNING"), HasSubstr("\"cut\" is predicted 14.2% too short"),
+            HasSubstr("Other processes took 38% of the processors"), HasSubstr("up to 50%"),
+            HasSubstr("begin another study")));
+}
+
+TEST(ProfileWarning, DoesNotBlameOthersWhoTookNothing) {
+  EXPECT_THAT(profile_warning({{"sequential", 0.3, 0.01}}),
+              AllOf(HasSubstr("30.0% too long"), HasSubstr("not for want of processors")));
+  EXPECT_THAT(profile_warning({{"sequential", 0.3, std::nullopt}}),
+              AllOf(HasSubstr("not known"), Not(HasSubstr("took 0%"))));
+}
+
+}  // namespace
+}  // namespace tuner

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tuner {
+
+/// How well the costs that a profile gave predict one of its own schedules.
+struct ProfileQuality {
+  std::string what;                       ///< the schedule
+  double error = 0;                       ///< median of (predicted - measured) / measured
+  std::optional<double> share_of_others;  ///< of the processors meanwhile; none: not known
+};
+
+/// Worse than this is said aloud.
+inline constexpr double kLargestProfileError = 0.1;
+
+/// Empty where every schedule is predicted within kLargestProfileError; otherwise the worst one, by
+/// how much, what other processes took meanwhile, and what to do.
+std::string profile_warning(const std::vector<ProfileQuality>& qualities);
+
+}  // namespace tuner
