@@ -39,12 +39,8 @@ struct RunState {
   Program program;
   StartRule rule;
   std::vector<std::vector<int>> waits_for;      ///< by op: those of the rule on other streams
-<<<<<<< HEAD
   std::vector<std::vector<int>> issued_before;  ///< by op: must be on its stream before it
-=======
-  std::vector<std::vector<int>> issued_before;  ///< by op: see make_communicators
   std::vector<int> loss_ops;                    ///< that write a loss, ascending
->>>>>>> fbd26fe (wip)
   std::map<int, std::vector<Slice>> cuts;       ///< by MoE layer
   std::optional<MemoryPlan> plan;
 
