@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "moe/input/read_file.h"
+#include "moe/model/iteration.h"
 #include "moe/model/model.h"
 #include "moe/passes/schedule.h"
 #include "moe/program/routing.h"

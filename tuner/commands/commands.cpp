@@ -15,6 +15,7 @@
 #include "db/transaction.h"
 #include "moe/errors.h"
 #include "moe/machine.h"
+#include "moe/model/iteration.h"
 #include "moe/source_tree.h"
 #include "moe/stop.h"
 #include "moe/train/train_store.h"
