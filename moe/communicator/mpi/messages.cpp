@@ -14,6 +14,7 @@
 #include <set>
 #include <thread>
 
+#include "moe/communicator/mpi/pieces.h"
 #include "moe/errors.h"
 #include "moe/stop.h"
 
@@ -22,7 +23,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::int64_t largest_message_bytes = std::int64_t{1} << 30;  // MPI counts in int
+/// See MpiMessages. What is under way before a word arrives is at most unsent_bytes and the
+/// kernel's buffers, each way: less than posted_bytes - credit_bytes, and no sender waits for it.
+constexpr std::int64_t credit_bytes = std::int64_t{1} << 20;
+constexpr std::int64_t posted_bytes = std::int64_t{4} << 20;
+constexpr std::int64_t unsent_bytes = std::int64_t{512} << 10;
+
 constexpr auto shortest_sleep = 20us;
 constexpr auto longest_sleep = 100us;
 constexpr auto notice_interval = 5ms;  // how often a waiting rank looks for others that gave up
@@ -36,6 +42,9 @@ void sleep_precisely(std::chrono::microseconds duration) {
   static_cast<void>(told);
   std::this_thread::sleep_for(duration);
 }
+
+/// Words that a receiver has given once it has posted so much of a stream.
+std::int64_t words_at(std::int64_t bytes) { return bytes == 0 ? 0 : (bytes - 1) / credit_bytes; }
 
 std::string text_of(int code) {
   std::array<char, MPI_MAX_ERROR_STRING> text{};
@@ -84,7 +93,10 @@ MpiMessages::MpiMessages(MpiGroup& group, const CallContext& call, std::string_v
     : group_(group),
       call_(call),
       what_(call.what.empty() ? std::string(collective) : call.what),
-      start_(std::chrono::steady_clock::now()) {
+      start_(std::chrono::steady_clock::now()),
+      streams_(4 * group.size()),
+      awaited_words_(group.size()),
+      awaits_word_(group.size(), false) {
   if (!group.failure.empty()) {
     throw CommunicationError(fmt::format("rank {}: {} on a communicator that failed before: {}",
                                          group.world_ranks[group.rank], what_, group.failure));
@@ -94,10 +106,10 @@ MpiMessages::MpiMessages(MpiGroup& group, const CallContext& call, std::string_v
 
 MpiMessages::~MpiMessages() {
   const std::lock_guard lock(mpi_mutex());
-  for (int i = 0; i < posted(); ++i) {
+  for (std::size_t i = 0; i < requests_.size(); ++i) {
     MPI_Request& request = requests_[i];
     if (request == MPI_REQUEST_NULL) continue;
-    if (receives_[i]) MPI_Cancel(&request);
+    if (of_request_[i].receives()) MPI_Cancel(&request);
     int done = 0;
     for (int attempt = 0; attempt < 10 && !done; ++attempt) {
       if (MPI_Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) break;
@@ -110,54 +122,147 @@ MpiMessages::~MpiMessages() {
 }
 
 void MpiMessages::send(const void* data, std::int64_t bytes, int peer, Channel channel) {
-  const std::lock_guard lock(mpi_mutex());
-  for (std::int64_t begin = 0; begin == 0 || begin < bytes; begin += largest_message_bytes) {
-    const int part = static_cast<int>(std::min(largest_message_bytes, bytes - begin));
-    MPI_Request request = MPI_REQUEST_NULL;
-    check_mpi(MPI_Isend(static_cast<const std::byte*>(data) + begin, part, MPI_BYTE,
-                        group_.world_ranks[peer], tag_of(group_, channel), group_.comm, &request),
-              "MPI_Isend");
-    group_.sent_bytes += part;
-    requests_.push_back(request);
-    peers_.push_back(peer);
-    receives_.push_back(false);
-  }
+  add(const_cast<std::byte*>(static_cast<const std::byte*>(data)), bytes, peer, channel, false);
 }
 
 void MpiMessages::receive(void* data, std::int64_t bytes, int peer, Channel channel) {
-  const std::lock_guard lock(mpi_mutex());
-  for (std::int64_t begin = 0; begin == 0 || begin < bytes; begin += largest_message_bytes) {
-    const int part = static_cast<int>(std::min(largest_message_bytes, bytes - begin));
-    MPI_Request request = MPI_REQUEST_NULL;
-    check_mpi(MPI_Irecv(static_cast<std::byte*>(data) + begin, part, MPI_BYTE,
-                        group_.world_ranks[peer], tag_of(group_, channel), group_.comm, &request),
-              "MPI_Irecv");
-    requests_.push_back(request);
-    peers_.push_back(peer);
-    receives_.push_back(true);
+  add(static_cast<std::byte*>(data), bytes, peer, channel, true);
+}
+
+void MpiMessages::add(std::byte* data, std::int64_t bytes, int peer, Channel channel,
+                      bool receives) {
+  const int stream = stream_of(peer, channel, receives);
+  messages_.push_back({data, bytes, peer});
+  const bool listed = !streams_[stream].started();
+  streams_[stream].messages.push_back(posted() - 1);
+  {
+    const std::lock_guard lock(mpi_mutex());
+    start_pieces(stream);
+  }
+  if (!listed && !streams_[stream].started()) unfinished_streams_.push_back(stream);
+}
+
+void MpiMessages::start_pieces(int index) {
+  Stream& stream = streams_[index];
+  const bool receives = receives_of(index);
+  for (; !stream.started(); ++stream.next) {
+    Message& message = messages_[stream.messages[stream.next]];
+    const std::int64_t whole_piece = group_.piece_bytes[message.peer];
+    const bool near = whole_piece == whole_message_bytes;
+    while (!message.all_started) {
+      const std::int64_t piece = std::min(whole_piece, message.bytes - message.started_bytes);
+      const std::int64_t words = near ? 0 : words_at(stream.started_bytes + piece);
+      if (!near && stream.under_way_bytes > 0 &&
+          stream.under_way_bytes + piece > (receives ? posted_bytes : unsent_bytes)) {
+        return;
+      }
+      if (!receives && stream.words < words) {
+        await_word(message.peer);
+        return;
+      }
+      start_piece(index, piece);
+      if (receives && stream.words < words) {
+        ++stream.words;
+        give_word(message.peer, channel_of(index));
+      }
+    }
   }
 }
 
-bool MpiMessages::test(int begin, int end) {
-  finished_.resize(requests_.size());
-  statuses_.resize(requests_.size());
+void MpiMessages::start_piece(int index, std::int64_t bytes) {
+  Stream& stream = streams_[index];
+  Message& message = messages_[stream.messages[stream.next]];
+  std::byte* data = message.data + message.started_bytes;
+  const int peer = group_.world_ranks[message.peer], tag = tag_of(group_, channel_of(index));
+  const int count = static_cast<int>(bytes);
+  MPI_Request request = MPI_REQUEST_NULL;
+  if (receives_of(index)) {
+    check_mpi(MPI_Irecv(data, count, MPI_BYTE, peer, tag, group_.comm, &request), "MPI_Irecv");
+  } else {
+    check_mpi(MPI_Isend(data, count, MPI_BYTE, peer, tag, group_.comm, &request), "MPI_Isend");
+    group_.sent_bytes += bytes;
+  }
+  requests_.push_back(request);
+  of_request_.push_back({stream.messages[stream.next], index, message.peer, bytes});
+  stream.started_bytes += bytes;
+  stream.under_way_bytes += bytes;
+  message.started_bytes += bytes;
+  message.all_started = message.started_bytes == message.bytes;
+  ++message.pieces_under_way;
+}
+
+void MpiMessages::await_word(int peer) {
+  if (awaits_word_[peer]) return;
+  awaits_word_[peer] = true;
+  MPI_Request request = MPI_REQUEST_NULL;
+  check_mpi(MPI_Irecv(&awaited_words_[peer], 1, MPI_INT32_T, group_.world_ranks[peer],
+                      tag_of(group_, Channel::credit), group_.comm, &request),
+            "MPI_Irecv");
+  requests_.push_back(request);
+  of_request_.push_back({.peer = peer});
+}
+
+void MpiMessages::give_word(int peer, Channel channel) {
+  static constexpr std::int32_t words[] = {0, 1};  // MPI may read it until it is sent
+  MPI_Request request = MPI_REQUEST_NULL;
+  check_mpi(MPI_Isend(&words[static_cast<int>(channel)], 1, MPI_INT32_T, group_.world_ranks[peer],
+                      tag_of(group_, Channel::credit), group_.comm, &request),
+            "MPI_Isend");
+  // The pieces that it asks for cannot arrive before it has left: nobody needs to wait for it.
+  MPI_Request_free(&request);
+}
+
+void MpiMessages::finish(const Request& request) {
+  if (request.message < 0) {
+    awaits_word_[request.peer] = false;
+    ++streams_[stream_of(request.peer, Channel(awaited_words_[request.peer]), false)].words;
+    return;
+  }
+  streams_[request.stream].under_way_bytes -= request.bytes;
+  --messages_[request.message].pieces_under_way;
+}
+
+bool MpiMessages::test(int& begin, int end) {
+  const auto requests = static_cast<int>(requests_.size());
+  finished_.resize(requests);
+  statuses_.resize(requests);
   int count = 0;
   const std::lock_guard lock(mpi_mutex());
-  const int code = MPI_Testsome(end - begin, requests_.data() + begin, &count, finished_.data(),
-                                statuses_.data());
+  const int code =
+      MPI_Testsome(requests, requests_.data(), &count, finished_.data(), statuses_.data());
   if (code == MPI_ERR_IN_STATUS) {
     for (int i = 0; i < count; ++i) {
       if (statuses_[i].MPI_ERROR == MPI_SUCCESS) continue;
-      throw CommunicationError(fmt::format(
-          "rank {}: {}: message {} rank {}: {}", group_.world_ranks[group_.rank], what_,
-          receives_[begin + finished_[i]] ? "from" : "to",
-          group_.world_ranks[peers_[begin + finished_[i]]], text_of(statuses_[i].MPI_ERROR)));
+      const Request& failed = of_request_[finished_[i]];
+      throw CommunicationError(
+          fmt::format("rank {}: {}: message {} rank {}: {}", group_.world_ranks[group_.rank], what_,
+                      failed.receives() ? "from" : "to", group_.world_ranks[failed.peer],
+                      text_of(statuses_[i].MPI_ERROR)));
     }
   }
   check_mpi(code, "MPI_Testsome");
-  return count == MPI_UNDEFINED ||
-         std::all_of(requests_.begin() + begin, requests_.begin() + end,
-                     [](MPI_Request request) { return request == MPI_REQUEST_NULL; });
+  if (count != MPI_UNDEFINED && count > 0) {
+    for (int i = 0; i < count; ++i) finish(of_request_[finished_[i]]);
+    forget_finished();
+    std::erase_if(unfinished_streams_, [&](int stream) {
+      start_pieces(stream);
+      return streams_[stream].started();
+    });
+  }
+  while (begin < end && messages_[begin].done()) ++begin;
+  return begin == end;
+}
+
+/// Requests that MPI has set to null make room.
+void MpiMessages::forget_finished() {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < requests_.size(); ++i) {
+    if (requests_[i] == MPI_REQUEST_NULL) continue;
+    requests_[kept] = requests_[i];
+    of_request_[kept++] = of_request_[i];
+  }
+  requests_.resize(kept);
+  of_request_.resize(kept);
 }
 
 void MpiMessages::wait(int begin, int end) {
@@ -216,7 +321,7 @@ void MpiMessages::throw_if_another_gave_up() {
 void MpiMessages::fail_at_limit(int begin, int end) {
   std::set<int> waited_for;
   for (int i = begin; i < end; ++i) {
-    if (requests_[i] != MPI_REQUEST_NULL) waited_for.insert(group_.world_ranks[peers_[i]]);
+    if (!messages_[i].done()) waited_for.insert(group_.world_ranks[messages_[i].peer]);
   }
   throw TimeLimit(fmt::format(
       "rank {} waited {} s for rank{} {} in {}", group_.world_ranks[group_.rank],

@@ -1,10 +1,5 @@
 #pragma once
 
-// MPI's C interface alone: its C++ one has been withdrawn.
-#define OMPI_SKIP_MPICXX 1
-#define MPICH_SKIP_MPICXX 1
-#include <mpi.h>
-
 #include <chrono>
 #include <cstdint>
 #include <mutex>
@@ -13,6 +8,7 @@
 #include <vector>
 
 #include "moe/communicator/communicator.h"
+#include "moe/communicator/mpi/c_interface.h"
 
 /// Point-to-point messages over MPI, on which all collectives of the MPI communicator are built.
 ///
@@ -22,8 +18,8 @@
 /// serialized thread use is enough; no call under it waits.
 namespace moe {
 
-/// What the tag of a message says beside its group.
-enum class Channel : int { data = 0, result = 1, gave_up = 2 };
+/// What the tag of a message says beside its group: data and result are a collective's own.
+enum class Channel : int { data = 0, result = 1, gave_up = 2, credit = 3 };
 
 /// A communicator as MPI sees it.
 struct MpiGroup {
@@ -35,6 +31,8 @@ struct MpiGroup {
   /// What reductions receive into; kept, as fresh pages cost more than adding what is in them.
   std::vector<std::byte> scratch{};
   std::int64_t sent_bytes = 0;  ///< to other ranks, so far
+  /// To and from each member; see piece_bytes_by_rank.
+  std::vector<std::int64_t> piece_bytes{};
 
   int size() const { return static_cast<int>(world_ranks.size()); }
 };
@@ -60,6 +58,15 @@ int abandoned_messages();
 /// The sends and receives of one collective on one group. Messages of any length; those from the
 /// same sender on the same channel arrive in the order in which they were sent. What still runs
 /// when it is destroyed (after an exception) is cancelled or abandoned.
+///
+/// To ranks of other nodes messages go in pieces that MPI sends without asking (pieces.h). So
+/// that neither side needs memory for more than a few MiB of what the other has not come for yet:
+///   - a sender goes at most `credit_bytes` beyond what it knows the receiver to have posted; each
+///     time a stream (peer, channel) of the receiver has posted another credit_bytes, it says so;
+///   - a receiver posts `posted_bytes` ahead of what has arrived. The difference is what may be
+///     under way, in either direction, before the sender has to wait for the word;
+///   - a sender hands MPI `unsent_bytes` ahead of what the kernel has taken, so that such words, and
+///     what other groups send, do not wait behind all of a long message.
 class MpiMessages {
  public:
   /// Throws CommunicationError when the group failed before or another member is known to have
@@ -72,16 +79,58 @@ class MpiMessages {
   void send(const void* data, std::int64_t bytes, int peer, Channel channel = Channel::data);
   void receive(void* data, std::int64_t bytes, int peer, Channel channel = Channel::data);
 
-  /// Requests started so far: the position of the next one.
-  int posted() const { return static_cast<int>(requests_.size()); }
-  /// Waits, testing and sleeping, until the requests [begin, end) are done; the others make
+  /// Messages so far: the position of the next one.
+  int posted() const { return static_cast<int>(messages_.size()); }
+  /// Waits, testing and sleeping, until the messages [begin, end) are done; the others make
   /// progress meanwhile. Throws TimeLimit naming the ranks whose messages are missing, or
   /// CommunicationError when MPI reports one or another member gave up.
   void wait(int begin, int end);
   void wait_all() { wait(0, posted()); }
 
  private:
-  bool test(int begin, int end);
+  struct Message {
+    std::byte* data = nullptr;  ///< of a send: only read
+    std::int64_t bytes = 0;
+    int peer = 0;
+    std::int64_t started_bytes = 0;
+    bool all_started = false;
+    int pieces_under_way = 0;
+    bool done() const { return all_started && pieces_under_way == 0; }
+  };
+  /// The messages to or from one peer on one channel, started in order.
+  struct Stream {
+    std::vector<int> messages{};
+    std::size_t next = 0;  ///< of messages: the first that is not wholly started
+    std::int64_t started_bytes = 0;
+    std::int64_t under_way_bytes = 0;
+    std::int64_t words = 0;  ///< given by the receiver, known to the sender
+    bool started() const { return next == messages.size(); }
+  };
+  /// What a request of MPI's is for: a piece of a message, or the receiver's word (message -1).
+  struct Request {
+    int message = -1;
+    int stream = 0;
+    int peer = 0;
+    std::int64_t bytes = 0;
+    bool receives() const { return message < 0 || receives_of(stream); }
+  };
+
+  /// Streams by peer, channel (data, result) and direction.
+  static int stream_of(int peer, Channel channel, bool receives) {
+    return 4 * peer + 2 * static_cast<int>(channel) + (receives ? 1 : 0);
+  }
+  static Channel channel_of(int stream) { return Channel(stream / 2 % 2); }
+  static bool receives_of(int stream) { return stream % 2 == 1; }
+
+  void add(std::byte* data, std::int64_t bytes, int peer, Channel channel, bool receives);
+  void start_pieces(int stream);
+  void start_piece(int stream, std::int64_t bytes);
+  void await_word(int peer);
+  void give_word(int peer, Channel channel);
+  void finish(const Request& request);
+  void forget_finished();
+  /// True when the messages [begin, end) are done; moves begin to the first that is not.
+  bool test(int& begin, int end);
   void throw_if_another_gave_up();
   [[noreturn]] void fail_at_limit(int begin, int end);
 
@@ -89,10 +138,14 @@ class MpiMessages {
   const CallContext& call_;
   std::string what_;
   std::chrono::steady_clock::time_point start_;
-  std::vector<MPI_Request> requests_;
-  std::vector<int> peers_;  ///< by request
-  std::vector<bool> receives_;
-  std::vector<int> finished_;  ///< scratch of test()
+  std::vector<Message> messages_;
+  std::vector<Stream> streams_;
+  std::vector<int> unfinished_streams_;  ///< with messages to start
+  std::vector<MPI_Request> requests_;    ///< under way
+  std::vector<Request> of_request_;
+  std::vector<std::int32_t> awaited_words_;  ///< by peer: where the next word arrives
+  std::vector<bool> awaits_word_;            ///< by peer
+  std::vector<int> finished_;                ///< scratch of test()
   std::vector<MPI_Status> statuses_;
 };
 

@@ -13,6 +13,8 @@
 
 #include "moe/communicator/communicator.h"
 #include "moe/communicator/mpi/collectives.h"
+#include "moe/communicator/mpi/pieces.h"
+#include "moe/communicator/mpi/transport.h"
 #include "moe/errors.h"
 
 /// Ranks that are processes of an MPI job. The collectives are in mpi_collectives.h.
@@ -84,7 +86,10 @@ class MpiCommunicator : public Communicator {
     MpiGroup group;
     group.comm = group_.comm;
     group.context = context;
-    for (int member : ranks) group.world_ranks.push_back(group_.world_ranks[member]);
+    for (int member : ranks) {
+      group.world_ranks.push_back(group_.world_ranks[member]);
+      group.piece_bytes.push_back(group_.piece_bytes[member]);
+    }
     group.rank = static_cast<int>(self - ranks.begin());
     return std::make_unique<MpiCommunicator>(std::move(group));
   }
@@ -124,19 +129,16 @@ bool is_finalized() {
   return yes != 0;
 }
 
-/// Settings of Open MPI's TCP transport that hold unless the user sets them; others ignore them.
-/// Large messages go as fragments that follow each other. The default asks the receiver for leave
-/// first; when all ranks exchange at once the answers wait behind data, and the all-to-all of 16
-/// MiB on 4 nodes of 2 Gbit/s took 97 ms instead of 52.
-void set_transport_defaults() {
-  constexpr int keep = 0;
-  setenv("OMPI_MCA_btl_tcp_flags", "send", keep);
-}
+/// What all groups share.
+struct ProcessComm {
+  MPI_Comm comm = MPI_COMM_NULL;
+  std::vector<std::int64_t> piece_bytes;
+};
 
 /// The one MPI_Comm of this process, made on first use; the caller holds the lock.
-MPI_Comm process_comm() {
-  static MPI_Comm comm = MPI_COMM_NULL;
-  if (comm != MPI_COMM_NULL) return comm;
+const ProcessComm& process_comm() {
+  static ProcessComm process;
+  if (process.comm != MPI_COMM_NULL) return process;
   int level = MPI_THREAD_SERIALIZED;
   if (is_initialized()) {
     check_mpi(MPI_Query_thread(&level), "MPI_Query_thread");
@@ -148,9 +150,10 @@ MPI_Comm process_comm() {
     throw CommunicationError("this MPI offers no serialized thread use (MPI_THREAD_SERIALIZED)");
   }
   check_mpi(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-  check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &comm), "MPI_Comm_dup");
-  check_mpi(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-  return comm;
+  check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &process.comm), "MPI_Comm_dup");
+  check_mpi(MPI_Comm_set_errhandler(process.comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  process.piece_bytes = piece_bytes_by_rank(process.comm);
+  return process;
 }
 
 }  // namespace
@@ -163,7 +166,9 @@ std::unique_ptr<Communicator> make_mpi_world() {
   {
     const std::lock_guard lock(mpi_mutex());
     if (is_initialized() && is_finalized()) throw CommunicationError("MPI was finalised before");
-    group.comm = process_comm();
+    const ProcessComm& process = process_comm();
+    group.comm = process.comm;
+    group.piece_bytes = process.piece_bytes;
     int size = 0;
     check_mpi(MPI_Comm_size(group.comm, &size), "MPI_Comm_size");
     check_mpi(MPI_Comm_rank(group.comm, &group.rank), "MPI_Comm_rank");
