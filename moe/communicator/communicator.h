@@ -78,9 +78,13 @@ void run_local_ranks(int ranks, const std::function<void(Communicator&)>& body);
 /// A group of this process alone, as rank 0 of 1; needs neither MPI nor threads. (local.cpp)
 std::unique_ptr<Communicator> make_solo_communicator();
 
-/// The MPI world of this process: initialises MPI (serialized thread use) on first call. Throws
-/// Unavailable "built without MPI".
-std::unique_ptr<Communicator> make_mpi_world();
+/// Seconds that the ranks of a job may take to come together in MPI's start.
+inline constexpr double default_start_limit_s = 120;
+
+/// The MPI world of this process: initialises MPI (serialized thread use) on first call. Where the
+/// ranks are not together after start_limit_s, this process says who is missing and ends with 124:
+/// MPI's start cannot be left otherwise. Throws Unavailable "built without MPI".
+std::unique_ptr<Communicator> make_mpi_world(double start_limit_s = default_start_limit_s);
 /// True where make_mpi_world can work at all: built with MPI.
 bool has_mpi();
 /// True when this process was started as part of an MPI job (mpirun, srun). (launch.cpp)

@@ -90,7 +90,8 @@ std::vector<std::string> mpirun_command(int ranks, char** argv) {
   return command;
 }
 
-std::unique_ptr<Communicator> join_world(std::optional<int> ranks, char** argv) {
+std::unique_ptr<Communicator> join_world(std::optional<int> ranks, char** argv,
+                                         double start_limit_s) {
   if (ranks && *ranks < 1) throw InputError(fmt::format("--ranks {}: at least 1 expected", *ranks));
   const auto check = [&](int size) {
     if (ranks && size != *ranks) {
@@ -102,7 +103,7 @@ std::unique_ptr<Communicator> join_world(std::optional<int> ranks, char** argv) 
   };
   if (inside_mpi_job()) {
     if (const auto size = mpi_job_size()) check(*size);
-    auto world = make_mpi_world();
+    auto world = make_mpi_world(start_limit_s);
     check(world->size);
     return world;
   }

@@ -15,8 +15,9 @@ namespace moe {
 /// group of this process alone when N is 1 or none, and for more this process runs
 /// `mpirun -np N` with the same arguments, ends as it ends (mpirun.h) and does not return. Throws InputError when N < 1 or
 /// mpirun is not installed, Unavailable when built without MPI. Call it first in main, before
-/// anything is written or any thread started.
-std::unique_ptr<Communicator> join_world(std::optional<int> ranks, char** argv);
+/// anything is written or any thread started. `start_limit_s`: see make_mpi_world.
+std::unique_ptr<Communicator> join_world(std::optional<int> ranks, char** argv,
+                                         double start_limit_s = default_start_limit_s);
 
 /// Restarts this process, once, with OMP_WAIT_POLICY=passive unless the variable is set: OpenMP
 /// reads it when it is loaded, and its threads would otherwise spin on the cores that communicate.

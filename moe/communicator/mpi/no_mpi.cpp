@@ -8,7 +8,7 @@ namespace moe {
 
 bool has_mpi() { return false; }
 
-std::unique_ptr<Communicator> make_mpi_world() { throw Unavailable("built without MPI"); }
+std::unique_ptr<Communicator> make_mpi_world(double) { throw Unavailable("built without MPI"); }
 
 std::string mpi_version() { return ""; }
 

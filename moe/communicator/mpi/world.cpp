@@ -14,6 +14,7 @@
 #include "moe/communicator/communicator.h"
 #include "moe/communicator/mpi/collectives.h"
 #include "moe/communicator/mpi/pieces.h"
+#include "moe/communicator/mpi/start_watch.h"
 #include "moe/communicator/mpi/transport.h"
 #include "moe/errors.h"
 
@@ -136,9 +137,10 @@ struct ProcessComm {
 };
 
 /// The one MPI_Comm of this process, made on first use; the caller holds the lock.
-const ProcessComm& process_comm() {
+const ProcessComm& process_comm(double start_limit_s) {
   static ProcessComm process;
   if (process.comm != MPI_COMM_NULL) return process;
+  const StartWatch watch(start_limit_s);
   int level = MPI_THREAD_SERIALIZED;
   if (is_initialized()) {
     check_mpi(MPI_Query_thread(&level), "MPI_Query_thread");
@@ -160,13 +162,13 @@ const ProcessComm& process_comm() {
 
 bool has_mpi() { return true; }
 
-std::unique_ptr<Communicator> make_mpi_world() {
+std::unique_ptr<Communicator> make_mpi_world(double start_limit_s) {
   static int worlds = 0;
   MpiGroup group;
   {
     const std::lock_guard lock(mpi_mutex());
     if (is_initialized() && is_finalized()) throw CommunicationError("MPI was finalised before");
-    const ProcessComm& process = process_comm();
+    const ProcessComm& process = process_comm(start_limit_s);
     group.comm = process.comm;
     group.piece_bytes = process.piece_bytes;
     int size = 0;
