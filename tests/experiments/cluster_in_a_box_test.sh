@@ -62,6 +62,9 @@ expect "the probe answers yes" equal "$status" 0
 
 interfaces=$(ls /sys/class/net)
 host=$(uname -n)
+# What MPI leaves in files where it is told nothing.
+mpi_files() { find "${TMPDIR:-/tmp}" /dev/shm -maxdepth 1 \( -name 'ompi.node[0-9]*' -o -name 'vader_segment.node[0-9]*' \) 2> /dev/null | sort; }
+files=$(mpi_files)
 
 if command -v mpirun > /dev/null; then
   names=$("${box[@]}" --nodes 2 -- mpirun -np 2 uname -n 2> "$scratch/errors" | sort | tr '\n' ' ')
@@ -103,7 +106,7 @@ wait "$pid" || true
 expect "nothing is left where the command left a process" gone "$scratch/namespace"
 
 for signal in INT TERM KILL; do
-  start 'if command -v mpirun > /dev/null; then exec mpirun -np 2 sleep 1000; else sleep 1000; fi'
+  start "if command -v mpirun > /dev/null; then exec mpirun -np 4 ${bench:-sleep} ${bench:+copies --budget} 1000; else sleep 1000; fi"
   kill -"$signal" "$pid"
   status=0
   wait "$pid" || status=$?
@@ -117,6 +120,7 @@ said=$("${box[@]}" --nodes 2 -- uname -n)
 expect "two boxes live side by side" equal "$said" node0
 wait "$pid"
 
+expect "MPI's files of interrupted jobs are gone with the box" equal "$(mpi_files)" "$files"
 expect "interfaces of the machine are as they were" equal "$(ls /sys/class/net)" "$interfaces"
 expect "the machine's hostname is as it was" equal "$(uname -n)" "$host"
 exit $((failures > 0))
