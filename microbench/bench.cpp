@@ -13,6 +13,7 @@ Result measure(const Bench& bench, Case subject) {
   m.time_s = median(samples.seconds);
   m.min_s = *std::min_element(samples.seconds.begin(), samples.seconds.end());
   m.max_s = *std::max_element(samples.seconds.begin(), samples.seconds.end());
+  row.cv = coefficient_of_variation(samples.seconds);
   m.samples = static_cast<int>(samples.seconds.size());
   m.algorithm_bandwidth_bytes_per_s = static_cast<double>(m.bytes) / m.time_s;
   m.bus_bandwidth_bytes_per_s = m.algorithm_bandwidth_bytes_per_s * row.bus_factor;

@@ -24,15 +24,26 @@ struct Bench {
   Sampling sampling;
 };
 
-enum class Family { collective, gemm, copy };
+struct Result;
+
+/// A column of the table that a benchmark prints.
+struct Column {
+  std::string name;
+  std::string unit;
+  int width = 8;
+  std::function<std::string(const Result&)> text;
+};
 
 /// One row of output. Before it is measured the independent variables are set.
 struct Result {
-  Family family = Family::collective;
+  /// Of its table, up to those that all have (table.h).
+  const std::vector<Column>* columns = nullptr;
   db::Measurement measurement;
   std::string redop = "none";
   int root = -1;
   double bus_factor = 1;  ///< of algorithm bandwidth
+  double cv = 0;          ///< standard deviation of the samples over their mean
+  bool in_mean_of_bus_bandwidth = false;
 };
 
 struct Case {

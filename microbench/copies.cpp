@@ -9,6 +9,8 @@
 #include <numeric>
 #include <string>
 
+#include "microbench/table.h"
+
 namespace microbench {
 namespace {
 
@@ -28,10 +30,16 @@ std::int64_t count_wrong(const Words& got) {
   return wrong;
 }
 
+const std::vector<Column>& copy_columns() {
+  static const std::vector<Column> columns = {size_column(), time_column(),
+                                              algorithm_bandwidth_column(), bus_bandwidth_column()};
+  return columns;
+}
+
 Result copy_row(const Bench& bench, const std::string& op, const std::string& device,
                 std::size_t count) {
   Result row;
-  row.family = Family::copy;
+  row.columns = &copy_columns();
   row.measurement.op = op;
   row.measurement.device = device;
   row.measurement.dtype = "uint64";
@@ -135,6 +143,13 @@ std::vector<Plan> copy_plans(const Bench& bench, const std::vector<std::int64_t>
     add("device_to_host", [&bench](std::size_t count) { return device_copy(bench, count, false); });
   }
   return plans;
+}
+
+Benchmark copy_benchmark() {
+  return {"copies", [](CLI::App&) {}, require_sizes_fit_twice,
+          [](const Bench& bench, const CommonOptions& common) {
+            return copy_plans(bench, common.sizes);
+          }};
 }
 
 }  // namespace microbench

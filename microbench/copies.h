@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "microbench/bench.h"
+#include "microbench/benchmarks.h"
 
 namespace microbench {
 
@@ -11,5 +11,8 @@ namespace microbench {
 /// read and write), `host_read`, `host_write`, and with a device `host_to_device` and
 /// `device_to_host` as training copies: Backend::upload and download.
 std::vector<Plan> copy_plans(const Bench& bench, const std::vector<std::int64_t>& sizes);
+
+/// "copies".
+Benchmark copy_benchmark();
 
 }  // namespace microbench

@@ -2,12 +2,20 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
 
+#include "db/format_rows.h"
 #include "microbench/pattern.h"
+#include "microbench/sizes.h"
+#include "microbench/table.h"
+#include "moe/errors.h"
+#include "moe/input/options.h"
+#include "moe/input/size.h"
 #include "moe/program/op.h"
 
 namespace microbench {
@@ -98,9 +106,29 @@ moe::OpKind op_kind(Part part, int experts) {
   throw std::invalid_argument("gemm: no such part");
 }
 
+const std::vector<Column>& gemm_columns() {
+  const auto size = [](const char* name) {
+    return Column{name, "", 8, [name](const Result& r) {
+                    const auto sizes = nlohmann::json::parse(r.measurement.parameters_json);
+                    return std::to_string(sizes.at(name).get<std::int64_t>());
+                  }};
+  };
+  static const std::vector<Column> columns = {
+      size("m"),
+      size("n"),
+      size("k"),
+      size("experts"),
+      type_column(),
+      time_column(),
+      {"rate", "(GFLOP/s)", 10, [](const Result& r) {
+         return four_digits(r.measurement.flops / r.measurement.time_s / 1e9);
+       }}};
+  return columns;
+}
+
 Result gemm_row(const Bench& bench, Part part, const Shape& shape) {
   Result row;
-  row.family = Family::gemm;
+  row.columns = &gemm_columns();
   db::Measurement& m = row.measurement;
   m.op = op_name(part, shape.experts > 0);
   m.device = bench.device;
@@ -252,6 +280,52 @@ std::vector<Plan> gemm_plans(const Bench& bench, const GemmSweep& sweep) {
     }
   }
   return plans;
+}
+
+Benchmark gemm_benchmark() {
+  struct Options {
+    std::string rows = "64:4096:x4", inputs = "512", outputs = "2048";
+    int experts = 4;
+    GemmSweep sweep() const {
+      return {parse_sizes(rows), moe::parse_size(inputs), moe::parse_size(outputs), experts};
+    }
+  };
+  const auto options = std::make_shared<Options>();
+  const auto declare = [options](CLI::App& app) {
+    app.add_option("--rows", options->rows, "rows of GEMMs, as --sizes")->capture_default_str();
+    app.add_option("--inputs", options->inputs, "width of a GEMM's input")->capture_default_str();
+    app.add_option("--outputs", options->outputs, "width of a GEMM's output")
+        ->capture_default_str();
+    app.add_option("--experts", options->experts, "experts that share the rows of an expert GEMM")
+        ->capture_default_str()
+        ->check(moe::whole_number(1, 1 << 20));
+  };
+  const auto check = [options](const CommonOptions& common) {
+    const GemmSweep sweep = options->sweep();
+    if (*std::min_element(sweep.rows.begin(), sweep.rows.end()) < sweep.experts ||
+        sweep.inputs < 1 || sweep.outputs < 1) {
+      throw moe::InputError(fmt::format("--rows {}: expected at least one for each of {} experts",
+                                        options->rows, options->experts));
+    }
+    const auto rows = *std::max_element(sweep.rows.begin(), sweep.rows.end());
+    const auto inputs = static_cast<double>(sweep.inputs);
+    const auto outputs = static_cast<double>(sweep.outputs);
+    const double bytes =
+        8 * (static_cast<double>(rows) * (inputs + outputs) + sweep.experts * inputs * outputs);
+    if (bytes > static_cast<double>(memory_bytes())) {
+      throw moe::InputError(
+          fmt::format("--rows {} --inputs {} --outputs {} --experts {}: {:.3g} GiB: expected at "
+                      "most {}",
+                      rows, options->inputs, options->outputs, options->experts, bytes / 0x1p30,
+                      db::format_cell("bytes", memory_bytes())));
+    }
+    if (common.dtype == moe::DType::i32) {
+      throw moe::InputError("--dtype i32: GEMMs are measured with f32 or f64");
+    }
+  };
+  return {"gemm", declare, check, [options](const Bench& bench, const CommonOptions&) {
+            return gemm_plans(bench, options->sweep());
+          }};
 }
 
 }  // namespace microbench

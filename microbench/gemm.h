@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "microbench/bench.h"
+#include "microbench/benchmarks.h"
 
 namespace microbench {
 
@@ -19,5 +19,8 @@ struct GemmSweep {
 /// `expert_linear`, each as the ops that training executes on this backend, all ranks at the same
 /// time. Throws std::invalid_argument for int32.
 std::vector<Plan> gemm_plans(const Bench& bench, const GemmSweep& sweep);
+
+/// "gemm", with the sweep as its options.
+Benchmark gemm_benchmark();
 
 }  // namespace microbench

@@ -9,9 +9,7 @@
 
 #include "db/identity.h"
 #include "db/store.h"
-#include "microbench/collectives/collectives.h"
-#include "microbench/copies.h"
-#include "microbench/gemm.h"
+#include "microbench/benchmarks.h"
 #include "microbench/harness.h"
 #include "microbench/sizes.h"
 #include "microbench/table.h"
@@ -19,7 +17,6 @@
 #include "moe/communicator/open_device.h"
 #include "moe/errors.h"
 #include "moe/input/options.h"
-#include "moe/input/size.h"
 #include "moe/machine.h"
 #include "moe/stop.h"
 
@@ -30,10 +27,6 @@ struct Arguments {
   std::string what;
   std::optional<int> ranks;
   std::string sizes = "256K:64M:x2";
-  std::vector<std::string> collectives;
-  std::string rows = "64:4096:x4";
-  std::string inputs = "512", outputs = "2048";
-  int experts = 4;
   std::string dtype = "f32";
   std::string device = "cpu";
   int threads = 0;
@@ -43,24 +36,18 @@ struct Arguments {
   std::string format = "table";
 };
 
-void declare(CLI::App& app, Arguments& a) {
-  app.add_option("WHAT", a.what, "gemm, collectives, copies or all")
+void declare(CLI::App& app, Arguments& a, const std::vector<Benchmark>& offered) {
+  std::vector<std::string> names{"all"};
+  for (const Benchmark& benchmark : offered) names.push_back(benchmark.name);
+  app.add_option("WHAT", a.what, fmt::format("{}", fmt::join(names, ", ")))
       ->required()
-      ->check(CLI::IsMember({"gemm", "collectives", "copies", "all"}));
+      ->check(CLI::IsMember(names));
   app.add_option("--ranks", a.ranks, "ranks; outside an MPI job starts mpirun [1, or the job's]")
       ->check(moe::whole_number(1, moe::kMostRanks));
   app.add_option("--sizes", a.sizes,
                  "bytes of collectives and copies: FIRST:LAST:xN or :+N, or a list")
       ->capture_default_str();
-  app.add_option("--collectives", a.collectives,
-                 fmt::format("some of {} [all]", fmt::join(collective_names(), ", ")))
-      ->delimiter(',');
-  app.add_option("--rows", a.rows, "rows of GEMMs, as --sizes")->capture_default_str();
-  app.add_option("--inputs", a.inputs, "width of a GEMM's input")->capture_default_str();
-  app.add_option("--outputs", a.outputs, "width of a GEMM's output")->capture_default_str();
-  app.add_option("--experts", a.experts, "experts that share the rows of an expert GEMM")
-      ->capture_default_str()
-      ->check(moe::whole_number(1, 1 << 20));
+  for (const Benchmark& benchmark : offered) benchmark.declare(app);
   app.add_option("--dtype", a.dtype, "f32, f64 or i32 (no GEMMs)")
       ->capture_default_str()
       ->check(CLI::IsMember({"f32", "f64", "i32"}));
@@ -124,70 +111,35 @@ class BenchStore {
   std::int64_t run_id_ = 0;
 };
 
+moe::DType dtype_of(const std::string& name) {
+  return name == "f64" ? moe::DType::f64 : name == "i32" ? moe::DType::i32 : moe::DType::f32;
+}
+
 /// What the command line asks for, read before any rank is started.
 struct Request {
-  std::vector<std::int64_t> sizes;
-  GemmSweep gemm;
+  CommonOptions common;
+  std::vector<Benchmark> chosen;
 };
 
-Request read_request(const Arguments& a) {
-  Request request;
-  request.sizes = parse_sizes(a.sizes);
-  request.gemm = {parse_sizes(a.rows), moe::parse_size(a.inputs), moe::parse_size(a.outputs),
-                  a.experts};
-  const auto smallest_row = *std::min_element(request.gemm.rows.begin(), request.gemm.rows.end());
-  if (smallest_row < a.experts || request.gemm.inputs < 1 || request.gemm.outputs < 1) {
-    throw moe::InputError(
-        fmt::format("--rows {}: expected at least one for each of {} experts", a.rows, a.experts));
-  }
-  if (*std::min_element(request.sizes.begin(), request.sizes.end()) < 1) {
+Request read_request(const Arguments& a, const std::vector<Benchmark>& offered) {
+  Request request{{parse_sizes(a.sizes), a.sizes, dtype_of(a.dtype)}, {}};
+  const auto& sizes = request.common.sizes;
+  if (*std::min_element(sizes.begin(), sizes.end()) < 1) {
     throw moe::InputError(fmt::format("--sizes {}: expected at least 1 byte", a.sizes));
   }
-  const auto largest = *std::max_element(request.sizes.begin(), request.sizes.end());
-  const auto memory = static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE);
-  if (a.what != "gemm" && largest > memory / 2) {
-    throw moe::InputError(fmt::format(
-        "--sizes {}: {} twice, to send and to receive: expected at most half of the {} there are",
-        a.sizes, db::format_cell("bytes", largest), db::format_cell("bytes", memory)));
-  }
-  const auto rows = *std::max_element(request.gemm.rows.begin(), request.gemm.rows.end());
-  const auto inputs = static_cast<double>(request.gemm.inputs);
-  const auto outputs = static_cast<double>(request.gemm.outputs);
-  const double gemm_bytes =
-      8 * (static_cast<double>(rows) * (inputs + outputs) + a.experts * inputs * outputs);
-  if ((a.what == "gemm" || a.what == "all") && gemm_bytes > static_cast<double>(memory)) {
-    throw moe::InputError(fmt::format(
-        "--rows {} --inputs {} --outputs {} --experts {}: {:.3g} GiB: expected at most {}", rows,
-        a.inputs, a.outputs, a.experts, gemm_bytes / 0x1p30, db::format_cell("bytes", memory)));
-  }
-  for (const std::string& name : a.collectives) {
-    if (std::ranges::find(collective_names(), name) == collective_names().end()) {
-      throw moe::InputError(fmt::format("--collectives {}: expected some of {}", name,
-                                        fmt::join(collective_names(), ", ")));
-    }
-  }
-  if (a.dtype == "i32" && (a.what == "gemm" || a.what == "all")) {
-    throw moe::InputError("--dtype i32: GEMMs are measured with f32 or f64");
+  for (const Benchmark& benchmark : offered) {
+    if (a.what != "all" && a.what != benchmark.name) continue;
+    benchmark.check(request.common);
+    request.chosen.push_back(benchmark);
   }
   if (!moe::inside_mpi_job() && !a.database.empty()) db::open_writer(a.database);
   return request;
 }
 
-moe::DType dtype_of(const std::string& name) {
-  return name == "f64" ? moe::DType::f64 : name == "i32" ? moe::DType::i32 : moe::DType::f32;
-}
-
-std::vector<Plan> make_plans(const Bench& bench, const Arguments& arguments,
-                             const Request& request) {
+std::vector<Plan> make_plans(const Bench& bench, const Request& request) {
   std::vector<Plan> plans;
-  const auto add = [&](std::vector<Plan> more) {
-    std::ranges::move(more, std::back_inserter(plans));
-  };
-  const bool all = arguments.what == "all";
-  if (all || arguments.what == "gemm") add(gemm_plans(bench, request.gemm));
-  if (all || arguments.what == "copies") add(copy_plans(bench, request.sizes));
-  if (all || arguments.what == "collectives") {
-    add(collective_plans(bench, arguments.collectives, request.sizes));
+  for (const Benchmark& benchmark : request.chosen) {
+    std::ranges::move(benchmark.plans(bench, request.common), std::back_inserter(plans));
   }
   return plans;
 }
@@ -206,7 +158,7 @@ int run(const Arguments& arguments, const Request& request, moe::Communicator& w
     staged = moe::make_staged_communicator(world.split(everybody), *device.backend);
   }
   moe::Communicator& measured = device.nccl ? *device.nccl : staged ? *staged : world;
-  Bench bench{world, measured, *device.backend, dtype_of(arguments.dtype), arguments.device, {}};
+  Bench bench{world, measured, *device.backend, request.common.dtype, arguments.device, {}};
   bench.sampling.budget_s = arguments.budget_s;
   bench.sampling.time_limit_s = arguments.time_limit_s;
 
@@ -226,7 +178,7 @@ int run(const Arguments& arguments, const Request& request, moe::Communicator& w
     }
   }
   try {
-    run_plans(bench, make_plans(bench, arguments, request), [&](const Result& result) {
+    run_plans(bench, make_plans(bench, request), [&](const Result& result) {
       if (store) store->add(result);
       try {
         if (writer) writer->row(result);
@@ -265,7 +217,8 @@ int main(int argc, char** argv) {
   CLI::App app(
       "Measures GEMMs, collectives and copies with the kernels and communicators that train.",
       "moe-bench");
-  microbench::declare(app, arguments);
+  const auto offered = microbench::benchmarks();
+  microbench::declare(app, arguments, offered);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -273,9 +226,9 @@ int main(int argc, char** argv) {
   }
   int rank = 0, code = 0;
   try {
-    const auto request = microbench::read_request(arguments);
+    const auto request = microbench::read_request(arguments, offered);
     moe::stop_when_asked();
-    const auto world = moe::join_world(arguments.ranks, argv);
+    const auto world = moe::join_world(arguments.ranks, argv, arguments.time_limit_s);
     rank = world->rank;
     code = microbench::run(arguments, request, *world, argc, argv);
     // A wrong value is everybody's failure.

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "moe/stop.h"
 
@@ -86,6 +87,15 @@ double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   const std::size_t middle = values.size() / 2;
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+double coefficient_of_variation(const std::vector<double>& values) {
+  if (values.size() < 2) return 0;
+  const auto n = static_cast<double>(values.size());
+  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / n;
+  double squares = 0;
+  for (double value : values) squares += (value - mean) * (value - mean);
+  return std::sqrt(squares / (n - 1)) / mean;
 }
 
 double relative_error_of_median(const std::vector<double>& values) {

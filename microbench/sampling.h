@@ -31,6 +31,10 @@ Samples sample(moe::Communicator& world, const TimedCalls& timed, const Sampling
 
 double median(std::vector<double> values);
 
+/// Standard deviation (n - 1) over the mean: what shows that a median stands for two kinds of
+/// samples. 0 for fewer than 2 values.
+double coefficient_of_variation(const std::vector<double>& values);
+
 /// Standard error of the median over the median, from the median absolute deviation (1.4826 MAD
 /// estimates the deviation of normal noise, 1.2533/sqrt(n) of it is the error of a median): a few
 /// outliers do not prolong a measurement. Infinite for fewer than 3 values.

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 namespace microbench {
 namespace {
 
@@ -20,6 +18,7 @@ const std::vector<std::string> columns = {"op",
                                           "time_s",
                                           "min_s",
                                           "max_s",
+                                          "cv",
                                           "samples",
                                           "algbw_bytes_per_s",
                                           "busbw_bytes_per_s",
@@ -29,13 +28,59 @@ const std::vector<std::string> columns = {"op",
 double microseconds(double seconds) { return seconds * 1e6; }
 double gigabytes(double bytes) { return bytes / 1e9; }
 
-/// Four significant digits and no exponent.
-std::string number(double value) {
+std::string text_of_line(const std::vector<Column>& columns, const auto& text) {
+  std::string line;
+  for (const Column& column : columns) {
+    line += fmt::format("{}{:>{}}", line.empty() ? "" : " ", text(column), column.width);
+  }
+  return line;
+}
+
+/// What every table ends with.
+const std::vector<Column>& last_columns() {
+  static const std::vector<Column> columns = {
+      {"#wrong", "", 7, [](const Result& r) { return std::to_string(r.measurement.wrong); }},
+      {"min", "(us)", 9,
+       [](const Result& r) { return four_digits(microseconds(r.measurement.min_s)); }},
+      {"max", "(us)", 9,
+       [](const Result& r) { return four_digits(microseconds(r.measurement.max_s)); }},
+      {"cv", "(%)", 6, [](const Result& r) { return fmt::format("{:.1f}", r.cv * 100); }},
+      {"samples", "", 7, [](const Result& r) { return std::to_string(r.measurement.samples); }},
+  };
+  return columns;
+}
+
+}  // namespace
+
+std::string four_digits(double value) {
   const int decimals = value < 10 ? 3 : value < 100 ? 2 : value < 1000 ? 1 : 0;
   return fmt::format("{:.{}f}", value, decimals);
 }
 
-}  // namespace
+Column size_column() {
+  return {"size", "(B)", 12, [](const Result& r) { return std::to_string(r.measurement.bytes); }};
+}
+
+Column type_column() {
+  return {"type", "", 8, [](const Result& r) { return r.measurement.dtype; }};
+}
+
+Column time_column() {
+  return {"time", "(us)", 9,
+          [](const Result& r) { return four_digits(microseconds(r.measurement.time_s)); }};
+}
+
+Column algorithm_bandwidth_column() {
+  return {"algbw", "(GB/s)", 8, [](const Result& r) {
+            return four_digits(gigabytes(r.measurement.algorithm_bandwidth_bytes_per_s));
+          }};
+}
+
+Column bus_bandwidth_column() {
+  return {"busbw", "(GB/s)", 8, [](const Result& r) {
+            return four_digits(gigabytes(r.measurement.bus_bandwidth_bytes_per_s));
+          }};
+}
 
 ResultWriter::ResultWriter(std::FILE* file, db::Format format) : file_(file), format_(format) {
   if (format != db::Format::table) rows_.emplace(file, db::Style{format, false}, columns);
@@ -55,70 +100,35 @@ void ResultWriter::heading(const Result& result) {
   op_ = result.measurement.op;
   line("#");
   line("# " + op_);
-  const auto times = fmt::format(" {:>9} {:>9} {:>7}", "min", "max", "samples");
-  const auto time_units = fmt::format(" {:>9} {:>9} {:>7}", "(us)", "(us)", "");
-  switch (result.family) {
-    case Family::collective:
-      line(fmt::format("#{:>11} {:>12} {:>8} {:>7} {:>5} {:>9} {:>8} {:>8} {:>7}{}", "size",
-                       "count", "type", "redop", "root", "time", "algbw", "busbw", "#wrong",
-                       times));
-      line(fmt::format("#{:>11} {:>12} {:>8} {:>7} {:>5} {:>9} {:>8} {:>8} {:>7}{}", "(B)",
-                       "(elements)", "", "", "", "(us)", "(GB/s)", "(GB/s)", "", time_units));
-      break;
-    case Family::gemm:
-      line(fmt::format("#{:>7} {:>8} {:>8} {:>8} {:>8} {:>9} {:>10} {:>7}{}", "m", "n", "k",
-                       "experts", "type", "time", "rate", "#wrong", times));
-      line(fmt::format("#{:>7} {:>8} {:>8} {:>8} {:>8} {:>9} {:>10} {:>7}{}", "", "", "", "", "",
-                       "(us)", "(GFLOP/s)", "", time_units));
-      break;
-    case Family::copy:
-      line(fmt::format("#{:>11} {:>9} {:>8} {:>8} {:>7}{}", "size", "time", "algbw", "busbw",
-                       "#wrong", times));
-      line(fmt::format("#{:>11} {:>9} {:>8} {:>8} {:>7}{}", "(B)", "(us)", "(GB/s)", "(GB/s)", "",
-                       time_units));
-      break;
+  for (std::string Column::*text : {&Column::name, &Column::unit}) {
+    const auto of = [&](const Column& column) { return column.*text; };
+    std::string whole = text_of_line(*result.columns, of) + " " + text_of_line(last_columns(), of);
+    whole[0] = '#';
+    line(whole);
   }
 }
 
 void ResultWriter::row(const Result& result) {
   const db::Measurement& m = result.measurement;
   wrong_ += m.wrong;
-  if (result.family == Family::collective) {
+  if (result.in_mean_of_bus_bandwidth) {
     bus_bandwidth_sum_ += m.bus_bandwidth_bytes_per_s;
-    ++collectives_;
+    ++bus_bandwidths_;
+  }
+  if (result.cv > largest_cv_) {
+    largest_cv_ = result.cv;
+    most_unlike_ = m.op + (m.bytes > 0 ? fmt::format(" of {} bytes", m.bytes) : "");
   }
   if (rows_) {
     rows_->row({m.op, m.device, m.dtype, std::int64_t{m.ranks}, m.bytes, m.count, result.redop,
                 std::int64_t{result.root}, m.parameters_json, m.flops, m.time_s, m.min_s, m.max_s,
-                std::int64_t{m.samples}, m.algorithm_bandwidth_bytes_per_s,
+                result.cv, std::int64_t{m.samples}, m.algorithm_bandwidth_bytes_per_s,
                 m.bus_bandwidth_bytes_per_s, m.flops / m.time_s, m.wrong});
     return;
   }
   if (m.op != op_) heading(result);
-  const auto times = fmt::format(" {:>9} {:>9} {:>7}", number(microseconds(m.min_s)),
-                                 number(microseconds(m.max_s)), m.samples);
-  const std::string time = number(microseconds(m.time_s));
-  const std::string algbw = number(gigabytes(m.algorithm_bandwidth_bytes_per_s));
-  const std::string busbw = number(gigabytes(m.bus_bandwidth_bytes_per_s));
-  switch (result.family) {
-    case Family::collective:
-      line(fmt::format("{:>12} {:>12} {:>8} {:>7} {:>5} {:>9} {:>8} {:>8} {:>7}{}", m.bytes,
-                       m.count, m.dtype, result.redop, result.root, time, algbw, busbw, m.wrong,
-                       times));
-      break;
-    case Family::gemm: {
-      const auto p = nlohmann::json::parse(m.parameters_json);
-      const auto size = [&](const char* name) { return p.at(name).get<std::int64_t>(); };
-      line(fmt::format("{:>8} {:>8} {:>8} {:>8} {:>8} {:>9} {:>10} {:>7}{}", size("m"), size("n"),
-                       size("k"), size("experts"), m.dtype, time, number(m.flops / m.time_s / 1e9),
-                       m.wrong, times));
-      break;
-    }
-    case Family::copy:
-      line(fmt::format("{:>12} {:>9} {:>8} {:>8} {:>7}{}", m.bytes, time, algbw, busbw, m.wrong,
-                       times));
-      break;
-  }
+  const auto of = [&](const Column& column) { return column.text(result); };
+  line(text_of_line(*result.columns, of) + " " + text_of_line(last_columns(), of));
 }
 
 void ResultWriter::finish() {
@@ -128,9 +138,12 @@ void ResultWriter::finish() {
   }
   line("#");
   metadata(fmt::format("Out of bounds values : {} {}", wrong_, wrong_ == 0 ? "OK" : "FAILED"));
-  if (collectives_ > 0) {
+  if (bus_bandwidths_ > 0) {
     metadata(fmt::format("Avg bus bandwidth    : {} GB/s",
-                         number(gigabytes(bus_bandwidth_sum_ / collectives_))));
+                         four_digits(gigabytes(bus_bandwidth_sum_ / bus_bandwidths_))));
+  }
+  if (largest_cv_ >= 0) {
+    metadata(fmt::format("Largest cv           : {:.1f}% ({})", largest_cv_ * 100, most_unlike_));
   }
 }
 

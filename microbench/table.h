@@ -10,6 +10,15 @@
 
 namespace microbench {
 
+/// Columns that several benchmarks have.
+Column size_column();
+Column type_column();
+Column time_column();  ///< the median
+Column algorithm_bandwidth_column();
+Column bus_bandwidth_column();
+/// Four significant digits and no exponent.
+std::string four_digits(double value);
+
 /// Prints results on rank 0 as they come: as nccl-tests prints them (metadata and headings start
 /// with '#'), or one row per tuple of independent variables as CSV or JSON.
 class ResultWriter {
@@ -18,7 +27,7 @@ class ResultWriter {
 
   void metadata(const std::string& line);  ///< a table's alone
   void row(const Result& result);
-  /// Prints how many values were wrong and the mean bus bandwidth of collectives.
+  /// Prints how many values were wrong, the mean bus bandwidth and whose samples were most unlike.
   void finish();
 
   std::int64_t wrong() const { return wrong_; }
@@ -31,9 +40,11 @@ class ResultWriter {
   db::Format format_;
   std::optional<db::RowWriter> rows_;
   std::string op_;  ///< whose heading was printed
+  std::string most_unlike_;
+  double largest_cv_ = -1;
   std::int64_t wrong_ = 0;
   double bus_bandwidth_sum_ = 0;
-  int collectives_ = 0;
+  int bus_bandwidths_ = 0;
 };
 
 }  // namespace microbench

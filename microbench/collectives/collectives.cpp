@@ -3,9 +3,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
+#include <memory>
 #include <stdexcept>
 #include <utility>
+
+#include "microbench/table.h"
+#include "moe/errors.h"
 
 namespace microbench {
 namespace {
@@ -51,6 +56,41 @@ std::vector<Plan> collective_plans(const Bench& bench, const std::vector<std::st
   return plans;
 }
 
+Benchmark collective_benchmark() {
+  const auto names = std::make_shared<std::vector<std::string>>();
+  const auto declare = [names](CLI::App& app) {
+    app.add_option("--collectives", *names,
+                   fmt::format("some of {} [all]", fmt::join(collective_names(), ", ")))
+        ->delimiter(',');
+  };
+  const auto check = [names](const CommonOptions& common) {
+    require_sizes_fit_twice(common);
+    for (const std::string& name : *names) {
+      if (std::ranges::find(collective_names(), name) == collective_names().end()) {
+        throw moe::InputError(fmt::format("--collectives {}: expected some of {}", name,
+                                          fmt::join(collective_names(), ", ")));
+      }
+    }
+  };
+  return {"collectives", declare, check, [names](const Bench& bench, const CommonOptions& common) {
+            return collective_plans(bench, *names, common.sizes);
+          }};
+}
+
+const std::vector<Column>& collective_columns() {
+  static const std::vector<Column> columns = {
+      size_column(),
+      {"count", "(elements)", 12,
+       [](const Result& r) { return std::to_string(r.measurement.count); }},
+      type_column(),
+      {"redop", "", 7, [](const Result& r) { return r.redop; }},
+      {"root", "", 5, [](const Result& r) { return std::to_string(r.root); }},
+      time_column(),
+      algorithm_bandwidth_column(),
+      bus_bandwidth_column()};
+  return columns;
+}
+
 CollectiveCase::CollectiveCase(const Bench& bench, const std::string& name,
                                const std::vector<std::int64_t>& counts)
     : bench(&bench), dtype(bench.dtype) {
@@ -72,7 +112,8 @@ TimedCalls CollectiveCase::timed(std::function<void()> one_call) const {
 Result collective_row(const Bench& bench, CollectiveKind kind, const std::string& name,
                       std::int64_t total_count, std::int64_t count) {
   Result row;
-  row.family = Family::collective;
+  row.columns = &collective_columns();
+  row.in_mean_of_bus_bandwidth = true;
   row.bus_factor = bus_factor(kind, bench.world.size);
   row.measurement.op = name;
   row.measurement.device = bench.device;

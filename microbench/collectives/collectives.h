@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "microbench/bandwidth.h"
-#include "microbench/bench.h"
+#include "microbench/benchmarks.h"
 
 /// The collectives of moe::Communicator, one a file. Each makes the case of one size: S bytes (see
 /// bandwidth.h), rounded down to whole elements on every rank, but at least one.
@@ -28,6 +28,11 @@ const std::vector<std::string>& collective_names();
 /// name.
 std::vector<Plan> collective_plans(const Bench& bench, const std::vector<std::string>& names,
                                    const std::vector<std::int64_t>& sizes);
+
+/// "collectives", with the choice among them as its option.
+Benchmark collective_benchmark();
+
+const std::vector<Column>& collective_columns();
 
 // --- what the cases share ------------------------------------------------------------------------
 

@@ -22,6 +22,12 @@ TEST(Sampling, ErrorOfTheMedianWorkedByHand) {
   EXPECT_EQ(relative_error_of_median({5, 5, 5}), 0);
 }
 
+TEST(Sampling, SpreadWorkedByHand) {
+  EXPECT_NEAR(coefficient_of_variation({8, 10, 12}), 0.2, 1e-12);
+  EXPECT_NEAR(coefficient_of_variation({1, 1, 3, 3}), std::sqrt(4.0 / 3) / 2, 1e-12);
+  EXPECT_EQ(coefficient_of_variation({7}), 0);
+}
+
 TEST(Sampling, TakesTheSlowestRankAndTheSameDecisionsOnEveryRank) {
   std::vector<Samples> of_rank(3);
   moe::run_local_ranks(3, [&](moe::Communicator& world) {

@@ -1,0 +1,37 @@
+#include "microbench/benchmarks.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "db/format_rows.h"
+#include "microbench/collectives/collectives.h"
+#include "microbench/copies.h"
+#include "microbench/gemm.h"
+#include "moe/errors.h"
+
+namespace microbench {
+
+std::int64_t memory_bytes() {
+  return static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE);
+}
+
+void require_sizes_fit_twice(const CommonOptions& common) {
+  const auto largest = *std::max_element(common.sizes.begin(), common.sizes.end());
+  if (largest <= memory_bytes() / 2) return;
+  throw moe::InputError(fmt::format(
+      "--sizes {}: {} twice, to send and to receive: expected at most half of the {} there are",
+      common.sizes_text, db::format_cell("bytes", largest),
+      db::format_cell("bytes", memory_bytes())));
+}
+
+std::vector<Benchmark> benchmarks() {
+  return {
+      gemm_benchmark(),
+      copy_benchmark(),
+      collective_benchmark(),
+  };
+}
+
+}  // namespace microbench

@@ -1,0 +1,50 @@
+#include "microbench/benchmarks.h"
+
+#include <gmock/gmock.h>
+
+#include <CLI/CLI.hpp>
+
+#include "moe/errors.h"
+
+namespace microbench {
+namespace {
+
+TEST(Benchmarks, HaveNamesOfTheirOwnAndOptionsThatDoNotCollide) {
+  CLI::App app;
+  std::vector<std::string> names;
+  for (const Benchmark& benchmark : benchmarks()) {
+    names.push_back(benchmark.name);
+    EXPECT_NO_THROW(benchmark.declare(app)) << benchmark.name;
+  }
+  EXPECT_THAT(names, testing::ElementsAre("gemm", "copies", "collectives"));
+}
+
+TEST(Benchmarks, OptionsReachThePlans) {
+  CLI::App app;
+  const auto all = benchmarks();
+  for (const Benchmark& benchmark : all) benchmark.declare(app);
+  app.parse("--rows 8,16 --experts 2 --collectives broadcast", false);
+  moe::run_local_ranks(1, [&](moe::Communicator& world) {
+    const auto backend = moe::make_cpu_backend(1);
+    const Bench bench{world, world, *backend, moe::DType::f32, "cpu", {}};
+    const CommonOptions common{.sizes = {4, 8, 12}, .sizes_text = "4,8,12"};
+    for (const Benchmark& benchmark : all) benchmark.check(common);
+    EXPECT_EQ(all[0].plans(bench, common).size(), 12u);
+    EXPECT_EQ(all[1].plans(bench, common).size(), 9u);
+    EXPECT_EQ(all[2].plans(bench, common).size(), 3u);
+  });
+}
+
+TEST(Benchmarks, RefuseWhatTheyCannotMeasureBeforeAnyRankIsStarted) {
+  CLI::App app;
+  const auto all = benchmarks();
+  for (const Benchmark& benchmark : all) benchmark.declare(app);
+  app.parse("--collectives gossip", false);
+  EXPECT_THROW(all[0].check({.sizes = {4}, .sizes_text = "4", .dtype = moe::DType::i32}),
+               moe::InputError);
+  EXPECT_THROW(all[2].check({.sizes = {4}, .sizes_text = "4"}), moe::InputError);
+  EXPECT_THROW(all[1].check({.sizes = {4, memory_bytes()}, .sizes_text = "4,"}), moe::InputError);
+}
+
+}  // namespace
+}  // namespace microbench
