@@ -68,7 +68,7 @@ std::vector<std::string> search(int ranks, const Schedule& schedule, const Spoil
   return said;
 }
 
-const Schedule kSequential{"sequential", {}, {}};
+const Schedule kSequential{"sequential", {}};
 
 TEST(FiniteCheck, FindsNothingWhereAllIsWell) {
   const Model model = small_model(DType::f32);

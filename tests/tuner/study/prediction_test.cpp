@@ -17,7 +17,7 @@ struct PredictionTest : ::testing::Test {
   CostModel costs = small_costs();
   Cluster cluster = small_cluster();
   const Planner& sequential = *parse_planner("sequential").planner;
-  const moe::Schedule schedule{"sequential", {}, {}};
+  const moe::Schedule schedule{"sequential", {}};
 
   /// Both ranks send that many rows to each of the two experts.
   static moe::Routing rows(std::int64_t count) {
@@ -49,7 +49,7 @@ TEST_F(PredictionTest, StaysAboveItsLowerBound) {
 }
 
 TEST_F(PredictionTest, RefusesWhatIsNotLegal) {
-  const moe::Schedule wrong{"x", {{7, moe::Phase::forward, 2}}, {}};
+  const moe::Schedule wrong{"x", {moe::PipelineSplit{7, moe::Phase::forward, 2}}};
   const Situation situation{program, groups, rows(1), costs, cluster};
   EXPECT_THROW(predict(situation, sequential, wrong), std::invalid_argument);
   EXPECT_THROW(predict(situation, sequential, schedule, std::vector<moe::Routing>{}),

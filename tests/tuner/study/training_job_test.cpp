@@ -177,7 +177,7 @@ TEST(TrainingJobTest, HandsTheScheduleOverWithoutAFileThatCouldStay) {
   std::filesystem::permissions(program, std::filesystem::perms::owner_all);
   TrainingJob job;
   job.program = program;
-  const auto result = train(job, {"somebody", {}, {}}, 1, 1, 20, {});
+  const auto result = train(job, {"somebody", {}}, 1, 1, 20, {});
   std::filesystem::remove_all(directory);
   EXPECT_THAT(result.error, HasSubstr("\"planner\": \"somebody\""));
   EXPECT_THAT(result.error, HasSubstr("/proc/" + std::to_string(getpid()) + "/fd/"));
