@@ -13,6 +13,8 @@
 #include "moe/errors.h"
 #include "moe/input/read_file.h"
 #include "moe/input/toml.h"
+#include "moe/model/experts/experts.h"
+#include "moe/model/gates/gates.h"
 #include "moe/model/model.h"
 #include "moe/source_tree.h"
 
@@ -65,6 +67,16 @@ void read_sizes(const InputObject& table, Model& model) {
   }
 }
 
+/// The name of one of `known`, which have names.
+template <class Known>
+std::string read_name(const InputObject& table, std::string_view key, const Known& known,
+                      const std::string& fallback) {
+  std::vector<std::string_view> names;
+  for (const auto& one : known) names.push_back(one.name);
+  const auto member = table.optional_member(key);
+  return member ? std::string(names[member->one_of(names)]) : fallback;
+}
+
 void read_experts(const InputObject& table, Model& model) {
   read_integer(table, "moe_every", 0, kInt, model.moe_every);
   if (model.moe_every > 0 || table.has("experts")) {
@@ -73,6 +85,8 @@ void read_experts(const InputObject& table, Model& model) {
   if (model.moe_every > 0 || table.has("choices")) {
     model.choices = static_cast<int>(table.integer("choices", 1, 2));
   }
+  model.gate = read_name(table, "gate", gates(), model.gate);
+  model.expert = read_name(table, "expert", experts(), model.expert);
   if (const auto factor = table.optional_member("capacity_factor")) {
     if (!factor->is("dropless")) {
       model.capacity_factor =
@@ -200,6 +214,8 @@ std::string to_json(const Model& model) {
   json["moe_every"] = model.moe_every;
   json["experts"] = model.experts;
   json["choices"] = model.choices;
+  json["gate"] = model.gate;
+  json["expert"] = model.expert;
   if (model.capacity_factor) {
     json["capacity_factor"] = *model.capacity_factor;
   } else {

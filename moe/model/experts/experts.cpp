@@ -4,14 +4,12 @@
 
 #include <stdexcept>
 
-#include "moe/model/experts/gpt.h"
-
 namespace moe {
 
 const std::vector<Expert>& experts() {
-  static const std::vector<Expert> all{
-      {"gpt", "up to d_hidden, GELU, down, with biases", gpt_experts},
-  };
+#define MOELAB_LIST_EXPERT(name, description) {#name, description, name##_experts},
+  static const std::vector<Expert> all{MOELAB_EXPERTS(MOELAB_LIST_EXPERT)};
+#undef MOELAB_LIST_EXPERT
   return all;
 }
 

@@ -21,9 +21,17 @@ struct ExpertNetwork {
   std::function<ExpertGradients(TensorId d_output)> backward;  ///< d_output[R,M]
 };
 
-/// One kind of expert: a file of this folder and a line in experts.cpp.
+/// Every expert network, a line each: NAME, what it is. A model file calls it NAME; experts/NAME.cpp
+/// defines ExpertNetwork NAME_experts(LayerBuilder&, TensorId received), received[R,M].
+#define MOELAB_EXPERTS(EXPERT) EXPERT(gpt, "up to d_hidden, GELU, down, with biases")
+
+#define MOELAB_DECLARE_EXPERT(name, description) \
+  ExpertNetwork name##_experts(LayerBuilder&, TensorId received);
+MOELAB_EXPERTS(MOELAB_DECLARE_EXPERT)
+#undef MOELAB_DECLARE_EXPERT
+
 struct Expert {
-  std::string_view name;  ///< as a model file says it
+  std::string_view name;
   std::string_view description;
   ExpertNetwork (*build)(LayerBuilder&, TensorId received);
 };

@@ -1,7 +1,8 @@
-#include "moe/model/experts/gpt.h"
+#include "moe/model/experts/experts.h"
 
 namespace moe {
 
+/// y = gelu(x U + u) D + d for the rows of each expert, U[M,H] and D[H,M] its own.
 ExpertNetwork gpt_experts(LayerBuilder& build, TensorId received) {
   const std::int64_t width = build.model.d_model, hidden = build.model.d_hidden;
   const int local = build.local_experts();

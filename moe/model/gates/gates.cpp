@@ -4,15 +4,12 @@
 
 #include <stdexcept>
 
-#include "moe/model/gates/softmax.h"
-
 namespace moe {
 
 const std::vector<Gate>& gates() {
-  static const std::vector<Gate> all{
-      {"softmax", "softmax over the experts, the k largest (GShard without noise, Switch)",
-       softmax_gate},
-  };
+#define MOELAB_LIST_GATE(name, description) {#name, description, name##_gate},
+  static const std::vector<Gate> all{MOELAB_GATES(MOELAB_LIST_GATE)};
+#undef MOELAB_LIST_GATE
   return all;
 }
 

@@ -16,10 +16,18 @@ struct GateOutput {
   Backward backward;      ///< d_weight[T,k] -> gradient of the gate's input
 };
 
-/// One way of choosing experts for tokens: a file of this folder and a line in gates.cpp.
+/// Every gate, a line each: NAME, what it is. A model file calls it NAME; gates/NAME.cpp defines
+/// GateOutput NAME_gate(LayerBuilder&, TensorId x), x[T,M].
+#define MOELAB_GATES(GATE) \
+  GATE(softmax, "softmax over the experts, the k largest (Switch; GShard without noise)")
+
+#define MOELAB_DECLARE_GATE(name, description) GateOutput name##_gate(LayerBuilder&, TensorId x);
+MOELAB_GATES(MOELAB_DECLARE_GATE)
+#undef MOELAB_DECLARE_GATE
+
 struct Gate {
-  std::string_view name;         ///< as a model file says it
-  std::string_view description;  ///< one line, with its source
+  std::string_view name;
+  std::string_view description;
   GateOutput (*build)(LayerBuilder&, TensorId x);
 };
 

@@ -1,10 +1,11 @@
-#include "moe/model/gates/softmax.h"
-
+#include "moe/model/gates/gates.h"
 #include "moe/model/gates/top_k.h"
 #include "moe/model/layers/linear.h"
 
 namespace moe {
 
+/// p = softmax(x W); the k experts of largest p, weighted by p for k = 1, by p over the sum of the
+/// chosen for more.
 GateOutput softmax_gate(LayerBuilder& build, TensorId x) {
   const Model& model = build.model;
   const Layer logits = gate_logits(build, x);

@@ -1,0 +1,123 @@
+#include "moe/model/gates/gates.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "moe/model/iteration.h"
+#include "moe/train/initialize.h"
+#include "tests/moe/train/training_case.h"
+
+namespace moe {
+namespace {
+
+using testing::small_model;
+
+/// A model of one block in double on one rank, whose parameters can be moved by hand.
+struct OneRank {
+  Model model;
+  Groups groups = make_groups(1, 1);
+  std::unique_ptr<Communicator> world = make_solo_communicator();
+  std::unique_ptr<Backend> backend = make_cpu_backend(1);
+  Program program;
+  std::unique_ptr<Runner> runner;
+
+  OneRank(const std::string& gate, int choices) : model(small_model(DType::f64)) {
+    model.gate = gate;
+    model.choices = choices;
+    model.blocks = model.moe_every = 1;
+    model.experts = 4;
+    model.global_batch = 4;
+    model.capacity_groups = 0;
+    model.auxiliary_weight = 0.3;
+    program = build_iteration(model, groups, 0);
+    RunOptions options;
+    options.memory_limit_bytes = 1 << 28;
+    runner = std::make_unique<Runner>(program, groups, *backend, *world, options);
+    initialize_parameters(*runner, 3);
+    std::vector<std::int32_t> tokens, targets;
+    for (std::int64_t i = 0; i < program.tensors[program.tokens].rows; ++i) {
+      tokens.push_back(static_cast<std::int32_t>(i * 7 % model.vocabulary));
+      targets.push_back(static_cast<std::int32_t>(i * 11 % model.vocabulary));
+    }
+    runner->write(program.tokens, std::as_bytes(std::span(tokens)));
+    runner->write(program.targets, std::as_bytes(std::span(targets)));
+    const std::int32_t step = 1;
+    runner->write(program.step, std::as_bytes(std::span(&step, 1)));
+  }
+
+  const Parameter& gate() const {
+    for (const Parameter& parameter : program.parameters)
+      if (program.tensors[parameter.value].name == "block0.gate.weight") return parameter;
+    throw std::logic_error("no gate");
+  }
+  std::vector<double> read(TensorId id) const {
+    const Tensor& tensor = program.tensors[id];
+    std::vector<double> values(static_cast<std::size_t>(tensor.rows * tensor.columns));
+    runner->read(id, std::as_writable_bytes(std::span(values)));
+    return values;
+  }
+  /// Cross-entropy and weighted load-balancing loss of a forward pass with these gate weights.
+  double loss(const std::vector<double>& weights) {
+    runner->write(gate().value, std::as_bytes(std::span(weights)));
+    runner->reschedule(forward_only(program));
+    runner->iterate();
+    return read(program.loss)[0] + model.auxiliary_weight * read(program.auxiliary_losses.at(0))[0];
+  }
+};
+
+class EveryGate : public ::testing::TestWithParam<std::tuple<std::string, int>> {};
+
+TEST_P(EveryGate, HasTheGradientOfItsLosses) {
+  OneRank one(std::get<0>(GetParam()), std::get<1>(GetParam()));
+  std::vector<double> weights = one.read(one.gate().value);
+  // Larger than they start, so that no choice is near its neighbour.
+  for (double& weight : weights) weight *= 30;
+  constexpr double kStep = 1e-6;
+  std::vector<double> numerical;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    const double value = weights[i];
+    weights[i] = value + kStep;
+    const double above = one.loss(weights);
+    weights[i] = value - kStep;
+    numerical.push_back((above - one.loss(weights)) / (2 * kStep));
+    weights[i] = value;
+  }
+  // A whole iteration comes last: it ends with an update of the parameters.
+  one.runner->write(one.gate().value, std::as_bytes(std::span(weights)));
+  one.runner->reschedule(one.program);
+  one.runner->iterate();
+  const std::vector<double> gradient = one.read(one.gate().gradient);
+  double difference = 0, norm = 0;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    difference += (numerical[i] - gradient[i]) * (numerical[i] - gradient[i]);
+    norm += numerical[i] * numerical[i];
+  }
+  EXPECT_GT(norm, 0);
+  EXPECT_LT(std::sqrt(difference / norm), 1e-6);
+}
+
+std::vector<std::string> names() {
+  std::vector<std::string> all;
+  for (const Gate& gate : gates()) all.emplace_back(gate.name);
+  return all;
+}
+INSTANTIATE_TEST_SUITE_P(Gates, EveryGate,
+                         ::testing::Combine(::testing::ValuesIn(names()), ::testing::Values(1, 2)),
+                         [](const auto& instance) {
+                           return std::get<0>(instance.param) + "_top" +
+                                  std::to_string(std::get<1>(instance.param));
+                         });
+
+TEST(Gates, AreFoundByNameAndListedWhereThereIsNone) {
+  EXPECT_EQ(gate_named("softmax").name, "softmax");
+  try {
+    gate_named("softmin");
+    FAIL();
+  } catch (const std::invalid_argument& error) {
+    EXPECT_EQ(std::string(error.what()).find("no gate \"softmin\"; there are softmax"), 0u);
+  }
+}
+
+}  // namespace
+}  // namespace moe
