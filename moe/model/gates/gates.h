@@ -18,8 +18,9 @@ struct GateOutput {
 
 /// Every gate, a line each: NAME, what it is. A model file calls it NAME; gates/NAME.cpp defines
 /// GateOutput NAME_gate(LayerBuilder&, TensorId x), x[T,M].
-#define MOELAB_GATES(GATE) \
-  GATE(softmax, "softmax over the experts, the k largest (Switch; GShard without noise)")
+#define MOELAB_GATES(GATE)                                                                \
+  GATE(softmax, "softmax over the experts, the k largest (Switch; GShard without noise)") \
+  GATE(sigmoid, "each expert's score for itself, the k largest (BASE, StableMoE)")
 
 #define MOELAB_DECLARE_GATE(name, description) GateOutput name##_gate(LayerBuilder&, TensorId x);
 MOELAB_GATES(MOELAB_DECLARE_GATE)
