@@ -8,12 +8,13 @@
 
 #include "db/format_rows.h"
 #include "db/identity.h"
+#include "db/output_file.h"
+#include "db/statistics.h"
 #include "db/store.h"
 #include "moe/communicator/launch.h"
 #include "moe/communicator/open_device.h"
 #include "moe/errors.h"
 #include "moe/input/options.h"
-#include "moe/machine.h"
 #include "moe/model/iteration.h"
 #include "moe/source_tree.h"
 #include "moe/stop.h"
@@ -152,8 +153,7 @@ class Report {
   }
 
   void finish(std::optional<std::int64_t> run_id) {
-    std::sort(durations_.begin(), durations_.end());
-    const double median = durations_.empty() ? 0 : durations_[durations_.size() / 2];
+    const double median = durations_.empty() ? 0 : db::median(durations_);
     if (writer_) {
       writer_->finish();
       if (arguments_.format == "table")
@@ -212,7 +212,9 @@ Inputs read_inputs(const Arguments& arguments) {
     const Groups groups =
         make_groups(ranks, arguments.expert_ranks > 0 ? arguments.expert_ranks : ranks);
     apply(build_iteration(inputs.model, groups, 0), inputs.schedule);
-    if (!arguments.database.empty()) db::open_writer(arguments.database);
+    if (!arguments.database.empty()) {
+      db::open_writer(arguments.database, {.busy_timeout_s = arguments.time_limit_s});
+    }
   }
   return inputs;
 }
@@ -269,17 +271,15 @@ void run(const Arguments& arguments, Inputs inputs, Communicator& world, int arg
                              inputs.corpus.description);
     report.emplace(arguments, inputs.model);
     if (!arguments.database.empty()) {
-      db::Connection connection = db::open_writer(arguments.database);
       db::Run run = db::this_run("train", inputs.model.name, argc, argv);
-      run.machine_id = db::find_or_insert(connection, this_machine());
-      run.schedule_id = db::find_or_insert(
-          connection, db::Schedule{0, "", inputs.schedule.planner, to_json(inputs.schedule)});
-      run.planner = inputs.schedule.planner;
       run.device = arguments.device;
       run.ranks = world.size;
       run.model_json = to_json(inputs.model);
       run.seed = inputs.model.seed;
-      store.emplace(arguments.database, std::move(run), ranks, groups, arguments.timelines);
+      store.emplace(
+          TrainStoreOptions{arguments.database, arguments.timelines, arguments.time_limit_s},
+          std::move(run), db::Schedule{0, "", inputs.schedule.planner, to_json(inputs.schedule)},
+          ranks, groups);
     }
   }
   try {
@@ -328,7 +328,7 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
+    return db::flushed("moe-train", app.exit(error) == 0 ? 0 : 2);
   }
   std::optional<int> rank;
   try {
@@ -352,5 +352,5 @@ int main(int argc, char** argv) {
     moe::abort_job(moe::stop_signal() != 0 ? 128 + moe::stop_signal() : moe::exit_code(error));
   }
   moe::finalize_mpi();
-  return 0;
+  return db::flushed("moe-train", 0);
 }

@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
+#include "db/statistics.h"
 #include "db/store.h"
 #include "db/transaction.h"
+#include "moe/machine.h"
 #include "moe/program/work.h"
 
 namespace moe {
@@ -18,7 +21,10 @@ const char* activity_of(const Op& op) {
   return op.stream == Stream::copy ? "copy" : op.stream == Stream::host ? "host" : "computation";
 }
 
-constexpr double kFlushInterval_s = 1;
+/// How long an iteration waits for another process that writes: all ranks wait with it.
+constexpr double kFlushWait_s = 0.2;
+/// A run that failed has something to say: it waits no longer than this to store that.
+constexpr double kAbandonWait_s = 10;
 /// Iterations at the end among which the typical ones are chosen.
 constexpr std::size_t kRecentIterations = 16;
 
@@ -52,20 +58,31 @@ TimelineRows timeline_rows(const Program& program, const Timeline& timeline, con
   return rows;
 }
 
-TrainStore::TrainStore(const std::string& path, db::Run run, const std::vector<RankInfo>& ranks,
-                       Groups groups, int timelines)
-    : connection_(db::open_writer(path)),
-      groups_(std::move(groups)),
-      timelines_(timelines),
-      flushed_at_(db::now()) {
-  run_id_ = db::insert(connection_, std::move(run));
-  for (std::size_t r = 0; r < ranks.size(); ++r)
-    ranks_.push_back({run_id_, static_cast<int>(r), ranks[r].hostname, ranks[r].node, ranks[r].pid,
-                      ranks[r].clock.offset_s, ranks[r].clock.error_s, 0, 0});
-  db::insert(connection_, ranks_);
+std::vector<db::RunRank> rank_rows(std::int64_t run_id, const std::vector<RankInfo>& ranks) {
+  std::vector<db::RunRank> rows;
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    rows.push_back({run_id, static_cast<int>(r), ranks[r].hostname, ranks[r].node, ranks[r].pid,
+                    ranks[r].clock.offset_s, ranks[r].clock.error_s, 0, 0});
+  }
+  return rows;
 }
 
-void TrainStore::observe(int, const Schedule&, const Program& program) {
+TrainStore::TrainStore(const TrainStoreOptions& options, db::Run run, const db::Schedule& schedule,
+                       const std::vector<RankInfo>& ranks, Groups groups)
+    : connection_(db::open_writer(options.database, {.busy_timeout_s = options.time_limit_s})),
+      groups_(std::move(groups)),
+      options_(options),
+      flushed_at_(db::now()) {
+  db::Transaction transaction(connection_, "begin a training run");
+  run_id_ = db::begin_run(connection_, std::move(run), this_machine(), schedule);
+  ranks_ = rank_rows(run_id_, ranks);
+  db::insert(connection_, ranks_);
+  transaction.commit();
+  connection_.set_busy_timeout(kFlushWait_s);
+}
+
+void TrainStore::observe(int, const Schedule& schedule, const Program& program) {
+  schedules_.push_back({0, "", schedule.planner, to_json(schedule)});
   programs_.push_back(program);
   tokens_per_iteration_ = program.tensors[program.tokens].rows * groups_.ranks;
 }
@@ -74,6 +91,7 @@ void TrainStore::observe(const StepReport& report) {
   iterations_.push_back({run_id_, report.iteration, report.loss, report.auxiliary_loss,
                          report.heldout_loss, report.duration_s, tokens_per_iteration_,
                          report.dropped, std::nullopt});
+  ruled_by_.push_back(schedules_.size() - 1);
   for (const LayerRouting& layer : report.routing.layers)
     for (int r = 0; r < static_cast<int>(layer.tokens.size()); ++r)
       for (int e = 0; e < layer.experts; ++e)
@@ -84,33 +102,57 @@ void TrainStore::observe(const StepReport& report) {
     ranks_[r].measured_peak_bytes =
         std::max(ranks_[r].measured_peak_bytes, report.touched_peak_bytes[r]);
   }
-  if (timelines_ > 0 && !report.timeline.ranks.empty()) {
+  if (options_.timelines > 0 && !report.timeline.ranks.empty()) {
     recent_.push_back({report, programs_.size() - 1});
-    if (recent_.size() > std::max<std::size_t>(kRecentIterations, timelines_)) recent_.pop_front();
+    if (recent_.size() > std::max<std::size_t>(kRecentIterations, options_.timelines))
+      recent_.pop_front();
   }
-  if (db::now() - flushed_at_ > kFlushInterval_s) flush();
+  if (db::now() - flushed_at_ >= options_.flush_interval_s) flush();
 }
 
 void TrainStore::flush() {
+  flushed_at_ = db::now();
+  try {
+    store_waiting_rows();
+  } catch (const db::Error& error) {
+    if (error.kind != db::ErrorKind::locked) throw;
+    if (!said_locked_) spdlog::warn("{}; training goes on and stores later", error.what());
+    said_locked_ = true;
+    if (iterations_.size() + loads_.size() < options_.most_waiting_rows) return;
+    connection_.set_busy_timeout(options_.time_limit_s);
+    store_waiting_rows();
+    connection_.set_busy_timeout(kFlushWait_s);
+  }
+}
+
+void TrainStore::store_waiting_rows() {
   db::Transaction transaction(connection_, "store iterations");
+  std::map<std::size_t, std::int64_t> ids;
+  for (std::size_t i = 0; i < iterations_.size(); ++i) {
+    const std::size_t ruling = ruled_by_[i];
+    if (ruling == 0) continue;  // the run's
+    if (!ids.contains(ruling)) {
+      ids[ruling] = db::find_or_insert(connection_, schedules_[ruling]);
+    }
+    iterations_[i].schedule_id = ids[ruling];
+  }
   db::insert(connection_, iterations_);
   db::insert(connection_, loads_);
   db::heartbeat_run(connection_, run_id_);
   transaction.commit();
   iterations_.clear();
+  ruled_by_.clear();
   loads_.clear();
-  flushed_at_ = db::now();
 }
 
 void TrainStore::store_timelines() {
   std::vector<double> durations;
   for (const Recent& recent : recent_) durations.push_back(recent.report.duration_s);
-  std::sort(durations.begin(), durations.end());
-  const double median = durations.empty() ? 0 : durations[durations.size() / 2];
+  const double median = durations.empty() ? 0 : db::median(durations);
   std::sort(recent_.begin(), recent_.end(), [&](const Recent& a, const Recent& b) {
     return std::abs(a.report.duration_s - median) < std::abs(b.report.duration_s - median);
   });
-  for (int i = 0; i < timelines_ && i < static_cast<int>(recent_.size()); ++i) {
+  for (int i = 0; i < options_.timelines && i < static_cast<int>(recent_.size()); ++i) {
     const StepReport& report = recent_[i].report;
     TimelineRows rows = timeline_rows(programs_[recent_[i].program], report.timeline,
                                       report.routing, groups_, report.sent_bytes);
@@ -124,7 +166,8 @@ void TrainStore::store_timelines() {
 }
 
 void TrainStore::finish() {
-  flush();
+  connection_.set_busy_timeout(options_.time_limit_s);
+  store_waiting_rows();
   store_timelines();
   db::insert(connection_, ranks_);
   db::finish_run(connection_, run_id_, "done");
@@ -132,10 +175,11 @@ void TrainStore::finish() {
 
 void TrainStore::abandon(const std::string& status, const std::string& error) noexcept {
   try {
+    connection_.set_busy_timeout(std::min(options_.time_limit_s, kAbandonWait_s));
     db::finish_run(connection_, run_id_, status, error);
-    flush();
+    store_waiting_rows();
   } catch (const std::exception& other) {
-    spdlog::warn("{}", other.what());
+    if (error != other.what()) spdlog::warn("{}", other.what());
   }
 }
 

@@ -25,18 +25,33 @@ TimelineRows timeline_rows(const Program& program, const Timeline& timeline, con
                            const Groups& groups,
                            const std::vector<std::vector<std::int64_t>>& sent_bytes = {});
 
+/// The ranks of a run as rows, their peaks still 0.
+std::vector<db::RunRank> rank_rows(std::int64_t run_id, const std::vector<RankInfo>& ranks);
+
+struct TrainStoreOptions {
+  std::string database;
+  int timelines = 1;         ///< typical iterations whose timeline is stored
+  double time_limit_s = 60;  ///< how long the begin and the end of the run wait for another's lock
+  double flush_interval_s = 1;
+  std::size_t most_waiting_rows = 2'000'000;  ///< of iterations and loads, while it lasts
+};
+
 /// Writes one training run into the database while it runs, batch by batch, so that a killed run
-/// keeps all but the last second. Used on rank 0.
+/// keeps all but the last second. Where another process locks the database meanwhile, training goes
+/// on and batches wait in memory until it lets go; only the end of the run, or too many rows, wait
+/// for it. Used on rank 0.
 class TrainStore {
  public:
-  /// Stores the run (its id, status and times are set here) and its ranks.
-  TrainStore(const std::string& path, db::Run run, const std::vector<RankInfo>& ranks,
-             Groups groups, int timelines);
+  /// Stores the begin of the run, with this machine, the schedule it begins with and its ranks.
+  TrainStore(const TrainStoreOptions& options, db::Run run, const db::Schedule& schedule,
+             const std::vector<RankInfo>& ranks, Groups groups);
 
-  /// What the iterations from `iteration` on run.
+  /// What the iterations from `iteration` on run; once before the first.
   void observe(int iteration, const Schedule& schedule, const Program& program);
+  /// Throws db::Error (gone) where the database was taken away.
   void observe(const StepReport& report);
   /// Stores what is left, the timelines nearest to the median iteration, and the end of the run.
+  /// Throws db::Error (locked) where the time limit passed.
   void finish();
   /// The same for a run that ended early ("failed", "killed") and why, as far as the database takes
   /// it: the caller has a failure to report that matters more.
@@ -46,16 +61,20 @@ class TrainStore {
 
  private:
   void flush();
+  void store_waiting_rows();
   void store_timelines();
 
   db::Connection connection_;
-  std::vector<Program> programs_;  ///< one per schedule, the last in force
+  std::vector<db::Schedule> schedules_;  ///< the run's, then each that replaced another
+  std::vector<Program> programs_;        ///< one per schedule, the last in force
   Groups groups_;
-  int timelines_;
+  TrainStoreOptions options_;
   std::int64_t run_id_ = 0;
   double flushed_at_ = 0;
+  bool said_locked_ = false;
   std::vector<db::RunRank> ranks_;
   std::vector<db::Iteration> iterations_;
+  std::vector<std::size_t> ruled_by_;  ///< of iterations_: which of schedules_
   std::vector<db::Load> loads_;
   struct Recent {
     StepReport report;

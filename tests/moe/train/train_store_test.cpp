@@ -1,0 +1,195 @@
+#include "moe/train/train_store.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "db/load.h"
+#include "db/transaction.h"
+#include "moe/model/iteration.h"
+#include "tests/db/sample.h"
+#include "tests/db/temporary_directory.h"
+#include "tests/moe/train/training_case.h"
+
+namespace moe {
+namespace {
+
+constexpr int kRanks = 2;
+
+class TrainStoreTest : public ::testing::Test {
+ protected:
+  db::TemporaryDirectory directory;
+  TrainStoreOptions options{directory.file("a.db"), 1, 0.3, 0};
+  Groups groups = make_groups(kRanks, kRanks);
+  Program program = build_iteration(testing::small_model(DType::f32), groups, 0);
+
+  static db::Schedule begun_with(const Schedule& schedule) {
+    return {0, "", schedule.planner, to_json(schedule)};
+  }
+  TrainStore make_store() const {
+    std::vector<RankInfo> ranks(kRanks);
+    for (int rank = 0; rank < kRanks; ++rank) {
+      ranks[rank].hostname = "node" + std::to_string(rank);
+      ranks[rank].node = rank;
+      ranks[rank].pid = 10 + rank;
+    }
+    const Schedule schedule{"tutel", {}};
+    TrainStore store(options, db::sample_run(0), begun_with(schedule), ranks, groups);
+    store.observe(1, schedule, program);
+    return store;
+  }
+
+  static StepReport report(int iteration, double duration_s = 0.5) {
+    StepReport step;
+    step.iteration = iteration;
+    step.loss = 5.0 - iteration;
+    step.duration_s = duration_s;
+    step.dropped = 3;
+    step.routing.layers.push_back({1, 2, {{7, 8}, {9, 10}}});
+    step.planned_peak_bytes = {100, 200};
+    step.touched_peak_bytes = {90, 300 - iteration};
+    return step;
+  }
+
+  db::Connection reader() const { return db::open_reader(options.database); }
+  std::size_t stored_iterations(const TrainStore& store) const {
+    return db::load_iterations(reader(), store.run_id()).size();
+  }
+};
+
+TEST_F(TrainStoreTest, ARunIsThereFromItsBeginning) {
+  const TrainStore store = make_store();
+  const auto run = db::load_run(reader(), store.run_id());
+  EXPECT_EQ(run.status, "running");
+  EXPECT_EQ(run.planner, "tutel");
+  ASSERT_TRUE(run.schedule_id);
+  const auto ranks = db::load_run_ranks(reader(), run.id);
+  ASSERT_EQ(ranks.size(), 2u);
+  EXPECT_EQ(ranks[1].hostname, "node1");
+  EXPECT_EQ(ranks[1].pid, 11);
+}
+
+TEST_F(TrainStoreTest, IterationsLoadsAndLargestPeaksAreStored) {
+  TrainStore store = make_store();
+  store.observe(report(1));
+  store.observe(report(2));
+  store.finish();
+  const auto rows = db::load_iterations(reader(), store.run_id());
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[1].loss, 3);
+  EXPECT_EQ(rows[1].dropped_tokens, 3);
+  EXPECT_EQ(rows[1].tokens, program.tensors[program.tokens].rows * kRanks);
+  db::LoadFilter filter;
+  filter.run_id = store.run_id();
+  const auto loads = db::load_loads(reader(), filter);
+  ASSERT_EQ(loads.size(), 8u);
+  EXPECT_EQ(loads[2].rank, 1);
+  EXPECT_EQ(loads[2].tokens, 9);
+  const auto ranks = db::load_run_ranks(reader(), store.run_id());
+  EXPECT_EQ(ranks[1].measured_peak_bytes, 299);
+  EXPECT_EQ(ranks[1].predicted_peak_bytes, 200);
+  EXPECT_EQ(db::load_run(reader(), store.run_id()).status, "done");
+}
+
+TEST_F(TrainStoreTest, TheTimelineOfTheMedianIterationIsKept) {
+  const auto outcome =
+      testing::train_small(testing::small_model(DType::f32), {"sequential", {}}, kRanks, 1);
+  TrainStore store = make_store();
+  for (const auto& [iteration, duration_s] : {std::pair{1, 0.9}, {2, 0.5}, {3, 0.1}}) {
+    StepReport step = report(iteration, duration_s);
+    step.routing = outcome.routing;
+    step.timeline = outcome.timeline;
+    store.observe(step);
+  }
+  store.finish();
+  const auto timelines = db::load_timelines(reader());
+  ASSERT_EQ(timelines.size(), 1u);
+  EXPECT_EQ(timelines[0].iteration, 2);
+  EXPECT_EQ(timelines[0].kind, "measured");
+  const auto ops = db::load_timeline_ops(reader(), timelines[0].id);
+  ASSERT_EQ(ops.size(), program.ops.size());
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    EXPECT_EQ(ops[i].activity == "communication", is_communication(program.ops[i])) << ops[i].name;
+  }
+  EXPECT_EQ(db::load_spans(reader(), timelines[0].id).size(), kRanks * program.ops.size());
+}
+
+TEST_F(TrainStoreTest, IterationsUnderAnotherScheduleThanTheRunsNameIt) {
+  TrainStore store = make_store();
+  store.observe(report(1));
+  const Schedule second = testing::chunked(testing::small_model(DType::f32), 2, 2);
+  store.observe(2, second, program);
+  store.observe(report(2));
+  store.finish();
+  const auto rows = db::load_iterations(reader(), store.run_id());
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0].schedule_id, std::nullopt);
+  ASSERT_TRUE(rows[1].schedule_id);
+  EXPECT_EQ(db::load_schedule(reader(), *rows[1].schedule_id).json, to_json(second));
+}
+
+TEST_F(TrainStoreTest, AnothersLockDelaysStoringButNotTraining) {
+  TrainStore store = make_store();
+  auto other = db::open_writer(options.database);
+  {
+    const db::Transaction lock(other, "hold the database");
+    store.observe(report(1));
+    store.observe(report(2));
+    EXPECT_EQ(stored_iterations(store), 0u);
+  }
+  store.observe(report(3));
+  EXPECT_EQ(stored_iterations(store), 3u);
+  store.finish();
+}
+
+TEST_F(TrainStoreTest, ALockThatLastsBeyondTheEndIsAnError) {
+  TrainStore store = make_store();
+  auto other = db::open_writer(options.database);
+  const db::Transaction lock(other, "hold the database");
+  store.observe(report(1));
+  try {
+    store.finish();
+    FAIL() << "what could not be stored was no error";
+  } catch (const db::Error& error) {
+    EXPECT_EQ(error.kind, db::ErrorKind::locked);
+  }
+}
+
+TEST_F(TrainStoreTest, RowsThatWaitAreBounded) {
+  options.most_waiting_rows = 10;  // two iterations of five rows
+  TrainStore store = make_store();
+  auto other = db::open_writer(options.database);
+  const db::Transaction lock(other, "hold the database");
+  EXPECT_NO_THROW(store.observe(report(1)));
+  EXPECT_THROW(store.observe(report(2)), db::Error);
+}
+
+TEST_F(TrainStoreTest, ADatabaseThatIsTakenAwayEndsTheRun) {
+  TrainStore store = make_store();
+  store.observe(report(1));
+  std::filesystem::remove(options.database);
+  try {
+    store.observe(report(2));
+    FAIL() << "rows went into a file without a name";
+  } catch (const db::Error& error) {
+    EXPECT_EQ(error.kind, db::ErrorKind::gone);
+    EXPECT_NO_THROW(store.abandon("failed", error.what()));
+  }
+}
+
+TEST_F(TrainStoreTest, AnAbandonedRunKeepsItsRowsAndSaysWhy) {
+  options.flush_interval_s = 3600;
+  TrainStore store = make_store();
+  store.observe(report(1));
+  store.abandon("killed", "stopped after iteration 1");
+  const auto run = db::load_run(reader(), store.run_id());
+  EXPECT_EQ(run.status, "killed");
+  EXPECT_EQ(run.error, "stopped after iteration 1");
+  EXPECT_EQ(stored_iterations(store), 1u);
+}
+
+}  // namespace
+}  // namespace moe
