@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "db/statistics.h"
+
 namespace microbench {
 
 Result measure(const Bench& bench, Case subject) {
@@ -10,7 +12,7 @@ Result measure(const Bench& bench, Case subject) {
   const Samples samples = sample(bench.world, subject.timed, bench.sampling);
   Result row = std::move(subject.row);
   db::Measurement& m = row.measurement;
-  m.time_s = median(samples.seconds);
+  m.time_s = db::median(samples.seconds);
   m.min_s = *std::min_element(samples.seconds.begin(), samples.seconds.end());
   m.max_s = *std::max_element(samples.seconds.begin(), samples.seconds.end());
   row.cv = coefficient_of_variation(samples.seconds);

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "db/identity.h"
+#include "db/output_file.h"
 #include "db/store.h"
 #include "microbench/benchmarks.h"
 #include "microbench/harness.h"
@@ -19,6 +20,8 @@
 #include "moe/input/options.h"
 #include "moe/machine.h"
 #include "moe/stop.h"
+#include "moe/train/train_store.h"
+#include "moe/train/trainer.h"
 
 namespace microbench {
 namespace {
@@ -81,18 +84,12 @@ class BenchStore {
  public:
   BenchStore(const std::string& path, const Arguments& arguments,
              const std::vector<moe::RankInfo>& ranks, int argc, char** argv)
-      : connection_(db::open_writer(path)) {
+      : connection_(db::open_writer(path, {.busy_timeout_s = arguments.time_limit_s})) {
     db::Run run = db::this_run("bench", arguments.what, argc, argv);
-    run.machine_id = db::find_or_insert(connection_, moe::this_machine());
     run.device = arguments.device;
     run.ranks = static_cast<int>(ranks.size());
-    run_id_ = db::insert(connection_, std::move(run));
-    std::vector<db::RunRank> rows;
-    for (std::size_t r = 0; r < ranks.size(); ++r) {
-      rows.push_back({run_id_, static_cast<int>(r), ranks[r].hostname, ranks[r].node, ranks[r].pid,
-                      ranks[r].clock.offset_s, ranks[r].clock.error_s, 0, 0});
-    }
-    db::insert(connection_, rows);
+    run_id_ = db::begin_run(connection_, std::move(run), moe::this_machine());
+    db::insert(connection_, moe::rank_rows(run_id_, ranks));
   }
 
   void add(const Result& result) {
@@ -222,7 +219,7 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
+    return db::flushed("moe-bench", app.exit(error) == 0 ? 0 : 2);
   }
   int rank = 0, code = 0;
   try {
@@ -246,5 +243,5 @@ int main(int argc, char** argv) {
     moe::abort_job(moe::stop_signal() != 0 ? 128 + moe::stop_signal() : moe::exit_code(error));
   }
   moe::finalize_mpi();
-  return code;
+  return db::flushed("moe-bench", code);
 }

@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 
+#include "db/statistics.h"
 #include "moe/stop.h"
 
 namespace microbench {
@@ -82,13 +83,6 @@ Samples sample(moe::Communicator& world, const TimedCalls& timed, const Sampling
   return samples;
 }
 
-double median(std::vector<double> values) {
-  if (values.empty()) return std::numeric_limits<double>::quiet_NaN();
-  std::sort(values.begin(), values.end());
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
-
 double coefficient_of_variation(const std::vector<double>& values) {
   if (values.size() < 2) return 0;
   const auto n = static_cast<double>(values.size());
@@ -100,10 +94,10 @@ double coefficient_of_variation(const std::vector<double>& values) {
 
 double relative_error_of_median(const std::vector<double>& values) {
   if (values.size() < 3) return std::numeric_limits<double>::infinity();
-  const double centre = median(values);
+  const double centre = db::median(values);
   std::vector<double> deviations;
   for (double value : values) deviations.push_back(std::abs(value - centre));
-  const double deviation = 1.4826 * median(deviations);
+  const double deviation = 1.4826 * db::median(deviations);
   return 1.2533 * deviation / std::sqrt(static_cast<double>(values.size())) / centre;
 }
 

@@ -29,8 +29,6 @@ using TimedCalls = std::function<double(int calls)>;
 /// barrier before it, outside the time).
 Samples sample(moe::Communicator& world, const TimedCalls& timed, const Sampling& sampling);
 
-double median(std::vector<double> values);
-
 /// Standard deviation (n - 1) over the mean: what shows that a median stands for two kinds of
 /// samples. 0 for fewer than 2 values.
 double coefficient_of_variation(const std::vector<double>& values);

@@ -4,8 +4,8 @@
 #include <csignal>
 #include <iostream>
 
-#include "db/format_rows.h"
 #include "db/identity.h"
+#include "db/output_file.h"
 #include "moe/errors.h"
 #include "moe/input/options.h"
 #include "tuner/commands/commands.h"
@@ -93,7 +93,8 @@ int run(int argc, char** argv) {
   plan_command
       ->add_option("--planner", a.planner, "planner, with a degree where it takes one: tutel:4")
       ->required();
-  plan_command->add_option("-o,--output", a.output, "the file to write [stdout]");
+  plan_command->add_option("-o,--output", a.output, "the file to write; - is stdout")
+      ->capture_default_str();
   plan_command->footer(
       "Example:\n  moe-tune plan --model box-small --cluster box --planner tutel:4 -o "
       "schedule.json");
@@ -218,12 +219,7 @@ int exit_code(const std::exception& error) {
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // `moe-tune ... | head` then ends by an error of write
   try {
-    const int code = tuner::run(argc, argv);
-    std::cout.flush();
-    if (std::fflush(stdout) != 0 || !std::cout) {
-      throw db::OutputError{errno == EPIPE, "cannot write the result"};
-    }
-    return code;
+    return db::flushed("moe-tune", tuner::run(argc, argv));
   } catch (const db::OutputError& error) {
     if (error.closed) return 0;
     std::cerr << "moe-tune: " << error.message << '\n';

@@ -9,12 +9,6 @@
 namespace microbench {
 namespace {
 
-TEST(Sampling, MedianOfOddAndEven) {
-  EXPECT_EQ(median({3, 1, 2}), 2);
-  EXPECT_EQ(median({4, 1, 2, 3}), 2.5);
-  EXPECT_TRUE(std::isnan(median({})));
-}
-
 TEST(Sampling, ErrorOfTheMedianWorkedByHand) {
   // Median 10, deviations 1 0 0 1 8 -> MAD 1: 1.2533 * 1.4826 / sqrt(5) / 10.
   EXPECT_NEAR(relative_error_of_median({9, 10, 10, 11, 18}), 0.083098, 1e-6);

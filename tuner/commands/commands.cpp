@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
 #include <iostream>
 #include <map>
 #include <set>
@@ -11,6 +10,8 @@
 #include "db/format_rows.h"
 #include "db/identity.h"
 #include "db/load.h"
+#include "db/load_views.h"
+#include "db/output_file.h"
 #include "db/store.h"
 #include "db/transaction.h"
 #include "moe/errors.h"
@@ -40,7 +41,7 @@ void warn(const std::string& text) { std::cerr << "moe-tune: " << text << '\n'; 
 
 int fit(const Arguments& arguments, int argc, char** argv) {
   const std::string& path = arguments.scenario.database;
-  db::Connection connection = db::open_writer(path);
+  db::Connection connection = db::open_writer(path, {.create = false});
   const auto measurements = db::load_measurements(connection);
   std::map<std::int64_t, int> nodes;
   for (const db::Measurement& row : measurements) {
@@ -58,8 +59,7 @@ int fit(const Arguments& arguments, int argc, char** argv) {
   }
   db::Transaction transaction(connection, "store fits");
   db::Run run = db::this_run("fit", "fit", argc, argv);
-  run.machine_id = db::find_or_insert(connection, moe::this_machine());
-  const std::int64_t run_id = db::insert(connection, run);
+  const std::int64_t run_id = db::begin_run(connection, std::move(run), moe::this_machine());
   for (db::Fit& row : fits) row.run_id = run_id;
   db::insert(connection, fits);
   db::finish_run(connection, run_id, "done");
@@ -77,23 +77,10 @@ int fit(const Arguments& arguments, int argc, char** argv) {
   return 0;
 }
 
-namespace {
-
 // --- plan --------------------------------------------------------------------------------------
 
-void write_text(const std::string& path, const std::string& text) {
-  if (path.empty() || path == "-") {
-    std::cout << text << '\n';
-    return;
-  }
-  std::ofstream file(path);
-  file << text << '\n';
-  if (!file.flush()) throw moe::InputError(fmt::format("{}: cannot be written", path));
-}
-
-}  // namespace
-
 int plan(const Arguments& arguments) {
+  db::refuse_database_as_output(arguments.output, arguments.scenario.database);
   PlannerRequest request = parse_planner(arguments.planner);
   request.options.most_chunks = arguments.most_chunks;
   const Scenario scenario = load_scenario(arguments.scenario);
@@ -107,7 +94,7 @@ int plan(const Arguments& arguments) {
         choice.by_simulation.forward, choice.by_simulation.backward, choice.by_equations.forward,
         choice.by_equations.backward));
   }
-  write_text(arguments.output, moe::to_json(schedule));
+  db::write_output(arguments.output, moe::to_json(schedule) + '\n');
   return 0;
 }
 
@@ -137,20 +124,17 @@ void write_trace(const Scenario& scenario, const moe::Schedule& schedule,
 }
 
 std::int64_t store_simulation(const Scenario& scenario, const moe::Schedule& schedule,
-                              const Prediction& prediction, const std::string& path, int argc,
+                              const Prediction& prediction, db::Connection& connection, int argc,
                               char** argv) {
-  db::Connection connection = db::open_writer(path);
   db::Transaction transaction(connection, "store a simulation");
   db::Run run = db::this_run("simulate", scenario.model.name, argc, argv);
-  run.machine_id = db::find_or_insert(connection, moe::this_machine());
-  run.schedule_id =
-      db::find_or_insert(connection, db::Schedule{0, "", schedule.planner, moe::to_json(schedule)});
-  run.planner = schedule.planner;
   run.device = scenario.cluster.device;
   run.ranks = scenario.groups.ranks;
   run.model_json = moe::to_json(scenario.model);
   run.cluster_json = to_json(scenario.cluster);
-  const std::int64_t id = db::insert(connection, run);
+  const std::int64_t id =
+      db::begin_run(connection, std::move(run), moe::this_machine(),
+                    db::Schedule{0, "", schedule.planner, moe::to_json(schedule)});
   moe::TimelineRows rows = moe::timeline_rows(prediction.program, prediction.timeline,
                                               scenario.routing, scenario.groups);
   rows.timeline.run_id = id;
@@ -165,6 +149,12 @@ std::int64_t store_simulation(const Scenario& scenario, const moe::Schedule& sch
 }  // namespace
 
 int simulate_schedule(const Arguments& arguments, int argc, char** argv) {
+  const std::string& database = arguments.scenario.database;
+  db::refuse_database_as_output(arguments.trace, database);
+  std::optional<db::Connection> connection;  // to store in
+  if (!database.empty() && arguments.scenario.cluster != "measured") {
+    connection = db::open_writer(database, {.create = false});
+  }
   const Scenario scenario = load_scenario(arguments.scenario);
   moe::Schedule schedule;
   if (!arguments.schedule.empty()) {
@@ -177,11 +167,10 @@ int simulate_schedule(const Arguments& arguments, int argc, char** argv) {
   const Prediction prediction = predict(scenario.situation(), maker_of(schedule), schedule);
   const TimelineSummary summary = summarize(prediction.program, prediction.timeline);
   if (!arguments.trace.empty()) write_trace(scenario, schedule, prediction, arguments.trace);
-  if (!arguments.scenario.database.empty() && arguments.scenario.cluster != "measured") {
-    warn(fmt::format(
-        "run {} in {}",
-        store_simulation(scenario, schedule, prediction, arguments.scenario.database, argc, argv),
-        arguments.scenario.database));
+  if (connection) {
+    warn(fmt::format("run {} in {}",
+                     store_simulation(scenario, schedule, prediction, *connection, argc, argv),
+                     database));
   }
   if (arguments.fits) {
     for (const std::string& line :
@@ -281,10 +270,7 @@ int study(Arguments& arguments, int argc, char** argv) {
 
   const db::Connection connection = db::open_reader(options.job.database);
   auto trials = db::load_trials(connection, id);
-  double sequential_s = 0;
-  for (const db::Trial& trial : trials) {
-    if (trial.planner == "sequential") sequential_s = trial.measured_s.value_or(0);
-  }
+  const std::map<std::int64_t, double> speedups = db::load_speedups(connection);
   std::stable_sort(trials.begin(), trials.end(), [](const db::Trial& a, const db::Trial& b) {
     const auto key = [](const db::Trial& t) {
       return std::pair(t.measured_s.value_or(1e300), t.predicted_s.value_or(1e300));
@@ -302,8 +288,7 @@ int study(Arguments& arguments, int argc, char** argv) {
                 optional(trial.predicted_s), optional(trial.measured_s),
                 measured ? db::Cell(*trial.predicted_s / *trial.measured_s - 1) : db::Cell(),
                 optional(trial.lower_bound_s),
-                trial.measured_s && sequential_s > 0 ? db::Cell(sequential_s / *trial.measured_s)
-                                                     : db::Cell(),
+                speedups.contains(trial.id) ? db::Cell(speedups.at(trial.id)) : db::Cell(),
                 optional(trial.predicted_peak_bytes), optional(trial.measured_peak_bytes)});
   }
   writer.finish();

@@ -13,7 +13,7 @@ struct Arguments {
   std::string planner;
   std::string planners;
   std::string schedule;
-  std::string output;
+  std::string output = "-";
   std::string trace;
   bool timeline = false;
   bool fits = false;

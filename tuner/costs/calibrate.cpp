@@ -10,6 +10,7 @@
 #include <tuple>
 #include <utility>
 
+#include "db/statistics.h"
 #include "db/timeline_statistics.h"
 #include "moe/program/start_rule.h"
 #include "tuner/costs/op_costs.h"
@@ -221,7 +222,7 @@ std::vector<Sample> sizes_alone(const std::vector<Observation>& observations) {
       units.push_back(alone[last].units);
       ++last;
     }
-    sizes.push_back({alone[first].calls, median(units), median(seconds)});
+    sizes.push_back({alone[first].calls, db::median(units), db::median(seconds)});
     first = last;
   }
   return sizes;
@@ -261,7 +262,7 @@ double mean_or_zero(const std::vector<double>& values) {
 }
 
 double median_or_zero(const std::vector<double>& values) {
-  return values.empty() ? 0 : median(values);
+  return values.empty() ? 0 : db::median(values);
 }
 
 }  // namespace

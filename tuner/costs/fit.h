@@ -43,8 +43,4 @@ double seconds_of(const LinearFit& fit, double calls, double units);
 /// True where `units` lies outside the range that was measured, by more than a factor of two.
 bool extrapolates(const LinearFit& fit, double units);
 
-/// Median; of an even number of values the mean of the middle two. Throws std::invalid_argument
-/// when empty.
-double median(std::vector<double> values);
-
 }  // namespace tuner

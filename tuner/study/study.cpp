@@ -12,6 +12,7 @@
 #include "db/identity.h"
 #include "db/liveness.h"
 #include "db/load.h"
+#include "db/statistics.h"
 #include "db/store.h"
 #include "db/transaction.h"
 #include "moe/errors.h"
@@ -110,12 +111,11 @@ class StudyRun {
     std::vector<const char*> argv;
     for (const std::string& argument : options_.argv) argv.push_back(argument.c_str());
     db::Run run = db::this_run("study", options_.name, static_cast<int>(argv.size()), argv.data());
-    run.machine_id = db::find_or_insert(connection_, machine);
     run.device = options_.job.device;
     run.ranks = options_.job.ranks;
     run.model_json = study_.model_json;
     run.seed = options_.model.seed;
-    run_id_ = db::insert(connection_, run);
+    run_id_ = db::begin_run(connection_, run, machine);
   }
 
   json settings() const {
@@ -199,11 +199,11 @@ class StudyRun {
     }
     options_.say(fmt::format(
         "the {} profiled iterations are predicted within {:.1f}% (median; worst {:.1f}%)",
-        errors.size(), 100 * median(errors),
+        errors.size(), 100 * db::median(errors),
         100 * *std::max_element(errors.begin(), errors.end())));
     std::vector<ProfileQuality> qualities;
     for (std::size_t i = 0; i < schedules.size(); ++i) {
-      qualities.push_back({schedules[i].what, median(profile.errors[i]), others[i]});
+      qualities.push_back({schedules[i].what, db::median(profile.errors[i]), others[i]});
     }
     warning_ = profile_warning(qualities);
     if (!warning_.empty()) options_.say(warning_);
@@ -396,7 +396,7 @@ class StudyRun {
     trial.error = error;
     std::vector<double> seconds;
     for (const auto& [number, value] : entry.repeats) seconds.push_back(value);
-    if (!seconds.empty()) trial.measured_s = median(seconds);
+    if (!seconds.empty()) trial.measured_s = db::median(seconds);
     if (!trial.measured_peak_bytes) trial.measured_peak_bytes = peak_of_repeats(trial.id);
     trial.finished_at = db::now();
     db::finish_trial(connection_, trial);

@@ -51,6 +51,29 @@ TEST(CommandLine, WrongUseIsExitCodeTwoWithAReason) {
   EXPECT_EQ(moe_tune({"fit", "--db", "/nonexistent/x.db"}).code, 2);
 }
 
+TEST(CommandLine, AMistypedDatabaseIsNotMade) {
+  const std::string path = ::testing::TempDir() + "mistyped" + std::to_string(getpid()) + ".db";
+  for (const auto& arguments :
+       {std::vector<std::string>{"fit", "--db", path},
+        with({"simulate"}, {"--planner", "tutel:2", "--db", path}),
+        {"compare", "--model", "micro", "--cluster", "measured", "--db", path}}) {
+    const auto result = moe_tune(arguments);
+    EXPECT_EQ(result.code, 2) << arguments[0];
+    EXPECT_THAT(result.errors, HasSubstr("no such file")) << arguments[0];
+    EXPECT_FALSE(std::filesystem::exists(path)) << arguments[0];
+  }
+}
+
+TEST(CommandLine, OutputThatIsNotTakenIsAnError) {
+  const auto plan = moe_tune(with({"plan"}, {"--planner", "tutel:2", "-o", "/dev/full"}));
+  EXPECT_EQ(plan.code, 1);
+  EXPECT_THAT(plan.errors, HasSubstr("/dev/full: cannot be written: No space left on device"));
+  const auto simulated =
+      moe_tune(with({"simulate"}, {"--planner", "tutel:2", "--trace", "/dev/full"}));
+  EXPECT_EQ(simulated.code, 1);
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/full"));
+}
+
 TEST(CommandLine, APlanIsASchedule) {
   const auto plan = moe_tune(with({"plan"}, {"--planner", "tutel:3"}));
   ASSERT_EQ(plan.code, 0) << plan.errors;

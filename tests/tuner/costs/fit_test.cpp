@@ -74,11 +74,5 @@ TEST(Fit, ExtrapolatesBeyondTwiceTheRange) {
   EXPECT_TRUE(extrapolates(fit, 201));
 }
 
-TEST(Median, OfEvenAndOddCounts) {
-  EXPECT_EQ(median({3, 1, 2}), 2);
-  EXPECT_EQ(median({4, 1, 2, 3}), 2.5);
-  EXPECT_THROW(median({}), std::invalid_argument);
-}
-
 }  // namespace
 }  // namespace tuner
