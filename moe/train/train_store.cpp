@@ -16,11 +16,6 @@
 namespace moe {
 namespace {
 
-const char* activity_of(const Op& op) {
-  if (is_communication(op)) return "communication";
-  return op.stream == Stream::copy ? "copy" : op.stream == Stream::host ? "host" : "computation";
-}
-
 /// How long an iteration waits for another process that writes: all ranks wait with it.
 constexpr double kFlushWait_s = 0.2;
 /// A run that failed has something to say: it waits no longer than this to store that.
@@ -38,7 +33,7 @@ TimelineRows timeline_rows(const Program& program, const Timeline& timeline, con
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const Op& op = program.ops[i];
     rows.ops.push_back({0, static_cast<int>(i), op.name, std::string(kind_name(op)),
-                        activity_of(op), std::string(stream_name(op.stream)),
+                        std::string(activity_name(facts_of(op).activity)), std::string(stream_name(op.stream)),
                         std::string(phase_name(op.phase)), op.layer, op.chunk.index,
                         op.chunk.count});
   }
