@@ -57,7 +57,7 @@ Model random_model(std::mt19937& random) {
   return model;
 }
 
-Schedule random_schedule(std::mt19937& random, const Model& model) {
+Schedule random_schedule(std::mt19937& random, const Model& model, int ranks) {
   Schedule schedule{"random", {}};
   for (int block = 0; block < model.blocks; ++block)
     if ((block + 1) % model.moe_every == 0)
@@ -65,6 +65,9 @@ Schedule random_schedule(std::mt19937& random, const Model& model) {
         if (random() % 4 != 0)
           schedule.decisions.push_back(
               PipelineSplit{block, phase, 1 + static_cast<int>(random() % 5)});
+  for (int block = -1; block < model.blocks && ranks > 1; ++block)
+    if (random() % 3 == 0)
+      schedule.decisions.push_back(SliceAllReduce{block, 1 + static_cast<int>(random() % 4)});
   for (const char* kind : {"all_to_all", "all_reduce"})
     if (random() % 3 != 0)
       schedule.decisions.push_back(
@@ -75,8 +78,8 @@ Schedule random_schedule(std::mt19937& random, const Model& model) {
 Draw random_draw(std::mt19937& random) {
   Draw draw;
   draw.model = random_model(random);
-  draw.schedule = random_schedule(random, draw.model);
   draw.ranks = kRanks[random() % std::size(kRanks)];
+  draw.schedule = random_schedule(random, draw.model, draw.ranks);
   std::vector<int> sizes;
   for (int size = 1; size <= draw.ranks; ++size)
     if (draw.ranks % size == 0) sizes.push_back(size);

@@ -1,0 +1,110 @@
+#include "moe/passes/slice_allreduce.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <vector>
+
+#include "moe/input/value.h"
+
+namespace moe {
+namespace {
+
+std::int64_t rows_reduced(const Program& program, const Op& op) {
+  std::int64_t rows = 0;
+  for (const Use& use : op.writes) rows += program.tensors[use.tensor].rows;
+  return rows;
+}
+
+/// The uses of `op` cut after the rows where piece after piece has had its share of the bytes.
+std::vector<std::vector<Use>> shares(const Program& program, const Op& op, int pieces) {
+  std::int64_t left = 0;  // bytes
+  for (const Use& use : op.writes) {
+    const Tensor& tensor = program.tensors[use.tensor];
+    left += tensor.rows * tensor.columns * bytes_of(tensor.dtype);
+  }
+  std::int64_t rows_left = rows_reduced(program, op);
+  std::vector<std::vector<Use>> result;
+  std::size_t index = 0;
+  std::int64_t row = 0;  // of the tensor at `index`
+  for (int piece = 0; piece < pieces; ++piece) {
+    const int pieces_left = pieces - piece;
+    std::int64_t wanted = left / pieces_left;
+    std::vector<Use> uses;
+    while (index < op.writes.size()) {
+      const Tensor& tensor = program.tensors[op.writes[index].tensor];
+      const std::int64_t row_bytes = tensor.columns * bytes_of(tensor.dtype);
+      // As many rows as come nearest to the share, at least one, and one left for each later piece.
+      const std::int64_t fitting = (wanted + row_bytes / 2) / row_bytes;
+      const std::int64_t most = std::min(tensor.rows - row, rows_left - (pieces_left - 1));
+      const std::int64_t taken =
+          pieces_left == 1 ? tensor.rows - row
+                           : std::clamp<std::int64_t>(fitting, uses.empty() ? 1 : 0, most);
+      if (taken == 0) break;
+      uses.push_back({op.writes[index].tensor,
+                      taken == tensor.rows
+                          ? Slice{}
+                          : Slice{static_cast<int>(row), static_cast<int>(tensor.rows),
+                                  static_cast<int>(taken)}});
+      row += taken;
+      rows_left -= taken;
+      wanted -= taken * row_bytes;
+      left -= taken * row_bytes;
+      if (row < tensor.rows) break;
+      row = 0;
+      ++index;
+    }
+    result.push_back(std::move(uses));
+  }
+  return result;
+}
+
+}  // namespace
+
+Program apply(Program program, const SliceAllReduce& slicing) {
+  const auto refuse = [&](const std::string& why) {
+    throw std::invalid_argument(fmt::format("slice_allreduce: {} pieces (layer {}): {}",
+                                            slicing.pieces, slicing.layer, why));
+  };
+  if (slicing.pieces < 1) refuse("at least one piece is needed");
+  bool found = false;
+  std::vector<Op> ops;
+  for (Op& op : program.ops) {
+    if (op.layer != slicing.layer || !std::holds_alternative<AllReduce>(op.kind)) {
+      ops.push_back(std::move(op));
+      continue;
+    }
+    found = true;
+    if (op.chunk.count != 1) refuse("its gradients are sliced already");
+    if (const std::int64_t rows = rows_reduced(program, op); slicing.pieces > rows)
+      refuse(fmt::format("\"{}\" reduces {} rows", op.name, rows));
+    int index = 0;
+    for (std::vector<Use>& uses : shares(program, op, slicing.pieces)) {
+      Op piece = op;
+      piece.reads = uses;
+      piece.writes = std::move(uses);
+      piece.chunk = {index++, slicing.pieces};
+      ops.push_back(std::move(piece));
+    }
+  }
+  if (!found) refuse("no gradients are reduced there");
+  program.ops = std::move(ops);
+  validate(program);
+  return program;
+}
+
+void write(nlohmann::json& object, const SliceAllReduce& slicing) {
+  object["layer"] = slicing.layer;
+  object["pieces"] = slicing.pieces;
+}
+
+SliceAllReduce SliceAllReduce::read(const InputObject& input) {
+  constexpr std::int64_t most = std::numeric_limits<int>::max();
+  return {static_cast<int>(input.integer("layer", -1, most)),
+          static_cast<int>(input.integer("pieces", 1, most))};
+}
+
+}  // namespace moe

@@ -1,0 +1,115 @@
+#include "moe/passes/slice_allreduce.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "moe/model/iteration.h"
+#include "moe/passes/schedule.h"
+#include "tests/moe/train/training_case.h"
+
+namespace moe {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::small_model;
+using ::testing::ThrowsMessage;
+
+Program iteration(int ranks = 4, int expert_ranks = 2) {
+  return build_iteration(small_model(DType::f32), make_groups(ranks, expert_ranks), 0);
+}
+
+std::vector<const Op*> reductions(const Program& program, int layer) {
+  std::vector<const Op*> found;
+  for (const Op& op : program.ops)
+    if (op.layer == layer && std::holds_alternative<AllReduce>(op.kind)) found.push_back(&op);
+  return found;
+}
+
+std::int64_t bytes(const Program& program, const Op& op) {
+  std::int64_t sum = 0;
+  for (const Use& use : op.writes) {
+    const Tensor& tensor = program.tensors[use.tensor];
+    sum += (slice_end(tensor.rows, use.slice) - slice_begin(tensor.rows, use.slice)) *
+           tensor.columns * bytes_of(tensor.dtype);
+  }
+  return sum;
+}
+
+TEST(SliceAllReduce, CoversEveryRowOnceInOrder) {
+  const Program whole = iteration();
+  for (const int layer : {-1, 0, 1})
+    for (const int pieces : {1, 2, 3, 7, 16}) {
+      const Program sliced = apply(whole, SliceAllReduce{layer, pieces});
+      EXPECT_EQ(reductions(sliced, layer).size(),
+                reductions(whole, layer).size() * static_cast<std::size_t>(pieces));
+      std::map<TensorId, std::int64_t> next;  // row that comes next
+      for (const Op* op : reductions(sliced, layer)) {
+        EXPECT_FALSE(op->writes.empty());
+        for (const Use& use : op->writes) {
+          const std::int64_t rows = sliced.tensors[use.tensor].rows;
+          EXPECT_EQ(slice_begin(rows, use.slice), next[use.tensor]);
+          next[use.tensor] = slice_end(rows, use.slice);
+        }
+      }
+      for (const Op* op : reductions(whole, layer))
+        for (const Use& use : op->writes)
+          EXPECT_EQ(next[use.tensor], sliced.tensors[use.tensor].rows);
+    }
+}
+
+TEST(SliceAllReduce, SharesTheBytesOutToWithinARow) {
+  const Program sliced = apply(iteration(), SliceAllReduce{1, 4});
+  std::map<GroupKind, std::vector<std::int64_t>> sizes;
+  for (const Op* op : reductions(sliced, 1))
+    sizes[std::get<AllReduce>(op->kind).group].push_back(bytes(sliced, *op));
+  ASSERT_EQ(sizes.size(), 2u);  // dense parameters over the world, experts over their replicas
+  for (const auto& [group, pieces] : sizes) {
+    ASSERT_EQ(pieces.size(), 4u);
+    const auto [least, most] = std::minmax_element(pieces.begin(), pieces.end());
+    EXPECT_LE(*most - *least, 2 * 3 * 16 * 4);  // widest row: 3 d_model
+  }
+}
+
+TEST(SliceAllReduce, LeavesLossesAndGradientsAsTheyWereBitForBit) {
+  const Model model = small_model(DType::f32);
+  for (const int ranks : {2, 4, 7}) {
+    const testing::Outcome one = testing::train_small(model, {"", {}}, ranks, 3);
+    const Schedule sliced{"", {SliceAllReduce{0, 3}, SliceAllReduce{1, 5}, SliceAllReduce{-1, 2}}};
+    const testing::Outcome other = testing::train_small(model, sliced, ranks, 3);
+    EXPECT_EQ(one.losses, other.losses);
+    EXPECT_EQ(one.gradients, other.gradients);
+  }
+}
+
+TEST(SliceAllReduce, RefusesWhatCannotBeSliced) {
+  EXPECT_THAT(
+      [] {
+        apply(iteration(), SliceAllReduce{0, 0});
+      },
+      ThrowsMessage<std::invalid_argument>(HasSubstr("at least one piece")));
+  EXPECT_THAT(
+      [] {
+        apply(iteration(), SliceAllReduce{5, 2});
+      },
+      ThrowsMessage<std::invalid_argument>(HasSubstr("layer 5): no gradients are reduced")));
+  EXPECT_THAT(
+      [] {
+        apply(iteration(1, 1), SliceAllReduce{0, 2});
+      },
+      ThrowsMessage<std::invalid_argument>(HasSubstr("no gradients are reduced")));
+  EXPECT_THAT(
+      [] {
+        apply(iteration(), SliceAllReduce{0, 1'000'000});
+      },
+      ThrowsMessage<std::invalid_argument>(HasSubstr("\"all_reduce\" reduces")));
+  EXPECT_THAT(
+      [] {
+        apply(apply(iteration(), SliceAllReduce{0, 2}), SliceAllReduce{0, 2});
+      },
+      ThrowsMessage<std::invalid_argument>(HasSubstr("sliced already")));
+}
+
+}  // namespace
+}  // namespace moe
