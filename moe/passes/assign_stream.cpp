@@ -17,7 +17,8 @@ constexpr std::array kStreams{Stream::compute, Stream::inter_node, Stream::intra
 
 Program apply(Program program, const StreamAssignment& assignment) {
   const auto refuse = [&](std::string_view why) {
-    throw std::invalid_argument(fmt::format("assign_stream: {} on {}: {}", assignment.kind,
+    throw std::invalid_argument(fmt::format("assign_stream: {} on {}: {}",
+                                            shortened(assignment.kind),
                                             stream_name(assignment.stream), why));
   };
   if (!is_kind_name(assignment.kind)) refuse("no op is called that");

@@ -38,7 +38,7 @@ expect 0 out "Examples:" "$moe_train" -h
 expect 2 err "--model is required" "$moe_train"
 expect 2 err "micro" "$moe_train" --model nonesuch
 expect 2 err "none.json: cannot be read" "$moe_train" --model micro --schedule none.json
-echo '{"pipelines": [{"layer": 0, "phase": "forward", "chunks": 2}]}' >dense.json
+echo '{"decisions": [{"decision": "pipeline_split", "layer": 0, "phase": "forward", "chunks": 2}]}' >dense.json
 expect 2 err "no experts there" "$moe_train" --model tiny --schedule dense.json
 expect 2 err "3 ranks" "$moe_train" --model micro --ranks 3
 expect 2 err "none.txt" "$moe_train" --model micro --data none.txt
@@ -57,8 +57,9 @@ losses() {
   "$moe_train" --model tiny --data corpus.txt --steps 4 --threads 1 --evaluate-batches 0 --format csv "$@" 2>err |
     tail -n +2 | cut -d, -f2
 }
-echo '{"pipelines": [{"layer": 1, "phase": "forward", "chunks": 3}, {"layer": 3, "phase": "backward", "chunks": 2}],
- "streams": [{"kind": "all_to_all", "stream": "inter_node"}]}' >chunks.json
+echo '{"decisions": [{"decision": "pipeline_split", "layer": 1, "phase": "forward", "chunks": 3},
+ {"decision": "pipeline_split", "layer": 3, "phase": "backward", "chunks": 2},
+ {"decision": "assign_stream", "kind": "all_to_all", "stream": "inter_node"}]}' >chunks.json
 losses >one
 [ "$(wc -l <one)" = 4 ] || fail "four losses expected: $(cat one err)"
 losses --schedule chunks.json >chunked
@@ -75,8 +76,13 @@ expect 0 out "3" "$moe_db" query --db runs.db --format csv "SELECT count(*) FROM
 # Every op of both ranks once, on one clock.
 expect 0 out "0,0" "$moe_db" query --db runs.db --format csv \
   "SELECT (SELECT count(*) FROM span) - 2 * (SELECT count(*) FROM timeline_op), (SELECT count(*) FROM span WHERE start_s < 0)"
-expect 0 out "1" "$moe_db" query --db runs.db --format csv \
-  "SELECT count(DISTINCT predicted_peak_bytes = measured_peak_bytes) FROM run_rank WHERE predicted_peak_bytes > 0 AND predicted_peak_bytes = measured_peak_bytes"
+# What was planned was touched, but for room that capacity keeps for rows that did not come.
+expect 0 out "2" "$moe_db" query --db runs.db --format csv \
+  "SELECT count(*) FROM run_rank WHERE measured_peak_bytes > 0.9 * predicted_peak_bytes AND measured_peak_bytes <= predicted_peak_bytes"
+# Planned anew from what was just seen, between iterations: the same losses again.
+losses --planner tutel:2 --cluster box --plan-every 2 --ranks 2 --db planned.db >planned
+paste one planned | awk 'NF != 2 || ($1 - $2) ^ 2 > 1e-10 * $1 ^ 2 { exit 1 }' ||
+  fail "other losses (planned): $(paste one planned) $(cat err)"
 expect 0 out "sound" "$moe_db" check --db runs.db
 
 # A loss that is not finite ends it: where it began, with the parameters that gave it.
@@ -136,7 +142,7 @@ done
 
 # A full disk: the reason, and what was stored before.
 mkdir small && if mount -t tmpfs -o size=300k tmpfs small 2>mount_err; then
-  expect 2 err "the disk is full" "$moe_train" --model micro --data corpus.txt --steps 1000000 --threads 1 --db small/full.db
+  expect 1 err "the disk is full" "$moe_train" --model micro --data corpus.txt --steps 1000000 --threads 1 --db small/full.db
   expect 0 out "sound" "$moe_db" check --db small/full.db
   umount small
 else
