@@ -57,7 +57,8 @@ void declare(CLI::App& app, Arguments& a, const std::vector<Benchmark>& offered)
   app.add_option("--device", a.device, "where buffers are and GEMMs run")
       ->capture_default_str()
       ->check(CLI::IsMember({"cpu", "cuda"}));
-  app.add_option("--threads", a.threads, "CPU threads per rank [cores divided by ranks]")
+  app.add_option("--threads", a.threads,
+                 "CPU threads per rank [OMP_NUM_THREADS, or cores divided by ranks]")
       ->check(moe::whole_number(1, moe::kMostThreads));
   app.add_option("--budget", a.budget_s, "seconds that the samples of one case may take")
       ->capture_default_str()
@@ -209,7 +210,6 @@ int run(const Arguments& arguments, const Request& request, moe::Communicator& w
 }  // namespace microbench
 
 int main(int argc, char** argv) {
-  moe::let_waiting_threads_sleep(argv);
   microbench::Arguments arguments;
   CLI::App app(
       "Measures GEMMs, collectives and copies with the kernels and communicators that train.",
@@ -221,6 +221,7 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return db::flushed("moe-bench", app.exit(error) == 0 ? 0 : 2);
   }
+  moe::choose_waiting(arguments.ranks, arguments.threads, argv);
   int rank = 0, code = 0;
   try {
     const auto request = microbench::read_request(arguments, offered);

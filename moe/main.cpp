@@ -82,7 +82,8 @@ void declare(CLI::App& app, Arguments& a) {
       ->check(CLI::NonNegativeNumber)
       ->needs("--planner");
   app.add_option("--db", a.database, "result database; created where there is none");
-  app.add_option("--threads", a.threads, "CPU threads per rank [cores divided by ranks]")
+  app.add_option("--threads", a.threads,
+                 "CPU threads per rank [OMP_NUM_THREADS, or cores divided by ranks]")
       ->check(whole_number(1, kMostThreads));
   app.add_option("--seed", a.seed, "overrides the model's seed")->check(whole_number(0));
   app.add_option("--memory-limit", a.memory_limit_bytes, "bytes of arena per rank, with K, M, G")
@@ -320,7 +321,6 @@ int end_together(std::optional<int> rank, const std::exception& error) {
 }  // namespace moe
 
 int main(int argc, char** argv) {
-  moe::let_waiting_threads_sleep(argv);
   moe::Arguments arguments;
   CLI::App app("Trains a Mixture-of-Experts transformer for real, under any schedule.",
                "moe-train");
@@ -330,6 +330,7 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return db::flushed("moe-train", app.exit(error) == 0 ? 0 : 2);
   }
+  moe::choose_waiting(arguments.ranks, arguments.threads, argv);
   std::optional<int> rank;
   try {
     moe::Inputs inputs = moe::read_inputs(arguments);

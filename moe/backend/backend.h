@@ -26,6 +26,10 @@ struct DeviceWatch {
   std::function<void()> abort;
 };
 
+/// How threads of a parallel loop wait for the next one: asleep costs nobody a core but tens of
+/// microseconds to wake; awake takes a core.
+enum class Waiting : std::uint8_t { asleep, awake };
+
 /// Memory, streams, events and kernels of one device, as one rank uses it. Each stream is driven by
 /// its own host thread (run.h); different streams may be driven at the same time.
 class Backend {
@@ -66,8 +70,8 @@ class Backend {
 };
 
 /// One rank's CPU: kernels on `threads` threads through oneDNN; streams are the host threads that
-/// call.
-std::unique_ptr<Backend> make_cpu_backend(int threads);
+/// call. `waiting` decides below which size a kernel keeps to one thread.
+std::unique_ptr<Backend> make_cpu_backend(int threads, Waiting waiting = Waiting::asleep);
 
 /// Device `device` of this host; every wait for it ends after `time_limit_s` in TimeLimit. Throws moe::Unavailable ("built without CUDA", "no CUDA device:
 /// ...").

@@ -19,8 +19,12 @@
 namespace moe {
 namespace {
 
-/// Elements below which a second thread costs more than it saves.
-constexpr std::int64_t kParallelElements = 32768;
+/// What a second thread must at least be given, or it costs more than it saves: one asleep takes
+/// tens of microseconds to wake. Measured: README.
+struct Grain {
+  std::int64_t elements, gemm_flops;
+};
+constexpr Grain kGrainAsleep{131072, 8'000'000}, kGrainAwake{32768, 1'000'000};
 
 /// Kernels on the threads of one rank. What is split over threads has one owner per result, so the
 /// order of no sum depends on how many there are.
@@ -30,7 +34,7 @@ class CpuExec {
   /// make GEMMs too small to be fast.
   static constexpr std::int64_t kQueryBlock = 64;
 
-  explicit CpuExec(int threads) : threads_(threads) {}
+  CpuExec(int threads, Grain grain) : threads_(threads), grain_(grain) {}
 
   template <class F>
   void rows(std::int64_t count, std::int64_t width, F f) {
@@ -75,13 +79,15 @@ class CpuExec {
 
   template <class Real>
   void gemm(const Gemm<Real>& gemm) {
+    // OpenMP keeps this per calling thread, and each stream has its own.
+    omp_set_num_threads(2 * gemm.m * gemm.n * gemm.k < grain_.gemm_flops ? 1 : threads_);
     cpu_gemm(gemm);
   }
 
   template <class F>
   void batches(std::int64_t count, F f) {
-    share(count, kParallelElements, [&](std::int64_t begin, std::int64_t end) {
-      CpuExec single(1);
+    share(count, grain_.elements, [&](std::int64_t begin, std::int64_t end) {
+      CpuExec single(1, grain_);
       for (std::int64_t i = begin; i < end; ++i) f(single, i, std::int64_t{1});
     });
   }
@@ -91,7 +97,7 @@ class CpuExec {
   template <class F>
   MOELAB_NOT_INSTRUMENTED void share(std::int64_t count, std::int64_t width, F f) {
     const std::int64_t parts = std::min<std::int64_t>(threads_, count);
-    if (parts < 2 || count * width < kParallelElements) {
+    if (parts < 2 || count * width < grain_.elements) {
       f(0, count);
       return;
     }
@@ -106,6 +112,7 @@ class CpuExec {
   }
 
   int threads_;
+  Grain grain_;
 };
 
 /// Address space that grows and keeps what is in it; pages come with their first use.
@@ -144,14 +151,16 @@ class Arena {
 
 class CpuBackend : public Backend {
  public:
-  explicit CpuBackend(int threads) : threads_(threads) {
+  CpuBackend(int threads, Waiting waiting) : threads_(threads), waiting_(waiting) {
     if (threads < 1) {
       throw std::invalid_argument("CPU backend: " + std::to_string(threads) + " threads");
     }
   }
 
   std::string name() const override {
-    return "CPU, " + std::to_string(threads_) + (threads_ == 1 ? " thread" : " threads");
+    if (threads_ == 1) return "CPU, 1 thread";
+    return "CPU, " + std::to_string(threads_) + " threads, waiting " +
+           (waiting_ == Waiting::awake ? "awake" : "asleep");
   }
 
   std::byte* arena(std::int64_t bytes) override { return arena_.at_least(bytes); }
@@ -164,9 +173,7 @@ class CpuBackend : public Backend {
   }
 
   void execute(const BoundOp& op) override {
-    // OpenMP keeps this per calling thread, and each stream has its own.
-    omp_set_num_threads(threads_);
-    CpuExec exec(threads_);
+    CpuExec exec(threads_, waiting_ == Waiting::awake ? kGrainAwake : kGrainAsleep);
     execute_op(exec, op);
   }
 
@@ -189,6 +196,7 @@ class CpuBackend : public Backend {
 
  private:
   int threads_;
+  Waiting waiting_;
   Arena arena_;
   std::mutex mutex_;
   std::vector<double> marks_;
@@ -196,8 +204,8 @@ class CpuBackend : public Backend {
 
 }  // namespace
 
-std::unique_ptr<Backend> make_cpu_backend(int threads) {
-  return std::make_unique<CpuBackend>(threads);
+std::unique_ptr<Backend> make_cpu_backend(int threads, Waiting waiting) {
+  return std::make_unique<CpuBackend>(threads, waiting);
 }
 
 }  // namespace moe

@@ -1,12 +1,14 @@
 #include "moe/communicator/launch.h"
 
 #include <fmt/format.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include <array>
 #include <cstdlib>
 #include <sstream>
 
+#include "moe/communicator/cores.h"
 #include "moe/communicator/mpirun.h"
 #include "moe/errors.h"
 
@@ -16,6 +18,8 @@ namespace {
 constexpr std::array rank_variables = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
                                        "MV2_COMM_WORLD_RANK"};
 constexpr std::array size_variables = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE"};
+constexpr std::array local_size_variables = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS",
+                                             "MV2_COMM_WORLD_LOCAL_SIZE"};
 
 struct Setting {
   const char* variable;
@@ -30,6 +34,20 @@ constexpr std::array settings = {
     Setting{"PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"},
     Setting{"PRTE_MCA_hwloc_default_binding_policy", "none"},
 };
+
+/// OpenMP's, and libgomp's own.
+constexpr const char* kPolicy = "OMP_WAIT_POLICY";
+constexpr const char* kSpins = "GOMP_SPINCOUNT";
+
+/// Ranks on this machine as far as the launcher says.
+int ranks_here() {
+  if (!inside_mpi_job()) return 1;
+  for (const char* variable : local_size_variables) {
+    const char* value = std::getenv(variable);
+    if (value != nullptr && std::atoi(value) > 0) return std::atoi(value);
+  }
+  return mpi_job_size().value_or(1);
+}
 
 bool in_path(const std::string& program) {
   const char* path = std::getenv("PATH");
@@ -60,10 +78,23 @@ bool in_path(const std::string& program) {
 
 }  // namespace
 
-void let_waiting_threads_sleep(char** argv) {
-  if (std::getenv("OMP_WAIT_POLICY") != nullptr) return;
-  setenv("OMP_WAIT_POLICY", "passive", 1);
-  execv("/proc/self/exe", argv);  // where this fails, threads spin: slower, not wrong
+void choose_waiting(std::optional<int> ranks, int threads, char** argv) {
+  if (std::getenv(kPolicy) != nullptr || std::getenv(kSpins) != nullptr) return;
+  if (!inside_mpi_job() && ranks.value_or(1) > 1) return;
+  const int here = ranks_here();
+  if (threads <= 0) threads = default_threads(here);
+  const bool box = std::getenv("MOELAB_BOX_NODES") != nullptr;
+  const int free = cores_of_rank(here) - others_running();
+  setenv(kPolicy, !box && threads < free ? "active" : "passive", 1);
+  execv("/proc/self/exe", argv);  // where this fails, threads spin longer: slower, not wrong
+}
+
+Waiting waiting_of_threads() {
+  const char* spins = std::getenv(kSpins);
+  if (spins != nullptr) return std::string_view(spins) == "0" ? Waiting::asleep : Waiting::awake;
+  const char* policy = std::getenv(kPolicy);
+  const bool passive = policy != nullptr && strcasecmp(policy, "passive") == 0;
+  return passive ? Waiting::asleep : Waiting::awake;
 }
 
 bool inside_mpi_job() {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "moe/backend/backend.h"
 #include "moe/communicator/communicator.h"
 
 namespace moe {
@@ -19,10 +20,16 @@ namespace moe {
 std::unique_ptr<Communicator> join_world(std::optional<int> ranks, char** argv,
                                          double start_limit_s = default_start_limit_s);
 
-/// Restarts this process, once, with OMP_WAIT_POLICY=passive unless the variable is set: OpenMP
-/// reads it when it is loaded, and its threads would otherwise spin on the cores that communicate.
-/// First in main.
-void let_waiting_threads_sleep(char** argv);
+/// Decides how the threads of a rank wait for work, and restarts this process, once, because OpenMP
+/// reads that when it is loaded: awake where the rank's share of the cores (cores.h), less what
+/// others compute on now, leaves one over for whoever comes later; asleep where not, and in a
+/// cluster in a box, whose cores also move bytes. `ranks` as in join_world, `threads` per rank, 0 =
+/// the default. OMP_WAIT_POLICY and GOMP_SPINCOUNT of the user win. Nothing where join_world will
+/// start the ranks. Before anything is written or any thread started.
+void choose_waiting(std::optional<int> ranks, int threads, char** argv);
+
+/// What the environment of this process says about it.
+Waiting waiting_of_threads();
 
 /// What join_world runs; of the job's argv, the program and its arguments.
 std::vector<std::string> mpirun_command(int ranks, char** argv);

@@ -7,6 +7,8 @@
 #include <map>
 #include <sstream>
 
+#include "moe/communicator/cores.h"
+#include "moe/communicator/launch.h"
 #include "moe/errors.h"
 
 namespace moe {
@@ -30,10 +32,9 @@ std::vector<std::string> lines(const std::string& text) {
 
 OpenDevice open_processor(const std::vector<RankInfo>& ranks, int rank, int threads) {
   const int sharers = ranks_on_machine(ranks, rank);
-  if (threads <= 0)
-    threads = std::max(1, static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)) / sharers);
+  if (threads <= 0) threads = default_threads(sharers);
   const auto memory = static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE);
-  return {make_cpu_backend(threads), nullptr, memory / 5 * 4 / sharers};
+  return {make_cpu_backend(threads, waiting_of_threads()), nullptr, memory / 5 * 4 / sharers};
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace moe {
 /// What a rank computes on.
 struct DeviceWish {
   bool cuda = false;
-  int threads = 0;           ///< of a rank on a processor; 0 = its share of the machine's cores
+  int threads = 0;           ///< of a rank on a processor; 0 = default_threads (cores.h)
   double time_limit_s = 60;  ///< of every wait for the device and for other ranks
 };
 

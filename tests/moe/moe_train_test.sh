@@ -52,6 +52,19 @@ expect 2 err "there are sequential" "$moe_train" --model micro --planner nonesuc
 "$moe_train" --model micro --data corpus.txt --steps 1 --device cuda >out 2>err ||
   { [ $? = 2 ] && grep -q "CUDA" err; } || fail "without a GPU it said: $(cat err)"
 
+# Who has a core waits awake, who shares one asleep, and the user's own setting wins.
+micro="--model micro --data corpus.txt --steps 1 --evaluate-batches 0"
+crowd=$(($(getconf _NPROCESSORS_ONLN) + 1))
+# shellcheck disable=SC2086
+{
+  expect 0 err "(CPU, 1 thread)" "$moe_train" $micro --threads 1
+  expect 0 err "(CPU, $crowd threads, waiting asleep)" "$moe_train" $micro --threads $crowd
+  expect 0 err "(CPU, $crowd threads, waiting awake)" env OMP_WAIT_POLICY=active "$moe_train" $micro --threads $crowd
+  expect 0 err "(CPU, 2 threads, waiting asleep)" env OMP_WAIT_POLICY=passive "$moe_train" $micro --threads 2
+  expect 0 err "(CPU, 2 threads, waiting asleep)" env MOELAB_BOX_NODES=2 "$moe_train" $micro --threads 2
+  expect 0 err "(CPU, 3 threads, " env OMP_NUM_THREADS=3 "$moe_train" $micro
+}
+
 # losses of a run, one a line
 losses() {
   "$moe_train" --model tiny --data corpus.txt --steps 4 --threads 1 --evaluate-batches 0 --format csv "$@" 2>err |

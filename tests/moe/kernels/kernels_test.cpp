@@ -68,7 +68,7 @@ TEST(Kernels, GiveTheSameBitsOnAnyNumberOfThreads) {
 #ifdef __SANITIZE_THREAD__
   GTEST_SKIP() << "the thread sanitizer does not see how OpenMP's threads join";
 #endif
-  const auto one = make_cpu_backend(1), three = make_cpu_backend(3);
+  const auto one = make_cpu_backend(1), three = make_cpu_backend(3, Waiting::awake);
   std::vector<KernelCase> cases = kernel_cases();
   cases.push_back(
       {"large layer_norm weight gradient",

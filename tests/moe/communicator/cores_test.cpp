@@ -1,0 +1,55 @@
+#include "moe/communicator/cores.h"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <cstdlib>
+#include <string>
+#include <thread>
+
+namespace moe {
+namespace {
+
+TEST(Cores, AreSharedEvenlyAmongTheRanksOfAMachine) {
+  EXPECT_EQ(even_share(8, 8, 1), 8);
+  EXPECT_EQ(even_share(8, 8, 3), 2);
+  EXPECT_EQ(even_share(2, 2, 4), 1);
+}
+
+TEST(Cores, OfARankBoundToItsOwnAreNotSharedAgain) { EXPECT_EQ(even_share(2, 8, 4), 2); }
+
+TEST(Cores, AreNoMoreThanAQuotaAllows) {
+  EXPECT_EQ(cores_of_quota("250000 100000"), 2);
+  EXPECT_EQ(cores_of_quota("50000 100000"), 1);
+  EXPECT_EQ(cores_of_quota("max 100000"), std::nullopt);
+  EXPECT_EQ(cores_of_quota(""), std::nullopt);
+}
+
+TEST(Cores, OutsideTheAffinityMaskDoNotCount) {
+  int cores = 0;
+  // A thread's own mask: the other tests keep theirs.
+  std::thread([&] {
+    cpu_set_t mask;
+    CPU_ZERO(&mask);
+    CPU_SET(sched_getcpu(), &mask);
+    ASSERT_EQ(sched_setaffinity(0, sizeof mask, &mask), 0);
+    cores = cores_of_rank(1);
+  }).join();
+  EXPECT_EQ(cores, 1);
+}
+
+TEST(Cores, AreIgnoredWhereTheUserSetsThreads) {
+  const char* before = std::getenv("OMP_NUM_THREADS");
+  const std::string kept = before == nullptr ? "" : before;
+  setenv("OMP_NUM_THREADS", "77", 1);
+  EXPECT_EQ(default_threads(1), 77);
+  setenv("OMP_NUM_THREADS", "nonsense", 1);
+  EXPECT_EQ(default_threads(1), cores_of_rank(1));
+  if (before != nullptr)
+    setenv("OMP_NUM_THREADS", kept.c_str(), 1);
+  else
+    unsetenv("OMP_NUM_THREADS");
+}
+
+}  // namespace
+}  // namespace moe
