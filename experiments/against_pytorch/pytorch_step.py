@@ -1,0 +1,183 @@
+"""The model of moe/model/model.h in PyTorch eager, float32, as one would write it to be fast.
+
+    python pytorch_step.py MODEL.toml THREADS STEPS   prints {"iteration_s": median of the steps}
+    python pytorch_step.py --check                    compares it with tests/golden/make_golden.py in float64
+
+Unlike make_golden.py, which is written to be read, an expert here computes only the rows routed to it,
+capacity is found without a loop over tokens, and attention is PyTorch's own fused one.
+"""
+
+import json
+import math
+import pathlib
+import statistics
+import sys
+import time
+import tomllib
+
+import torch
+import torch.nn.functional as F
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "golden"))
+import make_golden as golden  # noqa: E402
+
+WARMUP = 3
+
+
+def take_sizes(path):
+    """Sets the sizes that make_golden's functions read, from a model file; returns what is left."""
+    sections = tomllib.loads(path.read_text())
+    model, moe, training = (sections.get(name, {}) for name in ("model", "moe", "training"))
+    golden.V, golden.L = model.get("vocabulary", 256), model["sequence_length"]
+    golden.M, golden.H = model["d_model"], model["d_hidden"]
+    golden.HEADS, golden.BLOCKS = model["heads"], model["blocks"]
+    golden.E, golden.MOE_EVERY = moe["experts"], moe.get("moe_every", 2)
+    golden.CAPACITY_GROUPS = moe.get("capacity_groups", 1)
+    golden.AUXILIARY_WEIGHT = moe.get("auxiliary_weight", 0.01)
+    golden.B = training["global_batch"]
+    golden.LEARNING_RATE = training.get("learning_rate", 1e-3)
+    assert training.get("optimizer", "adam") == "adam"
+    factor = moe.get("capacity_factor", "dropless")
+    return moe.get("choices", 1), None if factor == "dropless" else factor
+
+
+def capacity_of(choices, factor):
+    if factor is None:
+        return None
+    group_tokens = golden.B * golden.L // golden.CAPACITY_GROUPS
+    copies = choices * golden.fractions.Fraction(str(factor)) * group_tokens / golden.E
+    return min(max(1, math.ceil(copies)), group_tokens)
+
+
+def start_parameters():
+    """make_golden's tensors, experts apart, small enough for layers of any width."""
+    generator = torch.Generator().manual_seed(1)
+    parameters = golden.make_parameters(generator)
+    for name, value in parameters.items():
+        if "scale" not in name:
+            value.mul_(0.08 if value.shape[0] > 1 else 0)
+    return parameters
+
+
+def attention(x, p, b):
+    B, L, M = x.shape
+    qkv = torch.addmm(p[b + "attention.qkv.bias"], x.reshape(B * L, M), p[b + "attention.qkv.weight"])
+    q, k, v = qkv.view(B, L, 3, golden.HEADS, M // golden.HEADS).permute(2, 0, 3, 1, 4)
+    y = F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).reshape(B * L, M)
+    return torch.addmm(p[b + "attention.output.bias"], y, p[b + "attention.output.weight"]).view(B, L, M)
+
+
+def kept(expert, capacity):
+    """make_golden.kept without its loop: copies before this one, in (choice, token) order of a group."""
+    groups, choices = golden.CAPACITY_GROUPS, expert.shape[1]
+    in_order = expert.view(groups, -1, choices).transpose(1, 2).reshape(groups, -1)
+    before = F.one_hot(in_order, golden.E).cumsum(1).gather(2, in_order.unsqueeze(2)).squeeze(2)
+    return (before <= capacity).view(groups, choices, -1).transpose(1, 2).reshape(-1, choices)
+
+
+def mixture(x, p, b, choices, capacity):
+    probabilities = (x @ p[b + "gate.weight"]).softmax(-1)
+    weight, expert = probabilities.topk(choices, dim=-1)
+    if choices == 2:
+        weight = weight / weight.sum(-1, keepdim=True)
+    asked = torch.bincount(expert.flatten(), minlength=golden.E).to(x.dtype) / expert.numel()
+    auxiliary = golden.E * (asked * probabilities.mean(0)).sum()
+
+    chosen = expert.flatten()
+    if capacity is not None:
+        chosen = torch.where(kept(expert, capacity).flatten(), chosen, golden.E)
+    order = chosen.argsort()
+    rows = torch.bincount(chosen, minlength=golden.E + 1).tolist()[:golden.E]
+    order = order[:sum(rows)]
+    token = order // choices
+    outputs = []
+    for e, part in enumerate(x[token].split(rows)):
+        hidden = torch.addmm(p[b + f"up.bias{e}"], part, p[b + f"up{e}"])
+        hidden = F.gelu(hidden, approximate="tanh")
+        outputs.append(torch.addmm(p[b + f"down.bias{e}"], hidden, p[b + f"down{e}"]))
+    share = weight.flatten()[order].unsqueeze(1)
+    return torch.zeros_like(x).index_add(0, token, torch.cat(outputs) * share), auxiliary
+
+
+def apart(parameters):
+    """An expert's weights as tensors of their own, each with a gradient of its own."""
+    result = {}
+    for name, value in parameters.items():
+        if ".experts." not in name:
+            result[name] = value
+            continue
+        b, which = name.split("experts.")
+        for e, part in enumerate(value.chunk(golden.E)):
+            bias = which.endswith("bias")
+            result[b + which.removesuffix(".weight") + str(e)] = (part[0] if bias else part).clone()
+    return {name: value.detach().requires_grad_() for name, value in result.items()}
+
+
+def forward(p, tokens, targets, choices, capacity):
+    B, L, M = golden.B, golden.L, golden.M
+    x = F.embedding(tokens, p["token_table"]) + p["position_table"]
+    auxiliary = []
+    for i in range(golden.BLOCKS):
+        b = f"block{i}."
+        x = x + attention(golden.norm(x, p, b + "norm1"), p, b)
+        normed = golden.norm(x, p, b + "norm2").reshape(B * L, M)
+        if golden.has_experts(i):
+            y, loss = mixture(normed, p, b, choices, capacity)
+            auxiliary.append(loss)
+        else:
+            hidden = F.gelu(torch.addmm(p[b + "ffn.up.bias"], normed, p[b + "ffn.up.weight"]), approximate="tanh")
+            y = torch.addmm(p[b + "ffn.down.bias"], hidden, p[b + "ffn.down.weight"])
+        x = x + y.view(B, L, M)
+    logits = golden.norm(x, p, "final_norm").reshape(B * L, M) @ p["head.weight"]
+    return F.cross_entropy(logits, targets.flatten()), auxiliary
+
+
+def check():
+    """Losses and the sum of all gradients of make_golden's own cases, in float64."""
+    torch.set_default_dtype(torch.float64)
+    generator = torch.Generator().manual_seed(1)
+    start = golden.make_parameters(generator)
+    text = torch.randint(0, golden.V, (golden.B, golden.L + 1), generator=generator)
+    tokens, targets = text[:, :-1], text[:, 1:]
+    for choices, factor in [(1, 1.0), (1, None), (2, 1.0), (2, None)]:
+        capacity = capacity_of(choices, factor)
+        sums = []
+        for parameters, compute in [
+            ({name: value.clone().requires_grad_() for name, value in start.items()},
+             lambda p: golden.forward(p, tokens, targets, choices, capacity, {"dropped": 0, "margin": 1.0})),
+            (apart(start), lambda p: forward(p, tokens, targets, choices, capacity)),
+        ]:
+            loss, auxiliary = compute(parameters)
+            (loss + golden.AUXILIARY_WEIGHT * sum(auxiliary)).backward()
+            squares = sum((value.grad ** 2).sum().item() for value in parameters.values() if value.grad is not None)
+            sums.append([loss.item(), *(a.item() for a in auxiliary), squares])
+        worst = max(abs(a - b) / abs(a) for a, b in zip(*sums))
+        assert worst < 1e-12, f"{choices} choices, capacity {capacity}: {sums}"
+    print("pytorch_step.py computes what make_golden.py does")
+
+
+def main():
+    torch.set_num_threads(int(sys.argv[2]))
+    choices, factor = take_sizes(pathlib.Path(sys.argv[1]))
+    capacity = capacity_of(choices, factor)
+    p = apart(start_parameters())
+    optimizer = torch.optim.Adam(p.values(), lr=golden.LEARNING_RATE, fused=True)
+    text = b"".join(path.read_bytes() for path in sorted(ROOT.glob("moe/**/*.cpp")))
+    text = torch.frombuffer(bytearray(text), dtype=torch.uint8).long()
+    generator = torch.Generator().manual_seed(1)
+    durations = []
+    for _ in range(WARMUP + int(sys.argv[3])):
+        first = torch.randint(0, len(text) - golden.L - 1, (golden.B, 1), generator=generator)
+        sample = text[first + torch.arange(golden.L + 1)]
+        begin = time.perf_counter()
+        optimizer.zero_grad()
+        loss, auxiliary = forward(p, sample[:, :-1], sample[:, 1:], choices, capacity)
+        (loss + golden.AUXILIARY_WEIGHT * sum(auxiliary)).backward()
+        optimizer.step()
+        durations.append(time.perf_counter() - begin)
+    print(json.dumps({"iteration_s": statistics.median(durations[WARMUP:]), "loss": loss.item()}))
+
+
+if __name__ == "__main__":
+    check() if sys.argv[1:] == ["--check"] else main()
