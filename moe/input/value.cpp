@@ -327,9 +327,10 @@ std::string InputDocument::unknown_key(std::string_view path, std::string_view k
   const auto here = asked_for_.find(without_indices(path));
   if (here == asked_for_.end()) return "unknown key";
   std::vector<std::string> known(here->second.begin(), here->second.end());
-  const auto like = std::find_if(known.begin(), known.end(),
-                                 [&](const std::string& other) { return looks_like(other, key); });
-  return like == known.end()
+  const auto like = std::min_element(known.begin(), known.end(), [&](const auto& a, const auto& b) {
+    return edit_distance(a, key) < edit_distance(b, key);
+  });
+  return key.size() >= 64 || like == known.end() || !looks_like(*like, key)
              ? fmt::format("unknown key; known are {}", fmt::join(known, ", "))
              : fmt::format("unknown key; is {} meant? Known are {}", *like, fmt::join(known, ", "));
 }

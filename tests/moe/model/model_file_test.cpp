@@ -101,11 +101,12 @@ learning_rate = 0.25
 momentum = 0.125
 seed = 9
 )");
-  EXPECT_EQ(to_json(model),
-            R"({"name":"all","vocabulary":100,"sequence_length":10,"d_model":12,"d_hidden":14,)"
-            R"("heads":3,"blocks":6,"dtype":"f64","moe_every":3,"experts":7,"choices":1,"gate":"softmax","expert":"gpt",)"
-            R"("capacity_factor":2.0,"capacity_groups":5,"auxiliary_weight":0.5,"global_batch":15,)"
-            R"("optimizer":"sgd","learning_rate":0.25,"momentum":0.125,"seed":9})");
+  EXPECT_EQ(
+      to_json(model),
+      R"({"name":"all","vocabulary":100,"sequence_length":10,"d_model":12,"d_hidden":14,)"
+      R"("heads":3,"blocks":6,"dtype":"f64","moe_every":3,"experts":7,"choices":1,"gate":"softmax","expert":"gpt",)"
+      R"("capacity_factor":2.0,"capacity_groups":5,"auxiliary_weight":0.5,"global_batch":15,)"
+      R"("optimizer":"sgd","learning_rate":0.25,"momentum":0.125,"seed":9})");
 }
 
 TEST_F(ModelFile, SaysDroplessInWordsAndInJson) {
@@ -119,7 +120,7 @@ TEST_F(ModelFile, NamesTheNearestKeyAndTheLineOfAnUnknownOne) {
               HasSubstr("x.toml:2: model.d_hidden: missing; expected an integer from 1 to "
                         "16777216; line 5 has d_hiden"));
   EXPECT_THAT(message_with("choices = 2", "choices = 2\nexprts = 4"),
-              HasSubstr("x.toml:11: moe.exprts: unknown key; is expert meant?"));
+              HasSubstr("x.toml:11: moe.exprts: unknown key; is experts meant?"));
 }
 
 TEST_F(ModelFile, SaysWhereAMisplacedKeyBelongs) {
