@@ -1,0 +1,117 @@
+#include <fmt/format.h>
+
+#include <iostream>
+#include <optional>
+
+#include "db/export.h"
+#include "db/format_rows.h"
+#include "db/identity.h"
+#include "db/output_file.h"
+#include "db/store.h"
+#include "db/transaction.h"
+#include "moe/machine.h"
+#include "moe/train/train_store.h"
+#include "tuner/commands/commands.h"
+#include "tuner/commands/printing.h"
+#include "tuner/simulate/timeline_text.h"
+#include "tuner/study/prediction.h"
+
+namespace tuner {
+namespace {
+
+/// The planner that made a schedule, for its closed form; sequential's sum where it is not known.
+const Planner& maker_of(const moe::Schedule& schedule) {
+  for (const Planner& planner : planners()) {
+    if (planner.name == schedule.planner) return planner;
+  }
+  return *parse_planner(moe::decisions_of<moe::PipelineSplit>(schedule).empty() ? "sequential"
+                                                                                : "tutel")
+              .planner;
+}
+
+void write_trace(const Scenario& scenario, const moe::Schedule& schedule,
+                 const Prediction& prediction, const std::string& path) {
+  db::Connection memory = db::open_writer(":memory:");
+  moe::TimelineRows rows = moe::timeline_rows(prediction.program, prediction.timeline,
+                                              scenario.routing, scenario.groups);
+  rows.timeline.kind = "predicted";
+  rows.timeline.label = schedule.planner;
+  const std::vector<std::int64_t> ids{db::insert(memory, rows.timeline, rows.ops, rows.spans)};
+  db::export_trace(memory, ids, path);
+}
+
+std::int64_t store_simulation(const Scenario& scenario, const moe::Schedule& schedule,
+                              const Prediction& prediction, db::Connection& connection, int argc,
+                              char** argv) {
+  db::Transaction transaction(connection, "store a simulation");
+  db::Run run = db::this_run("simulate", scenario.model.name, argc, argv);
+  run.device = scenario.cluster.device;
+  run.ranks = scenario.groups.ranks;
+  run.model_json = moe::to_json(scenario.model);
+  run.cluster_json = to_json(scenario.cluster);
+  const std::int64_t id =
+      db::begin_run(connection, std::move(run), moe::this_machine(),
+                    db::Schedule{0, "", schedule.planner, moe::to_json(schedule)});
+  moe::TimelineRows rows = moe::timeline_rows(prediction.program, prediction.timeline,
+                                              scenario.routing, scenario.groups);
+  rows.timeline.run_id = id;
+  rows.timeline.kind = "predicted";
+  rows.timeline.label = schedule.planner;
+  db::insert(connection, rows.timeline, rows.ops, rows.spans);
+  db::finish_run(connection, id, "done");
+  transaction.commit();
+  return id;
+}
+
+}  // namespace
+
+int simulate_schedule(const Arguments& arguments, int argc, char** argv) {
+  const std::string& database = arguments.scenario.database;
+  db::refuse_database_as_output(arguments.trace, database);
+  std::optional<db::Connection> connection;  // to store in
+  if (!database.empty() && arguments.scenario.cluster != "measured") {
+    connection = db::open_writer(database, {.create = false});
+  }
+  const Scenario scenario = load_scenario(arguments.scenario);
+  moe::Schedule schedule;
+  if (!arguments.schedule.empty()) {
+    schedule = moe::load_schedule(arguments.schedule);
+  } else {
+    PlannerRequest request = parse_planner(arguments.planner);
+    request.options.most_chunks = arguments.most_chunks;
+    schedule = request.planner->plan(scenario.situation(), request.options);
+  }
+  const Prediction prediction = predict(scenario.situation(), maker_of(schedule), schedule);
+  const TimelineSummary summary = summarize(prediction.program, prediction.timeline);
+  if (!arguments.trace.empty()) write_trace(scenario, schedule, prediction, arguments.trace);
+  if (connection) {
+    warn(fmt::format("run {} in {}",
+                     store_simulation(scenario, schedule, prediction, *connection, argc, argv),
+                     database));
+  }
+  if (arguments.fits) {
+    for (const std::string& line :
+         fits_used(scenario.costs, prediction.program,
+                   moe::bind(prediction.program, scenario.routing, scenario.groups, 0),
+                   scenario.groups)) {
+      std::cerr << line << '\n';
+    }
+  }
+  if (arguments.timeline) {
+    std::cout << timeline_text(prediction.program, prediction.timeline);
+    return 0;
+  }
+  db::RowWriter writer(
+      stdout, style_of(arguments),
+      {"planner", "ranks", "ops", "predicted_s", "paper_s", "lower_bound_s", "bounded_by",
+       "computation_s", "communication_s", "exposed_s", "overlapped_s", "predicted_peak_bytes"});
+  writer.row({schedule.planner, std::int64_t{scenario.groups.ranks},
+              static_cast<std::int64_t>(prediction.program.ops.size()), summary.duration_s,
+              prediction.paper_s, prediction.bound.seconds(), prediction.bound.where,
+              summary.computation_s, summary.communication_s, summary.exposed_s,
+              summary.overlapped_s, prediction.peak_bytes});
+  writer.finish();
+  return 0;
+}
+
+}  // namespace tuner
