@@ -286,9 +286,4 @@ Connection open_reader(const std::string& path, const OpenOptions& options) {
   return open(immutable_uri(path), SQLite::OPEN_URI);
 }
 
-std::int64_t data_version(const Connection& connection) {
-  return translated(connection.path(), "read",
-                    [&] { return pragma(connection.database(), "data_version"); });
-}
-
 }  // namespace db

@@ -61,8 +61,4 @@ Connection open_writer(const std::string& path, const OpenOptions& options = {})
 /// changes the file.
 Connection open_reader(const std::string& path, const OpenOptions& options = {});
 
-/// Changes whenever another connection has committed: compare with the last value to know when to
-/// load again.
-std::int64_t data_version(const Connection& connection);
-
 }  // namespace db

@@ -240,10 +240,4 @@ void RowWriter::write(std::string_view text) {
                     fmt::format("cannot write the result: {}", std::strerror(errno))};
 }
 
-void write_rows(std::FILE* file, const Style& style, const Rows& rows) {
-  RowWriter writer(file, style, rows.columns);
-  for (const auto& cells : rows.cells) writer.row(cells);
-  writer.finish();
-}
-
 }  // namespace db

@@ -21,16 +21,9 @@ std::optional<Format> parse_format(std::string_view name);
 
 using Cell = std::variant<std::monostate, std::int64_t, double, std::string>;
 
-struct Rows {
-  /// A table shows numbers with the unit that the name ends in: _s, bytes, _bytes_per_s, flops,
-  /// flops_per_s, _at (an instant, UTC), speedup, prediction_error and relative_residual (percent).
-  /// CSV and JSON have the plain numbers.
-  std::vector<std::string> columns;
-  std::vector<std::vector<Cell>> cells;
-};
-
 /// One cell as a table shows it: "12.3 ms", "4.00 MiB", "2024-05-01 12:00:00"; "-" where there is
-/// none.
+/// none. A number has the unit that the column's name ends in: _s, bytes, _bytes_per_s, flops,
+/// flops_per_s, _at (an instant, UTC), speedup, prediction_error and relative_residual (percent).
 std::string format_cell(std::string_view column, const Cell& cell);
 
 struct Style {
@@ -42,7 +35,7 @@ struct Style {
 /// of `--color`.
 bool use_color(std::string_view when, std::FILE* file);
 
-/// Writes rows as they come. A table takes its widths from the first 1000 rows, so that a million
+/// Writes rows as they come; CSV and JSON have the plain numbers. A table takes its widths from the first 1000 rows, so that a million
 /// need no memory. Throws OutputError.
 class RowWriter {
  public:
@@ -63,7 +56,5 @@ class RowWriter {
   std::vector<bool> right_;  // columns of numbers
   std::size_t written_ = 0;
 };
-
-void write_rows(std::FILE* file, const Style& style, const Rows& rows);
 
 }  // namespace db

@@ -8,8 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "moe/model/iteration.h"
-
 namespace moe {
 namespace {
 
@@ -59,16 +57,6 @@ void check(const Model& model, const Groups& groups) {
         fmt::format("model {}: heads = {}: expected a divisor of d_model = {}", model.name,
                     model.heads, model.d_model));
   }
-}
-
-std::int64_t parameter_count(const Model& model) {
-  const Program program = build_iteration(model, make_groups(1, 1), 0);
-  std::int64_t count = 0;
-  for (const Parameter& parameter : program.parameters) {
-    const Tensor& tensor = program.tensors[parameter.value];
-    count += tensor.rows * tensor.columns;
-  }
-  return count;
 }
 
 }  // namespace moe

@@ -51,7 +51,4 @@ std::string to_json(const Model& model);
 /// groups.
 void check(const Model& model, const Groups& groups);
 
-/// Parameters in the whole model, all experts.
-std::int64_t parameter_count(const Model& model);
-
 }  // namespace moe

@@ -6,14 +6,6 @@
 namespace moe {
 namespace {
 
-/// The value of an enum of `count` values that has this name.
-template <class Enum>
-std::optional<Enum> find_name(int count, std::string_view (*name_of)(Enum), std::string_view name) {
-  for (int i = 0; i < count; ++i)
-    if (name_of(static_cast<Enum>(i)) == name) return static_cast<Enum>(i);
-  return std::nullopt;
-}
-
 template <std::size_t... index>
 bool is_among(std::string_view name, std::index_sequence<index...>) {
   return ((std::variant_alternative_t<index, OpKind>::facts.name == name) || ...);
@@ -97,13 +89,6 @@ std::string_view phase_name(Phase phase) {
       return "update";
   }
   throw std::logic_error("phase_name: no such phase");
-}
-
-std::optional<Stream> stream_from_name(std::string_view name) {
-  return find_name<Stream>(kStreamCount, stream_name, name);
-}
-std::optional<Phase> phase_from_name(std::string_view name) {
-  return find_name<Phase>(kPhaseCount, phase_name, name);
 }
 
 }  // namespace moe

@@ -25,7 +25,6 @@ enum class Stream : std::uint8_t { compute, inter_node, intra_node, copy, host }
 inline constexpr int kStreamCount = 5;
 
 enum class Phase : std::uint8_t { forward, backward, update };
-inline constexpr int kPhaseCount = 3;
 
 using OpKind =
     std::variant<EmbedTokens, EmbedTokensGradient, LayerNorm, LayerNormInputGradient,
@@ -88,7 +87,5 @@ Op accumulating(Op op);
 
 std::string_view stream_name(Stream stream);
 std::string_view phase_name(Phase phase);
-std::optional<Stream> stream_from_name(std::string_view name);
-std::optional<Phase> phase_from_name(std::string_view name);
 
 }  // namespace moe

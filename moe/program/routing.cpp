@@ -68,16 +68,6 @@ LayerRouting zipf_routing(int layer, int ranks, int experts, std::int64_t copies
           std::vector<std::vector<std::int64_t>>(ranks, apportion(weights, copies))};
 }
 
-double imbalance(const LayerRouting& routing) {
-  std::vector<std::int64_t> per_expert(routing.experts);
-  for (const auto& row : routing.tokens)
-    for (int e = 0; e < routing.experts; ++e) per_expert[e] += row[e];
-  const std::int64_t total = std::accumulate(per_expert.begin(), per_expert.end(), std::int64_t{0});
-  if (total == 0) return 1;
-  return static_cast<double>(*std::max_element(per_expert.begin(), per_expert.end())) *
-         routing.experts / static_cast<double>(total);
-}
-
 std::string to_json(const Routing& routing) {
   nlohmann::json layers = nlohmann::json::array();
   for (const LayerRouting& layer : routing.layers)

@@ -32,9 +32,6 @@ LayerRouting uniform_routing(int layer, int ranks, int experts, std::int64_t cop
 LayerRouting zipf_routing(int layer, int ranks, int experts, std::int64_t copies, double exponent,
                           std::uint64_t seed);
 
-/// Largest over mean tokens per expert; 1 is perfect balance.
-double imbalance(const LayerRouting& routing);
-
 std::string to_json(const Routing& routing);
 /// Reads {"layers": [{"layer": 1, "tokens": [[per expert ...], per rank ...]}]}. Throws InputError
 /// "NAME:LINE: key: expected ..." for a layer that is there twice, ranks of different numbers of

@@ -9,6 +9,17 @@
 namespace db {
 namespace {
 
+struct Rows {
+  std::vector<std::string> columns;
+  std::vector<std::vector<Cell>> cells;
+};
+
+void write_rows(std::FILE* file, const Style& style, const Rows& rows) {
+  RowWriter writer(file, style, rows.columns);
+  for (const auto& cells : rows.cells) writer.row(cells);
+  writer.finish();
+}
+
 std::string written(const Rows& rows, Style style) {
   char* text = nullptr;
   std::size_t size = 0;

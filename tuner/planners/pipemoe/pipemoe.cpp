@@ -9,21 +9,20 @@ namespace {
 
 constexpr int kPairsUpTo = 4;
 
-struct Best {
-  Degrees degrees;
-  double seconds = 0;
-};
-
 /// The best degrees by `time_of`, one phase after the other.
 template <class Time>
-Best best_degrees(int most, Time time_of) {
-  Best best{{1, 1}, time_of(Degrees{1, 1})};
+Degrees best_degrees(int most, Time time_of) {
+  Degrees best{1, 1};
+  double best_s = time_of(best);
   for (int Degrees::*phase : {&Degrees::forward, &Degrees::backward}) {
-    const Degrees start = best.degrees;
+    const Degrees start = best;
     for (int chunks = 2; chunks <= most; ++chunks) {
       Degrees tried = start;
       tried.*phase = chunks;
-      if (const double seconds = time_of(tried); seconds < best.seconds) best = {tried, seconds};
+      if (const double tried_s = time_of(tried); tried_s < best_s) {
+        best = tried;
+        best_s = tried_s;
+      }
     }
   }
   return best;
@@ -35,15 +34,15 @@ PipeMoeChoice choose_pipemoe(const Situation& situation, const PlannerOptions& o
   const auto schedule = [&](Degrees degrees) {
     return pipeline_schedule(situation.program, "pipemoe", degrees);
   };
-  const Best simulated = best_degrees(options.most_chunks, [&](Degrees degrees) {
+  const Degrees by_simulation = best_degrees(options.most_chunks, [&](Degrees degrees) {
     return simulate(moe::apply(situation.program, schedule(degrees)), situation.groups,
                     situation.routing, situation.costs, situation.cluster)
         .duration_s;
   });
-  const Best closed_form = best_degrees(options.most_chunks, [&](Degrees degrees) {
+  const Degrees by_equations = best_degrees(options.most_chunks, [&](Degrees degrees) {
     return pipelined_iteration_s(situation, schedule(degrees));
   });
-  return {simulated.degrees, simulated.seconds, closed_form.degrees, closed_form.seconds};
+  return {by_simulation, by_equations};
 }
 
 moe::Schedule plan_pipemoe(const Situation& situation, const PlannerOptions& options) {

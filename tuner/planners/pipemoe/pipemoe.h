@@ -8,9 +8,7 @@ namespace tuner {
 /// PipeMoE: the pipeline of Tutel with the degree chosen by a model, forward and backward apart.
 struct PipeMoeChoice {
   Degrees by_simulation;
-  double simulated_s = 0;
-  Degrees by_equations;    ///< what the paper's closed form would take
-  double equations_s = 0;  ///< its iteration time by the closed form
+  Degrees by_equations;  ///< what the paper's closed form would take
 };
 
 /// Tries degrees 1..options.most_chunks of one phase with the other uncut: the loss stands between
