@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "db/format_rows.h"
 #include "moe/backend/backend.h"
 #include "moe/backend/cpu_gemm.h"
 #include "moe/backend/thread_sanitizer.h"
@@ -133,9 +134,11 @@ class Arena {
                                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
                                    : mremap(base_, bytes_, rounded, MREMAP_MAYMOVE);
     if (grown == MAP_FAILED) {
-      throw OutOfMemory("arena: " + std::to_string(bytes) + " bytes of address space asked for, " +
-                        std::to_string(sysconf(_SC_AVPHYS_PAGES) * sysconf(_SC_PAGESIZE)) +
-                        " bytes of memory are free");
+      const std::int64_t free = sysconf(_SC_AVPHYS_PAGES) * sysconf(_SC_PAGESIZE);
+      throw OutOfMemory("arena: " + db::format_cell("bytes", bytes) +
+                        " of address space asked for, " + db::format_cell("bytes", free) +
+                        " of memory are free: lower --memory-limit or global_batch, or use more "
+                        "ranks");
     }
     base_ = grown;
     bytes_ = rounded;

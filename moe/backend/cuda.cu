@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "db/format_rows.h"
 #include "moe/backend/backend.h"
 #include "moe/backend/cuda_check.cuh"
 #include "moe/backend/cuda_exec.cuh"
@@ -51,9 +52,13 @@ class CudaBackend : public Backend {
       cudaGetLastError();  // forgets it
       std::size_t free = 0, total = 0;
       check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
-      throw OutOfMemory("arena: " + std::to_string(bytes) + " bytes asked for on " + name() + ", " +
-                        std::to_string(free) + " of " + std::to_string(total) + " bytes are free" +
-                        (arena_ ? ", " + std::to_string(arena_bytes_) + " held before" : ""));
+      const auto text = [](auto count) {
+        return db::format_cell("bytes", static_cast<std::int64_t>(count));
+      };
+      throw OutOfMemory("arena: " + text(bytes) + " asked for on " + name() + ", " + text(free) +
+                        " of " + text(total) + " are free" +
+                        (arena_ ? ", " + text(arena_bytes_) + " held before" : "") +
+                        ": lower --memory-limit or global_batch, or use more ranks");
     }
     check(status, "cudaMalloc");
     DeviceMemory grown(memory);

@@ -5,20 +5,27 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "db/format_rows.h"
 #include "moe/errors.h"
 #include "moe/run/collectives.h"
 
 namespace moe {
 namespace {
 
+constexpr const char* kWhatToChange =
+    "raise --memory-limit where there is more memory, lower global_batch or capacity_factor "
+    "(dropless has no bound), or use more ranks";
+
 void check_limit(const RunState& state) {
   const std::int64_t limit = state.options.memory_limit_bytes;
   if (limit == 0 || state.plan->peak_bytes() <= limit) return;
   const int op = state.plan->peak_op();
-  throw OutOfMemory(
-      fmt::format("rank {}: {} needs {} bytes of arena, the limit is {}", state.world.rank,
-                  op < 0 ? std::string("what lives over iterations") : describe(state.op(op)),
-                  state.plan->peak_bytes(), limit));
+  throw OutOfMemory(fmt::format(
+      "rank {}: {} needs {} of arena, {} more than the limit of {}: {}", state.world.rank,
+      op < 0 ? std::string("what lives over iterations") : describe(state.op(op)),
+      db::format_cell("bytes", state.plan->peak_bytes()),
+      db::format_cell("bytes", state.plan->peak_bytes() - limit), db::format_cell("bytes", limit),
+      kWhatToChange));
 }
 
 /// A plan that capacity bounds is known now, and refused now; a dropless one can only be bounded by
@@ -122,8 +129,9 @@ void prepare(RunState& state) {
   const std::vector<int> visited = state.plan->advance(state.binding);
   check_limit(state);
   if (state.plan->peak_bytes() > state.arena_bytes)
-    throw OutOfMemory(fmt::format("rank {}: {} bytes planned, the arena holds {}", state.world.rank,
-                                  state.plan->peak_bytes(), state.arena_bytes));
+    throw OutOfMemory(fmt::format("rank {}: {} planned, the arena holds {}: {}", state.world.rank,
+                                  db::format_cell("bytes", state.plan->peak_bytes()),
+                                  db::format_cell("bytes", state.arena_bytes), kWhatToChange));
   if (state.touched) state.touched->cover(state.plan->peak_bytes());
 
   std::vector<int> candidates, ready, waiting;

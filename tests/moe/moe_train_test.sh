@@ -42,7 +42,7 @@ echo '{"decisions": [{"decision": "pipeline_split", "layer": 0, "phase": "forwar
 expect 2 err "no experts there" "$moe_train" --model tiny --schedule dense.json
 expect 2 err "3 ranks" "$moe_train" --model micro --ranks 3
 expect 2 err "none.txt" "$moe_train" --model micro --data none.txt
-expect 1 err "bytes of arena, the limit is 1048576" "$moe_train" --model tiny --data corpus.txt --memory-limit 1M
+expect 1 err "more than the limit of 1.00 MiB: raise --memory-limit" "$moe_train" --model tiny --data corpus.txt --memory-limit 1M
 echo "no database" >text.db
 expect 2 err "text.db" "$moe_train" --model micro --data corpus.txt --db text.db
 [ "$(cat text.db)" = "no database" ] || fail "a file that is no database was changed"

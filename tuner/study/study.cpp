@@ -9,6 +9,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "db/format_rows.h"
 #include "db/identity.h"
 #include "db/liveness.h"
 #include "db/load.h"
@@ -287,8 +288,9 @@ class StudyRun {
     trial.id = db::find_or_insert(connection_, trial);
     if (!fits_memory) {
       trial.status = "infeasible";
-      trial.error = fmt::format("{} bytes predicted, the limit is {}", prediction.peak_bytes,
-                                options_.memory_limit_bytes);
+      trial.error = fmt::format("{} predicted, the limit is {}",
+                                db::format_cell("bytes", prediction.peak_bytes),
+                                db::format_cell("bytes", options_.memory_limit_bytes));
       db::finish_trial(connection_, trial);
     }
     moe::TimelineRows rows =

@@ -86,12 +86,13 @@ std::string complaint(const std::string& errors) {
   return echo.empty() ? last_words(errors, 500) : echo;
 }
 
+/// By the words of moe::OutOfMemory's messages, and of those that the system's libraries have.
 bool says_out_of_memory(const std::string& errors) {
   std::string text = errors;
   std::transform(text.begin(), text.end(), text.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  for (const char* words :
-       {"out of memory", "of arena", "the arena holds", "bad_alloc", "cannot allocate memory"}) {
+  for (const char* words : {"out of memory", " of arena, ", "the arena holds",
+                            "arena: ", "bad_alloc", "cannot allocate memory"}) {
     if (text.find(words) != std::string::npos) return true;
   }
   return false;

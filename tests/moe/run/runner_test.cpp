@@ -12,6 +12,7 @@
 namespace moe {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using testing::small_model;
 using ::testing::ThrowsMessage;
@@ -31,7 +32,9 @@ TEST(Runner, RefusesAPlanOverTheLimitBeforeAnythingRuns) {
   Model model = small_model(DType::f32);
   model.capacity_factor = 1;
   EXPECT_THAT([&] { construct(model, 100'000); },
-              ThrowsMessage<OutOfMemory>(HasSubstr("of arena, the limit is 100000")));
+              ThrowsMessage<OutOfMemory>(
+                  AllOf(HasSubstr("of arena, "), HasSubstr("more than the limit of 97.7 KiB"),
+                        HasSubstr("--memory-limit"), HasSubstr("global_batch"))));
 }
 
 TEST(Runner, RefusesADroplessLayerThatExceedsTheLimitNamingIt) {

@@ -279,7 +279,7 @@ TEST_F(StudyTest, WhatWouldNotFitIsInfeasibleAndNeverRuns) {
   for (const db::Trial& trial : trials()) {
     EXPECT_EQ(trial.status, "infeasible");
     EXPECT_FALSE(trial.measured_s);
-    EXPECT_THAT(trial.error, HasSubstr("the limit is 1"));
+    EXPECT_THAT(trial.error, HasSubstr("the limit is 1 B"));
   }
 }
 

@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "moe/backend/backend.h"
+#include "moe/errors.h"
 #include "tuner/study/child.h"
 
 namespace tuner {
@@ -74,12 +76,25 @@ TEST(Classify, TellsFailuresApart) {
   EXPECT_EQ(status(ended(End::exited, 139, "")), "crashed");  // as mpirun reports it
   EXPECT_EQ(status(ended(End::exited, 137, ""), true), "out_of_memory");
   EXPECT_EQ(status(ended(End::exited, 137, "")), "crashed");
-  EXPECT_EQ(status(ended(End::exited, 1, "moe-train: rank 0: gate needs 5 bytes of arena")),
+  EXPECT_EQ(status(ended(End::exited, 1,
+                         "moe-train: rank 0: gate needs 5 B of arena, 1 B more "
+                         "than the limit of 4 B")),
             "out_of_memory");
   EXPECT_EQ(status(ended(End::exited, 1, "std::bad_alloc")), "out_of_memory");
   EXPECT_EQ(status(ended(End::exited, 1, "moe-train: rank 0: no")), "failed");
   EXPECT_EQ(status(ended(End::exited, 2, "wrong")), "failed");
   EXPECT_EQ(status(ended(End::exited, 0, "", "no json")), "failed");
+}
+
+TEST(Classify, KnowsABackendsWordsForTooLittleMemory) {
+  std::string message;
+  try {
+    moe::make_cpu_backend(1)->arena(std::int64_t{1} << 60);
+  } catch (const moe::OutOfMemory& error) {
+    message = error.what();
+  }
+  EXPECT_EQ(classify(ended(End::exited, 1, "moe-train: rank 0: " + message), false).status,
+            "out_of_memory");
 }
 
 TEST(Classify, ReadsTheSummary) {
@@ -110,14 +125,15 @@ TEST(Classify, QuotesTheProgramNotItsLauncher) {
   const auto result = classify(
       ended(End::exited, 1,
             std::string(kBanner) +
-                "moe-train: rank 1: tiny needs 9 bytes of arena, the limit is 8\n" + kDashes +
-                "MPI_ABORT was invoked on rank 1 in communicator MPI_COMM_WORLD\n" +
+                "moe-train: rank 1: tiny needs 9 B of arena, 1 B more than the limit of 8 B\n" +
+                kDashes + "MPI_ABORT was invoked on rank 1 in communicator MPI_COMM_WORLD\n" +
                 "with errorcode 1.\n" + kDashes +
                 "moe-train: rank 0: sum of the losses cannot finish: rank 1 gave up: rank 1 ended "
                 "with an exception\n"),
       false);
   EXPECT_EQ(result.status, "out_of_memory");
-  EXPECT_EQ(result.error, "moe-train: rank 1: tiny needs 9 bytes of arena, the limit is 8");
+  EXPECT_EQ(result.error,
+            "moe-train: rank 1: tiny needs 9 B of arena, 1 B more than the limit of 8 B");
   EXPECT_EQ(result.exit_code, 1);
 }
 
