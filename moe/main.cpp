@@ -335,7 +335,8 @@ int main(int argc, char** argv) {
   try {
     moe::Inputs inputs = moe::read_inputs(arguments);
     moe::stop_when_asked();
-    const std::unique_ptr<moe::Communicator> world = moe::join_world(arguments.ranks, argv);
+    const std::unique_ptr<moe::Communicator> world =
+        moe::join_world(arguments.ranks, argv, arguments.time_limit_s);
     rank = world->rank;
     moe::run(arguments, std::move(inputs), *world, argc, argv);
   } catch (const db::OutputError& error) {
