@@ -123,7 +123,7 @@ void check_place(const std::string& path, bool writing, bool create) {
 void check_identity(const Identity& found, const std::string& path, int newest, bool writing) {
   const bool empty = found.application == 0 && found.version == 0 && found.objects == 0;
   if (empty && writing) return;
-  if (found.application != application_id) {
+  if (found.application != kApplicationId) {
     throw Error(ErrorKind::not_moelab,
                 fmt::format("{}: not a moelab database but {}", path,
                             empty ? "an empty one"
@@ -178,7 +178,7 @@ void migrate(Connection& connection, const std::vector<Migration>& migrations) {
     connection.database().exec(migration.sql);
     connection.database().exec(fmt::format("PRAGMA user_version = {}", migration.version));
   }
-  connection.database().exec(fmt::format("PRAGMA application_id = {}", application_id));
+  connection.database().exec(fmt::format("PRAGMA application_id = {}", kApplicationId));
   transaction.commit();
 }
 

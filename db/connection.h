@@ -16,7 +16,7 @@ namespace db {
 
 /// Stands in the header of every moelab database ("moel"), so that no other program's file is taken
 /// for one.
-inline constexpr std::int32_t application_id = 0x6d6f656c;
+inline constexpr std::int32_t kApplicationId = 0x6d6f656c;
 
 struct OpenOptions {
   double busy_timeout_s = 10;                            ///< how long to wait for another writer

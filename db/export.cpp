@@ -14,7 +14,7 @@
 namespace db {
 namespace {
 
-constexpr int timeline_stride = 1000;  // between the pids of two timelines
+constexpr int kTimelineStride = 1000;  // between the pids of two timelines
 
 std::string quoted(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -168,7 +168,7 @@ void export_trace(const Connection& connection, std::span<const std::int64_t> ti
   file.write(R"({"displayTimeUnit":"ms","traceEvents":[)");
   TraceWriter writer(file);
   for (std::size_t i = 0; i < timelines.size(); ++i) {
-    write_timeline(connection, timelines[i], static_cast<int>(i) * timeline_stride,
+    write_timeline(connection, timelines[i], static_cast<int>(i) * kTimelineStride,
                    timelines.size() > 1, writer);
   }
   nlohmann::json about = nlohmann::json::array();

@@ -15,8 +15,8 @@
 namespace db {
 namespace {
 
-constexpr std::size_t widest_cell = 60;
-constexpr std::size_t rows_that_set_widths = 1000;
+constexpr std::size_t kWidestCell = 60;
+constexpr std::size_t kRowsThatSetWidths = 1000;
 
 bool ends_with(std::string_view text, std::string_view end) { return text.ends_with(end); }
 
@@ -85,7 +85,7 @@ std::string shorten(const std::string& text) {
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
     const bool begins = (byte & 0xc0) != 0x80;  // of a UTF-8 character
-    if (begins && ++characters > widest_cell) return line + "...";
+    if (begins && ++characters > kWidestCell) return line + "...";
     line += byte < 0x20 || byte == 0x7f ? ' ' : c;
   }
   return line;
@@ -175,7 +175,7 @@ void RowWriter::row(const std::vector<Cell>& cells) {
   if (style_.format == Format::table) {
     if (widths_.empty()) {
       waiting_.push_back(cells);
-      if (waiting_.size() == rows_that_set_widths) write_heading();
+      if (waiting_.size() == kRowsThatSetWidths) write_heading();
       return;
     }
     std::vector<std::string> texts;

@@ -35,8 +35,8 @@ struct Style {
 /// of `--color`.
 bool use_color(std::string_view when, std::FILE* file);
 
-/// Writes rows as they come; CSV and JSON have the plain numbers. A table takes its widths from the first 1000 rows, so that a million
-/// need no memory. Throws OutputError.
+/// Writes rows as they come; CSV and JSON have the plain numbers. A table takes its widths from the
+/// first 1000 rows, so that a million need no memory. Throws OutputError.
 class RowWriter {
  public:
   RowWriter(std::FILE* file, Style style, std::vector<std::string> columns);

@@ -17,7 +17,7 @@ namespace {
 
 // Names that end in * are prefixes. Open MPI's are listed one framework at a time: others of its
 // variables carry the job's keys and addresses.
-constexpr std::array listed_names{"CUDA_VISIBLE_DEVICES",
+constexpr std::array kListedNames{"CUDA_VISIBLE_DEVICES",
                                   "CUDA_DEVICE_MAX_CONNECTIONS",
                                   "CUDA_LAUNCH_BLOCKING",
                                   "DNNL_*",
@@ -44,17 +44,17 @@ constexpr std::array listed_names{"CUDA_VISIBLE_DEVICES",
                                   "SLURM_NTASKS",
                                   "UCX_NET_DEVICES",
                                   "UCX_TLS"};
-constexpr std::array secret_words{"KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL", "AUTH"};
+constexpr std::array kSecretWords{"KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL", "AUTH"};
 
 bool is_listed(std::string name) {
   const bool listed =
-      std::any_of(listed_names.begin(), listed_names.end(), [&](std::string_view entry) {
+      std::any_of(kListedNames.begin(), kListedNames.end(), [&](std::string_view entry) {
         return entry.ends_with('*') ? name.starts_with(entry.substr(0, entry.size() - 1))
                                     : name == entry;
       });
   std::transform(name.begin(), name.end(), name.begin(),
                  [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  return listed && std::none_of(secret_words.begin(), secret_words.end(), [&](const char* word) {
+  return listed && std::none_of(kSecretWords.begin(), kSecretWords.end(), [&](const char* word) {
            return name.find(word) != std::string::npos;
          });
 }

@@ -11,9 +11,9 @@ namespace db {
 namespace {
 
 // Pragmas that only tell; with an argument the second kind would set.
-constexpr std::array pragmas_of_a_name{"table_info", "table_xinfo", "table_list",      "index_list",
-                                       "index_info", "index_xinfo", "foreign_key_list"};
-constexpr std::array pragmas_without{
+constexpr std::array kPragmasOfAName{"table_info", "table_xinfo", "table_list",      "index_list",
+                                     "index_info", "index_xinfo", "foreign_key_list"};
+constexpr std::array kPragmasWithout{
     "application_id", "collation_list", "compile_options", "data_version", "database_list",
     "encoding",       "freelist_count", "function_list",   "journal_mode", "page_count",
     "page_size",      "pragma_list",    "schema_version",  "user_version"};
@@ -37,8 +37,8 @@ int authorize(void* denied, int action, const char* first, const char* second, c
       if (sqlite3_stricmp(first, "sqlite_master") == 0) return SQLITE_OK;
       break;
     case SQLITE_PRAGMA:
-      if (contains(pragmas_of_a_name, first)) return SQLITE_OK;
-      if (second == nullptr && contains(pragmas_without, first)) return SQLITE_OK;
+      if (contains(kPragmasOfAName, first)) return SQLITE_OK;
+      if (second == nullptr && contains(kPragmasWithout, first)) return SQLITE_OK;
       *static_cast<std::string*>(denied) = fmt::format("PRAGMA {}", first);
       return SQLITE_DENY;
     case SQLITE_ATTACH:

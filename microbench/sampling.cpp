@@ -12,9 +12,9 @@
 namespace microbench {
 namespace {
 
-constexpr int largest_round = 5;
-constexpr int most_calls = 1000;
-constexpr std::size_t most_samples = 1000;
+constexpr int kLargestRound = 5;
+constexpr int kMostCalls = 1000;
+constexpr std::size_t kMostSamples = 1000;
 
 /// One number of each rank.
 struct Gathered {
@@ -48,11 +48,11 @@ Samples sample(moe::Communicator& world, const TimedCalls& timed, const Sampling
 
   Samples samples;
   samples.calls_per_sample = static_cast<int>(std::clamp<double>(
-      std::ceil(sampling.shortest_sample_s / std::max(estimate_s, 1e-9)), 1, most_calls));
+      std::ceil(sampling.shortest_sample_s / std::max(estimate_s, 1e-9)), 1, kMostCalls));
   const double sample_s = estimate_s * samples.calls_per_sample;
   const int round = static_cast<int>(
-      std::clamp<double>(sampling.budget_s / std::max(sample_s, 1e-9), 1, largest_round));
-  while (samples.seconds.size() < most_samples) {
+      std::clamp<double>(sampling.budget_s / std::max(sample_s, 1e-9), 1, kLargestRound));
+  while (samples.seconds.size() < kMostSamples) {
     std::vector<double> own;
     for (int i = 0; i < round; ++i) {
       world.barrier(gather.call);

@@ -12,7 +12,7 @@ namespace {
 
 using moe::parse_size;
 
-constexpr std::size_t most_sizes = 1000;
+constexpr std::size_t kMostSizes = 1000;
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
@@ -43,7 +43,7 @@ void append_range(std::string_view part, std::vector<std::int64_t>& sizes) {
   if (step < (multiply ? 2 : 1)) fail("the sizes would not grow");
   if (multiply && first == 0) fail("0 does not grow by a factor");
   for (std::int64_t size = first; size <= last; size = multiply ? size * step : size + step) {
-    if (sizes.size() == most_sizes) fail(fmt::format("more than {} sizes", most_sizes));
+    if (sizes.size() == kMostSizes) fail(fmt::format("more than {} sizes", kMostSizes));
     sizes.push_back(size);
     if (size > last / (multiply ? step : 1)) break;  // the next one could overflow
   }

@@ -79,12 +79,12 @@ void run_local_ranks(int ranks, const std::function<void(Communicator&)>& body);
 std::unique_ptr<Communicator> make_solo_communicator();
 
 /// Seconds that the ranks of a job may take to come together in MPI's start.
-inline constexpr double default_start_limit_s = 120;
+inline constexpr double kDefaultStartLimit_s = 120;
 
 /// The MPI world of this process: initialises MPI (serialized thread use) on first call. Where the
 /// ranks are not together after start_limit_s, this process says who is missing and ends with 124:
 /// MPI's start cannot be left otherwise. Throws Unavailable "built without MPI".
-std::unique_ptr<Communicator> make_mpi_world(double start_limit_s = default_start_limit_s);
+std::unique_ptr<Communicator> make_mpi_world(double start_limit_s = kDefaultStartLimit_s);
 /// True where make_mpi_world can work at all: built with MPI.
 bool has_mpi();
 /// True when this process was started as part of an MPI job (mpirun, srun). (launch.cpp)

@@ -15,10 +15,10 @@
 namespace moe {
 namespace {
 
-constexpr std::array rank_variables = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
+constexpr std::array kRankVariables = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
                                        "MV2_COMM_WORLD_RANK"};
-constexpr std::array size_variables = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE"};
-constexpr std::array local_size_variables = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS",
+constexpr std::array kSizeVariables = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE"};
+constexpr std::array kLocalSizeVariables = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS",
                                              "MV2_COMM_WORLD_LOCAL_SIZE"};
 
 struct Setting {
@@ -28,7 +28,7 @@ struct Setting {
 /// More ranks than cores is what people try first, containers run as root, and who binds cores
 /// knows how. Variables, because they leave a cluster's own settings alone and other MPIs ignore
 /// them. The last two are Open MPI 5's.
-constexpr std::array settings = {
+constexpr std::array kSettings = {
     Setting{"OMPI_MCA_rmaps_base_oversubscribe", "1"},
     Setting{"OMPI_MCA_hwloc_base_binding_policy", "none"},
     Setting{"PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"},
@@ -42,7 +42,7 @@ constexpr const char* kSpins = "GOMP_SPINCOUNT";
 /// Ranks on this machine as far as the launcher says.
 int ranks_here() {
   if (!inside_mpi_job()) return 1;
-  for (const char* variable : local_size_variables) {
+  for (const char* variable : kLocalSizeVariables) {
     const char* value = std::getenv(variable);
     if (value != nullptr && std::atoi(value) > 0) return std::atoi(value);
   }
@@ -66,7 +66,7 @@ bool in_path(const std::string& program) {
                     ranks));
   }
   constexpr int keep = 0;
-  for (const Setting& setting : settings) setenv(setting.variable, setting.value, keep);
+  for (const Setting& setting : kSettings) setenv(setting.variable, setting.value, keep);
   // mpirun gives its ranks a terminal of their own: whether ours is one is decided here.
   if (isatty(STDOUT_FILENO) == 0) setenv("NO_COLOR", "1", keep);
   if (geteuid() == 0) {
@@ -98,7 +98,7 @@ Waiting waiting_of_threads() {
 }
 
 bool inside_mpi_job() {
-  for (const char* variable : rank_variables) {
+  for (const char* variable : kRankVariables) {
     if (std::getenv(variable) != nullptr) return true;
   }
   return false;
@@ -106,7 +106,7 @@ bool inside_mpi_job() {
 
 std::optional<int> mpi_job_size() {
   if (!inside_mpi_job()) return std::nullopt;
-  for (const char* variable : size_variables) {
+  for (const char* variable : kSizeVariables) {
     if (const char* value = std::getenv(variable)) {
       const int size = std::atoi(value);
       if (size > 0) return size;

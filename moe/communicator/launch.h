@@ -18,7 +18,7 @@ namespace moe {
 /// mpirun is not installed, Unavailable when built without MPI. Call it first in main, before
 /// anything is written or any thread started. `start_limit_s`: see make_mpi_world.
 std::unique_ptr<Communicator> join_world(std::optional<int> ranks, char** argv,
-                                         double start_limit_s = default_start_limit_s);
+                                         double start_limit_s = kDefaultStartLimit_s);
 
 /// Decides how the threads of a rank wait for work, and restarts this process, once, because OpenMP
 /// reads that when it is loaded: awake where the rank's share of the cores (cores.h), less what

@@ -57,7 +57,7 @@ TEST(Connection, CreatesAWalDatabaseThatNamesMoelab) {
   EXPECT_EQ(text_pragma(connection, "journal_mode"), "wal");
   EXPECT_EQ(text_pragma(connection, "synchronous"), "1");
   EXPECT_EQ(text_pragma(connection, "foreign_keys"), "1");
-  EXPECT_EQ(text_pragma(connection, "application_id"), std::to_string(application_id));
+  EXPECT_EQ(text_pragma(connection, "application_id"), std::to_string(kApplicationId));
   EXPECT_EQ(text_pragma(connection, "user_version"),
             std::to_string(all_migrations().back().version));
 }

@@ -9,7 +9,7 @@ namespace moe {
 namespace {
 
 /// Below this many bytes from each rank a second round costs more than what it saves.
-constexpr std::int64_t one_round_bytes = 16 * 1024;
+constexpr std::int64_t kOneRoundBytes = 16 * 1024;
 
 void everybody_sends_everything(MpiGroup& group, void* data, std::int64_t count, DType dtype,
                                 const CallContext& call) {
@@ -35,7 +35,7 @@ void mpi_all_reduce(MpiGroup& group, void* data, std::int64_t count, DType dtype
                     const CallContext& call) {
   const int n = group.size();
   const int element = bytes_of(dtype);
-  if (count * element * (n - 1) <= one_round_bytes || n == 1) {
+  if (count * element * (n - 1) <= kOneRoundBytes || n == 1) {
     if (count > 0 && n > 1) everybody_sends_everything(group, data, count, dtype, call);
     return;
   }
@@ -52,7 +52,7 @@ void mpi_all_reduce(MpiGroup& group, void* data, std::int64_t count, DType dtype
     const std::int64_t begin = slice_begin(in_chunk, {p, n});
     return Share{c * chunk + begin, slice_end(in_chunk, {p, n}) - begin};
   };
-  const std::int64_t under_way = std::min<std::int64_t>(chunks, reduce_pieces_under_way);
+  const std::int64_t under_way = std::min<std::int64_t>(chunks, kReducePiecesUnderWay);
   std::byte* scratch = reduce_scratch(group, under_way * n * largest_share * element);
   const auto received = [&](std::int64_t c, int peer) {
     return scratch + (c % under_way * n + peer) * largest_share * element;

@@ -6,14 +6,14 @@
 namespace moe {
 namespace {
 
-constexpr std::int64_t one_round_bytes = 32 * 1024;
-constexpr std::int64_t smallest_piece_bytes = 64 * 1024;
-constexpr std::int64_t largest_piece_bytes = 4 * 1024 * 1024;
+constexpr std::int64_t kOneRoundBytes = 32 * 1024;
+constexpr std::int64_t kSmallestPieceBytes = 64 * 1024;
+constexpr std::int64_t kLargestPieceBytes = 4 * 1024 * 1024;
 /// The last piece's second hop is what a broadcast takes longer than its bytes.
-constexpr std::int64_t pieces_per_relay = 64;
+constexpr std::int64_t kPiecesPerRelay = 64;
 /// To each peer. MPI sends the beginnings of all posted messages before the rest of the first: more
 /// pieces under way arrive later, not sooner.
-constexpr int pieces_under_way = 2;
+constexpr int kPiecesUnderWay = 2;
 
 }  // namespace
 
@@ -24,7 +24,7 @@ void mpi_broadcast(MpiGroup& group, void* data, std::int64_t count, DType dtype,
   auto* base = static_cast<std::byte*>(data);
   MpiMessages messages(group, call, "broadcast");
   if (bytes == 0 || n == 1) return;
-  if (n == 2 || bytes <= one_round_bytes) {
+  if (n == 2 || bytes <= kOneRoundBytes) {
     if (group.rank == root) {
       for (int step = 1; step < n; ++step) messages.send(base, bytes, (root + step) % n);
     } else {
@@ -35,14 +35,14 @@ void mpi_broadcast(MpiGroup& group, void* data, std::int64_t count, DType dtype,
   }
 
   const std::int64_t piece =
-      std::clamp(bytes / pieces_per_relay / (n - 1), smallest_piece_bytes, largest_piece_bytes);
+      std::clamp(bytes / kPiecesPerRelay / (n - 1), kSmallestPieceBytes, kLargestPieceBytes);
   const std::int64_t pieces = (bytes + piece - 1) / piece;
   const auto size_of = [&](std::int64_t i) { return std::min(piece, bytes - i * piece); };
   const auto relay_of = [&](std::int64_t i) {
     return static_cast<int>((root + 1 + i % (n - 1)) % n);
   };
   if (group.rank == root) {
-    const int window = pieces_under_way * (n - 1);
+    const int window = kPiecesUnderWay * (n - 1);
     for (std::int64_t i = 0; i < pieces; ++i) {
       const int oldest = messages.posted() - window;
       if (oldest >= 0) messages.wait(oldest, oldest + 1);
@@ -63,7 +63,7 @@ void mpi_broadcast(MpiGroup& group, void* data, std::int64_t count, DType dtype,
                      own ? Channel::data : Channel::result);
   }
   const int first_send = messages.posted();
-  const int window = pieces_under_way * (n - 2);
+  const int window = kPiecesUnderWay * (n - 2);
   for (const Relayed& mine : relayed) {
     messages.wait(mine.request, mine.request + 1);
     for (int step = 1; step < n; ++step) {

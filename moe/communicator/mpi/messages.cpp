@@ -23,15 +23,15 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// See MpiMessages. What is under way before a word arrives is at most unsent_bytes and the
-/// kernel's buffers, each way: less than posted_bytes - credit_bytes, and no sender waits for it.
-constexpr std::int64_t credit_bytes = std::int64_t{1} << 20;
-constexpr std::int64_t posted_bytes = std::int64_t{4} << 20;
-constexpr std::int64_t unsent_bytes = std::int64_t{512} << 10;
+/// See MpiMessages. What is under way before a word arrives is at most kUnsentBytes and the
+/// kernel's buffers, each way: less than kPostedBytes - kCreditBytes, and no sender waits for it.
+constexpr std::int64_t kCreditBytes = std::int64_t{1} << 20;
+constexpr std::int64_t kPostedBytes = std::int64_t{4} << 20;
+constexpr std::int64_t kUnsentBytes = std::int64_t{512} << 10;
 
-constexpr auto shortest_sleep = 20us;
-constexpr auto longest_sleep = 100us;
-constexpr auto notice_interval = 5ms;  // how often a waiting rank looks for others that gave up
+constexpr auto kShortestSleep = 20us;
+constexpr auto kLongestSleep = 100us;
+constexpr auto kNoticeInterval = 5ms;  // how often a waiting rank looks for others that gave up
 
 std::atomic<int> abandoned = 0;
 std::atomic<bool> told = false;
@@ -44,7 +44,7 @@ void sleep_precisely(std::chrono::microseconds duration) {
 }
 
 /// Words that a receiver has given once it has posted so much of a stream.
-std::int64_t words_at(std::int64_t bytes) { return bytes == 0 ? 0 : (bytes - 1) / credit_bytes; }
+std::int64_t words_at(std::int64_t bytes) { return bytes == 0 ? 0 : (bytes - 1) / kCreditBytes; }
 
 std::string text_of(int code) {
   std::array<char, MPI_MAX_ERROR_STRING> text{};
@@ -148,12 +148,12 @@ void MpiMessages::start_pieces(int index) {
   for (; !stream.started(); ++stream.next) {
     Message& message = messages_[stream.messages[stream.next]];
     const std::int64_t whole_piece = group_.piece_bytes[message.peer];
-    const bool near = whole_piece == whole_message_bytes;
+    const bool near = whole_piece == kWholeMessageBytes;
     while (!message.all_started) {
       const std::int64_t piece = std::min(whole_piece, message.bytes - message.started_bytes);
       const std::int64_t words = near ? 0 : words_at(stream.started_bytes + piece);
       if (!near && stream.under_way_bytes > 0 &&
-          stream.under_way_bytes + piece > (receives ? posted_bytes : unsent_bytes)) {
+          stream.under_way_bytes + piece > (receives ? kPostedBytes : kUnsentBytes)) {
         return;
       }
       if (!receives && stream.words < words) {
@@ -266,7 +266,7 @@ void MpiMessages::forget_finished() {
 }
 
 void MpiMessages::wait(int begin, int end) {
-  std::chrono::microseconds sleep = shortest_sleep;
+  std::chrono::microseconds sleep = kShortestSleep;
   auto last_look = start_;
   // A message that is already there costs no sleep.
   for (int attempt = 0; attempt < 3; ++attempt) {
@@ -275,9 +275,9 @@ void MpiMessages::wait(int begin, int end) {
   while (true) {
     sleep_precisely(sleep);
     if (test(begin, end)) return;
-    sleep = std::min<std::chrono::microseconds>(sleep + sleep / 4, longest_sleep);
+    sleep = std::min<std::chrono::microseconds>(sleep + sleep / 4, kLongestSleep);
     const auto now = std::chrono::steady_clock::now();
-    if (now - last_look > notice_interval) {
+    if (now - last_look > kNoticeInterval) {
       last_look = now;
       throw_if_another_gave_up();
     }

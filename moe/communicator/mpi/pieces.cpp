@@ -11,7 +11,7 @@ namespace moe {
 namespace {
 
 /// Under a user's eager limit below this, asking costs less than so many messages.
-constexpr std::int64_t smallest_piece_bytes = std::int64_t{16} << 10;
+constexpr std::int64_t kSmallestPieceBytes = std::int64_t{16} << 10;
 
 /// MPI's control variable of this name as a number; none where there is no such variable.
 std::optional<std::int64_t> control_variable(const char* name) {
@@ -33,12 +33,12 @@ std::optional<std::int64_t> control_variable(const char* name) {
 /// of its point-to-point layer and of its TCP transport are there where both are in use.
 std::int64_t piece_between_nodes() {
   int level = 0;
-  if (MPI_T_init_thread(MPI_THREAD_SERIALIZED, &level) != MPI_SUCCESS) return whole_message_bytes;
+  if (MPI_T_init_thread(MPI_THREAD_SERIALIZED, &level) != MPI_SUCCESS) return kWholeMessageBytes;
   const bool own_layer = control_variable("pml_ob1_free_list_num").has_value();
   const auto eager_limit = control_variable("btl_tcp_eager_limit");
   MPI_T_finalize();
-  if (!own_layer || !eager_limit) return whole_message_bytes;
-  return std::clamp(*eager_limit - mpi_header_bytes, smallest_piece_bytes, eager_piece_bytes);
+  if (!own_layer || !eager_limit) return kWholeMessageBytes;
+  return std::clamp(*eager_limit - kMpiHeaderBytes, kSmallestPieceBytes, kEagerPieceBytes);
 }
 
 }  // namespace
@@ -61,7 +61,7 @@ std::vector<std::int64_t> piece_bytes_by_rank(MPI_Comm comm) {
   check_mpi(MPI_Allgather(&lowest, 1, MPI_INT, nodes.data(), 1, MPI_INT, comm), "MPI_Allgather");
   std::vector<std::int64_t> pieces(size, piece);
   for (int peer = 0; peer < size; ++peer) {
-    if (nodes[peer] == nodes[rank]) pieces[peer] = whole_message_bytes;
+    if (nodes[peer] == nodes[rank]) pieces[peer] = kWholeMessageBytes;
   }
   return pieces;
 }

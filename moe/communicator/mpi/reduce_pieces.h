@@ -10,7 +10,7 @@ namespace moe {
 
 /// Pieces posted at a time. Peers take turns in being late: with two, a reduce-scatter of 64 MiB on
 /// 4 nodes of 2 Gbit/s took 225 ms instead of 208.
-inline constexpr int reduce_pieces_under_way = 4;
+inline constexpr int kReducePiecesUnderWay = 4;
 
 /// Elements that a rank adds at a time: large enough for the wire, small enough that adding one
 /// piece hides behind the transfer of the next and that scratch stays below 4 x 4 MiB.

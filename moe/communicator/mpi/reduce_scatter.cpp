@@ -13,7 +13,7 @@ void mpi_reduce_scatter(MpiGroup& group, const void* from, void* to, std::int64_
   const std::int64_t piece = std::min(count_per_rank, reduce_piece_count(n, dtype));
   const auto* blocks = static_cast<const std::byte*>(from);
   const std::int64_t pieces = piece == 0 ? 0 : (count_per_rank + piece - 1) / piece;
-  const std::int64_t under_way = std::min<std::int64_t>(pieces, reduce_pieces_under_way);
+  const std::int64_t under_way = std::min<std::int64_t>(pieces, kReducePiecesUnderWay);
   std::byte* scratch = reduce_scratch(group, under_way * n * piece * element);
   const auto received = [&](std::int64_t i, int peer) {
     return scratch + (i % under_way * n + peer) * piece * element;

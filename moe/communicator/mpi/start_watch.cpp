@@ -24,12 +24,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int time_limit_exit_code = 124;
+constexpr int kTimeLimitExitCode = 124;
 /// Tells in /proc that a process is in MPI's start; at most 15 characters.
-constexpr const char* thread_name = "moe-mpi-start";
+constexpr const char* kThreadName = "moe-mpi-start";
 /// Says which job a process belongs to; Open MPI's and PMIx's.
-constexpr std::array job_variables = {"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid"};
-constexpr std::array rank_variables = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK"};
+constexpr std::array kJobVariables = {"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid"};
+constexpr std::array kRankVariables = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK"};
 
 std::string text_of(const fs::path& file) {
   std::ifstream stream(file, std::ios::binary);
@@ -71,7 +71,7 @@ Rank look_at(const fs::path& process) {
   rank.stopped = state == 'T' || state == 't';
   std::error_code gone;
   for (const auto& task : fs::directory_iterator(process / "task", gone)) {
-    if (text_of(task.path() / "comm") == std::string(thread_name) + "\n") rank.in_start = true;
+    if (text_of(task.path() / "comm") == std::string(kThreadName) + "\n") rank.in_start = true;
   }
   return rank;
 }
@@ -79,15 +79,15 @@ Rank look_at(const fs::path& process) {
 /// The ranks of this process's job on this machine.
 std::map<int, Rank> ranks_here() {
   std::map<int, Rank> ranks;
-  const std::string job = first_of(job_variables, text_of("/proc/self/environ"));
+  const std::string job = first_of(kJobVariables, text_of("/proc/self/environ"));
   if (job.empty()) return ranks;
   std::error_code gone;
   for (const auto& process : fs::directory_iterator("/proc", gone)) {
     const auto id = whole_number(process.path().filename());
     if (!id) continue;
     const std::string environment = text_of(process.path() / "environ");
-    const auto rank = whole_number(first_of(rank_variables, environment));
-    if (!rank || first_of(job_variables, environment) != job) continue;
+    const auto rank = whole_number(first_of(kRankVariables, environment));
+    if (!rank || first_of(kJobVariables, environment) != job) continue;
     Rank seen = look_at(process.path());
     seen.process = *id;
     // What a rank has started has its environment too: the rank itself is the one in the start, or
@@ -138,7 +138,7 @@ StartWatch::~StartWatch() {
 }
 
 void StartWatch::watch(double limit_s) {
-  prctl(PR_SET_NAME, thread_name);
+  prctl(PR_SET_NAME, kThreadName);
   std::unique_lock lock(mutex_);
   // A rank that was stopped itself and goes on when its job is ended has nothing to tell: of each
   // look only so much counts.
@@ -152,7 +152,7 @@ void StartWatch::watch(double limit_s) {
     waited_s += std::min(took.count(), longest_look_s);
   }
   const auto here = ranks_here();
-  const std::string own = first_of(rank_variables, text_of("/proc/self/environ"));
+  const std::string own = first_of(kRankVariables, text_of("/proc/self/environ"));
   // One rank of those that wait tells; the others give it time to.
   const auto teller = std::find_if(here.begin(), here.end(), [](const auto& entry) {
     return entry.second.in_start && !entry.second.stopped;
@@ -165,7 +165,7 @@ void StartWatch::watch(double limit_s) {
                  .c_str(),
              stderr);
   std::fflush(stderr);
-  std::_Exit(time_limit_exit_code);
+  std::_Exit(kTimeLimitExitCode);
 }
 
 }  // namespace moe

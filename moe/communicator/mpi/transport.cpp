@@ -14,18 +14,13 @@
 namespace moe {
 namespace {
 
-constexpr std::int64_t header_bytes =
-    256;  // room for MPI's own, more than any of its versions needs
-constexpr std::int64_t largest_piece_bytes = std::int64_t{128} << 10;
-constexpr std::int64_t smallest_piece_bytes = std::int64_t{16} << 10;
-
 struct Parameter {
   const char* name;
   std::string value;
 };
 
 std::array<Parameter, 2> defaults() {
-  return {Parameter{"btl_tcp_eager_limit", std::to_string(eager_piece_bytes + mpi_header_bytes)},
+  return {Parameter{"btl_tcp_eager_limit", std::to_string(kEagerPieceBytes + kMpiHeaderBytes)},
           Parameter{"btl_tcp_flags", "send,inplace"}};
 }
 

@@ -9,9 +9,9 @@
 namespace moe {
 
 /// The longest piece of a message that is to go to another node without asking first.
-inline constexpr std::int64_t eager_piece_bytes = std::int64_t{128} << 10;
+inline constexpr std::int64_t kEagerPieceBytes = std::int64_t{128} << 10;
 /// Room for MPI's own header, more than any of its versions needs.
-inline constexpr std::int64_t mpi_header_bytes = 256;
+inline constexpr std::int64_t kMpiHeaderBytes = 256;
 
 /// Sets what moelab's messages want, each only where the user has set no value of his own, in the
 /// environment or in a parameter file. Before MPI_Init.

@@ -22,9 +22,9 @@
 namespace moe {
 namespace {
 
-/// A group's context is leader * splits_per_leader + k for the k-th group that this leader (the
+/// A group's context is leader * kSplitsPerLeader + k for the k-th group that this leader (the
 /// parent's rank 0) named: no two groups of a process share one, without asking anybody else.
-constexpr int splits_per_leader = 4096;
+constexpr int kSplitsPerLeader = 4096;
 std::atomic<int> splits_led = 1;  // 0 is the world of leader 0
 
 class MpiCommunicator : public Communicator {
@@ -77,10 +77,10 @@ class MpiCommunicator : public Communicator {
     std::int32_t context = 0;
     if (rank == 0) {
       const int k = splits_led++;
-      if (k >= splits_per_leader) {
-        throw CommunicationError(fmt::format("split: more than {} groups", splits_per_leader - 1));
+      if (k >= kSplitsPerLeader) {
+        throw CommunicationError(fmt::format("split: more than {} groups", kSplitsPerLeader - 1));
       }
-      context = world_rank() * splits_per_leader + k;
+      context = world_rank() * kSplitsPerLeader + k;
     }
     broadcast(&context, 1, DType::i32, 0, {.what = "split"});
     // Groups that share a context have no two ranks in common.
@@ -179,13 +179,13 @@ std::unique_ptr<Communicator> make_mpi_world(double start_limit_s) {
     int there = 0;
     check_mpi(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &value, &there), "MPI_TAG_UB");
     const std::int64_t largest_tag = there ? *static_cast<int*>(value) : 32767;
-    if (std::int64_t{size} * splits_per_leader * 4 > largest_tag + 1) {
+    if (std::int64_t{size} * kSplitsPerLeader * 4 > largest_tag + 1) {
       throw CommunicationError(
           fmt::format("{} ranks: the tags of this MPI end at {}, which allows {} ranks", size,
-                      largest_tag, (largest_tag + 1) / (splits_per_leader * 4)));
+                      largest_tag, (largest_tag + 1) / (kSplitsPerLeader * 4)));
     }
     // Every world has a context of its own: all processes make the same worlds in the same order.
-    group.context = (size - 1) * splits_per_leader + splits_per_leader - 1 - worlds++;
+    group.context = (size - 1) * kSplitsPerLeader + kSplitsPerLeader - 1 - worlds++;
   }
   return std::make_unique<MpiCommunicator>(std::move(group));
 }

@@ -90,7 +90,7 @@ TEST(MpiMessages, CollectivesGiveWhatOneRankWorksOutInPieces) {
   // Short ones, whose last is shorter; and those of real use.
   const auto odd = InPieces::world(10'007);
   moe::cases::check_table(*odd, moe::cases::small_counts);
-  const auto real = InPieces::world(moe::eager_piece_bytes);
+  const auto real = InPieces::world(moe::kEagerPieceBytes);
   moe::cases::check_table(*real, moe::cases::large_counts);
   moe::cases::check_sent_bytes(*real, moe::cases::Ranks::processes);
 }
