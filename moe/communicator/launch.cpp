@@ -19,7 +19,7 @@ constexpr std::array kRankVariables = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI
                                        "MV2_COMM_WORLD_RANK"};
 constexpr std::array kSizeVariables = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE"};
 constexpr std::array kLocalSizeVariables = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS",
-                                             "MV2_COMM_WORLD_LOCAL_SIZE"};
+                                            "MV2_COMM_WORLD_LOCAL_SIZE"};
 
 struct Setting {
   const char* variable;

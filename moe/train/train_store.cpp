@@ -33,9 +33,9 @@ TimelineRows timeline_rows(const Program& program, const Timeline& timeline, con
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const Op& op = program.ops[i];
     rows.ops.push_back({0, static_cast<int>(i), op.name, std::string(kind_name(op)),
-                        std::string(activity_name(facts_of(op).activity)), std::string(stream_name(op.stream)),
-                        std::string(phase_name(op.phase)), op.layer, op.chunk.index,
-                        op.chunk.count});
+                        std::string(activity_name(facts_of(op).activity)),
+                        std::string(stream_name(op.stream)), std::string(phase_name(op.phase)),
+                        op.layer, op.chunk.index, op.chunk.count});
   }
   for (std::size_t r = 0; r < timeline.ranks.size(); ++r) {
     const int rank = static_cast<int>(r);

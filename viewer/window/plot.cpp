@@ -75,9 +75,11 @@ void draw_series(ImDrawList& draw, const Series& series, const Axes& axes) {
   const ImU32 color = to_u32(series.color);
   std::vector<ImVec2> points;
   const auto flush = [&] {
-    if (points.size() == 1) draw.AddCircleFilled(points.front(), 3, color);
     if (points.size() > 1) {
       draw.AddPolyline(points.data(), static_cast<int>(points.size()), color, 0, 1.8F);
+    }
+    if (series.dots || points.size() == 1) {
+      for (const ImVec2 point : points) draw.AddCircleFilled(point, 3, color);
     }
     points.clear();
   };

@@ -38,6 +38,7 @@ struct Series {
   Color color;
   std::vector<double> x;  ///< ascending
   std::vector<double> y;  ///< a value that is not finite interrupts the line
+  bool dots = false;
 };
 
 struct LineChart {

@@ -55,11 +55,11 @@ std::vector<KernelCase> large_kernel_cases() {
     cases.push_back(softmax_case(logits));
     cases.push_back(select_case(select, logits, gated.probabilities));
     const std::string name = cases.back().name;
-    cases.push_back({name + ", gradient",
-                     SelectExpertsGradient{experts, choices, true},
-                     {random_tensor(many, choices, 9), gated.probabilities, gated.expert,
-                      gated.weight},
-                     {blank(many, experts)}});
+    cases.push_back(
+        {name + ", gradient",
+         SelectExpertsGradient{experts, choices, true},
+         {random_tensor(many, choices, 9), gated.probabilities, gated.expert, gated.weight},
+         {blank(many, experts)}});
     cases.push_back({name + ", softmax gate gradient",
                      SoftmaxGateGradient{experts, choices, 0.5, many},
                      {random_tensor(many, choices, 7), gated.probabilities, gated.expert,

@@ -58,8 +58,8 @@ TEST(GoldenTimeline, UnevenRoutingWithInterference) {
 
 TEST(TimelineSummary, SaysHowMuchCommunicationIsCovered) {
   const auto layer = small_layer(true);
-  const auto program =
-      moe::apply(layer.program, {"", {moe::StreamAssignment{"all_to_all", moe::Stream::inter_node}}});
+  const auto program = moe::apply(
+      layer.program, {"", {moe::StreamAssignment{"all_to_all", moe::Stream::inter_node}}});
   const auto timeline = simulate(program, two_nodes(), kEven, small_costs(), small_cluster());
   // Dispatch 1 s bare, return 1 s under the unrelated op, the exchange of counts under the permute.
   const TimelineSummary summary = summarize(program, timeline);

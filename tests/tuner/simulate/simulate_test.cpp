@@ -51,7 +51,8 @@ TEST(Simulate, ACollectiveTakesItsFitsAlphaAndBeta) {
 
 TEST(Simulate, OverlapsWhatStreamsAndDependenciesAllow) {
   const auto layer = small_layer(true);
-  auto program = moe::apply(layer.program, {"", {moe::StreamAssignment{"all_to_all", moe::Stream::inter_node}}});
+  auto program = moe::apply(layer.program,
+                            {"", {moe::StreamAssignment{"all_to_all", moe::Stream::inter_node}}});
   // The unrelated op stands after the return exchange on the compute stream, and needs nothing of
   // it.
   const auto timeline = simulate(program, two_nodes(), kEven, small_costs(), small_cluster());
@@ -75,7 +76,8 @@ TEST(Simulate, ComputationSlowsDownBesideCommunicationOnly) {
   auto costs = small_costs();
   costs.interference.computation_beside_communication = 0.5;
   const auto layer = small_layer(true);
-  auto program = moe::apply(layer.program, {"", {moe::StreamAssignment{"all_to_all", moe::Stream::inter_node}}});
+  auto program = moe::apply(layer.program,
+                            {"", {moe::StreamAssignment{"all_to_all", moe::Stream::inter_node}}});
   const auto timeline = simulate(program, two_nodes(), kEven, costs, small_cluster());
   // The 4 s of "unrelated": 1 s beside the return exchange does 0.5 of work, the rest is alone.
   EXPECT_NEAR(span_of(program, timeline, 0, "unrelated").duration_s, 4.5, 1e-9);
@@ -87,7 +89,8 @@ TEST(Simulate, AnOpKindsOwnInterferenceCounts) {
   costs.interference.computation_beside_communication = 0.5;
   costs.interference.kind_beside_communication["layer_norm"] = 0.8;
   const auto layer = small_layer(true);
-  auto program = moe::apply(layer.program, {"", {moe::StreamAssignment{"all_to_all", moe::Stream::inter_node}}});
+  auto program = moe::apply(layer.program,
+                            {"", {moe::StreamAssignment{"all_to_all", moe::Stream::inter_node}}});
   const auto timeline = simulate(program, two_nodes(), kEven, costs, small_cluster());
   EXPECT_NEAR(span_of(program, timeline, 0, "unrelated").duration_s, 4.2, 1e-9);
 }
@@ -97,7 +100,8 @@ TEST(Simulate, CommunicationSlowsDownBesideComputation) {
   costs.fits["all_to_all/inter_node"].beta_s_per_unit = 1e-6;
   costs.interference.communication_beside_computation = 0.5;
   const auto layer = small_layer(true);
-  auto program = moe::apply(layer.program, {"", {moe::StreamAssignment{"all_to_all", moe::Stream::inter_node}}});
+  auto program = moe::apply(layer.program,
+                            {"", {moe::StreamAssignment{"all_to_all", moe::Stream::inter_node}}});
   const auto timeline = simulate(program, two_nodes(), kEven, costs, small_cluster());
   EXPECT_NEAR(span_of(program, timeline, 0, "return").duration_s, 2, 1e-9);
   EXPECT_NEAR(span_of(program, timeline, 0, "dispatch").duration_s, 1, 1e-9);
@@ -182,8 +186,8 @@ TEST(Simulate, LaunchGapsStandBeforeOps) {
   auto costs = small_costs();
   costs.gaps = {0.1, 0.2, 0.3, 0.4};
   const auto layer = small_layer();
-  const auto program =
-      moe::apply(layer.program, {"", {moe::StreamAssignment{"all_to_all", moe::Stream::inter_node}}});
+  const auto program = moe::apply(
+      layer.program, {"", {moe::StreamAssignment{"all_to_all", moe::Stream::inter_node}}});
   const auto timeline = simulate(program, two_nodes(), kEven, costs, small_cluster());
   const auto gap = [&](const std::string& before, const std::string& after) {
     return span_of(program, timeline, 0, after).start_s -
