@@ -11,6 +11,7 @@
 #include <climits>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <system_error>
 
 #include "moe/stop.h"
@@ -56,21 +57,25 @@ class Relay {
     if (held_ == 0 || (target_events & POLLOUT) == 0) return;
     const ssize_t count = write(STDOUT_FILENO, buffer_.data() + sent_, held_);
     if (count < 0) {
-      gone_ = errno != EINTR && errno != EAGAIN;
+      if (errno == EINTR || errno == EAGAIN) return;
+      gone_ = true;
+      if (errno != EPIPE) error_ = errno;
       return;
     }
     sent_ += static_cast<std::size_t>(count);
     held_ -= static_cast<std::size_t>(count);
   }
 
-  bool gone() const { return gone_; }                   ///< nobody reads stdout any more
-  bool at_end() const { return !open_ && held_ == 0; }  ///< all has been handed on
+  bool gone() const { return gone_; }   ///< nothing can be handed on any more
+  int error() const { return error_; }  ///< why, as errno; 0 where the reader went away
+  bool is_empty() const { return held_ == 0; }
 
  private:
   int from_;
   std::array<char, PIPE_BUF> buffer_{};
   std::size_t held_ = 0, sent_ = 0;
   bool open_ = true, gone_ = false;
+  int error_ = 0;
 };
 
 }  // namespace
@@ -92,15 +97,21 @@ void run_mpirun(const std::vector<std::string>& command) {
 
   Relay relay(out[0]);
   int asked = 0, status = 0;
-  bool ended = false;
-  while (!ended || !relay.at_end()) {
+  // Once mpirun has ended, until a look finds nothing more: whoever else holds its end of the pipe is
+  // not waited for.
+  for (bool ended = false, silent = false; !ended || !silent || !relay.is_empty();) {
     std::array<pollfd, 2> files{relay.source(), relay.target()};
     poll(files.data(), files.size(), kPoll_ms);
+    silent = ended && (files[0].revents & POLLIN) == 0;
     relay.carry(files[0].revents, files[1].revents);
     ended = ended || waitpid(child, &status, WNOHANG) == child;
     if (ended || asked != 0 || (stop_signal() == 0 && !relay.gone())) continue;
     asked = stop_signal() != 0 ? stop_signal() : SIGPIPE;
     kill(child, SIGUSR1);
+  }
+  if (relay.error() != 0) {
+    std::fprintf(stderr, "stdout: %s\n", std::strerror(relay.error()));
+    _exit(1);
   }
   std::fflush(nullptr);
   if (asked != 0) _exit(128 + asked);
