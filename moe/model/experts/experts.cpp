@@ -1,8 +1,6 @@
 #include "moe/model/experts/experts.h"
 
-#include <fmt/format.h>
-
-#include <stdexcept>
+#include "moe/model/named.h"
 
 namespace moe {
 
@@ -14,12 +12,7 @@ const std::vector<Expert>& experts() {
 }
 
 const Expert& expert_named(std::string_view name) {
-  std::string names;
-  for (const Expert& expert : experts()) {
-    if (expert.name == name) return expert;
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", expert.name);
-  }
-  throw std::invalid_argument(fmt::format("no expert network \"{}\"; there are {}", name, names));
+  return find_named(experts(), name, "expert network");
 }
 
 }  // namespace moe

@@ -1,8 +1,6 @@
 #include "moe/model/gates/gates.h"
 
-#include <fmt/format.h>
-
-#include <stdexcept>
+#include "moe/model/named.h"
 
 namespace moe {
 
@@ -13,13 +11,6 @@ const std::vector<Gate>& gates() {
   return all;
 }
 
-const Gate& gate_named(std::string_view name) {
-  std::string names;
-  for (const Gate& gate : gates()) {
-    if (gate.name == name) return gate;
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", gate.name);
-  }
-  throw std::invalid_argument(fmt::format("no gate \"{}\"; there are {}", name, names));
-}
+const Gate& gate_named(std::string_view name) { return find_named(gates(), name, "gate"); }
 
 }  // namespace moe
