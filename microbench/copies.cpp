@@ -24,7 +24,7 @@ Words words(std::size_t count) {
   return result;
 }
 
-std::int64_t count_wrong(const Words& got) {
+std::int64_t count_wrong_words(const Words& got) {
   std::int64_t wrong = 0;
   for (std::size_t i = 0; i < got.size(); ++i) wrong += got[i] != word(i);
   return wrong;
@@ -67,7 +67,7 @@ Case host_copy(const Bench& bench, std::size_t count) {
   const auto verify = [=] {
     std::fill(to->begin(), to->end(), 0);
     run();
-    return count_wrong(*to);
+    return count_wrong_words(*to);
   };
   Result row = copy_row(bench, "host_copy", "cpu", count);
   row.bus_factor = 2;
@@ -119,7 +119,7 @@ Case device_copy(const Bench& bench, std::size_t count, bool up) {
     upload();
     std::fill(host->begin(), host->end(), 0);
     download();
-    return count_wrong(*host);
+    return count_wrong_words(*host);
   };
   Result row = copy_row(bench, up ? "host_to_device" : "device_to_host", bench.device, count);
   return {row, upload, up ? timed_on_host(upload) : timed_on_host(download), verify};

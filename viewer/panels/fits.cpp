@@ -85,7 +85,7 @@ void draw_fits(const FitPanel& panel) {
   ImGui::EndTable();
 }
 
-void draw(App& app, Rect area) {
+void draw_fits(App& app, Rect area) {
   auto& panel = app.states.of<FitPanel>();
   refresh(panel, app.session);
   begin_fixed("fits", area);
@@ -107,6 +107,6 @@ void draw(App& app, Rect area) {
 
 }  // namespace
 
-Panel fits_panel() { return {"fits", "Fits", SideList::none, {}, draw, nullptr}; }
+Panel fits_panel() { return {"fits", "Fits", SideList::none, {}, draw_fits, nullptr}; }
 
 }  // namespace viewer

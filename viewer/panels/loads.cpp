@@ -20,7 +20,7 @@ namespace {
 constexpr double kPlayInterval_s = 0.1;
 constexpr double kBrightest = 0.99;  // share of all entries that the shared scale tells apart
 constexpr int kSpace = 32, kRight = 262, kLeft = 263;  // GLFW's codes
-constexpr std::array kKeys = {KeyHelp{"Space, arrows", "play, step through the iterations"}};
+constexpr std::array kLoadsKeys = {KeyHelp{"Space, arrows", "play, step through the iterations"}};
 
 void refresh(LoadPanel& panel, const RunData& run) {
   const LoadTable& table = run.loads;
@@ -305,7 +305,7 @@ void draw_charts(LoadPanel& panel, const Fonts& fonts, const RunData& run) {
   draw_balance_table(panel, fonts, table, {{all.max.x - third, top}, all.max});
 }
 
-void draw(App& app, Rect area) {
+void draw_loads(App& app, Rect area) {
   begin_fixed("loads", area);
   draw_charts(app.states.of<LoadPanel>(), app.fonts, app.session.run);
   ImGui::End();
@@ -315,6 +315,6 @@ bool is_playing(App& app) { return app.states.of<LoadPanel>().playing; }
 
 }  // namespace
 
-Panel loads_panel() { return {"loads", "Loads", SideList::runs, kKeys, draw, is_playing}; }
+Panel loads_panel() { return {"loads", "Loads", SideList::runs, kLoadsKeys, draw_loads, is_playing}; }
 
 }  // namespace viewer

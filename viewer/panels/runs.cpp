@@ -207,7 +207,7 @@ void title(const Fonts& fonts, const char* text, std::size_t count, const char* 
   ImGui::TextDisabled("%zu    %s", count, hint);
 }
 
-void draw(App& app, Rect area) {
+void draw_runs(App& app, Rect area) {
   begin_fixed("tables", area);
   Pick pick;
   const Catalog& catalog = app.session.catalog;
@@ -235,6 +235,6 @@ void draw(App& app, Rect area) {
 
 }  // namespace
 
-Panel runs_panel() { return {"runs", "Runs", SideList::none, {}, draw, nullptr}; }
+Panel runs_panel() { return {"runs", "Runs", SideList::none, {}, draw_runs, nullptr}; }
 
 }  // namespace viewer

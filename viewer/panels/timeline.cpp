@@ -17,7 +17,7 @@ constexpr const char* kShowAll = "Show all";
 constexpr float kWide_em = 64;
 constexpr const char* kOwnAxis = "own time axis each";
 
-constexpr std::array kKeys = {
+constexpr std::array kTimelineKeys = {
     KeyHelp{"W  S", "zoom in and out at the mouse (with Shift: faster)"},
     KeyHelp{"A  D", "pan left and right"},
     KeyHelp{"Ctrl + wheel", "zoom at the mouse"},
@@ -109,7 +109,7 @@ void draw_stack(TimelinePanel& panel, const Fonts& fonts, std::span<const StackE
   draw_timelines(panel, fonts, stack, {corner, {corner.x + room.x, corner.y + room.y}});
 }
 
-void draw(App& app, Rect area) {
+void draw_timeline(App& app, Rect area) {
   auto& panel = app.states.of<TimelinePanel>();
   follow(panel, app.session);
   const std::vector<StackEntry> stack = stack_of(app.session);
@@ -146,7 +146,7 @@ bool is_moving_timeline(App&) { return is_view_key_held(); }
 }  // namespace
 
 Panel timeline_panel() {
-  return {"timeline", "Timeline", SideList::runs_and_timelines, kKeys, draw, is_moving_timeline};
+  return {"timeline", "Timeline", SideList::runs_and_timelines, kTimelineKeys, draw_timeline, is_moving_timeline};
 }
 
 }  // namespace viewer

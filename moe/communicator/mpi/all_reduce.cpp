@@ -9,7 +9,7 @@ namespace moe {
 namespace {
 
 /// Below this many bytes from each rank a second round costs more than what it saves.
-constexpr std::int64_t kOneRoundBytes = 16 * 1024;
+constexpr std::int64_t kReducedInOneRoundBytes = 16 * 1024;
 
 void everybody_sends_everything(MpiGroup& group, void* data, std::int64_t count, DType dtype,
                                 const CallContext& call) {
@@ -35,7 +35,7 @@ void mpi_all_reduce(MpiGroup& group, void* data, std::int64_t count, DType dtype
                     const CallContext& call) {
   const int n = group.size();
   const int element = bytes_of(dtype);
-  if (count * element * (n - 1) <= kOneRoundBytes || n == 1) {
+  if (count * element * (n - 1) <= kReducedInOneRoundBytes || n == 1) {
     if (count > 0 && n > 1) everybody_sends_everything(group, data, count, dtype, call);
     return;
   }

@@ -6,8 +6,8 @@
 namespace moe {
 namespace {
 
-constexpr std::int64_t kOneRoundBytes = 32 * 1024;
-constexpr std::int64_t kSmallestPieceBytes = 64 * 1024;
+constexpr std::int64_t kSentInOneRoundBytes = 32 * 1024;
+constexpr std::int64_t kSmallestRelayPieceBytes = 64 * 1024;
 constexpr std::int64_t kLargestPieceBytes = 4 * 1024 * 1024;
 /// The last piece's second hop is what a broadcast takes longer than its bytes.
 constexpr std::int64_t kPiecesPerRelay = 64;
@@ -24,7 +24,7 @@ void mpi_broadcast(MpiGroup& group, void* data, std::int64_t count, DType dtype,
   auto* base = static_cast<std::byte*>(data);
   MpiMessages messages(group, call, "broadcast");
   if (bytes == 0 || n == 1) return;
-  if (n == 2 || bytes <= kOneRoundBytes) {
+  if (n == 2 || bytes <= kSentInOneRoundBytes) {
     if (group.rank == root) {
       for (int step = 1; step < n; ++step) messages.send(base, bytes, (root + step) % n);
     } else {
@@ -35,7 +35,7 @@ void mpi_broadcast(MpiGroup& group, void* data, std::int64_t count, DType dtype,
   }
 
   const std::int64_t piece =
-      std::clamp(bytes / kPiecesPerRelay / (n - 1), kSmallestPieceBytes, kLargestPieceBytes);
+      std::clamp(bytes / kPiecesPerRelay / (n - 1), kSmallestRelayPieceBytes, kLargestPieceBytes);
   const std::int64_t pieces = (bytes + piece - 1) / piece;
   const auto size_of = [&](std::int64_t i) { return std::min(piece, bytes - i * piece); };
   const auto relay_of = [&](std::int64_t i) {

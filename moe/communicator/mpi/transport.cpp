@@ -14,14 +14,14 @@
 namespace moe {
 namespace {
 
-struct Parameter {
+struct McaParameter {
   const char* name;
   std::string value;
 };
 
-std::array<Parameter, 2> defaults() {
-  return {Parameter{"btl_tcp_eager_limit", std::to_string(kEagerPieceBytes + kMpiHeaderBytes)},
-          Parameter{"btl_tcp_flags", "send,inplace"}};
+std::array<McaParameter, 2> defaults() {
+  return {McaParameter{"btl_tcp_eager_limit", std::to_string(kEagerPieceBytes + kMpiHeaderBytes)},
+          McaParameter{"btl_tcp_flags", "send,inplace"}};
 }
 
 std::string environment(const char* name) {
