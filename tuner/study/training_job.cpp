@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <regex>
 #include <sstream>
 #include <system_error>
 
@@ -68,16 +67,26 @@ std::string without_prefix(const std::string& line, const std::string& prefix) {
   return line.substr(line.find(prefix) + prefix.size());
 }
 
+/// "moe-train: MODEL on 2 ranks (...": not a complaint, but how a training begins.
+bool is_banner(std::string_view line) {
+  const std::size_t on = line.find(" on ");
+  if (on == std::string_view::npos) return false;
+  const std::string_view count = line.substr(on + 4);
+  const std::size_t digits = count.find_first_not_of("0123456789");
+  if (digits == 0 || digits == std::string_view::npos) return false;
+  return count.substr(digits).starts_with(" rank (") ||
+         count.substr(digits).starts_with(" ranks (");
+}
+
 /// What went wrong, in one line: the first complaint that is not the echo of another rank's; where
 /// a rank died without one, what mpirun noticed.
 std::string complaint(const std::string& errors) {
-  static const std::regex banner("^moe-train: \\S+ on [0-9]+ ranks? \\(");
   std::string noticed, echo;
   std::istringstream lines(errors);
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with("mpirun noticed that process ")) {
       if (noticed.empty()) noticed = without_prefix(line, "that process ");
-    } else if (line.starts_with("moe-train: ") && !std::regex_search(line, banner)) {
+    } else if (line.starts_with("moe-train: ") && !is_banner(line)) {
       if (line.find(" cannot finish: ") == std::string::npos) return line;
       if (echo.empty()) echo = line;
     }
