@@ -192,9 +192,13 @@ Timeline default_timeline(const Connection& connection, std::int64_t run_id) {
     throw Error(ErrorKind::not_found,
                 fmt::format("{}: run {} has no timeline", connection.path(), run_id));
   }
-  const auto measured = std::find_if(timelines.rbegin(), timelines.rend(),
-                                     [](const Timeline& t) { return t.kind == "measured"; });
-  return measured != timelines.rend() ? *measured : timelines.back();
+  // Runs keep the most typical iteration first and may end on the one that warmed up.
+  return *std::min_element(
+      timelines.begin(), timelines.end(), [](const Timeline& a, const Timeline& b) {
+        const bool a_measured = a.kind == "measured";
+        if (a_measured != (b.kind == "measured")) return a_measured;
+        return a_measured ? a.iteration > b.iteration : a.duration_s < b.duration_s;
+      });
 }
 
 }  // namespace db

@@ -26,7 +26,7 @@ std::vector<int> assign_lanes(std::span<const Interval> intervals);
 void export_trace(const Connection& connection, std::span<const std::int64_t> timeline_ids,
                   const std::string& path);
 
-/// The timeline that `--run` alone means: the last measured one of the run, else the last one.
+/// The timeline that `--run` alone means: the last iteration measured, else the shortest prediction.
 /// Throws Error where the run has none.
 Timeline default_timeline(const Connection& connection, std::int64_t run_id);
 

@@ -22,6 +22,7 @@ struct ListingFilter {
 struct Listing {
   const char* command;
   const char* description;
+  const char* example;  ///< what follows `moe-db`
   const char* view;
   const char* table_columns;
   const char* order;

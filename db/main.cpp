@@ -17,12 +17,12 @@
 
 namespace {
 
-const char* const examples = R"(Examples:
+const char* const program_footer = R"(Examples:
   moe-db runs --db results.db --kind train --limit 10
   moe-db trials --db results.db --study quickstart
   moe-db spans --db results.db --timeline 3 --rank 0 --format csv > spans.csv
-  moe-db query --db results.db "SELECT planner, min(measured_s) FROM trial_view GROUP BY planner"
-  moe-db export trace --db results.db --run 7 -o trace.json     (open it in https://ui.perfetto.dev)
+  moe-db query --db results.db "SELECT planner, min(measured_s) AS best_s FROM trial_view GROUP BY 1"
+  moe-db export trace --db results.db --run 7 -o trace.json   # open it in https://ui.perfetto.dev
   moe-db check --db results.db
 
 A table shows the main columns, with units, and instants in UTC; csv and json have every column, in
@@ -31,6 +31,11 @@ What is named for output is written through links, devices and pipes; a plain fi
 everything is written.
 Exit codes: 0 done, 1 a check failed, the database was locked or output could not be written, 2 wrong
 use or wrong file.)";
+
+/// What `moe-db VERB -h` ends with.
+std::string example(const std::string& command) {
+  return fmt::format("Example:\n  moe-db {}", command);
+}
 
 /// What the command line says; one subcommand uses some of it.
 struct Arguments {
@@ -126,8 +131,8 @@ void add_format(CLI::App& command, Arguments& arguments) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app{"moe-db: query, export and check the result database of moelab", "moe-db"};
-  app.footer(examples);
+  CLI::App app{"Lists, queries, exports and checks the result database of moelab.", "moe-db"};
+  app.footer(program_footer);
   app.set_version_flag("--version", db::version_line("moe-db"), "print the version and build");
   app.require_subcommand(1);
   Arguments arguments;
@@ -151,6 +156,9 @@ int run(int argc, char** argv) {
               filter.description)
           ->type_name("VALUE");
     }
+    command->footer(example(listing.example) +
+                    "\n\nA table shows the main columns, csv and json every column of " +
+                    listing.view + ".");
     command->callback([&] { action = [&] { return list(listing, arguments); }; });
   }
 
@@ -160,6 +168,10 @@ int run(int argc, char** argv) {
   query_command
       ->add_option("sql", arguments.sql, "the statement; the views are listed in db/README.md")
       ->required();
+  query_command->footer(example(
+      "query --db results.db \"SELECT planner, min(measured_s) AS best_s FROM trial_view GROUP BY "
+      "planner\"\n\nA table formats a column by the end of its name: _s, _bytes, _bytes_per_s, "
+      "..."));
   query_command->callback([&] { action = [&] { return query(arguments); }; });
 
   auto* export_command = app.add_subcommand("export", "write data in other programs' formats");
@@ -167,7 +179,9 @@ int run(int argc, char** argv) {
   auto* trace_command =
       export_command->add_subcommand("trace", "Chrome trace-event JSON that Perfetto opens");
   add_database(*trace_command, arguments);
-  trace_command->add_option("--run", arguments.run, "its last measured timeline (or its last one)")
+  trace_command
+      ->add_option("--run", arguments.run,
+                   "its last measured iteration, else its shortest prediction")
       ->type_name("ID");
   trace_command
       ->add_option("--timeline", arguments.timelines, "this timeline; several are put side by side")
@@ -175,6 +189,8 @@ int run(int argc, char** argv) {
   trace_command->add_option("-o,--output", arguments.output, "the file to write; - is stdout")
       ->required()
       ->type_name("FILE");
+  trace_command->footer(example(
+      "export trace --db results.db --run 7 -o trace.json   # for https://ui.perfetto.dev"));
   trace_command->callback([&] {
     if (arguments.run == 0 && arguments.timelines.empty()) {
       throw CLI::RequiredError("--run or --timeline");
@@ -203,6 +219,8 @@ int run(int argc, char** argv) {
   check_command->add_flag(
       "--fix", arguments.fix,
       "requeue killed trials, mark killed runs, bring an older file up to date");
+  check_command->footer(example(
+      "check --db results.db\n\nExit codes: 0 sound, 1 something is wrong, 2 no database."));
   check_command->callback([&] { action = [&] { return check(arguments); }; });
 
   try {

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "db/check.h"
+#include "db/load.h"
 #include "tests/db/sample.h"
 #include "tests/db/temporary_directory.h"
 
@@ -91,8 +92,13 @@ TEST_F(ExportTrace, LeavesNothingBehindWhereItCannotWrite) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory.path()), {}), 1);
 }
 
-TEST_F(ExportTrace, RunAloneMeansItsLastMeasuredTimeline) {
+TEST_F(ExportTrace, RunAloneMeansItsLastMeasuredIteration) {
   EXPECT_EQ(default_timeline(connection, sample.run).id, sample.measured);
+  Timeline warming_up = load_timeline(connection, sample.measured);
+  warming_up.id = 0;
+  warming_up.iteration = -1;
+  insert(connection, warming_up, {}, {});
+  EXPECT_EQ(default_timeline(connection, sample.run).id, sample.measured) << "stored later";
   EXPECT_THROW(default_timeline(connection, 99), Error);
 }
 

@@ -29,7 +29,8 @@ expect() {
 
 expect 0 out "moe-db 0." "$moe_db" --version
 expect 0 out "Examples:" "$moe_db" -h
-expect 0 out "Examples:" "$moe_db" spans --help
+expect 0 out "moe-db spans --db results.db" "$moe_db" spans --help
+expect 0 out "moe-db check --db results.db" "$moe_db" check --help
 expect 2 err "subcommand is required" "$moe_db"
 expect 2 err "--db is required" "$moe_db" runs
 expect 2 err "xml not in" "$moe_db" runs --db a.db --format xml
