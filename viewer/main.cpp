@@ -20,10 +20,10 @@ namespace {
 constexpr int kSettlingFrames = 4;  // layout and column widths of tables take a few
 
 constexpr const char* kExamples = R"(Examples:
-  moe-view results.db                                     the latest study or run with a timeline
+  moe-view results.db                                     # the latest study or run with a timeline
   moe-view results.db --run 12 --panel loads
-  moe-view results.db --timeline 3 --timeline 8           two timelines, one above the other
-  xvfb-run -a moe-view results.db --screenshot best.png   a picture without a display
+  moe-view results.db --timeline 3 --timeline 8           # two timelines, one above the other
+  xvfb-run -a moe-view results.db --screenshot best.png   # a picture without a display
 
 Keys: W/S zoom, A/D pan, F fit, ? shows the others.
 )";
@@ -111,7 +111,9 @@ int main(int argc, char** argv) {
   cli.footer(kExamples);
   cli.set_version_flag("--version",
                        fmt::format("moe-view {} ({})", moelab::version, moelab::revision()));
-  cli.add_option("--db,db", options.database, "result database")->required()->type_name("FILE");
+  cli.add_option("--db,db", options.database, "result database, with or without --db")
+      ->required()
+      ->type_name("FILE");
   cli.add_option("--run", options.start.run,
                  "run to show (default: the latest study or run with a timeline)")
       ->type_name("ID");

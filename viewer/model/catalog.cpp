@@ -228,6 +228,15 @@ std::optional<std::int64_t> first_run(const Catalog& catalog) {
   return catalog.runs.front().id;
 }
 
+std::int64_t run_with_loads(const Catalog& catalog, std::int64_t run_id) {
+  const RunRow* run = find_run(catalog, run_id);
+  if (run == nullptr || run->kind != "study") return run_id;
+  for (const TrialRow& fastest : catalog.trials) {  // the list is sorted fastest first
+    if (fastest.study == run->name && !fastest.runs.empty()) return fastest.runs.back();
+  }
+  return run_id;
+}
+
 std::string timeline_title(const Catalog& catalog, const db::Timeline& timeline) {
   if (const TrialRow* trial = trial_of(catalog, timeline)) {
     const std::string parameters = parameters_text(trial->trial.parameters_json);

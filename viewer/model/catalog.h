@@ -33,6 +33,10 @@ std::vector<std::int64_t> trial_stack(const Catalog& catalog, std::int64_t trial
 /// where none has; nothing in an empty catalog.
 std::optional<std::int64_t> first_run(const Catalog& catalog);
 
+/// The run whose losses and loads to show for `run_id`: itself; of a study, where one was trained,
+/// the last repeat of the fastest trial.
+std::int64_t run_with_loads(const Catalog& catalog, std::int64_t run_id);
+
 /// The schedule that a timeline is of: its trial's planner and parameters, or its run's planner and
 /// the run's name.
 std::string timeline_title(const Catalog& catalog, const db::Timeline& timeline);

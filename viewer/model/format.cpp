@@ -58,8 +58,16 @@ std::string bytes_text(double bytes) {
 std::string bandwidth_text(double bytes, double duration_s) {
   if (!(bytes > 0) || !(duration_s > 0)) return {};
   const double rate = bytes / duration_s;
+  if (rate < 1e6) return fmt::format("{} kB/s", digits(rate / 1e3, 3));
   if (rate < 1e9) return fmt::format("{} MB/s", digits(rate / 1e6, 3));
   return fmt::format("{} GB/s", digits(rate / 1e9, 3));
+}
+
+std::string flops_text(double flops) {
+  constexpr std::array<const char*, 5> kUnits = {"FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP"};
+  std::size_t unit = 0;
+  while (std::abs(flops) >= 1000 && unit + 1 < kUnits.size()) flops /= 1000, ++unit;
+  return fmt::format("{} {}", unit == 0 ? grouped(flops, 0) : digits(flops, 3), kUnits[unit]);
 }
 
 std::string flop_rate_text(double flops, double duration_s) {

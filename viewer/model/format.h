@@ -28,6 +28,9 @@ std::string bytes_text(double bytes);
 /// positive.
 std::string bandwidth_text(double bytes, double duration_s);
 
+/// Units are powers of 1000: "134 MFLOP".
+std::string flops_text(double flops);
+
 /// flops / duration as "205 GFLOP/s"; empty if either is not positive.
 std::string flop_rate_text(double flops, double duration_s);
 

@@ -12,6 +12,10 @@ namespace viewer {
 
 namespace {
 
+RunData load_shown(const Session& session) {
+  return load_run(session.connection, run_with_loads(session.catalog, session.selected_run));
+}
+
 // Runs `load`; what a database that fails under way says is kept, and so is what was loaded before.
 template <typename Load>
 void guarded(Session& session, const Load& load) {
@@ -56,7 +60,7 @@ void select_run(Session& session, std::int64_t run_id) {
   session.problem.clear();
   session.selected_run = run_id;
   session.stacked = default_stack(session.catalog, run_id);
-  guarded(session, [&] { session.run = load_run(session.connection, run_id); });
+  guarded(session, [&] { session.run = load_shown(session); });
   load_stack(session);
 }
 
@@ -72,7 +76,7 @@ void reload(Session& session) {
   guarded(session, [&] {
     session.catalog = load_catalog(session.connection);
     session.timelines.clear();
-    if (session.selected_run != 0) session.run = load_run(session.connection, session.selected_run);
+    if (session.selected_run != 0) session.run = load_shown(session);
   });
   const std::optional<std::int64_t> first = first_run(session.catalog);
   if (session.selected_run == 0 && first) {

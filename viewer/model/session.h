@@ -17,7 +17,7 @@ struct Session {
   const db::Connection& connection;
   Catalog catalog = {};
   std::int64_t selected_run = 0;                       ///< 0 for none
-  RunData run = {};                                    ///< of the selected run
+  RunData run = {};                                    ///< see run_with_loads
   std::vector<std::int64_t> stacked = {};              ///< timeline ids, topmost first
   std::map<std::int64_t, Timeline> timelines = {};     ///< the stacked ones, by id
   int stack_changes = 0;                               ///< counts what load_stack did

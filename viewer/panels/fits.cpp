@@ -37,7 +37,8 @@ void refresh(FitPanel& panel, Session& session) {
 }
 
 std::string units_text(double units, const std::string& unit) {
-  return unit == "byte" ? bytes_text(units) : fmt::format("{:.4g} {}", units, unit);
+  if (unit == "byte") return bytes_text(units);
+  return unit == "flop" ? flops_text(units) : fmt::format("{:.4g} {}", units, unit);
 }
 
 std::string rate_text(const db::Fit& fit) {
@@ -46,6 +47,9 @@ std::string rate_text(const db::Fit& fit) {
   if (fit.unit == "flop") return flop_rate_text(1, fit.beta_s_per_unit);
   return fmt::format("{:.4g} {}/s", 1 / fit.beta_s_per_unit, fit.unit);
 }
+
+// Below 0: worse than no line at all.
+std::string r2_text(double r2) { return r2 < 0 ? "< 0" : fmt::format("{:.3f}", r2); }
 
 void draw_fit(const db::Fit& fit) {
   ImGui::TableNextRow();
@@ -58,10 +62,11 @@ void draw_fit(const db::Fit& fit) {
   figure_cell(units_text(fit.min_units, fit.unit));
   figure_cell(units_text(fit.max_units, fit.unit));
   figure_cell(fmt::format("{}", fit.samples));
-  figure_cell(fmt::format("{:.3f}", fit.r2));
-  const bool poor = fit.max_relative_residual > kPoor;
+  const bool tested = fit.samples > 1;  // a line through one sample cannot be off
+  figure_cell(tested ? r2_text(fit.r2) : "");
+  const bool poor = tested && fit.max_relative_residual > kPoor;
   if (poor) ImGui::PushStyleColor(ImGuiCol_Text, to_u32(theme::kWarning));
-  figure_cell(percent_text(fit.max_relative_residual));
+  figure_cell(tested ? percent_text(fit.max_relative_residual) : "");
   if (poor) ImGui::PopStyleColor();
 }
 

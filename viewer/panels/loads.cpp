@@ -78,12 +78,13 @@ void draw_play_button(LoadPanel& panel) {
   }
 }
 
-void draw_controls(LoadPanel& panel, const LoadTable& table) {
+void draw_controls(LoadPanel& panel, const LoadTable& table, const std::string& whose) {
   const float em = ImGui::GetFontSize();
   constexpr const char* kScale = "one colour scale for all iterations";
   // What stands beside the slider; it has the rest.
   const float beside = ImGui::CalcTextSize("iteration layer").x + ImGui::CalcTextSize(kScale).x +
-                       em * 15 + ImGui::GetFrameHeight() * 2.5F;
+                       ImGui::CalcTextSize(whose.c_str()).x + em * 16.5F +
+                       ImGui::GetFrameHeight() * 2.5F;
   const float slider = std::clamp(ImGui::GetContentRegionAvail().x - beside, em * 6, em * 28);
   draw_play_button(panel);
   ImGui::SameLine();
@@ -111,6 +112,9 @@ void draw_controls(LoadPanel& panel, const LoadTable& table) {
   }
   ImGui::SameLine(0, em * 1.5F);
   ImGui::Checkbox(kScale, &panel.shared_scale);
+  if (whose.empty()) return;
+  ImGui::SameLine(0, em * 1.5F);
+  ImGui::TextDisabled("%s", whose.c_str());
 }
 
 // The value at the bright end. Over all iterations the few that tower above the others (the first
@@ -267,12 +271,14 @@ void draw_loss_chart(const LoadPanel& panel, const Fonts& fonts, const RunData& 
   draw_line_chart(fonts, chart, area);
 }
 
-void draw_charts(LoadPanel& panel, const Fonts& fonts, const RunData& run) {
+void draw_charts(LoadPanel& panel, const Fonts& fonts, const RunData& run,
+                 std::int64_t selected_run) {
   refresh(panel, run);
   const LoadTable& table = run.loads;
   if (!table.empty()) {
     step(panel, table);
-    draw_controls(panel, table);
+    const bool of_study = run.run_id != selected_run;
+    draw_controls(panel, table, of_study ? fmt::format("of run {}", run.run_id) : "");
   }
   const float em = fonts.text->FontSize;
   const ImVec2 corner = ImGui::GetCursorScreenPos();
@@ -307,7 +313,7 @@ void draw_charts(LoadPanel& panel, const Fonts& fonts, const RunData& run) {
 
 void draw_loads(App& app, Rect area) {
   begin_fixed("loads", area);
-  draw_charts(app.states.of<LoadPanel>(), app.fonts, app.session.run);
+  draw_charts(app.states.of<LoadPanel>(), app.fonts, app.session.run, app.session.selected_run);
   ImGui::End();
 }
 
@@ -315,6 +321,8 @@ bool is_playing(App& app) { return app.states.of<LoadPanel>().playing; }
 
 }  // namespace
 
-Panel loads_panel() { return {"loads", "Loads", SideList::runs, kLoadsKeys, draw_loads, is_playing}; }
+Panel loads_panel() {
+  return {"loads", "Loads", SideList::runs, kLoadsKeys, draw_loads, is_playing};
+}
 
 }  // namespace viewer

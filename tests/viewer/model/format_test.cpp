@@ -25,7 +25,10 @@ TEST(Format, BytesArePowersOf1024AndRatesPowersOf1000) {
   EXPECT_EQ(bytes_text(1 << 20), "1.00 MiB");
   EXPECT_EQ(bandwidth_text(2e9, 1), "2.00 GB/s");
   EXPECT_EQ(bandwidth_text(2e6, 0.1), "20.0 MB/s");
+  EXPECT_EQ(bandwidth_text(25e3, 0.1), "250 kB/s");
   EXPECT_EQ(bandwidth_text(0, 1), "");
+  EXPECT_EQ(flops_text(512), "512 FLOP");
+  EXPECT_EQ(flops_text(1.342e8), "134 MFLOP");
   EXPECT_EQ(flop_rate_text(205e9, 1), "205 GFLOP/s");
   EXPECT_EQ(flop_rate_text(1, 0), "");
 }

@@ -34,6 +34,19 @@ TEST_F(SessionTest, OpensTheRunAndTheTimelinesThatAreAskedFor) {
   EXPECT_EQ(open(start).stacked, start.timelines);
 }
 
+TEST_F(SessionTest, AStudyShowsTheLoadsOfItsFastestTrial) {
+  EXPECT_TRUE(open({}).run.loads.empty()) << "nothing was trained for it";
+  db::insert(connection, db::TrialRepeat{ids.best_trial, 1, ids.pipelined_run, 0.2, 200});
+  Start start;
+  start.run = ids.study_run;
+  Session session = open(start);
+  EXPECT_EQ(session.selected_run, ids.study_run);
+  EXPECT_EQ(session.run.run_id, ids.pipelined_run);
+  EXPECT_FALSE(session.run.loads.empty());
+  reload(session);
+  EXPECT_EQ(session.run.run_id, ids.pipelined_run);
+}
+
 TEST_F(SessionTest, AnIdThatIsNotThereIsRefused) {
   Start start;
   start.run = 999;

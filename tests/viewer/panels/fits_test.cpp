@@ -43,5 +43,20 @@ TEST_F(FitsTest, AreDrawnWhateverTheirUnit) {
   EXPECT_EQ(app.session.problem, "");
 }
 
+TEST_F(FitsTest, OneSampleSaysNothingOfTheQualityOfItsLine) {
+  const auto draw_with = [&](App& app, int samples) {
+    db::Fit fit = fit_of(ids.study_run, "gemm", "flop");
+    fit.samples = samples;
+    db::insert(connection, std::span<const db::Fit>(&fit, 1));
+    const auto draw = [&] { draw_app(app); };
+    headless.press(294, draw);  // F5
+    return ImGui::GetDrawData()->TotalVtxCount;
+  };
+  App app = open();
+  show_panel(app, "fits");
+  const int of_two = draw_with(app, 2);
+  EXPECT_LT(draw_with(app, 1), of_two);
+}
+
 }  // namespace
 }  // namespace viewer
