@@ -76,8 +76,10 @@ void declare(CLI::App& app, Arguments& a, const std::vector<Benchmark>& offered)
       "  moe-bench gemm --rows 128:8192:x2 --inputs 1024 --outputs 4096\n"
       "  moe-bench collectives --ranks 4 --sizes 1M:64M:x4 --db results.db\n"
       "  moe-bench collectives --ranks 4 --collectives all_reduce,all_to_all --format csv\n"
-      "  moe-bench all --ranks 2 --sizes 4M --db results.db\n"
-      "Exit codes: 0 done, 1 a value was wrong or a run failed, 2 wrong use, 124 time limit.");
+      "  moe-bench all --ranks 2 --sizes 4M --db results.db\n\n"
+      "Exit codes: 0 done, 1 a value was wrong or a run failed, 2 wrong use, 124 time limit, 128 + "
+      "N ended "
+      "by signal N.");
 }
 
 /// Stores on rank 0 what is measured, row by row: what a killed run had measured stays.

@@ -117,7 +117,8 @@ void ResultWriter::row(const Result& result) {
   }
   if (result.cv > largest_cv_) {
     largest_cv_ = result.cv;
-    most_unlike_ = m.op + (m.bytes > 0 ? fmt::format(" of {} bytes", m.bytes) : "");
+    most_unlike_ = m.bytes > 0 ? fmt::format("{} of {} bytes", m.op, m.bytes)
+                               : fmt::format("{} {}", m.op, m.parameters_json);
   }
   if (rows_) {
     rows_->row({m.op, m.device, m.dtype, std::int64_t{m.ranks}, m.bytes, m.count, result.redop,

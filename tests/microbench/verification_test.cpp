@@ -300,5 +300,22 @@ TEST(ResultWriter, CountsWrongValuesAndSaysSo) {
   EXPECT_THAT(text, testing::HasSubstr("Out of bounds values : 3 FAILED"));
 }
 
+TEST(ResultWriter, TheLargestSpreadOfAGemmNamesItsShape) {
+  std::FILE* file = std::tmpfile();
+  ResultWriter writer(file, db::Format::table);
+  Result result;
+  result.columns = &collective_columns();
+  result.cv = 0.279;
+  result.measurement.op = "linear";
+  result.measurement.parameters_json = R"({"m":64})";
+  writer.row(result);
+  writer.finish();
+  std::rewind(file);
+  std::string text(4096, '\0');
+  text.resize(std::fread(text.data(), 1, text.size(), file));
+  std::fclose(file);
+  EXPECT_THAT(text, testing::HasSubstr("27.9% (linear {\"m\":64})"));
+}
+
 }  // namespace
 }  // namespace microbench
