@@ -116,9 +116,14 @@ void declare(CLI::App& app, Arguments& a) {
   app.footer(
       "Examples:\n"
       "  moe-train --model tiny --steps 300\n"
+      "  moe-tune plan --model tiny --ranks 4 --cluster box --planner tutel:2 -o overlapped.json\n"
       "  moe-train --model tiny --ranks 4 --schedule overlapped.json --db results.db\n"
       "  moe-train --model box-small --ranks 4 --planner pipemoe --cluster box\n"
-      "  moe-train --model tiny --data corpus/*.txt --evaluate-every 50 --format csv > losses.csv");
+      "  moe-train --model tiny --data corpus/*.txt --evaluate-every 50 --format csv > "
+      "losses.csv\n\n"
+      "Exit codes: 0 done, 1 a run failed or a loss is not finite, 2 wrong use or wrong file, 124 "
+      "time "
+      "limit,\n128 + N ended by signal N.");
 }
 
 /// Prints rows as they come and keeps what the summary needs.
@@ -159,7 +164,7 @@ class Report {
       writer_->finish();
       if (arguments_.format == "table")
         std::cerr << fmt::format(
-            "{} iterations, median {:.4g} s{}\n", last_.iteration, median,
+            "{} iterations, median {}{}\n", last_.iteration, db::format_cell("iteration_s", median),
             run_id ? fmt::format(", run {} in {}", *run_id, arguments_.database) : "");
       return;
     }
