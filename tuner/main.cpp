@@ -31,14 +31,15 @@ void add_format(CLI::App& command, Arguments& a) {
       ->capture_default_str();
 }
 
-void add_scenario(CLI::App& command, Arguments& a) {
+void add_scenario(CLI::App& command, Arguments& a,
+                  const std::string& database = "result database that holds what measured means") {
   command.add_option("--model", a.scenario.model, "name in experiments/models, or a TOML file")
       ->required();
   command
       .add_option("--cluster", a.scenario.cluster,
                   "name in experiments/clusters, a TOML file, or measured (with --db)")
       ->required();
-  command.add_option("--db", a.scenario.database, "result database");
+  command.add_option("--db", a.scenario.database, database);
   command.add_option("--ranks", a.scenario.ranks, "ranks [all of the cluster]")
       ->check(moe::whole_number(1, moe::kMostRanks));
   command
@@ -101,7 +102,8 @@ int run(int argc, char** argv) {
   plan_command->callback([&] { code = plan(a); });
 
   auto* simulate_command = app.add_subcommand("simulate", "predict one iteration under a schedule");
-  add_scenario(*simulate_command, a);
+  add_scenario(*simulate_command, a,
+               "result database: holds what measured means, else keeps the predicted timeline");
   auto* schedule = simulate_command->add_option("--schedule", a.schedule, "Schedule as JSON");
   auto* planner =
       simulate_command->add_option("--planner", a.planner, "or the planner that makes it");
@@ -196,7 +198,7 @@ int run(int argc, char** argv) {
                           "continue a study that was interrupted; begin it where there is none");
   add_format(*study_command, a);
   study_command->footer(
-      "Example:\n  moe-tune study first --model tiny --ranks 2 --db results.db --planners tutel "
+      "Example:\n  moe-tune study degrees --model tiny --ranks 2 --db results.db --planners tutel "
       "--top all --repeats 5");
   study_command->callback([&] { code = study(a, argc, argv); });
 

@@ -93,8 +93,9 @@ std::vector<std::string> fits_used(const CostModel& costs, const moe::Program& p
   std::set<std::string> lines;
   const auto describe = [](const std::string& what, const std::string& key, const LinearFit& fit,
                            double units) {
+    if (fit.samples == 0) return fmt::format("{}: {}, as the cluster file says", what, key);
     return fmt::format("{}: {}, r2 {:.4f}, {} samples{}", what, key, fit.r2, fit.samples,
-                       fit.samples > 0 && extrapolates(fit, units) ? ", extrapolated" : "");
+                       extrapolates(fit, units) ? ", extrapolated" : "");
   };
   for (const moe::Op& op : program.ops) {
     if (moe::is_communication(op)) {

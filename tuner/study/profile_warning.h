@@ -20,4 +20,10 @@ inline constexpr double kLargestProfileError = 0.1;
 /// how much, what other processes took meanwhile, and what to do.
 std::string profile_warning(const std::vector<ProfileQuality>& qualities);
 
+/// Repeats of one trial further apart than this are said aloud: the slowest over the fastest.
+inline constexpr double kLargestSpread = 1.25;
+
+/// Empty where the seconds of a trial's repeats lie within kLargestSpread; otherwise their extremes.
+std::string spread_warning(const std::string& trial, const std::vector<double>& repeats_s);
+
 }  // namespace tuner

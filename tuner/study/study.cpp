@@ -352,6 +352,7 @@ class StudyRun {
       return !db::claim_trial(connection_, entry.trial.id);
     });
     for (const Measured& entry : trials) running_.insert(entry.trial.id);
+    announce(trials);
     for (int repeat = 1; repeat <= options_.repeats; ++repeat) {
       int number = 0;
       for (Measured& entry : trials) {
@@ -366,6 +367,22 @@ class StudyRun {
     for (Measured& entry : trials) {
       if (running_.contains(entry.trial.id)) finish(entry, "done", "");
     }
+  }
+
+  /// What is about to be trained, and for how long by prediction; starting ranks comes on top.
+  void announce(const std::vector<Measured>& trials) const {
+    int runs = 0;
+    double seconds = 0;
+    for (const Measured& entry : trials) {
+      const int left = std::max(0, options_.repeats - static_cast<int>(entry.repeats.size()));
+      runs += left;
+      seconds += left * options_.job.steps * entry.trial.predicted_s.value_or(0);
+    }
+    if (runs == 0) return;
+    options_.say(fmt::format("{} runs of {} iterations to train, at least {}", runs,
+                             options_.job.steps,
+                             seconds < 120 ? fmt::format("{:.0f} s", seconds)
+                                           : fmt::format("{:.0f} min", seconds / 60)));
   }
 
   void run_repeat(Measured& entry, int repeat) {
@@ -399,6 +416,12 @@ class StudyRun {
     std::vector<double> seconds;
     for (const auto& [number, value] : entry.repeats) seconds.push_back(value);
     if (!seconds.empty()) trial.measured_s = db::median(seconds);
+    const std::string spread =
+        spread_warning(fmt::format("{} {}", trial.planner, trial.parameters_json), seconds);
+    if (!spread.empty()) {
+      options_.say(spread);
+      warning_ += (warning_.empty() ? "" : "\n") + spread;
+    }
     if (!trial.measured_peak_bytes) trial.measured_peak_bytes = peak_of_repeats(trial.id);
     trial.finished_at = db::now();
     db::finish_trial(connection_, trial);
@@ -427,7 +450,7 @@ class StudyRun {
   CostedCluster machine_;
   std::vector<moe::Routing> routings_;  ///< of the iterations that are predicted
   moe::Routing typical_;                ///< the one whose sequential iteration is of median length
-  std::string warning_;                 ///< of the profile, for the run's record
+  std::string warning_;                 ///< of profile and repeats, for the run's record
   std::set<std::int64_t> running_;      ///< trials that this process has claimed
 };
 

@@ -12,6 +12,7 @@ namespace tuner {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 ChildResult moe_tune(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), MOELAB_BINARY_DIR "/bin/moe-tune");
@@ -62,6 +63,13 @@ TEST(CommandLine, AMistypedDatabaseIsNotMade) {
     EXPECT_THAT(result.errors, HasSubstr("no such file")) << arguments[0];
     EXPECT_FALSE(std::filesystem::exists(path)) << arguments[0];
   }
+}
+
+TEST(CommandLine, FitsOfAClusterFileHaveNoSamples) {
+  const auto fits = moe_tune(with({"simulate"}, {"--planner", "tutel:2", "--fits"}));
+  EXPECT_EQ(fits.code, 0);
+  EXPECT_THAT(fits.errors, HasSubstr("gemm, as the cluster file says"));
+  EXPECT_THAT(fits.errors, Not(HasSubstr("samples")));
 }
 
 TEST(CommandLine, OutputThatIsNotTakenIsAnError) {
