@@ -6,7 +6,7 @@
 namespace moe {
 namespace {
 
-double now_s() {
+double clock_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
@@ -26,11 +26,11 @@ ClockOffset measure_clock_offset(Communicator& world, int rounds) {
     // Others have nothing to do with these exchanges; their calls move no data.
     for (int round = 0; round < rounds; ++round) {
       double question = 0;
-      const double asked_s = now_s();
+      const double asked_s = clock_s();
       send(peer, 0, question);
-      double answer_s = now_s();
+      double answer_s = clock_s();
       send(0, peer, answer_s);
-      const double answered_s = now_s();
+      const double answered_s = clock_s();
       const double error_s = (answered_s - asked_s) / 2;
       if (world.rank == peer && error_s < best.error_s) {
         best = {.offset_s = answer_s - (asked_s + answered_s) / 2, .error_s = error_s};

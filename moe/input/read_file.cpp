@@ -28,15 +28,15 @@ void require_plain_file(const std::string& name, const struct stat& status) {
   }
 }
 
-class Descriptor {
+class OpenedInput {
  public:
-  explicit Descriptor(const std::string& name)
+  explicit OpenedInput(const std::string& name)
       : descriptor_(open(name.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)) {}
-  ~Descriptor() {
+  ~OpenedInput() {
     if (descriptor_ >= 0) close(descriptor_);
   }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
+  OpenedInput(const OpenedInput&) = delete;
+  OpenedInput& operator=(const OpenedInput&) = delete;
   int get() const { return descriptor_; }
 
  private:
@@ -56,7 +56,7 @@ std::string read_file(const std::filesystem::path& path, std::int64_t most_bytes
   struct stat status {};
   if (stat(name.c_str(), &status) != 0) throw unreadable();
   require_plain_file(name, status);  // before it is opened: opening a device may do something
-  const Descriptor file(name);
+  const OpenedInput file(name);
   if (file.get() < 0 || fstat(file.get(), &status) != 0) throw unreadable();
   require_plain_file(name, status);
   if (status.st_size > most_bytes) throw too_large(fmt::to_string(status.st_size));

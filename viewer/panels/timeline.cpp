@@ -146,7 +146,8 @@ bool is_moving_timeline(App&) { return is_view_key_held(); }
 }  // namespace
 
 Panel timeline_panel() {
-  return {"timeline", "Timeline", SideList::runs_and_timelines, kTimelineKeys, draw_timeline, is_moving_timeline};
+  return {"timeline",    "Timeline",    SideList::runs_and_timelines,
+          kTimelineKeys, draw_timeline, is_moving_timeline};
 }
 
 }  // namespace viewer

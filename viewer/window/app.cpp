@@ -20,7 +20,7 @@ constexpr int kF1 = 290, kF5 = 294, kEscape = 256;  // GLFW's codes
 constexpr std::array kKeys = {KeyHelp{"F5", "read the database again"},
                               KeyHelp{"?  F1", "this list"}};
 
-ImVec4 vec4(Color color) { return {color.r, color.g, color.b, 1}; }
+ImVec4 opaque(Color color) { return {color.r, color.g, color.b, 1}; }
 
 void draw_tab(App& app, const Panel& panel) {
   const bool active = app.panel == &panel;
@@ -46,7 +46,7 @@ void draw_bar(App& app, Rect area) {
   const float em = app.fonts.text->FontSize;
   ImGui::AlignTextToFramePadding();
   ImGui::PushFont(app.fonts.bold);
-  ImGui::TextColored(vec4(theme::kAccent), "moelab");
+  ImGui::TextColored(opaque(theme::kAccent), "moelab");
   ImGui::PopFont();
   ImGui::SameLine(0, em * 1.5F);
   for (const Panel& panel : all_panels()) draw_tab(app, panel);
@@ -63,7 +63,7 @@ void draw_bar(App& app, Rect area) {
   ImGui::SetCursorPosX(left);
   const float room = file_left - left - em;
   if (!app.session.problem.empty()) {
-    ImGui::TextColored(vec4(theme::kBad), "%s",
+    ImGui::TextColored(opaque(theme::kBad), "%s",
                        elided(*app.fonts.text, app.session.problem, room).c_str());
     if (ImGui::IsItemHovered()) ImGui::SetTooltip("%s", app.session.problem.c_str());
   } else if (const RunRow* run = find_run(app.session.catalog, app.session.selected_run)) {
@@ -78,7 +78,7 @@ void draw_bar(App& app, Rect area) {
 }
 
 void draw_key(const App& app, const std::string& keys, const char* what) {
-  ImGui::TextColored(vec4(theme::kAccent), "%s", keys.c_str());
+  ImGui::TextColored(opaque(theme::kAccent), "%s", keys.c_str());
   ImGui::SameLine(app.fonts.text->FontSize * 10);
   ImGui::TextUnformatted(what);
 }

@@ -29,7 +29,7 @@ constexpr int kTimeLimitExitCode = 124;
 constexpr const char* kThreadName = "moe-mpi-start";
 /// Says which job a process belongs to; Open MPI's and PMIx's.
 constexpr std::array kJobVariables = {"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid"};
-constexpr std::array kRankVariables = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK"};
+constexpr std::array kRankOfJob = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK"};
 
 std::string text_of(const fs::path& file) {
   std::ifstream stream(file, std::ios::binary);
@@ -77,7 +77,7 @@ Rank look_at(const fs::path& process) {
 }
 
 /// The ranks of this process's job on this machine.
-std::map<int, Rank> ranks_here() {
+std::map<int, Rank> ranks_of_job_here() {
   std::map<int, Rank> ranks;
   const std::string job = first_of(kJobVariables, text_of("/proc/self/environ"));
   if (job.empty()) return ranks;
@@ -86,7 +86,7 @@ std::map<int, Rank> ranks_here() {
     const auto id = whole_number(process.path().filename());
     if (!id) continue;
     const std::string environment = text_of(process.path() / "environ");
-    const auto rank = whole_number(first_of(kRankVariables, environment));
+    const auto rank = whole_number(first_of(kRankOfJob, environment));
     if (!rank || first_of(kJobVariables, environment) != job) continue;
     Rank seen = look_at(process.path());
     seen.process = *id;
@@ -104,7 +104,7 @@ std::map<int, Rank> ranks_here() {
 }  // namespace
 
 std::string missing_ranks() {
-  const auto here = ranks_here();
+  const auto here = ranks_of_job_here();
   std::vector<std::string> missing;
   for (const auto& [rank, seen] : here) {
     if (seen.stopped) {
@@ -151,8 +151,8 @@ void StartWatch::watch(double limit_s) {
     const std::chrono::duration<double> took = Clock::now() - before;
     waited_s += std::min(took.count(), longest_look_s);
   }
-  const auto here = ranks_here();
-  const std::string own = first_of(kRankVariables, text_of("/proc/self/environ"));
+  const auto here = ranks_of_job_here();
+  const std::string own = first_of(kRankOfJob, text_of("/proc/self/environ"));
   // One rank of those that wait tells; the others give it time to.
   const auto teller = std::find_if(here.begin(), here.end(), [](const auto& entry) {
     return entry.second.in_start && !entry.second.stopped;
