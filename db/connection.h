@@ -52,9 +52,9 @@ class Connection {
 };
 
 /// Opens a moelab database for writing; creates it where there is none (in a directory that there
-/// is), migrates it where it is older. ":memory:" makes one that lives as long as the connection. WAL, so that readers neither
-/// block it nor are blocked; any number of writers may be open, one at a time is inside a
-/// transaction. Throws Error; the file is then byte for byte as it was.
+/// is), migrates it where it is older. ":memory:" makes one that lives as long as the connection.
+/// WAL, so that readers neither block it nor are blocked; any number of writers may be open, one at
+/// a time is inside a transaction. Throws Error; the file is then byte for byte as it was.
 Connection open_writer(const std::string& path, const OpenOptions& options = {});
 
 /// Opens a moelab database for reading only, also from a read-only medium. Throws Error; never

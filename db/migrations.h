@@ -11,8 +11,8 @@ struct Migration {
   std::string sql;
 };
 
-/// Every step in order; the first is schema.sql, the n-th schema_n.sql. The last one's version is what this program reads
-/// and writes.
+/// Every step in order; the first is schema.sql, the n-th schema_n.sql. The last one's version is
+/// what this program reads and writes.
 std::vector<Migration> all_migrations();
 
 }  // namespace db

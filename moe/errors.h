@@ -38,8 +38,9 @@ struct NotFinite : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// What every program ends with: 124 for TimeLimit, 128 + the signal for Stopped (stop.h), 2 for wrong use, wrong input and what is not
-/// there, db::exit_code() for the database's errors, 1 for all else.
+/// What every program ends with: 124 for TimeLimit, 128 + the signal for Stopped (stop.h), 2 for
+/// wrong use, wrong input and what is not there, db::exit_code() for the database's errors, 1 for all
+/// else.
 int exit_code(const std::exception& error);
 
 }  // namespace moe

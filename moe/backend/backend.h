@@ -31,7 +31,7 @@ struct DeviceWatch {
 enum class Waiting : std::uint8_t { asleep, awake };
 
 /// Memory, streams, events and kernels of one device, as one rank uses it. Each stream is driven by
-/// its own host thread (run.h); different streams may be driven at the same time.
+/// its own host thread (run/runner.h); different streams may be driven at the same time.
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -73,8 +73,8 @@ class Backend {
 /// call. `waiting` decides below which size a kernel keeps to one thread.
 std::unique_ptr<Backend> make_cpu_backend(int threads, Waiting waiting = Waiting::asleep);
 
-/// Device `device` of this host; every wait for it ends after `time_limit_s` in TimeLimit. Throws moe::Unavailable ("built without CUDA", "no CUDA device:
-/// ...").
+/// Device `device` of this host; every wait for it ends after `time_limit_s` in TimeLimit. Throws
+/// moe::Unavailable ("built without CUDA", "no CUDA device: ...").
 std::unique_ptr<Backend> make_cuda_backend(int device, double time_limit_s = 60);
 /// Devices that can be used; 0 when built without CUDA or when there is no driver.
 int cuda_device_count();

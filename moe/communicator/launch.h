@@ -14,9 +14,10 @@ namespace moe {
 ///
 /// Inside an MPI job: the job's ranks; throws InputError when N is another number. Outside one: a
 /// group of this process alone when N is 1 or none, and for more this process runs
-/// `mpirun -np N` with the same arguments, ends as it ends (mpirun.h) and does not return. Throws InputError when N < 1 or
-/// mpirun is not installed, Unavailable when built without MPI. Call it first in main, before
-/// anything is written or any thread started. `start_limit_s`: see make_mpi_world.
+/// `mpirun -np N` with the same arguments, ends as it ends (mpirun.h) and does not return. Throws
+/// InputError when N < 1 or mpirun is not installed, Unavailable when built without MPI. Call it
+/// first in main, before anything is written or any thread started. `start_limit_s`: see
+/// make_mpi_world.
 std::unique_ptr<Communicator> join_world(std::optional<int> ranks, char** argv,
                                          double start_limit_s = kDefaultStartLimit_s);
 

@@ -30,15 +30,13 @@ struct MeasuredIteration {
 /// 2. Collectives that moved while no participant computed give one sample per call: from last
 ///    arrival to last end against the most bytes any rank sent or received. Fitted per kind and
 ///    link.
-/// 3. Computation beside communication: of a span of d seconds, o of them beside a moving
-/// collective,
+/// 3. Computation beside communication: of a span of d seconds, o of them beside a moving collective,
 ///    the work W (alone, by the fits of 1) is (d - o) + s o, so
 ///        s = (W - (d - o)) / o                    [MPMoE's alpha(comp, comm), 4.2]
 ///    and likewise for communication beside computation. The median over all such spans of a kind,
 ///    each weighing its o; clamped to [0.05, 1].
 /// 4. Launch gaps: medians of start minus the end of the last thing waited for; of contended ones
-/// the
-///    mean, for they are rare and long.
+///    the mean, for they are rare and long.
 ///
 /// To tell alpha from beta, and to see interference, give it iterations of the sequential schedule,
 /// of one cut into chunks but on one stream, and of an overlapped one. Throws std::invalid_argument

@@ -15,12 +15,13 @@ namespace tuner {
 /// Times that no execution of a scheduled Program can beat under a cost model, however lucky:
 /// nothing interferes, no gap between ops, nobody waits for a late partner on a busy stream.
 struct LowerBound {
-  double stream_s =
-      0;  ///< the most work of its own that any (rank, stream) has, one op after another
-  double link_s =
-      0;  ///< the most that any network card or intra-node link has to carry, at its rate
-  double chain_s = 0;  ///< the longest chain of dependencies, which collectives carry over ranks
-  std::string where;   ///< what bounds: "rank 2 compute", "node 0 out", "chain to op 17 of rank 3"
+  /// The most work of its own that any (rank, stream) has, one op after another.
+  double stream_s = 0;
+  /// The most that any network card or intra-node link has to carry, at its rate.
+  double link_s = 0;
+  /// The longest chain of dependencies, which collectives carry over ranks.
+  double chain_s = 0;
+  std::string where;  ///< what bounds: "rank 2 compute", "node 0 out", "chain to op 17 of rank 3"
 
   double seconds() const;  ///< the largest of the three
 };

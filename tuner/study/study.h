@@ -20,8 +20,8 @@ struct StudyOptions {
   int most_chunks = 4;
   int top = 5;  ///< candidates that are run for real, beside sequential; 0 = all
   int repeats = 3;
-  std::int64_t memory_limit_bytes =
-      0;                          ///< candidates predicted to need more are infeasible; 0 = none
+  /// Candidates predicted to need more are infeasible; 0 = none.
+  std::int64_t memory_limit_bytes = 0;
   std::string routing;            ///< predicted with; empty = what the profile recorded
   double trial_time_limit_s = 0;  ///< 0 = from the prediction
   bool resume = false;
@@ -31,14 +31,11 @@ struct StudyOptions {
 };
 
 /// A tuning study, in four steps, each of which leaves its result in the database before the next:
-///   1. profile: moe-train runs a few steps of profile_schedules(); calibrate() makes costs of
-///   them;
-///   2. predict: every planner's candidates, no schedule twice: closed form, simulation, lower
-///   bound,
+///   1. profile: moe-train runs a few steps of profile_schedules(); calibrate() makes costs of them;
+///   2. predict: every planner's candidates, no schedule twice: closed form, simulation, lower bound,
 ///      peak memory, and the predicted timeline; over the memory limit is "infeasible";
 ///   3. measure: the `top` best by simulation, and sequential always, run for real, one repeat of
-///   each
-///      after the other (A B C A B C), so that a machine that drifts is fair to all;
+///      each after the other (A B C A B C), so that a machine that drifts is fair to all;
 ///   4. each trial row then holds the median, the peak and how it ended.
 /// Killed at any moment, nothing finished is lost: with `resume` it goes on where it was. What ran
 /// out of memory, hung, crashed or failed is recorded as that and never tried again.

@@ -83,8 +83,7 @@ Model model_of(const nlohmann::json& golden_case, DType dtype) {
   return model;
 }
 
-// --- tensors of a runner, as doubles
-// --------------------------------------------------------------
+// --- tensors of a runner, as doubles -------------------------------------------------------------
 
 template <class T>
 void write_as(Runner& runner, TensorId tensor, const double* values, std::size_t count) {
@@ -115,8 +114,7 @@ std::vector<double> read(const Runner& runner, TensorId tensor) {
   return values;
 }
 
-// --- one training run over ranks that are threads
-// -------------------------------------------------
+// --- one training run over ranks that are threads ------------------------------------------------
 
 struct Trained {
   double loss = 0;

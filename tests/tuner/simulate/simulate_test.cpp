@@ -211,8 +211,7 @@ TEST(Simulate, NamesAMissingFitAndHowToMeasureIt) {
   }
 }
 
-// --- properties over random models, schedules, routings, costs
-// -------------------------------------
+// --- properties over random models, schedules, routings, costs -----------------------------------
 
 struct RandomCase {
   moe::Program program;

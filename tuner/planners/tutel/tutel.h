@@ -6,8 +6,7 @@ namespace tuner {
 
 /// Tutel: the user fixes one degree R (options.degree, default 2); dispatch, experts and combine of
 /// R chunks overlap, all-to-all on one stream of its own, the same R forward and backward;
-/// gradients are all-reduced after backward.                     [FSMoE's baseline as its authors
-/// ran it, code]
+/// gradients are all-reduced after backward.      [FSMoE's baseline as its authors ran it, code]
 moe::Schedule plan_tutel(const Situation& situation, const PlannerOptions& options);
 
 /// Tutel publishes no closed form; PipeMoE's, of the same pipeline, at Tutel's degree.
