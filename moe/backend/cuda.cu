@@ -62,12 +62,12 @@ class CudaBackend : public Backend {
     }
     check(status, "cudaMalloc");
     DeviceMemory grown(memory);
-    check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
     if (arena_) {
-      check(cudaMemcpy(memory, arena_.get(), static_cast<std::size_t>(arena_bytes_),
-                       cudaMemcpyDeviceToDevice),
-            "cudaMemcpy");
-      check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+      for (const DeviceStream& stream : streams_) drain(stream);
+      check(cudaMemcpyAsync(memory, arena_.get(), static_cast<std::size_t>(arena_bytes_),
+                            cudaMemcpyDeviceToDevice, at(Stream::compute).get()),
+            "cudaMemcpyAsync");
+      drain(at(Stream::compute));
     }
     arena_ = std::move(grown);
     arena_bytes_ = bytes;
@@ -117,6 +117,12 @@ class CudaBackend : public Backend {
  private:
   /// CUDA keeps the device per host thread, and each stream has its own.
   void use_device() const { check(cudaSetDevice(device_), "cudaSetDevice"); }
+  /// Waits until all that was issued on it is done.
+  void drain(const DeviceStream& stream) {
+    const OwnedEvent end = make_event(cudaEventDisableTiming);
+    check(cudaEventRecord(end.get(), stream.get()), "cudaEventRecord");
+    waits_.until(end.get(), "the arena to be free to grow");
+  }
   DeviceStream& at(Stream stream) { return streams_[static_cast<std::size_t>(stream)]; }
 
   static constexpr double kLongWait_s = 60, kShortWait_s = 5;
