@@ -1,45 +1,9 @@
 #include "tests/moe/kernels/kernel_cases.h"
 
-#include <cmath>
-#include <cstring>
-#include <random>
-#include <stdexcept>
-
-#include "moe/run/memory_plan.h"
+#include <algorithm>
 
 namespace moe::testing {
 namespace {
-
-constexpr double kBlank = -64;
-
-template <class T>
-std::vector<std::byte> to_bytes(const std::vector<double>& values) {
-  std::vector<std::byte> bytes(values.size() * sizeof(T));
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const T value = static_cast<T>(values[i]);
-    std::memcpy(bytes.data() + i * sizeof(T), &value, sizeof(T));
-  }
-  return bytes;
-}
-
-std::vector<std::byte> to_bytes(const HostTensor& tensor, DType real) {
-  if (tensor.integer) return to_bytes<std::int32_t>(tensor.values);
-  return real == DType::f64 ? to_bytes<double>(tensor.values) : to_bytes<float>(tensor.values);
-}
-
-template <class T>
-void from_bytes(const std::vector<std::byte>& bytes, std::vector<double>& values) {
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    T value;
-    std::memcpy(&value, bytes.data() + i * sizeof(T), sizeof(T));
-    values[i] = static_cast<double>(value);
-  }
-}
-
-std::int64_t padded_bytes(const HostTensor& tensor) {
-  const auto bytes = static_cast<std::int64_t>(tensor.values.size() * sizeof(double));
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment + kAlignment;
-}
 
 /// Forward results in double, which the reads of backward ops are made of.
 std::vector<HostTensor> reference(const KernelCase& kernel) {
@@ -301,49 +265,6 @@ void add_cross_entropy(Cases& cases) {
 
 }  // namespace
 
-std::vector<HostTensor> run_case(Backend& backend, const KernelCase& kernel, DType real) {
-  std::vector<HostTensor> tensors = kernel.reads;
-  tensors.insert(tensors.end(), kernel.writes.begin(), kernel.writes.end());
-  std::int64_t bytes = 0;
-  for (const HostTensor& tensor : tensors) bytes += padded_bytes(tensor);
-  std::byte* at = backend.arena(bytes);
-
-  std::vector<View> views;
-  for (const HostTensor& tensor : tensors) {
-    if (static_cast<std::int64_t>(tensor.values.size()) != tensor.rows * tensor.columns) {
-      throw std::logic_error(kernel.name + ": values do not fill a tensor");
-    }
-    backend.upload(at, to_bytes(tensor, real), Stream::compute);
-    views.push_back({at, tensor.integer ? DType::i32 : real, tensor.rows, tensor.columns});
-    at += padded_bytes(tensor);
-  }
-  const auto middle = views.begin() + static_cast<std::ptrdiff_t>(kernel.reads.size());
-  for (const Step& step : kernel.steps) {
-    Op op{kernel.kind, {}, {}, kernel.name};
-    op.chunk = step.chunk;
-    if (auto* weight = std::get_if<ExpertLinearWeightGradient>(&op.kind))
-      weight->accumulate = step.accumulate;
-    BoundOp bound{&op, {views.begin(), middle}, {middle, views.end()}, step.ranges};
-    if (bound.ranges.empty()) bound.ranges = {{0, bound.reads[0].rows}};
-    backend.execute(bound);
-  }
-  std::vector<HostTensor> results = kernel.writes;
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    const View& view = *(middle + static_cast<std::ptrdiff_t>(i));
-    std::vector<std::byte> host(results[i].values.size() * bytes_of(view.dtype));
-    backend.download(host, static_cast<const std::byte*>(view.data), Stream::compute);
-    if (view.dtype == DType::f64) from_bytes<double>(host, results[i].values);
-    if (view.dtype == DType::f32) from_bytes<float>(host, results[i].values);
-    if (view.dtype == DType::i32) from_bytes<std::int32_t>(host, results[i].values);
-  }
-  return results;
-}
-
-std::size_t results_of(const KernelCase& kernel) {
-  const bool scratch = std::holds_alternative<AttentionGradient>(kernel.kind);
-  return kernel.writes.size() - (scratch ? 1 : 0);
-}
-
 std::vector<GradientCase> gradient_cases() {
   Cases cases;
   add_embed(cases);
@@ -409,47 +330,6 @@ std::vector<KernelCase> kernel_cases() {
                    {random_tensor(21, 13, 1)},
                    {random_tensor(21, 13, 2), random_tensor(21, 13, 3)}});
   return cases;
-}
-
-HostTensor random_tensor(std::int64_t rows, std::int64_t columns, std::uint64_t seed,
-                         double scale) {
-  std::mt19937_64 random(seed * 1000003 + static_cast<std::uint64_t>(rows * 977 + columns));
-  HostTensor tensor{rows, columns};
-  for (std::int64_t i = 0; i < rows * columns; ++i) {
-    // Numbers that float holds exactly: both precisions start from the same.
-    const double unit = static_cast<double>(random() >> 44) / 524288.0 - 1;
-    tensor.values.push_back(scale * unit);
-  }
-  return tensor;
-}
-
-HostTensor random_integers(std::int64_t rows, std::int64_t columns, std::uint64_t seed,
-                           std::int64_t below) {
-  std::mt19937_64 random(seed);
-  HostTensor tensor{rows, columns, {}, true};
-  for (std::int64_t i = 0; i < rows * columns; ++i) {
-    tensor.values.push_back(static_cast<double>(random() % static_cast<std::uint64_t>(below)));
-  }
-  return tensor;
-}
-
-HostTensor blank(std::int64_t rows, std::int64_t columns) {
-  return {rows, columns, std::vector<double>(static_cast<std::size_t>(rows * columns), kBlank)};
-}
-
-HostTensor blank_integers(std::int64_t rows, std::int64_t columns) {
-  HostTensor tensor = blank(rows, columns);
-  tensor.integer = true;
-  return tensor;
-}
-
-double relative_difference(const std::vector<double>& a, const std::vector<double>& b) {
-  double difference = 0, norm = 0;
-  for (std::size_t i = 0; i < b.size(); ++i) {
-    difference += (a.at(i) - b[i]) * (a.at(i) - b[i]);
-    norm += b[i] * b[i];
-  }
-  return norm == 0 ? std::sqrt(difference) : std::sqrt(difference / norm);
 }
 
 KernelCase softmax_case(HostTensor logits) {
