@@ -9,7 +9,7 @@
 
 #include "db/identity.h"
 #include "db/output_file.h"
-#include "db/store.h"
+#include "microbench/bench_store.h"
 #include "microbench/benchmarks.h"
 #include "microbench/harness.h"
 #include "microbench/sizes.h"
@@ -18,10 +18,7 @@
 #include "moe/communicator/open_device.h"
 #include "moe/errors.h"
 #include "moe/input/options.h"
-#include "moe/machine.h"
 #include "moe/stop.h"
-#include "moe/train/train_store.h"
-#include "moe/train/trainer.h"
 
 namespace microbench {
 namespace {
@@ -82,35 +79,6 @@ void declare(CLI::App& app, Arguments& a, const std::vector<Benchmark>& offered)
       "by signal N.");
 }
 
-/// Stores on rank 0 what is measured, row by row: what a killed run had measured stays.
-class BenchStore {
- public:
-  BenchStore(const std::string& path, const Arguments& arguments,
-             const std::vector<moe::RankInfo>& ranks, int argc, char** argv)
-      : connection_(db::open_writer(path, {.busy_timeout_s = arguments.time_limit_s})) {
-    db::Run run = db::this_run("bench", arguments.what, argc, argv);
-    run.device = arguments.device;
-    run.ranks = static_cast<int>(ranks.size());
-    run_id_ = db::begin_run(connection_, std::move(run), moe::this_machine());
-    db::insert(connection_, moe::rank_rows(run_id_, ranks));
-  }
-
-  void add(const Result& result) {
-    db::Measurement row = result.measurement;
-    row.run_id = run_id_;
-    db::insert(connection_, std::span<const db::Measurement>(&row, 1));
-    db::heartbeat_run(connection_, run_id_);
-  }
-  void finish(const std::string& status, const std::string& error) {
-    db::finish_run(connection_, run_id_, status, error);
-  }
-  std::int64_t run_id() const { return run_id_; }
-
- private:
-  db::Connection connection_;
-  std::int64_t run_id_ = 0;
-};
-
 moe::DType dtype_of(const std::string& name) {
   return name == "f64" ? moe::DType::f64 : name == "i32" ? moe::DType::i32 : moe::DType::f32;
 }
@@ -132,7 +100,9 @@ Request read_request(const Arguments& a, const std::vector<Benchmark>& offered) 
     benchmark.check(request.common);
     request.chosen.push_back(benchmark);
   }
-  if (!moe::inside_mpi_job() && !a.database.empty()) db::open_writer(a.database);
+  if (!moe::inside_mpi_job() && !a.database.empty()) {
+    db::open_writer(a.database, {.busy_timeout_s = a.time_limit_s});
+  }
   return request;
 }
 
@@ -166,7 +136,10 @@ int run(const Arguments& arguments, const Request& request, moe::Communicator& w
   std::optional<BenchStore> store;
   if (world.rank == 0) {
     if (!arguments.database.empty()) {
-      store.emplace(arguments.database, arguments, ranks, argc, argv);
+      db::Run run = db::this_run("bench", arguments.what, argc, argv);
+      run.device = arguments.device;
+      run.ranks = world.size;
+      store.emplace(arguments.database, std::move(run), ranks, arguments.time_limit_s);
     }
     writer.emplace(stdout, *db::parse_format(arguments.format));
     writer->metadata(db::version_line("moe-bench"));
@@ -179,7 +152,7 @@ int run(const Arguments& arguments, const Request& request, moe::Communicator& w
   }
   try {
     run_plans(bench, make_plans(bench, request), [&](const Result& result) {
-      if (store) store->add(result);
+      if (store) store->add(result.measurement);
       try {
         if (writer) writer->row(result);
       } catch (const db::OutputError& error) {
@@ -189,13 +162,13 @@ int run(const Arguments& arguments, const Request& request, moe::Communicator& w
     if (!writer) return 0;
     writer->finish();
   } catch (const moe::Stopped& stopped) {
-    if (store) store->finish("killed", stopped.what());
+    if (store) store->abandon("killed", stopped.what());
     throw;
   } catch (const std::exception& error) {
-    if (store) store->finish(moe::stop_signal() != 0 ? "killed" : "failed", error.what());
+    if (store) store->abandon(moe::stop_signal() != 0 ? "killed" : "failed", error.what());
     throw;
   } catch (const db::OutputError& error) {
-    if (store) store->finish(error.closed ? "done" : "failed", error.message);
+    if (store) store->abandon(error.closed ? "done" : "failed", error.message);
     throw;
   }
   const std::string error =
