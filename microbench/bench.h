@@ -61,14 +61,15 @@ struct Plan {
 /// Times the case on all ranks and then verifies it: the same Result on every rank.
 Result measure(const Bench& bench, Case subject);
 
-/// `device_calls` enqueues `calls` calls on `stream`; the time ends when the device has done them.
+/// Seconds that `calls` calls of `call` take, which enqueues on `stream`, from the first one's issue
+/// until the device has done the last.
 double timed_on_device(moe::Backend& backend, moe::Stream stream, int calls,
                        const std::function<void()>& call);
 
 /// Addresses in the backend's arena for buffers of these sizes.
 std::vector<std::byte*> place(moe::Backend& backend, const std::vector<std::int64_t>& bytes);
 
-std::string_view dtype_name(
-    moe::DType dtype);  ///< as nccl-tests prints it: "float", "double", "int32"
+/// As nccl-tests prints it: "float", "double", "int32".
+std::string_view dtype_name(moe::DType dtype);
 
 }  // namespace microbench

@@ -254,7 +254,7 @@ Case gemm_case(const Bench& bench, Part part, Shape shape) {
                  return rows[i / shape.outputs] * along_outputs(i % shape.outputs);
                });
     }
-    return 0;
+    throw std::invalid_argument("gemm: no such part");
   };
   const auto timed = [run, &bench](int calls) {
     return timed_on_device(bench.backend, moe::Stream::compute, calls, run);
