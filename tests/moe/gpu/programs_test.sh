@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# usage: programs_test.sh DEVICE MOE_TRAIN MOE_BENCH: the programs as a person runs them, on cuda. Exit code 77
+# where there is no device (DEVICE cpu tries this script itself).
+set -euo pipefail
+device=$1 train=$2 bench=$3
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+export OMPI_MCA_btl=self,vader
+
+fail() {
+  echo "FAILED: $*" >&2
+  exit 1
+}
+expect() {  # expect CODE PROGRAM ARGUMENT...: its output goes to $folder/out and err
+  local expected=$1 code=0
+  shift
+  "$@" > "$folder/out" 2> "$folder/err" || code=$?
+  [[ $code == "$expected" ]] || fail "$*: exit code $code, expected $expected: $(cat "$folder/err")"
+}
+losses() {  # losses ARGUMENT...: of every iteration
+  expect 0 "$train" --model micro --steps 5 --evaluate-every 2 --format csv "$@"
+  awk -F, 'NR > 1 {print $2}' "$folder/out"
+}
+same() {  # same A B: to 7 digits, as f64 on one machine must agree with another's
+  paste <(echo "$1") <(echo "$2") |
+    awk '{d = $1 - $2; if (d < 0) d = -d; if (!(d <= 1e-7 * $2)) bad = 1} END {exit bad || NR != 5}'
+}
+
+code=0
+"$train" --model micro --steps 1 --device "$device" > "$folder/out" 2> "$folder/err" || code=$?
+if [[ $code == 2 ]] && grep -q 'no CUDA device\|without CUDA' "$folder/err"; then
+  [[ ${MOELAB_GPUS_LISTED:-0} == 0 ]] || fail "nvidia-smi lists a GPU: $(cat "$folder/err")"
+  echo "no CUDA device"
+  exit 77
+fi
+
+cpu=$(losses --device cpu --threads 1)
+same "$(losses --device "$device")" "$cpu" || fail "losses on $device are not those of the processor"
+cat > "$folder/schedule.json" <<'JSON'
+{"decisions": [{"decision": "pipeline_split", "layer": 1, "phase": "forward", "chunks": 2},
+               {"decision": "pipeline_split", "layer": 1, "phase": "backward", "chunks": 2},
+               {"decision": "assign_stream", "kind": "all_to_all", "stream": "inter_node"}]}
+JSON
+same "$(losses --device "$device" --schedule "$folder/schedule.json")" "$cpu" ||
+  fail "losses change under a schedule"
+expect 1 "$train" --model micro --steps 1 --device "$device" --memory-limit 4K
+grep -q 'more than the limit' "$folder/err" || fail "no word about memory: $(cat "$folder/err")"
+expect 0 "$bench" all --device "$device" --sizes 4K,1M --rows 64 --budget 0.05 --db "$folder/results.db"
+grep -q 'Out of bounds values : 0 OK' "$folder/out" || fail "moe-bench finds wrong values"
+
+if ! command -v mpirun > /dev/null; then
+  echo "mpirun is not installed: --ranks is not tested"
+  exit 0
+fi
+# They share a device, or have one each where there are two.
+same "$(losses --device "$device" --ranks 2 --schedule "$folder/schedule.json")" "$cpu" ||
+  fail "losses change on two ranks"
+expect 0 "$bench" collectives --device "$device" --ranks 2 --sizes 4K,1M --budget 0.05
+grep -q 'Out of bounds values : 0 OK' "$folder/out" || fail "collectives of two ranks are wrong"
+echo "the programs on $device: all as expected"
