@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 
 #include "db/statistics.h"
@@ -77,8 +78,9 @@ TrainStore::TrainStore(const TrainStoreOptions& options, db::Run run, const db::
 }
 
 void TrainStore::observe(int, const Schedule& schedule, const Program& program) {
-  schedules_.push_back({0, "", schedule.planner, to_json(schedule)});
-  programs_.push_back(program);
+  const int number = schedules_.empty() ? 0 : schedules_.rbegin()->first + 1;
+  schedules_[number] = {0, "", schedule.planner, to_json(schedule)};
+  programs_[number] = program;
   tokens_per_iteration_ = program.tensors[program.tokens].rows * groups_.ranks;
 }
 
@@ -86,7 +88,7 @@ void TrainStore::observe(const StepReport& report) {
   iterations_.push_back({run_id_, report.iteration, report.loss, report.auxiliary_loss,
                          report.heldout_loss, report.duration_s, tokens_per_iteration_,
                          report.dropped, std::nullopt});
-  ruled_by_.push_back(schedules_.size() - 1);
+  ruled_by_.push_back(schedules_.rbegin()->first);
   for (const LayerRouting& layer : report.routing.layers)
     for (int r = 0; r < static_cast<int>(layer.tokens.size()); ++r)
       for (int e = 0; e < layer.experts; ++e)
@@ -98,10 +100,14 @@ void TrainStore::observe(const StepReport& report) {
         std::max(ranks_[r].measured_peak_bytes, report.touched_peak_bytes[r]);
   }
   if (options_.timelines > 0 && !report.timeline.ranks.empty()) {
-    recent_.push_back({report, programs_.size() - 1});
-    if (recent_.size() > std::max<std::size_t>(kRecentIterations, options_.timelines))
+    recent_.push_back({report, programs_.rbegin()->first});
+    if (recent_.size() > std::max<std::size_t>(kRecentIterations, options_.timelines)) {
       recent_.pop_front();
+    }
   }
+  const int last = programs_.rbegin()->first;
+  programs_.erase(programs_.begin(),
+                  programs_.lower_bound(recent_.empty() ? last : recent_.front().program));
   if (db::now() - flushed_at_ >= options_.flush_interval_s) flush();
 }
 
@@ -122,12 +128,12 @@ void TrainStore::flush() {
 
 void TrainStore::store_waiting_rows() {
   db::Transaction transaction(connection_, "store iterations");
-  std::map<std::size_t, std::int64_t> ids;
+  std::map<int, std::int64_t> ids;
   for (std::size_t i = 0; i < iterations_.size(); ++i) {
-    const std::size_t ruling = ruled_by_[i];
+    const int ruling = ruled_by_[i];
     if (ruling == 0) continue;  // the run's
     if (!ids.contains(ruling)) {
-      ids[ruling] = db::find_or_insert(connection_, schedules_[ruling]);
+      ids[ruling] = db::find_or_insert(connection_, schedules_.at(ruling));
     }
     iterations_[i].schedule_id = ids[ruling];
   }
@@ -138,6 +144,7 @@ void TrainStore::store_waiting_rows() {
   iterations_.clear();
   ruled_by_.clear();
   loads_.clear();
+  if (!schedules_.empty()) schedules_.erase(schedules_.begin(), std::prev(schedules_.end()));
 }
 
 void TrainStore::store_timelines() {
@@ -149,7 +156,7 @@ void TrainStore::store_timelines() {
   });
   for (int i = 0; i < options_.timelines && i < static_cast<int>(recent_.size()); ++i) {
     const StepReport& report = recent_[i].report;
-    TimelineRows rows = timeline_rows(programs_[recent_[i].program], report.timeline,
+    TimelineRows rows = timeline_rows(programs_.at(recent_[i].program), report.timeline,
                                       report.routing, groups_, report.sent_bytes);
     rows.timeline.run_id = run_id_;
     rows.timeline.kind = "measured";

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -65,8 +66,10 @@ class TrainStore {
   void store_timelines();
 
   db::Connection connection_;
-  std::vector<db::Schedule> schedules_;  ///< the run's, then each that replaced another
-  std::vector<Program> programs_;        ///< one per schedule, the last in force
+  /// By number: the run's is 0, the last is in force; those gone that no row or timeline is waiting
+  /// for.
+  std::map<int, db::Schedule> schedules_;
+  std::map<int, Program> programs_;
   Groups groups_;
   TrainStoreOptions options_;
   std::int64_t run_id_ = 0;
@@ -74,11 +77,11 @@ class TrainStore {
   bool said_locked_ = false;
   std::vector<db::RunRank> ranks_;
   std::vector<db::Iteration> iterations_;
-  std::vector<std::size_t> ruled_by_;  ///< of iterations_: which of schedules_
+  std::vector<int> ruled_by_;  ///< of iterations_: which of schedules_
   std::vector<db::Load> loads_;
   struct Recent {
     StepReport report;
-    std::size_t program = 0;  ///< of programs_
+    int program = 0;  ///< of programs_
   };
   std::deque<Recent> recent_;
   std::int64_t tokens_per_iteration_ = 0;

@@ -131,6 +131,26 @@ TEST_F(TrainStoreTest, IterationsUnderAnotherScheduleThanTheRunsNameIt) {
   EXPECT_EQ(db::load_schedule(reader(), *rows[1].schedule_id).json, to_json(second));
 }
 
+TEST_F(TrainStoreTest, ASchedulePerIterationIsNamedByEachAlsoAfterAnothersLock) {
+  TrainStore store = make_store();
+  auto other = db::open_writer(options.database);
+  std::optional<db::Transaction> lock;
+  for (int iteration = 1; iteration <= 100; ++iteration) {
+    if (iteration == 40) lock.emplace(other, "hold the database");
+    if (iteration == 43) lock.reset();
+    const Schedule next = testing::chunked(testing::small_model(DType::f32), 1 + iteration, 1);
+    store.observe(iteration, next, program);
+    store.observe(report(iteration));
+  }
+  store.finish();
+  const auto rows = db::load_iterations(reader(), store.run_id());
+  ASSERT_EQ(rows.size(), 100u);
+  for (const db::Iteration& row : rows) {
+    EXPECT_EQ(db::load_schedule(reader(), row.schedule_id.value()).json,
+              to_json(testing::chunked(testing::small_model(DType::f32), 1 + row.iteration, 1)));
+  }
+}
+
 TEST_F(TrainStoreTest, AnothersLockDelaysStoringButNotTraining) {
   TrainStore store = make_store();
   auto other = db::open_writer(options.database);
