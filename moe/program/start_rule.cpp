@@ -11,28 +11,29 @@ void insert_sorted(std::vector<int>& values, int value) {
   if (place == values.end() || *place != value) values.insert(place, value);
 }
 
-/// Adds to every op on routed rows the exchange that binds them.
-void wait_for_routing(const Program& program, std::vector<std::vector<int>>& waits) {
+}  // namespace
+
+std::vector<std::vector<int>> waits_for(const Program& program) {
+  std::vector<std::vector<int>> waits = dependencies(program);
   std::map<int, int> exchange_of;  // by layer
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const Op& op = program.ops[i];
     if (binds_routing(op)) exchange_of[op.layer] = static_cast<int>(i);
-    for (const auto* uses : {&op.reads, &op.writes})
+    for (const auto* uses : {&op.reads, &op.writes}) {
       for (const Use& use : *uses) {
         const Tensor& tensor = program.tensors[static_cast<std::size_t>(use.tensor)];
         if (tensor.rows_are == Rows::fixed) continue;
         const auto exchange = exchange_of.find(tensor.layer);
         if (exchange != exchange_of.end()) insert_sorted(waits[i], exchange->second);
       }
+    }
   }
+  return waits;
 }
-
-}  // namespace
 
 StartRule start_rule(const Program& program) {
   StartRule rule;
-  rule.waits_for = dependencies(program);
-  wait_for_routing(program, rule.waits_for);
+  rule.waits_for = waits_for(program);
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const Stream own = program.ops[i].stream;
     auto& queue = rule.queues[static_cast<std::size_t>(own)];

@@ -7,15 +7,17 @@
 
 namespace moe {
 
+/// For each op, ascending, what must have ended before it may start: its dependencies, and for an op
+/// on routed rows the exchange that tells how many there are.
+std::vector<std::vector<int>> waits_for(const Program& program);
+
 /// When an op may start, on every rank alike: once it is the first of its stream's queue, everything
 /// before it in that queue has ended, and every op that it waits for has. `run` and `simulate` let
 /// ops go by this rule, the memory plan and the lower bound reason with it.
 struct StartRule {
   /// Ops of each stream in issue order, which is the order of the Program's list.
   std::array<std::vector<int>, kStreamCount> queues;
-  /// By op, ascending: its dependencies, and for an op on routed rows the exchange that tells how
-  /// many there are.
-  std::vector<std::vector<int>> waits_for;
+  std::vector<std::vector<int>> waits_for;  ///< by op
 
   /// For each op, how far every stream has certainly come when it starts: the place in that
   /// stream's queue of the last op known to have ended, plus one.

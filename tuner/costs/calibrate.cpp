@@ -198,7 +198,7 @@ void observe(const MeasuredIteration& iteration, const moe::Groups& groups, Obse
       seen.calls[key].push_back({{1, between ? inter : intra, end - begin}, beside});
     }
   }
-  observe_gaps(iteration, moe::start_rule(program).waits_for, seen);
+  observe_gaps(iteration, moe::waits_for(program), seen);
 }
 
 /// Samples timed alone, those of one size as their median; all samples where none was alone.

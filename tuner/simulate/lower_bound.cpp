@@ -28,7 +28,7 @@ double LowerBound::seconds() const { return std::max({stream_s, link_s, chain_s}
 LowerBound lower_bound(const moe::Program& program, const moe::Groups& groups,
                        const std::vector<OpCost>& costs, const Cluster& cluster) {
   const auto ranks = static_cast<std::size_t>(groups.ranks);
-  const auto dependencies = moe::start_rule(program).waits_for;
+  const auto waits = moe::waits_for(program);
   std::vector<std::array<double, moe::kStreamCount>> stream(ranks);
   std::vector<std::vector<double>> end(program.ops.size(), std::vector<double>(ranks));
   LinkLoads total = link_loads({}, groups);
@@ -39,7 +39,7 @@ LowerBound lower_bound(const moe::Program& program, const moe::Groups& groups,
   Longest chain;
   for (std::size_t op = 0; op < program.ops.size(); ++op) {
     std::vector<double> ready(ranks);
-    for (const int earlier : dependencies[op]) {
+    for (const int earlier : waits[op]) {
       const auto& ended = end[static_cast<std::size_t>(earlier)];
       for (std::size_t rank = 0; rank < ranks; ++rank) {
         ready[rank] = std::max(ready[rank], ended[rank]);
