@@ -38,18 +38,23 @@ void update_parameters(LayerBuilder& build) {
   build.block = -1;
   for (Parameter& parameter : program.parameters) {
     const std::string name = "update " + program.tensors[parameter.value].name;
-    if (model.optimizer == Optimizer::adam) {
-      const TensorId first = build.state_like(parameter.value, "first_moment"),
-                     second = build.state_like(parameter.value, "second_moment");
-      parameter.optimizer_state = {first, second};
-      build.op(AdamStep{model.learning_rate, 0.9, 0.999, 1e-8}, name,
-               {parameter.gradient, program.step, parameter.value, first, second},
-               {parameter.value, first, second});
-    } else {
-      const TensorId momentum = build.state_like(parameter.value, "momentum");
-      parameter.optimizer_state = {momentum};
-      build.op(SgdStep{model.learning_rate, model.momentum}, name,
-               {parameter.gradient, parameter.value, momentum}, {parameter.value, momentum});
+    switch (model.optimizer) {
+      case Optimizer::adam: {
+        const TensorId first = build.state_like(parameter.value, "first_moment"),
+                       second = build.state_like(parameter.value, "second_moment");
+        parameter.optimizer_state = {first, second};
+        build.op(AdamStep{model.learning_rate, 0.9, 0.999, 1e-8}, name,
+                 {parameter.gradient, program.step, parameter.value, first, second},
+                 {parameter.value, first, second});
+        break;
+      }
+      case Optimizer::sgd: {
+        const TensorId momentum = build.state_like(parameter.value, "momentum");
+        parameter.optimizer_state = {momentum};
+        build.op(SgdStep{model.learning_rate, model.momentum}, name,
+                 {parameter.gradient, parameter.value, momentum}, {parameter.value, momentum});
+        break;
+      }
     }
   }
 }

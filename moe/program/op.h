@@ -70,6 +70,20 @@ inline constexpr bool all_describe_themselves<std::variant<Kinds...>> = (Describ
                                                                          ...);
 static_assert(all_describe_themselves<OpKind>, "an op kind lacks its facts, work or group");
 
+template <class Variant>
+inline constexpr bool no_name_twice = false;
+template <class... Kinds>
+inline constexpr bool no_name_twice<std::variant<Kinds...>> = [] {
+  const std::string_view names[]{Kinds::facts.name...};
+  for (std::size_t i = 0; i < sizeof...(Kinds); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (names[i] == names[j]) return false;
+    }
+  }
+  return true;
+}();
+static_assert(no_name_twice<OpKind>, "two op kinds have one name");
+
 const OpFacts& facts_of(const Op& op);
 std::string_view kind_name(const Op& op);
 /// The group that a communication takes place in; none for what stays on its rank.

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <numbers>
+#include <stdexcept>
 #include <string_view>
 #include <vector>
 
@@ -35,7 +36,7 @@ double initial_value(const Parameter& parameter, std::int64_t seed, std::uint64_
       return parameter.standard_deviation *
              initial_normal(seed, name_hash, parameter.first_element + element);
   }
-  return 0;
+  throw std::logic_error("initial_value: no such beginning");
 }
 
 template <class T>
