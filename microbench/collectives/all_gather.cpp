@@ -6,7 +6,7 @@ namespace microbench {
 Case all_gather_case(const Bench& bench, std::int64_t bytes) {
   const int n = bench.world.size, rank = bench.world.rank;
   const std::int64_t count = whole_elements(bench, bytes, n), share = count / n;
-  const CollectiveCase c(bench, "all_gather", {share, count});
+  const CollectiveCase c(bench, moe::Collective::all_gather, {share, count});
   const auto run = [=, &bench] {
     bench.measured.all_gather(c.buffers[0], c.buffers[1], share, c.dtype, c.call);
   };
@@ -21,8 +21,8 @@ Case all_gather_case(const Bench& bench, std::int64_t bytes) {
     return count_wrong(bench.backend, c.call.stream, c.buffers[1], count, c.dtype,
                        [=](auto i) { return pattern(static_cast<int>(i / share), i % share); });
   };
-  return {collective_row(bench, CollectiveKind::all_gather, "all_gather", count, share), prepare,
-          c.timed(run), verify};
+  return {collective_row(bench, moe::Collective::all_gather, count, share), prepare, c.timed(run),
+          verify};
 }
 
 }  // namespace microbench

@@ -6,7 +6,7 @@ namespace microbench {
 Case all_to_all_case(const Bench& bench, std::int64_t bytes) {
   const int n = bench.world.size, rank = bench.world.rank;
   const std::int64_t count = whole_elements(bench, bytes, n), share = count / n;
-  const CollectiveCase c(bench, "all_to_all", {count, count});
+  const CollectiveCase c(bench, moe::Collective::all_to_all, {count, count});
   std::vector<moe::Segment> segments;  // one row per rank, both ways
   for (int peer = 0; peer < n; ++peer) segments.push_back({peer, peer, 1});
   const auto run = [=, &bench] {
@@ -25,8 +25,8 @@ Case all_to_all_case(const Bench& bench, std::int64_t bytes) {
       return pattern(static_cast<int>(i / share), rank * share + i % share);
     });
   };
-  return {collective_row(bench, CollectiveKind::all_to_all, "all_to_all", count, share), prepare,
-          c.timed(run), verify};
+  return {collective_row(bench, moe::Collective::all_to_all, count, share), prepare, c.timed(run),
+          verify};
 }
 
 }  // namespace microbench

@@ -13,7 +13,7 @@ Case all_to_all_v_case(const Bench& bench, std::int64_t bytes) {
   const auto begin_of = [](int peer) { return peer == 0 ? 0 : peer + 1; };
   const std::int64_t sent = (n + 1) * block;
   const std::int64_t received = n * blocks_to(rank) * block;
-  const CollectiveCase c(bench, "all_to_all_v", {sent, received});
+  const CollectiveCase c(bench, moe::Collective::all_to_all_v, {sent, received});
   std::vector<moe::Segment> send, receive;
   for (int peer = 0; peer < n; ++peer) {
     send.push_back({peer, begin_of(peer), blocks_to(peer)});
@@ -36,8 +36,7 @@ Case all_to_all_v_case(const Bench& bench, std::int64_t bytes) {
       return pattern(static_cast<int>(i / share), begin_of(rank) * block + i % share);
     });
   };
-  Result row =
-      collective_row(bench, CollectiveKind::all_to_all_v, "all_to_all_v", 2 * n * block, sent);
+  Result row = collective_row(bench, moe::Collective::all_to_all_v, 2 * n * block, sent);
   row.measurement.parameters_json =
       fmt::format("{{\"imbalance\":{:.4g},\"matrix\":\"hot rank 0\"}}", 2.0 * n / (n + 1));
   return {row, prepare, c.timed(run), verify};

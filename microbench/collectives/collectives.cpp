@@ -17,11 +17,14 @@ namespace {
 
 using MakeCase = Case (*)(const Bench&, std::int64_t bytes);
 
-const std::vector<std::pair<std::string, MakeCase>>& table() {
-  static const std::vector<std::pair<std::string, MakeCase>> cases = {
-      {"all_to_all", all_to_all_case}, {"all_to_all_v", all_to_all_v_case},
-      {"all_gather", all_gather_case}, {"reduce_scatter", reduce_scatter_case},
-      {"all_reduce", all_reduce_case}, {"broadcast", broadcast_case},
+const std::vector<std::pair<moe::Collective, MakeCase>>& table() {
+  static const std::vector<std::pair<moe::Collective, MakeCase>> cases = {
+      {moe::Collective::all_to_all, all_to_all_case},
+      {moe::Collective::all_to_all_v, all_to_all_v_case},
+      {moe::Collective::all_gather, all_gather_case},
+      {moe::Collective::reduce_scatter, reduce_scatter_case},
+      {moe::Collective::all_reduce, all_reduce_case},
+      {moe::Collective::broadcast, broadcast_case},
   };
   return cases;
 }
@@ -31,7 +34,7 @@ const std::vector<std::pair<std::string, MakeCase>>& table() {
 const std::vector<std::string>& collective_names() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> all;
-    for (const auto& entry : table()) all.push_back(entry.first);
+    for (const auto& entry : table()) all.emplace_back(moe::name_of(entry.first));
     return all;
   }();
   return names;
@@ -46,7 +49,8 @@ std::vector<Plan> collective_plans(const Bench& bench, const std::vector<std::st
     }
   }
   std::vector<Plan> plans;
-  for (const auto& [name, make] : table()) {
+  for (const auto& [collective, make] : table()) {
+    const std::string name(moe::name_of(collective));
     if (!names.empty() && std::ranges::find(names, name) == names.end()) continue;
     for (std::int64_t bytes : sizes) {
       plans.push_back({fmt::format("{}/{}", name, bytes),
@@ -91,7 +95,7 @@ const std::vector<Column>& collective_columns() {
   return columns;
 }
 
-CollectiveCase::CollectiveCase(const Bench& bench, const std::string& name,
+CollectiveCase::CollectiveCase(const Bench& bench, moe::Collective collective,
                                const std::vector<std::int64_t>& counts)
     : bench(&bench), dtype(bench.dtype) {
   std::vector<std::int64_t> bytes;
@@ -100,7 +104,7 @@ CollectiveCase::CollectiveCase(const Bench& bench, const std::string& name,
   call.stream = moe::Stream::inter_node;
   call.native_stream = bench.backend.native_stream(call.stream);
   call.time_limit_s = bench.sampling.time_limit_s;
-  call.what = name;
+  call.what = moe::name_of(collective);
 }
 
 TimedCalls CollectiveCase::timed(std::function<void()> one_call) const {
@@ -109,13 +113,13 @@ TimedCalls CollectiveCase::timed(std::function<void()> one_call) const {
   };
 }
 
-Result collective_row(const Bench& bench, CollectiveKind kind, const std::string& name,
-                      std::int64_t total_count, std::int64_t count) {
+Result collective_row(const Bench& bench, moe::Collective collective, std::int64_t total_count,
+                      std::int64_t count) {
   Result row;
   row.columns = &collective_columns();
   row.in_mean_of_bus_bandwidth = true;
-  row.bus_factor = bus_factor(kind, bench.world.size);
-  row.measurement.op = name;
+  row.bus_factor = moe::bus_factor(collective, bench.world.size);
+  row.measurement.op = moe::name_of(collective);
   row.measurement.device = bench.device;
   row.measurement.dtype = dtype_name(bench.dtype);
   row.measurement.ranks = bench.world.size;

@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "microbench/bandwidth.h"
 #include "microbench/benchmarks.h"
+#include "moe/communicator/collective.h"
 
 /// The collectives of moe::Communicator, one a file. Each makes the case of one size: S bytes (see
-/// bandwidth.h), rounded down to whole elements on every rank, but at least one.
+/// moe/communicator/collective.h), rounded down to whole elements on every rank, but at least one.
 namespace microbench {
 
 Case all_to_all_case(const Bench& bench, std::int64_t bytes);
@@ -43,15 +43,15 @@ struct CollectiveCase {
   moe::CallContext call;
   moe::DType dtype;
 
-  CollectiveCase(const Bench& bench, const std::string& name,
+  CollectiveCase(const Bench& bench, moe::Collective collective,
                  const std::vector<std::int64_t>& counts);
   TimedCalls timed(std::function<void()> one_call) const;
 };
 
-/// The row of `kind` with S = `total_count` elements, of which nccl-tests' count column shows
+/// The row of `collective` with S = `total_count` elements, of which nccl-tests' count column shows
 /// `count`.
-Result collective_row(const Bench& bench, CollectiveKind kind, const std::string& name,
-                      std::int64_t total_count, std::int64_t count);
+Result collective_row(const Bench& bench, moe::Collective collective, std::int64_t total_count,
+                      std::int64_t count);
 
 /// Elements in `bytes`, a multiple of `multiple`, at least one of it.
 std::int64_t whole_elements(const Bench& bench, std::int64_t bytes, int multiple);

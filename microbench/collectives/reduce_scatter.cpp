@@ -6,7 +6,7 @@ namespace microbench {
 Case reduce_scatter_case(const Bench& bench, std::int64_t bytes) {
   const int n = bench.world.size, rank = bench.world.rank;
   const std::int64_t count = whole_elements(bench, bytes, n), share = count / n;
-  const CollectiveCase c(bench, "reduce_scatter", {count, share});
+  const CollectiveCase c(bench, moe::Collective::reduce_scatter, {count, share});
   const auto run = [=, &bench] {
     bench.measured.reduce_scatter(c.buffers[0], c.buffers[1], share, c.dtype, c.call);
   };
@@ -21,8 +21,7 @@ Case reduce_scatter_case(const Bench& bench, std::int64_t bytes) {
     return count_wrong(bench.backend, c.call.stream, c.buffers[1], share, c.dtype,
                        [=](auto i) { return pattern_sum(n, rank * share + i); });
   };
-  Result row =
-      collective_row(bench, CollectiveKind::reduce_scatter, "reduce_scatter", count, share);
+  Result row = collective_row(bench, moe::Collective::reduce_scatter, count, share);
   row.redop = "sum";
   return {row, prepare, c.timed(run), verify};
 }

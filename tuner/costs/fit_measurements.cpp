@@ -6,6 +6,8 @@
 #include <optional>
 #include <tuple>
 
+#include "moe/communicator/collective.h"
+
 namespace tuner {
 namespace {
 
@@ -19,13 +21,9 @@ double products_of(const db::Measurement& row) {
 }  // namespace
 
 std::optional<double> wire_bytes(const std::string& op, double bytes, int ranks) {
-  const double n = ranks;
-  if (op == "all_reduce") return 2 * bytes * (n - 1) / n;
-  if (op == "all_to_all" || op == "all_to_all_v" || op == "all_gather" || op == "reduce_scatter") {
-    return bytes * (n - 1) / n;
-  }
-  if (op == "broadcast" || op == "reduce") return n > 1 ? bytes : 0;
-  return std::nullopt;
+  const auto collective = moe::collective_named(op);
+  if (!collective) return std::nullopt;
+  return bytes * moe::bus_factor(*collective, ranks);
 }
 
 std::vector<db::Fit> fit_measurements(std::span<const db::Measurement> measurements,

@@ -13,9 +13,8 @@ namespace tuner {
 /// Fits from the rows of a microbenchmark sweep: one per (op, device, ranks, link), ordered so.
 ///
 /// Units: flops for GEMMs, which become a fit of their op kind and, all together, "gemm", with an
-/// alpha for each expert's product; for a collective the bytes that cross the wire at each rank, of
-/// nccl-tests' size S on n ranks: S (n-1)/n for all_to_all, all_to_all_v, all_gather and
-/// reduce_scatter, 2 S (n-1)/n for all_reduce, S for broadcast and reduce; bytes read and written
+/// alpha for each expert's product; for a collective the bytes that cross the wire at each rank
+/// (bus_factor in moe/communicator/collective.h); bytes read and written
 /// (2 S) for "host_copy", which becomes the fit "memory". link = "inter_node" where the run had
 /// ranks on several nodes, else "intra_node". Rows with wrong values, and times that are not
 /// positive, are left out. `nodes_of_run`: how many nodes each run's ranks were on; 1 where a run
