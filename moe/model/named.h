@@ -2,14 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "moe/errors.h"
+
 namespace moe {
 
-/// The one of `all` with this name. Throws std::invalid_argument that calls it `what` and names those
+/// The one of `all` with this name. Throws InputError that calls it `what` and names those
 /// there are.
 template <class Named>
 const Named& find_named(const std::vector<Named>& all, std::string_view name,
@@ -19,7 +20,7 @@ const Named& find_named(const std::vector<Named>& all, std::string_view name,
     if (one.name == name) return one;
     names += fmt::format("{}{}", names.empty() ? "" : ", ", one.name);
   }
-  throw std::invalid_argument(fmt::format("no {} \"{}\"; there are {}", what, name, names));
+  throw InputError(fmt::format("no {} \"{}\"; there are {}", what, name, names));
 }
 
 }  // namespace moe

@@ -11,7 +11,7 @@ int compare(const Arguments& arguments) {
   auto requests = parse_planners(arguments.planners);
   const Scenario scenario = load_scenario(arguments.scenario);
   const Situation situation = scenario.situation();
-  const Planner& baseline = *parse_planner("sequential").planner;
+  const Planner& baseline = planner_named("sequential");
   const double sequential_s =
       predict(situation, baseline, baseline.plan(situation, {})).timeline.duration_s;
 

@@ -1,9 +1,6 @@
-#include <fmt/format.h>
-
 #include "db/output_file.h"
 #include "tuner/commands/commands.h"
 #include "tuner/commands/printing.h"
-#include "tuner/planners/pipemoe/pipemoe.h"
 
 namespace tuner {
 
@@ -15,12 +12,8 @@ int plan(const Arguments& arguments) {
   const Situation situation = scenario.situation();
   const moe::Schedule schedule = request.planner->plan(situation, request.options);
   moe::apply(scenario.program, schedule);  // a plan that is not legal is no plan
-  if (request.planner->name == "pipemoe") {
-    const PipeMoeChoice choice = choose_pipemoe(situation, request.options);
-    warn(fmt::format(
-        "pipemoe: {} chunks forward, {} backward by simulation; {} and {} by the closed form",
-        choice.by_simulation.forward, choice.by_simulation.backward, choice.by_equations.forward,
-        choice.by_equations.backward));
+  if (request.planner->remark) {
+    warn(request.planner->remark(situation, request.options, schedule));
   }
   db::write_output(arguments.output, moe::to_json(schedule) + '\n');
   return 0;

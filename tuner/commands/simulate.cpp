@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iostream>
 #include <optional>
 
@@ -19,14 +20,13 @@
 namespace tuner {
 namespace {
 
-/// The planner that made a schedule, for its closed form; sequential's sum where it is not known.
+/// The planner that made a schedule, for its closed form. Of one that names none of them, written by
+/// hand, the sum of its ops, or the pipeline's form where it cuts layers.
 const Planner& maker_of(const moe::Schedule& schedule) {
-  for (const Planner& planner : planners()) {
-    if (planner.name == schedule.planner) return planner;
-  }
-  return *parse_planner(moe::decisions_of<moe::PipelineSplit>(schedule).empty() ? "sequential"
-                                                                                : "tutel")
-              .planner;
+  const auto maker = std::ranges::find(planners(), schedule.planner, &Planner::name);
+  if (maker != planners().end()) return *maker;
+  const bool cuts = !moe::decisions_of<moe::PipelineSplit>(schedule).empty();
+  return planner_named(cuts ? "tutel" : "sequential");
 }
 
 void write_trace(const Scenario& scenario, const moe::Schedule& schedule,

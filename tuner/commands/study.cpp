@@ -4,12 +4,10 @@
 #include "db/format_rows.h"
 #include "db/load.h"
 #include "db/load_views.h"
-#include "moe/model/iteration.h"
 #include "moe/source_tree.h"
 #include "moe/stop.h"
 #include "tuner/commands/commands.h"
 #include "tuner/commands/printing.h"
-#include "tuner/commands/routing_spec.h"
 
 namespace tuner {
 
@@ -31,14 +29,6 @@ int study(Arguments& arguments, int argc, char** argv) {
     options.top = 0;
   } else {
     options.top = std::stoi(arguments.top);
-  }
-  const moe::Groups groups =
-      moe::make_groups(options.job.ranks,
-                       options.job.expert_ranks > 0 ? options.job.expert_ranks : options.job.ranks);
-  moe::check(options.model, groups);
-  if (!options.routing.empty()) {
-    // Used only after minutes of profiling: what is wrong with it is said now.
-    make_routing(options.routing, moe::build_iteration(options.model, groups, 0), groups, 1);
   }
   options.say = [](const std::string& text) { warn(text); };
   moe::stop_when_asked();

@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "moe/errors.h"
+#include "moe/model/named.h"
 #include "tuner/planners/pipemoe/pipemoe.h"
 #include "tuner/planners/sequential/sequential.h"
 #include "tuner/planners/tutel/tutel.h"
@@ -20,25 +21,20 @@ const std::vector<Planner>& planners() {
        "backward",
        plan_tutel, tutel_paper_seconds, tutel_candidates},
       {"pipemoe", "best degree by model, forward and backward apart: all-to-all beside experts",
-       plan_pipemoe, pipemoe_paper_seconds, pipemoe_candidates},
+       plan_pipemoe, pipemoe_paper_seconds, pipemoe_candidates, pipemoe_remark},
   };
   return all;
+}
+
+const Planner& planner_named(std::string_view name) {
+  return moe::find_named(planners(), name, "planner");
 }
 
 PlannerRequest parse_planner(std::string_view text) {
   const auto colon = text.find(':');
   const std::string_view name = text.substr(0, colon);
   PlannerRequest request;
-  for (const Planner& planner : planners()) {
-    if (planner.name == name) request.planner = &planner;
-  }
-  if (!request.planner) {
-    std::string names;
-    for (const Planner& planner : planners()) {
-      names += fmt::format("{}{}", names.empty() ? "" : ", ", planner.name);
-    }
-    throw moe::InputError(fmt::format("no planner \"{}\"; there are {}", name, names));
-  }
+  request.planner = &planner_named(name);
   if (colon != std::string_view::npos) {
     const std::string_view degree = text.substr(colon + 1);
     const auto [end, error] =

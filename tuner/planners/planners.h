@@ -46,17 +46,22 @@ struct Planner {
   double (*paper_seconds)(const Situation&, const moe::Schedule&);
   /// All that a study should try in this planner's name, its own choice included.
   std::vector<Candidate> (*candidates)(const Situation&, const PlannerOptions&);
+  /// A line for a person beside a schedule that it planned; null where it has nothing to say.
+  std::string (*remark)(const Situation&, const PlannerOptions&, const moe::Schedule&) = nullptr;
 };
 
 /// Every planner there is, baselines first.
 const std::vector<Planner>& planners();
+
+/// Throws moe::InputError naming the planners there are.
+const Planner& planner_named(std::string_view name);
 
 /// A planner with options as a user writes it: "pipemoe", "tutel", "tutel:4" (fixed degree).
 struct PlannerRequest {
   const Planner* planner = nullptr;
   PlannerOptions options;
 };
-/// Throws moe::InputError naming the planners there are.
+/// Throws moe::InputError for another name, and for a degree that is none.
 PlannerRequest parse_planner(std::string_view text);
 /// Comma-separated.
 std::vector<PlannerRequest> parse_planners(std::string_view text);

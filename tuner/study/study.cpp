@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <stdexcept>
 
@@ -39,15 +40,28 @@ constexpr double kLeastTrialLimit_s = 120;
 constexpr double kSlack = 10;  ///< a trial that takes so many times its prediction hangs
 constexpr double kStaleRun_s = 60;
 
-const Planner& planner_named(const std::string& name) { return *parse_planner(name).planner; }
+std::optional<moe::Routing> routing_asked_for(const StudyOptions& options,
+                                              const moe::Program& program,
+                                              const moe::Groups& groups) {
+  if (options.routing.empty()) return std::nullopt;
+  return make_routing(options.routing, program, groups,
+                      static_cast<std::uint64_t>(options.model.seed));
+}
 
 class StudyRun {
  public:
+  /// What is wrong with the model or the routing is said before there is a database, and not after
+  /// minutes of profiling.
   explicit StudyRun(const StudyOptions& options)
-      : options_(options), connection_(db::open_writer(options.job.database)) {}
+      : options_(options),
+        groups_(moe::make_groups(options.job.ranks, options.job.expert_ranks > 0
+                                                        ? options.job.expert_ranks
+                                                        : options.job.ranks)),
+        program_(moe::build_iteration(options.model, groups_, 0)),
+        asked_routing_(routing_asked_for(options, program_, groups_)),
+        connection_(db::open_writer(options.job.database)) {}
 
   std::int64_t run() {
-    check_routing();
     open_study();
     try {
       profile();
@@ -70,16 +84,6 @@ class StudyRun {
 
  private:
   // --- the study and its process ------------------------------------------------------------
-
-  /// Before anything is stored or runs.
-  void check_routing() const {
-    if (options_.routing.empty()) return;
-    const TrainingJob& job = options_.job;
-    const moe::Groups groups =
-        moe::make_groups(job.ranks, job.expert_ranks > 0 ? job.expert_ranks : job.ranks);
-    make_routing(options_.routing, moe::build_iteration(options_.model, groups, 0), groups,
-                 static_cast<std::uint64_t>(options_.model.seed));
-  }
 
   void open_study() {
     const db::Machine machine = moe::this_machine();
@@ -169,10 +173,6 @@ class StudyRun {
   // --- 1. profile ---------------------------------------------------------------------------
 
   void profile() {
-    groups_ = moe::make_groups(options_.job.ranks, options_.job.expert_ranks > 0
-                                                       ? options_.job.expert_ranks
-                                                       : options_.job.ranks);
-    program_ = moe::build_iteration(options_.model, groups_, 0);
     std::vector<std::int64_t> runs;
     if (!study_.profile_runs_json.empty()) {
       runs = json::parse(study_.profile_runs_json).get<std::vector<std::int64_t>>();
@@ -210,10 +210,7 @@ class StudyRun {
     if (!warning_.empty()) options_.say(warning_);
     groups_ = profile.groups;
     machine_ = std::move(profile.machine);
-    routings_ = options_.routing.empty()
-                    ? std::move(profile.routings)
-                    : std::vector{make_routing(options_.routing, program_, groups_,
-                                               static_cast<std::uint64_t>(options_.model.seed))};
+    routings_ = asked_routing_ ? std::vector{*asked_routing_} : std::move(profile.routings);
     const Planner& sequential = planner_named("sequential");
     const Situation any{program_, groups_, routings_.front(), machine_.costs, machine_.cluster};
     typical_ = predict(any, sequential, sequential.plan(any, {}), routings_).routing;
@@ -441,12 +438,13 @@ class StudyRun {
   }
 
   const StudyOptions& options_;
+  moe::Groups groups_;
+  moe::Program program_;
+  std::optional<moe::Routing> asked_routing_;  ///< instead of what the profile recorded
   db::Connection connection_;
   db::Study study_;
   std::int64_t run_id_ = 0;
   std::string hostname_;
-  moe::Groups groups_;
-  moe::Program program_;
   CostedCluster machine_;
   std::vector<moe::Routing> routings_;  ///< of the iterations that are predicted
   moe::Routing typical_;                ///< the one whose sequential iteration is of median length

@@ -38,7 +38,7 @@ struct Expert {
 
 const std::vector<Expert>& experts();
 
-/// Throws std::invalid_argument naming the expert networks there are.
+/// Throws InputError naming the expert networks there are.
 const Expert& expert_named(std::string_view name);
 
 }  // namespace moe

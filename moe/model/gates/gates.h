@@ -34,7 +34,7 @@ struct Gate {
 
 const std::vector<Gate>& gates();
 
-/// Throws std::invalid_argument naming the gates there are.
+/// Throws InputError naming the gates there are.
 const Gate& gate_named(std::string_view name);
 
 }  // namespace moe

@@ -1,5 +1,7 @@
 #include "tuner/planners/pipemoe/pipemoe.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "tuner/simulate/simulate.h"
@@ -8,6 +10,10 @@ namespace tuner {
 namespace {
 
 constexpr int kPairsUpTo = 4;
+
+moe::Schedule schedule_of(const Situation& situation, Degrees degrees) {
+  return pipeline_schedule(situation.program, "pipemoe", degrees);
+}
 
 /// The best degrees by `time_of`, one phase after the other.
 template <class Time>
@@ -30,24 +36,32 @@ Degrees best_degrees(int most, Time time_of) {
 
 }  // namespace
 
-PipeMoeChoice choose_pipemoe(const Situation& situation, const PlannerOptions& options) {
-  const auto schedule = [&](Degrees degrees) {
-    return pipeline_schedule(situation.program, "pipemoe", degrees);
-  };
-  const Degrees by_simulation = best_degrees(options.most_chunks, [&](Degrees degrees) {
-    return simulate(moe::apply(situation.program, schedule(degrees)), situation.groups,
-                    situation.routing, situation.costs, situation.cluster)
+Degrees pipemoe_degrees_by_simulation(const Situation& situation, const PlannerOptions& options) {
+  return best_degrees(options.most_chunks, [&](Degrees degrees) {
+    const moe::Schedule schedule = schedule_of(situation, degrees);
+    return simulate(moe::apply(situation.program, schedule), situation.groups, situation.routing,
+                    situation.costs, situation.cluster)
         .duration_s;
   });
-  const Degrees by_equations = best_degrees(options.most_chunks, [&](Degrees degrees) {
-    return pipelined_iteration_s(situation, schedule(degrees));
+}
+
+Degrees pipemoe_degrees_by_equations(const Situation& situation, const PlannerOptions& options) {
+  return best_degrees(options.most_chunks, [&](Degrees degrees) {
+    return pipelined_iteration_s(situation, schedule_of(situation, degrees));
   });
-  return {by_simulation, by_equations};
 }
 
 moe::Schedule plan_pipemoe(const Situation& situation, const PlannerOptions& options) {
-  return pipeline_schedule(situation.program, "pipemoe",
-                           choose_pipemoe(situation, options).by_simulation);
+  return schedule_of(situation, pipemoe_degrees_by_simulation(situation, options));
+}
+
+std::string pipemoe_remark(const Situation& situation, const PlannerOptions& options,
+                           const moe::Schedule& schedule) {
+  const Degrees own = degrees_of(schedule),
+                paper = pipemoe_degrees_by_equations(situation, options);
+  return fmt::format(
+      "pipemoe: {} chunks forward, {} backward by simulation; {} and {} by the closed form",
+      own.forward, own.backward, paper.forward, paper.backward);
 }
 
 double pipemoe_paper_seconds(const Situation& situation, const moe::Schedule& schedule) {
@@ -61,7 +75,7 @@ std::vector<Candidate> pipemoe_candidates(const Situation& situation,
   for (int forward = 1; forward <= pairs; ++forward) {
     for (int backward = 1; backward <= pairs; ++backward) tried.push_back({forward, backward});
   }
-  const Degrees own = choose_pipemoe(situation, options).by_simulation;
+  const Degrees own = pipemoe_degrees_by_simulation(situation, options);
   if (std::find(tried.begin(), tried.end(), own) == tried.end()) tried.push_back(own);
   std::vector<Candidate> candidates;
   for (const Degrees degrees : tried) {

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "moe/errors.h"
 #include "moe/model/iteration.h"
 #include "moe/train/initialize.h"
 #include "tests/moe/train/training_case.h"
@@ -114,7 +115,7 @@ TEST(Gates, AreFoundByNameAndListedWhereThereIsNone) {
   try {
     gate_named("softmin");
     FAIL();
-  } catch (const std::invalid_argument& error) {
+  } catch (const InputError& error) {
     EXPECT_EQ(std::string(error.what()).find("no gate \"softmin\"; there are softmax"), 0u);
   }
 }
