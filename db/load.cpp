@@ -127,12 +127,5 @@ std::vector<TimelineOp> load_timeline_ops(const Connection& connection, std::int
 std::vector<Span> load_spans(const Connection& connection, std::int64_t timeline_id) {
   return select<Span>(connection, "WHERE timeline_id = ? ORDER BY rank, start_s, op", timeline_id);
 }
-std::vector<Span> load_spans(const Connection& connection, std::int64_t timeline_id, int rank,
-                             double begin_s, double end_s) {
-  return select<Span>(connection,
-                      "WHERE timeline_id = ? AND rank = ? AND start_s >= ? AND start_s < ? "
-                      "ORDER BY start_s, op",
-                      timeline_id, rank, begin_s, end_s);
-}
 
 }  // namespace db

@@ -83,8 +83,5 @@ std::vector<TimelineOp> load_timeline_ops(const Connection&, std::int64_t timeli
 
 /// By rank, then start.
 std::vector<Span> load_spans(const Connection&, std::int64_t timeline_id);
-/// Of one rank, those that begin within [begin_s, end_s).
-std::vector<Span> load_spans(const Connection&, std::int64_t timeline_id, int rank, double begin_s,
-                             double end_s);
 
 }  // namespace db

@@ -180,9 +180,6 @@ void insert(Connection& connection, std::span<const RunRank> ranks) {
              "predicted_peak_bytes = excluded.predicted_peak_bytes, "
              "measured_peak_bytes = excluded.measured_peak_bytes");
 }
-void insert(Connection& connection, const Iteration& iteration) {
-  insert_all(connection, std::span(&iteration, 1));
-}
 void insert(Connection& connection, std::span<const Iteration> iterations) {
   insert_all(connection, iterations);
 }

@@ -25,8 +25,7 @@ std::string content_hash(const std::string& text);
 /// Throws Error (invalid) where `json` is no object.
 std::string decisions_hash(const std::string& json);
 
-// --- machines and schedules: one row per content; the id of the row there is, or of a new one
-// ----------------------
+// --- machines and schedules: one row per content; the id of the row there is, or of a new one ----
 
 std::int64_t find_or_insert(Connection&, const Machine&);
 
@@ -34,8 +33,7 @@ std::int64_t find_or_insert(Connection&, const Machine&);
 /// under decisions_hash(json) (`hash` is set here) and under the name of the first planner.
 std::int64_t find_or_insert(Connection&, Schedule);
 
-// --- runs
-// ---------------------------------------------------------------------------------------------------------
+// --- runs ----------------------------------------------------------------------------------------
 
 /// started_at and heartbeat_at of 0 mean now; an empty status means "running".
 std::int64_t insert(Connection&, Run);
@@ -59,14 +57,12 @@ int mark_stale_runs_killed(Connection&, double older_than_s);
 
 /// A rank that is there already is replaced: peaks are known only at the end.
 void insert(Connection&, std::span<const RunRank>);
-void insert(Connection&, const Iteration&);
 void insert(Connection&, std::span<const Iteration>);
 void insert(Connection&, std::span<const Load>);
 void insert(Connection&, std::span<const Measurement>);
 void insert(Connection&, std::span<const Fit>);
 
-// --- timelines
-// ----------------------------------------------------------------------------------------------------
+// --- timelines -----------------------------------------------------------------------------------
 
 /// Stores a timeline with its ops and spans; their timeline_id is set here, and duration_s of 0
 /// becomes the end of the last span. Spans are best ordered by rank and start. Returns the
@@ -77,8 +73,7 @@ std::int64_t insert(Connection&, const Timeline&, std::span<const TimelineOp>,
 /// Says that the measured timelines of a run are of this trial.
 void link_timelines(Connection&, std::int64_t run_id, std::int64_t trial_id);
 
-// --- studies
-// ------------------------------------------------------------------------------------------------------
+// --- studies -------------------------------------------------------------------------------------
 
 /// Throws Error (invalid) where the name is taken: find_study (load.h) tells. created_at of 0 means
 /// now.

@@ -122,12 +122,6 @@ double InputValue::number(double least, double most, std::string_view expected) 
   return value;
 }
 
-bool InputValue::truth() const {
-  const auto* value = std::get_if<bool>(&node_->value);
-  if (value == nullptr) fail("true or false");
-  return *value;
-}
-
 std::string InputValue::text(std::string_view expected) const {
   const auto* value = std::get_if<std::string>(&node_->value);
   if (value == nullptr || value->empty()) fail(expected);

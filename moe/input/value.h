@@ -43,7 +43,6 @@ class InputValue {
   std::int64_t integer(std::int64_t least, std::int64_t most = kAnyInteger) const;
   /// Within [least, most], integers included, never NaN; `expected` says it in words.
   double number(double least, double most, std::string_view expected) const;
-  bool truth() const;
   /// Not empty.
   std::string text(std::string_view expected = "a text") const;
   bool is(std::string_view text) const;

@@ -114,8 +114,6 @@ MemoryPlan::MemoryPlan(const Program& program, StartRule rule) : state_(std::mak
   restart();
 }
 
-MemoryPlan::MemoryPlan(MemoryPlan&&) noexcept = default;
-MemoryPlan& MemoryPlan::operator=(MemoryPlan&&) noexcept = default;
 MemoryPlan::~MemoryPlan() = default;
 
 std::vector<int> MemoryPlan::advance(const Binding& binding) {

@@ -21,8 +21,6 @@ namespace moe {
 class MemoryPlan {
  public:
   MemoryPlan(const Program& program, StartRule rule);
-  MemoryPlan(MemoryPlan&&) noexcept;
-  MemoryPlan& operator=(MemoryPlan&&) noexcept;
   ~MemoryPlan();
 
   /// Visits the ops whose sizes `binding` tells, those of earlier calls left out; returns them,

@@ -447,7 +447,7 @@ TEST(Connection, KilledWriterLosesNothingItWasToldIsStored) {
         Iteration iteration;
         iteration.run_id = 1;
         iteration.iteration = 1000000 * (round + 1) + i;
-        insert(connection, iteration);
+        insert(connection, std::span<const Iteration>(&iteration, 1));
         if (write(stored[1], &iteration.iteration, sizeof(int)) < 0) _exit(1);
       }
     }

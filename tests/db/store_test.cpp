@@ -82,11 +82,11 @@ TEST_F(Store, IterationsKnowTheScheduleThatRuledThem) {
   Iteration iteration;
   iteration.run_id = run;
   iteration.schedule_id = schedule;
-  insert(connection, iteration);
+  insert(connection, std::span<const Iteration>(&iteration, 1));
   EXPECT_EQ(load_iterations(connection, run).at(0).schedule_id, schedule);
   iteration.iteration = 1;
   iteration.schedule_id = 99;
-  EXPECT_THROW(insert(connection, iteration), Error);
+  EXPECT_THROW(insert(connection, std::span<const Iteration>(&iteration, 1)), Error);
 }
 
 TEST_F(Store, ContentHashIsThePublishedFnv1a) {
@@ -161,7 +161,7 @@ TEST_F(Store, DivergedLossIsNullAndReadsBackAsNan) {
   iteration.loss = std::numeric_limits<double>::infinity();
   iteration.auxiliary_loss = std::nan("");
   iteration.heldout_loss = std::nan("");
-  insert(connection, iteration);
+  insert(connection, std::span<const Iteration>(&iteration, 1));
   const auto read = load_iterations(connection, sample.run, 10).front();
   EXPECT_TRUE(std::isnan(read.loss));
   EXPECT_TRUE(std::isnan(read.auxiliary_loss));

@@ -400,7 +400,6 @@ Simulation::Simulation(const moe::Program& program, const moe::Groups& groups,
                        std::vector<OpCost> costs, const CostModel& model, const Cluster& cluster)
     : state_(std::make_unique<State>(program, groups, std::move(costs), model, cluster)) {}
 Simulation::~Simulation() = default;
-Simulation::Simulation(Simulation&&) noexcept = default;
 
 double Simulation::next_event() const { return state_->next_event(); }
 void Simulation::advance(double time) { state_->advance(time); }

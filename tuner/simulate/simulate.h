@@ -17,8 +17,8 @@ namespace tuner {
 /// A deterministic fluid simulation of one iteration on all ranks.
 ///
 /// Order. Every (rank, stream) is a queue in the order of the Program's list. An op is *issued*
-/// when it is first in its queue, its stream is idle and everything it waits for (moe/program/start_rule.h) has
-/// ended on its rank; it starts a launch gap later.
+/// when it is first in its queue, its stream is idle and everything it waits for
+/// (moe/program/start_rule.h) has ended on its rank; it starts a launch gap later.
 ///
 /// Computation. An op with cost T seconds alone has an amount of work w(t), w(start) = T, that
 /// falls at rate  dw/dt = -prod_x speed(op, x)  over the activities x of the other streams of its
@@ -45,7 +45,6 @@ class Simulation {
   Simulation(const moe::Program& program, const moe::Groups& groups, std::vector<OpCost> costs,
              const CostModel& model, const Cluster& cluster);
   ~Simulation();
-  Simulation(Simulation&&) noexcept;
 
   /// Time of the next event; infinity when there is none.
   double next_event() const;

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -35,10 +35,6 @@ std::string timeline_text(const moe::Program& program, const moe::Timeline& time
   return text;
 }
 
-double TimelineSummary::overlap() const {
-  return communication_s > 0 ? overlapped_s / communication_s : 1;
-}
-
 namespace {
 
 std::vector<db::TimeInterval>& of(db::ActivityIntervals& intervals, moe::Activity activity) {
@@ -50,7 +46,7 @@ std::vector<db::TimeInterval>& of(db::ActivityIntervals& intervals, moe::Activit
     case moe::Activity::copy:
       return intervals.copy;
   }
-  std::abort();
+  throw std::logic_error("summarize: no such activity");
 }
 
 }  // namespace

@@ -14,18 +14,14 @@ namespace tuner {
 ///           1.000       3.000  all_to_all dispatch, layer 1, 1/2
 std::string timeline_text(const moe::Program& program, const moe::Timeline& timeline);
 
-/// What a timeline amounts to, on the rank where it is most unless said otherwise.
+/// What a timeline amounts to: means over ranks, except the duration.
 struct TimelineSummary {
   double duration_s = 0;
   double computation_s = 0;    ///< any stream computes
   double communication_s = 0;  ///< any collective is under way, waiting for partners included
   double overlapped_s = 0;     ///< of that, covered by computation on the same rank
   double exposed_s = 0;        ///< of that, not covered
-
-  /// Share of communication that computation covers, over all ranks; 1 without communication.
-  double overlap() const;
 };
-/// Means over ranks, except the duration.
 TimelineSummary summarize(const moe::Program& program, const moe::Timeline& timeline);
 
 }  // namespace tuner

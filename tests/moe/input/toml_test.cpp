@@ -27,8 +27,7 @@ std::string repeated(const std::string& piece, int times) {
 }
 
 TEST(Toml, KeepsValuesAndTheLinesOfTheirKeys) {
-  const InputDocument document =
-      parse_toml("a = 1\n[t]\nb = [1, 2]\nc = \"x\"\nd = 0.5\ne = false\n", "x");
+  const InputDocument document = parse_toml("a = 1\n[t]\nb = [1, 2]\nc = \"x\"\nd = 0.5\n", "x");
   const InputObject root = document.object();
   EXPECT_EQ(root.integer("a", 0), 1);
   const InputObject table = root.object("t");
@@ -36,7 +35,6 @@ TEST(Toml, KeepsValuesAndTheLinesOfTheirKeys) {
   EXPECT_EQ(table.member("b").line(), 3);
   EXPECT_EQ(table.text("c"), "x");
   EXPECT_EQ(table.number("d", 0, 1, ""), 0.5);
-  EXPECT_FALSE(table.member("e").truth());
   document.no_other_keys();
 }
 

@@ -67,7 +67,6 @@ TEST(TimelineSummary, SaysHowMuchCommunicationIsCovered) {
   EXPECT_NEAR(summary.overlapped_s, 1, 1e-9);
   EXPECT_NEAR(summary.exposed_s, 1 + kExchange_s, 1e-9);
   EXPECT_NEAR(summary.computation_s, 1 + 4 + 4 + 0.5, 1e-9);
-  EXPECT_NEAR(summary.overlap(), 1 / (2 + kExchange_s), 1e-9);
 }
 
 }  // namespace
