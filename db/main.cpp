@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <csignal>
 #include <cstdlib>
 #include <map>
@@ -115,6 +116,17 @@ CLI::Validator one_of(const std::vector<std::string>& values) {
   return CLI::IsMember(values).description("");
 }
 
+CLI::Validator row_count() {
+  const auto check = [](const std::string& text) {
+    std::int64_t rows = -1;
+    const char* const last = text.data() + text.size();
+    const auto [end, error] = std::from_chars(text.data(), last, rows);
+    const bool sound = error == std::errc() && end == last && rows >= 0;
+    return sound ? std::string() : "expected an integer of at least 0, got " + text.substr(0, 40);
+  };
+  return {check, ""};
+}
+
 void add_database(CLI::App& command, Arguments& arguments) {
   command.add_option("--db", arguments.path, "the database")->required()->type_name("FILE");
 }
@@ -143,7 +155,7 @@ int run(int argc, char** argv) {
     add_database(*command, arguments);
     add_format(*command, arguments);
     command->add_option("--limit", arguments.limit, "at most so many rows; 0 is all")
-        ->check(CLI::Validator(CLI::NonNegativeNumber).description(""))
+        ->check(row_count())
         ->type_name("N")
         ->capture_default_str();
     for (const db::ListingFilter& filter : listing.filters) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <limits>
 #include <memory>
@@ -125,6 +126,21 @@ TEST(FormatRows, AFullDiskIsAnError) {
                                                              std::fclose);
   ASSERT_NE(full, nullptr);
   EXPECT_THROW(write_rows(full.get(), {Format::csv, false}, sample_rows()), OutputError);
+}
+
+TEST(FormatRows, AFullDiskIsNamedAlsoWhereAnothersFlushMetIt) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> full(std::fopen("/dev/full", "w"),
+                                                             std::fclose);
+  ASSERT_NE(full, nullptr);
+  RowWriter writer(full.get(), {Format::json, false}, {"n"});
+  EXPECT_NE(std::fflush(full.get()), 0);
+  errno = 0;
+  try {
+    writer.row({std::int64_t{1}});
+    FAIL() << "accepted";
+  } catch (const OutputError& error) {
+    EXPECT_EQ(error.message, "cannot write the result: No space left on device");
+  }
 }
 
 }  // namespace
