@@ -302,8 +302,11 @@ Benchmark gemm_benchmark() {
   };
   const auto check = [options](const CommonOptions& common) {
     const GemmSweep sweep = options->sweep();
-    if (*std::min_element(sweep.rows.begin(), sweep.rows.end()) < sweep.experts ||
-        sweep.inputs < 1 || sweep.outputs < 1) {
+    if (sweep.inputs < 1 || sweep.outputs < 1) {
+      throw moe::InputError(fmt::format("--inputs {} --outputs {}: expected at least 1 of each",
+                                        options->inputs, options->outputs));
+    }
+    if (*std::min_element(sweep.rows.begin(), sweep.rows.end()) < sweep.experts) {
       throw moe::InputError(fmt::format("--rows {}: expected at least one for each of {} experts",
                                         options->rows, options->experts));
     }

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
+#include <cstring>
+
 namespace microbench {
 namespace {
 
@@ -88,7 +91,8 @@ ResultWriter::ResultWriter(std::FILE* file, db::Format format) : file_(file), fo
 
 void ResultWriter::line(const std::string& text) {
   if (std::fprintf(file_, "%s\n", text.c_str()) < 0 || std::fflush(file_) != 0) {
-    throw db::OutputError{errno == EPIPE, "cannot write to stdout"};
+    throw db::OutputError{errno == EPIPE,
+                          fmt::format("cannot write to stdout: {}", std::strerror(errno))};
   }
 }
 
