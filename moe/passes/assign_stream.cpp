@@ -29,6 +29,8 @@ Program apply(Program program, const StreamAssignment& assignment) {
     if (facts_of(op).executor == Executor::kernel)
       refuse("only communication may leave the compute stream");
     if (facts_of(op).executor == Executor::host) refuse("the host reads what it exchanges");
+    if (op.stream != Stream::compute)
+      refuse(fmt::format("it is on {} already", stream_name(op.stream)));
     op.stream = assignment.stream;
   }
   return program;

@@ -23,8 +23,8 @@ void write(nlohmann::json& object, const StreamAssignment& assignment);
 
 /// Runs after everything that cuts ops. Streams only add concurrency: dependencies still order all
 /// that touch the same rows, so values do not change. Throws std::invalid_argument when no
-/// alternative has that name, when it is no communication that a Communicator carries out, or when
-/// the stream is not compute, inter_node or intra_node.
+/// alternative has that name, when it is no communication that a Communicator carries out, when it
+/// was moved before, or when the stream is not compute, inter_node or intra_node.
 Program apply(Program program, const StreamAssignment& assignment);
 
 }  // namespace moe

@@ -1,9 +1,13 @@
 #include "moe/passes/schedule.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <utility>
 
+#include "moe/errors.h"
 #include "moe/input/json.h"
 #include "moe/input/read_file.h"
 
@@ -53,6 +57,14 @@ Program apply(Program program, const Schedule& schedule,
     if (after) after(decision, program);
   }
   return program;
+}
+
+void check_applies(const Program& program, const Schedule& schedule, const std::string& file) {
+  try {
+    apply(program, schedule);
+  } catch (const std::invalid_argument& error) {
+    throw InputError(file.empty() ? error.what() : fmt::format("{}: {}", file, error.what()));
+  }
 }
 
 std::string to_json(const Decision& decision) { return json_of(decision).dump(); }

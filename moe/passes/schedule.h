@@ -61,6 +61,10 @@ std::vector<D> decisions_of(const Schedule& schedule) {
 Program apply(Program program, const Schedule& schedule,
               const std::function<void(const Decision&, const Program&)>& after = {});
 
+/// Throws InputError "FILE: ..." where a schedule from `file` (empty: nobody's) is not legal for this
+/// Program.
+void check_applies(const Program& program, const Schedule& schedule, const std::string& file);
+
 /// {"chunks": 4, "decision": "pipeline_split", "layer": 1, "phase": "forward"}
 std::string to_json(const Decision& decision);
 /// Canonical JSON: equal schedules print alike, whatever made them.

@@ -76,6 +76,7 @@ int simulate_schedule(const Arguments& arguments, int argc, char** argv) {
   moe::Schedule schedule;
   if (!arguments.schedule.empty()) {
     schedule = moe::load_schedule(arguments.schedule);
+    moe::check_applies(scenario.program, schedule, arguments.schedule);
   } else {
     PlannerRequest request = parse_planner(arguments.planner);
     request.options.most_chunks = arguments.most_chunks;

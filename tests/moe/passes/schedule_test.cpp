@@ -140,6 +140,26 @@ TEST(Apply, RefusesStreamsThatAnOpCannotLeaveOrEnter) {
   EXPECT_THROW(assign("all_to_all", Stream::copy)(), std::invalid_argument);
 }
 
+TEST(Apply, RefusesToMoveAnOpTwice) {
+  for (const Stream second : {Stream::inter_node, Stream::intra_node}) {
+    EXPECT_THAT(
+        [&] {
+          apply(iteration(), {"",
+                              {StreamAssignment{"all_to_all", Stream::inter_node},
+                               StreamAssignment{"all_to_all", second}}});
+        },
+        ThrowsMessage<std::invalid_argument>(HasSubstr("it is on inter_node already")));
+  }
+}
+
+TEST(Apply, RefusalsOfAFileNameIt) {
+  const Schedule schedule{"", {PipelineSplit{0, Phase::forward, 2}}};
+  EXPECT_THAT([&] { check_applies(iteration(), schedule, "s.json"); },
+              ThrowsMessage<InputError>(
+                  "s.json: pipeline_split: 2 chunks (layer 0, forward): no experts there"));
+  EXPECT_NO_THROW(check_applies(iteration(), kSchedule, "s.json"));
+}
+
 TEST(PipelineSplit, IssuesAllDispatchesThenEachChunksExpertsAndReturn) {
   const Program program = apply(iteration(), {"", {PipelineSplit{1, Phase::forward, 2}}});
   std::string order;
