@@ -19,9 +19,9 @@ const std::vector<Planner>& planners() {
       {"tutel",
        "fixed degree (tutel:R, default 2): all-to-all beside experts, the same R forward and "
        "backward",
-       plan_tutel, tutel_paper_seconds, tutel_candidates},
+       plan_tutel, tutel_paper_seconds, tutel_candidates, true},
       {"pipemoe", "best degree by model, forward and backward apart: all-to-all beside experts",
-       plan_pipemoe, pipemoe_paper_seconds, pipemoe_candidates, pipemoe_remark},
+       plan_pipemoe, pipemoe_paper_seconds, pipemoe_candidates, false, pipemoe_remark},
   };
   return all;
 }
@@ -36,6 +36,9 @@ PlannerRequest parse_planner(std::string_view text) {
   PlannerRequest request;
   request.planner = &planner_named(name);
   if (colon != std::string_view::npos) {
+    if (!request.planner->takes_degree) {
+      throw moe::InputError(fmt::format("planner \"{}\": {} takes no degree", text, name));
+    }
     const std::string_view degree = text.substr(colon + 1);
     const auto [end, error] =
         std::from_chars(degree.data(), degree.data() + degree.size(), request.options.degree);

@@ -46,6 +46,7 @@ struct Planner {
   double (*paper_seconds)(const Situation&, const moe::Schedule&);
   /// All that a study should try in this planner's name, its own choice included.
   std::vector<Candidate> (*candidates)(const Situation&, const PlannerOptions&);
+  bool takes_degree = false;  ///< "NAME:4"
   /// A line for a person beside a schedule that it planned; null where it has nothing to say.
   std::string (*remark)(const Situation&, const PlannerOptions&, const moe::Schedule&) = nullptr;
 };

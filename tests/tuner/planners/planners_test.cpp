@@ -104,7 +104,8 @@ TEST_F(PlannersTest, EveryPlannerIsListedWithADescription) {
 TEST(Planners, AreParsedWithADegree) {
   EXPECT_EQ(parse_planner("tutel:4").options.degree, 4);
   EXPECT_EQ(parse_planners("sequential,tutel:2,pipemoe").size(), 3u);
-  for (const char* wrong : {"tutle", "tutel:", "tutel:x", "tutel:0", "tutel:2x", ""}) {
+  for (const char* wrong : {"tutle", "tutel:", "tutel:x", "tutel:0", "tutel:2x", "", "sequential:3",
+                            "pipemoe:2", "pipemoe:"}) {
     EXPECT_THROW(parse_planner(wrong), moe::InputError) << wrong;
   }
   try {
