@@ -23,7 +23,7 @@ std::vector<std::int64_t> AllToAll::bytes_to_peers(const OpSizes& s) const {
   const RowLayout& layout = s.binding.layouts.at(s.op.layer);
   const Use& from = s.in(0);
   const std::int64_t row_bytes = s.tensor(from).columns * bytes_of(s.tensor(from).dtype);
-  std::vector<std::int64_t> bytes(layout.sent.size());
+  std::vector<std::int64_t> bytes(layout.received.size());
   for (const Segment& segment : direction == Direction::dispatch
                                     ? sent_segments(layout, from.slice)
                                     : received_segments(layout, from.slice))

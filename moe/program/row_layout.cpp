@@ -81,20 +81,23 @@ RowLayout make_row_layout(const LayerRouting& routing, const Groups& groups, int
   layout.local_experts = routing.experts / groups.expert_ranks;
   layout.cuts = std::move(cuts);
   layout.self = index_in_group(groups, GroupKind::expert, rank);
-  for (const int source : group) layout.sent.push_back(routing.tokens[source]);
+  layout.sent = routing.tokens[rank];
+  for (const int source : group) {
+    const auto first = routing.tokens[source].begin() + layout.self * layout.local_experts;
+    layout.received.emplace_back(first, first + layout.local_experts);
+  }
 
   layout.sent_offset.assign(1, 0);
-  for (const std::int64_t rows : layout.sent[layout.self])
+  for (const std::int64_t rows : layout.sent)
     layout.sent_offset.push_back(layout.sent_offset.back() + rows);
 
   const std::size_t pieces = layout.cuts.size() - 1;
   std::int64_t row = 0;
   layout.received_offset.assign(1, 0);
   for (int d = 0; d < layout.local_experts; ++d) {
-    const int expert = layout.self * layout.local_experts + d;
     std::vector<std::int64_t> offsets{row};
     for (std::size_t piece = 0; piece < pieces; ++piece) {
-      for (const auto& source : layout.sent) row += piece_rows(layout, source[expert], piece);
+      for (const auto& source : layout.received) row += piece_rows(layout, source[d], piece);
       offsets.push_back(row);
     }
     layout.piece_offset.push_back(std::move(offsets));
@@ -108,8 +111,7 @@ std::int64_t received_rows(const RowLayout& layout) { return layout.received_off
 
 std::int64_t sent_rows(const RowLayout& layout, Slice slice) {
   std::int64_t rows = 0;
-  for (const std::int64_t n : layout.sent[layout.self])
-    rows += slice_end(n, slice) - slice_begin(n, slice);
+  for (const std::int64_t n : layout.sent) rows += slice_end(n, slice) - slice_begin(n, slice);
   return rows;
 }
 
@@ -129,7 +131,7 @@ std::vector<RowRange> expert_rows(const RowLayout& layout, Slice slice) {
 
 std::vector<Segment> sent_segments(const RowLayout& layout, Slice slice) {
   const PieceRange pieces = pieces_of(layout, slice);
-  const auto& counts = layout.sent[layout.self];
+  const auto& counts = layout.sent;
   std::vector<Segment> segments;
   for (int expert = 0; expert < layout.experts; ++expert)
     for (std::size_t piece = pieces.begin; piece < pieces.end; ++piece)
@@ -144,11 +146,10 @@ std::vector<Segment> received_segments(const RowLayout& layout, Slice slice) {
   const PieceRange pieces = pieces_of(layout, slice);
   std::vector<Segment> segments;
   for (int d = 0; d < layout.local_experts; ++d) {
-    const int expert = layout.self * layout.local_experts + d;
     for (std::size_t piece = pieces.begin; piece < pieces.end; ++piece) {
       std::int64_t row = layout.piece_offset[d][piece];
-      for (int source = 0; source < static_cast<int>(layout.sent.size()); ++source) {
-        const std::int64_t rows = piece_rows(layout, layout.sent[source][expert], piece);
+      for (int source = 0; source < static_cast<int>(layout.received.size()); ++source) {
+        const std::int64_t rows = piece_rows(layout, layout.received[source][d], piece);
         segments.push_back({source, row, rows});
         row += rows;
       }

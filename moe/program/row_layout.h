@@ -34,11 +34,13 @@ struct RowLayout {
   int experts = 0;
   int local_experts = 0;
   std::vector<Slice>
-      cuts;  ///< pieces between neighbouring cuts: cuts[i].index / cuts[i].count, from 0 to 1
-  std::vector<std::vector<std::int64_t>>
-      sent;                               ///< [expert group member][expert]: rows, from everyone
-  int self = 0;                           ///< this rank's index in the expert group
-  std::vector<std::int64_t> sent_offset;  ///< [expert + 1]
+      cuts;      ///< pieces between neighbouring cuts: cuts[i].index / cuts[i].count, from 0 to 1
+  int self = 0;  ///< this rank's index in the expert group
+  std::vector<std::int64_t> sent;  ///< [expert]: rows of this rank
+  /// [expert group member][local expert]: rows. What others send each other is not kept: all ranks
+  /// together would need their cube.
+  std::vector<std::vector<std::int64_t>> received;
+  std::vector<std::int64_t> sent_offset;                ///< [expert + 1]
   std::vector<std::int64_t> received_offset;            ///< [local expert + 1]
   std::vector<std::vector<std::int64_t>> piece_offset;  ///< [local expert][piece + 1], absolute row
 };

@@ -55,6 +55,20 @@ TEST(RowLayout, OfOneRankByHand) {
   EXPECT_EQ(rows[1].rows, 2);
 }
 
+TEST(RowLayout, KeepsOnlyTheCountsOfItsRank) {
+  std::mt19937 random(1);
+  const LayerRouting routing = random_routing(random, 8, 12);
+  const RowLayout layout = make_row_layout(routing, make_groups(8, 4), 6, cuts_of(1, 1));
+  EXPECT_EQ(layout.sent, routing.tokens[6]);
+  ASSERT_EQ(layout.received.size(), 4u);  // of the 8 ranks
+  for (int source = 0; source < 4; ++source) {
+    const auto& tokens = routing.tokens[4 + source];
+    // Rank 6 is the third of its group and has the third of four shares of 12 experts.
+    EXPECT_EQ(layout.received[source],
+              (std::vector<std::int64_t>{tokens[6], tokens[7], tokens[8]}));
+  }
+}
+
 TEST(RowLayout, WhatIsSentArrivesAtItsExpertInOneRangePerSlice) {
   std::mt19937 random(3);
   for (int round = 0; round < 40; ++round) {
