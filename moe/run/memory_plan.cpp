@@ -20,6 +20,16 @@ struct Block {
   std::vector<int> users;  ///< ops
 };
 
+/// Memory of a tensor that is in use.
+struct Live {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+
+constexpr auto kBeginsBefore = [](const auto& block, std::int64_t offset) {
+  return block.begin < offset;
+};
+
 }  // namespace
 
 struct MemoryPlan::State {
@@ -34,8 +44,9 @@ struct MemoryPlan::State {
   int peak_op = -1;
   std::vector<int> left;             ///< ops not visited, ascending
   std::vector<std::size_t> to_come;  ///< by tensor: users not visited
-  std::vector<TensorId> live;
-  std::vector<Block> released;  ///< do not overlap each other
+  // No two of these overlap; ascending.
+  std::vector<Live> live;
+  std::vector<Block> released;
 
   /// Whoever reads the new tensor waits for its writers, so it is enough that these come after all
   /// users of the old.
@@ -47,16 +58,19 @@ struct MemoryPlan::State {
   }
 
   void place(TensorId tensor, std::int64_t bytes, int op) {
-    std::vector<std::pair<std::int64_t, std::int64_t>> taken;
-    for (const TensorId other : live)
-      taken.emplace_back(offsets[other], offsets[other] + sizes[other]);
-    for (const Block& block : released)
-      if (!may_reuse(block, tensor)) taken.emplace_back(block.begin, block.end);
-    std::sort(taken.begin(), taken.end());
     std::int64_t offset = persistent;
-    for (const auto& [begin, end] : taken) {
-      if (offset + bytes <= begin) break;
-      offset = std::max(offset, end);
+    auto used = live.cbegin();
+    auto given_back = released.cbegin();
+    while (used != live.cend() || given_back != released.cend()) {
+      const bool in_use =
+          given_back == released.cend() || (used != live.cend() && used->begin < given_back->begin);
+      if (offset + bytes <= (in_use ? used->begin : given_back->begin)) break;
+      if (in_use) {
+        offset = std::max(offset, (used++)->end);
+        continue;
+      }
+      if (!may_reuse(*given_back, tensor)) offset = std::max(offset, given_back->end);
+      ++given_back;
     }
     offsets[tensor] = offset;
     sizes[tensor] = bytes;
@@ -64,8 +78,16 @@ struct MemoryPlan::State {
       peak = offset + bytes;
       peak_op = op;
     }
-    live.push_back(tensor);
+    live.insert(std::lower_bound(live.begin(), live.end(), offset, kBeginsBefore),
+                {offset, offset + bytes});
     cover(offset, offset + bytes);
+  }
+
+  void release(TensorId tensor) {
+    const std::int64_t begin = offsets[tensor];
+    live.erase(std::lower_bound(live.begin(), live.end(), begin, kBeginsBefore));
+    released.insert(std::lower_bound(released.begin(), released.end(), begin, kBeginsBefore),
+                    {begin, begin + sizes[tensor], users[tensor]});
   }
 
   /// Cuts [begin, end) out of the released blocks: who comes after the new tensor comes after them
@@ -131,9 +153,7 @@ std::vector<int> MemoryPlan::advance(const Binding& binding) {
     for (const TensorId t : used)
       if (s.offsets[t] < 0) s.place(t, aligned(allocated_bytes(s.tensors[t], binding)), op);
     for (const TensorId t : used) {
-      if (--s.to_come[t] > 0) continue;
-      std::erase(s.live, t);
-      s.released.push_back({s.offsets[t], s.offsets[t] + s.sizes[t], s.users[t]});
+      if (--s.to_come[t] == 0) s.release(t);
     }
     visited.push_back(op);
   }
