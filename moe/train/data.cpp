@@ -146,8 +146,20 @@ void copy_tokens(const Corpus& corpus, std::int64_t begin, std::span<std::int32_
     const std::int64_t from = begin + static_cast<std::int64_t>(copied) - part->first;
     const std::int64_t count =
         std::min(token_count(*part) - from, static_cast<std::int64_t>(to.size() - copied));
+    const auto* mapped = std::get_if<MappedFile>(&part->storage);
+    if (mapped != nullptr && !mapped->is_whole()) {
+      throw InputError(
+          fmt::format("{}: was cut short while it was trained on", part->file.string()));
+    }
     for (std::int64_t i = 0; i < count; ++i) {
-      to[copied++] = token_at(*part, static_cast<std::size_t>(from + i));
+      const std::int32_t token = token_at(*part, static_cast<std::size_t>(from + i));
+      if (token >= corpus.vocabulary) {
+        throw InputError(fmt::format(
+            "{}: token {} has become {} while it was trained on: expected below the vocabulary "
+            "of {}",
+            part->file.string(), from + i, token, corpus.vocabulary));
+      }
+      to[copied++] = token;
     }
   }
 }
@@ -176,6 +188,7 @@ std::vector<std::filesystem::path> default_corpus_files() {
 Corpus open_corpus(std::vector<std::filesystem::path> files, const CorpusOptions& options) {
   if (files.empty()) files = default_corpus_files();
   Corpus corpus;
+  corpus.vocabulary = options.vocabulary;
   corpus.sequence_length = options.sequence_length;
   corpus.fingerprint = 0xcbf29ce484222325ULL;
   for (const auto& file : files) {

@@ -33,6 +33,7 @@ struct Corpus {
   std::vector<Part> parts;
   std::int64_t tokens = 0;
   std::int64_t training_tokens = 0;  ///< the first ones; the rest is held out
+  std::int64_t vocabulary = 0;
   std::int64_t sequence_length = 0;
   std::uint64_t fingerprint = 0;  ///< of all tokens in order: ranks and resumed runs compare it
   std::string description;        ///< "38 files from /a/b to /a/z, 512000 tokens (51200 held out)"
@@ -62,7 +63,8 @@ struct Batch {
 };
 
 /// Each sample starts at a place of its own in the split, drawn from (seed, split, step, its number
-/// in the global batch): the global batch is the same however many ranks share it.
+/// in the global batch): the global batch is the same however many ranks share it. Throws InputError
+/// where another program has meanwhile cut a file short or made a token too large.
 Batch draw_batch(const Corpus& corpus, Split split, std::int64_t seed, std::int64_t step,
                  SampleRange samples);
 

@@ -30,7 +30,7 @@ struct Descriptor {
 
 MappedFile::MappedFile(const std::filesystem::path& path) {
   // Does not wait for the other end of a pipe.
-  const Descriptor file{open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)};
+  Descriptor file{open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)};
   struct stat status {};
   if (file.number < 0 || fstat(file.number, &status) != 0) fail(path, errno);
   if (S_ISDIR(status.st_mode)) fail(path, EISDIR);
@@ -42,17 +42,27 @@ MappedFile::MappedFile(const std::filesystem::path& path) {
   void* const memory = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.number, 0);
   if (memory == MAP_FAILED) fail(path, errno);
   bytes_ = {static_cast<const std::byte*>(memory), size};
+  file_ = std::exchange(file.number, -1);
 }
 
-MappedFile::MappedFile(MappedFile&& other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}
+MappedFile::MappedFile(MappedFile&& other) noexcept
+    : file_(std::exchange(other.file_, -1)), bytes_(std::exchange(other.bytes_, {})) {}
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  std::swap(file_, other.file_);
   std::swap(bytes_, other.bytes_);
   return *this;
 }
 
 MappedFile::~MappedFile() {
   if (!bytes_.empty()) munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+  if (file_ >= 0) close(file_);
+}
+
+bool MappedFile::is_whole() const {
+  struct stat status {};
+  return file_ < 0 ||
+         (fstat(file_, &status) == 0 && status.st_size >= static_cast<off_t>(bytes_.size()));
 }
 
 }  // namespace moe

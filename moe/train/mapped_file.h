@@ -16,8 +16,11 @@ class MappedFile {
   ~MappedFile();
 
   std::span<const std::byte> bytes() const { return bytes_; }
+  /// False once another program has cut the file: to read what is gone ends this process (SIGBUS).
+  bool is_whole() const;
 
  private:
+  int file_ = -1;
   std::span<const std::byte> bytes_;
 };
 

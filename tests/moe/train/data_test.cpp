@@ -159,6 +159,21 @@ TEST_F(Data, RefusesFilesThatAreCutShort) {
               HasSubstr("version 1 (uint16 tokens)"));
 }
 
+TEST_F(Data, RefusesFilesThatChangeWhileTheyAreTrainedOn) {
+  const auto path = write("x.bin", std::vector<std::uint16_t>(5000, 7));
+  const Corpus corpus = open_corpus({path}, {.sequence_length = 16});
+  const auto draw = [&] { draw_batch(corpus, Split::training, 1, 0, {0, 4}); };
+  EXPECT_NO_THROW(draw());
+  {
+    const std::vector<std::uint16_t> large(5000, 300);
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    file.write(reinterpret_cast<const char*>(large.data()), 10000);
+  }
+  EXPECT_THAT(message(draw), HasSubstr("has become 300 while it was trained on"));
+  std::filesystem::resize_file(path, 0);
+  EXPECT_THAT(message(draw), HasSubstr("x.bin: was cut short while it was trained on"));
+}
+
 TEST_F(Data, SaysHowMuchTextASequenceNeeds) {
   EXPECT_THAT(message([&] { open_corpus({write_text("a.txt", 600)}, {.sequence_length = 64}); }),
               AllOf(HasSubstr("a.txt: 600 tokens, 60 of them held out"), HasSubstr("at least 65")));
