@@ -79,7 +79,7 @@ void declare(CLI::App& app, Arguments& a) {
                  "iterations between plans made from the routing just seen; 0 = one plan for even "
                  "routing, before the first")
       ->capture_default_str()
-      ->check(CLI::NonNegativeNumber)
+      ->check(whole_number(0, kMostIterations))
       ->needs("--planner");
   app.add_option("--db", a.database, "result database; created where there is none");
   app.add_option("--threads", a.threads,
@@ -217,7 +217,7 @@ Inputs read_inputs(const Arguments& arguments) {
   if (!inside_mpi_job()) {
     const Groups groups =
         make_groups(ranks, arguments.expert_ranks > 0 ? arguments.expert_ranks : ranks);
-    apply(build_iteration(inputs.model, groups, 0), inputs.schedule);
+    check_applies(build_iteration(inputs.model, groups, 0), inputs.schedule, arguments.schedule);
     if (!arguments.database.empty()) {
       db::open_writer(arguments.database, {.busy_timeout_s = arguments.time_limit_s});
     }

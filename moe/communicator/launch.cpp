@@ -6,7 +6,9 @@
 
 #include <array>
 #include <cstdlib>
+#include <filesystem>
 #include <sstream>
+#include <system_error>
 
 #include "moe/communicator/cores.h"
 #include "moe/communicator/mpirun.h"
@@ -86,7 +88,10 @@ void choose_waiting(std::optional<int> ranks, int threads, char** argv) {
   const bool box = std::getenv("MOELAB_BOX_NODES") != nullptr;
   const int free = cores_of_rank(here) - others_running();
   setenv(kPolicy, !box && threads < free ? "active" : "passive", 1);
-  execv("/proc/self/exe", argv);  // where this fails, threads spin longer: slower, not wrong
+  // By its own name: through the link itself it would be "exe" to ps, top and pkill.
+  std::error_code ignored;
+  execv(std::filesystem::read_symlink("/proc/self/exe", ignored).c_str(), argv);
+  // Where that fails, threads spin longer: slower, not wrong.
 }
 
 Waiting waiting_of_threads() {

@@ -10,7 +10,9 @@ namespace moe {
 Groups make_groups(int ranks, int expert_ranks, std::vector<int> node_of) {
   if (ranks < 1 || expert_ranks < 1 || ranks % expert_ranks != 0)
     throw std::invalid_argument(fmt::format(
-        "groups: {} ranks do not divide into expert groups of {}", ranks, expert_ranks));
+        "groups: {} ranks do not divide into expert groups of {}: expected a divisor of "
+        "{} (--expert-ranks)",
+        ranks, expert_ranks, ranks));
   if (node_of.empty()) node_of.assign(ranks, 0);
   if (static_cast<int>(node_of.size()) != ranks)
     throw std::invalid_argument(

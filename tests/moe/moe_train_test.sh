@@ -39,7 +39,7 @@ expect 2 err "--model is required" "$moe_train"
 expect 2 err "micro" "$moe_train" --model nonesuch
 expect 2 err "none.json: cannot be read" "$moe_train" --model micro --schedule none.json
 echo '{"decisions": [{"decision": "pipeline_split", "layer": 0, "phase": "forward", "chunks": 2}]}' >dense.json
-expect 2 err "no experts there" "$moe_train" --model tiny --schedule dense.json
+expect 2 err "dense.json: pipeline_split: 2 chunks (layer 0, forward): no experts there" "$moe_train" --model tiny --schedule dense.json
 expect 2 err "3 ranks" "$moe_train" --model micro --ranks 3
 expect 2 err "none.txt" "$moe_train" --model micro --data none.txt
 expect 1 err "more than the limit of 1.00 MiB: raise --memory-limit" "$moe_train" --model tiny --data corpus.txt --memory-limit 1M
@@ -47,6 +47,7 @@ echo "no database" >text.db
 expect 2 err "text.db" "$moe_train" --model micro --data corpus.txt --db text.db
 [ "$(cat text.db)" = "no database" ] || fail "a file that is no database was changed"
 expect 2 err "excludes" "$moe_train" --model micro --schedule dense.json --planner tutel --cluster box
+expect 2 err "expected an integer from 0 to 1000000000" "$moe_train" --model micro --planner tutel --cluster box --plan-every -1
 expect 2 err "there are sequential" "$moe_train" --model micro --planner nonesuch --cluster box
 
 "$moe_train" --model micro --data corpus.txt --steps 1 --device cuda >out 2>err ||
@@ -126,6 +127,7 @@ stopped() {
   if [ "$whom" != all ]; then
     target=$("$moe_db" query --db stopped.db --format csv "SELECT pid FROM run_rank WHERE rank = $whom" | tail -n 1)
   fi
+  [ "$(cat "/proc/$target/comm")" = moe-train ] || fail "ps calls it $(cat "/proc/$target/comm")"
   kill -$signal "$target"
   wait $child
   ended=$?

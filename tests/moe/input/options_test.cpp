@@ -15,6 +15,8 @@ TEST(Options, WholeNumbersAreDigitsWithinTheirRange) {
   EXPECT_EQ(refusal(whole_number(1, 8), "9"), "expected an integer from 1 to 8, got \"9\"");
   EXPECT_EQ(refusal(whole_number(0), "-3"), "expected an integer of at least 0, got \"-3\"");
   EXPECT_EQ(refusal(whole_number(0), "9223372036854775807"), "");
+  EXPECT_EQ(refusal(whole_number(0), "9223372036854775808"),
+            "expected an integer from 0 to 9223372036854775807, got \"9223372036854775808\"");
   for (const char* text :
        {"", "true", "2.9", "2.0", "1e3", "0x10", "4K", "nan", " 1", "1 ", "9223372036854775808"}) {
     EXPECT_THAT(refusal(whole_number(0), text), HasSubstr("expected an integer")) << text;

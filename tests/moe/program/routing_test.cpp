@@ -107,7 +107,8 @@ TEST(Groups, OfTwoExpertGroups) {
 
 TEST(Groups, RefuseWhatDoesNotDivide) {
   EXPECT_THAT([] { make_groups(6, 4); }, ThrowsMessage<std::invalid_argument>(HasSubstr(
-                                             "6 ranks do not divide into expert groups of 4")));
+                                             "6 ranks do not divide into expert groups of 4: "
+                                             "expected a divisor of 6 (--expert-ranks)")));
   EXPECT_THROW(make_groups(2, 2, {0}), std::invalid_argument);
 }
 
