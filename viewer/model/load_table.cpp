@@ -7,6 +7,10 @@ namespace viewer {
 
 namespace {
 
+constexpr int kMostExperts = 1 << 20;  // of a model file too
+
+bool is_sound(const db::Load& row) { return row.expert >= 0 && row.expert < kMostExperts; }
+
 std::vector<int> sorted_unique(std::vector<int> values) {
   std::sort(values.begin(), values.end());
   values.erase(std::unique(values.begin(), values.end()), values.end());
@@ -35,6 +39,7 @@ std::int64_t LoadTable::quantile(double share) const {
 LoadTable build_load_table(const std::vector<db::Load>& rows) {
   LoadTable table;
   for (const db::Load& row : rows) {
+    if (!is_sound(row)) continue;
     table.iterations.push_back(row.iteration);
     table.layers.push_back(row.layer);
     table.experts = std::max(table.experts, row.expert + 1);
@@ -44,7 +49,7 @@ LoadTable build_load_table(const std::vector<db::Load>& rows) {
   const auto experts = static_cast<std::size_t>(table.experts);
   table.tokens.resize(table.iterations.size() * table.layers.size() * experts);
   for (const db::Load& row : rows) {
-    if (row.expert < 0) continue;
+    if (!is_sound(row)) continue;
     const std::size_t line = position(table.iterations, row.iteration) * table.layers.size() +
                              position(table.layers, row.layer);
     table.tokens[line * experts + static_cast<std::size_t>(row.expert)] += row.tokens;

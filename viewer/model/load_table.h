@@ -22,6 +22,7 @@ struct LoadTable {
   std::int64_t quantile(double share) const;
 };
 
+/// Passes over rows of experts that no model can have: one of a damaged file would take all memory.
 LoadTable build_load_table(const std::vector<db::Load>& rows);
 
 /// How evenly one layer's tokens are spread over its experts in one iteration.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 namespace viewer {
 namespace {
@@ -42,6 +43,16 @@ TEST(LoadTable, OneExpertTakingAllIsAsManyTimesTheMeanAsThereAreExperts) {
 
 TEST(LoadTable, ALayerWithoutTokensIsNotUnbalanced) {
   EXPECT_DOUBLE_EQ(balance(build_load_table(rows()), 0, 0).max_over_mean, 0);
+}
+
+TEST(LoadTable, PassesOverExpertsThatNoModelHas) {
+  auto damaged = rows();
+  for (const int expert : {-1, 2'000'000'000, std::numeric_limits<int>::max()}) {
+    damaged.push_back({1, 30, 5, 0, expert, 7});
+  }
+  const LoadTable table = build_load_table(damaged);
+  EXPECT_EQ(table.experts, 4);
+  EXPECT_EQ(table.tokens, build_load_table(rows()).tokens);
 }
 
 TEST(LoadTable, QuantileIsAnEntry) {
