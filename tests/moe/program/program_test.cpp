@@ -10,7 +10,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::ThrowsMessage;
 
 /// x -> y; the op's uses cut to a slice.
 void add(ProgramBuilder& build, TensorId x, TensorId y, Slice slice = {}) {
@@ -58,33 +57,6 @@ TEST(Dependencies, AWriteOfTheWholeHidesWhatCameBefore) {
   add(p.build, p.a, p.b);
   add(p.build, p.b, p.c);
   EXPECT_THAT(dependencies(p.build.program)[2], ElementsAre(1));
-}
-
-TEST(Validate, NamesTheOpThatReadsTooEarly) {
-  Chain p;
-  add(p.build, p.b, p.c);
-  EXPECT_THAT(
-      [&] { validate(p.build.program); },
-      ThrowsMessage<std::logic_error>(HasSubstr("op 0 \"gelu\": reads b before it is written")));
-}
-
-TEST(Validate, CountsThePartsThatWereWritten) {
-  Chain p;
-  add(p.build, p.a, p.b, {0, 3});
-  add(p.build, p.a, p.b, {2, 3});
-  p.build.op(Gelu{}, "reader", {p.b}, {p.c}, 0, Phase::forward);
-  EXPECT_THROW(validate(p.build.program), std::logic_error) << "the middle third is missing";
-  p.build.program.ops.pop_back();
-  add(p.build, p.a, p.b, {1, 3});
-  p.build.op(Gelu{}, "reader", {p.b}, {p.c}, 0, Phase::forward);
-  EXPECT_NO_THROW(validate(p.build.program));
-}
-
-TEST(Validate, RefusesASliceOutsideItsCount) {
-  Chain p;
-  add(p.build, p.a, p.b, {2, 2});
-  EXPECT_THAT([&] { validate(p.build.program); },
-              ThrowsMessage<std::logic_error>(HasSubstr("shares 2 to 3 of 2 of a")));
 }
 
 TEST(ToText, ShowsChunksAndStreams) {
