@@ -88,58 +88,6 @@ TEST(Apply, OfTheEmptyScheduleIsTheProgramItself) {
   EXPECT_EQ(to_text(apply(iteration(), Schedule{})), to_text(iteration()));
 }
 
-TEST(Apply, RefusesChunksWhereThereAreNoExperts) {
-  EXPECT_THAT(
-      [] {
-        apply(iteration(), {"", {PipelineSplit{0, Phase::forward, 2}}});
-      },
-      ThrowsMessage<std::invalid_argument>(
-          HasSubstr("pipeline_split: 2 chunks (layer 0, forward): no experts there")));
-}
-
-TEST(Apply, RefusesNoChunksAndSplittingTwice) {
-  EXPECT_THROW(apply(iteration(), {"", {PipelineSplit{1, Phase::forward, 0}}}),
-               std::invalid_argument);
-  EXPECT_THAT(
-      [] {
-        apply(iteration(),
-              {"", {PipelineSplit{1, Phase::forward, 2}, PipelineSplit{1, Phase::forward, 2}}});
-      },
-      ThrowsMessage<std::invalid_argument>(HasSubstr("split already")));
-}
-
-TEST(Apply, RefusesMoreChunksThanRowsAndThanMakeSense) {
-  // 4 ranks: 7 sequences of 8 tokens, two copies each.
-  EXPECT_NO_THROW(apply(iteration(), {"", {PipelineSplit{1, Phase::forward, 112}}}));
-  EXPECT_THAT(
-      [] {
-        apply(iteration(), {"", {PipelineSplit{1, Phase::backward, 113}}});
-      },
-      ThrowsMessage<std::invalid_argument>(HasSubstr("a rank sends at most 112 rows")));
-  Model large = testing::small_model(DType::f32);
-  large.global_batch = 28 * 30;
-  EXPECT_THAT(
-      [&] {
-        apply(build_iteration(large, make_groups(1, 1), 0),
-              {"", {PipelineSplit{1, Phase::forward, 1'000'000}}});
-      },
-      ThrowsMessage<std::invalid_argument>(HasSubstr("at most 1024 chunks")));
-}
-
-TEST(Apply, RefusesStreamsThatAnOpCannotLeaveOrEnter) {
-  const auto assign = [](std::string kind, Stream stream) {
-    return [=] { apply(iteration(), {"", {StreamAssignment{kind, stream}}}); };
-  };
-  EXPECT_THAT(assign("all_to_some", Stream::inter_node),
-              ThrowsMessage<std::invalid_argument>(HasSubstr("no op is called that")));
-  EXPECT_THAT(
-      assign("linear", Stream::inter_node),
-      ThrowsMessage<std::invalid_argument>(HasSubstr("linear on inter_node: only communication")));
-  EXPECT_THAT(assign("exchange_counts", Stream::inter_node),
-              ThrowsMessage<std::invalid_argument>(HasSubstr("the host reads what it exchanges")));
-  EXPECT_THROW(assign("all_to_all", Stream::copy)(), std::invalid_argument);
-}
-
 TEST(Apply, RefusesToMoveAnOpTwice) {
   for (const Stream second : {Stream::inter_node, Stream::intra_node}) {
     EXPECT_THAT(
@@ -158,42 +106,6 @@ TEST(Apply, RefusalsOfAFileNameIt) {
               ThrowsMessage<InputError>(
                   "s.json: pipeline_split: 2 chunks (layer 0, forward): no experts there"));
   EXPECT_NO_THROW(check_applies(iteration(), kSchedule, "s.json"));
-}
-
-TEST(PipelineSplit, IssuesAllDispatchesThenEachChunksExpertsAndReturn) {
-  const Program program = apply(iteration(), {"", {PipelineSplit{1, Phase::forward, 2}}});
-  std::string order;
-  for (const Op& op : program.ops)
-    if (op.phase == Phase::forward && op.chunk.count == 2)
-      order += std::string(kind_name(op)) + std::to_string(op.chunk.index) + " ";
-  EXPECT_EQ(order,
-            "permute0 all_to_all0 permute1 all_to_all1 "
-            "expert_linear0 gelu0 expert_linear0 all_to_all0 "
-            "expert_linear1 gelu1 expert_linear1 all_to_all1 ");
-}
-
-TEST(PipelineSplit, AddsUpTheWeightGradientsOfAllButTheFirstChunk) {
-  const Program program = apply(iteration(), {"", {PipelineSplit{1, Phase::backward, 3}}});
-  std::vector<bool> accumulate;
-  for (const Op& op : program.ops)
-    if (const auto* gradient = std::get_if<ExpertLinearWeightGradient>(&op.kind)) {
-      accumulate.push_back(gradient->accumulate);
-      EXPECT_EQ(op.reads.size(), gradient->accumulate ? 4u : 2u);  // it reads what it changes
-    }
-  EXPECT_EQ(accumulate, (std::vector<bool>{false, false, true, true, true, true}));
-}
-
-TEST(PipelineSplit, PiecesOfAWeightGradientCannotChangePlaces) {
-  Program program = apply(iteration(), {"", {PipelineSplit{1, Phase::backward, 2}}});
-  std::vector<std::size_t> places;
-  for (std::size_t i = 0; i < program.ops.size(); ++i)
-    if (program.ops[i].name == "experts down dW") places.push_back(i);
-  ASSERT_EQ(places.size(), 2u);
-  const auto waits = dependencies(program)[places[1]];
-  EXPECT_TRUE(std::binary_search(waits.begin(), waits.end(), static_cast<int>(places[0])));
-  std::swap(program.ops[places[0]], program.ops[places[1]]);
-  EXPECT_THAT([&] { validate(program); },
-              ThrowsMessage<std::logic_error>(HasSubstr("before it is written")));
 }
 
 }  // namespace

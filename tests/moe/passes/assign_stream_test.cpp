@@ -1,0 +1,61 @@
+#include "moe/passes/assign_stream.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "moe/model/iteration.h"
+#include "moe/passes/pipeline_split.h"
+#include "tests/moe/train/training_case.h"
+
+namespace moe {
+namespace {
+
+Program iteration() {
+  return build_iteration(testing::small_model(DType::f32), make_groups(4, 4), 0);
+}
+
+TEST(AssignStream, MovesEveryOpOfItsKindAndNoOther) {
+  const Program before = apply(iteration(), PipelineSplit{1, Phase::backward, 2});
+  const Program after = apply(before, StreamAssignment{"all_to_all", Stream::intra_node});
+  ASSERT_EQ(after.ops.size(), before.ops.size());
+  int moved = 0;
+  for (std::size_t i = 0; i < after.ops.size(); ++i) {
+    const bool exchange = std::holds_alternative<AllToAll>(after.ops[i].kind);
+    EXPECT_EQ(after.ops[i].stream, exchange ? Stream::intra_node : before.ops[i].stream);
+    moved += exchange;
+  }
+  EXPECT_EQ(moved, 2 + 2 * 2) << "dispatch and return of forward, and of two chunks of backward";
+}
+
+TEST(AssignStream, TakesBackWhatItMoved) {
+  const Program there = apply(iteration(), StreamAssignment{"all_reduce", Stream::inter_node});
+  EXPECT_NE(to_text(there), to_text(iteration()));
+  EXPECT_EQ(to_text(apply(there, StreamAssignment{"all_reduce", Stream::compute})),
+            to_text(iteration()));
+}
+
+TEST(AssignStream, RefusesStreamsThatAnOpCannotLeaveOrEnter) {
+  const auto refusal = [](std::string kind, Stream stream) {
+    try {
+      apply(iteration(), StreamAssignment{std::move(kind), stream});
+    } catch (const std::invalid_argument& error) {
+      return std::string(error.what());
+    }
+    return std::string("none");
+  };
+  EXPECT_EQ(refusal("all_to_some", Stream::inter_node),
+            "assign_stream: all_to_some on inter_node: no op is called that");
+  EXPECT_EQ(refusal("linear", Stream::inter_node),
+            "assign_stream: linear on inter_node: only communication may leave the compute stream");
+  EXPECT_EQ(refusal("exchange_counts", Stream::inter_node),
+            "assign_stream: exchange_counts on inter_node: the host reads what it exchanges");
+  for (const auto& [stream, name] : {std::pair{Stream::copy, "copy"}, {Stream::host, "host"}}) {
+    EXPECT_EQ(refusal("all_to_all", stream),
+              "assign_stream: all_to_all on " + std::string(name) +
+                  ": collectives run on compute, inter_node or intra_node");
+  }
+  EXPECT_EQ(refusal("all_reduce", Stream::intra_node), "none");
+}
+
+}  // namespace
+}  // namespace moe

@@ -1,0 +1,152 @@
+#include "moe/passes/pipeline_split.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "moe/model/iteration.h"
+#include "tests/moe/train/training_case.h"
+
+namespace moe {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::small_model;
+using ::testing::StrEq;
+using ::testing::ThrowsMessage;
+
+/// On 4 ranks: 7 sequences of 8 tokens each, two copies of a token; experts in layer 1.
+Program iteration() { return build_iteration(small_model(DType::f32), make_groups(4, 4), 0); }
+
+Program split(int layer, Phase phase, int chunks) {
+  return apply(iteration(), PipelineSplit{layer, phase, chunks});
+}
+
+/// Kinds and chunks of the ops that were cut.
+std::string order_of_pieces(const Program& program) {
+  std::string order;
+  for (const Op& op : program.ops)
+    if (op.chunk.count > 1)
+      order += std::string(kind_name(op)) + std::to_string(op.chunk.index) + " ";
+  return order;
+}
+
+TEST(PipelineSplit, IssuesAllDispatchesThenEachChunksExpertsAndReturn) {
+  EXPECT_EQ(order_of_pieces(split(1, Phase::forward, 2)),
+            "permute0 all_to_all0 permute1 all_to_all1 "
+            "expert_linear0 gelu0 expert_linear0 all_to_all0 "
+            "expert_linear1 gelu1 expert_linear1 all_to_all1 ");
+}
+
+TEST(PipelineSplit, BackwardSendsTheGradientOfARowHomeBeforeItsWeightGradients) {
+  std::string chunk0 =
+      "expert_linear_input_gradient0 gelu_gradient0 expert_linear_input_gradient0 all_to_all0 "
+      "expert_linear_weight_gradient0 expert_linear_weight_gradient0 ";
+  std::string chunk1 = chunk0;
+  std::replace(chunk1.begin(), chunk1.end(), '0', '1');
+  EXPECT_EQ(
+      order_of_pieces(split(1, Phase::backward, 2)),
+      "combine_input_gradient0 all_to_all0 combine_input_gradient1 all_to_all1 " + chunk0 + chunk1);
+}
+
+TEST(PipelineSplit, IntoOneChunkChangesNothing) {
+  EXPECT_EQ(to_text(split(1, Phase::forward, 1)), to_text(iteration()));
+  EXPECT_EQ(to_text(split(1, Phase::backward, 1)), to_text(iteration()));
+}
+
+TEST(PipelineSplit, CutsOnePhaseOfOneLayerAndLeavesAllElseInItsOrder) {
+  Model model = small_model(DType::f32);
+  model.moe_every = 1;
+  const Program before = build_iteration(model, make_groups(4, 4), 0);
+  const Program after = apply(before, PipelineSplit{1, Phase::forward, 3});
+  std::vector<std::string> whole;
+  for (const Op& op : after.ops) {
+    if (op.chunk.count == 1) whole.push_back(op.name + std::to_string(op.layer));
+    if (op.chunk.count == 1) continue;
+    EXPECT_EQ(op.layer, 1);
+    EXPECT_EQ(op.phase, Phase::forward);
+    EXPECT_EQ(op.chunk.count, 3);
+  }
+  std::size_t next = 0, cut = 0;
+  for (const Op& op : before.ops) {
+    if (next < whole.size() && whole[next] == op.name + std::to_string(op.layer))
+      ++next;
+    else
+      ++cut;
+  }
+  EXPECT_EQ(next, whole.size());
+  EXPECT_EQ(cut, 6u) << "permute, two exchanges, two products, gelu";
+}
+
+TEST(PipelineSplit, AddsUpTheWeightGradientsOfAllButTheFirstChunk) {
+  std::vector<bool> accumulate;
+  for (const Op& op : split(1, Phase::backward, 3).ops)
+    if (const auto* gradient = std::get_if<ExpertLinearWeightGradient>(&op.kind)) {
+      accumulate.push_back(gradient->accumulate);
+      EXPECT_EQ(op.reads.size(), gradient->accumulate ? 4u : 2u);  // it reads what it changes
+    }
+  EXPECT_EQ(accumulate, (std::vector<bool>{false, false, true, true, true, true}));
+}
+
+TEST(PipelineSplit, PiecesOfAWeightGradientCannotChangePlaces) {
+  Program program = split(1, Phase::backward, 2);
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < program.ops.size(); ++i)
+    if (program.ops[i].name == "experts down dW") places.push_back(i);
+  ASSERT_EQ(places.size(), 2u);
+  const auto waits = dependencies(program)[places[1]];
+  EXPECT_TRUE(std::binary_search(waits.begin(), waits.end(), static_cast<int>(places[0])));
+  std::swap(program.ops[places[0]], program.ops[places[1]]);
+  EXPECT_THAT([&] { validate(program); },
+              ThrowsMessage<std::logic_error>(HasSubstr("before it is written")));
+}
+
+TEST(PipelineSplit, RefusesALayerWithoutExpertsNoChunksAndASecondCut) {
+  EXPECT_THAT([] { split(0, Phase::forward, 2); },
+              ThrowsMessage<std::invalid_argument>(
+                  StrEq("pipeline_split: 2 chunks (layer 0, forward): no experts there")));
+  EXPECT_THROW(split(7, Phase::forward, 2), std::invalid_argument);
+  EXPECT_THROW(split(1, Phase::update, 2), std::invalid_argument);
+  EXPECT_THAT([] { split(1, Phase::backward, 0); },
+              ThrowsMessage<std::invalid_argument>(StrEq(
+                  "pipeline_split: 0 chunks (layer 1, backward): at least one chunk is needed")));
+  const auto twice = [](Phase second) {
+    return [=] { apply(split(1, Phase::forward, 2), PipelineSplit{1, second, 2}); };
+  };
+  EXPECT_THAT(twice(Phase::forward), ThrowsMessage<std::invalid_argument>(HasSubstr(
+                                         "(layer 1, forward): the layer is split already")));
+  EXPECT_NO_THROW(twice(Phase::backward)());
+}
+
+TEST(PipelineSplit, RefusesMoreChunksThanRowsAndThanMakeSense) {
+  EXPECT_NO_THROW(split(1, Phase::forward, 112));
+  EXPECT_THAT(
+      [] { split(1, Phase::backward, 113); },
+      ThrowsMessage<std::invalid_argument>(HasSubstr("a rank sends at most 112 rows there")));
+  Model large = small_model(DType::f32);
+  large.global_batch = 28 * 30;
+  const Program program = build_iteration(large, make_groups(1, 1), 0);
+  EXPECT_NO_THROW(apply(program, PipelineSplit{1, Phase::forward, 1024}));
+  EXPECT_THAT(
+      [&] {
+        apply(program, PipelineSplit{1, Phase::forward, 1025});
+      },
+      ThrowsMessage<std::invalid_argument>(HasSubstr("at most 1024 chunks make sense")));
+}
+
+TEST(PipelineSplit, CountsNoMoreRowsThanCapacityLetsTravel) {
+  Model model = small_model(DType::f32);
+  model.experts = 4;
+  model.capacity_factor = 0.25;  // ceil(2 * 0.25 * 8 / 4) = 1 copy per expert and group of 8 tokens
+  const Program program = build_iteration(model, make_groups(4, 4), 0);
+  EXPECT_NO_THROW(apply(program, PipelineSplit{1, Phase::forward, 28}));
+  EXPECT_THAT(
+      [&] {
+        apply(program, PipelineSplit{1, Phase::forward, 29});
+      },
+      ThrowsMessage<std::invalid_argument>(HasSubstr("a rank sends at most 28 rows")));
+}
+
+}  // namespace
+}  // namespace moe
