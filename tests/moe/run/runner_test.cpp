@@ -3,10 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <future>
+
 #include "moe/errors.h"
 #include "moe/model/iteration.h"
 #include "moe/run/memory_plan.h"
 #include "moe/train/initialize.h"
+#include "tests/moe/run/layer_program.h"
 #include "tests/moe/train/training_case.h"
 
 namespace moe {
@@ -111,6 +115,32 @@ TEST(Runner, UpdatesWaitForTheHookAndArePassedOverWhereItSaysSo) {
   update = true;
   runner.iterate();
   EXPECT_NE(all_parameters(), before);
+}
+
+TEST(Runner, WhatNeedsNoRoutedRowsRunsBeforeTheRoutingIsKnown) {
+  // The exchange cannot end before rank 1 takes part, and rank 1 waits for rank 0's unrelated op,
+  // which stands behind everything that needs the routing, on a stream of its own.
+  std::promise<void> ended;
+  std::shared_future<void> unrelated(ended.get_future());
+  bool before_the_routing = false;
+  run_local_ranks(2, [&](Communicator& world) {
+    const std::unique_ptr<Backend> backend = make_cpu_backend(1);
+    RunOptions options;
+    options.memory_limit_bytes = 1 << 20;
+    const testing::LayerProgram layer;
+    Runner runner(layer.build.program, make_groups(2, 2), *backend, world, options);
+    layer.write_inputs(runner);
+    if (world.rank == 1) {
+      before_the_routing =
+          unrelated.wait_for(std::chrono::seconds(20)) == std::future_status::ready;
+      runner.iterate();
+      return;
+    }
+    runner.iterate_observed([&](const BoundOp& bound) {
+      if (bound.op->name == "unrelated") ended.set_value();
+    });
+  });
+  EXPECT_TRUE(before_the_routing);
 }
 
 TEST(Runner, OneRanksFailureEndsTheOthersAndIsTheOneReported) {
