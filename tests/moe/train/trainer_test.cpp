@@ -1,0 +1,262 @@
+#include "moe/train/trainer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+
+#include "moe/errors.h"
+#include "moe/model/iteration.h"
+#include "moe/stop.h"
+#include "moe/train/initialize.h"
+#include "tests/moe/train/training_case.h"
+
+namespace moe {
+namespace {
+
+using ::testing::AllOf;
+using testing::chunked;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::Gt;
+using ::testing::IsEmpty;
+using testing::small_model;
+using ::testing::StartsWith;
+
+/// A text of few letters, a tenth of it held out.
+struct Text {
+  std::filesystem::path file = std::filesystem::path(::testing::TempDir()) /
+                               ("trainer_test" + std::to_string(getpid()) + ".txt");
+  Corpus corpus;
+  explicit Text(const Model& model) {
+    std::ofstream out(file);
+    for (int i = 0; i < 4000; ++i) out << static_cast<char>((i * i + i / 7) % 29);
+    out.close();
+    corpus = open_corpus({file}, {model.vocabulary, model.sequence_length, 0.1});
+  }
+  ~Text() { std::filesystem::remove(file); }
+};
+
+/// A training as rank 0 tells of it.
+struct Told {
+  std::vector<StepReport> steps;
+  std::vector<std::pair<int, Schedule>> schedules;  ///< from which iteration on
+  std::vector<std::string> failures;                ///< what each rank threw
+
+  std::vector<double> losses() const {
+    std::vector<double> all;
+    for (const StepReport& step : steps) all.push_back(step.loss);
+    return all;
+  }
+};
+
+Told trained(const Model& model, int ranks, TrainOptions options, const Schedule& schedule = {},
+             const std::vector<double>& clock_offsets_s = {}) {
+  const Text text(model);
+  const Groups groups = make_groups(ranks, ranks);
+  options.run.memory_limit_bytes = 1 << 28;
+  std::vector<RankInfo> infos(static_cast<std::size_t>(ranks));
+  for (std::size_t r = 0; r < clock_offsets_s.size(); ++r)
+    infos[r].clock.offset_s = clock_offsets_s[r];
+  Told told;
+  told.failures.resize(static_cast<std::size_t>(ranks));
+  run_local_ranks(ranks, [&](Communicator& world) {
+    const std::unique_ptr<Backend> backend = make_cpu_backend(1);
+    TrainObserver observer;
+    observer.step = [&](const StepReport& step) {
+      EXPECT_EQ(world.rank, 0);
+      told.steps.push_back(step);
+    };
+    observer.schedule = [&](int iteration, const Schedule& used, const Program&) {
+      told.schedules.emplace_back(iteration, used);
+    };
+    try {
+      train(model, build_iteration(model, groups, world.rank), schedule, text.corpus, groups,
+            *backend, world, infos, options, observer);
+    } catch (const NotFinite& error) {
+      told.failures[static_cast<std::size_t>(world.rank)] = error.what();
+    } catch (const Stopped& error) {
+      told.failures[static_cast<std::size_t>(world.rank)] = error.what();
+    }
+  });
+  return told;
+}
+
+TrainOptions steps(int count) {
+  TrainOptions options;
+  options.steps = count;
+  options.evaluate_batches = 0;
+  return options;
+}
+
+/// Cross-entropy of the first `batches` held-out batches with fresh parameters.
+double heldout_by_hand(const Model& model, int batches) {
+  const Text text(model);
+  const Groups groups = make_groups(1, 1);
+  const auto world = make_solo_communicator();
+  const auto backend = make_cpu_backend(1);
+  RunOptions options;
+  options.memory_limit_bytes = 1 << 28;
+  const Program program = forward_only(build_iteration(model, groups, 0));
+  Runner runner(program, groups, *backend, *world, options);
+  initialize_parameters(runner, model.seed);
+  double sum = 0;
+  for (int i = 0; i < batches; ++i) {
+    const Batch batch =
+        draw_batch(text.corpus, Split::held_out, model.seed, i, {0, model.global_batch});
+    runner.write(program.tokens, std::as_bytes(std::span(batch.tokens)));
+    runner.write(program.targets, std::as_bytes(std::span(batch.targets)));
+    runner.iterate();
+    double loss = 0;
+    runner.read(program.loss, std::as_writable_bytes(std::span(&loss, 1)));
+    sum += loss;
+  }
+  return sum / batches;
+}
+
+TEST(Trainer, LossesAreThoseOfTheGlobalBatchOnAnyNumberOfRanks) {
+  const Model model = small_model(DType::f64);
+  const std::vector<double> one = trained(model, 1, steps(4)).losses();
+  ASSERT_EQ(one.size(), 4u);
+  EXPECT_NEAR(one[0], std::log(32), 0.1) << "nothing is learnt yet: all letters are alike";
+  EXPECT_LT(one[3], one[0]);
+  for (const int ranks : {2, 4}) {
+    const Told told = trained(model, ranks, steps(4));
+    for (std::size_t i = 0; i < one.size(); ++i) EXPECT_NEAR(told.losses()[i], one[i], 1e-12);
+  }
+}
+
+TEST(Trainer, TheHeldOutLossIsTheMeanOfItsBatchesWithTheParametersOfThatIteration) {
+  Model model = small_model(DType::f64);
+  model.learning_rate = 0;  // parameters stay as they begin
+  TrainOptions options = steps(3);
+  options.evaluate_batches = 3;
+  const double expected = heldout_by_hand(model, 3);
+  for (const int ranks : {1, 2}) {
+    const Told told = trained(model, ranks, options);
+    EXPECT_FALSE(told.steps[0].heldout_loss || told.steps[1].heldout_loss) << "the last step only";
+    EXPECT_NEAR(told.steps[2].heldout_loss.value(), expected, 1e-12);
+  }
+  EXPECT_NE(expected, heldout_by_hand(model, 2));
+}
+
+TEST(Trainer, EvaluatingLeavesTrainingAsItIs) {
+  const Model model = small_model(DType::f32);
+  TrainOptions options = steps(5);
+  const std::vector<double> without = trained(model, 2, options).losses();
+  options.evaluate_batches = 2;
+  options.evaluate_every = 2;
+  const Told told = trained(model, 2, options, chunked(model, 2, 3));
+  EXPECT_EQ(trained(model, 2, options).losses(), without);
+  std::vector<int> evaluated;
+  for (const StepReport& step : told.steps)
+    if (step.heldout_loss) evaluated.push_back(step.iteration);
+  EXPECT_THAT(evaluated, ElementsAre(2, 4, 5)) << "every second one, and the last";
+}
+
+TEST(Trainer, SpansOfAllRanksAreOnRank0sClock) {
+  for (const double offset_s : {1000.0, -1000.0}) {
+    const Told told = trained(small_model(DType::f32), 2, steps(1), {}, {0, offset_s});
+    const Timeline& timeline = told.steps.at(0).timeline;
+    ASSERT_EQ(timeline.ranks.size(), 2u);
+    const double late_s = offset_s > 0 ? 0 : 1000;  // of rank 0, after the begin of the first
+    EXPECT_NEAR(timeline.ranks[0][0].start_s, late_s, 100);
+    EXPECT_NEAR(timeline.ranks[1][0].start_s, late_s + offset_s, 100);
+    EXPECT_GE(timeline.ranks[offset_s > 0 ? 0 : 1][0].start_s, 0);
+    EXPECT_NEAR(timeline.duration_s, 1000, 100);
+    EXPECT_EQ(timeline.duration_s, told.steps[0].duration_s);
+    double last_s = 0;
+    for (const auto& spans : timeline.ranks)
+      for (const OpSpan& span : spans) last_s = std::max(last_s, span.start_s + span.duration_s);
+    EXPECT_NEAR(timeline.duration_s, last_s, 1e-6) << "begin to the end of the last span";
+  }
+}
+
+TEST(Trainer, ReportsSpansAndBytesOfEveryOpOfEveryRankUnlessNotAsked) {
+  const Model model = small_model(DType::f32);
+  const std::size_t ops = build_iteration(model, make_groups(2, 2), 0).ops.size();
+  TrainOptions options = steps(1);
+  const StepReport with = trained(model, 2, options).steps.at(0);
+  ASSERT_EQ(with.timeline.ranks.size(), 2u);
+  for (const auto& spans : with.timeline.ranks) EXPECT_EQ(spans.size(), ops);
+  ASSERT_EQ(with.sent_bytes.size(), 2u);
+  EXPECT_EQ(with.sent_bytes[1].size(), ops);
+  options.run.record_spans = false;
+  const StepReport without = trained(model, 2, options).steps.at(0);
+  EXPECT_THAT(without.timeline.ranks, IsEmpty());
+  EXPECT_GT(without.duration_s, 0);
+  EXPECT_EQ(without.loss, with.loss);
+}
+
+TEST(Trainer, MemoryIsMeasuredWhileItWarmsUp) {
+  const Told told = trained(small_model(DType::f32), 2, steps(kWarmupIterations + 1));
+  EXPECT_THAT(told.steps[0].touched_peak_bytes, AllOf(::testing::SizeIs(2), Each(Gt(0))));
+  EXPECT_THAT(told.steps[kWarmupIterations - 1].touched_peak_bytes, Each(Gt(0)));
+  EXPECT_THAT(told.steps[kWarmupIterations].touched_peak_bytes, ElementsAre(0, 0));
+  EXPECT_THAT(told.steps[kWarmupIterations].planned_peak_bytes, Each(Gt(0)));
+}
+
+TEST(Trainer, ANewScheduleIsInForceFromTheNextIterationOnAndChangesNoLoss) {
+  const Model model = small_model(DType::f64);
+  const Schedule sequential{"sequential", {}}, cut = chunked(model, 2, 2);
+  const Told plain = trained(model, 2, steps(4), sequential);
+  TrainOptions options = steps(4);
+  std::vector<int> asked;
+  options.replan = [&](int iteration, const Routing& routing) -> std::optional<Schedule> {
+    asked.push_back(iteration);
+    EXPECT_EQ(routing.layers.at(0).tokens.size(), 2u);
+    if (iteration == 2) return cut;
+    return std::nullopt;
+  };
+  const Told told = trained(model, 2, options, sequential);
+  EXPECT_THAT(asked, ElementsAre(1, 2, 3)) << "there is nothing to plan after the last";
+  ASSERT_EQ(told.schedules.size(), 2u);
+  EXPECT_EQ(told.schedules[0], std::pair(1, sequential));
+  EXPECT_EQ(told.schedules[1], std::pair(3, canonical(cut)));
+  const auto spans = [&](int step) { return told.steps.at(step).timeline.ranks.at(1).size(); };
+  EXPECT_EQ(spans(0), spans(1));
+  EXPECT_GT(spans(2), spans(1));
+  EXPECT_EQ(spans(3), spans(2));
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(told.losses()[i], plain.losses()[i], 1e-12);
+}
+
+TEST(Trainer, ALossThatIsNotFiniteEndsEveryRankWithItsIteration) {
+  Model model = small_model(DType::f32);
+  model.optimizer = Optimizer::sgd;
+  model.learning_rate = 1e38;
+  const Told told = trained(model, 2, steps(5));
+  EXPECT_EQ(told.steps.size(), 1u);
+  EXPECT_THAT(told.failures, Each(StartsWith("iteration 2: the loss is ")));
+  EXPECT_EQ(told.failures[0], told.failures[1]);
+}
+
+TEST(Trainer, AHeldOutLossThatIsNotFiniteIsToldApart) {
+  Model model = small_model(DType::f32);
+  model.optimizer = Optimizer::sgd;
+  model.learning_rate = 1e38;
+  TrainOptions options = steps(1);
+  options.evaluate_batches = 1;
+  const Told told = trained(model, 1, options);
+  EXPECT_THAT(told.failures, Each(StartsWith("after iteration 1 the held-out loss is ")));
+}
+
+TEST(TrainerDeathTest, ASignalEndsItAfterTheIterationThatIsReported) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        stop_when_asked();
+        std::raise(SIGTERM);
+        const Told told = trained(small_model(DType::f32), 2, steps(5));
+        std::cerr << told.failures[0] << " | " << told.failures[1] << std::endl;
+        std::exit(told.steps.size() == 1 ? 42 : 1);
+      },
+      ::testing::ExitedWithCode(42),
+      "stopped after iteration 1: Terminated . stopped after iteration 1: Terminated");
+}
+
+}  // namespace
+}  // namespace moe
