@@ -42,13 +42,13 @@ OpCost communication_cost(const moe::Program& program, const moe::Op& op, const 
         (same ? within_node : between_nodes) = true;
       }
     }
-    if ((between_nodes && !(cost.inter_node_bytes_per_s > 0)) ||
-        (within_node && !(cost.intra_node_bytes_per_s > 0))) {
+    const bool no_inter = between_nodes && !(cost.inter_node_bytes_per_s > 0);
+    if (no_inter || (within_node && !(cost.intra_node_bytes_per_s > 0))) {
       throw std::invalid_argument(
           fmt::format("cluster {}: {} runs between ranks {}, but no {} is given", cluster.name,
                       op.name.empty() ? moe::kind_name(op) : op.name,
-                      between_nodes ? "of several nodes" : "of one node",
-                      between_nodes ? "inter_node link" : "intra_node link"));
+                      no_inter ? "of several nodes" : "of one node",
+                      no_inter ? "inter_node link" : "intra_node link"));
     }
     // A group of one has nothing to wait for but what was measured for it, on whatever link.
     if (between_nodes || (!within_node && inter)) {

@@ -1,0 +1,222 @@
+#include "tuner/costs/cost_model.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+#include "moe/errors.h"
+#include "tests/tuner/small_program.h"
+
+namespace tuner {
+namespace {
+
+using namespace test;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+LinearFit line(double alpha_s, double beta_s_per_unit) {
+  LinearFit fit;
+  fit.alpha_s = alpha_s;
+  fit.beta_s_per_unit = beta_s_per_unit;
+  return fit;
+}
+
+/// linear [8,4] x [4,6]; gelu of it; a product of two local experts on rows of layer 0, on one rank.
+struct Ops {
+  moe::ProgramBuilder build{moe::DType::f32};
+  moe::Groups groups = moe::make_groups(1, 1);
+  moe::Binding binding;
+
+  explicit Ops(std::int64_t rows_of_expert_0 = 7) {
+    using namespace moe;
+    const TensorId x = build.activation("x", 8, 4), w = build.parameter({"w", 4, 6}),
+                   y = build.activation("y", 8, 6), z = build.activation("z", 8, 6);
+    const TensorId received = build.routed("received", Rows::received, 0, 4, 0),
+                   experts = build.parameter({"experts", 8, 3}),
+                   produced = build.routed("produced", Rows::received, 0, 3, 0);
+    build.op(Linear{}, "linear", {x, w}, {y}, -1, Phase::forward);
+    build.op(Gelu{}, "gelu", {y}, {z}, -1, Phase::forward);
+    build.op(ExpertLinear{2}, "experts", {received, experts}, {produced}, 0, Phase::forward);
+    binding.layouts.emplace(
+        0, make_row_layout({0, 2, {{rows_of_expert_0, 0}}}, groups, 0, {{0, 1}, {1, 1}}));
+  }
+  const moe::Op& op(std::size_t i) const { return build.program.ops[i]; }
+  double seconds_of(const CostModel& costs, std::size_t i) const {
+    return seconds(costs, build.program, op(i), binding, groups, 0);
+  }
+};
+
+TEST(CostModel, ShapesHaveRowsOnlyWhereRoutingDoesNotTellThem) {
+  const Ops ops;
+  EXPECT_EQ(shape_key(ops.build.program, ops.op(0)), "linear[8 rows, 4x6]");
+  EXPECT_EQ(shape_key(ops.build.program, ops.op(2)), "expert_linear[4x3]");
+}
+
+TEST(CostModel, LooksAFitUpFromTheSpecialToTheGeneral) {
+  const Ops ops;
+  CostModel costs;
+  const auto key = [&](std::size_t i) { return fit_key(costs, ops.build.program, ops.op(i)); };
+  costs.fits["gemm"] = costs.fits["memory"] = {};
+  EXPECT_EQ(key(0), "gemm");
+  EXPECT_EQ(key(1), "memory");
+  EXPECT_EQ(key(2), "gemm");
+  costs.fits["linear"] = costs.fits["gelu"] = {};
+  EXPECT_EQ(key(0), "linear");
+  EXPECT_EQ(key(1), "gelu");
+  EXPECT_EQ(key(2), "gemm") << "an expert's product is no linear layer";
+  costs.fits["linear[9 rows, 4x6]"] = {};
+  EXPECT_EQ(key(0), "linear") << "another shape";
+  costs.fits["linear[8 rows, 4x6]"] = {};
+  EXPECT_EQ(key(0), "linear[8 rows, 4x6]");
+}
+
+TEST(CostModel, SaysHowToMeasureWhatHasNoFit) {
+  const Ops ops;
+  CostModel costs;
+  costs.device = "cuda";
+  costs.fits["memory"] = {};
+  EXPECT_THAT([&] { fit_key(costs, ops.build.program, ops.op(0)); },
+              ThrowsMessage<std::out_of_range>(AllOf(HasSubstr("no fit for linear on cuda"),
+                                                     HasSubstr("\"gemm\" with moe-bench gemm"),
+                                                     HasSubstr("[fit.gemm]"))));
+  costs.fits.clear();
+  costs.fits["gemm"] = {};
+  EXPECT_THAT([&] { fit_key(costs, ops.build.program, ops.op(1)); },
+              ThrowsMessage<std::out_of_range>(
+                  AllOf(HasSubstr("no fit for gelu"), HasSubstr("with moe-bench copies"))));
+}
+
+TEST(CostModel, ProductsCostTheirFlopsAndAllElseItsBytes) {
+  const Ops ops;
+  CostModel costs;
+  costs.fits["gemm"] = line(1, 0.001);
+  costs.fits["memory"] = line(2, 0.01);
+  EXPECT_DOUBLE_EQ(ops.seconds_of(costs, 0), 1 + 0.001 * 2 * 8 * 4 * 6);
+  EXPECT_DOUBLE_EQ(ops.seconds_of(costs, 1), 2 + 0.01 * 2 * 8 * 6 * 4) << "read and written";
+  EXPECT_DOUBLE_EQ(ops.seconds_of(costs, 2), 2 * 1 + 0.001 * 2 * 7 * 4 * 3) << "a start an expert";
+}
+
+TEST(CostModel, ExpertsWithoutRowsCostTheirStarts) {
+  const Ops ops(0);
+  CostModel costs;
+  costs.fits["gemm"] = line(1, 0.001);
+  EXPECT_DOUBLE_EQ(ops.seconds_of(costs, 2), 2);
+}
+
+TEST(CostModel, ACollectiveHasAFitPerLink) {
+  const auto layer = small_layer();
+  const moe::Op& dispatch = layer.program.ops[3];
+  CostModel costs;
+  costs.fits["all_to_all/inter_node"] = line(3, 0);
+  costs.fits["all_to_all"] = line(9, 0);
+  ASSERT_NE(collective_fit(costs, dispatch, "inter_node"), nullptr);
+  EXPECT_EQ(collective_fit(costs, dispatch, "inter_node")->alpha_s, 3);
+  EXPECT_EQ(collective_fit(costs, dispatch, "intra_node"), nullptr);
+}
+
+TEST(CostModel, AKindsOwnSlowdownGoesBeforeTheGeneralOne) {
+  Interference slow;
+  slow.computation_beside_communication = 0.9;
+  slow.kind_beside_communication["gelu"] = 0.5;
+  EXPECT_EQ(speed_beside_communication(slow, "gelu"), 0.5);
+  EXPECT_EQ(speed_beside_communication(slow, "linear"), 0.9);
+}
+
+TEST(CostModel, TellsWhichFitsAPredictionRestsOnAndWhichReachTooFar) {
+  const Ops ops;
+  CostModel costs;
+  costs.fits["gemm"] = line(1, 1);
+  costs.fits["gemm"].r2 = 0.5;
+  costs.fits["gemm"].samples = 3;
+  costs.fits["gemm"].min_units = 300;
+  costs.fits["gemm"].max_units = 384;
+  costs.fits["memory"] = line(1, 1);
+  // linear has 384 flops; the experts 168, within half of 300; gelu's fit is the user's own.
+  EXPECT_THAT(fits_used(costs, ops.build.program, ops.binding, ops.groups),
+              ElementsAre("expert_linear[4x3]: gemm, r2 0.5000, 3 samples",
+                          "gelu[8 rows, 6x6]: memory, r2 0.0000, 0 samples",
+                          "linear[8 rows, 4x6]: gemm, r2 0.5000, 3 samples"));
+  costs.fits["gemm"].max_units = 191;
+  costs.fits["gemm"].min_units = 100;
+  EXPECT_THAT(fits_used(costs, ops.build.program, ops.binding, ops.groups)[2],
+              HasSubstr("3 samples, extrapolated"));
+  costs.fits["gemm"].min_units = costs.fits["gemm"].max_units = 400;
+  EXPECT_THAT(fits_used(costs, ops.build.program, ops.binding, ops.groups)[0],
+              HasSubstr("3 samples, extrapolated"));
+}
+
+TEST(CostModel, TellsWhereTheClustersLinksSpeakForACollective) {
+  const auto layer = small_layer();
+  const auto groups = two_nodes();
+  const auto binding = moe::bind(layer.program, small_routing({{2, 3}, {1, 4}}), groups, 0);
+  CostModel costs = small_costs();
+  costs.fits["all_to_all/inter_node"] = line(1, 1);
+  const auto lines = fits_used(costs, layer.program, binding, groups);
+  EXPECT_THAT(lines, ::testing::Contains("exchange_counts: the cluster's links"));
+  EXPECT_THAT(lines, ::testing::Contains(HasSubstr("all_to_all: all_to_all/inter_node, r2")));
+}
+
+TEST(CostModelJson, KeepsEveryFigure) {
+  CostModel costs;
+  costs.device = "cuda";
+  LinearFit& fit = costs.fits["all_to_all/inter_node"];
+  fit = line(1e-4, 4.25e-9);
+  fit.unit = "byte";
+  fit.r2 = 0.75;
+  fit.samples = 12;
+  fit.min_units = 3;
+  fit.max_units = 1e12;
+  fit.max_relative_residual = 0.125;
+  costs.interference = {0.5, 0.625, 0.75, {{"gelu", 0.875}}};
+  costs.gaps = {1e-6, 2e-6, 3e-6, 4e-6};
+  const CostModel read = cost_model_from_json(to_json(costs));
+  EXPECT_EQ(read.device, "cuda");
+  const LinearFit& same = read.fits.at("all_to_all/inter_node");
+  EXPECT_EQ(same.alpha_s, 1e-4);
+  EXPECT_EQ(same.beta_s_per_unit, 4.25e-9);
+  EXPECT_EQ(same.unit, "byte");
+  EXPECT_EQ(same.r2, 0.75);
+  EXPECT_EQ(same.samples, 12);
+  EXPECT_EQ(same.min_units, 3);
+  EXPECT_EQ(same.max_units, 1e12);
+  EXPECT_EQ(same.max_relative_residual, 0.125);
+  EXPECT_EQ(read.interference.computation_beside_communication, 0.5);
+  EXPECT_EQ(read.interference.computation_beside_computation, 0.625);
+  EXPECT_EQ(read.interference.communication_beside_computation, 0.75);
+  EXPECT_EQ(read.interference.kind_beside_communication.at("gelu"), 0.875);
+  EXPECT_EQ(read.gaps.same_stream_s, 1e-6);
+  EXPECT_EQ(read.gaps.other_stream_s, 2e-6);
+  EXPECT_EQ(read.gaps.routing_s, 3e-6);
+  EXPECT_EQ(read.gaps.contended_s, 4e-6);
+}
+
+TEST(CostModelJson, RefusesWhatIsMissingUnknownOrNoSpeed) {
+  CostModel costs;
+  costs.fits["gemm"] = line(1, 1);
+  costs.fits["gemm"].unit = "flop";
+  const std::string sound = to_json(costs);
+  const auto refusal = [&](const std::string& what, const std::string& with) {
+    std::string text = sound;
+    const auto place = text.find(what);
+    EXPECT_NE(place, std::string::npos) << what;
+    try {
+      cost_model_from_json(text.replace(place, what.size(), with));
+    } catch (const moe::InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  EXPECT_THAT(refusal("\"alpha_s\"", "\"alpha\""), HasSubstr("alpha"));
+  EXPECT_THAT(refusal("\"samples\":0", "\"samples\":-1"), HasSubstr("samples"));
+  EXPECT_THAT(
+      refusal("\"computation_beside_computation\":1.0", "\"computation_beside_computation\":0"),
+      HasSubstr("expected a speed above 0"));
+  EXPECT_THAT(refusal("\"gaps\":{", "\"gaps\":{\"more\":1,"), HasSubstr("more"));
+  EXPECT_EQ(refusal("\"alpha_s\":1.0", "\"alpha_s\":-1e-6"), "accepted") << "a fit over noise";
+}
+
+}  // namespace
+}  // namespace tuner

@@ -1,0 +1,157 @@
+#include "tuner/costs/op_costs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+#include "tests/tuner/small_program.h"
+
+namespace tuner {
+namespace {
+
+using namespace test;
+using ::testing::DoubleEq;
+using ::testing::ElementsAre;
+using ::testing::StrEq;
+using ::testing::ThrowsMessage;
+
+enum Position : std::size_t { begin, exchange, permute, dispatch, experts, back, combine };
+
+/// Four ranks on two nodes, an expert on each. A row is 1000 bytes.
+struct FourRanks {
+  SmallLayer layer = small_layer();
+  moe::Groups groups = moe::make_groups(4, 4, {0, 0, 1, 1});
+  moe::Routing routing{
+      {moe::LayerRouting{0, 4, {{5, 2, 0, 4}, {1, 5, 3, 0}, {0, 0, 5, 1}, {2, 0, 1, 5}}}}};
+  CostModel costs = small_costs();
+  Cluster cluster = [] {
+    Cluster c = small_cluster();
+    c.ranks_per_node = 2;
+    c.inter_node = {1e6, 0.5};
+    c.intra_node = {1e5, 0.25};
+    return c;
+  }();
+
+  std::vector<OpCost> all() const {
+    return op_costs(layer.program, groups, bind_all(layer.program, groups, routing), costs,
+                    cluster);
+  }
+  OpCost of(Position op) const { return all().at(op); }
+  std::vector<double> busy(Position op) const {
+    const OpCost cost = of(op);
+    return call_seconds(cost, cost.calls.at(0), groups, cluster);
+  }
+};
+
+std::vector<std::vector<std::int64_t>> matrix(const GroupCall& call, int ranks) {
+  std::vector<std::vector<std::int64_t>> bytes(static_cast<std::size_t>(ranks));
+  for (auto& row : bytes) row.resize(bytes.size());
+  for (const Transfer& t : call.transfers)
+    bytes[static_cast<std::size_t>(t.from)][static_cast<std::size_t>(t.to)] += t.bytes;
+  return bytes;
+}
+
+TEST(OpCosts, AnExchangeMovesWhatTheRoutingSaysAndTheReturnTheSameBack) {
+  const FourRanks c;
+  const OpCost there = c.of(dispatch), home = c.of(back);
+  ASSERT_EQ(there.calls.size(), 1u);
+  EXPECT_EQ(there.calls[0].transfers.size(), 7u) << "nothing to oneself, nothing without rows";
+  EXPECT_THAT(matrix(there.calls[0], 4),
+              ElementsAre(ElementsAre(0, 2000, 0, 4000), ElementsAre(1000, 0, 3000, 0),
+                          ElementsAre(0, 0, 0, 1000), ElementsAre(2000, 0, 1000, 0)));
+  EXPECT_THAT(matrix(home.calls[0], 4),
+              ElementsAre(ElementsAre(0, 1000, 0, 2000), ElementsAre(2000, 0, 0, 0),
+                          ElementsAre(0, 3000, 0, 1000), ElementsAre(4000, 0, 1000, 0)));
+}
+
+TEST(OpCosts, ComputationOnRoutedRowsCostsEachRankItsOwn) {
+  const FourRanks c;
+  const OpCost cost = c.of(experts);
+  // Received: 8, 7, 9 and 10 rows; 2 s for 1000.
+  EXPECT_THAT(cost.seconds,
+              ElementsAre(DoubleEq(0.016), DoubleEq(0.014), DoubleEq(0.018), DoubleEq(0.020)));
+  EXPECT_EQ(cost.activity, moe::Activity::computation);
+  EXPECT_EQ(alone_seconds(cost, c.groups, c.cluster), cost.seconds[3]);
+  EXPECT_THAT(c.of(combine).seconds, ElementsAre(0.5, 0.5, 0.5, 0.5));
+}
+
+TEST(OpCosts, LinkLoadsAddUpAtCardsBetweenNodesAndAtRanksWithinThem) {
+  const FourRanks c;
+  const LinkLoads loads = link_loads(c.of(dispatch).calls[0], c.groups);
+  EXPECT_THAT(loads.node_out, ElementsAre(7000, 2000));
+  EXPECT_THAT(loads.node_in, ElementsAre(2000, 7000));
+  EXPECT_THAT(loads.rank_out, ElementsAre(2000, 1000, 1000, 1000));
+  EXPECT_THAT(loads.rank_in, ElementsAre(1000, 2000, 1000, 1000));
+}
+
+TEST(OpCosts, ARankIsBusyAsLongAsItsSlowerLinkAndItsLargerDirection) {
+  FourRanks c;
+  // Within a node: 2000, 2000, 1000, 1000 bytes at 1e5. Alpha of the links between nodes.
+  EXPECT_THAT(c.busy(dispatch),
+              ElementsAre(DoubleEq(0.52), DoubleEq(0.52), DoubleEq(0.51), DoubleEq(0.51)));
+  c.cluster.intra_node.bandwidth_bytes_per_s = 1e9;
+  // Between nodes: 4000 out, 3000 out, 3000 in, 4000 in at 1e6.
+  EXPECT_THAT(c.busy(dispatch),
+              ElementsAre(DoubleEq(0.504), DoubleEq(0.503), DoubleEq(0.503), DoubleEq(0.504)));
+  EXPECT_DOUBLE_EQ(alone_seconds(c.of(dispatch), c.groups, c.cluster), 0.504);
+}
+
+TEST(OpCosts, ACollectivesFitGoesBeforeTheLinkButIsNeverFasterThanIt) {
+  FourRanks c;
+  c.cluster.intra_node.bandwidth_bytes_per_s = 1e9;
+  LinearFit& fit = c.costs.fits["all_to_all/inter_node"];
+  fit.alpha_s = 0.125;
+  fit.beta_s_per_unit = 1e-5;
+  EXPECT_DOUBLE_EQ(c.busy(dispatch)[0], 0.125 + 4000 * 1e-5);
+  fit.beta_s_per_unit = 1e-9;
+  EXPECT_DOUBLE_EQ(c.busy(dispatch)[0], 0.125 + 4000 * 1e-6);
+  fit.beta_s_per_unit = 0;  // all latency: the link's rate
+  EXPECT_DOUBLE_EQ(c.busy(dispatch)[0], 0.125 + 4000 * 1e-6);
+}
+
+TEST(OpCosts, EveryExpertGroupMakesItsOwnCall) {
+  FourRanks c;
+  c.groups = moe::make_groups(4, 2, {0, 0, 1, 1});
+  c.routing = small_routing({{1, 2}, {3, 4}, {5, 6}, {0, 0}});
+  const OpCost cost = c.of(dispatch);
+  ASSERT_EQ(cost.calls.size(), 2u);
+  EXPECT_THAT(cost.call_of, ElementsAre(0, 0, 1, 1));
+  EXPECT_THAT(cost.calls[1].ranks, ElementsAre(2, 3));
+  ASSERT_EQ(cost.calls[1].transfers.size(), 1u);
+  EXPECT_EQ(cost.calls[1].transfers[0].from, 2);
+  EXPECT_EQ(cost.calls[1].transfers[0].to, 3);
+  EXPECT_EQ(cost.calls[1].transfers[0].bytes, 6000);
+  EXPECT_EQ(cost.calls[0].alpha_s, 0.25) << "within a node";
+  const auto busy = call_seconds(cost, cost.calls[1], c.groups, c.cluster);
+  EXPECT_THAT(busy, ElementsAre(0, 0, DoubleEq(0.31), DoubleEq(0.31)));
+}
+
+TEST(OpCosts, OneRankExchangesNothingInNoTime) {
+  FourRanks c;
+  c.groups = moe::make_groups(1, 1);
+  c.routing = small_routing({{3, 4}});
+  c.cluster.inter_node = c.cluster.intra_node = {};
+  EXPECT_TRUE(c.of(dispatch).calls.at(0).transfers.empty());
+  EXPECT_EQ(alone_seconds(c.of(dispatch), c.groups, c.cluster), 0);
+}
+
+TEST(OpCosts, RefuseALinkThatTheClusterLacksAndNameThatOne) {
+  const auto refusal = [](bool between, bool within) {
+    FourRanks c;
+    if (!between) c.cluster.inter_node = {};
+    if (!within) c.cluster.intra_node = {};
+    return [c] { c.all(); };
+  };
+  EXPECT_THAT(refusal(false, true),
+              ThrowsMessage<std::invalid_argument>(
+                  StrEq("cluster small: exchange counts runs between ranks of several nodes, but "
+                        "no inter_node link is given")));
+  EXPECT_THAT(refusal(true, false),
+              ThrowsMessage<std::invalid_argument>(
+                  StrEq("cluster small: exchange counts runs between ranks of one node, but no "
+                        "intra_node link is given")));
+}
+
+}  // namespace
+}  // namespace tuner
