@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <set>
 
-#include "db/identity.h"
 #include "db/load.h"
 #include "moe/errors.h"
 #include "moe/model/iteration.h"
@@ -31,7 +31,24 @@ std::optional<CostedCluster> cluster_of_study(const db::Connection& connection,
   return std::nullopt;
 }
 
-CostedCluster cluster_of_fits(const db::Connection& connection, const std::string& path) {
+/// Nodes that `ranks` ranks were on: of the run that a fit is of, or where that one only fitted, the
+/// most of any run that measured so many. 0 where no run tells.
+int nodes_measured(const db::Connection& connection, std::int64_t run_id, int ranks) {
+  std::set<std::int64_t> runs{run_id};
+  for (const db::Measurement& row : db::load_measurements(connection)) {
+    if (row.ranks == ranks) runs.insert(row.run_id);
+  }
+  std::size_t most = 0;
+  for (const std::int64_t run : runs) {
+    std::set<int> nodes;
+    for (const db::RunRank& rank : db::load_run_ranks(connection, run)) nodes.insert(rank.node);
+    most = std::max(most, nodes.size());
+  }
+  return static_cast<int>(most);
+}
+
+CostedCluster cluster_of_fits(const db::Connection& connection, const std::string& path,
+                              std::optional<int> wanted) {
   auto fits = db::load_latest_fits(connection);
   // Shapes of some model are no fits of a machine.
   std::erase_if(fits, [](const db::Fit& fit) { return fit.op.find('[') != std::string::npos; });
@@ -40,26 +57,22 @@ CostedCluster cluster_of_fits(const db::Connection& connection, const std::strin
         "{}: no fits: measure with moe-bench all --db {} and moe-tune fit --db {}, or run a study",
         path, path, path));
   }
-  int ranks = 1, nodes = 1;
-  std::int64_t run_id = 0;
-  for (const db::Fit& fit : fits) {
-    if (fit.ranks <= ranks) continue;
-    ranks = fit.ranks;
-    run_id = fit.run_id;
+  const std::string device = fits.front().device;
+  const auto largest = std::max_element(
+      fits.begin(), fits.end(), [](const auto& a, const auto& b) { return a.ranks < b.ranks; });
+  const int ranks = largest->ranks;
+  int nodes = nodes_measured(connection, largest->run_id, ranks);
+  if (nodes == 0) {
+    const bool between = std::any_of(fits.begin(), fits.end(),
+                                     [](const db::Fit& fit) { return fit.link == "inter_node"; });
+    nodes = between ? ranks : 1;
   }
-  if (run_id != 0) {
-    std::set<int> seen;
-    for (const db::RunRank& rank : db::load_run_ranks(connection, run_id)) seen.insert(rank.node);
-    if (seen.empty()) {
-      for (const db::Fit& fit : fits) {
-        if (fit.link == "inter_node") nodes = ranks;
-      }
-    } else {
-      nodes = static_cast<int>(seen.size());
-    }
-  }
-  return measured_cluster(fits, "measured", fits.front().device, nodes,
-                          (ranks + nodes - 1) / nodes);
+  // Of a collective measured on several numbers of ranks the one nearest to what is predicted.
+  std::stable_sort(fits.begin(), fits.end(),
+                   [near = wanted.value_or(ranks)](const auto& a, const auto& b) {
+                     return std::abs(a.ranks - near) < std::abs(b.ranks - near);
+                   });
+  return measured_cluster(fits, "measured", device, nodes, (ranks + nodes - 1) / nodes);
 }
 
 }  // namespace
@@ -73,7 +86,8 @@ Scenario load_scenario(const ScenarioOptions& options) {
     if (options.database.empty()) throw moe::InputError("--cluster measured needs --db FILE");
     const db::Connection connection = db::open_reader(options.database);
     auto study = cluster_of_study(connection, moe::to_json(scenario.model), options.ranks);
-    costed = study ? std::move(*study) : cluster_of_fits(connection, options.database);
+    costed =
+        study ? std::move(*study) : cluster_of_fits(connection, options.database, options.ranks);
   } else {
     costed = load_cluster(moe::find_input(options.cluster, experiments / "clusters"));
   }

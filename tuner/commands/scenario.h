@@ -35,7 +35,8 @@ struct Scenario {
 };
 
 /// "measured": the newest profile of a study of this model and number of ranks in the database, and
-/// where there is none, the newest fits of this machine (moe-tune fit). Throws moe::InputError,
+/// where there is none, the newest fits in it (moe-tune fit), each of the number of ranks nearest to
+/// that asked for. Throws moe::InputError,
 /// std::invalid_argument where model and ranks do not divide, db::Error.
 Scenario load_scenario(const ScenarioOptions& options);
 

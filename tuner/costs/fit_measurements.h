@@ -31,7 +31,7 @@ db::Fit to_record(const std::string& key, const LinearFit& fit, const std::strin
                   int ranks);
 LinearFit from_record(const db::Fit& record);
 
-/// Costs of `device` from stored fits, newest first kept. Links of the cluster: the bandwidth that
+/// Costs of `device` from stored fits; of several for one key the first. Links of the cluster: the bandwidth that
 /// the fastest collective on it reached.
 CostedCluster measured_cluster(std::span<const db::Fit> fits, std::string name, std::string device,
                                int nodes, int ranks_per_node);
