@@ -8,7 +8,6 @@
 #include "moe/model/model.h"
 #include "tests/tuner/small_program.h"
 #include "tuner/planners/pipemoe/pipemoe.h"
-#include "tuner/planners/pipemoe/pipemoe_equations.h"
 #include "tuner/planners/sequential/sequential.h"
 #include "tuner/planners/tutel/tutel.h"
 #include "tuner/simulate/lower_bound.h"
@@ -19,35 +18,6 @@ namespace {
 
 using namespace test;
 using ::testing::HasSubstr;
-
-// --- equations ---------------------------------------------------------------------------------
-
-TEST(PipeMoeEquations, CasesWorkedByHand) {
-  // r = 2, t_a2a = 3, t_exp = 4: 2*4 > 2*1*3, so case 2: 2*3 + 2*4.
-  // Replay: D 0-3, 3-6; E 3-7, 7-11; C 7-10, 11-14.
-  EXPECT_DOUBLE_EQ(pipelined_layer_s(2, 3, 4), 14);
-  // r = 2, t_a2a = 3, t_exp = 2: 2*2 < 2*1*3, so case 3: 2*2*3.
-  // Replay: D 0-3, 3-6; E 3-5, 6-8; C 6-9, 9-12.
-  EXPECT_DOUBLE_EQ(pipelined_layer_s(2, 3, 2), 12);
-  EXPECT_DOUBLE_EQ(pipelined_layer_s(1, 3, 2), 8);  // nothing overlaps: the sum
-}
-
-TEST(PipeMoeEquations, CasesChangeWhereExpertsNoLongerCoverTheExchange) {
-  // t_a2a = 1 + 12 / r, t_exp = 1 + 24 / r (one product):
-  // r = 5: t_a2a = 3.4, t_exp = 5.8: 5*5.8 = 29 > 27.2, 6.8 + 29 = 35.8;
-  // r = 6: t_a2a = 3, t_exp = 5: 30 = 2*5*3, not more: case 3, 2*6*3 = 36.
-  LinearFit line;
-  line.alpha_s = 1;
-  line.beta_s_per_unit = 1;
-  EXPECT_DOUBLE_EQ(pipelined_layer_s(5, line, 12, line, 24, 1), 35.8);
-  EXPECT_DOUBLE_EQ(pipelined_layer_s(6, line, 12, line, 24, 1), 36);
-}
-
-TEST(PipeMoeEquations, AlphaCountsOncePerProduct) {
-  LinearFit nothing, line;
-  line.alpha_s = 2;
-  EXPECT_DOUBLE_EQ(pipelined_layer_s(3, nothing, 1, line, 1, 2), 3 * 2 * 2);
-}
 
 // --- planners on one small layer
 // ------------------------------------------------------------------
@@ -82,13 +52,6 @@ TEST_F(PlannersTest, TutelCutsBothPhasesAlike) {
   EXPECT_EQ(degrees_of(schedule), (Degrees{4, 4}));
   EXPECT_EQ(moe::decisions_of<moe::StreamAssignment>(schedule),
             (std::vector{moe::StreamAssignment{"all_to_all", moe::Stream::inter_node}}));
-}
-
-TEST_F(PlannersTest, TheClosedFormIsTheEquationOfTheLayerAndTheSumOfTheRest) {
-  // Forward only: cut backward is no part of this layer.
-  moe::Schedule schedule = pipeline_schedule(layer.program, "tutel", {2, 1});
-  // t_a2a = 0.5, t_exp = 2: case 2, 1 + 4; two permutes of 1, unrelated 4, combine 0.5.
-  EXPECT_NEAR(pipelined_iteration_s(situation, schedule), 5 + 2 + 4 + 0.5 + kExchange_s, 1e-9);
 }
 
 TEST_F(PlannersTest, EveryPlannerIsListedWithADescription) {

@@ -320,14 +320,5 @@ TEST(Simulate, KeepsTheOrderOfStreamsAndDependencies) {
   }
 }
 
-TEST(LowerBound, NamesWhatBounds) {
-  const auto layer = small_layer();
-  const auto bound = lower_bound(layer.program, two_nodes(), kEven, small_costs(), small_cluster());
-  EXPECT_NEAR(bound.stream_s, 1 + 1 + 4 + 1 + 0.5, 1e-9);
-  EXPECT_NEAR(bound.link_s, 2 + kExchange_s, 1e-9);
-  EXPECT_NEAR(bound.chain_s, kExchange_s + 7.5, 1e-9);
-  EXPECT_EQ(bound.where.substr(0, 5), "chain");
-}
-
 }  // namespace
 }  // namespace tuner
