@@ -32,7 +32,7 @@ struct Arguments {
   std::vector<std::filesystem::path> data;
   int steps = 100;
   std::optional<int> ranks;
-  int expert_ranks = 0;
+  std::string layout;
   std::string device = "cpu";
   std::string schedule;
   std::string planner;
@@ -61,8 +61,10 @@ void declare(CLI::App& app, Arguments& a) {
       ->check(whole_number(1, kMostIterations));
   app.add_option("--ranks", a.ranks, "ranks; outside an MPI job starts mpirun [1, or the job's]")
       ->check(whole_number(1, kMostRanks));
-  app.add_option("--expert-ranks", a.expert_ranks, "ranks that share one set of experts [all]")
-      ->check(whole_number(1, kMostRanks));
+  app.add_option(
+      "--layout", a.layout,
+      "how ranks are divided: dp=COPIES of the experts, ep=RANKS that experts are spread "
+      "over, esp=RANKS that every expert is cut over [ep=all]");
   app.add_option("--device", a.device, "where to compute")
       ->capture_default_str()
       ->check(CLI::IsMember({"cpu", "cuda"}));
@@ -206,7 +208,7 @@ Inputs read_inputs(const Arguments& arguments) {
     inputs.plan = tuner::plan_in_training(
         {arguments.planner, arguments.model, arguments.cluster,
          arguments.cluster == "measured" ? arguments.database : "",
-         arguments.ranks.value_or(mpi_job_size().value_or(1)), arguments.expert_ranks});
+         arguments.ranks.value_or(mpi_job_size().value_or(1)), arguments.layout});
     inputs.schedule = inputs.plan(nullptr);
   } else {
     inputs.schedule.planner = "sequential";
@@ -215,8 +217,7 @@ Inputs read_inputs(const Arguments& arguments) {
       open_corpus(arguments.data, {inputs.model.vocabulary, inputs.model.sequence_length, 0.1});
   const int ranks = arguments.ranks.value_or(1);
   if (!inside_mpi_job()) {
-    const Groups groups =
-        make_groups(ranks, arguments.expert_ranks > 0 ? arguments.expert_ranks : ranks);
+    const Groups groups = make_groups(parse_layout(arguments.layout, ranks));
     check_applies(build_iteration(inputs.model, groups, 0), inputs.schedule, arguments.schedule);
     if (!arguments.database.empty()) {
       db::open_writer(arguments.database, {.busy_timeout_s = arguments.time_limit_s});
@@ -241,9 +242,7 @@ void print_program(const Program& program, const Schedule& schedule, bool every_
 
 void run(const Arguments& arguments, Inputs inputs, Communicator& world, int argc, char** argv) {
   const std::vector<RankInfo> ranks = survey_ranks(world);
-  const Groups groups =
-      make_groups(world.size, arguments.expert_ranks > 0 ? arguments.expert_ranks : world.size,
-                  nodes_of(ranks));
+  const Groups groups = make_groups(parse_layout(arguments.layout, world.size), nodes_of(ranks));
   const Program program = build_iteration(inputs.model, groups, world.rank);
   if (!arguments.print_program.empty()) {
     if (world.rank == 0)

@@ -18,6 +18,7 @@
 #include "moe/kernels/select_experts.h"
 #include "moe/kernels/sgd.h"
 #include "moe/kernels/softmax.h"
+#include "moe/kernels/sum_shares.h"
 
 namespace moe {
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <stdexcept>
 #include <utility>
 
 #include "moe/model/capacity.h"
@@ -34,32 +35,48 @@ void LayerBuilder::declare_inputs() {
 
 TensorId LayerBuilder::weight(const std::string& name, std::int64_t rows, std::int64_t columns,
                               double standard_deviation) {
-  return build_.parameter({label(name), rows, columns, Initial::normal, standard_deviation, 0,
-                           block, GroupKind::world});
+  return build_.parameter(
+      {label(name), rows, columns, Initial::normal, standard_deviation, block, GroupKind::world});
 }
 
 TensorId LayerBuilder::bias(const std::string& name, std::int64_t columns) {
-  return build_.parameter({label(name), 1, columns, Initial::zero, 0, 0, block, GroupKind::world});
+  return build_.parameter({label(name), 1, columns, Initial::zero, 0, block, GroupKind::world});
 }
 
 TensorId LayerBuilder::scale(const std::string& name, std::int64_t columns) {
-  return build_.parameter({label(name), 1, columns, Initial::one, 0, 0, block, GroupKind::world});
+  return build_.parameter({label(name), 1, columns, Initial::one, 0, block, GroupKind::world});
 }
 
-std::int64_t LayerBuilder::parameter_first_element(std::int64_t elements_of_expert) const {
-  return elements_of_expert * local_experts() * index_in_group(groups, GroupKind::expert, rank);
+TensorId LayerBuilder::expert_parameter(const std::string& name, std::int64_t rows,
+                                        std::int64_t columns, Sharded sharded, Initial initial,
+                                        double standard_deviation) {
+  Shard shard{std::int64_t{local_experts()} * index_in_group(groups, GroupKind::expert, rank),
+              rows,
+              0,
+              rows,
+              0,
+              columns};
+  const int share = index_in_group(groups, GroupKind::expert_sharded, rank);
+  std::int64_t columns_here = columns;
+  if (sharded == Sharded::by_rows) {
+    shard.block_rows = rows / sharing_ranks();
+    shard.first_row = share * shard.block_rows;
+  } else if (sharded == Sharded::by_columns) {
+    columns_here = columns / sharing_ranks();
+    shard.first_column = share * columns_here;
+  }
+  return build_.parameter({label(name), local_experts() * shard.block_rows, columns_here, initial,
+                           standard_deviation, block, GroupKind::expert_data, shard});
 }
 
 TensorId LayerBuilder::expert_weight(const std::string& name, std::int64_t rows,
-                                     std::int64_t columns, double standard_deviation) {
-  return build_.parameter({label(name), local_experts() * rows, columns, Initial::normal,
-                           standard_deviation, parameter_first_element(rows * columns), block,
-                           GroupKind::expert_data});
+                                     std::int64_t columns, Sharded sharded,
+                                     double standard_deviation) {
+  return expert_parameter(name, rows, columns, sharded, Initial::normal, standard_deviation);
 }
 
-TensorId LayerBuilder::expert_bias(const std::string& name, std::int64_t columns) {
-  return build_.parameter({label(name), local_experts(), columns, Initial::zero, 0,
-                           parameter_first_element(columns), block, GroupKind::expert_data});
+TensorId LayerBuilder::expert_bias(const std::string& name, std::int64_t columns, Sharded sharded) {
+  return expert_parameter(name, 1, columns, sharded, Initial::zero, 0);
 }
 
 TensorId LayerBuilder::gradient(TensorId parameter) const { return build_.gradient_of(parameter); }
@@ -85,10 +102,21 @@ TensorId LayerBuilder::routed(const std::string& name, Rows rows_are, std::int64
   std::int64_t rows = 0;
   if (const auto copies = capacity()) {
     const int groups_here = capacity_groups_of_rank();
-    rows = rows_are == Rows::sent
-               ? most_rows_sent(*copies, groups_here, model.experts, model.choices, tokens)
-               : most_rows_received(*copies, groups_here, model.experts, model.choices, tokens,
-                                    groups.expert_ranks);
+    const std::int64_t received = most_rows_received(*copies, groups_here, model.experts,
+                                                     model.choices, tokens, groups.layout.expert);
+    switch (rows_are) {
+      case Rows::fixed:
+        throw std::logic_error("routed: " + name + " has fixed rows");
+      case Rows::sent:
+        rows = most_rows_sent(*copies, groups_here, model.experts, model.choices, tokens);
+        break;
+      case Rows::received:
+        rows = received;
+        break;
+      case Rows::gathered:
+        rows = received * sharing_ranks();
+        break;
+    }
   }
   return build_.routed(label(name), rows_are, rows, columns, block);
 }
@@ -101,7 +129,7 @@ void LayerBuilder::op(OpKind kind, const std::string& name, std::vector<TensorId
   build_.program.ops.back().stream = stream;
 }
 
-int LayerBuilder::local_experts() const { return model.experts / groups.expert_ranks; }
+int LayerBuilder::local_experts() const { return model.experts / groups.layout.expert; }
 
 std::optional<std::int64_t> LayerBuilder::capacity() const {
   if (!model.capacity_factor) return std::nullopt;

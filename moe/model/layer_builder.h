@@ -11,6 +11,9 @@
 
 namespace moe {
 
+/// Along what the ranks that share an expert cut a parameter of it.
+enum class Sharded : std::uint8_t { not_at_all, by_rows, by_columns };
+
 /// What layers are built with: adds the parameters, tensors and ops of one rank's iteration to a
 /// Program, labelled with the block and the phase that are being built.
 class LayerBuilder {
@@ -31,15 +34,16 @@ class LayerBuilder {
   /// tokens, targets, step and the loss, which belong to no layer.
   void declare_inputs();
 
-  // Parameters, named "block3.<name>" inside a block. The dense ones are replicated over the world,
-  // those of experts sharded over the expert group: `rows` of each expert.
+  // Parameters, named "block3.<name>" inside a block. The dense ones are copied to the whole world. Those
+  // of experts, [rows, columns] each, are spread over the expert group, and where ranks share experts cut
+  // along one dimension: up to what adds up over the sharing ranks, or copied to them.
   TensorId weight(const std::string& name, std::int64_t rows, std::int64_t columns,
                   double standard_deviation = kInitialDeviation);
   TensorId bias(const std::string& name, std::int64_t columns);
   TensorId scale(const std::string& name, std::int64_t columns);
   TensorId expert_weight(const std::string& name, std::int64_t rows, std::int64_t columns,
-                         double standard_deviation = kInitialDeviation);
-  TensorId expert_bias(const std::string& name, std::int64_t columns);
+                         Sharded sharded, double standard_deviation = kInitialDeviation);
+  TensorId expert_bias(const std::string& name, std::int64_t columns, Sharded sharded);
   TensorId gradient(TensorId parameter) const;
   /// Optimizer state of a parameter's shape.
   TensorId state_like(TensorId parameter, const std::string& name);
@@ -56,6 +60,10 @@ class LayerBuilder {
           std::vector<TensorId> writes, Stream stream = Stream::compute);
 
   int local_experts() const;
+  /// Ranks that share this rank's experts, itself among them.
+  int sharing_ranks() const { return groups.layout.expert_sharded; }
+  /// What the rows that this rank's experts work on count.
+  Rows expert_rows() const { return sharing_ranks() > 1 ? Rows::gathered : Rows::received; }
   /// Copies an expert keeps per capacity group; none when dropless.
   std::optional<std::int64_t> capacity() const;
   int capacity_groups_of_rank() const;
@@ -67,7 +75,8 @@ class LayerBuilder {
 
  private:
   std::string label(const std::string& name) const;
-  std::int64_t parameter_first_element(std::int64_t elements_of_expert) const;
+  TensorId expert_parameter(const std::string& name, std::int64_t rows, std::int64_t columns,
+                            Sharded sharded, Initial initial, double standard_deviation);
 
   ProgramBuilder build_;
 };

@@ -37,9 +37,14 @@ void check(const Model& model, const Groups& groups) {
   if (model.global_batch % groups.ranks != 0) {
     fail(model, "global_batch", model.global_batch, groups.ranks, "ranks", "--ranks");
   }
-  if (model.moe_every > 0 && model.experts % groups.expert_ranks != 0) {
-    fail(model, "experts", model.experts, groups.expert_ranks, "ranks that share the experts",
-         "--expert-ranks");
+  const Layout& layout = groups.layout;
+  if (model.moe_every > 0 && model.experts % layout.expert != 0) {
+    fail(model, "experts", model.experts, layout.expert, "ranks that the experts are spread over",
+         "--layout ep=");
+  }
+  if (model.moe_every > 0 && model.d_hidden % layout.expert_sharded != 0) {
+    fail(model, "d_hidden", model.d_hidden, layout.expert_sharded, "ranks that share an expert",
+         "--layout esp=");
   }
   if (model.capacity_groups > 0 && model.capacity_groups % groups.ranks != 0) {
     fail(model, "capacity_groups", model.capacity_groups, groups.ranks, "ranks", "--ranks");

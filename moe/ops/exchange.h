@@ -5,7 +5,8 @@
 #include "moe/program/groups.h"
 #include "moe/program/op_facts.h"
 
-/// Ops that bring token copies to their experts and back: S sent rows, R received rows.
+/// Ops that bring token copies to their experts and back: S sent rows, R received rows, and where n ranks
+/// share experts G gathered rows.
 namespace moe {
 
 /// offsets i32[1,E+1], demand i32[1,E] -> total_demand i32[1,E]. All ranks of the world learn how
@@ -45,6 +46,30 @@ struct AllToAll {
   GroupKind group = GroupKind::expert;
   Work work(const OpSizes& sizes) const;
   std::vector<std::int64_t> bytes_to_peers(const OpSizes& sizes) const;
+};
+
+/// received[R,M] -> gathered[G,M] (one slice of each): every rank that shares the experts gets the rows of
+/// all (FSMoE's ESP-AllGather, with as many rows from each rank as it has).
+struct GatherRows {
+  static constexpr OpFacts facts = collective_op("gather_rows", {Cut::rows}, {Cut::rows});
+  static constexpr GroupKind group = GroupKind::expert_sharded;
+  Work work(const OpSizes& sizes) const;
+  std::vector<std::int64_t> bytes_to_peers(const OpSizes& sizes) const;
+};
+/// partial[G,M] -> shares[R,n*M] (one slice of each): every rank gets its own rows of every sharing rank's
+/// share of the result, as n blocks of R rows behind each other. With SumShares, FSMoE's
+/// ESP-ReduceScatter: as many bytes travel.
+struct ScatterRows {
+  static constexpr OpFacts facts = collective_op("scatter_rows", {Cut::rows}, {Cut::rows});
+  static constexpr GroupKind group = GroupKind::expert_sharded;
+  Work work(const OpSizes& sizes) const;
+  std::vector<std::int64_t> bytes_to_peers(const OpSizes& sizes) const;
+};
+/// shares[R,n*M] -> y[R,M] (one slice): the blocks added up, in rank order
+struct SumShares {
+  static constexpr OpFacts facts =
+      kernel_op("sum_shares", CostUnit::bytes, {Cut::rows}, {Cut::rows});
+  Work work(const OpSizes& sizes) const;
 };
 
 /// returned[S,M], expert i32[T,k], weight[T,k], slot i32[T,k], offsets i32[1,E+1] -> y[T,M]

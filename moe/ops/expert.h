@@ -2,16 +2,17 @@
 
 #include "moe/program/op_facts.h"
 
-/// Ops on received rows, which lie expert by expert: R received rows, D local experts, I and O the
-/// widths of a linear layer of each.
+/// Ops on received rows (gathered ones, where ranks share experts), which lie expert by expert: R rows, D
+/// local experts, I and O the widths of a linear layer of each.
 namespace moe {
 
-/// x[R,I], weight[D*I,O], bias[D,O] -> y[R,O] (one slice): y = x W_d + b_d for the rows of local
-/// expert d
+/// x[R,I], weight[D*I,O], bias[D,O] -> y[R,O] (one slice): y = x W_d + bias_share b_d for the rows of local
+/// expert d. Ranks that add up their y to the whole have a share of the bias each.
 struct ExpertLinear {
   static constexpr OpFacts facts =
       kernel_op("expert_linear", CostUnit::flops, {Cut::rows, Cut::whole, Cut::whole}, {Cut::rows});
   int local_experts = 1;
+  double bias_share = 1;
   Work work(const OpSizes& sizes) const;
 };
 /// dy[R,O], weight[D*I,O] -> dx[R,I] (one slice)

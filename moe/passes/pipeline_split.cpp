@@ -69,7 +69,7 @@ Program apply(Program program, const PipelineSplit& split) {
 
   std::vector<Op> ops, first, second;
   std::size_t insert_at = 0;
-  bool after_exchange = false;
+  bool arrived = false;
   for (Op& op : program.ops) {
     if (op.layer != split.layer || op.phase != split.phase || !follows_routed_rows(program, op)) {
       // Ops that stand among the cut ones come after them all: none of the cut ones reads what they
@@ -79,8 +79,10 @@ Program apply(Program program, const PipelineSplit& split) {
     }
     if (op.chunk.count != 1) refuse("the layer is split already");
     if (first.empty()) insert_at = ops.size();
-    (after_exchange ? second : first).push_back(std::move(op));
-    after_exchange = after_exchange || is_communication(first.back());
+    // The first stage ends with the last of the exchanges that bring the rows to the experts.
+    arrived =
+        arrived || (!first.empty() && is_communication(first.back()) && !is_communication(op));
+    (arrived ? second : first).push_back(std::move(op));
   }
   if (first.empty()) refuse("no experts there");
 

@@ -26,8 +26,17 @@ std::int64_t rows_of(const Tensor& tensor, Slice slice, const Binding& binding) 
   if (layout == binding.layouts.end())
     throw std::out_of_range(fmt::format("rows of {} are not known before the routing of layer {}",
                                         tensor.name, tensor.layer));
-  return tensor.rows_are == Rows::sent ? sent_rows(layout->second, slice)
-                                       : received_rows(layout->second, slice);
+  switch (tensor.rows_are) {
+    case Rows::fixed:
+      break;
+    case Rows::sent:
+      return sent_rows(layout->second, slice);
+    case Rows::received:
+      return received_rows(layout->second, slice);
+    case Rows::gathered:
+      return gathered_rows(layout->second, slice);
+  }
+  throw std::logic_error("rows_of: no such rows");
 }
 
 std::int64_t rows_of(const Tensor& tensor, const Binding& binding) {

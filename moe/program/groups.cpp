@@ -2,22 +2,54 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <stdexcept>
 
 namespace moe {
+namespace {
+
+/// Coordinates of a rank in its layout.
+struct Place {
+  int data, expert, shard;
+};
+
+Place place_of(const Layout& layout, int rank) {
+  const int shard = rank % layout.expert_sharded, rest = rank / layout.expert_sharded;
+  return {rest / layout.expert, rest % layout.expert, shard};
+}
+
+bool in_one_group(GroupKind kind, const Place& a, const Place& b) {
+  switch (kind) {
+    case GroupKind::world:
+      return true;
+    case GroupKind::expert:
+      return a.data == b.data && a.shard == b.shard;
+    case GroupKind::expert_sharded:
+      return a.data == b.data && a.expert == b.expert;
+    case GroupKind::expert_data:
+      return a.expert == b.expert && a.shard == b.shard;
+  }
+  throw std::logic_error("in_one_group: no such group");
+}
+
+}  // namespace
+
+Groups make_groups(const Layout& layout, std::vector<int> node_of) {
+  const int ranks = rank_count(layout);
+  if (node_of.empty()) node_of.assign(static_cast<std::size_t>(ranks), 0);
+  if (static_cast<int>(node_of.size()) != ranks) {
+    throw std::invalid_argument(fmt::format("groups: nodes of {} ranks given, layout {} has {}",
+                                            node_of.size(), to_text(layout), ranks));
+  }
+  return {ranks, layout, std::move(node_of)};
+}
 
 Groups make_groups(int ranks, int expert_ranks, std::vector<int> node_of) {
-  if (ranks < 1 || expert_ranks < 1 || ranks % expert_ranks != 0)
+  if (ranks < 1 || expert_ranks < 1 || ranks % expert_ranks != 0) {
     throw std::invalid_argument(fmt::format(
-        "groups: {} ranks do not divide into expert groups of {}: expected a divisor of "
-        "{} (--expert-ranks)",
-        ranks, expert_ranks, ranks));
-  if (node_of.empty()) node_of.assign(ranks, 0);
-  if (static_cast<int>(node_of.size()) != ranks)
-    throw std::invalid_argument(
-        fmt::format("groups: nodes of {} ranks given, there are {} ranks", node_of.size(), ranks));
-  return {ranks, expert_ranks, std::move(node_of)};
+        "groups: {} ranks do not divide into expert groups of {}: expected a divisor of {}", ranks,
+        expert_ranks, ranks));
+  }
+  return make_groups({ranks / expert_ranks, expert_ranks, 1}, std::move(node_of));
 }
 
 int group_size(const Groups& groups, GroupKind kind) {
@@ -25,35 +57,37 @@ int group_size(const Groups& groups, GroupKind kind) {
     case GroupKind::world:
       return groups.ranks;
     case GroupKind::expert:
-      return groups.expert_ranks;
+      return groups.layout.expert;
+    case GroupKind::expert_sharded:
+      return groups.layout.expert_sharded;
     case GroupKind::expert_data:
-      return groups.ranks / groups.expert_ranks;
+      return groups.layout.data;
   }
   throw std::logic_error("group_size: no such group");
 }
 
 std::vector<int> members(const Groups& groups, GroupKind kind, int rank) {
+  const Place place = place_of(groups.layout, rank);
   std::vector<int> result;
-  for (int r = 0; r < groups.ranks; ++r) {
-    const bool same_expert_group = r / groups.expert_ranks == rank / groups.expert_ranks;
-    const bool same_experts = r % groups.expert_ranks == rank % groups.expert_ranks;
-    if (kind == GroupKind::world || (kind == GroupKind::expert && same_expert_group) ||
-        (kind == GroupKind::expert_data && same_experts))
-      result.push_back(r);
+  for (int other = 0; other < groups.ranks; ++other) {
+    if (in_one_group(kind, place, place_of(groups.layout, other))) result.push_back(other);
   }
   return result;
 }
 
 int index_in_group(const Groups& groups, GroupKind kind, int rank) {
+  const Place place = place_of(groups.layout, rank);
   switch (kind) {
     case GroupKind::world:
       return rank;
     case GroupKind::expert:
-      return rank % groups.expert_ranks;
+      return place.expert;
+    case GroupKind::expert_sharded:
+      return place.shard;
     case GroupKind::expert_data:
-      return rank / groups.expert_ranks;
+      return place.data;
   }
-  throw std::logic_error("index_in_group: unknown group kind");
+  throw std::logic_error("index_in_group: no such group");
 }
 
 }  // namespace moe

@@ -3,22 +3,29 @@
 #include <cstdint>
 #include <vector>
 
+#include "moe/program/layout.h"
+
 namespace moe {
 
-/// Who takes part in a communication.
-enum class GroupKind : std::uint8_t { world, expert, expert_data };
+/// Who takes part in a communication, or holds copies of a parameter.
+enum class GroupKind : std::uint8_t {
+  world,   ///< all ranks: they hold the dense parameters
+  expert,  ///< EP: ranks that hold all experts between them, and exchange rows with each other
+  expert_sharded,  ///< ESP: ranks that hold shares of the same experts
+  expert_data,     ///< ranks that hold the same shares of the same experts
+};
 
-/// How the ranks of a job are divided. Experts are spread over `expert` groups of consecutive
-/// ranks; ranks with the same place in their expert groups hold the same experts and form an
-/// `expert_data` group; all ranks hold the dense parameters (`world`).
+/// The ranks of a job: how they are divided, and where they are.
 struct Groups {
   int ranks = 1;
-  int expert_ranks = 1;         ///< size of an expert group; divides ranks
+  Layout layout;                ///< of `ranks` ranks
   std::vector<int> node_of{0};  ///< node of each rank
 };
 
-/// Throws std::invalid_argument unless expert_ranks divides ranks. node_of is `ranks` zeros when
-/// empty.
+/// Throws std::invalid_argument when node_of names another number of ranks; it is zeros when empty.
+Groups make_groups(const Layout& layout, std::vector<int> node_of = {});
+/// Expert groups of `expert_ranks`, the experts copied between them. Throws std::invalid_argument unless
+/// expert_ranks divides ranks.
 Groups make_groups(int ranks, int expert_ranks, std::vector<int> node_of = {});
 
 /// Ranks in every group of this kind.

@@ -26,15 +26,14 @@ inline constexpr int kStreamCount = 5;
 
 enum class Phase : std::uint8_t { forward, backward, update };
 
-using OpKind =
-    std::variant<EmbedTokens, EmbedTokensGradient, LayerNorm, LayerNormInputGradient,
-                 LayerNormWeightGradient, Linear, LinearInputGradient, LinearWeightGradient,
-                 Attention, AttentionGradient, Add, Gelu, GeluGradient, Sigmoid, SigmoidGradient,
-                 Softmax, SelectExperts, SelectExpertsGradient, SoftmaxGateGradient,
-                 LoadBalancingLoss, LoadBalancingLossGradient, ExchangeCounts, Permute,
-                 PermuteGradient, AllToAll, ExpertLinear, ExpertLinearInputGradient,
-                 ExpertLinearWeightGradient, Combine, CombineInputGradient, CombineWeightGradient,
-                 CrossEntropy, CrossEntropyGradient, AllReduce, AdamStep, SgdStep>;
+using OpKind = std::variant<
+    EmbedTokens, EmbedTokensGradient, LayerNorm, LayerNormInputGradient, LayerNormWeightGradient,
+    Linear, LinearInputGradient, LinearWeightGradient, Attention, AttentionGradient, Add, Gelu,
+    GeluGradient, Sigmoid, SigmoidGradient, Softmax, SelectExperts, SelectExpertsGradient,
+    SoftmaxGateGradient, LoadBalancingLoss, LoadBalancingLossGradient, ExchangeCounts, Permute,
+    PermuteGradient, AllToAll, GatherRows, ScatterRows, SumShares, ExpertLinear,
+    ExpertLinearInputGradient, ExpertLinearWeightGradient, Combine, CombineInputGradient,
+    CombineWeightGradient, CrossEntropy, CrossEntropyGradient, AllReduce, AdamStep, SgdStep>;
 
 struct Op {
   OpKind kind;

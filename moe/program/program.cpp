@@ -34,6 +34,13 @@ std::string list_text(const Program& program, const std::vector<Use>& uses) {
 
 }  // namespace
 
+std::int64_t whole_element(const Shard& shard, std::int64_t columns, std::int64_t element) {
+  const std::int64_t row = element / columns, column = element % columns;
+  const std::int64_t block = shard.first_block + row / shard.block_rows;
+  const std::int64_t whole_row = block * shard.of_rows + shard.first_row + row % shard.block_rows;
+  return whole_row * shard.of_columns + shard.first_column + column;
+}
+
 std::vector<std::vector<int>> dependencies(const Program& program) {
   std::vector<std::vector<int>> result(program.ops.size());
   // Accesses of each tensor that a later op may still have to wait for. A write of a whole slice

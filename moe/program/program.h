@@ -10,16 +10,24 @@ namespace moe {
 /// How a parameter starts.
 enum class Initial : std::uint8_t { zero, one, normal };
 
-/// A parameter with its gradient and its place in the global model, so that its initial values do
-/// not depend on how many ranks hold it: element i of this rank is element first_element + i of the
-/// whole.
+/// Which part of a parameter of the whole model a rank holds, so that its initial values do not depend on
+/// the layout. Parameters are blocks of rows: one per expert, or a single one. A rank holds some blocks in
+/// a row, of each some rows and columns.
+struct Shard {
+  std::int64_t first_block = 0;
+  std::int64_t block_rows = 1;  ///< held of each block
+  std::int64_t first_row = 0, of_rows = 1;
+  std::int64_t first_column = 0, of_columns = 1;
+};
+
+/// A parameter with its gradient and its place in the global model.
 struct Parameter {
   TensorId value = -1;
   TensorId gradient = -1;
   std::vector<TensorId> optimizer_state;
   Initial initial = Initial::zero;
   double standard_deviation = 0;
-  std::int64_t first_element = 0;
+  Shard shard;
   int layer = -1;                         ///< block of the model, -1 outside the blocks
   GroupKind replicas = GroupKind::world;  ///< who holds copies of it and shares its gradient
 };
@@ -36,6 +44,9 @@ struct Program {
   TensorId loss = -1;                      ///< scalar, sums over ranks to the mean cross-entropy
   std::vector<TensorId> auxiliary_losses;  ///< one scalar per MoE layer, in order
 };
+
+/// Position in the whole parameter, row-major, of element `element` of the rank's tensor.
+std::int64_t whole_element(const Shard& shard, std::int64_t columns, std::int64_t element);
 
 /// For each op, the earlier ops it must wait for, ascending: an op that reads what another wrote,
 /// overwrites what another read or wrote, slice by slice. What another dependency already implies

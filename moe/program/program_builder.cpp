@@ -31,7 +31,7 @@ TensorId ProgramBuilder::parameter(const ParameterShape& shape) {
   parameter.gradient = tensor("d_" + shape.name, Role::gradient);
   parameter.initial = shape.initial;
   parameter.standard_deviation = shape.standard_deviation;
-  parameter.first_element = shape.first_element;
+  parameter.shard = shape.shard.value_or(Shard{0, shape.rows, 0, shape.rows, 0, shape.columns});
   parameter.layer = shape.layer;
   parameter.replicas = shape.replicas;
   program.parameters.push_back(parameter);

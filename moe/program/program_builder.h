@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,9 +20,9 @@ class ProgramBuilder {
     std::int64_t rows = 1, columns = 1;
     Initial initial = Initial::zero;
     double standard_deviation = 0;
-    std::int64_t first_element = 0;
     int layer = -1;
     GroupKind replicas = GroupKind::world;
+    std::optional<Shard> shard{};  ///< all of it where absent
   };
   /// The parameter and its gradient; returns the parameter's tensor.
   TensorId parameter(const ParameterShape& shape);

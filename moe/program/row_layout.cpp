@@ -44,6 +44,71 @@ std::int64_t piece_rows(const RowLayout& layout, std::int64_t rows, std::size_t 
   return rows_before(rows, layout.cuts[piece + 1]) - rows_before(rows, layout.cuts[piece]);
 }
 
+/// [local expert][piece]: rows that `rank` receives.
+std::vector<std::vector<std::int64_t>> received_by(const RowLayout& layout,
+                                                   const LayerRouting& routing,
+                                                   const Groups& groups, int rank) {
+  const std::vector<int> sources = members(groups, GroupKind::expert, rank);
+  std::vector<std::vector<std::int64_t>> received;
+  for (int d = 0; d < layout.local_experts; ++d) {
+    const auto expert = static_cast<std::size_t>(layout.self * layout.local_experts + d);
+    std::vector<std::int64_t> pieces(layout.cuts.size() - 1);
+    for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
+      for (const int source : sources) {
+        pieces[piece] +=
+            piece_rows(layout, routing.tokens[static_cast<std::size_t>(source)][expert], piece);
+      }
+    }
+    received.push_back(std::move(pieces));
+  }
+  return received;
+}
+
+std::vector<std::vector<std::int64_t>> gathered_offsets(const RowLayout& layout) {
+  std::vector<std::vector<std::int64_t>> result;
+  std::int64_t row = 0;
+  for (std::size_t d = 0; d < static_cast<std::size_t>(layout.local_experts); ++d) {
+    std::vector<std::int64_t> offsets{row};
+    for (std::size_t piece = 0; piece + 1 < layout.cuts.size(); ++piece) {
+      for (const auto& member : layout.shared_rows) row += member[d][piece];
+      offsets.push_back(row);
+    }
+    result.push_back(std::move(offsets));
+  }
+  return result;
+}
+
+std::vector<RowRange> ranges_of(const std::vector<std::vector<std::int64_t>>& offsets_of_experts,
+                                PieceRange pieces) {
+  std::vector<RowRange> ranges;
+  for (const auto& offsets : offsets_of_experts) {
+    ranges.push_back({offsets[pieces.begin], offsets[pieces.end] - offsets[pieces.begin]});
+  }
+  return ranges;
+}
+
+std::int64_t rows_in(const std::vector<RowRange>& ranges) {
+  std::int64_t rows = 0;
+  for (const RowRange& range : ranges) rows += range.rows;
+  return rows;
+}
+
+/// The received rows of the slice in pieces, once per sharing rank, `stride` rows further for each.
+std::vector<Segment> own_segments(const RowLayout& layout, Slice slice, std::int64_t stride) {
+  const PieceRange pieces = pieces_of(layout, slice);
+  std::vector<Segment> segments;
+  for (std::size_t member = 0; member < layout.shared_rows.size(); ++member) {
+    for (const auto& offsets : layout.piece_offset) {
+      for (std::size_t piece = pieces.begin; piece < pieces.end; ++piece) {
+        segments.push_back({static_cast<int>(member),
+                            offsets[piece] + static_cast<std::int64_t>(member) * stride,
+                            offsets[piece + 1] - offsets[piece]});
+      }
+    }
+  }
+  return segments;
+}
+
 }  // namespace
 
 std::vector<Slice> slice_cuts(const Program& program, int layer) {
@@ -72,13 +137,13 @@ RowLayout make_row_layout(const LayerRouting& routing, const Groups& groups, int
                           std::vector<Slice> cuts) {
   const std::vector<int> group = members(groups, GroupKind::expert, rank);
   if (static_cast<int>(routing.tokens.size()) != groups.ranks ||
-      routing.experts % groups.expert_ranks != 0)
+      routing.experts % groups.layout.expert != 0)
     throw std::invalid_argument(fmt::format(
         "row layout of layer {}: routing of {} ranks and {} experts, {} ranks in groups of {}",
-        routing.layer, routing.tokens.size(), routing.experts, groups.ranks, groups.expert_ranks));
+        routing.layer, routing.tokens.size(), routing.experts, groups.ranks, groups.layout.expert));
   RowLayout layout;
   layout.experts = routing.experts;
-  layout.local_experts = routing.experts / groups.expert_ranks;
+  layout.local_experts = routing.experts / groups.layout.expert;
   layout.cuts = std::move(cuts);
   layout.self = index_in_group(groups, GroupKind::expert, rank);
   layout.sent = routing.tokens[rank];
@@ -103,11 +168,19 @@ RowLayout make_row_layout(const LayerRouting& routing, const Groups& groups, int
     layout.piece_offset.push_back(std::move(offsets));
     layout.received_offset.push_back(row);
   }
+  layout.shard = index_in_group(groups, GroupKind::expert_sharded, rank);
+  for (const int member : members(groups, GroupKind::expert_sharded, rank)) {
+    layout.shared_rows.push_back(received_by(layout, routing, groups, member));
+  }
+  layout.gathered_offset = gathered_offsets(layout);
   return layout;
 }
 
 std::int64_t sent_rows(const RowLayout& layout) { return layout.sent_offset.back(); }
 std::int64_t received_rows(const RowLayout& layout) { return layout.received_offset.back(); }
+std::int64_t gathered_rows(const RowLayout& layout) {
+  return layout.gathered_offset.empty() ? 0 : layout.gathered_offset.back().back();
+}
 
 std::int64_t sent_rows(const RowLayout& layout, Slice slice) {
   std::int64_t rows = 0;
@@ -116,17 +189,19 @@ std::int64_t sent_rows(const RowLayout& layout, Slice slice) {
 }
 
 std::int64_t received_rows(const RowLayout& layout, Slice slice) {
-  std::int64_t rows = 0;
-  for (const RowRange& range : expert_rows(layout, slice)) rows += range.rows;
-  return rows;
+  return rows_in(expert_rows(layout, slice));
+}
+
+std::int64_t gathered_rows(const RowLayout& layout, Slice slice) {
+  return rows_in(gathered_expert_rows(layout, slice));
 }
 
 std::vector<RowRange> expert_rows(const RowLayout& layout, Slice slice) {
-  const PieceRange pieces = pieces_of(layout, slice);
-  std::vector<RowRange> ranges;
-  for (const auto& offsets : layout.piece_offset)
-    ranges.push_back({offsets[pieces.begin], offsets[pieces.end] - offsets[pieces.begin]});
-  return ranges;
+  return ranges_of(layout.piece_offset, pieces_of(layout, slice));
+}
+
+std::vector<RowRange> gathered_expert_rows(const RowLayout& layout, Slice slice) {
+  return ranges_of(layout.gathered_offset, pieces_of(layout, slice));
 }
 
 std::vector<Segment> sent_segments(const RowLayout& layout, Slice slice) {
@@ -156,6 +231,30 @@ std::vector<Segment> received_segments(const RowLayout& layout, Slice slice) {
     }
   }
   return segments;
+}
+
+std::vector<Segment> shared_segments(const RowLayout& layout, Slice slice) {
+  return own_segments(layout, slice, 0);
+}
+
+std::vector<Segment> gathered_segments(const RowLayout& layout, Slice slice) {
+  const PieceRange pieces = pieces_of(layout, slice);
+  std::vector<Segment> segments;
+  for (std::size_t d = 0; d < layout.gathered_offset.size(); ++d) {
+    for (std::size_t piece = pieces.begin; piece < pieces.end; ++piece) {
+      std::int64_t row = layout.gathered_offset[d][piece];
+      for (std::size_t member = 0; member < layout.shared_rows.size(); ++member) {
+        const std::int64_t rows = layout.shared_rows[member][d][piece];
+        segments.push_back({static_cast<int>(member), row, rows});
+        row += rows;
+      }
+    }
+  }
+  return segments;
+}
+
+std::vector<Segment> scattered_segments(const RowLayout& layout, Slice slice) {
+  return own_segments(layout, slice, received_rows(layout));
 }
 
 }  // namespace moe

@@ -15,8 +15,8 @@ struct RowRange {
   std::int64_t rows = 0;
 };
 
-/// Rows exchanged with one member of the expert group (its index in the group). The i-th segment
-/// that a sends to b is the i-th segment that b receives from a.
+/// Rows exchanged with one member of a group (its index in the group). The i-th segment that a sends to
+/// b is the i-th segment that b receives from a.
 struct Segment {
   int peer = 0;
   std::int64_t begin = 0;
@@ -30,6 +30,8 @@ struct Segment {
 /// the whole. Received rows are ordered by local expert, then piece, then source, then slot, where
 /// pieces are cut at every slice boundary that any op of the layer uses. A slice of any degree in
 /// use, forward or backward, is therefore one contiguous range per local expert, and one GEMM.
+/// Gathered rows, where ranks share experts, are ordered by local expert, then piece, then sharing rank;
+/// within these as that rank received them.
 struct RowLayout {
   int experts = 0;
   int local_experts = 0;
@@ -43,6 +45,11 @@ struct RowLayout {
   std::vector<std::int64_t> sent_offset;                ///< [expert + 1]
   std::vector<std::int64_t> received_offset;            ///< [local expert + 1]
   std::vector<std::vector<std::int64_t>> piece_offset;  ///< [local expert][piece + 1], absolute row
+
+  /// [member of the expert-sharded group][local expert][piece]: rows that it received.
+  std::vector<std::vector<std::vector<std::int64_t>>> shared_rows;
+  int shard = 0;  ///< this rank's index in the expert-sharded group
+  std::vector<std::vector<std::int64_t>> gathered_offset;  ///< as piece_offset, of gathered rows
 };
 
 /// Every slice boundary used on rows of MoE layer `layer`, ascending from 0 to 1, as reduced
@@ -54,16 +61,29 @@ RowLayout make_row_layout(const LayerRouting& routing, const Groups& groups, int
 
 std::int64_t sent_rows(const RowLayout& layout);
 std::int64_t received_rows(const RowLayout& layout);
+std::int64_t gathered_rows(const RowLayout& layout);
 std::int64_t sent_rows(const RowLayout& layout, Slice slice);
 std::int64_t received_rows(const RowLayout& layout, Slice slice);
+std::int64_t gathered_rows(const RowLayout& layout, Slice slice);
 
 /// The received rows of `slice` for each local expert.
 std::vector<RowRange> expert_rows(const RowLayout& layout, Slice slice);
+/// The same of gathered rows.
+std::vector<RowRange> gathered_expert_rows(const RowLayout& layout, Slice slice);
 
 /// Rows that this rank sends in a dispatch (receives in a combine), by expert and piece.
 std::vector<Segment> sent_segments(const RowLayout& layout, Slice slice);
 /// Rows that this rank receives in a dispatch (sends in a combine), in the order in which each peer
 /// sends them.
 std::vector<Segment> received_segments(const RowLayout& layout, Slice slice);
+
+/// The received rows of this rank, once for every rank that shares its experts: what it sends in a gather.
+std::vector<Segment> shared_segments(const RowLayout& layout, Slice slice);
+/// The gathered rows by the sharing rank that received them: what comes in a gather, and what a scatter sends
+/// back.
+std::vector<Segment> gathered_segments(const RowLayout& layout, Slice slice);
+/// What comes in a scatter: the rows of this rank from every sharing rank, one block of received_rows(layout)
+/// rows behind the other.
+std::vector<Segment> scattered_segments(const RowLayout& layout, Slice slice);
 
 }  // namespace moe

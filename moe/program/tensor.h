@@ -36,6 +36,7 @@ enum class Rows : std::uint8_t {
   fixed,     ///< Tensor::rows, known when the Program is built
   sent,      ///< token copies that this rank's gate sends into MoE layer Tensor::layer
   received,  ///< token copies that this rank's experts of MoE layer Tensor::layer receive
+  gathered,  ///< the received ones of all ranks that share this rank's experts (ESP)
 };
 
 using TensorId = int;
@@ -45,7 +46,7 @@ struct Tensor {
   DType dtype = DType::f32;
   Role role = Role::activation;
   Rows rows_are = Rows::fixed;
-  std::int64_t rows = 1;  ///< sent and received: the largest count capacity allows, 0 when dropless
+  std::int64_t rows = 1;  ///< not fixed: the largest count capacity allows, 0 when dropless
   std::int64_t columns = 1;
   int layer = -1;  ///< the MoE layer whose Routing binds the rows; -1 for fixed rows
 };

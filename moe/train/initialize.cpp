@@ -25,8 +25,8 @@ std::uint64_t hash_of(std::string_view name) {
   return hash;
 }
 
-double initial_value(const Parameter& parameter, std::int64_t seed, std::uint64_t name_hash,
-                     std::int64_t element) {
+double initial_value(const Parameter& parameter, std::int64_t columns, std::int64_t seed,
+                     std::uint64_t name_hash, std::int64_t element) {
   switch (parameter.initial) {
     case Initial::zero:
       return 0;
@@ -34,7 +34,7 @@ double initial_value(const Parameter& parameter, std::int64_t seed, std::uint64_
       return 1;
     case Initial::normal:
       return parameter.standard_deviation *
-             initial_normal(seed, name_hash, parameter.first_element + element);
+             initial_normal(seed, name_hash, whole_element(parameter.shard, columns, element));
   }
   throw std::logic_error("initial_value: no such beginning");
 }
@@ -48,8 +48,8 @@ void initialize_as(Runner& runner, std::int64_t seed) {
     const std::uint64_t name_hash = hash_of(tensor.name);
     values.resize(static_cast<std::size_t>(tensor.rows * tensor.columns));
     for (std::size_t i = 0; i < values.size(); ++i)
-      values[i] =
-          static_cast<T>(initial_value(parameter, seed, name_hash, static_cast<std::int64_t>(i)));
+      values[i] = static_cast<T>(
+          initial_value(parameter, tensor.columns, seed, name_hash, static_cast<std::int64_t>(i)));
     runner.write(parameter.value, std::as_bytes(std::span(values)));
     std::fill(values.begin(), values.end(), T{0});
     runner.write(parameter.gradient, std::as_bytes(std::span(values)));

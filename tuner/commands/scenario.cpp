@@ -100,8 +100,7 @@ Scenario load_scenario(const ScenarioOptions& options) {
         fmt::format("cluster {}: {} ranks: expected at most {}: choose with --ranks",
                     scenario.cluster.name, ranks, kMostRanks));
   }
-  scenario.groups =
-      groups_of(scenario.cluster, ranks, options.expert_ranks > 0 ? options.expert_ranks : ranks);
+  scenario.groups = groups_of(scenario.cluster, moe::parse_layout(options.layout, ranks));
   scenario.program = moe::build_iteration(scenario.model, scenario.groups, 0);
   scenario.routing = make_routing(options.routing, scenario.program, scenario.groups,
                                   static_cast<std::uint64_t>(scenario.model.seed));

@@ -18,7 +18,7 @@ struct ScenarioOptions {
   std::string cluster;       ///< name in experiments/clusters, a TOML file, or "measured"
   std::string database;      ///< for "measured"
   std::optional<int> ranks;  ///< default: all of the cluster
-  int expert_ranks = 0;      ///< 0 = all
+  std::string layout;        ///< moe::parse_layout; "" = all experts over all ranks
   std::string routing = "uniform";
 };
 

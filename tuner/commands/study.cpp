@@ -21,7 +21,7 @@ int study(Arguments& arguments, int argc, char** argv) {
   options.job.program = find_moe_train();
   options.job.database = arguments.scenario.database;
   options.job.ranks = arguments.scenario.ranks.value_or(1);
-  options.job.expert_ranks = arguments.scenario.expert_ranks;
+  options.job.layout = arguments.scenario.layout;
   options.memory_limit_bytes = options.job.memory_limit_bytes;
   options.planners = parse_planners(arguments.planners);
   options.argv.assign(argv, argv + argc);

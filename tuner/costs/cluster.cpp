@@ -91,7 +91,8 @@ CostedCluster load_cluster(const std::filesystem::path& path) {
   return result;
 }
 
-moe::Groups groups_of(const Cluster& cluster, int ranks, int expert_ranks) {
+moe::Groups groups_of(const Cluster& cluster, const moe::Layout& layout) {
+  const int ranks = moe::rank_count(layout);
   if (ranks > cluster.nodes * cluster.ranks_per_node) {
     throw std::invalid_argument(fmt::format("cluster {}: {} ranks asked for, it has {} nodes of {}",
                                             cluster.name, ranks, cluster.nodes,
@@ -99,7 +100,7 @@ moe::Groups groups_of(const Cluster& cluster, int ranks, int expert_ranks) {
   }
   std::vector<int> node_of;
   for (int rank = 0; rank < ranks; ++rank) node_of.push_back(rank / cluster.ranks_per_node);
-  return moe::make_groups(ranks, expert_ranks, std::move(node_of));
+  return moe::make_groups(layout, std::move(node_of));
 }
 
 std::string to_json(const Cluster& cluster) {

@@ -64,9 +64,8 @@ struct CostedCluster {
 /// out of range.
 CostedCluster load_cluster(const std::filesystem::path& path);
 
-/// Throws std::invalid_argument unless the cluster has `ranks` ranks or more.
-/// Expert groups as large as `expert_ranks`.
-moe::Groups groups_of(const Cluster& cluster, int ranks, int expert_ranks);
+/// Ranks are placed node by node. Throws std::invalid_argument unless the cluster has as many as the layout.
+moe::Groups groups_of(const Cluster& cluster, const moe::Layout& layout);
 
 std::string to_json(const Cluster& cluster);
 /// Throws moe::InputError.

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
+#include <string_view>
 
 #include "tuner/costs/op_costs.h"
 #include "tuner/planners/pipemoe/pipemoe_equations.h"
@@ -11,15 +13,21 @@
 namespace tuner {
 namespace {
 
-bool works_on_received_rows(const moe::Program& program, const moe::Op& op) {
+bool works_at_the_experts(const moe::Program& program, const moe::Op& op) {
   for (const auto* uses : {&op.reads, &op.writes}) {
     for (const moe::Use& use : *uses) {
-      if (program.tensors[static_cast<std::size_t>(use.tensor)].rows_are == moe::Rows::received) {
+      const moe::Tensor& tensor = program.tensors[static_cast<std::size_t>(use.tensor)];
+      if (tensor.rows_are == moe::Rows::received || tensor.rows_are == moe::Rows::gathered) {
         return true;
       }
     }
   }
   return false;
+}
+
+bool has_kind(const moe::Program& program, std::string_view kind) {
+  return std::any_of(program.ops.begin(), program.ops.end(),
+                     [&](const moe::Op& op) { return moe::kind_name(op) == kind; });
 }
 
 }  // namespace
@@ -45,6 +53,12 @@ moe::Schedule pipeline_schedule(const moe::Program& program, std::string planner
     }
   }
   schedule.decisions.push_back(moe::StreamAssignment{"all_to_all", moe::Stream::inter_node});
+  // What ranks that share experts exchange goes its own way, inside a node.
+  for (const char* kind : {"gather_rows", "scatter_rows"}) {
+    if (has_kind(program, kind)) {
+      schedule.decisions.push_back(moe::StreamAssignment{kind, moe::Stream::intra_node});
+    }
+  }
   return schedule;
 }
 
@@ -81,7 +95,7 @@ double pipelined_iteration_s(const Situation& situation, const moe::Schedule& sc
     const moe::Op& op = program.ops[i];
     const double seconds = alone_seconds(costs[i], situation.groups, situation.cluster);
     const bool exchange = std::holds_alternative<moe::AllToAll>(op.kind);
-    if (!exchange && !works_on_received_rows(program, op)) {
+    if (!exchange && !works_at_the_experts(program, op)) {
       total_s += seconds;
       continue;
     }

@@ -10,7 +10,7 @@ PlanFromRouting plan_in_training(const PlanRequest& request) {
   options.cluster = request.cluster;
   options.database = request.database;
   options.ranks = request.ranks;
-  options.expert_ranks = request.expert_ranks;
+  options.layout = request.layout;
   return [planner, scenario = load_scenario(options)](const moe::Routing* seen) {
     const Situation even = scenario.situation();
     const Situation situation{even.program, even.groups, seen ? *seen : even.routing, even.costs,

@@ -74,7 +74,7 @@ struct PlanRequest {
   std::string cluster;   ///< name, file, or "measured"
   std::string database;  ///< for "measured"
   int ranks = 1;
-  int expert_ranks = 0;  ///< 0 = all
+  std::string layout;  ///< moe::parse_layout; "" = all experts over all ranks
 };
 /// From what an iteration routed, or from even routing where there is none yet.
 using PlanFromRouting = std::function<moe::Schedule(const moe::Routing* seen)>;

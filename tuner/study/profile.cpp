@@ -86,13 +86,12 @@ moe::Timeline load_op_timeline(const db::Connection& connection, const db::Timel
 }
 
 Profile profile_from_runs(const db::Connection& connection, const moe::Model& model,
-                          int expert_ranks, const std::vector<std::int64_t>& run_ids) {
+                          std::string_view layout, const std::vector<std::int64_t>& run_ids) {
   if (run_ids.empty()) throw moe::InputError("profile: no runs");
   Profile profile;
   const db::Run first = db::load_run(connection, run_ids.front());
   const std::vector<int> nodes = nodes_of_run(connection, first.id);
-  profile.groups =
-      moe::make_groups(first.ranks, expert_ranks > 0 ? expert_ranks : first.ranks, nodes);
+  profile.groups = moe::make_groups(moe::parse_layout(layout, first.ranks), nodes);
   const moe::Program whole = moe::build_iteration(model, profile.groups, 0);
 
   std::list<moe::Program> programs;  // iterations point at them

@@ -37,7 +37,7 @@ struct Profile {
 /// run. Throws db::Error where a run or its timelines are missing, moe::InputError where the runs
 /// differ in ranks.
 Profile profile_from_runs(const db::Connection& connection, const moe::Model& model,
-                          int expert_ranks, const std::vector<std::int64_t>& run_ids);
+                          std::string_view layout, const std::vector<std::int64_t>& run_ids);
 
 /// A stored timeline as the runner made it. Spans by rank and op.
 moe::Timeline load_op_timeline(const db::Connection& connection, const db::Timeline& timeline,

@@ -54,9 +54,7 @@ class StudyRun {
   /// minutes of profiling.
   explicit StudyRun(const StudyOptions& options)
       : options_(options),
-        groups_(moe::make_groups(options.job.ranks, options.job.expert_ranks > 0
-                                                        ? options.job.expert_ranks
-                                                        : options.job.ranks)),
+        groups_(moe::make_groups(moe::parse_layout(options.job.layout, options.job.ranks))),
         program_(moe::build_iteration(options.model, groups_, 0)),
         asked_routing_(routing_asked_for(options, program_, groups_)),
         connection_(db::open_writer(options.job.database)) {}
@@ -135,12 +133,16 @@ class StudyRun {
             {"top", options_.top},
             {"repeats", options_.repeats},
             {"steps", options_.job.steps},
-            {"expert_ranks", options_.job.expert_ranks},
+            {"layout", layout_text()},
             {"device", options_.job.device},
             {"threads", options_.job.threads},
             {"memory_limit_bytes", options_.memory_limit_bytes},
             {"routing", options_.routing},
             {"data", options_.job.data}};
+  }
+
+  std::string layout_text() const {
+    return to_text(moe::parse_layout(options_.job.layout, options_.job.ranks));
   }
 
   /// More repeats, more candidates or more planners may be asked for; what is compared must not
@@ -154,7 +156,7 @@ class StudyRun {
     if (study_.ranks != options_.job.ranks) refuse("number of ranks");
     const json before = json::parse(study_.settings_json), now = settings();
     for (const char* key :
-         {"steps", "expert_ranks", "device", "threads", "memory_limit_bytes", "routing", "data"}) {
+         {"steps", "layout", "device", "threads", "memory_limit_bytes", "routing", "data"}) {
       if (before.value(key, json()) != now.at(key)) refuse(key);
     }
   }
@@ -192,8 +194,7 @@ class StudyRun {
       study_.profile_runs_json = json(runs).dump();
       db::update_study(connection_, study_);
     }
-    Profile profile =
-        profile_from_runs(connection_, options_.model, options_.job.expert_ranks, runs);
+    Profile profile = profile_from_runs(connection_, options_.model, layout_text(), runs);
     std::vector<double> errors;
     for (const auto& of_run : profile.errors) {
       for (const double error : of_run) errors.push_back(std::abs(error));

@@ -189,7 +189,7 @@ JobResult train(const TrainingJob& job, const moe::Schedule& schedule, int steps
     argv.emplace_back(option);
     argv.push_back(value);
   };
-  if (job.expert_ranks > 0) add("--expert-ranks", std::to_string(job.expert_ranks));
+  if (!job.layout.empty()) add("--layout", job.layout);
   if (job.threads > 0) add("--threads", std::to_string(job.threads));
   if (job.seed) add("--seed", std::to_string(*job.seed));
   if (job.memory_limit_bytes > 0) add("--memory-limit", std::to_string(job.memory_limit_bytes));

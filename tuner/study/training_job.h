@@ -18,7 +18,7 @@ struct TrainingJob {
   std::string database;
   std::string device = "cpu";
   int ranks = 1;
-  int expert_ranks = 0;  ///< 0 = all
+  std::string layout;  ///< moe::parse_layout; "" = all experts over all ranks
   int steps = 20;
   int threads = 0;  ///< 0 = moe-train's default
   std::optional<std::int64_t> seed;

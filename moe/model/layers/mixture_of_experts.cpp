@@ -4,6 +4,29 @@
 #include "moe/model/gates/gates.h"
 
 namespace moe {
+namespace {
+
+/// The rows that the experts of this rank work on: those of all ranks that share them.
+TensorId gather_shared(LayerBuilder& build, TensorId received, const std::string& name) {
+  if (build.sharing_ranks() == 1) return received;
+  const TensorId gathered = build.routed(name, Rows::gathered, build.model.d_model);
+  build.op(GatherRows{}, "gather " + name, {received}, {gathered});
+  return gathered;
+}
+
+/// This rank's received rows of what the ranks that share its experts have produced together.
+TensorId sum_shared(LayerBuilder& build, TensorId partial, const std::string& name) {
+  if (build.sharing_ranks() == 1) return partial;
+  const std::int64_t width = build.model.d_model;
+  const TensorId shares =
+      build.routed(name + ".shares", Rows::received, build.sharing_ranks() * width);
+  build.op(ScatterRows{}, "scatter " + name, {partial}, {shares});
+  const TensorId sum = build.routed(name, Rows::received, width);
+  build.op(SumShares{}, "sum " + name, {shares}, {sum});
+  return sum;
+}
+
+}  // namespace
 
 Layer mixture_of_experts(LayerBuilder& build, TensorId x) {
   const std::int64_t width = build.model.d_model;
@@ -15,9 +38,11 @@ Layer mixture_of_experts(LayerBuilder& build, TensorId x) {
   const TensorId received = build.routed("received", Rows::received, width);
   build.op(AllToAll{Direction::dispatch, GroupKind::expert}, "all_to_all dispatch", {sent},
            {received});
-  const ExpertNetwork experts = expert_named(build.model.expert).build(build, received);
+  const ExpertNetwork experts =
+      expert_named(build.model.expert).build(build, gather_shared(build, received, "gathered"));
+  const TensorId produced = sum_shared(build, experts.output, "summed");
   const TensorId returned = build.routed("returned", Rows::sent, width);
-  build.op(AllToAll{Direction::combine, GroupKind::expert}, "all_to_all combine", {experts.output},
+  build.op(AllToAll{Direction::combine, GroupKind::expert}, "all_to_all combine", {produced},
            {returned});
   const TensorId y = build.activation("combined", width);
   build.op(Combine{choices}, "combine",
@@ -34,10 +59,12 @@ Layer mixture_of_experts(LayerBuilder& build, TensorId x) {
     build.op(AllToAll{Direction::dispatch, GroupKind::expert}, "all_to_all gradient dispatch",
              {d_returned}, {d_produced});
     // Input gradients first, so that their way home does not wait for the weight gradients.
-    const ExpertGradients gradients = experts.backward(d_produced);
+    const ExpertGradients gradients =
+        experts.backward(gather_shared(build, d_produced, "d_gathered"));
+    const TensorId d_received = sum_shared(build, gradients.input, "d_summed");
     const TensorId d_sent = build.routed("d_sent", Rows::sent, width);
     build.op(AllToAll{Direction::combine, GroupKind::expert}, "all_to_all gradient combine",
-             {gradients.input}, {d_sent});
+             {d_received}, {d_sent});
     gradients.weights();
     const TensorId d_permuted = build.activation("d_permuted", width);
     build.op(PermuteGradient{choices}, "permute gradient",

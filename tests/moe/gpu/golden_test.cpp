@@ -15,16 +15,18 @@ TEST_P(GoldenStepOnGpu, EqualsPyTorch) {
                      [] { return make_cuda_backend(0); });
 }
 
-INSTANTIATE_TEST_SUITE_P(Cuda, GoldenStepOnGpu,
-                         ::testing::Combine(::testing::Range(0, golden_cases()),
-                                            ::testing::Values(GoldenSetting{1, 1, DType::f64},
-                                                              GoldenSetting{2, 2, DType::f64},
-                                                              GoldenSetting{4, 2, DType::f64},
-                                                              GoldenSetting{1, 1, DType::f32},
-                                                              GoldenSetting{2, 2, DType::f32})),
-                         [](const auto& info) {
-                           return golden_name(std::get<0>(info.param), std::get<1>(info.param));
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Cuda, GoldenStepOnGpu,
+    ::testing::Combine(::testing::Range(0, golden_cases()),
+                       ::testing::Values(GoldenSetting{{1, 1, 1}, DType::f64},
+                                         GoldenSetting{{1, 2, 1}, DType::f64},
+                                         GoldenSetting{{2, 2, 1}, DType::f64},
+                                         GoldenSetting{{1, 1, 2}, DType::f64},
+                                         GoldenSetting{{1, 2, 2}, DType::f64},
+                                         GoldenSetting{{2, 1, 2}, DType::f64},
+                                         GoldenSetting{{1, 1, 1}, DType::f32},
+                                         GoldenSetting{{1, 2, 1}, DType::f32})),
+    [](const auto& info) { return golden_name(std::get<0>(info.param), std::get<1>(info.param)); });
 
 }  // namespace
 }  // namespace moe::testing

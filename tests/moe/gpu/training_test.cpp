@@ -14,7 +14,8 @@ class CudaTraining : public ::testing::TestWithParam<int> {
   }
   static Outcome train_on_device(const Model& model, const Schedule& schedule, int ranks,
                                  int steps) {
-    return train_small(model, schedule, ranks, ranks, steps, [] { return make_cuda_backend(0); });
+    return train_small(model, schedule, Layout{1, ranks, 1}, steps,
+                       [] { return make_cuda_backend(0); });
   }
 };
 

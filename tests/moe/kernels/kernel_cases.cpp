@@ -317,6 +317,15 @@ std::vector<KernelCase> kernel_cases() {
   }
   cases.push_back(
       {"add", Add{}, {random_tensor(31, 9, 1), random_tensor(31, 9, 2)}, {blank(31, 9)}});
+  const std::vector<Step> halves{{.chunk = {0, 2}, .ranges = {{0, 7}, {20, 3}}},
+                                 {.chunk = {1, 2}, .ranges = {{7, 13}, {23, 8}}}};
+  cases.push_back(
+      {"sum_shares", SumShares{}, {random_tensor(31, 3 * 9, 1)}, {blank(31, 9)}, halves});
+  cases.push_back({"expert_linear with a share of the bias",
+                   ExpertLinear{2, 0.25},
+                   {random_tensor(31, 6, 1), random_tensor(2 * 6, 9, 2), random_tensor(2, 9, 3)},
+                   {blank(31, 9)},
+                   halves});
   for (const int step : {1, 7}) {
     HostTensor second = random_tensor(70, 130, 4);
     for (double& value : second.values) value *= value;

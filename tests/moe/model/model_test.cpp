@@ -30,9 +30,10 @@ TEST(CheckModel, NamesTheKeyAndWhatWouldDivide) {
             "model tiny: global_batch = 16 does not divide by 3 ranks: expected 1, 2, 4 ranks "
             "(--ranks), or global_batch = 15 or 18");
   EXPECT_THAT(error_of(model, 32), HasSubstr("(--ranks), or global_batch = 32"));
-  EXPECT_THAT(error_of(model, 16),
-              AllOf(HasSubstr("experts = 8 does not divide by 16 ranks that share the experts"),
-                    HasSubstr("(--expert-ranks), or experts = 16")));
+  EXPECT_THAT(
+      error_of(model, 16),
+      AllOf(HasSubstr("experts = 8 does not divide by 16 ranks that the experts are spread over"),
+            HasSubstr("(--layout ep=), or experts = 16")));
 }
 
 }  // namespace

@@ -28,13 +28,11 @@ double tolerance(DType dtype) { return dtype == DType::f64 ? kDouble : kFloat; }
 struct Draw {
   Model model;
   Schedule schedule;
-  int ranks = 1;
-  int expert_ranks = 1;
+  Layout layout;
 };
 
 std::string describe(const Draw& draw) {
-  return to_json(draw.model) + "\n" + to_json(draw.schedule) + "\nranks " +
-         std::to_string(draw.ranks) + ", expert ranks " + std::to_string(draw.expert_ranks);
+  return to_json(draw.model) + "\n" + to_json(draw.schedule) + "\nlayout " + to_text(draw.layout);
 }
 
 Model random_model(std::mt19937& random) {
@@ -45,7 +43,7 @@ Model random_model(std::mt19937& random) {
   model.sequence_length = pick({4, 6, 9});
   model.heads = pick({1, 2, 4});
   model.d_model = 8 * pick({1, 2, 3});
-  model.d_hidden = pick({8, 20, 33});
+  model.d_hidden = pick({8, 20, 33, 28});
   model.blocks = pick({1, 2, 3});
   model.moe_every = pick({1, 2});
   if (model.blocks < model.moe_every) model.moe_every = 1;
@@ -57,7 +55,21 @@ Model random_model(std::mt19937& random) {
   return model;
 }
 
-Schedule random_schedule(std::mt19937& random, const Model& model, int ranks) {
+int random_divisor(std::mt19937& random, int of, std::int64_t and_of) {
+  std::vector<int> divisors;
+  for (int n = 1; n <= of; ++n)
+    if (of % n == 0 && and_of % n == 0) divisors.push_back(n);
+  return divisors[random() % divisors.size()];
+}
+
+Layout random_layout(std::mt19937& random, const Model& model) {
+  const int ranks = kRanks[random() % std::size(kRanks)];
+  const int shards = random_divisor(random, ranks, model.d_hidden);
+  const int experts = random_divisor(random, ranks / shards, model.experts);
+  return {ranks / shards / experts, experts, shards};
+}
+
+Schedule random_schedule(std::mt19937& random, const Model& model, const Layout& layout) {
   Schedule schedule{"random", {}};
   for (int block = 0; block < model.blocks; ++block)
     if ((block + 1) % model.moe_every == 0)
@@ -65,10 +77,10 @@ Schedule random_schedule(std::mt19937& random, const Model& model, int ranks) {
         if (random() % 4 != 0)
           schedule.decisions.push_back(
               PipelineSplit{block, phase, 1 + static_cast<int>(random() % 5)});
-  for (int block = -1; block < model.blocks && ranks > 1; ++block)
+  for (int block = -1; block < model.blocks && rank_count(layout) > 1; ++block)
     if (random() % 3 == 0)
       schedule.decisions.push_back(SliceAllReduce{block, 1 + static_cast<int>(random() % 4)});
-  for (const char* kind : {"all_to_all", "all_reduce"})
+  for (const char* kind : {"all_to_all", "all_reduce", "gather_rows", "scatter_rows"})
     if (random() % 3 != 0)
       schedule.decisions.push_back(
           StreamAssignment{kind, random() % 2 ? Stream::inter_node : Stream::intra_node});
@@ -78,19 +90,15 @@ Schedule random_schedule(std::mt19937& random, const Model& model, int ranks) {
 Draw random_draw(std::mt19937& random) {
   Draw draw;
   draw.model = random_model(random);
-  draw.ranks = kRanks[random() % std::size(kRanks)];
-  draw.schedule = random_schedule(random, draw.model, draw.ranks);
-  std::vector<int> sizes;
-  for (int size = 1; size <= draw.ranks; ++size)
-    if (draw.ranks % size == 0) sizes.push_back(size);
-  draw.expert_ranks = sizes[random() % sizes.size()];
+  draw.layout = random_layout(random, draw.model);
+  draw.schedule = random_schedule(random, draw.model, draw.layout);
   return draw;
 }
 
 /// What is wrong with a draw; empty where the property holds.
 std::string violation(const Draw& draw) {
   const Outcome reference = train_small(draw.model, kSequential, 1, 2);
-  const Outcome outcome = train_small(draw.model, draw.schedule, draw.ranks, draw.expert_ranks, 2);
+  const Outcome outcome = train_small(draw.model, draw.schedule, draw.layout, 2);
   const double limit = tolerance(draw.model.dtype);
   std::string text;
   const auto hold_together = [&](const char* what, double value, double expected, double most) {
@@ -122,9 +130,21 @@ Draw shrink(Draw draw) {
     }
   };
   const std::vector<std::function<void(Draw&)>> simpler{
-      [](Draw& d) { d.ranks = d.expert_ranks = 2; },
-      [](Draw& d) { d.ranks = d.expert_ranks = 1; },
-      [](Draw& d) { d.expert_ranks = d.ranks; },
+      [](Draw& d) {
+        d.layout = {1, 2, 1};
+      },
+      [](Draw& d) {
+        d.layout = {1, 1, 2};
+      },
+      [](Draw& d) {
+        d.layout = {2, 1, 1};
+      },
+      [](Draw& d) {
+        d.layout = {1, 1, 1};
+      },
+      [](Draw& d) {
+        d.layout = {1, rank_count(d.layout), 1};
+      },
       [](Draw& d) { d.model.blocks = d.model.moe_every; },
       [](Draw& d) { d.model.choices = 1; },
       [](Draw& d) { d.model.gate = "softmax"; },
@@ -222,7 +242,7 @@ TEST(ScheduleInvariance, TwentyStepsStayTogether) {
 TEST(ScheduleInvariance, ExpertsHeldByTwoGroupsGiveTheSameGradients) {
   const Model model = small_model(DType::f64);
   const Outcome reference = train_small(model, kSequential, 1, 1);
-  const Outcome outcome = train_small(model, chunked(model, 2, 3), 4, 2, 1);
+  const Outcome outcome = train_small(model, chunked(model, 2, 3), Layout{2, 2, 1}, 1);
   EXPECT_NEAR(outcome.losses[0], reference.losses[0], kDouble * reference.losses[0]);
   EXPECT_LT(largest_difference(outcome, reference), kDouble);
 }
@@ -231,10 +251,9 @@ TEST(ScheduleInvariance, PlannedPeakIsTouchedAndNothingBeyondIt) {
   std::mt19937 random(7);
   for (int i = 0; i < 12; ++i) {
     const Draw draw = random_draw(random);
-    const Outcome outcome =
-        train_small(draw.model, draw.schedule, draw.ranks, draw.expert_ranks, 1);
-    const Groups groups = make_groups(draw.ranks, draw.expert_ranks);
-    for (int rank = 0; rank < draw.ranks; ++rank) {
+    const Outcome outcome = train_small(draw.model, draw.schedule, draw.layout, 1);
+    const Groups groups = make_groups(draw.layout);
+    for (int rank = 0; rank < groups.ranks; ++rank) {
       // The plan made beforehand from this routing says the same.
       const Program program = apply(build_iteration(draw.model, groups, rank), draw.schedule);
       EXPECT_EQ(planned_peak_bytes(program, bind(program, outcome.routing, groups, rank)),

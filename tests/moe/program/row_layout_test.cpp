@@ -127,6 +127,77 @@ TEST(RowLayout, WhatIsSentArrivesAtItsExpertInOneRangePerSlice) {
   }
 }
 
+TEST(RowLayout, SharingRanksGatherEachRowOnceAndGetTheirOwnBack) {
+  std::mt19937 random(5);
+  for (int round = 0; round < 40; ++round) {
+    const Layout layout{1 + static_cast<int>(random() % 2), 1 + static_cast<int>(random() % 3),
+                        1 + static_cast<int>(random() % 3)};
+    const Groups groups = make_groups(layout);
+    const int local = 1 + static_cast<int>(random() % 3),
+              degree = 1 + static_cast<int>(random() % 4);
+    const LayerRouting routing = random_routing(random, groups.ranks, layout.expert * local);
+    std::vector<RowLayout> layouts;
+    for (int r = 0; r < groups.ranks; ++r)
+      layouts.push_back(make_row_layout(routing, groups, r, cuts_of(degree, 1)));
+    const auto sharing = members(groups, GroupKind::expert_sharded, 0);
+
+    using Row = std::pair<int, std::int64_t>;  // the sharing rank, and its received row
+    std::vector<std::map<std::int64_t, Row>> gathered(sharing.size());
+    for (int c = 0; c < degree; ++c) {
+      const Slice slice{c, degree};
+      for (std::size_t to = 0; to < sharing.size(); ++to) {
+        std::vector<std::vector<Segment>> incoming(sharing.size());
+        for (std::size_t from = 0; from < sharing.size(); ++from)
+          for (const Segment& segment : shared_segments(layouts[sharing[from]], slice))
+            if (segment.peer == static_cast<int>(to)) incoming[from].push_back(segment);
+        std::vector<std::size_t> next(sharing.size());
+        for (const Segment& target : gathered_segments(layouts[sharing[to]], slice)) {
+          const Segment& source = incoming[target.peer].at(next[target.peer]++);
+          ASSERT_EQ(source.rows, target.rows);
+          for (std::int64_t i = 0; i < target.rows; ++i)
+            ASSERT_TRUE(
+                gathered[to].emplace(target.begin + i, Row{target.peer, source.begin + i}).second)
+                << "two rows at one place";
+        }
+      }
+    }
+    for (std::size_t r = 0; r < sharing.size(); ++r) {
+      const RowLayout& mine = layouts[sharing[r]];
+      ASSERT_EQ(static_cast<std::int64_t>(gathered[r].size()), gathered_rows(mine));
+      std::set<Row> distinct;
+      for (const auto& [place, row] : gathered[r]) distinct.insert(row);
+      ASSERT_EQ(distinct.size(), gathered[r].size()) << "a row that was gathered twice";
+      // A row lies among those of its expert, in its slice.
+      for (int c = 0; c < degree; ++c) {
+        const auto here = gathered_expert_rows(mine, {c, degree});
+        for (int d = 0; d < local; ++d)
+          for (std::int64_t i = here[d].begin; i < here[d].begin + here[d].rows; ++i) {
+            const auto& [member, row] = gathered[r].at(i);
+            const RowRange there = expert_rows(layouts[sharing[member]], {c, degree})[d];
+            EXPECT_GE(row, there.begin);
+            EXPECT_LT(row, there.begin + there.rows);
+          }
+      }
+      // What every rank scatters back from there comes home in its own block.
+      for (int c = 0; c < degree; ++c) {
+        const Slice slice{c, degree};
+        std::vector<std::size_t> next(sharing.size());
+        for (const Segment& target : scattered_segments(mine, slice)) {
+          std::vector<Segment> from;
+          for (const Segment& segment : gathered_segments(layouts[sharing[target.peer]], slice))
+            if (segment.peer == static_cast<int>(r)) from.push_back(segment);
+          const Segment& source = from.at(next[target.peer]++);
+          ASSERT_EQ(source.rows, target.rows);
+          for (std::int64_t i = 0; i < target.rows; ++i)
+            EXPECT_EQ(
+                gathered[target.peer].at(source.begin + i),
+                (Row{static_cast<int>(r), target.begin + i - target.peer * received_rows(mine)}));
+        }
+      }
+    }
+  }
+}
+
 TEST(RowLayout, RefusesASliceThatNoOpAnnounced) {
   const LayerRouting routing{1, 2, {{5, 3}}};
   const RowLayout layout = make_row_layout(routing, make_groups(1, 1), 0, cuts_of(2, 1));

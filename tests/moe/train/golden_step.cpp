@@ -130,6 +130,13 @@ struct RankTrained {
   Trained part;
 };
 
+std::size_t place_in_whole(const Program& program, const Parameter& parameter,
+                           std::size_t element) {
+  const Tensor& tensor = program.tensors[static_cast<std::size_t>(parameter.value)];
+  return static_cast<std::size_t>(
+      whole_element(parameter.shard, tensor.columns, static_cast<std::int64_t>(element)));
+}
+
 RankTrained train_rank(const Model& model, const Groups& groups, const MakeBackend& make_backend,
                        Communicator& world) {
   const Golden& file = golden();
@@ -142,7 +149,11 @@ RankTrained train_rank(const Model& model, const Groups& groups, const MakeBacke
   EXPECT_EQ(program.parameters.size(), start.size());
   for (const Parameter& parameter : program.parameters) {
     const Tensor& t = program.tensors[static_cast<std::size_t>(parameter.value)];
-    write(runner, parameter.value, start.at(t.name).data() + parameter.first_element);
+    const std::vector<double>& whole = start.at(t.name);
+    std::vector<double> part(static_cast<std::size_t>(t.rows * t.columns));
+    for (std::size_t i = 0; i < part.size(); ++i)
+      part[i] = whole.at(place_in_whole(program, parameter, i));
+    write(runner, parameter.value, part.data());
     const std::vector<double> zeros(static_cast<std::size_t>(t.rows * t.columns));
     for (const TensorId state : parameter.optimizer_state) write(runner, state, zeros.data());
   }
@@ -176,10 +187,10 @@ RankTrained train_rank(const Model& model, const Groups& groups, const MakeBacke
 }
 
 /// Puts a rank's part of a tensor into the whole. What several ranks hold must agree bit for bit.
-void gather(std::vector<double>& whole, std::vector<bool>& known, const Parameter& parameter,
-            const std::vector<double>& part) {
+void gather(std::vector<double>& whole, std::vector<bool>& known, const Program& program,
+            const Parameter& parameter, const std::vector<double>& part) {
   for (std::size_t i = 0; i < part.size(); ++i) {
-    const std::size_t place = static_cast<std::size_t>(parameter.first_element) + i;
+    const std::size_t place = place_in_whole(program, parameter, i);
     if (known.at(place) && whole.at(place) != part[i]) {
       FAIL() << "element " << place << " is " << whole[place] << " and " << part[i];
     }
@@ -217,7 +228,7 @@ Trained train(const Model& model, const Groups& groups, const MakeBackend& make_
           ADD_FAILURE() << "the Program has no such parameter";
           return whole;
         }
-        gather(tensor, known, *parameter, (rank.part.*values).at(name));
+        gather(tensor, known, rank.program, *parameter, (rank.part.*values).at(name));
       }
       EXPECT_EQ(std::count(known.begin(), known.end(), false), 0) << "elements that no rank holds";
       (whole.*values)[name] = std::move(tensor);
@@ -243,8 +254,9 @@ int golden_cases() { return static_cast<int>(golden().header["cases"].size()); }
 std::string golden_name(int golden_case, const GoldenSetting& setting) {
   const nlohmann::json& c = golden().header["cases"][static_cast<std::size_t>(golden_case)];
   return "Top" + std::to_string(c["choices"].get<int>()) +
-         (c["capacity_factor"].is_number() ? "Capacity" : "Dropless") + "Ranks" +
-         std::to_string(setting.ranks) + "Experts" + std::to_string(setting.expert_ranks) +
+         (c["capacity_factor"].is_number() ? "Capacity" : "Dropless") + "Dp" +
+         std::to_string(setting.layout.data) + "Ep" + std::to_string(setting.layout.expert) +
+         "Esp" + std::to_string(setting.layout.expert_sharded) +
          (setting.dtype == DType::f64 ? "F64" : "F32");
 }
 
@@ -252,8 +264,8 @@ void expect_golden_step(int golden_case, const GoldenSetting& setting,
                         const MakeBackend& make_backend) {
   const nlohmann::json& expected = golden().header["cases"][static_cast<std::size_t>(golden_case)];
   const double tolerance = setting.dtype == DType::f64 ? 1e-9 : 1e-5;
-  const Trained trained = train(model_of(expected, setting.dtype),
-                                make_groups(setting.ranks, setting.expert_ranks), make_backend);
+  const Trained trained =
+      train(model_of(expected, setting.dtype), make_groups(setting.layout), make_backend);
 
   EXPECT_NEAR(trained.loss, expected["loss"].get<double>(), tolerance * trained.loss);
   const auto auxiliary = expected["auxiliary_losses"].get<std::vector<double>>();

@@ -13,19 +13,17 @@
 namespace moe::testing {
 
 struct GoldenSetting {
-  int ranks;         ///< threads of this process
-  int expert_ranks;  ///< see Groups
+  Layout layout;  ///< of threads of this process
   DType dtype;
 };
 inline void PrintTo(const GoldenSetting& setting, std::ostream* out) {
-  *out << setting.ranks << " ranks, experts over " << setting.expert_ranks << ", "
-       << (setting.dtype == DType::f64 ? "f64" : "f32");
+  *out << to_text(setting.layout) << ", " << (setting.dtype == DType::f64 ? "f64" : "f32");
 }
 
 using MakeBackend = std::function<std::unique_ptr<Backend>()>;
 
 int golden_cases();
-/// "Top2CapacityRanks4Experts2F64"
+/// "Top2CapacityDp2Ep2Esp1F64"
 std::string golden_name(int golden_case, const GoldenSetting& setting);
 
 /// Trains as the file's case says, on a backend per rank, and expects its losses, every gradient of

@@ -14,18 +14,17 @@ TEST_P(GoldenStep, EqualsPyTorch) {
                      [] { return make_cpu_backend(1); });
 }
 
-INSTANTIATE_TEST_SUITE_P(Cpu, GoldenStep,
-                         ::testing::Combine(::testing::Range(0, golden_cases()),
-                                            ::testing::Values(GoldenSetting{1, 1, DType::f64},
-                                                              GoldenSetting{2, 2, DType::f64},
-                                                              GoldenSetting{4, 4, DType::f64},
-                                                              GoldenSetting{4, 2, DType::f64},
-                                                              GoldenSetting{4, 1, DType::f64},
-                                                              GoldenSetting{1, 1, DType::f32},
-                                                              GoldenSetting{4, 4, DType::f32})),
-                         [](const auto& info) {
-                           return golden_name(std::get<0>(info.param), std::get<1>(info.param));
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Cpu, GoldenStep,
+    ::testing::Combine(
+        ::testing::Range(0, golden_cases()),
+        ::testing::Values(
+            GoldenSetting{{1, 1, 1}, DType::f64}, GoldenSetting{{1, 2, 1}, DType::f64},
+            GoldenSetting{{1, 4, 1}, DType::f64}, GoldenSetting{{2, 2, 1}, DType::f64},
+            GoldenSetting{{4, 1, 1}, DType::f64}, GoldenSetting{{1, 1, 2}, DType::f64},
+            GoldenSetting{{1, 2, 2}, DType::f64}, GoldenSetting{{2, 1, 2}, DType::f64},
+            GoldenSetting{{1, 1, 1}, DType::f32}, GoldenSetting{{1, 4, 1}, DType::f32})),
+    [](const auto& info) { return golden_name(std::get<0>(info.param), std::get<1>(info.param)); });
 
 }  // namespace
 }  // namespace moe::testing

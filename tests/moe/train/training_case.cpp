@@ -44,22 +44,35 @@ void write_batch(Runner& runner, const Model& model, int rank, int ranks, std::i
   runner.write(program.step, std::as_bytes(std::span(&step, 1)));
 }
 
+/// Puts a rank's part of a gradient into the whole.
+void join(std::map<std::string, std::vector<double>>& gradients, const Program& program,
+          const Parameter& parameter, const std::vector<double>& part) {
+  const Tensor& tensor = program.tensors[parameter.value];
+  std::vector<double>& whole = gradients[tensor.name];
+  for (std::size_t i = 0; i < part.size(); ++i) {
+    const auto place = static_cast<std::size_t>(
+        whole_element(parameter.shard, tensor.columns, static_cast<std::int64_t>(i)));
+    if (place >= whole.size()) whole.resize(place + 1);
+    whole[place] = part[i];
+  }
+}
+
 }  // namespace
 
 Outcome train_small(const Model& model, const Schedule& schedule, int ranks, int steps) {
-  return train_small(model, schedule, ranks, ranks, steps);
+  return train_small(model, schedule, Layout{1, ranks, 1}, steps);
 }
 
-Outcome train_small(const Model& model, const Schedule& schedule, int ranks, int expert_ranks,
-                    int steps, const MakeBackend& make_backend) {
-  const Groups groups = make_groups(ranks, expert_ranks);
+Outcome train_small(const Model& model, const Schedule& schedule, const Layout& layout, int steps,
+                    const MakeBackend& make_backend) {
+  const Groups groups = make_groups(layout);
+  const int ranks = groups.ranks;
   Outcome outcome;
   outcome.losses.assign(steps, 0);
   outcome.auxiliary_losses.assign(steps, 0);
   outcome.planned_peaks.resize(ranks);
   outcome.touched_peaks.resize(ranks);
   outcome.timeline.ranks.resize(ranks);
-  std::vector<std::map<std::string, std::vector<double>>> shards(ranks);
   // Summed over ranks in rank order afterwards, whichever thread comes first.
   std::vector<std::vector<double>> losses(ranks, std::vector<double>(steps)), auxiliary = losses;
   std::mutex mutex;
@@ -79,10 +92,8 @@ Outcome train_small(const Model& model, const Schedule& schedule, int ranks, int
         auxiliary[world.rank][step] += read_doubles(runner, loss)[0];
       if (step == 0)
         for (const Parameter& parameter : program.parameters)
-          if (parameter.replicas == GroupKind::expert_data ? world.rank < expert_ranks
-                                                           : world.rank == 0)
-            shards[world.rank][program.tensors[parameter.value].name] =
-                read_doubles(runner, parameter.gradient);
+          if (index_in_group(groups, parameter.replicas, world.rank) == 0)
+            join(outcome.gradients, program, parameter, read_doubles(runner, parameter.gradient));
       outcome.planned_peaks[world.rank] = result.planned_peak_bytes;
       outcome.touched_peaks[world.rank] = result.touched_peak_bytes.value();
       outcome.timeline.ranks[world.rank] = std::move(result.spans);
@@ -94,11 +105,6 @@ Outcome train_small(const Model& model, const Schedule& schedule, int ranks, int
     for (int step = 0; step < steps; ++step) {
       outcome.losses[step] += losses[rank][step];
       outcome.auxiliary_losses[step] += auxiliary[rank][step];
-    }
-  for (const auto& shard : shards)
-    for (const auto& [name, values] : shard) {
-      auto& joined = outcome.gradients[name];
-      joined.insert(joined.end(), values.begin(), values.end());
     }
   return outcome;
 }

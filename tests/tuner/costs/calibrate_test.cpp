@@ -26,7 +26,7 @@ struct Machine {
     c.inter_node = {2.5e8, 0};
     return c;
   }();
-  moe::Groups groups = groups_of(cluster, 4, 4);
+  moe::Groups groups = groups_of(cluster, moe::Layout{1, 4, 1});
   moe::Model model = [] {
     moe::Model m;
     m.blocks = 2;

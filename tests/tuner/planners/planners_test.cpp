@@ -96,7 +96,7 @@ struct ModelPlannersTest : ::testing::Test {
     c.inter_node = {2.5e8, 5e-5};
     return c;
   }();
-  moe::Groups groups = groups_of(cluster, 4, 4);
+  moe::Groups groups = groups_of(cluster, moe::Layout{1, 4, 1});
   moe::Program program = moe::build_iteration(model, groups, 0);
   moe::Routing routing = [this] {
     moe::Routing r;

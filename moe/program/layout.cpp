@@ -1,0 +1,123 @@
+#include "moe/program/layout.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+namespace moe {
+namespace {
+
+constexpr int kMostRanks = 1 << 20;
+constexpr std::size_t kNearest = 3;
+
+struct Degree {
+  std::string_view key;
+  int Layout::*member;
+};
+constexpr std::array kDegrees{Degree{"dp", &Layout::data}, Degree{"ep", &Layout::expert},
+                              Degree{"esp", &Layout::expert_sharded}};
+
+using Asked = std::array<std::optional<int>, kDegrees.size()>;
+
+int degree_in(std::string_view key, std::string_view value) {
+  int degree = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), degree);
+  if (error != std::errc() || end != value.data() + value.size() || degree < 1 ||
+      degree > kMostRanks) {
+    throw std::invalid_argument(
+        fmt::format("layout: {} = {}: expected a number from 1 to {}", key, value, kMostRanks));
+  }
+  return degree;
+}
+
+Asked read(std::string_view text) {
+  Asked asked;
+  while (!text.empty()) {
+    const std::string_view part = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(text.size(), part.size() + 1));
+    const std::size_t equals = part.find('=');
+    const std::string_view key = part.substr(0, equals);
+    const auto found = std::find_if(kDegrees.begin(), kDegrees.end(),
+                                    [&](const Degree& degree) { return degree.key == key; });
+    if (found == kDegrees.end() || equals == std::string_view::npos) {
+      std::vector<std::string_view> keys;
+      for (const Degree& degree : kDegrees) keys.push_back(degree.key);
+      throw std::invalid_argument(
+          fmt::format("layout: \"{}\": expected degrees such as dp=2,ep=4, of {}", part,
+                      fmt::join(keys, ", ")));
+    }
+    std::optional<int>& degree = asked[static_cast<std::size_t>(found - kDegrees.begin())];
+    if (degree) throw std::invalid_argument(fmt::format("layout: {} is given twice", key));
+    degree = degree_in(key, part.substr(equals + 1));
+  }
+  return asked;
+}
+
+/// The layouts of so many ranks that differ least from what was asked: by the sum of the logarithms of the
+/// ratios of what was given.
+std::vector<std::string> nearest(const Asked& asked, int ranks) {
+  std::vector<std::pair<double, Layout>> all;
+  for (int shards = 1; shards <= ranks; ++shards) {
+    if (ranks % shards != 0) continue;
+    for (int experts = 1; experts <= ranks / shards; ++experts) {
+      if (ranks / shards % experts != 0) continue;
+      const Layout layout{ranks / shards / experts, experts, shards};
+      double distance = 0;
+      for (std::size_t i = 0; i < kDegrees.size(); ++i) {
+        distance += std::abs(
+            std::log(static_cast<double>(layout.*kDegrees[i].member) / asked[i].value_or(1)));
+      }
+      all.emplace_back(distance, layout);
+    }
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<std::string> texts;
+  for (const auto& [distance, layout] : all) {
+    if (texts.size() < kNearest) texts.push_back(to_text(layout));
+  }
+  return texts;
+}
+
+}  // namespace
+
+int rank_count(const Layout& layout) { return layout.data * layout.expert * layout.expert_sharded; }
+
+std::string to_text(const Layout& layout) {
+  std::string text;
+  for (const Degree& degree : kDegrees) {
+    text += fmt::format("{}{}={}", text.empty() ? "" : ",", degree.key, layout.*degree.member);
+  }
+  return text;
+}
+
+Layout parse_layout(std::string_view text, int ranks) {
+  const Asked asked = read(text);
+  double product = 1;
+  Layout layout;
+  for (std::size_t i = 0; i < kDegrees.size(); ++i) {
+    layout.*kDegrees[i].member = asked[i].value_or(1);
+    product *= asked[i].value_or(1);
+  }
+  const bool expert_given = asked[1].has_value();
+  if (!expert_given && product <= ranks && ranks % static_cast<int>(product) == 0) {
+    layout.expert = ranks / static_cast<int>(product);
+    return layout;
+  }
+  if (product != ranks) {
+    throw std::invalid_argument(fmt::format("layout {}: {} ranks, there are {}; nearest: {}", text,
+                                            product, ranks,
+                                            fmt::join(nearest(asked, ranks), " or ")));
+  }
+  return layout;
+}
+
+}  // namespace moe
