@@ -64,7 +64,8 @@ void declare(CLI::App& app, Arguments& a) {
   app.add_option(
       "--layout", a.layout,
       "how ranks are divided: dp=COPIES of the experts, ep=RANKS that experts are spread "
-      "over, esp=RANKS that every expert is cut over [ep=all]");
+      "over, esp=RANKS that every expert is cut over, tp=RANKS that attention and "
+      "dense networks are cut over [ep=all]");
   app.add_option("--device", a.device, "where to compute")
       ->capture_default_str()
       ->check(CLI::IsMember({"cpu", "cuda"}));

@@ -19,7 +19,8 @@ namespace {
 constexpr const char* kLayoutHelp =
     "how ranks are divided: dp=COPIES of the experts, ep=RANKS that experts are spread over, "
     "esp=RANKS "
-    "that every expert is cut over [ep=all]";
+    "that every expert is cut over, tp=RANKS that attention and "
+    "dense networks are cut over [ep=all]";
 
 CLI::Validator one_of(const std::vector<std::string>& values) {
   return CLI::IsMember(values).description("");

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "moe/kernels/device.h"
 #include "moe/kernels/linear.h"
 
 namespace moe {
@@ -16,15 +15,6 @@ void for_each_expert(const BoundOp& bound, int local_experts, F f) {
   for (int expert = 0; expert < local_experts; ++expert) f(expert, bound.ranges[expert]);
 }
 
-template <class Real>
-struct AddBiasShareBody {
-  const Real* bias;
-  Real share;
-  std::int64_t columns;
-  Real* y;
-  MOE_BODY void operator()(std::int64_t i) const { y[i] += share * bias[i % columns]; }
-};
-
 template <class Real, class Exec>
 void launch(Exec& exec, const ExpertLinear& op, const BoundOp& bound) {
   const Real* x = data_of<Real>(bound.reads[0]);
@@ -34,15 +24,9 @@ void launch(Exec& exec, const ExpertLinear& op, const BoundOp& bound) {
   const std::int64_t inputs = bound.reads[0].columns, outputs = bound.writes[0].columns;
   for_each_expert(bound, op.local_experts, [&](int expert, RowRange range) {
     if (range.rows == 0) return;
-    const Real* whole_bias = bias + expert * outputs;
-    Real* rows = y + range.begin * outputs;
     linear<Real>(exec, x + range.begin * inputs, weight + expert * inputs * outputs,
-                 op.bias_share == 1 ? whole_bias : nullptr, rows, range.rows, inputs, outputs);
-    if (op.bias_share != 1) {
-      exec.elements(
-          range.rows * outputs,
-          AddBiasShareBody<Real>{whole_bias, static_cast<Real>(op.bias_share), outputs, rows});
-    }
+                 bias + expert * outputs, op.bias_share, y + range.begin * outputs, range.rows,
+                 inputs, outputs);
   });
 }
 

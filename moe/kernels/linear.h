@@ -1,16 +1,26 @@
 #pragma once
 
 #include "moe/kernels/column_sums.h"
+#include "moe/kernels/device.h"
 #include "moe/kernels/gemm.h"
 #include "moe/kernels/view.h"
 
 namespace moe {
 
-/// y[rows,O] = x[rows,I] W[I,O] + bias[O]; `bias` may be nullptr. All three are shared by the dense
-/// layers and the experts.
+template <class Real>
+struct AddBiasShareBody {
+  const Real* bias;
+  Real share;
+  std::int64_t columns;
+  Real* y;
+  MOE_BODY void operator()(std::int64_t i) const { y[i] += share * bias[i % columns]; }
+};
+
+/// y[rows,O] = x[rows,I] W[I,O] + bias_share bias[O]; `bias` may be nullptr. All three are shared by the
+/// dense layers and the experts.
 template <class Real, class Exec>
-void linear(Exec& exec, const Real* x, const Real* weight, const Real* bias, Real* y,
-            std::int64_t rows, std::int64_t inputs, std::int64_t outputs) {
+void linear(Exec& exec, const Real* x, const Real* weight, const Real* bias, double bias_share,
+            Real* y, std::int64_t rows, std::int64_t inputs, std::int64_t outputs) {
   exec.gemm(Gemm<Real>{.m = rows,
                        .n = outputs,
                        .k = inputs,
@@ -20,7 +30,11 @@ void linear(Exec& exec, const Real* x, const Real* weight, const Real* bias, Rea
                        .ldb = outputs,
                        .c = y,
                        .ldc = outputs,
-                       .bias = bias});
+                       .bias = bias_share == 1 ? bias : nullptr});
+  if (bias != nullptr && bias_share != 1) {
+    exec.elements(rows * outputs,
+                  AddBiasShareBody<Real>{bias, static_cast<Real>(bias_share), outputs, y});
+  }
 }
 
 /// dx[rows,I] = dy[rows,O] W^T.
@@ -62,10 +76,10 @@ void linear_weight_gradient(Exec& exec, const Real* x, const Real* dy, Real* d_w
 }
 
 template <class Real, class Exec>
-void launch(Exec& exec, const Linear&, const BoundOp& bound) {
+void launch(Exec& exec, const Linear& op, const BoundOp& bound) {
   const View& x = bound.reads[0];
   const Real* bias = bound.reads.size() > 2 ? data_of<Real>(bound.reads[2]) : nullptr;
-  linear<Real>(exec, data_of<Real>(x), data_of<Real>(bound.reads[1]), bias,
+  linear<Real>(exec, data_of<Real>(x), data_of<Real>(bound.reads[1]), bias, op.bias_share,
                data_of<Real>(bound.writes[0]), x.rows, x.columns, bound.writes[0].columns);
 }
 

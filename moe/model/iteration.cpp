@@ -17,14 +17,17 @@ namespace {
 void reduce_gradients(LayerBuilder& build) {
   const auto reduce = [&](int block) {
     build.block = block;
-    for (const GroupKind group : {GroupKind::world, GroupKind::expert_data}) {
+    for (const GroupKind group : {GroupKind::world, GroupKind::data, GroupKind::expert_data}) {
       if (group_size(build.groups, group) < 2) continue;
       std::vector<TensorId> gradients;
       for (const Parameter& parameter : build.program().parameters)
         if (parameter.layer == block && parameter.replicas == group)
           gradients.push_back(parameter.gradient);
       if (!gradients.empty())
-        build.op(AllReduce{group}, group == GroupKind::world ? "all_reduce" : "all_reduce experts",
+        build.op(AllReduce{group},
+                 group == GroupKind::world  ? "all_reduce"
+                 : group == GroupKind::data ? "all_reduce shared"
+                                            : "all_reduce experts",
                  gradients, gradients);
     }
   };

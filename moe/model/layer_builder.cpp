@@ -15,6 +15,26 @@ int capacity_groups(const Model& model, const Groups& groups) {
   return model.capacity_groups > 0 ? model.capacity_groups : groups.ranks;
 }
 
+/// The index-th of `parts` equal parts of a shard.
+Shard cut(Shard shard, Sharded sharded, int index, int parts) {
+  switch (sharded) {
+    case Sharded::not_at_all:
+      break;
+    case Sharded::by_rows:
+      shard.block_rows /= parts;
+      shard.first_row = index * shard.block_rows;
+      break;
+    case Sharded::by_columns:
+      shard.first_column = index * (shard.of_columns / shard.column_groups / parts);
+      break;
+  }
+  return shard;
+}
+
+std::int64_t columns_held(const Shard& shard, Sharded sharded, int parts) {
+  return sharded == Sharded::by_columns ? shard.of_columns / parts : shard.of_columns;
+}
+
 }  // namespace
 
 LayerBuilder::LayerBuilder(const Model& model, const Groups& groups, int rank)
@@ -47,25 +67,42 @@ TensorId LayerBuilder::scale(const std::string& name, std::int64_t columns) {
   return build_.parameter({label(name), 1, columns, Initial::one, 0, block, GroupKind::world});
 }
 
+TensorId LayerBuilder::shared_parameter(const std::string& name, std::int64_t rows,
+                                        std::int64_t columns, Sharded sharded, int column_groups,
+                                        Initial initial, double standard_deviation) {
+  const Shard whole{0, rows, 0, rows, 0, columns, column_groups};
+  const Shard shard =
+      cut(whole, sharded, index_in_group(groups, GroupKind::tensor, rank), tensor_ranks());
+  return build_.parameter({label(name), shard.block_rows,
+                           columns_held(shard, sharded, tensor_ranks()), initial,
+                           standard_deviation, block, GroupKind::data, shard});
+}
+
+TensorId LayerBuilder::shared_weight(const std::string& name, std::int64_t rows,
+                                     std::int64_t columns, Sharded sharded,
+                                     double standard_deviation, int column_groups) {
+  return shared_parameter(name, rows, columns, sharded, column_groups, Initial::normal,
+                          standard_deviation);
+}
+
+TensorId LayerBuilder::shared_bias(const std::string& name, std::int64_t columns, Sharded sharded,
+                                   int column_groups) {
+  return shared_parameter(name, 1, columns, sharded, column_groups, Initial::zero, 0);
+}
+
 TensorId LayerBuilder::expert_parameter(const std::string& name, std::int64_t rows,
                                         std::int64_t columns, Sharded sharded, Initial initial,
                                         double standard_deviation) {
-  Shard shard{std::int64_t{local_experts()} * index_in_group(groups, GroupKind::expert, rank),
-              rows,
-              0,
-              rows,
-              0,
-              columns};
-  const int share = index_in_group(groups, GroupKind::expert_sharded, rank);
-  std::int64_t columns_here = columns;
-  if (sharded == Sharded::by_rows) {
-    shard.block_rows = rows / sharing_ranks();
-    shard.first_row = share * shard.block_rows;
-  } else if (sharded == Sharded::by_columns) {
-    columns_here = columns / sharing_ranks();
-    shard.first_column = share * columns_here;
-  }
-  return build_.parameter({label(name), local_experts() * shard.block_rows, columns_here, initial,
+  const Shard whole{std::int64_t{local_experts()} * index_in_group(groups, GroupKind::expert, rank),
+                    rows,
+                    0,
+                    rows,
+                    0,
+                    columns};
+  const Shard shard =
+      cut(whole, sharded, index_in_group(groups, GroupKind::expert_sharded, rank), sharing_ranks());
+  return build_.parameter({label(name), local_experts() * shard.block_rows,
+                           columns_held(shard, sharded, sharing_ranks()), initial,
                            standard_deviation, block, GroupKind::expert_data, shard});
 }
 

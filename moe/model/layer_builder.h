@@ -11,7 +11,7 @@
 
 namespace moe {
 
-/// Along what the ranks that share an expert cut a parameter of it.
+/// Along what ranks cut a parameter that they share.
 enum class Sharded : std::uint8_t { not_at_all, by_rows, by_columns };
 
 /// What layers are built with: adds the parameters, tensors and ops of one rank's iteration to a
@@ -34,12 +34,17 @@ class LayerBuilder {
   /// tokens, targets, step and the loss, which belong to no layer.
   void declare_inputs();
 
-  // Parameters, named "block3.<name>" inside a block. The dense ones are copied to the whole world. Those
+  // Parameters, named "block3.<name>" inside a block. The dense ones are copied to the whole world, or cut
+  // over the ranks that share dense matrices (the columns of each of `column_groups` groups alike). Those
   // of experts, [rows, columns] each, are spread over the expert group, and where ranks share experts cut
   // along one dimension: up to what adds up over the sharing ranks, or copied to them.
   TensorId weight(const std::string& name, std::int64_t rows, std::int64_t columns,
                   double standard_deviation = kInitialDeviation);
+  TensorId shared_weight(const std::string& name, std::int64_t rows, std::int64_t columns,
+                         Sharded sharded, double standard_deviation, int column_groups = 1);
   TensorId bias(const std::string& name, std::int64_t columns);
+  TensorId shared_bias(const std::string& name, std::int64_t columns, Sharded sharded,
+                       int column_groups = 1);
   TensorId scale(const std::string& name, std::int64_t columns);
   TensorId expert_weight(const std::string& name, std::int64_t rows, std::int64_t columns,
                          Sharded sharded, double standard_deviation = kInitialDeviation);
@@ -59,6 +64,8 @@ class LayerBuilder {
   void op(OpKind kind, const std::string& name, std::vector<TensorId> reads,
           std::vector<TensorId> writes, Stream stream = Stream::compute);
 
+  /// Ranks that share dense matrices with this one, itself among them.
+  int tensor_ranks() const { return groups.layout.tensor; }
   int local_experts() const;
   /// Ranks that share this rank's experts, itself among them.
   int sharing_ranks() const { return groups.layout.expert_sharded; }
@@ -75,6 +82,9 @@ class LayerBuilder {
 
  private:
   std::string label(const std::string& name) const;
+  TensorId shared_parameter(const std::string& name, std::int64_t rows, std::int64_t columns,
+                            Sharded sharded, int column_groups, Initial initial,
+                            double standard_deviation);
   TensorId expert_parameter(const std::string& name, std::int64_t rows, std::int64_t columns,
                             Sharded sharded, Initial initial, double standard_deviation);
 

@@ -46,6 +46,14 @@ void check(const Model& model, const Groups& groups) {
     fail(model, "d_hidden", model.d_hidden, layout.expert_sharded, "ranks that share an expert",
          "--layout esp=");
   }
+  if (model.heads % layout.tensor != 0) {
+    fail(model, "heads", model.heads, layout.tensor, "ranks that attention is cut over",
+         "--layout tp=");
+  }
+  if (model.moe_every != 1 && model.d_hidden % layout.tensor != 0) {
+    fail(model, "d_hidden", model.d_hidden, layout.tensor, "ranks that dense networks are cut over",
+         "--layout tp=");
+  }
   if (model.capacity_groups > 0 && model.capacity_groups % groups.ranks != 0) {
     fail(model, "capacity_groups", model.capacity_groups, groups.ranks, "ranks", "--ranks");
   }

@@ -21,10 +21,12 @@ struct EmbedTokensGradient {
   Work work(const OpSizes& sizes) const;
 };
 
-/// x[T,I], weight[I,O], (bias[O]) -> y[T,O]
+/// x[T,I], weight[I,O], (bias[O]) -> y[T,O] = x W + bias_share b. Ranks that add up their y to the whole have a
+/// share of the bias each.
 struct Linear {
   static constexpr OpFacts facts =
       kernel_op("linear", CostUnit::flops, {Cut::rows, Cut::whole, Cut::whole}, {Cut::rows});
+  double bias_share = 1;
   Work work(const OpSizes& sizes) const;
 };
 /// dy[T,O], weight[I,O] -> dx[T,I]

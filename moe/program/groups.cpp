@@ -9,12 +9,14 @@ namespace {
 
 /// Coordinates of a rank in its layout.
 struct Place {
-  int data, expert, shard;
+  int data, expert, shard;      ///< among the experts
+  int dense_data, dense_shard;  ///< among the dense layers
 };
 
 Place place_of(const Layout& layout, int rank) {
   const int shard = rank % layout.expert_sharded, rest = rank / layout.expert_sharded;
-  return {rest / layout.expert, rest % layout.expert, shard};
+  return {rest / layout.expert, rest % layout.expert, shard, rank / layout.tensor,
+          rank % layout.tensor};
 }
 
 bool in_one_group(GroupKind kind, const Place& a, const Place& b) {
@@ -27,6 +29,10 @@ bool in_one_group(GroupKind kind, const Place& a, const Place& b) {
       return a.data == b.data && a.expert == b.expert;
     case GroupKind::expert_data:
       return a.expert == b.expert && a.shard == b.shard;
+    case GroupKind::tensor:
+      return a.dense_data == b.dense_data;
+    case GroupKind::data:
+      return a.dense_shard == b.dense_shard;
   }
   throw std::logic_error("in_one_group: no such group");
 }
@@ -62,6 +68,10 @@ int group_size(const Groups& groups, GroupKind kind) {
       return groups.layout.expert_sharded;
     case GroupKind::expert_data:
       return groups.layout.data;
+    case GroupKind::tensor:
+      return groups.layout.tensor;
+    case GroupKind::data:
+      return groups.ranks / groups.layout.tensor;
   }
   throw std::logic_error("group_size: no such group");
 }
@@ -86,6 +96,10 @@ int index_in_group(const Groups& groups, GroupKind kind, int rank) {
       return place.shard;
     case GroupKind::expert_data:
       return place.data;
+    case GroupKind::tensor:
+      return place.dense_shard;
+    case GroupKind::data:
+      return place.dense_data;
   }
   throw std::logic_error("index_in_group: no such group");
 }

@@ -9,10 +9,12 @@ namespace moe {
 
 /// Who takes part in a communication, or holds copies of a parameter.
 enum class GroupKind : std::uint8_t {
-  world,   ///< all ranks: they hold the dense parameters
+  world,   ///< all ranks: they hold what nobody shares
   expert,  ///< EP: ranks that hold all experts between them, and exchange rows with each other
   expert_sharded,  ///< ESP: ranks that hold shares of the same experts
   expert_data,     ///< ranks that hold the same shares of the same experts
+  tensor,          ///< TP: ranks that hold shares of the same dense matrices
+  data,            ///< ranks that hold the same shares of dense matrices
 };
 
 /// The ranks of a job: how they are divided, and where they are.

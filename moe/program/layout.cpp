@@ -23,7 +23,9 @@ struct Degree {
   int Layout::*member;
 };
 constexpr std::array kDegrees{Degree{"dp", &Layout::data}, Degree{"ep", &Layout::expert},
-                              Degree{"esp", &Layout::expert_sharded}};
+                              Degree{"esp", &Layout::expert_sharded},
+                              Degree{"tp", &Layout::tensor}};
+constexpr std::size_t kExpertDegrees = 3;  // the first ones make the number of ranks
 
 using Asked = std::array<std::optional<int>, kDegrees.size()>;
 
@@ -71,7 +73,7 @@ std::vector<std::string> nearest(const Asked& asked, int ranks) {
       if (ranks / shards % experts != 0) continue;
       const Layout layout{ranks / shards / experts, experts, shards};
       double distance = 0;
-      for (std::size_t i = 0; i < kDegrees.size(); ++i) {
+      for (std::size_t i = 0; i < kExpertDegrees; ++i) {
         distance += std::abs(
             std::log(static_cast<double>(layout.*kDegrees[i].member) / asked[i].value_or(1)));
       }
@@ -101,21 +103,27 @@ std::string to_text(const Layout& layout) {
 
 Layout parse_layout(std::string_view text, int ranks) {
   const Asked asked = read(text);
-  double product = 1;
   Layout layout;
   for (std::size_t i = 0; i < kDegrees.size(); ++i) {
     layout.*kDegrees[i].member = asked[i].value_or(1);
-    product *= asked[i].value_or(1);
   }
+  double product = 1;
+  for (std::size_t i = 0; i < kExpertDegrees; ++i) product *= asked[i].value_or(1);
   const bool expert_given = asked[1].has_value();
   if (!expert_given && product <= ranks && ranks % static_cast<int>(product) == 0) {
     layout.expert = ranks / static_cast<int>(product);
-    return layout;
-  }
-  if (product != ranks) {
+  } else if (product != ranks) {
     throw std::invalid_argument(fmt::format("layout {}: {} ranks, there are {}; nearest: {}", text,
                                             product, ranks,
                                             fmt::join(nearest(asked, ranks), " or ")));
+  }
+  if (ranks % layout.tensor != 0) {
+    std::vector<int> divisors;
+    for (int n = 1; n <= ranks; ++n) {
+      if (ranks % n == 0) divisors.push_back(n);
+    }
+    throw std::invalid_argument(fmt::format("layout: tp = {} does not divide {} ranks: expected {}",
+                                            layout.tensor, ranks, fmt::join(divisors, ", ")));
   }
   return layout;
 }

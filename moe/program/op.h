@@ -15,6 +15,7 @@
 #include "moe/ops/gate.h"
 #include "moe/ops/layer_norm.h"
 #include "moe/ops/loss.h"
+#include "moe/ops/tensor_parallel.h"
 #include "moe/ops/update.h"
 #include "moe/program/tensor.h"
 
@@ -26,14 +27,16 @@ inline constexpr int kStreamCount = 5;
 
 enum class Phase : std::uint8_t { forward, backward, update };
 
-using OpKind = std::variant<
-    EmbedTokens, EmbedTokensGradient, LayerNorm, LayerNormInputGradient, LayerNormWeightGradient,
-    Linear, LinearInputGradient, LinearWeightGradient, Attention, AttentionGradient, Add, Gelu,
-    GeluGradient, Sigmoid, SigmoidGradient, Softmax, SelectExperts, SelectExpertsGradient,
-    SoftmaxGateGradient, LoadBalancingLoss, LoadBalancingLossGradient, ExchangeCounts, Permute,
-    PermuteGradient, AllToAll, GatherRows, ScatterRows, SumShares, ExpertLinear,
-    ExpertLinearInputGradient, ExpertLinearWeightGradient, Combine, CombineInputGradient,
-    CombineWeightGradient, CrossEntropy, CrossEntropyGradient, AllReduce, AdamStep, SgdStep>;
+using OpKind =
+    std::variant<EmbedTokens, EmbedTokensGradient, LayerNorm, LayerNormInputGradient,
+                 LayerNormWeightGradient, Linear, LinearInputGradient, LinearWeightGradient,
+                 Attention, AttentionGradient, Add, Gelu, GeluGradient, Sigmoid, SigmoidGradient,
+                 Softmax, SelectExperts, SelectExpertsGradient, SoftmaxGateGradient,
+                 LoadBalancingLoss, LoadBalancingLossGradient, ExchangeCounts, Permute,
+                 PermuteGradient, AllToAll, GatherRows, ScatterRows, SumShares, ExpertLinear,
+                 ExpertLinearInputGradient, ExpertLinearWeightGradient, Combine,
+                 CombineInputGradient, CombineWeightGradient, AllGather, ReduceScatter,
+                 CrossEntropy, CrossEntropyGradient, AllReduce, AdamStep, SgdStep>;
 
 struct Op {
   OpKind kind;

@@ -55,6 +55,19 @@ void carry_out(const ScatterRows&, RunState& state, int index, Communicator& gro
   exchange_rows(state, index, group);
 }
 
+void carry_out(const AllGather&, RunState& state, int index, Communicator& group) {
+  const BoundOp& bound = state.prepared_op(index).bound;
+  const View& from = bound.reads[0];
+  group.all_gather(from.data, bound.writes[0].data, from.rows * from.columns, from.dtype,
+                   call_context(state, state.op(index)));
+}
+void carry_out(const ReduceScatter&, RunState& state, int index, Communicator& group) {
+  const BoundOp& bound = state.prepared_op(index).bound;
+  const View& to = bound.writes[0];
+  group.reduce_scatter(bound.reads[0].data, to.data, to.rows * to.columns, to.dtype,
+                       call_context(state, state.op(index)));
+}
+
 void carry_out(const AllReduce&, RunState& state, int index, Communicator& group) {
   const DType dtype = state.prepared_op(index).bound.writes[0].dtype;
   for (const Buffer& buffer : adjoining(state, index))

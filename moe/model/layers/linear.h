@@ -11,10 +11,20 @@ struct LinearShape {
   std::string parameter;  ///< "attention.qkv": of it ".weight" and ".bias"
   std::int64_t inputs = 0, outputs = 0;
   bool bias = true;
+  Sharded sharded = Sharded::not_at_all;  ///< how ranks that share dense matrices cut it
+  int column_groups = 1;                  ///< each of which is cut alike
   double standard_deviation = LayerBuilder::kInitialDeviation;
 };
 
-/// x[T,inputs] -> y[T,outputs] = x W (+ b). Backward: the input gradient, then the weight gradient.
+/// x[n,inputs] -> y[n,outputs] = x W (+ b). Backward: the input gradient, then the weight gradient.
+/// Where ranks share it, n are the tokens of all of them (gather_tokens): cut by columns, y and dy have this
+/// rank's columns, and dx is to be added up (sum_tokens); cut by rows, x and dx have them, and y is to be added up.
 Layer linear(LayerBuilder& build, const LinearShape& shape, TensorId x);
+
+/// x[T,M] -> [n*T,M]: the tokens of the n ranks that share dense matrices; x itself where nobody does. A rank's
+/// tokens are whole sequences, so are those gathered (Megatron's sequence parallelism cuts sequences as well).
+TensorId gather_tokens(LayerBuilder& build, TensorId x, const std::string& name);
+/// partial[n*T,M] -> [T,M]: this rank's tokens of what those ranks' partial results add up to.
+TensorId sum_tokens(LayerBuilder& build, TensorId partial, const std::string& name);
 
 }  // namespace moe

@@ -17,15 +17,14 @@ TEST_P(GoldenStepOnGpu, EqualsPyTorch) {
 
 INSTANTIATE_TEST_SUITE_P(
     Cuda, GoldenStepOnGpu,
-    ::testing::Combine(::testing::Range(0, golden_cases()),
-                       ::testing::Values(GoldenSetting{{1, 1, 1}, DType::f64},
-                                         GoldenSetting{{1, 2, 1}, DType::f64},
-                                         GoldenSetting{{2, 2, 1}, DType::f64},
-                                         GoldenSetting{{1, 1, 2}, DType::f64},
-                                         GoldenSetting{{1, 2, 2}, DType::f64},
-                                         GoldenSetting{{2, 1, 2}, DType::f64},
-                                         GoldenSetting{{1, 1, 1}, DType::f32},
-                                         GoldenSetting{{1, 2, 1}, DType::f32})),
+    ::testing::Combine(
+        ::testing::Range(0, golden_cases()),
+        ::testing::Values(
+            GoldenSetting{{1, 1, 1}, DType::f64}, GoldenSetting{{1, 2, 1}, DType::f64},
+            GoldenSetting{{2, 2, 1}, DType::f64}, GoldenSetting{{1, 1, 2}, DType::f64},
+            GoldenSetting{{1, 2, 1, 2}, DType::f64}, GoldenSetting{{1, 2, 2, 2}, DType::f64},
+            GoldenSetting{{1, 2, 2}, DType::f64}, GoldenSetting{{2, 1, 2}, DType::f64},
+            GoldenSetting{{1, 1, 1}, DType::f32}, GoldenSetting{{1, 2, 1}, DType::f32})),
     [](const auto& info) { return golden_name(std::get<0>(info.param), std::get<1>(info.param)); });
 
 }  // namespace

@@ -66,7 +66,9 @@ Layout random_layout(std::mt19937& random, const Model& model) {
   const int ranks = kRanks[random() % std::size(kRanks)];
   const int shards = random_divisor(random, ranks, model.d_hidden);
   const int experts = random_divisor(random, ranks / shards, model.experts);
-  return {ranks / shards / experts, experts, shards};
+  const int tensor =
+      random_divisor(random, random_divisor(random, ranks, model.heads), model.d_hidden);
+  return {ranks / shards / experts, experts, shards, tensor};
 }
 
 Schedule random_schedule(std::mt19937& random, const Model& model, const Layout& layout) {
@@ -80,7 +82,8 @@ Schedule random_schedule(std::mt19937& random, const Model& model, const Layout&
   for (int block = -1; block < model.blocks && rank_count(layout) > 1; ++block)
     if (random() % 3 == 0)
       schedule.decisions.push_back(SliceAllReduce{block, 1 + static_cast<int>(random() % 4)});
-  for (const char* kind : {"all_to_all", "all_reduce", "gather_rows", "scatter_rows"})
+  for (const char* kind :
+       {"all_to_all", "all_reduce", "gather_rows", "scatter_rows", "all_gather", "reduce_scatter"})
     if (random() % 3 != 0)
       schedule.decisions.push_back(
           StreamAssignment{kind, random() % 2 ? Stream::inter_node : Stream::intra_node});
@@ -129,22 +132,15 @@ Draw shrink(Draw draw) {
       return false;  // illegal, and so no simpler case of the same
     }
   };
+  const auto divided = [](const Layout& layout) { return [=](Draw& d) { d.layout = layout; }; };
   const std::vector<std::function<void(Draw&)>> simpler{
-      [](Draw& d) {
-        d.layout = {1, 2, 1};
-      },
-      [](Draw& d) {
-        d.layout = {1, 1, 2};
-      },
-      [](Draw& d) {
-        d.layout = {2, 1, 1};
-      },
-      [](Draw& d) {
-        d.layout = {1, 1, 1};
-      },
-      [](Draw& d) {
-        d.layout = {1, rank_count(d.layout), 1};
-      },
+      divided({1, 2, 1, 1}),
+      divided({1, 1, 2, 1}),
+      divided({1, 2, 1, 2}),
+      divided({2, 1, 1, 1}),
+      divided({1, 1, 1, 1}),
+      [](Draw& d) { d.layout.tensor = 1; },
+      [](Draw& d) { d.layout.expert_sharded = 1; },
       [](Draw& d) { d.model.blocks = d.model.moe_every; },
       [](Draw& d) { d.model.choices = 1; },
       [](Draw& d) { d.model.gate = "softmax"; },

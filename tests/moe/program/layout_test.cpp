@@ -29,23 +29,33 @@ TEST(Layout, ExpertsTakeWhatIsLeft) {
 
 TEST(Layout, ReadsWhatItWrites) {
   const Layout layout{2, 3, 4};
-  EXPECT_EQ(to_text(layout), "dp=2,ep=3,esp=4");
+  EXPECT_EQ(to_text(layout), "dp=2,ep=3,esp=4,tp=1");
   EXPECT_EQ(parse_layout(to_text(layout), 24), layout);
 }
 
 TEST(Layout, NamesTheNearestThatDivide) {
-  EXPECT_EQ(
-      error_of("dp=3,ep=2", 4),
-      "layout dp=3,ep=2: 6 ranks, there are 4; nearest: dp=2,ep=2,esp=1 or dp=4,ep=1,esp=1 or "
-      "dp=1,ep=4,esp=1");
+  EXPECT_EQ(error_of("dp=3,ep=2", 4),
+            "layout dp=3,ep=2: 6 ranks, there are 4; nearest: dp=2,ep=2,esp=1,tp=1 or "
+            "dp=4,ep=1,esp=1,tp=1 or "
+            "dp=1,ep=4,esp=1,tp=1");
   EXPECT_THAT(error_of("esp=3", 4), HasSubstr("nearest: "));
-  EXPECT_THAT(error_of("ep=2", 4), HasSubstr("2 ranks, there are 4; nearest: dp=2,ep=2,esp=1"));
+  EXPECT_THAT(error_of("ep=2", 4),
+              HasSubstr("2 ranks, there are 4; nearest: dp=2,ep=2,esp=1,tp=1"));
   EXPECT_THAT(error_of("dp=1000000,ep=1000000,esp=1000000", 4), HasSubstr("there are 4"));
+}
+
+TEST(Layout, TensorParallelRanksDivideTheOthers) {
+  EXPECT_EQ(parse_layout("tp=2", 4), (Layout{1, 4, 1, 2}));
+  EXPECT_EQ(parse_layout("ep=2,esp=2,tp=2", 4), (Layout{1, 2, 2, 2}));
+  EXPECT_EQ(error_of("tp=3", 4), "layout: tp = 3 does not divide 4 ranks: expected 1, 2, 4");
+  const Groups groups = make_groups(Layout{1, 4, 1, 2});
+  EXPECT_EQ(members(groups, GroupKind::tensor, 3), (std::vector<int>{2, 3}));
+  EXPECT_EQ(members(groups, GroupKind::data, 3), (std::vector<int>{1, 3}));
 }
 
 TEST(Layout, RefusesWhatIsNoDegree) {
   for (const char* text : {"np=2", "dp", "dp2", ",", "dp=1,,ep=2"}) {
-    EXPECT_THAT(error_of(text, 2), HasSubstr("of dp, ep, esp")) << text;
+    EXPECT_THAT(error_of(text, 2), HasSubstr("of dp, ep, esp, tp")) << text;
   }
   for (const char* text : {"dp=0", "dp=-1", "dp=", "dp=2x", "dp= 2", "dp=99999999999", "dp=1.0"}) {
     EXPECT_THAT(error_of(text, 2), HasSubstr("expected a number from 1")) << text;

@@ -256,8 +256,8 @@ std::string golden_name(int golden_case, const GoldenSetting& setting) {
   return "Top" + std::to_string(c["choices"].get<int>()) +
          (c["capacity_factor"].is_number() ? "Capacity" : "Dropless") + "Dp" +
          std::to_string(setting.layout.data) + "Ep" + std::to_string(setting.layout.expert) +
-         "Esp" + std::to_string(setting.layout.expert_sharded) +
-         (setting.dtype == DType::f64 ? "F64" : "F32");
+         "Esp" + std::to_string(setting.layout.expert_sharded) + "Tp" +
+         std::to_string(setting.layout.tensor) + (setting.dtype == DType::f64 ? "F64" : "F32");
 }
 
 void expect_golden_step(int golden_case, const GoldenSetting& setting,

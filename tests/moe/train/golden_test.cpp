@@ -22,6 +22,7 @@ INSTANTIATE_TEST_SUITE_P(
             GoldenSetting{{1, 1, 1}, DType::f64}, GoldenSetting{{1, 2, 1}, DType::f64},
             GoldenSetting{{1, 4, 1}, DType::f64}, GoldenSetting{{2, 2, 1}, DType::f64},
             GoldenSetting{{4, 1, 1}, DType::f64}, GoldenSetting{{1, 1, 2}, DType::f64},
+            GoldenSetting{{1, 2, 1, 2}, DType::f64}, GoldenSetting{{1, 2, 2, 2}, DType::f64},
             GoldenSetting{{1, 2, 2}, DType::f64}, GoldenSetting{{2, 1, 2}, DType::f64},
             GoldenSetting{{1, 1, 1}, DType::f32}, GoldenSetting{{1, 4, 1}, DType::f32})),
     [](const auto& info) { return golden_name(std::get<0>(info.param), std::get<1>(info.param)); });

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <vector>
+
+#include "moe/program/groups.h"
+#include "moe/program/op_facts.h"
+
+/// Ops by which the n ranks of a group that share dense matrices bring their tokens together and part them
+/// again: T tokens of each.
+namespace moe {
+
+/// x[T,M] -> gathered[n*T,M], in rank order
+struct AllGather {
+  static constexpr OpFacts facts = collective_op("all_gather", {Cut::whole}, {Cut::whole});
+  GroupKind group = GroupKind::tensor;
+  Work work(const OpSizes& sizes) const;
+  /// What a rank has, to everyone.
+  std::vector<std::int64_t> bytes_to_peers(const OpSizes& sizes) const;
+};
+/// partial[n*T,M] -> y[T,M]: this rank's rows of the sum over the ranks
+struct ReduceScatter {
+  static constexpr OpFacts facts = collective_op("reduce_scatter", {Cut::whole}, {Cut::whole});
+  GroupKind group = GroupKind::tensor;
+  Work work(const OpSizes& sizes) const;
+  /// To everyone the rows that are theirs.
+  std::vector<std::int64_t> bytes_to_peers(const OpSizes& sizes) const;
+};
+
+}  // namespace moe
