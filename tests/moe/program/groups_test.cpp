@@ -67,7 +67,8 @@ TEST(Groups, RefuseRanksThatDoNotDivideAndNodesOfOtherRanks) {
     return [=] { make_groups(ranks, expert_ranks, nodes); };
   };
   EXPECT_THAT(make(4, 3), ThrowsMessage<std::invalid_argument>(
-                              StrEq("groups: 4 ranks do not divide into expert groups of 3")));
+                              StrEq("groups: 4 ranks do not divide into expert groups of 3: "
+                                    "expected a divisor of 4 (--expert-ranks)")));
   EXPECT_THROW(make(4, 8)(), std::invalid_argument);
   EXPECT_THROW(make(0, 1)(), std::invalid_argument);
   EXPECT_THROW(make(4, 0)(), std::invalid_argument);

@@ -137,7 +137,7 @@ TEST(CostModel, TellsWhichFitsAPredictionRestsOnAndWhichReachTooFar) {
   // linear has 384 flops; the experts 168, within half of 300; gelu's fit is the user's own.
   EXPECT_THAT(fits_used(costs, ops.build.program, ops.binding, ops.groups),
               ElementsAre("expert_linear[4x3]: gemm, r2 0.5000, 3 samples",
-                          "gelu[8 rows, 6x6]: memory, r2 0.0000, 0 samples",
+                          "gelu[8 rows, 6x6]: memory, as the cluster file says",
                           "linear[8 rows, 4x6]: gemm, r2 0.5000, 3 samples"));
   costs.fits["gemm"].max_units = 191;
   costs.fits["gemm"].min_units = 100;
@@ -154,6 +154,7 @@ TEST(CostModel, TellsWhereTheClustersLinksSpeakForACollective) {
   const auto binding = moe::bind(layer.program, small_routing({{2, 3}, {1, 4}}), groups, 0);
   CostModel costs = small_costs();
   costs.fits["all_to_all/inter_node"] = line(1, 1);
+  costs.fits["all_to_all/inter_node"].samples = 1;
   const auto lines = fits_used(costs, layer.program, binding, groups);
   EXPECT_THAT(lines, ::testing::Contains("exchange_counts: the cluster's links"));
   EXPECT_THAT(lines, ::testing::Contains(HasSubstr("all_to_all: all_to_all/inter_node, r2")));
