@@ -25,10 +25,21 @@ TEST(Groups, OfSixRanksInExpertGroupsOfTwo) {
 }
 
 TEST(Groups, OfEveryKindDivideTheRanksAndKnowEachOnesPlace) {
-  for (const auto& [ranks, expert_ranks] :
-       {std::pair{1, 1}, {2, 1}, {2, 2}, {6, 1}, {6, 2}, {6, 3}, {6, 6}, {7, 7}, {12, 4}}) {
-    const Groups groups = make_groups(ranks, expert_ranks);
-    for (const GroupKind kind : {GroupKind::world, GroupKind::expert, GroupKind::expert_data}) {
+  for (const Layout& layout : {Layout{1, 1, 1, 1},
+                               {2, 1, 1, 1},
+                               {1, 2, 1, 1},
+                               {6, 1, 1, 3},
+                               {3, 2, 1, 2},
+                               {2, 3, 1, 1},
+                               {1, 7, 1, 7},
+                               {3, 4, 1, 2},
+                               {1, 1, 2, 2},
+                               {2, 2, 2, 4},
+                               {3, 2, 2, 1}}) {
+    const Groups groups = make_groups(layout);
+    const int ranks = groups.ranks;
+    for (const GroupKind kind : {GroupKind::world, GroupKind::expert, GroupKind::expert_sharded,
+                                 GroupKind::expert_data, GroupKind::tensor, GroupKind::data}) {
       std::set<std::vector<int>> all;
       std::multiset<int> held;
       for (int rank = 0; rank < ranks; ++rank) {
@@ -68,12 +79,13 @@ TEST(Groups, RefuseRanksThatDoNotDivideAndNodesOfOtherRanks) {
   };
   EXPECT_THAT(make(4, 3), ThrowsMessage<std::invalid_argument>(
                               StrEq("groups: 4 ranks do not divide into expert groups of 3: "
-                                    "expected a divisor of 4 (--expert-ranks)")));
+                                    "expected a divisor of 4")));
   EXPECT_THROW(make(4, 8)(), std::invalid_argument);
   EXPECT_THROW(make(0, 1)(), std::invalid_argument);
   EXPECT_THROW(make(4, 0)(), std::invalid_argument);
-  EXPECT_THAT(make(4, 2, {0, 1}), ThrowsMessage<std::invalid_argument>(
-                                      StrEq("groups: nodes of 2 ranks given, there are 4 ranks")));
+  EXPECT_THAT(make(4, 2, {0, 1}),
+              ThrowsMessage<std::invalid_argument>(
+                  StrEq("groups: nodes of 2 ranks given, layout dp=2,ep=2,esp=1,tp=1 has 4")));
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ TEST(ProgramBuilder, AParameterBringsAGradientOfItsShapeAndKeepsItsPlaceInTheMod
   ProgramBuilder::ParameterShape shape{"up", 6, 4};
   shape.initial = Initial::normal;
   shape.standard_deviation = 0.02;
-  shape.first_element = 48;
+  shape.shard = Shard{2, 3, 0, 3, 4, 8};
   shape.layer = 2;
   shape.replicas = GroupKind::expert_data;
   const TensorId up = p.build.parameter(shape), gradient = p.build.gradient_of(up);
@@ -40,7 +40,8 @@ TEST(ProgramBuilder, AParameterBringsAGradientOfItsShapeAndKeepsItsPlaceInTheMod
   ASSERT_EQ(p.build.program.parameters.size(), 1u);
   const Parameter& parameter = p.build.program.parameters[0];
   EXPECT_EQ(parameter.value, up);
-  EXPECT_EQ(parameter.first_element, 48);
+  // Row 4 of 6 is row 1 of the second block held, the fourth of the model; columns from 4 of 8.
+  EXPECT_EQ(whole_element(parameter.shard, 4, 4 * 4 + 1), ((2 + 1) * 3 + 1) * 8 + 4 + 1);
   EXPECT_EQ(parameter.initial, Initial::normal);
   EXPECT_EQ(parameter.standard_deviation, 0.02);
   EXPECT_EQ(parameter.layer, 2);

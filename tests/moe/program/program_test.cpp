@@ -67,5 +67,13 @@ TEST(ToText, ShowsChunksAndStreams) {
   EXPECT_THAT(to_text(p.build.program), HasSubstr("a[2/2] -> b[2/2]"));
 }
 
+TEST(WholeElement, OfColumnsInGroups) {
+  // q, k, v of 6 columns each side by side; this rank holds columns 2 and 3 of each, of 5 rows.
+  const Shard shard{0, 5, 0, 5, 2, 18, 3};
+  EXPECT_EQ(whole_element(shard, 6, 0), 2);            // q
+  EXPECT_EQ(whole_element(shard, 6, 3), 6 + 3);        // k
+  EXPECT_EQ(whole_element(shard, 6, 6 + 4), 18 + 14);  // v of the second row
+}
+
 }  // namespace
 }  // namespace moe

@@ -96,21 +96,5 @@ TEST(Routing, RefusesDeepNesting) {
   EXPECT_THAT(error_of(std::string(80000, '[')), HasSubstr("expected at most 64 levels"));
 }
 
-TEST(Groups, OfTwoExpertGroups) {
-  const Groups groups = make_groups(6, 3);
-  EXPECT_THAT(members(groups, GroupKind::expert, 4), ElementsAre(3, 4, 5));
-  EXPECT_THAT(members(groups, GroupKind::expert_data, 4), ElementsAre(1, 4));
-  EXPECT_THAT(members(groups, GroupKind::world, 4), ElementsAre(0, 1, 2, 3, 4, 5));
-  EXPECT_EQ(index_in_group(groups, GroupKind::expert, 4), 1);
-  EXPECT_EQ(index_in_group(groups, GroupKind::expert_data, 4), 1);
-}
-
-TEST(Groups, RefuseWhatDoesNotDivide) {
-  EXPECT_THAT([] { make_groups(6, 4); }, ThrowsMessage<std::invalid_argument>(HasSubstr(
-                                             "6 ranks do not divide into expert groups of 4: "
-                                             "expected a divisor of 6 (--expert-ranks)")));
-  EXPECT_THROW(make_groups(2, 2, {0}), std::invalid_argument);
-}
-
 }  // namespace
 }  // namespace moe

@@ -37,11 +37,11 @@ std::string refusal(const ScenarioOptions& options) {
 TEST(Scenario, TakesAllRanksOfTheClusterAsOneExpertGroupUnlessTold) {
   const Scenario all = load_scenario(of("box"));
   EXPECT_EQ(all.groups.ranks, all.cluster.nodes * all.cluster.ranks_per_node);
-  EXPECT_EQ(all.groups.expert_ranks, all.groups.ranks);
+  EXPECT_EQ(all.groups.layout.expert, all.groups.ranks);
   ScenarioOptions some = of("box", 2);
-  some.expert_ranks = 1;
+  some.layout = "dp=2,ep=1";
   EXPECT_EQ(load_scenario(some).groups.ranks, 2);
-  EXPECT_EQ(load_scenario(some).groups.expert_ranks, 1);
+  EXPECT_EQ(load_scenario(some).groups.layout.expert, 1);
 }
 
 TEST(Scenario, RoutesWhatItsModelRoutes) {
@@ -60,8 +60,8 @@ TEST(Scenario, RefusesWhatItDoesNotKnowAndWhatDoesNotFit) {
   EXPECT_THAT(refusal(of("box", 4097)),
               HasSubstr("4097 ranks: expected at most 4096: choose with --ranks"));
   options = of("box", 4);
-  options.expert_ranks = 3;
-  EXPECT_THAT(refusal(options), HasSubstr("expert groups of 3"));
+  options.layout = "ep=3";
+  EXPECT_THAT(refusal(options), HasSubstr("layout ep=3: 3 ranks, there are 4; nearest: "));
   EXPECT_EQ(refusal(of("measured")), "--cluster measured needs --db FILE");
 }
 
