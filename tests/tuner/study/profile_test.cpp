@@ -56,7 +56,7 @@ TEST_F(ProfileTest, MakesCostsRoutingsAndErrorsOfStoredRuns) {
     runs.push_back(run(schedule.schedule, 20, 5));
   }
   const auto connection = db::open_reader(database);
-  const Profile profile = profile_from_runs(connection, model, 0, runs);
+  const Profile profile = profile_from_runs(connection, model, "", runs);
   EXPECT_EQ(profile.groups.ranks, 1);
   EXPECT_EQ(profile.machine.cluster.nodes, 1);
   // The stored timelines are of late iterations, so none is left out as warm-up.
@@ -77,7 +77,7 @@ TEST_F(ProfileTest, MakesCostsRoutingsAndErrorsOfStoredRuns) {
 TEST_F(ProfileTest, LeavesOutWarmUpIterationsWhereThereAreOthers) {
   const auto schedule = profile_schedules(program)[0].schedule;
   const std::vector<std::int64_t> runs{run(schedule, 4, 4), run(schedule, 2, 2)};
-  const Profile profile = profile_from_runs(db::open_reader(database), model, 0, runs);
+  const Profile profile = profile_from_runs(db::open_reader(database), model, "", runs);
   EXPECT_THAT(profile.errors[0], SizeIs(2));  // iterations 3 and 4
   EXPECT_THAT(profile.errors[1], SizeIs(2));  // there is nothing else
 }
@@ -86,13 +86,13 @@ TEST_F(ProfileTest, RefusesRunsThatAreNoProfile) {
   const auto schedule = profile_schedules(program)[0].schedule;
   const std::int64_t good = run(schedule, 3, 1), without_timeline = run(schedule, 3, 0);
   const auto connection = db::open_writer(database);
-  EXPECT_THROW(profile_from_runs(connection, model, 0, {}), moe::InputError);
-  EXPECT_THROW(profile_from_runs(connection, model, 0, {good + 1000}), db::Error);
-  EXPECT_THROW(profile_from_runs(connection, model, 0, {good, without_timeline}), db::Error);
+  EXPECT_THROW(profile_from_runs(connection, model, "", {}), moe::InputError);
+  EXPECT_THROW(profile_from_runs(connection, model, "", {good + 1000}), db::Error);
+  EXPECT_THROW(profile_from_runs(connection, model, "", {good, without_timeline}), db::Error);
 }
 
 TEST_F(ProfileTest, ScenarioMeasuredIsTheProfileOfAStudyOfTheModel) {
-  ScenarioOptions scenario{file, "measured", database, std::nullopt, 0, "uniform"};
+  ScenarioOptions scenario{file, "measured", database, std::nullopt, "", "uniform"};
   scenario.database = "";
   EXPECT_THROW(load_scenario(scenario), moe::InputError);  // needs a database
   scenario.database = database;
