@@ -14,7 +14,8 @@
 namespace moe::testing {
 namespace {
 
-constexpr int kRanks[] = {1, 2, 4, 7};
+constexpr int kRanks[] = {1, 2, 4, 7};  // that divide the small model
+constexpr int kDrawnRanks[] = {1, 2, 3, 4, 6, 7, 8};
 /// What rounding explains when sums are taken in another order.
 constexpr double kDouble = 1e-12;
 constexpr double kFloat = 1e-5;
@@ -44,6 +45,8 @@ Model random_model(std::mt19937& random) {
   model.heads = pick({1, 2, 4});
   model.d_model = 8 * pick({1, 2, 3});
   model.d_hidden = pick({8, 20, 33, 28});
+  model.experts = pick({24, 28});
+  model.global_batch = model.capacity_groups = pick({24, 28});  // for 3, 6 and 8 ranks, or for 7
   model.blocks = pick({1, 2, 3});
   model.moe_every = pick({1, 2});
   if (model.blocks < model.moe_every) model.moe_every = 1;
@@ -63,7 +66,9 @@ int random_divisor(std::mt19937& random, int of, std::int64_t and_of) {
 }
 
 Layout random_layout(std::mt19937& random, const Model& model) {
-  const int ranks = kRanks[random() % std::size(kRanks)];
+  int ranks = 0;
+  while (ranks == 0 || model.global_batch % ranks != 0)
+    ranks = kDrawnRanks[random() % std::size(kDrawnRanks)];
   const int shards = random_divisor(random, ranks, model.d_hidden);
   const int experts = random_divisor(random, ranks / shards, model.experts);
   const int tensor =
