@@ -271,10 +271,11 @@ void run(const Arguments& arguments, Inputs inputs, Communicator& world, int arg
   std::optional<Report> report;
   std::optional<TrainStore> store;
   if (world.rank == 0) {
-    std::cerr << fmt::format("moe-train: {} on {} rank{} ({}), schedule {}, {}\n",
+    std::cerr << fmt::format("moe-train: {} on {} rank{} ({}), {}schedule {}, {}\n",
                              inputs.model.name, world.size, world.size == 1 ? "" : "s",
-                             device.backend->name(), inputs.schedule.planner,
-                             inputs.corpus.description);
+                             device.backend->name(),
+                             world.size == 1 ? "" : "layout " + to_text(groups.layout) + ", ",
+                             inputs.schedule.planner, inputs.corpus.description);
     report.emplace(arguments, inputs.model);
     if (!arguments.database.empty()) {
       db::Run run = db::this_run("train", inputs.model.name, argc, argv);

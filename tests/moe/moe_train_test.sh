@@ -41,6 +41,7 @@ expect 2 err "none.json: cannot be read" "$moe_train" --model micro --schedule n
 echo '{"decisions": [{"decision": "pipeline_split", "layer": 0, "phase": "forward", "chunks": 2}]}' >dense.json
 expect 2 err "dense.json: pipeline_split: 2 chunks (layer 0, forward): no experts there" "$moe_train" --model tiny --schedule dense.json
 expect 2 err "3 ranks" "$moe_train" --model micro --ranks 3
+expect 2 err "nearest: dp=1,ep=1,esp=4" "$moe_train" --model micro --ranks 4 --layout esp=3
 expect 2 err "none.txt" "$moe_train" --model micro --data none.txt
 expect 1 err "more than the limit of 1.00 MiB: raise --memory-limit" "$moe_train" --model tiny --data corpus.txt --memory-limit 1M
 echo "no database" >text.db
@@ -78,7 +79,9 @@ losses >one
 [ "$(wc -l <one)" = 4 ] || fail "four losses expected: $(cat one err)"
 losses --schedule chunks.json >chunked
 losses --ranks 2 --schedule chunks.json >two
-for other in chunked two; do
+losses --ranks 4 --layout ep=2,esp=2,tp=2 --schedule chunks.json >shared
+grep -q "layout dp=1,ep=2,esp=2,tp=2" err || fail "no layout named: $(cat err)"
+for other in chunked two shared; do
   paste one $other | awk 'NF != 2 || ($1 - $2) ^ 2 > 1e-10 * $1 ^ 2 { exit 1 }' ||
     fail "other losses ($other): $(paste one $other) $(cat err)"
 done
