@@ -39,11 +39,13 @@ struct KindColor {
 };
 
 // Hues lean on the blue-orange axis, which every common colour-vision deficiency keeps apart.
-constexpr std::array<KindColor, 7> kCommunication = {{
+constexpr std::array<KindColor, 9> kCommunication = {{
     {"all_to_all", rgb(0xF59E2C)},
     {"all_reduce", rgb(0xE8713C)},
     {"reduce_scatter", rgb(0xC77224)},
     {"all_gather", rgb(0xF5D25C)},
+    {"scatter_rows", rgb(0xCB8A62)},
+    {"gather_rows", rgb(0xEBC98F)},
     {"exchange_counts", rgb(0xFFE9A8)},
     {"broadcast", rgb(0xD9A566)},
     {"", rgb(0xE8B26A)},

@@ -26,9 +26,11 @@ const std::vector<std::string> kComputation = {"embed_tokens",
                                                "expert_linear_input_gradient",
                                                "expert_linear_weight_gradient",
                                                "combine",
-                                               "cross_entropy"};
+                                               "cross_entropy",
+                                               "sum_shares"};
 const std::vector<std::string> kCommunication = {"all_to_all",     "all_reduce",      "all_gather",
-                                                 "reduce_scatter", "exchange_counts", "broadcast"};
+                                                 "reduce_scatter", "exchange_counts", "gather_rows",
+                                                 "scatter_rows"};
 
 db::TimelineOp op_of(const std::string& kind, const std::string& activity) {
   db::TimelineOp op;
@@ -80,6 +82,17 @@ TEST(Color, CommunicationIsApartFromComputationForDichromatsToo) {
       for (const Matrix& vision : {kProtanopia, kDeuteranopia}) {
         EXPECT_GT(perceived_distance(seen_with(vision, a), seen_with(vision, b)), kPlainlyDifferent)
             << computation << " and " << communication;
+      }
+    }
+  }
+}
+
+TEST(Color, CommunicationsOfAnIterationAreUnlikeEachOther) {
+  for (const std::string& one : kCommunication) {
+    for (const std::string& other : kCommunication) {
+      if (one != other) {
+        EXPECT_GT(perceived_distance(communicating(one), communicating(other)), 0.03)
+            << one << " and " << other;
       }
     }
   }
