@@ -33,7 +33,8 @@ void run_queue(RunState& state, Stream stream) {
       if (state.op(earlier).stream != Stream::host)
         state.backend.wait(stream, state.end_marks[static_cast<std::size_t>(earlier)]);
     state.begin_marks[index] = state.backend.mark(stream);
-    if (!state.passes_over_updates || state.op(op).phase != Phase::update) carry_out(state, op);
+    // Only the update comes after the decision, and only it may look at it.
+    if (state.op(op).phase != Phase::update || !state.passes_over_updates) carry_out(state, op);
     state.end_marks[index] = state.backend.mark(stream);
     if (state.after_op) {
       state.backend.time_of(state.end_marks[index]);
