@@ -5,17 +5,16 @@
 namespace moe {
 namespace {
 
-/// Bytes that segments of rows of the op's first operand carry to each of `members` peers.
-std::vector<std::int64_t> segment_bytes(const OpSizes& s, const std::vector<Segment>& segments,
-                                        std::size_t members, int self) {
+/// Bytes that the rows an op exchanges carry to each peer.
+template <ExchangesRows Kind>
+std::vector<std::int64_t> row_bytes_to_peers(const Kind& kind, const OpSizes& s) {
   const Tensor& tensor = s.tensor(s.in(0));
-  std::vector<std::int64_t> bytes(members);
-  for (const Segment& segment : segments) {
-    if (segment.peer != self) {
-      bytes[static_cast<std::size_t>(segment.peer)] +=
-          segment.rows * tensor.columns * bytes_of(tensor.dtype);
-    }
+  std::vector<std::int64_t> bytes(static_cast<std::size_t>(group_size(s.groups, kind.group)));
+  for (const Segment& segment : kind.sends(s.binding.layouts.at(s.op.layer), s.in(0).slice)) {
+    bytes[static_cast<std::size_t>(segment.peer)] +=
+        segment.rows * tensor.columns * bytes_of(tensor.dtype);
   }
+  bytes[static_cast<std::size_t>(index_in_group(s.groups, kind.group, s.rank))] = 0;
   return bytes;
 }
 
@@ -35,29 +34,38 @@ Work Permute::work(const OpSizes& s) const { return s.gathered(s.out(0)); }
 Work PermuteGradient::work(const OpSizes& s) const { return s.element_wise(s.out(0), 1); }
 
 Work AllToAll::work(const OpSizes& s) const { return s.sent(bytes_to_peers(s)); }
-
 std::vector<std::int64_t> AllToAll::bytes_to_peers(const OpSizes& s) const {
-  const RowLayout& layout = s.binding.layouts.at(s.op.layer);
-  return segment_bytes(s,
-                       direction == Direction::dispatch ? sent_segments(layout, s.in(0).slice)
-                                                        : received_segments(layout, s.in(0).slice),
-                       layout.received.size(), layout.self);
+  return row_bytes_to_peers(*this, s);
+}
+std::vector<Segment> AllToAll::sends(const RowLayout& layout, Slice slice) const {
+  return direction == Direction::dispatch ? sent_segments(layout, slice)
+                                          : received_segments(layout, slice);
+}
+std::vector<Segment> AllToAll::receives(const RowLayout& layout, Slice slice) const {
+  return direction == Direction::dispatch ? received_segments(layout, slice)
+                                          : sent_segments(layout, slice);
 }
 
 Work GatherRows::work(const OpSizes& s) const { return s.sent(bytes_to_peers(s)); }
-
 std::vector<std::int64_t> GatherRows::bytes_to_peers(const OpSizes& s) const {
-  const RowLayout& layout = s.binding.layouts.at(s.op.layer);
-  return segment_bytes(s, shared_segments(layout, s.in(0).slice), layout.shared_rows.size(),
-                       layout.shard);
+  return row_bytes_to_peers(*this, s);
+}
+std::vector<Segment> GatherRows::sends(const RowLayout& layout, Slice slice) const {
+  return shared_segments(layout, slice);
+}
+std::vector<Segment> GatherRows::receives(const RowLayout& layout, Slice slice) const {
+  return gathered_segments(layout, slice);
 }
 
 Work ScatterRows::work(const OpSizes& s) const { return s.sent(bytes_to_peers(s)); }
-
 std::vector<std::int64_t> ScatterRows::bytes_to_peers(const OpSizes& s) const {
-  const RowLayout& layout = s.binding.layouts.at(s.op.layer);
-  return segment_bytes(s, gathered_segments(layout, s.in(0).slice), layout.shared_rows.size(),
-                       layout.shard);
+  return row_bytes_to_peers(*this, s);
+}
+std::vector<Segment> ScatterRows::sends(const RowLayout& layout, Slice slice) const {
+  return gathered_segments(layout, slice);
+}
+std::vector<Segment> ScatterRows::receives(const RowLayout& layout, Slice slice) const {
+  return scattered_segments(layout, slice);
 }
 
 Work SumShares::work(const OpSizes& s) const { return s.element_wise(s.in(0), 1); }

@@ -4,10 +4,14 @@
 
 #include "moe/program/groups.h"
 #include "moe/program/op_facts.h"
+#include "moe/program/tensor.h"
 
 /// Ops that bring token copies to their experts and back: S sent rows, R received rows, and where n ranks
 /// share experts G gathered rows.
 namespace moe {
+
+struct RowLayout;  // row_layout.h
+struct Segment;
 
 /// offsets i32[1,E+1], demand i32[1,E] -> total_demand i32[1,E]. All ranks of the world learn how
 /// many rows every rank sends to every expert of Op::layer: this is what binds sent and received
@@ -44,6 +48,8 @@ struct AllToAll {
   static constexpr OpFacts facts = collective_op("all_to_all", {Cut::rows}, {Cut::rows});
   Direction direction = Direction::dispatch;
   GroupKind group = GroupKind::expert;
+  std::vector<Segment> sends(const RowLayout& layout, Slice slice) const;
+  std::vector<Segment> receives(const RowLayout& layout, Slice slice) const;
   Work work(const OpSizes& sizes) const;
   std::vector<std::int64_t> bytes_to_peers(const OpSizes& sizes) const;
 };
@@ -53,6 +59,8 @@ struct AllToAll {
 struct GatherRows {
   static constexpr OpFacts facts = collective_op("gather_rows", {Cut::rows}, {Cut::rows});
   static constexpr GroupKind group = GroupKind::expert_sharded;
+  std::vector<Segment> sends(const RowLayout& layout, Slice slice) const;
+  std::vector<Segment> receives(const RowLayout& layout, Slice slice) const;
   Work work(const OpSizes& sizes) const;
   std::vector<std::int64_t> bytes_to_peers(const OpSizes& sizes) const;
 };
@@ -62,6 +70,8 @@ struct GatherRows {
 struct ScatterRows {
   static constexpr OpFacts facts = collective_op("scatter_rows", {Cut::rows}, {Cut::rows});
   static constexpr GroupKind group = GroupKind::expert_sharded;
+  std::vector<Segment> sends(const RowLayout& layout, Slice slice) const;
+  std::vector<Segment> receives(const RowLayout& layout, Slice slice) const;
   Work work(const OpSizes& sizes) const;
   std::vector<std::int64_t> bytes_to_peers(const OpSizes& sizes) const;
 };

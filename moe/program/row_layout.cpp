@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
 #include <stdexcept>
 
 namespace moe {
@@ -64,13 +65,16 @@ std::vector<std::vector<std::int64_t>> received_by(const RowLayout& layout,
   return received;
 }
 
-std::vector<std::vector<std::int64_t>> gathered_offsets(const RowLayout& layout) {
+/// [local expert][piece + 1]: where pieces begin that hold these members' rows, one behind the other.
+std::vector<std::vector<std::int64_t>> offsets_of(
+    std::span<const std::vector<std::vector<std::int64_t>>> members, int local_experts,
+    std::size_t pieces) {
   std::vector<std::vector<std::int64_t>> result;
   std::int64_t row = 0;
-  for (std::size_t d = 0; d < static_cast<std::size_t>(layout.local_experts); ++d) {
+  for (std::size_t d = 0; d < static_cast<std::size_t>(local_experts); ++d) {
     std::vector<std::int64_t> offsets{row};
-    for (std::size_t piece = 0; piece + 1 < layout.cuts.size(); ++piece) {
-      for (const auto& member : layout.shared_rows) row += member[d][piece];
+    for (std::size_t piece = 0; piece < pieces; ++piece) {
+      for (const auto& rows : members) row += rows[d][piece];
       offsets.push_back(row);
     }
     result.push_back(std::move(offsets));
@@ -156,31 +160,21 @@ RowLayout make_row_layout(const LayerRouting& routing, const Groups& groups, int
   for (const std::int64_t rows : layout.sent)
     layout.sent_offset.push_back(layout.sent_offset.back() + rows);
 
-  const std::size_t pieces = layout.cuts.size() - 1;
-  std::int64_t row = 0;
-  layout.received_offset.assign(1, 0);
-  for (int d = 0; d < layout.local_experts; ++d) {
-    std::vector<std::int64_t> offsets{row};
-    for (std::size_t piece = 0; piece < pieces; ++piece) {
-      for (const auto& source : layout.received) row += piece_rows(layout, source[d], piece);
-      offsets.push_back(row);
-    }
-    layout.piece_offset.push_back(std::move(offsets));
-    layout.received_offset.push_back(row);
-  }
-  layout.shard = index_in_group(groups, GroupKind::expert_sharded, rank);
   for (const int member : members(groups, GroupKind::expert_sharded, rank)) {
     layout.shared_rows.push_back(received_by(layout, routing, groups, member));
   }
-  layout.gathered_offset = gathered_offsets(layout);
+  const std::span all(layout.shared_rows);
+  const auto own =
+      static_cast<std::size_t>(index_in_group(groups, GroupKind::expert_sharded, rank));
+  const std::size_t pieces = layout.cuts.size() - 1;
+  layout.piece_offset = offsets_of(all.subspan(own, 1), layout.local_experts, pieces);
+  layout.gathered_offset = offsets_of(all, layout.local_experts, pieces);
   return layout;
 }
 
 std::int64_t sent_rows(const RowLayout& layout) { return layout.sent_offset.back(); }
-std::int64_t received_rows(const RowLayout& layout) { return layout.received_offset.back(); }
-std::int64_t gathered_rows(const RowLayout& layout) {
-  return layout.gathered_offset.empty() ? 0 : layout.gathered_offset.back().back();
-}
+std::int64_t received_rows(const RowLayout& layout) { return layout.piece_offset.back().back(); }
+std::int64_t gathered_rows(const RowLayout& layout) { return layout.gathered_offset.back().back(); }
 
 std::int64_t sent_rows(const RowLayout& layout, Slice slice) {
   std::int64_t rows = 0;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <vector>
 
@@ -43,12 +44,10 @@ struct RowLayout {
   /// together would need their cube.
   std::vector<std::vector<std::int64_t>> received;
   std::vector<std::int64_t> sent_offset;                ///< [expert + 1]
-  std::vector<std::int64_t> received_offset;            ///< [local expert + 1]
   std::vector<std::vector<std::int64_t>> piece_offset;  ///< [local expert][piece + 1], absolute row
 
   /// [member of the expert-sharded group][local expert][piece]: rows that it received.
   std::vector<std::vector<std::vector<std::int64_t>>> shared_rows;
-  int shard = 0;  ///< this rank's index in the expert-sharded group
   std::vector<std::vector<std::int64_t>> gathered_offset;  ///< as piece_offset, of gathered rows
 };
 
@@ -85,5 +84,12 @@ std::vector<Segment> gathered_segments(const RowLayout& layout, Slice slice);
 /// What comes in a scatter: the rows of this rank from every sharing rank, one block of received_rows(layout)
 /// rows behind the other.
 std::vector<Segment> scattered_segments(const RowLayout& layout, Slice slice);
+
+/// Op kinds that exchange routed rows say what a rank sends and receives, peers by their index in the group.
+template <class Kind>
+concept ExchangesRows = requires(const Kind& kind, const RowLayout& layout, Slice slice) {
+  { kind.sends(layout, slice) } -> std::same_as<std::vector<Segment>>;
+  { kind.receives(layout, slice) } -> std::same_as<std::vector<Segment>>;
+};
 
 }  // namespace moe

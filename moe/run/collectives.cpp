@@ -37,22 +37,13 @@ std::vector<Buffer> adjoining(const RunState& state, int index) {
   return buffers;
 }
 
-void exchange_rows(RunState& state, int index, Communicator& group) {
+template <ExchangesRows Kind>
+void carry_out(const Kind&, RunState& state, int index, Communicator& group) {
   const PreparedOp& prepared = state.prepared_op(index);
   const View& from = prepared.bound.reads[0];
   group.all_to_all_v(static_cast<const std::byte*>(from.data), prepared.send,
                      static_cast<std::byte*>(prepared.bound.writes[0].data), prepared.receive,
                      from.columns * bytes_of(from.dtype), call_context(state, state.op(index)));
-}
-
-void carry_out(const AllToAll&, RunState& state, int index, Communicator& group) {
-  exchange_rows(state, index, group);
-}
-void carry_out(const GatherRows&, RunState& state, int index, Communicator& group) {
-  exchange_rows(state, index, group);
-}
-void carry_out(const ScatterRows&, RunState& state, int index, Communicator& group) {
-  exchange_rows(state, index, group);
 }
 
 void carry_out(const AllGather&, RunState& state, int index, Communicator& group) {

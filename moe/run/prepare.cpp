@@ -59,29 +59,6 @@ bool writes_loss(const Program& program, const Op& op) {
   });
 }
 
-// What an op that exchanges routed rows sends and receives.
-void find_segments(const AllToAll& exchange, const RunState& state, PreparedOp& prepared) {
-  const Op& op = *prepared.bound.op;
-  const RowLayout& layout = state.binding.layouts.at(op.layer);
-  prepared.send = sent_segments(layout, op.reads[0].slice);
-  prepared.receive = received_segments(layout, op.reads[0].slice);
-  if (exchange.direction == Direction::combine) std::swap(prepared.send, prepared.receive);
-}
-void find_segments(const GatherRows&, const RunState& state, PreparedOp& prepared) {
-  const Op& op = *prepared.bound.op;
-  const RowLayout& layout = state.binding.layouts.at(op.layer);
-  prepared.send = shared_segments(layout, op.reads[0].slice);
-  prepared.receive = gathered_segments(layout, op.reads[0].slice);
-}
-void find_segments(const ScatterRows&, const RunState& state, PreparedOp& prepared) {
-  const Op& op = *prepared.bound.op;
-  const RowLayout& layout = state.binding.layouts.at(op.layer);
-  prepared.send = gathered_segments(layout, op.reads[0].slice);
-  prepared.receive = scattered_segments(layout, op.reads[0].slice);
-}
-template <class Kind>
-void find_segments(const Kind&, const RunState&, PreparedOp&) {}
-
 PreparedOp prepare_op(const RunState& state, int index) {
   const Op& op = state.op(index);
   const auto view = [&](const Use& use) -> View {
@@ -93,7 +70,15 @@ PreparedOp prepare_op(const RunState& state, int index) {
   prepared.bound.op = &op;
   for (const Use& use : op.reads) prepared.bound.reads.push_back(view(use));
   for (const Use& use : op.writes) prepared.bound.writes.push_back(view(use));
-  std::visit([&](const auto& kind) { find_segments(kind, state, prepared); }, op.kind);
+  std::visit(
+      [&](const auto& kind) {
+        if constexpr (ExchangesRows<std::decay_t<decltype(kind)>>) {
+          const RowLayout& layout = state.binding.layouts.at(op.layer);
+          prepared.send = kind.sends(layout, op.reads[0].slice);
+          prepared.receive = kind.receives(layout, op.reads[0].slice);
+        }
+      },
+      op.kind);
   const Use& rows = op.reads.front();
   const Tensor& tensor = state.program.tensors[static_cast<std::size_t>(rows.tensor)];
   switch (tensor.rows_are) {

@@ -21,7 +21,7 @@ namespace moe {
 /// An op whose addresses, rows and messages are known.
 struct PreparedOp {
   BoundOp bound;
-  std::vector<Segment> send, receive;  ///< all-to-all only
+  std::vector<Segment> send, receive;  ///< of what exchanges routed rows
 };
 
 using GroupOnStream = std::pair<GroupKind, Stream>;

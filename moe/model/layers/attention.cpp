@@ -10,13 +10,12 @@ Layer attention(LayerBuilder& build, TensorId x) {
   // Ranks that share dense matrices have some heads each.
   const int parts = build.tensor_ranks(), heads = model.heads / parts;
   const std::int64_t width_here = width / parts, tokens = build.tokens * parts;
-  const bool shared = parts > 1;
   const Layer qkv = linear(build,
                            {.name = "attention qkv",
                             .parameter = "attention.qkv",
                             .inputs = width,
                             .outputs = 3 * width,
-                            .sharded = shared ? Sharded::by_columns : Sharded::not_at_all,
+                            .sharded = Sharded::by_columns,
                             .column_groups = 3},
                            gather_tokens(build, x, "attention input"));
   const TensorId attended = build.activation("attended", tokens, width_here);
@@ -28,7 +27,7 @@ Layer attention(LayerBuilder& build, TensorId x) {
                                .parameter = "attention.output",
                                .inputs = width,
                                .outputs = width,
-                               .sharded = shared ? Sharded::by_rows : Sharded::not_at_all,
+                               .sharded = Sharded::by_rows,
                                .standard_deviation = build.residual_deviation()},
                               attended);
   const TensorId y = sum_tokens(build, output.output, "attention output");

@@ -8,13 +8,12 @@ Layer feed_forward(LayerBuilder& build, TensorId x) {
   const std::int64_t width = build.model.d_model, hidden = build.model.d_hidden;
   const int parts = build.tensor_ranks();
   const std::int64_t hidden_here = hidden / parts, tokens = build.tokens * parts;
-  const bool shared = parts > 1;
   const Layer up = linear(build,
                           {.name = "ffn up",
                            .parameter = "ffn.up",
                            .inputs = width,
                            .outputs = hidden,
-                           .sharded = shared ? Sharded::by_columns : Sharded::not_at_all},
+                           .sharded = Sharded::by_columns},
                           gather_tokens(build, x, "ffn input"));
   const TensorId activated = build.activation("activated", tokens, hidden_here);
   build.op(Gelu{}, "ffn gelu", {up.output}, {activated});
@@ -23,7 +22,7 @@ Layer feed_forward(LayerBuilder& build, TensorId x) {
                              .parameter = "ffn.down",
                              .inputs = hidden,
                              .outputs = width,
-                             .sharded = shared ? Sharded::by_rows : Sharded::not_at_all,
+                             .sharded = Sharded::by_rows,
                              .standard_deviation = build.residual_deviation()},
                             activated);
   const TensorId y = sum_tokens(build, down.output, "ffn output");

@@ -5,23 +5,23 @@ namespace moe {
 Layer linear(LayerBuilder& build, const LinearShape& shape, TensorId x) {
   const std::int64_t rows = build.program().tensors[static_cast<std::size_t>(x)].rows;
   const int parts = build.tensor_ranks();
-  const bool by_columns = shape.sharded == Sharded::by_columns,
-             by_rows = shape.sharded == Sharded::by_rows;
+  const Sharded sharded = parts > 1 ? shape.sharded : Sharded::not_at_all;
+  const bool by_columns = sharded == Sharded::by_columns, by_rows = sharded == Sharded::by_rows;
   const std::int64_t inputs = by_rows ? shape.inputs / parts : shape.inputs;
   const std::int64_t outputs = by_columns ? shape.outputs / parts : shape.outputs;
   const std::string weight_name = shape.parameter + ".weight",
                     bias_name = shape.parameter + ".bias";
   const TensorId weight =
-      shape.sharded == Sharded::not_at_all
+      sharded == Sharded::not_at_all
           ? build.weight(weight_name, shape.inputs, shape.outputs, shape.standard_deviation)
-          : build.shared_weight(weight_name, shape.inputs, shape.outputs, shape.sharded,
+          : build.shared_weight(weight_name, shape.inputs, shape.outputs, sharded,
                                 shape.standard_deviation, shape.column_groups);
   std::vector<TensorId> parameters{weight};
   if (shape.bias) {
     // Where partial results are added up, every rank has the whole bias and adds its share of it.
     const Sharded cut = by_columns ? Sharded::by_columns : Sharded::not_at_all;
     parameters.push_back(
-        shape.sharded == Sharded::not_at_all
+        sharded == Sharded::not_at_all
             ? build.bias(bias_name, shape.outputs)
             : build.shared_bias(bias_name, shape.outputs, cut, shape.column_groups));
   }

@@ -11,7 +11,7 @@ struct LinearShape {
   std::string parameter;  ///< "attention.qkv": of it ".weight" and ".bias"
   std::int64_t inputs = 0, outputs = 0;
   bool bias = true;
-  Sharded sharded = Sharded::not_at_all;  ///< how ranks that share dense matrices cut it
+  Sharded sharded = Sharded::not_at_all;  ///< how ranks cut it, where any share dense matrices
   int column_groups = 1;                  ///< each of which is cut alike
   double standard_deviation = LayerBuilder::kInitialDeviation;
 };
