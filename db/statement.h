@@ -80,8 +80,9 @@ class Statement {
     if constexpr (std::same_as<Field, double> || std::same_as<Field, std::optional<double>>) {
       const std::optional<double> number = field;
       if (number && !std::isfinite(*number)) {
-        if (column.not_finite == NotFinite::refused)
+        if (column.not_finite == NotFinite::refused) {
           refuse(Table<Record>::name, column.name, *number);
+        }
         return bind_null(index);
       }
     }

@@ -189,14 +189,16 @@ Case gemm_case(const Bench& bench, Part part, Shape shape) {
     const auto biases = [=](std::int64_t i) {
       return bias_at(static_cast<int>(i / shape.outputs), i % shape.outputs);
     };
-    if (part == Part::input_gradient)
+    if (part == Part::input_gradient) {
       set(0, count.x, nothing);
-    else
+    } else {
       set(0, count.x, x_values);
-    if (part == Part::forward)
+    }
+    if (part == Part::forward) {
       set(1, count.y, nothing);
-    else
+    } else {
       set(1, count.y, dy_values);
+    }
     if (part == Part::weight_gradient) {
       set(2, count.weight, nothing);
       set(3, count.bias, nothing);

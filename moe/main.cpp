@@ -135,11 +135,12 @@ class Report {
   Report(const Arguments& arguments, const Model& model)
       : arguments_(arguments), tokens_(model.global_batch * model.sequence_length) {
     const auto format = *db::parse_format(arguments.format);
-    if (format != db::Format::json)
+    if (format != db::Format::json) {
       writer_.emplace(
           stdout, db::Style{format, db::use_color(arguments.color, stdout)},
           std::vector<std::string>{"iteration", "loss", "heldout_loss", "auxiliary_loss",
                                    "iteration_s", "tokens_per_s", "dropped"});
+    }
   }
 
   void observe(const StepReport& step) {
@@ -150,25 +151,28 @@ class Report {
     };
     raise(planned_peak_bytes_, step.planned_peak_bytes);
     raise(touched_peak_bytes_, step.touched_peak_bytes);
-    if (step.iteration > kWarmupIterations || arguments_.steps <= kWarmupIterations)
+    if (step.iteration > kWarmupIterations || arguments_.steps <= kWarmupIterations) {
       durations_.push_back(step.duration_s);
+    }
     const bool all = arguments_.format == "csv";
     if (writer_ && (all || step.iteration == 1 || step.iteration % arguments_.log_every == 0 ||
-                    step.heldout_loss))
+                    step.heldout_loss)) {
       writer_->row({std::int64_t{step.iteration}, step.loss,
                     step.heldout_loss ? db::Cell(*step.heldout_loss) : db::Cell(),
                     step.auxiliary_loss, step.duration_s,
                     static_cast<double>(tokens_) / step.duration_s, step.dropped});
+    }
   }
 
   void finish(std::optional<std::int64_t> run_id) {
     const double median = durations_.empty() ? 0 : db::median(durations_);
     if (writer_) {
       writer_->finish();
-      if (arguments_.format == "table")
+      if (arguments_.format == "table") {
         std::cerr << fmt::format(
             "{} iterations, median {}{}\n", last_.iteration, db::format_cell("iteration_s", median),
             run_id ? fmt::format(", run {} in {}", *run_id, arguments_.database) : "");
+      }
       return;
     }
     nlohmann::json json{{"steps", last_.iteration},
@@ -246,8 +250,9 @@ void run(const Arguments& arguments, Inputs inputs, Communicator& world, int arg
   const Groups groups = make_groups(parse_layout(arguments.layout, world.size), nodes_of(ranks));
   const Program program = build_iteration(inputs.model, groups, world.rank);
   if (!arguments.print_program.empty()) {
-    if (world.rank == 0)
+    if (world.rank == 0) {
       print_program(program, inputs.schedule, arguments.print_program == "passes");
+    }
     return;
   }
 
@@ -262,11 +267,12 @@ void run(const Arguments& arguments, Inputs inputs, Communicator& world, int arg
   options.run.memory_limit_bytes =
       arguments.memory_limit_bytes > 0 ? arguments.memory_limit_bytes : device.memory_bytes;
   options.run.record_spans = arguments.timelines > 0;
-  if (arguments.plan_every > 0)
+  if (arguments.plan_every > 0) {
     options.replan = [&](int iteration, const Routing& routing) -> std::optional<Schedule> {
       if (iteration % arguments.plan_every != 0) return std::nullopt;
       return inputs.plan(&routing);
     };
+  }
 
   std::optional<Report> report;
   std::optional<TrainStore> store;

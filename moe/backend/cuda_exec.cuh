@@ -50,8 +50,9 @@ __global__ void __launch_bounds__(kTileColumns* kTileRows)
       for (int which = 0; which < count; ++which) sums[which] += term.value[which];
     }
   }
-  for (int which = 0; which < count; ++which)
+  for (int which = 0; which < count; ++which) {
     partial[which][threadIdx.y][threadIdx.x] = sums[which];
+  }
   __syncthreads();
   if (threadIdx.y != 0 || column >= width) return;
   for (int which = 0; which < count; ++which) {

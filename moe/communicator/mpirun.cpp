@@ -86,8 +86,9 @@ void run_mpirun(const std::vector<std::string>& command) {
   argv.push_back(nullptr);
   stop_when_asked();
   std::array<int, 2> out{};
-  if (pipe2(out.data(), O_CLOEXEC) != 0)
+  if (pipe2(out.data(), O_CLOEXEC) != 0) {
     throw std::system_error(errno, std::generic_category(), "pipe");
+  }
   const pid_t parent = getpid();
   const pid_t child = fork();
   if (child < 0) throw std::system_error(errno, std::generic_category(), "fork");

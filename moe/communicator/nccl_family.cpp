@@ -14,8 +14,9 @@ namespace moe {
 namespace {
 
 void report(ncclResult_t code, std::string_view call) {
-  if (code != ncclSuccess && code != ncclInProgress)
+  if (code != ncclSuccess && code != ncclInProgress) {
     spdlog::error("{}: {}", call, ncclGetErrorString(code));
+  }
 }
 
 /// Aborts communicators together: the first one's memory is freed only when the kernels of all have
@@ -43,8 +44,9 @@ void check(ncclResult_t code, ncclComm_t comm, std::string_view call) {
 
 std::string NcclMember::name() const {
   std::vector<int> others;
-  for (const int other : world_ranks)
+  for (const int other : world_ranks) {
     if (other != world_ranks[rank]) others.push_back(other);
+  }
   if (others.empty()) return fmt::format("rank {} alone", world_ranks[rank]);
   constexpr std::size_t most = 16;
   const bool more = others.size() > most;
@@ -102,9 +104,10 @@ bool NcclFamily::is_settled(NcclMember& member, std::string_view name) {
     if (state != ncclSuccess && state != ncclInProgress) why = ncclGetLastError(comm);
     return state;
   });
-  if (!why.empty() || (asked != ncclSuccess && asked != ncclInProgress))
+  if (!why.empty() || (asked != ncclSuccess && asked != ncclInProgress)) {
     throw CommunicationError(
         fmt::format("{}: {}: {}: {}", member.name(), name, ncclGetErrorString(asked), why));
+  }
   return asked == ncclSuccess;
 }
 
@@ -151,8 +154,9 @@ std::string NcclFamily::under_way() {
                              ncclGetLastError(member->comm));
         break;
       }
-      if (!is_ready(cudaEventQuery(member->done.get()), "cudaEventQuery"))
+      if (!is_ready(cudaEventQuery(member->done.get()), "cudaEventQuery")) {
         all.push_back(fmt::format("{} of {} has not ended", member->last, member->name()));
+      }
     }
   }
   if (!failed.empty()) {

@@ -72,15 +72,17 @@ OpenDevice open_device(Communicator& world, const std::vector<RankInfo>& ranks,
   const int device = choice.device[world.rank];
   if (device < 0) make_cuda_backend(0);  // throws, and knows why
   for (int rank = 0; rank < world.size; ++rank) {
-    if (choice.device[rank] < 0)
+    if (choice.device[rank] < 0) {
       throw Unavailable(
           fmt::format("rank {} on {} has no CUDA device", rank, ranks.at(rank).hostname));
+    }
   }
 
   OpenDevice open;
   open.backend = make_cuda_backend(device, wish.time_limit_s);
-  if (nccl && choice.one_each)
+  if (nccl && choice.one_each) {
     open.nccl = make_nccl_communicator(world, *open.backend, device, wish.time_limit_s);
+  }
   // Every rank has taken what opening takes, and none has begun to fill its arena.
   world.barrier(call);
   open.memory_bytes = cuda_free_bytes(device) / 5 * 4 / choice.sharers[world.rank];

@@ -28,8 +28,9 @@ std::string machine_name() {
 std::vector<int> number(const std::vector<std::string>& names) {
   std::map<std::string, int> numbers;
   std::vector<int> result;
-  for (const std::string& name : names)
+  for (const std::string& name : names) {
     result.push_back(numbers.emplace(name, static_cast<int>(numbers.size())).first->second);
+  }
   return result;
 }
 
@@ -47,8 +48,9 @@ std::vector<std::string> gather_texts(Communicator& world, const std::string& mi
   std::memcpy(packed.data(), mine.data(), mine.size());
   world.all_gather(packed.data(), all.data(), words, DType::i32, call);
   std::vector<std::string> texts;
-  for (int rank = 0; rank < world.size; ++rank)
+  for (int rank = 0; rank < world.size; ++rank) {
     texts.emplace_back(reinterpret_cast<const char*>(all.data() + rank * words), lengths[rank]);
+  }
   return texts;
 }
 

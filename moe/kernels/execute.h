@@ -24,9 +24,11 @@ namespace moe {
 
 /// Type of the numbers that the op computes with: of its first operand that holds no integers.
 inline DType real_type(const BoundOp& bound) {
-  for (const auto* views : {&bound.writes, &bound.reads})
-    for (const View& view : *views)
+  for (const auto* views : {&bound.writes, &bound.reads}) {
+    for (const View& view : *views) {
       if (view.dtype != DType::i32) return view.dtype;
+    }
+  }
   throw std::logic_error(bound.op->name + ": no operand holds real numbers");
 }
 

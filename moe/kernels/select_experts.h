@@ -85,8 +85,9 @@ struct ExpertChoiceGradientBody {
     team.for_each(experts, [=](std::int64_t e) { out[e] = 0; });
     team.sync();
     if (team.leader()) {
-      for (int choice = 0; choice < choices; ++choice)
+      for (int choice = 0; choice < choices; ++choice) {
         out[expert[choice]] = (d_weight[choice] - mean) / total;
+      }
     }
   }
 };

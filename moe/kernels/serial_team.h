@@ -83,13 +83,15 @@ class SerialTeam {
       const int padded = (size + kLanes - 1) / kLanes * kLanes;
       for (int i = size; i < padded; ++i) block[i] = start;
       for (int i = 0; i < padded; i += kLanes) {
-        for (int lane = 0; lane < kLanes; ++lane)
+        for (int lane = 0; lane < kLanes; ++lane) {
           partial[lane] = operation(partial[lane], block[i + lane]);
+        }
       }
     }
     for (int half = kLanes / 2; half > 0; half /= 2) {
-      for (int lane = 0; lane < half; ++lane)
+      for (int lane = 0; lane < half; ++lane) {
         partial[lane] = operation(partial[lane], partial[lane + half]);
+      }
     }
     return partial[0];
   }

@@ -20,15 +20,18 @@ void reduce_gradients(LayerBuilder& build) {
     for (const GroupKind group : {GroupKind::world, GroupKind::data, GroupKind::expert_data}) {
       if (group_size(build.groups, group) < 2) continue;
       std::vector<TensorId> gradients;
-      for (const Parameter& parameter : build.program().parameters)
-        if (parameter.layer == block && parameter.replicas == group)
+      for (const Parameter& parameter : build.program().parameters) {
+        if (parameter.layer == block && parameter.replicas == group) {
           gradients.push_back(parameter.gradient);
-      if (!gradients.empty())
+        }
+      }
+      if (!gradients.empty()) {
         build.op(AllReduce{group},
                  group == GroupKind::world  ? "all_reduce"
                  : group == GroupKind::data ? "all_reduce shared"
                                             : "all_reduce experts",
                  gradients, gradients);
+      }
     }
   };
   for (int block = build.model.blocks - 1; block >= -1; --block) reduce(block);
@@ -69,8 +72,9 @@ Program build_iteration(const Model& model, const Groups& groups, int rank) {
   LayerBuilder build(model, groups, rank);
   build.declare_inputs();
   std::vector<Layer> layers{embedding(build)};
-  for (build.block = 0; build.block < model.blocks; ++build.block)
+  for (build.block = 0; build.block < model.blocks; ++build.block) {
     layers.push_back(block(build, layers.back().output));
+  }
   build.block = -1;
   layers.push_back(head(build, layers.back().output));
 

@@ -22,15 +22,18 @@ Program apply(Program program, const StreamAssignment& assignment) {
                                             stream_name(assignment.stream), why));
   };
   if (!is_kind_name(assignment.kind)) refuse("no op is called that");
-  if (assignment.stream == Stream::host || assignment.stream == Stream::copy)
+  if (assignment.stream == Stream::host || assignment.stream == Stream::copy) {
     refuse("collectives run on compute, inter_node or intra_node");
+  }
   for (Op& op : program.ops) {
     if (kind_name(op) != assignment.kind) continue;
-    if (facts_of(op).executor == Executor::kernel)
+    if (facts_of(op).executor == Executor::kernel) {
       refuse("only communication may leave the compute stream");
+    }
     if (facts_of(op).executor == Executor::host) refuse("the host reads what it exchanges");
-    if (op.stream != Stream::compute)
+    if (op.stream != Stream::compute) {
       refuse(fmt::format("it is on {} already", stream_name(op.stream)));
+    }
     op.stream = assignment.stream;
   }
   return program;

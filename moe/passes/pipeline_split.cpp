@@ -19,8 +19,9 @@ bool follows_routed_rows(const Program& program, const Op& op) {
   bool routed = false, cut = true;
   const auto look = [&](const std::vector<Use>& uses, const Operands& operands) {
     for (std::size_t i = 0; i < uses.size(); ++i) {
-      if (program.tensors[static_cast<std::size_t>(uses[i].tensor)].rows_are == Rows::fixed)
+      if (program.tensors[static_cast<std::size_t>(uses[i].tensor)].rows_are == Rows::fixed) {
         continue;
+      }
       routed = true;
       cut = cut && operands.at(i) == Cut::rows;
     }
@@ -32,10 +33,13 @@ bool follows_routed_rows(const Program& program, const Op& op) {
 
 Op piece_of(const Program& program, Op op, Slice chunk) {
   op.chunk = chunk;
-  for (auto* uses : {&op.reads, &op.writes})
-    for (Use& use : *uses)
-      if (program.tensors[static_cast<std::size_t>(use.tensor)].rows_are != Rows::fixed)
+  for (auto* uses : {&op.reads, &op.writes}) {
+    for (Use& use : *uses) {
+      if (program.tensors[static_cast<std::size_t>(use.tensor)].rows_are != Rows::fixed) {
         use.slice = chunk;
+      }
+    }
+  }
   return chunk.index > 0 ? accumulating(std::move(op)) : op;
 }
 
@@ -43,8 +47,9 @@ Op piece_of(const Program& program, Op op, Slice chunk) {
 std::int64_t most_sent_rows(const Program& program, int layer) {
   std::int64_t rows = 0;
   for (const Op& op : program.ops) {
-    if (op.layer != layer || !std::holds_alternative<Permute>(op.kind) || op.reads.size() < 2)
+    if (op.layer != layer || !std::holds_alternative<Permute>(op.kind) || op.reads.size() < 2) {
       continue;
+    }
     const Tensor& sent = program.tensors[static_cast<std::size_t>(op.writes[0].tensor)];
     const Tensor& chosen = program.tensors[static_cast<std::size_t>(op.reads[1].tensor)];
     const std::int64_t copies = chosen.rows * chosen.columns;
@@ -63,9 +68,10 @@ Program apply(Program program, const PipelineSplit& split) {
   };
   if (split.chunks < 1) refuse("at least one chunk is needed");
   const std::int64_t rows = most_sent_rows(program, split.layer);
-  if (rows > 0 && split.chunks > std::min<std::int64_t>(rows, kMostChunks))
+  if (rows > 0 && split.chunks > std::min<std::int64_t>(rows, kMostChunks)) {
     refuse(rows < kMostChunks ? fmt::format("a rank sends at most {} rows there", rows)
                               : fmt::format("at most {} chunks make sense", kMostChunks));
+  }
 
   std::vector<Op> ops, first, second;
   std::size_t insert_at = 0;
@@ -87,10 +93,13 @@ Program apply(Program program, const PipelineSplit& split) {
   if (first.empty()) refuse("no experts there");
 
   std::vector<Op> pipeline;
-  for (const std::vector<Op>* stage : {&first, &second})
-    for (int c = 0; c < split.chunks; ++c)
-      for (const Op& whole : *stage)
+  for (const std::vector<Op>* stage : {&first, &second}) {
+    for (int c = 0; c < split.chunks; ++c) {
+      for (const Op& whole : *stage) {
         pipeline.push_back(piece_of(program, whole, {c, split.chunks}));
+      }
+    }
+  }
   ops.insert(ops.begin() + static_cast<std::ptrdiff_t>(insert_at),
              std::make_move_iterator(pipeline.begin()), std::make_move_iterator(pipeline.end()));
   program.ops = std::move(ops);

@@ -84,8 +84,9 @@ Schedule schedule_from_json(std::string_view text, std::string name) {
   Schedule schedule;
   if (object.has("planner")) schedule.planner = object.text("planner", "a name");
   constexpr auto kinds = std::make_index_sequence<std::variant_size_v<Decision>>();
-  for (const InputValue& entry : object.list("decisions", "a list of decisions"))
+  for (const InputValue& entry : object.list("decisions", "a list of decisions")) {
     schedule.decisions.push_back(read_decision(entry.object("a decision"), kinds));
+  }
   document.no_other_keys();
   return schedule;
 }

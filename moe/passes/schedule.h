@@ -50,8 +50,9 @@ Schedule canonical(Schedule schedule);
 template <class D>
 std::vector<D> decisions_of(const Schedule& schedule) {
   std::vector<D> found;
-  for (const Decision& decision : schedule.decisions)
+  for (const Decision& decision : schedule.decisions) {
     if (const auto* one = std::get_if<D>(&decision)) found.push_back(*one);
+  }
   return found;
 }
 

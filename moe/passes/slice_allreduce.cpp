@@ -79,8 +79,9 @@ Program apply(Program program, const SliceAllReduce& slicing) {
     }
     found = true;
     if (op.chunk.count != 1) refuse("its gradients are sliced already");
-    if (const std::int64_t rows = rows_reduced(program, op); slicing.pieces > rows)
+    if (const std::int64_t rows = rows_reduced(program, op); slicing.pieces > rows) {
       refuse(fmt::format("\"{}\" reduces {} rows", op.name, rows));
+    }
     int index = 0;
     for (std::vector<Use>& uses : shares(program, op, slicing.pieces)) {
       Op piece = op;

@@ -8,10 +8,12 @@ namespace moe {
 
 Binding bind(const Program& program, const Routing& routing, const Groups& groups, int rank) {
   Binding binding;
-  for (const Op& op : program.ops)
-    if (binds_routing(op))
+  for (const Op& op : program.ops) {
+    if (binds_routing(op)) {
       binding.layouts.emplace(op.layer, make_row_layout(layer_of(routing, op.layer), groups, rank,
                                                         slice_cuts(program, op.layer)));
+    }
+  }
   return binding;
 }
 
@@ -20,12 +22,14 @@ bool is_bound(const Tensor& tensor, const Binding& binding) {
 }
 
 std::int64_t rows_of(const Tensor& tensor, Slice slice, const Binding& binding) {
-  if (tensor.rows_are == Rows::fixed)
+  if (tensor.rows_are == Rows::fixed) {
     return slice_end(tensor.rows, slice) - slice_begin(tensor.rows, slice);
+  }
   const auto layout = binding.layouts.find(tensor.layer);
-  if (layout == binding.layouts.end())
+  if (layout == binding.layouts.end()) {
     throw std::out_of_range(fmt::format("rows of {} are not known before the routing of layer {}",
                                         tensor.name, tensor.layer));
+  }
   switch (tensor.rows_are) {
     case Rows::fixed:
       break;

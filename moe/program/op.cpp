@@ -34,10 +34,11 @@ std::string_view kind_name(const Op& op) { return facts_of(op).name; }
 std::optional<GroupKind> group_of(const Op& op) {
   return std::visit(
       [](const auto& kind) -> std::optional<GroupKind> {
-        if constexpr (Communicates<std::decay_t<decltype(kind)>>)
+        if constexpr (Communicates<std::decay_t<decltype(kind)>>) {
           return kind.group;
-        else
+        } else {
           return std::nullopt;
+        }
       },
       op.kind);
 }
@@ -55,8 +56,9 @@ Op accumulating(Op op) {
       [&](auto& kind) {
         if constexpr (requires { kind.accumulate; }) {
           if (std::exchange(kind.accumulate, true)) return;
-          for (std::size_t i = 0; i < op.writes.size(); ++i)
+          for (std::size_t i = 0; i < op.writes.size(); ++i) {
             if (kind.facts.writes.at(i) == Cut::sum) op.reads.push_back(op.writes[i]);
+          }
         }
       },
       op.kind);

@@ -60,8 +60,9 @@ class Operands {
     return unbounded_ ? cuts_[0] : position < most_ ? cuts_[position] : Cut::whole;
   }
   constexpr bool contain(Cut cut) const {
-    for (std::size_t i = 0; i < most_; ++i)
+    for (std::size_t i = 0; i < most_; ++i) {
       if (cuts_[i] == cut) return true;
+    }
     return false;
   }
 

@@ -17,8 +17,9 @@ struct Access {
 std::string use_text(const Program& program, const Use& use) {
   const std::string& name = program.tensors[use.tensor].name;
   if (is_whole(use.slice)) return name;
-  if (use.slice.span == 1)
+  if (use.slice.span == 1) {
     return fmt::format("{}[{}/{}]", name, use.slice.index + 1, use.slice.count);
+  }
   return fmt::format("{}[{}-{}/{}]", name, use.slice.index + 1, use.slice.index + use.slice.span,
                      use.slice.count);
 }
@@ -52,8 +53,9 @@ std::vector<std::vector<int>> dependencies(const Program& program) {
     const Op& op = program.ops[i];
     std::vector<int>& waits = result[i];
     const auto wait_for = [&](const Use& use, bool write) {
-      for (const Access& access : open[use.tensor])
+      for (const Access& access : open[use.tensor]) {
         if ((write || access.write) && overlap(access.slice, use.slice)) waits.push_back(access.op);
+      }
     };
     for (const Use& use : op.reads) wait_for(use, false);
     for (const Use& use : op.writes) wait_for(use, true);

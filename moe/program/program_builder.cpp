@@ -41,8 +41,9 @@ TensorId ProgramBuilder::parameter(const ParameterShape& shape) {
 TensorId ProgramBuilder::gradient_of(TensorId value) const {
   const auto it = std::find_if(program.parameters.begin(), program.parameters.end(),
                                [&](const Parameter& p) { return p.value == value; });
-  if (it == program.parameters.end())
+  if (it == program.parameters.end()) {
     throw std::logic_error(fmt::format("tensor {} is no parameter", value));
+  }
   return it->gradient;
 }
 

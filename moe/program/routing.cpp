@@ -19,9 +19,10 @@ constexpr int kMostLayer = 9999;                             // far more than mo
 constexpr std::int64_t kMostCopies = std::int64_t{1} << 32;  // two of each of 2^31 tokens
 
 void check_sizes(int ranks, int experts, std::int64_t copies) {
-  if (ranks < 1 || experts < 1 || copies < 0)
+  if (ranks < 1 || experts < 1 || copies < 0) {
     throw std::invalid_argument(
         fmt::format("routing: {} ranks, {} experts, {} copies", ranks, experts, copies));
+  }
 }
 
 /// Shares `copies` out in proportion to `weights` by largest remainder.
@@ -44,8 +45,9 @@ std::vector<std::int64_t> apportion(const std::vector<double>& weights, std::int
 }  // namespace
 
 const LayerRouting& layer_of(const Routing& routing, int layer) {
-  for (const LayerRouting& candidate : routing.layers)
+  for (const LayerRouting& candidate : routing.layers) {
     if (candidate.layer == layer) return candidate;
+  }
   throw std::out_of_range(fmt::format("no routing for layer {}", layer));
 }
 
@@ -62,16 +64,18 @@ LayerRouting zipf_routing(int layer, int ranks, int experts, std::int64_t copies
   std::vector<double> weights(experts);
   for (int e = 0; e < experts; ++e) weights[e] = 1.0 / std::pow(e + 1.0, exponent);
   std::mt19937_64 generator(seed);
-  for (int e = experts - 1; e > 0; --e)
+  for (int e = experts - 1; e > 0; --e) {
     std::swap(weights[e], weights[generator() % static_cast<std::uint64_t>(e + 1)]);
+  }
   return {layer, experts,
           std::vector<std::vector<std::int64_t>>(ranks, apportion(weights, copies))};
 }
 
 std::string to_json(const Routing& routing) {
   nlohmann::json layers = nlohmann::json::array();
-  for (const LayerRouting& layer : routing.layers)
+  for (const LayerRouting& layer : routing.layers) {
     layers.push_back({{"layer", layer.layer}, {"tokens", layer.tokens}});
+  }
   return nlohmann::json{{"layers", layers}}.dump();
 }
 

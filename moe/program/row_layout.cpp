@@ -27,9 +27,10 @@ std::size_t cut_position(const RowLayout& layout, int index, int count) {
                                         return static_cast<std::int64_t>(a.index) * b.count <
                                                static_cast<std::int64_t>(b.index) * a.count;
                                       });
-  if (found == layout.cuts.end() || !same_point(*found, index, count))
+  if (found == layout.cuts.end() || !same_point(*found, index, count)) {
     throw std::logic_error(
         fmt::format("row layout: {}/{} is no slice boundary of this layer", index, count));
+  }
   return static_cast<std::size_t>(found - layout.cuts.begin());
 }
 
@@ -121,14 +122,16 @@ std::vector<Slice> slice_cuts(const Program& program, int layer) {
     const int divisor = std::gcd(index, count);
     cuts.push_back({index / divisor, count / divisor});
   };
-  for (const Op& op : program.ops)
-    for (const auto* uses : {&op.reads, &op.writes})
+  for (const Op& op : program.ops) {
+    for (const auto* uses : {&op.reads, &op.writes}) {
       for (const Use& use : *uses) {
         const Tensor& tensor = program.tensors[use.tensor];
         if (tensor.rows_are == Rows::fixed || tensor.layer != layer) continue;
         add(use.slice.index, use.slice.count);
         add(use.slice.index + use.slice.span, use.slice.count);
       }
+    }
+  }
   std::sort(cuts.begin(), cuts.end(), [](Slice a, Slice b) {
     return static_cast<std::int64_t>(a.index) * b.count <
            static_cast<std::int64_t>(b.index) * a.count;
@@ -141,10 +144,11 @@ RowLayout make_row_layout(const LayerRouting& routing, const Groups& groups, int
                           std::vector<Slice> cuts) {
   const std::vector<int> group = members(groups, GroupKind::expert, rank);
   if (static_cast<int>(routing.tokens.size()) != groups.ranks ||
-      routing.experts % groups.layout.expert != 0)
+      routing.experts % groups.layout.expert != 0) {
     throw std::invalid_argument(fmt::format(
         "row layout of layer {}: routing of {} ranks and {} experts, {} ranks in groups of {}",
         routing.layer, routing.tokens.size(), routing.experts, groups.ranks, groups.layout.expert));
+  }
   RowLayout layout;
   layout.experts = routing.experts;
   layout.local_experts = routing.experts / groups.layout.expert;
@@ -157,8 +161,9 @@ RowLayout make_row_layout(const LayerRouting& routing, const Groups& groups, int
   }
 
   layout.sent_offset.assign(1, 0);
-  for (const std::int64_t rows : layout.sent)
+  for (const std::int64_t rows : layout.sent) {
     layout.sent_offset.push_back(layout.sent_offset.back() + rows);
+  }
 
   for (const int member : members(groups, GroupKind::expert_sharded, rank)) {
     layout.shared_rows.push_back(received_by(layout, routing, groups, member));
@@ -202,12 +207,14 @@ std::vector<Segment> sent_segments(const RowLayout& layout, Slice slice) {
   const PieceRange pieces = pieces_of(layout, slice);
   const auto& counts = layout.sent;
   std::vector<Segment> segments;
-  for (int expert = 0; expert < layout.experts; ++expert)
-    for (std::size_t piece = pieces.begin; piece < pieces.end; ++piece)
+  for (int expert = 0; expert < layout.experts; ++expert) {
+    for (std::size_t piece = pieces.begin; piece < pieces.end; ++piece) {
       segments.push_back(
           {expert / layout.local_experts,
            layout.sent_offset[expert] + rows_before(counts[expert], layout.cuts[piece]),
            piece_rows(layout, counts[expert], piece)});
+    }
+  }
   return segments;
 }
 

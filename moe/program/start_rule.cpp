@@ -40,8 +40,9 @@ StartRule start_rule(const Program& program) {
     std::array<int, kStreamCount> progress{};
     const auto after = [&](int op) {
       const auto index = static_cast<std::size_t>(op);
-      for (std::size_t s = 0; s < kStreamCount; ++s)
+      for (std::size_t s = 0; s < kStreamCount; ++s) {
         progress[s] = std::max(progress[s], rule.progress[index][s]);
+      }
       int& of_stream = progress[static_cast<std::size_t>(rule.stream[index])];
       of_stream = std::max(of_stream, rule.place[index] + 1);
     };
@@ -63,8 +64,9 @@ bool ends_before(const StartRule& rule, int earlier, int op) {
 
 std::vector<int> routed_layers(const Program& program) {
   std::vector<int> layers;
-  for (const Op& op : program.ops)
+  for (const Op& op : program.ops) {
     if (binds_routing(op)) layers.push_back(op.layer);
+  }
   return layers;
 }
 

@@ -28,11 +28,13 @@ struct History {
     const auto place = std::lower_bound(
         writes.begin(), writes.end(), slice,
         [](const Write& a, Slice b) { return before(begin_of(a.slice), begin_of(b)); });
-    for (auto it = place; it != writes.end() && !before(begin_of(slice), begin_of(it->slice)); ++it)
+    for (auto it = place; it != writes.end() && !before(begin_of(slice), begin_of(it->slice));
+         ++it) {
       if (it->slice == slice) {
         it->read = false;
         return;
       }
+    }
     writes.insert(place, {slice, false});
   }
 
@@ -68,29 +70,34 @@ void validate(const Program& program) {
       return program.tensors[static_cast<std::size_t>(use.tensor)].name;
     };
     const auto check_use = [&](const Use& use) {
-      if (use.tensor < 0 || use.tensor >= static_cast<int>(program.tensors.size()))
+      if (use.tensor < 0 || use.tensor >= static_cast<int>(program.tensors.size())) {
         fail(fmt::format("uses tensor {} of {}", use.tensor, program.tensors.size()));
+      }
       const Slice s = use.slice;
-      if (s.count < 1 || s.index < 0 || s.span < 1 || s.index > s.count - s.span)
+      if (s.count < 1 || s.index < 0 || s.span < 1 || s.index > s.count - s.span) {
         fail(fmt::format("shares {} to {} of {} of {}", s.index, s.index + s.span, s.count,
                          name(use)));
+      }
     };
     const OpFacts& facts = facts_of(op);
-    if (!facts.reads.allow(op.reads.size()) || !facts.writes.allow(op.writes.size()))
+    if (!facts.reads.allow(op.reads.size()) || !facts.writes.allow(op.writes.size())) {
       fail(fmt::format("{} reads and {} writes, a {} has at most {} and {}", op.reads.size(),
                        op.writes.size(), facts.name, facts.reads.most(), facts.writes.most()));
+    }
     for (const Use& use : op.reads) {
       check_use(use);
       const Role role = program.tensors[static_cast<std::size_t>(use.tensor)].role;
       if ((role == Role::activation || role == Role::gradient) &&
-          !histories[static_cast<std::size_t>(use.tensor)].read(use.slice))
+          !histories[static_cast<std::size_t>(use.tensor)].read(use.slice)) {
         fail(fmt::format("reads {} before it is written", name(use)));
+      }
     }
     for (const Use& use : op.writes) {
       check_use(use);
       History& history = histories[static_cast<std::size_t>(use.tensor)];
-      if (history.loses(use.slice))
+      if (history.loses(use.slice)) {
         fail(fmt::format("overwrites {}, which nothing has read", name(use)));
+      }
       history.write(use.slice);
     }
   }

@@ -15,10 +15,11 @@ std::vector<std::int64_t> bytes_to_peers(const Program& program, const Op& op,
   const OpSizes sizes{program, op, binding, groups, rank};
   return std::visit(
       [&](const auto& kind) -> std::vector<std::int64_t> {
-        if constexpr (Communicates<std::decay_t<decltype(kind)>>)
+        if constexpr (Communicates<std::decay_t<decltype(kind)>>) {
           return kind.bytes_to_peers(sizes);
-        else
+        } else {
           return {};
+        }
       },
       op.kind);
 }

@@ -28,10 +28,11 @@ std::vector<Buffer> adjoining(const RunState& state, int index) {
     if (first == last) continue;
     std::byte* data = static_cast<std::byte*>(view.data) + first * row_bytes;
     const std::int64_t count = (last - first) * view.columns;
-    if (data == end)
+    if (data == end) {
       buffers.back().count = (data - buffers.back().data) / bytes_of(view.dtype) + count;
-    else
+    } else {
       buffers.push_back({data, count});
+    }
     end = last == view.rows ? state.arena + state.plan->end(use.tensor) : nullptr;
   }
   return buffers;
@@ -61,8 +62,9 @@ void carry_out(const ReduceScatter&, RunState& state, int index, Communicator& g
 
 void carry_out(const AllReduce&, RunState& state, int index, Communicator& group) {
   const DType dtype = state.prepared_op(index).bound.writes[0].dtype;
-  for (const Buffer& buffer : adjoining(state, index))
+  for (const Buffer& buffer : adjoining(state, index)) {
     group.all_reduce(buffer.data, buffer.count, dtype, call_context(state, state.op(index)));
+  }
 }
 
 }  // namespace
@@ -70,8 +72,9 @@ void carry_out(const AllReduce&, RunState& state, int index, Communicator& group
 void make_communicators(RunState& state) {
   const bool on_device = state.backend.native_stream(Stream::compute) != nullptr;
   std::set<GroupOnStream> wanted;
-  for (const Op& op : state.program.ops)
+  for (const Op& op : state.program.ops) {
     if (const auto group = group_of(op)) wanted.insert({*group, op.stream});
+  }
   for (const GroupOnStream& key : wanted) {
     if (state.communicators.contains(key)) continue;
     const std::vector<int> ranks = members(state.groups, key.first, state.world.rank);
@@ -80,17 +83,19 @@ void make_communicators(RunState& state) {
       state.communicators[key] = state.options.device_world->split(ranks);
     } else {
       state.communicators[key] = state.world.split(ranks);
-      if (for_device)
+      if (for_device) {
         state.communicators[key] =
             make_staged_communicator(std::move(state.communicators[key]), state.backend);
+      }
     }
   }
 
   state.issued_before.assign(state.program.ops.size(), {});
   if (!on_device || !state.options.device_world) return;
   const std::vector<int> before = issued_before(state.program);
-  for (std::size_t i = 0; i < before.size(); ++i)
+  for (std::size_t i = 0; i < before.size(); ++i) {
     if (before[i] >= 0) state.issued_before[i].push_back(before[i]);
+  }
 }
 
 void communicate(RunState& state, int index) {
@@ -99,10 +104,11 @@ void communicate(RunState& state, int index) {
   const std::int64_t before = group.sent_bytes();
   std::visit(
       [&](const auto& kind) {
-        if constexpr (kind.facts.executor == Executor::communicator)
+        if constexpr (kind.facts.executor == Executor::communicator) {
           carry_out(kind, state, index, group);
-        else
+        } else {
           throw std::logic_error(op.name + ": no communicator carries this op out");
+        }
       },
       op.kind);
   state.result.sent_bytes[static_cast<std::size_t>(index)] = group.sent_bytes() - before;

@@ -53,8 +53,9 @@ void decide_update(RunState& state) {
     state.progress.prepared({&decision, 1});
     const auto turn = state.progress.await(decision, state.loss_ops, {}, kForever_s);
     if (turn.verdict != Progress::Verdict::go) return;
-    for (const int op : state.loss_ops)
+    for (const int op : state.loss_ops) {
       state.backend.time_of(state.end_marks[static_cast<std::size_t>(op)]);
+    }
     state.passes_over_updates = !state.before_update();
   }
   state.progress.ended(decision);
@@ -72,15 +73,17 @@ void run_host(RunState& state) {
     }
     if (!await_turn(state, index)) return;
     const auto position = static_cast<std::size_t>(index);
-    for (const int earlier : state.waits_for[position])
+    for (const int earlier : state.waits_for[position]) {
       state.backend.time_of(state.end_marks[static_cast<std::size_t>(earlier)]);
+    }
     state.host_times[position].first = now_s();
     std::visit(
         [&](const auto& kind) {
-          if constexpr (kind.facts.executor == Executor::host)
+          if constexpr (kind.facts.executor == Executor::host) {
             carry_out(kind, state, index);
-          else
+          } else {
             throw std::logic_error(state.op(index).name + ": the host does not carry this op out");
+          }
         },
         state.op(index).kind);
     state.host_times[position].second = now_s();

@@ -95,8 +95,9 @@ struct MemoryPlan::State {
   void cover(std::int64_t begin, std::int64_t end) {
     std::vector<Block> kept;
     for (Block& block : released) {
-      if (block.begin < begin)
+      if (block.begin < begin) {
         kept.push_back({block.begin, std::min(block.end, begin), block.users});
+      }
       if (block.end > end) kept.push_back({std::max(block.begin, end), block.end, block.users});
     }
     released = std::move(kept);
@@ -114,25 +115,27 @@ MemoryPlan::MemoryPlan(const Program& program, StartRule rule) : state_(std::mak
   s.sizes.assign(program.tensors.size(), 0);
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const int op = static_cast<int>(i);
-    for (const auto* uses : {&program.ops[i].reads, &program.ops[i].writes})
+    for (const auto* uses : {&program.ops[i].reads, &program.ops[i].writes}) {
       for (const Use& use : *uses) {
         auto& users = s.users[use.tensor];
         if (!users.empty() && users.back() == op) continue;
         users.push_back(op);
         if (s.tensors[use.tensor].role == Role::activation) s.activations[i].push_back(use.tensor);
       }
+    }
     for (const Use& use : program.ops[i].writes) s.writers[use.tensor].push_back(op);
   }
   // Role by role, so that the gradients of a block lie side by side and travel in one all-reduce.
   const Binding unbound;
   for (const Role role :
-       {Role::input, Role::result, Role::parameter, Role::gradient, Role::optimizer_state})
+       {Role::input, Role::result, Role::parameter, Role::gradient, Role::optimizer_state}) {
     for (TensorId t = 0; t < static_cast<TensorId>(program.tensors.size()); ++t) {
       if (program.tensors[t].role != role) continue;
       s.offsets[t] = s.persistent;
       s.sizes[t] = aligned(allocated_bytes(program.tensors[t], unbound));
       s.persistent += s.sizes[t];
     }
+  }
   restart();
 }
 
@@ -150,8 +153,9 @@ std::vector<int> MemoryPlan::advance(const Binding& binding) {
       left.push_back(op);
       continue;
     }
-    for (const TensorId t : used)
+    for (const TensorId t : used) {
       if (s.offsets[t] < 0) s.place(t, aligned(allocated_bytes(s.tensors[t], binding)), op);
+    }
     for (const TensorId t : used) {
       if (--s.to_come[t] == 0) s.release(t);
     }
@@ -169,8 +173,9 @@ void MemoryPlan::restart() {
   std::iota(s.left.begin(), s.left.end(), 0);
   s.to_come.clear();
   for (const auto& users : s.users) s.to_come.push_back(users.size());
-  for (TensorId t = 0; t < static_cast<TensorId>(s.tensors.size()); ++t)
+  for (TensorId t = 0; t < static_cast<TensorId>(s.tensors.size()); ++t) {
     if (s.tensors[t].role == Role::activation) s.offsets[t] = -1;
+  }
   s.peak = s.persistent;
   s.peak_op = -1;
   s.live.clear();
@@ -179,9 +184,10 @@ void MemoryPlan::restart() {
 
 std::int64_t MemoryPlan::offset(TensorId tensor) const {
   const std::int64_t offset = state_->offsets.at(tensor);
-  if (offset < 0)
+  if (offset < 0) {
     throw std::logic_error(
         fmt::format("memory plan: {} has no place yet", state_->tensors[tensor].name));
+  }
   return offset;
 }
 std::int64_t MemoryPlan::end(TensorId tensor) const {
@@ -197,12 +203,14 @@ std::int64_t planned_peak_bytes(const Program& program, const Binding& binding) 
   plan.advance(known);
   for (const int layer : routed_layers(program)) {
     if (plan.is_complete()) break;
-    if (const auto layout = binding.layouts.find(layer); layout != binding.layouts.end())
+    if (const auto layout = binding.layouts.find(layer); layout != binding.layouts.end()) {
       known.layouts.insert(*layout);
+    }
     plan.advance(known);
   }
-  if (!plan.is_complete())
+  if (!plan.is_complete()) {
     throw std::invalid_argument("planned peak: the routing of a dropless layer is missing");
+  }
   return plan.peak_bytes();
 }
 

@@ -44,10 +44,13 @@ void make_arena(RunState& state) {
 }
 
 bool has_rows(const RunState& state, const Op& op) {
-  for (const auto* uses : {&op.reads, &op.writes})
-    for (const Use& use : *uses)
-      if (!is_bound(state.program.tensors[static_cast<std::size_t>(use.tensor)], state.binding))
+  for (const auto* uses : {&op.reads, &op.writes}) {
+    for (const Use& use : *uses) {
+      if (!is_bound(state.program.tensors[static_cast<std::size_t>(use.tensor)], state.binding)) {
         return false;
+      }
+    }
+  }
   return true;
 }
 
@@ -107,8 +110,9 @@ void adopt(RunState& state, Program program) {
   state.cuts.clear();
   for (std::size_t i = 0; i < state.program.ops.size(); ++i) {
     const Op& op = state.program.ops[i];
-    for (const int earlier : state.rule.waits_for[i])
+    for (const int earlier : state.rule.waits_for[i]) {
       if (state.op(earlier).stream != op.stream) state.waits_for[i].push_back(earlier);
+    }
     if (binds_routing(op)) state.cuts[op.layer] = slice_cuts(state.program, op.layer);
   }
   make_communicators(state);
@@ -139,10 +143,11 @@ void reset(RunState& state) {
 void prepare(RunState& state) {
   const std::vector<int> visited = state.plan->advance(state.binding);
   check_limit(state);
-  if (state.plan->peak_bytes() > state.arena_bytes)
+  if (state.plan->peak_bytes() > state.arena_bytes) {
     throw OutOfMemory(fmt::format("rank {}: {} planned, the arena holds {}: {}", state.world.rank,
                                   db::format_cell("bytes", state.plan->peak_bytes()),
                                   db::format_cell("bytes", state.arena_bytes), kWhatToChange));
+  }
   if (state.touched) state.touched->cover(state.plan->peak_bytes());
 
   std::vector<int> candidates, ready, waiting;

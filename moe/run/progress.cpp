@@ -48,9 +48,11 @@ Progress::Turn Progress::await(int op, std::span<const int> first, std::span<con
                                double limit_s) {
   std::unique_lock lock(mutex_);
   const auto missing = [&] {
-    for (const auto& earlier : {first, second})
-      for (const int other : earlier)
+    for (const auto& earlier : {first, second}) {
+      for (const int other : earlier) {
         if (!ended_[static_cast<std::size_t>(other)]) return other;
+      }
+    }
     return -1;
   };
   const bool came = changed_.wait_for(lock, std::chrono::duration<double>(limit_s), [&] {

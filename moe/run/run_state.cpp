@@ -9,9 +9,10 @@ namespace moe {
 std::string describe(const Op& op) {
   std::string text = op.name;
   if (op.layer >= 0) text += fmt::format(" (layer {}", op.layer);
-  if (op.chunk.count > 1)
+  if (op.chunk.count > 1) {
     text += fmt::format("{}chunk {}/{}", op.layer >= 0 ? ", " : " (", op.chunk.index + 1,
                         op.chunk.count);
+  }
   return op.layer >= 0 || op.chunk.count > 1 ? text + ")" : text;
 }
 

@@ -26,13 +26,15 @@ void collect(RunState& state) {
     const double end =
         on_host ? state.host_times[i].second : state.backend.time_of(state.end_marks[i]);
     result.end_s = std::max(result.end_s, end);
-    if (state.options.record_spans)
+    if (state.options.record_spans) {
       result.spans.push_back({static_cast<int>(i), begin, end - begin});
+    }
   }
   result.planned_peak_bytes = state.plan->peak_bytes();
-  if (state.touched)
+  if (state.touched) {
     result.touched_peak_bytes =
         (state.touched->end_of_touched() + kAlignment - 1) / kAlignment * kAlignment;
+  }
 }
 
 }  // namespace
@@ -42,8 +44,9 @@ struct Runner::State {
   std::vector<std::thread> threads;
 
   IterationResult iterate(const AfterOp& after_op, bool measure_memory) {
-    if (run.progress.has_failed())
+    if (run.progress.has_failed()) {
       throw std::logic_error("run: an earlier iteration of this runner failed");
+    }
     reset(run);
     run.after_op = after_op;
     run.touched.reset();
@@ -66,8 +69,9 @@ Runner::Runner(Program program, Groups groups, Backend& backend, Communicator& w
                RunOptions options)
     : state_(new State{RunState(std::move(groups), backend, world, options), {}}) {
   adopt(state_->run, std::move(program));
-  for (const Stream stream : kDriven)
+  for (const Stream stream : kDriven) {
     state_->threads.emplace_back(drive_stream, std::ref(state_->run), stream);
+  }
 }
 
 Runner::~Runner() {

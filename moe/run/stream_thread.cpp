@@ -29,9 +29,11 @@ void run_queue(RunState& state, Stream stream) {
   for (const int op : state.rule.queues[static_cast<std::size_t>(stream)]) {
     if (!await_turn(state, op)) return;
     const auto index = static_cast<std::size_t>(op);
-    for (const int earlier : state.waits_for[index])
-      if (state.op(earlier).stream != Stream::host)
+    for (const int earlier : state.waits_for[index]) {
+      if (state.op(earlier).stream != Stream::host) {
         state.backend.wait(stream, state.end_marks[static_cast<std::size_t>(earlier)]);
+      }
+    }
     state.begin_marks[index] = state.backend.mark(stream);
     // Only the update comes after the decision, and only it may look at it.
     if (state.op(op).phase != Phase::update || !state.passes_over_updates) carry_out(state, op);

@@ -23,8 +23,9 @@ void TouchedMemory::cover(std::int64_t end) {
   std::vector<std::byte> block;
   for (const std::int64_t target = end + kGuardBytes; laid_ < target;) {
     block.resize(static_cast<std::size_t>(std::min(kBlockBytes, target - laid_)));
-    for (std::size_t i = 0; i < block.size(); ++i)
+    for (std::size_t i = 0; i < block.size(); ++i) {
       block[i] = pattern_at(laid_ + static_cast<std::int64_t>(i));
+    }
     backend_->upload(arena_ + laid_, block, Stream::host);
     laid_ += static_cast<std::int64_t>(block.size());
   }
@@ -36,8 +37,9 @@ std::int64_t TouchedMemory::end_of_touched() const {
     const std::int64_t start = std::max(begin_, end - kBlockBytes);
     block.resize(static_cast<std::size_t>(end - start));
     backend_->download(block, arena_ + start, Stream::host);
-    for (std::int64_t at = end; at > start; --at)
+    for (std::int64_t at = end; at > start; --at) {
       if (block[static_cast<std::size_t>(at - 1 - start)] != pattern_at(at - 1)) return at;
+    }
     end = start;
   }
   return begin_;

@@ -30,8 +30,9 @@ Agreement agree(const Runner& runner, Communicator& world, double time_limit_s) 
   constexpr std::array signals{SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGUSR1};
   // The two losses, then how many ranks were asked to end by each signal.
   std::array<double, 2 + signals.size()> sums{read_scalar(runner, runner.program().loss)};
-  for (const TensorId loss : runner.program().auxiliary_losses)
+  for (const TensorId loss : runner.program().auxiliary_losses) {
     sums[1] += read_scalar(runner, loss);
+  }
   const int mine = stop_signal();
   for (std::size_t i = 0; i < signals.size(); ++i) sums[2 + i] = mine == signals[i] ? 1 : 0;
   CallContext call;
@@ -39,8 +40,9 @@ Agreement agree(const Runner& runner, Communicator& world, double time_limit_s) 
   call.what = "sum of the losses";
   world.all_reduce(sums.data(), sums.size(), DType::f64, call);
   Agreement agreement{sums[0], sums[1]};
-  for (std::size_t i = 0; i < signals.size() && agreement.stop_signal == 0; ++i)
+  for (std::size_t i = 0; i < signals.size() && agreement.stop_signal == 0; ++i) {
     if (sums[2 + i] > 0) agreement.stop_signal = signals[i];
+  }
   return agreement;
 }
 

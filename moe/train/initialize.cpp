@@ -47,14 +47,16 @@ void initialize_as(Runner& runner, std::int64_t seed) {
     const Tensor& tensor = program.tensors[parameter.value];
     const std::uint64_t name_hash = hash_of(tensor.name);
     values.resize(static_cast<std::size_t>(tensor.rows * tensor.columns));
-    for (std::size_t i = 0; i < values.size(); ++i)
+    for (std::size_t i = 0; i < values.size(); ++i) {
       values[i] = static_cast<T>(
           initial_value(parameter, tensor.columns, seed, name_hash, static_cast<std::int64_t>(i)));
+    }
     runner.write(parameter.value, std::as_bytes(std::span(values)));
     std::fill(values.begin(), values.end(), T{0});
     runner.write(parameter.gradient, std::as_bytes(std::span(values)));
-    for (const TensorId state : parameter.optimizer_state)
+    for (const TensorId state : parameter.optimizer_state) {
       runner.write(state, std::as_bytes(std::span(values)));
+    }
   }
 }
 
@@ -68,10 +70,11 @@ double initial_normal(std::int64_t seed, std::uint64_t name_hash, std::int64_t e
 
 void initialize_parameters(Runner& runner, std::int64_t seed) {
   const Program& program = runner.program();
-  if (program.tensors[program.loss].dtype == DType::f64)
+  if (program.tensors[program.loss].dtype == DType::f64) {
     initialize_as<double>(runner, seed);
-  else
+  } else {
     initialize_as<float>(runner, seed);
+  }
 }
 
 }  // namespace moe

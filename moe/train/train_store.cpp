@@ -45,9 +45,10 @@ TimelineRows timeline_rows(const Program& program, const Timeline& timeline, con
       const Op& op = program.ops[span.op];
       const Work work = work_of(program, op, binding, groups, rank);
       std::int64_t bytes = work.memory_bytes;
-      if (is_communication(op))
+      if (is_communication(op)) {
         bytes =
             sent_bytes.empty() ? work.wire_bytes : sent_bytes[r][static_cast<std::size_t>(span.op)];
+      }
       rows.spans.push_back({0, rank, span.op, span.start_s, span.duration_s, bytes, work.flops});
     }
   }
@@ -89,10 +90,13 @@ void TrainStore::observe(const StepReport& report) {
                          report.heldout_loss, report.duration_s, tokens_per_iteration_,
                          report.dropped, std::nullopt});
   ruled_by_.push_back(schedules_.rbegin()->first);
-  for (const LayerRouting& layer : report.routing.layers)
-    for (int r = 0; r < static_cast<int>(layer.tokens.size()); ++r)
-      for (int e = 0; e < layer.experts; ++e)
+  for (const LayerRouting& layer : report.routing.layers) {
+    for (int r = 0; r < static_cast<int>(layer.tokens.size()); ++r) {
+      for (int e = 0; e < layer.experts; ++e) {
         loads_.push_back({run_id_, report.iteration, layer.layer, r, e, layer.tokens[r][e]});
+      }
+    }
+  }
   for (std::size_t r = 0; r < report.planned_peak_bytes.size(); ++r) {
     ranks_[r].predicted_peak_bytes =
         std::max(ranks_[r].predicted_peak_bytes, report.planned_peak_bytes[r]);

@@ -80,8 +80,9 @@ std::optional<Schedule> next_schedule(const TrainOptions& options, int iteration
   call.time_limit_s = options.run.time_limit_s;
   call.what = "exchange of a schedule";
   std::string text;
-  if (world.rank == 0)
+  if (world.rank == 0) {
     if (const auto schedule = options.replan(iteration, routing)) text = to_json(*schedule);
+  }
   text = gather_texts(world, text, call).front();
   if (text.empty()) return std::nullopt;
   return schedule_from_json(text);
@@ -105,8 +106,9 @@ void train(const Model& model, const Program& program, Schedule schedule, const 
   const auto iterate = [&](const std::string& what, bool measure_memory) {
     IterationResult result = runner.iterate(measure_memory);
     const double loss = std::abs(agreement.cross_entropy + agreement.auxiliary);  // no "-nan"
-    if (!agreement.is_finite())
+    if (!agreement.is_finite()) {
       throw_not_finite(runner, backend, world, fmt::format("{} is {}", what, loss));
+    }
     return result;
   };
   // None where a signal asks for the end meanwhile.
@@ -141,12 +143,14 @@ void train(const Model& model, const Program& program, Schedule schedule, const 
     report.routing = std::move(mine.routing);
     const bool periodic = options.evaluate_every > 0 && step % options.evaluate_every == 0;
     if (agreement.stop_signal == 0 && options.evaluate_batches > 0 &&
-        (periodic || step == options.steps))
+        (periodic || step == options.steps)) {
       report.heldout_loss = evaluate(step);
+    }
     if (world.rank == 0) observer.step(report);
-    if (const int signal = agreement.stop_signal)
+    if (const int signal = agreement.stop_signal) {
       throw Stopped(fmt::format("stopped after iteration {}: {}", step, stop_reason(signal)),
                     signal);
+    }
 
     if (!options.replan || step == options.steps) continue;
     if (auto next = next_schedule(options, step, report.routing, world)) {

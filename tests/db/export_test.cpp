@@ -66,8 +66,9 @@ TEST_F(ExportTrace, NamesRanksAndStreams) {
   std::map<std::pair<int, int>, std::string> threads;
   std::map<int, std::string> processes;
   for (const json& event : events(exported({sample.measured}), "M")) {
-    if (event["name"] == "thread_name")
+    if (event["name"] == "thread_name") {
       threads[{event["pid"], event["tid"]}] = event["args"]["name"];
+    }
     if (event["name"] == "process_name") processes[event["pid"]] = event["args"]["name"];
   }
   EXPECT_EQ(processes, (std::map<int, std::string>{{0, "rank 0"}, {1, "rank 1"}}));

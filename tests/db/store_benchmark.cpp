@@ -49,8 +49,9 @@ void insert_loads(benchmark::State& state) {  // 12 layers x 8 ranks x 16 expert
   auto connection = open_writer(directory.file("a.db"));
   const auto sample = store_sample(connection);
   std::vector<Load> loads;
-  for (int i = 0; i < 12 * 8 * 16; ++i)
+  for (int i = 0; i < 12 * 8 * 16; ++i) {
     loads.push_back({sample.run, 0, i / 128, i / 16 % 8, i % 16, i});
+  }
   int iteration = 1000;
   for (auto _ : state) {
     for (Load& load : loads) load.iteration = iteration;

@@ -28,8 +28,9 @@ Outcome moe_view(const std::string& arguments) {
       "timeout 20 env -u DISPLAY -u WAYLAND_DISPLAY '" MOE_VIEW "' " + arguments + " 2>&1";
   FILE* pipe = popen(command.c_str(), "r");
   Outcome outcome;
-  for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe))
+  for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) {
     outcome.output.push_back(static_cast<char>(c));
+  }
   outcome.code = WEXITSTATUS(pclose(pipe));
   return outcome;
 }

@@ -184,8 +184,9 @@ std::int64_t add_study(db::Connection& connection, std::int64_t machine, double 
       trial.measured_s = measured_s;
       trial.measured_peak_bytes = 412LL << 20;
     }
-    if (candidate.status == "out_of_memory")
+    if (candidate.status == "out_of_memory") {
       trial.error = "rank 2: 7.1 GiB over the limit of 4.0 GiB";
+    }
     if (candidate.status != "planned") db::finish_trial(connection, trial);
     const std::string label;
     add_timeline(connection, std::nullopt, trial.id, "predicted", label, candidate.shape);

@@ -343,8 +343,9 @@ struct Simulation::State {
     Rank& state = at(rank);
     state.changed = false;
     for (Queue& queue : state.queues) {
-      if (queue.running < 0 || cost(queue.running).activity == moe::Activity::communication)
+      if (queue.running < 0 || cost(queue.running).activity == moe::Activity::communication) {
         continue;
+      }
       const OpCost& running = cost(queue.running);
       double rate = 1;
       if (running.activity == moe::Activity::computation) {

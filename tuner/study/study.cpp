@@ -254,8 +254,9 @@ class StudyRun {
       PlannerOptions planner_options = request.options;
       planner_options.most_chunks = options_.most_chunks;
       for (const Candidate& candidate : request.planner->candidates(situation, planner_options)) {
-        if (!seen.emplace(moe::decisions_json(candidate.schedule), candidate.planner).second)
+        if (!seen.emplace(moe::decisions_json(candidate.schedule), candidate.planner).second) {
           continue;
+        }
         go_on();
         store_candidate(situation, *request.planner, candidate);
         ++made;

@@ -255,20 +255,24 @@ std::string timeline_source(const Catalog& catalog, const db::Timeline& timeline
   if (!timeline.run_id || (predicted && of_trial)) return "";
   std::string source = fmt::format("run {}", *timeline.run_id);
   const RunRow* run = find_run(catalog, *timeline.run_id);
-  if (!of_trial && run != nullptr && run->schedule_id)
+  if (!of_trial && run != nullptr && run->schedule_id) {
     source += fmt::format(", schedule {}", *run->schedule_id);
+  }
   return predicted ? source : fmt::format("{}, iteration {}", source, timeline.iteration);
 }
 
 const db::Timeline* measured_beside(const Catalog& catalog, const db::Timeline& timeline) {
   if (timeline.kind != "predicted") return nullptr;
-  if (const TrialRow* trial = trial_of(catalog, timeline))
+  if (const TrialRow* trial = trial_of(catalog, timeline)) {
     return of_trial(catalog, *trial, "measured");
+  }
   const db::Timeline* last = nullptr;
   for (const db::Timeline& other : catalog.timelines) {
     const bool own = timeline.run_id && other.run_id == timeline.run_id;
-    if (own && other.kind == "measured" && (last == nullptr || other.iteration >= last->iteration))
+    if (own && other.kind == "measured" &&
+        (last == nullptr || other.iteration >= last->iteration)) {
       last = &other;
+    }
   }
   return last;
 }

@@ -90,8 +90,9 @@ Session open_session(const db::Connection& connection, const Start& start) {
   Session session{connection};
   session.catalog = load_catalog(connection);
   session.first_view = start.view;
-  if (start.run && find_run(session.catalog, *start.run) == nullptr)
+  if (start.run && find_run(session.catalog, *start.run) == nullptr) {
     refuse(session, "run", *start.run);
+  }
   for (const std::int64_t id : start.timelines) {
     if (find_timeline(session.catalog, id) == nullptr) refuse(session, "timeline", id);
   }

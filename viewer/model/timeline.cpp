@@ -95,8 +95,9 @@ Timeline build_timeline(db::Timeline info, std::vector<db::TimelineOp> ops,
   std::map<std::pair<int, std::int32_t>, std::vector<LaneSpan>*>
       stream_of;  // (rank, op) -> its stream
   for (const db::Span& span : spans) {
-    if (!std::isfinite(span.start_s) || !std::isfinite(span.duration_s) || span.duration_s < 0)
+    if (!std::isfinite(span.start_s) || !std::isfinite(span.duration_s) || span.duration_s < 0) {
       continue;
+    }
     const std::int32_t op = index.find_or_add(span.op);
     std::vector<LaneSpan>*& into = stream_of[{span.rank, op}];
     if (into == nullptr) {

@@ -81,8 +81,9 @@ void draw_fits(const FitPanel& panel) {
                                      ImGuiTableFlags_SizingStretchProp;
   if (!ImGui::BeginTable("fits", static_cast<int>(kNames.size()), kFlags)) return;
   ImGui::TableSetupScrollFreeze(0, 1);
-  for (std::size_t i = 0; i < kNames.size(); ++i)
+  for (std::size_t i = 0; i < kNames.size(); ++i) {
     ImGui::TableSetupColumn(kNames[i], 0, kWeights[i]);
+  }
   header_row(kNames, 3);
   for (const db::Fit& fit : panel.fits) {
     if (fit.op.find(panel.op) != std::string::npos) draw_fit(fit);

@@ -25,8 +25,9 @@ constexpr std::array kLoadsKeys = {KeyHelp{"Space, arrows", "play, step through 
 void refresh(LoadPanel& panel, const RunData& run) {
   const LoadTable& table = run.loads;
   if (panel.shown_run == run.run_id &&
-      panel.balances.size() == table.iterations.size() * table.layers.size())
+      panel.balances.size() == table.iterations.size() * table.layers.size()) {
     return;
+  }
   panel.shown_run = run.run_id;
   panel.playing = false;
   panel.iteration = table.iterations.empty() ? 0 : table.iterations.size() - 1;
@@ -35,8 +36,9 @@ void refresh(LoadPanel& panel, const RunData& run) {
   panel.open_ended = table.quantile(1) > panel.bright;
   panel.balances.clear();
   for (std::size_t i = 0; i < table.iterations.size(); ++i) {
-    for (std::size_t l = 0; l < table.layers.size(); ++l)
+    for (std::size_t l = 0; l < table.layers.size(); ++l) {
       panel.balances.push_back(balance(table, i, l));
+    }
   }
 }
 
@@ -105,8 +107,9 @@ void draw_controls(LoadPanel& panel, const LoadTable& table, const std::string& 
   ImGui::SetNextItemWidth(em * 6);
   if (ImGui::BeginCombo("##layer", std::to_string(table.layers[panel.layer]).c_str())) {
     for (std::size_t l = 0; l < table.layers.size(); ++l) {
-      if (ImGui::Selectable(std::to_string(table.layers[l]).c_str(), l == panel.layer))
+      if (ImGui::Selectable(std::to_string(table.layers[l]).c_str(), l == panel.layer)) {
         panel.layer = l;
+      }
     }
     ImGui::EndCombo();
   }
@@ -287,8 +290,9 @@ void draw_charts(LoadPanel& panel, const Fonts& fonts, const RunData& run,
   if (table.empty()) {
     draw_text(*ImGui::GetWindowDrawList(), *fonts.text, all.min.x, all.min.y + em, 0, theme::kMuted,
               "This run recorded no expert loads. Pick a training run at the left.");
-    if (!run.iterations.empty())
+    if (!run.iterations.empty()) {
       draw_loss_chart(panel, fonts, run, {{all.min.x, all.min.y + em * 3}, all.max});
+    }
     return;
   }
 

@@ -118,8 +118,10 @@ void draw_runs(const RunFilter& filter, const Session& session, float height, Pi
                                  "ranks", "loss", "duration", "timelines", "started"};
   constexpr std::array kWeights = {0.6F, 0.7F, 1.8F, 1.3F, 0.8F, 1.1F,
                                    0.7F, 0.8F, 1.0F, 1.1F, 1.7F};
-  if (!ImGui::BeginTable("all runs", kNames.size(), kTable | ImGuiTableFlags_Sortable, {0, height}))
+  if (!ImGui::BeginTable("all runs", kNames.size(), kTable | ImGuiTableFlags_Sortable,
+                         {0, height})) {
     return;
+  }
   ImGui::TableSetupScrollFreeze(0, 1);
   for (std::size_t i = 0; i < kNames.size(); ++i) {
     const bool first = i == kStarted;
@@ -185,8 +187,9 @@ void draw_trials(const Catalog& catalog, Pick& pick) {
   constexpr std::size_t kFirstFigure = 4;
   if (!ImGui::BeginTable("all trials", kNames.size(), kTable)) return;
   ImGui::TableSetupScrollFreeze(0, 1);
-  for (std::size_t i = 0; i < kNames.size(); ++i)
+  for (std::size_t i = 0; i < kNames.size(); ++i) {
     ImGui::TableSetupColumn(kNames[i], 0, kWeights[i]);
+  }
   header_row(kNames, kFirstFigure);
   const TrialRow* before = nullptr;
   for (const TrialRow& row : catalog.trials) {

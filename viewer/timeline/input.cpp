@@ -26,8 +26,9 @@ TimeRange axis_range(std::span<const StackEntry> stack, const TimelinePanel& pan
 void reveal(TimelinePanel& panel, std::span<const StackEntry> stack) {
   const TimeRange span = axis_range(stack, panel, *panel.selected);
   double shift_s = 0;
-  if (span.end_s > panel.view.end_s)
+  if (span.end_s > panel.view.end_s) {
     shift_s = span.end_s - panel.view.end_s + 0.1 * panel.view.length_s();
+  }
   if (span.begin_s < panel.view.begin_s + shift_s) {
     shift_s = span.begin_s - panel.view.begin_s - 0.1 * panel.view.length_s();
   }
@@ -122,8 +123,9 @@ float handle_mouse(TimelinePanel& panel, std::span<const StackEntry> stack, cons
     } else {
       scroll_px -= io.MouseWheel * kScrollPerWheelStep_px;
     }
-    if (io.MouseWheelH != 0)
+    if (io.MouseWheelH != 0) {
       panel.view = pan(panel.view, -0.1 * io.MouseWheelH * panel.view.length_s(), extent);
+    }
   }
 
   const bool marking = panel.range_anchor_s.has_value() ||
@@ -143,8 +145,9 @@ float handle_mouse(TimelinePanel& panel, std::span<const StackEntry> stack, cons
     }
   } else if (hovered && !marking && ImGui::IsMouseReleased(ImGuiMouseButton_Left)) {
     const float threshold = io.MouseDragThreshold;
-    if (io.MouseDragMaxDistanceSqr[ImGuiMouseButton_Left] < threshold * threshold)
+    if (io.MouseDragMaxDistanceSqr[ImGuiMouseButton_Left] < threshold * threshold) {
       panel.selected = panel.hovered;
+    }
   }
   return scroll_px;
 }

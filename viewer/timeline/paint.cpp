@@ -205,8 +205,9 @@ void paint_ticks(ImDrawList& draw, const Fonts& fonts, const AxisPixels& axis, R
     const float half = text_width(*fonts.small, tick.label) / 2;
     if (x < axis.left - 1) continue;
     draw.AddLine({x, area.max.y - em * 0.5F}, {x, area.max.y}, to_u32(theme::kMuted));
-    if (x + half < area.max.x + em)
+    if (x + half < area.max.x + em) {
       draw_text(draw, *fonts.small, x, y, 0.5F, theme::kMuted, tick.label);
+    }
   }
 }
 

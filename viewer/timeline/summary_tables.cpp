@@ -19,8 +19,9 @@ void bar_cell(const std::string& text, double share, Color color) {
   const float filled = width * static_cast<float>(std::clamp(share, 0.0, 1.0));
   ImDrawList& draw = *ImGui::GetWindowDrawList();
   draw.AddRectFilled({at.x, top}, {at.x + width, top + kBar_px}, to_u32(theme::kLine, 0.6F), 1);
-  if (filled >= 1)
+  if (filled >= 1) {
     draw.AddRectFilled({at.x, top}, {at.x + filled, top + kBar_px}, to_u32(color), 1);
+  }
   const float room = width - ImGui::CalcTextSize(text.c_str()).x;
   ImGui::SetCursorPosX(ImGui::GetCursorPosX() + std::max(room, 0.0F));
   ImGui::TextUnformatted(text.c_str());
@@ -74,8 +75,9 @@ void draw_summary_table(const Summary& summary) {
   header_row(names, 1);
   const double length_s = summary.range.length_s();
   if (summary.ranks.size() > 1) summary_row("mean", summary.mean, length_s, columns);
-  for (const db::RankStatistics& rank : summary.ranks)
+  for (const db::RankStatistics& rank : summary.ranks) {
     summary_row(std::to_string(rank.rank), rank, length_s, columns);
+  }
   ImGui::EndTable();
 }
 

@@ -56,8 +56,9 @@ void react(TimelinePanel& panel, std::span<const StackEntry> stack, const StackL
     panel.hovered_count = 0;
   }
   const float scroll_px = handle_mouse(panel, stack, axis, hovered, active);
-  if (scroll_px != 0)
+  if (scroll_px != 0) {
     ImGui::SetScrollY(std::clamp(ImGui::GetScrollY() + scroll_px, 0.0F, ImGui::GetScrollMaxY()));
+  }
   handle_keys(panel, stack, axis);
   axis.view = panel.view;
 }

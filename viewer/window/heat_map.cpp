@@ -32,8 +32,9 @@ double mean(const HeatMap& map, const Blocks& rows, std::size_t row, const Block
   double sum = 0;
   std::size_t count = 0;
   for (std::size_t r = rows.begin(row); r < rows.end(row); ++r) {
-    for (std::size_t c = columns.begin(column); c < columns.end(column); ++c, ++count)
+    for (std::size_t c = columns.begin(column); c < columns.end(column); ++c, ++count) {
       sum += map.value(r, c);
+    }
   }
   return sum / static_cast<double>(count);
 }
@@ -94,8 +95,9 @@ HeatMapCell draw_heat_map(const Fonts& fonts, const HeatMap& map, Rect area) {
   HeatMapCell hovered;
   const Rect inner{{area.min.x + line * 4, area.min.y + line * kTop_lines},
                    {area.max.x, area.max.y - line * kBottom_lines}};
-  if (map.rows == 0 || map.columns == 0 || inner.width() < line || inner.height() < line)
+  if (map.rows == 0 || map.columns == 0 || inner.width() < line || inner.height() < line) {
     return hovered;
+  }
 
   draw_text(draw, *fonts.small, area.min.x, area.min.y + line * 2.2F, 0, theme::kMuted,
             map.y_label);

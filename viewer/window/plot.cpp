@@ -48,8 +48,9 @@ std::optional<std::size_t> nearest(const std::vector<double>& ascending, double 
   const auto after = std::lower_bound(ascending.begin(), ascending.end(), value);
   if (after == ascending.begin()) return 0;
   const auto index = static_cast<std::size_t>(after - ascending.begin());
-  if (after == ascending.end() || value - ascending[index - 1] < ascending[index] - value)
+  if (after == ascending.end() || value - ascending[index - 1] < ascending[index] - value) {
     return index - 1;
+  }
   return index;
 }
 
@@ -107,8 +108,9 @@ void draw_legend(ImDrawList& draw, const Fonts& fonts, const LineChart& chart, f
 
 float legend_width(const Fonts& fonts, const LineChart& chart) {
   float width = 0;
-  for (const Series& series : chart.series)
+  for (const Series& series : chart.series) {
     width += text_width(*fonts.small, series.name) + fonts.small->FontSize * 2.6F;
+  }
   return width;
 }
 

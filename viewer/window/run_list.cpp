@@ -113,8 +113,9 @@ bool draw_timeline_choices(Session& session, const Fonts& fonts) {
   bool changed = false;
   const std::vector<const db::Timeline*> own = timelines_of(session.catalog, session.selected_run);
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {3, 2});
-  for (const db::Timeline* timeline : own)
+  for (const db::Timeline* timeline : own) {
     changed |= draw_timeline_choice(session, fonts, *timeline);
+  }
   if (own.empty()) ImGui::TextDisabled("This run has no timeline.");
   if (own.size() < session.catalog.timelines.size()) {
     ImGui::Spacing();

@@ -19,10 +19,12 @@ namespace fs = std::filesystem;
 // Where Linux distributions and people put fonts: the XDG data folders first.
 std::vector<fs::path> font_folders() {
   std::vector<fs::path> folders;
-  if (const char* home = std::getenv("XDG_DATA_HOME"))
+  if (const char* home = std::getenv("XDG_DATA_HOME")) {
     folders.emplace_back(fs::path(home) / "fonts");
-  if (const char* home = std::getenv("HOME"))
+  }
+  if (const char* home = std::getenv("HOME")) {
     folders.emplace_back(fs::path(home) / ".local/share/fonts");
+  }
   for (const char* folder :
        {"/usr/share/fonts/truetype/dejavu", "/usr/share/fonts/dejavu",
         "/usr/share/fonts/dejavu-sans-fonts", "/usr/share/fonts/TTF", "/usr/local/share/fonts"}) {

@@ -68,8 +68,9 @@ bool user_has_set(const std::string& name, std::span<const std::string> files) {
 void set_transport_defaults() {
   const auto files = parameter_files();
   for (const auto& [name, value] : defaults()) {
-    if (!user_has_set(name, files))
+    if (!user_has_set(name, files)) {
       setenv(("OMPI_MCA_" + std::string(name)).c_str(), value.c_str(), 1);
+    }
   }
 }
 

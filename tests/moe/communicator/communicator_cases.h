@@ -81,8 +81,9 @@ inline void check_order_of_sums(Communicator& world) {
   for (std::int64_t count : {5, 70'000}) {
     const auto part = [&](int rank) {
       std::vector<float> data(count);
-      for (std::int64_t i = 0; i < count; ++i)
+      for (std::int64_t i = 0; i < count; ++i) {
         data[i] = 1.0f / static_cast<float>(1 + i + 3 * rank);
+      }
       return data;
     };
     std::vector<float> expected = part(0);
@@ -174,8 +175,9 @@ inline void check_table(Communicator& world, const std::vector<std::int64_t>& co
   }
   check_order_of_sums(world);
   for (int segments : {0, 1, 3}) {
-    for (std::int64_t scale : std::vector<std::int64_t>{1, 1000, counts.back() / 20})
+    for (std::int64_t scale : std::vector<std::int64_t>{1, 1000, counts.back() / 20}) {
       check_all_to_all_v(world, segments, scale);
+    }
   }
   check_split(world);
   world.barrier(call("end of table"));

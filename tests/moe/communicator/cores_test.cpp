@@ -45,10 +45,11 @@ TEST(Cores, AreIgnoredWhereTheUserSetsThreads) {
   EXPECT_EQ(default_threads(1), 77);
   setenv("OMP_NUM_THREADS", "nonsense", 1);
   EXPECT_EQ(default_threads(1), cores_of_rank(1));
-  if (before != nullptr)
+  if (before != nullptr) {
     setenv("OMP_NUM_THREADS", kept.c_str(), 1);
-  else
+  } else {
     unsetenv("OMP_NUM_THREADS");
+  }
 }
 
 }  // namespace

@@ -28,12 +28,14 @@ TEST_P(CudaTraining, GivesTheLossAndGradientsOfTheCpu) {
     const Outcome cpu = train_small(model, {}, 1, 3);
     for (const Schedule& schedule : {Schedule{}, chunked(model, 3, 2)}) {
       const Outcome device = train_on_device(model, schedule, GetParam(), 3);
-      for (int step = 0; step < 3; ++step)
+      for (int step = 0; step < 3; ++step) {
         EXPECT_NEAR(device.losses[step], cpu.losses[step], 10 * limit * cpu.losses[step]);
+      }
       EXPECT_LT(largest_difference(device, cpu), limit);
       EXPECT_EQ(device.dropped, cpu.dropped);
-      for (std::size_t rank = 0; rank < device.planned_peaks.size(); ++rank)
+      for (std::size_t rank = 0; rank < device.planned_peaks.size(); ++rank) {
         EXPECT_LE(device.touched_peaks[rank], device.planned_peaks[rank]);
+      }
     }
   }
 }
@@ -46,11 +48,14 @@ TEST_F(CudaTraining, SpansKeepTheOrderOfStreamsAndDependencies) {
   const Program program = apply(build_iteration(model, make_groups(2, 2), 0), schedule);
   const auto waits = dependencies(program);
   constexpr double kClockStep = 5e-6;  // device times are mapped to the host's clock
-  for (const auto& spans : outcome.timeline.ranks)
-    for (std::size_t i = 0; i < spans.size(); ++i)
-      for (const int earlier : waits[i])
+  for (const auto& spans : outcome.timeline.ranks) {
+    for (std::size_t i = 0; i < spans.size(); ++i) {
+      for (const int earlier : waits[i]) {
         EXPECT_GE(spans[i].start_s + kClockStep, spans[earlier].start_s + spans[earlier].duration_s)
             << program.ops[i].name << " after " << program.ops[earlier].name;
+      }
+    }
+  }
 }
 
 }  // namespace

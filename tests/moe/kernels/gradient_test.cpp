@@ -90,8 +90,9 @@ TEST(KernelGradient, OfTheSoftmaxGateHoldsTheLoadBalancingLoss) {
                                {now.probabilities, demand},
                                {blank(1, 1)}};
       double sum = auxiliary_weight * run_case(*backend, balance, DType::f64)[0].values[0];
-      for (std::size_t i = 0; i < d_weight.values.size(); ++i)
+      for (std::size_t i = 0; i < d_weight.values.size(); ++i) {
         sum += d_weight.values[i] * now.weight.values[i];
+      }
       return sum;
     };
     std::vector<double> numerical;

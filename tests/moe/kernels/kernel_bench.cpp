@@ -55,8 +55,9 @@ Machine measure(Backend& backend) {
     return View{base + i * n * 4, DType::f32, rows, columns};
   };
   const std::vector<float> ones(n, 1.0f);
-  for (int i = 0; i < 3; ++i)
+  for (int i = 0; i < 3; ++i) {
     backend.upload(base + i * n * 4, std::as_bytes(std::span(ones)), Stream::compute);
+  }
   const Op linear{Linear{}, {}, {}, "peak"}, add{Add{}, {}, {}, "bandwidth"};
   const auto square = [&](int i) { return view(i, side, side); };
   const double linear_s = best_s(backend, {&linear, {square(0), square(1)}, {square(2)}, {}});
@@ -91,10 +92,12 @@ void bench(Backend& backend, const Model& model, int steps) {
   const Program& program = runner.program();
   const std::int64_t tokens = model.global_batch * model.sequence_length;
   std::vector<std::int32_t> ids(tokens);
-  for (std::int64_t t = 0; t < tokens; ++t)
+  for (std::int64_t t = 0; t < tokens; ++t) {
     ids[t] = static_cast<std::int32_t>(t * t * 31 % model.vocabulary);
-  for (const TensorId tensor : {program.tokens, program.targets})
+  }
+  for (const TensorId tensor : {program.tokens, program.targets}) {
     runner.write(tensor, std::as_bytes(std::span(ids)));
+  }
 
   std::vector<double> best(program.ops.size(), std::numeric_limits<double>::infinity());
   double step_s = std::numeric_limits<double>::infinity();
@@ -102,8 +105,9 @@ void bench(Backend& backend, const Model& model, int steps) {
   for (int step = 0; step < steps; ++step) {
     result = runner.iterate();
     step_s = std::min(step_s, result.end_s - result.begin_s);
-    for (const OpSpan& span : result.spans)
+    for (const OpSpan& span : result.spans) {
       best[span.op] = std::min(best[span.op], span.duration_s);
+    }
   }
 
   const Binding binding = bind(program, result.routing, groups, 0);
@@ -130,8 +134,9 @@ void bench(Backend& backend, const Model& model, int steps) {
     }
     if (is_product(op)) products_s += best[i];
     if (std::holds_alternative<Attention>(op.kind) ||
-        std::holds_alternative<AttentionGradient>(op.kind))
+        std::holds_alternative<AttentionGradient>(op.kind)) {
       attention_s += best[i];
+    }
   }
 
   fmt::print("{}: {} tokens, model width {}, hidden width {}\n", backend.name(), tokens,
@@ -140,8 +145,9 @@ void bench(Backend& backend, const Model& model, int steps) {
              machine.bytes_per_s * 1e-9);
   fmt::print("{:<34} {:>5} {:>9} {:>9} {:>8} {:>9} {:>7}\n", "op", "calls", "ms", "GFLOP/s", "GB/s",
              "floor ms", "x floor");
-  for (const Line& line : lines)
+  for (const Line& line : lines) {
     print(line.name, line.calls, line.duration_s, line.flops, line.bytes, line.floor_s);
+  }
   print(total.name, total.calls, total.duration_s, total.flops, total.bytes, total.floor_s);
   fmt::print(
       "\nstep {:.1f} ms; of the ops' time {:.1f}% linear layers and experts, {:.1f}% attention\n",

@@ -193,8 +193,9 @@ void add_routes(Cases& cases) {
                      &offsets = gated.offsets;
     const auto rows = static_cast<std::int64_t>(offsets.values.back());
     std::vector<Step> steps;
-    for (int chunk = 0; chunk < shape.chunks; ++chunk)
+    for (int chunk = 0; chunk < shape.chunks; ++chunk) {
       steps.push_back({.chunk = {chunk, shape.chunks}});
+    }
     const std::string name = shape.name;
 
     const HostTensor x = random_tensor(shape.tokens, shape.width, 1);

@@ -58,9 +58,10 @@ std::vector<Op> one_of_every_kind(std::index_sequence<kind...>) {
 TEST(KernelTable, HasACaseOfEveryOpThatAKernelExecutes) {
   std::set<std::size_t> covered;
   for (const KernelCase& kernel : kernel_cases()) covered.insert(kernel.kind.index());
-  for (const Op& op : one_of_every_kind(std::make_index_sequence<std::variant_size_v<OpKind>>()))
+  for (const Op& op : one_of_every_kind(std::make_index_sequence<std::variant_size_v<OpKind>>())) {
     EXPECT_EQ(covered.contains(op.kind.index()), facts_of(op).executor == Executor::kernel)
         << kind_name(op);
+  }
 }
 
 /// Apart from GEMMs, whose order of sums is oneDNN's.

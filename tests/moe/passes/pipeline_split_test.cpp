@@ -26,9 +26,11 @@ Program split(int layer, Phase phase, int chunks) {
 /// Kinds and chunks of the ops that were cut.
 std::string order_of_pieces(const Program& program) {
   std::string order;
-  for (const Op& op : program.ops)
-    if (op.chunk.count > 1)
+  for (const Op& op : program.ops) {
+    if (op.chunk.count > 1) {
       order += std::string(kind_name(op)) + std::to_string(op.chunk.index) + " ";
+    }
+  }
   return order;
 }
 
@@ -70,10 +72,11 @@ TEST(PipelineSplit, CutsOnePhaseOfOneLayerAndLeavesAllElseInItsOrder) {
   }
   std::size_t next = 0, cut = 0;
   for (const Op& op : before.ops) {
-    if (next < whole.size() && whole[next] == op.name + std::to_string(op.layer))
+    if (next < whole.size() && whole[next] == op.name + std::to_string(op.layer)) {
       ++next;
-    else
+    } else {
       ++cut;
+    }
   }
   EXPECT_EQ(next, whole.size());
   EXPECT_EQ(cut, 6u) << "permute, two exchanges, two products, gelu";
@@ -81,19 +84,21 @@ TEST(PipelineSplit, CutsOnePhaseOfOneLayerAndLeavesAllElseInItsOrder) {
 
 TEST(PipelineSplit, AddsUpTheWeightGradientsOfAllButTheFirstChunk) {
   std::vector<bool> accumulate;
-  for (const Op& op : split(1, Phase::backward, 3).ops)
+  for (const Op& op : split(1, Phase::backward, 3).ops) {
     if (const auto* gradient = std::get_if<ExpertLinearWeightGradient>(&op.kind)) {
       accumulate.push_back(gradient->accumulate);
       EXPECT_EQ(op.reads.size(), gradient->accumulate ? 4u : 2u);  // it reads what it changes
     }
+  }
   EXPECT_EQ(accumulate, (std::vector<bool>{false, false, true, true, true, true}));
 }
 
 TEST(PipelineSplit, PiecesOfAWeightGradientCannotChangePlaces) {
   Program program = split(1, Phase::backward, 2);
   std::vector<std::size_t> places;
-  for (std::size_t i = 0; i < program.ops.size(); ++i)
+  for (std::size_t i = 0; i < program.ops.size(); ++i) {
     if (program.ops[i].name == "experts down dW") places.push_back(i);
+  }
   ASSERT_EQ(places.size(), 2u);
   const auto waits = dependencies(program)[places[1]];
   EXPECT_TRUE(std::binary_search(waits.begin(), waits.end(), static_cast<int>(places[0])));

@@ -60,15 +60,17 @@ Model random_model(std::mt19937& random) {
 
 int random_divisor(std::mt19937& random, int of, std::int64_t and_of) {
   std::vector<int> divisors;
-  for (int n = 1; n <= of; ++n)
+  for (int n = 1; n <= of; ++n) {
     if (of % n == 0 && and_of % n == 0) divisors.push_back(n);
+  }
   return divisors[random() % divisors.size()];
 }
 
 Layout random_layout(std::mt19937& random, const Model& model) {
   int ranks = 0;
-  while (ranks == 0 || model.global_batch % ranks != 0)
+  while (ranks == 0 || model.global_batch % ranks != 0) {
     ranks = kDrawnRanks[random() % std::size(kDrawnRanks)];
+  }
   const int shards = random_divisor(random, ranks, model.d_hidden);
   const int experts = random_divisor(random, ranks / shards, model.experts);
   const int tensor =
@@ -78,20 +80,28 @@ Layout random_layout(std::mt19937& random, const Model& model) {
 
 Schedule random_schedule(std::mt19937& random, const Model& model, const Layout& layout) {
   Schedule schedule{"random", {}};
-  for (int block = 0; block < model.blocks; ++block)
-    if ((block + 1) % model.moe_every == 0)
-      for (const Phase phase : {Phase::forward, Phase::backward})
-        if (random() % 4 != 0)
+  for (int block = 0; block < model.blocks; ++block) {
+    if ((block + 1) % model.moe_every == 0) {
+      for (const Phase phase : {Phase::forward, Phase::backward}) {
+        if (random() % 4 != 0) {
           schedule.decisions.push_back(
               PipelineSplit{block, phase, 1 + static_cast<int>(random() % 5)});
-  for (int block = -1; block < model.blocks && rank_count(layout) > 1; ++block)
-    if (random() % 3 == 0)
+        }
+      }
+    }
+  }
+  for (int block = -1; block < model.blocks && rank_count(layout) > 1; ++block) {
+    if (random() % 3 == 0) {
       schedule.decisions.push_back(SliceAllReduce{block, 1 + static_cast<int>(random() % 4)});
-  for (const char* kind :
-       {"all_to_all", "all_reduce", "gather_rows", "scatter_rows", "all_gather", "reduce_scatter"})
-    if (random() % 3 != 0)
+    }
+  }
+  for (const char* kind : {"all_to_all", "all_reduce", "gather_rows", "scatter_rows", "all_gather",
+                           "reduce_scatter"}) {
+    if (random() % 3 != 0) {
       schedule.decisions.push_back(
           StreamAssignment{kind, random() % 2 ? Stream::inter_node : Stream::intra_node});
+    }
+  }
   return schedule;
 }
 
@@ -111,20 +121,24 @@ std::string violation(const Draw& draw) {
   std::string text;
   const auto hold_together = [&](const char* what, double value, double expected, double most) {
     const double difference = std::abs(value - expected);
-    if (!(difference <= most * std::abs(expected)))
+    if (!(difference <= most * std::abs(expected))) {
       text += std::string(what) + ": " + std::to_string(value) + " instead of " +
               std::to_string(expected) + "\n";
+    }
   };
   hold_together("loss", outcome.losses[0], reference.losses[0], limit);
   hold_together("auxiliary loss", outcome.auxiliary_losses[0], reference.auxiliary_losses[0],
                 limit);
   // The second step's loss has gone through the update.
   hold_together("second loss", outcome.losses[1], reference.losses[1], 100 * limit);
-  if (const double difference = largest_difference(outcome, reference); !(difference < 10 * limit))
+  if (const double difference = largest_difference(outcome, reference);
+      !(difference < 10 * limit)) {
     text += "gradients differ by " + std::to_string(difference) + "\n";
-  if (outcome.dropped != reference.dropped)
+  }
+  if (outcome.dropped != reference.dropped) {
     text += "dropped " + std::to_string(outcome.dropped) + " copies instead of " +
             std::to_string(reference.dropped) + "\n";
+  }
   return text;
 }
 
@@ -162,11 +176,13 @@ Draw shrink(Draw draw) {
       draw = std::move(candidate);
       changed = true;
     };
-    for (std::size_t i = draw.schedule.decisions.size(); i-- > 0;)
+    for (std::size_t i = draw.schedule.decisions.size(); i-- > 0;) {
       try_on([&](Draw& d) {
-        if (i < d.schedule.decisions.size())
+        if (i < d.schedule.decisions.size()) {
           d.schedule.decisions.erase(d.schedule.decisions.begin() + static_cast<std::ptrdiff_t>(i));
+        }
       });
+    }
     for (const auto& change : simpler) try_on(change);
   }
   return draw;
@@ -193,13 +209,14 @@ TEST(ScheduleInvariance, EveryPairOfDegreesGivesTheSameGradients) {
     Model model = small_model(dtype);
     model.capacity_factor = 1.25;
     const Outcome reference = train_small(model, kSequential, 1, 1);
-    for (int forward = 1; forward <= 4; ++forward)
+    for (int forward = 1; forward <= 4; ++forward) {
       for (int backward = 1; backward <= 4; ++backward) {
         const Outcome outcome = train_small(model, chunked(model, forward, backward), 2, 1);
         EXPECT_NEAR(outcome.losses[0], reference.losses[0], tolerance(dtype) * reference.losses[0]);
         EXPECT_LT(largest_difference(outcome, reference), tolerance(dtype))
             << forward << " forward, " << backward << " backward";
       }
+    }
   }
 }
 
@@ -221,8 +238,9 @@ TEST(ScheduleInvariance, ForwardChunksChangeNoBitOfTheLoss) {
   const Model model = small_model(DType::f64);
   for (const int ranks : kRanks) {
     const Outcome one = train_small(model, kSequential, ranks, 1);
-    for (const int chunks : {2, 3, 4})
+    for (const int chunks : {2, 3, 4}) {
       EXPECT_EQ(one.losses, train_small(model, chunked(model, chunks, 1), ranks, 1).losses);
+    }
   }
 }
 
@@ -234,9 +252,10 @@ TEST(ScheduleInvariance, TwentyStepsStayTogether) {
   EXPECT_LT(reference.losses.back(), reference.losses.front() - 0.3) << "it should learn";
   for (const int ranks : kRanks) {
     const Outcome outcome = train_small(model, chunked(model, 3, 2), ranks, 20);
-    for (int step = 0; step < 20; ++step)
+    for (int step = 0; step < 20; ++step) {
       EXPECT_NEAR(outcome.losses[step], reference.losses[step], 1e-4)
           << ranks << " ranks, step " << step;
+    }
   }
 }
 
@@ -260,10 +279,11 @@ TEST(ScheduleInvariance, PlannedPeakIsTouchedAndNothingBeyondIt) {
       EXPECT_EQ(planned_peak_bytes(program, bind(program, outcome.routing, groups, rank)),
                 outcome.planned_peaks[rank])
           << describe(draw);
-      if (draw.model.capacity_factor)  // room for rows that did not come is left as it was
+      if (draw.model.capacity_factor) {  // room for rows that did not come is left as it was
         EXPECT_LE(outcome.touched_peaks[rank], outcome.planned_peaks[rank]) << describe(draw);
-      else
+      } else {
         EXPECT_EQ(outcome.touched_peaks[rank], outcome.planned_peaks[rank]) << describe(draw);
+      }
     }
   }
 }
@@ -283,9 +303,11 @@ TEST(ScheduleInvariance, MeasuredSpansAreTheProgramsOpsInTheOrderOfTheirStreams)
       last = spans[i].start_s + spans[i].duration_s;
     }
     const auto waits = dependencies(program);
-    for (std::size_t i = 0; i < spans.size(); ++i)
-      for (const int earlier : waits[i])
+    for (std::size_t i = 0; i < spans.size(); ++i) {
+      for (const int earlier : waits[i]) {
         EXPECT_GE(spans[i].start_s, spans[earlier].start_s + spans[earlier].duration_s);
+      }
+    }
   }
 }
 

@@ -55,10 +55,11 @@ TEST(ScheduleJson, SaysWhichKeyIsWrong) {
     return refused(R"({"decision": "pipeline_split", "layer": 1, )" + fields + "}");
   };
   EXPECT_EQ(split(R"("phase": "forward", "chunks": 2)"), "accepted");
-  for (const char* chunks : {"4294967298", "2.9", "true", "\"2\"", "0", "-1", "1e3"})
+  for (const char* chunks : {"4294967298", "2.9", "true", "\"2\"", "0", "-1", "1e3"}) {
     EXPECT_THAT(split(std::string(R"("phase": "forward", "chunks": )") + chunks),
                 HasSubstr("chunks"))
         << chunks;
+  }
   EXPECT_THAT(split(R"("chunks": 2)"), HasSubstr("phase"));
   EXPECT_THAT(split(R"("phase": "update", "chunks": 2)"), HasSubstr("update"));
   EXPECT_THAT(split(R"("phase": "forward", "chunks": 2, "chunks": 3)"), HasSubstr("chunks"));

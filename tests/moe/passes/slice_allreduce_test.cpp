@@ -22,8 +22,9 @@ Program iteration(int ranks = 4, int expert_ranks = 2) {
 
 std::vector<const Op*> reductions(const Program& program, int layer) {
   std::vector<const Op*> found;
-  for (const Op& op : program.ops)
+  for (const Op& op : program.ops) {
     if (op.layer == layer && std::holds_alternative<AllReduce>(op.kind)) found.push_back(&op);
+  }
   return found;
 }
 
@@ -39,7 +40,7 @@ std::int64_t bytes(const Program& program, const Op& op) {
 
 TEST(SliceAllReduce, CoversEveryRowOnceInOrder) {
   const Program whole = iteration();
-  for (const int layer : {-1, 0, 1})
+  for (const int layer : {-1, 0, 1}) {
     for (const int pieces : {1, 2, 3, 7, 16}) {
       const Program sliced = apply(whole, SliceAllReduce{layer, pieces});
       EXPECT_EQ(reductions(sliced, layer).size(),
@@ -53,17 +54,21 @@ TEST(SliceAllReduce, CoversEveryRowOnceInOrder) {
           next[use.tensor] = slice_end(rows, use.slice);
         }
       }
-      for (const Op* op : reductions(whole, layer))
-        for (const Use& use : op->writes)
+      for (const Op* op : reductions(whole, layer)) {
+        for (const Use& use : op->writes) {
           EXPECT_EQ(next[use.tensor], sliced.tensors[use.tensor].rows);
+        }
+      }
     }
+  }
 }
 
 TEST(SliceAllReduce, SharesTheBytesOutToWithinARow) {
   const Program sliced = apply(iteration(), SliceAllReduce{1, 4});
   std::map<GroupKind, std::vector<std::int64_t>> sizes;
-  for (const Op* op : reductions(sliced, 1))
+  for (const Op* op : reductions(sliced, 1)) {
     sizes[std::get<AllReduce>(op->kind).group].push_back(bytes(sliced, *op));
+  }
   ASSERT_EQ(sizes.size(), 2u);  // dense parameters over the world, experts over their replicas
   for (const auto& [group, pieces] : sizes) {
     ASSERT_EQ(pieces.size(), 4u);

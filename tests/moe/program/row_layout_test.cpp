@@ -14,8 +14,9 @@ LayerRouting random_routing(std::mt19937& random, int ranks, int experts) {
   LayerRouting routing{1, experts, {}};
   for (int r = 0; r < ranks; ++r) {
     routing.tokens.emplace_back();
-    for (int e = 0; e < experts; ++e)
+    for (int e = 0; e < experts; ++e) {
       routing.tokens.back().push_back(random() % 4 == 0 ? 0 : random() % 23);
+    }
   }
   return routing;
 }
@@ -24,7 +25,7 @@ LayerRouting random_routing(std::mt19937& random, int ranks, int experts) {
 std::vector<Slice> cuts_of(int f, int b) {
   Program program;
   program.tensors.push_back({"rows", DType::f32, Role::activation, Rows::received, 0, 1, 1});
-  for (const int count : {f, b})
+  for (const int count : {f, b}) {
     for (int i = 0; i < count; ++i) {
       Op op;
       op.kind = Gelu{};
@@ -32,6 +33,7 @@ std::vector<Slice> cuts_of(int f, int b) {
       op.writes = {{0, {i, count}}};
       program.ops.push_back(op);
     }
+  }
   return slice_cuts(program, 1);
 }
 
@@ -79,33 +81,39 @@ TEST(RowLayout, WhatIsSentArrivesAtItsExpertInOneRangePerSlice) {
     const Groups groups = make_groups(ranks, expert_ranks);
     const LayerRouting routing = random_routing(random, ranks, expert_ranks * local);
     std::vector<RowLayout> layouts;
-    for (int r = 0; r < ranks; ++r)
+    for (int r = 0; r < ranks; ++r) {
       layouts.push_back(make_row_layout(routing, groups, r, cuts_of(f, b)));
+    }
 
     // A row is known by where it comes from and which row it was there.
     using Row = std::pair<int, std::int64_t>;
     for (const int degree : {f, b}) {
       std::vector<std::map<std::int64_t, Row>> arrived(ranks);
-      for (int c = 0; c < degree; ++c)
+      for (int c = 0; c < degree; ++c) {
         for (int to = 0; to < ranks; ++to) {
           const auto group = members(groups, GroupKind::expert, to);
           std::vector<std::vector<Segment>> incoming(group.size());
-          for (std::size_t from = 0; from < group.size(); ++from)
-            for (const Segment& segment : sent_segments(layouts[group[from]], {c, degree}))
+          for (std::size_t from = 0; from < group.size(); ++from) {
+            for (const Segment& segment : sent_segments(layouts[group[from]], {c, degree})) {
               if (group[segment.peer] == to) incoming[from].push_back(segment);
+            }
+          }
           std::vector<std::size_t> next(group.size());
           for (const Segment& target : received_segments(layouts[to], {c, degree})) {
             const Segment& source = incoming[target.peer].at(next[target.peer]++);
             ASSERT_EQ(source.rows, target.rows);
-            for (std::int64_t i = 0; i < target.rows; ++i)
+            for (std::int64_t i = 0; i < target.rows; ++i) {
               ASSERT_TRUE(arrived[to]
                               .emplace(target.begin + i, Row{group[target.peer], source.begin + i})
                               .second)
                   << "two rows at one place";
+            }
           }
-          for (std::size_t from = 0; from < group.size(); ++from)
+          for (std::size_t from = 0; from < group.size(); ++from) {
             ASSERT_EQ(next[from], incoming[from].size()) << "a segment nobody receives";
+          }
         }
+      }
       for (int r = 0; r < ranks; ++r) {
         ASSERT_EQ(static_cast<std::int64_t>(arrived[r].size()), received_rows(layouts[r]));
         std::set<Row> distinct;
@@ -137,8 +145,9 @@ TEST(RowLayout, SharingRanksGatherEachRowOnceAndGetTheirOwnBack) {
               degree = 1 + static_cast<int>(random() % 4);
     const LayerRouting routing = random_routing(random, groups.ranks, layout.expert * local);
     std::vector<RowLayout> layouts;
-    for (int r = 0; r < groups.ranks; ++r)
+    for (int r = 0; r < groups.ranks; ++r) {
       layouts.push_back(make_row_layout(routing, groups, r, cuts_of(degree, 1)));
+    }
     const auto sharing = members(groups, GroupKind::expert_sharded, 0);
 
     using Row = std::pair<int, std::int64_t>;  // the sharing rank, and its received row
@@ -147,17 +156,20 @@ TEST(RowLayout, SharingRanksGatherEachRowOnceAndGetTheirOwnBack) {
       const Slice slice{c, degree};
       for (std::size_t to = 0; to < sharing.size(); ++to) {
         std::vector<std::vector<Segment>> incoming(sharing.size());
-        for (std::size_t from = 0; from < sharing.size(); ++from)
-          for (const Segment& segment : shared_segments(layouts[sharing[from]], slice))
+        for (std::size_t from = 0; from < sharing.size(); ++from) {
+          for (const Segment& segment : shared_segments(layouts[sharing[from]], slice)) {
             if (segment.peer == static_cast<int>(to)) incoming[from].push_back(segment);
+          }
+        }
         std::vector<std::size_t> next(sharing.size());
         for (const Segment& target : gathered_segments(layouts[sharing[to]], slice)) {
           const Segment& source = incoming[target.peer].at(next[target.peer]++);
           ASSERT_EQ(source.rows, target.rows);
-          for (std::int64_t i = 0; i < target.rows; ++i)
+          for (std::int64_t i = 0; i < target.rows; ++i) {
             ASSERT_TRUE(
                 gathered[to].emplace(target.begin + i, Row{target.peer, source.begin + i}).second)
                 << "two rows at one place";
+          }
         }
       }
     }
@@ -170,13 +182,14 @@ TEST(RowLayout, SharingRanksGatherEachRowOnceAndGetTheirOwnBack) {
       // A row lies among those of its expert, in its slice.
       for (int c = 0; c < degree; ++c) {
         const auto here = gathered_expert_rows(mine, {c, degree});
-        for (int d = 0; d < local; ++d)
+        for (int d = 0; d < local; ++d) {
           for (std::int64_t i = here[d].begin; i < here[d].begin + here[d].rows; ++i) {
             const auto& [member, row] = gathered[r].at(i);
             const RowRange there = expert_rows(layouts[sharing[member]], {c, degree})[d];
             EXPECT_GE(row, there.begin);
             EXPECT_LT(row, there.begin + there.rows);
           }
+        }
       }
       // What every rank scatters back from there comes home in its own block.
       for (int c = 0; c < degree; ++c) {
@@ -184,14 +197,16 @@ TEST(RowLayout, SharingRanksGatherEachRowOnceAndGetTheirOwnBack) {
         std::vector<std::size_t> next(sharing.size());
         for (const Segment& target : scattered_segments(mine, slice)) {
           std::vector<Segment> from;
-          for (const Segment& segment : gathered_segments(layouts[sharing[target.peer]], slice))
+          for (const Segment& segment : gathered_segments(layouts[sharing[target.peer]], slice)) {
             if (segment.peer == static_cast<int>(r)) from.push_back(segment);
+          }
           const Segment& source = from.at(next[target.peer]++);
           ASSERT_EQ(source.rows, target.rows);
-          for (std::int64_t i = 0; i < target.rows; ++i)
+          for (std::int64_t i = 0; i < target.rows; ++i) {
             EXPECT_EQ(
                 gathered[target.peer].at(source.begin + i),
                 (Row{static_cast<int>(r), target.begin + i - target.peer * received_rows(mine)}));
+          }
         }
       }
     }

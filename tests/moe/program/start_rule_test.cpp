@@ -57,20 +57,22 @@ TEST(StartRule, EndsBeforeIsWhatFollowingEveryEdgeGives) {
   for (std::size_t i = 0; i < count; ++i) {
     const auto add = [&](int op) {
       before[i][op] = true;
-      for (std::size_t j = 0; j < count; ++j)
+      for (std::size_t j = 0; j < count; ++j) {
         if (before[op][j]) before[i][j] = true;
+      }
     };
     for (const int earlier : rule.waits_for[i]) add(earlier);
     const auto& queue = rule.queues[static_cast<std::size_t>(program.ops[i].stream)];
     const auto place = std::find(queue.begin(), queue.end(), static_cast<int>(i));
     if (place != queue.begin()) add(*std::prev(place));
   }
-  for (std::size_t i = 0; i < count; ++i)
+  for (std::size_t i = 0; i < count; ++i) {
     for (std::size_t j = 0; j < count; ++j) {
       if (i == j) continue;
       ASSERT_EQ(ends_before(rule, static_cast<int>(j), static_cast<int>(i)), before[i][j])
           << j << " before " << i;
     }
+  }
 }
 
 }  // namespace

@@ -21,8 +21,9 @@ struct WorkCase {
   }
   Binding binding(int rank) const { return bind(program, routing, groups, rank); }
   const Op& find(std::string_view name) const {
-    for (const Op& op : program.ops)
+    for (const Op& op : program.ops) {
       if (op.name == name) return op;
+    }
     throw std::out_of_range(std::string(name));
   }
   Work work(std::string_view name, int rank = 0) const {
@@ -59,10 +60,12 @@ TEST(Work, ChunksShareTheWorkOut) {
   double flops = 0;
   std::int64_t wire = 0;
   for (const Op& op : cut.program.ops) {
-    if (op.name == "experts up")
+    if (op.name == "experts up") {
       flops += work_of(cut.program, op, cut.binding(1), cut.groups, 1).flops;
-    if (op.name == "all_to_all dispatch")
+    }
+    if (op.name == "all_to_all dispatch") {
       wire += work_of(cut.program, op, cut.binding(1), cut.groups, 1).wire_bytes;
+    }
   }
   EXPECT_EQ(flops, whole.work("experts up", 1).flops);
   EXPECT_EQ(wire, whole.work("all_to_all dispatch", 1).wire_bytes);
@@ -78,8 +81,9 @@ TEST(BytesToPeers, WhatAllRanksDispatchIsEveryRowThatChangesRank) {
     const auto home = bytes_to_peers(c.program, combine, c.binding(rank), c.groups, rank);
     EXPECT_EQ(out[rank], 0);
     for (int peer = 0; peer < 4; ++peer) there += out[peer], back += home[peer];
-    for (int e = 0; e < c.model.experts; ++e)
+    for (int e = 0; e < c.model.experts; ++e) {
       if (e / 7 != rank) expected += layer_of(c.routing, 1).tokens[rank][e] * 16 * 4;
+    }
   }
   EXPECT_EQ(there, expected);
   EXPECT_EQ(back, expected);

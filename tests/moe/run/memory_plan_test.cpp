@@ -35,10 +35,11 @@ std::vector<OpSet> ancestors(const Program& program) {
 
 Routing uniform(const Model& model, int ranks) {
   Routing routing;
-  for (int block = model.moe_every - 1; block < model.blocks; block += model.moe_every)
+  for (int block = model.moe_every - 1; block < model.blocks; block += model.moe_every) {
     routing.layers.push_back(
         uniform_routing(block, ranks, model.experts,
                         model.global_batch / ranks * model.sequence_length * model.choices));
+  }
   return routing;
 }
 
@@ -72,20 +73,23 @@ TEST_P(MemoryPlanSafety, NoTensorTakesMemoryThatSomeoneMayStillBeUsing) {
     }
   }
   int shared = 0;
-  for (TensorId a = 0; a < static_cast<TensorId>(program.tensors.size()); ++a)
+  for (TensorId a = 0; a < static_cast<TensorId>(program.tensors.size()); ++a) {
     for (TensorId b = 0; b < static_cast<TensorId>(program.tensors.size()); ++b) {
       if (a == b || users[a].empty() || users[b].empty()) continue;
       if (plan.offset(a) >= plan.end(b) || plan.offset(b) >= plan.end(a)) continue;
       ++shared;
       const auto all_before = [&](TensorId first, TensorId second) {
-        for (const int writer : writers[second])
-          for (const int user : users[first])
+        for (const int writer : writers[second]) {
+          for (const int user : users[first]) {
             if (!before[writer][user]) return false;
+          }
+        }
         return true;
       };
       EXPECT_TRUE(all_before(a, b) || all_before(b, a))
           << program.tensors[a].name << " and " << program.tensors[b].name;
     }
+  }
   EXPECT_GT(shared, 20) << "memory should be used again";
 }
 INSTANTIATE_TEST_SUITE_P(Schedules, MemoryPlanSafety, ::testing::Values(0, 1, 2, 3, 4));
@@ -106,8 +110,9 @@ TEST(MemoryPlan, DroplessLeavesOutWhatItDoesNotKnowAndGoesOnWithTheRouting) {
   MemoryPlan plan(program, start_rule(program));
   const std::vector<int> known = plan.advance({});
   EXPECT_FALSE(plan.is_complete());
-  for (const int op : known)
+  for (const int op : known) {
     EXPECT_FALSE(uses_routed_rows(program, program.ops[op])) << program.ops[op].name;
+  }
   EXPECT_GT(known.back(), known.size()) << "what does not wait for the routing comes before it";
   const Binding binding = bind(program, uniform(model, 2), groups, 0);
   EXPECT_EQ(known.size() + plan.advance(binding).size(), program.ops.size());

@@ -32,8 +32,9 @@ struct Prepared {
   }
   std::vector<int> ready() {
     std::vector<int> ops;
-    for (int op = 0; op < static_cast<int>(state.program.ops.size()); ++op)
+    for (int op = 0; op < static_cast<int>(state.program.ops.size()); ++op) {
       if (state.progress.await(op, {}, {}, 0).verdict == Progress::Verdict::go) ops.push_back(op);
+    }
     return ops;
   }
   void learn(std::vector<std::vector<std::int64_t>> tokens) {

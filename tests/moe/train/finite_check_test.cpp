@@ -40,8 +40,9 @@ void fill(Runner& runner, const std::string& name, float value) {
 /// The parameter at the same place of every such model that feeds layer 1's first expert product.
 std::string expert_weight(const Program& program) {
   for (const Op& op : program.ops) {
-    if (std::holds_alternative<ExpertLinear>(op.kind))
+    if (std::holds_alternative<ExpertLinear>(op.kind)) {
       return program.tensors[op.reads[1].tensor].name;
+    }
   }
   return "";
 }

@@ -151,8 +151,9 @@ RankTrained train_rank(const Model& model, const Groups& groups, const MakeBacke
     const Tensor& t = program.tensors[static_cast<std::size_t>(parameter.value)];
     const std::vector<double>& whole = start.at(t.name);
     std::vector<double> part(static_cast<std::size_t>(t.rows * t.columns));
-    for (std::size_t i = 0; i < part.size(); ++i)
+    for (std::size_t i = 0; i < part.size(); ++i) {
       part[i] = whole.at(place_in_whole(program, parameter, i));
+    }
     write(runner, parameter.value, part.data());
     const std::vector<double> zeros(static_cast<std::size_t>(t.rows * t.columns));
     for (const TensorId state : parameter.optimizer_state) write(runner, state, zeros.data());

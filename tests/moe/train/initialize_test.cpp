@@ -32,16 +32,20 @@ Values begin_with(int ranks, std::int64_t seed) {
     options.memory_limit_bytes = 1 << 28;
     Runner runner(build_iteration(model, groups, world.rank), groups, *backend, world, options);
     initialize_parameters(runner, seed);
-    for (const Parameter& parameter : runner.program().parameters)
-      if (parameter.replicas == GroupKind::expert_data || world.rank == 0)
+    for (const Parameter& parameter : runner.program().parameters) {
+      if (parameter.replicas == GroupKind::expert_data || world.rank == 0) {
         shards[static_cast<std::size_t>(world.rank)]
               [runner.program().tensors[static_cast<std::size_t>(parameter.value)].name] =
                   read(runner, parameter.value);
+      }
+    }
   });
   Values all;
-  for (const Values& shard : shards)
-    for (const auto& [name, values] : shard)
+  for (const Values& shard : shards) {
+    for (const auto& [name, values] : shard) {
       all[name].insert(all[name].end(), values.begin(), values.end());
+    }
+  }
   return all;
 }
 

@@ -60,8 +60,9 @@ Told trained(const Model& model, int ranks, TrainOptions options, const Schedule
   const Groups groups = make_groups(ranks, ranks);
   options.run.memory_limit_bytes = 1 << 28;
   std::vector<RankInfo> infos(static_cast<std::size_t>(ranks));
-  for (std::size_t r = 0; r < clock_offsets_s.size(); ++r)
+  for (std::size_t r = 0; r < clock_offsets_s.size(); ++r) {
     infos[r].clock.offset_s = clock_offsets_s[r];
+  }
   Told told;
   told.failures.resize(static_cast<std::size_t>(ranks));
   run_local_ranks(ranks, [&](Communicator& world) {
@@ -153,8 +154,9 @@ TEST(Trainer, EvaluatingLeavesTrainingAsItIs) {
   const Told told = trained(model, 2, options, chunked(model, 2, 3));
   EXPECT_EQ(trained(model, 2, options).losses(), without);
   std::vector<int> evaluated;
-  for (const StepReport& step : told.steps)
+  for (const StepReport& step : told.steps) {
     if (step.heldout_loss) evaluated.push_back(step.iteration);
+  }
   EXPECT_THAT(evaluated, ElementsAre(2, 4, 5)) << "every second one, and the last";
 }
 
@@ -170,8 +172,9 @@ TEST(Trainer, SpansOfAllRanksAreOnRank0sClock) {
     EXPECT_NEAR(timeline.duration_s, 1000, 100);
     EXPECT_EQ(timeline.duration_s, told.steps[0].duration_s);
     double last_s = 0;
-    for (const auto& spans : timeline.ranks)
+    for (const auto& spans : timeline.ranks) {
       for (const OpSpan& span : spans) last_s = std::max(last_s, span.start_s + span.duration_s);
+    }
     EXPECT_NEAR(timeline.duration_s, last_s, 1e-6) << "begin to the end of the last span";
   }
 }

@@ -33,11 +33,12 @@ std::int32_t token_at(std::int64_t step, std::int64_t sequence, std::int64_t pla
 void write_batch(Runner& runner, const Model& model, int rank, int ranks, std::int32_t step) {
   const std::int64_t count = model.global_batch / ranks;
   std::vector<std::int32_t> tokens, targets;
-  for (std::int64_t s = rank * count; s < (rank + 1) * count; ++s)
+  for (std::int64_t s = rank * count; s < (rank + 1) * count; ++s) {
     for (std::int64_t i = 0; i < model.sequence_length; ++i) {
       tokens.push_back(token_at(step, s, i, model.vocabulary));
       targets.push_back(token_at(step, s, i + 1, model.vocabulary));
     }
+  }
   const Program& program = runner.program();
   runner.write(program.tokens, std::as_bytes(std::span(tokens)));
   runner.write(program.targets, std::as_bytes(std::span(targets)));
@@ -88,12 +89,16 @@ Outcome train_small(const Model& model, const Schedule& schedule, const Layout& 
       IterationResult result = runner.iterate(true);
       const std::lock_guard lock(mutex);
       losses[world.rank][step] = read_doubles(runner, program.loss)[0];
-      for (const TensorId loss : program.auxiliary_losses)
+      for (const TensorId loss : program.auxiliary_losses) {
         auxiliary[world.rank][step] += read_doubles(runner, loss)[0];
-      if (step == 0)
-        for (const Parameter& parameter : program.parameters)
-          if (index_in_group(groups, parameter.replicas, world.rank) == 0)
+      }
+      if (step == 0) {
+        for (const Parameter& parameter : program.parameters) {
+          if (index_in_group(groups, parameter.replicas, world.rank) == 0) {
             join(outcome.gradients, program, parameter, read_doubles(runner, parameter.gradient));
+          }
+        }
+      }
       outcome.planned_peaks[world.rank] = result.planned_peak_bytes;
       outcome.touched_peaks[world.rank] = result.touched_peak_bytes.value();
       outcome.timeline.ranks[world.rank] = std::move(result.spans);
@@ -101,11 +106,12 @@ Outcome train_small(const Model& model, const Schedule& schedule, const Layout& 
       if (world.rank == 0) outcome.routing = std::move(result.routing);
     }
   });
-  for (int rank = 0; rank < ranks; ++rank)
+  for (int rank = 0; rank < ranks; ++rank) {
     for (int step = 0; step < steps; ++step) {
       outcome.losses[step] += losses[rank][step];
       outcome.auxiliary_losses[step] += auxiliary[rank][step];
     }
+  }
   return outcome;
 }
 
@@ -119,10 +125,11 @@ double largest_difference(const Outcome& a, const Outcome& b) {
       difference += (others[i] - values[i]) * (others[i] - values[i]);
       norm += values[i] * values[i];
     }
-    if (norm > 0)
+    if (norm > 0) {
       largest = std::max(largest, std::sqrt(difference / norm));
-    else if (difference > 0)
+    } else if (difference > 0) {
       largest = INFINITY;
+    }
   }
   return largest;
 }
@@ -148,11 +155,12 @@ Model small_model(DType dtype) {
 
 Schedule chunked(const Model& model, int forward, int backward) {
   Schedule schedule{"chunked", {StreamAssignment{"all_to_all", Stream::inter_node}}};
-  for (int block = 0; block < model.blocks; ++block)
+  for (int block = 0; block < model.blocks; ++block) {
     if (model.moe_every > 0 && (block + 1) % model.moe_every == 0) {
       schedule.decisions.push_back(PipelineSplit{block, Phase::forward, forward});
       schedule.decisions.push_back(PipelineSplit{block, Phase::backward, backward});
     }
+  }
   return schedule;
 }
 

@@ -47,8 +47,9 @@ struct FourRanks {
 std::vector<std::vector<std::int64_t>> matrix(const GroupCall& call, int ranks) {
   std::vector<std::vector<std::int64_t>> bytes(static_cast<std::size_t>(ranks));
   for (auto& row : bytes) row.resize(bytes.size());
-  for (const Transfer& t : call.transfers)
+  for (const Transfer& t : call.transfers) {
     bytes[static_cast<std::size_t>(t.from)][static_cast<std::size_t>(t.to)] += t.bytes;
+  }
   return bytes;
 }
 

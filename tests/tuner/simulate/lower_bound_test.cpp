@@ -39,8 +39,9 @@ TEST(LowerBound, WorkBesideTheChainCountsOnItsStream) {
   EXPECT_NEAR(c.bound().chain_s, kExchange_s + 10.5, 1e-9);
   EXPECT_NEAR(c.bound().stream_s, 14.5, 1e-9);
   EXPECT_EQ(c.bound().where, "rank 1 compute");
-  for (moe::Op& op : c.layer.program.ops)
+  for (moe::Op& op : c.layer.program.ops) {
     if (op.name == "unrelated") op.stream = moe::Stream::intra_node;
+  }
   EXPECT_NEAR(c.bound().stream_s, 10.5, 1e-9) << "on a stream of its own it bounds nothing";
 }
 

@@ -83,8 +83,9 @@ TEST_F(CatalogTest, TimelinesOfTrialsComeFirstThenThoseOfRunsLatestFirst) {
       if (repeat || timeline.trial_id == catalog.trials[i].trial.id) place = i;
     }
     trials.push_back(place);
-    if (place == catalog.trials.size())
+    if (place == catalog.trials.size()) {
       started.push_back(-find_run(catalog, timeline.run_id.value())->started_at);
+    }
   }
   EXPECT_TRUE(std::is_sorted(trials.begin(), trials.end()));
   EXPECT_TRUE(std::is_sorted(started.begin(), started.end()));
@@ -103,8 +104,9 @@ TEST_F(CatalogTest, TimelinesOfARunFollowItsIterations) {
   }
   const Catalog again = load_catalog(connection);
   std::vector<int> iterations;
-  for (const db::Timeline* timeline : timelines_of(again, ids.sequential_run))
+  for (const db::Timeline* timeline : timelines_of(again, ids.sequential_run)) {
     iterations.push_back(timeline->iteration);
+  }
   EXPECT_THAT(iterations, ElementsAre(3, 7, 199, 199));
 }
 

@@ -99,10 +99,12 @@ TEST(Color, CommunicationsOfAnIterationAreUnlikeEachOther) {
 }
 
 TEST(Color, TextOnEverySpanIsReadable) {
-  for (const std::string& kind : kComputation)
+  for (const std::string& kind : kComputation) {
     EXPECT_GE(contrast(computing(kind), text_on(computing(kind))), 4.5) << kind;
-  for (const std::string& kind : kCommunication)
+  }
+  for (const std::string& kind : kCommunication) {
     EXPECT_GE(contrast(communicating(kind), text_on(communicating(kind))), 4.5) << kind;
+  }
 }
 
 TEST(Color, GradientsAreDarkerThanTheirOp) {

@@ -50,8 +50,9 @@ Lane random_lane(std::mt19937& random, std::size_t spans) {
     at_s = end_s;
   }
   lane.busy_before_s = {0};
-  for (const LaneSpan& span : lane.spans)
+  for (const LaneSpan& span : lane.spans) {
     lane.busy_before_s.push_back(lane.busy_before_s.back() + span.duration_s());
+  }
   return lane;
 }
 
@@ -67,8 +68,9 @@ TEST(LevelOfDetail, FoldsAsTheDefinitionDoes) {
     std::vector<Folded> folded;
     for (const Mark& mark : fold(lane, visible, px_s)) {
       // A run whose last span ends before the view may be drawn all the same: it is clipped away.
-      if (mark.end_s > visible.begin_s)
+      if (mark.end_s > visible.begin_s) {
         folded.push_back({mark.begin_s, mark.end_s, mark.first, mark.count});
+      }
     }
     ASSERT_EQ(folded, fold_by_hand(lane, visible, px_s)) << "round " << round;
   }

@@ -14,8 +14,9 @@ TEST_F(RunsTest, AClickOnATrialShowsItsTimelines) {
   const auto draw = [&] { draw_app(app); };
   for (int i = 0; i < 3; ++i) headless.frame(draw);
   // Rows of trials fill the lower part: one of those that a column of points meets is clicked.
-  for (float y = 500; y < 900 && std::string(app.panel->name) == "runs"; y += 8)
+  for (float y = 500; y < 900 && std::string(app.panel->name) == "runs"; y += 8) {
     headless.click({40, y}, draw);
+  }
   EXPECT_STREQ(app.panel->name, "timeline");
   EXPECT_FALSE(app.session.timelines.empty());
 }

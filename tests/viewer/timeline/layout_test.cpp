@@ -43,8 +43,9 @@ TEST(TimelineLayout, ManyLanesStayLegibleAndScroll) {
 TEST(TimelineLayout, MinorLanesKeepRoomForTheirLabelsAndTheOthersTheRest) {
   std::vector<HandSpan> spans;
   for (int rank = 0; rank < 8; ++rank) {
-    for (const char* stream : {"compute", "copy", "host"})
+    for (const char* stream : {"compute", "copy", "host"}) {
       spans.push_back({rank, stream, "kind", 0, 1});
+    }
   }
   const Timeline timeline = hand_timeline(spans);
   const std::vector<StackEntry> stack = {{&timeline, "one", "", ""}};

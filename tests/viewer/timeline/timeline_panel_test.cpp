@@ -181,8 +181,9 @@ TEST_F(TimelinePanelTest, KeysTypedIntoATextFieldMoveNothing) {
 
 TEST_F(TimelinePanelTest, AMarkOfManySpansSaysHowMany) {
   std::vector<HandSpan> spans;
-  for (int i = 0; i < 100000; ++i)
+  for (int i = 0; i < 100000; ++i) {
     spans.push_back({0, "compute", "linear", i * 1e-4, i * 1e-4 + 5e-5});
+  }
   const Timeline dense = hand_timeline(spans, 7);
   stack = {{&dense, "dense", "", ""}};
   panel = {};

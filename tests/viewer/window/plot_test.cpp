@@ -23,8 +23,9 @@ TEST(Plot, ElidedTextFitsAndWholeTextStaysWhole) {
   const ImFont& font = *headless.fonts.text;
   const std::string text = "all_to_all dispatch 2/4";
   EXPECT_EQ(elided(font, text, 1000), text);
-  for (float width = 0; width < 200; width += 3)
+  for (float width = 0; width < 200; width += 3) {
     EXPECT_LE(text_width(font, elided(font, text, width)), width);
+  }
   EXPECT_EQ(elided(font, text, 10), "");
 }
 

@@ -20,8 +20,9 @@ std::vector<Candidate> tutel_candidates(const Situation& situation, const Planne
   std::vector<Candidate> candidates;
   for (const int degree : {1, 2, 3, 4, 8}) {
     const bool asked = options.degree == 0 ? degree <= options.most_chunks : false;
-    if (asked)
+    if (asked) {
       candidates.push_back(pipeline_candidate(situation.program, "tutel", {degree, degree}));
+    }
   }
   if (options.degree > 0) {
     candidates.push_back(

@@ -48,8 +48,9 @@ struct OneRank {
   }
 
   const Parameter& gate() const {
-    for (const Parameter& parameter : program.parameters)
+    for (const Parameter& parameter : program.parameters) {
       if (program.tensors[parameter.value].name == "block0.gate.weight") return parameter;
+    }
     throw std::logic_error("no gate");
   }
   std::vector<double> read(TensorId id) const {

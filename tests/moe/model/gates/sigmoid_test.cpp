@@ -44,8 +44,9 @@ TEST(SigmoidGate, WeightsTheLargestLogitsByTheirSigmoid) {
       std::sort(row.rbegin(), row.rend());
       double total = 0;
       for (std::size_t i = 0; i < k; ++i) total += 1 / (1 + std::exp(-row[i]));
-      for (std::size_t i = 0; i < k; ++i)
+      for (std::size_t i = 0; i < k; ++i) {
         EXPECT_NEAR(weights[t * k + i], 1 / (1 + std::exp(-row[i])) / (k > 1 ? total : 1), 1e-12);
+      }
     }
   }
 }
