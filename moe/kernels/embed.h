@@ -29,7 +29,7 @@ struct FillZero {
   MOE_BODY void operator()(std::int64_t i) const { out[i] = 0; }
 };
 
-/// Gradient of the token table, into a table of zeros. A team per token: the first token with an id
+/// Gradient of the token table, added to what is there. A team per token: the first token with an id
 /// owns that row of the table and adds up all others with the same id in the order of the tokens.
 /// Every sum has one owner and one order: no atomics, the same bits on every run.
 template <class Real>
@@ -53,17 +53,18 @@ struct TokenTableGradientBody {
   }
 };
 
-/// d_position_table[l] = sum of dx over the tokens at position l. A team per position.
+/// d_position_table[l] (+)= sum of dx over the tokens at position l. A team per position.
 template <class Real>
 struct PositionTableGradientBody {
   const Real* dx;
   Real* d_table;
   std::int64_t count, width, sequence_length;
+  bool accumulate;
 
   template <class Team>
   MOE_BODY void operator()(Team& team, std::int64_t l) const {
     Real* out = d_table + l * width;
-    team.for_each(width, [=](std::int64_t c) { out[c] = 0; });
+    if (!accumulate) team.for_each(width, [=](std::int64_t c) { out[c] = 0; });
     for (std::int64_t t = l; t < count; t += sequence_length) {
       const Real* in = dx + t * width;
       team.for_each(width, [=](std::int64_t c) { out[c] += in[c]; });
@@ -84,13 +85,14 @@ template <class Real, class Exec>
 void launch(Exec& exec, const EmbedTokensGradient& op, const BoundOp& bound) {
   const View& dx = bound.reads[1];
   Real* d_tokens = data_of<Real>(bound.writes[0]);
-  exec.elements(count_of(bound.writes[0]), FillZero<Real>{d_tokens});
+  if (!op.accumulate) exec.elements(count_of(bound.writes[0]), FillZero<Real>{d_tokens});
   exec.rows(dx.rows, dx.columns,
             TokenTableGradientBody<Real>{data_of<std::int32_t>(bound.reads[0]), data_of<Real>(dx),
                                          d_tokens, dx.rows, dx.columns});
-  exec.rows(bound.writes[1].rows, dx.columns,
-            PositionTableGradientBody<Real>{data_of<Real>(dx), data_of<Real>(bound.writes[1]),
-                                            dx.rows, dx.columns, op.sequence_length});
+  exec.rows(
+      bound.writes[1].rows, dx.columns,
+      PositionTableGradientBody<Real>{data_of<Real>(dx), data_of<Real>(bound.writes[1]), dx.rows,
+                                      dx.columns, op.sequence_length, op.accumulate});
 }
 
 }  // namespace moe

@@ -107,13 +107,14 @@ void launch(Exec& exec, const LayerNormInputGradient&, const BoundOp& bound) {
 }
 
 template <class Real, class Exec>
-void launch(Exec& exec, const LayerNormWeightGradient&, const BoundOp& bound) {
+void launch(Exec& exec, const LayerNormWeightGradient& op, const BoundOp& bound) {
   const View& dy = bound.reads[0];
   exec.column_sums(
       dy.rows, dy.columns,
       LayerNormWeightGradientTerms<Real>{data_of<Real>(dy), data_of<Real>(bound.reads[1]),
                                          data_of<Real>(bound.reads[2]), dy.columns},
-      SumTargets<Real, 2>{{data_of<Real>(bound.writes[0]), data_of<Real>(bound.writes[1])}, false});
+      SumTargets<Real, 2>{{data_of<Real>(bound.writes[0]), data_of<Real>(bound.writes[1])},
+                          op.accumulate});
 }
 
 }  // namespace moe

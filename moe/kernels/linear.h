@@ -92,13 +92,13 @@ void launch(Exec& exec, const LinearInputGradient&, const BoundOp& bound) {
 }
 
 template <class Real, class Exec>
-void launch(Exec& exec, const LinearWeightGradient&, const BoundOp& bound) {
+void launch(Exec& exec, const LinearWeightGradient& op, const BoundOp& bound) {
   const View& x = bound.reads[0];
   const View& dy = bound.reads[1];
   Real* d_bias = bound.writes.size() > 1 ? data_of<Real>(bound.writes[1]) : nullptr;
   linear_weight_gradient<Real>(exec, data_of<Real>(x), data_of<Real>(dy),
                                data_of<Real>(bound.writes[0]), d_bias, x.rows, x.columns,
-                               dy.columns, false);
+                               dy.columns, op.accumulate);
 }
 
 }  // namespace moe

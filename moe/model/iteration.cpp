@@ -1,5 +1,7 @@
 #include "moe/model/iteration.h"
 
+#include <algorithm>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,33 +10,44 @@
 #include "moe/model/layers/block.h"
 #include "moe/model/layers/embedding.h"
 #include "moe/model/layers/head.h"
+#include "moe/model/micro_batches.h"
 
 namespace moe {
 namespace {
 
-/// One all-reduce per block and group, in the order in which backward completes them; what lies
+const char* all_reduce_name(GroupKind group) {
+  switch (group) {
+    case GroupKind::stage:
+      return "all_reduce";
+    case GroupKind::data:
+      return "all_reduce shared";
+    case GroupKind::expert_data:
+      return "all_reduce experts";
+    default:
+      throw std::logic_error("all_reduce_name: nothing is copied there");
+  }
+}
+
+/// One all-reduce per block, stage and group, in the order in which backward completes them; what lies
 /// outside the blocks last.
 void reduce_gradients(LayerBuilder& build) {
-  const auto reduce = [&](int block) {
-    build.block = block;
-    for (const GroupKind group : {GroupKind::world, GroupKind::data, GroupKind::expert_data}) {
-      if (group_size(build.groups, group) < 2) continue;
-      std::vector<TensorId> gradients;
-      for (const Parameter& parameter : build.program().parameters) {
-        if (parameter.layer == block && parameter.replicas == group) {
-          gradients.push_back(parameter.gradient);
+  const int stages = build.groups.layout.pipeline;
+  for (build.block = build.model.blocks - 1; build.block >= -1; --build.block) {
+    for (build.stage = stages - 1; build.stage >= 0; --build.stage) {
+      for (const GroupKind group : {GroupKind::stage, GroupKind::data, GroupKind::expert_data}) {
+        if (group_size(build.groups, group) < 2) continue;
+        std::vector<TensorId> gradients;
+        for (const Parameter& parameter : build.program().parameters) {
+          if (parameter.layer == build.block && parameter.stage == build.stage &&
+              parameter.replicas == group) {
+            gradients.push_back(parameter.gradient);
+          }
         }
-      }
-      if (!gradients.empty()) {
-        build.op(AllReduce{group},
-                 group == GroupKind::world  ? "all_reduce"
-                 : group == GroupKind::data ? "all_reduce shared"
-                                            : "all_reduce experts",
-                 gradients, gradients);
+        if (gradients.empty()) continue;
+        build.op(AllReduce{group}, all_reduce_name(group), gradients, gradients);
       }
     }
-  };
-  for (int block = build.model.blocks - 1; block >= -1; --block) reduce(block);
+  }
 }
 
 void update_parameters(LayerBuilder& build) {
@@ -43,6 +56,7 @@ void update_parameters(LayerBuilder& build) {
   build.phase = Phase::update;
   build.block = -1;
   for (Parameter& parameter : program.parameters) {
+    build.stage = parameter.stage;
     const std::string name = "update " + program.tensors[parameter.value].name;
     switch (model.optimizer) {
       case Optimizer::adam: {
@@ -65,15 +79,33 @@ void update_parameters(LayerBuilder& build) {
   }
 }
 
+/// `x`, in the stage that is built on from here.
+TensorId pass_on(LayerBuilder& build, TensorId x, int to_stage, const std::string& what) {
+  if (to_stage == build.stage) return x;
+  const TensorId y = build.activation("passed." + what, build.model.d_model);
+  build.op(PassOn{to_stage, boundary_after(std::min(to_stage, build.stage))}, "pass on " + what,
+           {x}, {y});
+  build.stage = to_stage;
+  return y;
+}
+
 }  // namespace
+
+int stage_of_block(int block, int blocks, int stages) {
+  return static_cast<int>(std::int64_t{block} * stages / blocks);
+}
 
 Program build_iteration(const Model& model, const Groups& groups, int rank) {
   check(model, groups);
+  const int stages = groups.layout.pipeline;
   LayerBuilder build(model, groups, rank);
   build.declare_inputs();
+  build.program().stages = stages;
   std::vector<Layer> layers{embedding(build)};
   for (build.block = 0; build.block < model.blocks; ++build.block) {
-    layers.push_back(block(build, layers.back().output));
+    const TensorId x = pass_on(build, layers.back().output,
+                               stage_of_block(build.block, model.blocks, stages), "forward");
+    layers.push_back(block(build, x));
   }
   build.block = -1;
   layers.push_back(head(build, layers.back().output));
@@ -83,8 +115,13 @@ Program build_iteration(const Model& model, const Groups& groups, int rank) {
   for (int i = static_cast<int>(layers.size()) - 1; i >= 0; --i) {
     // Block b is layer b + 1, between the embedding and the head.
     build.block = i > model.blocks ? -1 : i - 1;
+    if (build.block >= 0) {
+      gradient =
+          pass_on(build, gradient, stage_of_block(build.block, model.blocks, stages), "gradient");
+    }
     gradient = layers[static_cast<std::size_t>(i)].backward(gradient);
   }
+  repeat_for_micro_batches(build.program(), model.micro_batches);
   reduce_gradients(build);
   update_parameters(build);
   Program program = std::move(build.program());

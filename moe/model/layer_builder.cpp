@@ -12,7 +12,8 @@ namespace moe {
 namespace {
 
 int capacity_groups(const Model& model, const Groups& groups) {
-  return model.capacity_groups > 0 ? model.capacity_groups : groups.ranks;
+  return model.capacity_groups > 0 ? model.capacity_groups
+                                   : stage_ranks(groups) * model.micro_batches;
 }
 
 /// The index-th of `parts` equal parts of a shard.
@@ -41,30 +42,35 @@ LayerBuilder::LayerBuilder(const Model& model, const Groups& groups, int rank)
     : model(model),
       groups(groups),
       rank(rank),
-      tokens(model.global_batch / groups.ranks * model.sequence_length),
-      global_tokens(model.global_batch * model.sequence_length),
+      tokens(model.global_batch / model.micro_batches / stage_ranks(groups) *
+             model.sequence_length),
+      global_tokens(model.global_batch / model.micro_batches * model.sequence_length),
+      batch_tokens(model.global_batch * model.sequence_length),
+      auxiliary_weight(model.auxiliary_weight / model.micro_batches),
       build_(model.dtype) {}
 
 void LayerBuilder::declare_inputs() {
   Program& program = build_.program;
-  program.tokens = build_.input("tokens", tokens);
-  program.targets = build_.input("targets", tokens);
+  program.tokens = {build_.input("tokens", tokens)};
+  program.targets = {build_.input("targets", tokens)};
   program.step = build_.input("step", 1);
-  program.loss = build_.result("loss");
+  program.losses = {build_.result("loss")};
 }
 
 TensorId LayerBuilder::weight(const std::string& name, std::int64_t rows, std::int64_t columns,
                               double standard_deviation) {
-  return build_.parameter(
-      {label(name), rows, columns, Initial::normal, standard_deviation, block, GroupKind::world});
+  return build_.parameter({label(name), rows, columns, Initial::normal, standard_deviation, block,
+                           stage, GroupKind::stage});
 }
 
 TensorId LayerBuilder::bias(const std::string& name, std::int64_t columns) {
-  return build_.parameter({label(name), 1, columns, Initial::zero, 0, block, GroupKind::world});
+  return build_.parameter(
+      {label(name), 1, columns, Initial::zero, 0, block, stage, GroupKind::stage});
 }
 
 TensorId LayerBuilder::scale(const std::string& name, std::int64_t columns) {
-  return build_.parameter({label(name), 1, columns, Initial::one, 0, block, GroupKind::world});
+  return build_.parameter(
+      {label(name), 1, columns, Initial::one, 0, block, stage, GroupKind::stage});
 }
 
 TensorId LayerBuilder::shared_parameter(const std::string& name, std::int64_t rows,
@@ -75,7 +81,7 @@ TensorId LayerBuilder::shared_parameter(const std::string& name, std::int64_t ro
       cut(whole, sharded, index_in_group(groups, GroupKind::tensor, rank), tensor_ranks());
   return build_.parameter({label(name), shard.block_rows,
                            columns_held(shard, sharded, tensor_ranks()), initial,
-                           standard_deviation, block, GroupKind::data, shard});
+                           standard_deviation, block, stage, GroupKind::data, shard});
 }
 
 TensorId LayerBuilder::shared_weight(const std::string& name, std::int64_t rows,
@@ -103,7 +109,7 @@ TensorId LayerBuilder::expert_parameter(const std::string& name, std::int64_t ro
       cut(whole, sharded, index_in_group(groups, GroupKind::expert_sharded, rank), sharing_ranks());
   return build_.parameter({label(name), local_experts() * shard.block_rows,
                            columns_held(shard, sharded, sharing_ranks()), initial,
-                           standard_deviation, block, GroupKind::expert_data, shard});
+                           standard_deviation, block, stage, GroupKind::expert_data, shard});
 }
 
 TensorId LayerBuilder::expert_weight(const std::string& name, std::int64_t rows,
@@ -164,18 +170,19 @@ void LayerBuilder::op(OpKind kind, const std::string& name, std::vector<TensorId
                       std::vector<TensorId> writes, Stream stream) {
   build_.op(std::move(kind), name, std::move(reads), std::move(writes), block, phase);
   build_.program.ops.back().stream = stream;
+  build_.program.ops.back().stage = stage;
 }
 
 int LayerBuilder::local_experts() const { return model.experts / groups.layout.expert; }
 
 std::optional<std::int64_t> LayerBuilder::capacity() const {
   if (!model.capacity_factor) return std::nullopt;
-  const std::int64_t group_tokens = global_tokens / capacity_groups(model, groups);
+  const std::int64_t group_tokens = batch_tokens / capacity_groups(model, groups);
   return expert_capacity(model.choices, *model.capacity_factor, group_tokens, model.experts);
 }
 
 int LayerBuilder::capacity_groups_of_rank() const {
-  return capacity_groups(model, groups) / groups.ranks;
+  return capacity_groups(model, groups) / stage_ranks(groups) / model.micro_batches;
 }
 
 double LayerBuilder::residual_deviation() const {

@@ -14,7 +14,7 @@ namespace moe {
 /// Along what ranks cut a parameter that they share.
 enum class Sharded : std::uint8_t { not_at_all, by_rows, by_columns };
 
-/// What layers are built with: adds the parameters, tensors and ops of one rank's iteration to a
+/// What layers are built with: adds the parameters, tensors and ops of one rank's micro-batch to a
 /// Program, labelled with the block and the phase that are being built.
 class LayerBuilder {
  public:
@@ -24,9 +24,13 @@ class LayerBuilder {
   const Model& model;
   const Groups& groups;
   const int rank;
-  const std::int64_t tokens;         ///< of this rank
-  const std::int64_t global_tokens;  ///< of all ranks
-  int block = -1;                    ///< being built; -1 outside the blocks
+  const std::int64_t tokens;         ///< of this rank, in a micro-batch
+  const std::int64_t global_tokens;  ///< of all ranks of a stage, in a micro-batch
+  const std::int64_t batch_tokens;   ///< of all ranks of a stage, in all micro-batches
+  /// Factor in the total loss of what a layer adds to it in one micro-batch: that of their mean.
+  const double auxiliary_weight;
+  int block = -1;  ///< being built; -1 outside the blocks
+  int stage = 0;   ///< of the pipeline, that it belongs to
   Phase phase = Phase::forward;
 
   Program& program() { return build_.program; }

@@ -34,10 +34,20 @@ namespace {
 }  // namespace
 
 void check(const Model& model, const Groups& groups) {
-  if (model.global_batch % groups.ranks != 0) {
-    fail(model, "global_batch", model.global_batch, groups.ranks, "ranks", "--ranks");
+  const int parts = stage_ranks(groups) * model.micro_batches;
+  const std::string of_batch =
+      model.micro_batches > 1 ? fmt::format("ranks times micro_batches = {}", model.micro_batches)
+                              : "ranks";
+  if (model.global_batch % parts != 0) {
+    fail(model, "global_batch", model.global_batch, parts, of_batch, "--ranks");
   }
   const Layout& layout = groups.layout;
+  if (layout.pipeline > model.blocks) {
+    throw std::invalid_argument(fmt::format(
+        "model {}: {} blocks on {} pipeline stages: a stage would have none: expected at "
+        "most --layout pp={}",
+        model.name, model.blocks, layout.pipeline, model.blocks));
+  }
   if (model.moe_every > 0 && model.experts % layout.expert != 0) {
     fail(model, "experts", model.experts, layout.expert, "ranks that the experts are spread over",
          "--layout ep=");
@@ -54,10 +64,10 @@ void check(const Model& model, const Groups& groups) {
     fail(model, "d_hidden", model.d_hidden, layout.tensor, "ranks that dense networks are cut over",
          "--layout tp=");
   }
-  if (model.capacity_groups > 0 && model.capacity_groups % groups.ranks != 0) {
-    fail(model, "capacity_groups", model.capacity_groups, groups.ranks, "ranks", "--ranks");
+  if (model.capacity_groups > 0 && model.capacity_groups % parts != 0) {
+    fail(model, "capacity_groups", model.capacity_groups, parts, of_batch, "--ranks");
   }
-  const int capacity_groups = model.capacity_groups > 0 ? model.capacity_groups : groups.ranks;
+  const int capacity_groups = model.capacity_groups > 0 ? model.capacity_groups : parts;
   const std::int64_t tokens = model.global_batch * model.sequence_length;
   if (tokens % capacity_groups != 0) {
     throw std::invalid_argument(fmt::format(

@@ -28,9 +28,11 @@ struct Model {
   std::string gate = "softmax";           ///< gates/gates.h
   std::string expert = "gpt";             ///< experts/experts.h
   std::optional<double> capacity_factor;  ///< none = dropless
-  int capacity_groups = 0;  ///< groups of the global batch with a capacity each; 0 = one per rank
+  /// Groups of the global batch with a capacity each; 0 = one per rank and micro-batch.
+  int capacity_groups = 0;
   double auxiliary_weight = 0.01;
   std::int64_t global_batch = 8;  ///< sequences per iteration over all ranks
+  int micro_batches = 1;          ///< equal parts of it, whose gradients are added up
   Optimizer optimizer = Optimizer::adam;
   double learning_rate = 1e-3;
   double momentum = 0.9;

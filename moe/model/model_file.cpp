@@ -51,6 +51,7 @@ constexpr double kLeastPositive = std::numeric_limits<double>::min();
 constexpr double kFinite = std::numeric_limits<double>::max();
 constexpr std::int64_t kWidth = std::int64_t{1} << 24;  // products of two stay far within int64
 constexpr int kMostBlocks = 1000;                       // some 60 ops each
+constexpr int kMostMicroBatches = 4096;                 // each with ops of its own
 constexpr double kMostElements = 1e13;  // of parameters, and of activations; far within int64
 constexpr std::int64_t kInt = std::numeric_limits<int>::max();
 
@@ -100,6 +101,11 @@ void read_experts(const InputObject& table, Model& model) {
 
 void read_training(const InputObject& table, Model& model) {
   model.global_batch = table.integer("global_batch", 1, kWidth);
+  read_integer(table, "micro_batches", 1, kMostMicroBatches, model.micro_batches);
+  if (model.global_batch % model.micro_batches != 0) {
+    table.member("micro_batches")
+        .fail(fmt::format("a divisor of global_batch = {}", model.global_batch));
+  }
   read_word(table, "optimizer", kOptimizers, model.optimizer);
   model.learning_rate = table.number_or("learning_rate", model.learning_rate, kLeastPositive,
                                         kFinite, "a number above 0");
@@ -224,6 +230,7 @@ std::string to_json(const Model& model) {
   json["capacity_groups"] = model.capacity_groups;
   json["auxiliary_weight"] = model.auxiliary_weight;
   json["global_batch"] = model.global_batch;
+  json["micro_batches"] = model.micro_batches;
   json["optimizer"] = word_of(model.optimizer, kOptimizers);
   json["learning_rate"] = model.learning_rate;
   json["momentum"] = model.momentum;

@@ -13,11 +13,13 @@ struct EmbedTokens {
   std::int64_t sequence_length = 0;
   Work work(const OpSizes& sizes) const;
 };
-/// tokens i32[T], dx[T,M] -> d_token_table[V,M], d_position_table[L,M]
+/// tokens i32[T], dx[T,M], (the gradients where `accumulate`) -> d_token_table[V,M], d_position_table[L,M]
 struct EmbedTokensGradient {
-  static constexpr OpFacts facts = kernel_op("embed_tokens_gradient", CostUnit::bytes,
-                                             {Cut::whole, Cut::whole}, {Cut::whole, Cut::whole});
+  static constexpr OpFacts facts =
+      kernel_op("embed_tokens_gradient", CostUnit::bytes,
+                {Cut::rows, Cut::rows, Cut::whole, Cut::whole}, {Cut::sum, Cut::sum});
   std::int64_t sequence_length = 0;
+  bool accumulate = false;
   Work work(const OpSizes& sizes) const;
 };
 
@@ -35,10 +37,12 @@ struct LinearInputGradient {
       kernel_op("linear_input_gradient", CostUnit::flops, {Cut::rows, Cut::whole}, {Cut::rows});
   Work work(const OpSizes& sizes) const;
 };
-/// x[T,I], dy[T,O] -> d_weight[I,O], (d_bias[O])
+/// x[T,I], dy[T,O], (the gradients where `accumulate`) -> d_weight[I,O], (d_bias[O])
 struct LinearWeightGradient {
-  static constexpr OpFacts facts = kernel_op("linear_weight_gradient", CostUnit::flops,
-                                             {Cut::whole, Cut::whole}, {Cut::whole, Cut::whole});
+  static constexpr OpFacts facts =
+      kernel_op("linear_weight_gradient", CostUnit::flops,
+                {Cut::rows, Cut::rows, Cut::whole, Cut::whole}, {Cut::sum, Cut::sum});
+  bool accumulate = false;
   Work work(const OpSizes& sizes) const;
 };
 

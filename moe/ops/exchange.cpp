@@ -10,7 +10,8 @@ template <ExchangesRows Kind>
 std::vector<std::int64_t> row_bytes_to_peers(const Kind& kind, const OpSizes& s) {
   const Tensor& tensor = s.tensor(s.in(0));
   std::vector<std::int64_t> bytes(static_cast<std::size_t>(group_size(s.groups, kind.group)));
-  for (const Segment& segment : kind.sends(s.binding.layouts.at(s.op.layer), s.in(0).slice)) {
+  for (const Segment& segment :
+       kind.sends(s.binding.layouts.at(routed_layer(s.op)), s.in(0).slice)) {
     bytes[static_cast<std::size_t>(segment.peer)] +=
         segment.rows * tensor.columns * bytes_of(tensor.dtype);
   }
@@ -24,9 +25,9 @@ Work ExchangeCounts::work(const OpSizes& s) const { return s.sent(bytes_to_peers
 
 /// All-gather of kept and asked-for copies: everyone's go to everyone.
 std::vector<std::int64_t> ExchangeCounts::bytes_to_peers(const OpSizes& s) const {
-  std::vector<std::int64_t> bytes(static_cast<std::size_t>(s.groups.ranks),
+  std::vector<std::int64_t> bytes(static_cast<std::size_t>(stage_ranks(s.groups)),
                                   2 * experts * bytes_of(DType::i32));
-  bytes[static_cast<std::size_t>(s.rank)] = 0;
+  bytes[static_cast<std::size_t>(rank_in_stage(s.groups, s.rank))] = 0;
   return bytes;
 }
 

@@ -20,7 +20,7 @@ struct ExchangeCounts {
   static constexpr OpFacts facts{"exchange_counts",        Executor::host,
                                  Activity::communication,  CostUnit::wire_bytes,
                                  {Cut::whole, Cut::whole}, {Cut::whole}};
-  static constexpr GroupKind group = GroupKind::world;
+  static constexpr GroupKind group = GroupKind::stage;
   int experts = 0;
   Work work(const OpSizes& sizes) const;
   std::vector<std::int64_t> bytes_to_peers(const OpSizes& sizes) const;

@@ -17,11 +17,12 @@ struct LayerNormInputGradient {
                 {Cut::rows, Cut::rows, Cut::whole, Cut::rows}, {Cut::rows});
   Work work(const OpSizes& sizes) const;
 };
-/// dy[T,M], x[T,M], statistics[T,2] -> d_scale[M], d_shift[M]
+/// dy[T,M], x[T,M], statistics[T,2], (the gradients where `accumulate`) -> d_scale[M], d_shift[M]
 struct LayerNormWeightGradient {
   static constexpr OpFacts facts =
-      kernel_op("layer_norm_weight_gradient", CostUnit::bytes, {Cut::whole, Cut::whole, Cut::whole},
-                {Cut::whole, Cut::whole});
+      kernel_op("layer_norm_weight_gradient", CostUnit::bytes,
+                {Cut::rows, Cut::rows, Cut::rows, Cut::whole, Cut::whole}, {Cut::sum, Cut::sum});
+  bool accumulate = false;
   Work work(const OpSizes& sizes) const;
 };
 

@@ -12,7 +12,7 @@ namespace moe {
 struct AllReduce {
   static constexpr OpFacts facts =
       collective_op("all_reduce", Operands::any_number(Cut::rows), Operands::any_number(Cut::rows));
-  GroupKind group = GroupKind::world;
+  GroupKind group = GroupKind::stage;
   Work work(const OpSizes& sizes) const;
   /// The ring: 2 (n-1)/n of the data to the next rank.
   std::vector<std::int64_t> bytes_to_peers(const OpSizes& sizes) const;

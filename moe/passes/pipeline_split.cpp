@@ -58,6 +58,43 @@ std::int64_t most_sent_rows(const Program& program, int layer) {
   return rows;
 }
 
+/// False where the micro-batch has nothing of the layer and phase.
+template <class Refuse>
+bool split_micro_batch(Program& program, const PipelineSplit& split, int micro_batch,
+                       const Refuse& refuse) {
+  std::vector<Op> ops, first, second;
+  std::size_t insert_at = 0;
+  bool arrived = false;
+  for (Op& op : program.ops) {
+    if (op.layer != split.layer || op.phase != split.phase || op.micro_batch != micro_batch ||
+        !follows_routed_rows(program, op)) {
+      // Ops that stand among the cut ones come after them all: none of the cut ones reads what they
+      // write.
+      ops.push_back(std::move(op));
+      continue;
+    }
+    if (op.chunk.count != 1) refuse("the layer is split already");
+    if (first.empty()) insert_at = ops.size();
+    // The first stage ends with the last of the exchanges that bring the rows to the experts.
+    arrived =
+        arrived || (!first.empty() && is_communication(first.back()) && !is_communication(op));
+    (arrived ? second : first).push_back(std::move(op));
+  }
+
+  std::vector<Op> pipeline;
+  for (const std::vector<Op>* stage : {&first, &second}) {
+    for (int c = 0; c < split.chunks; ++c) {
+      for (const Op& whole : *stage) {
+        pipeline.push_back(piece_of(program, whole, {c, split.chunks}));
+      }
+    }
+  }
+  ops.insert(ops.begin() + static_cast<std::ptrdiff_t>(insert_at),
+             std::make_move_iterator(pipeline.begin()), std::make_move_iterator(pipeline.end()));
+  program.ops = std::move(ops);
+  return !first.empty();
+}
+
 }  // namespace
 
 Program apply(Program program, const PipelineSplit& split) {
@@ -73,36 +110,11 @@ Program apply(Program program, const PipelineSplit& split) {
                               : fmt::format("at most {} chunks make sense", kMostChunks));
   }
 
-  std::vector<Op> ops, first, second;
-  std::size_t insert_at = 0;
-  bool arrived = false;
-  for (Op& op : program.ops) {
-    if (op.layer != split.layer || op.phase != split.phase || !follows_routed_rows(program, op)) {
-      // Ops that stand among the cut ones come after them all: none of the cut ones reads what they
-      // write.
-      ops.push_back(std::move(op));
-      continue;
-    }
-    if (op.chunk.count != 1) refuse("the layer is split already");
-    if (first.empty()) insert_at = ops.size();
-    // The first stage ends with the last of the exchanges that bring the rows to the experts.
-    arrived =
-        arrived || (!first.empty() && is_communication(first.back()) && !is_communication(op));
-    (arrived ? second : first).push_back(std::move(op));
+  bool found = false;
+  for (int micro_batch = 0; micro_batch < program.micro_batches; ++micro_batch) {
+    found = split_micro_batch(program, split, micro_batch, refuse) || found;
   }
-  if (first.empty()) refuse("no experts there");
-
-  std::vector<Op> pipeline;
-  for (const std::vector<Op>* stage : {&first, &second}) {
-    for (int c = 0; c < split.chunks; ++c) {
-      for (const Op& whole : *stage) {
-        pipeline.push_back(piece_of(program, whole, {c, split.chunks}));
-      }
-    }
-  }
-  ops.insert(ops.begin() + static_cast<std::ptrdiff_t>(insert_at),
-             std::make_move_iterator(pipeline.begin()), std::make_move_iterator(pipeline.end()));
-  program.ops = std::move(ops);
+  if (!found) refuse("no experts there");
   validate(program);
   return program;
 }

@@ -10,22 +10,24 @@ Binding bind(const Program& program, const Routing& routing, const Groups& group
   Binding binding;
   for (const Op& op : program.ops) {
     if (binds_routing(op)) {
-      binding.layouts.emplace(op.layer, make_row_layout(layer_of(routing, op.layer), groups, rank,
-                                                        slice_cuts(program, op.layer)));
+      binding.layouts.emplace(routed_layer(op),
+                              make_row_layout(layer_of(routing, routed_layer(op)), groups, rank,
+                                              slice_cuts(program, op.layer)));
     }
   }
   return binding;
 }
 
 bool is_bound(const Tensor& tensor, const Binding& binding) {
-  return tensor.rows_are == Rows::fixed || binding.layouts.contains(tensor.layer);
+  return tensor.rows_are == Rows::fixed ||
+         binding.layouts.contains({tensor.layer, tensor.micro_batch});
 }
 
 std::int64_t rows_of(const Tensor& tensor, Slice slice, const Binding& binding) {
   if (tensor.rows_are == Rows::fixed) {
     return slice_end(tensor.rows, slice) - slice_begin(tensor.rows, slice);
   }
-  const auto layout = binding.layouts.find(tensor.layer);
+  const auto layout = binding.layouts.find({tensor.layer, tensor.micro_batch});
   if (layout == binding.layouts.end()) {
     throw std::out_of_range(fmt::format("rows of {} are not known before the routing of layer {}",
                                         tensor.name, tensor.layer));

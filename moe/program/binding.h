@@ -8,10 +8,10 @@
 
 namespace moe {
 
-/// Sizes that bind late: the row layout of every MoE layer whose routing is known so far, on one
-/// rank.
+/// Sizes that bind late: the row layout of every MoE layer and micro-batch whose routing is known so
+/// far, on one rank.
 struct Binding {
-  std::map<int, RowLayout> layouts;  ///< by layer
+  std::map<RoutedLayer, RowLayout> layouts;
 };
 
 /// The layouts of all layers of `program` under `routing`. Throws std::out_of_range for a layer

@@ -9,19 +9,34 @@ namespace {
 
 /// Coordinates of a rank in its layout.
 struct Place {
+  int stage, in_stage;
   int data, expert, shard;      ///< among the experts
   int dense_data, dense_shard;  ///< among the dense layers
 };
 
 Place place_of(const Layout& layout, int rank) {
-  const int shard = rank % layout.expert_sharded, rest = rank / layout.expert_sharded;
-  return {rest / layout.expert, rest % layout.expert, shard, rank / layout.tensor,
-          rank % layout.tensor};
+  const int in_stage = rank % stage_ranks(layout);
+  const int shard = in_stage % layout.expert_sharded, rest = in_stage / layout.expert_sharded;
+  return {rank / stage_ranks(layout), in_stage, rest / layout.expert,
+          rest % layout.expert,       shard,    in_stage / layout.tensor,
+          in_stage % layout.tensor};
 }
+
+/// In pairs of stages that begin with stage `first`, the one before it alone.
+int pair_of(int stage, int first) { return (stage + first) / 2; }
 
 bool in_one_group(GroupKind kind, const Place& a, const Place& b) {
   switch (kind) {
-    case GroupKind::world:
+    case GroupKind::even_boundary:
+      return a.in_stage == b.in_stage && pair_of(a.stage, 0) == pair_of(b.stage, 0);
+    case GroupKind::odd_boundary:
+      return a.in_stage == b.in_stage && pair_of(a.stage, 1) == pair_of(b.stage, 1);
+    default:
+      break;
+  }
+  if (a.stage != b.stage) return false;
+  switch (kind) {
+    case GroupKind::stage:
       return true;
     case GroupKind::expert:
       return a.data == b.data && a.shard == b.shard;
@@ -33,6 +48,9 @@ bool in_one_group(GroupKind kind, const Place& a, const Place& b) {
       return a.dense_data == b.dense_data;
     case GroupKind::data:
       return a.dense_shard == b.dense_shard;
+    case GroupKind::even_boundary:
+    case GroupKind::odd_boundary:
+      break;
   }
   throw std::logic_error("in_one_group: no such group");
 }
@@ -58,10 +76,17 @@ Groups make_groups(int ranks, int expert_ranks, std::vector<int> node_of) {
   return make_groups({ranks / expert_ranks, expert_ranks, 1}, std::move(node_of));
 }
 
+int stage_ranks(const Groups& groups) { return stage_ranks(groups.layout); }
+int stage_of(const Groups& groups, int rank) { return rank / stage_ranks(groups); }
+int rank_in_stage(const Groups& groups, int rank) { return rank % stage_ranks(groups); }
+GroupKind boundary_after(int earlier) {
+  return earlier % 2 == 0 ? GroupKind::even_boundary : GroupKind::odd_boundary;
+}
+
 int group_size(const Groups& groups, GroupKind kind) {
   switch (kind) {
-    case GroupKind::world:
-      return groups.ranks;
+    case GroupKind::stage:
+      return stage_ranks(groups);
     case GroupKind::expert:
       return groups.layout.expert;
     case GroupKind::expert_sharded:
@@ -71,7 +96,11 @@ int group_size(const Groups& groups, GroupKind kind) {
     case GroupKind::tensor:
       return groups.layout.tensor;
     case GroupKind::data:
-      return groups.ranks / groups.layout.tensor;
+      return stage_ranks(groups) / groups.layout.tensor;
+    case GroupKind::even_boundary:
+      return groups.layout.pipeline > 1 ? 2 : 1;
+    case GroupKind::odd_boundary:
+      return groups.layout.pipeline > 2 ? 2 : 1;
   }
   throw std::logic_error("group_size: no such group");
 }
@@ -88,8 +117,8 @@ std::vector<int> members(const Groups& groups, GroupKind kind, int rank) {
 int index_in_group(const Groups& groups, GroupKind kind, int rank) {
   const Place place = place_of(groups.layout, rank);
   switch (kind) {
-    case GroupKind::world:
-      return rank;
+    case GroupKind::stage:
+      return place.in_stage;
     case GroupKind::expert:
       return place.expert;
     case GroupKind::expert_sharded:
@@ -100,6 +129,10 @@ int index_in_group(const Groups& groups, GroupKind kind, int rank) {
       return place.dense_shard;
     case GroupKind::data:
       return place.dense_data;
+    case GroupKind::even_boundary:
+      return place.stage % 2;
+    case GroupKind::odd_boundary:
+      return place.stage > 0 ? (place.stage - 1) % 2 : 0;
   }
   throw std::logic_error("index_in_group: no such group");
 }

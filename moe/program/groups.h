@@ -9,12 +9,14 @@ namespace moe {
 
 /// Who takes part in a communication, or holds copies of a parameter.
 enum class GroupKind : std::uint8_t {
-  world,   ///< all ranks: they hold what nobody shares
+  stage,   ///< all ranks of a pipeline stage: they hold what nobody shares
   expert,  ///< EP: ranks that hold all experts between them, and exchange rows with each other
   expert_sharded,  ///< ESP: ranks that hold shares of the same experts
   expert_data,     ///< ranks that hold the same shares of the same experts
   tensor,          ///< TP: ranks that hold shares of the same dense matrices
   data,            ///< ranks that hold the same shares of dense matrices
+  even_boundary,   ///< PP: ranks in the same place of stages 0 and 1, of 2 and 3, ...
+  odd_boundary,    ///< of stages 1 and 2, of 3 and 4, ...
 };
 
 /// The ranks of a job: how they are divided, and where they are.
@@ -30,7 +32,15 @@ Groups make_groups(const Layout& layout, std::vector<int> node_of = {});
 /// expert_ranks divides ranks.
 Groups make_groups(int ranks, int expert_ranks, std::vector<int> node_of = {});
 
-/// Ranks in every group of this kind.
+/// Ranks of one pipeline stage.
+int stage_ranks(const Groups& groups);
+/// The stage of a rank, and its place among the ranks of the stage: its `rank` in routings.
+int stage_of(const Groups& groups, int rank);
+int rank_in_stage(const Groups& groups, int rank);
+/// The pairs of ranks that stage `earlier` and the one behind it pass rows on between.
+GroupKind boundary_after(int earlier);
+
+/// Ranks in every group of this kind; in the largest, where a stage has no neighbour.
 int group_size(const Groups& groups, GroupKind kind);
 
 /// World ranks of the group of this kind that `rank` belongs to, ascending.

@@ -21,11 +21,12 @@ constexpr std::size_t kNearest = 3;
 struct Degree {
   std::string_view key;
   int Layout::*member;
+  bool makes_ranks;  ///< their product is the number of ranks
 };
-constexpr std::array kDegrees{Degree{"dp", &Layout::data}, Degree{"ep", &Layout::expert},
-                              Degree{"esp", &Layout::expert_sharded},
-                              Degree{"tp", &Layout::tensor}};
-constexpr std::size_t kExpertDegrees = 3;  // the first ones make the number of ranks
+constexpr std::array kDegrees{
+    Degree{"dp", &Layout::data, true}, Degree{"ep", &Layout::expert, true},
+    Degree{"esp", &Layout::expert_sharded, true}, Degree{"tp", &Layout::tensor, false},
+    Degree{"pp", &Layout::pipeline, true}};
 
 using Asked = std::array<std::optional<int>, kDegrees.size()>;
 
@@ -63,21 +64,30 @@ Asked read(std::string_view text) {
   return asked;
 }
 
+std::vector<int> divisors(int n) {
+  std::vector<int> found;
+  for (int d = 1; d <= n; ++d) {
+    if (n % d == 0) found.push_back(d);
+  }
+  return found;
+}
+
 /// The layouts of so many ranks that differ least from what was asked: by the sum of the logarithms of the
 /// ratios of what was given.
 std::vector<std::string> nearest(const Asked& asked, int ranks) {
   std::vector<std::pair<double, Layout>> all;
-  for (int shards = 1; shards <= ranks; ++shards) {
-    if (ranks % shards != 0) continue;
-    for (int experts = 1; experts <= ranks / shards; ++experts) {
-      if (ranks / shards % experts != 0) continue;
-      const Layout layout{ranks / shards / experts, experts, shards};
-      double distance = 0;
-      for (std::size_t i = 0; i < kExpertDegrees; ++i) {
-        distance += std::abs(
-            std::log(static_cast<double>(layout.*kDegrees[i].member) / asked[i].value_or(1)));
+  for (const int stages : divisors(ranks)) {
+    for (const int shards : divisors(ranks / stages)) {
+      for (const int experts : divisors(ranks / stages / shards)) {
+        const Layout layout{ranks / stages / shards / experts, experts, shards, 1, stages};
+        double distance = 0;
+        for (std::size_t i = 0; i < kDegrees.size(); ++i) {
+          if (!kDegrees[i].makes_ranks) continue;
+          distance += std::abs(
+              std::log(static_cast<double>(layout.*kDegrees[i].member) / asked[i].value_or(1)));
+        }
+        all.emplace_back(distance, layout);
       }
-      all.emplace_back(distance, layout);
     }
   }
   std::stable_sort(all.begin(), all.end(),
@@ -91,7 +101,10 @@ std::vector<std::string> nearest(const Asked& asked, int ranks) {
 
 }  // namespace
 
-int rank_count(const Layout& layout) { return layout.data * layout.expert * layout.expert_sharded; }
+int stage_ranks(const Layout& layout) {
+  return layout.data * layout.expert * layout.expert_sharded;
+}
+int rank_count(const Layout& layout) { return stage_ranks(layout) * layout.pipeline; }
 
 std::string to_text(const Layout& layout) {
   std::string text;
@@ -108,7 +121,9 @@ Layout parse_layout(std::string_view text, int ranks) {
     layout.*kDegrees[i].member = asked[i].value_or(1);
   }
   double product = 1;
-  for (std::size_t i = 0; i < kExpertDegrees; ++i) product *= asked[i].value_or(1);
+  for (std::size_t i = 0; i < kDegrees.size(); ++i) {
+    if (kDegrees[i].makes_ranks) product *= asked[i].value_or(1);
+  }
   const bool expert_given = asked[1].has_value();
   if (!expert_given && product <= ranks && ranks % static_cast<int>(product) == 0) {
     layout.expert = ranks / static_cast<int>(product);
@@ -117,13 +132,11 @@ Layout parse_layout(std::string_view text, int ranks) {
                                             product, ranks,
                                             fmt::join(nearest(asked, ranks), " or ")));
   }
-  if (ranks % layout.tensor != 0) {
-    std::vector<int> divisors;
-    for (int n = 1; n <= ranks; ++n) {
-      if (ranks % n == 0) divisors.push_back(n);
-    }
-    throw std::invalid_argument(fmt::format("layout: tp = {} does not divide {} ranks: expected {}",
-                                            layout.tensor, ranks, fmt::join(divisors, ", ")));
+  const int in_stage = stage_ranks(layout);
+  if (in_stage % layout.tensor != 0) {
+    throw std::invalid_argument(fmt::format(
+        "layout: tp = {} does not divide {} ranks{}: expected {}", layout.tensor, in_stage,
+        layout.pipeline > 1 ? " of a stage" : "", fmt::join(divisors(in_stage), ", ")));
   }
   return layout;
 }

@@ -45,6 +45,11 @@ std::optional<GroupKind> group_of(const Op& op) {
 
 bool is_communication(const Op& op) { return facts_of(op).activity == Activity::communication; }
 
+bool runs_in(const Op& op, int stage) {
+  const auto* passes = std::get_if<PassOn>(&op.kind);
+  return op.stage == stage || (passes != nullptr && passes->to_stage == stage);
+}
+RoutedLayer routed_layer(const Op& op) { return {op.layer, op.micro_batch}; }
 bool binds_routing(const Op& op) { return std::holds_alternative<ExchangeCounts>(op.kind); }
 
 bool is_kind_name(std::string_view name) {

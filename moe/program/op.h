@@ -15,8 +15,10 @@
 #include "moe/ops/gate.h"
 #include "moe/ops/layer_norm.h"
 #include "moe/ops/loss.h"
+#include "moe/ops/pass_on.h"
 #include "moe/ops/tensor_parallel.h"
 #include "moe/ops/update.h"
+#include "moe/program/routing.h"
 #include "moe/program/tensor.h"
 
 /// The closed set of operations. What each is stands in moe/ops, a family a file.
@@ -35,7 +37,7 @@ using OpKind =
                  LoadBalancingLoss, LoadBalancingLossGradient, ExchangeCounts, Permute,
                  PermuteGradient, AllToAll, GatherRows, ScatterRows, SumShares, ExpertLinear,
                  ExpertLinearInputGradient, ExpertLinearWeightGradient, Combine,
-                 CombineInputGradient, CombineWeightGradient, AllGather, ReduceScatter,
+                 CombineInputGradient, CombineWeightGradient, AllGather, ReduceScatter, PassOn,
                  CrossEntropy, CrossEntropyGradient, AllReduce, AdamStep, SgdStep>;
 
 struct Op {
@@ -47,6 +49,8 @@ struct Op {
   Phase phase = Phase::forward;
   Slice chunk{};  ///< which share of the layer's rows; {0, 1} = all
   Stream stream = Stream::compute;
+  int micro_batch = 0;  ///< whose rows it works on; 0 too for what comes after all of them
+  int stage = 0;        ///< of the pipeline, that carries it out; the one that sends, of PassOn
 };
 
 /// Ops that speak to other ranks.
@@ -93,6 +97,10 @@ std::optional<GroupKind> group_of(const Op& op);
 bool is_communication(const Op& op);
 /// True for the exchange that tells every rank how many routed rows of Op::layer it has.
 bool binds_routing(const Op& op);
+/// True for an op that ranks of this stage take part in.
+bool runs_in(const Op& op, int stage);
+/// Whose routing it binds, or uses.
+RoutedLayer routed_layer(const Op& op);
 
 /// True when some alternative has this kind_name.
 bool is_kind_name(std::string_view name);

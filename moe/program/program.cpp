@@ -24,6 +24,16 @@ std::string use_text(const Program& program, const Use& use) {
                      use.slice.count);
 }
 
+/// Where there are several: the stage and the micro-batch.
+std::string place_text(const Program& program, const Op& op) {
+  std::string text;
+  if (program.stages > 1) text += fmt::format("stage {} ", op.stage);
+  if (program.micro_batches > 1) {
+    text += op.phase == Phase::update ? "   " : fmt::format("#{:<2}", op.micro_batch + 1);
+  }
+  return text;
+}
+
 std::string list_text(const Program& program, const std::vector<Use>& uses) {
   std::string text;
   for (const Use& use : uses) {
@@ -92,8 +102,8 @@ std::string to_text(const Program& program) {
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const Op& op = program.ops[i];
     text += fmt::format(
-        "{:3} {:8} {:8} {:>4} {:10} {:29} {} -> {}\n", i, phase_name(op.phase),
-        op.layer < 0 ? "" : fmt::format("layer {}", op.layer),
+        "{:3} {}{:8} {:8} {:>4} {:10} {:29} {} -> {}\n", i, place_text(program, op),
+        phase_name(op.phase), op.layer < 0 ? "" : fmt::format("layer {}", op.layer),
         op.chunk.count == 1 ? "" : fmt::format("{}/{}", op.chunk.index + 1, op.chunk.count),
         stream_name(op.stream), kind_name(op), list_text(program, op.reads),
         list_text(program, op.writes));

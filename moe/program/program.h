@@ -30,20 +30,27 @@ struct Parameter {
   double standard_deviation = 0;
   Shard shard;
   int layer = -1;                         ///< block of the model, -1 outside the blocks
-  GroupKind replicas = GroupKind::world;  ///< who holds copies of it and shares its gradient
+  int stage = 0;                          ///< of the pipeline
+  GroupKind replicas = GroupKind::stage;  ///< who holds copies of it and shares its gradient
 };
 
-/// What every rank does in one iteration: ops in issue order, the same list on every rank. Plain
-/// data; only the rewrites in passes/ make a Program out of a Program.
+/// What every rank does in one iteration: ops in issue order, the same list on every rank, each of which
+/// carries out those of its pipeline stage (stage_program.h). Plain data; only the rewrites in passes/ make a
+/// Program out of a Program.
 struct Program {
   std::vector<Tensor> tensors;
   std::vector<Op> ops;
   std::vector<Parameter> parameters;
-  TensorId tokens = -1;                    ///< i32[T]
-  TensorId targets = -1;                   ///< i32[T]
+  int stages = 1;         ///< of the pipeline
+  int micro_batches = 1;  ///< whose gradients an iteration adds up
+  // By micro-batch:
+  std::vector<TensorId> tokens;   ///< i32[T]
+  std::vector<TensorId> targets;  ///< i32[T]
+  std::vector<TensorId>
+      losses;  ///< scalars; sum over them and over ranks to the mean cross-entropy
+
+  std::vector<TensorId> auxiliary_losses;  ///< a scalar per MoE layer and micro-batch, in order
   TensorId step = -1;                      ///< i32[1,1], number of this iteration from 1
-  TensorId loss = -1;                      ///< scalar, sums over ranks to the mean cross-entropy
-  std::vector<TensorId> auxiliary_losses;  ///< one scalar per MoE layer, in order
 };
 
 /// Position in the whole parameter, row-major, of element `element` of the rank's tensor.

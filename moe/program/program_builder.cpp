@@ -33,6 +33,7 @@ TensorId ProgramBuilder::parameter(const ParameterShape& shape) {
   parameter.standard_deviation = shape.standard_deviation;
   parameter.shard = shape.shard.value_or(Shard{0, shape.rows, 0, shape.rows, 0, shape.columns});
   parameter.layer = shape.layer;
+  parameter.stage = shape.stage;
   parameter.replicas = shape.replicas;
   program.parameters.push_back(parameter);
   return parameter.value;

@@ -21,7 +21,8 @@ class ProgramBuilder {
     Initial initial = Initial::zero;
     double standard_deviation = 0;
     int layer = -1;
-    GroupKind replicas = GroupKind::world;
+    int stage = 0;
+    GroupKind replicas = GroupKind::stage;
     std::optional<Shard> shard{};  ///< all of it where absent
   };
   /// The parameter and its gradient; returns the parameter's tensor.

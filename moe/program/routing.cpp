@@ -15,7 +15,8 @@
 namespace moe {
 namespace {
 
-constexpr int kMostLayer = 9999;                             // far more than models have blocks
+constexpr int kMostLayer = 9999;  // far more than models have blocks
+constexpr int kMostMicroBatch = 9999;
 constexpr std::int64_t kMostCopies = std::int64_t{1} << 32;  // two of each of 2^31 tokens
 
 void check_sizes(int ranks, int experts, std::int64_t copies) {
@@ -44,18 +45,57 @@ std::vector<std::int64_t> apportion(const std::vector<double>& weights, std::int
 
 }  // namespace
 
-const LayerRouting& layer_of(const Routing& routing, int layer) {
+const LayerRouting& layer_of(const Routing& routing, RoutedLayer wanted) {
   for (const LayerRouting& candidate : routing.layers) {
-    if (candidate.layer == layer) return candidate;
+    if (candidate.layer == wanted.layer && candidate.micro_batch == wanted.micro_batch) {
+      return candidate;
+    }
   }
-  throw std::out_of_range(fmt::format("no routing for layer {}", layer));
+  throw std::out_of_range(fmt::format(
+      "no routing for layer {}{}", wanted.layer,
+      wanted.micro_batch > 0 ? fmt::format(", micro-batch {}", wanted.micro_batch) : ""));
+}
+
+Routing add_micro_batches(const Routing& routing) {
+  Routing whole;
+  for (const LayerRouting& part : routing.layers) {
+    const auto same = std::find_if(whole.layers.begin(), whole.layers.end(),
+                                   [&](const auto& other) { return other.layer == part.layer; });
+    if (same == whole.layers.end()) {
+      whole.layers.push_back(part);
+      whole.layers.back().micro_batch = 0;
+      continue;
+    }
+    for (std::size_t rank = 0; rank < part.tokens.size(); ++rank) {
+      for (std::size_t e = 0; e < part.tokens[rank].size(); ++e) {
+        same->tokens[rank][e] += part.tokens[rank][e];
+      }
+    }
+  }
+  return whole;
+}
+
+Routing share_among_micro_batches(const Routing& whole, int micro_batches) {
+  Routing routing;
+  for (int i = 0; i < micro_batches; ++i) {
+    for (LayerRouting layer : whole.layers) {
+      layer.micro_batch = i;
+      for (auto& row : layer.tokens) {
+        for (std::int64_t& tokens : row) {
+          tokens = tokens * (i + 1) / micro_batches - tokens * i / micro_batches;
+        }
+      }
+      routing.layers.push_back(std::move(layer));
+    }
+  }
+  return routing;
 }
 
 LayerRouting uniform_routing(int layer, int ranks, int experts, std::int64_t copies) {
   check_sizes(ranks, experts, copies);
   std::vector<std::int64_t> row(experts, copies / experts);
   for (std::int64_t e = 0; e < copies % experts; ++e) ++row[e];
-  return {layer, experts, std::vector<std::vector<std::int64_t>>(ranks, row)};
+  return {layer, experts, std::vector<std::vector<std::int64_t>>(ranks, row), 0};
 }
 
 LayerRouting zipf_routing(int layer, int ranks, int experts, std::int64_t copies, double exponent,
@@ -67,14 +107,15 @@ LayerRouting zipf_routing(int layer, int ranks, int experts, std::int64_t copies
   for (int e = experts - 1; e > 0; --e) {
     std::swap(weights[e], weights[generator() % static_cast<std::uint64_t>(e + 1)]);
   }
-  return {layer, experts,
-          std::vector<std::vector<std::int64_t>>(ranks, apportion(weights, copies))};
+  return {layer, experts, std::vector<std::vector<std::int64_t>>(ranks, apportion(weights, copies)),
+          0};
 }
 
 std::string to_json(const Routing& routing) {
   nlohmann::json layers = nlohmann::json::array();
   for (const LayerRouting& layer : routing.layers) {
     layers.push_back({{"layer", layer.layer}, {"tokens", layer.tokens}});
+    if (layer.micro_batch > 0) layers.back()["micro_batch"] = layer.micro_batch;
   }
   return nlohmann::json{{"layers", layers}}.dump();
 }
@@ -82,12 +123,17 @@ std::string to_json(const Routing& routing) {
 Routing routing_from_json(std::string_view text, const std::string& name) {
   const InputDocument document = parse_json(text, name);
   Routing routing;
-  std::set<int> layers;
+  std::set<RoutedLayer> layers;
   for (const InputValue& entry : document.object().list("layers", "a list of layers")) {
     const InputObject object = entry.object();
     LayerRouting layer;
     layer.layer = static_cast<int>(object.integer("layer", 0, kMostLayer));
-    if (!layers.insert(layer.layer).second) object.refuse("layer", "this layer is there twice");
+    if (object.has("micro_batch")) {
+      layer.micro_batch = static_cast<int>(object.integer("micro_batch", 0, kMostMicroBatch));
+    }
+    if (!layers.insert({layer.layer, layer.micro_batch}).second) {
+      object.refuse("layer", "this layer is there twice");
+    }
     const auto rows = object.list("tokens", "a list per rank, of a count per expert");
     std::int64_t copies = 0;
     for (const InputValue& row : rows) {

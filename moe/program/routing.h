@@ -7,11 +7,20 @@
 
 namespace moe {
 
-/// Token copies that travel: tokens[source rank][expert] of one MoE layer.
+/// A MoE layer in one micro-batch of an iteration: what is routed at once.
+struct RoutedLayer {
+  int layer = -1;
+  int micro_batch = 0;
+  friend auto operator<=>(const RoutedLayer&, const RoutedLayer&) = default;
+};
+
+/// Token copies that travel: tokens[source rank][expert] of one MoE layer in one micro-batch, ranks counted
+/// within the layer's pipeline stage.
 struct LayerRouting {
   int layer = 0;
   int experts = 0;
   std::vector<std::vector<std::int64_t>> tokens;
+  int micro_batch = 0;
 };
 
 /// Who sends how much to whom in one iteration, for every MoE layer. Recorded from training, read
@@ -20,8 +29,14 @@ struct Routing {
   std::vector<LayerRouting> layers;
 };
 
-/// The routing of `layer`. Throws std::out_of_range naming the layer.
-const LayerRouting& layer_of(const Routing& routing, int layer);
+/// The routing of `wanted`. Throws std::out_of_range naming it.
+const LayerRouting& layer_of(const Routing& routing, RoutedLayer wanted);
+
+/// Of every layer one, its micro-batches added up, in the order of their first ones.
+Routing add_micro_batches(const Routing& routing);
+/// Every count shared out over `micro_batches`, as evenly as whole copies can be; the layers of the first
+/// micro-batch before those of the second.
+Routing share_among_micro_batches(const Routing& whole, int micro_batches);
 
 /// Every source sends the same to every expert: `copies` = tokens per rank × choices, remainders to
 /// the first experts.
@@ -33,8 +48,8 @@ LayerRouting zipf_routing(int layer, int ranks, int experts, std::int64_t copies
                           std::uint64_t seed);
 
 std::string to_json(const Routing& routing);
-/// Reads {"layers": [{"layer": 1, "tokens": [[per expert ...], per rank ...]}]}. Throws InputError
-/// "NAME:LINE: key: expected ..." for a layer that is there twice, ranks of different numbers of
+/// Reads {"layers": [{"layer": 1, "tokens": [[per expert ...], per rank ...]}]}, each with a "micro_batch"
+/// where there are several. Throws InputError "NAME:LINE: key: expected ..." for a layer that is there twice, ranks of different numbers of
 /// experts and more than 2^32 copies in a layer.
 Routing routing_from_json(std::string_view json, const std::string& name = "routing");
 

@@ -46,6 +46,12 @@ std::int64_t piece_rows(const RowLayout& layout, std::int64_t rows, std::size_t 
   return rows_before(rows, layout.cuts[piece + 1]) - rows_before(rows, layout.cuts[piece]);
 }
 
+/// What a rank of the world sends, by expert.
+const std::vector<std::int64_t>& tokens_of(const LayerRouting& routing, const Groups& groups,
+                                           int rank) {
+  return routing.tokens[static_cast<std::size_t>(rank_in_stage(groups, rank))];
+}
+
 /// [local expert][piece]: rows that `rank` receives.
 std::vector<std::vector<std::int64_t>> received_by(const RowLayout& layout,
                                                    const LayerRouting& routing,
@@ -57,8 +63,7 @@ std::vector<std::vector<std::int64_t>> received_by(const RowLayout& layout,
     std::vector<std::int64_t> pieces(layout.cuts.size() - 1);
     for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
       for (const int source : sources) {
-        pieces[piece] +=
-            piece_rows(layout, routing.tokens[static_cast<std::size_t>(source)][expert], piece);
+        pieces[piece] += piece_rows(layout, tokens_of(routing, groups, source)[expert], piece);
       }
     }
     received.push_back(std::move(pieces));
@@ -143,20 +148,22 @@ std::vector<Slice> slice_cuts(const Program& program, int layer) {
 RowLayout make_row_layout(const LayerRouting& routing, const Groups& groups, int rank,
                           std::vector<Slice> cuts) {
   const std::vector<int> group = members(groups, GroupKind::expert, rank);
-  if (static_cast<int>(routing.tokens.size()) != groups.ranks ||
+  if (static_cast<int>(routing.tokens.size()) != stage_ranks(groups) ||
       routing.experts % groups.layout.expert != 0) {
     throw std::invalid_argument(fmt::format(
         "row layout of layer {}: routing of {} ranks and {} experts, {} ranks in groups of {}",
-        routing.layer, routing.tokens.size(), routing.experts, groups.ranks, groups.layout.expert));
+        routing.layer, routing.tokens.size(), routing.experts, stage_ranks(groups),
+        groups.layout.expert));
   }
   RowLayout layout;
   layout.experts = routing.experts;
   layout.local_experts = routing.experts / groups.layout.expert;
   layout.cuts = std::move(cuts);
   layout.self = index_in_group(groups, GroupKind::expert, rank);
-  layout.sent = routing.tokens[rank];
+  layout.sent = tokens_of(routing, groups, rank);
   for (const int source : group) {
-    const auto first = routing.tokens[source].begin() + layout.self * layout.local_experts;
+    const auto first =
+        tokens_of(routing, groups, source).begin() + layout.self * layout.local_experts;
     layout.received.emplace_back(first, first + layout.local_experts);
   }
 

@@ -15,15 +15,15 @@ void insert_sorted(std::vector<int>& values, int value) {
 
 std::vector<std::vector<int>> waits_for(const Program& program) {
   std::vector<std::vector<int>> waits = dependencies(program);
-  std::map<int, int> exchange_of;  // by layer
+  std::map<RoutedLayer, int> exchange_of;
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const Op& op = program.ops[i];
-    if (binds_routing(op)) exchange_of[op.layer] = static_cast<int>(i);
+    if (binds_routing(op)) exchange_of[routed_layer(op)] = static_cast<int>(i);
     for (const auto* uses : {&op.reads, &op.writes}) {
       for (const Use& use : *uses) {
         const Tensor& tensor = program.tensors[static_cast<std::size_t>(use.tensor)];
         if (tensor.rows_are == Rows::fixed) continue;
-        const auto exchange = exchange_of.find(tensor.layer);
+        const auto exchange = exchange_of.find({tensor.layer, tensor.micro_batch});
         if (exchange != exchange_of.end()) insert_sorted(waits[i], exchange->second);
       }
     }
@@ -62,10 +62,10 @@ bool ends_before(const StartRule& rule, int earlier, int op) {
          rule.place[index];
 }
 
-std::vector<int> routed_layers(const Program& program) {
-  std::vector<int> layers;
+std::vector<RoutedLayer> routed_layers(const Program& program) {
+  std::vector<RoutedLayer> layers;
   for (const Op& op : program.ops) {
-    if (binds_routing(op)) layers.push_back(op.layer);
+    if (binds_routing(op)) layers.push_back(routed_layer(op));
   }
   return layers;
 }

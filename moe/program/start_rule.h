@@ -31,7 +31,7 @@ StartRule start_rule(const Program& program);
 /// True when `earlier` has ended whenever `op` starts.
 bool ends_before(const StartRule& rule, int earlier, int op);
 
-/// Layers in the order in which their routing becomes known.
-std::vector<int> routed_layers(const Program& program);
+/// What is routed, in the order in which it becomes known.
+std::vector<RoutedLayer> routed_layers(const Program& program);
 
 }  // namespace moe

@@ -48,7 +48,8 @@ struct Tensor {
   Rows rows_are = Rows::fixed;
   std::int64_t rows = 1;  ///< not fixed: the largest count capacity allows, 0 when dropless
   std::int64_t columns = 1;
-  int layer = -1;  ///< the MoE layer whose Routing binds the rows; -1 for fixed rows
+  int layer = -1;       ///< the MoE layer whose Routing binds the rows; -1 for fixed rows
+  int micro_batch = 0;  ///< that it belongs to
 };
 
 /// `span` of `count` equal shares of a tensor's rows from the index-th on:

@@ -60,6 +60,18 @@ void carry_out(const ReduceScatter&, RunState& state, int index, Communicator& g
                        call_context(state, state.op(index)));
 }
 
+void carry_out(const PassOn&, RunState& state, int index, Communicator& group) {
+  const Op& op = state.op(index);
+  const BoundOp& bound = state.prepared_op(index).bound;
+  const bool sends = op.stage == stage_of(state.groups, state.world.rank);
+  const View& rows = sends ? bound.reads[0] : bound.writes[0];
+  auto* const data = static_cast<std::byte*>(rows.data);
+  const Segment other{1 - group.rank, 0, rows.rows};
+  const std::span<const Segment> all(&other, 1), none;
+  group.all_to_all_v(data, sends ? all : none, data, sends ? none : all,
+                     rows.columns * bytes_of(rows.dtype), call_context(state, op));
+}
+
 void carry_out(const AllReduce&, RunState& state, int index, Communicator& group) {
   const DType dtype = state.prepared_op(index).bound.writes[0].dtype;
   for (const Buffer& buffer : adjoining(state, index)) {
@@ -72,7 +84,7 @@ void carry_out(const AllReduce&, RunState& state, int index, Communicator& group
 void make_communicators(RunState& state) {
   const bool on_device = state.backend.native_stream(Stream::compute) != nullptr;
   std::set<GroupOnStream> wanted;
-  for (const Op& op : state.program.ops) {
+  for (const Op& op : state.whole.ops) {
     if (const auto group = group_of(op)) wanted.insert({*group, op.stream});
   }
   for (const GroupOnStream& key : wanted) {

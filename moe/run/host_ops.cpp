@@ -21,16 +21,17 @@ void carry_out(const ExchangeCounts& kind, RunState& state, int index) {
   for (std::size_t e = 0; e < experts; ++e) mine[e] = offsets[e + 1] - offsets[e];
   fetch(std::span(mine).subspan(experts), bound.reads[1]);
 
-  std::vector<std::int32_t> all(mine.size() * static_cast<std::size_t>(state.groups.ranks));
+  const auto ranks = static_cast<std::size_t>(stage_ranks(state.groups));
+  std::vector<std::int32_t> all(mine.size() * ranks);
   Communicator& group = *state.communicators.at({kind.group, op.stream});
   const std::int64_t before = group.sent_bytes();
   group.all_gather(mine.data(), all.data(), static_cast<std::int64_t>(mine.size()), DType::i32,
                    call_context(state, op));
   state.result.sent_bytes[static_cast<std::size_t>(index)] = group.sent_bytes() - before;
 
-  LayerRouting routing{op.layer, kind.experts, {}};
+  LayerRouting routing{op.layer, kind.experts, {}, op.micro_batch};
   std::vector<std::int32_t> demand(experts);
-  for (std::size_t r = 0; r < static_cast<std::size_t>(state.groups.ranks); ++r) {
+  for (std::size_t r = 0; r < ranks; ++r) {
     const std::int32_t* kept = all.data() + r * 2 * experts;
     routing.tokens.emplace_back(kept, kept + experts);
     for (std::size_t e = 0; e < experts; ++e) {
@@ -41,7 +42,8 @@ void carry_out(const ExchangeCounts& kind, RunState& state, int index) {
   state.backend.upload(static_cast<std::byte*>(bound.writes[0].data),
                        std::as_bytes(std::span(demand)), Stream::host);
   state.binding.layouts.insert_or_assign(
-      op.layer, make_row_layout(routing, state.groups, state.world.rank, state.cuts.at(op.layer)));
+      routed_layer(op),
+      make_row_layout(routing, state.groups, state.world.rank, state.cuts.at(op.layer)));
   state.result.routing.layers.push_back(std::move(routing));
 }
 

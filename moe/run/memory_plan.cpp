@@ -201,7 +201,7 @@ std::int64_t planned_peak_bytes(const Program& program, const Binding& binding) 
   MemoryPlan plan(program, start_rule(program));
   Binding known;
   plan.advance(known);
-  for (const int layer : routed_layers(program)) {
+  for (const RoutedLayer layer : routed_layers(program)) {
     if (plan.is_complete()) break;
     if (const auto layout = binding.layouts.find(layer); layout != binding.layouts.end()) {
       known.layouts.insert(*layout);

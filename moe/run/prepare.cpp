@@ -7,6 +7,7 @@
 
 #include "db/format_rows.h"
 #include "moe/errors.h"
+#include "moe/program/stage_program.h"
 #include "moe/run/collectives.h"
 
 namespace moe {
@@ -55,10 +56,11 @@ bool has_rows(const RunState& state, const Op& op) {
 }
 
 bool writes_loss(const Program& program, const Op& op) {
+  const auto holds = [](const std::vector<TensorId>& losses, TensorId tensor) {
+    return std::find(losses.begin(), losses.end(), tensor) != losses.end();
+  };
   return std::any_of(op.writes.begin(), op.writes.end(), [&](const Use& use) {
-    const auto& others = program.auxiliary_losses;
-    return use.tensor == program.loss ||
-           std::find(others.begin(), others.end(), use.tensor) != others.end();
+    return holds(program.losses, use.tensor) || holds(program.auxiliary_losses, use.tensor);
   });
 }
 
@@ -76,12 +78,13 @@ PreparedOp prepare_op(const RunState& state, int index) {
   std::visit(
       [&](const auto& kind) {
         if constexpr (ExchangesRows<std::decay_t<decltype(kind)>>) {
-          const RowLayout& layout = state.binding.layouts.at(op.layer);
+          const RowLayout& layout = state.binding.layouts.at(routed_layer(op));
           prepared.send = kind.sends(layout, op.reads[0].slice);
           prepared.receive = kind.receives(layout, op.reads[0].slice);
         }
       },
       op.kind);
+  if (op.reads.empty()) return prepared;  // what another stage passes on
   const Use& rows = op.reads.front();
   const Tensor& tensor = state.program.tensors[static_cast<std::size_t>(rows.tensor)];
   switch (tensor.rows_are) {
@@ -90,11 +93,11 @@ PreparedOp prepare_op(const RunState& state, int index) {
       prepared.bound.ranges = {{0, prepared.bound.reads.front().rows}};
       break;
     case Rows::received:
-      prepared.bound.ranges = expert_rows(state.binding.layouts.at(tensor.layer), rows.slice);
+      prepared.bound.ranges = expert_rows(state.binding.layouts.at(routed_layer(op)), rows.slice);
       break;
     case Rows::gathered:
       prepared.bound.ranges =
-          gathered_expert_rows(state.binding.layouts.at(tensor.layer), rows.slice);
+          gathered_expert_rows(state.binding.layouts.at(routed_layer(op)), rows.slice);
       break;
   }
   return prepared;
@@ -104,7 +107,10 @@ PreparedOp prepare_op(const RunState& state, int index) {
 
 void adopt(RunState& state, Program program) {
   validate(program);
-  state.program = std::move(program);
+  state.whole = std::move(program);
+  StageProgram stage = stage_program(state.whole, stage_of(state.groups, state.world.rank));
+  state.program = std::move(stage.program);
+  state.op_of = std::move(stage.op_of);
   state.rule = start_rule(state.program);
   state.waits_for.assign(state.program.ops.size(), {});
   state.cuts.clear();

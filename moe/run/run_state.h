@@ -36,7 +36,9 @@ struct RunState {
   std::int64_t arena_bytes = 0;  ///< of tensors; TouchedMemory::kGuardBytes lie behind them
 
   // Of the Program:
-  Program program;
+  Program whole;           ///< of all stages
+  Program program;         ///< of this rank's stage
+  std::vector<int> op_of;  ///< by op of `program`: its place in `whole`
   StartRule rule;
   std::vector<std::vector<int>> waits_for;      ///< by op: those of the rule on other streams
   std::vector<std::vector<int>> issued_before;  ///< by op: must be on its stream before it

@@ -27,9 +27,14 @@ void collect(RunState& state) {
         on_host ? state.host_times[i].second : state.backend.time_of(state.end_marks[i]);
     result.end_s = std::max(result.end_s, end);
     if (state.options.record_spans) {
-      result.spans.push_back({static_cast<int>(i), begin, end - begin});
+      result.spans.push_back({state.op_of[i], begin, end - begin});
     }
   }
+  std::vector<std::int64_t> sent_bytes(state.whole.ops.size());
+  for (std::size_t i = 0; i < state.op_of.size(); ++i) {
+    sent_bytes[static_cast<std::size_t>(state.op_of[i])] = result.sent_bytes[i];
+  }
+  result.sent_bytes = std::move(sent_bytes);
   result.planned_peak_bytes = state.plan->peak_bytes();
   if (state.touched) {
     result.touched_peak_bytes =
@@ -80,6 +85,8 @@ Runner::~Runner() {
 }
 
 const Program& Runner::program() const { return state_->run.program; }
+const Program& Runner::whole() const { return state_->run.whole; }
+int Runner::whole_op(int op) const { return state_->run.op_of.at(static_cast<std::size_t>(op)); }
 void Runner::reschedule(Program program) { adopt(state_->run, std::move(program)); }
 IterationResult Runner::iterate(bool measure_memory) { return state_->iterate({}, measure_memory); }
 IterationResult Runner::iterate_observed(const AfterOp& after_op) {

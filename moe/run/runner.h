@@ -18,13 +18,13 @@ namespace moe {
 
 /// What one rank saw of one iteration.
 struct IterationResult {
-  /// By op, start in seconds of this rank's steady_clock; empty where not asked for.
+  /// By op of this rank's stage, start in seconds of its steady_clock; empty where not asked for.
   std::vector<OpSpan> spans;
   double begin_s = 0;  ///< steady_clock
   double end_s = 0;
-  Routing routing;           ///< rows that really travelled, from every rank of the world
-  std::int64_t dropped = 0;  ///< copies over capacity, all ranks and layers
-  /// By op: bytes handed to other ranks as the communicator counted them; 0 for what computes.
+  Routing routing;           ///< rows that really travelled, from every rank of the stage
+  std::int64_t dropped = 0;  ///< copies over capacity, all ranks and layers of the stage
+  /// By op of the whole Program: bytes handed to other ranks as the communicator counted them; 0 for what computes.
   std::vector<std::int64_t> sent_bytes;
   std::int64_t planned_peak_bytes = 0;
   /// Highest arena byte that an op has written to, rounded up to the alignment of tensors. Only
@@ -49,7 +49,7 @@ using AfterOp = std::function<void(const BoundOp&)>;
 /// iteration are passed over. May read() losses, and communicate over `world`.
 using BeforeUpdate = std::function<bool()>;
 
-/// Executes one Program again and again on one rank: a host thread per stream takes its ops in list
+/// Executes its stage's part of one Program again and again on one rank: a host thread per stream takes its ops in list
 /// order as start_rule.h lets it. The calling thread drives the host stream and the memory plan.
 class Runner {
  public:
@@ -59,7 +59,12 @@ class Runner {
   Runner(Program program, Groups groups, Backend& backend, Communicator& world, RunOptions options);
   ~Runner();
 
+  /// What this rank carries out: the Program of its stage (stage_program.h), whose tensors write() and read()
+  /// take, and that of all stages.
   const Program& program() const;
+  const Program& whole() const;
+  /// The place in whole() of an op of program().
+  int whole_op(int op) const;
   /// Replaces the Program (same tensors and parameters, other ops); parameters keep their values.
   void reschedule(Program program);
   /// For the iterations to come.

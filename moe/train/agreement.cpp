@@ -29,10 +29,11 @@ bool Agreement::is_finite() const {
 Agreement agree(const Runner& runner, Communicator& world, double time_limit_s) {
   constexpr std::array signals{SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGUSR1};
   // The two losses, then how many ranks were asked to end by each signal.
-  std::array<double, 2 + signals.size()> sums{read_scalar(runner, runner.program().loss)};
-  for (const TensorId loss : runner.program().auxiliary_losses) {
-    sums[1] += read_scalar(runner, loss);
-  }
+  const Program& program = runner.program();
+  std::array<double, 2 + signals.size()> sums{};
+  for (const TensorId loss : program.losses) sums[0] += read_scalar(runner, loss);
+  for (const TensorId loss : program.auxiliary_losses) sums[1] += read_scalar(runner, loss);
+  sums[1] /= program.micro_batches;
   const int mine = stop_signal();
   for (std::size_t i = 0; i < signals.size(); ++i) sums[2 + i] = mine == signals[i] ? 1 : 0;
   CallContext call;

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <map>
 #include <mutex>
 #include <vector>
 
+#include "moe/communicator/ranks.h"
 #include "moe/errors.h"
 #include "moe/model/iteration.h"
 
@@ -102,39 +102,6 @@ Finding look_at_parameters(const Runner& runner) {
   return {};
 }
 
-struct FirstFinding {
-  Finding finding;
-  int rank = 0;
-};
-
-/// The first in program order over all ranks; of the same op the lowest rank's.
-FirstFinding first_of_all(const Finding& mine, Communicator& world) {
-  const std::array<double, 7> packed{static_cast<double>(mine.op),
-                                     static_cast<double>(mine.tensor),
-                                     static_cast<double>(mine.count),
-                                     static_cast<double>(mine.of),
-                                     static_cast<double>(mine.row),
-                                     static_cast<double>(mine.column),
-                                     mine.value};
-  std::vector<double> all(packed.size() * static_cast<std::size_t>(world.size));
-  world.all_gather(packed.data(), all.data(), static_cast<std::int64_t>(packed.size()), DType::f64,
-                   {.what = "search for what is not finite"});
-  FirstFinding first;
-  for (int rank = 0; rank < world.size; ++rank) {
-    const double* of_rank = all.data() + static_cast<std::size_t>(rank) * packed.size();
-    if (rank > 0 && of_rank[0] >= first.finding.op) continue;
-    first.rank = rank;
-    first.finding = {static_cast<int>(of_rank[0]),
-                     static_cast<TensorId>(of_rank[1]),
-                     static_cast<std::int64_t>(of_rank[2]),
-                     static_cast<std::int64_t>(of_rank[3]),
-                     static_cast<std::int64_t>(of_rank[4]),
-                     static_cast<std::int64_t>(of_rank[5]),
-                     of_rank[6]};
-  }
-  return first;
-}
-
 std::string in_layer(int layer) {
   return layer < 0 ? "outside the blocks" : fmt::format("in layer {}", layer);
 }
@@ -149,33 +116,44 @@ int layer_of(const Program& program, TensorId parameter) {
   return -1;
 }
 
-std::string describe(const Program& program, const FirstFinding& first) {
-  const Finding& finding = first.finding;
-  if (finding.op == kNowhere) return "run again, every op of the forward pass wrote finite values";
+std::string describe(const Program& program, const Finding& finding, int rank) {
   const std::string tensor =
       fmt::format("\"{}\" ({} of {} values, the first {} at row {}, column {})",
                   program.tensors[finding.tensor].name, finding.count, finding.of, finding.value,
                   finding.row, finding.column);
   if (finding.op == kBefore) {
-    return fmt::format("it began before, rank {} {}: parameter {} was not finite already",
-                       first.rank, in_layer(layer_of(program, finding.tensor)), tensor);
+    return fmt::format("it began before, rank {} {}: parameter {} was not finite already", rank,
+                       in_layer(layer_of(program, finding.tensor)), tensor);
   }
   const Op& op = program.ops[static_cast<std::size_t>(finding.op)];
-  return fmt::format("it began on rank {} {}: {} wrote {}", first.rank, in_layer(op.layer), op.name,
+  return fmt::format("it began on rank {} {}: {} wrote {}", rank, in_layer(op.layer), op.name,
                      tensor);
+}
+
+/// The first in the order of the whole Program over all ranks; of the same op the lowest rank's.
+std::string first_of_all(const Finding& mine, const Runner& runner, Communicator& world) {
+  const bool found = mine.op != kNowhere;
+  const std::int32_t place = !found || mine.op == kBefore ? mine.op : runner.whole_op(mine.op);
+  std::vector<std::int32_t> places(static_cast<std::size_t>(world.size));
+  const CallContext call{.what = "search for what is not finite"};
+  world.all_gather(&place, places.data(), 1, DType::i32, call);
+  const auto texts =
+      gather_texts(world, found ? describe(runner.program(), mine, world.rank) : "", call);
+  const auto first = std::min_element(places.begin(), places.end());
+  if (*first == kNowhere) return "run again, every op of the forward pass wrote finite values";
+  return texts[static_cast<std::size_t>(first - places.begin())];
 }
 
 }  // namespace
 
 void throw_not_finite(Runner& runner, Backend& backend, Communicator& world,
                       const std::string& what) {
-  runner.reschedule(forward_only(runner.program()));
+  runner.reschedule(forward_only(runner.whole()));
   Finding mine = look_at_parameters(runner);
   runner.set_before_update({});
   Watch watch(runner.program(), backend, mine);
   runner.iterate_observed([&](const BoundOp& bound) { watch.after(bound); });
-  throw NotFinite(
-      fmt::format("{}; {}", what, describe(runner.program(), first_of_all(mine, world))));
+  throw NotFinite(fmt::format("{}; {}", what, first_of_all(mine, runner, world)));
 }
 
 }  // namespace moe

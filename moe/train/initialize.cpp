@@ -70,7 +70,7 @@ double initial_normal(std::int64_t seed, std::uint64_t name_hash, std::int64_t e
 
 void initialize_parameters(Runner& runner, std::int64_t seed) {
   const Program& program = runner.program();
-  if (program.tensors[program.loss].dtype == DType::f64) {
+  if (program.tensors[program.parameters.front().value].dtype == DType::f64) {
     initialize_as<double>(runner, seed);
   } else {
     initialize_as<float>(runner, seed);

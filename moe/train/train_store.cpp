@@ -82,7 +82,12 @@ void TrainStore::observe(int, const Schedule& schedule, const Program& program) 
   const int number = schedules_.empty() ? 0 : schedules_.rbegin()->first + 1;
   schedules_[number] = {0, "", schedule.planner, to_json(schedule)};
   programs_[number] = program;
-  tokens_per_iteration_ = program.tensors[program.tokens].rows * groups_.ranks;
+  tokens_per_iteration_ =
+      program.tensors[program.tokens.front()].rows * program.micro_batches * stage_ranks(groups_);
+  first_rank_.clear();
+  for (const Op& op : program.ops) {
+    if (binds_routing(op)) first_rank_[op.layer] = op.stage * stage_ranks(groups_);
+  }
 }
 
 void TrainStore::observe(const StepReport& report) {
@@ -90,10 +95,12 @@ void TrainStore::observe(const StepReport& report) {
                          report.heldout_loss, report.duration_s, tokens_per_iteration_,
                          report.dropped, std::nullopt});
   ruled_by_.push_back(schedules_.rbegin()->first);
-  for (const LayerRouting& layer : report.routing.layers) {
+  const Routing routing = add_micro_batches(report.routing);
+  for (const LayerRouting& layer : routing.layers) {
     for (int r = 0; r < static_cast<int>(layer.tokens.size()); ++r) {
       for (int e = 0; e < layer.experts; ++e) {
-        loads_.push_back({run_id_, report.iteration, layer.layer, r, e, layer.tokens[r][e]});
+        loads_.push_back({run_id_, report.iteration, layer.layer, first_rank_.at(layer.layer) + r,
+                          e, layer.tokens[r][e]});
       }
     }
   }

@@ -85,6 +85,7 @@ class TrainStore {
   };
   std::deque<Recent> recent_;
   std::int64_t tokens_per_iteration_ = 0;
+  std::map<int, int> first_rank_;  ///< by MoE layer: of its pipeline stage
 };
 
 }  // namespace moe

@@ -25,25 +25,41 @@ std::vector<double> gather(Communicator& world, const std::vector<double>& mine,
 }
 
 void load_batch(Runner& runner, const Corpus& corpus, Split split, const Model& model, int step,
-                const Communicator& world) {
-  const std::int64_t count = model.global_batch / world.size;
-  const Batch batch = draw_batch(corpus, split, model.seed, step, {world.rank * count, count});
+                const Groups& groups, int rank) {
   const Program& program = runner.program();
-  runner.write(program.tokens, std::as_bytes(std::span(batch.tokens)));
-  runner.write(program.targets, std::as_bytes(std::span(batch.targets)));
+  const int ranks = stage_ranks(groups);
+  const std::int64_t count = model.global_batch / model.micro_batches / ranks;
+  const auto write = [&](TensorId input, const std::vector<std::int32_t>& values) {
+    if (input >= 0) runner.write(input, std::as_bytes(std::span(values)));
+  };
+  for (int i = 0; i < model.micro_batches; ++i) {
+    const auto micro_batch = static_cast<std::size_t>(i);
+    const TensorId tokens = program.tokens[micro_batch], targets = program.targets[micro_batch];
+    if (tokens < 0 && targets < 0) continue;  // a stage in the middle
+    const std::int64_t first = (std::int64_t{i} * ranks + rank_in_stage(groups, rank)) * count;
+    const Batch batch = draw_batch(corpus, split, model.seed, step, {first, count});
+    write(tokens, batch.tokens);
+    write(targets, batch.targets);
+  }
 }
 
-/// Everyone's spans on rank 0's clock, from the first begin on.
-void merge_timelines(StepReport& report, const IterationResult& mine, Communicator& world,
+/// Everyone's spans on rank 0's clock, from the first begin on, of a Program of so many ops.
+void merge_timelines(StepReport& report, const IterationResult& mine, std::size_t ops,
+                     const Groups& groups, Communicator& world,
                      const std::vector<RankInfo>& ranks) {
+  constexpr double kNotRun = -1;  // no op lasts so long
   std::vector<double> packed{mine.begin_s, mine.end_s, static_cast<double>(mine.planned_peak_bytes),
-                             static_cast<double>(mine.touched_peak_bytes.value_or(0))};
+                             static_cast<double>(mine.touched_peak_bytes.value_or(0)),
+                             static_cast<double>(mine.dropped)};
   const std::size_t head = packed.size();
   constexpr std::size_t kPerSpan = 3;
+  if (!mine.spans.empty()) packed.resize(head + kPerSpan * ops, kNotRun);
   for (const OpSpan& span : mine.spans) {
-    packed.push_back(span.start_s);
-    packed.push_back(span.duration_s);
-    packed.push_back(static_cast<double>(mine.sent_bytes[static_cast<std::size_t>(span.op)]));
+    const auto op = static_cast<std::size_t>(span.op);
+    double* const place = packed.data() + head + kPerSpan * op;
+    place[0] = span.start_s;
+    place[1] = span.duration_s;
+    place[2] = static_cast<double>(mine.sent_bytes[op]);
   }
   const std::vector<double> all = gather(world, packed, "gathering of spans");
   const auto at = [&](int rank) {
@@ -56,21 +72,41 @@ void merge_timelines(StepReport& report, const IterationResult& mine, Communicat
     end = std::max(end, at(r)[1] + ranks[r].clock.offset_s);
     report.planned_peak_bytes.push_back(static_cast<std::int64_t>(at(r)[2]));
     report.touched_peak_bytes.push_back(static_cast<std::int64_t>(at(r)[3]));
+    if (rank_in_stage(groups, r) == 0) report.dropped += static_cast<std::int64_t>(at(r)[4]);
   }
   report.duration_s = end - begin;
   if (mine.spans.empty()) return;
   report.timeline.duration_s = report.duration_s;
   for (int r = 0; r < world.size; ++r) {
     std::vector<OpSpan> spans;
-    std::vector<std::int64_t> sent;
-    for (std::size_t i = 0; i < mine.spans.size(); ++i) {
-      const double* span = at(r) + head + kPerSpan * i;
-      spans.push_back({mine.spans[i].op, span[0] + ranks[r].clock.offset_s - begin, span[1]});
-      sent.push_back(static_cast<std::int64_t>(span[2]));
+    std::vector<std::int64_t> sent(ops);
+    for (std::size_t op = 0; op < ops; ++op) {
+      const double* span = at(r) + head + kPerSpan * op;
+      if (span[1] == kNotRun) continue;
+      spans.push_back({static_cast<int>(op), span[0] + ranks[r].clock.offset_s - begin, span[1]});
+      sent[op] = static_cast<std::int64_t>(span[2]);
     }
     report.timeline.ranks.push_back(std::move(spans));
     report.sent_bytes.push_back(std::move(sent));
   }
+}
+
+/// The routing of all stages, each told by its first rank.
+Routing routing_of_stages(Routing mine, const Groups& groups, Communicator& world,
+                          double time_limit_s) {
+  if (groups.layout.pipeline == 1) return mine;
+  CallContext call;
+  call.time_limit_s = time_limit_s;
+  call.what = "gathering of routings";
+  const bool tells = rank_in_stage(groups, world.rank) == 0;
+  Routing whole;
+  for (const std::string& text : gather_texts(world, tells ? to_json(mine) : "", call)) {
+    if (text.empty()) continue;
+    for (LayerRouting& layer : routing_from_json(text).layers) {
+      whole.layers.push_back(std::move(layer));
+    }
+  }
+  return whole;
 }
 
 /// What rank 0 decides after an iteration, on every rank; none to go on as before.
@@ -116,7 +152,7 @@ void train(const Model& model, const Program& program, Schedule schedule, const 
     runner.reschedule(forward_only(scheduled));
     double sum = 0;
     for (int i = 0; i < options.evaluate_batches; ++i) {
-      load_batch(runner, corpus, Split::held_out, model, i, world);
+      load_batch(runner, corpus, Split::held_out, model, i, groups, world.rank);
       iterate(fmt::format("after iteration {} the held-out loss", step), false);
       if (agreement.stop_signal != 0) return std::nullopt;
       sum += agreement.cross_entropy;
@@ -125,8 +161,8 @@ void train(const Model& model, const Program& program, Schedule schedule, const 
     return sum / options.evaluate_batches;
   };
   for (std::int32_t step = 1; step <= options.steps; ++step) {
-    load_batch(runner, corpus, Split::training, model, step, world);
-    runner.write(scheduled.step, std::as_bytes(std::span(&step, 1)));
+    load_batch(runner, corpus, Split::training, model, step, groups, world.rank);
+    runner.write(runner.program().step, std::as_bytes(std::span(&step, 1)));
     CallContext call;
     call.time_limit_s = options.run.time_limit_s;
     call.what = "barrier before an iteration";
@@ -138,9 +174,9 @@ void train(const Model& model, const Program& program, Schedule schedule, const 
     report.iteration = step;
     report.loss = agreement.cross_entropy;
     report.auxiliary_loss = agreement.auxiliary;
-    report.dropped = mine.dropped;
-    merge_timelines(report, mine, world, ranks);
-    report.routing = std::move(mine.routing);
+    merge_timelines(report, mine, scheduled.ops.size(), groups, world, ranks);
+    report.routing =
+        routing_of_stages(std::move(mine.routing), groups, world, options.run.time_limit_s);
     const bool periodic = options.evaluate_every > 0 && step % options.evaluate_every == 0;
     if (agreement.stop_signal == 0 && options.evaluate_batches > 0 &&
         (periodic || step == options.steps)) {

@@ -22,7 +22,7 @@ constexpr double kMostExponent = 20;
 constexpr double kMostCounts = 1e7;  ///< of layers, ranks and experts; 80 MB
 
 struct GatedLayer {
-  int layer = 0;
+  moe::RoutedLayer at;
   moe::SelectExperts gate;
   std::int64_t copies = 0;  ///< asked for on each rank
 };
@@ -32,7 +32,8 @@ std::vector<GatedLayer> gated_layers(const moe::Program& program) {
   for (const moe::Op& op : program.ops) {
     if (const auto* gate = std::get_if<moe::SelectExperts>(&op.kind)) {
       const auto tensor = static_cast<std::size_t>(op.reads.at(0).tensor);
-      layers.push_back({op.layer, *gate, program.tensors[tensor].rows * gate->choices});
+      layers.push_back(
+          {moe::routed_layer(op), *gate, program.tensors[tensor].rows * gate->choices});
     }
   }
   return layers;
@@ -73,17 +74,19 @@ moe::Routing fitted(const moe::Routing& routing, const std::vector<GatedLayer>& 
                     const moe::Groups& groups, const std::string& path) {
   moe::Routing result;
   for (const GatedLayer& wanted : layers) {
-    const auto found =
-        std::find_if(routing.layers.begin(), routing.layers.end(),
-                     [&](const moe::LayerRouting& layer) { return layer.layer == wanted.layer; });
+    const auto found = std::find_if(
+        routing.layers.begin(), routing.layers.end(), [&](const moe::LayerRouting& layer) {
+          return layer.layer == wanted.at.layer && layer.micro_batch == wanted.at.micro_batch;
+        });
     if (found == routing.layers.end()) {
-      throw moe::InputError(fmt::format("{}: no routing for layer {}", path, wanted.layer));
+      throw moe::InputError(fmt::format("{}: no routing for layer {}", path, wanted.at.layer));
     }
     if (found->experts != wanted.gate.experts ||
-        found->tokens.size() != static_cast<std::size_t>(groups.ranks)) {
-      throw moe::InputError(fmt::format(
-          "{}: layer {}: {} experts on {} ranks expected, got {} experts on {} ranks", path,
-          wanted.layer, wanted.gate.experts, groups.ranks, found->experts, found->tokens.size()));
+        found->tokens.size() != static_cast<std::size_t>(moe::stage_ranks(groups))) {
+      throw moe::InputError(
+          fmt::format("{}: layer {}: {} experts on {} ranks expected, got {} experts on {} ranks",
+                      path, wanted.at.layer, wanted.gate.experts, moe::stage_ranks(groups),
+                      found->experts, found->tokens.size()));
     }
     for (std::size_t rank = 0; rank < found->tokens.size(); ++rank) {
       const auto& row = found->tokens[rank];
@@ -91,7 +94,7 @@ moe::Routing fitted(const moe::Routing& routing, const std::vector<GatedLayer>& 
       if (sent > wanted.copies) {
         throw moe::InputError(fmt::format(
             "{}: layer {}: rank {} sends {} copies, expected at most {} ({} of each token)", path,
-            wanted.layer, rank, sent, wanted.copies, wanted.gate.choices));
+            wanted.at.layer, rank, sent, wanted.copies, wanted.gate.choices));
       }
     }
     result.layers.push_back(*found);
@@ -111,22 +114,30 @@ moe::Routing make_routing(const std::string& text, const moe::Program& program,
         text == "uniform"
             ? std::nullopt
             : std::optional(parse_exponent(std::string_view(text).substr(zipf.size())));
-    const auto counts = static_cast<double>(layers.size()) * groups.ranks *
+    const int ranks = moe::stage_ranks(groups);
+    const auto counts = static_cast<double>(layers.size()) * ranks *
                         (layers.empty() ? 0 : layers.front().gate.experts);
     if (counts > kMostCounts) {
       throw moe::InputError(fmt::format(
           "routing \"{}\": {:.3g} counts ({} layers, {} ranks, {} experts): expected at most {:g}",
-          text, counts, layers.size(), groups.ranks, layers.front().gate.experts, kMostCounts));
+          text, counts, layers.size(), ranks, layers.front().gate.experts, kMostCounts));
     }
     for (const GatedLayer& layer : layers) {
+      const int experts = layer.gate.experts, block = layer.at.layer;
       routing.layers.push_back(
-          exponent
-              ? moe::zipf_routing(layer.layer, groups.ranks, layer.gate.experts, layer.copies,
-                                  *exponent, seed + static_cast<std::uint64_t>(layer.layer))
-              : moe::uniform_routing(layer.layer, groups.ranks, layer.gate.experts, layer.copies));
+          exponent ? moe::zipf_routing(block, ranks, experts, layer.copies, *exponent,
+                                       seed + static_cast<std::uint64_t>(block))
+                   : moe::uniform_routing(block, ranks, experts, layer.copies));
+      routing.layers.back().micro_batch = layer.at.micro_batch;
     }
   } else {
-    routing = fitted(read_routing(text), layers, groups, text);
+    routing = read_routing(text);
+    // A file that knows of no micro-batches is of the whole iteration.
+    const auto in_parts = [](const moe::LayerRouting& layer) { return layer.micro_batch > 0; };
+    if (std::none_of(routing.layers.begin(), routing.layers.end(), in_parts)) {
+      routing = moe::share_among_micro_batches(routing, program.micro_batches);
+    }
+    routing = fitted(routing, layers, groups, text);
   }
   for (std::size_t i = 0; i < layers.size(); ++i) {
     drop_over_capacity(routing.layers[i], layers[i].gate);
@@ -134,8 +145,8 @@ moe::Routing make_routing(const std::string& text, const moe::Program& program,
   return routing;
 }
 
-moe::Routing recorded_routing(const db::Connection& connection, std::int64_t run_id,
-                              int iteration) {
+moe::Routing recorded_routing(const db::Connection& connection, std::int64_t run_id, int iteration,
+                              int micro_batches) {
   moe::Routing routing;
   db::LoadFilter filter;
   filter.run_id = run_id;
@@ -157,7 +168,13 @@ moe::Routing recorded_routing(const db::Connection& connection, std::int64_t run
     throw db::Error(db::ErrorKind::not_found,
                     fmt::format("run {}: no loads of iteration {}", run_id, iteration));
   }
-  return routing;
+  // Ranks are counted within the layer's stage, whose first may be any rank of the world.
+  for (moe::LayerRouting& layer : routing.layers) {
+    const auto first = std::find_if(layer.tokens.begin(), layer.tokens.end(),
+                                    [](const auto& row) { return !row.empty(); });
+    layer.tokens.erase(layer.tokens.begin(), first);
+  }
+  return moe::share_among_micro_batches(routing, micro_batches);
 }
 
 }  // namespace tuner

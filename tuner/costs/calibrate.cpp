@@ -37,6 +37,9 @@ struct Observations {
   std::vector<double> same_stream_gaps, other_stream_gaps, routing_gaps, contended_gaps;
 };
 
+/// False on ranks of other pipeline stages than the op's.
+bool has_run(const moe::OpSpan& span) { return span.op >= 0; }
+
 db::TimeInterval interval_of(const moe::OpSpan& span) {
   return {span.start_s, span.start_s + span.duration_s};
 }
@@ -86,12 +89,14 @@ std::vector<LastWait> last_waits(const moe::Program& program, const std::vector<
     return interval_of(spans[static_cast<std::size_t>(op)]).end_s;
   };
   for (std::size_t op = 0; op < program.ops.size(); ++op) {
+    if (!has_run(spans[op])) continue;
     LastWait& last = result[op];
     const auto stream = static_cast<std::size_t>(program.ops[op].stream);
     last.before = std::exchange(last_of_stream[stream], static_cast<int>(op));
     if (last.before >= 0) last.same_s = end_of(last.before);
     for (const int earlier : waits[op]) {
       if (program.ops[static_cast<std::size_t>(earlier)].stream == program.ops[op].stream) continue;
+      if (!has_run(spans[static_cast<std::size_t>(earlier)])) continue;
       if (end_of(earlier) > last.other_s) {
         last.other_s = end_of(earlier);
         last.other_op = earlier;
@@ -108,11 +113,13 @@ void observe_gaps(const MeasuredIteration& iteration, const std::vector<std::vec
     const std::vector<LastWait> lasts = last_waits(program, spans, waits);
     std::vector<bool> woke_computation(program.ops.size());
     for (std::size_t op = 0; op < program.ops.size(); ++op) {
-      if (!moe::is_communication(program.ops[op]) && lasts[op].other_s > lasts[op].same_s) {
+      if (has_run(spans[op]) && !moe::is_communication(program.ops[op]) &&
+          lasts[op].other_s > lasts[op].same_s) {
         woke_computation[static_cast<std::size_t>(lasts[op].other_op)] = true;
       }
     }
     for (std::size_t op = 0; op < program.ops.size(); ++op) {
+      if (!has_run(spans[op])) continue;
       const LastWait& last = lasts[op];
       const double gap = std::max(spans[op].start_s - last.ready_s(), 0.0);
       const auto before = static_cast<std::size_t>(std::max(last.before, 0));
@@ -139,6 +146,7 @@ void observe(const MeasuredIteration& iteration, const moe::Groups& groups, Obse
   std::vector<std::vector<db::TimeInterval>> moving(ranks), computing(ranks);
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     for (std::size_t op = 0; op < program.ops.size(); ++op) {
+      if (!has_run(iteration.timeline.ranks[rank][op])) continue;
       db::TimeInterval interval = interval_of(iteration.timeline.ranks[rank][op]);
       if (shapes[op].activity == moe::Activity::communication) {
         interval.begin_s = std::max(interval.begin_s, arrivals[op][rank]);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <stdexcept>
 
 #include "moe/program/work.h"
@@ -25,6 +26,7 @@ OpCost communication_cost(const moe::Program& program, const moe::Op& op, const 
   cost.intra_node_bytes_per_s = speed(intra, cluster.intra_node);
 
   for (int rank = 0; rank < groups.ranks; ++rank) {
+    if (!moe::runs_in(op, moe::stage_of(groups, rank))) continue;
     if (cost.call_of[static_cast<std::size_t>(rank)] >= 0) continue;
     GroupCall call;
     call.ranks = moe::members(groups, moe::group_of(op).value(), rank);
@@ -77,14 +79,16 @@ std::vector<OpCost> op_costs(const moe::Program& program, const moe::Groups& gro
     cost.activity = moe::facts_of(op).activity;
     cost.speed_beside_communication =
         speed_beside_communication(costs.interference, moe::kind_name(op));
-    const auto ranks = static_cast<std::size_t>(groups.ranks);
-    if (moe::uses_routed_rows(program, op)) {
-      for (std::size_t rank = 0; rank < ranks; ++rank) {
-        cost.seconds.push_back(
-            seconds(costs, program, op, bindings[rank], groups, static_cast<int>(rank)));
+    cost.seconds.assign(static_cast<std::size_t>(groups.ranks), 0);
+    const bool routed = moe::uses_routed_rows(program, op);
+    std::optional<double> of_first;
+    for (int rank = 0; rank < groups.ranks; ++rank) {
+      if (!moe::runs_in(op, moe::stage_of(groups, rank))) continue;
+      if (routed || !of_first) {
+        of_first =
+            seconds(costs, program, op, bindings[static_cast<std::size_t>(rank)], groups, rank);
       }
-    } else {
-      cost.seconds.assign(ranks, seconds(costs, program, op, bindings[0], groups, 0));
+      cost.seconds[static_cast<std::size_t>(rank)] = *of_first;
     }
     result.push_back(std::move(cost));
   }

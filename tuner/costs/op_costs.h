@@ -28,11 +28,12 @@ struct GroupCall {
 /// Everything that simulate() and lower_bound() need to know of one op.
 struct OpCost {
   moe::Activity activity = moe::Activity::computation;
-  std::vector<double> seconds;  ///< of computation, by rank, with the device to itself
+  std::vector<double>
+      seconds;  ///< of computation, by rank, with the device to itself; 0 in other stages
   double speed_beside_communication = 1;
   // Of communication:
   std::vector<GroupCall> calls;
-  std::vector<int> call_of;  ///< index into `calls`, by rank
+  std::vector<int> call_of;  ///< index into `calls`, by rank; -1 in other stages
   /// What one rank reaches in this collective, each direction: 1 / beta of its fit, or the link's
   /// bandwidth.
   double inter_node_bytes_per_s = 0;

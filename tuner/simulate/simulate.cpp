@@ -87,8 +87,13 @@ struct Simulation::State {
   const CostModel& model;
   const Cluster& cluster;
 
-  std::array<std::vector<int>, moe::kStreamCount> stream_ops;
-  std::vector<std::vector<int>> successors;
+  /// What the ranks of one pipeline stage have in common.
+  struct Stage {
+    std::array<std::vector<int>, moe::kStreamCount> queues;
+    std::vector<std::vector<int>> successors;  ///< by op
+    std::vector<int> waiting_for;              ///< by op: how many
+  };
+  std::vector<Stage> stages;
   std::vector<Rank> ranks;
   std::vector<std::vector<Call>> calls;  ///< by op, by call of the op
   std::vector<Flow> flows;
@@ -107,29 +112,43 @@ struct Simulation::State {
         costs(std::move(op_costs)),
         model(model),
         cluster(cluster),
-        successors(program.ops.size()),
         ranks(static_cast<std::size_t>(groups.ranks)),
         calls(program.ops.size()),
         spans(static_cast<std::size_t>(groups.ranks)) {
-    const moe::StartRule rule = moe::start_rule(program);
-    stream_ops = rule.queues;
-    std::vector<int> waiting_for;
+    const auto waits = moe::waits_for(program);
+    for (int stage = 0; stage < program.stages; ++stage) stages.push_back(stage_of(waits, stage));
     for (std::size_t op = 0; op < program.ops.size(); ++op) {
-      waiting_for.push_back(static_cast<int>(rule.waits_for[op].size()));
-      for (int earlier : rule.waits_for[op]) {
-        successors[static_cast<std::size_t>(earlier)].push_back(static_cast<int>(op));
-      }
       for (const GroupCall& call : costs[op].calls) {
         calls[op].push_back({0, false, std::vector<int>(call.ranks.size(), 0)});
       }
     }
     for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
-      ranks[rank].waiting_for = waiting_for;
+      ranks[rank].waiting_for = stage(static_cast<int>(rank)).waiting_for;
       spans[rank].resize(program.ops.size(), {-1, 0, 0});
       for (std::size_t stream = 0; stream < moe::kStreamCount; ++stream) {
         issue(static_cast<int>(rank), stream, Trigger::same_stream);
       }
     }
+  }
+
+  Stage stage_of(const std::vector<std::vector<int>>& waits, int number) const {
+    Stage result;
+    result.successors.resize(program.ops.size());
+    result.waiting_for.resize(program.ops.size());
+    for (std::size_t op = 0; op < program.ops.size(); ++op) {
+      if (!moe::runs_in(program.ops[op], number)) continue;
+      result.queues[static_cast<std::size_t>(program.ops[op].stream)].push_back(
+          static_cast<int>(op));
+      for (const int earlier : waits[op]) {
+        if (!moe::runs_in(program.ops[static_cast<std::size_t>(earlier)], number)) continue;
+        ++result.waiting_for[op];
+        result.successors[static_cast<std::size_t>(earlier)].push_back(static_cast<int>(op));
+      }
+    }
+    return result;
+  }
+  const Stage& stage(int rank) const {
+    return stages[static_cast<std::size_t>(moe::stage_of(groups, rank))];
   }
 
   const OpCost& cost(int op) const { return costs[static_cast<std::size_t>(op)]; }
@@ -160,7 +179,7 @@ struct Simulation::State {
   /// `trigger`: what ended just now and may have been the last thing that the next op waited for.
   void issue(int rank, std::size_t stream, Trigger trigger) {
     Queue& queue = at(rank).queues[stream];
-    const auto& ops = stream_ops[stream];
+    const auto& ops = stage(rank).queues[stream];
     if (queue.issued || queue.running >= 0 || queue.next >= static_cast<int>(ops.size())) return;
     const int op = ops[static_cast<std::size_t>(queue.next)];
     if (at(rank).waiting_for[static_cast<std::size_t>(op)] > 0) return;
@@ -241,7 +260,7 @@ struct Simulation::State {
     const bool communication = cost(op).activity == moe::Activity::communication;
     const bool routing = moe::binds_routing(program.ops[static_cast<std::size_t>(op)]);
     bool computation_goes_on = false;
-    for (int later : successors[static_cast<std::size_t>(op)]) {
+    for (int later : stage(rank).successors[static_cast<std::size_t>(op)]) {
       if (--at(rank).waiting_for[static_cast<std::size_t>(later)] > 0) continue;
       const moe::Stream other = program.ops[static_cast<std::size_t>(later)].stream;
       if (other == stream) continue;  // issued below, if it is next
@@ -407,14 +426,17 @@ void Simulation::advance(double time) { state_->advance(time); }
 
 moe::Timeline Simulation::timeline() const {
   moe::Timeline timeline;
-  timeline.ranks = state_->spans;
-  for (std::size_t rank = 0; rank < timeline.ranks.size(); ++rank) {
-    for (std::size_t op = 0; op < timeline.ranks[rank].size(); ++op) {
-      const moe::OpSpan& span = timeline.ranks[rank][op];
+  for (std::size_t rank = 0; rank < state_->spans.size(); ++rank) {
+    const int stage = moe::stage_of(state_->groups, static_cast<int>(rank));
+    auto& spans = timeline.ranks.emplace_back();
+    for (std::size_t op = 0; op < state_->program.ops.size(); ++op) {
+      if (!moe::runs_in(state_->program.ops[op], stage)) continue;
+      const moe::OpSpan& span = state_->spans[rank][op];
       if (span.op < 0) {
         throw std::logic_error(fmt::format("simulate: op {} \"{}\" never ran on rank {}", op,
                                            state_->program.ops[op].name, rank));
       }
+      spans.push_back(span);
       timeline.duration_s = std::max(timeline.duration_s, span.start_s + span.duration_s);
     }
   }

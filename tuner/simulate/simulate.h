@@ -16,7 +16,8 @@ namespace tuner {
 
 /// A deterministic fluid simulation of one iteration on all ranks.
 ///
-/// Order. Every (rank, stream) is a queue in the order of the Program's list. An op is *issued*
+/// Order. Every (rank, stream) is a queue in the order of the Program's list, of the ops of the rank's
+/// pipeline stage. An op is *issued*
 /// when it is first in its queue, its stream is idle and everything it waits for
 /// (moe/program/start_rule.h) has ended on its rank; it starts a launch gap later.
 ///

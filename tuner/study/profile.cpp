@@ -33,7 +33,8 @@ std::vector<int> nodes_of_run(const db::Connection& connection, std::int64_t run
 bool is_warm(const db::Timeline& timeline) { return timeline.iteration > moe::kWarmupIterations; }
 
 /// Of at most kMostRoutings iterations after the warm-up, in order.
-std::vector<moe::Routing> routings_of_run(const db::Connection& connection, std::int64_t run_id) {
+std::vector<moe::Routing> routings_of_run(const db::Connection& connection, std::int64_t run_id,
+                                          int micro_batches) {
   std::vector<int> iterations;
   for (const db::Iteration& row : db::load_iterations(connection, run_id)) {
     iterations.push_back(row.iteration);
@@ -44,8 +45,8 @@ std::vector<moe::Routing> routings_of_run(const db::Connection& connection, std:
   const auto kept = std::min(iterations.size(), static_cast<std::size_t>(kMostRoutings));
   std::vector<moe::Routing> routings;
   for (std::size_t i = 0; i < kept; ++i) {
-    routings.push_back(
-        recorded_routing(connection, run_id, iterations[i * iterations.size() / kept]));
+    routings.push_back(recorded_routing(connection, run_id,
+                                        iterations[i * iterations.size() / kept], micro_batches));
   }
   return routings;
 }
@@ -117,7 +118,8 @@ Profile profile_from_runs(const db::Connection& connection, const moe::Model& mo
       throw db::Error(db::ErrorKind::not_found, fmt::format("run {}: no measured timeline", id));
     }
     for (const db::Timeline& timeline : timelines) {
-      const moe::Routing routing = recorded_routing(connection, id, timeline.iteration);
+      const moe::Routing routing =
+          recorded_routing(connection, id, timeline.iteration, model.micro_batches);
       routings.push_back(routing);
       runs.push_back(programs.size() - 1);
       iterations.push_back(
@@ -125,7 +127,7 @@ Profile profile_from_runs(const db::Connection& connection, const moe::Model& mo
            load_op_timeline(connection, timeline, run.ranks, programs.back().ops.size())});
     }
   }
-  profile.routings = routings_of_run(connection, first.id);
+  profile.routings = routings_of_run(connection, first.id, model.micro_batches);
   const CostModel costs = calibrate(iterations, profile.groups, first.device);
 
   const int node_count = static_cast<int>(std::set<int>(nodes.begin(), nodes.end()).size());

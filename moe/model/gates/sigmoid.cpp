@@ -18,9 +18,9 @@ GateOutput sigmoid_gate(LayerBuilder& build, TensorId x) {
     const TensorId chosen = build.activation("d_gate_chosen", experts);
     build.op(SelectExpertsGradient{experts, choices, normalize}, "gate gradient",
              {d_weight, scores, top.expert, top.weight}, {chosen});
-    build.op(LoadBalancingLossGradient{experts, choices, build.model.auxiliary_weight,
-                                       build.global_tokens},
-             "load balancing gradient", {top.total_demand, chosen}, {chosen});
+    build.op(
+        LoadBalancingLossGradient{experts, choices, build.auxiliary_weight, build.global_tokens},
+        "load balancing gradient", {top.total_demand, chosen}, {chosen});
     const TensorId d_logits = build.activation("d_gate_logits", experts);
     build.op(SigmoidGradient{}, "gate sigmoid gradient", {chosen, logits.output}, {d_logits});
     return logits.backward(d_logits);

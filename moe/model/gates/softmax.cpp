@@ -15,8 +15,8 @@ GateOutput softmax_gate(LayerBuilder& build, TensorId x) {
 
   const auto backward = [=, &build](TensorId d_weight) {
     const TensorId d_logits = build.activation("d_gate_logits", build.model.experts);
-    build.op(SoftmaxGateGradient{build.model.experts, build.model.choices,
-                                 build.model.auxiliary_weight, build.global_tokens},
+    build.op(SoftmaxGateGradient{build.model.experts, build.model.choices, build.auxiliary_weight,
+                                 build.global_tokens},
              "gate gradient", {d_weight, probabilities, top.expert, top.weight, top.total_demand},
              {d_logits});
     return logits.backward(d_logits);

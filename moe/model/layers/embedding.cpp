@@ -7,7 +7,7 @@ Layer embedding(LayerBuilder& build) {
   const TensorId token_table = build.weight("token_table", model.vocabulary, model.d_model);
   const TensorId position_table =
       build.weight("position_table", model.sequence_length, model.d_model);
-  const TensorId tokens = build.program().tokens;
+  const TensorId tokens = build.program().tokens.front();
   const TensorId x = build.activation("embedded", model.d_model);
   build.op(EmbedTokens{model.sequence_length}, "embed", {tokens, token_table, position_table}, {x});
   const auto backward = [=, &build](TensorId dx) {

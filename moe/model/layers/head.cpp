@@ -14,18 +14,19 @@ Layer head(LayerBuilder& build, TensorId x) {
                                .outputs = build.model.vocabulary,
                                .bias = false},
                               norm.output);
-  const TensorId targets = build.program().targets;
+  const TensorId targets = build.program().targets.front();
+  const TensorId loss = build.program().losses.front();
   const TensorId log_sum_exp = build.activation("log_sum_exp", 1);
-  build.op(CrossEntropy{build.global_tokens}, "cross entropy", {logits.output, targets},
-           {build.program().loss, log_sum_exp});
+  build.op(CrossEntropy{build.batch_tokens}, "cross entropy", {logits.output, targets},
+           {loss, log_sum_exp});
 
   const auto backward = [=, &build](TensorId) {
     const TensorId d_logits = build.activation("d_logits", build.model.vocabulary);
-    build.op(CrossEntropyGradient{build.global_tokens}, "cross entropy gradient",
+    build.op(CrossEntropyGradient{build.batch_tokens}, "cross entropy gradient",
              {logits.output, targets, log_sum_exp}, {d_logits});
     return norm.backward(logits.backward(d_logits));
   };
-  return {build.program().loss, backward};
+  return {loss, backward};
 }
 
 }  // namespace moe

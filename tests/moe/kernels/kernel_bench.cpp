@@ -95,7 +95,7 @@ void bench(Backend& backend, const Model& model, int steps) {
   for (std::int64_t t = 0; t < tokens; ++t) {
     ids[t] = static_cast<std::int32_t>(t * t * 31 % model.vocabulary);
   }
-  for (const TensorId tensor : {program.tokens, program.targets}) {
+  for (const TensorId tensor : {program.tokens.front(), program.targets.front()}) {
     runner.write(tensor, std::as_bytes(std::span(ids)));
   }
 

@@ -64,9 +64,11 @@ std::vector<HostTensor> run_case(Backend& backend, const KernelCase& kernel, DTy
   for (const Step& step : kernel.steps) {
     Op op{kernel.kind, {}, {}, kernel.name};
     op.chunk = step.chunk;
-    if (auto* weight = std::get_if<ExpertLinearWeightGradient>(&op.kind)) {
-      weight->accumulate = step.accumulate;
-    }
+    std::visit(
+        [&](auto& kind) {
+          if constexpr (requires { kind.accumulate; }) kind.accumulate = step.accumulate;
+        },
+        op.kind);
     BoundOp bound{&op, {views.begin(), middle}, {middle, views.end()}, step.ranges};
     if (bound.ranges.empty()) bound.ranges = {{0, bound.reads[0].rows}};
     backend.execute(bound);

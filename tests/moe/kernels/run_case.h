@@ -21,7 +21,7 @@ struct HostTensor {
 /// One execution of the op on the tensors of its case: chunks of a layer are several steps.
 struct Step {
   Slice chunk{};
-  bool accumulate = false;         ///< ExpertLinearWeightGradient
+  bool accumulate = false;         ///< of ops that write sums
   std::vector<RowRange> ranges{};  ///< as BoundOp::ranges; one range of all rows where empty
 };
 

@@ -96,6 +96,7 @@ capacity_groups = 5
 auxiliary_weight = 0.5
 [training]
 global_batch = 15
+micro_batches = 3
 optimizer = "sgd"
 learning_rate = 0.25
 momentum = 0.125
@@ -105,7 +106,7 @@ seed = 9
       to_json(model),
       R"({"name":"all","vocabulary":100,"sequence_length":10,"d_model":12,"d_hidden":14,)"
       R"("heads":3,"blocks":6,"dtype":"f64","moe_every":3,"experts":7,"choices":1,"gate":"softmax","expert":"gpt",)"
-      R"("capacity_factor":2.0,"capacity_groups":5,"auxiliary_weight":0.5,"global_batch":15,)"
+      R"("capacity_factor":2.0,"capacity_groups":5,"auxiliary_weight":0.5,"global_batch":15,"micro_batches":3,)"
       R"("optimizer":"sgd","learning_rate":0.25,"momentum":0.125,"seed":9})");
 }
 

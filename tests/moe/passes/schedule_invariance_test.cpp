@@ -8,6 +8,7 @@
 
 #include "moe/model/gates/gates.h"
 #include "moe/model/iteration.h"
+#include "moe/program/stage_program.h"
 #include "moe/run/memory_plan.h"
 #include "tests/moe/train/training_case.h"
 
@@ -46,7 +47,9 @@ Model random_model(std::mt19937& random) {
   model.d_model = 8 * pick({1, 2, 3});
   model.d_hidden = pick({8, 20, 33, 28});
   model.experts = pick({24, 28});
-  model.global_batch = model.capacity_groups = pick({24, 28});  // for 3, 6 and 8 ranks, or for 7
+  model.micro_batches = pick({1, 1, 2, 3});
+  // For 3, 6 and 8 ranks, or for 7.
+  model.global_batch = model.capacity_groups = pick({24, 28}) * model.micro_batches;
   model.blocks = pick({1, 2, 3});
   model.moe_every = pick({1, 2});
   if (model.blocks < model.moe_every) model.moe_every = 1;
@@ -67,15 +70,18 @@ int random_divisor(std::mt19937& random, int of, std::int64_t and_of) {
 }
 
 Layout random_layout(std::mt19937& random, const Model& model) {
-  int ranks = 0;
-  while (ranks == 0 || model.global_batch % ranks != 0) {
+  int ranks = 0, stages = 1;
+  while (ranks == 0 || model.global_batch / model.micro_batches % ranks != 0) {
     ranks = kDrawnRanks[random() % std::size(kDrawnRanks)];
+    stages = 1 + static_cast<int>(random() % static_cast<unsigned>(model.blocks));
+    if (ranks % stages != 0) stages = 1;
+    ranks /= stages;
   }
   const int shards = random_divisor(random, ranks, model.d_hidden);
   const int experts = random_divisor(random, ranks / shards, model.experts);
   const int tensor =
       random_divisor(random, random_divisor(random, ranks, model.heads), model.d_hidden);
-  return {ranks / shards / experts, experts, shards, tensor};
+  return {ranks / shards / experts, experts, shards, tensor, stages};
 }
 
 Schedule random_schedule(std::mt19937& random, const Model& model, const Layout& layout) {
@@ -90,17 +96,21 @@ Schedule random_schedule(std::mt19937& random, const Model& model, const Layout&
       }
     }
   }
-  for (int block = -1; block < model.blocks && rank_count(layout) > 1; ++block) {
+  for (int block = -1; block < model.blocks && stage_ranks(layout) > 1; ++block) {
     if (random() % 3 == 0) {
       schedule.decisions.push_back(SliceAllReduce{block, 1 + static_cast<int>(random() % 4)});
     }
   }
   for (const char* kind : {"all_to_all", "all_reduce", "gather_rows", "scatter_rows", "all_gather",
-                           "reduce_scatter"}) {
+                           "reduce_scatter", "pass_on"}) {
     if (random() % 3 != 0) {
       schedule.decisions.push_back(
           StreamAssignment{kind, random() % 2 ? Stream::inter_node : Stream::intra_node});
     }
+  }
+  if (model.micro_batches > 1 && random() % 3 != 0) {
+    schedule.decisions.push_back(
+        OrderMicroBatches{random() % 2 ? MicroBatchOrder::gpipe : MicroBatchOrder::one_f_one_b});
   }
   return schedule;
 }
@@ -158,9 +168,11 @@ Draw shrink(Draw draw) {
       divided({1, 2, 1, 2}),
       divided({2, 1, 1, 1}),
       divided({1, 1, 1, 1}),
+      [](Draw& d) { d.layout.pipeline = 1; },
       [](Draw& d) { d.layout.tensor = 1; },
       [](Draw& d) { d.layout.expert_sharded = 1; },
       [](Draw& d) { d.model.blocks = d.model.moe_every; },
+      [](Draw& d) { d.model.micro_batches = 1; },
       [](Draw& d) { d.model.choices = 1; },
       [](Draw& d) { d.model.gate = "softmax"; },
       [](Draw& d) { d.model.capacity_factor.reset(); },
@@ -275,7 +287,8 @@ TEST(ScheduleInvariance, PlannedPeakIsTouchedAndNothingBeyondIt) {
     const Groups groups = make_groups(draw.layout);
     for (int rank = 0; rank < groups.ranks; ++rank) {
       // The plan made beforehand from this routing says the same.
-      const Program program = apply(build_iteration(draw.model, groups, rank), draw.schedule);
+      const Program whole = apply(build_iteration(draw.model, groups, rank), draw.schedule);
+      const Program program = stage_program(whole, stage_of(groups, rank)).program;
       EXPECT_EQ(planned_peak_bytes(program, bind(program, outcome.routing, groups, rank)),
                 outcome.planned_peaks[rank])
           << describe(draw);

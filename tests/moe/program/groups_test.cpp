@@ -18,10 +18,10 @@ TEST(Groups, OfSixRanksInExpertGroupsOfTwo) {
   const Groups groups = make_groups(6, 2);
   EXPECT_THAT(members(groups, GroupKind::expert, 3), ElementsAre(2, 3));
   EXPECT_THAT(members(groups, GroupKind::expert_data, 3), ElementsAre(1, 3, 5));
-  EXPECT_THAT(members(groups, GroupKind::world, 3), ElementsAre(0, 1, 2, 3, 4, 5));
+  EXPECT_THAT(members(groups, GroupKind::stage, 3), ElementsAre(0, 1, 2, 3, 4, 5));
   EXPECT_EQ(group_size(groups, GroupKind::expert), 2);
   EXPECT_EQ(group_size(groups, GroupKind::expert_data), 3);
-  EXPECT_EQ(group_size(groups, GroupKind::world), 6);
+  EXPECT_EQ(group_size(groups, GroupKind::stage), 6);
 }
 
 TEST(Groups, OfEveryKindDivideTheRanksAndKnowEachOnesPlace) {
@@ -38,7 +38,7 @@ TEST(Groups, OfEveryKindDivideTheRanksAndKnowEachOnesPlace) {
                                {3, 2, 2, 1}}) {
     const Groups groups = make_groups(layout);
     const int ranks = groups.ranks;
-    for (const GroupKind kind : {GroupKind::world, GroupKind::expert, GroupKind::expert_sharded,
+    for (const GroupKind kind : {GroupKind::stage, GroupKind::expert, GroupKind::expert_sharded,
                                  GroupKind::expert_data, GroupKind::tensor, GroupKind::data}) {
       std::set<std::vector<int>> all;
       std::multiset<int> held;
@@ -85,7 +85,7 @@ TEST(Groups, RefuseRanksThatDoNotDivideAndNodesOfOtherRanks) {
   EXPECT_THROW(make(4, 0)(), std::invalid_argument);
   EXPECT_THAT(make(4, 2, {0, 1}),
               ThrowsMessage<std::invalid_argument>(
-                  StrEq("groups: nodes of 2 ranks given, layout dp=2,ep=2,esp=1,tp=1 has 4")));
+                  StrEq("groups: nodes of 2 ranks given, layout dp=2,ep=2,esp=1,tp=1,pp=1 has 4")));
 }
 
 }  // namespace

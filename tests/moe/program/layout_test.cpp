@@ -29,18 +29,18 @@ TEST(Layout, ExpertsTakeWhatIsLeft) {
 
 TEST(Layout, ReadsWhatItWrites) {
   const Layout layout{2, 3, 4};
-  EXPECT_EQ(to_text(layout), "dp=2,ep=3,esp=4,tp=1");
+  EXPECT_EQ(to_text(layout), "dp=2,ep=3,esp=4,tp=1,pp=1");
   EXPECT_EQ(parse_layout(to_text(layout), 24), layout);
 }
 
 TEST(Layout, NamesTheNearestThatDivide) {
   EXPECT_EQ(error_of("dp=3,ep=2", 4),
-            "layout dp=3,ep=2: 6 ranks, there are 4; nearest: dp=2,ep=2,esp=1,tp=1 or "
-            "dp=4,ep=1,esp=1,tp=1 or "
-            "dp=1,ep=4,esp=1,tp=1");
+            "layout dp=3,ep=2: 6 ranks, there are 4; nearest: dp=2,ep=2,esp=1,tp=1,pp=1 or "
+            "dp=4,ep=1,esp=1,tp=1,pp=1 or "
+            "dp=1,ep=4,esp=1,tp=1,pp=1");
   EXPECT_THAT(error_of("esp=3", 4), HasSubstr("nearest: "));
   EXPECT_THAT(error_of("ep=2", 4),
-              HasSubstr("2 ranks, there are 4; nearest: dp=2,ep=2,esp=1,tp=1"));
+              HasSubstr("2 ranks, there are 4; nearest: dp=2,ep=2,esp=1,tp=1,pp=1"));
   EXPECT_THAT(error_of("dp=1000000,ep=1000000,esp=1000000", 4), HasSubstr("there are 4"));
 }
 
@@ -69,7 +69,7 @@ TEST(Layout, RanksThatShareAnExpertAreNeighbours) {
   EXPECT_EQ(members(groups, GroupKind::expert_sharded, 5), (Ranks{4, 5}));
   EXPECT_EQ(members(groups, GroupKind::expert, 5), (Ranks{5, 7}));
   EXPECT_EQ(members(groups, GroupKind::expert_data, 5), (Ranks{1, 5}));
-  EXPECT_EQ(members(groups, GroupKind::world, 5), (Ranks{0, 1, 2, 3, 4, 5, 6, 7}));
+  EXPECT_EQ(members(groups, GroupKind::stage, 5), (Ranks{0, 1, 2, 3, 4, 5, 6, 7}));
 }
 
 }  // namespace

@@ -42,9 +42,9 @@ TEST(Routing, ComesBackFromJson) {
   const Routing routing{{zipf_routing(3, 2, 4, 50, 1, 1), uniform_routing(5, 2, 4, 50)}};
   const Routing read = routing_from_json(to_json(routing));
   ASSERT_EQ(read.layers.size(), 2u);
-  EXPECT_EQ(layer_of(read, 3).tokens, routing.layers[0].tokens);
-  EXPECT_EQ(layer_of(read, 5).experts, 4);
-  EXPECT_THROW(layer_of(read, 4), std::out_of_range);
+  EXPECT_EQ(layer_of(read, {3}).tokens, routing.layers[0].tokens);
+  EXPECT_EQ(layer_of(read, {5}).experts, 4);
+  EXPECT_THROW(layer_of(read, {4}), std::out_of_range);
 }
 
 std::string error_of(const std::string& text) {

@@ -82,7 +82,7 @@ TEST(BytesToPeers, WhatAllRanksDispatchIsEveryRowThatChangesRank) {
     EXPECT_EQ(out[rank], 0);
     for (int peer = 0; peer < 4; ++peer) there += out[peer], back += home[peer];
     for (int e = 0; e < c.model.experts; ++e) {
-      if (e / 7 != rank) expected += layer_of(c.routing, 1).tokens[rank][e] * 16 * 4;
+      if (e / 7 != rank) expected += layer_of(c.routing, {1}).tokens[rank][e] * 16 * 4;
     }
   }
   EXPECT_EQ(there, expected);

@@ -105,7 +105,7 @@ TEST(Runner, UpdatesWaitForTheHookAndArePassedOverWhereItSaysSo) {
   bool update = false;
   double loss = 0;
   runner.set_before_update([&] {
-    runner.read(program.loss, std::as_writable_bytes(std::span(&loss, 1)));
+    runner.read(program.losses.front(), std::as_writable_bytes(std::span(&loss, 1)));
     EXPECT_EQ(all_parameters(), before);
     return update;
   });

@@ -34,7 +34,7 @@ std::vector<Agreement> agreed(const std::vector<double>& cross_entropy,
       const auto of_type = static_cast<T>(value);
       runner.write(id, std::as_bytes(std::span(&of_type, 1)));
     };
-    write(runner.program().loss, cross_entropy[mine]);
+    write(runner.program().losses.front(), cross_entropy[mine]);
     for (const TensorId id : runner.program().auxiliary_losses) write(id, auxiliary[mine]);
     all[mine] = agree(runner, world, 20);
   });

@@ -167,12 +167,12 @@ RankTrained train_rank(const Model& model, const Groups& groups, const MakeBacke
   const int steps = file.header["steps"];
   for (int step = 1; step <= steps; ++step) {
     const double number = step;
-    write(runner, program.tokens, tokens.data() + first);
-    write(runner, program.targets, targets.data() + first);
+    write(runner, program.tokens.front(), tokens.data() + first);
+    write(runner, program.targets.front(), targets.data() + first);
     write(runner, program.step, &number);
     const IterationResult result = runner.iterate();
     if (step == 1) {
-      part.loss = read(runner, program.loss)[0];
+      part.loss = read(runner, program.losses.front())[0];
       for (const TensorId loss : program.auxiliary_losses) {
         part.auxiliary_losses.push_back(read(runner, loss)[0]);
       }

@@ -81,7 +81,7 @@ TEST_F(TrainStoreTest, IterationsLoadsAndLargestPeaksAreStored) {
   ASSERT_EQ(rows.size(), 2u);
   EXPECT_EQ(rows[1].loss, 3);
   EXPECT_EQ(rows[1].dropped_tokens, 3);
-  EXPECT_EQ(rows[1].tokens, program.tensors[program.tokens].rows * kRanks);
+  EXPECT_EQ(rows[1].tokens, program.tensors[program.tokens.front()].rows * kRanks);
   db::LoadFilter filter;
   filter.run_id = store.run_id();
   const auto loads = db::load_loads(reader(), filter);

@@ -109,11 +109,11 @@ double heldout_by_hand(const Model& model, int batches) {
   for (int i = 0; i < batches; ++i) {
     const Batch batch =
         draw_batch(text.corpus, Split::held_out, model.seed, i, {0, model.global_batch});
-    runner.write(program.tokens, std::as_bytes(std::span(batch.tokens)));
-    runner.write(program.targets, std::as_bytes(std::span(batch.targets)));
+    runner.write(program.tokens.front(), std::as_bytes(std::span(batch.tokens)));
+    runner.write(program.targets.front(), std::as_bytes(std::span(batch.targets)));
     runner.iterate();
     double loss = 0;
-    runner.read(program.loss, std::as_writable_bytes(std::span(&loss, 1)));
+    runner.read(program.losses.front(), std::as_writable_bytes(std::span(&loss, 1)));
     sum += loss;
   }
   return sum / batches;

@@ -30,18 +30,25 @@ std::int32_t token_at(std::int64_t step, std::int64_t sequence, std::int64_t pla
   return static_cast<std::int32_t>((start + place * (1 + sequence % 3)) % vocabulary);
 }
 
+/// `rank` of the `ranks` of a pipeline stage.
 void write_batch(Runner& runner, const Model& model, int rank, int ranks, std::int32_t step) {
-  const std::int64_t count = model.global_batch / ranks;
-  std::vector<std::int32_t> tokens, targets;
-  for (std::int64_t s = rank * count; s < (rank + 1) * count; ++s) {
-    for (std::int64_t i = 0; i < model.sequence_length; ++i) {
-      tokens.push_back(token_at(step, s, i, model.vocabulary));
-      targets.push_back(token_at(step, s, i + 1, model.vocabulary));
-    }
-  }
   const Program& program = runner.program();
-  runner.write(program.tokens, std::as_bytes(std::span(tokens)));
-  runner.write(program.targets, std::as_bytes(std::span(targets)));
+  const std::int64_t count = model.global_batch / model.micro_batches / ranks;
+  for (int part = 0; part < model.micro_batches; ++part) {
+    const std::int64_t first = (part * ranks + rank) * count;
+    std::vector<std::int32_t> tokens, targets;
+    for (std::int64_t s = first; s < first + count; ++s) {
+      for (std::int64_t i = 0; i < model.sequence_length; ++i) {
+        tokens.push_back(token_at(step, s, i, model.vocabulary));
+        targets.push_back(token_at(step, s, i + 1, model.vocabulary));
+      }
+    }
+    const auto micro_batch = static_cast<std::size_t>(part);
+    const TensorId to_tokens = program.tokens[micro_batch],
+                   to_targets = program.targets[micro_batch];
+    if (to_tokens >= 0) runner.write(to_tokens, std::as_bytes(std::span(tokens)));
+    if (to_targets >= 0) runner.write(to_targets, std::as_bytes(std::span(targets)));
+  }
   runner.write(program.step, std::as_bytes(std::span(&step, 1)));
 }
 
@@ -81,16 +88,19 @@ Outcome train_small(const Model& model, const Schedule& schedule, const Layout& 
     const std::unique_ptr<Backend> backend = make_backend();
     RunOptions options;
     options.memory_limit_bytes = std::int64_t{1} << 30;
-    const Program program = apply(build_iteration(model, groups, world.rank), schedule);
-    Runner runner(program, groups, *backend, world, options);
+    Runner runner(apply(build_iteration(model, groups, world.rank), schedule), groups, *backend,
+                  world, options);
+    const Program& program = runner.program();
     initialize_parameters(runner, model.seed);
     for (int step = 0; step < steps; ++step) {
-      write_batch(runner, model, world.rank, ranks, step + 1);
+      write_batch(runner, model, rank_in_stage(groups, world.rank), stage_ranks(groups), step + 1);
       IterationResult result = runner.iterate(true);
       const std::lock_guard lock(mutex);
-      losses[world.rank][step] = read_doubles(runner, program.loss)[0];
+      for (const TensorId loss : program.losses) {
+        losses[world.rank][step] += read_doubles(runner, loss)[0];
+      }
       for (const TensorId loss : program.auxiliary_losses) {
-        auxiliary[world.rank][step] += read_doubles(runner, loss)[0];
+        auxiliary[world.rank][step] += read_doubles(runner, loss)[0] / program.micro_batches;
       }
       if (step == 0) {
         for (const Parameter& parameter : program.parameters) {
@@ -102,8 +112,11 @@ Outcome train_small(const Model& model, const Schedule& schedule, const Layout& 
       outcome.planned_peaks[world.rank] = result.planned_peak_bytes;
       outcome.touched_peaks[world.rank] = result.touched_peak_bytes.value();
       outcome.timeline.ranks[world.rank] = std::move(result.spans);
-      outcome.dropped = result.dropped;
-      if (world.rank == 0) outcome.routing = std::move(result.routing);
+      if (step + 1 < steps || rank_in_stage(groups, world.rank) > 0) continue;
+      outcome.dropped += result.dropped;
+      for (LayerRouting& layer : result.routing.layers) {
+        outcome.routing.layers.push_back(std::move(layer));
+      }
     }
   });
   for (int rank = 0; rank < ranks; ++rank) {

@@ -138,8 +138,8 @@ TEST_F(RoutingSpecTest, ReadsWhatARunRecorded) {
     }
   }
   db::insert(connection, loads);
-  EXPECT_EQ(moe::to_json(recorded_routing(connection, id, 5)), moe::to_json(routing));
-  EXPECT_THROW(recorded_routing(connection, id, 6), db::Error);
+  EXPECT_EQ(moe::to_json(recorded_routing(connection, id, 5, 1)), moe::to_json(routing));
+  EXPECT_THROW(recorded_routing(connection, id, 6, 1), db::Error);
 }
 
 }  // namespace

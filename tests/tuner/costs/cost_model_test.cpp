@@ -40,8 +40,8 @@ struct Ops {
     build.op(Linear{}, "linear", {x, w}, {y}, -1, Phase::forward);
     build.op(Gelu{}, "gelu", {y}, {z}, -1, Phase::forward);
     build.op(ExpertLinear{2}, "experts", {received, experts}, {produced}, 0, Phase::forward);
-    binding.layouts.emplace(
-        0, make_row_layout({0, 2, {{rows_of_expert_0, 0}}}, groups, 0, {{0, 1}, {1, 1}}));
+    binding.layouts.emplace(moe::RoutedLayer{0}, make_row_layout({0, 2, {{rows_of_expert_0, 0}}},
+                                                                 groups, 0, {{0, 1}, {1, 1}}));
   }
   const moe::Op& op(std::size_t i) const { return build.program.ops[i]; }
   double seconds_of(const CostModel& costs, std::size_t i) const {

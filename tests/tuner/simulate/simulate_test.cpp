@@ -155,7 +155,7 @@ TEST(Simulate, CollectivesOnOneCardShareIt) {
   build.op(moe::AllToAll{moe::Direction::dispatch, moe::GroupKind::expert}, "dispatch", {sent},
            {received}, 0, moe::Phase::forward);
   build.program.ops.back().stream = moe::Stream::inter_node;
-  build.op(moe::AllReduce{moe::GroupKind::world}, "all_reduce", {gradient}, {gradient}, 0,
+  build.op(moe::AllReduce{moe::GroupKind::stage}, "all_reduce", {gradient}, {gradient}, 0,
            moe::Phase::backward);
   const auto timeline = simulate(build.program, two_nodes(), kEven, small_costs(), small_cluster());
   // Half of the card each until the reduction ends at 1 s; the dispatch has 0.5 MB left by then.

@@ -37,12 +37,12 @@ struct OneRank {
     runner = std::make_unique<Runner>(program, groups, *backend, *world, options);
     initialize_parameters(*runner, 3);
     std::vector<std::int32_t> tokens, targets;
-    for (std::int64_t i = 0; i < program.tensors[program.tokens].rows; ++i) {
+    for (std::int64_t i = 0; i < program.tensors[program.tokens.front()].rows; ++i) {
       tokens.push_back(static_cast<std::int32_t>(i * 7 % model.vocabulary));
       targets.push_back(static_cast<std::int32_t>(i * 11 % model.vocabulary));
     }
-    runner->write(program.tokens, std::as_bytes(std::span(tokens)));
-    runner->write(program.targets, std::as_bytes(std::span(targets)));
+    runner->write(program.tokens.front(), std::as_bytes(std::span(tokens)));
+    runner->write(program.targets.front(), std::as_bytes(std::span(targets)));
     const std::int32_t step = 1;
     runner->write(program.step, std::as_bytes(std::span(&step, 1)));
   }
@@ -64,7 +64,8 @@ struct OneRank {
     runner->write(gate().value, std::as_bytes(std::span(weights)));
     runner->reschedule(forward_only(program));
     runner->iterate();
-    return read(program.loss)[0] + model.auxiliary_weight * read(program.auxiliary_losses.at(0))[0];
+    return read(program.losses.front())[0] +
+           model.auxiliary_weight * read(program.auxiliary_losses.at(0))[0];
   }
 };
 

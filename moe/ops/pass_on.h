@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "moe/program/groups.h"
+#include "moe/program/op_facts.h"
+
+namespace moe {
+
+/// x[T,M] of Op::stage -> y[T,M] of the stage before or behind it. Every rank sends to the one in its own
+/// place there. The only op that two stages carry out: one reads, the other writes.
+struct PassOn {
+  static constexpr OpFacts facts = collective_op("pass_on", {Cut::rows}, {Cut::rows});
+  int to_stage = 1;
+  GroupKind group = GroupKind::even_boundary;
+  Work work(const OpSizes& sizes) const;
+  std::vector<std::int64_t> bytes_to_peers(const OpSizes& sizes) const;
+};
+
+}  // namespace moe

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string_view>
+
+#include "moe/program/program.h"
+
+namespace moe {
+
+class InputObject;
+
+/// In which order the stages of a pipeline work on micro-batches.
+enum class MicroBatchOrder : std::uint8_t {
+  gpipe,        ///< all forward, then all backward  [GPipe, 2.3]
+  one_f_one_b,  ///< a stage as many forward as stages come behind it, then one backward, one forward, ...
+                ///< [PipeDream-Flush, also called 1F1B]
+};
+
+/// Whatever the order, the gradients of micro-batches are added up from the first to the last.
+struct OrderMicroBatches {
+  static constexpr std::string_view name = "order_micro_batches";
+  MicroBatchOrder order = MicroBatchOrder::one_f_one_b;
+  friend auto operator<=>(const OrderMicroBatches&, const OrderMicroBatches&) = default;
+  static OrderMicroBatches read(const InputObject& input);
+};
+void write(nlohmann::json& object, const OrderMicroBatches& ordering);
+
+/// Runs after what cuts ops. A stage's ops of one micro-batch and phase stay together. Stages are put
+/// together as they would follow each other if forward took one time unit and backward two, rows passed on
+/// behind the ops that make them: one order on all ranks, in which no two stages can wait for each other.
+///
+/// Throws std::invalid_argument where there is one micro-batch, or another order was given before.
+Program apply(Program program, const OrderMicroBatches& ordering);
+
+}  // namespace moe

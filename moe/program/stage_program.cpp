@@ -1,0 +1,91 @@
+#include "moe/program/stage_program.h"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace moe {
+namespace {
+
+/// Tensors of a whole Program that a stage has, numbered anew in the same order.
+class StageTensors {
+ public:
+  explicit StageTensors(std::size_t count) : here_(count, -1) {}
+
+  void use(TensorId tensor) {
+    if (tensor >= 0) here_[static_cast<std::size_t>(tensor)] = 0;
+  }
+  void number() {
+    TensorId next = 0;
+    for (TensorId& here : here_) {
+      if (here >= 0) here = next++;
+    }
+  }
+  TensorId at(TensorId whole) const {
+    return whole < 0 ? -1 : here_[static_cast<std::size_t>(whole)];
+  }
+  std::vector<TensorId> present(const std::vector<TensorId>& whole) const {
+    std::vector<TensorId> result;
+    for (const TensorId tensor : whole) {
+      if (at(tensor) >= 0) result.push_back(at(tensor));
+    }
+    return result;
+  }
+
+ private:
+  std::vector<TensorId> here_;  ///< by tensor of the whole; -1 where the stage has none
+};
+
+}  // namespace
+
+StageProgram stage_program(const Program& whole, int stage) {
+  StageProgram result;
+  Program& program = result.program;
+  program.stages = whole.stages;
+  program.micro_batches = whole.micro_batches;
+  for (std::size_t i = 0; i < whole.ops.size(); ++i) {
+    Op op = whole.ops[i];
+    if (!runs_in(op, stage)) continue;
+    if (std::holds_alternative<PassOn>(op.kind)) (op.stage == stage ? op.writes : op.reads).clear();
+    program.ops.push_back(std::move(op));
+    result.op_of.push_back(static_cast<int>(i));
+  }
+
+  StageTensors tensors(whole.tensors.size());
+  for (const Op& op : program.ops) {
+    for (const auto* uses : {&op.reads, &op.writes}) {
+      for (const Use& use : *uses) tensors.use(use.tensor);
+    }
+  }
+  for (const Parameter& parameter : whole.parameters) {
+    if (parameter.stage != stage) continue;
+    tensors.use(parameter.value);
+    tensors.use(parameter.gradient);
+    for (const TensorId state : parameter.optimizer_state) tensors.use(state);
+  }
+  tensors.use(whole.step);
+  tensors.number();
+
+  for (std::size_t i = 0; i < whole.tensors.size(); ++i) {
+    if (tensors.at(static_cast<TensorId>(i)) >= 0) program.tensors.push_back(whole.tensors[i]);
+  }
+  for (Op& op : program.ops) {
+    for (auto* uses : {&op.reads, &op.writes}) {
+      for (Use& use : *uses) use.tensor = tensors.at(use.tensor);
+    }
+  }
+  for (Parameter parameter : whole.parameters) {
+    if (parameter.stage != stage) continue;
+    parameter.value = tensors.at(parameter.value);
+    parameter.gradient = tensors.at(parameter.gradient);
+    for (TensorId& state : parameter.optimizer_state) state = tensors.at(state);
+    program.parameters.push_back(std::move(parameter));
+  }
+  for (const TensorId tokens : whole.tokens) program.tokens.push_back(tensors.at(tokens));
+  for (const TensorId targets : whole.targets) program.targets.push_back(tensors.at(targets));
+  program.losses = tensors.present(whole.losses);
+  program.auxiliary_losses = tensors.present(whole.auxiliary_losses);
+  program.step = tensors.at(whole.step);
+  return result;
+}
+
+}  // namespace moe

@@ -1,0 +1,101 @@
+#include "moe/passes/order_micro_batches.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "moe/model/iteration.h"
+#include "moe/passes/schedule.h"
+#include "moe/program/binding.h"
+#include "moe/program/stage_program.h"
+#include "moe/run/memory_plan.h"
+#include "tests/moe/train/training_case.h"
+
+namespace moe::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+Program iteration(int stages, int micro_batches) {
+  Model model = small_model(DType::f32);
+  model.blocks = stages;
+  model.moe_every = 1;
+  model.capacity_factor = 1;
+  model.global_batch = model.capacity_groups = 28 * micro_batches;
+  model.micro_batches = micro_batches;
+  return build_iteration(model, make_groups(Layout{1, 1, 1, 1, stages}), 0);
+}
+
+/// "F1 F2 B1 B2": what a stage does, in order.
+std::string order_of(const Program& whole, int stage) {
+  std::string text;
+  for (const Op& op : whole.ops) {
+    if (op.stage != stage || op.phase == Phase::update ||
+        std::holds_alternative<AllReduce>(op.kind)) {
+      continue;
+    }
+    const std::string task =
+        (op.phase == Phase::forward ? "F" : "B") + std::to_string(op.micro_batch + 1);
+    if (!text.ends_with(task)) text += (text.empty() ? "" : " ") + task;
+  }
+  return text;
+}
+
+TEST(OrderMicroBatches, GpipeDoesAllForwardBeforeTheFirstBackward) {
+  const Program program = apply(iteration(3, 4), OrderMicroBatches{MicroBatchOrder::gpipe});
+  for (int stage = 0; stage < 3; ++stage) {
+    EXPECT_EQ(order_of(program, stage), "F1 F2 F3 F4 B1 B2 B3 B4");
+  }
+}
+
+TEST(OrderMicroBatches, OneForwardOneBackwardKeepsAsManyAheadAsStagesFollow) {
+  const Program program = apply(iteration(3, 4), OrderMicroBatches{MicroBatchOrder::one_f_one_b});
+  EXPECT_EQ(order_of(program, 0), "F1 F2 F3 B1 F4 B2 B3 B4");
+  EXPECT_EQ(order_of(program, 1), "F1 F2 B1 F3 B2 F4 B3 B4");
+  EXPECT_EQ(order_of(program, 2), "F1 B1 F2 B2 F3 B3 F4 B4");
+}
+
+TEST(OrderMicroBatches, WithoutAPipelineOneForwardOneBackwardIsTheOrderThereWas) {
+  const Program program = iteration(1, 3);
+  EXPECT_EQ(to_text(apply(program, OrderMicroBatches{MicroBatchOrder::one_f_one_b})),
+            to_text(program));
+}
+
+TEST(OrderMicroBatches, OneForwardOneBackwardNeedsTheMemoryOfItsDepthOnly) {
+  const auto peak = [](MicroBatchOrder order, int micro_batches, int stage) {
+    const Program part =
+        stage_program(apply(iteration(2, micro_batches), OrderMicroBatches{order}), stage).program;
+    std::int64_t activations = planned_peak_bytes(part, {});
+    for (const Tensor& tensor : part.tensors) {
+      if (tensor.role != Role::activation) activations -= allocated_bytes(tensor, {});
+    }
+    return activations;
+  };
+  // The last stage keeps one micro-batch however many there are; GPipe keeps them all.
+  EXPECT_NEAR(static_cast<double>(peak(MicroBatchOrder::one_f_one_b, 8, 1)),
+              static_cast<double>(peak(MicroBatchOrder::one_f_one_b, 4, 1)),
+              0.05 * static_cast<double>(peak(MicroBatchOrder::one_f_one_b, 4, 1)));
+  EXPECT_GT(peak(MicroBatchOrder::gpipe, 8, 1), 3 * peak(MicroBatchOrder::one_f_one_b, 8, 1));
+}
+
+TEST(OrderMicroBatches, RefusesOneMicroBatchAndASecondOrder) {
+  const auto refusal = [](const Program& program, const Schedule& schedule) -> std::string {
+    try {
+      apply(program, schedule);
+    } catch (const std::invalid_argument& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const OrderMicroBatches gpipe{MicroBatchOrder::gpipe}, other{MicroBatchOrder::one_f_one_b};
+  EXPECT_THAT(refusal(iteration(2, 1), {"", {gpipe}}), HasSubstr("one micro-batch"));
+  EXPECT_THAT(refusal(iteration(2, 3), {"", {gpipe, other}}), HasSubstr("ordered already"));
+}
+
+TEST(OrderMicroBatches, IsReadAndWrittenByName) {
+  const Schedule schedule{"p", {OrderMicroBatches{MicroBatchOrder::gpipe}}};
+  EXPECT_EQ(schedule_from_json(to_json(schedule)), schedule);
+  EXPECT_THAT(to_json(schedule), HasSubstr("\"order\": \"gpipe\""));
+}
+
+}  // namespace
+}  // namespace moe::testing
