@@ -44,6 +44,46 @@ db::TimeInterval interval_of(const moe::OpSpan& span) {
   return {span.start_s, span.start_s + span.duration_s};
 }
 
+/// What a rank that computes has of the processors over time, where all ranks share them: each min(1, P / n)
+/// while n compute.
+class ProcessorTime {
+ public:
+  /// `computing` by rank, merged.
+  ProcessorTime(const std::vector<std::vector<db::TimeInterval>>& computing, double processors) {
+    std::vector<std::pair<double, int>> changes;
+    for (const auto& intervals : computing) {
+      for (const db::TimeInterval& interval : intervals) {
+        changes.emplace_back(interval.begin_s, 1);
+        changes.emplace_back(interval.end_s, -1);
+      }
+    }
+    std::sort(changes.begin(), changes.end());
+    int count = 0;
+    for (const auto& [time, change] : changes) {
+      if (!times_.empty()) sums_.push_back(sums_.back() + shares_.back() * (time - times_.back()));
+      if (times_.empty()) sums_.push_back(0);
+      count += change;
+      times_.push_back(time);
+      shares_.push_back(count > processors ? processors / count : 1);
+    }
+  }
+
+  /// Seconds of one processor that an op of this interval has had.
+  double of(const db::TimeInterval& interval) const {
+    return until(interval.end_s) - until(interval.begin_s);
+  }
+
+ private:
+  double until(double time) const {
+    const auto after = std::upper_bound(times_.begin(), times_.end(), time);
+    if (after == times_.begin()) return time - times_.front();
+    const auto i = static_cast<std::size_t>(after - times_.begin()) - 1;
+    return sums_[i] + shares_[i] * (time - times_[i]);
+  }
+
+  std::vector<double> times_, shares_, sums_;  ///< ascending; the share from each on; before each
+};
+
 /// When the members of each collective call were all there, by op and rank.
 std::vector<std::vector<double>> last_arrivals(const MeasuredIteration& iteration,
                                                const std::vector<OpCost>& shape) {
@@ -137,7 +177,9 @@ void observe_gaps(const MeasuredIteration& iteration, const std::vector<std::vec
   }
 }
 
-void observe(const MeasuredIteration& iteration, const moe::Groups& groups, Observations& seen) {
+/// `processors`: that the ranks share; 0 = each has its own.
+void observe(const MeasuredIteration& iteration, const moe::Groups& groups, double processors,
+             Observations& seen) {
   const moe::Program& program = *iteration.program;
   const auto shapes = call_shapes(program, groups, iteration.bindings);
   const auto arrivals = last_arrivals(iteration, shapes);
@@ -158,6 +200,8 @@ void observe(const MeasuredIteration& iteration, const moe::Groups& groups, Obse
     moving[rank] = db::merged(std::move(moving[rank]));
     computing[rank] = db::merged(std::move(computing[rank]));
   }
+  std::optional<ProcessorTime> processor_time;
+  if (processors > 0) processor_time.emplace(computing, processors);
 
   for (std::size_t op = 0; op < program.ops.size(); ++op) {
     const moe::Op& entry = program.ops[op];
@@ -171,9 +215,11 @@ void observe(const MeasuredIteration& iteration, const moe::Groups& groups, Obse
         if (!(span.duration_s > 0)) continue;
         Sample sample =
             units_of(program, entry, iteration.bindings[rank], groups, static_cast<int>(rank));
-        sample.seconds = span.duration_s;
-        seen.compute[key].push_back(
-            {sample, db::covered_length_s(interval_of(span), moving[rank])});
+        const db::TimeInterval interval = interval_of(span);
+        sample.seconds = processor_time ? processor_time->of(interval) : span.duration_s;
+        // Of the time that the op had, the same part as of its span.
+        const double beside = db::covered_length_s(interval, moving[rank]) / span.duration_s;
+        seen.compute[key].push_back({sample, beside * sample.seconds});
       }
       continue;
     }
@@ -209,8 +255,20 @@ void observe(const MeasuredIteration& iteration, const moe::Groups& groups, Obse
   observe_gaps(iteration, moe::waits_for(program), seen);
 }
 
-/// Samples timed alone, those of one size as their median; all samples where none was alone.
-std::vector<Sample> sizes_alone(const std::vector<Observation>& observations) {
+/// Rare long values are what matters of some: their mean.
+double mean_or_zero(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum += value;
+  return values.empty() ? 0 : sum / static_cast<double>(values.size());
+}
+
+/// What stands for samples of one size. Where ranks share processors an op has had more time than its
+/// share or less, and only all of them together as much as there is: their mean.
+enum class Typical : std::uint8_t { median, mean };
+
+/// Samples timed alone, those of one size together; all samples where none was alone.
+std::vector<Sample> sizes_alone(const std::vector<Observation>& observations,
+                                Typical typical = Typical::median) {
   std::vector<Sample> alone;
   for (const Observation& observation : observations) {
     if (observation.beside_s <= kAlone * observation.sample.seconds) {
@@ -230,7 +288,8 @@ std::vector<Sample> sizes_alone(const std::vector<Observation>& observations) {
       units.push_back(alone[last].units);
       ++last;
     }
-    sizes.push_back({alone[first].calls, db::median(units), db::median(seconds)});
+    sizes.push_back({alone[first].calls, db::median(units),
+                     typical == Typical::mean ? mean_or_zero(seconds) : db::median(seconds)});
     first = last;
   }
   return sizes;
@@ -262,13 +321,6 @@ class Beside {
   double seconds_ = 0;
 };
 
-/// Rare long gaps are what matters of those that are contended: their mean.
-double mean_or_zero(const std::vector<double>& values) {
-  double sum = 0;
-  for (const double value : values) sum += value;
-  return values.empty() ? 0 : sum / static_cast<double>(values.size());
-}
-
 double median_or_zero(const std::vector<double>& values) {
   return values.empty() ? 0 : db::median(values);
 }
@@ -276,8 +328,9 @@ double median_or_zero(const std::vector<double>& values) {
 }  // namespace
 
 CostModel calibrate(std::span<const MeasuredIteration> iterations, const moe::Groups& groups,
-                    std::string device) {
+                    std::string device, double processors) {
   if (iterations.empty()) throw std::invalid_argument("calibrate: no iterations");
+  const bool shared = processors > 0 && processors < groups.ranks;
   Observations seen;
   for (const MeasuredIteration& iteration : iterations) {
     for (const auto& spans : iteration.timeline.ranks) {
@@ -288,14 +341,15 @@ CostModel calibrate(std::span<const MeasuredIteration> iterations, const moe::Gr
             iteration.timeline.ranks.size(), iteration.program->ops.size(), groups.ranks));
       }
     }
-    observe(iteration, groups, seen);
+    observe(iteration, groups, shared ? processors : 0, seen);
   }
 
   CostModel costs;
   costs.device = std::move(device);
   std::map<std::string, std::vector<Sample>> by_kind, by_class;
   for (const auto& [shape, observations] : seen.compute) {
-    const std::vector<Sample> sizes = sizes_alone(observations);
+    const std::vector<Sample> sizes =
+        sizes_alone(observations, shared ? Typical::mean : Typical::median);
     if (sizes.empty()) continue;
     const std::string& kind = seen.kind_of[shape];
     const bool flops = seen.by_flops[kind];

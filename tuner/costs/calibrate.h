@@ -35,6 +35,10 @@ struct MeasuredIteration {
 ///        s = (W - (d - o)) / o                    [MPMoE's alpha(comp, comm), 4.2]
 ///    and likewise for communication beside computation. The median over all such spans of a kind,
 ///    each weighing its o; clamped to [0.05, 1].
+/// Where the ranks share fewer `processors` than they are, the time of an op is what it had of them: its
+/// span, of which each moment counts min(1, processors / ranks that compute then); and samples of one size
+/// become their mean, as an operating system gives some all of a core and lets others wait.
+///
 /// 4. Launch gaps: medians of start minus the end of the last thing waited for; of contended ones
 ///    the mean, for they are rare and long.
 ///
@@ -42,6 +46,6 @@ struct MeasuredIteration {
 /// of one cut into chunks but on one stream, and of an overlapped one. Throws std::invalid_argument
 /// when there are none or a timeline does not fit its Program.
 CostModel calibrate(std::span<const MeasuredIteration> iterations, const moe::Groups& groups,
-                    std::string device);
+                    std::string device, double processors = 0);
 
 }  // namespace tuner

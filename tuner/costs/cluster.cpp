@@ -13,6 +13,7 @@ namespace tuner {
 namespace {
 
 constexpr double kSeconds = 10;
+constexpr double kFewest = 1e-3;  ///< processors
 constexpr std::int64_t kMostNodes = 1'000'000;
 
 Link read_link(const moe::InputObject& table) {
@@ -71,6 +72,7 @@ CostedCluster load_cluster(const std::filesystem::path& path) {
     root.member("nodes").fail(fmt::format("at most {} ranks on all nodes together", kMostNodes));
   }
   if (const auto memory = root.optional_member("memory")) cluster.memory_bytes = memory->bytes();
+  cluster.processors = root.number_or("processors", 0, kFewest, kMostNodes, "cores, above 0");
   if (cluster.nodes > 1 || root.has("inter_node")) {
     cluster.inter_node = read_link(root.object("inter_node", "a table of a node's network card"));
   }
@@ -89,6 +91,10 @@ CostedCluster load_cluster(const std::filesystem::path& path) {
   }
   document.no_other_keys();
   return result;
+}
+
+bool shares_processors(const Cluster& cluster, int ranks) {
+  return cluster.processors > 0 && cluster.processors < ranks;
 }
 
 moe::Groups groups_of(const Cluster& cluster, const moe::Layout& layout) {
@@ -114,7 +120,8 @@ std::string to_json(const Cluster& cluster) {
                         {"ranks_per_node", cluster.ranks_per_node},
                         {"inter_node", link(cluster.inter_node)},
                         {"intra_node", link(cluster.intra_node)},
-                        {"memory_bytes", cluster.memory_bytes}}
+                        {"memory_bytes", cluster.memory_bytes},
+                        {"processors", cluster.processors}}
       .dump();
 }
 
@@ -135,6 +142,7 @@ Cluster cluster_from_json(std::string_view text) {
   cluster.inter_node = link("inter_node");
   cluster.intra_node = link("intra_node");
   cluster.memory_bytes = json.integer("memory_bytes", 0);
+  cluster.processors = json.number_or("processors", 0, 0, kMostNodes, "cores, 0 or more");
   document.no_other_keys();
   return cluster;
 }

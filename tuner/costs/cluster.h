@@ -24,7 +24,13 @@ struct Cluster {
   Link inter_node;                ///< network card of a node, shared by its ranks
   Link intra_node;                ///< of one rank to the others of its node
   std::int64_t memory_bytes = 0;  ///< of one rank; 0 = not known
+  /// Seats that all ranks compute on together, where they have fewer than one each (cores of one machine
+  /// over threads of a rank); 0 = every rank has its own.
+  double processors = 0;
 };
+
+/// True where ranks wait for each other's processors.
+bool shares_processors(const Cluster& cluster, int ranks);
 
 /// A cluster with what its file says about the speed of its devices and collectives.
 struct CostedCluster {
@@ -39,6 +45,7 @@ struct CostedCluster {
 ///     nodes = 4
 ///     ranks_per_node = 1
 ///     memory = "2G"                              # per rank; bytes, or a text with K, M, G (1024)
+///     processors = 2                             # of all ranks, where each has none to itself
 ///     [inter_node]                               # one network card per node, each direction
 ///     bandwidth_gbit_per_s = 2.0
 ///     latency_s = 60e-6

@@ -29,7 +29,7 @@ LowerBound lower_bound(const moe::Program& program, const moe::Groups& groups,
                        const std::vector<OpCost>& costs, const Cluster& cluster) {
   const auto ranks = static_cast<std::size_t>(groups.ranks);
   const auto waits = moe::waits_for(program);
-  std::vector<std::array<double, moe::kStreamCount>> stream(ranks);
+  std::vector<std::array<double, moe::kStreamCount>> stream(ranks), computing(ranks);
   std::vector<std::vector<double>> end(program.ops.size(), std::vector<double>(ranks));
   LinkLoads total = link_loads({}, groups);
   const auto add = [](std::vector<double>& sum, const std::vector<double>& part) {
@@ -67,7 +67,9 @@ LowerBound lower_bound(const moe::Program& program, const moe::Groups& groups,
     }
     for (std::size_t rank = 0; rank < ranks; ++rank) {
       end[op][rank] = ready[rank] + seconds[rank];
-      stream[rank][static_cast<std::size_t>(program.ops[op].stream)] += seconds[rank];
+      const auto own = static_cast<std::size_t>(program.ops[op].stream);
+      stream[rank][own] += seconds[rank];
+      if (costs[op].activity == moe::Activity::computation) computing[rank][own] += seconds[rank];
       chain.offer(end[op][rank],
                   [&] { return fmt::format("chain to op {} of rank {}", op, rank); });
     }
@@ -96,6 +98,15 @@ LowerBound lower_bound(const moe::Program& program, const moe::Groups& groups,
     };
     carry(total.node_out[node], "out");
     carry(total.node_in[node], "in");
+  }
+
+  if (shares_processors(cluster, groups.ranks)) {
+    double all_s = 0;
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
+      all_s += *std::max_element(computing[rank].begin(), computing[rank].end());
+    }
+    work.offer(all_s / cluster.processors,
+               [&] { return fmt::format("{:g} processors", cluster.processors); });
   }
 
   LowerBound bound{work.seconds, link.seconds, chain.seconds, {}};

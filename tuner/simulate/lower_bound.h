@@ -15,7 +15,8 @@ namespace tuner {
 /// Times that no execution of a scheduled Program can beat under a cost model, however lucky:
 /// nothing interferes, no gap between ops, nobody waits for a late partner on a busy stream.
 struct LowerBound {
-  /// The most work of its own that any (rank, stream) has, one op after another.
+  /// The most work of its own that any (rank, stream) has, one op after another; or, where ranks share
+  /// processors, the computation of all of them over the processors.
   double stream_s = 0;
   /// The most that any network card or intra-node link has to carry, at its rate.
   double link_s = 0;

@@ -101,6 +101,8 @@ struct Simulation::State {
   double flows_end = kNever;  ///< when the first of them ends
   bool flows_changed = false;
   std::vector<int> changed_ranks;
+  int computing_ranks = 0;
+  bool shared_processors = false;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events;
   std::vector<std::vector<moe::OpSpan>> spans;
   double now = 0;
@@ -115,6 +117,7 @@ struct Simulation::State {
         ranks(static_cast<std::size_t>(groups.ranks)),
         calls(program.ops.size()),
         spans(static_cast<std::size_t>(groups.ranks)) {
+    shared_processors = shares_processors(cluster, groups.ranks);
     const auto waits = moe::waits_for(program);
     for (int stage = 0; stage < program.stages; ++stage) stages.push_back(stage_of(waits, stage));
     for (std::size_t op = 0; op < program.ops.size(); ++op) {
@@ -176,6 +179,33 @@ struct Simulation::State {
     changed_ranks.push_back(rank);
   }
 
+  void begin_activity(int rank, int op) {
+    if (cost(op).activity == moe::Activity::copy) {
+      ++at(rank).copying;
+    } else if (at(rank).computing++ == 0) {
+      ++computing_ranks;
+      touch_computing();
+    }
+  }
+  void end_activity(int rank, int op) {
+    if (cost(op).activity == moe::Activity::copy) {
+      --at(rank).copying;
+    } else if (--at(rank).computing == 0) {
+      --computing_ranks;
+      touch_computing();
+    }
+  }
+  /// How many compute changes what each gets.
+  void touch_computing() {
+    if (!shared_processors) return;
+    for (int rank = 0; rank < groups.ranks; ++rank) {
+      if (at(rank).computing > 0) touch(rank);
+    }
+  }
+  double processor_share() const {
+    return shared_processors ? std::min(1.0, cluster.processors / computing_ranks) : 1;
+  }
+
   /// `trigger`: what ended just now and may have been the last thing that the next op waited for.
   void issue(int rank, std::size_t stream, Trigger trigger) {
     Queue& queue = at(rank).queues[stream];
@@ -206,7 +236,7 @@ struct Simulation::State {
       }
       return;
     }
-    ++(cost(op).activity == moe::Activity::copy ? at(rank).copying : at(rank).computing);
+    begin_activity(rank, op);
     queue.work_left = cost(op).seconds[static_cast<std::size_t>(rank)];
     queue.rate = 0;
     queue.since = now;
@@ -273,7 +303,7 @@ struct Simulation::State {
   }
 
   void computed(int rank, int op) {
-    --(cost(op).activity == moe::Activity::copy ? at(rank).copying : at(rank).computing);
+    end_activity(rank, op);
     touch(rank);
     finish(rank, op);
   }
@@ -368,6 +398,7 @@ struct Simulation::State {
       const OpCost& running = cost(queue.running);
       double rate = 1;
       if (running.activity == moe::Activity::computation) {
+        rate *= processor_share();
         if (state.communicating > 0) rate *= running.speed_beside_communication;
         if (state.computing > 1) rate *= model.interference.computation_beside_computation;
       }

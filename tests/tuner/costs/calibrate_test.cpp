@@ -121,6 +121,20 @@ TEST(Calibrate, PredictsSchedulesItHasNotSeen) {
   }
 }
 
+TEST(Calibrate, FindsWhatOpsCostAloneWhereRanksShareProcessors) {
+  Machine machine;
+  machine.cluster.processors = 1.5;
+  const auto measured = machine.run(
+      {{}, machine.cut_on_one_stream(4), pipeline_schedule(machine.program, "", {2, 2})});
+  const CostModel found = calibrate(measured, machine.groups, "cpu", machine.cluster.processors);
+  EXPECT_NEAR(found.fits.at("gemm").beta_s_per_unit, machine.truth.fits.at("gemm").beta_s_per_unit,
+              0.02 * machine.truth.fits.at("gemm").beta_s_per_unit);
+  // Whoever does not know of it takes sharing for slowness.
+  const CostModel misled = calibrate(measured, machine.groups, "cpu");
+  EXPECT_GT(misled.fits.at("gemm").beta_s_per_unit,
+            1.5 * machine.truth.fits.at("gemm").beta_s_per_unit);
+}
+
 TEST(CalibrateErrors, RefusesNothingAndWhatDoesNotFit) {
   Machine machine;
   EXPECT_THROW(calibrate({}, machine.groups, "cpu"), std::invalid_argument);
