@@ -6,6 +6,7 @@
 
 #include "moe/errors.h"
 #include "moe/model/named.h"
+#include "tuner/planners/micro_batch_order/micro_batch_order.h"
 #include "tuner/planners/pipemoe/pipemoe.h"
 #include "tuner/planners/sequential/sequential.h"
 #include "tuner/planners/tutel/tutel.h"
@@ -22,6 +23,10 @@ const std::vector<Planner>& planners() {
        plan_tutel, tutel_paper_seconds, tutel_candidates, true},
       {"pipemoe", "best degree by model, forward and backward apart: all-to-all beside experts",
        plan_pipemoe, pipemoe_paper_seconds, pipemoe_candidates, false, pipemoe_remark},
+      {"gpipe", "micro-batches through pipeline stages: all forward, then all backward", plan_gpipe,
+       micro_batch_order_paper_seconds, gpipe_candidates},
+      {"one_f_one_b", "micro-batches through pipeline stages: one forward, one backward (1F1B)",
+       plan_one_f_one_b, micro_batch_order_paper_seconds, one_f_one_b_candidates},
   };
   return all;
 }

@@ -7,6 +7,7 @@
 #include "moe/model/iteration.h"
 #include "moe/model/model.h"
 #include "tests/tuner/small_program.h"
+#include "tuner/planners/micro_batch_order/micro_batch_order.h"
 #include "tuner/planners/pipemoe/pipemoe.h"
 #include "tuner/planners/sequential/sequential.h"
 #include "tuner/planners/tutel/tutel.h"
@@ -61,7 +62,8 @@ TEST_F(PlannersTest, EveryPlannerIsListedWithADescription) {
     EXPECT_FALSE(planner.description.empty());
     EXPECT_EQ(parse_planner(planner.name).planner, &planner);
   }
-  EXPECT_THAT(names, ::testing::ElementsAre("sequential", "tutel", "pipemoe"));
+  EXPECT_THAT(names,
+              ::testing::ElementsAre("sequential", "tutel", "pipemoe", "gpipe", "one_f_one_b"));
 }
 
 TEST(Planners, AreParsedWithADegree) {
@@ -138,6 +140,41 @@ TEST_F(ModelPlannersTest, EveryPlansScheduleAppliesAndPrintsAsJson) {
     EXPECT_LT(paper, 1.5 * simulated) << planner.name;
     EXPECT_LE(lower_bound(scheduled, groups, routing, costs, cluster).seconds(), simulated);
   }
+}
+
+TEST(MicroBatchOrder, PaperFormAndSimulationAgreeOnAPipelineWithoutCommunication) {
+  moe::Model model;
+  model.blocks = 4;
+  model.moe_every = 0;
+  model.global_batch = model.micro_batches = 8;
+  Cluster cluster = small_cluster();
+  cluster.nodes = 4;
+  cluster.inter_node = {1e15, 0};
+  const moe::Groups groups = groups_of(cluster, moe::Layout{1, 1, 1, 1, 4});
+  const moe::Program program = moe::build_iteration(model, groups, 0);
+  CostModel costs;
+  costs.fits["gemm"].beta_s_per_unit = 1e-10;
+  costs.fits["memory"].beta_s_per_unit = 0;
+  const moe::Routing none;
+  const Situation situation{program, groups, none, costs, cluster};
+  const auto seconds = [&](const moe::Schedule& schedule) {
+    return simulate(moe::apply(program, schedule), groups, none, costs, cluster).duration_s;
+  };
+  const double one_by_one = seconds({});
+  for (auto* plan : {plan_gpipe, plan_one_f_one_b}) {
+    const moe::Schedule schedule = plan(situation, {});
+    const double paper = micro_batch_order_paper_seconds(situation, schedule);
+    // The last stage has the head too: what it does counts everywhere in the paper's form.
+    EXPECT_LE(seconds(schedule), paper * (1 + 1e-9));
+    EXPECT_GT(seconds(schedule), 0.6 * paper);
+    EXPECT_LT(seconds(schedule), 0.6 * one_by_one);
+  }
+  EXPECT_EQ(gpipe_candidates(situation, {}).size(), 1u);
+}
+
+TEST_F(ModelPlannersTest, OneMicroBatchLeavesNothingToOrder) {
+  EXPECT_TRUE(gpipe_candidates(situation, {}).empty());
+  EXPECT_TRUE(plan_one_f_one_b(situation, {}).decisions.empty());
 }
 
 TEST_F(ModelPlannersTest, CandidatesOfPipeMoeAreAllPairs) {
