@@ -98,7 +98,7 @@ InputNode node_of(const std::string& name, const toml::node& from) {
 
 }  // namespace
 
-InputDocument parse_toml(std::string_view text, std::string name) {
+InputNode parse_toml_node(std::string_view text, const std::string& name) {
   if (text.size() > kMostBytes) {
     throw InputError(
         fmt::format("{}: has {} bytes: expected at most {}", name, text.size(), kMostBytes));
@@ -106,11 +106,15 @@ InputDocument parse_toml(std::string_view text, std::string name) {
   check_nesting(name, text);
   try {
     const toml::table root = toml::parse(text, name);
-    InputNode node = node_of(name, root);
-    return InputDocument(std::move(name), InputDocument::Kind::toml, std::move(node));
+    return node_of(name, root);
   } catch (const toml::parse_error& error) {
     fail(name, error.source().begin.line, shortened(error.description(), 200));
   }
+}
+
+InputDocument parse_toml(std::string_view text, std::string name) {
+  InputNode node = parse_toml_node(text, name);
+  return InputDocument(std::move(name), InputDocument::Kind::toml, std::move(node));
 }
 
 }  // namespace moe

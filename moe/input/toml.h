@@ -10,5 +10,7 @@ namespace moe {
 /// Parses TOML. Throws InputError "NAME:LINE: ..." for a syntax error, more than a MiB, keys of
 /// more than 16 parts, more than 32 brackets in each other, dates and times.
 InputDocument parse_toml(std::string_view text, std::string name);
+/// The same before it is a document.
+InputNode parse_toml_node(std::string_view text, const std::string& name);
 
 }  // namespace moe

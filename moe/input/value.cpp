@@ -83,7 +83,7 @@ InputValue::InputValue(const InputDocument& document, const InputNode& node, std
     : document_(&document), node_(&node), path_(std::move(path)) {}
 
 void InputValue::refuse(std::string_view message) const {
-  document_->refuse(node_->line, path_, message);
+  document_->refuse(*node_, path_, message);
 }
 
 void InputValue::fail(std::string_view expected) const {
@@ -131,6 +131,12 @@ std::string InputValue::text(std::string_view expected) const {
 bool InputValue::is(std::string_view text) const {
   const auto* value = std::get_if<std::string>(&node_->value);
   return value != nullptr && *value == text;
+}
+
+bool InputValue::boolean() const {
+  const auto* value = std::get_if<bool>(&node_->value);
+  if (value == nullptr) fail("true or false");
+  return *value;
 }
 
 std::size_t InputValue::one_of(const std::vector<std::string_view>& choices) const {
@@ -218,7 +224,7 @@ std::vector<std::string> InputObject::keys() const {
 
 void InputObject::refuse(std::string_view key, std::string_view message) const {
   const InputMember* member = find(key);
-  document_->refuse(member ? member->node.line : node_->line, joined(path_, key), message);
+  document_->refuse(member ? member->node : *node_, joined(path_, key), message);
 }
 
 InputValue InputObject::member(std::string_view key, std::string_view expected) const {
@@ -226,7 +232,7 @@ InputValue InputObject::member(std::string_view key, std::string_view expected) 
   if (found == nullptr) {
     std::string hint;
     for (const InputMember& other : std::get<InputNode::Members>(node_->value)) {
-      if (!other.asked_for && looks_like(other.key, key)) {
+      if (!other.asked_for && other.node.source == node_->source && looks_like(other.key, key)) {
         hint = fmt::format("; line {} has {}", other.node.line, shortened(other.key));
       }
     }
@@ -270,14 +276,17 @@ std::vector<InputValue> InputObject::list(std::string_view key, std::string_view
 }
 
 InputDocument::InputDocument(std::string name, Kind kind, InputNode root)
-    : name_(std::move(name)), kind_(kind), root_(std::move(root)) {}
+    : InputDocument(std::vector<std::string>{std::move(name)}, kind, std::move(root)) {}
+InputDocument::InputDocument(std::vector<std::string> names, Kind kind, InputNode root)
+    : names_(std::move(names)), kind_(kind), root_(std::move(root)) {}
 
 InputValue InputDocument::root() const { return {*this, root_, ""}; }
 InputObject InputDocument::object() const { return root().object(); }
 
-void InputDocument::refuse(int line, std::string_view path, std::string_view message) const {
-  throw InputError(
-      fmt::format("{}:{}: {}{}{}", name_, line, path, path.empty() ? "" : ": ", message));
+void InputDocument::refuse(const InputNode& at, std::string_view path,
+                           std::string_view message) const {
+  throw InputError(fmt::format("{}:{}: {}{}{}", names_[static_cast<std::size_t>(at.source)],
+                               at.line, path, path.empty() ? "" : ": ", message));
 }
 
 void InputDocument::remember(std::string_view path, std::string_view key) const {
@@ -302,7 +311,7 @@ void InputDocument::check_members(const InputNode& node, const std::string& path
   if (members == nullptr) return;
   for (const InputMember& member : *members) {
     if (!member.asked_for) {
-      refuse(member.node.line, joined(path, member.key), unknown_key(path, member.key));
+      refuse(member.node, joined(path, member.key), unknown_key(path, member.key));
     }
     check_members(member.node, joined(path, member.key));
   }

@@ -22,6 +22,7 @@ struct InputNode {
   using Members = std::vector<InputMember>;  ///< no two of one key
   std::variant<std::monostate, bool, std::int64_t, double, std::string, List, Members> value;
   int line = 0;
+  int source = 0;  ///< which of the texts that the document is made of it stands in
 };
 struct InputMember {
   std::string key;
@@ -46,6 +47,7 @@ class InputValue {
   /// Not empty.
   std::string text(std::string_view expected = "a text") const;
   bool is(std::string_view text) const;
+  bool boolean() const;
   /// Index of the one of `choices` it is.
   std::size_t one_of(const std::vector<std::string_view>& choices) const;
   /// Bytes: a whole number, or a text such as "48G".
@@ -100,11 +102,14 @@ class InputObject {
   std::string path_;
 };
 
-/// A parsed text. `name` begins every message: the file, or what the text is ("schedule").
+/// A parsed text, or several made one. Its name begins every message: the file, or what the text is
+/// ("schedule").
 class InputDocument {
  public:
   enum class Kind : std::uint8_t { json, toml };
   InputDocument(std::string name, Kind kind, InputNode root);
+  /// `names` by InputNode::source.
+  InputDocument(std::vector<std::string> names, Kind kind, InputNode root);
   InputDocument(const InputDocument&) = delete;
   InputDocument& operator=(const InputDocument&) = delete;
 
@@ -116,12 +121,13 @@ class InputDocument {
  private:
   friend class InputValue;
   friend class InputObject;
-  [[noreturn]] void refuse(int line, std::string_view path, std::string_view message) const;
+  [[noreturn]] void refuse(const InputNode& at, std::string_view path,
+                           std::string_view message) const;
   void remember(std::string_view path, std::string_view key) const;
   void check_members(const InputNode& node, const std::string& path) const;
   std::string unknown_key(std::string_view path, std::string_view key) const;
 
-  std::string name_;
+  std::vector<std::string> names_;
   Kind kind_;
   InputNode root_;
   /// Keys asked for, there or not, by the path of their object without indices.
