@@ -33,6 +33,13 @@ struct SigmoidCurve {
   }
 };
 
+/// max(x, 0); what is no number stays none.
+template <class Real>
+struct ReluCurve {
+  static MOE_BODY Real value(Real x) { return x < Real(0) ? Real(0) : x; }
+  static MOE_BODY Real derivative(Real x) { return x > Real(0) ? Real(1) : Real(0); }
+};
+
 template <class Curve, class Real>
 struct ActivationBody {
   const Real* x;
@@ -79,6 +86,14 @@ void launch(Exec& exec, const Gelu&, const BoundOp& bound) {
 template <class Real, class Exec>
 void launch(Exec& exec, const GeluGradient&, const BoundOp& bound) {
   activate_gradient<GeluCurve<Real>, Real>(exec, bound);
+}
+template <class Real, class Exec>
+void launch(Exec& exec, const Relu&, const BoundOp& bound) {
+  activate<ReluCurve<Real>, Real>(exec, bound);
+}
+template <class Real, class Exec>
+void launch(Exec& exec, const ReluGradient&, const BoundOp& bound) {
+  activate_gradient<ReluCurve<Real>, Real>(exec, bound);
 }
 template <class Real, class Exec>
 void launch(Exec& exec, const Sigmoid&, const BoundOp& bound) {

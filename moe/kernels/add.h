@@ -15,9 +15,14 @@ struct AddBody {
 
 template <class Real, class Exec>
 void launch(Exec& exec, const Add&, const BoundOp& bound) {
-  exec.elements(count_of(bound.writes[0]),
-                AddBody<Real>{data_of<Real>(bound.reads[0]), data_of<Real>(bound.reads[1]),
-                              data_of<Real>(bound.writes[0])});
+  const std::int64_t width = bound.writes[0].columns;
+  const Real* a = data_of<Real>(bound.reads[0]);
+  const Real* b = data_of<Real>(bound.reads[1]);
+  Real* y = data_of<Real>(bound.writes[0]);
+  for (const RowRange& range : bound.ranges) {
+    const std::int64_t begin = range.begin * width;
+    exec.elements(range.rows * width, AddBody<Real>{a + begin, b + begin, y + begin});
+  }
 }
 
 }  // namespace moe

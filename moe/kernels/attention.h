@@ -68,185 +68,195 @@ struct CausalSoftmaxGradientBody {
   }
 };
 
-/// Addresses and sizes that forward and backward share. Queries go in blocks, so that GEMMs stop at
-/// the block of the diagonal and a block of scores stays in the cache of a processor; the executor
-/// says how many heads one call takes and how long a block is.
+/// Sizes that forward and backward share. Queries go in blocks, so that GEMMs stop at the block of the
+/// diagonal and a block of scores stays in the cache of a processor; the executor says how many heads one
+/// call takes and how long a block is. A call takes heads of k and v, and of q one after the other those
+/// that share them, so that what is added up for a head of k and v has one owner.
 template <class Real>
 struct AttentionShape {
-  std::int64_t heads, length, width, sequences, head_width, row, block;
+  std::int64_t heads, key_value_heads, sharing, length, sequences, head_width, block;
+  std::int64_t width, row;                  ///< of y and of qkv
+  std::int64_t square, probability_stride;  ///< of one head, of those that share k and v
   Real scale;
 
-  template <class Exec>
-  static AttentionShape of(const Exec&, int heads, std::int64_t length, const View& qkv) {
-    const std::int64_t width = qkv.columns / 3;
-    if (heads < 1 || width % heads != 0 || length < 1 || qkv.rows % length != 0) {
-      throw std::logic_error("attention: " + std::to_string(qkv.rows) + " tokens of width " +
-                             std::to_string(width) + " in sequences of " + std::to_string(length) +
-                             " and " + std::to_string(heads) + " heads");
+  template <class Exec, class Op>
+  static AttentionShape of(const Exec&, const Op& op, const View& qkv) {
+    const std::int64_t heads = op.heads, key_value_heads = op.key_value_heads,
+                       length = op.sequence_length, parts = heads + 2 * key_value_heads;
+    if (heads < 1 || key_value_heads < 1 || heads % key_value_heads != 0 || length < 1 ||
+        qkv.columns % parts != 0 || qkv.rows % length != 0) {
+      throw std::logic_error("attention: " + std::to_string(qkv.rows) + " tokens of " +
+                             std::to_string(qkv.columns) + " columns in sequences of " +
+                             std::to_string(length) + ", " + std::to_string(heads) + " heads and " +
+                             std::to_string(key_value_heads) + " of keys and values");
     }
-    const std::int64_t head_width = width / heads;
+    const std::int64_t head_width = qkv.columns / parts, sharing = heads / key_value_heads;
     return {heads,
+            key_value_heads,
+            sharing,
             length,
-            width,
             qkv.rows / length,
             head_width,
-            3 * width,
             Exec::kQueryBlock,
+            heads * head_width,
+            qkv.columns,
+            length * length,
+            sharing * length * length,
             Real(1) / std::sqrt(static_cast<Real>(head_width))};
   }
 };
 
 template <class Real, class Exec>
 void launch(Exec& exec, const Attention& op, const BoundOp& bound) {
-  const auto shape = AttentionShape<Real>::of(exec, op.heads, op.sequence_length, bound.reads[0]);
-  const std::int64_t heads = shape.heads, length = shape.length, width = shape.width;
-  const std::int64_t head_width = shape.head_width, row = shape.row, block = shape.block;
-  const Real scale = shape.scale;
+  const auto s = AttentionShape<Real>::of(exec, op, bound.reads[0]);
   const Real* qkv = data_of<Real>(bound.reads[0]);
   Real* y = data_of<Real>(bound.writes[0]);
   Real* probabilities = data_of<Real>(bound.writes[1]);
-  const std::int64_t square = length * length;
 
-  for (std::int64_t sequence = 0; sequence < shape.sequences; ++sequence) {
-    exec.batches(heads, [&, sequence](auto& part, std::int64_t head, std::int64_t batch) {
-      const Real* q = qkv + sequence * length * row + head * head_width;
-      const Real* k = q + width;
-      const Real* v = k + width;
-      Real* out = y + sequence * length * width + head * head_width;
-      Real* p = probabilities + (sequence * heads + head) * square;
-      for (std::int64_t begin = 0; begin < length; begin += block) {
-        const std::int64_t queries = begin + block < length ? block : length - begin;
-        const std::int64_t keys = begin + queries;
-        part.gemm(Gemm<Real>{.m = queries,
-                             .n = keys,
-                             .k = head_width,
-                             .a = q + begin * row,
-                             .lda = row,
-                             .b = k,
-                             .ldb = row,
-                             .transpose_b = true,
-                             .c = p + begin * length,
-                             .ldc = length,
-                             .batch = batch,
-                             .stride_a = head_width,
-                             .stride_b = head_width,
-                             .stride_c = square});
-        part.rows(
-            batch * queries, keys,
-            CausalSoftmaxBody<Real>{p + begin * length, {begin, queries, length, square}, scale});
-        part.gemm(Gemm<Real>{.m = queries,
-                             .n = head_width,
+  for (std::int64_t sequence = 0; sequence < s.sequences; ++sequence) {
+    exec.batches(
+        s.key_value_heads, [&, sequence](auto& part, std::int64_t shared, std::int64_t batch) {
+          const Real* tokens = qkv + sequence * s.length * s.row;
+          const Real* k = tokens + s.width + shared * s.head_width;
+          const Real* v = k + s.key_value_heads * s.head_width;
+          for (std::int64_t begin = 0; begin < s.length; begin += s.block) {
+            const std::int64_t queries = begin + s.block < s.length ? s.block : s.length - begin;
+            const std::int64_t keys = begin + queries;
+            for (std::int64_t head = shared * s.sharing; head < (shared + 1) * s.sharing; ++head) {
+              Real* p = probabilities + (sequence * s.heads + head) * s.square + begin * s.length;
+              part.gemm(Gemm<Real>{.m = queries,
+                                   .n = keys,
+                                   .k = s.head_width,
+                                   .a = tokens + begin * s.row + head * s.head_width,
+                                   .lda = s.row,
+                                   .b = k,
+                                   .ldb = s.row,
+                                   .transpose_b = true,
+                                   .c = p,
+                                   .ldc = s.length,
+                                   .batch = batch,
+                                   .stride_a = s.sharing * s.head_width,
+                                   .stride_b = s.head_width,
+                                   .stride_c = s.probability_stride});
+              part.rows(batch * queries, keys,
+                        CausalSoftmaxBody<Real>{
+                            p, {begin, queries, s.length, s.probability_stride}, s.scale});
+              part.gemm(
+                  Gemm<Real>{.m = queries,
+                             .n = s.head_width,
                              .k = keys,
-                             .a = p + begin * length,
-                             .lda = length,
+                             .a = p,
+                             .lda = s.length,
                              .b = v,
-                             .ldb = row,
-                             .c = out + begin * width,
-                             .ldc = width,
+                             .ldb = s.row,
+                             .c = y + (sequence * s.length + begin) * s.width + head * s.head_width,
+                             .ldc = s.width,
                              .batch = batch,
-                             .stride_a = square,
-                             .stride_b = head_width,
-                             .stride_c = head_width});
-      }
-    });
+                             .stride_a = s.probability_stride,
+                             .stride_b = s.head_width,
+                             .stride_c = s.sharing * s.head_width});
+            }
+          }
+        });
   }
 }
 
-/// Blocks go from the last to the first: the last touches every key and overwrites dK and dV, the
-/// others add.
+/// Blocks go from the last to the first: the last touches every key, and its first head overwrites dK and
+/// dV; all others add.
 template <class Real, class Exec>
 void launch(Exec& exec, const AttentionGradient& op, const BoundOp& bound) {
-  const auto shape = AttentionShape<Real>::of(exec, op.heads, op.sequence_length, bound.reads[1]);
-  const std::int64_t heads = shape.heads, length = shape.length, width = shape.width;
-  const std::int64_t head_width = shape.head_width, row = shape.row, block = shape.block;
-  const Real scale = shape.scale;
+  const auto s = AttentionShape<Real>::of(exec, op, bound.reads[1]);
   const Real* dy = data_of<Real>(bound.reads[0]);
   const Real* qkv = data_of<Real>(bound.reads[1]);
   const Real* probabilities = data_of<Real>(bound.reads[2]);
   Real* d_qkv = data_of<Real>(bound.writes[0]);
   Real* scratch = data_of<Real>(bound.writes[1]);
-  const std::int64_t square = length * length;
 
-  for (std::int64_t sequence = 0; sequence < shape.sequences; ++sequence) {
-    exec.batches(heads, [&, sequence](auto& part, std::int64_t head, std::int64_t batch) {
-      const std::int64_t first = sequence * length * row + head * head_width;
-      const Real* q = qkv + first;
-      const Real* k = q + width;
-      const Real* v = k + width;
-      Real* dq = d_qkv + first;
-      Real* dk = dq + width;
-      Real* dv = dk + width;
-      const Real* d_out = dy + sequence * length * width + head * head_width;
-      const Real* p = probabilities + (sequence * heads + head) * square;
-      Real* d = scratch + head * square;  // one block of queries: [queries, length]
-      for (std::int64_t begin = (length - 1) / block * block; begin >= 0; begin -= block) {
-        const std::int64_t queries = begin + block < length ? block : length - begin;
+  for (std::int64_t sequence = 0; sequence < s.sequences; ++sequence) {
+    exec.batches(s.key_value_heads, [&, sequence](auto& part, std::int64_t shared,
+                                                  std::int64_t batch) {
+      const std::int64_t first = sequence * s.length * s.row;
+      const std::int64_t keys_at = first + s.width + shared * s.head_width;
+      const std::int64_t values_at = keys_at + s.key_value_heads * s.head_width;
+      const Real* k = qkv + keys_at;
+      const Real* v = qkv + values_at;
+      Real* dk = d_qkv + keys_at;
+      Real* dv = d_qkv + values_at;
+      Real* d = scratch + shared * s.square;  // one block of queries: [queries, length]
+      for (std::int64_t begin = (s.length - 1) / s.block * s.block; begin >= 0; begin -= s.block) {
+        const std::int64_t queries = begin + s.block < s.length ? s.block : s.length - begin;
         const std::int64_t keys = begin + queries;
-        const bool accumulate = keys < length;
-        part.gemm(Gemm<Real>{.m = queries,
-                             .n = keys,
-                             .k = head_width,
-                             .a = d_out + begin * width,
-                             .lda = width,
-                             .b = v,
-                             .ldb = row,
-                             .transpose_b = true,
-                             .c = d,
-                             .ldc = length,
-                             .batch = batch,
-                             .stride_a = head_width,
-                             .stride_b = head_width,
-                             .stride_c = square});
-        part.gemm(Gemm<Real>{.m = keys,
-                             .n = head_width,
-                             .k = queries,
-                             .a = p + begin * length,
-                             .lda = length,
-                             .transpose_a = true,
-                             .b = d_out + begin * width,
-                             .ldb = width,
-                             .c = dv,
-                             .ldc = row,
-                             .accumulate = accumulate,
-                             .batch = batch,
-                             .stride_a = square,
-                             .stride_b = head_width,
-                             .stride_c = head_width});
-        part.rows(batch * queries, keys,
-                  CausalSoftmaxGradientBody<Real>{p + begin * length,
-                                                  d,
-                                                  {begin, queries, length, square},
-                                                  {begin, queries, length, square},
-                                                  keys,
-                                                  scale});
-        part.gemm(Gemm<Real>{.m = queries,
-                             .n = head_width,
-                             .k = keys,
-                             .a = d,
-                             .lda = length,
-                             .b = k,
-                             .ldb = row,
-                             .c = dq + begin * row,
-                             .ldc = row,
-                             .batch = batch,
-                             .stride_a = square,
-                             .stride_b = head_width,
-                             .stride_c = head_width});
-        part.gemm(Gemm<Real>{.m = keys,
-                             .n = head_width,
-                             .k = queries,
-                             .a = d,
-                             .lda = length,
-                             .transpose_a = true,
-                             .b = q + begin * row,
-                             .ldb = row,
-                             .c = dk,
-                             .ldc = row,
-                             .accumulate = accumulate,
-                             .batch = batch,
-                             .stride_a = square,
-                             .stride_b = head_width,
-                             .stride_c = head_width});
+        for (std::int64_t head = shared * s.sharing; head < (shared + 1) * s.sharing; ++head) {
+          const bool accumulate = keys < s.length || head > shared * s.sharing;
+          const std::int64_t query_at = first + begin * s.row + head * s.head_width;
+          const Real* d_out = dy + (sequence * s.length + begin) * s.width + head * s.head_width;
+          const Real* p = probabilities + (sequence * s.heads + head) * s.square + begin * s.length;
+          part.gemm(Gemm<Real>{.m = queries,
+                               .n = keys,
+                               .k = s.head_width,
+                               .a = d_out,
+                               .lda = s.width,
+                               .b = v,
+                               .ldb = s.row,
+                               .transpose_b = true,
+                               .c = d,
+                               .ldc = s.length,
+                               .batch = batch,
+                               .stride_a = s.sharing * s.head_width,
+                               .stride_b = s.head_width,
+                               .stride_c = s.square});
+          part.gemm(Gemm<Real>{.m = keys,
+                               .n = s.head_width,
+                               .k = queries,
+                               .a = p,
+                               .lda = s.length,
+                               .transpose_a = true,
+                               .b = d_out,
+                               .ldb = s.width,
+                               .c = dv,
+                               .ldc = s.row,
+                               .accumulate = accumulate,
+                               .batch = batch,
+                               .stride_a = s.probability_stride,
+                               .stride_b = s.sharing * s.head_width,
+                               .stride_c = s.head_width});
+          part.rows(
+              batch * queries, keys,
+              CausalSoftmaxGradientBody<Real>{p,
+                                              d,
+                                              {begin, queries, s.length, s.probability_stride},
+                                              {begin, queries, s.length, s.square},
+                                              keys,
+                                              s.scale});
+          part.gemm(Gemm<Real>{.m = queries,
+                               .n = s.head_width,
+                               .k = keys,
+                               .a = d,
+                               .lda = s.length,
+                               .b = k,
+                               .ldb = s.row,
+                               .c = d_qkv + query_at,
+                               .ldc = s.row,
+                               .batch = batch,
+                               .stride_a = s.square,
+                               .stride_b = s.head_width,
+                               .stride_c = s.sharing * s.head_width});
+          part.gemm(Gemm<Real>{.m = keys,
+                               .n = s.head_width,
+                               .k = queries,
+                               .a = d,
+                               .lda = s.length,
+                               .transpose_a = true,
+                               .b = qkv + query_at,
+                               .ldb = s.row,
+                               .c = dk,
+                               .ldc = s.row,
+                               .accumulate = accumulate,
+                               .batch = batch,
+                               .stride_a = s.square,
+                               .stride_b = s.sharing * s.head_width,
+                               .stride_c = s.head_width});
+        }
       }
     });
   }

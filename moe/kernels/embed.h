@@ -5,7 +5,7 @@
 
 namespace moe {
 
-/// x[t] = token_table[tokens[t]] + position_table[t mod L]. A team per token.
+/// x[t] = token_table[tokens[t]] + position_table[t mod L]; the latter may be nullptr. A team per token.
 template <class Real>
 struct EmbedTokensBody {
   const std::int32_t* tokens;
@@ -17,8 +17,12 @@ struct EmbedTokensBody {
   template <class Team>
   MOE_BODY void operator()(Team& team, std::int64_t t) const {
     const Real* token = token_table + tokens[t] * width;
-    const Real* position = position_table + t % sequence_length * width;
     Real* out = x + t * width;
+    if (position_table == nullptr) {
+      team.for_each(width, [=](std::int64_t c) { out[c] = token[c]; });
+      return;
+    }
+    const Real* position = position_table + t % sequence_length * width;
     team.for_each(width, [=](std::int64_t c) { out[c] = token[c] + position[c]; });
   }
 };
@@ -29,7 +33,7 @@ struct FillZero {
   MOE_BODY void operator()(std::int64_t i) const { out[i] = 0; }
 };
 
-/// Gradient of the token table, added to what is there. A team per token: the first token with an id
+/// Gradient of the token table, added to what the table holds. A team per token: the first token with an id
 /// owns that row of the table and adds up all others with the same id in the order of the tokens.
 /// Every sum has one owner and one order: no atomics, the same bits on every run.
 template <class Real>
@@ -75,20 +79,24 @@ struct PositionTableGradientBody {
 template <class Real, class Exec>
 void launch(Exec& exec, const EmbedTokens& op, const BoundOp& bound) {
   const View& x = bound.writes[0];
-  exec.rows(x.rows, x.columns,
-            EmbedTokensBody<Real>{data_of<std::int32_t>(bound.reads[0]),
-                                  data_of<Real>(bound.reads[1]), data_of<Real>(bound.reads[2]),
-                                  data_of<Real>(x), x.columns, op.sequence_length});
+  const Real* positions = bound.reads.size() > 2 ? data_of<Real>(bound.reads[2]) : nullptr;
+  exec.rows(
+      x.rows, x.columns,
+      EmbedTokensBody<Real>{data_of<std::int32_t>(bound.reads[0]), data_of<Real>(bound.reads[1]),
+                            positions, data_of<Real>(x), x.columns, op.sequence_length});
 }
 
 template <class Real, class Exec>
 void launch(Exec& exec, const EmbedTokensGradient& op, const BoundOp& bound) {
   const View& dx = bound.reads[1];
   Real* d_tokens = data_of<Real>(bound.writes[0]);
-  if (!op.accumulate) exec.elements(count_of(bound.writes[0]), FillZero<Real>{d_tokens});
+  if (!op.accumulate && bound.reads.size() < 3) {
+    exec.elements(count_of(bound.writes[0]), FillZero<Real>{d_tokens});
+  }
   exec.rows(dx.rows, dx.columns,
             TokenTableGradientBody<Real>{data_of<std::int32_t>(bound.reads[0]), data_of<Real>(dx),
                                          d_tokens, dx.rows, dx.columns});
+  if (bound.writes.size() < 2) return;
   exec.rows(
       bound.writes[1].rows, dx.columns,
       PositionTableGradientBody<Real>{data_of<Real>(dx), data_of<Real>(bound.writes[1]), dx.rows,

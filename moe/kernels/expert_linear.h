@@ -19,14 +19,14 @@ template <class Real, class Exec>
 void launch(Exec& exec, const ExpertLinear& op, const BoundOp& bound) {
   const Real* x = data_of<Real>(bound.reads[0]);
   const Real* weight = data_of<Real>(bound.reads[1]);
-  const Real* bias = data_of<Real>(bound.reads[2]);
+  const Real* bias = bound.reads.size() > 2 ? data_of<Real>(bound.reads[2]) : nullptr;
   Real* y = data_of<Real>(bound.writes[0]);
   const std::int64_t inputs = bound.reads[0].columns, outputs = bound.writes[0].columns;
   for_each_expert(bound, op.local_experts, [&](int expert, RowRange range) {
     if (range.rows == 0) return;
     linear<Real>(exec, x + range.begin * inputs, weight + expert * inputs * outputs,
-                 bias + expert * outputs, op.bias_share, y + range.begin * outputs, range.rows,
-                 inputs, outputs);
+                 bias == nullptr ? nullptr : bias + expert * outputs, op.bias_share,
+                 y + range.begin * outputs, range.rows, inputs, outputs);
   });
 }
 
@@ -50,12 +50,13 @@ void launch(Exec& exec, const ExpertLinearWeightGradient& op, const BoundOp& bou
   const Real* x = data_of<Real>(bound.reads[0]);
   const Real* dy = data_of<Real>(bound.reads[1]);
   Real* d_weight = data_of<Real>(bound.writes[0]);
-  Real* d_bias = data_of<Real>(bound.writes[1]);
+  Real* d_bias = bound.writes.size() > 1 ? data_of<Real>(bound.writes[1]) : nullptr;
   const std::int64_t inputs = bound.reads[0].columns, outputs = bound.reads[1].columns;
   for_each_expert(bound, op.local_experts, [&](int expert, RowRange range) {
     if (range.rows == 0 && op.accumulate) return;
     linear_weight_gradient<Real>(exec, x + range.begin * inputs, dy + range.begin * outputs,
-                                 d_weight + expert * inputs * outputs, d_bias + expert * outputs,
+                                 d_weight + expert * inputs * outputs,
+                                 d_bias == nullptr ? nullptr : d_bias + expert * outputs,
                                  range.rows, inputs, outputs, op.accumulate);
   });
 }

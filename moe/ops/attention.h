@@ -4,23 +4,28 @@
 
 namespace moe {
 
-/// qkv[T,3M] -> y[T,M], probabilities[T*heads, L] (row = (sequence * heads + head) * L + query)
-/// Causal multi-head attention; q, k, v are columns [0,M), [M,2M), [2M,3M), heads side by side in
-/// each.
+/// qkv[T,(heads + 2 key_value_heads) W] -> y[T,heads W], probabilities[T*heads, L] (row = (sequence * heads +
+/// head) * L + query)
+/// Causal attention with heads of width W: those of q, of k and of v side by side, one group behind the
+/// other. heads / key_value_heads heads of q in a row share a head of k and v  [grouped-query attention,
+/// Ainslie et al. 2023]; with as many of each it is multi-head attention.
 struct Attention {
   static constexpr OpFacts facts =
       kernel_op("attention", CostUnit::flops, {Cut::whole}, {Cut::whole, Cut::whole});
   int heads = 1;
   std::int64_t sequence_length = 0;
+  int key_value_heads = heads;  ///< a divisor of heads
   Work work(const OpSizes& sizes) const;
 };
-/// dy[T,M], qkv[T,3M], probabilities[T*heads, L] -> d_qkv[T,3M], scratch[heads*L, L]
+/// dy[T,heads W], qkv[T,(heads + 2 key_value_heads) W], probabilities[T*heads, L] -> d_qkv like qkv,
+/// scratch[key_value_heads*L, L]
 struct AttentionGradient {
   static constexpr OpFacts facts =
       kernel_op("attention_gradient", CostUnit::flops, {Cut::whole, Cut::whole, Cut::whole},
                 {Cut::whole, Cut::whole});
   int heads = 1;
   std::int64_t sequence_length = 0;
+  int key_value_heads = heads;  ///< a divisor of heads
   Work work(const OpSizes& sizes) const;
 };
 

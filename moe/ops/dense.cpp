@@ -6,7 +6,9 @@ namespace moe {
 
 Work EmbedTokens::work(const OpSizes& s) const { return s.gathered(s.out(0)); }
 Work EmbedTokensGradient::work(const OpSizes& s) const {
-  return {0, s.bytes(s.in(1)) + s.bytes(s.out(0)) + s.bytes(s.out(1))};
+  std::int64_t bytes = s.bytes(s.in(1));
+  for (const Use& table : s.op.writes) bytes += s.bytes(table);
+  return {0, bytes};
 }
 
 Work Linear::work(const OpSizes& s) const {
@@ -22,6 +24,10 @@ Work LinearWeightGradient::work(const OpSizes& s) const {
 Work Add::work(const OpSizes& s) const { return s.element_wise(s.out(0), 1); }
 Work Gelu::work(const OpSizes& s) const { return s.element_wise(s.out(0), 15); }
 Work GeluGradient::work(const OpSizes& s) const { return s.element_wise(s.out(0), 25); }
+Work Relu::work(const OpSizes& s) const { return s.element_wise(s.out(0), 1); }
+Work ReluGradient::work(const OpSizes& s) const { return s.element_wise(s.out(0), 1); }
+Work GatedSilu::work(const OpSizes& s) const { return s.element_wise(s.out(0), 9); }
+Work GatedSiluGradient::work(const OpSizes& s) const { return s.element_wise(s.out(0), 15); }
 Work Sigmoid::work(const OpSizes& s) const { return s.element_wise(s.out(0), 8); }
 Work SigmoidGradient::work(const OpSizes& s) const { return s.element_wise(s.out(0), 11); }
 

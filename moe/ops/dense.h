@@ -6,18 +6,19 @@
 /// the widths of a linear layer. Each comment says what is read -> written, by position.
 namespace moe {
 
-/// tokens i32[T], token_table[V,M], position_table[L,M] -> x[T,M]
+/// tokens i32[T], token_table[V,M], (position_table[L,M]) -> x[T,M]
 struct EmbedTokens {
   static constexpr OpFacts facts = kernel_op("embed_tokens", CostUnit::bytes,
                                              {Cut::whole, Cut::whole, Cut::whole}, {Cut::whole});
   std::int64_t sequence_length = 0;
   Work work(const OpSizes& sizes) const;
 };
-/// tokens i32[T], dx[T,M], (the gradients where `accumulate`) -> d_token_table[V,M], d_position_table[L,M]
+/// tokens i32[T], dx[T,M], (d_token_table[V,M]), (the gradients where `accumulate`) -> d_token_table[V,M],
+/// (d_position_table[L,M]). Where d_token_table is read, what it holds is added to: a tied head's share.
 struct EmbedTokensGradient {
   static constexpr OpFacts facts =
       kernel_op("embed_tokens_gradient", CostUnit::bytes,
-                {Cut::rows, Cut::rows, Cut::whole, Cut::whole}, {Cut::sum, Cut::sum});
+                {Cut::rows, Cut::rows, Cut::whole, Cut::whole, Cut::whole}, {Cut::sum, Cut::sum});
   std::int64_t sequence_length = 0;
   bool accumulate = false;
   Work work(const OpSizes& sizes) const;
@@ -46,7 +47,7 @@ struct LinearWeightGradient {
   Work work(const OpSizes& sizes) const;
 };
 
-/// a[n,c], b[n,c] -> y[n,c]
+/// a[n,c], b[n,c] -> y[n,c]; n may be received rows of one slice
 struct Add {
   static constexpr OpFacts facts =
       kernel_op("add", CostUnit::bytes, {Cut::rows, Cut::rows}, {Cut::rows});
@@ -62,6 +63,30 @@ struct Gelu {
 struct GeluGradient {
   static constexpr OpFacts facts =
       kernel_op("gelu_gradient", CostUnit::bytes, {Cut::rows, Cut::rows}, {Cut::rows});
+  Work work(const OpSizes& sizes) const;
+};
+/// x[n,c] -> y[n,c] = max(x, 0); n may be received rows of one slice
+struct Relu {
+  static constexpr OpFacts facts = kernel_op("relu", CostUnit::bytes, {Cut::rows}, {Cut::rows});
+  Work work(const OpSizes& sizes) const;
+};
+/// dy[n,c], x[n,c] -> dx[n,c], 0 where x is; n may be received rows of one slice
+struct ReluGradient {
+  static constexpr OpFacts facts =
+      kernel_op("relu_gradient", CostUnit::bytes, {Cut::rows, Cut::rows}, {Cut::rows});
+  Work work(const OpSizes& sizes) const;
+};
+/// a[n,c], x[n,c] -> y[n,c] = silu(a) x with silu(a) = a / (1 + e^-a); n may be received rows of one slice
+struct GatedSilu {
+  static constexpr OpFacts facts =
+      kernel_op("gated_silu", CostUnit::bytes, {Cut::rows, Cut::rows}, {Cut::rows});
+  Work work(const OpSizes& sizes) const;
+};
+/// dy[n,c], a[n,c], x[n,c] -> da[n,c], dx[n,c]; n may be received rows of one slice
+struct GatedSiluGradient {
+  static constexpr OpFacts facts =
+      kernel_op("gated_silu_gradient", CostUnit::bytes, {Cut::rows, Cut::rows, Cut::rows},
+                {Cut::rows, Cut::rows});
   Work work(const OpSizes& sizes) const;
 };
 /// x[n,c] -> y[n,c] = 1 / (1 + e^-x)

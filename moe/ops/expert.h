@@ -6,7 +6,7 @@
 /// local experts, I and O the widths of a linear layer of each.
 namespace moe {
 
-/// x[R,I], weight[D*I,O], bias[D,O] -> y[R,O] (one slice): y = x W_d + bias_share b_d for the rows of local
+/// x[R,I], weight[D*I,O], (bias[D,O]) -> y[R,O] (one slice): y = x W_d + bias_share b_d for the rows of local
 /// expert d. Ranks that add up their y to the whole have a share of the bias each.
 struct ExpertLinear {
   static constexpr OpFacts facts =
@@ -22,8 +22,8 @@ struct ExpertLinearInputGradient {
   int local_experts = 1;
   Work work(const OpSizes& sizes) const;
 };
-/// x[R,I], dy[R,O], (d_weight, d_bias where `accumulate`) -> d_weight[D*I,O], d_bias[D,O] (one slice
-/// of the rows)
+/// x[R,I], dy[R,O], (what is written, where `accumulate`) -> d_weight[D*I,O], (d_bias[D,O]) (one slice of
+/// the rows)
 struct ExpertLinearWeightGradient {
   static constexpr OpFacts facts =
       kernel_op("expert_linear_weight_gradient", CostUnit::flops,

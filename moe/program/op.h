@@ -16,6 +16,8 @@
 #include "moe/ops/layer_norm.h"
 #include "moe/ops/loss.h"
 #include "moe/ops/pass_on.h"
+#include "moe/ops/rms_norm.h"
+#include "moe/ops/rotary.h"
 #include "moe/ops/tensor_parallel.h"
 #include "moe/ops/update.h"
 #include "moe/program/routing.h"
@@ -29,16 +31,16 @@ inline constexpr int kStreamCount = 5;
 
 enum class Phase : std::uint8_t { forward, backward, update };
 
-using OpKind =
-    std::variant<EmbedTokens, EmbedTokensGradient, LayerNorm, LayerNormInputGradient,
-                 LayerNormWeightGradient, Linear, LinearInputGradient, LinearWeightGradient,
-                 Attention, AttentionGradient, Add, Gelu, GeluGradient, Sigmoid, SigmoidGradient,
-                 Softmax, SelectExperts, SelectExpertsGradient, SoftmaxGateGradient,
-                 LoadBalancingLoss, LoadBalancingLossGradient, ExchangeCounts, Permute,
-                 PermuteGradient, AllToAll, GatherRows, ScatterRows, SumShares, ExpertLinear,
-                 ExpertLinearInputGradient, ExpertLinearWeightGradient, Combine,
-                 CombineInputGradient, CombineWeightGradient, AllGather, ReduceScatter, PassOn,
-                 CrossEntropy, CrossEntropyGradient, AllReduce, AdamStep, SgdStep>;
+using OpKind = std::variant<
+    EmbedTokens, EmbedTokensGradient, LayerNorm, LayerNormInputGradient, LayerNormWeightGradient,
+    RmsNorm, RmsNormInputGradient, RmsNormWeightGradient, Linear, LinearInputGradient,
+    LinearWeightGradient, Rotary, RotaryGradient, Attention, AttentionGradient, Add, Gelu,
+    GeluGradient, Relu, ReluGradient, GatedSilu, GatedSiluGradient, Sigmoid, SigmoidGradient,
+    Softmax, SelectExperts, SelectExpertsGradient, SoftmaxGateGradient, LoadBalancingLoss,
+    LoadBalancingLossGradient, ExchangeCounts, Permute, PermuteGradient, AllToAll, GatherRows,
+    ScatterRows, SumShares, ExpertLinear, ExpertLinearInputGradient, ExpertLinearWeightGradient,
+    Combine, CombineInputGradient, CombineWeightGradient, AllGather, ReduceScatter, PassOn,
+    CrossEntropy, CrossEntropyGradient, AllReduce, AdamStep, SgdStep>;
 
 struct Op {
   OpKind kind;

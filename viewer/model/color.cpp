@@ -51,19 +51,23 @@ constexpr std::array<KindColor, 9> kCommunication = {{
     {"", rgb(0xE8B26A)},
 }};
 
-constexpr std::array<KindColor, 15> kComputation = {{
+constexpr std::array<KindColor, 19> kComputation = {{
     {"expert_linear", rgb(0x32BDC6)},
     {"linear", rgb(0x5B9BE6)},
     {"gemm", rgb(0x5B9BE6)},
     {"attention", rgb(0x7E8CF2)},
+    {"rotary", rgb(0x8FA2F5)},
+    {"gated_silu", rgb(0x84CFD9)},
     {"load_balancing", rgb(0xC9B2EE)},
     {"gate", rgb(0xA988E2)},
     {"permute", rgb(0xB4E3EF)},
     {"combine", rgb(0x93D3E6)},
     {"layer_norm", rgb(0xA9BCE0)},
+    {"rms_norm", rgb(0xA9BCE0)},
     {"embed", rgb(0xB9C7E8)},
     {"cross_entropy", rgb(0xD3C4F5)},
     {"gelu", rgb(0x9CDDE0)},
+    {"relu", rgb(0x9CDDE0)},
     {"add", rgb(0xCFDAEC)},
     {"adam", rgb(0x9AA7B8)},
     {"sgd", rgb(0x9AA7B8)},

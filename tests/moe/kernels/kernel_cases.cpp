@@ -28,6 +28,14 @@ void add_embed(Cases& cases) {
                         {forward.reads[0], random_tensor(tokens, width, 4)},
                         {blank(vocabulary, width), blank(length, width)}};
     cases.push_back({forward, 0, gradient, 1, {1, 2}});
+
+    // Without learned positions; what the token table's gradient holds already (here: nothing) stays.
+    forward.name += " without positions";
+    forward.reads.pop_back();
+    gradient.name = forward.name + " gradient";
+    gradient.reads.push_back({vocabulary, width, std::vector<double>(vocabulary * width, 0.0)});
+    gradient.writes = {gradient.reads.back()};
+    cases.push_back({forward, 0, gradient, 1, {1}});
   }
 }
 
@@ -50,6 +58,43 @@ void add_layer_norm(Cases& cases) {
                       {blank(1, width), blank(1, width)}};
     cases.push_back({forward, 0, input, 0, {0}});
     cases.push_back({forward, 0, weight, 0, {1, 2}});
+  }
+}
+
+void add_rms_norm(Cases& cases) {
+  for (const auto& [rows, width] : {std::pair{1, 4}, {5, 16}, {37, 65}, {3, 1500}}) {
+    KernelCase forward{"rms_norm " + std::to_string(rows) + "x" + std::to_string(width),
+                       RmsNorm{},
+                       {random_tensor(rows, width, 1, 3), random_tensor(1, width, 2)},
+                       {blank(rows, width), blank(rows, 1)}};
+    const auto out = reference(forward);
+    const HostTensor dy = random_tensor(rows, width, 4);
+    KernelCase input{forward.name + " input gradient",
+                     RmsNormInputGradient{},
+                     {dy, forward.reads[0], forward.reads[1], out[1]},
+                     {blank(rows, width)}};
+    KernelCase weight{forward.name + " weight gradient",
+                      RmsNormWeightGradient{},
+                      {dy, forward.reads[0], out[1]},
+                      {blank(1, width)}};
+    cases.push_back({forward, 0, input, 0, {0}});
+    cases.push_back({forward, 0, weight, 0, {1}});
+  }
+}
+
+void add_rotary(Cases& cases) {
+  for (const auto& [sequences, length, heads, key_value_heads, head_width] :
+       {std::tuple{1, 1, 1, 1, 2}, {2, 7, 3, 3, 4}, {3, 5, 4, 2, 6}, {1, 70, 8, 1, 2}}) {
+    const int tokens = sequences * length, columns = (heads + 2 * key_value_heads) * head_width;
+    KernelCase forward{"rotary " + std::to_string(tokens) + "x" + std::to_string(columns),
+                       Rotary{heads, length, key_value_heads, 100},
+                       {random_tensor(tokens, columns, 1)},
+                       {blank(tokens, columns)}};
+    KernelCase gradient{forward.name + " gradient",
+                        RotaryGradient{heads, length, key_value_heads, 100},
+                        {random_tensor(tokens, columns, 2)},
+                        {blank(tokens, columns)}};
+    cases.push_back({forward, 0, gradient, 0, {0}});
   }
 }
 
@@ -81,19 +126,26 @@ void add_linear(Cases& cases) {
 }
 
 void add_attention(Cases& cases) {
-  for (const auto& [sequences, length, heads, head_width] :
-       {std::tuple{1, 1, 1, 2}, {2, 7, 3, 4}, {1, 130, 2, 8}, {1, 300, 1, 3}}) {
+  for (const auto& [sequences, length, heads, key_value_heads, head_width] :
+       {std::tuple{1, 1, 1, 1, 2},
+        {2, 7, 3, 3, 4},
+        {1, 130, 2, 2, 8},
+        {1, 300, 1, 1, 3},
+        {2, 5, 4, 2, 3},
+        {1, 70, 6, 2, 4},
+        {1, 130, 3, 1, 2}}) {
     const int tokens = sequences * length, width = heads * head_width;
+    const int columns = width + 2 * key_value_heads * head_width;
     KernelCase forward{"attention " + std::to_string(sequences) + "x" + std::to_string(length) +
-                           "x" + std::to_string(heads),
-                       Attention{heads, length},
-                       {random_tensor(tokens, 3 * width, 1, 2)},
+                           "x" + std::to_string(heads) + " over " + std::to_string(key_value_heads),
+                       Attention{heads, length, key_value_heads},
+                       {random_tensor(tokens, columns, 1, 2)},
                        {blank(tokens, width), blank(tokens * heads, length)}};
     const auto out = reference(forward);
     KernelCase gradient{forward.name + " gradient",
-                        AttentionGradient{heads, length},
+                        AttentionGradient{heads, length, key_value_heads},
                         {random_tensor(tokens, width, 2), forward.reads[0], out[1]},
-                        {blank(tokens, 3 * width), blank(heads * length, length)}};
+                        {blank(tokens, columns), blank(key_value_heads * length, length)}};
     cases.push_back({forward, 0, gradient, 0, {0, -1}});
   }
 }
@@ -118,6 +170,26 @@ void add_activation(Cases& cases, const std::string& op) {
       gradient.writes[0] = {rows, width, std::vector<double>(rows * width, 0.0)};
     }
     cases.push_back({forward, 0, gradient, 0, {0}});
+  }
+}
+
+void add_gated_silu(Cases& cases) {
+  for (const bool slice : {false, true}) {
+    const int rows = slice ? 10 : 50, width = slice ? 7 : 67;
+    KernelCase forward{slice ? "gated_silu, slice" : "gated_silu",
+                       GatedSilu{},
+                       {random_tensor(rows, width, 1, 4), random_tensor(rows, width, 2)},
+                       {blank(rows, width)}};
+    KernelCase gradient{forward.name + " gradient",
+                        GatedSiluGradient{},
+                        {random_tensor(rows, width, 3), forward.reads[0], forward.reads[1]},
+                        {blank(rows, width), blank(rows, width)}};
+    if (slice) {
+      forward.steps = gradient.steps = {{.ranges = {{1, 2}, {4, 0}, {5, 3}}}};
+      // Nothing flows where nothing is computed: L would hold the blanks otherwise.
+      for (HostTensor& output : gradient.writes) output.values.assign(rows * width, 0.0);
+    }
+    cases.push_back({forward, 0, gradient, 0, {0, 1}});
   }
 }
 
@@ -167,6 +239,12 @@ void add_experts(Cases& cases) {
                       steps};
     cases.push_back({forward, 0, input, 0, {0}});
     cases.push_back({forward, 0, weight, 1, {1, 2}});
+
+    forward.name += " without biases";
+    forward.reads.pop_back();
+    weight.name = forward.name + " weight gradient";
+    weight.writes.pop_back();
+    cases.push_back({forward, 0, weight, 1, {1}});
   }
 }
 
@@ -270,9 +348,13 @@ std::vector<GradientCase> gradient_cases() {
   Cases cases;
   add_embed(cases);
   add_layer_norm(cases);
+  add_rms_norm(cases);
   add_linear(cases);
+  add_rotary(cases);
   add_attention(cases);
   add_activation<Gelu, GeluGradient>(cases, "gelu");
+  add_activation<Relu, ReluGradient>(cases, "relu");
+  add_gated_silu(cases);
   add_activation<Sigmoid, SigmoidGradient>(cases, "sigmoid");
   add_experts(cases);
   add_routes(cases);
@@ -318,6 +400,16 @@ std::vector<KernelCase> kernel_cases() {
   }
   cases.push_back(
       {"add", Add{}, {random_tensor(31, 9, 1), random_tensor(31, 9, 2)}, {blank(31, 9)}});
+  cases.push_back({"add, slice",
+                   Add{},
+                   {random_tensor(31, 9, 1), random_tensor(31, 9, 2)},
+                   {blank(31, 9)},
+                   {{.ranges = {{2, 4}, {20, 11}}}}});
+  const HostTensor held = random_tensor(7, 5, 3);
+  cases.push_back({"embed_tokens_gradient added to a tied head's",
+                   EmbedTokensGradient{6},
+                   {random_integers(12, 1, 1, 7), random_tensor(12, 5, 2), held},
+                   {held, blank(6, 5)}});
   const std::vector<Step> halves{{.chunk = {0, 2}, .ranges = {{0, 7}, {20, 3}}},
                                  {.chunk = {1, 2}, .ranges = {{7, 13}, {23, 8}}}};
   cases.push_back(

@@ -119,6 +119,68 @@ TEST(KernelExpertLinear, GivesTheSameBitsInChunks) {
   }
 }
 
+TEST(KernelEmbed, AddsToTheGradientThatATiedHeadHasLeft) {
+  const auto backend = make_cpu_backend(1);
+  const HostTensor tokens{3, 1, {1, 0, 1}, true}, dx{3, 2, {1, 2, 3, 4, 5, 6}},
+      held{2, 2, {10, 20, 30, 40}};
+  const auto table = run_case(
+      *backend, {"embed", EmbedTokensGradient{3}, {tokens, dx, held}, {held}}, DType::f64)[0];
+  EXPECT_EQ(table.values, (std::vector<double>{13, 24, 36, 48}));
+}
+
+TEST(KernelRotary, TurnsEveryHeadOfQueriesAndKeysByItsPositionAndLeavesValues) {
+  const auto backend = make_cpu_backend(1);
+  // Two tokens of one head of width 4; f = 1 and 1/10.
+  const HostTensor qkv{2, 12, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12,  //
+                               1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}};
+  const auto turned =
+      run_case(*backend, {"rotary", Rotary{1, 2, 1, 100}, {qkv}, {qkv}}, DType::f64)[0].values;
+  for (int c = 0; c < 12; ++c) EXPECT_EQ(turned[c], qkv.values[c]) << "position 0";
+  const double c0 = std::cos(1.0), s0 = std::sin(1.0), c1 = std::cos(0.1), s1 = std::sin(0.1);
+  const std::vector<double> expected{1 * c0 - 3 * s0,
+                                     2 * c1 - 4 * s1,
+                                     1 * s0 + 3 * c0,
+                                     2 * s1 + 4 * c1,
+                                     5 * c0 - 7 * s0,
+                                     6 * c1 - 8 * s1,
+                                     5 * s0 + 7 * c0,
+                                     6 * s1 + 8 * c1,
+                                     9,
+                                     10,
+                                     11,
+                                     12};
+  for (int c = 0; c < 12; ++c) EXPECT_NEAR(turned[12 + c], expected[c], 1e-14) << c;
+}
+
+TEST(KernelAttention, OfGroupedQueriesIsThatOfRepeatedKeysAndValues) {
+  const auto backend = make_cpu_backend(1);
+  const int length = 70, heads = 6, key_value_heads = 2, width = 4;
+  const HostTensor qkv = random_tensor(length, (heads + 2 * key_value_heads) * width, 1, 2);
+  HostTensor repeated{length, 3 * heads * width};
+  for (int token = 0; token < length; ++token) {
+    const double* row = qkv.values.data() + token * qkv.columns;
+    repeated.values.insert(repeated.values.end(), row, row + heads * width);
+    for (const int group : {0, 1}) {
+      for (int head = 0; head < heads; ++head) {
+        const double* from =
+            row + (heads + group * key_value_heads + head * key_value_heads / heads) * width;
+        repeated.values.insert(repeated.values.end(), from, from + width);
+      }
+    }
+  }
+  const auto attended = [&](int of_keys, const HostTensor& input) {
+    return run_case(*backend,
+                    {"attention",
+                     Attention{heads, length, of_keys},
+                     {input},
+                     {blank(length, heads * width), blank(heads * length, length)}},
+                    DType::f64);
+  };
+  const auto grouped = attended(key_value_heads, qkv), full = attended(heads, repeated);
+  EXPECT_LT(relative_difference(grouped[0].values, full[0].values), 1e-14);
+  EXPECT_LT(relative_difference(grouped[1].values, full[1].values), 1e-14);
+}
+
 TEST(KernelAdam, TakesAFirstStepOfTheLearningRate) {
   // Moments start at zero: corrected, the first step is learning_rate * sign(gradient).
   const auto backend = make_cpu_backend(1);

@@ -25,6 +25,16 @@ std::vector<KernelCase> large_kernel_cases() {
                    {random_tensor(length, width, 2), cases.back().reads[0], probabilities},
                    {blank(length, 3 * width), blank(heads * length, length)}});
 
+  cases.push_back({"grouped attention of several blocks",
+                   Attention{4, length, 2},
+                   {random_tensor(length, 8 * head_width, 1, 2)},
+                   {blank(length, 4 * head_width), blank(4 * length, length)}});
+  const HostTensor grouped = reference(cases.back())[1];
+  cases.push_back({"grouped attention of several blocks, gradient",
+                   AttentionGradient{4, length, 2},
+                   {random_tensor(length, 4 * head_width, 2), cases.back().reads[0], grouped},
+                   {blank(length, 8 * head_width), blank(2 * length, length)}});
+
   const int vocabulary = 50'000, tokens = 12;
   const HostTensor ids = random_integers(tokens, 1, 2, vocabulary);
   cases.push_back({"cross_entropy of a large vocabulary",
