@@ -23,16 +23,18 @@ sys.path.insert(0, str(ROOT / "tests" / "golden"))
 import make_golden as golden  # noqa: E402
 
 WARMUP = 3
+MODEL = golden.Model()  # what --check compares; a model file's otherwise
 
 
 def take_sizes(path):
-    """Sets the sizes that make_golden's functions read, from a model file; returns what is left."""
+    """Sets MODEL and the sizes that make_golden's functions read, from a model file; returns what is left."""
+    global MODEL
     sections = tomllib.loads(path.read_text())
     model, moe, training = (sections.get(name, {}) for name in ("model", "moe", "training"))
     golden.V, golden.L = model.get("vocabulary", 256), model["sequence_length"]
-    golden.M, golden.H = model["d_model"], model["d_hidden"]
-    golden.HEADS, golden.BLOCKS = model["heads"], model["blocks"]
-    golden.E, golden.MOE_EVERY = moe["experts"], moe.get("moe_every", 2)
+    MODEL = golden.Model(d_model=model["d_model"], d_hidden=model["d_hidden"], heads=model["heads"],
+                         blocks=model["blocks"], moe_every=moe.get("moe_every", 2))
+    golden.E = moe["experts"]
     golden.CAPACITY_GROUPS = moe.get("capacity_groups", 1)
     golden.AUXILIARY_WEIGHT = moe.get("auxiliary_weight", 0.01)
     golden.B = training["global_batch"]
@@ -53,7 +55,7 @@ def capacity_of(choices, factor):
 def start_parameters():
     """make_golden's tensors, experts apart, small enough for layers of any width."""
     generator = torch.Generator().manual_seed(1)
-    parameters = golden.make_parameters(generator)
+    parameters = golden.make_parameters(MODEL, generator)
     for name, value in parameters.items():
         if "scale" not in name:
             value.mul_(0.08 if value.shape[0] > 1 else 0)
@@ -63,7 +65,7 @@ def start_parameters():
 def attention(x, p, b):
     B, L, M = x.shape
     qkv = torch.addmm(p[b + "attention.qkv.bias"], x.reshape(B * L, M), p[b + "attention.qkv.weight"])
-    q, k, v = qkv.view(B, L, 3, golden.HEADS, M // golden.HEADS).permute(2, 0, 3, 1, 4)
+    q, k, v = qkv.view(B, L, 3, MODEL.heads, M // MODEL.heads).permute(2, 0, 3, 1, 4)
     y = F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).reshape(B * L, M)
     return torch.addmm(p[b + "attention.output.bias"], y, p[b + "attention.output.weight"]).view(B, L, M)
 
@@ -115,21 +117,21 @@ def apart(parameters):
 
 
 def forward(p, tokens, targets, choices, capacity):
-    B, L, M = golden.B, golden.L, golden.M
+    B, L, M = golden.B, golden.L, MODEL.d_model
     x = F.embedding(tokens, p["token_table"]) + p["position_table"]
     auxiliary = []
-    for i in range(golden.BLOCKS):
+    for i in range(MODEL.blocks):
         b = f"block{i}."
-        x = x + attention(golden.norm(x, p, b + "norm1"), p, b)
-        normed = golden.norm(x, p, b + "norm2").reshape(B * L, M)
-        if golden.has_experts(i):
+        x = x + attention(golden.norm(MODEL, x, p, b + "norm1"), p, b)
+        normed = golden.norm(MODEL, x, p, b + "norm2").reshape(B * L, M)
+        if MODEL.has_experts(i):
             y, loss = mixture(normed, p, b, choices, capacity)
             auxiliary.append(loss)
         else:
             hidden = F.gelu(torch.addmm(p[b + "ffn.up.bias"], normed, p[b + "ffn.up.weight"]), approximate="tanh")
             y = torch.addmm(p[b + "ffn.down.bias"], hidden, p[b + "ffn.down.weight"])
         x = x + y.view(B, L, M)
-    logits = golden.norm(x, p, "final_norm").reshape(B * L, M) @ p["head.weight"]
+    logits = golden.norm(MODEL, x, p, "final_norm").reshape(B * L, M) @ p["head.weight"]
     return F.cross_entropy(logits, targets.flatten()), auxiliary
 
 
@@ -137,7 +139,7 @@ def check():
     """Losses and the sum of all gradients of make_golden's own cases, in float64."""
     torch.set_default_dtype(torch.float64)
     generator = torch.Generator().manual_seed(1)
-    start = golden.make_parameters(generator)
+    start = golden.make_parameters(MODEL, generator)
     text = torch.randint(0, golden.V, (golden.B, golden.L + 1), generator=generator)
     tokens, targets = text[:, :-1], text[:, 1:]
     for choices, factor in [(1, 1.0), (1, None), (2, 1.0), (2, None)]:
@@ -145,7 +147,7 @@ def check():
         sums = []
         for parameters, compute in [
             ({name: value.clone().requires_grad_() for name, value in start.items()},
-             lambda p: golden.forward(p, tokens, targets, choices, capacity, {"dropped": 0, "margin": 1.0})),
+             lambda p: golden.forward(MODEL, p, tokens, targets, choices, capacity, {"dropped": 0, "margin": 1.0})),
             (apart(start), lambda p: forward(p, tokens, targets, choices, capacity)),
         ]:
             loss, auxiliary = compute(parameters)

@@ -26,7 +26,7 @@ Shard cut(Shard shard, Sharded sharded, int index, int parts) {
       shard.first_row = index * shard.block_rows;
       break;
     case Sharded::by_columns:
-      shard.first_column = index * (shard.of_columns / shard.column_groups / parts);
+      shard.first_column = index * (shard.of_columns / parts);
       break;
   }
   return shard;
@@ -74,7 +74,8 @@ TensorId LayerBuilder::scale(const std::string& name, std::int64_t columns) {
 }
 
 TensorId LayerBuilder::shared_parameter(const std::string& name, std::int64_t rows,
-                                        std::int64_t columns, Sharded sharded, int column_groups,
+                                        std::int64_t columns, Sharded sharded,
+                                        const std::vector<std::int64_t>& column_groups,
                                         Initial initial, double standard_deviation) {
   const Shard whole{0, rows, 0, rows, 0, columns, column_groups};
   const Shard shard =
@@ -86,13 +87,14 @@ TensorId LayerBuilder::shared_parameter(const std::string& name, std::int64_t ro
 
 TensorId LayerBuilder::shared_weight(const std::string& name, std::int64_t rows,
                                      std::int64_t columns, Sharded sharded,
-                                     double standard_deviation, int column_groups) {
+                                     double standard_deviation,
+                                     const std::vector<std::int64_t>& column_groups) {
   return shared_parameter(name, rows, columns, sharded, column_groups, Initial::normal,
                           standard_deviation);
 }
 
 TensorId LayerBuilder::shared_bias(const std::string& name, std::int64_t columns, Sharded sharded,
-                                   int column_groups) {
+                                   const std::vector<std::int64_t>& column_groups) {
   return shared_parameter(name, 1, columns, sharded, column_groups, Initial::zero, 0);
 }
 

@@ -39,16 +39,17 @@ class LayerBuilder {
   void declare_inputs();
 
   // Parameters, named "block3.<name>" inside a block. The dense ones are copied to the whole world, or cut
-  // over the ranks that share dense matrices (the columns of each of `column_groups` groups alike). Those
+  // over the ranks that share dense matrices (the columns of groups of these widths each alike). Those
   // of experts, [rows, columns] each, are spread over the expert group, and where ranks share experts cut
   // along one dimension: up to what adds up over the sharing ranks, or copied to them.
   TensorId weight(const std::string& name, std::int64_t rows, std::int64_t columns,
                   double standard_deviation = kInitialDeviation);
   TensorId shared_weight(const std::string& name, std::int64_t rows, std::int64_t columns,
-                         Sharded sharded, double standard_deviation, int column_groups = 1);
+                         Sharded sharded, double standard_deviation,
+                         const std::vector<std::int64_t>& column_groups = {});
   TensorId bias(const std::string& name, std::int64_t columns);
   TensorId shared_bias(const std::string& name, std::int64_t columns, Sharded sharded,
-                       int column_groups = 1);
+                       const std::vector<std::int64_t>& column_groups = {});
   TensorId scale(const std::string& name, std::int64_t columns);
   TensorId expert_weight(const std::string& name, std::int64_t rows, std::int64_t columns,
                          Sharded sharded, double standard_deviation = kInitialDeviation);
@@ -87,8 +88,8 @@ class LayerBuilder {
  private:
   std::string label(const std::string& name) const;
   TensorId shared_parameter(const std::string& name, std::int64_t rows, std::int64_t columns,
-                            Sharded sharded, int column_groups, Initial initial,
-                            double standard_deviation);
+                            Sharded sharded, const std::vector<std::int64_t>& column_groups,
+                            Initial initial, double standard_deviation);
   TensorId expert_parameter(const std::string& name, std::int64_t rows, std::int64_t columns,
                             Sharded sharded, Initial initial, double standard_deviation);
 

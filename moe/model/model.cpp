@@ -33,6 +33,21 @@ namespace {
 
 }  // namespace
 
+int key_value_heads(const Model& model) { return model.key_value_heads.value_or(model.heads); }
+
+std::int64_t expert_hidden(const Model& model) { return model.d_expert.value_or(model.d_hidden); }
+
+bool has_experts(const Model& model, int block) {
+  return model.moe_every > 0 && block >= model.dense_blocks &&
+         (block - model.dense_blocks + 1) % model.moe_every == 0;
+}
+
+int blocks_with_experts(const Model& model) {
+  int count = 0;
+  for (int block = 0; block < model.blocks; ++block) count += has_experts(model, block) ? 1 : 0;
+  return count;
+}
+
 void check(const Model& model, const Groups& groups) {
   const int parts = stage_ranks(groups) * model.micro_batches;
   const std::string of_batch =
@@ -48,21 +63,37 @@ void check(const Model& model, const Groups& groups) {
         "most --layout pp={}",
         model.name, model.blocks, layout.pipeline, model.blocks));
   }
-  if (model.moe_every > 0 && model.experts % layout.expert != 0) {
+  if (layout.pipeline > 1 && model.head == Head::tied) {
+    throw std::invalid_argument(fmt::format(
+        "model {}: head = \"tied\" with {} pipeline stages: the first and the last would "
+        "share a matrix: expected --layout pp=1 or head = \"untied\"",
+        model.name, layout.pipeline));
+  }
+  const int mixtures = blocks_with_experts(model);
+  if (mixtures > 0 && model.experts % layout.expert != 0) {
     fail(model, "experts", model.experts, layout.expert, "ranks that the experts are spread over",
          "--layout ep=");
   }
-  if (model.moe_every > 0 && model.d_hidden % layout.expert_sharded != 0) {
-    fail(model, "d_hidden", model.d_hidden, layout.expert_sharded, "ranks that share an expert",
-         "--layout esp=");
+  if (mixtures > 0 && expert_hidden(model) % layout.expert_sharded != 0) {
+    fail(model, model.d_expert ? "d_expert" : "d_hidden", expert_hidden(model),
+         layout.expert_sharded, "ranks that share an expert", "--layout esp=");
   }
   if (model.heads % layout.tensor != 0) {
     fail(model, "heads", model.heads, layout.tensor, "ranks that attention is cut over",
          "--layout tp=");
   }
-  if (model.moe_every != 1 && model.d_hidden % layout.tensor != 0) {
+  if (key_value_heads(model) % layout.tensor != 0) {
+    fail(model, "key_value_heads", key_value_heads(model), layout.tensor,
+         "ranks that attention is cut over", "--layout tp=");
+  }
+  if (mixtures < model.blocks && model.d_hidden % layout.tensor != 0) {
     fail(model, "d_hidden", model.d_hidden, layout.tensor, "ranks that dense networks are cut over",
          "--layout tp=");
+  }
+  const std::int64_t shared_hidden = model.shared_experts * expert_hidden(model);
+  if (mixtures > 0 && shared_hidden % layout.tensor != 0) {
+    fail(model, "shared_experts times their hidden width", shared_hidden, layout.tensor,
+         "ranks that shared experts are cut over", "--layout tp=");
   }
   if (model.capacity_groups > 0 && model.capacity_groups % parts != 0) {
     fail(model, "capacity_groups", model.capacity_groups, parts, of_batch, "--ranks");
@@ -79,6 +110,17 @@ void check(const Model& model, const Groups& groups) {
     throw std::invalid_argument(
         fmt::format("model {}: heads = {}: expected a divisor of d_model = {}", model.name,
                     model.heads, model.d_model));
+  }
+  if (key_value_heads(model) < 1 || model.heads % key_value_heads(model) != 0) {
+    throw std::invalid_argument(
+        fmt::format("model {}: key_value_heads = {}: expected a divisor of heads = {}", model.name,
+                    key_value_heads(model), model.heads));
+  }
+  if (model.positions == Positions::rotary && model.d_model / model.heads % 2 != 0) {
+    throw std::invalid_argument(fmt::format(
+        "model {}: heads of width {} (d_model = {} over heads = {}): rotary positions need an even "
+        "one",
+        model.name, model.d_model / model.heads, model.d_model, model.heads));
   }
 }
 

@@ -11,6 +11,10 @@
 namespace moe {
 
 enum class Optimizer : std::uint8_t { adam, sgd };
+enum class Norm : std::uint8_t { layer_norm, rms_norm };
+enum class Positions : std::uint8_t { learned, rotary };
+enum class Head : std::uint8_t { untied, tied };  ///< tied: its matrix is the token table
+enum class Activation : std::uint8_t { gelu, relu };
 
 /// A decoder-only transformer whose every `moe_every`-th feed-forward network is a mixture of
 /// experts, with the batch and the optimizer it is trained with. Read from a TOML file.
@@ -21,12 +25,23 @@ struct Model {
   std::int64_t d_model = 64;
   std::int64_t d_hidden = 256;
   int heads = 4;
+  std::optional<int> key_value_heads;  ///< heads of keys and values; none = as many as `heads`
   int blocks = 2;
-  int moe_every = 2;  ///< blocks moe_every - 1, 2 moe_every - 1, ... have experts; 0 = none
+  Norm norm = Norm::layer_norm;
+  Positions positions = Positions::learned;
+  double rotary_base = 10000;
+  Head head = Head::untied;
+  bool biases = true;    ///< of linear layers, where their network has any
+  int dense_blocks = 0;  ///< the first blocks, which have no experts whatever moe_every
+  int moe_every =
+      2;  ///< of the others every moe_every-th has experts, the first ones not; 0 = none
   int experts = 8;
-  int choices = 1;                        ///< k of top-k: 1 or 2
-  std::string gate = "softmax";           ///< gates/gates.h
-  std::string expert = "gpt";             ///< experts/experts.h
+  int choices = 1;                           ///< k of top-k
+  std::string gate = "softmax";              ///< gates/gates.h
+  std::string expert = "gpt";                ///< experts/experts.h; of dense networks too
+  Activation activation = Activation::gelu;  ///< of networks that leave it open
+  std::optional<std::int64_t> d_expert;      ///< hidden width of an expert; none = d_hidden
+  int shared_experts = 0;                 ///< that every token passes besides those it is routed to
   std::optional<double> capacity_factor;  ///< none = dropless
   /// Groups of the global batch with a capacity each; 0 = one per rank and micro-batch.
   int capacity_groups = 0;
@@ -39,6 +54,14 @@ struct Model {
   std::int64_t seed = 1;
   DType dtype = DType::f32;
 };
+
+/// Heads of keys and values.
+int key_value_heads(const Model& model);
+/// Hidden width of an expert.
+std::int64_t expert_hidden(const Model& model);
+/// True where the feed-forward network of the block is a mixture of experts.
+bool has_experts(const Model& model, int block);
+int blocks_with_experts(const Model& model);
 
 /// Reads `path`. Throws InputError "FILE:LINE: key: expected ..., got ..." for what is unknown,
 /// missing or out of range.

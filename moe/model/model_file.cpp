@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "moe/errors.h"
-#include "moe/input/read_file.h"
-#include "moe/input/toml.h"
+#include "moe/input/toml_base.h"
 #include "moe/model/experts/experts.h"
 #include "moe/model/gates/gates.h"
 #include "moe/model/model.h"
+#include "moe/model/model_size.h"
 #include "moe/source_tree.h"
 
 namespace moe {
@@ -26,6 +26,11 @@ using Words = std::array<std::pair<std::string_view, T>, 2>;
 
 constexpr Words<Optimizer> kOptimizers{{{"adam", Optimizer::adam}, {"sgd", Optimizer::sgd}}};
 constexpr Words<DType> kDTypes{{{"f32", DType::f32}, {"f64", DType::f64}}};
+constexpr Words<Norm> kNorms{{{"layer_norm", Norm::layer_norm}, {"rms_norm", Norm::rms_norm}}};
+constexpr Words<Positions> kPositions{
+    {{"learned", Positions::learned}, {"rotary", Positions::rotary}}};
+constexpr Words<Head> kHeads{{{"untied", Head::untied}, {"tied", Head::tied}}};
+constexpr Words<Activation> kActivations{{{"gelu", Activation::gelu}, {"relu", Activation::relu}}};
 
 template <class T>
 std::string_view word_of(T meaning, const Words<T>& words) {
@@ -52,7 +57,8 @@ constexpr double kFinite = std::numeric_limits<double>::max();
 constexpr std::int64_t kWidth = std::int64_t{1} << 24;  // products of two stay far within int64
 constexpr int kMostBlocks = 1000;                       // some 60 ops each
 constexpr int kMostMicroBatches = 4096;                 // each with ops of its own
-constexpr double kMostElements = 1e13;  // of parameters, and of activations; far within int64
+constexpr double kMostParameters = 1e13;                // far within int64
+constexpr double kMostActivations = 1e16;               // of a batch that thousands of ranks share
 constexpr std::int64_t kInt = std::numeric_limits<int>::max();
 
 void read_sizes(const InputObject& table, Model& model) {
@@ -68,6 +74,28 @@ void read_sizes(const InputObject& table, Model& model) {
   }
 }
 
+void read_architecture(const InputObject& table, Model& model) {
+  if (const auto heads = table.optional_member("key_value_heads")) {
+    model.key_value_heads = static_cast<int>(heads->integer(1, kInt));
+    if (model.heads % *model.key_value_heads != 0) {
+      heads->fail(fmt::format("a divisor of heads = {}", model.heads));
+    }
+  }
+  read_word(table, "norm", kNorms, model.norm);
+  read_word(table, "head", kHeads, model.head);
+  if (const auto biases = table.optional_member("biases")) model.biases = biases->boolean();
+  read_word(table, "positions", kPositions, model.positions);
+  model.rotary_base =
+      table.number_or("rotary_base", model.rotary_base, 1, kFinite, "a number of at least 1");
+  const std::int64_t head_width = model.d_model / model.heads;
+  if (model.positions == Positions::rotary && head_width % 2 != 0) {
+    table.member("positions")
+        .refuse(fmt::format("\"rotary\" turns pairs of columns: expected heads of even width, got "
+                            "d_model / heads = {} / {}",
+                            model.d_model, model.heads));
+  }
+}
+
 /// The name of one of `known`, which have names.
 template <class Known>
 std::string read_name(const InputObject& table, std::string_view key, const Known& known,
@@ -78,16 +106,30 @@ std::string read_name(const InputObject& table, std::string_view key, const Know
   return member ? std::string(names[member->one_of(names)]) : fallback;
 }
 
+void read_networks(const InputObject& table, Model& model) {
+  model.expert = read_name(table, "expert", experts(), model.expert);
+  read_word(table, "activation", kActivations, model.activation);
+  if (table.has("activation") && !expert_named(model.expert).facts.chooses_activation) {
+    table.member("activation")
+        .refuse(fmt::format("expert = \"{}\" has an activation of its own: expected no such key",
+                            model.expert));
+  }
+  if (const auto hidden = table.optional_member("d_expert")) {
+    model.d_expert = hidden->integer(1, kWidth);
+  }
+  read_integer(table, "shared_experts", 0, 1 << 10, model.shared_experts);
+}
+
 void read_experts(const InputObject& table, Model& model) {
+  read_integer(table, "dense_blocks", 0, kMostBlocks, model.dense_blocks);
   read_integer(table, "moe_every", 0, kInt, model.moe_every);
   if (model.moe_every > 0 || table.has("experts")) {
     model.experts = static_cast<int>(table.integer("experts", 1, 1 << 20));
   }
   if (model.moe_every > 0 || table.has("choices")) {
-    model.choices = static_cast<int>(table.integer("choices", 1, 2));
+    model.choices = static_cast<int>(table.integer("choices", 1, 1 << 20));
   }
   model.gate = read_name(table, "gate", gates(), model.gate);
-  model.expert = read_name(table, "expert", experts(), model.expert);
   if (const auto factor = table.optional_member("capacity_factor")) {
     if (!factor->is("dropless")) {
       model.capacity_factor =
@@ -124,9 +166,11 @@ void check_together(const InputObject& training, const InputObject& moe, const M
                           model.sequence_length));
   }
   if (model.moe_every == 0) return;
-  if (model.moe_every > model.blocks) {
-    moe.refuse("moe_every", fmt::format("expected 0 (no experts) to blocks = {}, got {}",
-                                        model.blocks, model.moe_every));
+  if (model.moe_every > model.blocks - model.dense_blocks) {
+    moe.refuse("moe_every",
+               fmt::format("expected 0 (no experts) to blocks{} = {}, got {}",
+                           model.dense_blocks > 0 ? " - dense_blocks" : "",
+                           std::max(model.blocks - model.dense_blocks, 0), model.moe_every));
   }
   if (model.choices > model.experts) {
     moe.member("choices").fail(fmt::format("at most experts = {}", model.experts));
@@ -139,40 +183,42 @@ void check_together(const InputObject& training, const InputObject& moe, const M
 
 /// Refuses sizes whose product nobody can mean, before anything is made of them.
 void check_elements(const InputObject& root, const Model& model) {
-  const auto m = static_cast<double>(model.d_model), h = static_cast<double>(model.d_hidden);
-  const int mixtures = model.moe_every > 0 ? model.blocks / model.moe_every : 0;
-  const double parameters = 2.0 * static_cast<double>(model.vocabulary) * m +
-                            static_cast<double>(model.sequence_length) * m +
-                            model.blocks * 4 * m * m + (model.blocks - mixtures) * 2 * m * h +
-                            mixtures * model.experts * (2 * m * h + m);
-  const double row =
-      static_cast<double>(model.vocabulary) +
-      model.blocks * (8 * m + static_cast<double>(model.heads * model.sequence_length) +
-                      model.choices * 2 * (m + h)) +
-      static_cast<double>(mixtures) * model.experts;
-  const double activations =
-      static_cast<double>(model.global_batch) * static_cast<double>(model.sequence_length) * row;
-  const auto refuse = [&](double elements, const char* of, const char* keys) {
-    if (elements > kMostElements) {
+  const ModelSize size = model_size(model);
+  const auto refuse = [&](double elements, double most, const char* of, const char* keys) {
+    if (elements > most) {
       root.refuse("model", fmt::format("{:.2g} {}: expected at most {:.0e}: lower {}", elements, of,
-                                       kMostElements, keys));
+                                       most, keys));
     }
   };
-  refuse(parameters, "parameters", "experts, d_model, d_hidden, blocks or vocabulary");
-  refuse(activations, "elements of activations in an iteration",
+  refuse(size.parameters, kMostParameters, "parameters",
+         "experts, d_model, d_hidden, blocks or vocabulary");
+  refuse(size.activations, kMostActivations, "elements of activations in an iteration",
          "global_batch, sequence_length, blocks, d_model, d_hidden, experts or vocabulary");
+}
+
+/// A name is of a file beside `file`, or of one that is shipped.
+std::filesystem::path find_base(const std::string& base, const std::filesystem::path& file) {
+  std::error_code ignored;
+  const bool is_name = base.find_first_of("/.") == std::string::npos;
+  const std::filesystem::path beside = file.parent_path() / (is_name ? base + ".toml" : base);
+  if (std::filesystem::is_regular_file(beside, ignored)) return beside;
+  return find_input(is_name ? base : beside.string(), "experiments/models");
 }
 
 }  // namespace
 
 Model load_model(const std::filesystem::path& path) {
-  const InputDocument document = parse_toml(read_file(path), path.string());
+  const InputDocument document = read_toml_on_base(path, find_base);
   const InputObject root = document.object();
   Model model;
   model.name = path.stem().string();
   if (const auto name = root.optional_member("name")) model.name = name->text();
-  read_sizes(root.object("model", "the table [model]"), model);
+  root.has("base");  // followed already
+  const InputObject sizes = root.object("model", "the table [model]");
+  read_sizes(sizes, model);
+  read_architecture(sizes, model);
   const InputObject moe = root.object("moe", "the table [moe] (moe_every = 0: no experts)");
+  read_networks(moe, model);
   read_experts(moe, model);
   const InputObject training = root.object("training", "the table [training]");
   read_training(training, model);
@@ -215,13 +261,23 @@ std::string to_json(const Model& model) {
   json["d_model"] = model.d_model;
   json["d_hidden"] = model.d_hidden;
   json["heads"] = model.heads;
+  json["key_value_heads"] = key_value_heads(model);
   json["blocks"] = model.blocks;
+  json["norm"] = word_of(model.norm, kNorms);
+  json["positions"] = word_of(model.positions, kPositions);
+  json["rotary_base"] = model.rotary_base;
+  json["head"] = word_of(model.head, kHeads);
+  json["biases"] = model.biases;
   json["dtype"] = word_of(model.dtype, kDTypes);
+  json["dense_blocks"] = model.dense_blocks;
   json["moe_every"] = model.moe_every;
   json["experts"] = model.experts;
   json["choices"] = model.choices;
   json["gate"] = model.gate;
   json["expert"] = model.expert;
+  json["activation"] = word_of(model.activation, kActivations);
+  json["d_expert"] = expert_hidden(model);
+  json["shared_experts"] = model.shared_experts;
   if (model.capacity_factor) {
     json["capacity_factor"] = *model.capacity_factor;
   } else {

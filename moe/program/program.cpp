@@ -49,9 +49,17 @@ std::int64_t whole_element(const Shard& shard, std::int64_t columns, std::int64_
   const std::int64_t row = element / columns, column = element % columns;
   const std::int64_t block = shard.first_block + row / shard.block_rows;
   const std::int64_t whole_row = block * shard.of_rows + shard.first_row + row % shard.block_rows;
-  const std::int64_t held = columns / shard.column_groups, group = column / held;
-  return whole_row * shard.of_columns + group * (shard.of_columns / shard.column_groups) +
-         shard.first_column + column % held;
+  std::int64_t place = column, group_begin = 0;  // place: within the group, of what is held
+  for (const std::int64_t width : shard.column_groups) {
+    const std::int64_t held = width * columns / shard.of_columns;
+    if (place < held) {
+      return whole_row * shard.of_columns + group_begin +
+             width * shard.first_column / shard.of_columns + place;
+    }
+    place -= held;
+    group_begin += width;
+  }
+  return whole_row * shard.of_columns + shard.first_column + column;
 }
 
 std::vector<std::vector<int>> dependencies(const Program& program) {

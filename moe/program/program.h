@@ -17,8 +17,10 @@ struct Shard {
   std::int64_t first_block = 0;
   std::int64_t block_rows = 1;  ///< held of each block
   std::int64_t first_row = 0, of_rows = 1;
-  /// Of each of `column_groups` equal groups of columns (q, k, v of attention are three).
-  std::int64_t first_column = 0, of_columns = 1, column_groups = 1;
+  std::int64_t first_column = 0, of_columns = 1;
+  /// Widths of groups of columns that are cut alike (q, k and v of attention): of each, the share that
+  /// first_column and the columns held are of all. One group where empty.
+  std::vector<std::int64_t> column_groups{};
 };
 
 /// A parameter with its gradient and its place in the global model.

@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
-"""Writes transformer.json and transformer.bin: what PyTorch computes for the model of moe/model.h.
+"""Writes NAME.json and NAME.bin for every model below: what PyTorch computes for such a model of moe/model.h.
 
     python3 -m venv /tmp/golden && /tmp/golden/bin/pip install torch numpy
     /tmp/golden/bin/python tests/golden/make_golden.py
 
-All in float64 on the CPU, seeds fixed. transformer.bin holds sections of equal length, little-endian
+All in float64 on the CPU, seeds fixed. NAME.bin holds sections of equal length, little-endian
 float64: one array per tensor of the header's list, in its order, row-major. Section 0 is the
 parameters that every case starts from; a case names the sections of its gradients and of its
 parameters after two steps on the same batch. The model is written here from formulas, not translated
 from the C++: an independent second opinion.
 """
 
+import dataclasses
 import fractions
 import json
 import math
@@ -20,8 +21,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-M, H, V, L, B, BLOCKS, HEADS, E = 16, 32, 32, 8, 4, 4, 2, 4
-MOE_EVERY = 2
+V, L, B, E = 32, 8, 4, 4
 CAPACITY_GROUPS = 4
 AUXILIARY_WEIGHT = 0.01
 LEARNING_RATE = 0.01
@@ -30,60 +30,139 @@ STEPS = 2
 SMALLEST_GATE_MARGIN = 1e-4  # so that float32 chooses the same experts
 
 
-def has_experts(block):
-    return (block + 1) % MOE_EVERY == 0
+@dataclasses.dataclass
+class Model:
+    """Keys of a model file; what they are called there."""
+    d_model: int = 16
+    d_hidden: int = 32
+    heads: int = 2
+    blocks: int = 4
+    moe_every: int = 2
+    key_value_heads: int = 0  # 0: as many as heads
+    norm: str = "layer_norm"
+    positions: str = "learned"
+    rotary_base: float = 10000.0
+    head: str = "untied"
+    biases: bool = True
+    dense_blocks: int = 0
+    expert: str = "gpt"
+    activation: str = "gelu"
+    d_expert: int = 0  # 0: d_hidden
+    shared_experts: int = 0
+
+    def __post_init__(self):
+        self.key_value_heads = self.key_value_heads or self.heads
+        self.d_expert = self.d_expert or self.d_hidden
+
+    @property
+    def head_width(self):
+        return self.d_model // self.heads
+
+    def has_experts(self, block):
+        behind = block - self.dense_blocks
+        return behind >= 0 and (behind + 1) % self.moe_every == 0
 
 
-def make_parameters(generator):
+def make_parameters(model, generator):
     """Name -> tensor [rows, columns], large enough that gates prefer some experts and drop."""
+    m = model.d_model
+    key_width = model.key_value_heads * model.head_width
 
     def normal(rows, columns, deviation, mean=0.0):
         return mean + deviation * torch.randn(rows, columns, generator=generator)
 
-    p = {
-        "token_table": normal(V, M, 0.5),
-        "position_table": normal(L, M, 0.2),
-    }
-    for i in range(BLOCKS):
-        b = f"block{i}."
-        p[b + "norm1.scale"] = normal(1, M, 0.1, 1.0)
-        p[b + "norm1.shift"] = normal(1, M, 0.1)
-        p[b + "attention.qkv.weight"] = normal(M, 3 * M, 0.25)
-        p[b + "attention.qkv.bias"] = normal(1, 3 * M, 0.1)
-        p[b + "attention.output.weight"] = normal(M, M, 0.2)
-        p[b + "attention.output.bias"] = normal(1, M, 0.1)
-        p[b + "norm2.scale"] = normal(1, M, 0.1, 1.0)
-        p[b + "norm2.shift"] = normal(1, M, 0.1)
-        if has_experts(i):
-            p[b + "gate.weight"] = normal(M, E, 0.3)
-            p[b + "experts.up.weight"] = normal(E * M, H, 0.25)
-            p[b + "experts.up.bias"] = normal(E, H, 0.1)
-            p[b + "experts.down.weight"] = normal(E * H, M, 0.2)
-            p[b + "experts.down.bias"] = normal(E, M, 0.1)
+    def norm(name):
+        p[name + ".scale"] = normal(1, m, 0.1, 1.0)
+        if model.norm == "layer_norm":
+            p[name + ".shift"] = normal(1, m, 0.1)
+
+    def linear(name, inputs, outputs, deviation, copies=1, biases=model.biases):
+        p[name + ".weight"] = normal(copies * inputs, outputs, deviation)
+        if biases:
+            p[name + ".bias"] = normal(copies, outputs, 0.1)
+
+    def network(name, hidden, copies=1):
+        if model.expert == "mixtral":
+            linear(name + ".gate", m, hidden, 0.25, copies, biases=False)
+            linear(name + ".up", m, hidden, 0.25, copies, biases=False)
+            linear(name + ".down", hidden, m, 0.2, copies, biases=False)
         else:
-            p[b + "ffn.up.weight"] = normal(M, H, 0.25)
-            p[b + "ffn.up.bias"] = normal(1, H, 0.1)
-            p[b + "ffn.down.weight"] = normal(H, M, 0.2)
-            p[b + "ffn.down.bias"] = normal(1, M, 0.1)
-    p["final_norm.scale"] = normal(1, M, 0.1, 1.0)
-    p["final_norm.shift"] = normal(1, M, 0.1)
-    p["head.weight"] = normal(M, V, 0.25)
+            linear(name + ".up", m, hidden, 0.25, copies)
+            linear(name + ".down", hidden, m, 0.2, copies)
+
+    p = {"token_table": normal(V, m, 0.5)}
+    if model.positions == "learned":
+        p["position_table"] = normal(L, m, 0.2)
+    for i in range(model.blocks):
+        b = f"block{i}."
+        norm(b + "norm1")
+        linear(b + "attention.qkv", m, m + 2 * key_width, 0.25)
+        linear(b + "attention.output", m, m, 0.2)
+        norm(b + "norm2")
+        if model.has_experts(i):
+            p[b + "gate.weight"] = normal(m, E, 0.3)
+            network(b + "experts", model.d_expert, E)
+            if model.shared_experts:
+                network(b + "shared", model.shared_experts * model.d_expert)
+        else:
+            network(b + "ffn", model.d_hidden)
+    norm("final_norm")
+    if model.head == "untied":
+        p["head.weight"] = normal(m, V, 0.25)
     return p
 
 
-def norm(x, p, name):
-    return F.layer_norm(x, (M,), p[name + ".scale"][0], p[name + ".shift"][0], eps=1e-5)
+def norm(model, x, p, name):
+    scale = p[name + ".scale"][0]
+    if model.norm == "rms_norm":
+        return F.rms_norm(x, (model.d_model,), scale, eps=1e-5)
+    return F.layer_norm(x, (model.d_model,), scale, p[name + ".shift"][0], eps=1e-5)
 
 
-def attention(x, p, b):
-    """x [B, L, M]; q, k, v are the thirds of the columns, heads side by side in each."""
-    qkv = x @ p[b + "attention.qkv.weight"] + p[b + "attention.qkv.bias"]
-    q, k, v = (t.view(B, L, HEADS, M // HEADS).transpose(1, 2) for t in qkv.split(M, dim=-1))
-    scores = q @ k.transpose(-1, -2) / math.sqrt(M // HEADS)
+def linear(x, p, name, copy=None, copies=1):
+    """x W + b, of one of `copies` matrices below each other."""
+    weight, bias = p[name + ".weight"], p.get(name + ".bias")
+    if copy is not None:
+        weight = weight.view(copies, -1, weight.shape[1])[copy]
+        bias = None if bias is None else bias[copy]
+    y = x @ weight
+    return y if bias is None else y + bias
+
+
+def turned(model, x):
+    """x [B, heads, L, W]: columns c and c + W/2 as a complex number, times e^(i position base^(-2c/W))."""
+    half = model.head_width // 2
+    rates = model.rotary_base ** (-torch.arange(half) / half)
+    angles = torch.arange(L)[:, None] * rates
+    z = torch.complex(x[..., :half].contiguous(), x[..., half:].contiguous())
+    z = z * torch.polar(torch.ones_like(angles), angles)
+    return torch.cat([z.real, z.imag], -1)
+
+
+def attention(model, x, p, b):
+    """x [B, L, M]; q, k, v are groups of the columns, heads side by side in each."""
+    m, width = model.d_model, model.head_width
+    key_width = model.key_value_heads * width
+    qkv = linear(x, p, b + "attention.qkv").split([m, key_width, key_width], dim=-1)
+    q, k, v = (t.view(B, L, -1, width).transpose(1, 2) for t in qkv)
+    if model.positions == "rotary":
+        q, k = turned(model, q), turned(model, k)
+    k, v = (t.repeat_interleave(model.heads // model.key_value_heads, 1) for t in (k, v))
+    scores = q @ k.transpose(-1, -2) / math.sqrt(width)
     future = torch.ones(L, L, dtype=torch.bool).triu(1)
     y = scores.masked_fill(future, -math.inf).softmax(-1) @ v
-    y = y.transpose(1, 2).reshape(B, L, M)
-    return y @ p[b + "attention.output.weight"] + p[b + "attention.output.bias"]
+    return linear(y.transpose(1, 2).reshape(B, L, m), p, b + "attention.output")
+
+
+def network(model, x, p, name, copy=None, copies=1):
+    up = linear(x, p, name + ".up", copy, copies)
+    if model.expert == "mixtral":
+        hidden = F.silu(linear(x, p, name + ".gate", copy, copies)) * up
+    elif model.activation == "relu":
+        hidden = F.relu(up)
+    else:
+        hidden = F.gelu(up, approximate="tanh")
+    return linear(hidden, p, name + ".down", copy, copies)
 
 
 def kept(expert, capacity):
@@ -102,7 +181,7 @@ def kept(expert, capacity):
     return keep
 
 
-def mixture(x, p, b, choices, capacity, seen):
+def mixture(model, x, p, b, choices, capacity, seen):
     """x [T, M] -> y [T, M] and the load-balancing loss E sum_e f_e P_e."""
     probabilities = (x @ p[b + "gate.weight"]).softmax(-1)
     ordered, order = probabilities.sort(-1, descending=True)
@@ -115,39 +194,39 @@ def mixture(x, p, b, choices, capacity, seen):
 
     y = torch.zeros_like(x)
     for e in range(E):
-        up = p[b + "experts.up.weight"].view(E, M, H)[e]
-        down = p[b + "experts.down.weight"].view(E, H, M)[e]
-        hidden = F.gelu(x @ up + p[b + "experts.up.bias"][e], approximate="tanh")
-        output = hidden @ down + p[b + "experts.down.bias"][e]
         share = (weight * ((expert == e) & keep)).sum(-1, keepdim=True)
-        y = y + share * output
+        y = y + share * network(model, x, p, b + "experts", e, E)
+    if model.shared_experts:
+        y = y + network(model, x, p, b + "shared")
 
     asked = torch.bincount(expert.flatten(), minlength=E).to(x.dtype) / expert.numel()
     return y, E * (asked * probabilities.mean(0)).sum()
 
 
-def forward(p, tokens, targets, choices, capacity, seen):
+def forward(model, p, tokens, targets, choices, capacity, seen):
     """Mean cross-entropy and the auxiliary loss of every MoE layer."""
-    x = p["token_table"][tokens] + p["position_table"]
+    x = p["token_table"][tokens]
+    if model.positions == "learned":
+        x = x + p["position_table"]
     auxiliary = []
-    for i in range(BLOCKS):
+    for i in range(model.blocks):
         b = f"block{i}."
-        x = x + attention(norm(x, p, b + "norm1"), p, b)
-        normed = norm(x, p, b + "norm2")
-        if has_experts(i):
-            y, loss = mixture(normed.reshape(B * L, M), p, b, choices, capacity, seen)
-            y = y.view(B, L, M)
+        x = x + attention(model, norm(model, x, p, b + "norm1"), p, b)
+        normed = norm(model, x, p, b + "norm2")
+        if model.has_experts(i):
+            flat = normed.reshape(B * L, model.d_model)
+            y, loss = mixture(model, flat, p, b, choices, capacity, seen)
+            y = y.view(B, L, model.d_model)
             auxiliary.append(loss)
         else:
-            hidden = normed @ p[b + "ffn.up.weight"] + p[b + "ffn.up.bias"]
-            hidden = F.gelu(hidden, approximate="tanh")
-            y = hidden @ p[b + "ffn.down.weight"] + p[b + "ffn.down.bias"]
+            y = network(model, normed, p, b + "ffn")
         x = x + y
-    logits = norm(x, p, "final_norm") @ p["head.weight"]
+    head = p["head.weight"] if model.head == "untied" else p["token_table"].T
+    logits = norm(model, x, p, "final_norm") @ head
     return F.cross_entropy(logits.view(B * L, V), targets.flatten()), auxiliary
 
 
-def run_case(start, tokens, targets, choices, capacity_factor, optimizer):
+def run_case(model, start, tokens, targets, choices, capacity_factor, optimizer):
     capacity = None
     if capacity_factor is not None:
         # The decimal that was written: 2 * 1.1 * 420 / 7 is 132, and 133 once floats round it.
@@ -163,7 +242,7 @@ def run_case(start, tokens, targets, choices, capacity_factor, optimizer):
     first = None
     for _ in range(STEPS):
         stepper.zero_grad()
-        loss, auxiliary = forward(p, tokens, targets, choices, capacity, seen)
+        loss, auxiliary = forward(model, p, tokens, targets, choices, capacity, seen)
         (loss + AUXILIARY_WEIGHT * sum(auxiliary)).backward()
         if first is None:
             first = (loss.item(), [a.item() for a in auxiliary], seen["dropped"],
@@ -174,24 +253,18 @@ def run_case(start, tokens, targets, choices, capacity_factor, optimizer):
     return first, [t.detach().numpy() for t in p.values()]
 
 
-def main():
-    torch.set_default_dtype(torch.float64)
-    torch.set_num_threads(1)
-    generator = torch.Generator().manual_seed(1)
-    start = make_parameters(generator)
+def write(name, model, keys, seed, cases_of):
+    """`keys` of the model go into the header beside the sizes that all have."""
+    generator = torch.Generator().manual_seed(seed)
+    start = make_parameters(model, generator)
     text = torch.randint(0, V, (B, L + 1), generator=generator)
     tokens, targets = text[:, :-1], text[:, 1:]
 
     sections = [[t.numpy() for t in start.values()]]
     cases = []
-    for choices, capacity_factor, optimizer in [
-        (1, 1.0, "sgd"),
-        (1, None, None),
-        (2, 1.0, "adam"),
-        (2, None, None),
-    ]:
+    for choices, capacity_factor, optimizer in cases_of:
         (loss, auxiliary, dropped, gradients), updated = run_case(
-            start, tokens, targets, choices, capacity_factor, optimizer)
+            model, start, tokens, targets, choices, capacity_factor, optimizer)
         case = {
             "choices": choices,
             "capacity_factor": capacity_factor if capacity_factor is not None else "dropless",
@@ -209,11 +282,12 @@ def main():
     header = {
         "torch": torch.__version__,
         "model": {
-            "vocabulary": V, "sequence_length": L, "d_model": M, "d_hidden": H, "heads": HEADS,
-            "blocks": BLOCKS, "moe_every": MOE_EVERY, "experts": E, "global_batch": B,
+            "vocabulary": V, "sequence_length": L, "d_model": model.d_model,
+            "d_hidden": model.d_hidden, "heads": model.heads, "blocks": model.blocks,
+            "moe_every": model.moe_every, "experts": E, "global_batch": B,
             "capacity_groups": CAPACITY_GROUPS, "auxiliary_weight": AUXILIARY_WEIGHT,
             "learning_rate": LEARNING_RATE, "momentum": MOMENTUM,
-        },
+        } | keys,
         "steps": STEPS,
         "tokens": tokens.flatten().tolist(),
         "targets": targets.flatten().tolist(),
@@ -226,9 +300,30 @@ def main():
     for key in ("tensors", "cases"):
         rows = ",\n".join(f"    {json.dumps(row)}" for row in header[key])
         lines.append(f"  {json.dumps(key)}: [\n{rows}\n  ]")
-    (here / "transformer.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    (here / f"{name}.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")
     flat = [array.astype("<f8").ravel() for section in sections for array in section]
-    np.concatenate(flat).tofile(here / "transformer.bin")
+    np.concatenate(flat).tofile(here / f"{name}.bin")
+
+
+def main():
+    torch.set_default_dtype(torch.float64)
+    torch.set_num_threads(1)
+    write("transformer", Model(), {}, 1,
+          [(1, 1.0, "sgd"), (1, None, None), (2, 1.0, "adam"), (2, None, None)])
+    small = {"d_hidden": 20, "heads": 4, "blocks": 2}
+    for name, keys, moe_every in [
+        # A block of Mixtral, and all that its model has around it; a dense block of the same kind before it.
+        ("mixtral", {"expert": "mixtral", "norm": "rms_norm", "positions": "rotary",
+                     "rotary_base": 100.0, "head": "tied", "key_value_heads": 2, "biases": False,
+                     "dense_blocks": 1}, 1),
+        # ReLU, shared experts, and grouped heads with biases.
+        ("relu_shared", {"activation": "relu", "d_expert": 12, "shared_experts": 2,
+                         "key_value_heads": 2}, 2),
+        # Shared experts of the gated network, and rotary positions with layer norms and a matrix as head.
+        ("mixtral_shared", {"expert": "mixtral", "positions": "rotary", "shared_experts": 1}, 2),
+    ]:
+        write(name, Model(**small, **keys, moe_every=moe_every), keys, 3,
+              [(2, 1.0, "sgd"), (2, None, None)])
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "moe/model/layer_builder.h"
+#include "moe/model/experts/network_builder.h"
 
 namespace moe {
 
@@ -21,19 +21,33 @@ struct ExpertNetwork {
   std::function<ExpertGradients(TensorId d_output)> backward;  ///< d_output[R,M]
 };
 
-/// Every expert network, a line each: NAME, what it is. A model file calls it NAME; experts/NAME.cpp
-/// defines ExpertNetwork NAME_experts(LayerBuilder&, TensorId received), received[R,M].
-#define MOELAB_EXPERTS(EXPERT) EXPERT(gpt, "up to d_hidden, GELU, down, with biases")
+/// Every expert network, a line each: NAME, what a model file may say of it, what it is. A model file calls it
+/// NAME; experts/NAME.cpp defines NetworkPart NAME_network(const NetworkBuilder&, TensorId x), x[n,M], which
+/// makes experts, shared experts and the dense networks of a model alike.
+#define MOELAB_EXPERTS(EXPERT)                                                \
+  EXPERT(gpt, (NetworkFacts{.products = 2, .chooses_activation = true}),      \
+         "up to the hidden width, GELU or ReLU, down, with biases")           \
+  EXPERT(mixtral, (NetworkFacts{.products = 3, .chooses_activation = false}), \
+         "up twice, one by way of SiLU times the other, down, without biases")
 
-#define MOELAB_DECLARE_EXPERT(name, description) \
-  ExpertNetwork name##_experts(LayerBuilder&, TensorId received);
+#define MOELAB_DECLARE_EXPERT(name, facts, description) \
+  NetworkPart name##_network(const NetworkBuilder& net, TensorId x);
 MOELAB_EXPERTS(MOELAB_DECLARE_EXPERT)
 #undef MOELAB_DECLARE_EXPERT
 
+struct NetworkFacts {
+  int products = 2;                 ///< matrices of d_model times the hidden width
+  bool chooses_activation = false;  ///< "activation" of a model file is its own to choose
+};
+
 struct Expert {
   std::string_view name;
+  NetworkFacts facts;
   std::string_view description;
-  ExpertNetwork (*build)(LayerBuilder&, TensorId received);
+  NetworkPart (*network)(const NetworkBuilder& net, TensorId x);
+
+  /// The experts of a rank, on the rows that they received.
+  ExpertNetwork build(LayerBuilder& build, TensorId received) const;
 };
 
 const std::vector<Expert>& experts();

@@ -7,26 +7,36 @@ namespace moe {
 Layer attention(LayerBuilder& build, TensorId x) {
   const Model& model = build.model;
   const std::int64_t width = model.d_model, length = model.sequence_length;
-  // Ranks that share dense matrices have some heads each.
-  const int parts = build.tensor_ranks(), heads = model.heads / parts;
-  const std::int64_t width_here = width / parts, tokens = build.tokens * parts;
+  const std::int64_t key_width = width / model.heads * key_value_heads(model);
+  // Ranks that share dense matrices have some heads each, and the heads of keys and values that go with them.
+  const int parts = build.tensor_ranks(), heads = model.heads / parts,
+            key_heads = key_value_heads(model) / parts;
+  const std::int64_t tokens = build.tokens * parts;
   const Layer qkv = linear(build,
                            {.name = "attention qkv",
                             .parameter = "attention.qkv",
                             .inputs = width,
-                            .outputs = 3 * width,
+                            .outputs = width + 2 * key_width,
+                            .bias = model.biases,
                             .sharded = Sharded::by_columns,
-                            .column_groups = 3},
+                            .column_groups = {width, key_width, key_width}},
                            gather_tokens(build, x, "attention input"));
-  const TensorId attended = build.activation("attended", tokens, width_here);
+  const bool rotary = model.positions == Positions::rotary;
+  if (rotary) {
+    build.op(Rotary{heads, length, key_heads, model.rotary_base}, "attention rotary", {qkv.output},
+             {qkv.output});
+  }
+  const TensorId attended = build.activation("attended", tokens, width / parts);
   const TensorId probabilities =
       build.activation("attention_probabilities", tokens * heads, length);
-  build.op(Attention{heads, length}, "attention", {qkv.output}, {attended, probabilities});
+  build.op(Attention{heads, length, key_heads}, "attention", {qkv.output},
+           {attended, probabilities});
   const Layer output = linear(build,
                               {.name = "attention output",
                                .parameter = "attention.output",
                                .inputs = width,
                                .outputs = width,
+                               .bias = model.biases,
                                .sharded = Sharded::by_rows,
                                .standard_deviation = build.residual_deviation()},
                               attended);
@@ -35,10 +45,14 @@ Layer attention(LayerBuilder& build, TensorId x) {
   const auto backward = [=, &build](TensorId dy) {
     const TensorId d_attended =
         output.backward(gather_tokens(build, dy, "attention output gradient"));
-    const TensorId d_qkv = build.activation("d_qkv", tokens, 3 * width_here);
-    const TensorId scratch = build.activation("attention_scratch", heads * length, length);
-    build.op(AttentionGradient{heads, length}, "attention gradient",
+    const TensorId d_qkv = build.activation("d_qkv", tokens, (width + 2 * key_width) / parts);
+    const TensorId scratch = build.activation("attention_scratch", key_heads * length, length);
+    build.op(AttentionGradient{heads, length, key_heads}, "attention gradient",
              {d_attended, qkv.output, probabilities}, {d_qkv, scratch});
+    if (rotary) {
+      build.op(RotaryGradient{heads, length, key_heads, build.model.rotary_base},
+               "attention rotary gradient", {d_qkv}, {d_qkv});
+    }
     return sum_tokens(build, qkv.backward(d_qkv), "attention input gradient");
   };
   return {y, backward};

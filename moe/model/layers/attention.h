@@ -4,7 +4,8 @@
 
 namespace moe {
 
-/// x[T,M] -> y[T,M]: queries, keys and values, causal multi-head attention, output projection.
+/// x[T,M] -> y[T,M]: queries, keys and values, turned by their positions where the model says so, causal
+/// attention (grouped where there are fewer heads of keys and values than of queries), output projection.
 Layer attention(LayerBuilder& build, TensorId x);
 
 }  // namespace moe

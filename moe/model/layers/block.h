@@ -4,11 +4,9 @@
 
 namespace moe {
 
-/// True where the feed-forward network of the block is a mixture of experts.
-bool has_experts(const Model& model, int block);
-
 /// x[T,M] -> y[T,M], the block `build.block` of a transformer with norms before its parts:
-/// z = x + attention(norm(x)), y = z + network(norm(z)).
+/// z = x + attention(norm(x)), y = z + network(norm(z)). The network is a dense one, or a mixture of experts,
+/// with what every token passes added where there are shared experts.
 Layer block(LayerBuilder& build, TensorId x);
 
 }  // namespace moe

@@ -2,17 +2,33 @@
 
 namespace moe {
 
+TensorId token_table(LayerBuilder& build) {
+  const std::string name = "token_table";
+  for (const Parameter& parameter : build.program().parameters) {
+    if (build.program().tensors[static_cast<std::size_t>(parameter.value)].name == name) {
+      return parameter.value;
+    }
+  }
+  return build.weight(name, build.model.vocabulary, build.model.d_model);
+}
+
 Layer embedding(LayerBuilder& build) {
   const Model& model = build.model;
-  const TensorId token_table = build.weight("token_table", model.vocabulary, model.d_model);
-  const TensorId position_table =
-      build.weight("position_table", model.sequence_length, model.d_model);
-  const TensorId tokens = build.program().tokens.front();
+  const TensorId tokens = build.program().tokens.front(), table = token_table(build);
+  std::vector<TensorId> tables{table};
+  if (model.positions == Positions::learned) {
+    tables.push_back(build.weight("position_table", model.sequence_length, model.d_model));
+  }
   const TensorId x = build.activation("embedded", model.d_model);
-  build.op(EmbedTokens{model.sequence_length}, "embed", {tokens, token_table, position_table}, {x});
+  std::vector<TensorId> reads{tokens};
+  reads.insert(reads.end(), tables.begin(), tables.end());
+  build.op(EmbedTokens{model.sequence_length}, "embed", reads, {x});
   const auto backward = [=, &build](TensorId dx) {
-    build.op(EmbedTokensGradient{build.model.sequence_length}, "embed gradient", {tokens, dx},
-             {build.gradient(token_table), build.gradient(position_table)});
+    std::vector<TensorId> from{tokens, dx}, gradients;
+    for (const TensorId parameter : tables) gradients.push_back(build.gradient(parameter));
+    // A tied head, whose backward came first, has left its share.
+    if (build.model.head == Head::tied) from.push_back(gradients[0]);
+    build.op(EmbedTokensGradient{build.model.sequence_length}, "embed gradient", from, gradients);
     return -1;
   };
   return {x, backward};

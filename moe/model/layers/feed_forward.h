@@ -1,10 +1,13 @@
 #pragma once
 
+#include <string>
+
 #include "moe/model/layer_builder.h"
 
 namespace moe {
 
-/// x[T,M] -> y[T,M]: up to d_hidden, GELU, down.
-Layer feed_forward(LayerBuilder& build, TensorId x);
+/// x[T,M] -> y[T,M]: the model's network of this hidden width on every token, cut over the ranks that share
+/// dense matrices. `name` of its ops and parameters: "ffn", or "shared" for shared experts.
+Layer feed_forward(LayerBuilder& build, TensorId x, const std::string& name, std::int64_t hidden);
 
 }  // namespace moe

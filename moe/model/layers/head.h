@@ -4,8 +4,8 @@
 
 namespace moe {
 
-/// x[T,M] -> Program::loss: final norm, logits, cross-entropy of Program::targets. Its backward
-/// starts from the loss itself and takes no gradient.
+/// x[T,M] -> Program::loss: final norm, logits by a matrix of its own or, tied, by the token table, and
+/// cross-entropy of Program::targets. Its backward starts from the loss itself and takes no gradient.
 Layer head(LayerBuilder& build, TensorId x);
 
 }  // namespace moe

@@ -12,7 +12,8 @@ struct LinearShape {
   std::int64_t inputs = 0, outputs = 0;
   bool bias = true;
   Sharded sharded = Sharded::not_at_all;  ///< how ranks cut it, where any share dense matrices
-  int column_groups = 1;                  ///< each of which is cut alike
+  std::vector<std::int64_t>
+      column_groups{};  ///< widths of those that are cut alike; none = all one
   double standard_deviation = LayerBuilder::kInitialDeviation;
 };
 

@@ -12,6 +12,7 @@
 namespace moe {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 
 constexpr const char* kGood = R"(
@@ -74,6 +75,12 @@ TEST_F(ModelFile, GivesWhatIsNotWrittenItsDefault) {
   EXPECT_FALSE(model.capacity_factor);
   EXPECT_EQ(model.optimizer, Optimizer::adam);
   EXPECT_EQ(model.dtype, DType::f32);
+  EXPECT_EQ(key_value_heads(model), 2);
+  EXPECT_EQ(expert_hidden(model), 32);
+  EXPECT_EQ(model.norm, Norm::layer_norm);
+  EXPECT_EQ(model.positions, Positions::learned);
+  EXPECT_EQ(model.head, Head::untied);
+  EXPECT_TRUE(model.biases);
 }
 
 TEST_F(ModelFile, ReadsEveryKey) {
@@ -87,8 +94,18 @@ d_hidden = 14
 heads = 3
 blocks = 6
 dtype = "f64"
+key_value_heads = 1
+norm = "rms_norm"
+positions = "rotary"
+rotary_base = 1000
+head = "tied"
+biases = false
 [moe]
+dense_blocks = 1
 moe_every = 3
+activation = "relu"
+d_expert = 21
+shared_experts = 2
 experts = 7
 choices = 1
 capacity_factor = 2
@@ -105,7 +122,9 @@ seed = 9
   EXPECT_EQ(
       to_json(model),
       R"({"name":"all","vocabulary":100,"sequence_length":10,"d_model":12,"d_hidden":14,)"
-      R"("heads":3,"blocks":6,"dtype":"f64","moe_every":3,"experts":7,"choices":1,"gate":"softmax","expert":"gpt",)"
+      R"("heads":3,"key_value_heads":1,"blocks":6,"norm":"rms_norm","positions":"rotary","rotary_base":1000.0,)"
+      R"("head":"tied","biases":false,"dtype":"f64","dense_blocks":1,"moe_every":3,"experts":7,"choices":1,)"
+      R"("gate":"softmax","expert":"gpt","activation":"relu","d_expert":21,"shared_experts":2,)"
       R"("capacity_factor":2.0,"capacity_groups":5,"auxiliary_weight":0.5,"global_batch":15,"micro_batches":3,)"
       R"("optimizer":"sgd","learning_rate":0.25,"momentum":0.125,"seed":9})");
 }
@@ -131,7 +150,7 @@ TEST_F(ModelFile, SaysWhereAMisplacedKeyBelongs) {
       message_with("[training]", "[train]"),
       HasSubstr("x.toml:1: training: missing; expected the table [training]; line 11 has train"));
   EXPECT_THAT(message_with("[training]", "[x]\n[training]"),
-              HasSubstr("x.toml:11: x: unknown key; known are model, moe, name, training"));
+              HasSubstr("x.toml:11: x: unknown key; known are base, model, moe, name, training"));
 }
 
 TEST_F(ModelFile, SaysWhatIsMissing) {
@@ -145,8 +164,8 @@ TEST_F(ModelFile, RefusesValuesOfTheWrongTypeOrOutOfRange) {
   EXPECT_THAT(
       message_with("d_model = 16", "d_model = 16.0"),
       HasSubstr("x.toml:4: model.d_model: expected an integer from 1 to 16777216, got 16.0"));
-  EXPECT_THAT(message_with("choices = 2", "choices = 3"),
-              HasSubstr("x.toml:10: moe.choices: expected an integer from 1 to 2, got 3"));
+  EXPECT_THAT(message_with("choices = 2", "choices = 0"),
+              HasSubstr("x.toml:10: moe.choices: expected an integer from 1 to 1048576, got 0"));
   EXPECT_THAT(message_with("choices = 2", "choices = 2\ncapacity_factor = 0"),
               HasSubstr("x.toml:11: moe.capacity_factor: expected a number above 0 or"));
   EXPECT_THAT(message_with("choices = 2", "choices = 2\ncapacity_factor = \"none\""),
@@ -173,6 +192,93 @@ TEST_F(ModelFile, RefusesValuesThatDoNotFitEachOther) {
   EXPECT_THAT(
       message_with("choices = 2", "choices = 2\ncapacity_groups = 3"),
       HasSubstr("moe.capacity_groups: expected a divisor of the 32 tokens of a batch, got 3"));
+}
+
+TEST_F(ModelFile, RefusesHeadsAndNetworksThatDoNotFit) {
+  EXPECT_THAT(message_with("heads = 2", "heads = 4\nkey_value_heads = 3"),
+              HasSubstr("x.toml:7: model.key_value_heads: expected a divisor of heads = 4, got 3"));
+  EXPECT_THAT(
+      message_with("heads = 2", "heads = 16\npositions = \"rotary\""),
+      HasSubstr("x.toml:7: model.positions: \"rotary\" turns pairs of columns: expected heads "
+                "of even width, got d_model / heads = 16 / 16"));
+  EXPECT_THAT(message_with("heads = 2", "heads = 2\nnorm = \"batch_norm\""),
+              HasSubstr("expected one of \"layer_norm\", \"rms_norm\", got \"batch_norm\""));
+  EXPECT_THAT(message_with("heads = 2", "heads = 2\nbiases = 0"),
+              HasSubstr("x.toml:7: model.biases: expected true or false, got 0"));
+  EXPECT_THAT(
+      message_with("choices = 2", "choices = 2\nexpert = \"mixtral\"\nactivation = \"relu\""),
+      HasSubstr("x.toml:12: moe.activation: expert = \"mixtral\" has an activation of its own"));
+  EXPECT_THAT(message_with("choices = 2", "choices = 2\nexpert = \"mixtrel\""),
+              HasSubstr("expected one of \"gpt\", \"mixtral\", got \"mixtrel\""));
+  EXPECT_THAT(
+      message_with("choices = 2", "choices = 2\ndense_blocks = 1"),
+      HasSubstr("moe.moe_every: expected 0 (no experts) to blocks - dense_blocks = 1, got 2"));
+  EXPECT_NO_THROW(load_with("choices = 2", "choices = 2\ndense_blocks = 1\nmoe_every = 1"));
+}
+
+TEST_F(ModelFile, RefusesSizesThatNobodyCanMeanByTheNetworksThereAre) {
+  // 2 or 3 matrices of 2^18 x 2^23 in each of 2 experts: 8.8e12 or 1.3e13 parameters, and attention's.
+  const std::string large = "d_model = 262144\nd_hidden = 1\n";
+  const auto with = [&](const std::string& moe) {
+    std::string text = kGood;
+    text.replace(text.find("d_model = 16\nd_hidden = 32\n"), 27, large);
+    text.replace(text.find("experts = 4"), 11, "experts = 2\nmoe_every = 2\n" + moe);
+    return message([&] { load(text); });
+  };
+  EXPECT_EQ(with("d_expert = 8388608"), "no InputError");
+  EXPECT_THAT(with("d_expert = 8388608\nexpert = \"mixtral\""),
+              HasSubstr("1.4e+13 parameters: expected at most 1e+13: lower experts"));
+  EXPECT_THAT(with("d_expert = 8388608\nshared_experts = 1"), HasSubstr("1.4e+13 parameters"));
+}
+
+TEST_F(ModelFile, BuildsOnAnother) {
+  std::ofstream(directory_ / "below.toml") << kGood;
+  const Model model = load("base = \"below\"\n[model]\nblocks = 4\n[moe]\nexpert = \"mixtral\"\n");
+  EXPECT_EQ(model.name, "x");
+  EXPECT_EQ(model.blocks, 4);
+  EXPECT_EQ(model.heads, 2);
+  EXPECT_EQ(model.choices, 2);
+  EXPECT_EQ(model.expert, "mixtral");
+  EXPECT_EQ(model.global_batch, 4);
+}
+
+TEST_F(ModelFile, BuildsOnAChainAndOnWhatIsShipped) {
+  std::ofstream(directory_ / "a.toml") << "base = \"./b.toml\"\n[model]\nheads = 8\n";
+  std::ofstream(directory_ / "b.toml")
+      << "name = \"b\"\nbase = \"box-small\"\n[model]\nblocks = 7\n";
+  const Model model = load("base = \"a\"\n[training]\nglobal_batch = 64\n");
+  EXPECT_EQ(model.name, "x") << "a base keeps its name to itself";
+  EXPECT_EQ(model.global_batch, 64);
+  EXPECT_EQ(model.heads, 8);
+  EXPECT_EQ(model.blocks, 7);
+  EXPECT_EQ(model.d_hidden, 384) << "box-small's";
+}
+
+TEST_F(ModelFile, NamesTheFileThatAValueStandsIn) {
+  std::ofstream(directory_ / "below.toml") << kGood;
+  EXPECT_THAT(message([&] { load("base = \"below\"\n[model]\nheads = 3\n"); }),
+              HasSubstr("x.toml:3: model.heads: expected a divisor of d_model = 16, got 3"));
+  EXPECT_THAT(message([&] { load("base = \"below\"\n[model]\nd_model = 17\n"); }),
+              HasSubstr("below.toml:6: model.heads: expected a divisor of d_model = 17, got 2"));
+  EXPECT_THAT(message([&] { load("base = \"below\"\n[moe]\nheads = 3\n"); }),
+              HasSubstr("x.toml:3: moe.heads: unknown key: it belongs in [model]"));
+  std::ofstream(directory_ / "below.toml") << kGood << "sed = 3\n";
+  EXPECT_THAT(message([&] { load("base = \"below\"\n"); }),
+              HasSubstr("below.toml:13: training.sed: unknown key; is seed meant?"));
+}
+
+TEST_F(ModelFile, RefusesABaseThatIsNotThereOrLeadsBack) {
+  EXPECT_THAT(message([&] { load("base = \"nowhere\"\n"); }),
+              AllOf(HasSubstr("x.toml:1: base: nowhere: no such file"), HasSubstr("box-small")));
+  EXPECT_THAT(message([&] { load("\nbase = 3\n"); }),
+              HasSubstr("x.toml:2: base: expected the file that this one builds on, got 3"));
+  std::ofstream(directory_ / "y.toml") << "base = \"z\"\n";
+  std::ofstream(directory_ / "z.toml") << "\n\nbase = \"x\"\n";
+  EXPECT_THAT(message([&] { load("base = \"y\"\n"); }),
+              testing::MatchesRegex(".*z.toml:3: base: leads back to where it began: "
+                                    ".*x.toml -> .*y.toml -> .*z.toml -> .*x.toml"));
+  EXPECT_THAT(message([&] { load("base = \"x\"\n"); }),
+              testing::MatchesRegex(".*x.toml:1: base: leads back .*x.toml -> .*x.toml"));
 }
 
 TEST_F(ModelFile, SaysTheLineOfASyntaxError) {

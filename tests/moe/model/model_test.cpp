@@ -36,5 +36,61 @@ TEST(CheckModel, NamesTheKeyAndWhatWouldDivide) {
             HasSubstr("(--layout ep=), or experts = 16")));
 }
 
+std::string error_of(const Model& model, const Layout& layout) {
+  try {
+    check(model, make_groups(layout));
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(CheckModel, RefusesToCutMoreThanThereIs) {
+  Model model;
+  model.name = "cut";
+  model.global_batch = 16;
+  model.heads = 8;
+  model.key_value_heads = 2;
+  model.d_expert = 36;
+  model.shared_experts = 1;
+  EXPECT_EQ(error_of(model, {1, 2, 2, 2}), "no error");
+  EXPECT_EQ(
+      error_of(model, {1, 4, 1, 4}),
+      "model cut: key_value_heads = 2 does not divide by 4 ranks that attention is cut over: "
+      "expected 1, 2 ranks that attention is cut over (--layout tp=), or key_value_heads = 4");
+  EXPECT_THAT(error_of(model, {1, 1, 8, 1}),
+              HasSubstr("d_expert = 36 does not divide by 8 ranks that share an expert"));
+  model.key_value_heads = model.heads;
+  EXPECT_THAT(error_of(model, {1, 8, 1, 8}),
+              HasSubstr("shared_experts times their hidden width = 36 does not divide by 8 ranks"));
+}
+
+TEST(CheckModel, RefusesHeadsThatCannotBeGroupedOrTurned) {
+  Model model;
+  model.heads = 8;
+  model.key_value_heads = 3;
+  EXPECT_THAT(error_of(model, 1),
+              HasSubstr("key_value_heads = 3: expected a divisor of heads = 8"));
+  model.key_value_heads.reset();
+  model.d_model = 8;
+  model.positions = Positions::rotary;
+  EXPECT_THAT(error_of(model, 1), HasSubstr("heads of width 1 (d_model = 8 over heads = 8)"));
+}
+
+TEST(Model, HasExpertsBehindItsDenseBlocks) {
+  Model model;
+  model.blocks = 7;
+  model.dense_blocks = 3;
+  model.moe_every = 2;
+  std::vector<int> mixtures;
+  for (int block = 0; block < model.blocks; ++block) {
+    if (has_experts(model, block)) mixtures.push_back(block);
+  }
+  EXPECT_EQ(mixtures, (std::vector<int>{4, 6}));
+  EXPECT_EQ(blocks_with_experts(model), 2);
+  model.moe_every = 1;
+  EXPECT_EQ(blocks_with_experts(model), 4);
+}
+
 }  // namespace
 }  // namespace moe

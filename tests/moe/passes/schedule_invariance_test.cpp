@@ -2,10 +2,12 @@
 // same.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <functional>
 #include <random>
 
+#include "moe/model/experts/experts.h"
 #include "moe/model/gates/gates.h"
 #include "moe/model/iteration.h"
 #include "moe/program/stage_program.h"
@@ -37,6 +39,21 @@ std::string describe(const Draw& draw) {
   return to_json(draw.model) + "\n" + to_json(draw.schedule) + "\nlayout " + to_text(draw.layout);
 }
 
+/// What the papers' models differ in: norms, positions, heads, networks.
+void draw_architecture(std::mt19937& random, Model& model) {
+  const auto one_in = [&](unsigned n) { return random() % n == 0; };
+  if (one_in(2)) model.norm = Norm::rms_norm;
+  if (one_in(2)) model.positions = Positions::rotary;
+  if (one_in(2)) model.head = Head::tied;
+  if (one_in(2)) model.biases = false;
+  if (one_in(2)) model.key_value_heads = model.heads > 1 && one_in(2) ? model.heads / 2 : 1;
+  model.expert = experts()[random() % experts().size()].name;
+  if (one_in(2)) model.activation = Activation::relu;
+  if (one_in(3)) model.d_expert = 12;
+  if (one_in(3)) model.shared_experts = one_in(2) ? 1 : 2;
+  if (one_in(3) && model.blocks > model.moe_every) model.dense_blocks = 1;
+}
+
 Model random_model(std::mt19937& random) {
   const auto pick = [&](std::initializer_list<int> values) {
     return values.begin()[random() % values.size()];
@@ -58,13 +75,17 @@ Model random_model(std::mt19937& random) {
   model.capacity_factor = pick({0, 1}) ? std::optional<double>(pick({1, 2}) * 0.75) : std::nullopt;
   model.optimizer = pick({0, 1}) ? Optimizer::adam : Optimizer::sgd;
   model.seed = static_cast<std::int64_t>(random() % 1000);
+  draw_architecture(random, model);
   return model;
 }
 
-int random_divisor(std::mt19937& random, int of, std::int64_t and_of) {
+int random_divisor(std::mt19937& random, int of, std::initializer_list<std::int64_t> and_of) {
   std::vector<int> divisors;
   for (int n = 1; n <= of; ++n) {
-    if (of % n == 0 && and_of % n == 0) divisors.push_back(n);
+    if (of % n == 0 &&
+        std::all_of(and_of.begin(), and_of.end(), [&](std::int64_t all) { return all % n == 0; })) {
+      divisors.push_back(n);
+    }
   }
   return divisors[random() % divisors.size()];
 }
@@ -74,20 +95,21 @@ Layout random_layout(std::mt19937& random, const Model& model) {
   while (ranks == 0 || model.global_batch / model.micro_batches % ranks != 0) {
     ranks = kDrawnRanks[random() % std::size(kDrawnRanks)];
     stages = 1 + static_cast<int>(random() % static_cast<unsigned>(model.blocks));
-    if (ranks % stages != 0) stages = 1;
+    if (ranks % stages != 0 || model.head == Head::tied) stages = 1;
     ranks /= stages;
   }
-  const int shards = random_divisor(random, ranks, model.d_hidden);
-  const int experts = random_divisor(random, ranks / shards, model.experts);
-  const int tensor =
-      random_divisor(random, random_divisor(random, ranks, model.heads), model.d_hidden);
+  const int shards = random_divisor(random, ranks, {expert_hidden(model)});
+  const int experts = random_divisor(random, ranks / shards, {model.experts});
+  const int tensor = random_divisor(
+      random, ranks,
+      {key_value_heads(model), model.d_hidden, model.shared_experts * expert_hidden(model)});
   return {ranks / shards / experts, experts, shards, tensor, stages};
 }
 
 Schedule random_schedule(std::mt19937& random, const Model& model, const Layout& layout) {
   Schedule schedule{"random", {}};
   for (int block = 0; block < model.blocks; ++block) {
-    if ((block + 1) % model.moe_every == 0) {
+    if (has_experts(model, block)) {
       for (const Phase phase : {Phase::forward, Phase::backward}) {
         if (random() % 4 != 0) {
           schedule.decisions.push_back(
@@ -171,8 +193,18 @@ Draw shrink(Draw draw) {
       [](Draw& d) { d.layout.pipeline = 1; },
       [](Draw& d) { d.layout.tensor = 1; },
       [](Draw& d) { d.layout.expert_sharded = 1; },
+      [](Draw& d) { d.model.dense_blocks = 0; },
       [](Draw& d) { d.model.blocks = d.model.moe_every; },
       [](Draw& d) { d.model.micro_batches = 1; },
+      [](Draw& d) { d.model.shared_experts = 0; },
+      [](Draw& d) { d.model.expert = "gpt"; },
+      [](Draw& d) { d.model.activation = Activation::gelu; },
+      [](Draw& d) { d.model.d_expert.reset(); },
+      [](Draw& d) { d.model.norm = Norm::layer_norm; },
+      [](Draw& d) { d.model.positions = Positions::learned; },
+      [](Draw& d) { d.model.head = Head::untied; },
+      [](Draw& d) { d.model.biases = true; },
+      [](Draw& d) { d.model.key_value_heads.reset(); },
       [](Draw& d) { d.model.choices = 1; },
       [](Draw& d) { d.model.gate = "softmax"; },
       [](Draw& d) { d.model.capacity_factor.reset(); },

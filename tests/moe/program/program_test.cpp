@@ -69,10 +69,15 @@ TEST(ToText, ShowsChunksAndStreams) {
 
 TEST(WholeElement, OfColumnsInGroups) {
   // q, k, v of 6 columns each side by side; this rank holds columns 2 and 3 of each, of 5 rows.
-  const Shard shard{0, 5, 0, 5, 2, 18, 3};
+  const Shard shard{0, 5, 0, 5, 6, 18, {6, 6, 6}};
   EXPECT_EQ(whole_element(shard, 6, 0), 2);            // q
   EXPECT_EQ(whole_element(shard, 6, 3), 6 + 3);        // k
   EXPECT_EQ(whole_element(shard, 6, 6 + 4), 18 + 14);  // v of the second row
+  // q of 8 columns, k and v of 4 each; the second half of each, of 5 rows.
+  const Shard uneven{0, 5, 0, 5, 8, 16, {8, 4, 4}};
+  EXPECT_EQ(whole_element(uneven, 8, 3), 4 + 3);
+  EXPECT_EQ(whole_element(uneven, 8, 4), 8 + 2);
+  EXPECT_EQ(whole_element(uneven, 8, 8 + 7), 16 + 12 + 3);
 }
 
 }  // namespace

@@ -19,7 +19,9 @@ namespace {
 
 using Values = std::map<std::string, std::vector<double>>;  // whole tensors by name
 
+/// One model that make_golden.py has written.
 struct Golden {
+  std::string name;
   nlohmann::json header;
   std::vector<double> data;
 
@@ -41,32 +43,61 @@ struct Golden {
   }
 };
 
-const Golden& golden() {
-  static const Golden loaded = [] {
-    const std::string stem = MOELAB_SOURCE_DIR "/tests/golden/transformer";
-    Golden result;
-    result.header = nlohmann::json::parse(std::ifstream(stem + ".json"));
-    std::ifstream file(stem + ".bin", std::ios::binary | std::ios::ate);
-    result.data.resize(static_cast<std::size_t>(file.tellg()) / sizeof(double));
-    file.seekg(0).read(reinterpret_cast<char*>(result.data.data()),
-                       static_cast<std::streamsize>(result.data.size() * sizeof(double)));
-    if (!file) throw std::runtime_error(stem + ".bin cannot be read");
-    return result;
-  }();
-  return loaded;
+Golden load(const std::string& name) {
+  const std::string stem = MOELAB_SOURCE_DIR "/tests/golden/" + name;
+  Golden result;
+  result.name = name;
+  result.header = nlohmann::json::parse(std::ifstream(stem + ".json"));
+  std::ifstream file(stem + ".bin", std::ios::binary | std::ios::ate);
+  result.data.resize(static_cast<std::size_t>(file.tellg()) / sizeof(double));
+  file.seekg(0).read(reinterpret_cast<char*>(result.data.data()),
+                     static_cast<std::streamsize>(result.data.size() * sizeof(double)));
+  if (!file) throw std::runtime_error(stem + ".bin cannot be read");
+  return result;
 }
 
-Model model_of(const nlohmann::json& golden_case, DType dtype) {
-  const nlohmann::json& sizes = golden().header["model"];
+struct GoldenCase {
+  const Golden& file;
+  const nlohmann::json& expected;
+};
+
+/// Every case of every file, in a row.
+const std::vector<GoldenCase>& all_cases() {
+  static const std::vector<Golden> files{load("transformer"), load("mixtral"), load("relu_shared"),
+                                         load("mixtral_shared")};
+  static const std::vector<GoldenCase> cases = [] {
+    std::vector<GoldenCase> all;
+    for (const Golden& file : files) {
+      for (const auto& expected : file.header["cases"]) all.push_back({file, expected});
+    }
+    return all;
+  }();
+  return cases;
+}
+
+Model model_of(const GoldenCase& golden, DType dtype) {
+  const nlohmann::json& sizes = golden.file.header["model"];
+  const nlohmann::json& golden_case = golden.expected;
   Model model;
-  model.name = "golden";
+  model.name = golden.file.name;
   model.vocabulary = sizes["vocabulary"];
   model.sequence_length = sizes["sequence_length"];
   model.d_model = sizes["d_model"];
   model.d_hidden = sizes["d_hidden"];
   model.heads = sizes["heads"];
   model.blocks = sizes["blocks"];
+  if (sizes.contains("key_value_heads")) model.key_value_heads = sizes["key_value_heads"];
+  if (sizes.value("norm", "layer_norm") == "rms_norm") model.norm = Norm::rms_norm;
+  if (sizes.value("positions", "learned") == "rotary") model.positions = Positions::rotary;
+  model.rotary_base = sizes.value("rotary_base", model.rotary_base);
+  if (sizes.value("head", "untied") == "tied") model.head = Head::tied;
+  model.biases = sizes.value("biases", true);
+  model.dense_blocks = sizes.value("dense_blocks", 0);
   model.moe_every = sizes["moe_every"];
+  model.expert = sizes.value("expert", "gpt");
+  if (sizes.value("activation", "gelu") == "relu") model.activation = Activation::relu;
+  if (sizes.contains("d_expert")) model.d_expert = sizes["d_expert"].get<std::int64_t>();
+  model.shared_experts = sizes.value("shared_experts", 0);
   model.experts = sizes["experts"];
   model.choices = golden_case["choices"];
   if (golden_case["capacity_factor"].is_number()) {
@@ -137,9 +168,8 @@ std::size_t place_in_whole(const Program& program, const Parameter& parameter,
       whole_element(parameter.shard, tensor.columns, static_cast<std::int64_t>(element)));
 }
 
-RankTrained train_rank(const Model& model, const Groups& groups, const MakeBackend& make_backend,
-                       Communicator& world) {
-  const Golden& file = golden();
+RankTrained train_rank(const Golden& file, const Model& model, const Groups& groups,
+                       const MakeBackend& make_backend, Communicator& world) {
   const auto backend = make_backend();
   Runner runner(build_iteration(model, groups, world.rank), groups, *backend, world,
                 {.memory_limit_bytes = 16 << 20});
@@ -200,10 +230,12 @@ void gather(std::vector<double>& whole, std::vector<bool>& known, const Program&
   }
 }
 
-Trained train(const Model& model, const Groups& groups, const MakeBackend& make_backend) {
+Trained train(const Golden& file, const Model& model, const Groups& groups,
+              const MakeBackend& make_backend) {
   std::vector<RankTrained> ranks(static_cast<std::size_t>(groups.ranks));
   run_local_ranks(groups.ranks, [&](Communicator& world) {
-    ranks[static_cast<std::size_t>(world.rank)] = train_rank(model, groups, make_backend, world);
+    ranks[static_cast<std::size_t>(world.rank)] =
+        train_rank(file, model, groups, make_backend, world);
   });
 
   Trained whole = ranks[0].part;
@@ -215,7 +247,7 @@ Trained train(const Model& model, const Groups& groups, const MakeBackend& make_
       whole.auxiliary_losses[i] += rank.part.auxiliary_losses.at(i);
     }
   }
-  for (const auto& [name, start] : golden().section(0)) {
+  for (const auto& [name, start] : file.section(0)) {
     SCOPED_TRACE(name);
     for (Values Trained::*values : {&Trained::gradients, &Trained::updated}) {
       std::vector<double> tensor(start.size());
@@ -250,11 +282,11 @@ double distance(const std::vector<double>& a, const std::vector<double>& b) {
 
 }  // namespace
 
-int golden_cases() { return static_cast<int>(golden().header["cases"].size()); }
+int golden_cases() { return static_cast<int>(all_cases().size()); }
 
 std::string golden_name(int golden_case, const GoldenSetting& setting) {
-  const nlohmann::json& c = golden().header["cases"][static_cast<std::size_t>(golden_case)];
-  return "Top" + std::to_string(c["choices"].get<int>()) +
+  const auto& [file, c] = all_cases().at(static_cast<std::size_t>(golden_case));
+  return file.name + "_Top" + std::to_string(c["choices"].get<int>()) +
          (c["capacity_factor"].is_number() ? "Capacity" : "Dropless") + "Dp" +
          std::to_string(setting.layout.data) + "Ep" + std::to_string(setting.layout.expert) +
          "Esp" + std::to_string(setting.layout.expert_sharded) + "Tp" +
@@ -263,10 +295,11 @@ std::string golden_name(int golden_case, const GoldenSetting& setting) {
 
 void expect_golden_step(int golden_case, const GoldenSetting& setting,
                         const MakeBackend& make_backend) {
-  const nlohmann::json& expected = golden().header["cases"][static_cast<std::size_t>(golden_case)];
+  const GoldenCase& golden = all_cases().at(static_cast<std::size_t>(golden_case));
+  const auto& [file, expected] = golden;
   const double tolerance = setting.dtype == DType::f64 ? 1e-9 : 1e-5;
   const Trained trained =
-      train(model_of(expected, setting.dtype), make_groups(setting.layout), make_backend);
+      train(file, model_of(golden, setting.dtype), make_groups(setting.layout), make_backend);
 
   EXPECT_NEAR(trained.loss, expected["loss"].get<double>(), tolerance * trained.loss);
   const auto auxiliary = expected["auxiliary_losses"].get<std::vector<double>>();
@@ -275,13 +308,13 @@ void expect_golden_step(int golden_case, const GoldenSetting& setting,
     EXPECT_NEAR(trained.auxiliary_losses[i], auxiliary[i], tolerance * auxiliary[i]);
   }
   EXPECT_EQ(trained.dropped, expected["dropped"].get<std::int64_t>());
-  for (const auto& [name, gradient] : golden().section(expected["gradients"])) {
+  for (const auto& [name, gradient] : file.section(expected["gradients"])) {
     EXPECT_LT(distance(trained.gradients.at(name), gradient), tolerance) << "gradient of " << name;
   }
   // Adam divides a gradient by its size: in float, rounding where a gradient should be nothing.
   const bool comparable = setting.dtype == DType::f64 || expected.value("optimizer", "") == "sgd";
   if (!expected.contains("updated") || !comparable) return;
-  for (const auto& [name, value] : golden().section(expected["updated"])) {
+  for (const auto& [name, value] : file.section(expected["updated"])) {
     EXPECT_LT(distance(trained.updated.at(name), value), tolerance) << "updated " << name;
   }
 }

@@ -23,7 +23,7 @@ inline void PrintTo(const GoldenSetting& setting, std::ostream* out) {
 using MakeBackend = std::function<std::unique_ptr<Backend>()>;
 
 int golden_cases();
-/// "Top2CapacityDp2Ep2Esp1Tp1F64"
+/// "mixtral_Top2CapacityDp2Ep2Esp1Tp1F64"
 std::string golden_name(int golden_case, const GoldenSetting& setting);
 
 /// Trains as the file's case says, on a backend per rank, and expects its losses, every gradient of
