@@ -1,6 +1,8 @@
 #pragma once
 
+#include <bit>
 #include <limits>
+#include <stdexcept>
 
 #include "moe/kernels/device.h"
 #include "moe/kernels/view.h"
@@ -17,7 +19,7 @@ struct ExpertChoiceBody {
   Real* weights;
   std::int64_t experts;
   int choices;
-  bool normalize;
+  bool normalize, even;
 
   template <class Team>
   MOE_BODY void operator()(Team& team, std::int64_t t) const {
@@ -45,10 +47,10 @@ struct ExpertChoiceBody {
       total += score[found];
       if (team.leader()) {
         expert[choice] = static_cast<std::int32_t>(found);
-        weight[choice] = score[found];
+        weight[choice] = even ? Real(1) / static_cast<Real>(choices) : score[found];
       }
     }
-    if (normalize && team.leader()) {
+    if (normalize && !even && team.leader()) {
       for (int choice = 0; choice < choices; ++choice) weight[choice] /= total;
     }
   }
@@ -92,63 +94,153 @@ struct ExpertChoiceGradientBody {
   }
 };
 
-/// Which copies an expert takes, and their slots. A team per expert.
+/// A whole number that is larger exactly where x is.
+MOE_BODY std::uint64_t ordered_bits(double x) {
+  const auto bits = std::bit_cast<std::uint64_t>(x);
+  const std::uint64_t sign = std::uint64_t{1} << 63;
+  return (bits & sign) != 0 ? ~bits : bits | sign;
+}
+
+/// What SelectExperts has given out before these tokens, per expert; null where nothing.
+struct GivenOut {
+  const std::int32_t* demand = nullptr;
+  const std::int32_t* used = nullptr;
+};
+
+/// Which copies of tokens [begin, end) an expert takes, and their slots. A team per expert.
 ///
-/// Within a group of tokens all first choices come before all second choices, in token order, until
-/// the capacity is reached; slots then number the copies kept over all groups, in token order.
-/// Writes offsets[expert + 1] = copies kept, to be summed up, and demand[expert].
+/// Within a group copies are taken in the order of Drop until the capacity is reached; slots then
+/// number the copies kept over all groups, in token order. Writes offsets[expert + 1] = copies kept,
+/// to be summed up, demand[expert], and what the next tokens go on from.
+template <class Real>
 struct ExpertSlotBody {
   const std::int32_t* chosen;
+  const Real* scores;
   std::int32_t* slots;
   std::int32_t* offsets;
   std::int32_t* demand;
-  std::int64_t tokens, groups, capacity;  ///< capacity per expert and group
+  std::int32_t* used;  ///< may be null
+  GivenOut before;
+  std::int64_t tokens, begin, end, groups, capacity;  ///< capacity per expert and group
+  std::int64_t experts;
   int choices;
+  Drop drop;
+
+  /// Takes copies among `size` tokens from `first` on, room for `room`; returns how many asked.
+  /// copy_of(t) is the copy that token first + t asks with in this round, -1 where with none.
+  template <class Team, class CopyOf>
+  MOE_BODY std::int32_t take(Team& team, std::int64_t size, std::int64_t room,
+                             CopyOf copy_of) const {
+    std::int32_t* slot_of = slots;
+    return team.scan(
+        size, [=](std::int64_t t) { return static_cast<std::int32_t>(copy_of(t) >= 0); },
+        [=](std::int64_t t, std::int32_t place) {
+          const std::int64_t i = copy_of(t);
+          if (i >= 0) slot_of[i] = place < room ? 0 : -1;
+        });
+  }
+
+  /// The same by the tokens' scores, ties in token order: finds the score that the last copy kept
+  /// has, bit by bit, and keeps what lies above.
+  template <class Team, class CopyOf>
+  MOE_BODY std::int32_t take_best(Team& team, std::int64_t first, std::int64_t size,
+                                  std::int64_t room, CopyOf copy_of) const {
+    std::int32_t* slot_of = slots;
+    const std::int32_t* choice_of = chosen;
+    const Real* score = scores;
+    const std::int64_t width = experts, k = choices;
+    const auto rank_of = [=](std::int64_t t) {
+      const std::int64_t token = first + t;
+      return ordered_bits(static_cast<double>(score[token * width + choice_of[token * k]]));
+    };
+    const auto asking = [&](std::uint64_t least) {
+      return team.sum(size, [=](std::int64_t t) {
+        return static_cast<std::int64_t>(copy_of(t) >= 0 && rank_of(t) >= least);
+      });
+    };
+    const std::int64_t wanted = asking(0);
+    std::uint64_t last = 0;
+    for (int bit = 63; bit >= 0 && wanted > room; --bit) {
+      const std::uint64_t candidate = last | std::uint64_t{1} << bit;
+      const std::int64_t count = asking(candidate);
+      if (count >= room) last = candidate;
+      if (count == room) break;
+    }
+    const std::int64_t above = last == ~std::uint64_t{0} ? 0 : asking(last + 1);
+    team.scan(
+        size,
+        [=](std::int64_t t) {
+          return static_cast<std::int32_t>(copy_of(t) >= 0 && rank_of(t) == last);
+        },
+        [=](std::int64_t t, std::int32_t place) {
+          const std::int64_t i = copy_of(t);
+          if (i < 0) return;
+          const bool kept = rank_of(t) > last || (rank_of(t) == last && above + place < room);
+          slot_of[i] = kept ? 0 : -1;
+        });
+    return static_cast<std::int32_t>(wanted);
+  }
 
   template <class Team>
   MOE_BODY void operator()(Team& team, std::int64_t expert) const {
     const std::int32_t* choice_of = chosen;
     std::int32_t* slot_of = slots;
     const std::int64_t k = choices;
-    std::int32_t asked = 0;
-    std::int32_t kept = 0;
+    std::int32_t asked = before.demand != nullptr ? before.demand[expert] : 0;
+    std::int64_t taken = before.used != nullptr ? before.used[expert] : 0;
+    std::int32_t kept = before.used != nullptr ? before.used[experts + expert] : 0;
     for (std::int64_t group = 0; group < groups; ++group) {
-      const std::int64_t begin = tokens * group / groups;
-      const std::int64_t size = tokens * (group + 1) / groups - begin;
-      std::int64_t room = capacity;
-      for (std::int64_t choice = 0; choice < k; ++choice) {
-        const std::int32_t* own_choice = choice_of + begin * k + choice;
-        std::int32_t* own_slot = slot_of + begin * k + choice;
-        const auto wants = [=](std::int64_t t) {
-          return static_cast<std::int32_t>(own_choice[t * k] == expert);
-        };
-        const std::int64_t free = room;
-        const std::int32_t wanted = team.scan(size, wants, [=](std::int64_t t, std::int32_t place) {
-          if (wants(t)) own_slot[t * k] = place < free ? 0 : -1;
-        });
+      const std::int64_t group_begin = tokens * group / groups;
+      const std::int64_t group_end = tokens * (group + 1) / groups;
+      if (group_end <= begin || group_begin >= end || group_begin == group_end) continue;
+      const std::int64_t first = group_begin > begin ? group_begin : begin;
+      const std::int64_t size = (group_end < end ? group_end : end) - first;
+      if (first == group_begin) taken = 0;
+      const std::int64_t rounds = drop == Drop::position ? 1 : k;
+      for (std::int64_t round = 0; round < rounds; ++round) {
+        const std::int64_t room = capacity - taken;
+        std::int32_t wanted = 0;
+        if (drop == Drop::position) {
+          wanted = take(team, size, room, [=](std::int64_t t) {
+            for (std::int64_t i = (first + t) * k; i < (first + t + 1) * k; ++i) {
+              if (choice_of[i] == expert) return i;
+            }
+            return std::int64_t{-1};
+          });
+        } else {
+          const auto copy_of = [=](std::int64_t t) {
+            const std::int64_t i = (first + t) * k + round;
+            return choice_of[i] == expert ? i : std::int64_t{-1};
+          };
+          wanted = drop == Drop::choice ? take(team, size, room, copy_of)
+                                        : take_best(team, first, size, room, copy_of);
+        }
         asked += wanted;
-        room = room > wanted ? room - wanted : 0;
+        taken += wanted < room ? wanted : room;
       }
       team.sync();
       // A token asks an expert for one copy at most, so its choices share one place in the scan.
       const auto kept_choice = [=](std::int64_t t) {
-        for (std::int64_t i = (begin + t) * k; i < (begin + t + 1) * k; ++i) {
+        for (std::int64_t i = (first + t) * k; i < (first + t + 1) * k; ++i) {
           if (choice_of[i] == expert && slot_of[i] >= 0) return i;
         }
         return std::int64_t{-1};
       };
-      const std::int32_t before = kept;
+      const std::int32_t before_group = kept;
       kept += team.scan(
           size, [=](std::int64_t t) { return static_cast<std::int32_t>(kept_choice(t) >= 0); },
           [=](std::int64_t t, std::int32_t place) {
             const std::int64_t i = kept_choice(t);
-            if (i >= 0) slot_of[i] = before + place;
+            if (i >= 0) slot_of[i] = before_group + place;
           });
     }
-    if (team.leader()) {
-      offsets[expert + 1] = kept;
-      demand[expert] = asked;
-    }
+    team.sync();  // what came before has been read by all
+    if (!team.leader()) return;
+    offsets[expert + 1] = kept;
+    demand[expert] = asked;
+    if (used == nullptr) return;
+    used[expert] = static_cast<std::int32_t>(taken);
+    used[experts + expert] = kept;
   }
 };
 
@@ -167,18 +259,30 @@ struct OffsetBody {
 
 template <class Real, class Exec>
 void launch(Exec& exec, const SelectExperts& op, const BoundOp& bound) {
-  const View& rankings = bound.reads[0];
-  const std::int64_t tokens = rankings.rows;
+  const Slice chunk = bound.op->chunk;
+  if (!is_whole(chunk) && !op.refusal_to_cut().empty()) {
+    throw std::logic_error(bound.op->name + ": " + op.refusal_to_cut());
+  }
+  const std::int64_t tokens = bound.reads[0].rows;
+  const std::int64_t begin = slice_begin(tokens, chunk), end = slice_end(tokens, chunk);
+  const Real* scores = data_of<Real>(bound.reads[1]);
   std::int32_t* chosen = data_of<std::int32_t>(bound.writes[0]);
   std::int32_t* offsets = data_of<std::int32_t>(bound.writes[3]);
-  exec.rows(
-      tokens, op.experts,
-      ExpertChoiceBody<Real>{data_of<Real>(rankings), data_of<Real>(bound.reads[1]), chosen,
-                             data_of<Real>(bound.writes[1]), op.experts, op.choices, op.normalize});
-  exec.rows(op.experts, tokens,
-            ExpertSlotBody{chosen, data_of<std::int32_t>(bound.writes[2]), offsets,
-                           data_of<std::int32_t>(bound.writes[4]), tokens, op.capacity_groups,
-                           op.capacity.value_or(tokens), op.choices});
+  exec.rows(end - begin, op.experts,
+            ExpertChoiceBody<Real>{data_of<Real>(bound.reads[0]) + begin * op.experts,
+                                   scores + begin * op.experts, chosen + begin * op.choices,
+                                   data_of<Real>(bound.writes[1]) + begin * op.choices, op.experts,
+                                   op.choices, op.normalize, op.even});
+  const GivenOut before = op.accumulate ? GivenOut{data_of<std::int32_t>(bound.reads[3]),
+                                                   data_of<std::int32_t>(bound.reads[4])}
+                                        : GivenOut{};
+  exec.rows(op.experts, end - begin,
+            ExpertSlotBody<Real>{
+                chosen, scores, data_of<std::int32_t>(bound.writes[2]), offsets,
+                data_of<std::int32_t>(bound.writes[4]),
+                bound.writes.size() > 5 ? data_of<std::int32_t>(bound.writes[5]) : nullptr, before,
+                tokens, begin, end, op.capacity_groups, op.capacity.value_or(tokens), op.experts,
+                op.choices, op.drop});
   exec.rows(1, 1, OffsetBody{offsets, op.experts});
 }
 

@@ -1,14 +1,25 @@
 #include "moe/ops/gate.h"
 
+#include <fmt/format.h>
+
 #include "moe/program/op_sizes.h"
 
 namespace moe {
 
 Work Softmax::work(const OpSizes& s) const { return s.element_wise(s.out(0), 8); }
 Work SelectExperts::work(const OpSizes& s) const { return s.element_wise(s.in(0), choices); }
+std::string SelectExperts::refusal_to_cut() const {
+  if (!capacity || drop == Drop::position || (drop == Drop::choice && choices == 1)) return {};
+  return fmt::format(
+      "gate \"{}\" with choices = {} and drop = \"{}\" needs the whole batch: expected drop = "
+      "\"position\"{} or capacity_factor = \"dropless\"",
+      gate, choices, drop_name(drop), drop == Drop::choice ? ", choices = 1" : "");
+}
 Work SelectExpertsGradient::work(const OpSizes& s) const { return s.element_wise(s.out(0), 1); }
 Work SoftmaxGateGradient::work(const OpSizes& s) const { return s.element_wise(s.out(0), 8); }
 Work LoadBalancingLoss::work(const OpSizes& s) const { return s.element_wise(s.in(0), 2); }
+Work RouterZLoss::work(const OpSizes& s) const { return s.element_wise(s.in(0), 5); }
+Work RouterZLossGradient::work(const OpSizes& s) const { return s.element_wise(s.out(0), 5); }
 Work LoadBalancingLossGradient::work(const OpSizes& s) const { return s.element_wise(s.out(0), 2); }
 
 }  // namespace moe

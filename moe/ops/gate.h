@@ -1,6 +1,9 @@
 #pragma once
 
+#include <array>
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include "moe/program/op_facts.h"
 
@@ -13,24 +16,47 @@ struct Softmax {
   Work work(const OpSizes& sizes) const;
 };
 
-/// ranking[T,E], scores[T,E] -> expert i32[T,k], weight[T,k], slot i32[T,k], offsets i32[1,E+1],
-///                              demand i32[1,E]
+/// The order in which the copies of a capacity group reach their experts; those that come when an
+/// expert is full are dropped.
+enum class Drop : std::uint8_t {
+  choice,    ///< all first choices before all second ones, tokens in order  [GShard, Algorithm 1]
+  position,  ///< token by token, each with all its choices: an order that can be cut
+  probability,  ///< as `choice`, tokens by the score of their first choice, the highest first: batch-prioritized
+                ///< routing  [Riquelme et al. 2021, V-MoE]
+};
+inline constexpr std::array<std::string_view, 3> kDropNames{"choice", "position", "probability"};
+constexpr std::string_view drop_name(Drop drop) {
+  return kDropNames[static_cast<std::size_t>(drop)];
+}
+
+/// ranking[T,E], scores[T,E], (offsets, demand, used where `accumulate`) ->
+///     expert i32[T,k], weight[T,k], slot i32[T,k], offsets i32[1,E+1], demand i32[1,E], used i32[2,E]
 /// The k experts of highest ranking are chosen (ties: lower expert first). weight = their scores,
-/// divided by the sum of the chosen where `normalize`. Tokens form `capacity_groups` equal groups; in
-/// each group an expert takes at most `capacity` copies, all first choices before all second
-/// choices, tokens in order. slot = position among the copies kept for that expert on this rank, in
+/// divided by the sum of the chosen where `normalize`, or 1 / k where `even`. Tokens form
+/// `capacity_groups` equal groups; in each group an expert takes at most `capacity` copies, in the
+/// order that `drop` says. slot = position among the copies kept for that expert on this rank, in
 /// token order; -1 when dropped. offsets = exclusive prefix sum of kept copies per expert; demand =
 /// copies asked for before dropping.
+///
+/// Cut along the tokens (Op::chunk), a piece goes on where the one before it ended: `used` holds, per
+/// expert, the copies kept of the capacity group that the next token belongs to and those kept on this
+/// rank. Piece after piece keeps and drops what the whole does.  [Lancet 4.1: capacity passing]
 struct SelectExperts {
-  static constexpr OpFacts facts =
-      kernel_op("select_experts", CostUnit::bytes, {Cut::whole, Cut::whole},
-                {Cut::whole, Cut::whole, Cut::whole, Cut::whole, Cut::whole});
+  static constexpr OpFacts facts = kernel_op(
+      "select_experts", CostUnit::bytes, {Cut::rows, Cut::rows, Cut::whole, Cut::whole, Cut::whole},
+      {Cut::rows, Cut::rows, Cut::rows, Cut::sum, Cut::sum, Cut::sum});
   int experts = 0;
   int choices = 1;
   bool normalize = false;
   int capacity_groups = 1;                 ///< of this rank's tokens
   std::optional<std::int64_t> capacity{};  ///< copies per expert and group; none = dropless
+  Drop drop = Drop::choice;
+  bool even = false;
+  std::string_view gate{};  ///< whose op it is, for a refusal
+  bool accumulate = false;
   Work work(const OpSizes& sizes) const;
+  /// Why it cannot be cut along the tokens, with the gate's name and what could be; empty where it can.
+  std::string refusal_to_cut() const;
 };
 /// d_weight[T,k], scores[T,E], expert i32[T,k], weight[T,k] -> d_scores[T,E], zero where not chosen
 struct SelectExpertsGradient {
@@ -63,6 +89,22 @@ struct LoadBalancingLoss {
       kernel_op("load_balancing_loss", CostUnit::bytes, {Cut::whole, Cut::whole}, {Cut::whole});
   int experts = 0;
   int choices = 1;
+  std::int64_t global_tokens = 0;
+  Work work(const OpSizes& sizes) const;
+};
+/// logits[T,E] -> loss[1,1], log_sum_exp[T,1]: this rank's share of the mean over all tokens of
+/// log(sum_e e^logit)^2.  [Zoph et al. 2022, ST-MoE, Eq. 5]
+struct RouterZLoss {
+  static constexpr OpFacts facts =
+      kernel_op("router_z_loss", CostUnit::bytes, {Cut::whole}, {Cut::whole, Cut::rows});
+  std::int64_t global_tokens = 0;
+  Work work(const OpSizes& sizes) const;
+};
+/// logits[T,E], log_sum_exp[T,1], d_logits[T,E] -> d_logits[T,E], its gradient added
+struct RouterZLossGradient {
+  static constexpr OpFacts facts = kernel_op("router_z_loss_gradient", CostUnit::bytes,
+                                             {Cut::rows, Cut::rows, Cut::rows}, {Cut::rows});
+  double weight = 0;  ///< of the loss in the total loss
   std::int64_t global_tokens = 0;
   Work work(const OpSizes& sizes) const;
 };

@@ -9,9 +9,12 @@
 #include <vector>
 
 #include "moe/ops/attention.h"
+#include "moe/ops/cosine.h"
 #include "moe/ops/dense.h"
+#include "moe/ops/draw.h"
 #include "moe/ops/exchange.h"
 #include "moe/ops/expert.h"
+#include "moe/ops/expert_bias.h"
 #include "moe/ops/gate.h"
 #include "moe/ops/layer_norm.h"
 #include "moe/ops/loss.h"
@@ -37,10 +40,12 @@ using OpKind = std::variant<
     LinearWeightGradient, Rotary, RotaryGradient, Attention, AttentionGradient, Add, Gelu,
     GeluGradient, Relu, ReluGradient, GatedSilu, GatedSiluGradient, Sigmoid, SigmoidGradient,
     Softmax, SelectExperts, SelectExpertsGradient, SoftmaxGateGradient, LoadBalancingLoss,
-    LoadBalancingLossGradient, ExchangeCounts, Permute, PermuteGradient, AllToAll, GatherRows,
-    ScatterRows, SumShares, ExpertLinear, ExpertLinearInputGradient, ExpertLinearWeightGradient,
-    Combine, CombineInputGradient, CombineWeightGradient, AllGather, ReduceScatter, PassOn,
-    CrossEntropy, CrossEntropyGradient, AllReduce, AdamStep, SgdStep>;
+    LoadBalancingLossGradient, RouterZLoss, RouterZLossGradient, AddNoise, AddNoiseGradient,
+    DrawRanking, HashTokens, CosineLogits, CosineLogitsInputGradient, CosineLogitsWeightGradient,
+    AddExpertBias, SumExpertLoads, AdjustExpertBias, ExchangeCounts, Permute, PermuteGradient,
+    AllToAll, GatherRows, ScatterRows, SumShares, ExpertLinear, ExpertLinearInputGradient,
+    ExpertLinearWeightGradient, Combine, CombineInputGradient, CombineWeightGradient, AllGather,
+    ReduceScatter, PassOn, CrossEntropy, CrossEntropyGradient, AllReduce, AdamStep, SgdStep>;
 
 struct Op {
   OpKind kind;

@@ -1,23 +1,13 @@
 #include "moe/train/initialize.h"
 
-#include <cmath>
-#include <numbers>
 #include <stdexcept>
 #include <string_view>
 #include <vector>
 
+#include "moe/kernels/counter_random.h"
+
 namespace moe {
 namespace {
-
-std::uint64_t mix(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-  return x ^ (x >> 31);
-}
-
-/// Uniform in (0, 1].
-double unit(std::uint64_t bits) { return static_cast<double>((bits >> 11) + 1) * 0x1p-53; }
 
 std::uint64_t hash_of(std::string_view name) {
   std::uint64_t hash = 0xcbf29ce484222325;
@@ -53,7 +43,7 @@ void initialize_as(Runner& runner, std::int64_t seed) {
     }
     runner.write(parameter.value, std::as_bytes(std::span(values)));
     std::fill(values.begin(), values.end(), T{0});
-    runner.write(parameter.gradient, std::as_bytes(std::span(values)));
+    if (parameter.gradient >= 0) runner.write(parameter.gradient, std::as_bytes(std::span(values)));
     for (const TensorId state : parameter.optimizer_state) {
       runner.write(state, std::as_bytes(std::span(values)));
     }
@@ -64,8 +54,7 @@ void initialize_as(Runner& runner, std::int64_t seed) {
 
 double initial_normal(std::int64_t seed, std::uint64_t name_hash, std::int64_t element) {
   const std::uint64_t key = mix(mix(static_cast<std::uint64_t>(seed)) ^ name_hash);
-  const std::uint64_t first = mix(key ^ mix(static_cast<std::uint64_t>(element)));
-  return std::sqrt(-2 * std::log(unit(first))) * std::cos(2 * std::numbers::pi * unit(mix(first)));
+  return normal(mix(key ^ mix(static_cast<std::uint64_t>(element))));
 }
 
 void initialize_parameters(Runner& runner, std::int64_t seed) {

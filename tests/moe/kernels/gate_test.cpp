@@ -16,11 +16,31 @@ struct Expected {
   std::vector<double> expert, weight, slot, offsets, demand;
 };
 
+/// (token, choice) of a group in the order in which they reach their experts.
+std::vector<std::pair<int, int>> order_of(Drop drop, int begin, int end, int k,
+                                          const std::vector<double>& priority) {
+  std::vector<int> tokens(static_cast<std::size_t>(end - begin));
+  std::iota(tokens.begin(), tokens.end(), begin);
+  if (drop == Drop::probability) {
+    std::stable_sort(tokens.begin(), tokens.end(),
+                     [&](int a, int b) { return priority[a] > priority[b]; });
+  }
+  std::vector<std::pair<int, int>> order;
+  const bool by_token = drop == Drop::position;
+  for (int outer = 0; outer < (by_token ? end - begin : k); ++outer) {
+    for (int inner = 0; inner < (by_token ? k : end - begin); ++inner) {
+      order.emplace_back(tokens[by_token ? outer : inner], by_token ? inner : outer);
+    }
+  }
+  return order;
+}
+
 Expected gate_by_the_rules(const SelectExperts& gate, const HostTensor& logits) {
   const int tokens = static_cast<int>(logits.rows), experts = gate.experts, k = gate.choices;
   std::vector<std::vector<int>> chosen(tokens);
   std::vector<std::vector<bool>> kept(tokens, std::vector<bool>(k, false));
   Expected result;
+  std::vector<double> priority;
   for (int t = 0; t < tokens; ++t) {
     std::vector<double> logit(logits.values.begin() + t * experts,
                               logits.values.begin() + (t + 1) * experts);
@@ -31,20 +51,21 @@ Expected gate_by_the_rules(const SelectExperts& gate, const HostTensor& logits) 
     double all = 0, some = 0;
     for (int e = 0; e < experts; ++e) all += std::exp(logit[e]);
     for (const int e : chosen[t]) some += std::exp(logit[e]);
+    priority.push_back(std::exp(logit[chosen[t][0]]) / all);
     for (const int e : chosen[t]) {
       result.expert.push_back(e);
-      result.weight.push_back(std::exp(logit[e]) / (gate.normalize ? some : all));
+      result.weight.push_back(gate.even ? 1.0 / k
+                                        : std::exp(logit[e]) / (gate.normalize ? some : all));
     }
   }
   const int per_group = tokens / gate.capacity_groups;
   for (int group = 0; group < gate.capacity_groups; ++group) {
     std::vector<std::int64_t> taken(experts, 0);
-    for (int choice = 0; choice < k; ++choice) {
-      for (int t = group * per_group; t < (group + 1) * per_group; ++t) {
-        const int e = chosen[t][choice];
-        kept[t][choice] = !gate.capacity || taken[e] < *gate.capacity;
-        if (kept[t][choice]) ++taken[e];
-      }
+    for (const auto& [t, choice] :
+         order_of(gate.drop, group * per_group, (group + 1) * per_group, k, priority)) {
+      const int e = chosen[t][choice];
+      kept[t][choice] = !gate.capacity || taken[e] < *gate.capacity;
+      if (kept[t][choice]) ++taken[e];
     }
   }
   std::vector<int> next(experts, 0);
@@ -82,8 +103,10 @@ TEST(KernelGate, FollowsTheRulesOnRandomLogits) {
   for (int trial = 0; trial < 200; ++trial) {
     SelectExperts gate;
     gate.experts = 1 + static_cast<int>(random() % 12);
-    gate.choices = std::min(gate.experts, 1 + static_cast<int>(random() % 4));
+    gate.choices = 1 + static_cast<int>(random() % static_cast<unsigned>(gate.experts));
     gate.normalize = random() % 2 == 0;
+    gate.even = random() % 4 == 0 && !gate.normalize;
+    gate.drop = static_cast<Drop>(random() % 3);
     gate.capacity_groups = 1 + static_cast<int>(random() % 4);
     const int tokens = gate.capacity_groups * (1 + static_cast<int>(random() % 40));
     if (random() % 3 != 0) gate.capacity = random() % 12;
@@ -101,6 +124,66 @@ TEST(KernelGate, GivesTiesToTheLowerExpert) {
     expect_by_the_rules({.experts = 6, .choices = choices, .capacity_groups = 3, .capacity = 20},
                         coarse);
   }
+}
+
+/// Capacity passing: piece after piece, slots, drops and counts are those of the whole.
+TEST(KernelGate, InPiecesKeepsAndDropsWhatTheWholeDoes) {
+  const auto backend = make_cpu_backend(1);
+  std::mt19937 random(5);
+  int dropped = 0;
+  for (int trial = 0; trial < 300; ++trial) {
+    SelectExperts gate;
+    gate.experts = 1 + static_cast<int>(random() % 9);
+    gate.choices = 1 + static_cast<int>(random() % static_cast<unsigned>(gate.experts));
+    gate.capacity_groups = 1 + static_cast<int>(random() % 4);
+    gate.drop = static_cast<Drop>(random() % 3);
+    const int tokens = gate.capacity_groups * (1 + static_cast<int>(random() % 30));
+    if (random() % 4 != 0) gate.capacity = random() % 10;
+    KernelCase kernel = select_case(gate, random_tensor(tokens, gate.experts, random(), 2),
+                                    random_tensor(tokens, gate.experts, random()));
+    SCOPED_TRACE(kernel.name + " by " + std::string(drop_name(gate.drop)));
+    const auto whole = run_case(*backend, kernel, DType::f64);
+    for (int pieces = 2; pieces <= 8; ++pieces) {
+      kernel.steps.clear();
+      for (int piece = 0; piece < pieces; ++piece) {
+        kernel.steps.push_back({.chunk = {piece, pieces}, .accumulate = piece > 0});
+      }
+      if (!gate.refusal_to_cut().empty()) {
+        EXPECT_THROW(run_case(*backend, kernel, DType::f64), std::logic_error);
+        continue;
+      }
+      const auto cut = run_case(*backend, kernel, DType::f64);
+      for (std::size_t i = 0; i < whole.size(); ++i) {
+        EXPECT_EQ(cut[i].values, whole[i].values) << pieces << " pieces, output " << i;
+      }
+      dropped += static_cast<int>(std::count(whole[2].values.begin(), whole[2].values.end(), -1.0));
+    }
+  }
+  EXPECT_GT(dropped, 1000);
+}
+
+TEST(KernelGate, ServesTokensOfHighScoreFirst) {
+  // One expert with room for two of five tokens; of equal ones the earlier.
+  const HostTensor scores{5, 1, {0.25, 0.5, 0.75, 0.5, 0.125}};
+  const auto backend = make_cpu_backend(1);
+  const auto out =
+      run_case(*backend,
+               select_case({.experts = 1, .choices = 1, .capacity = 2, .drop = Drop::probability},
+                           scores, scores),
+               DType::f32);
+  EXPECT_EQ(out[2].values, (std::vector<double>{-1, 0, 1, -1, -1}));
+}
+
+TEST(KernelGate, ByPositionServesAllChoicesOfATokenBeforeTheNextToken) {
+  // As below, but token 0's second choice comes before token 1's first.
+  const HostTensor logits{3, 3, {2, 1, 0, 0, 2, 1, 0, 2, 1}};
+  const auto backend = make_cpu_backend(1);
+  const auto out =
+      run_case(*backend,
+               select_case({.experts = 3, .choices = 2, .capacity = 2, .drop = Drop::position},
+                           logits, logits),
+               DType::f64);
+  EXPECT_EQ(out[2].values, (std::vector<double>{0, 0, 1, 0, -1, 1}));
 }
 
 TEST(KernelGate, PrefersFirstChoicesToEarlierTokens) {

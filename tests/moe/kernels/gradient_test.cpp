@@ -109,6 +109,35 @@ TEST(KernelGradient, OfTheSoftmaxGateHoldsTheLoadBalancingLoss) {
   }
 }
 
+/// As micro-batches add theirs.
+TEST(KernelGradient, OfCosineLogitsIsAddedToWhatThereIs) {
+  const auto backend = make_cpu_backend(1);
+  KernelCase cosine{"cosine_logits_weight_gradient",
+                    CosineLogitsWeightGradient{0.3},
+                    {random_tensor(6, 4, 1),
+                     random_tensor(6, 4, 2),
+                     random_tensor(6, 3, 3),
+                     random_tensor(4, 3, 4),
+                     {6, 1, {1, 2, 3, 4, 5, 6}},
+                     {4, 1, {1, 2, 3, 4}}},
+                    {blank(4, 3)}};
+  for (const bool learned : {false, true}) {
+    if (learned) {
+      cosine.reads.push_back({1, 1, {0.5}});
+      cosine.writes.push_back(blank(1, 1));
+    }
+    cosine.steps = {Step{}};
+    const auto once = run_case(*backend, cosine, DType::f64);
+    cosine.steps.push_back({.accumulate = true});
+    const auto twice = run_case(*backend, cosine, DType::f64);
+    for (std::size_t i = 0; i < once.size(); ++i) {
+      for (std::size_t at = 0; at < once[i].values.size(); ++at) {
+        EXPECT_EQ(twice[i].values[at], 2 * once[i].values[at]) << i;
+      }
+    }
+  }
+}
+
 TEST(KernelGradient, OfTheLoadBalancingLossIsAdded) {
   const auto backend = make_cpu_backend(1);
   const int tokens = 6, experts = 4;

@@ -325,6 +325,68 @@ void add_gate(Cases& cases) {
   }
 }
 
+HostTensor step_number(int step) { return {1, 1, {static_cast<double>(step)}, true}; }
+
+void add_noise(Cases& cases) {
+  for (const auto& [tokens, experts] : {std::pair{1, 1}, {9, 5}, {40, 70}}) {
+    const Draw draw{3, tokens, 100};
+    KernelCase forward{
+        "add_noise " + std::to_string(tokens) + "x" + std::to_string(experts),
+        AddNoise{draw},
+        {random_tensor(tokens, experts, 1), random_tensor(tokens, experts, 2, 4), step_number(6)},
+        {blank(tokens, experts)}};
+    KernelCase gradient{forward.name + " gradient",
+                        AddNoiseGradient{draw},
+                        {random_tensor(tokens, experts, 3), forward.reads[1], forward.reads[2]},
+                        {blank(tokens, experts)}};
+    cases.push_back({forward, 0, gradient, 0, {1}});
+  }
+}
+
+void add_cosine(Cases& cases) {
+  for (const auto& [tokens, experts, rank, learned] :
+       {std::tuple{1, 1, 2, true}, {13, 6, 3, true}, {7, 70, 40, false}}) {
+    KernelCase forward{"cosine_logits " + std::to_string(tokens) + "x" + std::to_string(experts) +
+                           " in " + std::to_string(rank),
+                       CosineLogits{0.3},
+                       {random_tensor(tokens, rank, 1, 2), random_tensor(experts, rank, 2)},
+                       {blank(tokens, experts), blank(tokens, 1), blank(experts, 1)}};
+    if (learned) forward.reads.push_back({1, 1, {0.25}});
+    const auto out = reference(forward);
+    KernelCase input{forward.name + " input gradient",
+                     CosineLogitsInputGradient{0.3},
+                     {random_tensor(tokens, experts, 3), out[0], forward.reads[0], forward.reads[1],
+                      out[1], out[2]},
+                     {blank(tokens, rank)}};
+    if (learned) input.reads.push_back(forward.reads[2]);
+    KernelCase weight{forward.name + " weight gradient",
+                      CosineLogitsWeightGradient{0.3},
+                      input.reads,
+                      {blank(experts, rank)}};
+    if (learned) weight.writes.push_back(blank(1, 1));
+    cases.push_back({forward, 0, input, 0, {0}});
+    cases.push_back({forward, 0, weight, 0, learned ? std::vector{1, 2} : std::vector{1}});
+  }
+}
+
+void add_router_z_loss(Cases& cases) {
+  for (const auto& [tokens, experts] : {std::pair{1, 2}, {13, 7}, {6, 100}}) {
+    const std::int64_t global_tokens = 3 * tokens;
+    KernelCase forward{"router_z_loss " + std::to_string(tokens) + "x" + std::to_string(experts),
+                       RouterZLoss{global_tokens},
+                       {random_tensor(tokens, experts, 1, 4)},
+                       {blank(1, 1), blank(tokens, 1)}};
+    const auto out = reference(forward);
+    const HostTensor nothing{tokens, experts,
+                             std::vector<double>(static_cast<std::size_t>(tokens * experts), 0.0)};
+    KernelCase gradient{forward.name + " gradient",
+                        RouterZLossGradient{1, global_tokens},
+                        {forward.reads[0], out[1], nothing},
+                        {nothing}};
+    cases.push_back({forward, 0, gradient, -1, {0}});
+  }
+}
+
 void add_cross_entropy(Cases& cases) {
   for (const auto& [tokens, vocabulary] : {std::pair{1, 2}, {13, 7}, {6, 1000}}) {
     const std::int64_t global_tokens = 3 * tokens;
@@ -359,6 +421,9 @@ std::vector<GradientCase> gradient_cases() {
   add_experts(cases);
   add_routes(cases);
   add_gate(cases);
+  add_noise(cases);
+  add_cosine(cases);
+  add_router_z_loss(cases);
   add_cross_entropy(cases);
   return cases;
 }
@@ -380,6 +445,43 @@ std::vector<KernelCase> kernel_cases() {
     cases.push_back(select_case({experts, choices, choices > 1, groups, capacity}, logits,
                                 random_tensor(60, experts, 9)));
   }
+  for (const Drop drop : {Drop::choice, Drop::position, Drop::probability}) {
+    for (const int pieces : {1, 3}) {
+      if (drop != Drop::position && pieces > 1) continue;
+      KernelCase select = select_case({.experts = 7,
+                                       .choices = 3,
+                                       .normalize = true,
+                                       .capacity_groups = 2,
+                                       .capacity = 5,
+                                       .drop = drop,
+                                       .even = drop == Drop::position},
+                                      random_tensor(60, 7, 8, 2), random_tensor(60, 7, 9));
+      select.name += " by " + std::string(drop_name(drop)) + " in " + std::to_string(pieces);
+      select.steps.clear();
+      for (int piece = 0; piece < pieces; ++piece) {
+        select.steps.push_back({.chunk = {piece, pieces}, .accumulate = piece > 0});
+      }
+      cases.push_back(std::move(select));
+    }
+  }
+  cases.push_back({"add_noise, quiet",
+                   AddNoise{{}, true},
+                   {random_tensor(5, 4, 1), random_tensor(5, 4, 2), step_number(1)},
+                   {blank(5, 4)}});
+  cases.push_back({"draw_ranking", DrawRanking{{5, 2, 300}}, {step_number(9)}, {blank(33, 7)}});
+  cases.push_back(
+      {"hash_tokens", HashTokens{5, 2}, {random_integers(33, 1, 1, 50)}, {blank(33, 7)}});
+  cases.push_back({"add_expert_bias",
+                   AddExpertBias{},
+                   {random_tensor(12, 5, 1), random_tensor(1, 5, 2)},
+                   {blank(12, 5)}});
+  const std::vector<Step> twice{{}, {.accumulate = true}};
+  const HostTensor demand = random_integers(1, 9, 1, 5);
+  cases.push_back({"sum_expert_loads", SumExpertLoads{}, {demand}, {blank(1, 9)}, twice});
+  cases.push_back({"adjust_expert_bias",
+                   AdjustExpertBias{0.01},
+                   {{1, 9, demand.values}},
+                   {random_tensor(1, 9, 2)}});
   for (const auto& [tokens, experts, choices] : {std::tuple{5, 3, 1}, {200, 8, 2}}) {
     const Gated gated =
         softmax_gated({experts, choices, choices > 1}, random_tensor(tokens, experts, 9, 2));
@@ -424,7 +526,7 @@ std::vector<KernelCase> kernel_cases() {
     for (double& value : second.values) value *= value;
     cases.push_back({"adam step " + std::to_string(step),
                      AdamStep{},
-                     {random_tensor(70, 130, 1), {1, 1, {static_cast<double>(step)}, true}},
+                     {random_tensor(70, 130, 1), step_number(step)},
                      {random_tensor(70, 130, 2), random_tensor(70, 130, 3), second}});
   }
   cases.push_back({"sgd",
@@ -455,7 +557,7 @@ KernelCase select_case(const SelectExperts& select, HostTensor ranking, HostTens
           {std::move(ranking), std::move(scores)},
           {blank_integers(tokens, select.choices), blank(tokens, select.choices),
            blank_integers(tokens, select.choices), blank_integers(1, select.experts + 1),
-           blank_integers(1, select.experts)}};
+           blank_integers(1, select.experts), blank_integers(2, select.experts)}};
 }
 
 Gated softmax_gated(const SelectExperts& select, const HostTensor& logits) {

@@ -80,6 +80,17 @@ std::vector<KernelCase> large_kernel_cases() {
                      {random_tensor(many, 5, 8), gated.expert, gated.slot, gated.offsets},
                      {blank(static_cast<std::int64_t>(gated.offsets.values.back()), 5)}});
   }
+  for (const Drop drop : {Drop::position, Drop::probability}) {
+    cases.push_back(select_case({.experts = experts,
+                                 .choices = 3,
+                                 .normalize = true,
+                                 .capacity_groups = 2,
+                                 .capacity = 9,
+                                 .drop = drop},
+                                random_tensor(2500, experts, 6, 2),
+                                random_tensor(2500, experts, 7)));
+    cases.back().name += " by " + std::string(drop_name(drop));
+  }
   return cases;
 }
 

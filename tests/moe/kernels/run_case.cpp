@@ -64,12 +64,18 @@ std::vector<HostTensor> run_case(Backend& backend, const KernelCase& kernel, DTy
   for (const Step& step : kernel.steps) {
     Op op{kernel.kind, {}, {}, kernel.name};
     op.chunk = step.chunk;
+    BoundOp bound{&op, {views.begin(), middle}, {middle, views.end()}, step.ranges};
+    // As accumulating() in op.h makes of uses.
     std::visit(
         [&](auto& kind) {
-          if constexpr (requires { kind.accumulate; }) kind.accumulate = step.accumulate;
+          if constexpr (requires { kind.accumulate; }) {
+            kind.accumulate = step.accumulate;
+            for (std::size_t i = 0; i < bound.writes.size() && step.accumulate; ++i) {
+              if (kind.facts.writes.at(i) == Cut::sum) bound.reads.push_back(bound.writes[i]);
+            }
+          }
         },
         op.kind);
-    BoundOp bound{&op, {views.begin(), middle}, {middle, views.end()}, step.ranges};
     if (bound.ranges.empty()) bound.ranges = {{0, bound.reads[0].rows}};
     backend.execute(bound);
   }
