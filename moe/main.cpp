@@ -133,13 +133,17 @@ void declare(CLI::App& app, Arguments& a) {
 class Report {
  public:
   Report(const Arguments& arguments, const Model& model)
-      : arguments_(arguments), tokens_(model.global_batch * model.sequence_length) {
+      : arguments_(arguments),
+        tokens_(model.global_batch * model.sequence_length),
+        weighs_z_loss_(model.z_loss_weight > 0) {
     const auto format = *db::parse_format(arguments.format);
     if (format != db::Format::json) {
-      writer_.emplace(
-          stdout, db::Style{format, db::use_color(arguments.color, stdout)},
-          std::vector<std::string>{"iteration", "loss", "heldout_loss", "auxiliary_loss",
-                                   "iteration_s", "tokens_per_s", "dropped"});
+      std::vector<std::string> columns{"iteration",      "loss",        "heldout_loss",
+                                       "auxiliary_loss", "iteration_s", "tokens_per_s",
+                                       "dropped"};
+      if (weighs_z_loss_) columns.emplace_back("z_loss");
+      writer_.emplace(stdout, db::Style{format, db::use_color(arguments.color, stdout)},
+                      std::move(columns));
     }
   }
 
@@ -157,10 +161,15 @@ class Report {
     const bool all = arguments_.format == "csv";
     if (writer_ && (all || step.iteration == 1 || step.iteration % arguments_.log_every == 0 ||
                     step.heldout_loss)) {
-      writer_->row({std::int64_t{step.iteration}, step.loss,
-                    step.heldout_loss ? db::Cell(*step.heldout_loss) : db::Cell(),
-                    step.auxiliary_loss, step.duration_s,
-                    static_cast<double>(tokens_) / step.duration_s, step.dropped});
+      std::vector<db::Cell> row{std::int64_t{step.iteration},
+                                step.loss,
+                                step.heldout_loss ? db::Cell(*step.heldout_loss) : db::Cell(),
+                                step.auxiliary_loss,
+                                step.duration_s,
+                                static_cast<double>(tokens_) / step.duration_s,
+                                step.dropped};
+      if (weighs_z_loss_) row.emplace_back(step.z_loss);
+      writer_->row(row);
     }
   }
 
@@ -181,6 +190,7 @@ class Report {
                         {"auxiliary_loss", last_.auxiliary_loss},
                         {"planned_peak_bytes", planned_peak_bytes_},
                         {"measured_peak_bytes", touched_peak_bytes_}};
+    if (weighs_z_loss_) json["z_loss"] = last_.z_loss;
     if (last_.heldout_loss) json["heldout_loss"] = *last_.heldout_loss;
     if (run_id) json["run"] = *run_id;
     std::cout << json.dump() << '\n';
@@ -189,6 +199,7 @@ class Report {
  private:
   const Arguments& arguments_;
   std::int64_t tokens_;
+  bool weighs_z_loss_;
   std::int64_t planned_peak_bytes_ = 0, touched_peak_bytes_ = 0;  ///< of any rank and iteration
   std::optional<db::RowWriter> writer_;
   std::vector<double> durations_;

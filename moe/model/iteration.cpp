@@ -39,7 +39,7 @@ void reduce_gradients(LayerBuilder& build) {
         std::vector<TensorId> gradients;
         for (const Parameter& parameter : build.program().parameters) {
           if (parameter.layer == build.block && parameter.stage == build.stage &&
-              parameter.replicas == group) {
+              parameter.replicas == group && parameter.optimized) {
             gradients.push_back(parameter.gradient);
           }
         }
@@ -55,7 +55,12 @@ void update_parameters(LayerBuilder& build) {
   Program& program = build.program();
   build.phase = Phase::update;
   build.block = -1;
+  for (const LayerBuilder::Update& update : build.updates) {
+    build.stage = update.stage;
+    update.add_ops();
+  }
   for (Parameter& parameter : program.parameters) {
+    if (!parameter.optimized) continue;
     build.stage = parameter.stage;
     const std::string name = "update " + program.tensors[parameter.value].name;
     switch (model.optimizer) {
@@ -131,6 +136,13 @@ Program build_iteration(const Model& model, const Groups& groups, int rank) {
 
 Program forward_only(Program program) {
   std::erase_if(program.ops, [](const Op& op) { return op.phase != Phase::forward; });
+  return program;
+}
+
+Program without_noise(Program program) {
+  for (Op& op : program.ops) {
+    if (auto* noise = std::get_if<AddNoise>(&op.kind)) noise->quiet = true;
+  }
   return program;
 }
 

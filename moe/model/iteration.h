@@ -14,7 +14,10 @@ int stage_of_block(int block, int blocks, int stages);
 /// the other: the Program that all schedules start from. Throws as check().
 Program build_iteration(const Model& model, const Groups& groups, int rank);
 
-/// The forward part alone, on the same tensors: for held-out loss.
+/// The forward part alone, on the same tensors.
 Program forward_only(Program program);
+
+/// The same with gates that add no noise: for held-out loss.
+Program without_noise(Program program);
 
 }  // namespace moe

@@ -73,6 +73,12 @@ TensorId LayerBuilder::scale(const std::string& name, std::int64_t columns) {
       {label(name), 1, columns, Initial::one, 0, block, stage, GroupKind::stage});
 }
 
+TensorId LayerBuilder::adjusted(const std::string& name, std::int64_t columns) {
+  ProgramBuilder::ParameterShape shape{label(name), 1, columns, Initial::zero, 0, block, stage};
+  shape.optimized = false;
+  return build_.parameter(shape);
+}
+
 TensorId LayerBuilder::shared_parameter(const std::string& name, std::int64_t rows,
                                         std::int64_t columns, Sharded sharded,
                                         const std::vector<std::int64_t>& column_groups,
@@ -185,6 +191,10 @@ std::optional<std::int64_t> LayerBuilder::capacity() const {
 
 int LayerBuilder::capacity_groups_of_rank() const {
   return capacity_groups(model, groups) / stage_ranks(groups) / model.micro_batches;
+}
+
+Draw LayerBuilder::draw() const {
+  return {model.seed, block, rank_in_stage(groups, rank) * tokens, global_tokens};
 }
 
 double LayerBuilder::residual_deviation() const {

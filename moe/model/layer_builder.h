@@ -32,6 +32,12 @@ class LayerBuilder {
   int block = -1;  ///< being built; -1 outside the blocks
   int stage = 0;   ///< of the pipeline, that it belongs to
   Phase phase = Phase::forward;
+  /// What layers do once in an iteration, when the gradients are there: each adds its ops to `stage`.
+  struct Update {
+    int stage = 0;
+    std::function<void()> add_ops;
+  };
+  std::vector<Update> updates;
 
   Program& program() { return build_.program; }
 
@@ -51,6 +57,9 @@ class LayerBuilder {
   TensorId shared_bias(const std::string& name, std::int64_t columns, Sharded sharded,
                        const std::vector<std::int64_t>& column_groups = {});
   TensorId scale(const std::string& name, std::int64_t columns);
+  /// One row of zeros that no optimizer moves: one of `updates` does, by what the layer has written as its
+  /// gradient, which is not reduced: it must be the same on all ranks.
+  TensorId adjusted(const std::string& name, std::int64_t columns);
   TensorId expert_weight(const std::string& name, std::int64_t rows, std::int64_t columns,
                          Sharded sharded, double standard_deviation = kInitialDeviation);
   TensorId expert_bias(const std::string& name, std::int64_t columns, Sharded sharded);
@@ -79,6 +88,8 @@ class LayerBuilder {
   /// Copies an expert keeps per capacity group; none when dropless.
   std::optional<std::int64_t> capacity() const;
   int capacity_groups_of_rank() const;
+  /// What gates of this block draw numbers by.
+  Draw draw() const;
 
   static constexpr double kInitialDeviation = 0.02;
   /// Of layers that write into the residual stream: smaller, so that its variance does not grow with

@@ -37,6 +37,17 @@ Op adding_gradients(const Program& program, Op op) {
   return accumulating(std::move(op));
 }
 
+/// Numbers are drawn by the place of a token in the global batch.
+void draw_further(Op& op) {
+  std::visit(
+      [&](auto& kind) {
+        if constexpr (requires { kind.draw; }) {
+          kind.draw.first_token += op.micro_batch * kind.draw.micro_batch_tokens;
+        }
+      },
+      op.kind);
+}
+
 /// What stands for every tensor of the first micro-batch in this one.
 std::vector<TensorId> copy_tensors(Program& program, std::size_t count, int micro_batch) {
   std::vector<TensorId> here;
@@ -60,7 +71,8 @@ std::vector<TensorId> copy_tensors(Program& program, std::size_t count, int micr
 void repeat_for_micro_batches(Program& program, int count) {
   const std::vector<Op> once = program.ops;
   const std::size_t tensors = program.tensors.size();
-  const std::vector<TensorId> auxiliary_losses = program.auxiliary_losses;
+  const std::vector<TensorId> auxiliary_losses = program.auxiliary_losses,
+                              z_losses = program.z_losses;
   program.micro_batches = count;
   if (count == 1) return;
   for (Op& op : program.ops) op.name += " #1";
@@ -73,12 +85,14 @@ void repeat_for_micro_batches(Program& program, int count) {
       for (auto* uses : {&op.reads, &op.writes}) {
         for (Use& use : *uses) use.tensor = at(use.tensor);
       }
+      draw_further(op);
       program.ops.push_back(adding_gradients(program, std::move(op)));
     }
     program.tokens.push_back(at(program.tokens.front()));
     program.targets.push_back(at(program.targets.front()));
     program.losses.push_back(at(program.losses.front()));
     for (const TensorId loss : auxiliary_losses) program.auxiliary_losses.push_back(at(loss));
+    for (const TensorId loss : z_losses) program.z_losses.push_back(at(loss));
   }
 }
 

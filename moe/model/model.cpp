@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <limits>
 #include <stdexcept>
 #include <string_view>
 #include <vector>
@@ -105,6 +106,13 @@ void check(const Model& model, const Groups& groups) {
         "model {}: {} tokens (global_batch = {} times sequence_length = {}) do not divide into {} "
         "capacity groups: expected another capacity_groups or global_batch",
         model.name, tokens, model.global_batch, model.sequence_length, capacity_groups));
+  }
+  constexpr std::int64_t kMostCopies = std::numeric_limits<std::int32_t>::max();
+  if (tokens / parts > kMostCopies / model.choices) {
+    throw std::invalid_argument(
+        fmt::format("model {}: choices = {} of each of {} tokens of a rank: expected at most {} "
+                    "copies, so more ranks (--ranks), more micro_batches or a smaller global_batch",
+                    model.name, model.choices, tokens / parts, kMostCopies));
   }
   if (model.d_model % model.heads != 0) {
     throw std::invalid_argument(

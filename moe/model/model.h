@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "moe/ops/gate.h"
 #include "moe/program/groups.h"
 #include "moe/program/tensor.h"
 
@@ -36,7 +37,7 @@ struct Model {
   int moe_every =
       2;  ///< of the others every moe_every-th has experts, the first ones not; 0 = none
   int experts = 8;
-  int choices = 1;                           ///< k of top-k
+  int choices = 1;                           ///< k of top-k: 1 to experts
   std::string gate = "softmax";              ///< gates/gates.h
   std::string expert = "gpt";                ///< experts/experts.h; of dense networks too
   Activation activation = Activation::gelu;  ///< of networks that leave it open
@@ -45,9 +46,14 @@ struct Model {
   std::optional<double> capacity_factor;  ///< none = dropless
   /// Groups of the global batch with a capacity each; 0 = one per rank and micro-batch.
   int capacity_groups = 0;
+  Drop drop = Drop::choice;
   double auxiliary_weight = 0.01;
-  std::int64_t global_batch = 8;  ///< sequences per iteration over all ranks
-  int micro_batches = 1;          ///< equal parts of it, whose gradients are added up
+  double z_loss_weight = 0;
+  double bias_speed = 1e-3;                ///< gate bias_adjusted  [DeepSeek-V3 4.2]
+  std::int64_t gate_rank = 0;              ///< gate x_moe; 0 = half the experts
+  std::optional<double> gate_temperature;  ///< gate x_moe; none = learned
+  std::int64_t global_batch = 8;           ///< sequences per iteration over all ranks
+  int micro_batches = 1;                   ///< equal parts of it, whose gradients are added up
   Optimizer optimizer = Optimizer::adam;
   double learning_rate = 1e-3;
   double momentum = 0.9;

@@ -55,10 +55,11 @@ void read_integer(const InputObject& table, std::string_view key, std::int64_t l
 constexpr double kLeastPositive = std::numeric_limits<double>::min();
 constexpr double kFinite = std::numeric_limits<double>::max();
 constexpr std::int64_t kWidth = std::int64_t{1} << 24;  // products of two stay far within int64
-constexpr int kMostBlocks = 1000;                       // some 60 ops each
-constexpr int kMostMicroBatches = 4096;                 // each with ops of its own
-constexpr double kMostParameters = 1e13;                // far within int64
-constexpr double kMostActivations = 1e16;               // of a batch that thousands of ranks share
+constexpr std::int64_t kMostExperts = 1 << 20;
+constexpr int kMostBlocks = 1000;          // some 60 ops each
+constexpr int kMostMicroBatches = 4096;    // each with ops of its own
+constexpr double kMostParameters = 1e13;   // far within int64
+constexpr double kMostActivations = 1e16;  // of a batch that thousands of ranks share
 constexpr std::int64_t kInt = std::numeric_limits<int>::max();
 
 void read_sizes(const InputObject& table, Model& model) {
@@ -106,6 +107,62 @@ std::string read_name(const InputObject& table, std::string_view key, const Know
   return member ? std::string(names[member->one_of(names)]) : fallback;
 }
 
+/// A key that one gate alone reads.
+std::optional<InputValue> key_of_gate(const InputObject& table, std::string_view key,
+                                      std::string_view gate, const Model& model) {
+  auto value = table.optional_member(key);
+  if (value && model.gate != gate) {
+    value->refuse(fmt::format("gate = \"{}\" has none; gate = \"{}\" does", model.gate, gate));
+  }
+  return value;
+}
+
+void read_gate(const InputObject& table, Model& model) {
+  model.gate = read_name(table, "gate", gates(), model.gate);
+  const GateFacts& facts = gate_named(model.gate).facts;
+  const auto refuse = [&](const InputValue& value, std::string_view why) {
+    value.refuse(fmt::format("gate = \"{}\" {}", model.gate, why));
+  };
+  const auto drop = table.optional_member("drop");
+  if (drop) {
+    model.drop = static_cast<Drop>(drop->one_of({kDropNames.begin(), kDropNames.end()}));
+    if (facts.drop && model.drop != *facts.drop) {
+      refuse(*drop, fmt::format("drops by {}: expected that or no drop", drop_name(*facts.drop)));
+    }
+    if (model.drop == Drop::probability && !facts.has_logits) {
+      refuse(*drop, "has no probabilities: expected \"choice\" or \"position\"");
+    }
+  }
+  model.drop = facts.drop.value_or(model.drop);
+  if (const auto weight = table.optional_member("auxiliary_weight")) {
+    model.auxiliary_weight = weight->number(0, kFinite, "a number of at least 0");
+    if (model.auxiliary_weight > 0 && !facts.balances) {
+      refuse(*weight, "has no load-balancing loss: expected 0 or no auxiliary_weight");
+    }
+  } else if (!facts.balances) {
+    model.auxiliary_weight = 0;
+  }
+  if (const auto weight = table.optional_member("z_loss_weight")) {
+    model.z_loss_weight = weight->number(0, kFinite, "a number of at least 0");
+    if (model.z_loss_weight > 0 && !facts.has_logits) {
+      refuse(*weight, "has no logits: expected 0 or no z_loss_weight");
+    }
+  }
+  if (const auto speed = key_of_gate(table, "bias_speed", "bias_adjusted", model)) {
+    model.bias_speed = speed->number(0, kFinite, "a number of at least 0");
+  }
+  // Half as many dimensions as experts.  [Chi et al. 2022, 4.1]
+  if (model.gate == "x_moe") model.gate_rank = std::max(1, model.experts / 2);
+  if (const auto rank = key_of_gate(table, "gate_rank", "x_moe", model)) {
+    model.gate_rank = rank->integer(1, kWidth);
+  }
+  if (const auto temperature = key_of_gate(table, "gate_temperature", "x_moe", model);
+      temperature && !temperature->is("learned")) {
+    model.gate_temperature =
+        temperature->number(kLeastPositive, kFinite, "a number above 0 or \"learned\"");
+  }
+}
+
 void read_networks(const InputObject& table, Model& model) {
   model.expert = read_name(table, "expert", experts(), model.expert);
   read_word(table, "activation", kActivations, model.activation);
@@ -124,12 +181,12 @@ void read_experts(const InputObject& table, Model& model) {
   read_integer(table, "dense_blocks", 0, kMostBlocks, model.dense_blocks);
   read_integer(table, "moe_every", 0, kInt, model.moe_every);
   if (model.moe_every > 0 || table.has("experts")) {
-    model.experts = static_cast<int>(table.integer("experts", 1, 1 << 20));
+    model.experts = static_cast<int>(table.integer("experts", 1, kMostExperts));
   }
   if (model.moe_every > 0 || table.has("choices")) {
-    model.choices = static_cast<int>(table.integer("choices", 1, 1 << 20));
+    model.choices = static_cast<int>(table.integer("choices", 1, kMostExperts));
   }
-  model.gate = read_name(table, "gate", gates(), model.gate);
+  read_gate(table, model);
   if (const auto factor = table.optional_member("capacity_factor")) {
     if (!factor->is("dropless")) {
       model.capacity_factor =
@@ -137,8 +194,6 @@ void read_experts(const InputObject& table, Model& model) {
     }
   }
   read_integer(table, "capacity_groups", 0, kInt, model.capacity_groups);
-  model.auxiliary_weight = table.number_or("auxiliary_weight", model.auxiliary_weight, 0, kFinite,
-                                           "a number of at least 0");
 }
 
 void read_training(const InputObject& table, Model& model) {
@@ -284,7 +339,18 @@ std::string to_json(const Model& model) {
     json["capacity_factor"] = "dropless";
   }
   json["capacity_groups"] = model.capacity_groups;
+  json["drop"] = drop_name(model.drop);
   json["auxiliary_weight"] = model.auxiliary_weight;
+  json["z_loss_weight"] = model.z_loss_weight;
+  if (model.gate == "bias_adjusted") json["bias_speed"] = model.bias_speed;
+  if (model.gate == "x_moe") {
+    json["gate_rank"] = model.gate_rank;
+    if (model.gate_temperature) {
+      json["gate_temperature"] = *model.gate_temperature;
+    } else {
+      json["gate_temperature"] = "learned";
+    }
+  }
   json["global_batch"] = model.global_batch;
   json["micro_batches"] = model.micro_batches;
   json["optimizer"] = word_of(model.optimizer, kOptimizers);

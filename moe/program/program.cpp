@@ -97,6 +97,16 @@ std::vector<std::vector<int>> dependencies(const Program& program) {
   return result;
 }
 
+bool writes_loss(const Program& program, const Op& op) {
+  const auto holds = [](const std::vector<TensorId>& losses, TensorId tensor) {
+    return std::find(losses.begin(), losses.end(), tensor) != losses.end();
+  };
+  return std::any_of(op.writes.begin(), op.writes.end(), [&](const Use& use) {
+    return holds(program.losses, use.tensor) || holds(program.auxiliary_losses, use.tensor) ||
+           holds(program.z_losses, use.tensor);
+  });
+}
+
 bool uses_routed_rows(const Program& program, const Op& op) {
   const auto routed = [&](const Use& use) {
     return program.tensors[static_cast<std::size_t>(use.tensor)].rows_are != Rows::fixed;

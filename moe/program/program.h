@@ -27,6 +27,8 @@ struct Shard {
 struct Parameter {
   TensorId value = -1;
   TensorId gradient = -1;
+  bool optimized =
+      true;  ///< false: some other op of the update moves it, by what is the same on all ranks
   std::vector<TensorId> optimizer_state;
   Initial initial = Initial::zero;
   double standard_deviation = 0;
@@ -51,8 +53,10 @@ struct Program {
   std::vector<TensorId>
       losses;  ///< scalars; sum over them and over ranks to the mean cross-entropy
 
-  std::vector<TensorId> auxiliary_losses;  ///< a scalar per MoE layer and micro-batch, in order
-  TensorId step = -1;                      ///< i32[1,1], number of this iteration from 1
+  /// Load balancing: a scalar per micro-batch and MoE layer whose gate balances, in order.
+  std::vector<TensorId> auxiliary_losses;
+  std::vector<TensorId> z_losses;  ///< router z-loss: the same, where the model weighs it
+  TensorId step = -1;              ///< i32[1,1], number of this iteration from 1
 };
 
 /// Position in the whole parameter, row-major, of element `element` of the rank's tensor.
@@ -62,6 +66,9 @@ std::int64_t whole_element(const Shard& shard, std::int64_t columns, std::int64_
 /// overwrites what another read or wrote, slice by slice. What another dependency already implies
 /// by itself is left in; what stream order implies is left in too.
 std::vector<std::vector<int>> dependencies(const Program& program);
+
+/// True for an op that writes the loss or one of the others.
+bool writes_loss(const Program& program, const Op& op);
 
 /// True for an op that reads or writes rows which only the routing of a layer tells the number of.
 bool uses_routed_rows(const Program& program, const Op& op);

@@ -29,6 +29,7 @@ TensorId ProgramBuilder::parameter(const ParameterShape& shape) {
   Parameter parameter;
   parameter.value = tensor(shape.name, Role::parameter);
   parameter.gradient = tensor("d_" + shape.name, Role::gradient);
+  parameter.optimized = shape.optimized;
   parameter.initial = shape.initial;
   parameter.standard_deviation = shape.standard_deviation;
   parameter.shard = shape.shard.value_or(Shard{0, shape.rows, 0, shape.rows, 0, shape.columns});

@@ -24,6 +24,7 @@ class ProgramBuilder {
     int stage = 0;
     GroupKind replicas = GroupKind::stage;
     std::optional<Shard> shard{};  ///< all of it where absent
+    bool optimized = true;
   };
   /// The parameter and its gradient; returns the parameter's tensor.
   TensorId parameter(const ParameterShape& shape);

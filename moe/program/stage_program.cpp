@@ -84,6 +84,7 @@ StageProgram stage_program(const Program& whole, int stage) {
   for (const TensorId targets : whole.targets) program.targets.push_back(tensors.at(targets));
   program.losses = tensors.present(whole.losses);
   program.auxiliary_losses = tensors.present(whole.auxiliary_losses);
+  program.z_losses = tensors.present(whole.z_losses);
   program.step = tensors.at(whole.step);
   return result;
 }

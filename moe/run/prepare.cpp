@@ -55,15 +55,6 @@ bool has_rows(const RunState& state, const Op& op) {
   return true;
 }
 
-bool writes_loss(const Program& program, const Op& op) {
-  const auto holds = [](const std::vector<TensorId>& losses, TensorId tensor) {
-    return std::find(losses.begin(), losses.end(), tensor) != losses.end();
-  };
-  return std::any_of(op.writes.begin(), op.writes.end(), [&](const Use& use) {
-    return holds(program.losses, use.tensor) || holds(program.auxiliary_losses, use.tensor);
-  });
-}
-
 PreparedOp prepare_op(const RunState& state, int index) {
   const Op& op = state.op(index);
   const auto view = [&](const Use& use) -> View {

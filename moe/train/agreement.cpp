@@ -23,26 +23,27 @@ double read_scalar(const Runner& runner, TensorId tensor) {
 }  // namespace
 
 bool Agreement::is_finite() const {
-  return std::isfinite(cross_entropy) && std::isfinite(auxiliary);
+  return std::isfinite(cross_entropy) && std::isfinite(auxiliary) && std::isfinite(z_loss);
 }
 
 Agreement agree(const Runner& runner, Communicator& world, double time_limit_s) {
   constexpr std::array signals{SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGUSR1};
-  // The two losses, then how many ranks were asked to end by each signal.
+  constexpr std::size_t losses = 3;  // then how many ranks were asked to end by each signal
   const Program& program = runner.program();
-  std::array<double, 2 + signals.size()> sums{};
+  std::array<double, losses + signals.size()> sums{};
   for (const TensorId loss : program.losses) sums[0] += read_scalar(runner, loss);
   for (const TensorId loss : program.auxiliary_losses) sums[1] += read_scalar(runner, loss);
+  for (const TensorId loss : program.z_losses) sums[2] += read_scalar(runner, loss);
   sums[1] /= program.micro_batches;
   const int mine = stop_signal();
-  for (std::size_t i = 0; i < signals.size(); ++i) sums[2 + i] = mine == signals[i] ? 1 : 0;
+  for (std::size_t i = 0; i < signals.size(); ++i) sums[losses + i] = mine == signals[i] ? 1 : 0;
   CallContext call;
   call.time_limit_s = time_limit_s;
   call.what = "sum of the losses";
   world.all_reduce(sums.data(), sums.size(), DType::f64, call);
-  Agreement agreement{sums[0], sums[1]};
+  Agreement agreement{sums[0], sums[1], sums[2]};
   for (std::size_t i = 0; i < signals.size() && agreement.stop_signal == 0; ++i) {
-    if (sums[2 + i] > 0) agreement.stop_signal = signals[i];
+    if (sums[losses + i] > 0) agreement.stop_signal = signals[i];
   }
   return agreement;
 }

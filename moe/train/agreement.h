@@ -9,6 +9,7 @@ namespace moe {
 struct Agreement {
   double cross_entropy = 0;
   double auxiliary = 0;
+  double z_loss = 0;
   int stop_signal = 0;  ///< that asked any rank to end (stop.h); 0 where none
 
   bool is_finite() const;

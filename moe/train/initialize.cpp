@@ -43,7 +43,7 @@ void initialize_as(Runner& runner, std::int64_t seed) {
     }
     runner.write(parameter.value, std::as_bytes(std::span(values)));
     std::fill(values.begin(), values.end(), T{0});
-    if (parameter.gradient >= 0) runner.write(parameter.gradient, std::as_bytes(std::span(values)));
+    runner.write(parameter.gradient, std::as_bytes(std::span(values)));
     for (const TensorId state : parameter.optimizer_state) {
       runner.write(state, std::as_bytes(std::span(values)));
     }

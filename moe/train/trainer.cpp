@@ -141,7 +141,8 @@ void train(const Model& model, const Program& program, Schedule schedule, const 
   });
   const auto iterate = [&](const std::string& what, bool measure_memory) {
     IterationResult result = runner.iterate(measure_memory);
-    const double loss = std::abs(agreement.cross_entropy + agreement.auxiliary);  // no "-nan"
+    // No "-nan".
+    const double loss = std::abs(agreement.cross_entropy + agreement.auxiliary + agreement.z_loss);
     if (!agreement.is_finite()) {
       throw_not_finite(runner, backend, world, fmt::format("{} is {}", what, loss));
     }
@@ -149,7 +150,7 @@ void train(const Model& model, const Program& program, Schedule schedule, const 
   };
   // None where a signal asks for the end meanwhile.
   const auto evaluate = [&](int step) -> std::optional<double> {
-    runner.reschedule(forward_only(scheduled));
+    runner.reschedule(without_noise(forward_only(scheduled)));
     double sum = 0;
     for (int i = 0; i < options.evaluate_batches; ++i) {
       load_batch(runner, corpus, Split::held_out, model, i, groups, world.rank);
@@ -174,6 +175,7 @@ void train(const Model& model, const Program& program, Schedule schedule, const 
     report.iteration = step;
     report.loss = agreement.cross_entropy;
     report.auxiliary_loss = agreement.auxiliary;
+    report.z_loss = agreement.z_loss;
     merge_timelines(report, mine, scheduled.ops.size(), groups, world, ranks);
     report.routing =
         routing_of_stages(std::move(mine.routing), groups, world, options.run.time_limit_s);

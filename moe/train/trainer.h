@@ -28,7 +28,8 @@ struct TrainOptions {
 struct StepReport {
   int iteration = 0;  ///< from 1
   double loss = 0;
-  double auxiliary_loss = 0;
+  double auxiliary_loss = 0;  ///< load balancing, of all layers
+  double z_loss = 0;          ///< of all routers; 0 where the model does not weigh it
   std::optional<double> heldout_loss;
   double duration_s = 0;  ///< first begin to last end of any rank, on rank 0's clock
   std::int64_t dropped = 0;

@@ -5,7 +5,7 @@
 namespace moe {
 
 const std::vector<Gate>& gates() {
-#define MOELAB_LIST_GATE(name, description) {#name, description, name##_gate},
+#define MOELAB_LIST_GATE(name, facts, description) {#name, description, facts, name##_gate},
   static const std::vector<Gate> all{MOELAB_GATES(MOELAB_LIST_GATE)};
 #undef MOELAB_LIST_GATE
   return all;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -13,22 +14,41 @@ struct GateOutput {
   TensorId weight = -1;   ///< [T,k]
   TensorId slot = -1;     ///< i32[T,k], -1 where dropped
   TensorId offsets = -1;  ///< i32[1,E+1], of the copies kept
-  Backward backward;      ///< d_weight[T,k] -> gradient of the gate's input
+  Backward
+      backward;  ///< d_weight[T,k] -> gradient of the gate's input; empty where it learns nothing
 };
 
-/// Every gate, a line each: NAME, what it is. A model file calls it NAME; gates/NAME.cpp defines
-/// GateOutput NAME_gate(LayerBuilder&, TensorId x), x[T,M].
-#define MOELAB_GATES(GATE)                                                                \
-  GATE(softmax, "softmax over the experts, the k largest (Switch; GShard without noise)") \
-  GATE(sigmoid, "each expert's score for itself, the k largest (BASE, StableMoE)")
+/// What a gate says of itself beside how it is built.
+struct GateFacts {
+  /// A token's experts depend on nothing but the token: the gate can be cut along the batch wherever its
+  /// drops can (SelectExperts::refusal_to_cut).
+  bool cuts_along_batch = true;
+  bool has_logits = true;      ///< has a router z-loss where the model weighs one
+  bool balances = true;        ///< has a load-balancing loss
+  std::optional<Drop> drop{};  ///< the one way in which it drops, whatever the model says
+};
+inline constexpr GateFacts kLearned{};
+inline constexpr GateFacts kBatchPrioritized{.cuts_along_batch = false, .drop = Drop::probability};
+inline constexpr GateFacts kUnbalanced{.balances = false};
+inline constexpr GateFacts kUnlearned{.has_logits = false, .balances = false};
 
-#define MOELAB_DECLARE_GATE(name, description) GateOutput name##_gate(LayerBuilder&, TensorId x);
+/// Every gate, a line each: NAME, its facts, what it is. A model file calls it NAME; gates/NAME.cpp defines
+/// GateOutput NAME_gate(LayerBuilder&, TensorId x), x[T,M].
+#define MOELAB_GATES(GATE)                                                                   \
+  GATE(softmax, kLearned,                                                                    \
+       "softmax over the experts, the k largest (Switch; GShard without noise)")             \
+  GATE(sigmoid, kLearned, "each expert's score for itself, the k largest (BASE, StableMoE)") \
+  GATE(batch_prioritized, kBatchPrioritized, "softmax, tokens of high probability served first")
+
+#define MOELAB_DECLARE_GATE(name, facts, description) \
+  GateOutput name##_gate(LayerBuilder&, TensorId x);
 MOELAB_GATES(MOELAB_DECLARE_GATE)
 #undef MOELAB_DECLARE_GATE
 
 struct Gate {
   std::string_view name;
   std::string_view description;
+  GateFacts facts;
   GateOutput (*build)(LayerBuilder&, TensorId x);
 };
 

@@ -1,4 +1,3 @@
-#include "moe/model/gates/gates.h"
 #include "moe/model/gates/top_k.h"
 
 namespace moe {
@@ -7,22 +6,17 @@ namespace moe {
 /// by s over the sum of the chosen for more.  [FSMoE 3.1 names it, of BASE and StableMoE]
 /// The load-balancing loss takes s where softmax gates have probabilities.
 GateOutput sigmoid_gate(LayerBuilder& build, TensorId x) {
-  const int experts = build.model.experts, choices = build.model.choices;
-  const bool normalize = choices > 1;
   const Layer logits = gate_logits(build, x);
-  const TensorId scores = build.activation("gate_scores", experts);
+  const TensorId scores = build.activation("gate_scores", build.model.experts);
   build.op(Sigmoid{}, "gate sigmoid", {logits.output}, {scores});
-  const TopK top = select_top_k(build, logits.output, scores, normalize);
+  const TopK top = select_top_k(build, logits.output, scores);
+  const AddGradient add_balance = load_balancing_loss(build, scores, top),
+                    add_z_loss = router_z_loss(build, logits.output);
 
   const auto backward = [=, &build](TensorId d_weight) {
-    const TensorId chosen = build.activation("d_gate_chosen", experts);
-    build.op(SelectExpertsGradient{experts, choices, normalize}, "gate gradient",
-             {d_weight, scores, top.expert, top.weight}, {chosen});
-    build.op(
-        LoadBalancingLossGradient{experts, choices, build.auxiliary_weight, build.global_tokens},
-        "load balancing gradient", {top.total_demand, chosen}, {chosen});
-    const TensorId d_logits = build.activation("d_gate_logits", experts);
-    build.op(SigmoidGradient{}, "gate sigmoid gradient", {chosen, logits.output}, {d_logits});
+    const TensorId d_logits =
+        sigmoid_gate_gradient(build, d_weight, top, scores, logits.output, add_balance);
+    add_z_loss(d_logits);
     return logits.backward(d_logits);
   };
   return {top.expert, top.weight, top.slot, top.offsets, backward};

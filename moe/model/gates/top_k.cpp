@@ -3,37 +3,108 @@
 #include "moe/model/layers/linear.h"
 
 namespace moe {
+namespace {
 
-Layer gate_logits(LayerBuilder& build, TensorId x) {
+/// For k = 1 the share of the only one chosen would be 1, and nothing would be learned.
+bool weights_are_shares(const Model& model) { return model.choices > 1; }
+
+}  // namespace
+
+Layer gate_logits(LayerBuilder& build, TensorId x, const std::string& parameter) {
   return linear(build,
-                {.name = "gate logits",
-                 .parameter = "gate",
+                {.name = parameter + " logits",
+                 .parameter = parameter,
                  .inputs = build.model.d_model,
                  .outputs = build.model.experts,
                  .bias = false},
                 x);
 }
 
-TopK select_top_k(LayerBuilder& build, TensorId ranking, TensorId scores, bool normalize) {
+TopK select_top_k(LayerBuilder& build, TensorId ranking, TensorId scores, Weights weights) {
   const Model& model = build.model;
   const int experts = model.experts, choices = model.choices;
+  const Gate& gate = gate_named(model.gate);
   TopK top;
   top.expert = build.integers("expert", build.tokens, choices);
   top.weight = build.activation("gate_weight", choices);
   top.slot = build.integers("slot", build.tokens, choices);
   top.offsets = build.integers("offsets", 1, experts + 1);
-  const TensorId demand = build.integers("demand", 1, experts);
-  build.op(
-      SelectExperts{experts, choices, normalize, build.capacity_groups_of_rank(), build.capacity()},
-      "gate", {ranking, scores}, {top.expert, top.weight, top.slot, top.offsets, demand});
+  const TensorId demand = build.integers("demand", 1, experts),
+                 used = build.integers("capacity_used", 2, experts);
+  const bool even = weights == Weights::even;
+  build.op(SelectExperts{.experts = experts,
+                         .choices = choices,
+                         .normalize = !even && weights_are_shares(model),
+                         .capacity_groups = build.capacity_groups_of_rank(),
+                         .capacity = build.capacity(),
+                         .drop = gate.facts.drop.value_or(model.drop),
+                         .even = even,
+                         .gate = gate.name},
+           "gate", {ranking, scores},
+           {top.expert, top.weight, top.slot, top.offsets, demand, used});
   top.total_demand = build.integers("total_demand", 1, experts);
   build.op(ExchangeCounts{experts}, "exchange counts", {top.offsets, demand}, {top.total_demand},
            Stream::host);
+  return top;
+}
+
+AddGradient load_balancing_loss(LayerBuilder& build, TensorId scores, const TopK& top) {
+  const Model& model = build.model;
   const TensorId loss = build.result("auxiliary_loss");
   build.program().auxiliary_losses.push_back(loss);
-  build.op(LoadBalancingLoss{experts, choices, build.global_tokens}, "load balancing loss",
-           {scores, top.total_demand}, {loss});
-  return top;
+  build.op(LoadBalancingLoss{model.experts, model.choices, build.global_tokens},
+           "load balancing loss", {scores, top.total_demand}, {loss});
+  return [&build, demand = top.total_demand](TensorId d_scores) {
+    const Model& model = build.model;
+    build.op(LoadBalancingLossGradient{model.experts, model.choices, build.auxiliary_weight,
+                                       build.global_tokens},
+             "load balancing gradient", {demand, d_scores}, {d_scores});
+  };
+}
+
+AddGradient router_z_loss(LayerBuilder& build, TensorId logits) {
+  const double weight = build.model.z_loss_weight;
+  if (weight == 0) return [](TensorId) {};
+  const TensorId loss = build.result("z_loss"),
+                 log_sum_exp = build.activation("gate_log_sum_exp", 1);
+  build.program().z_losses.push_back(loss);
+  build.op(RouterZLoss{build.batch_tokens}, "router z loss", {logits}, {loss, log_sum_exp});
+  return [=, &build](TensorId d_logits) {
+    build.op(RouterZLossGradient{weight, build.batch_tokens}, "router z loss gradient",
+             {logits, log_sum_exp, d_logits}, {d_logits});
+  };
+}
+
+GateOutput softmax_top_k(LayerBuilder& build, const Layer& logits) {
+  const TensorId probabilities = build.activation("gate_probabilities", build.model.experts);
+  build.op(Softmax{}, "gate softmax", {logits.output}, {probabilities});
+  const TopK top = select_top_k(build, logits.output, probabilities);
+  load_balancing_loss(build, probabilities, top);
+  const AddGradient add_z_loss = router_z_loss(build, logits.output);
+
+  const auto backward = [=, &build](TensorId d_weight) {
+    const Model& model = build.model;
+    const TensorId d_logits = build.activation("d_gate_logits", model.experts);
+    build.op(SoftmaxGateGradient{model.experts, model.choices, build.auxiliary_weight,
+                                 build.global_tokens},
+             "gate gradient", {d_weight, probabilities, top.expert, top.weight, top.total_demand},
+             {d_logits});
+    add_z_loss(d_logits);
+    return logits.backward(d_logits);
+  };
+  return {top.expert, top.weight, top.slot, top.offsets, backward};
+}
+
+TensorId sigmoid_gate_gradient(LayerBuilder& build, TensorId d_weight, const TopK& top,
+                               TensorId scores, TensorId logits, const AddGradient& add_losses) {
+  const Model& model = build.model;
+  const TensorId d_scores = build.activation("d_gate_chosen", model.experts);
+  build.op(SelectExpertsGradient{model.experts, model.choices, weights_are_shares(model)},
+           "gate gradient", {d_weight, scores, top.expert, top.weight}, {d_scores});
+  add_losses(d_scores);
+  const TensorId d_logits = build.activation("d_gate_logits", model.experts);
+  build.op(SigmoidGradient{}, "gate sigmoid gradient", {d_scores, logits}, {d_logits});
+  return d_logits;
 }
 
 }  // namespace moe

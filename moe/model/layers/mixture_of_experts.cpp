@@ -49,9 +49,12 @@ Layer mixture_of_experts(LayerBuilder& build, TensorId x) {
            {returned, gate.expert, gate.weight, gate.slot, gate.offsets}, {y});
 
   const auto backward = [=, &build](TensorId dy) {
-    const TensorId d_weight = build.activation("d_gate_weight", choices);
-    build.op(CombineWeightGradient{choices}, "combine weight gradient",
-             {dy, returned, gate.expert, gate.slot, gate.offsets}, {d_weight});
+    TensorId d_weight = -1;
+    if (gate.backward) {
+      d_weight = build.activation("d_gate_weight", choices);
+      build.op(CombineWeightGradient{choices}, "combine weight gradient",
+               {dy, returned, gate.expert, gate.slot, gate.offsets}, {d_weight});
+    }
     const TensorId d_returned = build.routed("d_returned", Rows::sent, width);
     build.op(CombineInputGradient{choices}, "combine gradient",
              {dy, gate.expert, gate.weight, gate.slot, gate.offsets}, {d_returned});
@@ -69,6 +72,7 @@ Layer mixture_of_experts(LayerBuilder& build, TensorId x) {
     const TensorId d_permuted = build.activation("d_permuted", width);
     build.op(PermuteGradient{choices}, "permute gradient",
              {d_sent, gate.expert, gate.slot, gate.offsets}, {d_permuted});
+    if (!gate.backward) return d_permuted;
     const TensorId d_gate = gate.backward(d_weight);
     const TensorId dx = build.activation("d_input.experts", width);
     build.op(Add{}, "gate input gradient", {d_permuted, d_gate}, {dx});

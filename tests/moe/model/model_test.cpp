@@ -92,5 +92,17 @@ TEST(Model, HasExpertsBehindItsDenseBlocks) {
   EXPECT_EQ(blocks_with_experts(model), 4);
 }
 
+TEST(CheckModel, RefusesMoreCopiesThanARankCanNumber) {
+  Model model;
+  model.experts = 64;
+  model.choices = 64;
+  model.global_batch = std::int64_t{1} << 24;
+  model.sequence_length = 4;
+  EXPECT_THAT(error_of(model, 1),
+              HasSubstr("choices = 64 of each of 67108864 tokens of a rank: expected at most "
+                        "2147483647 copies"));
+  EXPECT_EQ(error_of(model, 4), "no error");
+}
+
 }  // namespace
 }  // namespace moe

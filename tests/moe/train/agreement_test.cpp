@@ -21,6 +21,7 @@ std::vector<Agreement> agreed(const std::vector<double>& cross_entropy,
                               const std::vector<double>& auxiliary) {
   Model model = testing::small_model(std::is_same_v<T, double> ? DType::f64 : DType::f32);
   model.moe_every = 1;
+  model.z_loss_weight = 0.1;
   const int ranks = static_cast<int>(cross_entropy.size());
   const Groups groups = make_groups(ranks, 1);
   std::vector<Agreement> all(cross_entropy.size());
@@ -36,6 +37,7 @@ std::vector<Agreement> agreed(const std::vector<double>& cross_entropy,
     };
     write(runner.program().losses.front(), cross_entropy[mine]);
     for (const TensorId id : runner.program().auxiliary_losses) write(id, auxiliary[mine]);
+    for (const TensorId id : runner.program().z_losses) write(id, 10 * auxiliary[mine]);
     all[mine] = agree(runner, world, 20);
   });
   return all;
@@ -45,6 +47,7 @@ TEST(Agreement, IsTheSumOfEveryRanksSharesAndOfAllLayers) {
   for (const Agreement& one : agreed<double>({1.5, 2.25, 0, 0.25}, {0.5, 1, 2, 0})) {
     EXPECT_EQ(one.cross_entropy, 4);
     EXPECT_EQ(one.auxiliary, 2 * 3.5);
+    EXPECT_EQ(one.z_loss, 2 * 35);
     EXPECT_EQ(one.stop_signal, 0);
     EXPECT_TRUE(one.is_finite());
   }

@@ -78,11 +78,13 @@ Outcome train_small(const Model& model, const Schedule& schedule, const Layout& 
   Outcome outcome;
   outcome.losses.assign(steps, 0);
   outcome.auxiliary_losses.assign(steps, 0);
+  outcome.z_losses.assign(steps, 0);
   outcome.planned_peaks.resize(ranks);
   outcome.touched_peaks.resize(ranks);
   outcome.timeline.ranks.resize(ranks);
   // Summed over ranks in rank order afterwards, whichever thread comes first.
-  std::vector<std::vector<double>> losses(ranks, std::vector<double>(steps)), auxiliary = losses;
+  std::vector<std::vector<double>> losses(ranks, std::vector<double>(steps)), auxiliary = losses,
+                                                                              z = losses;
   std::mutex mutex;
   run_local_ranks(ranks, [&](Communicator& world) {
     const std::unique_ptr<Backend> backend = make_backend();
@@ -101,6 +103,9 @@ Outcome train_small(const Model& model, const Schedule& schedule, const Layout& 
       }
       for (const TensorId loss : program.auxiliary_losses) {
         auxiliary[world.rank][step] += read_doubles(runner, loss)[0] / program.micro_batches;
+      }
+      for (const TensorId loss : program.z_losses) {
+        z[world.rank][step] += read_doubles(runner, loss)[0];
       }
       if (step == 0) {
         for (const Parameter& parameter : program.parameters) {
@@ -123,6 +128,7 @@ Outcome train_small(const Model& model, const Schedule& schedule, const Layout& 
     for (int step = 0; step < steps; ++step) {
       outcome.losses[step] += losses[rank][step];
       outcome.auxiliary_losses[step] += auxiliary[rank][step];
+      outcome.z_losses[step] += z[rank][step];
     }
   }
   return outcome;

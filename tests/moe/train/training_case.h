@@ -18,6 +18,7 @@ namespace moe::testing {
 struct Outcome {
   std::vector<double> losses;            ///< by step
   std::vector<double> auxiliary_losses;  ///< by step
+  std::vector<double> z_losses;          ///< by step
   std::map<std::string, std::vector<double>>
       gradients;  ///< of the first step; experts of all ranks joined
   std::vector<std::int64_t> planned_peaks, touched_peaks;  ///< by rank, last step

@@ -31,6 +31,7 @@ struct OneRank {
     model.global_batch = 4;
     model.capacity_groups = 0;
     model.auxiliary_weight = 0.3;
+    model.z_loss_weight = 0.1;
     program = build_iteration(model, groups, 0);
     RunOptions options;
     options.memory_limit_bytes = 1 << 28;
@@ -64,13 +65,16 @@ struct OneRank {
     runner->write(gate().value, std::as_bytes(std::span(weights)));
     runner->reschedule(forward_only(program));
     runner->iterate();
-    return read(program.losses.front())[0] +
-           model.auxiliary_weight * read(program.auxiliary_losses.at(0))[0];
+    double sum = read(program.losses.front())[0];
+    for (const TensorId id : program.auxiliary_losses) sum += model.auxiliary_weight * read(id)[0];
+    for (const TensorId id : program.z_losses) sum += model.z_loss_weight * read(id)[0];
+    return sum;
   }
 };
 
 class EveryGate : public ::testing::TestWithParam<std::tuple<std::string, int>> {};
 
+/// Of those that learn anything.
 TEST_P(EveryGate, HasTheGradientOfItsLosses) {
   OneRank one(std::get<0>(GetParam()), std::get<1>(GetParam()));
   std::vector<double> weights = one.read(one.gate().value);
@@ -102,15 +106,39 @@ TEST_P(EveryGate, HasTheGradientOfItsLosses) {
 
 std::vector<std::string> names() {
   std::vector<std::string> all;
-  for (const Gate& gate : gates()) all.emplace_back(gate.name);
+  for (const Gate& gate : gates()) {
+    if (gate.facts.has_logits) all.emplace_back(gate.name);
+  }
   return all;
 }
-INSTANTIATE_TEST_SUITE_P(Gates, EveryGate,
-                         ::testing::Combine(::testing::ValuesIn(names()), ::testing::Values(1, 2)),
-                         [](const auto& instance) {
-                           return std::get<0>(instance.param) + "_top" +
-                                  std::to_string(std::get<1>(instance.param));
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Gates, EveryGate, ::testing::Combine(::testing::ValuesIn(names()), ::testing::Values(1, 2, 4)),
+    [](const auto& instance) {
+      return std::get<0>(instance.param) + "_top" + std::to_string(std::get<1>(instance.param));
+    });
+
+/// Noise and draws go by a token's place in the global batch, z-loss and loads of experts are of all of it.
+TEST(Gates, ComputeInMicroBatchesWhatTheyDoInTheWhole) {
+  for (const Gate& gate : gates()) {
+    Model model = small_model(DType::f64);
+    model.gate = gate.name;
+    model.capacity_factor = 0.75;
+    model.auxiliary_weight = 0;  // the load-balancing loss is of a micro-batch
+    if (gate.facts.has_logits) model.z_loss_weight = 0.01;
+    const testing::Outcome whole = testing::train_small(model, {}, 1, 2);
+    model.micro_batches = 2;
+    for (const int ranks : {1, 7}) {
+      SCOPED_TRACE(std::string(gate.name) + " on " + std::to_string(ranks) + " ranks");
+      const testing::Outcome parts = testing::train_small(model, {}, ranks, 2);
+      for (const std::size_t step : {0, 1}) {
+        EXPECT_NEAR(parts.losses[step], whole.losses[step], 1e-12);
+        EXPECT_NEAR(parts.z_losses[step], whole.z_losses[step], 1e-11);
+      }
+      EXPECT_LT(testing::largest_difference(parts, whole), 1e-11);
+      EXPECT_EQ(parts.dropped, whole.dropped);
+    }
+  }
+}
 
 TEST(Gates, AreFoundByNameAndListedWhereThereIsNone) {
   EXPECT_EQ(gate_named("softmax").name, "softmax");
