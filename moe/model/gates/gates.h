@@ -34,11 +34,12 @@ inline constexpr GateFacts kUnlearned{.has_logits = false, .balances = false};
 
 /// Every gate, a line each: NAME, its facts, what it is. A model file calls it NAME; gates/NAME.cpp defines
 /// GateOutput NAME_gate(LayerBuilder&, TensorId x), x[T,M].
-#define MOELAB_GATES(GATE)                                                                   \
-  GATE(softmax, kLearned,                                                                    \
-       "softmax over the experts, the k largest (Switch; GShard without noise)")             \
-  GATE(sigmoid, kLearned, "each expert's score for itself, the k largest (BASE, StableMoE)") \
-  GATE(batch_prioritized, kBatchPrioritized, "softmax, tokens of high probability served first")
+#define MOELAB_GATES(GATE)                                                                       \
+  GATE(softmax, kLearned,                                                                        \
+       "softmax over the experts, the k largest (Switch; GShard without noise)")                 \
+  GATE(sigmoid, kLearned, "each expert's score for itself, the k largest (BASE, StableMoE)")     \
+  GATE(batch_prioritized, kBatchPrioritized, "softmax, tokens of high probability served first") \
+  GATE(bias_adjusted, kUnbalanced, "sigmoid with a bias that evens loads out (DeepSeek-V3)")
 
 #define MOELAB_DECLARE_GATE(name, facts, description) \
   GateOutput name##_gate(LayerBuilder&, TensorId x);

@@ -1,0 +1,36 @@
+#include "moe/model/gates/top_k.h"
+
+namespace moe {
+
+/// s = 1 / (1 + e^-xW); the k experts of largest s + b, weighted by s alone as the sigmoid gate does. After
+/// every iteration b moves by bias_speed towards even loads: up where fewer copies asked for the expert, on
+/// all ranks and before drops, than for the mean expert, down where more. No auxiliary loss.
+/// [DeepSeek-V3, Eqs. 12 to 16 and 2.1.2; Wang et al. 2024, Algorithm 1. The sequence-wise loss that
+/// DeepSeek-V3 adds with a weight of 1e-4 is left out.]
+GateOutput bias_adjusted_gate(LayerBuilder& build, TensorId x) {
+  const int experts = build.model.experts;
+  const Layer logits = gate_logits(build, x);
+  const TensorId scores = build.activation("gate_scores", experts);
+  build.op(Sigmoid{}, "gate sigmoid", {logits.output}, {scores});
+  const TensorId bias = build.adjusted("gate.expert_bias", experts),
+                 ranking = build.activation("gate_ranking", experts);
+  build.op(AddExpertBias{}, "gate bias", {scores, bias}, {ranking});
+  const TopK top = select_top_k(build, ranking, scores);
+  const AddGradient add_z_loss = router_z_loss(build, logits.output);
+  const TensorId loads = build.gradient(bias);  // what it moves by
+  const auto adjust = [&build, bias, loads] {
+    build.op(AdjustExpertBias{build.model.bias_speed}, "adjust expert bias", {loads, bias}, {bias});
+  };
+  build.updates.push_back({build.stage, adjust});
+
+  const auto backward = [=, &build](TensorId d_weight) {
+    build.op(SumExpertLoads{}, "sum expert loads", {top.total_demand}, {loads});
+    const TensorId d_logits =
+        sigmoid_gate_gradient(build, d_weight, top, scores, logits.output, [](TensorId) {});
+    add_z_loss(d_logits);
+    return logits.backward(d_logits);
+  };
+  return {top.expert, top.weight, top.slot, top.offsets, backward};
+}
+
+}  // namespace moe
