@@ -37,6 +37,7 @@ inline constexpr GateFacts kUnlearned{.has_logits = false, .balances = false};
 #define MOELAB_GATES(GATE)                                                                       \
   GATE(softmax, kLearned,                                                                        \
        "softmax over the experts, the k largest (Switch; GShard without noise)")                 \
+  GATE(gshard, kLearned, "softmax over noisy logits, the k largest")                             \
   GATE(sigmoid, kLearned, "each expert's score for itself, the k largest (BASE, StableMoE)")     \
   GATE(batch_prioritized, kBatchPrioritized, "softmax, tokens of high probability served first") \
   GATE(bias_adjusted, kUnbalanced, "sigmoid with a bias that evens loads out (DeepSeek-V3)")

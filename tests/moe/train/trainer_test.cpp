@@ -94,7 +94,7 @@ TrainOptions steps(int count) {
   return options;
 }
 
-/// Cross-entropy of the first `batches` held-out batches with fresh parameters.
+/// Cross-entropy of the first `batches` held-out batches with fresh parameters, and no noise.
 double heldout_by_hand(const Model& model, int batches) {
   const Text text(model);
   const Groups groups = make_groups(1, 1);
@@ -102,7 +102,7 @@ double heldout_by_hand(const Model& model, int batches) {
   const auto backend = make_cpu_backend(1);
   RunOptions options;
   options.memory_limit_bytes = 1 << 28;
-  const Program program = forward_only(build_iteration(model, groups, 0));
+  const Program program = without_noise(forward_only(build_iteration(model, groups, 0)));
   Runner runner(program, groups, *backend, *world, options);
   initialize_parameters(runner, model.seed);
   double sum = 0;
@@ -143,6 +143,32 @@ TEST(Trainer, TheHeldOutLossIsTheMeanOfItsBatchesWithTheParametersOfThatIteratio
     EXPECT_NEAR(told.steps[2].heldout_loss.value(), expected, 1e-12);
   }
   EXPECT_NE(expected, heldout_by_hand(model, 2));
+}
+
+TEST(Trainer, AHeldOutLossHasNoNoiseAndTrainingHas) {
+  Model model = small_model(DType::f64);
+  model.gate = "gshard";
+  model.learning_rate = 0;
+  TrainOptions options = steps(2);
+  options.evaluate_batches = options.evaluate_every = 1;
+  const Told told = trained(model, 2, options);
+  const double expected = heldout_by_hand(model, 1);
+  EXPECT_NEAR(told.steps[0].heldout_loss.value(), expected, 1e-12);
+  EXPECT_NEAR(told.steps[1].heldout_loss.value(), expected, 1e-12);
+  const double noisy = told.losses()[0];
+  model.gate = "softmax";
+  EXPECT_GT(std::abs(trained(model, 2, steps(1)).losses()[0] - noisy), 1e-9);
+}
+
+TEST(Trainer, TellsTheRouterZLossWhereTheModelWeighsIt) {
+  Model model = small_model(DType::f64);
+  EXPECT_EQ(trained(model, 2, steps(1)).steps[0].z_loss, 0);
+  model.z_loss_weight = 1e-3;
+  // 28 experts of nearly equal logits: log(28)^2.
+  const double one = std::log(28) * std::log(28);
+  for (const int ranks : {1, 4}) {
+    EXPECT_NEAR(trained(model, ranks, steps(1)).steps[0].z_loss, one, 0.1);
+  }
 }
 
 TEST(Trainer, EvaluatingLeavesTrainingAsItIs) {
