@@ -39,6 +39,7 @@ inline constexpr GateFacts kUnlearned{.has_logits = false, .balances = false};
        "softmax over the experts, the k largest (Switch; GShard without noise)")                 \
   GATE(gshard, kLearned, "softmax over noisy logits, the k largest")                             \
   GATE(sigmoid, kLearned, "each expert's score for itself, the k largest (BASE, StableMoE)")     \
+  GATE(x_moe, kLearned, "softmax over the cosines between token and experts in few dimensions")  \
   GATE(batch_prioritized, kBatchPrioritized, "softmax, tokens of high probability served first") \
   GATE(bias_adjusted, kUnbalanced, "sigmoid with a bias that evens loads out (DeepSeek-V3)")
 
