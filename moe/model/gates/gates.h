@@ -42,7 +42,8 @@ inline constexpr GateFacts kUnlearned{.has_logits = false, .balances = false};
   GATE(x_moe, kLearned, "softmax over the cosines between token and experts in few dimensions")  \
   GATE(batch_prioritized, kBatchPrioritized, "softmax, tokens of high probability served first") \
   GATE(bias_adjusted, kUnbalanced, "sigmoid with a bias that evens loads out (DeepSeek-V3)")     \
-  GATE(hash, kUnlearned, "k experts by the token's id (Hash Layers)")
+  GATE(hash, kUnlearned, "k experts by the token's id (Hash Layers)")                            \
+  GATE(random, kUnlearned, "k experts by chance")
 
 #define MOELAB_DECLARE_GATE(name, facts, description) \
   GateOutput name##_gate(LayerBuilder&, TensorId x);
