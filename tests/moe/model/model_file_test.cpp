@@ -110,7 +110,9 @@ experts = 7
 choices = 1
 capacity_factor = 2
 capacity_groups = 5
+drop = "position"
 auxiliary_weight = 0.5
+z_loss_weight = 0.001
 [training]
 global_batch = 15
 micro_batches = 3
@@ -125,7 +127,8 @@ seed = 9
       R"("heads":3,"key_value_heads":1,"blocks":6,"norm":"rms_norm","positions":"rotary","rotary_base":1000.0,)"
       R"("head":"tied","biases":false,"dtype":"f64","dense_blocks":1,"moe_every":3,"experts":7,"choices":1,)"
       R"("gate":"softmax","expert":"gpt","activation":"relu","d_expert":21,"shared_experts":2,)"
-      R"("capacity_factor":2.0,"capacity_groups":5,"auxiliary_weight":0.5,"global_batch":15,"micro_batches":3,)"
+      R"("capacity_factor":2.0,"capacity_groups":5,"drop":"position","auxiliary_weight":0.5,"z_loss_weight":0.001,)"
+      R"("global_batch":15,"micro_batches":3,)"
       R"("optimizer":"sgd","learning_rate":0.25,"momentum":0.125,"seed":9})");
 }
 
@@ -166,6 +169,11 @@ TEST_F(ModelFile, RefusesValuesOfTheWrongTypeOrOutOfRange) {
       HasSubstr("x.toml:4: model.d_model: expected an integer from 1 to 16777216, got 16.0"));
   EXPECT_THAT(message_with("choices = 2", "choices = 0"),
               HasSubstr("x.toml:10: moe.choices: expected an integer from 1 to 1048576, got 0"));
+  EXPECT_THAT(message_with("choices = 2", "choices = 2\ndrop = \"last\""),
+              HasSubstr("x.toml:11: moe.drop: expected one of \"choice\", \"position\", "
+                        "\"probability\", got \"last\""));
+  EXPECT_THAT(message_with("choices = 2", "choices = 2\nz_loss_weight = -1"),
+              HasSubstr("x.toml:11: moe.z_loss_weight: expected a number of at least 0, got -1"));
   EXPECT_THAT(message_with("choices = 2", "choices = 2\ncapacity_factor = 0"),
               HasSubstr("x.toml:11: moe.capacity_factor: expected a number above 0 or"));
   EXPECT_THAT(message_with("choices = 2", "choices = 2\ncapacity_factor = \"none\""),
@@ -279,6 +287,47 @@ TEST_F(ModelFile, RefusesABaseThatIsNotThereOrLeadsBack) {
                                     ".*x.toml -> .*y.toml -> .*z.toml -> .*x.toml"));
   EXPECT_THAT(message([&] { load("base = \"x\"\n"); }),
               testing::MatchesRegex(".*x.toml:1: base: leads back .*x.toml -> .*x.toml"));
+}
+
+TEST_F(ModelFile, TakesAsManyChoicesAsThereAreExperts) {
+  EXPECT_EQ(load_with("choices = 2", "choices = 4").choices, 4);
+  EXPECT_THAT(message_with("choices = 2", "choices = 5"),
+              HasSubstr("x.toml:10: moe.choices: expected at most experts = 4, got 5"));
+}
+
+TEST_F(ModelFile, ReadsWhatAGateAddsToIt) {
+  const auto with = [&](const std::string& keys) {
+    return load_with("choices = 2", "choices = 2\n" + keys);
+  };
+  EXPECT_EQ(with("gate = \"batch_prioritized\"").drop, Drop::probability);
+  EXPECT_EQ(with("drop = \"probability\"").drop, Drop::probability);
+  EXPECT_EQ(with("gate = \"bias_adjusted\"\nbias_speed = 0.5").bias_speed, 0.5);
+  EXPECT_EQ(with("gate = \"bias_adjusted\"").auxiliary_weight, 0);
+  EXPECT_EQ(with("gate = \"x_moe\"").gate_rank, 2);
+  EXPECT_EQ(with("gate = \"x_moe\"\ngate_rank = 3").gate_rank, 3);
+  EXPECT_FALSE(with("gate = \"x_moe\"\ngate_temperature = \"learned\"").gate_temperature);
+  EXPECT_EQ(with("gate = \"x_moe\"\ngate_temperature = 0.07").gate_temperature, 0.07);
+}
+
+TEST_F(ModelFile, RefusesKeysThatTheGateHasNoUseFor) {
+  const auto refusal = [&](const std::string& keys) {
+    return message_with("choices = 2", "choices = 2\n" + keys);
+  };
+  EXPECT_THAT(refusal("gate = \"batch_prioritized\"\ndrop = \"position\""),
+              HasSubstr("x.toml:12: moe.drop: gate = \"batch_prioritized\" drops by probability"));
+  EXPECT_THAT(refusal("gate = \"hash\"\ndrop = \"probability\""),
+              HasSubstr("moe.drop: gate = \"hash\" has no probabilities"));
+  EXPECT_THAT(refusal("gate = \"random\"\nz_loss_weight = 0.1"),
+              HasSubstr("moe.z_loss_weight: gate = \"random\" has no logits"));
+  EXPECT_THAT(
+      refusal("gate = \"bias_adjusted\"\nauxiliary_weight = 0.1"),
+      HasSubstr("moe.auxiliary_weight: gate = \"bias_adjusted\" has no load-balancing loss"));
+  EXPECT_THAT(
+      refusal("bias_speed = 0.1"),
+      HasSubstr("moe.bias_speed: gate = \"softmax\" has none; gate = \"bias_adjusted\" does"));
+  EXPECT_THAT(
+      refusal("gate_temperature = 0.1"),
+      HasSubstr("moe.gate_temperature: gate = \"softmax\" has none; gate = \"x_moe\" does"));
 }
 
 TEST_F(ModelFile, SaysTheLineOfASyntaxError) {

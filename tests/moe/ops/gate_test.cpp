@@ -1,0 +1,143 @@
+#include "moe/ops/gate.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "tests/moe/model/gates/gate_program.h"
+
+namespace moe {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+/// The gate's choice in so many pieces, one after the other.
+Program cut_gate(Program program, int pieces) {
+  std::vector<Op> ops;
+  for (const Op& op : program.ops) {
+    if (!std::holds_alternative<SelectExperts>(op.kind)) {
+      ops.push_back(op);
+      continue;
+    }
+    for (int i = 0; i < pieces; ++i) {
+      Op piece = op;
+      piece.chunk = {i, pieces};
+      const OpFacts& facts = facts_of(op);
+      for (std::size_t at = 0; at < piece.reads.size(); ++at) {
+        if (facts.reads.at(at) == Cut::rows) piece.reads[at].slice = piece.chunk;
+      }
+      for (std::size_t at = 0; at < piece.writes.size(); ++at) {
+        if (facts.writes.at(at) == Cut::rows) piece.writes[at].slice = piece.chunk;
+      }
+      ops.push_back(i > 0 ? accumulating(std::move(piece)) : std::move(piece));
+    }
+  }
+  program.ops = std::move(ops);
+  validate(program);
+  return program;
+}
+
+std::vector<double> normals(std::mt19937& random, std::size_t count) {
+  std::normal_distribution<double> normal;
+  std::vector<double> values(count);
+  for (double& value : values) value = normal(random);
+  return values;
+}
+
+testing::GateInputs random_inputs(std::mt19937& random, const Gate& gate, int choices, Drop drop) {
+  testing::GateInputs inputs;
+  Model& model = inputs.model;
+  model.gate = gate.name;
+  model.drop = drop;
+  model.d_model = 4;
+  model.heads = 1;
+  model.experts = 6;
+  model.choices = choices;
+  model.sequence_length = 10;
+  model.global_batch = 6;
+  model.capacity_factor = 0.6;
+  model.capacity_groups = 4;  // pieces begin within groups
+  model.dtype = DType::f64;
+  inputs.x = normals(random, 60 * 4);
+  inputs.d_weight = normals(random, 60 * 6);
+  inputs.d_weight_columns = 6;
+  for (int i = 0; i < 60; ++i) inputs.ids.push_back(static_cast<double>(random() % 40));
+  inputs.parameters = {{"gate.weight", normals(random, gate.name == "x_moe" ? 6 * 3 : 4 * 6)},
+                       {"gate.noise.weight", normals(random, 4 * 6)},
+                       {"gate.projection.weight", normals(random, 4 * 3)},
+                       {"gate.log_temperature", {0.1}},
+                       {"gate.expert_bias", normals(random, 6)}};
+  return inputs;
+}
+
+/// What a decision that cuts gates rests on: brute force over gates, k, drops, pieces and ranks.
+TEST(SelectExperts, InPiecesOneAfterTheOtherIsTheWhole) {
+  std::mt19937 random(8);
+  int cut = 0;
+  for (const Gate& gate : gates()) {
+    for (const int choices : {1, 2, 5}) {
+      for (const Drop drop : {Drop::choice, Drop::position}) {
+        if (!gate.facts.cuts_along_batch || (drop == Drop::choice && choices > 1)) continue;
+        const testing::GateInputs inputs = random_inputs(random, gate, choices, drop);
+        for (const int ranks : {1, 2}) {
+          const testing::GateResults whole = testing::run_gate(inputs, ranks);
+          for (int pieces = 2; pieces <= 8; ++pieces) {
+            const testing::GateResults results = testing::run_gate(
+                inputs, ranks,
+                [&](Program program) { return cut_gate(std::move(program), pieces); });
+            EXPECT_EQ(results.expert, whole.expert);
+            EXPECT_EQ(results.slot, whole.slot) << gate.name << ", " << pieces << " pieces";
+            EXPECT_EQ(results.demand, whole.demand);
+            EXPECT_EQ(results.weight, whole.weight);
+            EXPECT_EQ(results.d_x, whole.d_x);
+            ++cut;
+          }
+        }
+      }
+    }
+  }
+  EXPECT_EQ(cut, 7 * 4 * 2 * 7);  // gates, (k, drop), ranks, pieces
+}
+
+TEST(SelectExperts, SaysWhyItCannotBeCutAndWhatCould) {
+  SelectExperts select{.experts = 4, .choices = 2, .capacity = 3, .gate = "sigmoid"};
+  EXPECT_THAT(select.refusal_to_cut(),
+              HasSubstr("gate \"sigmoid\" with choices = 2 and drop = \"choice\" needs the whole "
+                        "batch: expected drop = \"position\", choices = 1 or"));
+  select.drop = Drop::probability;
+  EXPECT_THAT(select.refusal_to_cut(), HasSubstr("expected drop = \"position\" or"));
+  select.drop = Drop::position;
+  EXPECT_THAT(select.refusal_to_cut(), IsEmpty());
+  select.drop = Drop::choice;
+  select.choices = 1;
+  EXPECT_THAT(select.refusal_to_cut(), IsEmpty());
+  select = {.experts = 4, .choices = 2, .drop = Drop::probability};
+  EXPECT_THAT(select.refusal_to_cut(), IsEmpty()) << "dropless";
+}
+
+TEST(SelectExperts, OfAGateThatCannotBeCutSaysSoInItsProgram) {
+  std::mt19937 random(8);
+  for (const Gate& gate : gates()) {
+    for (const Drop drop : {Drop::choice, Drop::position}) {
+      std::string refusal;
+      testing::run_gate(random_inputs(random, gate, 2, drop), 1, [&](Program program) {
+        for (const Op& op : program.ops) {
+          if (const auto* select = std::get_if<SelectExperts>(&op.kind)) {
+            refusal = select->refusal_to_cut();
+          }
+        }
+        return program;
+      });
+      if (gate.facts.cuts_along_batch && drop == Drop::position) {
+        EXPECT_THAT(refusal, IsEmpty());
+      } else {
+        EXPECT_THAT(refusal, HasSubstr("gate \"" + std::string(gate.name) + "\""));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace moe
