@@ -151,7 +151,7 @@ void read_gate(const InputObject& table, Model& model) {
   if (const auto speed = key_of_gate(table, "bias_speed", "bias_adjusted", model)) {
     model.bias_speed = speed->number(0, kFinite, "a number of at least 0");
   }
-  // Half as many dimensions as experts.  [Chi et al. 2022, 4.1]
+  // Half as many dimensions as experts.  [Chi et al. 2022]
   if (model.gate == "x_moe") model.gate_rank = std::max(1, model.experts / 2);
   if (const auto rank = key_of_gate(table, "gate_rank", "x_moe", model)) {
     model.gate_rank = rank->integer(1, kWidth);

@@ -6,12 +6,12 @@
 namespace moe {
 namespace {
 
-constexpr double kFirstTemperature = 0.3;  ///< [Chi et al. 2022, 4.1]
+constexpr double kFirstTemperature = 0.3;  ///< Chi et al.'s
 
 }  // namespace
 
 /// The softmax gate on logits_e = cos(x W_proj, v_e) / tau, with v_e the expert's embedding in r dimensions.
-/// [Chi et al. 2022, "On the Representation Collapse of Sparse Mixture of Experts", Eqs. 5 to 7; FSMoE 3.1]
+/// [Chi et al. 2022, "On the Representation Collapse of Sparse Mixture of Experts"; FSMoE 3.1]
 /// r = gate_rank, by default half the number of experts as there. tau is gate_temperature where the model
 /// fixes one; otherwise it begins at 0.3 and is learned, here through its logarithm so that it stays
 /// positive.
