@@ -18,12 +18,14 @@ ModelSize model_size(const Model& model) {
   size.parameters = v * m * (model.head == Head::tied ? 1 : 2) +
                     (model.positions == Positions::learned ? length * m : 0) +
                     model.blocks * 2 * m * (m + key_width) + dense * m * dense_hidden +
-                    mixtures * m * (experts + (experts + shared) * hidden);
+                    mixtures * m * (experts + (experts + shared) * hidden) +
+                    mixtures * experts * static_cast<double>(model.gate_rank);
   // A token's row: logits; norms, residuals and projections, a probability per head and key; what networks
   // keep, for every copy of the token; scores of experts.
   const double row = v + model.blocks * (6 * m + 2 * key_width + model.heads * length) +
                      dense * (2 * m + dense_hidden) +
-                     mixtures * (model.choices * (2 * m + hidden) + shared * hidden + experts);
+                     mixtures * (model.choices * (2 * m + hidden) + shared * hidden + experts +
+                                 static_cast<double>(model.gate_rank));
   size.activations = static_cast<double>(model.global_batch) * length * row;
   return size;
 }

@@ -127,7 +127,7 @@ Schedule random_schedule(std::mt19937& random, const Model& model, const Layout&
   }
   for (int block = -1; block < model.blocks && stage_ranks(layout) > 1; ++block) {
     if (random() % 3 == 0) {
-      schedule.decisions.push_back(SliceAllReduce{block, 1 + static_cast<int>(random() % 4)});
+      schedule.decisions.push_back(SliceAllReduce{block, 1 + static_cast<int>(random() % 2)});
     }
   }
   for (const char* kind : {"all_to_all", "all_reduce", "gather_rows", "scatter_rows", "all_gather",
