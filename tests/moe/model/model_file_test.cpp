@@ -7,6 +7,7 @@
 #include <string>
 
 #include "moe/errors.h"
+#include "moe/model/iteration.h"
 #include "moe/model/model.h"
 
 namespace moe {
@@ -350,9 +351,10 @@ TEST_F(ModelFile, ShipsModelsThatLoad) {
     if (entry.path().extension() != ".toml") continue;
     const Model model = load_model(find_input(entry.path().stem().string(), "experiments/models"));
     EXPECT_EQ(model.name, entry.path().stem().string());
+    EXPECT_NO_THROW(build_iteration(model, make_groups(1, 1), 0)) << model.name;
     ++models;
   }
-  EXPECT_GE(models, 4);
+  EXPECT_GE(models, 19);
 }
 
 }  // namespace
