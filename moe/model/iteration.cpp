@@ -104,6 +104,7 @@ Program build_iteration(const Model& model, const Groups& groups, int rank) {
   check(model, groups);
   const int stages = groups.layout.pipeline;
   LayerBuilder build(model, groups, rank);
+  build.program().groups = groups;
   build.declare_inputs();
   build.program().stages = stages;
   std::vector<Layer> layers{embedding(build)};

@@ -157,7 +157,10 @@ TensorId LayerBuilder::routed(const std::string& name, Rows rows_are, std::int64
                                                      model.choices, tokens, groups.layout.expert);
     switch (rows_are) {
       case Rows::fixed:
-        throw std::logic_error("routed: " + name + " has fixed rows");
+      case Rows::relayed:
+      case Rows::leader_sent:
+      case Rows::leader_received:
+        throw std::logic_error("routed: " + name + " has no rows that a layer knows");
       case Rows::sent:
         rows = most_rows_sent(*copies, groups_here, model.experts, model.choices, tokens);
         break;

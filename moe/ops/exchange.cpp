@@ -1,25 +1,9 @@
 #include "moe/ops/exchange.h"
 
+#include "moe/ops/row_bytes.h"
 #include "moe/program/op_sizes.h"
 
 namespace moe {
-namespace {
-
-/// Bytes that the rows an op exchanges carry to each peer.
-template <ExchangesRows Kind>
-std::vector<std::int64_t> row_bytes_to_peers(const Kind& kind, const OpSizes& s) {
-  const Tensor& tensor = s.tensor(s.in(0));
-  std::vector<std::int64_t> bytes(static_cast<std::size_t>(group_size(s.groups, kind.group)));
-  for (const Segment& segment :
-       kind.sends(s.binding.layouts.at(routed_layer(s.op)), s.in(0).slice)) {
-    bytes[static_cast<std::size_t>(segment.peer)] +=
-        segment.rows * tensor.columns * bytes_of(tensor.dtype);
-  }
-  bytes[static_cast<std::size_t>(index_in_group(s.groups, kind.group, s.rank))] = 0;
-  return bytes;
-}
-
-}  // namespace
 
 Work ExchangeCounts::work(const OpSizes& s) const { return s.sent(bytes_to_peers(s)); }
 

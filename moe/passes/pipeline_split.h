@@ -25,7 +25,7 @@ void write(nlohmann::json& object, const PipelineSplit& split);
 /// Chunks that any layer can be cut into at most, however many rows it has.
 inline constexpr int kMostChunks = 1024;
 
-/// Runs first. The ops between the layer's permutation and its last all-to-all (forward: permute,
+/// Runs after exchange. The ops between the layer's permutation and its last all-to-all (forward: permute,
 /// dispatch, experts, combine; backward: combine gradient, dispatch of it, expert gradients,
 /// combine) are repeated per slice in the order: all first exchanges with what feeds them, then for
 /// each slice its experts followed by its return exchange. Ops that need all rows at once (gate,

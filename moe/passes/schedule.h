@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "moe/passes/assign_stream.h"
+#include "moe/passes/exchange.h"
 #include "moe/passes/order_micro_batches.h"
 #include "moe/passes/pipeline_split.h"
 #include "moe/passes/slice_allreduce.h"
@@ -18,8 +19,9 @@ namespace moe {
 
 /// One decision of a Schedule; each is a file of moe/passes with its fields, its JSON, its rewrite
 /// and what it refuses. The alternatives stand in the order in which they are applied: first what
-/// cuts ops, then what moves the pieces.
-using Decision = std::variant<PipelineSplit, SliceAllReduce, OrderMicroBatches, StreamAssignment>;
+/// makes several ops of one, then what cuts ops, then what moves the pieces.
+using Decision =
+    std::variant<Exchange, PipelineSplit, SliceAllReduce, OrderMicroBatches, StreamAssignment>;
 
 /// What every decision has beside its fields.
 template <class D>

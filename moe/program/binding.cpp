@@ -10,9 +10,10 @@ Binding bind(const Program& program, const Routing& routing, const Groups& group
   Binding binding;
   for (const Op& op : program.ops) {
     if (binds_routing(op)) {
-      binding.layouts.emplace(routed_layer(op),
-                              make_row_layout(layer_of(routing, routed_layer(op)), groups, rank,
-                                              slice_cuts(program, op.layer)));
+      binding.layouts.emplace(
+          routed_layer(op),
+          make_row_layout(layer_of(routing, routed_layer(op)), groups, rank,
+                          slice_cuts(program, op.layer), relays_of(program, op.layer)));
     }
   }
   return binding;
@@ -41,6 +42,10 @@ std::int64_t rows_of(const Tensor& tensor, Slice slice, const Binding& binding) 
       return received_rows(layout->second, slice);
     case Rows::gathered:
       return gathered_rows(layout->second, slice);
+    case Rows::relayed:
+    case Rows::leader_sent:
+    case Rows::leader_received:
+      return relayed_rows(layout->second, tensor.rows_are, slice);
   }
   throw std::logic_error("rows_of: no such rows");
 }

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <stdexcept>
+
+#include "moe/program/expert_nodes.h"
 
 namespace moe {
 namespace {
@@ -24,6 +27,26 @@ Place place_of(const Layout& layout, int rank) {
 
 /// In pairs of stages that begin with stage `first`, the one before it alone.
 int pair_of(int stage, int first) { return (stage + first) / 2; }
+bool is_of_nodes(GroupKind kind) {
+  return kind == GroupKind::expert_node || kind == GroupKind::expert_across ||
+         kind == GroupKind::expert_leaders;
+}
+
+/// Which members of its expert group a rank meets on its node, or across nodes.
+std::vector<int> members_by_node(const Groups& groups, GroupKind kind, int rank) {
+  const std::vector<int> group = members(groups, GroupKind::expert, rank);
+  const ExpertNodes nodes = expert_nodes(groups, rank);
+  const auto self =
+      static_cast<std::size_t>(std::lower_bound(group.begin(), group.end(), rank) - group.begin());
+  if (kind == GroupKind::expert_leaders && nodes.place[self] != 0) return {rank};
+  std::vector<int> result;
+  for (std::size_t other = 0; other < group.size(); ++other) {
+    const bool meets = kind == GroupKind::expert_node ? nodes.node[other] == nodes.node[self]
+                                                      : nodes.place[other] == nodes.place[self];
+    if (meets) result.push_back(group[other]);
+  }
+  return result;
+}
 
 bool in_one_group(GroupKind kind, const Place& a, const Place& b) {
   switch (kind) {
@@ -48,6 +71,9 @@ bool in_one_group(GroupKind kind, const Place& a, const Place& b) {
       return a.dense_data == b.dense_data;
     case GroupKind::data:
       return a.dense_shard == b.dense_shard;
+    case GroupKind::expert_node:
+    case GroupKind::expert_across:
+    case GroupKind::expert_leaders:
     case GroupKind::even_boundary:
     case GroupKind::odd_boundary:
       break;
@@ -101,11 +127,21 @@ int group_size(const Groups& groups, GroupKind kind) {
       return groups.layout.pipeline > 1 ? 2 : 1;
     case GroupKind::odd_boundary:
       return groups.layout.pipeline > 2 ? 2 : 1;
+    case GroupKind::expert_node:
+    case GroupKind::expert_across:
+    case GroupKind::expert_leaders:
+      break;
   }
-  throw std::logic_error("group_size: no such group");
+  throw std::logic_error("group_size: no such group, or one whose size depends on the rank");
+}
+
+int group_size(const Groups& groups, GroupKind kind, int rank) {
+  if (!is_of_nodes(kind)) return group_size(groups, kind);
+  return static_cast<int>(members(groups, kind, rank).size());
 }
 
 std::vector<int> members(const Groups& groups, GroupKind kind, int rank) {
+  if (is_of_nodes(kind)) return members_by_node(groups, kind, rank);
   const Place place = place_of(groups.layout, rank);
   std::vector<int> result;
   for (int other = 0; other < groups.ranks; ++other) {
@@ -133,6 +169,12 @@ int index_in_group(const Groups& groups, GroupKind kind, int rank) {
       return place.stage % 2;
     case GroupKind::odd_boundary:
       return place.stage > 0 ? (place.stage - 1) % 2 : 0;
+    case GroupKind::expert_node:
+    case GroupKind::expert_across:
+    case GroupKind::expert_leaders: {
+      const std::vector<int> group = members(groups, kind, rank);
+      return static_cast<int>(std::lower_bound(group.begin(), group.end(), rank) - group.begin());
+    }
   }
   throw std::logic_error("index_in_group: no such group");
 }

@@ -13,6 +13,9 @@ enum class GroupKind : std::uint8_t {
   expert,  ///< EP: ranks that hold all experts between them, and exchange rows with each other
   expert_sharded,  ///< ESP: ranks that hold shares of the same experts
   expert_data,     ///< ranks that hold the same shares of the same experts
+  expert_node,     ///< ranks of an expert group that are on one node
+  expert_across,   ///< ranks of an expert group that have the same place in their nodes
+  expert_leaders,  ///< the first ranks of an expert group's nodes; every other rank is by itself
   tensor,          ///< TP: ranks that hold shares of the same dense matrices
   data,            ///< ranks that hold the same shares of dense matrices
   even_boundary,   ///< PP: ranks in the same place of stages 0 and 1, of 2 and 3, ...
@@ -40,8 +43,11 @@ int rank_in_stage(const Groups& groups, int rank);
 /// The pairs of ranks that stage `earlier` and the one behind it pass rows on between.
 GroupKind boundary_after(int earlier);
 
-/// Ranks in every group of this kind; in the largest, where a stage has no neighbour.
+/// Ranks in every group of this kind; in the largest, where a stage has no neighbour. Throws std::logic_error
+/// for the groups of nodes, which may differ.
 int group_size(const Groups& groups, GroupKind kind);
+/// Ranks in the group of this kind that `rank` belongs to.
+int group_size(const Groups& groups, GroupKind kind, int rank);
 
 /// World ranks of the group of this kind that `rank` belongs to, ascending.
 std::vector<int> members(const Groups& groups, GroupKind kind, int rank);

@@ -1,7 +1,10 @@
 #include "moe/program/op.h"
 
 #include <stdexcept>
+#include <type_traits>
 #include <utility>
+
+#include "moe/program/row_layout.h"
 
 namespace moe {
 namespace {
@@ -50,6 +53,18 @@ bool runs_in(const Op& op, int stage) {
   return op.stage == stage || (passes != nullptr && passes->to_stage == stage);
 }
 RoutedLayer routed_layer(const Op& op) { return {op.layer, op.micro_batch}; }
+bool is_all_to_all(const Op& op) {
+  return std::holds_alternative<AllToAll>(op.kind) ||
+         std::holds_alternative<ExchangeInNode>(op.kind) ||
+         std::holds_alternative<ExchangeAcrossNodes>(op.kind) ||
+         std::holds_alternative<ExchangeStep>(op.kind);
+}
+
+bool exchanges_rows(const Op& op) {
+  return std::visit([](const auto& kind) { return ExchangesRows<std::decay_t<decltype(kind)>>; },
+                    op.kind);
+}
+
 bool binds_routing(const Op& op) { return std::holds_alternative<ExchangeCounts>(op.kind); }
 
 bool is_kind_name(std::string_view name) {

@@ -13,6 +13,7 @@
 #include "moe/ops/dense.h"
 #include "moe/ops/draw.h"
 #include "moe/ops/exchange.h"
+#include "moe/ops/exchange_legs.h"
 #include "moe/ops/expert.h"
 #include "moe/ops/expert_bias.h"
 #include "moe/ops/gate.h"
@@ -43,9 +44,10 @@ using OpKind = std::variant<
     LoadBalancingLossGradient, RouterZLoss, RouterZLossGradient, AddNoise, AddNoiseGradient,
     DrawRanking, HashTokens, CosineLogits, CosineLogitsInputGradient, CosineLogitsWeightGradient,
     AddExpertBias, SumExpertLoads, AdjustExpertBias, ExchangeCounts, Permute, PermuteGradient,
-    AllToAll, GatherRows, ScatterRows, SumShares, ExpertLinear, ExpertLinearInputGradient,
-    ExpertLinearWeightGradient, Combine, CombineInputGradient, CombineWeightGradient, AllGather,
-    ReduceScatter, PassOn, CrossEntropy, CrossEntropyGradient, AllReduce, AdamStep, SgdStep>;
+    AllToAll, ExchangeInNode, ExchangeAcrossNodes, ExchangeStep, GatherRows, ScatterRows, SumShares,
+    ExpertLinear, ExpertLinearInputGradient, ExpertLinearWeightGradient, Combine,
+    CombineInputGradient, CombineWeightGradient, AllGather, ReduceScatter, PassOn, CrossEntropy,
+    CrossEntropyGradient, AllReduce, AdamStep, SgdStep>;
 
 struct Op {
   OpKind kind;
@@ -102,6 +104,10 @@ std::string_view kind_name(const Op& op);
 /// The group that a communication takes place in; none for what stays on its rank.
 std::optional<GroupKind> group_of(const Op& op);
 bool is_communication(const Op& op);
+/// True for an AllToAll, and for a leg or a step of one.
+bool is_all_to_all(const Op& op);
+/// True for what a Communicator's all_to_all_v carries out: whatever exchanges routed rows (row_layout.h).
+bool exchanges_rows(const Op& op);
 /// True for the exchange that tells every rank how many routed rows of Op::layer it has.
 bool binds_routing(const Op& op);
 /// True for an op that ranks of this stage take part in.

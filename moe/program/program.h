@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "moe/program/groups.h"
 #include "moe/program/op.h"
 #include "moe/program/tensor.h"
 
@@ -42,6 +43,7 @@ struct Parameter {
 /// carries out those of its pipeline stage (stage_program.h). Plain data; only the rewrites in passes/ make a
 /// Program out of a Program.
 struct Program {
+  Groups groups;  ///< of the ranks that it is for
   std::vector<Tensor> tensors;
   std::vector<Op> ops;
   std::vector<Parameter> parameters;

@@ -10,10 +10,6 @@
 namespace moe {
 namespace {
 
-/// Rows before the cut, of `rows`: cuts are reduced fractions, so that n * i / c rounds like
-/// slice_begin.
-std::int64_t rows_before(std::int64_t rows, Slice cut) { return rows * cut.index / cut.count; }
-
 bool same_point(Slice cut, int index, int count) {
   return static_cast<std::int64_t>(cut.index) * count ==
          static_cast<std::int64_t>(index) * cut.count;
@@ -32,14 +28,6 @@ std::size_t cut_position(const RowLayout& layout, int index, int count) {
         fmt::format("row layout: {}/{} is no slice boundary of this layer", index, count));
   }
   return static_cast<std::size_t>(found - layout.cuts.begin());
-}
-
-struct PieceRange {
-  std::size_t begin, end;
-};
-PieceRange pieces_of(const RowLayout& layout, Slice slice) {
-  return {cut_position(layout, slice.index, slice.count),
-          cut_position(layout, slice.index + slice.span, slice.count)};
 }
 
 std::int64_t piece_rows(const RowLayout& layout, std::int64_t rows, std::size_t piece) {
@@ -119,7 +107,87 @@ std::vector<Segment> own_segments(const RowLayout& layout, Slice slice, std::int
   return segments;
 }
 
+/// The rows on the way from the sources to the experts of some destinations.
+RelayedRows rows_between(const RowLayout& layout, const LayerRouting& routing, const Groups& groups,
+                         const std::vector<int>& group, std::vector<int> sources,
+                         const std::vector<int>& destinations) {
+  RelayedRows rows;
+  rows.sources = std::move(sources);
+  std::int64_t end = 0;
+  for (const int destination : destinations) {
+    for (int d = 0; d < layout.local_experts; ++d) {
+      rows.experts.push_back(destination * layout.local_experts + d);
+      const auto expert = static_cast<std::size_t>(rows.experts.back());
+      auto& tokens = rows.tokens.emplace_back();
+      for (const int source : rows.sources) {
+        tokens.push_back(
+            tokens_of(routing, groups, group[static_cast<std::size_t>(source)])[expert]);
+      }
+      auto& offsets = rows.offset.emplace_back(1, end);
+      for (std::size_t piece = 0; piece + 1 < layout.cuts.size(); ++piece) {
+        for (const std::int64_t count : tokens) end += piece_rows(layout, count, piece);
+        offsets.push_back(end);
+      }
+    }
+  }
+  return rows;
+}
+
+RelayedRows make_relayed(const RowLayout& layout, const LayerRouting& routing, const Groups& groups,
+                         const std::vector<int>& group, Rows rows) {
+  const ExpertNodes& nodes = layout.nodes;
+  const auto self = static_cast<std::size_t>(layout.self);
+  const std::vector<int>& here = nodes.members[static_cast<std::size_t>(nodes.node[self])];
+  std::vector<int> everybody(group.size()), with_my_place;
+  std::iota(everybody.begin(), everybody.end(), 0);
+  for (const int member : everybody) {
+    if (nodes.place[static_cast<std::size_t>(member)] == nodes.place[self]) {
+      with_my_place.push_back(member);
+    }
+  }
+  const bool leads = nodes.place[self] == 0;
+  switch (rows) {
+    case Rows::relayed:
+      return rows_between(layout, routing, groups, group, here, with_my_place);
+    case Rows::leader_sent:
+      return rows_between(layout, routing, groups, group, here,
+                          leads ? everybody : std::vector<int>{});
+    case Rows::leader_received:
+      return rows_between(layout, routing, groups, group, everybody,
+                          leads ? here : std::vector<int>{});
+    case Rows::fixed:
+    case Rows::sent:
+    case Rows::received:
+    case Rows::gathered:
+      break;
+  }
+  throw std::logic_error("row layout: rows that no leg ends with");
+}
+
 }  // namespace
+
+std::int64_t rows_before(std::int64_t rows, Slice cut) {
+  // Cuts are reduced fractions, so that n * i / c rounds like slice_begin.
+  return rows * cut.index / cut.count;
+}
+
+PieceRange pieces_of(const RowLayout& layout, Slice slice) {
+  return {cut_position(layout, slice.index, slice.count),
+          cut_position(layout, slice.index + slice.span, slice.count)};
+}
+
+std::vector<Rows> relays_of(const Program& program, int layer) {
+  std::vector<Rows> relays;
+  for (const Tensor& tensor : program.tensors) {
+    const bool relayed = tensor.rows_are == Rows::relayed || tensor.rows_are == Rows::leader_sent ||
+                         tensor.rows_are == Rows::leader_received;
+    if (relayed && tensor.layer == layer &&
+        std::find(relays.begin(), relays.end(), tensor.rows_are) == relays.end()) {
+      relays.push_back(tensor.rows_are);
+    }
+  }
+  return relays;
+}
 
 std::vector<Slice> slice_cuts(const Program& program, int layer) {
   std::vector<Slice> cuts{{0, 1}, {1, 1}};
@@ -146,7 +214,7 @@ std::vector<Slice> slice_cuts(const Program& program, int layer) {
 }
 
 RowLayout make_row_layout(const LayerRouting& routing, const Groups& groups, int rank,
-                          std::vector<Slice> cuts) {
+                          std::vector<Slice> cuts, std::span<const Rows> relays) {
   const std::vector<int> group = members(groups, GroupKind::expert, rank);
   if (static_cast<int>(routing.tokens.size()) != stage_ranks(groups) ||
       routing.experts % groups.layout.expert != 0) {
@@ -181,6 +249,11 @@ RowLayout make_row_layout(const LayerRouting& routing, const Groups& groups, int
   const std::size_t pieces = layout.cuts.size() - 1;
   layout.piece_offset = offsets_of(all.subspan(own, 1), layout.local_experts, pieces);
   layout.gathered_offset = offsets_of(all, layout.local_experts, pieces);
+
+  if (!relays.empty()) layout.nodes = expert_nodes(groups, rank);
+  for (const Rows rows : relays) {
+    layout.relayed.emplace(rows, make_relayed(layout, routing, groups, group, rows));
+  }
   return layout;
 }
 
@@ -202,43 +275,16 @@ std::int64_t gathered_rows(const RowLayout& layout, Slice slice) {
   return rows_in(gathered_expert_rows(layout, slice));
 }
 
+std::int64_t relayed_rows(const RowLayout& layout, Rows rows, Slice slice) {
+  return rows_in(ranges_of(layout.relayed.at(rows).offset, pieces_of(layout, slice)));
+}
+
 std::vector<RowRange> expert_rows(const RowLayout& layout, Slice slice) {
   return ranges_of(layout.piece_offset, pieces_of(layout, slice));
 }
 
 std::vector<RowRange> gathered_expert_rows(const RowLayout& layout, Slice slice) {
   return ranges_of(layout.gathered_offset, pieces_of(layout, slice));
-}
-
-std::vector<Segment> sent_segments(const RowLayout& layout, Slice slice) {
-  const PieceRange pieces = pieces_of(layout, slice);
-  const auto& counts = layout.sent;
-  std::vector<Segment> segments;
-  for (int expert = 0; expert < layout.experts; ++expert) {
-    for (std::size_t piece = pieces.begin; piece < pieces.end; ++piece) {
-      segments.push_back(
-          {expert / layout.local_experts,
-           layout.sent_offset[expert] + rows_before(counts[expert], layout.cuts[piece]),
-           piece_rows(layout, counts[expert], piece)});
-    }
-  }
-  return segments;
-}
-
-std::vector<Segment> received_segments(const RowLayout& layout, Slice slice) {
-  const PieceRange pieces = pieces_of(layout, slice);
-  std::vector<Segment> segments;
-  for (int d = 0; d < layout.local_experts; ++d) {
-    for (std::size_t piece = pieces.begin; piece < pieces.end; ++piece) {
-      std::int64_t row = layout.piece_offset[d][piece];
-      for (int source = 0; source < static_cast<int>(layout.received.size()); ++source) {
-        const std::int64_t rows = piece_rows(layout, layout.received[source][d], piece);
-        segments.push_back({source, row, rows});
-        row += rows;
-      }
-    }
-  }
-  return segments;
 }
 
 std::vector<Segment> shared_segments(const RowLayout& layout, Slice slice) {

@@ -2,8 +2,11 @@
 
 #include <concepts>
 #include <cstdint>
+#include <map>
+#include <span>
 #include <vector>
 
+#include "moe/program/expert_nodes.h"
 #include "moe/program/groups.h"
 #include "moe/program/program.h"
 #include "moe/program/routing.h"
@@ -22,6 +25,14 @@ struct Segment {
   int peer = 0;
   std::int64_t begin = 0;
   std::int64_t rows = 0;
+};
+
+/// Rows that a rank has between two legs of an exchange (leg.h), ordered by expert, then piece, then source.
+struct RelayedRows {
+  std::vector<int> experts;                       ///< that they go to, ascending
+  std::vector<int> sources;                       ///< members of the expert group, ascending
+  std::vector<std::vector<std::int64_t>> tokens;  ///< [expert][source]
+  std::vector<std::vector<std::int64_t>> offset;  ///< [expert][piece + 1], absolute row
 };
 
 /// Where the rows of one MoE layer lie on one rank.
@@ -49,14 +60,22 @@ struct RowLayout {
   /// [member of the expert-sharded group][local expert][piece]: rows that it received.
   std::vector<std::vector<std::vector<std::int64_t>>> shared_rows;
   std::vector<std::vector<std::int64_t>> gathered_offset;  ///< as piece_offset, of gathered rows
+
+  ExpertNodes
+      nodes;  ///< of the expert group, where exchanges of the layer go by way of other ranks
+  std::map<Rows, RelayedRows> relayed;
 };
 
 /// Every slice boundary used on rows of MoE layer `layer`, ascending from 0 to 1, as reduced
 /// fractions {index, count}.
 std::vector<Slice> slice_cuts(const Program& program, int layer);
 
+/// Which rows between legs tensors of MoE layer `layer` hold, without repetition.
+std::vector<Rows> relays_of(const Program& program, int layer);
+
+/// Throws std::invalid_argument where the routing is of other ranks or experts.
 RowLayout make_row_layout(const LayerRouting& routing, const Groups& groups, int rank,
-                          std::vector<Slice> cuts);
+                          std::vector<Slice> cuts, std::span<const Rows> relays = {});
 
 std::int64_t sent_rows(const RowLayout& layout);
 std::int64_t received_rows(const RowLayout& layout);
@@ -64,16 +83,25 @@ std::int64_t gathered_rows(const RowLayout& layout);
 std::int64_t sent_rows(const RowLayout& layout, Slice slice);
 std::int64_t received_rows(const RowLayout& layout, Slice slice);
 std::int64_t gathered_rows(const RowLayout& layout, Slice slice);
+std::int64_t relayed_rows(const RowLayout& layout, Rows rows, Slice slice);
+
+/// Pieces [begin, end) that make up a slice. Throws std::logic_error where it begins or ends at no cut.
+struct PieceRange {
+  std::size_t begin, end;
+};
+PieceRange pieces_of(const RowLayout& layout, Slice slice);
+/// Rows before the cut, of `rows`.
+std::int64_t rows_before(std::int64_t rows, Slice cut);
 
 /// The received rows of `slice` for each local expert.
 std::vector<RowRange> expert_rows(const RowLayout& layout, Slice slice);
 /// The same of gathered rows.
 std::vector<RowRange> gathered_expert_rows(const RowLayout& layout, Slice slice);
 
-/// Rows that this rank sends in a dispatch (receives in a combine), by expert and piece.
+/// Rows that this rank sends in a dispatch (receives in a combine), by expert and piece. (leg.cpp)
 std::vector<Segment> sent_segments(const RowLayout& layout, Slice slice);
 /// Rows that this rank receives in a dispatch (sends in a combine), in the order in which each peer
-/// sends them.
+/// sends them. (leg.cpp)
 std::vector<Segment> received_segments(const RowLayout& layout, Slice slice);
 
 /// The received rows of this rank, once for every rank that shares its experts: what it sends in a gather.

@@ -40,6 +40,7 @@ class StageTensors {
 StageProgram stage_program(const Program& whole, int stage) {
   StageProgram result;
   Program& program = result.program;
+  program.groups = whole.groups;
   program.stages = whole.stages;
   program.micro_batches = whole.micro_batches;
   for (std::size_t i = 0; i < whole.ops.size(); ++i) {

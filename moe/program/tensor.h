@@ -37,6 +37,10 @@ enum class Rows : std::uint8_t {
   sent,      ///< token copies that this rank's gate sends into MoE layer Tensor::layer
   received,  ///< token copies that this rank's experts of MoE layer Tensor::layer receive
   gathered,  ///< the received ones of all ranks that share this rank's experts (ESP)
+  // Between two legs of an exchange, see leg.h:
+  relayed,          ///< 2DH: of this node, for the ranks that have this one's place in their nodes
+  leader_sent,      ///< 1DH: all that this node sends, at its first rank
+  leader_received,  ///< 1DH: all that this node receives, at its first rank
 };
 
 using TensorId = int;

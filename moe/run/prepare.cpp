@@ -81,6 +81,9 @@ PreparedOp prepare_op(const RunState& state, int index) {
   switch (tensor.rows_are) {
     case Rows::fixed:
     case Rows::sent:
+    case Rows::relayed:
+    case Rows::leader_sent:
+    case Rows::leader_received:
       prepared.bound.ranges = {{0, prepared.bound.reads.front().rows}};
       break;
     case Rows::received:
@@ -105,12 +108,15 @@ void adopt(RunState& state, Program program) {
   state.rule = start_rule(state.program);
   state.waits_for.assign(state.program.ops.size(), {});
   state.cuts.clear();
+  state.relays.clear();
   for (std::size_t i = 0; i < state.program.ops.size(); ++i) {
     const Op& op = state.program.ops[i];
     for (const int earlier : state.rule.waits_for[i]) {
       if (state.op(earlier).stream != op.stream) state.waits_for[i].push_back(earlier);
     }
-    if (binds_routing(op)) state.cuts[op.layer] = slice_cuts(state.program, op.layer);
+    if (!binds_routing(op)) continue;
+    state.cuts[op.layer] = slice_cuts(state.program, op.layer);
+    state.relays[op.layer] = relays_of(state.program, op.layer);
   }
   make_communicators(state);
   state.loss_ops.clear();

@@ -51,7 +51,7 @@ void load_cluster(const std::string& text, const std::filesystem::path& folder) 
 /// With capacities and without: what is known of routed rows is a limit for some decisions.
 std::vector<moe::Program> sample_programs() {
   moe::Model model = moe::load_model(kExperiments / "models" / "micro.toml");
-  const moe::Groups groups = moe::make_groups(4, 4);
+  const moe::Groups groups = moe::make_groups(4, 4, {0, 0, 1, 1});
   std::vector<moe::Program> programs{moe::build_iteration(model, groups, 0)};
   model.capacity_factor.reset();
   programs.push_back(moe::build_iteration(model, groups, 0));
@@ -70,8 +70,13 @@ void load_routing(const std::string& text, const std::filesystem::path&) {
 }
 
 std::vector<std::string> schedules() {
+  using moe::Exchange, moe::Route;
   using moe::PipelineSplit, moe::StreamAssignment, moe::Phase, moe::Stream;
   return {moe::to_json(moe::Schedule{"sequential", {}}),
+          moe::to_json(moe::Schedule{
+              "hierarchical",
+              {Exchange{1, Phase::forward, {}, Route::two_d, 0},
+               Exchange{1, Phase::backward, moe::Direction::combine, Route::pairwise, 2}}}),
           moe::to_json(moe::Schedule{
               "tutel",
               {PipelineSplit{1, Phase::forward, 2}, PipelineSplit{3, Phase::backward, 3},

@@ -10,6 +10,7 @@
 #include "moe/communicator/mpi/collectives.h"
 #include "moe/communicator/mpi/transport.h"
 #include "moe/errors.h"
+#include "tests/moe/passes/exchange_cases.h"
 
 namespace {
 
@@ -119,6 +120,10 @@ TEST(MpiMessages, SenderWaitsUntilALateReceiverHasPosted) {
 
 TEST(MpiCommunicator, TwoCommunicatorsServeTwoThreadsAtOnce) {
   moe::cases::check_two_streams(*world);
+}
+
+TEST(MpiCommunicator, EveryRouteOfAnExchangeBringsEveryRowWhereItBelongs) {
+  moe::cases::check_routes(*world);
 }
 
 TEST(MpiCommunicator, CountsTheBytesThatEachCollectiveStates) {

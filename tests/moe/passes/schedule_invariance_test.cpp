@@ -33,10 +33,14 @@ struct Draw {
   Model model;
   Schedule schedule;
   Layout layout;
+  std::vector<int> node_of{};  ///< empty: all on one node
 };
 
 std::string describe(const Draw& draw) {
-  return to_json(draw.model) + "\n" + to_json(draw.schedule) + "\nlayout " + to_text(draw.layout);
+  std::string nodes;
+  for (const int node : draw.node_of) nodes += ' ' + std::to_string(node);
+  return to_json(draw.model) + "\n" + to_json(draw.schedule) + "\nlayout " + to_text(draw.layout) +
+         " on nodes" + nodes;
 }
 
 /// What the papers' models differ in: norms, positions, heads, networks.
@@ -113,11 +117,36 @@ Layout random_layout(std::mt19937& random, const Model& model) {
   return {ranks / shards / experts, experts, shards, tensor, stages};
 }
 
+/// Nodes that have as many ranks of an expert group as each other: blocks of ranks, or in turn.
+std::vector<int> random_nodes(std::mt19937& random, const Layout& layout) {
+  const int nodes = random_divisor(random, layout.expert, {layout.expert});
+  const int on_node = layout.expert / nodes;
+  const bool in_turn = random() % 2 == 0;
+  std::vector<int> node_of;
+  for (int rank = 0; rank < rank_count(layout); ++rank) {
+    const int place = rank / layout.expert_sharded;  // of data and expert
+    node_of.push_back(in_turn ? place % nodes : place / on_node);
+  }
+  return node_of;
+}
+
+Exchange random_exchange(std::mt19937& random, int block, Phase phase, const Layout& layout) {
+  Exchange exchange{block, phase, {}, static_cast<Route>(random() % 4), 0};
+  if (random() % 2) exchange.direction = static_cast<Direction>(random() % 2);
+  if (exchange.route == Route::pairwise) {
+    exchange.ranks_per_group = random_divisor(random, layout.expert, {layout.expert});
+  }
+  return exchange;
+}
+
 Schedule random_schedule(std::mt19937& random, const Model& model, const Layout& layout) {
   Schedule schedule{"random", {}};
   for (int block = 0; block < model.blocks; ++block) {
     if (has_experts(model, block)) {
       for (const Phase phase : {Phase::forward, Phase::backward}) {
+        if (random() % 2 == 0) {
+          schedule.decisions.push_back(random_exchange(random, block, phase, layout));
+        }
         if (random() % 4 != 0) {
           schedule.decisions.push_back(
               PipelineSplit{block, phase, 1 + static_cast<int>(random() % 5)});
@@ -130,8 +159,9 @@ Schedule random_schedule(std::mt19937& random, const Model& model, const Layout&
       schedule.decisions.push_back(SliceAllReduce{block, 1 + static_cast<int>(random() % 2)});
     }
   }
-  for (const char* kind : {"all_to_all", "all_reduce", "gather_rows", "scatter_rows", "all_gather",
-                           "reduce_scatter", "pass_on"}) {
+  for (const char* kind :
+       {"all_to_all", "all_reduce", "gather_rows", "scatter_rows", "all_gather", "reduce_scatter",
+        "pass_on", "exchange_in_node", "exchange_across_nodes", "exchange_step"}) {
     if (random() % 3 != 0) {
       schedule.decisions.push_back(
           StreamAssignment{kind, random() % 2 ? Stream::inter_node : Stream::intra_node});
@@ -148,6 +178,7 @@ Draw random_draw(std::mt19937& random) {
   Draw draw;
   draw.model = random_model(random);
   draw.layout = random_layout(random, draw.model);
+  draw.node_of = random_nodes(random, draw.layout);
   draw.schedule = random_schedule(random, draw.model, draw.layout);
   return draw;
 }
@@ -155,7 +186,8 @@ Draw random_draw(std::mt19937& random) {
 /// What is wrong with a draw; empty where the property holds.
 std::string violation(const Draw& draw) {
   const Outcome reference = train_small(draw.model, kSequential, 1, 2);
-  const Outcome outcome = train_small(draw.model, draw.schedule, draw.layout, 2);
+  const Outcome outcome =
+      train_small(draw.model, draw.schedule, make_groups(draw.layout, draw.node_of), 2);
   const double limit = tolerance(draw.model.dtype);
   std::string text;
   const auto hold_together = [&](const char* what, double value, double expected, double most) {
@@ -191,7 +223,12 @@ Draw shrink(Draw draw) {
       return false;  // illegal, and so no simpler case of the same
     }
   };
-  const auto divided = [](const Layout& layout) { return [=](Draw& d) { d.layout = layout; }; };
+  const auto divided = [](const Layout& layout) {
+    return [=](Draw& d) {
+      d.layout = layout;
+      d.node_of.clear();
+    };
+  };
   const std::vector<std::function<void(Draw&)>> simpler{
       divided({1, 2, 1, 1}),
       divided({1, 1, 2, 1}),
@@ -200,7 +237,11 @@ Draw shrink(Draw draw) {
       divided({1, 1, 1, 1}),
       [](Draw& d) { d.layout.pipeline = 1; },
       [](Draw& d) { d.layout.tensor = 1; },
-      [](Draw& d) { d.layout.expert_sharded = 1; },
+      [](Draw& d) {
+        d.layout.expert_sharded = 1;
+        d.node_of.clear();
+      },
+      [](Draw& d) { d.node_of.clear(); },
       [](Draw& d) { d.model.dense_blocks = 0; },
       [](Draw& d) { d.model.blocks = d.model.moe_every; },
       [](Draw& d) { d.model.micro_batches = 1; },
@@ -325,8 +366,8 @@ TEST(ScheduleInvariance, PlannedPeakIsTouchedAndNothingBeyondIt) {
   std::mt19937 random(7);
   for (int i = 0; i < 12; ++i) {
     const Draw draw = random_draw(random);
-    const Outcome outcome = train_small(draw.model, draw.schedule, draw.layout, 1);
-    const Groups groups = make_groups(draw.layout);
+    const Groups groups = make_groups(draw.layout, draw.node_of);
+    const Outcome outcome = train_small(draw.model, draw.schedule, groups, 1);
     for (int rank = 0; rank < groups.ranks; ++rank) {
       // The plan made beforehand from this routing says the same.
       const Program whole = apply(build_iteration(draw.model, groups, rank), draw.schedule);
@@ -345,22 +386,29 @@ TEST(ScheduleInvariance, PlannedPeakIsTouchedAndNothingBeyondIt) {
 
 TEST(ScheduleInvariance, MeasuredSpansAreTheProgramsOpsInTheOrderOfTheirStreams) {
   const Model model = small_model(DType::f32);
-  const Schedule schedule = chunked(model, 3, 2);
-  const Outcome outcome = train_small(model, schedule, 4, 1);
-  const Program program = apply(build_iteration(model, make_groups(4, 4), 0), schedule);
-  for (const auto& spans : outcome.timeline.ranks) {
-    ASSERT_EQ(spans.size(), program.ops.size());
-    std::array<double, kStreamCount> end{};
-    for (std::size_t i = 0; i < spans.size(); ++i) {
-      EXPECT_EQ(spans[i].op, static_cast<int>(i));
-      auto& last = end[static_cast<std::size_t>(program.ops[i].stream)];
-      EXPECT_GE(spans[i].start_s, last);
-      last = spans[i].start_s + spans[i].duration_s;
-    }
-    const auto waits = dependencies(program);
-    for (std::size_t i = 0; i < spans.size(); ++i) {
-      for (const int earlier : waits[i]) {
-        EXPECT_GE(spans[i].start_s, spans[earlier].start_s + spans[earlier].duration_s);
+  const Groups groups = make_groups(4, 4, {0, 0, 1, 1});
+  for (const Route route : {Route::flat, Route::one_d, Route::two_d, Route::pairwise}) {
+    Schedule schedule = chunked(model, 3, 2);
+    schedule.decisions.push_back(Exchange{1, Phase::forward, {}, route, 2});
+    schedule.decisions.push_back(Exchange{1, Phase::backward, {}, route, 1});
+    schedule.decisions.push_back(StreamAssignment{"exchange_in_node", Stream::intra_node});
+    schedule.decisions.push_back(StreamAssignment{"exchange_across_nodes", Stream::inter_node});
+    const Outcome outcome = train_small(model, schedule, groups, 1);
+    const Program program = apply(build_iteration(model, groups, 0), schedule);
+    for (const auto& spans : outcome.timeline.ranks) {
+      ASSERT_EQ(spans.size(), program.ops.size());
+      std::array<double, kStreamCount> end{};
+      for (std::size_t i = 0; i < spans.size(); ++i) {
+        EXPECT_EQ(spans[i].op, static_cast<int>(i));
+        auto& last = end[static_cast<std::size_t>(program.ops[i].stream)];
+        EXPECT_GE(spans[i].start_s, last);
+        last = spans[i].start_s + spans[i].duration_s;
+      }
+      const auto waits = dependencies(program);
+      for (std::size_t i = 0; i < spans.size(); ++i) {
+        for (const int earlier : waits[i]) {
+          EXPECT_GE(spans[i].start_s, spans[earlier].start_s + spans[earlier].duration_s);
+        }
       }
     }
   }

@@ -73,7 +73,11 @@ Outcome train_small(const Model& model, const Schedule& schedule, int ranks, int
 
 Outcome train_small(const Model& model, const Schedule& schedule, const Layout& layout, int steps,
                     const MakeBackend& make_backend) {
-  const Groups groups = make_groups(layout);
+  return train_small(model, schedule, make_groups(layout), steps, make_backend);
+}
+
+Outcome train_small(const Model& model, const Schedule& schedule, const Groups& groups, int steps,
+                    const MakeBackend& make_backend) {
   const int ranks = groups.ranks;
   Outcome outcome;
   outcome.losses.assign(steps, 0);

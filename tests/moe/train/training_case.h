@@ -30,10 +30,13 @@ struct Outcome {
 /// `steps` iterations on `ranks` threads; tokens depend on the step and the place in the global
 /// batch alone.
 Outcome train_small(const Model& model, const Schedule& schedule, int ranks, int steps);
-/// The same with ranks divided so, on backends that each rank makes itself.
+/// The same with ranks divided so, on one node or on nodes, on backends that each rank makes itself.
 using MakeBackend = std::function<std::unique_ptr<Backend>()>;
 Outcome train_small(
     const Model& model, const Schedule& schedule, const Layout& layout, int steps,
+    const MakeBackend& make_backend = [] { return make_cpu_backend(1); });
+Outcome train_small(
+    const Model& model, const Schedule& schedule, const Groups& groups, int steps,
     const MakeBackend& make_backend = [] { return make_cpu_backend(1); });
 
 /// |a - b| / |b| over all elements; the largest over all gradients.

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "moe/program/op_sizes.h"
+#include "moe/program/row_layout.h"
+
+namespace moe {
+
+/// Bytes that the rows which an op exchanges carry to each peer.
+template <ExchangesRows Kind>
+std::vector<std::int64_t> row_bytes_to_peers(const Kind& kind, const OpSizes& s) {
+  const Tensor& tensor = s.tensor(s.in(0));
+  std::vector<std::int64_t> bytes(
+      static_cast<std::size_t>(group_size(s.groups, kind.group, s.rank)));
+  for (const Segment& segment :
+       kind.sends(s.binding.layouts.at(routed_layer(s.op)), s.in(0).slice)) {
+    bytes[static_cast<std::size_t>(segment.peer)] +=
+        segment.rows * tensor.columns * bytes_of(tensor.dtype);
+  }
+  bytes[static_cast<std::size_t>(index_in_group(s.groups, kind.group, s.rank))] = 0;
+  return bytes;
+}
+
+}  // namespace moe

@@ -1,0 +1,253 @@
+#include "moe/passes/exchange.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <vector>
+
+#include "moe/input/value.h"
+#include "moe/program/expert_nodes.h"
+
+namespace moe {
+namespace {
+
+constexpr std::array<std::string_view, 4> kRoutes{"flat", "one_d", "two_d", "pairwise"};
+constexpr std::array<std::string_view, 2> kDirections{"dispatch", "combine"};
+
+std::string describe_exchange(const Exchange& exchange) {
+  std::string route(route_name(exchange.route));
+  if (exchange.route == Route::pairwise) {
+    route += fmt::format(" in groups of {}", exchange.ranks_per_group);
+  }
+  return fmt::format(
+      "exchange: {} (layer {}, {}{})", route, exchange.layer, phase_name(exchange.phase),
+      exchange.direction ? fmt::format(" {}", kDirections[static_cast<int>(*exchange.direction)])
+                         : "");
+}
+
+[[noreturn]] void refuse_exchange(const Exchange& exchange, const std::string& why) {
+  throw std::invalid_argument(fmt::format("{}: {}", describe_exchange(exchange), why));
+}
+
+/// Ranks of an expert group on each of its nodes.
+std::vector<std::size_t> ranks_by_node(const Groups& groups, int rank) {
+  std::vector<std::size_t> ranks;
+  for (const auto& node : expert_nodes(groups, rank).members) ranks.push_back(node.size());
+  return ranks;
+}
+
+/// The same of every expert group of the stage, which is what all its ranks having one Program needs.
+std::vector<std::size_t> check_nodes(const Groups& groups, int stage, const Exchange& exchange) {
+  const int first_rank = stage * stage_ranks(groups);
+  const std::vector<std::size_t> first = ranks_by_node(groups, first_rank);
+  for (int rank = first_rank; rank < first_rank + stage_ranks(groups); ++rank) {
+    if (index_in_group(groups, GroupKind::expert, rank) != 0) continue;
+    const std::vector<std::size_t> ranks = ranks_by_node(groups, rank);
+    const auto whose = fmt::format("the expert group of rank {} has {} ranks on its nodes", rank,
+                                   fmt::join(ranks, ", "));
+    if (std::any_of(ranks.begin(), ranks.end(), [&](auto n) { return n != ranks.front(); })) {
+      refuse_exchange(exchange,
+                      whose + ": expected equally many on each: flat and pairwise take any");
+    }
+    if (ranks != first) {
+      refuse_exchange(exchange,
+                      fmt::format("{}, that of rank {} has {}: expected all expert groups "
+                                  "alike: flat and pairwise take any",
+                                  whose, first_rank, fmt::join(first, ", ")));
+    }
+  }
+  return first;
+}
+
+std::vector<int> divisors(int number) {
+  std::vector<int> found;
+  for (int n = 1; n <= number; ++n) {
+    if (number % n == 0) found.push_back(n);
+  }
+  return found;
+}
+
+/// What the rows are between legs, from the source to the expert.
+std::vector<Rows> stops(Route route) {
+  if (route == Route::two_d) return {Rows::relayed};
+  return {Rows::leader_sent, Rows::leader_received};
+}
+
+/// Where the rows of an exchange begin and end: tensors whose rows are sent and received.
+struct ExchangeEnds {
+  const Tensor& sent;
+  const Tensor& received;
+};
+
+/// The largest count that capacity allows, as in Tensor::rows. Each of P sources sends a rank at most 1 / P of
+/// what it receives at most.
+std::int64_t most_rows(Rows rows, const ExchangeEnds& ends, std::int64_t sources,
+                       std::int64_t on_node) {
+  const std::int64_t sent = ends.sent.rows, received = ends.received.rows;
+  switch (rows) {
+    case Rows::relayed:
+      return std::min(on_node * sent, received);
+    case Rows::leader_sent:
+      return on_node * sent;
+    case Rows::leader_received:
+      return std::min(on_node * received, sources * sent);
+    case Rows::fixed:
+    case Rows::sent:
+    case Rows::received:
+    case Rows::gathered:
+      break;
+  }
+  throw std::logic_error("exchange: rows that are not on their way");
+}
+
+OpKind leg_between(Rows from, Rows to) {
+  const auto is = [&](Rows a, Rows b) { return (from == a && to == b) || (from == b && to == a); };
+  if (is(Rows::relayed, Rows::received)) {
+    return ExchangeAcrossNodes{GroupKind::expert_across, from, to};
+  }
+  if (is(Rows::leader_sent, Rows::leader_received)) {
+    return ExchangeAcrossNodes{GroupKind::expert_leaders, from, to};
+  }
+  return ExchangeInNode{from, to};
+}
+
+void add_legs(Program& program, std::vector<Op>& ops, const Op& whole, Route route,
+              std::int64_t on_node) {
+  const bool dispatch = std::get<AllToAll>(whole.kind).direction == Direction::dispatch;
+  const TensorId in = whole.reads[0].tensor, out = whole.writes[0].tensor;
+  std::vector<Rows> between = stops(route);
+  std::vector<TensorId> on_the_way{in};
+  if (!dispatch) std::reverse(between.begin(), between.end());
+  for (const Rows rows : between) {
+    const auto& from = program.tensors[static_cast<std::size_t>(in)];
+    const auto& to = program.tensors[static_cast<std::size_t>(out)];
+    const ExchangeEnds ends = dispatch ? ExchangeEnds{from, to} : ExchangeEnds{to, from};
+    Tensor tensor = from;
+    tensor.name = fmt::format("{}.{}", from.name,
+                              rows == Rows::relayed       ? "relayed"
+                              : rows == Rows::leader_sent ? "leader_sent"
+                                                          : "leader_received");
+    tensor.rows_are = rows;
+    tensor.rows = most_rows(rows, ends, program.groups.layout.expert, on_node);
+    on_the_way.push_back(static_cast<TensorId>(program.tensors.size()));
+    program.tensors.push_back(std::move(tensor));
+  }
+  on_the_way.push_back(out);
+  for (std::size_t i = 0; i + 1 < on_the_way.size(); ++i) {
+    const auto rows_of_tensor = [&](std::size_t at) {
+      return program.tensors[static_cast<std::size_t>(on_the_way[at])].rows_are;
+    };
+    Op leg = whole;
+    leg.kind = leg_between(rows_of_tensor(i), rows_of_tensor(i + 1));
+    leg.name += std::holds_alternative<ExchangeInNode>(leg.kind) ? " in node" : " across nodes";
+    leg.reads = {{on_the_way[i]}};
+    leg.writes = {{on_the_way[i + 1]}};
+    ops.push_back(std::move(leg));
+  }
+}
+
+void add_steps(std::vector<Op>& ops, const Op& whole, int ranks_per_group, int steps) {
+  for (int i = 0; i < steps; ++i) {
+    Op step = whole;
+    step.kind = ExchangeStep{std::get<AllToAll>(whole.kind).direction, ranks_per_group, i};
+    step.name += fmt::format(" step {}/{}", i + 1, steps);
+    if (i > 0) step.reads.push_back(whole.writes[0]);
+    ops.push_back(std::move(step));
+  }
+}
+
+}  // namespace
+
+std::string_view route_name(Route route) { return kRoutes[static_cast<std::size_t>(route)]; }
+
+Program apply(Program program, const Exchange& exchange) {
+  const Groups& groups = program.groups;
+  const int ranks = groups.layout.expert;
+  std::size_t on_node = 1, nodes = 1;
+  int steps = 1;
+  if (exchange.route == Route::pairwise) {
+    const int size = exchange.ranks_per_group;
+    if (size < 1 || ranks % size != 0) {
+      refuse_exchange(exchange, fmt::format("{} ranks exchange rows: expected one of {}", ranks,
+                                            fmt::join(divisors(ranks), ", ")));
+    }
+    steps = ranks / size;
+  } else if (exchange.route != Route::flat) {
+    const auto op = std::find_if(program.ops.begin(), program.ops.end(), [&](const Op& candidate) {
+      return candidate.layer == exchange.layer && is_all_to_all(candidate);
+    });
+    if (op == program.ops.end()) refuse_exchange(exchange, "no experts there");
+    const std::vector<std::size_t> by_node = check_nodes(groups, op->stage, exchange);
+    nodes = by_node.size();
+    on_node = by_node.front();
+  }
+
+  std::array<bool, 2> found{};  // by direction
+  bool decided = false;
+  std::vector<Op> ops;
+  for (Op& op : program.ops) {
+    const bool here = op.layer == exchange.layer && op.phase == exchange.phase;
+    const auto* whole = std::get_if<AllToAll>(&op.kind);
+    decided = decided || (here && is_all_to_all(op) && whole == nullptr);
+    if (!here || whole == nullptr ||
+        whole->direction != exchange.direction.value_or(whole->direction)) {
+      ops.push_back(std::move(op));
+      continue;
+    }
+    found[static_cast<std::size_t>(whole->direction)] = true;
+    if (op.chunk.count != 1 || op.stream != Stream::compute) {
+      refuse_exchange(exchange, "its exchange is cut or on a stream already");
+    }
+    if (steps > 1) {
+      add_steps(ops, op, exchange.ranks_per_group, steps);
+    } else if (nodes > 1 && on_node > 1) {
+      add_legs(program, ops, op, exchange.route, static_cast<std::int64_t>(on_node));
+    } else {
+      ops.push_back(std::move(op));
+    }
+  }
+  for (std::size_t direction = 0; direction < found.size(); ++direction) {
+    if (found[direction] || direction != static_cast<std::size_t>(exchange.direction.value_or(
+                                             static_cast<Direction>(direction)))) {
+      continue;
+    }
+    refuse_exchange(exchange, decided ? "its exchange is decided already" : "no experts there");
+  }
+  program.ops = std::move(ops);
+  validate(program);
+  return program;
+}
+
+void write(nlohmann::json& object, const Exchange& exchange) {
+  object["layer"] = exchange.layer;
+  object["phase"] = phase_name(exchange.phase);
+  if (exchange.direction) object["direction"] = kDirections[static_cast<int>(*exchange.direction)];
+  object["route"] = route_name(exchange.route);
+  if (exchange.route == Route::pairwise) object["ranks_per_group"] = exchange.ranks_per_group;
+}
+
+Exchange Exchange::read(const InputObject& input) {
+  constexpr std::int64_t most = std::numeric_limits<int>::max();
+  Exchange exchange;
+  exchange.layer = static_cast<int>(input.integer("layer", 0, most));
+  exchange.phase =
+      static_cast<Phase>(input.member("phase", "a phase")
+                             .one_of({phase_name(Phase::forward), phase_name(Phase::backward)}));
+  if (input.has("direction")) {
+    exchange.direction = static_cast<Direction>(
+        input.member("direction", "a direction").one_of({kDirections[0], kDirections[1]}));
+  }
+  exchange.route = static_cast<Route>(
+      input.member("route", "a route").one_of({kRoutes[0], kRoutes[1], kRoutes[2], kRoutes[3]}));
+  if (exchange.route == Route::pairwise) {
+    exchange.ranks_per_group = static_cast<int>(input.integer("ranks_per_group", 1, most));
+  }
+  return exchange;
+}
+
+}  // namespace moe
