@@ -32,9 +32,9 @@ const std::vector<std::string> kComputation = {"embed_tokens",
                                                "combine",
                                                "cross_entropy",
                                                "sum_shares"};
-const std::vector<std::string> kCommunication = {"all_to_all",     "all_reduce",      "all_gather",
-                                                 "reduce_scatter", "exchange_counts", "gather_rows",
-                                                 "scatter_rows"};
+const std::vector<std::string> kCommunication = {
+    "all_to_all",  "all_reduce",   "all_gather",       "reduce_scatter",        "exchange_counts",
+    "gather_rows", "scatter_rows", "exchange_in_node", "exchange_across_nodes", "exchange_step"};
 
 db::TimelineOp op_of(const std::string& kind, const std::string& activity) {
   db::TimelineOp op;
