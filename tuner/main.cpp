@@ -97,6 +97,8 @@ int run(int argc, char** argv) {
   plan_command
       ->add_option("--planner", a.planner, "planner, with a degree where it takes one: tutel:4")
       ->required();
+  plan_command->add_option("--given", a.given,
+                           "Schedule as JSON whose decisions stand: the planner goes on from them");
   plan_command->add_option("-o,--output", a.output, "the file to write; - is stdout")
       ->capture_default_str();
   plan_command->footer(

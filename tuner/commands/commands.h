@@ -13,6 +13,7 @@ struct Arguments {
   std::string planner;
   std::string planners;
   std::string schedule;
+  std::string given;  ///< schedule file whose decisions a planner starts from
   std::string output = "-";
   std::string trace;
   bool timeline = false;

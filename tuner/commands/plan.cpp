@@ -8,13 +8,22 @@ int plan(const Arguments& arguments) {
   db::refuse_database_as_output(arguments.output, arguments.scenario.database);
   PlannerRequest request = parse_planner(arguments.planner);
   request.options.most_chunks = arguments.most_chunks;
-  const Scenario scenario = load_scenario(arguments.scenario);
-  const Situation situation = scenario.situation();
-  const moe::Schedule schedule = request.planner->plan(situation, request.options);
-  moe::apply(scenario.program, schedule);  // a plan that is not legal is no plan
-  if (request.planner->remark) {
-    warn(request.planner->remark(situation, request.options, schedule));
+  Scenario scenario = load_scenario(arguments.scenario);
+  const moe::Program whole = scenario.program;
+  moe::Schedule given;
+  if (!arguments.given.empty()) {
+    given = moe::load_schedule(arguments.given);
+    moe::check_applies(whole, given, arguments.given);
+    scenario.program = moe::apply(whole, given);
   }
+  const Situation situation = scenario.situation();
+  moe::Schedule schedule = request.planner->plan(situation, request.options);
+  const std::string remark =
+      request.planner->remark ? request.planner->remark(situation, request.options, schedule) : "";
+  schedule.decisions.insert(schedule.decisions.end(), given.decisions.begin(),
+                            given.decisions.end());
+  moe::check_applies(whole, schedule, arguments.given);  // a plan that is not legal is no plan
+  if (!remark.empty()) warn(remark);
   db::write_output(arguments.output, moe::to_json(schedule) + '\n');
   return 0;
 }

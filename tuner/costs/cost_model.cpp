@@ -76,9 +76,14 @@ double seconds(const CostModel& costs, const moe::Program& program, const moe::O
   return seconds_of(costs.fits.at(fit_key(costs, program, op)), units.calls, units.units);
 }
 
-const LinearFit* collective_fit(const CostModel& costs, const moe::Op& op, std::string_view link) {
-  const auto found = costs.fits.find(link_key(moe::kind_name(op), link));
-  return found == costs.fits.end() ? nullptr : &found->second;
+const CollectiveFit* collective_fit(const CostModel& costs, const moe::Op& op,
+                                    std::string_view link) {
+  const auto find = [&](std::string_view kind) {
+    const auto found = costs.fits.find(link_key(kind, link));
+    return found == costs.fits.end() ? nullptr : &*found;
+  };
+  const auto* own = find(moe::kind_name(op));
+  return own == nullptr && moe::exchanges_rows(op) ? find(moe::AllToAll::facts.name) : own;
 }
 
 double speed_beside_communication(const Interference& interference, std::string_view kind) {
@@ -101,10 +106,10 @@ std::vector<std::string> fits_used(const CostModel& costs, const moe::Program& p
     if (moe::is_communication(op)) {
       bool found = false;
       for (std::string_view link : {"inter_node", "intra_node"}) {
-        if (const LinearFit* fit = collective_fit(costs, op, link)) {
+        if (const CollectiveFit* found_fit = collective_fit(costs, op, link)) {
           const auto work = moe::work_of(program, op, binding, groups, 0);
-          lines.insert(describe(std::string(moe::kind_name(op)), link_key(moe::kind_name(op), link),
-                                *fit, static_cast<double>(work.wire_bytes)));
+          lines.insert(describe(std::string(moe::kind_name(op)), found_fit->first,
+                                found_fit->second, static_cast<double>(work.wire_bytes)));
           found = true;
         }
       }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "moe/program/binding.h"
@@ -72,8 +73,12 @@ const std::string& fit_key(const CostModel& costs, const moe::Program& program, 
 double seconds(const CostModel& costs, const moe::Program& program, const moe::Op& op,
                const moe::Binding& binding, const moe::Groups& groups, int rank);
 
-/// The fit of a collective on a link, if there is one.
-const LinearFit* collective_fit(const CostModel& costs, const moe::Op& op, std::string_view link);
+/// Key and fit.
+using CollectiveFit = std::pair<const std::string, LinearFit>;
+/// The fit of a collective on a link, if there is one: that of its kind; for whatever else exchanges routed rows,
+/// which is the same call (all_to_all_v), that of all_to_all where its own kind has none.
+const CollectiveFit* collective_fit(const CostModel& costs, const moe::Op& op,
+                                    std::string_view link);
 
 /// How fast a computing op of this kind runs beside communication.
 double speed_beside_communication(const Interference& interference, std::string_view kind);

@@ -17,8 +17,12 @@ OpCost communication_cost(const moe::Program& program, const moe::Op& op, const 
   OpCost cost;
   cost.activity = moe::Activity::communication;
   cost.call_of.assign(static_cast<std::size_t>(groups.ranks), -1);
-  const LinearFit* inter = collective_fit(costs, op, "inter_node");
-  const LinearFit* intra = collective_fit(costs, op, "intra_node");
+  const auto fit_on = [&](std::string_view link) -> const LinearFit* {
+    const CollectiveFit* found = collective_fit(costs, op, link);
+    return found == nullptr ? nullptr : &found->second;
+  };
+  const LinearFit* inter = fit_on("inter_node");
+  const LinearFit* intra = fit_on("intra_node");
   const auto speed = [](const LinearFit* fit, const Link& link) {
     return fit && fit->beta_s_per_unit > 0 ? 1 / fit->beta_s_per_unit : link.bandwidth_bytes_per_s;
   };
@@ -52,8 +56,9 @@ OpCost communication_cost(const moe::Program& program, const moe::Op& op, const 
                       no_inter ? "of several nodes" : "of one node",
                       no_inter ? "inter_node link" : "intra_node link"));
     }
-    // A group of one has nothing to wait for but what was measured for it, on whatever link.
-    if (between_nodes || (!within_node && inter)) {
+    // A group of one has nothing to wait for but what was measured for it, without a byte between nodes where
+    // there is such a fit.
+    if (between_nodes || (!within_node && !intra && inter)) {
       call.alpha_s = inter ? inter->alpha_s : cluster.inter_node.latency_s;
     } else if (within_node || intra) {
       call.alpha_s = intra ? intra->alpha_s : cluster.intra_node.latency_s;

@@ -35,7 +35,7 @@ bool has_kind(const moe::Program& program, std::string_view kind) {
 std::vector<int> moe_layers(const moe::Program& program) {
   std::set<int> layers;
   for (const moe::Op& op : program.ops) {
-    if (std::holds_alternative<moe::AllToAll>(op.kind)) layers.insert(op.layer);
+    if (moe::is_all_to_all(op)) layers.insert(op.layer);
   }
   return {layers.begin(), layers.end()};
 }
@@ -53,8 +53,13 @@ moe::Schedule pipeline_schedule(const moe::Program& program, std::string planner
     }
   }
   schedule.decisions.push_back(moe::StreamAssignment{"all_to_all", moe::Stream::inter_node});
-  // What ranks that share experts exchange goes its own way, inside a node.
-  for (const char* kind : {"gather_rows", "scatter_rows"}) {
+  for (const char* kind : {"exchange_across_nodes", "exchange_step"}) {
+    if (has_kind(program, kind)) {
+      schedule.decisions.push_back(moe::StreamAssignment{kind, moe::Stream::inter_node});
+    }
+  }
+  // What stays inside a node goes its own way, and what ranks that share experts exchange does.
+  for (const char* kind : {"exchange_in_node", "gather_rows", "scatter_rows"}) {
     if (has_kind(program, kind)) {
       schedule.decisions.push_back(moe::StreamAssignment{kind, moe::Stream::intra_node});
     }
@@ -85,27 +90,26 @@ double pipelined_iteration_s(const Situation& situation, const moe::Schedule& sc
                situation.costs, situation.cluster);
   struct Pipeline {
     int chunks = 1;
-    int exchanges = 0;
     double exchange_s = 0;
     double expert_s = 0;
   };
-  std::map<std::pair<int, moe::Phase>, Pipeline> pipelines;
+  std::map<std::pair<moe::RoutedLayer, moe::Phase>, Pipeline> pipelines;
   double total_s = 0;
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const moe::Op& op = program.ops[i];
     const double seconds = alone_seconds(costs[i], situation.groups, situation.cluster);
-    const bool exchange = std::holds_alternative<moe::AllToAll>(op.kind);
+    const bool exchange = moe::is_all_to_all(op);
     if (!exchange && !works_at_the_experts(program, op)) {
       total_s += seconds;
       continue;
     }
-    Pipeline& pipeline = pipelines[{op.layer, op.phase}];
+    Pipeline& pipeline = pipelines[{moe::routed_layer(op), op.phase}];
     pipeline.chunks = op.chunk.count;
-    pipeline.exchanges += exchange ? 1 : 0;
     (exchange ? pipeline.exchange_s : pipeline.expert_s) += seconds;
   }
   for (const auto& [where, pipeline] : pipelines) {
-    const double t_a2a = pipeline.exchanges > 0 ? pipeline.exchange_s / pipeline.exchanges : 0;
+    // A dispatch and a combine for each chunk, in however many ops.
+    const double t_a2a = pipeline.exchange_s / (2 * pipeline.chunks);
     total_s += pipelined_layer_s(pipeline.chunks, t_a2a, pipeline.expert_s / pipeline.chunks);
   }
   return total_s;

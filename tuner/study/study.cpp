@@ -209,7 +209,7 @@ class StudyRun {
     }
     warning_ = profile_warning(qualities);
     if (!warning_.empty()) options_.say(warning_);
-    groups_ = profile.groups;
+    groups_ = program_.groups = profile.groups;
     machine_ = std::move(profile.machine);
     routings_ = asked_routing_ ? std::vector{*asked_routing_} : std::move(profile.routings);
     const Planner& sequential = planner_named("sequential");

@@ -72,6 +72,63 @@ TEST(CommandLine, FitsOfAClusterFileHaveNoSamples) {
   EXPECT_THAT(fits.errors, Not(HasSubstr("samples")));
 }
 
+/// A file below TempDir() that holds `text`.
+std::string file_of(const std::string& name, const std::string& text) {
+  const std::string path = ::testing::TempDir() + std::to_string(getpid()) + name;
+  std::ofstream(path) << text;
+  return path;
+}
+
+TEST(CommandLine, ExchangesAreSimulatedPlannedFromAndRefused) {
+  const std::string cluster = file_of("two_nodes.toml", R"(name = "two nodes"
+nodes = 2
+ranks_per_node = 2
+[inter_node]
+bandwidth_gbit_per_s = 1.0
+latency_s = 1e-4
+[intra_node]
+bandwidth_gbit_per_s = 10.0
+latency_s = 1e-5
+[fit.gemm]
+alpha_s = 1e-6
+beta_s_per_flop = 1e-11
+[fit.memory]
+alpha_s = 1e-6
+beta_s_per_byte = 1e-10
+)");
+  const auto schedule = [&](const std::string& name, const std::string& route) {
+    return file_of(name,
+                   R"({"decisions": [{"decision": "exchange", "layer": 1, "phase": "forward", )" +
+                       route + "}]}");
+  };
+  const auto run = [&](std::vector<std::string> arguments) {
+    for (const char* more : {"--model", "micro", "--cluster"}) arguments.emplace_back(more);
+    arguments.push_back(cluster);
+    return moe_tune(arguments);
+  };
+  const std::string two_d = schedule("two_d.json", R"("route": "two_d")");
+  const auto timeline = run({"simulate", "--schedule", two_d, "--timeline"});
+  EXPECT_EQ(timeline.code, 0) << timeline.errors;
+  EXPECT_THAT(timeline.output, HasSubstr("dispatch across nodes"));
+  const auto planned = run({"plan", "--planner", "tutel:2", "--given", two_d});
+  ASSERT_EQ(planned.code, 0) << planned.errors;
+  EXPECT_THAT(planned.output, HasSubstr(R"("route": "two_d")"));
+  EXPECT_THAT(planned.output, HasSubstr(R"("kind": "exchange_in_node")"));
+  EXPECT_THAT(planned.output, HasSubstr(R"("chunks": 2)"));
+  EXPECT_EQ(run({"simulate", "--schedule", file_of("planned.json", planned.output)}).code, 0);
+  const std::string threes =
+      schedule("threes.json", R"("route": "pairwise", "ranks_per_group": 3)");
+  for (const char* option : {"--schedule", "--given"}) {
+    const bool plans = std::string(option) == "--given";
+    const auto refused = plans ? run({"plan", "--planner", "tutel:2", option, threes})
+                               : run({"simulate", option, threes});
+    EXPECT_EQ(refused.code, 2);
+    EXPECT_THAT(refused.errors, HasSubstr("threes.json: exchange: pairwise in groups of 3 (layer "
+                                          "1, forward): 4 ranks exchange rows: expected one of "
+                                          "1, 2, 4"));
+  }
+}
+
 TEST(CommandLine, OutputThatIsNotTakenIsAnError) {
   const auto plan = moe_tune(with({"plan"}, {"--planner", "tutel:2", "-o", "/dev/full"}));
   EXPECT_EQ(plan.code, 1);

@@ -113,8 +113,24 @@ TEST(CostModel, ACollectiveHasAFitPerLink) {
   costs.fits["all_to_all/inter_node"] = line(3, 0);
   costs.fits["all_to_all"] = line(9, 0);
   ASSERT_NE(collective_fit(costs, dispatch, "inter_node"), nullptr);
-  EXPECT_EQ(collective_fit(costs, dispatch, "inter_node")->alpha_s, 3);
+  EXPECT_EQ(collective_fit(costs, dispatch, "inter_node")->second.alpha_s, 3);
   EXPECT_EQ(collective_fit(costs, dispatch, "intra_node"), nullptr);
+}
+
+TEST(CostModel, AnyExchangeOfRowsCostsWhatAnAllToAllDoesUntilItsOwnKindIsMeasured) {
+  moe::Op leg = small_layer().program.ops[3];
+  leg.kind = moe::ExchangeAcrossNodes{};
+  moe::Op gather = leg, reduce = leg;
+  gather.kind = moe::GatherRows{};
+  reduce.kind = moe::AllReduce{};
+  CostModel costs;
+  costs.fits["all_to_all/inter_node"] = line(3, 0);
+  EXPECT_EQ(collective_fit(costs, leg, "inter_node")->first, "all_to_all/inter_node");
+  EXPECT_EQ(collective_fit(costs, leg, "intra_node"), nullptr);
+  EXPECT_EQ(collective_fit(costs, gather, "inter_node")->first, "all_to_all/inter_node");
+  EXPECT_EQ(collective_fit(costs, reduce, "inter_node"), nullptr);
+  costs.fits["exchange_across_nodes/inter_node"] = line(2, 0);
+  EXPECT_EQ(collective_fit(costs, leg, "inter_node")->second.alpha_s, 2);
 }
 
 TEST(CostModel, AKindsOwnSlowdownGoesBeforeTheGeneralOne) {

@@ -5,6 +5,7 @@
 
 #include <stdexcept>
 
+#include "moe/passes/schedule.h"
 #include "tests/tuner/small_program.h"
 
 namespace tuner {
@@ -64,6 +65,40 @@ TEST(OpCosts, AnExchangeMovesWhatTheRoutingSaysAndTheReturnTheSameBack) {
   EXPECT_THAT(matrix(home.calls[0], 4),
               ElementsAre(ElementsAre(0, 1000, 0, 2000), ElementsAre(2000, 0, 0, 0),
                           ElementsAre(0, 3000, 0, 1000), ElementsAre(4000, 0, 1000, 0)));
+}
+
+TEST(OpCosts, ARelayTakesTheRowsOfItsNodeThatItsCounterpartGets) {
+  FourRanks c;
+  c.layer.program.groups = c.groups;
+  c.layer.program =
+      moe::apply(c.layer.program, moe::Exchange{0, moe::Phase::forward, {}, moe::Route::two_d, 0});
+  const OpCost in_node = c.of(dispatch);
+  ASSERT_EQ(in_node.calls.size(), 2u);
+  // What rank 0 sends to 1 and 3 goes to rank 1, and so on.
+  EXPECT_THAT(matrix(in_node.calls[0], 4),
+              ElementsAre(ElementsAre(0, 6000, 0, 0), ElementsAre(4000, 0, 0, 0),
+                          ElementsAre(0, 0, 0, 0), ElementsAre(0, 0, 0, 0)));
+  const OpCost across = c.all().at(dispatch + 1);
+  ASSERT_EQ(across.calls.size(), 2u);
+  EXPECT_THAT(across.call_of, ElementsAre(0, 1, 0, 1));
+  EXPECT_THAT(matrix(across.calls[0], 4),
+              ElementsAre(ElementsAre(0, 0, 3000, 0), ElementsAre(0, 0, 0, 0),
+                          ElementsAre(2000, 0, 0, 0), ElementsAre(0, 0, 0, 0)));
+  EXPECT_EQ(across.calls[1].transfers.at(0).bytes, 4000) << "rank 1 has all 4 rows to expert 3";
+}
+
+TEST(OpCosts, AGroupOfOneCostsWhatWasMeasuredOfItWithoutALink) {
+  FourRanks c;
+  c.layer.program.groups = c.groups;
+  c.layer.program =
+      moe::apply(c.layer.program, moe::Exchange{0, moe::Phase::forward, {}, moe::Route::one_d, 0});
+  c.costs.fits["exchange_across_nodes/inter_node"].alpha_s = 2;
+  c.costs.fits["exchange_across_nodes/intra_node"].alpha_s = 1;
+  const OpCost across = c.all().at(dispatch + 1);
+  EXPECT_EQ(across.calls.at(0).ranks, (std::vector<int>{0, 2}));
+  EXPECT_EQ(across.calls.at(0).alpha_s, 2);
+  EXPECT_EQ(across.calls.at(1).ranks, (std::vector<int>{1}));
+  EXPECT_EQ(across.calls.at(1).alpha_s, 1);
 }
 
 TEST(OpCosts, ComputationOnRoutedRowsCostsEachRankItsOwn) {

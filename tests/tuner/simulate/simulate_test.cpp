@@ -123,6 +123,33 @@ TEST(Simulate, CommunicationSlowsDownBesideComputation) {
   EXPECT_NEAR(span_of(program, timeline, 0, "dispatch").duration_s, 1, 1e-9);
 }
 
+TEST(Simulate, LegsOfAnExchangeTakeTheirOwnLinks) {
+  // Two nodes of two ranks, 1000 rows from each rank to each: a card carries 4 MB each way, whatever the route.
+  moe::Program flat = small_layer().program;
+  flat.groups = moe::make_groups(4, 4, {0, 0, 1, 1});
+  const moe::Routing even{
+      {moe::LayerRouting{0, 4, std::vector(4, std::vector<std::int64_t>(4, 1000))}}};
+  Cluster cluster = small_cluster();
+  cluster.ranks_per_node = 2;
+  cluster.inter_node = {1e6, 0.5};
+  cluster.intra_node = {1e8, 0.25};
+  const auto seconds = [&](moe::Route route, int size, const std::string& op, int rank = 0) {
+    const auto program = moe::apply(
+        flat, moe::Exchange{0, moe::Phase::forward, moe::Direction::dispatch, route, size});
+    const auto timeline = simulate(program, flat.groups, even, small_costs(), cluster);
+    return span_of(program, timeline, rank, op).duration_s;
+  };
+  EXPECT_NEAR(seconds(moe::Route::flat, 0, "dispatch"), 0.5 + 4, 1e-9);
+  EXPECT_NEAR(seconds(moe::Route::two_d, 0, "dispatch in node"), 0.25 + 0.02, 1e-9);
+  EXPECT_NEAR(seconds(moe::Route::two_d, 0, "dispatch across nodes"), 0.5 + 4, 1e-9);
+  EXPECT_NEAR(seconds(moe::Route::one_d, 0, "dispatch in node"), 0.25 + 0.04, 1e-9);
+  EXPECT_NEAR(seconds(moe::Route::one_d, 0, "dispatch across nodes"), 0.5 + 4, 1e-9);
+  EXPECT_NEAR(seconds(moe::Route::one_d, 0, "dispatch across nodes", 1), 0, 1e-9)
+      << "no first rank of its node";
+  EXPECT_NEAR(seconds(moe::Route::pairwise, 2, "dispatch step 1/2"), 0.25 + 0.01, 1e-9);
+  EXPECT_NEAR(seconds(moe::Route::pairwise, 2, "dispatch step 2/2"), 0.5 + 4, 1e-9);
+}
+
 TEST(Simulate, AnEarlyRankWaitsWithinTheCollective) {
   // Rank 0 computes 1500 received rows (3 s), rank 1 500 (1 s): rank 1 arrives 2 s early.
   const auto layer = small_layer();
@@ -265,8 +292,23 @@ RandomCase random_case(unsigned seed) {
   c.groups =
       moe::make_groups(ranks, ranks % 2 == 0 && random() % 3 == 0 ? ranks / 2 : ranks, nodes);
   c.program = moe::build_iteration(model, c.groups, 0);
-  c.program = moe::apply(
-      c.program, pipeline_schedule(c.program, "random", {pick({1, 2, 3, 4}), pick({1, 2, 3, 4})}));
+  moe::Schedule schedule =
+      pipeline_schedule(c.program, "random", {pick({1, 2, 3, 4}), pick({1, 2, 3, 4})});
+  for (const int layer : moe_layers(c.program)) {
+    for (const moe::Phase phase : {moe::Phase::forward, moe::Phase::backward}) {
+      const moe::Exchange exchange{layer, phase, {}, static_cast<moe::Route>(random() % 4), 1};
+      try {
+        moe::apply(c.program, exchange);
+        schedule.decisions.push_back(exchange);
+      } catch (const std::invalid_argument&) {
+        continue;  // more ranks on one node than on another
+      }
+    }
+  }
+  schedule.decisions.push_back(
+      moe::StreamAssignment{"exchange_across_nodes", moe::Stream::inter_node});
+  schedule.decisions.push_back(moe::StreamAssignment{"exchange_in_node", moe::Stream::intra_node});
+  c.program = moe::apply(c.program, schedule);
   const std::int64_t copies = 12 / ranks * 16 * model.choices;
   for (int layer = 0; layer < model.blocks; ++layer) {
     c.routing.layers.push_back(moe::zipf_routing(layer, ranks, 12, copies, between(0, 2), seed));
