@@ -64,6 +64,7 @@ struct Table<Run> {
                                       Column{"environment_json", &Run::environment_json},
                                       Column{"device", &Run::device},
                                       Column{"ranks", &Run::ranks},
+                                      Column{"layout", &Run::layout},
                                       Column{"model_json", &Run::model_json},
                                       Column{"cluster_json", &Run::cluster_json},
                                       Column{"schedule_id", &Run::schedule_id},
@@ -112,10 +113,32 @@ struct Table<Iteration> {
 template <>
 struct Table<Load> {
   static constexpr const char* name = "load";
+  static constexpr std::tuple columns{Column{"run_id", &Load::run_id},
+                                      Column{"iteration", &Load::iteration},
+                                      Column{"layer", &Load::layer},
+                                      Column{"rank", &Load::rank},
+                                      Column{"expert", &Load::expert},
+                                      Column{"tokens", &Load::tokens},
+                                      Column{"asked_tokens", &Load::asked_tokens}};
+};
+
+template <>
+struct Table<Balance> {
+  static constexpr const char* name = "balance";
   static constexpr std::tuple columns{
-      Column{"run_id", &Load::run_id}, Column{"iteration", &Load::iteration},
-      Column{"layer", &Load::layer},   Column{"rank", &Load::rank},
-      Column{"expert", &Load::expert}, Column{"tokens", &Load::tokens}};
+      Column{"run_id", &Balance::run_id},
+      Column{"iteration", &Balance::iteration},
+      Column{"layer", &Balance::layer},
+      Column{"experts", &Balance::experts},
+      Column{"unused_experts", &Balance::unused_experts},
+      Column{"tokens", &Balance::tokens},
+      Column{"dropped_tokens", &Balance::dropped_tokens},
+      Column{"max_tokens", &Balance::max_tokens},
+      Column{"standard_deviation", &Balance::standard_deviation},
+      Column{"max_rank_tokens", &Balance::max_rank_tokens},
+      Column{"mean_rank_tokens", &Balance::mean_rank_tokens},
+      Column{"rank_standard_deviation", &Balance::rank_standard_deviation},
+      Column{"locality", &Balance::locality}};
 };
 
 template <>
@@ -129,6 +152,7 @@ struct Table<Study> {
                                       Column{"profile_runs_json", &Study::profile_runs_json},
                                       Column{"cost_model_json", &Study::cost_model_json},
                                       Column{"ranks", &Study::ranks},
+                                      Column{"layout", &Study::layout},
                                       Column{"created_at", &Study::created_at}};
 };
 

@@ -40,6 +40,8 @@ std::string scaled(double value, double step, const std::array<const char*, n>& 
 std::string seconds(double value) {
   if (value == 0) return "0 s";
   const double size = std::abs(value);
+  if (size < 999.5e-15) return significant(value * 1e15) + " fs";  // a FLOP's share
+  if (size < 999.5e-12) return significant(value * 1e12) + " ps";
   if (size < 999.5e-9) return significant(value * 1e9) + " ns";
   if (size < 999.5e-6) return significant(value * 1e6) + " us";
   if (size < 0.9995) return significant(value * 1e3) + " ms";
@@ -73,9 +75,18 @@ std::string human(std::string_view column, double value) {
   if (ends_with(column, "prediction_error") || ends_with(column, "relative_residual")) {
     return fmt::format("{:.1f}%", value * 100);
   }
-  if (ends_with(column, "speedup")) return significant(value) + "x";
+  if (ends_with(column, "speedup") || ends_with(column, "over_mean")) {
+    return significant(value) + "x";
+  }
   if (ends_with(column, "_s") && !ends_with(column, "_per_s")) return seconds(value);
   return fmt::format("{:.6g}", value);
+}
+
+// "units_per_s" of bytes is "bytes_per_s".
+std::string named_by(std::string_view unit, std::string_view column) {
+  std::string name(column);
+  const std::size_t at = name.find("units");
+  return at == std::string::npos ? name : name.replace(at, 5, unit).insert(at + unit.size(), "s");
 }
 
 // One line without control characters, cut where it is too long for a table.
@@ -144,7 +155,13 @@ std::optional<Format> parse_format(std::string_view name) {
   return std::nullopt;
 }
 
-std::string format_cell(std::string_view column, const Cell& cell) {
+std::string format_cell(std::string_view column, const Cell& cell, std::string_view unit) {
+  if (!unit.empty() && is_number(cell)) {
+    if (ends_with(column, "_s_per_unit") && std::holds_alternative<double>(cell)) {
+      return fmt::format("{}/{}", seconds(std::get<double>(cell)), unit);
+    }
+    return format_cell(named_by(unit, column), cell);
+  }
   if (const auto* real = std::get_if<double>(&cell)) return human(column, *real);
   if (const auto* text = std::get_if<std::string>(&cell)) return shorten(*text);
   const auto* integer = std::get_if<std::int64_t>(&cell);
@@ -178,11 +195,7 @@ void RowWriter::row(const std::vector<Cell>& cells) {
       if (waiting_.size() == kRowsThatSetWidths) write_heading();
       return;
     }
-    std::vector<std::string> texts;
-    for (std::size_t i = 0; i < cells.size(); ++i) {
-      texts.push_back(format_cell(columns_[i], cells[i]));
-    }
-    write(table_line(texts, false));
+    write(table_line(table_cells(cells), false));
     return;
   }
   const bool csv = style_.format == Format::csv;
@@ -196,12 +209,26 @@ void RowWriter::row(const std::vector<Cell>& cells) {
   ++written_;
 }
 
+std::vector<std::string> RowWriter::table_cells(const std::vector<Cell>& cells) const {
+  std::string_view unit;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const auto* text = std::get_if<std::string>(&cells[i]);
+    if (columns_[i] == "unit" && text != nullptr) unit = *text;
+  }
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    texts.push_back(format_cell(columns_[i], cells[i], unit));
+  }
+  return texts;
+}
+
 void RowWriter::write_heading() {
   right_.assign(columns_.size(), false);
   for (const std::string& column : columns_) widths_.push_back(width(column));
   for (const auto& cells : waiting_) {
+    const auto texts = table_cells(cells);
     for (std::size_t i = 0; i < cells.size(); ++i) {
-      widths_[i] = std::max(widths_[i], width(format_cell(columns_[i], cells[i])));
+      widths_[i] = std::max(widths_[i], width(texts[i]));
       if (is_number(cells[i]) && !ends_with(columns_[i], "_at")) right_[i] = true;
     }
   }

@@ -23,8 +23,9 @@ using Cell = std::variant<std::monostate, std::int64_t, double, std::string>;
 
 /// One cell as a table shows it: "12.3 ms", "4.00 MiB", "2024-05-01 12:00:00"; "-" where there is
 /// none. A number has the unit that the column's name ends in: _s, bytes, _bytes_per_s, flops,
-/// flops_per_s, _at (an instant, UTC), speedup, prediction_error and relative_residual (percent).
-std::string format_cell(std::string_view column, const Cell& cell);
+/// flops_per_s, _at (an instant, UTC), speedup, over_mean, prediction_error and relative_residual
+/// (percent). `unit` ("byte", "flop") is what _per_unit, units_per_s and _units of that row mean.
+std::string format_cell(std::string_view column, const Cell& cell, std::string_view unit = "");
 
 struct Style {
   Format format = Format::table;
@@ -36,7 +37,8 @@ struct Style {
 bool use_color(std::string_view when, std::FILE* file);
 
 /// Writes rows as they come; CSV and JSON have the plain numbers. A table takes its widths from the
-/// first 1000 rows, so that a million need no memory. Throws OutputError.
+/// first 1000 rows, so that a million need no memory; a column `unit` names the units of its row.
+/// Throws OutputError.
 class RowWriter {
  public:
   RowWriter(std::FILE* file, Style style, std::vector<std::string> columns);
@@ -46,6 +48,7 @@ class RowWriter {
  private:
   void write(std::string_view text);
   void write_heading();
+  std::vector<std::string> table_cells(const std::vector<Cell>& cells) const;
   std::string table_line(const std::vector<std::string>& texts, bool heading) const;
 
   std::FILE* file_;

@@ -19,7 +19,7 @@ const std::vector<Listing>& all_listings() {
        "executions of the programs, newest first",
        "runs --db results.db --kind train --limit 10",
        "run_view",
-       "run, kind, name, status, device, ranks, planner, machine, started_at, duration_s, "
+       "run, kind, name, status, device, ranks, layout, planner, machine, started_at, duration_s, "
        "last_iteration, last_loss",
        "started_at DESC, run DESC",
        {by_run,
@@ -30,7 +30,7 @@ const std::vector<Listing>& all_listings() {
        "candidate schedules of studies, fastest first",
        "trials --db results.db --study quickstart",
        "trial_view",
-       "study, trial, planner, parameters, status, paper_s, predicted_s, measured_s, "
+       "study, layout, trial, planner, parameters, status, paper_s, predicted_s, measured_s, "
        "lower_bound_s, "
        "speedup, prediction_error, predicted_peak_bytes, measured_peak_bytes",
        "study_id DESC, measured_s NULLS LAST, predicted_s NULLS LAST, trial",
@@ -44,7 +44,8 @@ const std::vector<Listing>& all_listings() {
        "fit, op, device, ranks, link, alpha_s, beta_s_per_unit, unit, units_per_s, r2, samples, "
        "max_relative_residual, machine, run",
        "fit DESC",
-       {by_run, by_op, by_device, {"--link", "link", "inter_node or intra_node"}}},
+       {by_run, by_op, by_device, {"--link", "link", "inter_node or intra_node"}},
+       "n is counted in the row's unit: bytes, or FLOPs. units_per_s = 1 / beta."},
       {"measurements",
        "rows of microbenchmark sweeps, newest run first",
        "measurements --db results.db --op all_reduce",
@@ -55,19 +56,28 @@ const std::vector<Listing>& all_listings() {
        "run DESC, op, ranks, bytes, flops, measurement",
        {by_run, by_op, by_device}},
       {"loads",
-       "tokens per expert and source rank",
+       "tokens per expert and source rank, of the iterations whose loads are stored",
        "loads --db results.db --run 7 --iteration 5 --layer 1",
        "load_view",
        "*",
        "run, iteration, layer, rank, expert",
-       {by_run, by_iteration, by_layer, by_rank, {"--expert", "expert", "of this expert only"}}},
+       {by_run, by_iteration, by_layer, by_rank, {"--expert", "expert", "of this expert only"}},
+       "tokens: copies that the rank sent to the expert. asked_tokens: what its gate asked for.\n"
+       "dropped_tokens: the difference, over capacity. A dash: not recorded."},
       {"balance",
-       "imbalance of every MoE layer: tokens of the fullest expert over the mean",
-       "balance --db results.db --run 7",
+       "how even the loads of every MoE layer were, of every iteration",
+       "balance --db results.db --run 7 --layer 1",
        "balance_view",
-       "*",
+       "run, iteration, layer, experts, tokens, dropped_tokens, max_tokens, max_over_mean, "
+       "unused_experts, standard_deviation, rank_max_over_mean, rank_standard_deviation, locality",
        "run, iteration, layer",
-       {by_run, by_iteration, by_layer}},
+       {by_run, by_iteration, by_layer},
+       "tokens: copies that travelled, of all experts; max_tokens: to the fullest expert.\n"
+       "max_over_mean: the fullest expert over the mean; 1x is even, as many as experts the "
+       "worst.\n"
+       "standard_deviation: of the experts' tokens, in tokens (Pro-Prophet's balance degree).\n"
+       "rank_...: the same of the tokens whose expert, or share of it, a rank computes.\n"
+       "locality: cosine similarity to the experts' tokens in the iteration before; 1 is alike."},
       {"iterations",
        "training steps: losses, times, tokens",
        "iterations --db results.db --run 7 --format csv > losses.csv",

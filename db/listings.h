@@ -27,6 +27,7 @@ struct Listing {
   const char* table_columns;
   const char* order;
   std::vector<ListingFilter> filters;
+  const char* notes = "";  ///< what the columns mean, where their names do not say it
 };
 
 const std::vector<Listing>& all_listings();

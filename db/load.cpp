@@ -62,7 +62,9 @@ std::vector<Load> load_loads(const Connection& connection, const LoadFilter& fil
 
 std::vector<Load> load_expert_loads(const Connection& connection, const LoadFilter& filter) {
   Statement statement(connection,
-                      "SELECT run_id, iteration, layer, -1, expert, sum(tokens) FROM load "
+                      "SELECT run_id, iteration, layer, -1, expert, sum(tokens), "
+                      "CASE WHEN count(asked_tokens) = count(*) THEN sum(asked_tokens) END "
+                      "FROM load "
                       "WHERE run_id = ?1 AND iteration BETWEEN ?2 AND ?3 "
                       "AND (?4 IS NULL OR layer = ?4) "
                       "GROUP BY run_id, iteration, layer, expert "
@@ -71,6 +73,15 @@ std::vector<Load> load_expert_loads(const Connection& connection, const LoadFilt
   std::vector<Load> loads;
   while (statement.step()) loads.push_back(statement.record<Load>());
   return loads;
+}
+
+std::vector<int> load_recorded_iterations(const Connection& connection, std::int64_t run_id) {
+  Statement statement(connection,
+                      "SELECT DISTINCT iteration FROM load WHERE run_id = ? ORDER BY iteration");
+  statement.bind(run_id);
+  std::vector<int> iterations;
+  while (statement.step()) iterations.push_back(statement.value<int>(0));
+  return iterations;
 }
 
 std::vector<Study> load_studies(const Connection& connection) {

@@ -10,7 +10,8 @@ std::vector<RunOverview> load_run_overviews(const Connection& connection) {
   Statement statement(
       connection,
       "SELECT run, kind, name, status, error, device, ranks, coalesce(planner, ''), started_at, "
-      "duration_s, last_loss, schedule_id FROM run_view ORDER BY started_at DESC, run DESC");
+      "duration_s, last_loss, schedule_id, coalesce(layout, '') FROM run_view ORDER BY started_at "
+      "DESC, run DESC");
   std::vector<RunOverview> rows;
   while (statement.step()) {
     RunOverview row;
@@ -26,7 +27,33 @@ std::vector<RunOverview> load_run_overviews(const Connection& connection) {
     row.duration_s = statement.value<double>(9);
     row.last_loss = statement.value<std::optional<double>>(10);
     row.schedule_id = statement.value<std::optional<std::int64_t>>(11);
+    row.layout = statement.value<std::string>(12);
     rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::vector<BalanceOverview> load_balances(const Connection& connection, std::int64_t run_id) {
+  Statement statement(
+      connection,
+      "SELECT iteration, layer, experts, unused_experts, tokens, max_tokens, dropped_tokens, "
+      "max_over_mean, standard_deviation, rank_max_over_mean, locality FROM balance_view "
+      "WHERE run = ? ORDER BY iteration, layer");
+  statement.bind(run_id);
+  std::vector<BalanceOverview> rows;
+  while (statement.step()) {
+    BalanceOverview& row = rows.emplace_back();
+    row.iteration = statement.value<int>(0);
+    row.layer = statement.value<int>(1);
+    row.experts = statement.value<int>(2);
+    row.unused_experts = statement.value<int>(3);
+    row.tokens = statement.value<std::int64_t>(4);
+    row.max_tokens = statement.value<std::int64_t>(5);
+    row.dropped_tokens = statement.value<std::optional<std::int64_t>>(6);
+    row.max_over_mean = statement.value<std::optional<double>>(7);
+    row.standard_deviation = statement.value<double>(8);
+    row.rank_max_over_mean = statement.value<std::optional<double>>(9);
+    row.locality = statement.value<std::optional<double>>(10);
   }
   return rows;
 }

@@ -21,6 +21,7 @@ struct RunOverview {
   std::string error;
   std::string device;
   int ranks = 1;
+  std::string layout;   ///< empty where none is trained or it is not known
   std::string planner;  ///< empty where the run had no schedule
   std::optional<std::int64_t> schedule_id;
   double started_at = 0;
@@ -30,6 +31,24 @@ struct RunOverview {
 
 /// Newest first.
 std::vector<RunOverview> load_run_overviews(const Connection&);
+
+/// A row of balance_view: figures that are none where nothing was routed, or not known.
+struct BalanceOverview {
+  int iteration = 0;
+  int layer = 0;
+  int experts = 1;
+  int unused_experts = 0;
+  std::int64_t tokens = 0;
+  std::int64_t max_tokens = 0;
+  std::optional<std::int64_t> dropped_tokens;
+  std::optional<double> max_over_mean;
+  double standard_deviation = 0;
+  std::optional<double> rank_max_over_mean;
+  std::optional<double> locality;
+};
+
+/// Of one run, by iteration and layer.
+std::vector<BalanceOverview> load_balances(const Connection&, std::int64_t run_id);
 
 /// trial_view's speed-up by trial: the measured sequential trial of the same study over this one's
 /// measured time. Trials that were not measured, or have none to compare with, are left out.

@@ -170,7 +170,7 @@ int run(int argc, char** argv) {
     }
     command->footer(example(listing.example) +
                     "\n\nA table shows the main columns, csv and json every column of " +
-                    listing.view + ".");
+                    listing.view + "." + (*listing.notes == '\0' ? "" : "\n") + listing.notes);
     command->callback([&] { action = [&] { return list(listing, arguments); }; });
   }
 

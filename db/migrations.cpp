@@ -8,6 +8,7 @@ std::vector<Migration> all_migrations() {
   return {
       {1, std::string(schema_sql)},
       {2, std::string(schema_2_sql)},
+      {3, std::string(schema_3_sql)},
   };
 }
 

@@ -44,6 +44,7 @@ struct Run {
   std::string environment_json;  ///< an allow-list of variables, never the whole environment
   std::string device;            ///< "cpu" | "cuda"
   int ranks = 1;
+  std::string layout;  ///< how ranks are divided: "dp=1,ep=4,esp=1,tp=1"; empty where none train
   std::string model_json;
   std::string cluster_json;
   std::optional<std::int64_t> schedule_id;
@@ -93,6 +94,27 @@ struct Load {
   int rank = 0;
   int expert = 0;
   std::int64_t tokens = 0;
+  std::optional<std::int64_t> asked_tokens = {};  ///< before those over capacity were dropped
+};
+
+/// How even the loads of one MoE layer were in one iteration. An expert's tokens are those of all
+/// source ranks; a rank's are those whose expert, or its share of the expert, it computes.
+struct Balance {
+  std::int64_t run_id = 0;
+  int iteration = 0;
+  int layer = 0;
+  int experts = 1;
+  int unused_experts = 0;  ///< without a token
+  std::int64_t tokens = 0;
+  std::optional<std::int64_t> dropped_tokens;
+  std::int64_t max_tokens = 0;    ///< of an expert
+  double standard_deviation = 0;  ///< of the experts' tokens (population)
+  std::optional<std::int64_t> max_rank_tokens;
+  std::optional<double> mean_rank_tokens;
+  std::optional<double> rank_standard_deviation;
+  /// Cosine of the angle between the experts' tokens and those of the iteration before; none where
+  /// there are no tokens or no iteration before.
+  std::optional<double> locality;
 };
 
 /// A named set of trials over one model and machine. Unique by `name`.
@@ -105,6 +127,7 @@ struct Study {
   std::string profile_runs_json;  ///< [12, 13]: runs from whose timelines the costs come
   std::string cost_model_json;    ///< the costs, empty until they are known
   int ranks = 1;
+  std::string layout;  ///< how ranks are divided, as in Run
   double created_at = 0;
 };
 

@@ -7,5 +7,6 @@ namespace db {
 /// The texts of db/schema.sql and of its later steps, put into the library by the build.
 extern const std::string_view schema_sql;
 extern const std::string_view schema_2_sql;
+extern const std::string_view schema_3_sql;
 
 }  // namespace db

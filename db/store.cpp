@@ -184,6 +184,9 @@ void insert(Connection& connection, std::span<const Iteration> iterations) {
   insert_all(connection, iterations);
 }
 void insert(Connection& connection, std::span<const Load> loads) { insert_all(connection, loads); }
+void insert(Connection& connection, std::span<const Balance> balances) {
+  insert_all(connection, balances);
+}
 void insert(Connection& connection, std::span<const Measurement> measurements) {
   insert_all(connection, measurements);
 }

@@ -59,6 +59,7 @@ int mark_stale_runs_killed(Connection&, double older_than_s);
 void insert(Connection&, std::span<const RunRank>);
 void insert(Connection&, std::span<const Iteration>);
 void insert(Connection&, std::span<const Load>);
+void insert(Connection&, std::span<const Balance>);
 void insert(Connection&, std::span<const Measurement>);
 void insert(Connection&, std::span<const Fit>);
 

@@ -84,10 +84,28 @@ TEST(FormatRows, CellsCarryTheUnitOfTheirColumn) {
   EXPECT_EQ(format_cell("flops_per_s", 2.1e11), "210 GFLOP/s");
   EXPECT_EQ(format_cell("tokens_per_s", 12345.0), "12345");
   EXPECT_EQ(format_cell("beta_s_per_unit", 4e-9), "4e-09");
-  EXPECT_EQ(format_cell("speedup", 1.234), "1.23x");
+  EXPECT_EQ(format_cell("predicted_speedup", 1.234), "1.23x");
+  EXPECT_EQ(format_cell("max_over_mean", 1.6), "1.60x");
   EXPECT_EQ(format_cell("prediction_error", -0.051), "-5.1%");
   EXPECT_EQ(format_cell("started_at", 86400.0), "1970-01-02 00:00:00");
   EXPECT_EQ(format_cell("measured_s", std::monostate{}), "-");
+}
+
+TEST(FormatRows, TheUnitOfARowIsThatOfItsFigures) {
+  EXPECT_EQ(format_cell("beta_s_per_unit", 4e-9, "byte"), "4.00 ns/byte");
+  EXPECT_EQ(format_cell("beta_s_per_unit", 4.76e-12, "flop"), "4.76 ps/flop");
+  EXPECT_EQ(format_cell("beta_s_per_unit", 1.5e-14, "flop"), "15.0 fs/flop");
+  EXPECT_EQ(format_cell("units_per_s", 2.5e8, "byte"), "250 MB/s");
+  EXPECT_EQ(format_cell("units_per_s", 2.1e11, "flop"), "210 GFLOP/s");
+  EXPECT_EQ(format_cell("max_units", 2048.0, "byte"), "2.00 KiB");
+  EXPECT_EQ(format_cell("max_units", 2048.0, "row"), "2048");
+  EXPECT_EQ(format_cell("samples", std::int64_t{7}, "byte"), "7");
+  EXPECT_EQ(written({{"beta_s_per_unit", "unit", "units_per_s"},
+                     {{4e-9, "byte", 2.5e8}, {1e-12, "flop", 1e12}}},
+                    {}),
+            "beta_s_per_unit  unit   units_per_s\n"
+            "   4.00 ns/byte  byte      250 MB/s\n"
+            "   1.00 ps/flop  flop  1.00 TFLOP/s\n");
 }
 
 TEST(FormatRows, LongAndMultilineTextsStayOnOneLine) {

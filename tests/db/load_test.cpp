@@ -67,7 +67,23 @@ TEST_F(LoadRows, ExpertLoadsSumOverSourceRanks) {
   const auto loads = load_expert_loads(connection, filter);
   ASSERT_EQ(loads.size(), 4U);
   EXPECT_EQ(loads[3].tokens, 800);
+  EXPECT_EQ(loads[3].asked_tokens, 820);
   EXPECT_EQ(loads[3].rank, -1);
+}
+
+TEST_F(LoadRows, WhatAnExpertWasAskedForIsNotKnownWhereOneRanksIsNot) {
+  const std::vector<Load> half{{sample.run, 9, 1, 0, 0, 5, 6}, {sample.run, 9, 1, 1, 0, 5, {}}};
+  insert(connection, half);
+  EXPECT_EQ(
+      load_expert_loads(connection, {.run_id = sample.run, .first_iteration = 9})[0].asked_tokens,
+      std::nullopt);
+}
+
+TEST_F(LoadRows, RecordedIterationsAreThoseWithLoads) {
+  const std::vector<Load> later{{sample.run, 70, 1, 0, 0, 1, 1}, {sample.run, 50, 1, 0, 0, 1, 1}};
+  insert(connection, later);
+  EXPECT_EQ(load_recorded_iterations(connection, sample.run), (std::vector{0, 1, 2, 50, 70}));
+  EXPECT_TRUE(load_recorded_iterations(connection, sample.run + 1).empty());
 }
 
 TEST_F(LoadRows, TrialsByStatus) {
@@ -131,11 +147,13 @@ double number(const Connection& connection, const std::string& sql) {
 // The names that DESIGN.md promises to people and notebooks.
 TEST_F(LoadRows, StableViewsHaveTheirColumns) {
   for (const char* sql :
-       {"SELECT run, kind, name, status FROM run_view",
+       {"SELECT run, kind, name, status, layout FROM run_view",
         "SELECT study, planner, status, paper_s, predicted_s, measured_s, lower_bound_s, "
-        "predicted_peak_bytes, measured_peak_bytes, speedup FROM trial_view",
+        "predicted_peak_bytes, measured_peak_bytes, speedup, layout FROM trial_view",
         "SELECT run, timeline, rank, op, name, start_s, duration_s, bytes FROM span_view",
-        "SELECT run, iteration, layer, expert, rank, tokens FROM load_view",
+        "SELECT run, iteration, layer, expert, rank, tokens, dropped_tokens FROM load_view",
+        "SELECT run, iteration, layer, tokens, dropped_tokens, max_over_mean, rank_max_over_mean, "
+        "standard_deviation, locality FROM balance_view",
         "SELECT op, device, alpha_s, beta_s_per_unit, unit, r2, samples FROM fit_view",
         "SELECT op, bytes, time_s, bus_bandwidth_bytes_per_s FROM measurement_view"}) {
     EXPECT_TRUE(Statement(connection, sql).step()) << sql;
@@ -154,6 +172,21 @@ TEST_F(LoadRows, SpeedupIsAgainstTheSequentialTrialOfTheStudy) {
 
 TEST_F(LoadRows, BalanceIsTheFullestExpertOverTheMean) {
   EXPECT_DOUBLE_EQ(number(connection, "SELECT max_over_mean FROM balance_view WHERE run = 1"), 1.6);
+  EXPECT_DOUBLE_EQ(number(connection, "SELECT rank_max_over_mean FROM balance_view"), 1.4);
+  EXPECT_EQ(number(connection, "SELECT sum(dropped_tokens) FROM load_view WHERE iteration = 0"),
+            number(connection, "SELECT dropped_tokens FROM balance_view WHERE iteration = 0"));
+}
+
+TEST_F(LoadRows, LayoutsStandInTheViewsOfRunsAndTrials) {
+  db::Run bench = sample_run(sample.machine);
+  bench.layout = "";
+  const auto id = insert(connection, bench);
+  EXPECT_EQ(number(connection, "SELECT count(*) FROM run_view WHERE layout IS NULL AND run = " +
+                                   std::to_string(id)),
+            1);
+  EXPECT_EQ(
+      number(connection, "SELECT count(*) FROM trial_view WHERE layout = 'dp=1,ep=2,esp=1,tp=1'"),
+      3);
 }
 
 }  // namespace

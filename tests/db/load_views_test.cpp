@@ -26,6 +26,24 @@ TEST_F(LoadViews, RunsAreNewestFirstWithTheirLastLoss) {
   EXPECT_EQ(runs[1].kind, "train");
   EXPECT_EQ(runs[1].status, "done");
   EXPECT_EQ(runs[1].last_loss, 3.5);
+  EXPECT_EQ(runs[1].layout, "dp=1,ep=2,esp=1,tp=1");
+}
+
+TEST_F(LoadViews, BalancesAreByIterationAndLayer) {
+  const std::vector<Balance> more{{sample.run, 1, 0, 4, 4, 0, {}, 0, 0, {}, {}, {}, {}},
+                                  {sample.run + 1, 1, 0, 4, 4, 0, {}, 0, 0, {}, {}, {}, {}}};
+  insert(connection, sample_run(sample.machine));
+  insert(connection, more);
+  const auto rows = load_balances(connection, sample.run);
+  ASSERT_EQ(rows.size(), 4U);
+  EXPECT_EQ(rows[0].locality, std::nullopt);
+  EXPECT_EQ(rows[0].dropped_tokens, 20);
+  EXPECT_DOUBLE_EQ(rows[0].max_over_mean.value(), 1.6);
+  EXPECT_DOUBLE_EQ(rows[0].rank_max_over_mean.value(), 1.4);
+  EXPECT_EQ(rows[1].layer, 0) << "before layer 1 of the same iteration";
+  EXPECT_EQ(rows[1].max_over_mean, std::nullopt) << "there were no tokens";
+  EXPECT_EQ(rows[1].rank_max_over_mean, std::nullopt);
+  EXPECT_EQ(rows[3].locality, 1);
 }
 
 TEST_F(LoadViews, SpeedUpIsMeasuredSequentialOverMeasured) {

@@ -6,6 +6,7 @@
 #include "db/check.h"
 #include "db/connection.h"
 #include "db/load.h"
+#include "db/load_views.h"
 #include "tests/db/sample.h"
 #include "tests/db/temporary_directory.h"
 
@@ -105,6 +106,94 @@ TEST(Migrations, KeepPlannersAndSchedulesOfVersion1) {
   ASSERT_TRUE(view.executeStep());
   EXPECT_EQ(view.getColumn(0).getInt64(), 1);
   EXPECT_TRUE(find_problems(connection, 1e9).empty());
+}
+
+// What version 2 wrote: a study of two ranks with a repeat of its trial, its process, a training of a
+// layout of its own and one from before there were layouts, of four ranks; a sweep.
+const char* const version_2_rows = R"sql(
+INSERT INTO machine VALUES (1, 'm', 'node0', '', '', 1, 1, '', 0, '');
+INSERT INTO schedule VALUES (1, 'h', 'tutel', '{"planner":"tutel"}');
+INSERT INTO run VALUES
+  (1, 1, 'train', 'tiny', 'done', '', 1, 2, 2, 1, '', '["moe-train","--layout","ep=1"]', '', 'cpu', 2, '', '', 1, 0, 'tutel'),
+  (2, 1, 'study', 'begun', 'done', '', 1, 2, 2, 1, '', '["moe-tune","--layout","ep=1"]', '', 'cpu', 2, '', '', NULL, 0, ''),
+  (3, 1, 'train', 'tiny', 'done', '', 1, 2, 2, 1, '', '["moe-train","--layout","ep=1"]', '', 'cpu', 2, '', '', 1, 0, ''),
+  (4, 1, 'train', 'tiny', 'done', '', 1, 2, 2, 1, '', '["moe-train"]', '', 'cpu', 4, '', '', 1, 0, ''),
+  (5, 1, 'bench', 'all', 'done', '', 1, 2, 2, 1, '', '["moe-bench"]', '', 'cpu', 4, '', '', NULL, 0, '');
+INSERT INTO measurement VALUES (1, 5, 'copy', 'cpu', 'float', 1, '', 8, 2, 0, 1, 1, 1, 1, 8, 8, 0),
+  (2, 5, 'copy', 'cpu', 'uint64', 1, '', 8, 1, 0, 1, 1, 1, 1, 8, 8, 0);
+INSERT INTO study VALUES
+  (1, 'begun', '', '', '{"layout":"dp=2,ep=1,esp=1,tp=1","top":8}', 2, 1, '', ''),
+  (2, 'old', '', '', '{"top":8}', 4, 1, '', ''),
+  (3, 'empty', '', '', '', 2, 1, '', '');
+INSERT INTO trial VALUES (1, 1, 1, 'tutel', '', 'done', '', 1, 1, 1, 1, 1, 1, 1, 2, 2);
+INSERT INTO trial_repeat VALUES (1, 1, 1, 0.5, 10);
+INSERT INTO iteration VALUES (4, 1, 5.5, 0, NULL, 0.5, 1024, 0, NULL), (4, 2, 5.5, 0, NULL, 0.5, 1024, 9, NULL),
+  (4, 3, 5.5, 0, NULL, 0.5, 1024, 0, NULL), (4, 5, 5.5, 0, NULL, 0.5, 1024, 0, NULL);
+INSERT INTO load VALUES (4, 1, 1, 0, 0, 3), (4, 1, 1, 0, 1, 0), (4, 1, 1, 1, 0, 0), (4, 1, 1, 1, 1, 4),
+  (4, 2, 1, 0, 0, 4), (4, 2, 1, 0, 1, 0), (4, 2, 1, 1, 0, 0), (4, 2, 1, 1, 1, 3),
+  (4, 3, 1, 0, 0, 0), (4, 3, 1, 0, 1, 0), (4, 5, 1, 0, 0, 2), (4, 5, 1, 0, 1, 0);
+)sql";
+
+Connection version_2_brought_up(const std::string& path) {
+  OpenOptions second;
+  second.migrations = all_migrations();
+  second.migrations.resize(2);
+  open_writer(path, second).database().exec(version_2_rows);
+  return open_writer(path);
+}
+
+TEST(Migrations, GiveRunsAndStudiesOfVersion2TheirLayoutWhereItIsKnown) {
+  const TemporaryDirectory directory;
+  const auto connection = version_2_brought_up(directory.file("a.db"));
+  std::vector<std::string> layouts;
+  for (int run = 1; run <= 5; ++run) layouts.push_back(load_run(connection, run).layout);
+  EXPECT_EQ(layouts, (std::vector<std::string>{"dp=2,ep=1,esp=1,tp=1", "dp=2,ep=1,esp=1,tp=1", "",
+                                               "dp=1,ep=4,esp=1,tp=1", ""}));
+  EXPECT_EQ(find_study(connection, "begun")->layout, "dp=2,ep=1,esp=1,tp=1");
+  EXPECT_EQ(find_study(connection, "begun")->settings_json, R"({"top":8})");
+  EXPECT_EQ(find_study(connection, "old")->layout, "dp=1,ep=4,esp=1,tp=1");
+  EXPECT_EQ(find_study(connection, "empty")->layout, "dp=1,ep=2,esp=1,tp=1");
+  EXPECT_TRUE(find_problems(connection, 1e9).empty());
+}
+
+TEST(Migrations, WorkOutTheBalanceOfLoadsOfVersion2) {
+  const TemporaryDirectory directory;
+  const auto connection = version_2_brought_up(directory.file("a.db"));
+  const auto rows = load_balances(connection, 4);
+  ASSERT_EQ(rows.size(), 4U);
+  EXPECT_EQ(rows[0].tokens, 7);
+  EXPECT_EQ(rows[0].max_tokens, 4);
+  EXPECT_EQ(rows[0].experts, 2);
+  EXPECT_DOUBLE_EQ(rows[0].max_over_mean.value(), 4 / 3.5);
+  EXPECT_DOUBLE_EQ(rows[0].standard_deviation, 0.5);
+  EXPECT_EQ(rows[0].dropped_tokens, 0);
+  EXPECT_EQ(rows[1].dropped_tokens, std::nullopt)
+      << "9 of the iteration, of which layer nobody knows";
+  EXPECT_EQ(rows[0].rank_max_over_mean, std::nullopt);
+  EXPECT_EQ(rows[0].locality, std::nullopt);
+  EXPECT_DOUBLE_EQ(rows[1].locality.value(), 24.0 / 25);  // (3,4) and (4,3)
+  EXPECT_EQ(rows[2].unused_experts, 2);
+  EXPECT_EQ(rows[2].max_over_mean, std::nullopt);
+  EXPECT_EQ(rows[2].locality, std::nullopt) << "nothing was routed";
+  EXPECT_EQ(rows[3].locality, std::nullopt) << "iteration 4 is not there";
+}
+
+TEST(Migrations, CallDtypesOfVersion2WhatTheCommandLineCallsThem) {
+  const TemporaryDirectory directory;
+  const auto connection = version_2_brought_up(directory.file("a.db"));
+  const auto rows = load_measurements(connection);
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].dtype, "f32");
+  EXPECT_EQ(rows[1].dtype, "u64");
+}
+
+TEST(Migrations, KnowWhatGatesOfVersion2AskedForWhereNothingWasDropped) {
+  const TemporaryDirectory directory;
+  const auto connection = version_2_brought_up(directory.file("a.db"));
+  for (const Load& load : load_loads(connection, {.run_id = 4})) {
+    const auto known = load.iteration == 2 ? std::nullopt : std::optional(load.tokens);
+    EXPECT_EQ(load.asked_tokens, known) << load.iteration;
+  }
 }
 
 TEST(Migrations, ApplyAllToANewFile) {

@@ -43,11 +43,16 @@ expect 2 err "no such file" "$moe_db" runs --db none.db
 expect 0 out "tiny" "$moe_db" runs --db a.db
 expect 0 out "2.00x" "$moe_db" trials --db a.db --study "sample study"
 expect 0 out "inter_node" "$moe_db" fits --db a.db
+expect 0 out "4.00 ns/byte" "$moe_db" fits --db a.db
+expect 0 out "dp=1,ep=2,esp=1,tp=1" "$moe_db" runs --db a.db
+expect 0 out "dp=1,ep=2,esp=1,tp=1" "$moe_db" trials --db a.db
 expect 0 out "16.0 MiB" "$moe_db" measurements --db a.db
 expect 0 out "run,iteration,layer,expert,rank,tokens" "$moe_db" loads --db a.db --format csv
 expect 0 out '"name": "all_to_all dispatch"' "$moe_db" spans --db a.db --run 1 --layer 1 --format json
 expect 0 err "no runs match" "$moe_db" runs --db a.db --name nobody
-expect 0 out "1.6" "$moe_db" balance --db a.db --run 1
+expect 0 out "1.60x" "$moe_db" balance --db a.db --run 1
+expect 0 out "cosine similarity" "$moe_db" balance --help
+expect 0 out "asked_tokens,dropped_tokens" "$moe_db" loads --db a.db --format csv
 expect 0 out "sequential" "$moe_db" query --db a.db "SELECT planner FROM trial_view"
 expect 2 err "queries only read" "$moe_db" query --db a.db "DELETE FROM run"
 expect 2 err "no such table: absent" "$moe_db" query --db a.db "SELECT * FROM absent"

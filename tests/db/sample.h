@@ -38,6 +38,7 @@ inline Run sample_run(std::int64_t machine_id) {
   run.argv_json = R"(["moe-train","--model","tiny"])";
   run.device = "cpu";
   run.ranks = 2;
+  run.layout = "dp=1,ep=2,esp=1,tp=1";
   run.model_json = R"({"layers":2})";
   run.seed = 7;
   return run;
@@ -103,6 +104,7 @@ inline Sample store_sample(Connection& connection) {
   std::vector<RunRank> ranks(2);
   std::vector<Iteration> iterations(3);
   std::vector<Load> loads;
+  std::vector<Balance> balances;
   for (int rank = 0; rank < 2; ++rank) {
     auto& row = ranks[static_cast<std::size_t>(rank)];
     row.run_id = sample.run;
@@ -119,14 +121,20 @@ inline Sample store_sample(Connection& connection) {
     row.tokens = 1024;
     for (int rank = 0; rank < 2; ++rank) {
       for (int expert = 0; expert < 4; ++expert) {
-        loads.push_back({sample.run, i, 1, rank, expert, 100 * (expert + 1)});
+        const std::int64_t dropped = expert == 3 ? 10 : 0;
+        const std::int64_t tokens = 100 * (expert + 1);
+        loads.push_back({sample.run, i, 1, rank, expert, tokens, tokens + dropped});
       }
     }
+    // Experts of 200, 400, 600, 800 tokens, the first two on rank 0.
+    balances.push_back({sample.run, i, 1, 4, 0, 2000, 20, 800, 223.606797749979, 1400, 1000, 400,
+                        i == 0 ? std::nullopt : std::optional(1.0)});
   }
   iterations[2].heldout_loss = 3.25;
   insert(connection, ranks);
   insert(connection, iterations);
   insert(connection, loads);
+  insert(connection, balances);
 
   Fit fit;
   fit.run_id = sample.run;
@@ -158,6 +166,7 @@ inline Sample store_sample(Connection& connection) {
   Study study;
   study.name = "sample study";
   study.ranks = 2;
+  study.layout = "dp=1,ep=2,esp=1,tp=1";
   sample.study = insert(connection, study);
   for (const char* planner : {"sequential", "tutel", "pipemoe"}) {
     Trial trial = sample_trial(connection, sample.study, planner);

@@ -37,6 +37,7 @@ TEST(Statement, ColumnsOfEveryRecordAreThoseOfTheSchema) {
   expect_table_matches<Schedule>(connection);
   expect_table_matches<Iteration>(connection);
   expect_table_matches<Load>(connection);
+  expect_table_matches<Balance>(connection);
   expect_table_matches<Study>(connection);
   expect_table_matches<Trial>(connection);
   expect_table_matches<TrialRepeat>(connection);

@@ -279,8 +279,8 @@ TEST_F(Store, ResumedStudyRepeatsOnlyWhatWasNotFinished) {
 TEST_F(Store, DeletingARunDeletesWhatBelongsToIt) {
   const auto sample = store_sample(connection);
   connection.database().exec("DELETE FROM run");
-  for (const char* table :
-       {"run_rank", "iteration", "load", "fit", "measurement", "timeline", "timeline_op", "span"}) {
+  for (const char* table : {"run_rank", "iteration", "load", "balance", "fit", "measurement",
+                            "timeline", "timeline_op", "span"}) {
     EXPECT_EQ(count(table), 0) << table;
   }
   EXPECT_EQ(count("trial"), 3);
