@@ -47,6 +47,7 @@ struct Arguments {
   int evaluate_batches = 4;
   int log_every = 10;
   int timelines = 1;
+  std::optional<int> loads_every;
   std::string print_program;
   std::string format = "table";
   std::string color = "auto";
@@ -106,6 +107,10 @@ void declare(CLI::App& app, Arguments& a) {
   app.add_option("--timelines", a.timelines, "typical iterations whose timeline is stored")
       ->capture_default_str()
       ->check(whole_number(0, 1000));
+  app.add_option("--loads-every", a.loads_every,
+                 "iterations between those whose loads per expert and rank are stored; 0 = only "
+                 "those with a timeline [as many as make a million rows]")
+      ->check(whole_number(0, kMostIterations));
   app.add_flag("--print-program{scheduled}", a.print_program,
                "print the scheduled ops and end; =passes: after every decision too")
       ->check(CLI::IsMember({"scheduled", "passes"}));
@@ -298,12 +303,17 @@ void run(const Arguments& arguments, Inputs inputs, Communicator& world, int arg
       db::Run run = db::this_run("train", inputs.model.name, argc, argv);
       run.device = arguments.device;
       run.ranks = world.size;
+      run.layout = to_text(groups.layout);
       run.model_json = to_json(inputs.model);
       run.seed = inputs.model.seed;
-      store.emplace(
-          TrainStoreOptions{arguments.database, arguments.timelines, arguments.time_limit_s},
-          std::move(run), db::Schedule{0, "", inputs.schedule.planner, to_json(inputs.schedule)},
-          ranks, groups);
+      store.emplace(TrainStoreOptions{.database = arguments.database,
+                                      .timelines = arguments.timelines,
+                                      .time_limit_s = arguments.time_limit_s,
+                                      .steps = arguments.steps,
+                                      .loads_every = arguments.loads_every},
+                    std::move(run),
+                    db::Schedule{0, "", inputs.schedule.planner, to_json(inputs.schedule)}, ranks,
+                    groups);
     }
   }
   try {
@@ -313,6 +323,12 @@ void run(const Arguments& arguments, Inputs inputs, Communicator& world, int arg
     };
     observer.step = [&](const StepReport& step) {
       if (store) store->observe(step);
+      if (store && step.iteration == 1 && !arguments.loads_every && store->loads_every() > 1) {
+        std::cerr << fmt::format(
+            "moe-train: loads per expert and rank are stored every {} iterations; --loads-every "
+            "changes that\n",
+            *store->loads_every());
+      }
       try {
         report->observe(step);
       } catch (const db::OutputError& error) {

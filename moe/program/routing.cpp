@@ -43,6 +43,26 @@ std::vector<std::int64_t> apportion(const std::vector<double>& weights, std::int
   return result;
 }
 
+/// [rank][expert]
+std::vector<std::vector<std::int64_t>> read_counts(const InputObject& layer, std::string_view key) {
+  std::vector<std::vector<std::int64_t>> counts;
+  std::int64_t copies = 0;
+  for (const InputValue& row : layer.list(key, "a list per rank, of a count per expert")) {
+    counts.push_back(row.integers(0, kMostCopies));
+    const auto& of_rank = counts.back();
+    if (of_rank.empty() || of_rank.size() != counts.front().size()) {
+      row.fail(fmt::format("as many experts as of rank 0, {}, at least 1", counts.front().size()));
+    }
+    // At most 2^20 of at most 2^32 each.
+    copies += std::accumulate(of_rank.begin(), of_rank.end(), std::int64_t{0});
+    if (copies > kMostCopies) {
+      layer.refuse(key, fmt::format("expected at most {} copies in a layer", kMostCopies));
+    }
+  }
+  if (counts.empty()) layer.refuse(key, "expected at least one rank, got none");
+  return counts;
+}
+
 }  // namespace
 
 const LayerRouting& layer_of(const Routing& routing, RoutedLayer wanted) {
@@ -69,6 +89,7 @@ Routing add_micro_batches(const Routing& routing) {
     for (std::size_t rank = 0; rank < part.tokens.size(); ++rank) {
       for (std::size_t e = 0; e < part.tokens[rank].size(); ++e) {
         same->tokens[rank][e] += part.tokens[rank][e];
+        if (!same->asked.empty()) same->asked[rank][e] += part.asked.at(rank).at(e);
       }
     }
   }
@@ -80,6 +101,7 @@ Routing share_among_micro_batches(const Routing& whole, int micro_batches) {
   for (int i = 0; i < micro_batches; ++i) {
     for (LayerRouting layer : whole.layers) {
       layer.micro_batch = i;
+      layer.asked.clear();  // capacity is a micro-batch's own
       for (auto& row : layer.tokens) {
         for (std::int64_t& tokens : row) {
           tokens = tokens * (i + 1) / micro_batches - tokens * i / micro_batches;
@@ -116,6 +138,7 @@ std::string to_json(const Routing& routing) {
   for (const LayerRouting& layer : routing.layers) {
     layers.push_back({{"layer", layer.layer}, {"tokens", layer.tokens}});
     if (layer.micro_batch > 0) layers.back()["micro_batch"] = layer.micro_batch;
+    if (!layer.asked.empty()) layers.back()["asked"] = layer.asked;
   }
   return nlohmann::json{{"layers", layers}}.dump();
 }
@@ -134,22 +157,15 @@ Routing routing_from_json(std::string_view text, const std::string& name) {
     if (!layers.insert({layer.layer, layer.micro_batch}).second) {
       object.refuse("layer", "this layer is there twice");
     }
-    const auto rows = object.list("tokens", "a list per rank, of a count per expert");
-    std::int64_t copies = 0;
-    for (const InputValue& row : rows) {
-      layer.tokens.push_back(row.integers(0, kMostCopies));
-      const auto& counts = layer.tokens.back();
-      if (counts.empty() || counts.size() != layer.tokens.front().size()) {
-        row.fail(fmt::format("as many experts as of rank 0, {}, at least 1",
-                             layer.tokens.front().size()));
-      }
-      // At most 2^20 of at most 2^32 each.
-      copies += std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
-      if (copies > kMostCopies) {
-        object.refuse("tokens", fmt::format("expected at most {} copies in a layer", kMostCopies));
+    layer.tokens = read_counts(object, "tokens");
+    if (object.has("asked")) {
+      layer.asked = read_counts(object, "asked");
+      if (layer.asked.size() != layer.tokens.size() ||
+          layer.asked.front().size() != layer.tokens.front().size()) {
+        object.refuse("asked", fmt::format("expected {} ranks of {} experts, as in tokens",
+                                           layer.tokens.size(), layer.tokens.front().size()));
       }
     }
-    if (rows.empty()) object.refuse("tokens", "expected at least one rank, got none");
     layer.experts = static_cast<int>(layer.tokens.front().size());
     routing.layers.push_back(std::move(layer));
   }

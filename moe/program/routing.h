@@ -21,6 +21,9 @@ struct LayerRouting {
   int experts = 0;
   std::vector<std::vector<std::int64_t>> tokens;
   int micro_batch = 0;
+  /// What gates asked for: the same with the copies that were dropped over capacity. Only where it was
+  /// recorded; nothing is sized or costed by it.
+  std::vector<std::vector<std::int64_t>> asked = {};
 };
 
 /// Who sends how much to whom in one iteration, for every MoE layer. Recorded from training, read

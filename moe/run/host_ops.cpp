@@ -34,6 +34,7 @@ void carry_out(const ExchangeCounts& kind, RunState& state, int index) {
   for (std::size_t r = 0; r < ranks; ++r) {
     const std::int32_t* kept = all.data() + r * 2 * experts;
     routing.tokens.emplace_back(kept, kept + experts);
+    routing.asked.emplace_back(kept + experts, kept + 2 * experts);
     for (std::size_t e = 0; e < experts; ++e) {
       demand[e] += kept[experts + e];
       state.result.dropped += kept[experts + e] - kept[e];

@@ -7,12 +7,14 @@
 #include <cmath>
 #include <iterator>
 #include <map>
+#include <utility>
 
 #include "db/statistics.h"
 #include "db/store.h"
 #include "db/transaction.h"
 #include "moe/machine.h"
 #include "moe/program/work.h"
+#include "moe/train/balance.h"
 
 namespace moe {
 namespace {
@@ -64,6 +66,12 @@ std::vector<db::RunRank> rank_rows(std::int64_t run_id, const std::vector<RankIn
   return rows;
 }
 
+int loads_interval(std::int64_t rows_per_iteration, int steps, std::int64_t most_rows) {
+  const std::int64_t most_iterations =
+      std::max<std::int64_t>(1, most_rows / std::max<std::int64_t>(1, rows_per_iteration));
+  return static_cast<int>((steps + most_iterations - 1) / most_iterations);
+}
+
 TrainStore::TrainStore(const TrainStoreOptions& options, db::Run run, const db::Schedule& schedule,
                        const std::vector<RankInfo>& ranks, Groups groups)
     : connection_(db::open_writer(options.database, {.busy_timeout_s = options.time_limit_s})),
@@ -95,14 +103,18 @@ void TrainStore::observe(const StepReport& report) {
                          report.heldout_loss, report.duration_s, tokens_per_iteration_,
                          report.dropped, std::nullopt});
   ruled_by_.push_back(schedules_.rbegin()->first);
-  const Routing routing = add_micro_batches(report.routing);
-  for (const LayerRouting& layer : routing.layers) {
-    for (int r = 0; r < static_cast<int>(layer.tokens.size()); ++r) {
-      for (int e = 0; e < layer.experts; ++e) {
-        loads_.push_back({run_id_, report.iteration, layer.layer, first_rank_.at(layer.layer) + r,
-                          e, layer.tokens[r][e]});
-      }
-    }
+  const Routing whole = add_micro_batches(report.routing);
+  std::int64_t counts = 0;
+  for (const LayerRouting& layer : whole.layers) {
+    counts += static_cast<std::int64_t>(layer.tokens.size()) * layer.experts;
+    db::Balance& row = balances_.emplace_back(balance_of(
+        layer, groups_, std::exchange(expert_tokens_[layer.layer], expert_tokens(layer))));
+    row.run_id = run_id_;
+    row.iteration = report.iteration;
+  }
+  if (!options_.loads_every) options_.loads_every = loads_interval(counts, options_.steps);
+  if (stores_loads(report.iteration)) {
+    std::ranges::move(load_rows(report.iteration, whole), std::back_inserter(loads_));
   }
   for (std::size_t r = 0; r < report.planned_peak_bytes.size(); ++r) {
     ranks_[r].predicted_peak_bytes =
@@ -122,6 +134,25 @@ void TrainStore::observe(const StepReport& report) {
   if (db::now() - flushed_at_ >= options_.flush_interval_s) flush();
 }
 
+std::vector<db::Load> TrainStore::load_rows(int iteration, const Routing& whole) const {
+  std::vector<db::Load> rows;
+  for (const LayerRouting& layer : whole.layers) {
+    const int first = first_rank_.at(layer.layer);
+    for (int r = 0; r < static_cast<int>(layer.tokens.size()); ++r) {
+      for (int e = 0; e < layer.experts; ++e) {
+        rows.push_back({run_id_, iteration, layer.layer, first + r, e, layer.tokens[r][e]});
+        if (!layer.asked.empty()) rows.back().asked_tokens = layer.asked[r][e];
+      }
+    }
+  }
+  return rows;
+}
+
+bool TrainStore::stores_loads(int iteration) const {
+  const int every = options_.loads_every.value_or(1);
+  return every > 0 && (iteration == 1 || iteration % every == 0);
+}
+
 void TrainStore::flush() {
   flushed_at_ = db::now();
   try {
@@ -130,7 +161,7 @@ void TrainStore::flush() {
     if (error.kind != db::ErrorKind::locked) throw;
     if (!said_locked_) spdlog::warn("{}; training goes on and stores later", error.what());
     said_locked_ = true;
-    if (iterations_.size() + loads_.size() < options_.most_waiting_rows) return;
+    if (iterations_.size() + balances_.size() + loads_.size() < options_.most_waiting_rows) return;
     connection_.set_busy_timeout(options_.time_limit_s);
     store_waiting_rows();
     connection_.set_busy_timeout(kFlushWait_s);
@@ -149,11 +180,13 @@ void TrainStore::store_waiting_rows() {
     iterations_[i].schedule_id = ids[ruling];
   }
   db::insert(connection_, iterations_);
+  db::insert(connection_, balances_);
   db::insert(connection_, loads_);
   db::heartbeat_run(connection_, run_id_);
   transaction.commit();
   iterations_.clear();
   ruled_by_.clear();
+  balances_.clear();
   loads_.clear();
   if (!schedules_.empty()) schedules_.erase(schedules_.begin(), std::prev(schedules_.end()));
 }
@@ -174,6 +207,9 @@ void TrainStore::store_timelines() {
     rows.timeline.label = fmt::format("iteration {}", report.iteration);
     rows.timeline.iteration = report.iteration;
     db::insert(connection_, rows.timeline, rows.ops, rows.spans);
+    if (!stores_loads(report.iteration)) {
+      db::insert(connection_, load_rows(report.iteration, add_micro_batches(report.routing)));
+    }
   }
   recent_.clear();
 }

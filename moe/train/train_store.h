@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,10 +36,23 @@ struct TrainStoreOptions {
   double time_limit_s = 60;  ///< how long the begin and the end of the run wait for another's lock
   double flush_interval_s = 1;
   std::size_t most_waiting_rows = 2'000'000;  ///< of iterations and loads, while it lasts
+  int steps = 1;  ///< iterations that the run is to have, to choose whose loads are stored
+  /// Loads per layer, expert and rank are stored of the first iteration and every so many, 0 of none; of
+  /// iterations whose timeline is stored always. None: of as many as make about kMostLoadRows rows.
+  std::optional<int> loads_every = std::nullopt;
 };
 
+/// A million rows are about 30 MB.
+inline constexpr std::int64_t kMostLoadRows = 1'000'000;
+
+/// Iterations between those whose loads are stored, so that `steps` of them make at most `most_rows` rows, or
+/// one iteration's.
+int loads_interval(std::int64_t rows_per_iteration, int steps,
+                   std::int64_t most_rows = kMostLoadRows);
+
 /// Writes one training run into the database while it runs, batch by batch, so that a killed run
-/// keeps all but the last second. Where another process locks the database meanwhile, training goes
+/// keeps all but the last second: of every iteration its losses and how even its loads were, of
+/// some the loads themselves. Where another process locks the database meanwhile, training goes
 /// on and batches wait in memory until it lets go; only the end of the run, or too many rows, wait
 /// for it. Used on rank 0.
 class TrainStore {
@@ -59,8 +73,13 @@ class TrainStore {
   void abandon(const std::string& status, const std::string& error) noexcept;
 
   std::int64_t run_id() const { return run_id_; }
+  /// Known once an iteration was observed.
+  std::optional<int> loads_every() const { return options_.loads_every; }
 
  private:
+  bool stores_loads(int iteration) const;
+  /// Of every layer, source rank and expert, micro-batches added up.
+  std::vector<db::Load> load_rows(int iteration, const Routing& whole) const;
   void flush();
   void store_waiting_rows();
   void store_timelines();
@@ -79,6 +98,8 @@ class TrainStore {
   std::vector<db::Iteration> iterations_;
   std::vector<int> ruled_by_;  ///< of iterations_: which of schedules_
   std::vector<db::Load> loads_;
+  std::vector<db::Balance> balances_;
+  std::map<int, std::vector<std::int64_t>> expert_tokens_;  ///< by layer, of the last iteration
   struct Recent {
     StepReport report;
     int program = 0;  ///< of programs_

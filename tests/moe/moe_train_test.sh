@@ -90,6 +90,13 @@ expect 0 out '"iteration_s"' "$moe_train" --model tiny --data corpus.txt --steps
   --schedule chunks.json --db runs.db --format json
 expect 0 out "done" "$moe_db" query --db runs.db "SELECT status FROM run_view"
 expect 0 out "3" "$moe_db" query --db runs.db --format csv "SELECT count(*) FROM iteration"
+expect 0 out "dp=1,ep=2,esp=1,tp=1" "$moe_db" runs --db runs.db
+# Balance of every iteration; loads of those that were asked for.
+expect 0 err "6 iterations, median" "$moe_train" --model micro --data corpus.txt --steps 6 --threads 1 --loads-every 4 --timelines 0 --db loads.db
+expect 0 out '1 and 4 of 6' "$moe_db" query --db loads.db \
+  "SELECT min(iteration) || ' and ' || max(iteration) || ' of ' || (SELECT count(DISTINCT iteration) FROM balance) FROM load"
+expect 0 out "as many dropped" "$moe_db" query --db loads.db \
+  "SELECT 'as many dropped' WHERE (SELECT sum(dropped_tokens) FROM balance) = (SELECT sum(dropped_tokens) FROM iteration)"
 # Every op of both ranks once, on one clock.
 expect 0 out "0,0" "$moe_db" query --db runs.db --format csv \
   "SELECT (SELECT count(*) FROM span) - 2 * (SELECT count(*) FROM timeline_op), (SELECT count(*) FROM span WHERE start_s < 0)"

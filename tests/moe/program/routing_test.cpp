@@ -96,5 +96,21 @@ TEST(Routing, RefusesDeepNesting) {
   EXPECT_THAT(error_of(std::string(80000, '[')), HasSubstr("expected at most 64 levels"));
 }
 
+TEST(Routing, WhatGatesAskedForGoesThroughJsonAndAddsUp) {
+  Routing routing{{{1, 2, {{3, 1}, {2, 5}}, 0, {{3, 4}, {2, 6}}},
+                   {1, 2, {{1, 1}, {1, 1}}, 1, {{1, 2}, {3, 4}}}}};
+  const Routing read = routing_from_json(to_json(routing));
+  ASSERT_EQ(read.layers.size(), 2u);
+  EXPECT_EQ(read.layers[0].asked, routing.layers[0].asked);
+  const Routing whole = add_micro_batches(read);
+  ASSERT_EQ(whole.layers.size(), 1u);
+  EXPECT_EQ(whole.layers[0].tokens, (std::vector<std::vector<std::int64_t>>{{4, 2}, {3, 6}}));
+  EXPECT_EQ(whole.layers[0].asked, (std::vector<std::vector<std::int64_t>>{{4, 6}, {5, 10}}));
+  EXPECT_TRUE(share_among_micro_batches(whole, 2).layers[0].asked.empty());
+  EXPECT_THROW(
+      routing_from_json(R"({"layers": [{"layer": 1, "tokens": [[1, 2]], "asked": [[1, 2, 3]]}]})"),
+      InputError);
+}
+
 }  // namespace
 }  // namespace moe

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "db/load.h"
+#include "db/load_views.h"
 #include "db/transaction.h"
 #include "moe/model/iteration.h"
 #include "tests/db/sample.h"
@@ -48,7 +49,7 @@ class TrainStoreTest : public ::testing::Test {
     step.loss = 5.0 - iteration;
     step.duration_s = duration_s;
     step.dropped = 3;
-    step.routing.layers.push_back({1, 2, {{7, 8}, {9, 10}}});
+    step.routing.layers.push_back({1, 2, {{7, 8}, {9, 10}}, 0, {{7, 8}, {9, 13}}});
     step.planned_peak_bytes = {100, 200};
     step.touched_peak_bytes = {90, 300 - iteration};
     return step;
@@ -88,10 +89,72 @@ TEST_F(TrainStoreTest, IterationsLoadsAndLargestPeaksAreStored) {
   ASSERT_EQ(loads.size(), 8u);
   EXPECT_EQ(loads[2].rank, 1);
   EXPECT_EQ(loads[2].tokens, 9);
+  EXPECT_EQ(loads[3].tokens, 10);
+  EXPECT_EQ(loads[3].asked_tokens, 13);
   const auto ranks = db::load_run_ranks(reader(), store.run_id());
   EXPECT_EQ(ranks[1].measured_peak_bytes, 299);
   EXPECT_EQ(ranks[1].predicted_peak_bytes, 200);
   EXPECT_EQ(db::load_run(reader(), store.run_id()).status, "done");
+}
+
+TEST_F(TrainStoreTest, BalanceOfEveryIterationIsStored) {
+  options.loads_every = 0;
+  TrainStore store = make_store();
+  store.observe(report(1));
+  StepReport second = report(2);
+  second.routing.layers[0].tokens = {{8, 7}, {10, 9}};
+  second.routing.layers.push_back({5, 2, {{1, 0}, {1, 0}}});
+  store.observe(second);
+  store.finish();
+  EXPECT_TRUE(db::load_recorded_iterations(reader(), store.run_id()).empty());
+  const auto rows = db::load_balances(reader(), store.run_id());
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[0].tokens, 34);
+  EXPECT_EQ(rows[0].dropped_tokens, 3);
+  EXPECT_EQ(rows[0].max_tokens, 18);
+  EXPECT_DOUBLE_EQ(rows[0].rank_max_over_mean.value(), 18.0 / 17) << "an expert a rank";
+  EXPECT_EQ(rows[0].locality, std::nullopt);
+  EXPECT_DOUBLE_EQ(rows[1].locality.value(), 2.0 * 16 * 18 / (16 * 16 + 18 * 18));
+  EXPECT_EQ(rows[2].layer, 5);
+  EXPECT_EQ(rows[2].locality, std::nullopt) << "another layer's loads are not its own";
+}
+
+TEST_F(TrainStoreTest, LoadsOfEveryNthIterationAreStoredAndThoseOfItsTimeline) {
+  const auto outcome =
+      testing::train_small(testing::small_model(DType::f32), {"sequential", {}}, kRanks, 1);
+  options.loads_every = 3;
+  TrainStore store = make_store();
+  for (int iteration = 1; iteration <= 7; ++iteration) {
+    StepReport step = report(iteration, iteration == 5 ? 0.5 : iteration < 4 ? 0.9 : 0.1);
+    step.routing = outcome.routing;
+    step.timeline = outcome.timeline;
+    store.observe(step);
+  }
+  store.observe(report(8, 0.1));
+  store.finish();
+  EXPECT_EQ(db::load_timelines(reader()).at(0).iteration, 5);
+  EXPECT_EQ(db::load_recorded_iterations(reader(), store.run_id()), (std::vector{1, 3, 5, 6}));
+  EXPECT_EQ(stored_iterations(store), 8u);
+}
+
+TEST_F(TrainStoreTest, WithoutAWordAsManyLoadsAreStoredAsMakeAMillionRows) {
+  EXPECT_EQ(loads_interval(64, 300), 1);
+  EXPECT_EQ(loads_interval(100, 10'000), 1) << "a million";
+  EXPECT_EQ(loads_interval(100, 10'001), 2);
+  // 10,000 iterations of 32 layers, 256 experts, 64 ranks would be 5 billion rows.
+  EXPECT_EQ(loads_interval(32 * 256 * 64, 10'000), 10'000);
+  EXPECT_EQ(loads_interval(2'000'000, 10), 10) << "one iteration's at least";
+  EXPECT_EQ(loads_interval(0, 10), 1) << "a model without experts";
+
+  options.steps = 750'000;
+  TrainStore store = make_store();
+  EXPECT_EQ(store.loads_every(), std::nullopt);
+  store.observe(report(1));
+  EXPECT_EQ(store.loads_every(), 3);  // four rows each
+  store.observe(report(2));
+  store.observe(report(3));
+  store.finish();
+  EXPECT_EQ(db::load_recorded_iterations(reader(), store.run_id()), (std::vector{1, 3}));
 }
 
 TEST_F(TrainStoreTest, TheTimelineOfTheMedianIterationIsKept) {
@@ -179,7 +242,7 @@ TEST_F(TrainStoreTest, ALockThatLastsBeyondTheEndIsAnError) {
 }
 
 TEST_F(TrainStoreTest, RowsThatWaitAreBounded) {
-  options.most_waiting_rows = 10;  // two iterations of five rows
+  options.most_waiting_rows = 12;  // two iterations of six rows
   TrainStore store = make_store();
   auto other = db::open_writer(options.database);
   const db::Transaction lock(other, "hold the database");

@@ -131,6 +131,27 @@ TEST(Trainer, LossesAreThoseOfTheGlobalBatchOnAnyNumberOfRanks) {
   }
 }
 
+TEST(Trainer, RoutingSaysWhatGatesAskedForToo) {
+  Model model = small_model(DType::f32);
+  model.capacity_factor = 0.5;
+  const StepReport step = trained(model, 2, steps(1)).steps.at(0);
+  ASSERT_GT(step.dropped, 0);
+  std::int64_t dropped = 0;
+  for (const LayerRouting& layer : step.routing.layers) {
+    ASSERT_EQ(layer.asked.size(), 2u);
+    for (std::size_t rank = 0; rank < 2; ++rank) {
+      std::int64_t asked = 0;
+      for (std::size_t e = 0; e < layer.asked[rank].size(); ++e) {
+        EXPECT_GE(layer.asked[rank][e], layer.tokens[rank][e]);
+        asked += layer.asked[rank][e];
+        dropped += layer.asked[rank][e] - layer.tokens[rank][e];
+      }
+      EXPECT_EQ(asked, model.choices * model.global_batch * model.sequence_length / 2);
+    }
+  }
+  EXPECT_EQ(dropped, step.dropped);
+}
+
 TEST(Trainer, TheHeldOutLossIsTheMeanOfItsBatchesWithTheParametersOfThatIteration) {
   Model model = small_model(DType::f64);
   model.learning_rate = 0;  // parameters stay as they begin
