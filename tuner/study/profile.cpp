@@ -32,15 +32,12 @@ std::vector<int> nodes_of_run(const db::Connection& connection, std::int64_t run
 
 bool is_warm(const db::Timeline& timeline) { return timeline.iteration > moe::kWarmupIterations; }
 
-/// Of at most kMostRoutings iterations after the warm-up, in order.
+/// Of at most kMostRoutings iterations after the warm-up, in order, among those whose loads are stored.
 std::vector<moe::Routing> routings_of_run(const db::Connection& connection, std::int64_t run_id,
                                           int micro_batches) {
-  std::vector<int> iterations;
-  for (const db::Iteration& row : db::load_iterations(connection, run_id)) {
-    iterations.push_back(row.iteration);
-  }
-  if (iterations.size() > moe::kWarmupIterations) {
-    iterations.erase(iterations.begin(), iterations.begin() + moe::kWarmupIterations);
+  std::vector<int> iterations = db::load_recorded_iterations(connection, run_id);
+  if (!iterations.empty() && iterations.back() > moe::kWarmupIterations) {
+    std::erase_if(iterations, [](int iteration) { return iteration <= moe::kWarmupIterations; });
   }
   const auto kept = std::min(iterations.size(), static_cast<std::size_t>(kMostRoutings));
   std::vector<moe::Routing> routings;

@@ -109,6 +109,7 @@ class StudyRun {
       study_.model_json = moe::to_json(options_.model);
       study_.settings_json = settings().dump();
       study_.ranks = options_.job.ranks;
+      study_.layout = layout_text();
       study_.id = db::insert(connection_, study_);
     }
     std::vector<const char*> argv;
@@ -116,6 +117,7 @@ class StudyRun {
     db::Run run = db::this_run("study", options_.name, static_cast<int>(argv.size()), argv.data());
     run.device = options_.job.device;
     run.ranks = options_.job.ranks;
+    run.layout = study_.layout;
     run.model_json = study_.model_json;
     run.seed = options_.model.seed;
     run_id_ = db::begin_run(connection_, run, machine);
@@ -133,7 +135,6 @@ class StudyRun {
             {"top", options_.top},
             {"repeats", options_.repeats},
             {"steps", options_.job.steps},
-            {"layout", layout_text()},
             {"device", options_.job.device},
             {"threads", options_.job.threads},
             {"memory_limit_bytes", options_.memory_limit_bytes},
@@ -141,9 +142,7 @@ class StudyRun {
             {"data", options_.job.data}};
   }
 
-  std::string layout_text() const {
-    return to_text(moe::parse_layout(options_.job.layout, options_.job.ranks));
-  }
+  std::string layout_text() const { return to_text(groups_.layout); }
 
   /// More repeats, more candidates or more planners may be asked for; what is compared must not
   /// change.
@@ -154,9 +153,15 @@ class StudyRun {
     };
     if (study_.model_json != moe::to_json(options_.model)) refuse("model");
     if (study_.ranks != options_.job.ranks) refuse("number of ranks");
+    // By degree: the text of a study from before a degree was known lacks it.
+    if (moe::parse_layout(study_.layout, study_.ranks) != groups_.layout) {
+      throw moe::InputError(
+          fmt::format("study \"{}\" was begun with layout {}, not {}: name another study",
+                      options_.name, study_.layout, layout_text()));
+    }
     const json before = json::parse(study_.settings_json), now = settings();
     for (const char* key :
-         {"steps", "layout", "device", "threads", "memory_limit_bytes", "routing", "data"}) {
+         {"steps", "device", "threads", "memory_limit_bytes", "routing", "data"}) {
       if (before.value(key, json()) != now.at(key)) refuse(key);
     }
   }

@@ -161,6 +161,33 @@ TEST_F(StudyTest, AnExistingNameNeedsResume) {
   EXPECT_THROW(run_study(o), moe::InputError);  // other inputs would not be comparable
 }
 
+TEST_F(StudyTest, IsNotContinuedUnderAnotherLayout) {
+  auto o = options();
+  o.job.ranks = 2;
+  o.resume = true;
+  {
+    auto connection = db::open_writer(database);
+    db::Study begun;
+    begun.name = o.name;
+    begun.model_json = moe::to_json(o.model);
+    begun.settings_json = "{}";
+    begun.ranks = 2;
+    begun.layout = "dp=2,ep=1";  // as before a degree was known
+    db::insert(connection, begun);
+  }
+  const auto refusal = [&](const std::string& layout) -> std::string {
+    o.job.layout = layout;
+    try {
+      run_study(o);
+    } catch (const moe::InputError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(refusal(""), HasSubstr("was begun with layout dp=2,ep=1, not dp=1,ep=2"));
+  EXPECT_THAT(refusal("dp=2"), HasSubstr("another steps")) << "the layout is the same";
+}
+
 TEST_F(StudyTest, FailuresAreToldApartAndNeverTriedAgain) {
   auto o = options();
   o.most_chunks = 4;
