@@ -55,11 +55,11 @@ std::vector<std::byte*> place(moe::Backend& backend, const std::vector<std::int6
 std::string_view dtype_name(moe::DType dtype) {
   switch (dtype) {
     case moe::DType::f32:
-      return "float";
+      return "f32";
     case moe::DType::f64:
-      return "double";
+      return "f64";
     case moe::DType::i32:
-      return "int32";
+      return "i32";
   }
   throw std::invalid_argument("dtype_name: no such dtype");
 }

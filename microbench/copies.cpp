@@ -42,7 +42,7 @@ Result copy_row(const Bench& bench, const std::string& op, const std::string& de
   row.columns = &copy_columns();
   row.measurement.op = op;
   row.measurement.device = device;
-  row.measurement.dtype = "uint64";
+  row.measurement.dtype = "u64";
   row.measurement.ranks = bench.world.size;
   row.measurement.parameters_json = "{}";
   row.measurement.bytes = static_cast<std::int64_t>(count * sizeof(std::uint64_t));

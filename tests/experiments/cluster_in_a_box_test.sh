@@ -77,7 +77,7 @@ fi
 if [[ -x $bench ]]; then
   rate=$("${box[@]}" --nodes 2 --nic-gbps 1 -- "$bench" collectives --ranks 2 --sizes 4M \
     --collectives all_gather --budget 0.5 --format csv 2> "$scratch/errors" |
-    awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "busbw_bytes_per_s") column = i }
+    awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "bus_bandwidth_bytes_per_s") column = i }
              NR == 2 { print $column * 8 / 1e9 }')
   echo "all_gather at 1 Gbit/s: ${rate:-no answer} Gbit/s"
   expect "a network card keeps its rate" \

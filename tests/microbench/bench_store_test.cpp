@@ -24,7 +24,7 @@ class BenchStoreTest : public testing::Test {
     db::Measurement measurement;
     measurement.op = "host_copy";
     measurement.device = "cpu";
-    measurement.dtype = "uint64";
+    measurement.dtype = "u64";
     measurement.parameters_json = "{}";
     measurement.ranks = 1;
     measurement.bytes = bytes;

@@ -17,7 +17,7 @@ Result result(const std::string& op, std::int64_t bytes, double cv = 0.01) {
   r.columns = &kColumns;
   r.measurement.op = op;
   r.measurement.device = "cpu";
-  r.measurement.dtype = "float";
+  r.measurement.dtype = "f32";
   r.measurement.ranks = 2;
   r.measurement.bytes = bytes;
   r.measurement.count = bytes / 4;
@@ -125,10 +125,10 @@ TEST(ResultWriter, CsvIsARowPerResultInPlainNumbersAndNothingElse) {
     writer.row(r);
   });
   EXPECT_THAT(lines,
-              ElementsAre("op,device,type,ranks,size_bytes,count,redop,root,parameters,flops,"
-                          "time_s,min_s,max_s,cv,samples,algbw_bytes_per_s,busbw_bytes_per_s,"
-                          "flops_per_s,wrong",
-                          "gemm,cpu,float,2,0,0,sum,1,\"{\"\"m\"\":1,\"\"n\"\":2}\",2468000,"
+              ElementsAre("op,device,dtype,ranks,bytes,count,redop,root,parameters,flops,time_s,"
+                          "min_s,max_s,cv,samples,algorithm_bandwidth_bytes_per_s,"
+                          "bus_bandwidth_bytes_per_s,flops_per_s,wrong",
+                          "gemm,cpu,f32,2,0,0,sum,1,\"{\"\"m\"\":1,\"\"n\"\":2}\",2468000,"
                           "0.001234,0.0005,0.02,0.01,12,1250000000,2500000000,2000000000,0"));
 }
 

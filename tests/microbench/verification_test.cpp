@@ -279,7 +279,7 @@ TEST(ResultWriter, CountsWrongValuesAndSaysSo) {
   result.columns = &collective_columns();
   result.cv = 0.25;
   result.measurement.op = "all_reduce";
-  result.measurement.dtype = "float";
+  result.measurement.dtype = "f32";
   result.measurement.bytes = 1024;
   result.measurement.count = 256;
   result.measurement.time_s = 1e-3;
@@ -294,7 +294,7 @@ TEST(ResultWriter, CountsWrongValuesAndSaysSo) {
   std::fclose(file);
   EXPECT_THAT(text, testing::ContainsRegex("size +count +type +redop +root +time +algbw +busbw "
                                            "+#wrong"));
-  EXPECT_THAT(text, testing::ContainsRegex("1024 +256 +float +sum +-1 +1000 +0.000 +0.000 +3 "));
+  EXPECT_THAT(text, testing::ContainsRegex("1024 +256 +f32 +sum +-1 +1000 +0.000 +0.000 +3 "));
   EXPECT_THAT(text, testing::ContainsRegex("min +max +cv samples"));
   EXPECT_THAT(text, testing::HasSubstr("Largest cv           : 25.0% (all_reduce of 1024 bytes)"));
   EXPECT_THAT(text, testing::HasSubstr("Out of bounds values : 3 FAILED"));

@@ -93,7 +93,7 @@ class MeasuredTest : public ::testing::Test {
     row.run_id = id;
     row.op = "all_to_all";
     row.device = "cpu";
-    row.dtype = "float";
+    row.dtype = "f32";
     row.parameters_json = "{}";
     row.ranks = static_cast<int>(nodes.size());
     row.bytes = 1024;
