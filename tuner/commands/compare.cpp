@@ -18,7 +18,7 @@ int compare(const Arguments& arguments) {
   db::RowWriter writer(
       stdout, style_of(arguments),
       {"planner", "forward_chunks", "backward_chunks", "paper_s", "predicted_s", "lower_bound_s",
-       "speedup", "exposed_s", "predicted_peak_bytes", "fits_memory"});
+       "predicted_speedup", "exposed_s", "predicted_peak_bytes", "fits_memory"});
   for (PlannerRequest& request : requests) {
     request.options.most_chunks = arguments.most_chunks;
     const moe::Schedule schedule = request.planner->plan(situation, request.options);

@@ -170,7 +170,7 @@ TEST(CommandLine, ComparesPlanners) {
   ASSERT_EQ(compared.code, 0) << compared.errors;
   const auto rows = nlohmann::json::parse(compared.output);
   ASSERT_EQ(rows.size(), 3u);
-  EXPECT_DOUBLE_EQ(rows.at(0).at("speedup"), 1);
+  EXPECT_DOUBLE_EQ(rows.at(0).at("predicted_speedup"), 1);
   EXPECT_LE(rows.at(2).at("predicted_s").get<double>(),
             rows.at(1).at("predicted_s").get<double>() * (1 + 1e-9));
 }
