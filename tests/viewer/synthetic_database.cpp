@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <optional>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,7 +21,9 @@ namespace viewer {
 namespace {
 
 constexpr double kMonday = 1.75e9;
+constexpr const char* kLayout = "dp=1,ep=4,esp=1,tp=1";
 constexpr int kLayers = 6, kExperts = 16, kRanks = 4, kIterations = 200;
+constexpr std::int64_t kCapacity = 384;  // tokens of a rank and an expert, 1.5 times the mean
 
 struct RunText {
   std::string kind, name, planner, status, error;
@@ -39,6 +44,7 @@ std::int64_t add_run(db::Connection& connection, std::int64_t machine, const Run
   run.revision = "0123456789ab";
   run.device = "cpu";
   run.ranks = kRanks;
+  if (text.kind != "bench") run.layout = kLayout;
   if (!text.planner.empty()) {
     db::Schedule schedule;
     schedule.planner = text.planner;
@@ -69,6 +75,44 @@ void add_losses(db::Connection& connection, std::int64_t run, int iterations, do
   db::insert(connection, rows);
 }
 
+// As training works it out: of `loads`, one layer's in one iteration, experts in blocks on ranks.
+db::Balance balance_of(std::span<const db::Load> loads, std::vector<double>& before) {
+  db::Balance row;
+  row.run_id = loads[0].run_id;
+  row.iteration = loads[0].iteration;
+  row.layer = loads[0].layer;
+  row.experts = kExperts;
+  row.dropped_tokens = 0;
+  std::vector<double> experts(kExperts), ranks(kRanks);
+  for (const db::Load& load : loads) {
+    const auto tokens = static_cast<double>(load.tokens);
+    experts[static_cast<std::size_t>(load.expert)] += tokens;
+    ranks[static_cast<std::size_t>(load.expert * kRanks / kExperts)] += tokens;
+    row.tokens += load.tokens;
+    *row.dropped_tokens += *load.asked_tokens - load.tokens;
+  }
+  const auto deviation = [&](const std::vector<double>& tokens) {
+    const double mean = static_cast<double>(row.tokens) / static_cast<double>(tokens.size());
+    double squares = 0;
+    for (const double n : tokens) squares += (n - mean) * (n - mean);
+    return std::sqrt(squares / static_cast<double>(tokens.size()));
+  };
+  row.max_tokens = std::llround(*std::max_element(experts.begin(), experts.end()));
+  row.max_rank_tokens = std::llround(*std::max_element(ranks.begin(), ranks.end()));
+  row.mean_rank_tokens = static_cast<double>(row.tokens) / kRanks;
+  row.standard_deviation = deviation(experts);
+  row.rank_standard_deviation = deviation(ranks);
+  if (!before.empty()) {
+    const auto product = [](const std::vector<double>& a, const std::vector<double>& b) {
+      return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
+    };
+    row.locality =
+        product(experts, before) / std::sqrt(product(experts, experts) * product(before, before));
+  }
+  before = std::move(experts);
+  return row;
+}
+
 // Experts begin unevenly liked; the load-balancing loss evens them out, in some layers less than in
 // others.
 void add_loads(db::Connection& connection, std::int64_t run, unsigned seed) {
@@ -79,6 +123,8 @@ void add_loads(db::Connection& connection, std::int64_t run, unsigned seed) {
     for (double& expert : layer) expert = noise(random);
   }
   std::vector<db::Load> rows;
+  std::vector<db::Balance> balances;
+  std::vector<std::vector<double>> before(kLayers);
   for (int i = 0; i < kIterations; ++i) {
     for (int layer = 1; layer < 2 * kLayers; layer += 2) {
       auto& liked = taste[static_cast<std::size_t>(layer / 2)];
@@ -93,13 +139,17 @@ void add_loads(db::Connection& connection, std::int64_t run, unsigned seed) {
         for (int expert = 0; expert < kExperts; ++expert) {
           const double share = weight[static_cast<std::size_t>(expert)] / total;
           const double tokens = 2 * 2048 * share * (1 + 0.05 * noise(random));
-          rows.push_back(
-              {run, i, layer, rank, expert, std::max<std::int64_t>(0, std::llround(tokens))});
+          const std::int64_t kept = std::max<std::int64_t>(0, std::llround(tokens));
+          rows.push_back({run, i, layer, rank, expert, kept,
+                          kept + std::max<std::int64_t>(0, (kept - kCapacity) / 8)});
         }
       }
+      balances.push_back(balance_of(std::span(rows).last(kRanks * kExperts),
+                                    before[static_cast<std::size_t>(layer / 2)]));
     }
   }
   db::insert(connection, rows);
+  db::insert(connection, balances);
 }
 
 void add_timeline(db::Connection& connection, std::optional<std::int64_t> run,
@@ -140,6 +190,7 @@ std::int64_t add_study(db::Connection& connection, std::int64_t machine, double 
   db::Study study;
   study.name = "box-small on 4 ranks";
   study.ranks = kRanks;
+  study.layout = kLayout;
   study.created_at = started;
   add_run(connection, machine, {"study", study.name, "", "done", "", started, 74});
   const std::int64_t study_id = db::insert(connection, study);

@@ -140,6 +140,15 @@ std::string parameters_text(const std::string& json) {
   return text;
 }
 
+std::string divided_text(const std::string& layout) {
+  std::string text;
+  std::istringstream degrees(layout);
+  for (std::string degree; std::getline(degrees, degree, ',');) {
+    if (!degree.ends_with("=1")) text += (text.empty() ? "" : " ") + degree;
+  }
+  return text;
+}
+
 const RunRow* find_run(const Catalog& catalog, std::int64_t run_id) {
   const auto found = std::find_if(catalog.runs.begin(), catalog.runs.end(),
                                   [&](const RunRow& run) { return run.id == run_id; });
@@ -290,8 +299,9 @@ std::string comparison_text(const Catalog& catalog, const db::Timeline& timeline
 }
 
 bool matches(const RunRow& run, const std::string& filter) {
-  const std::string texts = lower(fmt::format("{} {} {} {} {} {} {}", run.id, run.kind, run.name,
-                                              run.planner, run.device, run.status, run.ranks));
+  const std::string texts =
+      lower(fmt::format("{} {} {} {} {} {} {} {}", run.id, run.kind, run.name, run.planner,
+                        run.device, run.status, run.ranks, run.layout));
   std::istringstream words(lower(filter));
   for (std::string word; words >> word;) {
     if (texts.find(word) == std::string::npos) return false;

@@ -13,6 +13,9 @@ namespace viewer {
 const RunRow* find_run(const Catalog& catalog, std::int64_t run_id);
 const TrialRow* find_trial(const Catalog& catalog, std::int64_t trial_id);
 
+/// A layout without the degrees that divide nothing: "ep=2 esp=2" of "dp=1,ep=2,esp=2,tp=1".
+std::string divided_text(const std::string& layout);
+
 /// Puts the timelines into the order of a list: those of trials first, by trial as the catalog has
 /// them, measured before predicted; then by run, latest first, and iteration.
 void sort_timelines(Catalog& catalog);

@@ -30,7 +30,7 @@ std::vector<TrialRow> load_trial_rows(const db::Connection& connection) {
     for (db::Trial& trial : db::load_trials(connection, study.id)) {
       const auto speedup = speedups.find(trial.id);
       std::vector<std::int64_t> runs = runs_of(connection, trial.id);
-      rows.push_back({std::move(trial), study.name,
+      rows.push_back({std::move(trial), study.name, study.layout,
                       speedup == speedups.end() ? std::nullopt : std::optional(speedup->second),
                       std::move(runs)});
     }
@@ -64,7 +64,8 @@ RunData load_run(const db::Connection& connection, std::int64_t run_id) {
   db::LoadFilter filter;
   filter.run_id = run_id;
   return {run_id, db::load_iterations(connection, run_id),
-          build_load_table(db::load_expert_loads(connection, filter))};
+          build_load_table(db::load_expert_loads(connection, filter)),
+          build_balance_table(db::load_balances(connection, run_id))};
 }
 
 Timeline load_timeline(const db::Connection& connection, const db::Timeline& info) {

@@ -8,6 +8,7 @@
 #include "db/connection.h"
 #include "db/load_views.h"
 #include "db/records.h"
+#include "viewer/model/balance_table.h"
 #include "viewer/model/load_table.h"
 #include "viewer/model/timeline.h"
 
@@ -23,6 +24,7 @@ struct RunRow : db::RunOverview {
 struct TrialRow {
   db::Trial trial;
   std::string study;
+  std::string layout;              ///< of the study
   std::optional<double> speedup;   ///< trial_view's
   std::vector<std::int64_t> runs;  ///< of its measured repeats
 };
@@ -38,7 +40,8 @@ struct Catalog {
 struct RunData {
   std::int64_t run_id = 0;
   std::vector<db::Iteration> iterations;
-  LoadTable loads;
+  LoadTable loads;        ///< of the iterations whose loads are stored
+  BalanceTable balances;  ///< of all
 };
 
 Catalog load_catalog(const db::Connection& connection);

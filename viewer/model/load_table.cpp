@@ -1,7 +1,6 @@
 #include "viewer/model/load_table.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace viewer {
 
@@ -55,27 +54,6 @@ LoadTable build_load_table(const std::vector<db::Load>& rows) {
     table.tokens[line * experts + static_cast<std::size_t>(row.expert)] += row.tokens;
   }
   return table;
-}
-
-Balance balance(const LoadTable& table, std::size_t iteration, std::size_t layer) {
-  Balance result;
-  const auto experts = static_cast<std::size_t>(table.experts);
-  for (std::size_t expert = 0; expert < experts; ++expert) {
-    const std::int64_t tokens = table.at(iteration, layer, expert);
-    result.total += tokens;
-    result.most = std::max(result.most, tokens);
-    result.unused += tokens == 0;
-  }
-  if (experts == 0) return result;
-  result.mean = static_cast<double>(result.total) / static_cast<double>(experts);
-  double squares = 0;
-  for (std::size_t expert = 0; expert < experts; ++expert) {
-    const double away = static_cast<double>(table.at(iteration, layer, expert)) - result.mean;
-    squares += away * away;
-  }
-  result.deviation = std::sqrt(squares / static_cast<double>(experts));
-  if (result.total > 0) result.max_over_mean = static_cast<double>(result.most) / result.mean;
-  return result;
 }
 
 }  // namespace viewer

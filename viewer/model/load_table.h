@@ -6,7 +6,7 @@
 
 #include "db/records.h"
 
-/// Tokens per iteration, MoE layer and expert, and how evenly they are spread. No drawing here.
+/// Tokens per iteration, MoE layer and expert. No drawing here.
 namespace viewer {
 
 /// Dense table of loads summed over source ranks. Rows that are not in the database are zero.
@@ -24,18 +24,5 @@ struct LoadTable {
 
 /// Passes over rows of experts that no model can have: one of a damaged file would take all memory.
 LoadTable build_load_table(const std::vector<db::Load>& rows);
-
-/// How evenly one layer's tokens are spread over its experts in one iteration.
-struct Balance {
-  std::int64_t total = 0;
-  std::int64_t most = 0;
-  double mean = 0;
-  double max_over_mean = 0;  ///< 1 = even; 0 where there were no tokens
-  double deviation = 0;      ///< population standard deviation, tokens
-  int unused = 0;            ///< experts without a token
-};
-
-/// Indices, not numbers, of iteration and layer.
-Balance balance(const LoadTable& table, std::size_t iteration, std::size_t layer);
 
 }  // namespace viewer

@@ -4,14 +4,13 @@
 
 #include <algorithm>
 #include <array>
-#include <span>
 #include <vector>
 
 #include "viewer/model/format.h"
+#include "viewer/panels/balance_charts.h"
 #include "viewer/window/app.h"
 #include "viewer/window/fixed_window.h"
 #include "viewer/window/heat_map.h"
-#include "viewer/window/table.h"
 
 namespace viewer {
 
@@ -22,34 +21,34 @@ constexpr double kBrightest = 0.99;  // share of all entries that the shared sca
 constexpr int kSpace = 32, kRight = 262, kLeft = 263;  // GLFW's codes
 constexpr std::array kLoadsKeys = {KeyHelp{"Space, arrows", "play, step through the iterations"}};
 
+/// The iterations to step through: those whose loads are stored, or else all.
+const std::vector<int>& shown_iterations(const RunData& run) {
+  return run.loads.empty() ? run.balances.iterations : run.loads.iterations;
+}
+
+const std::vector<int>& shown_layers(const RunData& run) {
+  return run.loads.empty() ? run.balances.layers : run.loads.layers;
+}
+
 void refresh(LoadPanel& panel, const RunData& run) {
-  const LoadTable& table = run.loads;
-  if (panel.shown_run == run.run_id &&
-      panel.balances.size() == table.iterations.size() * table.layers.size()) {
-    return;
-  }
+  const std::size_t iterations = shown_iterations(run).size(), layers = shown_layers(run).size();
+  if (panel.shown_run == run.run_id && panel.shown_iterations == iterations) return;
   panel.shown_run = run.run_id;
+  panel.shown_iterations = iterations;
   panel.playing = false;
-  panel.iteration = table.iterations.empty() ? 0 : table.iterations.size() - 1;
-  panel.layer = std::min(panel.layer, table.layers.empty() ? 0 : table.layers.size() - 1);
-  panel.bright = table.quantile(kBrightest);
-  panel.open_ended = table.quantile(1) > panel.bright;
-  panel.balances.clear();
-  for (std::size_t i = 0; i < table.iterations.size(); ++i) {
-    for (std::size_t l = 0; l < table.layers.size(); ++l) {
-      panel.balances.push_back(balance(table, i, l));
-    }
-  }
+  panel.iteration = iterations == 0 ? 0 : iterations - 1;
+  panel.layer = std::min(panel.layer, layers == 0 ? 0 : layers - 1);
+  panel.bright = run.loads.quantile(kBrightest);
+  panel.open_ended = run.loads.quantile(1) > panel.bright;
 }
 
-const Balance& balance_at(const LoadPanel& panel, const LoadTable& table, std::size_t iteration,
-                          std::size_t layer) {
-  return panel.balances[iteration * table.layers.size() + layer];
+LoadFocus focus_of(const LoadPanel& panel, const RunData& run) {
+  return {shown_iterations(run)[panel.iteration], shown_layers(run)[panel.layer]};
 }
 
-void step(LoadPanel& panel, const LoadTable& table) {
+void step(LoadPanel& panel) {
   const ImGuiIO& io = ImGui::GetIO();
-  const std::size_t last = table.iterations.size() - 1;
+  const std::size_t last = panel.shown_iterations - 1;
   if (!io.WantTextInput) {
     if (ImGui::IsKeyPressed(kSpace, false)) panel.playing = !panel.playing;
     if (ImGui::IsKeyPressed(kRight, true)) panel.iteration = std::min(panel.iteration + 1, last);
@@ -80,7 +79,8 @@ void draw_play_button(LoadPanel& panel) {
   }
 }
 
-void draw_controls(LoadPanel& panel, const LoadTable& table, const std::string& whose) {
+void draw_controls(LoadPanel& panel, const RunData& run, const std::string& whose) {
+  const std::vector<int>&iterations = shown_iterations(run), &layers = shown_layers(run);
   const float em = ImGui::GetFontSize();
   constexpr const char* kScale = "one colour scale for all iterations";
   // What stands beside the slider; it has the rest.
@@ -95,26 +95,27 @@ void draw_controls(LoadPanel& panel, const LoadTable& table, const std::string& 
   ImGui::SameLine();
   int iteration = static_cast<int>(panel.iteration);
   ImGui::SetNextItemWidth(slider);
-  const std::string shown =
-      fmt::format("{} of {}", table.iterations[panel.iteration], table.iterations.back());
-  ImGui::SliderInt("##iteration", &iteration, 0, static_cast<int>(table.iterations.size()) - 1,
+  const std::string shown = fmt::format("{} of {}", iterations[panel.iteration], iterations.back());
+  ImGui::SliderInt("##iteration", &iteration, 0, static_cast<int>(iterations.size()) - 1,
                    shown.c_str());
-  panel.iteration = static_cast<std::size_t>(
-      std::clamp(iteration, 0, static_cast<int>(table.iterations.size()) - 1));
+  panel.iteration =
+      static_cast<std::size_t>(std::clamp(iteration, 0, static_cast<int>(iterations.size()) - 1));
   ImGui::SameLine(0, em * 1.5F);
   ImGui::TextUnformatted("layer");
   ImGui::SameLine();
   ImGui::SetNextItemWidth(em * 6);
-  if (ImGui::BeginCombo("##layer", std::to_string(table.layers[panel.layer]).c_str())) {
-    for (std::size_t l = 0; l < table.layers.size(); ++l) {
-      if (ImGui::Selectable(std::to_string(table.layers[l]).c_str(), l == panel.layer)) {
+  if (ImGui::BeginCombo("##layer", std::to_string(layers[panel.layer]).c_str())) {
+    for (std::size_t l = 0; l < layers.size(); ++l) {
+      if (ImGui::Selectable(std::to_string(layers[l]).c_str(), l == panel.layer)) {
         panel.layer = l;
       }
     }
     ImGui::EndCombo();
   }
-  ImGui::SameLine(0, em * 1.5F);
-  ImGui::Checkbox(kScale, &panel.shared_scale);
+  if (!run.loads.empty()) {
+    ImGui::SameLine(0, em * 1.5F);
+    ImGui::Checkbox(kScale, &panel.shared_scale);
+  }
   if (whose.empty()) return;
   ImGui::SameLine(0, em * 1.5F);
   ImGui::TextDisabled("%s", whose.c_str());
@@ -128,24 +129,29 @@ double scale_of(const LoadPanel& panel, const LoadTable& table) {
   if (!panel.shared_scale) {
     most = 0;
     for (std::size_t l = 0; l < table.layers.size(); ++l) {
-      most = std::max(most, balance_at(panel, table, panel.iteration, l).most);
+      for (int e = 0; e < table.experts; ++e) {
+        most = std::max(most, table.at(panel.iteration, l, static_cast<std::size_t>(e)));
+      }
     }
   }
   return std::max(1.0, static_cast<double>(most));
 }
 
-void cell_tooltip(const LoadTable& table, std::size_t iteration, std::size_t layer, int expert,
-                  const Balance& of) {
+void cell_tooltip(const RunData& run, std::size_t iteration, std::size_t layer, int expert) {
+  const LoadTable& table = run.loads;
   const auto tokens =
       static_cast<double>(table.at(iteration, layer, static_cast<std::size_t>(expert)));
+  const double mean =
+      mean_tokens(run.balances.of(table.iterations[iteration], table.layers[layer]));
   ImGui::SetTooltip("iteration %d, layer %d, expert %d\n%s tokens, %.2f times the mean of %s",
                     table.iterations[iteration], table.layers[layer], expert,
-                    grouped(tokens, 0).c_str(), of.mean > 0 ? tokens / of.mean : 0,
-                    grouped(of.mean, 1).c_str());
+                    grouped(tokens, 0).c_str(), mean > 0 ? tokens / mean : 0,
+                    grouped(mean, 1).c_str());
 }
 
-void draw_layer_map(LoadPanel& panel, const Fonts& fonts, const LoadTable& table, double most,
+void draw_layer_map(LoadPanel& panel, const Fonts& fonts, const RunData& run, double most,
                     Rect area) {
+  const LoadTable& table = run.loads;
   HeatMap map;
   map.title =
       fmt::format("Tokens per layer and expert, iteration {}", table.iterations[panel.iteration]);
@@ -163,13 +169,13 @@ void draw_layer_map(LoadPanel& panel, const Fonts& fonts, const LoadTable& table
   const HeatMapCell cell = draw_heat_map(fonts, map, area);
   if (cell.row < 0) return;
   const auto layer = static_cast<std::size_t>(cell.row);
-  cell_tooltip(table, panel.iteration, layer, cell.column,
-               balance_at(panel, table, panel.iteration, layer));
+  cell_tooltip(run, panel.iteration, layer, cell.column);
   if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) panel.layer = layer;
 }
 
-void draw_iteration_map(LoadPanel& panel, const Fonts& fonts, const LoadTable& table, double most,
+void draw_iteration_map(LoadPanel& panel, const Fonts& fonts, const RunData& run, double most,
                         Rect area) {
+  const LoadTable& table = run.loads;
   HeatMap map;
   map.title = fmt::format("Tokens per iteration and expert, layer {}", table.layers[panel.layer]);
   map.x_label = "expert";
@@ -186,69 +192,8 @@ void draw_iteration_map(LoadPanel& panel, const Fonts& fonts, const LoadTable& t
   const HeatMapCell cell = draw_heat_map(fonts, map, area);
   if (cell.row < 0) return;
   const auto iteration = static_cast<std::size_t>(cell.row);
-  cell_tooltip(table, iteration, panel.layer, cell.column,
-               balance_at(panel, table, iteration, panel.layer));
+  cell_tooltip(run, iteration, panel.layer, cell.column);
   if (ImGui::IsMouseDown(ImGuiMouseButton_Left)) panel.iteration = iteration;
-}
-
-void draw_balance_table(LoadPanel& panel, const Fonts& fonts, const LoadTable& table, Rect area) {
-  ImGui::SetCursorScreenPos(area.min);
-  ImGui::BeginChild("balance", {area.width(), area.height()});
-  ImGui::PushFont(fonts.bold);
-  ImGui::Text("Balance, iteration %d", table.iterations[panel.iteration]);
-  ImGui::PopFont();
-  constexpr ImGuiTableFlags kFlags =
-      ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg | ImGuiTableFlags_SizingStretchProp;
-  constexpr std::array kNames = {"layer", "max", "max/mean", "unused", "tokens", "std. dev."};
-  constexpr std::array kWeights = {0.7F, 0.8F, 1.3F, 1.0F, 1.0F, 1.2F};
-  // A narrow table leaves the last ones out.
-  const std::size_t columns = area.width() > fonts.text->FontSize * 22 ? kNames.size() : 4;
-  if (ImGui::BeginTable("layers", static_cast<int>(columns), kFlags)) {
-    ImGui::TableSetupScrollFreeze(0, 1);
-    for (std::size_t i = 0; i < columns; ++i) ImGui::TableSetupColumn(kNames[i], 0, kWeights[i]);
-    header_row(std::span(kNames).first(columns), 1);
-    for (std::size_t l = 0; l < table.layers.size(); ++l) {
-      const Balance& of = balance_at(panel, table, panel.iteration, l);
-      ImGui::TableNextRow();
-      ImGui::TableNextColumn();
-      if (ImGui::Selectable(std::to_string(table.layers[l]).c_str(), l == panel.layer,
-                            ImGuiSelectableFlags_SpanAllColumns)) {
-        panel.layer = l;
-      }
-      figure_cell(grouped(static_cast<double>(of.most), 0));
-      figure_cell(fmt::format("{:.3f}", of.max_over_mean));
-      figure_cell(std::to_string(of.unused));
-      if (columns < kNames.size()) continue;
-      figure_cell(grouped(static_cast<double>(of.total), 0));
-      figure_cell(grouped(of.deviation, 1));
-    }
-    ImGui::EndTable();
-  }
-  ImGui::EndChild();
-}
-
-void draw_balance_chart(const LoadPanel& panel, const Fonts& fonts, const LoadTable& table,
-                        Rect area) {
-  LineChart chart;
-  chart.title = "Imbalance, max / mean";
-  chart.x_label = "iteration";
-  Series chosen{fmt::format("layer {}", table.layers[panel.layer]), theme::kAccent, {}, {}, false};
-  Series worst{"worst layer", theme::kWarning, {}, {}, false};
-  for (std::size_t i = 0; i < table.iterations.size(); ++i) {
-    double most = 0;
-    for (std::size_t l = 0; l < table.layers.size(); ++l) {
-      most = std::max(most, balance_at(panel, table, i, l).max_over_mean);
-    }
-    chosen.x.push_back(table.iterations[i]);
-    chosen.y.push_back(balance_at(panel, table, i, panel.layer).max_over_mean);
-    worst.x.push_back(table.iterations[i]);
-    worst.y.push_back(most);
-  }
-  if (table.layers.size() > 1) chart.series.push_back(std::move(worst));
-  chart.series.push_back(std::move(chosen));
-  chart.mark = true;
-  chart.marked_x = table.iterations[panel.iteration];
-  draw_line_chart(fonts, chart, area);
 }
 
 void draw_loss_chart(const LoadPanel& panel, const Fonts& fonts, const RunData& run, Rect area) {
@@ -267,57 +212,88 @@ void draw_loss_chart(const LoadPanel& panel, const Fonts& fonts, const RunData& 
   }
   if (!training.x.empty()) chart.series.push_back(std::move(training));
   if (!heldout.x.empty()) chart.series.push_back(std::move(heldout));
-  if (!run.loads.empty()) {
+  if (panel.shown_iterations > 0) {
     chart.mark = true;
-    chart.marked_x = run.loads.iterations[panel.iteration];
+    chart.marked_x = shown_iterations(run)[panel.iteration];
   }
   draw_line_chart(fonts, chart, area);
 }
 
-void draw_charts(LoadPanel& panel, const Fonts& fonts, const RunData& run,
-                 std::int64_t selected_run) {
+/// Heat maps of the loads side by side, and their colours.
+void draw_maps(LoadPanel& panel, const Fonts& fonts, const RunData& run, Rect area) {
+  const float em = fonts.text->FontSize, gap = em * 1.6F, bar = em * 6;
+  const float map_px = (area.width() - bar - 2 * gap) / 2;
+  const double most = scale_of(panel, run.loads);
+  draw_layer_map(panel, fonts, run, most, {area.min, {area.min.x + map_px, area.max.y}});
+  const float second = area.min.x + map_px + gap;
+  draw_iteration_map(panel, fonts, run, most,
+                     {{second, area.min.y}, {second + map_px, area.max.y}});
+  const LoadFocus focus = focus_of(panel, run);
+  const double mean = mean_tokens(run.balances.of(focus.iteration, focus.layer));
+  draw_color_bar(fonts, {"tokens", most, mean, panel.shared_scale && panel.open_ended},
+                 {{second + map_px + gap, area.min.y}, area.max});
+}
+
+void draw_charts(LoadPanel& panel, const Fonts& fonts, const RunData& run, Rect area) {
+  constexpr float kChart = 0.2F;  // of the width; the rows of balance have the rest
+  const float gap = fonts.text->FontSize * 1.2F;
+  Rect place{area.min, {area.min.x + area.width() * kChart, area.max.y}};
+  const auto next = [&] {
+    const Rect now = place;
+    place.min.x = now.max.x + gap;
+    place.max.x = place.min.x + now.width();
+    return now;
+  };
+  const LoadFocus focus = focus_of(panel, run);
+  draw_imbalance_chart(fonts, run.balances, focus, next());
+  draw_locality_chart(fonts, run.balances, focus, next());
+  draw_loss_chart(panel, fonts, run, next());
+  const int layer = draw_balance_rows(fonts, run.balances, focus, {place.min, area.max});
+  const std::vector<int>& layers = shown_layers(run);
+  const auto at = std::find(layers.begin(), layers.end(), layer);
+  if (at != layers.end()) panel.layer = static_cast<std::size_t>(at - layers.begin());
+}
+
+void note(const Fonts& fonts, ImVec2 at, const char* text) {
+  draw_text(*ImGui::GetWindowDrawList(), *fonts.text, at.x, at.y, 0, theme::kMuted, text);
+}
+
+void draw_run(LoadPanel& panel, const Fonts& fonts, const RunData& run, std::int64_t selected_run) {
   refresh(panel, run);
-  const LoadTable& table = run.loads;
-  if (!table.empty()) {
-    step(panel, table);
+  const bool routed = panel.shown_iterations > 0;
+  if (routed) {
+    step(panel);
     const bool of_study = run.run_id != selected_run;
-    draw_controls(panel, table, of_study ? fmt::format("of run {}", run.run_id) : "");
+    draw_controls(panel, run, of_study ? fmt::format("of run {}", run.run_id) : "");
   }
   const float em = fonts.text->FontSize;
   const ImVec2 corner = ImGui::GetCursorScreenPos();
   const ImVec2 room = ImGui::GetContentRegionAvail();
-  const Rect all{{corner.x, corner.y + em * 0.5F}, {corner.x + room.x, corner.y + room.y}};
-  if (table.empty()) {
-    draw_text(*ImGui::GetWindowDrawList(), *fonts.text, all.min.x, all.min.y + em, 0, theme::kMuted,
-              "This run recorded no expert loads. Pick a training run at the left.");
+  Rect area{{corner.x, corner.y + em * 0.5F}, {corner.x + room.x, corner.y + room.y}};
+  if (!routed) {
+    note(fonts, {area.min.x, area.min.y + em},
+         "This run recorded no expert loads. Pick a training run at the left.");
     if (!run.iterations.empty()) {
-      draw_loss_chart(panel, fonts, run, {{all.min.x, all.min.y + em * 3}, all.max});
+      draw_loss_chart(panel, fonts, run, {{area.min.x, area.min.y + em * 3}, area.max});
     }
     return;
   }
-
-  const float gap = em * 1.6F, bar = em * 6;
-  const float split_y = all.min.y + all.height() * 0.56F;
-  const float map_px = (all.width() - bar - 2 * gap) / 2;
-  const double most = scale_of(panel, table);
-  const double mean = balance_at(panel, table, panel.iteration, panel.layer).mean;
-  draw_layer_map(panel, fonts, table, most, {all.min, {all.min.x + map_px, split_y}});
-  const float second = all.min.x + map_px + gap;
-  draw_iteration_map(panel, fonts, table, most, {{second, all.min.y}, {second + map_px, split_y}});
-  draw_color_bar(fonts, {"tokens", most, mean, panel.shared_scale && panel.open_ended},
-                 {{second + map_px + gap, all.min.y}, {all.max.x, split_y}});
-
-  const float third = (all.width() - 2 * gap) / 3;
-  const float top = split_y + gap;
-  draw_balance_chart(panel, fonts, table, {{all.min.x, top}, {all.min.x + third, all.max.y}});
-  draw_loss_chart(panel, fonts, run,
-                  {{all.min.x + third + gap, top}, {all.min.x + 2 * third + gap, all.max.y}});
-  draw_balance_table(panel, fonts, table, {{all.max.x - third, top}, all.max});
+  if (run.loads.empty()) {
+    note(fonts, {area.min.x, area.min.y + em},
+         "No loads of single experts are stored of this run: moe-train --loads-every asks for "
+         "them.");
+    area.min.y += em * 3;
+  } else {
+    const float split_y = area.min.y + area.height() * 0.56F;
+    draw_maps(panel, fonts, run, {area.min, {area.max.x, split_y}});
+    area.min.y = split_y + em * 1.6F;
+  }
+  draw_charts(panel, fonts, run, area);
 }
 
 void draw_loads(App& app, Rect area) {
   begin_fixed("loads", area);
-  draw_charts(app.states.of<LoadPanel>(), app.fonts, app.session.run, app.session.selected_run);
+  draw_run(app.states.of<LoadPanel>(), app.fonts, app.session.run, app.session.selected_run);
   ImGui::End();
 }
 

@@ -2,26 +2,23 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
-
-#include "viewer/model/load_table.h"
 
 /// Expert loads of a run: layer x expert at one iteration, one layer over all iterations, balance,
 /// losses.
 namespace viewer {
 
 struct LoadPanel {
-  std::size_t iteration = 0;  ///< index into LoadTable::iterations
-  std::size_t layer = 0;      ///< index into LoadTable::layers
+  std::size_t iteration = 0;  ///< place among those whose loads are stored, of all where none are
+  std::size_t layer = 0;      ///< place among the MoE layers
   bool playing = false;
   double until_next_s = 0;     ///< time left until the slider moves while playing
   bool shared_scale = true;    ///< one colour scale for all iterations, or the shown one's own
-  std::int64_t shown_run = 0;  ///< the run whose indices these are
+  std::int64_t shown_run = 0;  ///< the run whose places these are
+  std::size_t shown_iterations = 0;
 
   // Kept from frame to frame; see refresh() in loads.cpp.
-  std::int64_t bright = 0;        ///< tokens at the bright end of the shared scale
-  bool open_ended = false;        ///< whether some entries exceed it
-  std::vector<Balance> balances;  ///< [iteration][layer]
+  std::int64_t bright = 0;  ///< tokens at the bright end of the shared scale
+  bool open_ended = false;  ///< whether some entries exceed it
 };
 
 }  // namespace viewer

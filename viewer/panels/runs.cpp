@@ -28,6 +28,7 @@ enum RunColumn {
   kPlanner,
   kDevice,
   kStatus,
+  kLayout,
   kRanks,
   kLoss,
   kDuration,
@@ -46,6 +47,8 @@ std::weak_ordering compare(const RunRow& a, const RunRow& b, int column) {
       return a.planner <=> b.planner;
     case kRanks:
       return a.ranks <=> b.ranks;
+    case kLayout:
+      return a.layout <=> b.layout;
     case kDevice:
       return a.device <=> b.device;
     case kStatus:
@@ -71,6 +74,11 @@ void status_cell(const std::string& status, const std::string& error) {
   std::replace(shown.begin(), shown.end(), '_', ' ');
   ImGui::TextUnformatted(shown.c_str());
   if (!error.empty() && ImGui::IsItemHovered()) ImGui::SetTooltip("%s", error.c_str());
+}
+
+void layout_cell(const std::string& layout) {
+  text_cell(divided_text(layout));
+  if (!layout.empty() && ImGui::IsItemHovered()) ImGui::SetTooltip("%s", layout.c_str());
 }
 
 // What was clicked in this frame.
@@ -106,6 +114,7 @@ void draw_run_row(const RunRow& run, bool selected, Pick& pick) {
   text_cell(run.planner);
   text_cell(run.device);
   status_cell(run.status, run.error);
+  layout_cell(run.layout);
   figure_cell(fmt::format("{}", run.ranks));
   figure_cell(run.last_loss ? fmt::format("{:.4f}", *run.last_loss) : "");
   figure_cell(long_duration_text(run.duration_s));
@@ -114,10 +123,10 @@ void draw_run_row(const RunRow& run, bool selected, Pick& pick) {
 }
 
 void draw_runs(const RunFilter& filter, const Session& session, float height, Pick& pick) {
-  constexpr std::array kNames = {"run",   "kind", "name",     "planner",   "device", "status",
-                                 "ranks", "loss", "duration", "timelines", "started"};
+  constexpr std::array kNames = {"run",    "kind",  "name", "planner",  "device",    "status",
+                                 "layout", "ranks", "loss", "duration", "timelines", "started"};
   constexpr std::array kWeights = {0.6F, 0.7F, 1.8F, 1.3F, 0.8F, 1.1F,
-                                   0.7F, 0.8F, 1.0F, 1.1F, 1.7F};
+                                   1.1F, 0.7F, 0.8F, 1.0F, 1.1F, 1.7F};
   if (!ImGui::BeginTable("all runs", kNames.size(), kTable | ImGuiTableFlags_Sortable,
                          {0, height})) {
     return;
@@ -163,6 +172,7 @@ void draw_trial_row(const TrialRow& row, bool fastest, Pick& pick) {
                         ImGuiSelectableFlags_SpanAllColumns)) {
     pick.trial = trial.id;
   }
+  layout_cell(row.layout);
   text_cell(trial.planner);
   text_cell(parameters_text(trial.parameters_json));
   status_cell(trial.status, trial.error);
@@ -179,12 +189,12 @@ void draw_trial_row(const TrialRow& row, bool fastest, Pick& pick) {
 }
 
 void draw_trials(const Catalog& catalog, Pick& pick) {
-  constexpr std::array kNames = {"study", "planner",   "parameters", "status",
-                                 "paper", "predicted", "measured",   "error",
-                                 "bound", "speed-up",  "pred. peak", "peak"};
-  constexpr std::array kWeights = {1.0F,  1.1F,  1.7F,  1.3F, 0.95F, 1.05F,
-                                   1.05F, 0.75F, 0.95F, 1.0F, 1.1F,  0.95F};
-  constexpr std::size_t kFirstFigure = 4;
+  constexpr std::array kNames = {"study",    "layout",     "planner",  "parameters", "status",
+                                 "paper",    "predicted",  "measured", "error",      "bound",
+                                 "speed-up", "pred. peak", "peak"};
+  constexpr std::array kWeights = {1.35F, 0.7F,  1.0F,  1.6F, 1.2F, 0.9F, 1.0F,
+                                   1.05F, 0.75F, 0.95F, 1.0F, 1.1F, 0.95F};
+  constexpr std::size_t kFirstFigure = 5;
   if (!ImGui::BeginTable("all trials", kNames.size(), kTable)) return;
   ImGui::TableSetupScrollFreeze(0, 1);
   for (std::size_t i = 0; i < kNames.size(); ++i) {

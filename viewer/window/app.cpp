@@ -36,8 +36,10 @@ void draw_tab(App& app, const Panel& panel) {
 std::string run_text(const App& app, const RunRow& run) {
   const char* dash = app.fonts.symbols ? "\u2013" : "-";
   const std::string planner = run.planner.empty() ? "" : ", " + run.planner;
-  return fmt::format("run {}  {}  {} {}{}, {} rank{} on {}", run.id, dash, run.kind, run.name,
-                     planner, run.ranks, run.ranks == 1 ? "" : "s", run.device);
+  const std::string divided = divided_text(run.layout);
+  return fmt::format("run {}  {}  {} {}{}, {} rank{}{} on {}", run.id, dash, run.kind, run.name,
+                     planner, run.ranks, run.ranks == 1 ? "" : "s",
+                     divided.empty() ? "" : " (" + divided + ")", run.device);
 }
 
 void draw_bar(App& app, Rect area) {

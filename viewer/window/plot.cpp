@@ -77,7 +77,11 @@ void draw_series(ImDrawList& draw, const Series& series, const Axes& axes) {
   std::vector<ImVec2> points;
   const auto flush = [&] {
     if (points.size() > 1) {
-      draw.AddPolyline(points.data(), static_cast<int>(points.size()), color, 0, 1.8F);
+      const std::vector<ImVec2> line = thinned(points);
+      // Not as one polyline, whose joints thin out where a line turns back on itself.
+      for (std::size_t i = 1; i < line.size(); ++i) {
+        draw.AddLine(line[i - 1], line[i], color, 1.8F);
+      }
     }
     if (series.dots || points.size() == 1) {
       for (const ImVec2 point : points) draw.AddCircleFilled(point, 3, color);
@@ -158,6 +162,24 @@ void draw_text(ImDrawList& draw, const ImFont& font, float x, float y, float anc
   const float left = anchor == 0 ? x : x - anchor * text_width(font, text);
   draw.AddText(&font, font.FontSize, {std::round(left), std::round(y - font.FontSize / 2)},
                to_u32(color), text.data(), text.data() + text.size());
+}
+
+std::vector<ImVec2> thinned(const std::vector<ImVec2>& points) {
+  std::vector<ImVec2> kept;
+  for (auto begin = points.begin(); begin != points.end();) {
+    const auto end = std::find_if(begin, points.end(), [&](ImVec2 point) {
+      return std::floor(point.x) != std::floor(begin->x);
+    });
+    const auto [low, high] =
+        std::minmax_element(begin, end, [](ImVec2 a, ImVec2 b) { return a.y < b.y; });
+    auto last = points.end();
+    for (const auto at : {begin, std::min(low, high), std::max(low, high), end - 1}) {
+      if (at != last) kept.push_back(*at);
+      last = at;
+    }
+    begin = end;
+  }
+  return kept;
 }
 
 void draw_line_chart(const Fonts& fonts, const LineChart& chart, Rect area) {

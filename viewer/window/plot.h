@@ -33,6 +33,10 @@ float text_width(const ImFont& font, std::string_view text);
 void draw_text(ImDrawList& draw, const ImFont& font, float x, float y, float anchor, Color color,
                std::string_view text);
 
+/// A line's points without those that its picture does not need: of the points in one column of
+/// pixels, the first, the lowest, the highest and the last. `points` ascend in x.
+std::vector<ImVec2> thinned(const std::vector<ImVec2>& points);
+
 struct Series {
   std::string name;
   Color color;

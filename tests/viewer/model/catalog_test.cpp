@@ -212,6 +212,7 @@ TEST_F(CatalogTest, FilterWordsAreFoundInAnyColumnIgnoringCase) {
   EXPECT_TRUE(matches(*run, "BOX seq"));
   EXPECT_TRUE(matches(*run, std::to_string(ids.sequential_run)));
   EXPECT_FALSE(matches(*run, "box pipemoe"));
+  EXPECT_TRUE(matches(*run, "ep=4"));
 }
 
 TEST_F(CatalogTest, RunDataHoldsLossesAndLoadsSummedOverRanks) {
@@ -220,7 +221,8 @@ TEST_F(CatalogTest, RunDataHoldsLossesAndLoadsSummedOverRanks) {
   EXPECT_THAT(run.loads.iterations, SizeIs(200));
   EXPECT_THAT(run.loads.layers, ElementsAre(1, 3, 5, 7, 9, 11));
   EXPECT_EQ(run.loads.experts, 16);
-  EXPECT_NEAR(static_cast<double>(balance(run.loads, 0, 0).total), 4 * 2 * 2048, 400);
+  EXPECT_THAT(run.balances.iterations, SizeIs(200));
+  EXPECT_NEAR(static_cast<double>(run.balances.of(0, 1).tokens), 4 * 2 * 2048, 400);
 }
 
 TEST_F(CatalogTest, ATimelineIsLoadedWithAllItsSpans) {
@@ -241,6 +243,13 @@ TEST(ParametersText, ReadsAsWords) {
             "chunks 4/3, axis batch");
   EXPECT_EQ(parameters_text("{}"), "");
   EXPECT_EQ(parameters_text("not json"), "not json");
+}
+
+TEST(LayoutText, LeavesOutWhatDividesNothing) {
+  EXPECT_EQ(divided_text("dp=1,ep=2,esp=2,tp=1"), "ep=2 esp=2");
+  EXPECT_EQ(divided_text("dp=1,ep=11,esp=1,tp=1"), "ep=11");
+  EXPECT_EQ(divided_text("dp=1,ep=1,esp=1,tp=1"), "");
+  EXPECT_EQ(divided_text(""), "");
 }
 
 }  // namespace

@@ -2,14 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <limits>
 
 namespace viewer {
 namespace {
 
-// Layer 3, iteration 10: experts get 1, 2, 3, 6 tokens; mean 3, deviation sqrt((4 + 1 + 0 + 9) /
-// 4).
+// Layer 3, iteration 10: experts get 1, 2, 3, 6 tokens.
 std::vector<db::Load> rows() {
   return {{1, 10, 3, 0, 0, 1}, {1, 10, 3, 0, 1, 2}, {1, 10, 3, 0, 2, 3},
           {1, 10, 3, 0, 3, 2}, {1, 10, 3, 1, 3, 4}, {1, 20, 1, 0, 0, 8}};
@@ -23,26 +21,6 @@ TEST(LoadTable, SumsSourceRanksAndNumbersWhatWasRecorded) {
   EXPECT_EQ(table.at(0, 1, 3), 6);
   EXPECT_EQ(table.at(1, 0, 0), 8);
   EXPECT_EQ(table.at(1, 1, 2), 0);
-}
-
-TEST(LoadTable, BalanceWorkedByHand) {
-  const Balance of = balance(build_load_table(rows()), 0, 1);
-  EXPECT_EQ(of.total, 12);
-  EXPECT_EQ(of.most, 6);
-  EXPECT_DOUBLE_EQ(of.mean, 3);
-  EXPECT_DOUBLE_EQ(of.max_over_mean, 2);
-  EXPECT_DOUBLE_EQ(of.deviation, std::sqrt(3.5));
-  EXPECT_EQ(of.unused, 0);
-}
-
-TEST(LoadTable, OneExpertTakingAllIsAsManyTimesTheMeanAsThereAreExperts) {
-  const Balance of = balance(build_load_table(rows()), 1, 0);
-  EXPECT_DOUBLE_EQ(of.max_over_mean, 4);
-  EXPECT_EQ(of.unused, 3);
-}
-
-TEST(LoadTable, ALayerWithoutTokensIsNotUnbalanced) {
-  EXPECT_DOUBLE_EQ(balance(build_load_table(rows()), 0, 0).max_over_mean, 0);
 }
 
 TEST(LoadTable, PassesOverExpertsThatNoModelHas) {

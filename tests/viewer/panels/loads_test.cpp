@@ -26,5 +26,26 @@ TEST_F(LoadsTest, PlayingMovesTheIterationAndAsksForFrames) {
   EXPECT_FALSE(is_moving(app));
 }
 
+TEST_F(LoadsTest, WithoutStoredLoadsItStepsThroughTheBalanceOfAllIterations) {
+  App app = open(ids.sequential_run, "loads");
+  app.session.run.loads = {};
+  const auto draw = [&] { draw_app(app); };
+  headless.frame(draw);
+  const auto& panel = app.states.of<LoadPanel>();
+  EXPECT_EQ(panel.shown_iterations, 200U);
+  headless.press(263, draw);
+  EXPECT_EQ(panel.iteration, 198U);
+}
+
+TEST_F(LoadsTest, IterationsWithoutStoredLoadsArePassedOver) {
+  App app = open(ids.sequential_run, "loads");
+  std::vector<db::Load> rows;
+  for (const int iteration : {1, 50, 100}) rows.push_back({1, iteration, 1, 0, 0, 9});
+  app.session.run.loads = build_load_table(rows);
+  headless.frame([&] { draw_app(app); });
+  EXPECT_EQ(app.states.of<LoadPanel>().shown_iterations, 3U);
+  EXPECT_EQ(app.states.of<LoadPanel>().iteration, 2U);
+}
+
 }  // namespace
 }  // namespace viewer

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "tests/viewer/headless.h"
@@ -41,6 +42,30 @@ TEST(Plot, ALineWithGapsOneValueOrNoneDraws) {
     chart.series = {series};
     inside_window(headless, [&] { draw_line_chart(headless.fonts, chart, {{0, 0}, {400, 300}}); });
   }
+}
+
+TEST(Plot, AThinnedLineKeepsTheEndsAndExtremesOfEveryColumnOfPixels) {
+  std::vector<ImVec2> points;
+  for (int i = 0; i < 100'000; ++i) {
+    points.push_back({static_cast<float>(i) / 1000, i == 50'500   ? 900.0F
+                                                    : i == 50'300 ? -9.0F
+                                                                  : 5});
+  }
+  points.front().y = 7;
+  points.back().y = 8;
+  const std::vector<ImVec2> kept = thinned(points);
+  EXPECT_LE(kept.size(), 4 * 100U);
+  EXPECT_EQ(kept.front().y, 7);
+  EXPECT_EQ(kept.back().y, 8);
+  EXPECT_TRUE(
+      std::is_sorted(kept.begin(), kept.end(), [](ImVec2 a, ImVec2 b) { return a.x < b.x; }));
+  for (const float extreme : {900.0F, -9.0F}) {
+    EXPECT_EQ(
+        std::count_if(kept.begin(), kept.end(), [&](ImVec2 point) { return point.y == extreme; }),
+        1);
+  }
+  EXPECT_EQ(thinned({{1, 1}, {2, 2}, {3, 3}}).size(), 3U) << "one a column";
+  EXPECT_TRUE(thinned({}).empty());
 }
 
 TEST(HeatMap, TheCellUnderTheMouseIsReturned) {

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "db/load_views.h"
+
+/// How evenly tokens were spread over experts and ranks. No drawing here.
+namespace viewer {
+
+/// Rows of balance_view by iteration and MoE layer.
+struct BalanceTable {
+  std::vector<int> iterations;  ///< ascending
+  std::vector<int> layers;      ///< ascending numbers of the MoE layers
+  /// [iteration][layer], iteration slowest; a row without figures where the database has none.
+  std::vector<db::BalanceOverview> rows;
+
+  bool empty() const { return rows.empty(); }
+  /// By place in `iterations` and `layers`.
+  const db::BalanceOverview& at(std::size_t iteration, std::size_t layer) const;
+  /// By number; a row without figures where there is none.
+  const db::BalanceOverview& of(int iteration, int layer) const;
+};
+
+BalanceTable build_balance_table(const std::vector<db::BalanceOverview>& rows);
+
+/// Tokens of an expert on average.
+double mean_tokens(const db::BalanceOverview& row);
+
+}  // namespace viewer
