@@ -23,8 +23,9 @@ struct BoundOp {
   const Op* op = nullptr;
   std::vector<View> reads;   ///< by position as in Op::reads
   std::vector<View> writes;  ///< by position as in Op::writes
-  /// For ops whose first operand is received rows: those of its slice for each local expert. One range
-  /// of all rows otherwise.
+  /// The rows of its slice of the first operand, reads before writes, that routed rows are: received and
+  /// gathered ones for each local expert, sent ones with those that adjoin as one. All rows of the first read
+  /// where none are.
   std::vector<RowRange> ranges;
 };
 

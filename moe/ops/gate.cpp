@@ -7,6 +7,7 @@
 namespace moe {
 
 Work Softmax::work(const OpSizes& s) const { return s.element_wise(s.out(0), 8); }
+Work SoftmaxGradient::work(const OpSizes& s) const { return s.element_wise(s.out(0), 4); }
 Work SelectExperts::work(const OpSizes& s) const { return s.element_wise(s.in(0), choices); }
 std::string SelectExperts::refusal_to_cut() const {
   if (!capacity || drop == Drop::position || (drop == Drop::choice && choices == 1)) return {};

@@ -16,6 +16,13 @@ struct Softmax {
   Work work(const OpSizes& sizes) const;
 };
 
+/// dy[n,c], y[n,c] -> dx[n,c] = y (dy - sum of the row of dy y), of y = softmax(x)
+struct SoftmaxGradient {
+  static constexpr OpFacts facts =
+      kernel_op("softmax_gradient", CostUnit::bytes, {Cut::rows, Cut::rows}, {Cut::rows});
+  Work work(const OpSizes& sizes) const;
+};
+
 /// The order in which the copies of a capacity group reach their experts; those that come when an
 /// expert is full are dropped.
 enum class Drop : std::uint8_t {

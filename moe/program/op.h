@@ -12,13 +12,17 @@
 #include "moe/ops/cosine.h"
 #include "moe/ops/dense.h"
 #include "moe/ops/draw.h"
+#include "moe/ops/einsum.h"
 #include "moe/ops/exchange.h"
 #include "moe/ops/exchange_legs.h"
 #include "moe/ops/expert.h"
 #include "moe/ops/expert_bias.h"
 #include "moe/ops/gate.h"
+#include "moe/ops/group_gate.h"
+#include "moe/ops/hook.h"
 #include "moe/ops/layer_norm.h"
 #include "moe/ops/loss.h"
+#include "moe/ops/pack.h"
 #include "moe/ops/pass_on.h"
 #include "moe/ops/rms_norm.h"
 #include "moe/ops/rotary.h"
@@ -47,7 +51,9 @@ using OpKind = std::variant<
     AllToAll, ExchangeInNode, ExchangeAcrossNodes, ExchangeStep, GatherRows, ScatterRows, SumShares,
     ExpertLinear, ExpertLinearInputGradient, ExpertLinearWeightGradient, Combine,
     CombineInputGradient, CombineWeightGradient, AllGather, ReduceScatter, PassOn, CrossEntropy,
-    CrossEntropyGradient, AllReduce, AdamStep, SgdStep>;
+    CrossEntropyGradient, AllReduce, AdamStep, SgdStep, SoftmaxGradient, ChooseTokens, SoftSlots,
+    SoftSlotsGradient, DispatchMask, DispatchMaskGradient, EinsumRows, EinsumTokens, EinsumMask,
+    Jitter, RoundBf16, PackRows, UnpackRows>;
 
 struct Op {
   OpKind kind;

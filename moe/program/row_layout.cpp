@@ -287,6 +287,22 @@ std::vector<RowRange> gathered_expert_rows(const RowLayout& layout, Slice slice)
   return ranges_of(layout.gathered_offset, pieces_of(layout, slice));
 }
 
+std::vector<RowRange> sent_ranges(const RowLayout& layout, Slice slice) {
+  std::vector<RowRange> ranges;
+  for (std::size_t expert = 0; expert < layout.sent.size(); ++expert) {
+    const std::int64_t first = slice_begin(layout.sent[expert], slice);
+    const RowRange own{layout.sent_offset[expert] + first,
+                       slice_end(layout.sent[expert], slice) - first};
+    if (own.rows == 0) continue;
+    if (!ranges.empty() && ranges.back().begin + ranges.back().rows == own.begin) {
+      ranges.back().rows += own.rows;
+    } else {
+      ranges.push_back(own);
+    }
+  }
+  return ranges;
+}
+
 std::vector<Segment> shared_segments(const RowLayout& layout, Slice slice) {
   return own_segments(layout, slice, 0);
 }

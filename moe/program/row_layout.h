@@ -97,6 +97,8 @@ std::int64_t rows_before(std::int64_t rows, Slice cut);
 std::vector<RowRange> expert_rows(const RowLayout& layout, Slice slice);
 /// The same of gathered rows.
 std::vector<RowRange> gathered_expert_rows(const RowLayout& layout, Slice slice);
+/// The sent rows of `slice`, without experts that have none; those of neighbours that adjoin are one range.
+std::vector<RowRange> sent_ranges(const RowLayout& layout, Slice slice);
 
 /// Rows that this rank sends in a dispatch (receives in a combine), by expert and piece. (leg.cpp)
 std::vector<Segment> sent_segments(const RowLayout& layout, Slice slice);

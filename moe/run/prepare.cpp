@@ -55,6 +55,32 @@ bool has_rows(const RunState& state, const Op& op) {
   return true;
 }
 
+/// See BoundOp::ranges.
+std::vector<RowRange> bound_ranges(const RunState& state, const Op& op, const BoundOp& bound) {
+  for (const auto* uses : {&op.reads, &op.writes}) {
+    for (const Use& use : *uses) {
+      const Rows rows = state.program.tensors[static_cast<std::size_t>(use.tensor)].rows_are;
+      if (rows == Rows::fixed) continue;
+      const RowLayout& layout = state.binding.layouts.at(routed_layer(op));
+      switch (rows) {
+        case Rows::fixed:
+        case Rows::relayed:
+        case Rows::leader_sent:
+        case Rows::leader_received:
+          break;
+        case Rows::sent:
+          return sent_ranges(layout, use.slice);
+        case Rows::received:
+          return expert_rows(layout, use.slice);
+        case Rows::gathered:
+          return gathered_expert_rows(layout, use.slice);
+      }
+    }
+  }
+  if (op.reads.empty()) return {};  // what another stage passes on
+  return {{0, bound.reads.front().rows}};
+}
+
 PreparedOp prepare_op(const RunState& state, int index) {
   const Op& op = state.op(index);
   const auto view = [&](const Use& use) -> View {
@@ -75,25 +101,7 @@ PreparedOp prepare_op(const RunState& state, int index) {
         }
       },
       op.kind);
-  if (op.reads.empty()) return prepared;  // what another stage passes on
-  const Use& rows = op.reads.front();
-  const Tensor& tensor = state.program.tensors[static_cast<std::size_t>(rows.tensor)];
-  switch (tensor.rows_are) {
-    case Rows::fixed:
-    case Rows::sent:
-    case Rows::relayed:
-    case Rows::leader_sent:
-    case Rows::leader_received:
-      prepared.bound.ranges = {{0, prepared.bound.reads.front().rows}};
-      break;
-    case Rows::received:
-      prepared.bound.ranges = expert_rows(state.binding.layouts.at(routed_layer(op)), rows.slice);
-      break;
-    case Rows::gathered:
-      prepared.bound.ranges =
-          gathered_expert_rows(state.binding.layouts.at(routed_layer(op)), rows.slice);
-      break;
-  }
+  prepared.bound.ranges = bound_ranges(state, op, prepared.bound);
   return prepared;
 }
 

@@ -305,6 +305,17 @@ void add_routes(Cases& cases) {
                               {sized_like(weight)}};
     cases.push_back({combine, 0, combine_input, 0, {0}});
     cases.push_back({combine, 0, combine_weight, 0, {2}});
+
+    const KernelCase mask{"dispatch_mask, " + name,
+                          DispatchMask{shape.choices},
+                          {expert, slot, offsets, weight},
+                          {blank(rows, shape.tokens)},
+                          steps};
+    const KernelCase mask_gradient{"dispatch_mask_gradient, " + name,
+                                   DispatchMaskGradient{shape.choices},
+                                   {random_tensor(rows, shape.tokens, 5), expert, slot, offsets},
+                                   {sized_like(weight)}};
+    cases.push_back({mask, 0, mask_gradient, 0, {3}});
   }
 }
 
@@ -424,6 +435,7 @@ std::vector<GradientCase> gradient_cases() {
   add_noise(cases);
   add_cosine(cases);
   add_router_z_loss(cases);
+  for (GradientCase& pair : order_gradient_cases()) cases.push_back(std::move(pair));
   add_cross_entropy(cases);
   return cases;
 }
@@ -500,6 +512,7 @@ std::vector<KernelCase> kernel_cases() {
                       gated.weight, gated.demand},
                      {blank(tokens, experts)}});
   }
+  for (KernelCase& kernel : group_and_wire_cases()) cases.push_back(std::move(kernel));
   cases.push_back(
       {"add", Add{}, {random_tensor(31, 9, 1), random_tensor(31, 9, 2)}, {blank(31, 9)}});
   cases.push_back({"add, slice",

@@ -57,6 +57,22 @@ TEST(RowLayout, OfOneRankByHand) {
   EXPECT_EQ(rows[1].rows, 2);
 }
 
+TEST(RowLayout, SentRangesJoinWhatAdjoins) {
+  const LayerRouting routing{1, 4, {{5, 0, 3, 1}}};
+  const RowLayout layout = make_row_layout(routing, make_groups(1, 1), 0, cuts_of(2, 1));
+  const auto ranges = [&](Slice slice) {
+    std::vector<std::pair<std::int64_t, std::int64_t>> pairs;
+    for (const RowRange& range : sent_ranges(layout, slice)) {
+      pairs.emplace_back(range.begin, range.rows);
+    }
+    return pairs;
+  };
+  using Pairs = std::vector<std::pair<std::int64_t, std::int64_t>>;
+  EXPECT_EQ(ranges({0, 1}), (Pairs{{0, 9}}));
+  EXPECT_EQ(ranges({0, 2}), (Pairs{{0, 2}, {5, 1}})) << "2 of 5, 1 of 3, 0 of 1";
+  EXPECT_EQ(ranges({1, 2}), (Pairs{{2, 3}, {6, 3}})) << "the last two experts adjoin";
+}
+
 TEST(RowLayout, KeepsOnlyTheCountsOfItsRank) {
   std::mt19937 random(1);
   const LayerRouting routing = random_routing(random, 8, 12);

@@ -1,0 +1,145 @@
+#pragma once
+
+#include <algorithm>
+
+#include "moe/kernels/gemm.h"
+#include "moe/kernels/sent_rows.h"
+
+namespace moe {
+
+/// Row of a copy: its weight at its token, 0 elsewhere. A team per copy: each row has one writer.
+template <class Real>
+struct DispatchMaskBody {
+  SentRows rows;
+  const Real* weights;  ///< nullptr: 1
+  Real* mask;
+  std::int64_t tokens;
+  int choices;
+
+  template <class Team>
+  MOE_BODY void operator()(Team& team, std::int64_t copy) const {
+    const std::int64_t row = rows.row_of(copy);
+    if (row < 0) return;
+    const std::int64_t own = copy / choices;
+    const Real weight = weights == nullptr ? Real(1) : weights[copy];
+    Real* out = mask + row * tokens;
+    team.for_each(tokens, [=](std::int64_t t) { out[t] = t == own ? weight : Real(0); });
+  }
+};
+
+template <class Real>
+struct DispatchMaskGradientBody {
+  const Real* d_mask;
+  SentRows rows;
+  Real* d_weights;
+  std::int64_t tokens;
+  int choices;
+
+  MOE_BODY void operator()(std::int64_t copy) const {
+    const std::int64_t row = rows.row_of(copy);
+    d_weights[copy] = row < 0 ? Real(0) : d_mask[row * tokens + copy / choices];
+  }
+};
+
+/// Calls f(first row, rows, group) for the rows [begin, end) of a mask, block by block.
+template <class F>
+void for_each_mask_block(std::int64_t begin, std::int64_t end, int groups, std::int64_t slots,
+                         F f) {
+  if (groups == 1) {
+    f(begin, end - begin, std::int64_t{0});
+    return;
+  }
+  while (begin < end) {
+    const std::int64_t stop = std::min(end, (begin / slots + 1) * slots);
+    f(begin, stop - begin, begin / slots % groups);
+    begin = stop;
+  }
+}
+
+template <class Real, class Exec>
+void launch(Exec& exec, const DispatchMask& op, const BoundOp& bound) {
+  const View& expert = bound.reads[0];
+  const View& mask = bound.writes[0];
+  const Real* weights = bound.reads.size() > 3 ? data_of<Real>(bound.reads[3]) : nullptr;
+  exec.rows(count_of(expert), mask.columns,
+            DispatchMaskBody<Real>{sent_rows_of(bound, 0, 1, bound.op->chunk), weights,
+                                   data_of<Real>(mask), mask.columns, op.choices});
+}
+
+template <class Real, class Exec>
+void launch(Exec& exec, const DispatchMaskGradient& op, const BoundOp& bound) {
+  const View& d_mask = bound.reads[0];
+  exec.elements(
+      count_of(bound.writes[0]),
+      DispatchMaskGradientBody<Real>{data_of<Real>(d_mask), sent_rows_of(bound, 1, 2),
+                                     data_of<Real>(bound.writes[0]), d_mask.columns, op.choices});
+}
+
+template <class Real, class Exec>
+void launch(Exec& exec, const EinsumRows& op, const BoundOp& bound) {
+  const std::int64_t tokens = bound.reads[0].columns, width = bound.writes[0].columns;
+  const Real* mask = data_of<Real>(bound.reads[0]);
+  const Real* x = data_of<Real>(bound.reads[1]);
+  Real* rows = data_of<Real>(bound.writes[0]);
+  for (const RowRange& range : bound.ranges) {
+    for_each_mask_block(range.begin, range.begin + range.rows, op.groups, op.slots,
+                        [&](std::int64_t first, std::int64_t count, std::int64_t group) {
+                          exec.gemm(Gemm<Real>{.m = count,
+                                               .n = width,
+                                               .k = tokens,
+                                               .a = mask + first * tokens,
+                                               .lda = tokens,
+                                               .b = x + group * tokens * width,
+                                               .ldb = width,
+                                               .c = rows + first * width,
+                                               .ldc = width});
+                        });
+  }
+}
+
+/// The blocks of a group add up, expert by expert.
+template <class Real, class Exec>
+void launch(Exec& exec, const EinsumTokens& op, const BoundOp& bound) {
+  const View& mask = bound.reads[0];
+  const std::int64_t tokens = mask.columns, width = bound.writes[0].columns;
+  const Real* rows = data_of<Real>(bound.reads[1]);
+  Real* y = data_of<Real>(bound.writes[0]);
+  for_each_mask_block(
+      0, mask.rows, op.groups, op.slots,
+      [&](std::int64_t first, std::int64_t count, std::int64_t group) {
+        exec.gemm(Gemm<Real>{.m = tokens,
+                             .n = width,
+                             .k = count,
+                             .a = data_of<Real>(mask) + first * tokens,
+                             .lda = tokens,
+                             .transpose_a = true,
+                             .b = rows + first * width,
+                             .ldb = width,
+                             .c = y + group * tokens * width,
+                             .ldc = width,
+                             .accumulate = first >= op.groups * op.slots && op.groups > 1});
+      });
+}
+
+template <class Real, class Exec>
+void launch(Exec& exec, const EinsumMask& op, const BoundOp& bound) {
+  const View& rows = bound.reads[0];
+  const std::int64_t tokens = bound.writes[0].columns, width = rows.columns;
+  const Real* x = data_of<Real>(bound.reads[1]);
+  Real* d_mask = data_of<Real>(bound.writes[0]);
+  for_each_mask_block(0, rows.rows, op.groups, op.slots,
+                      [&](std::int64_t first, std::int64_t count, std::int64_t group) {
+                        exec.gemm(Gemm<Real>{.m = count,
+                                             .n = tokens,
+                                             .k = width,
+                                             .a = data_of<Real>(rows) + first * width,
+                                             .lda = width,
+                                             .b = x + group * tokens * width,
+                                             .ldb = width,
+                                             .transpose_b = true,
+                                             .c = d_mask + first * tokens,
+                                             .ldc = tokens});
+                      });
+}
+
+}  // namespace moe

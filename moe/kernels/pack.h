@@ -1,0 +1,142 @@
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "moe/kernels/round_bf16.h"
+
+namespace moe {
+
+/// Two numbers to an integer, the first in its lower half. A team per row.
+template <class Real>
+struct PackBf16Body {
+  const Real* x;
+  std::int32_t* packed;
+  std::int64_t width, words;
+
+  template <class Team>
+  MOE_BODY void operator()(Team& team, std::int64_t row) const {
+    const Real* in = x + row * width;
+    std::int32_t* out = packed + row * words;
+    const std::int64_t n = width;
+    team.for_each(words, [=](std::int64_t word) {
+      const auto bits = [=](std::int64_t i) {
+        const float value = i < n ? static_cast<float>(in[i]) : 0.0f;
+        return std::bit_cast<std::uint32_t>(rounded_bf16(value)) >> 16;
+      };
+      out[word] = static_cast<std::int32_t>(bits(2 * word) | bits(2 * word + 1) << 16);
+    });
+  }
+};
+
+template <class Real>
+struct UnpackBf16Body {
+  const std::int32_t* packed;
+  Real* y;
+  std::int64_t width, words;
+
+  template <class Team>
+  MOE_BODY void operator()(Team& team, std::int64_t row) const {
+    const std::int32_t* in = packed + row * words;
+    Real* out = y + row * width;
+    team.for_each(width, [=](std::int64_t i) {
+      const auto word = static_cast<std::uint32_t>(in[i / 2]);
+      const std::uint32_t bits = i % 2 == 0 ? word << 16 : word & 0xffff0000u;
+      out[i] = static_cast<Real>(std::bit_cast<float>(bits));
+    });
+  }
+};
+
+/// The bits of the row's scale, then four numbers to an integer. A team per row.
+template <class Real>
+struct PackInt8Body {
+  const Real* x;
+  std::int32_t* packed;
+  std::int64_t width, words;
+
+  template <class Team>
+  MOE_BODY void operator()(Team& team, std::int64_t row) const {
+    const Real* in = x + row * width;
+    std::int32_t* out = packed + row * words;
+    const std::int64_t n = width;
+    const Real largest = team.max(n, [=](std::int64_t i) { return in[i] < 0 ? -in[i] : in[i]; });
+    // Not a number as soon as one of them is none, or infinite.
+    const Real poison = team.sum(n, [=](std::int64_t i) { return in[i] * 0; });
+    const float scale = static_cast<float>(largest) / 127.0f + static_cast<float>(poison);
+    const float inverse = scale > 0 ? 1.0f / scale : 0.0f;
+    if (team.leader()) out[0] = std::bit_cast<std::int32_t>(scale);
+    team.for_each(words - 1, [=](std::int64_t word) {
+      std::uint32_t bits = 0;
+      for (int place = 0; place < 4; ++place) {
+        const std::int64_t i = 4 * word + place;
+        float scaled = i < n ? static_cast<float>(in[i]) * inverse : 0.0f;
+        scaled = scaled > -127.0f ? scaled : -127.0f;
+        scaled = scaled < 127.0f ? scaled : 127.0f;
+        const auto q = static_cast<std::int32_t>(scaled < 0 ? scaled - 0.5f : scaled + 0.5f);
+        bits |= (static_cast<std::uint32_t>(q) & 0xffu) << (8 * place);
+      }
+      out[1 + word] = static_cast<std::int32_t>(bits);
+    });
+  }
+};
+
+template <class Real>
+struct UnpackInt8Body {
+  const std::int32_t* packed;
+  Real* y;
+  std::int64_t width, words;
+
+  template <class Team>
+  MOE_BODY void operator()(Team& team, std::int64_t row) const {
+    const std::int32_t* in = packed + row * words;
+    Real* out = y + row * width;
+    const float scale = std::bit_cast<float>(in[0]);
+    team.for_each(width, [=](std::int64_t i) {
+      const std::uint32_t byte = static_cast<std::uint32_t>(in[1 + i / 4]) >> (8 * (i % 4)) & 0xffu;
+      const auto q = static_cast<float>(static_cast<std::int8_t>(byte));
+      out[i] = static_cast<Real>(q * scale);
+    });
+  }
+};
+
+/// f(row) for the rows of the op's slice, range by range.
+template <class Exec, class F>
+void slice_rows(Exec& exec, const BoundOp& bound, std::int64_t width, F at) {
+  for (const RowRange& range : bound.ranges) exec.rows(range.rows, width, at(range.begin));
+}
+
+template <class Real, class Exec>
+void launch(Exec& exec, const PackRows& op, const BoundOp& bound) {
+  const std::int64_t width = bound.reads[0].columns, words = bound.writes[0].columns;
+  const Real* x = data_of<Real>(bound.reads[0]);
+  std::int32_t* packed = data_of<std::int32_t>(bound.writes[0]);
+  switch (op.format) {
+    case WireFormat::bf16:
+      return slice_rows(exec, bound, width, [=](std::int64_t first) {
+        return PackBf16Body<Real>{x + first * width, packed + first * words, width, words};
+      });
+    case WireFormat::int8:
+      return slice_rows(exec, bound, width, [=](std::int64_t first) {
+        return PackInt8Body<Real>{x + first * width, packed + first * words, width, words};
+      });
+  }
+}
+
+template <class Real, class Exec>
+void launch(Exec& exec, const UnpackRows& op, const BoundOp& bound) {
+  const std::int64_t width = bound.writes[0].columns, words = bound.reads[0].columns;
+  const std::int32_t* packed = data_of<std::int32_t>(bound.reads[0]);
+  Real* y = data_of<Real>(bound.writes[0]);
+  switch (op.format) {
+    case WireFormat::bf16:
+      return slice_rows(exec, bound, width, [=](std::int64_t first) {
+        return UnpackBf16Body<Real>{packed + first * words, y + first * width, width, words};
+      });
+    case WireFormat::int8:
+      return slice_rows(exec, bound, width, [=](std::int64_t first) {
+        return UnpackInt8Body<Real>{packed + first * words, y + first * width, width, words};
+      });
+  }
+}
+
+}  // namespace moe

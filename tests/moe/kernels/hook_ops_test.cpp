@@ -1,0 +1,63 @@
+// Jitter and bfloat16 rounding by what is said of them.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "moe/kernels/round_bf16.h"
+#include "tests/moe/kernels/kernel_cases.h"
+
+namespace moe::testing {
+namespace {
+
+std::vector<double> jittered(const Jitter& jitter, const HostTensor& x, int step) {
+  const auto backend = make_cpu_backend(1);
+  return run_case(*backend,
+                  {"jitter",
+                   jitter,
+                   {x, {1, 1, {static_cast<double>(step)}, true}},
+                   {blank(x.rows, x.columns)}},
+                  DType::f64)[0]
+      .values;
+}
+
+TEST(KernelJitter, StaysWithinEpsilonAndFillsIt) {
+  const HostTensor ones{100, 50, std::vector<double>(5000, 1.0)};
+  const auto y = jittered({.epsilon = 0.1, .seed = 3}, ones, 1);
+  const auto [least, most] = std::minmax_element(y.begin(), y.end());
+  EXPECT_GE(*least, 0.9);
+  EXPECT_LT(*most, 1.1);
+  EXPECT_LT(*least, 0.901);
+  EXPECT_GT(*most, 1.099);
+  double sum = 0;
+  for (const double value : y) sum += value;
+  EXPECT_NEAR(sum / 5000, 1, 0.004) << "deviation of a mean of 5000: 0.0008";
+}
+
+TEST(KernelJitter, DependsOnSeedStepAndThePlaceInTheBatchAlone) {
+  const HostTensor whole{8, 5, std::vector<double>(40, 1.0)},
+      half{4, 5, std::vector<double>(20, 1.0)};
+  const Jitter jitter{.epsilon = 0.1, .seed = 3};
+  Jitter second = jitter, reseeded = jitter;
+  second.first_row = 4;
+  reseeded.seed = 4;
+  const auto y = jittered(jitter, whole, 1);
+  const auto tail = jittered(second, half, 1);
+  EXPECT_TRUE(std::equal(tail.begin(), tail.end(), y.begin() + 20));
+  EXPECT_NE(jittered(jitter, whole, 2), y);
+  EXPECT_NE(jittered(reseeded, whole, 1), y);
+}
+
+TEST(KernelRoundBf16, RoundsToTheNearestAndTiesToEven) {
+  EXPECT_EQ(rounded_bf16(1.0f), 1.0f);
+  EXPECT_EQ(rounded_bf16(1.0f + 0x1p-8f), 1.0f) << "a tie: down to even";
+  EXPECT_EQ(rounded_bf16(1.0f + 3 * 0x1p-8f), 1.0f + 0x1p-6f) << "a tie: up to even";
+  EXPECT_EQ(rounded_bf16(1.0f + 0x1p-8f + 0x1p-20f), 1.0f + 0x1p-7f);
+  EXPECT_EQ(rounded_bf16(-3.14159274f), -3.140625f);
+  EXPECT_EQ(rounded_bf16(INFINITY), INFINITY);
+  EXPECT_TRUE(std::isnan(rounded_bf16(NAN)));
+}
+
+}  // namespace
+}  // namespace moe::testing
