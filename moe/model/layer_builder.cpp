@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "moe/model/capacity.h"
+#include "moe/model/gates/gates.h"
 
 namespace moe {
 namespace {
@@ -154,7 +155,7 @@ TensorId LayerBuilder::routed(const std::string& name, Rows rows_are, std::int64
   if (const auto copies = capacity()) {
     const int groups_here = capacity_groups_of_rank();
     const std::int64_t received = most_rows_received(*copies, groups_here, model.experts,
-                                                     model.choices, tokens, groups.layout.expert);
+                                                     most_choices(), tokens, groups.layout.expert);
     switch (rows_are) {
       case Rows::fixed:
       case Rows::relayed:
@@ -162,7 +163,7 @@ TensorId LayerBuilder::routed(const std::string& name, Rows rows_are, std::int64
       case Rows::leader_received:
         throw std::logic_error("routed: " + name + " has no rows that a layer knows");
       case Rows::sent:
-        rows = most_rows_sent(*copies, groups_here, model.experts, model.choices, tokens);
+        rows = most_rows_sent(*copies, groups_here, model.experts, most_choices(), tokens);
         break;
       case Rows::received:
         rows = received;
@@ -173,6 +174,12 @@ TensorId LayerBuilder::routed(const std::string& name, Rows rows_are, std::int64
     }
   }
   return build_.routed(label(name), rows_are, rows, columns, block);
+}
+
+TensorId LayerBuilder::like(const std::string& name, TensorId x) {
+  const Tensor& tensor = build_.program.tensors[static_cast<std::size_t>(x)];
+  return tensor.rows_are == Rows::fixed ? activation(name, tensor.rows, tensor.columns)
+                                        : routed(name, tensor.rows_are, tensor.columns);
 }
 
 TensorId LayerBuilder::result(const std::string& name) { return build_.result(label(name)); }
@@ -198,6 +205,10 @@ int LayerBuilder::capacity_groups_of_rank() const {
 
 Draw LayerBuilder::draw() const {
   return {model.seed, block, rank_in_stage(groups, rank) * tokens, global_tokens};
+}
+
+int LayerBuilder::most_choices() const {
+  return gate_named(model.gate).facts.chooser == Chooser::token ? model.choices : model.experts;
 }
 
 double LayerBuilder::residual_deviation() const {

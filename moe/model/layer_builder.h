@@ -73,6 +73,8 @@ class LayerBuilder {
   TensorId integers(const std::string& name, std::int64_t rows, std::int64_t columns);
   /// Rows that travel to or from the experts of this block.
   TensorId routed(const std::string& name, Rows rows_are, std::int64_t columns);
+  /// As many rows and columns as `x`, an activation.
+  TensorId like(const std::string& name, TensorId x);
   TensorId result(const std::string& name);
 
   void op(OpKind kind, const std::string& name, std::vector<TensorId> reads,
@@ -90,6 +92,8 @@ class LayerBuilder {
   int capacity_groups_of_rank() const;
   /// What gates of this block draw numbers by.
   Draw draw() const;
+  /// Experts that one token gets at most.
+  int most_choices() const;
 
   static constexpr double kInitialDeviation = 0.02;
   /// Of layers that write into the residual stream: smaller, so that its variance does not grow with

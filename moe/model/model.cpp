@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "moe/model/conflict.h"
+
 namespace moe {
 namespace {
 
@@ -50,6 +52,10 @@ int blocks_with_experts(const Model& model) {
 }
 
 void check(const Model& model, const Groups& groups) {
+  if (const auto conflict = conflict_of(model)) {
+    throw std::invalid_argument(
+        fmt::format("model {}: {}: {}", model.name, conflict->key, conflict->message));
+  }
   const int parts = stage_ranks(groups) * model.micro_batches;
   const std::string of_batch =
       model.micro_batches > 1 ? fmt::format("ranks times micro_batches = {}", model.micro_batches)

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -39,6 +40,8 @@ struct Model {
   int experts = 8;
   int choices = 1;                           ///< k of top-k: 1 to experts
   std::string gate = "softmax";              ///< gates/gates.h
+  std::string order = "sparse";              ///< orders/orders.h
+  std::map<std::string, std::string> hooks;  ///< place -> name; hooks/hooks.h
   std::string expert = "gpt";                ///< experts/experts.h; of dense networks too
   Activation activation = Activation::gelu;  ///< of networks that leave it open
   std::optional<std::int64_t> d_expert;      ///< hidden width of an expert; none = d_hidden

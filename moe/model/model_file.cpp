@@ -12,10 +12,13 @@
 
 #include "moe/errors.h"
 #include "moe/input/toml_base.h"
+#include "moe/model/conflict.h"
 #include "moe/model/experts/experts.h"
 #include "moe/model/gates/gates.h"
+#include "moe/model/hooks/hooks.h"
 #include "moe/model/model.h"
 #include "moe/model/model_size.h"
+#include "moe/model/orders/orders.h"
 #include "moe/source_tree.h"
 
 namespace moe {
@@ -177,6 +180,13 @@ void read_networks(const InputObject& table, Model& model) {
   read_integer(table, "shared_experts", 0, 1 << 10, model.shared_experts);
 }
 
+void read_hooks(const InputObject& table, Model& model) {
+  for (const std::string_view place : kHookPlaces) {
+    if (!table.has(place)) continue;
+    model.hooks[std::string(place)] = read_name(table, place, hooks(), "");
+  }
+}
+
 void read_experts(const InputObject& table, Model& model) {
   read_integer(table, "dense_blocks", 0, kMostBlocks, model.dense_blocks);
   read_integer(table, "moe_every", 0, kInt, model.moe_every);
@@ -187,11 +197,15 @@ void read_experts(const InputObject& table, Model& model) {
     model.choices = static_cast<int>(table.integer("choices", 1, kMostExperts));
   }
   read_gate(table, model);
+  model.order = read_name(table, "order", orders(), model.order);
   if (const auto factor = table.optional_member("capacity_factor")) {
     if (!factor->is("dropless")) {
       model.capacity_factor =
           factor->number(kLeastPositive, kFinite, "a number above 0 or \"dropless\"");
     }
+  }
+  if (const auto table_of_hooks = table.optional_member("hooks")) {
+    read_hooks(table_of_hooks->object("a table of hooks"), model);
   }
   read_integer(table, "capacity_groups", 0, kInt, model.capacity_groups);
 }
@@ -230,6 +244,7 @@ void check_together(const InputObject& training, const InputObject& moe, const M
   if (model.choices > model.experts) {
     moe.member("choices").fail(fmt::format("at most experts = {}", model.experts));
   }
+  if (const auto conflict = conflict_of(model)) moe.refuse(conflict->key, conflict->message);
   if (model.capacity_groups > 0 && tokens % model.capacity_groups != 0) {
     moe.member("capacity_groups")
         .fail(fmt::format("a divisor of the {} tokens of a batch", tokens));
@@ -329,10 +344,12 @@ std::string to_json(const Model& model) {
   json["experts"] = model.experts;
   json["choices"] = model.choices;
   json["gate"] = model.gate;
+  json["order"] = model.order;
   json["expert"] = model.expert;
   json["activation"] = word_of(model.activation, kActivations);
   json["d_expert"] = expert_hidden(model);
   json["shared_experts"] = model.shared_experts;
+  if (!model.hooks.empty()) json["hooks"] = model.hooks;
   if (model.capacity_factor) {
     json["capacity_factor"] = *model.capacity_factor;
   } else {

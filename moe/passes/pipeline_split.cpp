@@ -6,6 +6,7 @@
 #include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <stdexcept>
 
 #include "moe/input/value.h"
@@ -43,19 +44,33 @@ Op piece_of(const Program& program, Op op, Slice chunk) {
   return chunk.index > 0 ? accumulating(std::move(op)) : op;
 }
 
-/// Copies of tokens that a rank can send into the layer.
+/// Copies of tokens that the op places at most, where it places copies.
+std::optional<std::int64_t> copies_placed(const Program& program, const Op& op) {
+  const std::size_t expert = std::holds_alternative<Permute>(op.kind) ? 1 : 0;
+  const bool places = expert == 1 || std::holds_alternative<DispatchMask>(op.kind);
+  if (!places || op.reads.size() <= expert) return std::nullopt;
+  const Tensor& chosen = program.tensors[static_cast<std::size_t>(op.reads[expert].tensor)];
+  return chosen.rows * chosen.columns;
+}
+
+/// Rows that a rank can send into the layer; 0 where the Program does not tell.
 std::int64_t most_sent_rows(const Program& program, int layer) {
   std::int64_t rows = 0;
   for (const Op& op : program.ops) {
-    if (op.layer != layer || !std::holds_alternative<Permute>(op.kind) || op.reads.size() < 2) {
-      continue;
+    if (op.layer != layer) continue;
+    for (const Use& use : op.writes) {
+      const Tensor& sent = program.tensors[static_cast<std::size_t>(use.tensor)];
+      if (sent.rows_are != Rows::sent) continue;
+      rows = std::max(rows, sent.rows > 0 ? sent.rows : copies_placed(program, op).value_or(0));
     }
-    const Tensor& sent = program.tensors[static_cast<std::size_t>(op.writes[0].tensor)];
-    const Tensor& chosen = program.tensors[static_cast<std::size_t>(op.reads[1].tensor)];
-    const std::int64_t copies = chosen.rows * chosen.columns;
-    rows = std::max(rows, sent.rows > 0 ? std::min(sent.rows, copies) : copies);
   }
   return rows;
+}
+
+bool reads_any_of(const Op& op, const std::vector<TensorId>& tensors) {
+  return std::any_of(op.reads.begin(), op.reads.end(), [&](const Use& use) {
+    return std::find(tensors.begin(), tensors.end(), use.tensor) != tensors.end();
+  });
 }
 
 /// False where the micro-batch has nothing of the layer and phase.
@@ -63,17 +78,23 @@ template <class Refuse>
 bool split_micro_batch(Program& program, const PipelineSplit& split, int micro_batch,
                        const Refuse& refuse) {
   std::vector<Op> ops, first, second;
+  std::vector<TensorId> written_among;
   std::size_t insert_at = 0;
   bool arrived = false;
   for (Op& op : program.ops) {
     if (op.layer != split.layer || op.phase != split.phase || op.micro_batch != micro_batch ||
         !follows_routed_rows(program, op)) {
-      // Ops that stand among the cut ones come after them all: none of the cut ones reads what they
-      // write.
+      // Ops that stand among the cut ones come after them all, so none of those may read what they write.
+      if (!first.empty()) {
+        for (const Use& use : op.writes) written_among.push_back(use.tensor);
+      }
       ops.push_back(std::move(op));
       continue;
     }
     if (op.chunk.count != 1) refuse("the layer is split already");
+    if (reads_any_of(op, written_among)) {
+      refuse(fmt::format("\"{}\" reads what an op makes of all rows at once", op.name));
+    }
     if (first.empty()) insert_at = ops.size();
     // The first stage ends with the last of the exchanges that bring the rows to the experts.
     arrived =

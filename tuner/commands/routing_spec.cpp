@@ -23,27 +23,47 @@ constexpr double kMostCounts = 1e7;  ///< of layers, ranks and experts; 80 MB
 
 struct GatedLayer {
   moe::RoutedLayer at;
-  moe::SelectExperts gate;
+  int experts = 0;
   std::int64_t copies = 0;  ///< asked for on each rank
+  int choices = 1;          ///< of a token at most
+  /// Rows of an expert from each rank at most; where all experts are full whatever tokens ask for, just so
+  /// many.
+  std::optional<std::int64_t> capacity{};
+  bool full = false;
 };
+
+std::optional<GatedLayer> gated_layer(const moe::Program& program, const moe::Op& op) {
+  const auto tokens = [&] {
+    return program.tensors[static_cast<std::size_t>(op.reads.at(0).tensor)].rows;
+  };
+  if (const auto* gate = std::get_if<moe::SelectExperts>(&op.kind)) {
+    GatedLayer layer{moe::routed_layer(op), gate->experts, tokens() * gate->choices, gate->choices};
+    if (gate->capacity) layer.capacity = *gate->capacity * gate->capacity_groups;
+    return layer;
+  }
+  const auto full = [&](const auto& gate) {
+    const std::int64_t rows = gate.slots * gate.groups;
+    return GatedLayer{moe::routed_layer(op), gate.experts, rows * gate.experts,
+                      gate.experts,          rows,         true};
+  };
+  if (const auto* gate = std::get_if<moe::ChooseTokens>(&op.kind)) return full(*gate);
+  if (const auto* gate = std::get_if<moe::SoftSlots>(&op.kind)) return full(*gate);
+  return std::nullopt;
+}
 
 std::vector<GatedLayer> gated_layers(const moe::Program& program) {
   std::vector<GatedLayer> layers;
   for (const moe::Op& op : program.ops) {
-    if (const auto* gate = std::get_if<moe::SelectExperts>(&op.kind)) {
-      const auto tensor = static_cast<std::size_t>(op.reads.at(0).tensor);
-      layers.push_back(
-          {moe::routed_layer(op), *gate, program.tensors[tensor].rows * gate->choices});
-    }
+    if (const auto layer = gated_layer(program, op)) layers.push_back(*layer);
   }
   return layers;
 }
 
-void drop_over_capacity(moe::LayerRouting& routing, const moe::SelectExperts& gate) {
-  if (!gate.capacity) return;
+void fit_capacity(moe::LayerRouting& routing, const GatedLayer& layer) {
+  if (!layer.capacity) return;
   for (auto& row : routing.tokens) {
     for (std::int64_t& tokens : row) {
-      tokens = std::min(tokens, *gate.capacity * gate.capacity_groups);
+      tokens = layer.full ? *layer.capacity : std::min(tokens, *layer.capacity);
     }
   }
 }
@@ -81,11 +101,11 @@ moe::Routing fitted(const moe::Routing& routing, const std::vector<GatedLayer>& 
     if (found == routing.layers.end()) {
       throw moe::InputError(fmt::format("{}: no routing for layer {}", path, wanted.at.layer));
     }
-    if (found->experts != wanted.gate.experts ||
+    if (found->experts != wanted.experts ||
         found->tokens.size() != static_cast<std::size_t>(moe::stage_ranks(groups))) {
       throw moe::InputError(
           fmt::format("{}: layer {}: {} experts on {} ranks expected, got {} experts on {} ranks",
-                      path, wanted.at.layer, wanted.gate.experts, moe::stage_ranks(groups),
+                      path, wanted.at.layer, wanted.experts, moe::stage_ranks(groups),
                       found->experts, found->tokens.size()));
     }
     for (std::size_t rank = 0; rank < found->tokens.size(); ++rank) {
@@ -94,7 +114,7 @@ moe::Routing fitted(const moe::Routing& routing, const std::vector<GatedLayer>& 
       if (sent > wanted.copies) {
         throw moe::InputError(fmt::format(
             "{}: layer {}: rank {} sends {} copies, expected at most {} ({} of each token)", path,
-            wanted.at.layer, rank, sent, wanted.copies, wanted.gate.choices));
+            wanted.at.layer, rank, sent, wanted.copies, wanted.choices));
       }
     }
     result.layers.push_back(*found);
@@ -115,15 +135,15 @@ moe::Routing make_routing(const std::string& text, const moe::Program& program,
             ? std::nullopt
             : std::optional(parse_exponent(std::string_view(text).substr(zipf.size())));
     const int ranks = moe::stage_ranks(groups);
-    const auto counts = static_cast<double>(layers.size()) * ranks *
-                        (layers.empty() ? 0 : layers.front().gate.experts);
+    const auto counts =
+        static_cast<double>(layers.size()) * ranks * (layers.empty() ? 0 : layers.front().experts);
     if (counts > kMostCounts) {
       throw moe::InputError(fmt::format(
           "routing \"{}\": {:.3g} counts ({} layers, {} ranks, {} experts): expected at most {:g}",
-          text, counts, layers.size(), ranks, layers.front().gate.experts, kMostCounts));
+          text, counts, layers.size(), ranks, layers.front().experts, kMostCounts));
     }
     for (const GatedLayer& layer : layers) {
-      const int experts = layer.gate.experts, block = layer.at.layer;
+      const int experts = layer.experts, block = layer.at.layer;
       routing.layers.push_back(
           exponent ? moe::zipf_routing(block, ranks, experts, layer.copies, *exponent,
                                        seed + static_cast<std::uint64_t>(block))
@@ -140,7 +160,7 @@ moe::Routing make_routing(const std::string& text, const moe::Program& program,
     routing = fitted(routing, layers, groups, text);
   }
   for (std::size_t i = 0; i < layers.size(); ++i) {
-    drop_over_capacity(routing.layers[i], layers[i].gate);
+    fit_capacity(routing.layers[i], layers[i]);
   }
   return routing;
 }

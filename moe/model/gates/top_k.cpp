@@ -10,14 +10,23 @@ bool weights_are_shares(const Model& model) { return model.choices > 1; }
 
 }  // namespace
 
-Layer gate_logits(LayerBuilder& build, TensorId x, const std::string& parameter) {
+Layer gate_logits(LayerBuilder& build, TensorId x, const std::string& parameter,
+                  std::int64_t outputs) {
   return linear(build,
                 {.name = parameter + " logits",
                  .parameter = parameter,
                  .inputs = build.model.d_model,
-                 .outputs = build.model.experts,
+                 .outputs = outputs > 0 ? outputs : build.model.experts,
                  .bias = false},
                 x);
+}
+
+TensorId exchange_counts(LayerBuilder& build, TensorId offsets, TensorId demand) {
+  const int experts = build.model.experts;
+  const TensorId total_demand = build.integers("total_demand", 1, experts);
+  build.op(ExchangeCounts{experts}, "exchange counts", {offsets, demand}, {total_demand},
+           Stream::host);
+  return total_demand;
 }
 
 TopK select_top_k(LayerBuilder& build, TensorId ranking, TensorId scores, Weights weights) {
@@ -42,9 +51,7 @@ TopK select_top_k(LayerBuilder& build, TensorId ranking, TensorId scores, Weight
                          .gate = gate.name},
            "gate", {ranking, scores},
            {top.expert, top.weight, top.slot, top.offsets, demand, used});
-  top.total_demand = build.integers("total_demand", 1, experts);
-  build.op(ExchangeCounts{experts}, "exchange counts", {top.offsets, demand}, {top.total_demand},
-           Stream::host);
+  top.total_demand = exchange_counts(build, top.offsets, demand);
   return top;
 }
 

@@ -4,11 +4,15 @@
 
 #include "moe/model/gates/gates.h"
 
-/// What gates share that give every token its k best experts.
+/// What gates share, and those that give every token its k best experts.
 namespace moe {
 
-/// x[T,M] -> logits[T,E], without bias.
-Layer gate_logits(LayerBuilder& build, TensorId x, const std::string& parameter = "gate");
+/// x[T,M] -> logits[T,outputs], without bias; as many outputs as experts where they are 0.
+Layer gate_logits(LayerBuilder& build, TensorId x, const std::string& parameter = "gate",
+                  std::int64_t outputs = 0);
+
+/// offsets i32[1,E+1], demand i32[1,E] -> i32[1,E], what all ranks asked for together.
+TensorId exchange_counts(LayerBuilder& build, TensorId offsets, TensorId demand);
 
 struct TopK {
   TensorId expert = -1, weight = -1, slot = -1, offsets = -1;  ///< as GateOutput

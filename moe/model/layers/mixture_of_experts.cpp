@@ -2,6 +2,8 @@
 
 #include "moe/model/experts/experts.h"
 #include "moe/model/gates/gates.h"
+#include "moe/model/hooks/hooks.h"
+#include "moe/model/orders/orders.h"
 
 namespace moe {
 namespace {
@@ -26,59 +28,57 @@ TensorId sum_shared(LayerBuilder& build, TensorId partial, const std::string& na
   return sum;
 }
 
+/// Rows brought to the ranks of their experts, or back.
+TensorId exchange_rows(LayerBuilder& build, Direction direction, TensorId rows,
+                       const std::string& name, const std::string& op_name) {
+  const Rows arrive_as = direction == Direction::dispatch ? Rows::received : Rows::sent;
+  const TensorId arrived = build.routed(name, arrive_as, build.model.d_model);
+  build.op(AllToAll{direction, GroupKind::expert}, op_name, {rows}, {arrived});
+  return arrived;
+}
+
 }  // namespace
 
 Layer mixture_of_experts(LayerBuilder& build, TensorId x) {
-  const std::int64_t width = build.model.d_model;
-  const int choices = build.model.choices;
-  const GateOutput gate = gate_named(build.model.gate).build(build, x);
-
-  const TensorId sent = build.routed("sent", Rows::sent, width);
-  build.op(Permute{choices}, "permute", {x, gate.expert, gate.slot, gate.offsets}, {sent});
-  const TensorId received = build.routed("received", Rows::received, width);
-  build.op(AllToAll{Direction::dispatch, GroupKind::expert}, "all_to_all dispatch", {sent},
-           {received});
-  const ExpertNetwork experts =
-      expert_named(build.model.expert).build(build, gather_shared(build, received, "gathered"));
-  const TensorId produced = sum_shared(build, experts.output, "summed");
-  const TensorId returned = build.routed("returned", Rows::sent, width);
-  build.op(AllToAll{Direction::combine, GroupKind::expert}, "all_to_all combine", {produced},
-           {returned});
-  const TensorId y = build.activation("combined", width);
-  build.op(Combine{choices}, "combine",
-           {returned, gate.expert, gate.weight, gate.slot, gate.offsets}, {y});
+  const Layer start = hooked(build, HookPlace::before_moe_start, x);
+  const GateOutput gate = gate_named(build.model.gate).build(build, start.output);
+  const Order& order = order_named(build.model.order);
+  const OrderedRows ordered = order.order(build, gate, start.output);
+  const Layer leaving = hooked(build, HookPlace::before_dispatch, ordered.sent);
+  const TensorId received =
+      exchange_rows(build, Direction::dispatch, leaving.output, "received", "all_to_all dispatch");
+  const Layer arrived = hooked(build, HookPlace::after_dispatch, received);
+  const ExpertNetwork experts = expert_named(build.model.expert)
+                                    .build(build, gather_shared(build, arrived.output, "gathered"));
+  const Layer produced =
+      hooked(build, HookPlace::before_combine, sum_shared(build, experts.output, "summed"));
+  const TensorId returned =
+      exchange_rows(build, Direction::combine, produced.output, "returned", "all_to_all combine");
+  const Layer home = hooked(build, HookPlace::after_combine, returned);
+  const RestoredTokens restored = order.restore(build, gate, home.output);
+  const Layer end = hooked(build, HookPlace::before_moe_end, restored.output);
 
   const auto backward = [=, &build](TensorId dy) {
-    TensorId d_weight = -1;
-    if (gate.backward) {
-      d_weight = build.activation("d_gate_weight", choices);
-      build.op(CombineWeightGradient{choices}, "combine weight gradient",
-               {dy, returned, gate.expert, gate.slot, gate.offsets}, {d_weight});
-    }
-    const TensorId d_returned = build.routed("d_returned", Rows::sent, width);
-    build.op(CombineInputGradient{choices}, "combine gradient",
-             {dy, gate.expert, gate.weight, gate.slot, gate.offsets}, {d_returned});
-    const TensorId d_produced = build.routed("d_produced", Rows::received, width);
-    build.op(AllToAll{Direction::dispatch, GroupKind::expert}, "all_to_all gradient dispatch",
-             {d_returned}, {d_produced});
+    const RestoreGradients outer = restored.backward(end.backward(dy));
+    const TensorId d_produced =
+        exchange_rows(build, Direction::dispatch, home.backward(outer.returned), "d_produced",
+                      "all_to_all gradient dispatch");
     // Input gradients first, so that their way home does not wait for the weight gradients.
     const ExpertGradients gradients =
-        experts.backward(gather_shared(build, d_produced, "d_gathered"));
-    const TensorId d_received = sum_shared(build, gradients.input, "d_summed");
-    const TensorId d_sent = build.routed("d_sent", Rows::sent, width);
-    build.op(AllToAll{Direction::combine, GroupKind::expert}, "all_to_all gradient combine",
-             {d_received}, {d_sent});
+        experts.backward(gather_shared(build, produced.backward(d_produced), "d_gathered"));
+    const TensorId d_received = arrived.backward(sum_shared(build, gradients.input, "d_summed"));
+    const TensorId d_sent = exchange_rows(build, Direction::combine, d_received, "d_sent",
+                                          "all_to_all gradient combine");
     gradients.weights();
-    const TensorId d_permuted = build.activation("d_permuted", width);
-    build.op(PermuteGradient{choices}, "permute gradient",
-             {d_sent, gate.expert, gate.slot, gate.offsets}, {d_permuted});
-    if (!gate.backward) return d_permuted;
-    const TensorId d_gate = gate.backward(d_weight);
-    const TensorId dx = build.activation("d_input.experts", width);
-    build.op(Add{}, "gate input gradient", {d_permuted, d_gate}, {dx});
-    return dx;
+    const OrderGradients inner = ordered.backward(leaving.backward(d_sent));
+    if (!gate.mixed && !gate.backward) return start.backward(inner.input);
+    const TensorId d_gate = gate.mixed ? gate.mixed->backward(inner.dispatch, outer.weight)
+                                       : gate.backward(outer.weight);
+    const TensorId dx = build.activation("d_input.experts", build.model.d_model);
+    build.op(Add{}, "gate input gradient", {inner.input, d_gate}, {dx});
+    return start.backward(dx);
   };
-  return {y, backward};
+  return {end.output, backward};
 }
 
 }  // namespace moe

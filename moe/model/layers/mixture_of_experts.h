@@ -4,8 +4,9 @@
 
 namespace moe {
 
-/// x[T,M] -> y[T,M]: the model's gate chooses experts for each token, copies travel to them
-/// (permute, all-to-all), the model's expert networks compute, and what comes back is combined.
+/// x[T,M] -> y[T,M]: FSMoE's sub-modules in a row. The model's gate chooses experts for the tokens, its order
+/// brings them into the order of the experts, rows travel there (all-to-all), its expert networks compute, rows
+/// travel back, and the order is undone. Its hooks stand in between.
 Layer mixture_of_experts(LayerBuilder& build, TensorId x);
 
 }  // namespace moe

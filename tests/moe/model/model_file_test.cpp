@@ -114,6 +114,10 @@ capacity_groups = 5
 drop = "position"
 auxiliary_weight = 0.5
 z_loss_weight = 0.001
+order = "einsum"
+[moe.hooks]
+before_moe_start = "jitter"
+after_combine = "round_bf16"
 [training]
 global_batch = 15
 micro_batches = 3
@@ -127,7 +131,8 @@ seed = 9
       R"({"name":"all","vocabulary":100,"sequence_length":10,"d_model":12,"d_hidden":14,)"
       R"("heads":3,"key_value_heads":1,"blocks":6,"norm":"rms_norm","positions":"rotary","rotary_base":1000.0,)"
       R"("head":"tied","biases":false,"dtype":"f64","dense_blocks":1,"moe_every":3,"experts":7,"choices":1,)"
-      R"("gate":"softmax","expert":"gpt","activation":"relu","d_expert":21,"shared_experts":2,)"
+      R"("gate":"softmax","order":"einsum","expert":"gpt","activation":"relu","d_expert":21,"shared_experts":2,)"
+      R"("hooks":{"after_combine":"round_bf16","before_moe_start":"jitter"},)"
       R"("capacity_factor":2.0,"capacity_groups":5,"drop":"position","auxiliary_weight":0.5,"z_loss_weight":0.001,)"
       R"("global_batch":15,"micro_batches":3,)"
       R"("optimizer":"sgd","learning_rate":0.25,"momentum":0.125,"seed":9})");
@@ -329,6 +334,28 @@ TEST_F(ModelFile, RefusesKeysThatTheGateHasNoUseFor) {
   EXPECT_THAT(
       refusal("gate_temperature = 0.1"),
       HasSubstr("moe.gate_temperature: gate = \"softmax\" has none; gate = \"x_moe\" does"));
+}
+
+TEST_F(ModelFile, RefusesSubModulesThatDoNotGoTogether) {
+  EXPECT_THAT(message_with("choices = 2", "choices = 2\ngate = \"soft_moe\"\ncapacity_factor = 1"),
+              HasSubstr("x.toml:8: moe.order: expected \"einsum\" with gate = \"soft_moe\""));
+  EXPECT_THAT(
+      message_with("choices = 2",
+                   "choices = 2\ngate = \"soft_moe\"\ncapacity_factor = 1\norder = \"sparse\""),
+      HasSubstr("x.toml:13: moe.order: expected \"einsum\" with gate = \"soft_moe\""));
+  EXPECT_THAT(message_with("choices = 2", "choices = 2\ngate = \"expert_choice\""),
+              HasSubstr("moe.capacity_factor: expected a number above 0 with gate"));
+  EXPECT_THAT(message_with("choices = 2", "choices = 2\norder = \"dense\""),
+              HasSubstr("moe.order: expected one of \"sparse\", \"einsum\", got \"dense\""));
+}
+
+TEST_F(ModelFile, NamesTheHooksAndTheirPlaces) {
+  EXPECT_THAT(message_with("[training]", "[moe.hooks]\nbefore_gate = \"jitter\"\n[training]"),
+              HasSubstr("moe.hooks.before_gate: unknown key"));
+  EXPECT_THAT(message_with("[training]", "[moe.hooks]\nbefore_dispatch = \"noise\"\n[training]"),
+              HasSubstr("moe.hooks.before_dispatch: expected one of \"jitter\", \"round_bf16\""));
+  EXPECT_THAT(message_with("[training]", "[moe.hooks]\nbefore_dispatch = \"jitter\"\n[training]"),
+              HasSubstr("moe.hooks: before_dispatch = \"jitter\": expected before_moe_start or"));
 }
 
 TEST_F(ModelFile, SaysTheLineOfASyntaxError) {

@@ -52,6 +52,35 @@ TEST(PipelineSplit, BackwardSendsTheGradientOfARowHomeBeforeItsWeightGradients) 
       "combine_input_gradient0 all_to_all0 combine_input_gradient1 all_to_all1 " + chunk0 + chunk1);
 }
 
+TEST(PipelineSplit, RefusesAnOpAmongTheCutOnesThatNeedsAllRows) {
+  // As a hook could: rows back at their tokens and sent again, before they are dispatched.
+  Program program = iteration();
+  const auto dispatch = std::find_if(program.ops.begin(), program.ops.end(), [](const Op& op) {
+    return op.layer == 1 && std::holds_alternative<AllToAll>(op.kind);
+  });
+  const Op permute = *(dispatch - 1);
+  ASSERT_TRUE(std::holds_alternative<Permute>(permute.kind));
+  const auto added = [&](TensorId like) {
+    program.tensors.push_back(program.tensors[static_cast<std::size_t>(like)]);
+    return static_cast<TensorId>(program.tensors.size()) - 1;
+  };
+  const TensorId x = added(permute.reads[0].tensor), again = added(permute.writes[0].tensor);
+  Op gather = permute, send = permute;
+  gather.kind = PermuteGradient{2};
+  gather.reads[0] = permute.writes[0];
+  gather.writes[0].tensor = send.reads[0].tensor = x;
+  send.name = "sent again";
+  send.writes[0].tensor = dispatch->reads[0].tensor = again;
+  program.ops.insert(dispatch, {gather, send});
+  validate(program);
+  EXPECT_THAT(
+      [&] {
+        apply(program, PipelineSplit{1, Phase::forward, 2});
+      },
+      ThrowsMessage<std::invalid_argument>(
+          HasSubstr("\"sent again\" reads what an op makes of all rows at once")));
+}
+
 TEST(PipelineSplit, IntoOneChunkChangesNothing) {
   EXPECT_EQ(to_text(split(1, Phase::forward, 1)), to_text(iteration()));
   EXPECT_EQ(to_text(split(1, Phase::backward, 1)), to_text(iteration()));

@@ -10,6 +10,7 @@
 #include "moe/model/experts/experts.h"
 #include "moe/model/gates/gates.h"
 #include "moe/model/iteration.h"
+#include "moe/model/orders/orders.h"
 #include "moe/program/stage_program.h"
 #include "moe/run/memory_plan.h"
 #include "tests/moe/train/training_case.h"
@@ -84,6 +85,12 @@ Model random_model(std::mt19937& random) {
       gate.facts.has_logits ? static_cast<Drop>(pick({0, 1, 2})) : static_cast<Drop>(pick({0, 1}));
   if (gate.facts.has_logits && pick({0, 1})) model.z_loss_weight = 0.01;
   model.capacity_factor = pick({0, 1}) ? std::optional<double>(pick({1, 2}) * 0.75) : std::nullopt;
+  model.order = orders()[random() % orders().size()].name;
+  const Chooser chooser = gate_named(model.gate).facts.chooser;
+  if (takes_whole_groups(chooser)) model.capacity_factor = pick({1, 4});
+  if (chooser == Chooser::nobody) model.order = "einsum";
+  // The one hook that is the same on any ranks: rounding makes steps of the least differences.
+  if (pick({0, 1})) model.hooks["before_moe_start"] = "jitter";
   model.optimizer = pick({0, 1}) ? Optimizer::adam : Optimizer::sgd;
   model.seed = static_cast<std::int64_t>(random() % 1000);
   draw_architecture(random, model);
@@ -258,6 +265,8 @@ Draw shrink(Draw draw) {
       [](Draw& d) { d.model.gate = "softmax"; },
       [](Draw& d) { d.model.drop = Drop::choice; },
       [](Draw& d) { d.model.z_loss_weight = 0; },
+      [](Draw& d) { d.model.order = "sparse"; },
+      [](Draw& d) { d.model.hooks.clear(); },
       [](Draw& d) { d.model.capacity_factor.reset(); },
       [](Draw& d) { d.model.optimizer = Optimizer::sgd; },
       [](Draw& d) { d.model.heads = 1; },

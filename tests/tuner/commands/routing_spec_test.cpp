@@ -79,6 +79,21 @@ TEST_F(RoutingSpecTest, CapacityDropsFromAFileToo) {
   std::remove(path.c_str());
 }
 
+TEST_F(RoutingSpecTest, ExpertsThatAreAlwaysFullAreSoWhateverIsAskedFor) {
+  model.capacity_factor = 1.25;
+  for (const char* gate : {"expert_choice", "soft_moe"}) {
+    model.gate = gate;
+    model.order = "einsum";
+    program = moe::build_iteration(model, groups, 0);
+    for (const char* asked : {"uniform", "zipf:2"}) {
+      // 4 sequences of 64 tokens on a rank, one group: 2 * 1.25 * 256 / 8.
+      for (const auto& row : make_routing(asked, program, groups, 1).layers.at(1).tokens) {
+        EXPECT_EQ(row, std::vector<std::int64_t>(8, 80)) << gate;
+      }
+    }
+  }
+}
+
 TEST_F(RoutingSpecTest, RefusesMoreCountsThanMemoryShouldHold) {
   groups = moe::make_groups(2'000'000, 2);
   EXPECT_THAT(error_of("uniform"),

@@ -1,0 +1,44 @@
+#include "moe/model/conflict.h"
+
+#include <fmt/format.h>
+
+#include "moe/model/gates/gates.h"
+#include "moe/model/hooks/hooks.h"
+#include "moe/model/orders/orders.h"
+
+namespace moe {
+
+std::optional<Conflict> conflict_of(const Model& model) {
+  if (model.moe_every == 0) return std::nullopt;
+  const Chooser chooser = gate_named(model.gate).facts.chooser;
+  if (takes_whole_groups(chooser) && !model.capacity_factor) {
+    return Conflict{
+        "capacity_factor",
+        fmt::format(
+            "expected a number above 0 with gate = \"{}\", which gives every expert choices x "
+            "capacity_factor x tokens / experts rows, got \"dropless\"",
+            model.gate)};
+  }
+  if (chooser == Chooser::nobody && order_named(model.order).slots != Slots::mixtures) {
+    std::string able;
+    for (const Order& order : orders()) {
+      if (order.slots != Slots::mixtures) continue;
+      able += fmt::format("{}\"{}\"", able.empty() ? "" : " or ", order.name);
+    }
+    return Conflict{"order",
+                    fmt::format("expected {} with gate = \"{}\", whose slots mix tokens, got "
+                                "\"{}\", which copies them",
+                                able, model.gate, model.order)};
+  }
+  for (const auto& [place, name] : model.hooks) {
+    if (hook_named(name).rows == HookRows::tokens && routed_rows_at(hook_place_named(place))) {
+      return Conflict{"hooks",
+                      fmt::format("{} = \"{}\": expected before_moe_start or before_moe_end for "
+                                  "this hook, which has to know which tokens its rows are",
+                                  place, name)};
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace moe

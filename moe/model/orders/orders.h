@@ -1,0 +1,67 @@
+#pragma once
+
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "moe/model/gates/gates.h"
+
+namespace moe {
+
+struct OrderGradients {
+  TensorId input = -1;     ///< d_x[T,M]
+  TensorId dispatch = -1;  ///< of MixedSlots::dispatch, where there are such
+};
+/// x[T,M] in the order of the experts (FSMoE's Order).
+struct OrderedRows {
+  TensorId sent = -1;                                       ///< [S,M]
+  std::function<OrderGradients(TensorId d_sent)> backward;  ///< d_sent[S,M]
+};
+
+struct RestoreGradients {
+  TensorId returned = -1;  ///< d_returned[S,M]
+  TensorId weight =
+      -1;  ///< of GateOutput::weight, where the gate learns, or of MixedSlots::combine
+};
+/// What the experts returned in the order of the tokens, weighted (FSMoE's I-Order).
+struct RestoredTokens {
+  TensorId output = -1;                                   ///< [T,M]
+  std::function<RestoreGradients(TensorId dy)> backward;  ///< dy[T,M]
+};
+
+/// What an order can fill slots with.
+enum class Slots : std::uint8_t {
+  copies,    ///< a token each
+  mixtures,  ///< of all tokens of a group, too (GateOutput::mixed)
+};
+
+/// Every order, a line each: NAME, what it fills slots with, what it is. A model file calls it NAME; orders/NAME.cpp defines
+///   OrderedRows NAME_order(LayerBuilder&, const GateOutput&, TensorId x), x[T,M]
+///   RestoredTokens NAME_restore(LayerBuilder&, const GateOutput&, TensorId returned), returned[S,M]
+#define MOELAB_ORDERS(ORDER)                                                                    \
+  ORDER(sparse, copies, "copies rows one by one and adds them up weighted (Tutel, MegaBlocks)") \
+  ORDER(einsum, mixtures, "products with a mask of token x expert x slot (GShard)")
+
+#define MOELAB_DECLARE_ORDER(name, slots, description)                    \
+  OrderedRows name##_order(LayerBuilder&, const GateOutput&, TensorId x); \
+  RestoredTokens name##_restore(LayerBuilder&, const GateOutput&, TensorId returned);
+MOELAB_ORDERS(MOELAB_DECLARE_ORDER)
+#undef MOELAB_DECLARE_ORDER
+
+struct Order {
+  std::string_view name;
+  Slots slots;
+  std::string_view description;
+  OrderedRows (*order)(LayerBuilder&, const GateOutput&, TensorId x);
+  RestoredTokens (*restore)(LayerBuilder&, const GateOutput&, TensorId returned);
+};
+
+const std::vector<Order>& orders();
+
+/// Throws InputError naming the orders there are.
+const Order& order_named(std::string_view name);
+
+/// k of the gate's choice: copies of a token at most.
+int copies_of_token(LayerBuilder& build, const GateOutput& gate);
+
+}  // namespace moe
