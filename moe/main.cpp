@@ -298,6 +298,10 @@ void run(const Arguments& arguments, Inputs inputs, Communicator& world, int arg
                              device.backend->name(),
                              world.size == 1 ? "" : "layout " + to_text(groups.layout) + ", ",
                              inputs.schedule.planner, inputs.corpus.description);
+    if (const std::string names = changes_results(inputs.schedule); !names.empty()) {
+      std::cerr << fmt::format(
+          "moe-train: {} changes results: losses are not those of other schedules\n", names);
+    }
     report.emplace(arguments, inputs.model);
     if (!arguments.database.empty()) {
       db::Run run = db::this_run("train", inputs.model.name, argc, argv);

@@ -14,6 +14,7 @@ class InputObject;
 /// Run every communication of one kind (its kind_name) on a stream.
 struct StreamAssignment {
   static constexpr std::string_view name = "assign_stream";
+  static constexpr bool changes_results = false;
   std::string kind;
   Stream stream = Stream::compute;
   friend auto operator<=>(const StreamAssignment&, const StreamAssignment&) = default;

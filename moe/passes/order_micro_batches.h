@@ -21,6 +21,7 @@ enum class MicroBatchOrder : std::uint8_t {
 /// Whatever the order, the gradients of micro-batches are added up from the first to the last.
 struct OrderMicroBatches {
   static constexpr std::string_view name = "order_micro_batches";
+  static constexpr bool changes_results = false;
   MicroBatchOrder order = MicroBatchOrder::one_f_one_b;
   friend auto operator<=>(const OrderMicroBatches&, const OrderMicroBatches&) = default;
   static OrderMicroBatches read(const InputObject& input);

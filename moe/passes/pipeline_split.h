@@ -14,6 +14,7 @@ class InputObject;
 /// rows, so that the exchange of one slice can run while the experts compute another.
 struct PipelineSplit {
   static constexpr std::string_view name = "pipeline_split";
+  static constexpr bool changes_results = false;
   int layer = 0;
   Phase phase = Phase::forward;
   int chunks = 1;
@@ -25,14 +26,15 @@ void write(nlohmann::json& object, const PipelineSplit& split);
 /// Chunks that any layer can be cut into at most, however many rows it has.
 inline constexpr int kMostChunks = 1024;
 
-/// Runs after exchange. The ops between the layer's permutation and its last all-to-all (forward: permute,
+/// Runs after all that makes ops. The ops between the layer's permutation and its last all-to-all (forward: permute,
 /// dispatch, experts, combine; backward: combine gradient, dispatch of it, expert gradients,
 /// combine) are repeated per slice in the order: all first exchanges with what feeds them, then for
 /// each slice its experts followed by its return exchange. Ops that need all rows at once (gate,
 /// combine, weights of the gate) stay as they are. Expert weight gradients add up over slices;
 /// everything else is row by row, so the values do not change.
 ///
-/// Throws std::invalid_argument when the layer has no routed rows in that phase, is split already, or
+/// Throws std::invalid_argument when the layer has no routed rows in that phase, is split already, has an op
+/// among those that needs all rows at once (of a hook), or
 /// chunks is not within 1 and the rows that a rank can send (at most kMostChunks).
 Program apply(Program program, const PipelineSplit& split);
 

@@ -1,9 +1,11 @@
 #include "moe/passes/schedule.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <stdexcept>
 #include <utility>
 
@@ -48,6 +50,18 @@ Decision read_decision(const InputObject& object, std::index_sequence<index...>)
 Schedule canonical(Schedule schedule) {
   std::sort(schedule.decisions.begin(), schedule.decisions.end());
   return schedule;
+}
+
+std::string changes_results(const Schedule& schedule) {
+  std::set<std::string_view> names;
+  for (const Decision& decision : schedule.decisions) {
+    std::visit(
+        [&](const auto& one) {
+          if (one.changes_results) names.insert(one.name);
+        },
+        decision);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 Program apply(Program program, const Schedule& schedule,

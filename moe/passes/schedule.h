@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "moe/passes/assign_stream.h"
+#include "moe/passes/compress_exchange.h"
 #include "moe/passes/exchange.h"
 #include "moe/passes/order_micro_batches.h"
 #include "moe/passes/pipeline_split.h"
@@ -19,15 +20,16 @@ namespace moe {
 
 /// One decision of a Schedule; each is a file of moe/passes with its fields, its JSON, its rewrite
 /// and what it refuses. The alternatives stand in the order in which they are applied: first what
-/// makes several ops of one, then what cuts ops, then what moves the pieces.
-using Decision =
-    std::variant<Exchange, PipelineSplit, SliceAllReduce, OrderMicroBatches, StreamAssignment>;
+/// makes ops, then what cuts them, then what moves the pieces.
+using Decision = std::variant<CompressExchange, Exchange, PipelineSplit, SliceAllReduce,
+                              OrderMicroBatches, StreamAssignment>;
 
 /// What every decision has beside its fields.
 template <class D>
 concept DescribesDecision = std::totally_ordered<D> &&
     requires(const D& decision, Program program, nlohmann::json& object, const InputObject& input) {
   { D::name } -> std::convertible_to<std::string_view>;
+  { D::changes_results } -> std::convertible_to<bool>;    // true: losses and gradients are others
   { apply(program, decision) } -> std::same_as<Program>;  // throws std::invalid_argument
   { write(object, decision) } -> std::same_as<void>;      // adds its fields
   { D::read(input) } -> std::same_as<D>;                  // throws InputError
@@ -36,7 +38,7 @@ template <class Variant>
 inline constexpr bool all_are_decisions = false;
 template <class... Ds>
 inline constexpr bool all_are_decisions<std::variant<Ds...>> = (DescribesDecision<Ds> && ...);
-static_assert(all_are_decisions<Decision>, "a decision lacks its name, rewrite or JSON");
+static_assert(all_are_decisions<Decision>, "a decision lacks a fact, its rewrite or JSON");
 
 /// Decisions only: what `apply` turns a Program into another Program with. The empty Schedule
 /// leaves the Program as it is: one stream, nothing overlapped.
@@ -58,6 +60,9 @@ std::vector<D> decisions_of(const Schedule& schedule) {
   }
   return found;
 }
+
+/// The names of those of its decisions that change what is computed, a comma between; "" where all only say how.
+std::string changes_results(const Schedule& schedule);
 
 /// Applies each decision through its rewrite, in canonical order; `after` sees the Program after
 /// each. Throws std::invalid_argument with the reason where a decision is not legal for this

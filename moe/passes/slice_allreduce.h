@@ -14,6 +14,7 @@ class InputObject;
 /// bytes, one after the other.  [FSMoE 4.3 and Lina reduce gradients in pieces]
 struct SliceAllReduce {
   static constexpr std::string_view name = "slice_allreduce";
+  static constexpr bool changes_results = false;
   int layer = 0;
   int pieces = 1;
   friend auto operator<=>(const SliceAllReduce&, const SliceAllReduce&) = default;

@@ -286,6 +286,11 @@ class StudyRun {
     trial.lower_bound_s = prediction.bound.seconds();
     trial.predicted_peak_bytes = prediction.peak_bytes;
 
+    if (const std::string names = moe::changes_results(candidate.schedule); !names.empty()) {
+      options_.say(fmt::format("{} {}: {} changes results: its losses are not the others'",
+                               candidate.planner, candidate.parameters_json, names));
+    }
+
     db::Transaction transaction(connection_, "store a prediction");
     trial.schedule_id = db::find_or_insert(
         connection_, db::Schedule{0, "", candidate.planner, moe::to_json(candidate.schedule)});

@@ -1,0 +1,82 @@
+#include "moe/passes/compress_exchange.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <utility>
+
+#include "moe/input/value.h"
+
+namespace moe {
+namespace {
+
+/// A tensor that holds the rows of `rows` packed.
+TensorId add_packed(Program& program, TensorId rows, WireFormat format) {
+  Tensor packed = program.tensors[static_cast<std::size_t>(rows)];
+  packed.name += fmt::format(".{}", wire_format_name(format));
+  packed.dtype = DType::i32;
+  packed.columns = packed_columns(format, packed.columns);
+  program.tensors.push_back(std::move(packed));
+  return static_cast<TensorId>(program.tensors.size()) - 1;
+}
+
+}  // namespace
+
+Program apply(Program program, const CompressExchange& compress) {
+  const auto refuse = [&](const std::string& why) {
+    throw std::invalid_argument(fmt::format("compress_exchange: {} (layer {}, {}): {}",
+                                            wire_format_name(compress.format), compress.layer,
+                                            phase_name(compress.phase), why));
+  };
+  std::vector<Op> ops;
+  bool any = false;
+  for (Op& op : std::exchange(program.ops, {})) {
+    if (op.layer != compress.layer || op.phase != compress.phase ||
+        !std::holds_alternative<AllToAll>(op.kind)) {
+      ops.push_back(std::move(op));
+      continue;
+    }
+    any = true;
+    const Use from = op.reads.at(0), to = op.writes.at(0);
+    if (program.tensors[static_cast<std::size_t>(from.tensor)].dtype == DType::i32) {
+      refuse("the rows are packed already");
+    }
+    Op pack = op, unpack = op;
+    pack.kind = PackRows{compress.format};
+    pack.name = "pack for " + op.name;
+    unpack.kind = UnpackRows{compress.format};
+    unpack.name = "unpack from " + op.name;
+    pack.stream = unpack.stream = Stream::compute;
+    op.reads[0].tensor = pack.writes[0].tensor = add_packed(program, from.tensor, compress.format);
+    op.writes[0].tensor = unpack.reads[0].tensor = add_packed(program, to.tensor, compress.format);
+    pack.writes[0].slice = from.slice;
+    unpack.reads[0].slice = to.slice;
+    for (Op* one : {&pack, &op, &unpack}) ops.push_back(std::move(*one));
+  }
+  program.ops = std::move(ops);
+  if (!any) refuse("no all-to-all there");
+  validate(program);
+  return program;
+}
+
+void write(nlohmann::json& object, const CompressExchange& compress) {
+  object["layer"] = compress.layer;
+  object["phase"] = phase_name(compress.phase);
+  object["format"] = wire_format_name(compress.format);
+}
+
+CompressExchange CompressExchange::read(const InputObject& input) {
+  CompressExchange compress;
+  compress.layer = static_cast<int>(input.integer("layer", 0, std::numeric_limits<int>::max()));
+  compress.phase =
+      static_cast<Phase>(input.member("phase", "a phase")
+                             .one_of({phase_name(Phase::forward), phase_name(Phase::backward)}));
+  compress.format = static_cast<WireFormat>(
+      input.member("format", "a format")
+          .one_of({wire_format_name(WireFormat::bf16), wire_format_name(WireFormat::int8)}));
+  return compress;
+}
+
+}  // namespace moe

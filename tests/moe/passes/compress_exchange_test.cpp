@@ -1,0 +1,130 @@
+#include "moe/passes/compress_exchange.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "moe/model/iteration.h"
+#include "moe/passes/schedule.h"
+#include "moe/program/work.h"
+#include "tests/moe/train/training_case.h"
+
+namespace moe {
+namespace {
+
+using testing::chunked;
+using ::testing::HasSubstr;
+using testing::largest_difference;
+using testing::Outcome;
+using testing::small_model;
+using ::testing::ThrowsMessage;
+using testing::train_small;
+
+Schedule compressed(WireFormat format) {
+  return {
+      "compressed",
+      {CompressExchange{1, Phase::forward, format}, CompressExchange{1, Phase::backward, format}}};
+}
+
+TEST(CompressExchange, PacksBeforeAndUnpacksAfterEveryAllToAllOfItsPhase) {
+  const Program program = apply(build_iteration(small_model(DType::f32), make_groups(2, 2), 0),
+                                CompressExchange{1, Phase::forward, WireFormat::int8});
+  std::vector<std::string> kinds;
+  for (const Op& op : program.ops) {
+    if (op.layer == 1 && op.phase == Phase::forward && uses_routed_rows(program, op)) {
+      kinds.emplace_back(kind_name(op));
+    }
+  }
+  EXPECT_THAT(kinds, ::testing::ElementsAre("permute", "pack_rows", "all_to_all", "unpack_rows",
+                                            "expert_linear", "gelu", "expert_linear", "pack_rows",
+                                            "all_to_all", "unpack_rows", "combine"));
+  for (const Op& op : program.ops) {
+    if (op.phase == Phase::backward) {
+      EXPECT_NE(kind_name(op), "pack_rows");
+    }
+  }
+}
+
+TEST(CompressExchange, SendsAHalfOrAboutAQuarterOfTheBytes) {
+  const Groups groups = make_groups(2, 2);
+  const Program whole = build_iteration(small_model(DType::f32), groups, 0);
+  const auto sent = [&](const Program& program) {
+    const Routing routing{{uniform_routing(1, 2, 28, 14 * 8 * 2)}};
+    const Binding binding = bind(program, routing, groups, 0);
+    std::int64_t bytes = 0;
+    for (const Op& op : program.ops) {
+      if (std::holds_alternative<AllToAll>(op.kind) && op.phase == Phase::forward) {
+        bytes += work_of(program, op, binding, groups, 0).wire_bytes;
+      }
+    }
+    return bytes;
+  };
+  // A row of 16 floats: 64 bytes, 32, or 16 and a scale.
+  const std::int64_t rows = sent(whole) / 64;
+  EXPECT_EQ(sent(apply(whole, CompressExchange{1, Phase::forward, WireFormat::bf16})), rows * 32);
+  EXPECT_EQ(sent(apply(whole, CompressExchange{1, Phase::forward, WireFormat::int8})), rows * 20);
+}
+
+TEST(CompressExchange, ChangesLossAndGradientsWithinTheBoundsOfItsFormat) {
+  Model model = small_model(DType::f64);
+  model.gate = "sigmoid";
+  const Outcome exact = train_small(model, {"sequential", {}}, 1, 2);
+  struct Bound {
+    WireFormat format;
+    double loss, gradients;
+  };
+  for (const Bound& bound :
+       {Bound{WireFormat::bf16, 1e-4, 2e-2}, Bound{WireFormat::int8, 1e-3, 5e-2}}) {
+    for (const int ranks : {1, 4}) {
+      const Outcome outcome = train_small(model, compressed(bound.format), ranks, 2);
+      EXPECT_NE(outcome.losses[0], exact.losses[0]);
+      for (const std::size_t step : {0, 1}) {
+        EXPECT_NEAR(outcome.losses[step], exact.losses[step], bound.loss * exact.losses[step]);
+      }
+      const double difference = largest_difference(outcome, exact);
+      EXPECT_GT(difference, 1e-6);
+      EXPECT_LT(difference, bound.gradients) << wire_format_name(bound.format);
+      EXPECT_EQ(outcome.touched_peaks, outcome.planned_peaks);
+    }
+  }
+}
+
+TEST(CompressExchange, IsCutWithTheRest) {
+  const Model model = small_model(DType::f64);
+  for (const WireFormat format : {WireFormat::bf16, WireFormat::int8}) {
+    Schedule cut = chunked(model, 3, 1);
+    const Schedule whole = compressed(format);
+    cut.decisions.insert(cut.decisions.end(), whole.decisions.begin(), whole.decisions.end());
+    EXPECT_EQ(train_small(model, cut, 2, 1).losses, train_small(model, whole, 2, 1).losses);
+  }
+}
+
+TEST(CompressExchange, ComesBackFromJsonAndIsNamedAsWhatChangesResults) {
+  Schedule schedule = chunked(small_model(DType::f32), 2, 2);
+  EXPECT_EQ(changes_results(schedule), "");
+  const Schedule packed = compressed(WireFormat::int8);
+  schedule.decisions.insert(schedule.decisions.end(), packed.decisions.begin(),
+                            packed.decisions.end());
+  EXPECT_EQ(schedule_from_json(to_json(schedule)), canonical(schedule));
+  EXPECT_EQ(changes_results(schedule), "compress_exchange");
+  EXPECT_EQ(to_json(Decision{CompressExchange{3, Phase::backward, WireFormat::bf16}}),
+            R"({"decision":"compress_exchange","format":"bf16","layer":3,"phase":"backward"})");
+}
+
+TEST(CompressExchange, RefusesWhatIsNotThereOrPackedAlready) {
+  const Program program = build_iteration(small_model(DType::f32), make_groups(2, 2), 0);
+  EXPECT_THAT(
+      [&] {
+        apply(program, CompressExchange{0, Phase::forward, WireFormat::bf16});
+      },
+      ThrowsMessage<std::invalid_argument>(
+          HasSubstr("compress_exchange: bf16 (layer 0, forward): no all-to-all there")));
+  const Program once = apply(program, CompressExchange{1, Phase::forward, WireFormat::int8});
+  EXPECT_THAT(
+      [&] {
+        apply(once, CompressExchange{1, Phase::forward, WireFormat::bf16});
+      },
+      ThrowsMessage<std::invalid_argument>(HasSubstr("the rows are packed already")));
+}
+
+}  // namespace
+}  // namespace moe
