@@ -63,8 +63,9 @@ struct GoldenCase {
 
 /// Every case of every file, in a row.
 const std::vector<GoldenCase>& all_cases() {
-  static const std::vector<Golden> files{load("transformer"), load("mixtral"), load("relu_shared"),
-                                         load("mixtral_shared")};
+  static const std::vector<Golden> files{load("transformer"),   load("mixtral"),
+                                         load("relu_shared"),   load("mixtral_shared"),
+                                         load("expert_choice"), load("soft_moe")};
   static const std::vector<GoldenCase> cases = [] {
     std::vector<GoldenCase> all;
     for (const Golden& file : files) {
@@ -100,6 +101,8 @@ Model model_of(const GoldenCase& golden, DType dtype) {
   model.shared_experts = sizes.value("shared_experts", 0);
   model.experts = sizes["experts"];
   model.choices = golden_case["choices"];
+  model.gate = golden_case.value("gate", model.gate);
+  model.order = golden_case.value("order", model.order);
   if (golden_case["capacity_factor"].is_number()) {
     model.capacity_factor = golden_case["capacity_factor"].get<double>();
   }
@@ -151,8 +154,9 @@ struct Trained {
   double loss = 0;
   std::vector<double> auxiliary_losses;
   std::int64_t dropped = 0;
-  Values gradients;  // of the first step
-  Values updated;    // parameters after the last step
+  std::vector<int> taken;  // of the first step, token by token: 1 for every expert that has it
+  Values gradients;        // of the first step
+  Values updated;          // parameters after the last step
 };
 
 /// What one rank holds, tensor by tensor.
@@ -166,6 +170,17 @@ std::size_t place_in_whole(const Program& program, const Parameter& parameter,
   const Tensor& tensor = program.tensors[static_cast<std::size_t>(parameter.value)];
   return static_cast<std::size_t>(
       whole_element(parameter.shard, tensor.columns, static_cast<std::int64_t>(element)));
+}
+
+/// Of a ChooseTokens: 1 for every token and expert that takes it.
+std::vector<int> taken_by(Backend& backend, const BoundOp& bound) {
+  const View& slots = bound.writes[2];
+  std::vector<std::int32_t> slot(static_cast<std::size_t>(slots.rows * slots.columns));
+  backend.download(std::as_writable_bytes(std::span(slot)),
+                   static_cast<const std::byte*>(slots.data), Stream::compute);
+  std::vector<int> taken;
+  for (const std::int32_t place : slot) taken.push_back(place >= 0);
+  return taken;
 }
 
 RankTrained train_rank(const Golden& file, const Model& model, const Groups& groups,
@@ -200,13 +215,19 @@ RankTrained train_rank(const Golden& file, const Model& model, const Groups& gro
     write(runner, program.tokens.front(), tokens.data() + first);
     write(runner, program.targets.front(), targets.data() + first);
     write(runner, program.step, &number);
-    const IterationResult result = runner.iterate();
+    std::vector<int> taken;
+    const AfterOp look = [&](const BoundOp& bound) {
+      if (std::holds_alternative<ChooseTokens>(bound.op->kind)) taken = taken_by(*backend, bound);
+    };
+    const IterationResult result =
+        model.gate == "expert_choice" ? runner.iterate_observed(look) : runner.iterate();
     if (step == 1) {
       part.loss = read(runner, program.losses.front())[0];
       for (const TensorId loss : program.auxiliary_losses) {
         part.auxiliary_losses.push_back(read(runner, loss)[0]);
       }
       part.dropped = result.dropped;
+      part.taken = taken;
     }
     for (const Parameter& parameter : program.parameters) {
       const std::string& name = program.tensors[static_cast<std::size_t>(parameter.value)].name;
@@ -240,9 +261,11 @@ Trained train(const Golden& file, const Model& model, const Groups& groups,
 
   Trained whole = ranks[0].part;
   whole.loss = 0;
+  whole.taken.clear();
   std::fill(whole.auxiliary_losses.begin(), whole.auxiliary_losses.end(), 0.0);
   for (const RankTrained& rank : ranks) {
     whole.loss += rank.part.loss;
+    whole.taken.insert(whole.taken.end(), rank.part.taken.begin(), rank.part.taken.end());
     for (std::size_t i = 0; i < whole.auxiliary_losses.size(); ++i) {
       whole.auxiliary_losses[i] += rank.part.auxiliary_losses.at(i);
     }
@@ -286,7 +309,8 @@ int golden_cases() { return static_cast<int>(all_cases().size()); }
 
 std::string golden_name(int golden_case, const GoldenSetting& setting) {
   const auto& [file, c] = all_cases().at(static_cast<std::size_t>(golden_case));
-  return file.name + "_Top" + std::to_string(c["choices"].get<int>()) +
+  return file.name + (c.contains("order") ? "_" + c["order"].get<std::string>() : "") + "_Top" +
+         std::to_string(c["choices"].get<int>()) +
          (c["capacity_factor"].is_number() ? "Capacity" : "Dropless") + "Dp" +
          std::to_string(setting.layout.data) + "Ep" + std::to_string(setting.layout.expert) +
          "Esp" + std::to_string(setting.layout.expert_sharded) + "Tp" +
@@ -308,6 +332,9 @@ void expect_golden_step(int golden_case, const GoldenSetting& setting,
     EXPECT_NEAR(trained.auxiliary_losses[i], auxiliary[i], tolerance * auxiliary[i]);
   }
   EXPECT_EQ(trained.dropped, expected["dropped"].get<std::int64_t>());
+  if (expected.contains("taken")) {
+    EXPECT_EQ(trained.taken, expected["taken"].get<std::vector<int>>());
+  }
   for (const auto& [name, gradient] : file.section(expected["gradients"])) {
     EXPECT_LT(distance(trained.gradients.at(name), gradient), tolerance) << "gradient of " << name;
   }

@@ -9,7 +9,7 @@
 #include "moe/program/tensor.h"
 
 /// The whole training step against PyTorch. tests/golden/make_golden.py wrote the files and says
-/// how.
+/// how; make_group_gate_golden.py beside it those of gates that look at whole groups.
 namespace moe::testing {
 
 struct GoldenSetting {
