@@ -33,9 +33,9 @@ inline constexpr int kMostChunks = 1024;
 /// combine, weights of the gate) stay as they are. Expert weight gradients add up over slices;
 /// everything else is row by row, so the values do not change.
 ///
-/// Throws std::invalid_argument when the layer has no routed rows in that phase, is split already, has an op
-/// among those that needs all rows at once (of a hook), or
-/// chunks is not within 1 and the rows that a rank can send (at most kMostChunks).
+/// Throws std::invalid_argument when the layer has no routed rows in that phase, is split already, has among
+/// the cut ops one that needs all rows at once (of a hook), or chunks is not within 1 and the rows that a rank
+/// can send (at most kMostChunks).
 Program apply(Program program, const PipelineSplit& split);
 
 }  // namespace moe
