@@ -51,6 +51,10 @@ expect 2 err "excludes" "$moe_train" --model micro --schedule dense.json --plann
 expect 2 err "expected an integer from 0 to 1000000000" "$moe_train" --model micro --planner tutel --cluster box --plan-every -1
 expect 2 err "there are sequential" "$moe_train" --model micro --planner nonesuch --cluster box
 
+# A decision that changes results is named as such.
+echo '{"decisions": [{"decision": "compress_exchange", "layer": 1, "phase": "forward", "format": "int8"}]}' >packed.json
+expect 0 err "compress_exchange changes results" "$moe_train" --model micro --data corpus.txt --steps 1 --schedule packed.json
+
 "$moe_train" --model micro --data corpus.txt --steps 1 --device cuda >out 2>err ||
   { [ $? = 2 ] && grep -q "CUDA" err; } || fail "without a GPU it said: $(cat err)"
 
