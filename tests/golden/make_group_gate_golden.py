@@ -13,12 +13,12 @@ import pathlib
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 
 import make_golden as golden
 
-golden.M, golden.H, golden.V, golden.BLOCKS, golden.MOE_EVERY = 12, 8, 16, 1, 1
-M, H, E, B, L = golden.M, golden.H, golden.E, golden.B, golden.L
+golden.V = 16
+MODEL = golden.Model(d_model=12, d_hidden=8, heads=2, blocks=1, moe_every=1)
+M, E, B, L = MODEL.d_model, golden.E, golden.B, golden.L
 GROUPS = golden.CAPACITY_GROUPS
 N = B * L // GROUPS  # tokens of a group
 
@@ -28,9 +28,7 @@ def rows_per_expert(choices, factor):
 
 
 def expert(x, p, b, e):
-    up, down = p[b + "experts.up.weight"].view(E, M, H)[e], p[b + "experts.down.weight"].view(E, H, M)[e]
-    hidden = F.gelu(x @ up + p[b + "experts.up.bias"][e], approximate="tanh")
-    return hidden @ down + p[b + "experts.down.bias"][e]
+    return golden.network(MODEL, x, p, b + "experts", e, E)
 
 
 def expert_choice(x, p, b, rows, seen):
@@ -65,7 +63,7 @@ class Unsuitable(Exception):
 
 def write(gate, mixture_of_group, cases, seed):
     generator = torch.Generator().manual_seed(seed)
-    start = golden.make_parameters(generator)
+    start = golden.make_parameters(MODEL, generator)
     rows = rows_per_expert(*cases[0][:2])
     if gate == "soft_moe":
         start["block0.gate.weight"] = 0.3 * torch.randn(M, E * rows, generator=generator)
@@ -77,13 +75,13 @@ def write(gate, mixture_of_group, cases, seed):
         rows = rows_per_expert(choices, factor)
         seen = {"margin": 1.0, "taken": []}
 
-        def mixture(x, p, b, *_):
+        def mixture(_model, x, p, b, *_):
             groups = [mixture_of_group(group, p, b, rows, seen) for group in x.split(N)]
             return torch.cat(groups), torch.zeros(())
 
         golden.mixture = mixture
         p = {name: value.clone().requires_grad_() for name, value in start.items()}
-        loss, _ = golden.forward(p, tokens, targets, choices, None, seen)
+        loss, _ = golden.forward(MODEL, p, tokens, targets, choices, None, seen)
         loss.backward()
         if seen["margin"] < golden.SMALLEST_GATE_MARGIN:
             raise Unsuitable
@@ -100,8 +98,8 @@ def write(gate, mixture_of_group, cases, seed):
     header = {
         "torch": torch.__version__,
         "model": {
-            "vocabulary": golden.V, "sequence_length": L, "d_model": M, "d_hidden": H, "heads": golden.HEADS,
-            "blocks": golden.BLOCKS, "moe_every": golden.MOE_EVERY, "experts": E, "global_batch": B,
+            "vocabulary": golden.V, "sequence_length": L, "d_model": M, "d_hidden": MODEL.d_hidden,
+            "heads": MODEL.heads, "blocks": MODEL.blocks, "moe_every": MODEL.moe_every, "experts": E, "global_batch": B,
             "capacity_groups": GROUPS, "auxiliary_weight": golden.AUXILIARY_WEIGHT,
             "learning_rate": golden.LEARNING_RATE, "momentum": golden.MOMENTUM,
         },
