@@ -23,6 +23,7 @@ std::string_view route_name(Route route);
 /// Carry out the exchanges of one phase of one MoE layer by a route of several ops.
 struct Exchange {
   static constexpr std::string_view name = "exchange";
+  static constexpr bool changes_results = false;
   int layer = 0;
   Phase phase = Phase::forward;
   std::optional<Direction> direction;  ///< none: dispatch and combine

@@ -26,12 +26,12 @@ void write(nlohmann::json& object, const PipelineSplit& split);
 /// Chunks that any layer can be cut into at most, however many rows it has.
 inline constexpr int kMostChunks = 1024;
 
-/// Runs after all that makes ops. The ops between the layer's permutation and its last all-to-all (forward: permute,
-/// dispatch, experts, combine; backward: combine gradient, dispatch of it, expert gradients,
-/// combine) are repeated per slice in the order: all first exchanges with what feeds them, then for
-/// each slice its experts followed by its return exchange. Ops that need all rows at once (gate,
-/// combine, weights of the gate) stay as they are. Expert weight gradients add up over slices;
-/// everything else is row by row, so the values do not change.
+/// Runs after what makes ops and before all else. The ops between the layer's permutation and its last
+/// all-to-all (forward: permute, dispatch, experts, combine; backward: combine gradient, dispatch of it,
+/// expert gradients, combine) are repeated per slice in the order: all first exchanges with what feeds them,
+/// then for each slice its experts followed by its return exchange. Ops that need all rows at once (gate,
+/// combine, weights of the gate) stay as they are. Expert weight gradients add up over slices; everything else
+/// is row by row, so the values do not change.
 ///
 /// Throws std::invalid_argument when the layer has no routed rows in that phase, is split already, has among
 /// the cut ops one that needs all rows at once (of a hook), or chunks is not within 1 and the rows that a rank
