@@ -21,6 +21,10 @@ std::string_view rows_text(Rows rows) {
       return "received";
     case Rows::gathered:
       return "gathered";
+    case Rows::relayed:
+    case Rows::leader_sent:
+    case Rows::leader_received:
+      break;  // of decisions, behind hooks
   }
   throw std::logic_error("rows_text: no such rows");
 }
