@@ -1,21 +1,10 @@
 #pragma once
 
-#include <bit>
 #include <cstdint>
 
 #include "moe/kernels/select_experts.h"
 
 namespace moe {
-
-/// Integers in the order of the numbers they stand for.
-MOE_BODY std::uint32_t ordered_bits(float x) {
-  const auto bits = std::bit_cast<std::uint32_t>(x);
-  return bits >> 31 ? ~bits : bits | 0x80000000u;
-}
-MOE_BODY std::uint64_t ordered_bits(double x) {
-  const auto bits = std::bit_cast<std::uint64_t>(x);
-  return bits >> 63 ? ~bits : bits | 0x8000000000000000u;
-}
 
 /// The tokens that an expert takes. A team per expert.
 ///

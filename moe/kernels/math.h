@@ -35,4 +35,14 @@ MOE_BODY float exponential(float x) {
 
 MOE_BODY double exponential(double x) { return std::exp(x); }
 
+/// Integers in the order of the numbers they stand for.
+MOE_BODY std::uint32_t ordered_bits(float x) {
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  return bits >> 31 ? ~bits : bits | 0x80000000u;
+}
+MOE_BODY std::uint64_t ordered_bits(double x) {
+  const auto bits = std::bit_cast<std::uint64_t>(x);
+  return bits >> 63 ? ~bits : bits | 0x8000000000000000u;
+}
+
 }  // namespace moe

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <bit>
 #include <limits>
 #include <stdexcept>
 
 #include "moe/kernels/device.h"
+#include "moe/kernels/math.h"
 #include "moe/kernels/view.h"
 
 namespace moe {
@@ -93,13 +93,6 @@ struct ExpertChoiceGradientBody {
     }
   }
 };
-
-/// A whole number that is larger exactly where x is.
-MOE_BODY std::uint64_t ordered_bits(double x) {
-  const auto bits = std::bit_cast<std::uint64_t>(x);
-  const std::uint64_t sign = std::uint64_t{1} << 63;
-  return (bits & sign) != 0 ? ~bits : bits | sign;
-}
 
 /// What SelectExperts has given out before these tokens, per expert; null where nothing.
 struct GivenOut {
