@@ -81,6 +81,7 @@ std::string file_of(const std::string& name, const std::string& text) {
 
 TEST(CommandLine, ExchangesAreSimulatedPlannedFromAndRefused) {
   const std::string cluster = file_of("two_nodes.toml", R"(name = "two nodes"
+device = "cpu"
 nodes = 2
 ranks_per_node = 2
 [inter_node]

@@ -87,7 +87,8 @@ TEST_F(RoutingSpecTest, ExpertsThatAreAlwaysFullAreSoWhateverIsAskedFor) {
     program = moe::build_iteration(model, groups, 0);
     for (const char* asked : {"uniform", "zipf:2"}) {
       // 4 sequences of 64 tokens on a rank, one group: 2 * 1.25 * 256 / 8.
-      for (const auto& row : make_routing(asked, program, groups, 1).layers.at(1).tokens) {
+      const auto routing = make_routing(asked, program, groups, 1);
+      for (const auto& row : routing.layers.at(1).tokens) {
         EXPECT_EQ(row, std::vector<std::int64_t>(8, 80)) << gate;
       }
     }
