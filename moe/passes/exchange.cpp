@@ -64,14 +64,6 @@ std::vector<std::size_t> check_nodes(const Groups& groups, int stage, const Exch
   return first;
 }
 
-std::vector<int> divisors(int number) {
-  std::vector<int> found;
-  for (int n = 1; n <= number; ++n) {
-    if (number % n == 0) found.push_back(n);
-  }
-  return found;
-}
-
 /// What the rows are between legs, from the source to the expert.
 std::vector<Rows> stops(Route route) {
   if (route == Route::two_d) return {Rows::relayed};

@@ -25,11 +25,6 @@ struct Task {
   friend auto operator<=>(const Task&, const Task&) = default;
 };
 
-/// Gradients are reduced once, after the last micro-batch.
-bool is_of_all(const Op& op) {
-  return op.phase == Phase::update || std::holds_alternative<AllReduce>(op.kind);
-}
-
 int units_of(Phase phase) { return phase == Phase::forward ? 1 : 2; }
 
 /// One stage after another, in its own order.
@@ -109,7 +104,7 @@ Program apply(Program program, const OrderMicroBatches& ordering) {
   }
   int last = 0;
   for (const Op& op : program.ops) {
-    if (is_of_all(op)) continue;
+    if (comes_once(op)) continue;
     if (op.micro_batch < last)
       throw std::invalid_argument("order_micro_batches: they are ordered already");
     last = op.micro_batch;
@@ -123,7 +118,7 @@ Program apply(Program program, const OrderMicroBatches& ordering) {
   std::vector<std::vector<Op>> tasks(
       static_cast<std::size_t>(program.stages * program.micro_batches * 2));
   for (Op& op : program.ops) {
-    auto& where = is_of_all(op) ? update : tasks[place(op.stage, {op.phase, op.micro_batch})];
+    auto& where = comes_once(op) ? update : tasks[place(op.stage, {op.phase, op.micro_batch})];
     where.push_back(std::move(op));
   }
   for (const auto& [stage, task] : in_time(ordering.order, program.stages, program.micro_batches)) {

@@ -64,14 +64,6 @@ Asked read(std::string_view text) {
   return asked;
 }
 
-std::vector<int> divisors(int n) {
-  std::vector<int> found;
-  for (int d = 1; d <= n; ++d) {
-    if (n % d == 0) found.push_back(d);
-  }
-  return found;
-}
-
 /// The layouts of so many ranks that differ least from what was asked: by the sum of the logarithms of the
 /// ratios of what was given.
 std::vector<std::string> nearest(const Asked& asked, int ranks) {
@@ -100,6 +92,14 @@ std::vector<std::string> nearest(const Asked& asked, int ranks) {
 }
 
 }  // namespace
+
+std::vector<int> divisors(int number) {
+  std::vector<int> found;
+  for (int d = 1; d <= number; ++d) {
+    if (number % d == 0) found.push_back(d);
+  }
+  return found;
+}
 
 int stage_ranks(const Layout& layout) {
   return layout.data * layout.expert * layout.expert_sharded;

@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace moe {
 
@@ -19,6 +20,9 @@ struct Layout {
   int pipeline = 1;        ///< pp: stages that the blocks are spread over
   friend bool operator==(const Layout&, const Layout&) = default;
 };
+
+/// What a number of ranks can be divided by, ascending.
+std::vector<int> divisors(int number);
 
 int rank_count(const Layout& layout);
 /// Ranks of one stage.

@@ -48,6 +48,9 @@ std::optional<GroupKind> group_of(const Op& op) {
 
 bool is_communication(const Op& op) { return facts_of(op).activity == Activity::communication; }
 
+bool comes_once(const Op& op) {
+  return op.phase == Phase::update || std::holds_alternative<AllReduce>(op.kind);
+}
 bool runs_in(const Op& op, int stage) {
   const auto* passes = std::get_if<PassOn>(&op.kind);
   return op.stage == stage || (passes != nullptr && passes->to_stage == stage);

@@ -116,6 +116,9 @@ bool is_all_to_all(const Op& op);
 bool exchanges_rows(const Op& op);
 /// True for the exchange that tells every rank how many routed rows of Op::layer it has.
 bool binds_routing(const Op& op);
+/// True for what comes once in an iteration, after all its micro-batches: gradients reduced, parameters
+/// updated.
+bool comes_once(const Op& op);
 /// True for an op that ranks of this stage take part in.
 bool runs_in(const Op& op, int stage);
 /// Whose routing it binds, or uses.

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "moe/errors.h"
+#include "moe/kernels/counter_random.h"
 #include "moe/source_tree.h"
 
 namespace moe {
@@ -124,15 +125,10 @@ void add_files(const std::filesystem::path& directory, bool (*wanted)(const std:
   }
 }
 
-/// A well mixed 64-bit number from a sequence of them (the finaliser of splitmix64 on each).
-std::uint64_t mix(std::initializer_list<std::uint64_t> values) {
+/// A well mixed 64-bit number from a sequence of them.
+std::uint64_t mix_all(std::initializer_list<std::uint64_t> values) {
   std::uint64_t state = 0;
-  for (const std::uint64_t value : values) {
-    state += value + 0x9e3779b97f4a7c15ULL;
-    state = (state ^ (state >> 30)) * 0xbf58476d1ce4e5b9ULL;
-    state = (state ^ (state >> 27)) * 0x94d049bb133111ebULL;
-    state ^= state >> 31;
-  }
+  for (const std::uint64_t value : values) state = mix(state + value);
   return state;
 }
 
@@ -238,8 +234,8 @@ Batch draw_batch(const Corpus& corpus, Split split, std::int64_t seed, std::int6
   std::vector<std::int32_t> window(static_cast<std::size_t>(length + 1));
   for (std::int64_t i = 0; i < samples.count; ++i) {
     const std::uint64_t random =
-        mix({static_cast<std::uint64_t>(seed), static_cast<std::uint64_t>(split),
-             static_cast<std::uint64_t>(step), static_cast<std::uint64_t>(samples.first + i)});
+        mix_all({static_cast<std::uint64_t>(seed), static_cast<std::uint64_t>(split),
+                 static_cast<std::uint64_t>(step), static_cast<std::uint64_t>(samples.first + i)});
     copy_tokens(corpus, begin + static_cast<std::int64_t>(random % places), window);
     std::copy(window.begin(), window.end() - 1, batch.tokens.begin() + i * length);
     std::copy(window.begin() + 1, window.end(), batch.targets.begin() + i * length);

@@ -330,7 +330,7 @@ double median_or_zero(const std::vector<double>& values) {
 CostModel calibrate(std::span<const MeasuredIteration> iterations, const moe::Groups& groups,
                     std::string device, double processors) {
   if (iterations.empty()) throw std::invalid_argument("calibrate: no iterations");
-  const bool shared = processors > 0 && processors < groups.ranks;
+  const bool shared = shares_processors(processors, groups.ranks);
   Observations seen;
   for (const MeasuredIteration& iteration : iterations) {
     for (const auto& spans : iteration.timeline.ranks) {

@@ -93,8 +93,8 @@ CostedCluster load_cluster(const std::filesystem::path& path) {
   return result;
 }
 
-bool shares_processors(const Cluster& cluster, int ranks) {
-  return cluster.processors > 0 && cluster.processors < ranks;
+bool shares_processors(double processors, int ranks) {
+  return processors > 0 && processors < ranks;
 }
 
 moe::Groups groups_of(const Cluster& cluster, const moe::Layout& layout) {

@@ -29,8 +29,8 @@ struct Cluster {
   double processors = 0;
 };
 
-/// True where ranks wait for each other's processors.
-bool shares_processors(const Cluster& cluster, int ranks);
+/// True where so many ranks wait for each other's processors (Cluster::processors).
+bool shares_processors(double processors, int ranks);
 
 /// A cluster with what its file says about the speed of its devices and collectives.
 struct CostedCluster {

@@ -100,7 +100,7 @@ LowerBound lower_bound(const moe::Program& program, const moe::Groups& groups,
     carry(total.node_in[node], "in");
   }
 
-  if (shares_processors(cluster, groups.ranks)) {
+  if (shares_processors(cluster.processors, groups.ranks)) {
     double all_s = 0;
     for (std::size_t rank = 0; rank < ranks; ++rank) {
       all_s += *std::max_element(computing[rank].begin(), computing[rank].end());

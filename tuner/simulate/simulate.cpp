@@ -117,7 +117,7 @@ struct Simulation::State {
         ranks(static_cast<std::size_t>(groups.ranks)),
         calls(program.ops.size()),
         spans(static_cast<std::size_t>(groups.ranks)) {
-    shared_processors = shares_processors(cluster, groups.ranks);
+    shared_processors = shares_processors(cluster.processors, groups.ranks);
     const auto waits = moe::waits_for(program);
     for (int stage = 0; stage < program.stages; ++stage) stages.push_back(stage_of(waits, stage));
     for (std::size_t op = 0; op < program.ops.size(); ++op) {

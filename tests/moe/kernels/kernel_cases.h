@@ -26,12 +26,15 @@ inline void PrintTo(const GradientCase& pair, std::ostream* out) { *out << pair.
 /// One case per op and shape; gradients are fed by their forward op in double.
 std::vector<GradientCase> gradient_cases();
 std::vector<KernelCase> kernel_cases();
-/// Those of order_kernel_cases.cpp, which are among these.
+/// Those of gate_kernel_cases.cpp and order_kernel_cases.cpp, which are among these.
+std::vector<GradientCase> gate_gradient_cases();
 std::vector<GradientCase> order_gradient_cases();
 std::vector<KernelCase> group_and_wire_cases();
 /// Shapes that take other ways through a device than small ones, too large for central differences.
 std::vector<KernelCase> large_kernel_cases();
 
+/// i32[1,1], as Program::step.
+HostTensor step_number(int step);
 KernelCase softmax_case(HostTensor logits);
 /// ranking[T,E], scores[T,E] -> the case that selects by them.
 KernelCase select_case(const SelectExperts& select, HostTensor ranking, HostTensor scores);

@@ -2,14 +2,7 @@
 #include "tests/moe/kernels/kernel_cases.h"
 
 namespace moe::testing {
-namespace {
-
-/// Results in double.
-std::vector<HostTensor> reference(const KernelCase& kernel) {
-  return run_case(*make_cpu_backend(1), kernel, DType::f64);
-}
-
-}  // namespace
+namespace {}  // namespace
 
 std::vector<KernelCase> large_kernel_cases() {
   std::vector<KernelCase> cases;

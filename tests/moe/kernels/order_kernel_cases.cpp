@@ -4,12 +4,6 @@
 namespace moe::testing {
 namespace {
 
-std::vector<HostTensor> reference(const KernelCase& kernel) {
-  return run_case(*make_cpu_backend(1), kernel, DType::f64);
-}
-
-HostTensor sized_like(const HostTensor& tensor) { return blank(tensor.rows, tensor.columns); }
-
 using Cases = std::vector<GradientCase>;
 
 void add_einsum(Cases& cases) {

@@ -91,6 +91,11 @@ std::vector<HostTensor> run_case(Backend& backend, const KernelCase& kernel, DTy
   return results;
 }
 
+std::vector<HostTensor> reference(const KernelCase& kernel) {
+  const auto backend = make_cpu_backend(1);
+  return run_case(*backend, kernel, DType::f64);
+}
+
 std::size_t results_of(const KernelCase& kernel) {
   const bool scratch = std::holds_alternative<AttentionGradient>(kernel.kind);
   return kernel.writes.size() - (scratch ? 1 : 0);
@@ -117,6 +122,8 @@ HostTensor random_integers(std::int64_t rows, std::int64_t columns, std::uint64_
   }
   return tensor;
 }
+
+HostTensor sized_like(const HostTensor& tensor) { return blank(tensor.rows, tensor.columns); }
 
 HostTensor blank(std::int64_t rows, std::int64_t columns) {
   return {rows, columns, std::vector<double>(static_cast<std::size_t>(rows * columns), kBlank)};

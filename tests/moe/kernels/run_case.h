@@ -36,6 +36,9 @@ struct KernelCase {
 /// What the writes of the case hold after its steps, with real numbers of type `real`.
 std::vector<HostTensor> run_case(Backend& backend, const KernelCase& kernel, DType real);
 
+/// The same in double on a processor: what the reads of backward ops are made of.
+std::vector<HostTensor> reference(const KernelCase& kernel);
+
 /// Writes that have a meaning: the scratch of AttentionGradient, its last, has none.
 std::size_t results_of(const KernelCase& kernel);
 
@@ -45,6 +48,8 @@ HostTensor random_integers(std::int64_t rows, std::int64_t columns, std::uint64_
                            std::int64_t below);
 /// Filled with a number that shows up where nothing was written.
 HostTensor blank(std::int64_t rows, std::int64_t columns);
+/// The same, as large as another.
+HostTensor sized_like(const HostTensor& tensor);
 HostTensor blank_integers(std::int64_t rows, std::int64_t columns);
 
 /// |a - b| / |b| over all elements (norms), |a - b| where b is zero.

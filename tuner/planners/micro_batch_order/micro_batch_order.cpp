@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <string>
-#include <variant>
 
 #include "tuner/costs/op_costs.h"
 
@@ -42,9 +41,7 @@ double micro_batch_order_paper_seconds(const Situation& situation, const moe::Sc
   std::vector<double> passes(static_cast<std::size_t>(program.stages)), once = passes;
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const moe::Op& op = program.ops[i];
-    const bool of_all =
-        op.phase == moe::Phase::update || std::holds_alternative<moe::AllReduce>(op.kind);
-    (of_all ? once : passes)[static_cast<std::size_t>(op.stage)] +=
+    (moe::comes_once(op) ? once : passes)[static_cast<std::size_t>(op.stage)] +=
         alone_seconds(costs[i], situation.groups, situation.cluster);
   }
   const double each = *std::max_element(passes.begin(), passes.end()) / program.micro_batches;
