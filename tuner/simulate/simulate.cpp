@@ -16,9 +16,9 @@ namespace tuner {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-/// Seconds within which the end of a flow counts as now: far below anything measured, above
-/// rounding.
-constexpr double kInstant = 1e-12;
+/// Flows that would end within this share of how long they took end with the last of them: sizes that differ by
+/// a row are common, and every end costs new rates for all flows.
+constexpr double kTogether = 1e-4;
 
 enum class EventKind : std::uint8_t { start, computed, transfer };
 
@@ -70,6 +70,8 @@ struct Flow {
   int from_member = 0, to_member = 0;  ///< places in the call
   double bytes_left = 0;
   double rate = 0;
+  double began = 0;     ///< time
+  double end = kNever;  ///< time, at this rate
   bool between_nodes = false;
 };
 
@@ -98,7 +100,8 @@ struct Simulation::State {
   std::vector<std::vector<Call>> calls;  ///< by op, by call of the op
   std::vector<Flow> flows;
   double flows_since = 0;
-  double flows_end = kNever;  ///< when the first of them ends
+  double flows_end =
+      kNever;  ///< when the first of them, and those that end together with it, have ended
   bool flows_changed = false;
   std::vector<int> changed_ranks;
   int computing_ranks = 0;
@@ -257,6 +260,8 @@ struct Simulation::State {
                 member_index(group, part.to),
                 static_cast<double>(part.bytes),
                 0,
+                now,
+                kNever,
                 groups.node_of[static_cast<std::size_t>(part.from)] !=
                     groups.node_of[static_cast<std::size_t>(part.to)]};
       ++call.flows_left[static_cast<std::size_t>(flow.from_member)];
@@ -317,7 +322,7 @@ struct Simulation::State {
     settle_flows();
     std::vector<Flow> ended;
     std::erase_if(flows, [&](const Flow& flow) {
-      if (flow.bytes_left > flow.rate * kInstant) return false;
+      if (flow.end > now) return false;
       ended.push_back(flow);
       return true;
     });
@@ -333,7 +338,7 @@ struct Simulation::State {
     return ranks[static_cast<std::size_t>(rank)].computing > 0;
   }
 
-  /// Max-min fair rates of all flows, and when the first of them ends.
+  /// Max-min fair rates of all flows, and when the next of them have ended.
   void share_links() {
     settle_flows();
     flows_end = kNever;
@@ -381,9 +386,17 @@ struct Simulation::State {
       }
     }
     const std::vector<double> rates = fair_share(paths, capacities);
+    double first_end = kNever;
     for (std::size_t i = 0; i < flows.size(); ++i) {
       flows[i].rate = rates[i];
-      flows_end = std::min(flows_end, now + std::max(flows[i].bytes_left, 0.0) / rates[i]);
+      flows[i].end = now + std::max(flows[i].bytes_left, 0.0) / rates[i];
+      first_end = std::min(first_end, flows[i].end);
+    }
+    flows_end = first_end;
+    for (const Flow& flow : flows) {
+      if (flow.end <= first_end + kTogether * (first_end - flow.began)) {
+        flows_end = std::max(flows_end, flow.end);
+      }
     }
   }
 

@@ -40,13 +40,15 @@ namespace tuner {
 ///     speed beside computation while its rank computes on another stream.
 /// Alone and balanced, a call so takes alpha + beta * bytes, as it was fitted; several calls share
 /// the card without exceeding it. The call ends on a rank with the last flow that leaves or enters
-/// that rank, so ranks with less to do go on earlier.
+/// that rank, so ranks with less to do go on earlier. Flows that would end within 1e-4 of the time they took
+/// end with the last of them: never earlier than by these rules, and that much later at most.
 ///
 /// Two verbs, repeated until nothing is left: when is the next event, advance to it. Everything at
 /// one instant is handled before rates are computed anew, and only for what changed: an event costs
 /// O(log n) for computation and O(flows under way) when flows start or end. Ties by op, then rank.
 class Simulation {
  public:
+  /// Refers to all of these but the costs of the ops for as long as it lives.
   Simulation(const moe::Program& program, const moe::Groups& groups, std::vector<OpCost> costs,
              const CostModel& model, const Cluster& cluster);
   ~Simulation();

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <random>
 
 #include "moe/model/iteration.h"
@@ -183,6 +184,36 @@ TEST(Simulate, EndsOnARankWithItsOwnTransfers) {
   EXPECT_NEAR(span_of(build.program, timeline, 2, "dispatch").duration_s, 2, 1e-6);
   EXPECT_NEAR(span_of(build.program, timeline, 1, "dispatch").duration_s, 4, 1e-6);
   EXPECT_NEAR(span_of(build.program, timeline, 0, "dispatch").duration_s, 4, 1e-6);
+}
+
+TEST(Simulate, EndsWhereTimesAreSoLongThatFlowsEndBetweenTwoNumbers) {
+  auto costs = small_costs();
+  costs.fits["all_to_all/inter_node"].beta_s_per_unit = 1.0 / 3;
+  const auto layer = small_layer();
+  const moe::Groups groups = two_nodes();
+  const Cluster cluster = small_cluster();
+  for (std::int64_t rows = 1; rows < 100; ++rows) {
+    const moe::Routing uneven = small_routing({{1000, 1000 + 7 * rows}, {1000 + 13 * rows, 1000}});
+    const auto binding = bind_all(layer.program, groups, uneven);
+    Simulation simulation(layer.program, groups,
+                          op_costs(layer.program, groups, binding, costs, cluster), costs, cluster);
+    int events = 0;
+    while (simulation.next_event() < std::numeric_limits<double>::infinity() && ++events < 1000) {
+      simulation.advance(simulation.next_event());
+    }
+    ASSERT_LT(events, 1000);
+    EXPECT_GT(simulation.timeline().duration_s, 1e5);
+  }
+}
+
+TEST(Simulate, FlowsThatDifferByARowEndTogetherAndNeverEarly) {
+  const auto layer = small_layer();
+  const auto duration = [&](std::int64_t rows) {
+    const moe::Routing routing = small_routing({{0, 10000}, {rows, 0}});
+    return simulate(layer.program, two_nodes(), routing, small_costs(), small_cluster()).duration_s;
+  };
+  EXPECT_GE(duration(10001), duration(10000));
+  EXPECT_LE(duration(10001), duration(10000) * 1.001);
 }
 
 TEST(Simulate, CollectivesOnOneCardShareIt) {
