@@ -1,7 +1,8 @@
 #include "tests/moe/train/training_case.h"
 
+#include <algorithm>
 #include <cmath>
-#include <mutex>
+#include <iterator>
 
 #include "moe/model/iteration.h"
 #include "moe/train/initialize.h"
@@ -52,17 +53,28 @@ void write_batch(Runner& runner, const Model& model, int rank, int ranks, std::i
   runner.write(program.step, std::as_bytes(std::span(&step, 1)));
 }
 
-/// Puts a rank's part of a gradient into the whole.
-void join(std::map<std::string, std::vector<double>>& gradients, const Program& program,
-          const Parameter& parameter, const std::vector<double>& part) {
-  const Tensor& tensor = program.tensors[parameter.value];
-  std::vector<double>& whole = gradients[tensor.name];
-  for (std::size_t i = 0; i < part.size(); ++i) {
-    const auto place = static_cast<std::size_t>(
+GradientPart read_gradient(const Runner& runner, const Parameter& parameter, bool first_replica) {
+  const Tensor& tensor = runner.program().tensors[parameter.value];
+  GradientPart part{tensor.name, {}, read_doubles(runner, parameter.gradient), first_replica};
+  for (std::size_t i = 0; i < part.values.size(); ++i) {
+    part.places.push_back(
         whole_element(parameter.shard, tensor.columns, static_cast<std::int64_t>(i)));
-    if (place >= whole.size()) whole.resize(place + 1);
-    whole[place] = part[i];
   }
+  return part;
+}
+
+/// Puts a rank's part of a gradient into the whole.
+void join(std::map<std::string, std::vector<double>>& gradients, const GradientPart& part) {
+  std::vector<double>& whole = gradients[part.name];
+  for (std::size_t i = 0; i < part.values.size(); ++i) {
+    const auto place = static_cast<std::size_t>(part.places[i]);
+    if (place >= whole.size()) whole.resize(place + 1);
+    whole[place] = part.values[i];
+  }
+}
+
+void add(std::vector<double>& sums, const std::vector<double>& values) {
+  for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += values[i];
 }
 
 }  // namespace
@@ -76,64 +88,64 @@ Outcome train_small(const Model& model, const Schedule& schedule, const Layout& 
   return train_small(model, schedule, make_groups(layout), steps, make_backend);
 }
 
+RankOutcome train_rank(const Model& model, const Schedule& schedule, const Groups& groups,
+                       int steps, Communicator& world, Backend& backend) {
+  RankOutcome outcome;
+  for (auto* losses : {&outcome.losses, &outcome.auxiliary_losses, &outcome.z_losses}) {
+    losses->resize(static_cast<std::size_t>(steps));
+  }
+  RunOptions options;
+  options.memory_limit_bytes = std::int64_t{1} << 30;
+  Runner runner(apply(build_iteration(model, groups, world.rank), schedule), groups, backend, world,
+                options);
+  const Program& program = runner.program();
+  initialize_parameters(runner, model.seed);
+  for (int step = 0; step < steps; ++step) {
+    write_batch(runner, model, rank_in_stage(groups, world.rank), stage_ranks(groups), step + 1);
+    outcome.last = runner.iterate(true);
+    for (const TensorId loss : program.losses) {
+      outcome.losses[step] += read_doubles(runner, loss)[0];
+    }
+    for (const TensorId loss : program.auxiliary_losses) {
+      outcome.auxiliary_losses[step] += read_doubles(runner, loss)[0] / program.micro_batches;
+    }
+    for (const TensorId loss : program.z_losses) {
+      outcome.z_losses[step] += read_doubles(runner, loss)[0];
+    }
+    if (step > 0) continue;
+    for (const Parameter& parameter : program.parameters) {
+      const bool first = index_in_group(groups, parameter.replicas, world.rank) == 0;
+      outcome.gradients.push_back(read_gradient(runner, parameter, first));
+    }
+  }
+  return outcome;
+}
+
 Outcome train_small(const Model& model, const Schedule& schedule, const Groups& groups, int steps,
                     const MakeBackend& make_backend) {
-  const int ranks = groups.ranks;
+  std::vector<RankOutcome> ranks(static_cast<std::size_t>(groups.ranks));
+  run_local_ranks(groups.ranks, [&](Communicator& world) {
+    const std::unique_ptr<Backend> backend = make_backend();
+    ranks[static_cast<std::size_t>(world.rank)] =
+        train_rank(model, schedule, groups, steps, world, *backend);
+  });
   Outcome outcome;
   outcome.losses.assign(steps, 0);
-  outcome.auxiliary_losses.assign(steps, 0);
-  outcome.z_losses.assign(steps, 0);
-  outcome.planned_peaks.resize(ranks);
-  outcome.touched_peaks.resize(ranks);
-  outcome.timeline.ranks.resize(ranks);
-  // Summed over ranks in rank order afterwards, whichever thread comes first.
-  std::vector<std::vector<double>> losses(ranks, std::vector<double>(steps)), auxiliary = losses,
-                                                                              z = losses;
-  std::mutex mutex;
-  run_local_ranks(ranks, [&](Communicator& world) {
-    const std::unique_ptr<Backend> backend = make_backend();
-    RunOptions options;
-    options.memory_limit_bytes = std::int64_t{1} << 30;
-    Runner runner(apply(build_iteration(model, groups, world.rank), schedule), groups, *backend,
-                  world, options);
-    const Program& program = runner.program();
-    initialize_parameters(runner, model.seed);
-    for (int step = 0; step < steps; ++step) {
-      write_batch(runner, model, rank_in_stage(groups, world.rank), stage_ranks(groups), step + 1);
-      IterationResult result = runner.iterate(true);
-      const std::lock_guard lock(mutex);
-      for (const TensorId loss : program.losses) {
-        losses[world.rank][step] += read_doubles(runner, loss)[0];
-      }
-      for (const TensorId loss : program.auxiliary_losses) {
-        auxiliary[world.rank][step] += read_doubles(runner, loss)[0] / program.micro_batches;
-      }
-      for (const TensorId loss : program.z_losses) {
-        z[world.rank][step] += read_doubles(runner, loss)[0];
-      }
-      if (step == 0) {
-        for (const Parameter& parameter : program.parameters) {
-          if (index_in_group(groups, parameter.replicas, world.rank) == 0) {
-            join(outcome.gradients, program, parameter, read_doubles(runner, parameter.gradient));
-          }
-        }
-      }
-      outcome.planned_peaks[world.rank] = result.planned_peak_bytes;
-      outcome.touched_peaks[world.rank] = result.touched_peak_bytes.value();
-      outcome.timeline.ranks[world.rank] = std::move(result.spans);
-      if (step + 1 < steps || rank_in_stage(groups, world.rank) > 0) continue;
-      outcome.dropped += result.dropped;
-      for (LayerRouting& layer : result.routing.layers) {
-        outcome.routing.layers.push_back(std::move(layer));
-      }
+  outcome.auxiliary_losses = outcome.z_losses = outcome.losses;
+  for (int rank = 0; rank < groups.ranks; ++rank) {
+    RankOutcome& one = ranks[static_cast<std::size_t>(rank)];
+    add(outcome.losses, one.losses);
+    add(outcome.auxiliary_losses, one.auxiliary_losses);
+    add(outcome.z_losses, one.z_losses);
+    for (const GradientPart& part : one.gradients) {
+      if (part.first_replica) join(outcome.gradients, part);
     }
-  });
-  for (int rank = 0; rank < ranks; ++rank) {
-    for (int step = 0; step < steps; ++step) {
-      outcome.losses[step] += losses[rank][step];
-      outcome.auxiliary_losses[step] += auxiliary[rank][step];
-      outcome.z_losses[step] += z[rank][step];
-    }
+    outcome.planned_peaks.push_back(one.last.planned_peak_bytes);
+    outcome.touched_peaks.push_back(one.last.touched_peak_bytes.value());
+    outcome.timeline.ranks.push_back(std::move(one.last.spans));
+    if (rank_in_stage(groups, rank) > 0) continue;
+    outcome.dropped += one.last.dropped;
+    std::ranges::move(one.last.routing.layers, std::back_inserter(outcome.routing.layers));
   }
   return outcome;
 }

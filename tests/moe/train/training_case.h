@@ -27,6 +27,26 @@ struct Outcome {
   std::int64_t dropped = 0;                                ///< last step
 };
 
+/// A rank's part of the gradient of a parameter.
+struct GradientPart {
+  std::string name;
+  std::vector<std::int64_t> places;  ///< of its values in the whole parameter, row-major
+  std::vector<double> values;
+  bool first_replica = true;  ///< of the ranks that hold the same part
+};
+
+/// What one rank has of a training.
+struct RankOutcome {
+  std::vector<double> losses, auxiliary_losses, z_losses;  ///< its share, by step
+  std::vector<GradientPart> gradients;                     ///< of the first step
+  IterationResult last;
+};
+
+/// `steps` iterations of this rank of `world`; tokens depend on the step and the place in the global batch
+/// alone. Collective.
+RankOutcome train_rank(const Model& model, const Schedule& schedule, const Groups& groups,
+                       int steps, Communicator& world, Backend& backend);
+
 /// `steps` iterations on `ranks` threads; tokens depend on the step and the place in the global
 /// batch alone.
 Outcome train_small(const Model& model, const Schedule& schedule, int ranks, int steps);

@@ -1,0 +1,171 @@
+// The case table of communicator_cases.h on the ranks of an MPI job.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "communicator_cases.h"
+#include "moe/communicator/communicator.h"
+#include "moe/communicator/mpi/collectives.h"
+#include "moe/communicator/mpi/transport.h"
+#include "moe/errors.h"
+#include "tests/moe/communicator/mpi_test_main.h"
+#include "tests/moe/passes/exchange_cases.h"
+
+namespace {
+
+using moe::testing::world;
+
+/// The same collectives on messages in short pieces, as between nodes. Without the error handling
+/// of the real one.
+class InPieces : public moe::Communicator {
+ public:
+  explicit InPieces(moe::MpiGroup group)
+      : Communicator(group.rank, group.size()), group_(std::move(group)) {}
+
+  static std::unique_ptr<InPieces> world(std::int64_t piece_bytes) {
+    moe::MpiGroup group;
+    group.comm = MPI_COMM_WORLD;  // the real groups have a comm of their own
+    MPI_Comm_rank(group.comm, &group.rank);
+    int size = 0;
+    MPI_Comm_size(group.comm, &size);
+    for (int rank = 0; rank < size; ++rank) group.world_ranks.push_back(rank);
+    group.piece_bytes.assign(size, piece_bytes);
+    group.context = next_context++;
+    return std::make_unique<InPieces>(std::move(group));
+  }
+  void all_to_all_v(const std::byte* from, std::span<const moe::Segment> send, std::byte* to,
+                    std::span<const moe::Segment> receive, std::int64_t row_bytes,
+                    const moe::CallContext& call) override {
+    const Count count_sent{*this};
+    moe::mpi_all_to_all_v(group_, from, send, to, receive, row_bytes, call);
+  }
+  void all_reduce(void* data, std::int64_t count, moe::DType dtype,
+                  const moe::CallContext& call) override {
+    const Count count_sent{*this};
+    moe::mpi_all_reduce(group_, data, count, dtype, call);
+  }
+  void all_gather(const void* from, void* to, std::int64_t count, moe::DType dtype,
+                  const moe::CallContext& call) override {
+    const Count count_sent{*this};
+    moe::mpi_all_gather(group_, from, to, count, dtype, call);
+  }
+  void reduce_scatter(const void* from, void* to, std::int64_t count, moe::DType dtype,
+                      const moe::CallContext& call) override {
+    const Count count_sent{*this};
+    moe::mpi_reduce_scatter(group_, from, to, count, dtype, call);
+  }
+  void broadcast(void* data, std::int64_t count, moe::DType dtype, int root,
+                 const moe::CallContext& call) override {
+    const Count count_sent{*this};
+    moe::mpi_broadcast(group_, data, count, dtype, root, call);
+  }
+  void barrier(const moe::CallContext& call) override { moe::mpi_barrier(group_, call); }
+  std::unique_ptr<moe::Communicator> split(std::span<const int> ranks) override {
+    moe::MpiGroup group;
+    group.comm = group_.comm;
+    group.context = next_context++;  // all ranks split alike in these tests
+    for (int member : ranks) {
+      if (member == rank) group.rank = group.size();
+      group.world_ranks.push_back(group_.world_ranks[member]);
+      group.piece_bytes.push_back(group_.piece_bytes[member]);
+    }
+    return std::make_unique<InPieces>(std::move(group));
+  }
+
+ private:
+  struct Count {  // after exceptions too
+    InPieces& self;
+    ~Count() { self.sent_bytes_ = self.group_.sent_bytes; }
+  };
+  inline static int next_context = 1;
+  moe::MpiGroup group_;
+};
+
+TEST(MpiCommunicator, CollectivesGiveWhatOneRankWorksOut) {
+  moe::cases::check_table(*world, moe::cases::small_counts);
+  moe::cases::check_table(*world, moe::cases::large_counts);
+}
+
+TEST(MpiMessages, CollectivesGiveWhatOneRankWorksOutInPieces) {
+  // Short ones, whose last is shorter; and those of real use.
+  const auto odd = InPieces::world(10'007);
+  moe::cases::check_table(*odd, moe::cases::small_counts);
+  const auto real = InPieces::world(moe::kEagerPieceBytes);
+  moe::cases::check_table(*real, moe::cases::large_counts);
+  moe::cases::check_sent_bytes(*real, moe::cases::Ranks::processes);
+}
+
+TEST(MpiMessages, TwoCommunicatorsServeTwoThreadsAtOnceInPieces) {
+  moe::cases::check_two_streams(*InPieces::world(10'007));
+}
+
+TEST(MpiMessages, SenderWaitsUntilALateReceiverHasPosted) {
+  // Nothing but words of the receiver tells a sender of eager pieces to stop: the first rank must
+  // not be through with 16 MiB while the last has asked for none.
+  if (world->size < 2) GTEST_SKIP() << "needs 2 ranks";
+  const auto pieces = InPieces::world(4000);
+  const int last = world->size - 1;
+  std::vector<std::byte> data(16 << 20, std::byte(world->rank + 1));
+  if (world->rank == 0) {
+    const moe::Segment send{last, 0, std::int64_t{16} << 20};
+    EXPECT_THROW(pieces->all_to_all_v(data.data(), {&send, 1}, nullptr, {}, 1,
+                                      moe::cases::call("early", 0.2)),
+                 moe::TimeLimit);
+    EXPECT_GT(pieces->sent_bytes(), (1 << 20) - 4000);
+    EXPECT_LE(pieces->sent_bytes(), 1 << 20);
+  }
+  world->barrier(moe::cases::call("end"));
+}
+
+TEST(MpiCommunicator, TwoCommunicatorsServeTwoThreadsAtOnce) {
+  moe::cases::check_two_streams(*world);
+}
+
+TEST(MpiCommunicator, EveryRouteOfAnExchangeBringsEveryRowWhereItBelongs) {
+  moe::cases::check_routes(*world);
+}
+
+TEST(MpiCommunicator, CountsTheBytesThatEachCollectiveStates) {
+  moe::cases::check_sent_bytes(*world, moe::cases::Ranks::processes);
+}
+
+TEST(MpiCommunicator, TimeLimitNamesWhoWasWaitedFor) { moe::cases::check_time_limit(*world); }
+
+TEST(MpiCommunicator, TimeLimitOfAllToAllNamesThePendingPeersAlone) {
+  if (world->size < 3) GTEST_SKIP() << "needs 3 ranks";
+  // Rank 0 expects a row from everybody; rank 2 alone does not send.
+  std::vector<int> all(world->size);
+  for (int rank = 0; rank < world->size; ++rank) all[rank] = rank;
+  const auto group = world->split(all);
+  std::vector<std::byte> from(4), to(4 * world->size);
+  if (world->rank == 0) {
+    std::vector<moe::Segment> receive;
+    for (int peer = 1; peer < world->size; ++peer) receive.push_back({peer, peer, 1});
+    try {
+      group->all_to_all_v(from.data(), {}, to.data(), receive, 4,
+                          moe::cases::call("dispatch", 0.2));
+      ADD_FAILURE() << "no time limit";
+    } catch (const std::runtime_error& limit) {
+      EXPECT_STREQ(limit.what(), "rank 0 waited 0.2 s for rank 2 in dispatch");
+    }
+  } else if (world->rank != 2) {
+    const moe::Segment send{0, 0, 1};
+    group->all_to_all_v(from.data(), {&send, 1}, to.data(), {}, 4, moe::cases::call("dispatch"));
+  }
+  world->barrier(moe::cases::call("end"));
+}
+
+TEST(MpiCommunicator, ClocksOfProcessesOfOneHostAreOneClock) {
+  const moe::ClockOffset clock = moe::measure_clock_offset(*world);
+  EXPECT_LE(std::abs(clock.offset_s), clock.error_s);
+  EXPECT_LT(clock.error_s, 0.1);
+}
+
+TEST(MpiCommunicator, WorldsAreApart) {
+  const auto other = moe::make_mpi_world();
+  float one = 1;
+  other->all_reduce(&one, 1, moe::DType::f32, moe::cases::call("other world"));
+  EXPECT_EQ(one, static_cast<float>(world->size));
+}
+
+}  // namespace

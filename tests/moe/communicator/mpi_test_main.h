@@ -1,0 +1,10 @@
+#pragma once
+
+#include "moe/communicator/communicator.h"
+
+namespace moe::testing {
+
+/// All ranks of the job, in a program of tests whose main() is that of mpi_test_main.cpp.
+extern Communicator* world;
+
+}  // namespace moe::testing

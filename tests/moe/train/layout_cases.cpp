@@ -1,0 +1,89 @@
+#include "tests/moe/train/layout_cases.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/moe/train/training_case.h"
+
+namespace moe::testing {
+namespace {
+
+constexpr int kSteps = 3;
+constexpr double kDouble = 1e-12;
+
+Schedule with_order(Schedule schedule, MicroBatchOrder order) {
+  schedule.decisions.push_back(OrderMicroBatches{order});
+  return schedule;
+}
+
+/// |part - its place in the whole| / |whole|
+double difference(const GradientPart& part, const std::vector<double>& whole) {
+  double apart = 0, norm = 0;
+  for (std::size_t i = 0; i < part.values.size(); ++i) {
+    const double other = whole.at(static_cast<std::size_t>(part.places[i]));
+    apart += (part.values[i] - other) * (part.values[i] - other);
+  }
+  for (const double value : whole) norm += value * value;
+  return apart == 0 ? 0 : std::sqrt(apart / norm);
+}
+
+}  // namespace
+
+Model layout_model() {
+  Model model = small_model(DType::f64);
+  model.moe_every = 1;
+  model.experts = 8;
+  model.micro_batches = 2;
+  model.global_batch = model.capacity_groups = 16 * model.micro_batches;
+  model.capacity_factor.reset();
+  return model;
+}
+
+std::vector<LayoutCase> layout_cases(int ranks) {
+  const int more = ranks / 4;
+  const Model model = layout_model();
+  const Schedule sequential{"sequential", {}}, chunks = chunked(model, 2, 3);
+  const std::vector<LayoutCase> whole{
+      {"dp2_ep", {2, 2 * more, 1, 1, 1}, sequential},
+      {"dp2_ep_chunked", {2, 2 * more, 1, 1, 1}, chunks},
+      {"ep_esp2", {1, 2 * more, 2, 1, 1}, sequential},
+      {"ep_esp2_chunked", {1, 2 * more, 2, 1, 1}, chunks},
+      {"ep_tp2_esp2", {1, 2 * more, 2, 2, 1}, sequential},
+      {"ep_tp2_esp2_chunked", {1, 2 * more, 2, 2, 1}, chunks},
+  };
+  std::vector<LayoutCase> cases = whole;
+  const auto add_pipeline = [&](const std::string& name, const Layout& layout) {
+    cases.push_back({name, layout, sequential});
+    for (const auto& [order, text] :
+         {std::pair{MicroBatchOrder::gpipe, "_gpipe"}, {MicroBatchOrder::one_f_one_b, "_1f1b"}}) {
+      cases.push_back({name + text, layout, with_order(sequential, order)});
+      cases.push_back({name + text + "_chunked", layout, with_order(chunks, order)});
+    }
+  };
+  add_pipeline("pp2_ep", {1, 2 * more, 1, 1, 2});
+  if (ranks == 8) add_pipeline("dp2_pp2_ep2", {2, 2, 1, 1, 2});
+  return cases;
+}
+
+void check_layout(const LayoutCase& layout_case, Communicator& world) {
+  const Model model = layout_model();
+  const Outcome one = train_small(model, {"sequential", {}}, 1, kSteps);
+  const auto backend = make_cpu_backend(1);
+  RankOutcome mine = train_rank(model, layout_case.schedule, make_groups(layout_case.layout),
+                                kSteps, world, *backend);
+  world.all_reduce(mine.losses.data(), kSteps, DType::f64, {.what = "losses"});
+  for (int step = 0; step < kSteps; ++step) {
+    EXPECT_NEAR(mine.losses[step], one.losses[step], kDouble * one.losses[step])
+        << layout_case.name << ", step " << step;
+  }
+  EXPECT_FALSE(mine.gradients.empty());
+  for (const GradientPart& part : mine.gradients) {
+    EXPECT_LT(difference(part, one.gradients.at(part.name)), kDouble)
+        << layout_case.name << ", " << part.name << " on rank " << world.rank;
+  }
+  EXPECT_EQ(mine.last.touched_peak_bytes, mine.last.planned_peak_bytes)
+      << layout_case.name << " on rank " << world.rank;
+}
+
+}  // namespace moe::testing

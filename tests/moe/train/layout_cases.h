@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "moe/communicator/communicator.h"
+#include "moe/model/model.h"
+#include "moe/passes/schedule.h"
+#include "moe/program/layout.h"
+
+/// The layouts of the papers and of large models, on threads (layout_test.cpp) and on processes
+/// (layout_mpi.cpp).
+namespace moe::testing {
+
+struct LayoutCase {
+  std::string name;
+  Layout layout;
+  Schedule schedule;
+};
+
+/// Those of so many ranks: 4 or 8. Pipelines under GPipe and under 1F1B, exchanges in chunks and whole.
+std::vector<LayoutCase> layout_cases(int ranks);
+
+/// A model that divides over all of them, in micro-batches, in double; every row is kept.
+Model layout_model();
+
+/// Trains layout_model() on the ranks of `world` and, for itself, on one rank. Reports to GoogleTest where
+/// losses, the rank's part of a gradient, or its touched peak are not what they should be. Collective.
+void check_layout(const LayoutCase& layout_case, Communicator& world);
+
+}  // namespace moe::testing
