@@ -58,6 +58,9 @@ struct RunRank {
   int rank = 0;
   std::string hostname;
   int node = 0;
+  std::optional<int> core_set = {};  ///< equal for ranks that have cores in common; none: not known
+  std::optional<int> cores = {};     ///< that the ranks of its core set can use at one time
+  std::optional<int> threads = {};   ///< that it computes with; none: on a GPU, or not known
   std::int64_t pid = 0;
   double clock_offset_s = 0;
   double clock_error_s = 0;  ///< half the round trip of the best exchange

@@ -8,5 +8,6 @@ namespace db {
 extern const std::string_view schema_sql;
 extern const std::string_view schema_2_sql;
 extern const std::string_view schema_3_sql;
+extern const std::string_view schema_4_sql;
 
 }  // namespace db

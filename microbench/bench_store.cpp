@@ -18,12 +18,13 @@ constexpr double kRowWait_s = 0.2;
 }  // namespace
 
 BenchStore::BenchStore(const std::string& path, db::Run run,
-                       const std::vector<moe::RankInfo>& ranks, double time_limit_s)
+                       const std::vector<moe::RankInfo>& ranks, const std::vector<int>& threads,
+                       double time_limit_s)
     : connection_(db::open_writer(path, {.busy_timeout_s = time_limit_s})),
       time_limit_s_(time_limit_s) {
   db::Transaction transaction(connection_, "begin a run of benchmarks");
   run_id_ = db::begin_run(connection_, std::move(run), moe::this_machine());
-  db::insert(connection_, moe::rank_rows(run_id_, ranks));
+  db::insert(connection_, moe::rank_rows(run_id_, ranks, threads));
   transaction.commit();
   connection_.set_busy_timeout(kRowWait_s);
 }

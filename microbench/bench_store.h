@@ -19,7 +19,7 @@ class BenchStore {
   /// Stores the begin of the run, with this machine and its ranks. `time_limit_s`: of a wait for
   /// another's lock. Throws db::Error.
   BenchStore(const std::string& path, db::Run run, const std::vector<moe::RankInfo>& ranks,
-             double time_limit_s);
+             const std::vector<int>& threads, double time_limit_s);
 
   /// Throws db::Error (gone) where the database was taken away.
   void add(db::Measurement row);

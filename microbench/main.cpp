@@ -139,7 +139,8 @@ int run(const Arguments& arguments, const Request& request, moe::Communicator& w
       db::Run run = db::this_run("bench", arguments.what, argc, argv);
       run.device = arguments.device;
       run.ranks = world.size;
-      store.emplace(arguments.database, std::move(run), ranks, arguments.time_limit_s);
+      store.emplace(arguments.database, std::move(run), ranks, device.threads,
+                    arguments.time_limit_s);
     }
     writer.emplace(stdout, *db::parse_format(arguments.format));
     writer->metadata(db::version_line("moe-bench"));

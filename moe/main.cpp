@@ -314,7 +314,8 @@ void run(const Arguments& arguments, Inputs inputs, Communicator& world, int arg
                                       .timelines = arguments.timelines,
                                       .time_limit_s = arguments.time_limit_s,
                                       .steps = arguments.steps,
-                                      .loads_every = arguments.loads_every},
+                                      .loads_every = arguments.loads_every,
+                                      .threads = device.threads},
                     std::move(run),
                     db::Schedule{0, "", inputs.schedule.planner, to_json(inputs.schedule)}, ranks,
                     groups);

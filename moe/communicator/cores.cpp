@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 
 namespace moe {
@@ -14,10 +15,15 @@ namespace {
 
 int online_cores() { return std::max(1, static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN))); }
 
-int cores_of_mask() {
+std::vector<int> cores_of_mask() {
   cpu_set_t mask;
   // Fails beyond 1024 cores, where masks are longer.
-  return sched_getaffinity(0, sizeof mask, &mask) == 0 ? CPU_COUNT(&mask) : online_cores();
+  const bool known = sched_getaffinity(0, sizeof mask, &mask) == 0;
+  std::vector<int> cores;
+  for (int core = 0; core < (known ? CPU_SETSIZE : online_cores()); ++core) {
+    if (!known || CPU_ISSET(core, &mask)) cores.push_back(core);
+  }
+  return cores;
 }
 
 /// The smallest quota of this process's control group (version 2) and those above it.
@@ -52,11 +58,46 @@ std::optional<int> cores_of_quota(const std::string& cpu_max) {
   return std::max(1, static_cast<int>(std::min(quota_us / period_us, 1e6)));
 }
 
+UsableCores usable_cores() {
+  const int online = online_cores();
+  return {cores_of_mask(), std::min(online, quota_of_group().value_or(online))};
+}
+
+CoreSets core_sets(const std::vector<UsableCores>& usable, const std::vector<int>& machine) {
+  CoreSets sets;
+  sets.set.assign(usable.size(), -1);
+  for (std::size_t first = 0; first < usable.size(); ++first) {
+    if (sets.set[first] >= 0) continue;
+    const int number = static_cast<int>(sets.cores.size());
+    std::vector<int> cores = usable[first].cores;
+    int most = usable[first].most;
+    sets.set[first] = number;
+    for (bool grown = true; grown;) {
+      grown = false;
+      for (std::size_t rank = first + 1; rank < usable.size(); ++rank) {
+        const std::vector<int>& others = usable[rank].cores;
+        if (sets.set[rank] >= 0 || machine[rank] != machine[first] ||
+            std::find_first_of(cores.begin(), cores.end(), others.begin(), others.end()) ==
+                cores.end()) {
+          continue;
+        }
+        sets.set[rank] = number;
+        std::vector<int> together;
+        std::ranges::set_union(cores, others, std::back_inserter(together));
+        cores = std::move(together);
+        most = std::min(most, usable[rank].most);
+        grown = true;
+      }
+    }
+    sets.cores.push_back(std::max(1, std::min(static_cast<int>(cores.size()), most)));
+  }
+  return sets;
+}
+
 int cores_of_rank(int ranks) {
-  int online = online_cores();
+  const UsableCores usable = usable_cores();
   // A quota is one for all ranks of the group, as the machine's cores are.
-  if (const auto quota = quota_of_group()) online = std::min(online, *quota);
-  return even_share(cores_of_mask(), online, ranks);
+  return even_share(static_cast<int>(usable.cores.size()), usable.most, ranks);
 }
 
 int others_running() {

@@ -30,11 +30,18 @@ std::vector<std::string> lines(const std::string& text) {
   return result;
 }
 
-OpenDevice open_processor(const std::vector<RankInfo>& ranks, int rank, int threads) {
-  const int sharers = ranks_on_machine(ranks, rank);
-  if (threads <= 0) threads = default_threads(sharers);
+OpenDevice open_processor(Communicator& world, const std::vector<RankInfo>& ranks,
+                          const DeviceWish& wish) {
+  const int sharers = ranks_on_machine(ranks, world.rank);
+  const std::int32_t threads = wish.threads > 0 ? wish.threads : default_threads(sharers);
   const auto memory = static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE);
-  return {make_cpu_backend(threads, waiting_of_threads()), nullptr, memory / 5 * 4 / sharers};
+  OpenDevice open;
+  open.backend = make_cpu_backend(threads, waiting_of_threads());
+  open.memory_bytes = memory / 5 * 4 / sharers;
+  open.threads.resize(static_cast<std::size_t>(world.size));
+  world.all_gather(&threads, open.threads.data(), 1, DType::i32,
+                   {.time_limit_s = wish.time_limit_s, .what = "survey of the threads"});
+  return open;
 }
 
 }  // namespace
@@ -59,7 +66,7 @@ DeviceChoice choose_devices(const std::vector<std::vector<std::string>>& visible
 
 OpenDevice open_device(Communicator& world, const std::vector<RankInfo>& ranks,
                        const DeviceWish& wish) {
-  if (!wish.cuda) return open_processor(ranks, world.rank, wish.threads);
+  if (!wish.cuda) return open_processor(world, ranks, wish);
 
   const CallContext call{.time_limit_s = wish.time_limit_s, .what = "survey of the devices"};
   bool nccl = true;

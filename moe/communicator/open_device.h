@@ -27,6 +27,7 @@ struct OpenDevice {
   /// Four fifths of the memory there is, divided among the ranks that share it: what is asked for
   /// beyond it would swap or be killed.
   std::int64_t memory_bytes = 0;
+  std::vector<int> threads;  ///< by rank, that it computes with; empty on GPUs
 };
 
 /// Opens this rank's device; all ranks of `world` take part and decide alike. Throws Unavailable on

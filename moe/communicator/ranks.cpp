@@ -1,12 +1,18 @@
 #include "moe/communicator/ranks.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <map>
+#include <sstream>
+
+#include "moe/communicator/cores.h"
 
 namespace moe {
 namespace {
@@ -32,6 +38,19 @@ std::vector<int> number(const std::vector<std::string>& names) {
     result.push_back(numbers.emplace(name, static_cast<int>(numbers.size())).first->second);
   }
   return result;
+}
+
+/// As a rank tells the others: the most first.
+std::string to_text(const UsableCores& usable) {
+  return fmt::format("{} {}", usable.most, fmt::join(usable.cores, " "));
+}
+
+UsableCores cores_from_text(const std::string& text) {
+  std::istringstream numbers(text);
+  UsableCores usable;
+  numbers >> usable.most;
+  usable.cores.assign(std::istream_iterator<int>(numbers), {});
+  return usable;
 }
 
 }  // namespace
@@ -63,6 +82,11 @@ std::vector<RankInfo> survey_ranks(Communicator& world) {
   const std::vector<std::string> hostnames = gather_texts(world, hostname(), call);
   const std::vector<int> nodes = number(hostnames);
   const std::vector<int> machines = number(gather_texts(world, machine_name(), call));
+  std::vector<UsableCores> usable;
+  for (const std::string& text : gather_texts(world, to_text(usable_cores()), call)) {
+    usable.push_back(cores_from_text(text));
+  }
+  const CoreSets sets = core_sets(usable, machines);
 
   std::vector<RankInfo> ranks;
   for (int rank = 0; rank < world.size; ++rank) {
@@ -70,6 +94,8 @@ std::vector<RankInfo> survey_ranks(Communicator& world) {
     ranks.push_back({hostnames[rank],
                      nodes[rank],
                      machines[rank],
+                     sets.set[rank],
+                     sets.cores[sets.set[rank]],
                      static_cast<std::int64_t>(numbers[2]),
                      {numbers[0], numbers[1]}});
   }

@@ -11,13 +11,15 @@ namespace moe {
 /// Who a rank is and where it runs.
 struct RankInfo {
   std::string hostname;
-  int node = 0;     ///< equal host names are one node
-  int machine = 0;  ///< nodes of one running kernel, as a cluster in a box has, are one machine
+  int node = 0;      ///< equal host names are one node
+  int machine = 0;   ///< nodes of one running kernel, as a cluster in a box has, are one machine
+  int core_set = 0;  ///< equal for ranks that have cores in common
+  int cores = 1;     ///< that the ranks of its core set can use at one time
   std::int64_t pid = 0;
   ClockOffset clock;
 };
 
-/// Host names, machines, process ids and clocks of all ranks of `world`, the same on every rank.
+/// Host names, machines, cores, process ids and clocks of all ranks of `world`, the same on every rank.
 std::vector<RankInfo> survey_ranks(Communicator& world);
 /// RankInfo::node by rank.
 std::vector<int> nodes_of(const std::vector<RankInfo>& ranks);

@@ -57,11 +57,21 @@ TimelineRows timeline_rows(const Program& program, const Timeline& timeline, con
   return rows;
 }
 
-std::vector<db::RunRank> rank_rows(std::int64_t run_id, const std::vector<RankInfo>& ranks) {
+std::vector<db::RunRank> rank_rows(std::int64_t run_id, const std::vector<RankInfo>& ranks,
+                                   const std::vector<int>& threads) {
   std::vector<db::RunRank> rows;
   for (std::size_t r = 0; r < ranks.size(); ++r) {
-    rows.push_back({run_id, static_cast<int>(r), ranks[r].hostname, ranks[r].node, ranks[r].pid,
-                    ranks[r].clock.offset_s, ranks[r].clock.error_s, 0, 0});
+    db::RunRank& row = rows.emplace_back();
+    row.run_id = run_id;
+    row.rank = static_cast<int>(r);
+    row.hostname = ranks[r].hostname;
+    row.node = ranks[r].node;
+    row.core_set = ranks[r].core_set;
+    row.cores = ranks[r].cores;
+    if (!threads.empty()) row.threads = threads[r];
+    row.pid = ranks[r].pid;
+    row.clock_offset_s = ranks[r].clock.offset_s;
+    row.clock_error_s = ranks[r].clock.error_s;
   }
   return rows;
 }
@@ -80,7 +90,7 @@ TrainStore::TrainStore(const TrainStoreOptions& options, db::Run run, const db::
       flushed_at_(db::now()) {
   db::Transaction transaction(connection_, "begin a training run");
   run_id_ = db::begin_run(connection_, std::move(run), this_machine(), schedule);
-  ranks_ = rank_rows(run_id_, ranks);
+  ranks_ = rank_rows(run_id_, ranks, options.threads);
   db::insert(connection_, ranks_);
   transaction.commit();
   connection_.set_busy_timeout(kFlushWait_s);

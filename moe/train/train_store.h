@@ -27,8 +27,9 @@ TimelineRows timeline_rows(const Program& program, const Timeline& timeline, con
                            const Groups& groups,
                            const std::vector<std::vector<std::int64_t>>& sent_bytes = {});
 
-/// The ranks of a run as rows, their peaks still 0.
-std::vector<db::RunRank> rank_rows(std::int64_t run_id, const std::vector<RankInfo>& ranks);
+/// The ranks of a run as rows, their peaks still 0. `threads` as in OpenDevice.
+std::vector<db::RunRank> rank_rows(std::int64_t run_id, const std::vector<RankInfo>& ranks,
+                                   const std::vector<int>& threads);
 
 struct TrainStoreOptions {
   std::string database;
@@ -40,6 +41,7 @@ struct TrainStoreOptions {
   /// Loads per layer, expert and rank are stored of the first iteration and every so many, 0 of none; of
   /// iterations whose timeline is stored always. None: of as many as make about kMostLoadRows rows.
   std::optional<int> loads_every = std::nullopt;
+  std::vector<int> threads = {};  ///< by rank, as in OpenDevice
 };
 
 /// A million rows are about 30 MB.

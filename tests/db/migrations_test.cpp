@@ -196,6 +196,25 @@ TEST(Migrations, KnowWhatGatesOfVersion2AskedForWhereNothingWasDropped) {
   }
 }
 
+TEST(Migrations, KnowNothingOfTheCoresOfRanksOfVersion3) {
+  const TemporaryDirectory directory;
+  OpenOptions third;
+  third.migrations = all_migrations();
+  third.migrations.resize(3);
+  open_writer(directory.file("a.db"), third).database().exec(R"sql(
+INSERT INTO machine VALUES (1, 'm', 'node0', '', '', 1, 1, '', 0, '');
+INSERT INTO run VALUES (1, 1, 'train', 'tiny', 'done', '', 1, 2, 2, 1, '', '', '', 'cpu', 1, '', '', NULL, 0, '', '');
+INSERT INTO run_rank VALUES (1, 0, 'node0', 0, 7, 0, 0, 5, 6);
+INSERT INTO study VALUES (1, 'all', '', '{"name":"box","processors":0.0}', '', 2, 1, '', '', '');
+)sql");
+  const auto connection = open_writer(directory.file("a.db"));
+  const RunRank rank = load_run_ranks(connection, 1).at(0);
+  EXPECT_EQ(rank.measured_peak_bytes, 6);
+  EXPECT_EQ(rank.core_set, std::nullopt);
+  EXPECT_EQ(rank.threads, std::nullopt);
+  EXPECT_EQ(find_study(connection, "all")->cluster_json, R"({"name":"box"})");
+}
+
 TEST(Migrations, ApplyAllToANewFile) {
   const auto connection = open_writer(":memory:", with_extra("CREATE TABLE extra (id INTEGER)"));
   EXPECT_TRUE(connection.database().tableExists("extra"));

@@ -110,6 +110,9 @@ inline Sample store_sample(Connection& connection) {
     row.run_id = sample.run;
     row.rank = rank;
     row.hostname = "node0";
+    row.core_set = rank;
+    row.cores = 2;
+    row.threads = 1;
     row.measured_peak_bytes = 1 << 20;
   }
   for (int i = 0; i < 3; ++i) {

@@ -18,7 +18,7 @@ class BenchStoreTest : public testing::Test {
   std::string path = directory.file("a.db");
 
   BenchStore make_store(double time_limit_s = 0.3) const {
-    return BenchStore(path, db::sample_run(0), std::vector<moe::RankInfo>(1), time_limit_s);
+    return BenchStore(path, db::sample_run(0), std::vector<moe::RankInfo>(1), {2}, time_limit_s);
   }
   static db::Measurement row(std::int64_t bytes) {
     db::Measurement measurement;

@@ -44,15 +44,16 @@ db::TimeInterval interval_of(const moe::OpSpan& span) {
   return {span.start_s, span.start_s + span.duration_s};
 }
 
-/// What a rank that computes has of the processors over time, where all ranks share them: each min(1, P / n)
-/// while n compute.
+/// What a rank that computes has of the processors over time, where some share them: each min(1, P / n) while
+/// n of them compute.
 class ProcessorTime {
  public:
   /// `computing` by rank, merged.
-  ProcessorTime(const std::vector<std::vector<db::TimeInterval>>& computing, double processors) {
+  ProcessorTime(const std::vector<std::vector<db::TimeInterval>>& computing,
+                const SharedProcessors& shared) {
     std::vector<std::pair<double, int>> changes;
-    for (const auto& intervals : computing) {
-      for (const db::TimeInterval& interval : intervals) {
+    for (const int rank : shared.ranks) {
+      for (const db::TimeInterval& interval : computing[static_cast<std::size_t>(rank)]) {
         changes.emplace_back(interval.begin_s, 1);
         changes.emplace_back(interval.end_s, -1);
       }
@@ -64,7 +65,7 @@ class ProcessorTime {
       if (times_.empty()) sums_.push_back(0);
       count += change;
       times_.push_back(time);
-      shares_.push_back(count > processors ? processors / count : 1);
+      shares_.push_back(count > shared.seats ? shared.seats / count : 1);
     }
   }
 
@@ -177,9 +178,9 @@ void observe_gaps(const MeasuredIteration& iteration, const std::vector<std::vec
   }
 }
 
-/// `processors`: that the ranks share; 0 = each has its own.
-void observe(const MeasuredIteration& iteration, const moe::Groups& groups, double processors,
-             Observations& seen) {
+/// `contended`: contended_processors() of the ranks.
+void observe(const MeasuredIteration& iteration, const moe::Groups& groups,
+             const std::vector<SharedProcessors>& contended, Observations& seen) {
   const moe::Program& program = *iteration.program;
   const auto shapes = call_shapes(program, groups, iteration.bindings);
   const auto arrivals = last_arrivals(iteration, shapes);
@@ -200,8 +201,15 @@ void observe(const MeasuredIteration& iteration, const moe::Groups& groups, doub
     moving[rank] = db::merged(std::move(moving[rank]));
     computing[rank] = db::merged(std::move(computing[rank]));
   }
-  std::optional<ProcessorTime> processor_time;
-  if (processors > 0) processor_time.emplace(computing, processors);
+  std::vector<ProcessorTime> processor_times;
+  std::vector<const ProcessorTime*> time_of(ranks, nullptr);
+  processor_times.reserve(contended.size());  // time_of points into it
+  for (const SharedProcessors& shared : contended) {
+    processor_times.emplace_back(computing, shared);
+    for (const int rank : shared.ranks) {
+      time_of[static_cast<std::size_t>(rank)] = &processor_times.back();
+    }
+  }
 
   for (std::size_t op = 0; op < program.ops.size(); ++op) {
     const moe::Op& entry = program.ops[op];
@@ -216,7 +224,7 @@ void observe(const MeasuredIteration& iteration, const moe::Groups& groups, doub
         Sample sample =
             units_of(program, entry, iteration.bindings[rank], groups, static_cast<int>(rank));
         const db::TimeInterval interval = interval_of(span);
-        sample.seconds = processor_time ? processor_time->of(interval) : span.duration_s;
+        sample.seconds = time_of[rank] != nullptr ? time_of[rank]->of(interval) : span.duration_s;
         // Of the time that the op had, the same part as of its span.
         const double beside = db::covered_length_s(interval, moving[rank]) / span.duration_s;
         seen.compute[key].push_back({sample, beside * sample.seconds});
@@ -328,9 +336,10 @@ double median_or_zero(const std::vector<double>& values) {
 }  // namespace
 
 CostModel calibrate(std::span<const MeasuredIteration> iterations, const moe::Groups& groups,
-                    std::string device, double processors) {
+                    std::string device, const std::vector<SharedProcessors>& shared_processors) {
   if (iterations.empty()) throw std::invalid_argument("calibrate: no iterations");
-  const bool shared = shares_processors(processors, groups.ranks);
+  const auto contended = contended_processors(shared_processors, groups.ranks);
+  const bool shared = !contended.empty();
   Observations seen;
   for (const MeasuredIteration& iteration : iterations) {
     for (const auto& spans : iteration.timeline.ranks) {
@@ -341,7 +350,7 @@ CostModel calibrate(std::span<const MeasuredIteration> iterations, const moe::Gr
             iteration.timeline.ranks.size(), iteration.program->ops.size(), groups.ranks));
       }
     }
-    observe(iteration, groups, shared ? processors : 0, seen);
+    observe(iteration, groups, contended, seen);
   }
 
   CostModel costs;

@@ -7,6 +7,7 @@
 #include "moe/program/groups.h"
 #include "moe/program/program.h"
 #include "moe/program/timeline.h"
+#include "tuner/costs/cluster.h"
 #include "tuner/costs/cost_model.h"
 
 namespace tuner {
@@ -35,8 +36,8 @@ struct MeasuredIteration {
 ///        s = (W - (d - o)) / o                    [MPMoE's alpha(comp, comm), 4.2]
 ///    and likewise for communication beside computation. The median over all such spans of a kind,
 ///    each weighing its o; clamped to [0.05, 1].
-/// Where the ranks share fewer `processors` than they are, the time of an op is what it had of them: its
-/// span, of which each moment counts min(1, processors / ranks that compute then); and samples of one size
+/// Where ranks share fewer processors than they are, the time of an op is what it had of them: its span, of
+/// which each moment counts min(1, seats / of these ranks that compute then); and samples of one size
 /// become their mean, as an operating system gives some all of a core and lets others wait.
 ///
 /// 4. Launch gaps: medians of start minus the end of the last thing waited for; of contended ones
@@ -46,6 +47,7 @@ struct MeasuredIteration {
 /// of one cut into chunks but on one stream, and of an overlapped one. Throws std::invalid_argument
 /// when there are none or a timeline does not fit its Program.
 CostModel calibrate(std::span<const MeasuredIteration> iterations, const moe::Groups& groups,
-                    std::string device, double processors = 0);
+                    std::string device,
+                    const std::vector<SharedProcessors>& shared_processors = {});
 
 }  // namespace tuner

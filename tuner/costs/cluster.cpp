@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <stdexcept>
 
 #include "moe/input/json.h"
@@ -45,6 +46,12 @@ void read_fit(const moe::InputObject& table, const std::string& op, CostModel& c
   costs.fits[key] = fit;
 }
 
+std::vector<int> first_ranks(int count) {
+  std::vector<int> ranks(static_cast<std::size_t>(count));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return ranks;
+}
+
 Interference read_interference(const moe::InputObject& table) {
   const auto speed = [&](const char* key) {
     return table.number_or(key, 1, 1e-3, 1, "a speed from 0.001 to 1");
@@ -72,7 +79,10 @@ CostedCluster load_cluster(const std::filesystem::path& path) {
     root.member("nodes").fail(fmt::format("at most {} ranks on all nodes together", kMostNodes));
   }
   if (const auto memory = root.optional_member("memory")) cluster.memory_bytes = memory->bytes();
-  cluster.processors = root.number_or("processors", 0, kFewest, kMostNodes, "cores, above 0");
+  if (root.has("processors")) {
+    const double seats = root.number("processors", kFewest, kMostNodes, "cores, above 0");
+    cluster.shared_processors = {{seats, first_ranks(cluster.nodes * cluster.ranks_per_node)}};
+  }
   if (cluster.nodes > 1 || root.has("inter_node")) {
     cluster.inter_node = read_link(root.object("inter_node", "a table of a node's network card"));
   }
@@ -93,8 +103,15 @@ CostedCluster load_cluster(const std::filesystem::path& path) {
   return result;
 }
 
-bool shares_processors(double processors, int ranks) {
-  return processors > 0 && processors < ranks;
+std::vector<SharedProcessors> contended_processors(const std::vector<SharedProcessors>& shared,
+                                                   int ranks) {
+  std::vector<SharedProcessors> contended = shared;
+  for (SharedProcessors& one : contended)
+    std::erase_if(one.ranks, [&](int r) { return r >= ranks; });
+  std::erase_if(contended, [](const SharedProcessors& one) {
+    return one.seats >= static_cast<double>(one.ranks.size());
+  });
+  return contended;
 }
 
 moe::Groups groups_of(const Cluster& cluster, const moe::Layout& layout) {
@@ -114,6 +131,10 @@ std::string to_json(const Cluster& cluster) {
     return nlohmann::json{{"bandwidth_bytes_per_s", value.bandwidth_bytes_per_s},
                           {"latency_s", value.latency_s}};
   };
+  nlohmann::json shared = nlohmann::json::array();
+  for (const SharedProcessors& one : cluster.shared_processors) {
+    shared.push_back({{"seats", one.seats}, {"ranks", one.ranks}});
+  }
   return nlohmann::json{{"name", cluster.name},
                         {"device", cluster.device},
                         {"nodes", cluster.nodes},
@@ -121,7 +142,7 @@ std::string to_json(const Cluster& cluster) {
                         {"inter_node", link(cluster.inter_node)},
                         {"intra_node", link(cluster.intra_node)},
                         {"memory_bytes", cluster.memory_bytes},
-                        {"processors", cluster.processors}}
+                        {"shared_processors", shared}}
       .dump();
 }
 
@@ -142,7 +163,16 @@ Cluster cluster_from_json(std::string_view text) {
   cluster.inter_node = link("inter_node");
   cluster.intra_node = link("intra_node");
   cluster.memory_bytes = json.integer("memory_bytes", 0);
-  cluster.processors = json.number_or("processors", 0, 0, kMostNodes, "cores, 0 or more");
+  if (json.has("shared_processors")) {
+    for (const moe::InputValue& entry : json.list("shared_processors", "a list of ranks' seats")) {
+      const moe::InputObject one = entry.object("ranks and their seats");
+      SharedProcessors& shared = cluster.shared_processors.emplace_back();
+      shared.seats = one.number("seats", kFewest, kMostNodes, "cores, above 0");
+      for (const moe::InputValue& rank : one.list("ranks", "a list of ranks")) {
+        shared.ranks.push_back(static_cast<int>(rank.integer(0, kMostNodes)));
+      }
+    }
+  }
   document.no_other_keys();
   return cluster;
 }

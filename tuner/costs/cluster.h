@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "moe/program/groups.h"
 #include "tuner/costs/cost_model.h"
@@ -15,22 +16,30 @@ struct Link {
   double latency_s = 0;
 };
 
+/// Ranks that compute on the same processors.
+struct SharedProcessors {
+  double seats =
+      1;  ///< how many of them compute at one time as fast as one alone; need not be whole
+  std::vector<int> ranks;  ///< ascending
+
+  friend bool operator==(const SharedProcessors&, const SharedProcessors&) = default;
+};
+
 /// The machine a prediction is for. Ranks fill a node before the next one begins.
 struct Cluster {
   std::string name;
   std::string device = "cpu";  ///< "cpu" | "cuda": whose fits apply
   int nodes = 1;
   int ranks_per_node = 1;
-  Link inter_node;                ///< network card of a node, shared by its ranks
-  Link intra_node;                ///< of one rank to the others of its node
-  std::int64_t memory_bytes = 0;  ///< of one rank; 0 = not known
-  /// Seats that all ranks compute on together, where they have fewer than one each (cores of one machine
-  /// over threads of a rank); 0 = every rank has its own.
-  double processors = 0;
+  Link inter_node;                                  ///< network card of a node, shared by its ranks
+  Link intra_node;                                  ///< of one rank to the others of its node
+  std::int64_t memory_bytes = 0;                    ///< of one rank; 0 = not known
+  std::vector<SharedProcessors> shared_processors;  ///< ranks in none, or at most one, of them
 };
 
-/// True where so many ranks wait for each other's processors (Cluster::processors).
-bool shares_processors(double processors, int ranks);
+/// Those of the cluster that hold more of the ranks 0 .. ranks - 1 than can compute at one time, with these.
+std::vector<SharedProcessors> contended_processors(const std::vector<SharedProcessors>& shared,
+                                                   int ranks);
 
 /// A cluster with what its file says about the speed of its devices and collectives.
 struct CostedCluster {
@@ -45,7 +54,7 @@ struct CostedCluster {
 ///     nodes = 4
 ///     ranks_per_node = 1
 ///     memory = "2G"                              # per rank; bytes, or a text with K, M, G (1024)
-///     processors = 2                             # of all ranks, where each has none to itself
+///     processors = 2                             # that all ranks share, where each has none to itself
 ///     [inter_node]                               # one network card per node, each direction
 ///     bandwidth_gbit_per_s = 2.0
 ///     latency_s = 60e-6

@@ -100,13 +100,16 @@ LowerBound lower_bound(const moe::Program& program, const moe::Groups& groups,
     carry(total.node_in[node], "in");
   }
 
-  if (shares_processors(cluster.processors, groups.ranks)) {
+  for (const SharedProcessors& shared :
+       contended_processors(cluster.shared_processors, groups.ranks)) {
     double all_s = 0;
-    for (std::size_t rank = 0; rank < ranks; ++rank) {
-      all_s += *std::max_element(computing[rank].begin(), computing[rank].end());
+    for (const int rank : shared.ranks) {
+      const auto& streams = computing[static_cast<std::size_t>(rank)];
+      all_s += *std::max_element(streams.begin(), streams.end());
     }
-    work.offer(all_s / cluster.processors,
-               [&] { return fmt::format("{:g} processors", cluster.processors); });
+    work.offer(all_s / shared.seats, [&] {
+      return fmt::format("{:g} processors of {} ranks", shared.seats, shared.ranks.size());
+    });
   }
 
   LowerBound bound{work.seconds, link.seconds, chain.seconds, {}};

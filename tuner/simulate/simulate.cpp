@@ -53,6 +53,7 @@ struct Rank {
   std::vector<int> waiting_for;  ///< dependencies that have not ended, by op
   int computing = 0;
   int copying = 0;
+  int contended = -1;     ///< place in State::contended
   int communicating = 0;  ///< calls whose last participant has arrived, not ended here
   bool changed = false;   ///< activities changed since rates were computed
 };
@@ -104,8 +105,12 @@ struct Simulation::State {
       kNever;  ///< when the first of them, and those that end together with it, have ended
   bool flows_changed = false;
   std::vector<int> changed_ranks;
-  int computing_ranks = 0;
-  bool shared_processors = false;
+  /// Ranks that wait for each other's processors, and how many of them compute.
+  struct Contended {
+    SharedProcessors shared;
+    int computing_ranks = 0;
+  };
+  std::vector<Contended> contended;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events;
   std::vector<std::vector<moe::OpSpan>> spans;
   double now = 0;
@@ -120,7 +125,11 @@ struct Simulation::State {
         ranks(static_cast<std::size_t>(groups.ranks)),
         calls(program.ops.size()),
         spans(static_cast<std::size_t>(groups.ranks)) {
-    shared_processors = shares_processors(cluster.processors, groups.ranks);
+    for (auto& shared : contended_processors(cluster.shared_processors, groups.ranks)) {
+      const auto place = static_cast<int>(contended.size());
+      for (const int rank : shared.ranks) at(rank).contended = place;
+      contended.push_back({std::move(shared)});
+    }
     const auto waits = moe::waits_for(program);
     for (int stage = 0; stage < program.stages; ++stage) stages.push_back(stage_of(waits, stage));
     for (std::size_t op = 0; op < program.ops.size(); ++op) {
@@ -186,27 +195,29 @@ struct Simulation::State {
     if (cost(op).activity == moe::Activity::copy) {
       ++at(rank).copying;
     } else if (at(rank).computing++ == 0) {
-      ++computing_ranks;
-      touch_computing();
+      count_computing(rank, 1);
     }
   }
   void end_activity(int rank, int op) {
     if (cost(op).activity == moe::Activity::copy) {
       --at(rank).copying;
     } else if (--at(rank).computing == 0) {
-      --computing_ranks;
-      touch_computing();
+      count_computing(rank, -1);
     }
   }
   /// How many compute changes what each gets.
-  void touch_computing() {
-    if (!shared_processors) return;
-    for (int rank = 0; rank < groups.ranks; ++rank) {
-      if (at(rank).computing > 0) touch(rank);
+  void count_computing(int rank, int change) {
+    if (at(rank).contended < 0) return;
+    Contended& together = contended[static_cast<std::size_t>(at(rank).contended)];
+    together.computing_ranks += change;
+    for (const int other : together.shared.ranks) {
+      if (at(other).computing > 0) touch(other);
     }
   }
-  double processor_share() const {
-    return shared_processors ? std::min(1.0, cluster.processors / computing_ranks) : 1;
+  double processor_share(const Rank& rank) const {
+    if (rank.contended < 0) return 1;
+    const Contended& together = contended[static_cast<std::size_t>(rank.contended)];
+    return std::min(1.0, together.shared.seats / together.computing_ranks);
   }
 
   /// `trigger`: what ended just now and may have been the last thing that the next op waited for.
@@ -411,7 +422,7 @@ struct Simulation::State {
       const OpCost& running = cost(queue.running);
       double rate = 1;
       if (running.activity == moe::Activity::computation) {
-        rate *= processor_share();
+        rate *= processor_share(state);
         if (state.communicating > 0) rate *= running.speed_beside_communication;
         if (state.computing > 1) rate *= model.interference.computation_beside_computation;
       }

@@ -28,8 +28,8 @@ namespace tuner {
 /// to the next at t'
 ///     w(t') = w(t) - rate (t' - t),   and with no further event the op ends at   t + w(t) / rate.
 ///
-/// Processors. Where the ranks have fewer than one each, P of them (Cluster::processors), and n ranks
-/// compute, each gets P / n of one: all rates of computation are multiplied by min(1, P / n), as an
+/// Processors. Where ranks share processors on which P of them have a seat (Cluster::shared_processors), and n
+/// of them compute, each gets P / n of one: their rates of computation are multiplied by min(1, P / n), as an
 /// operating system shares cores out.
 ///
 /// Communication. A participant's span begins when it arrives. When the last has arrived, at t0,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <list>
+#include <map>
 #include <set>
 
 #include "db/load.h"
@@ -24,9 +25,9 @@ constexpr int kSmallestChunks = 4;  ///< the cut that shows small sizes
 constexpr int kOverlappedChunks = 2;
 constexpr int kMostRoutings = 16;
 
-std::vector<int> nodes_of_run(const db::Connection& connection, std::int64_t run_id) {
+std::vector<int> nodes_of(const std::vector<db::RunRank>& ranks) {
   std::vector<int> nodes;
-  for (const db::RunRank& rank : db::load_run_ranks(connection, run_id)) nodes.push_back(rank.node);
+  for (const db::RunRank& rank : ranks) nodes.push_back(rank.node);
   return nodes;
 }
 
@@ -49,6 +50,22 @@ std::vector<moe::Routing> routings_of_run(const db::Connection& connection, std:
 }
 
 }  // namespace
+
+std::vector<SharedProcessors> shared_processors(const std::vector<db::RunRank>& ranks) {
+  std::map<int, SharedProcessors> by_set;
+  for (const db::RunRank& rank : ranks) {
+    if (!rank.core_set || !rank.cores || !rank.threads) continue;
+    SharedProcessors& shared = by_set[*rank.core_set];
+    // A rank alone has all its threads, and its costs hold what they wait for each other.
+    shared.seats = std::max(1.0, static_cast<double>(*rank.cores) / *rank.threads);
+    shared.ranks.push_back(rank.rank);
+  }
+  std::vector<SharedProcessors> result;
+  for (auto& [set, shared] : by_set) {
+    if (shared.ranks.size() > 1) result.push_back(std::move(shared));
+  }
+  return result;
+}
 
 std::vector<ProfileSchedule> profile_schedules(const moe::Program& program) {
   moe::Schedule cut = pipeline_schedule(program, "profile", {kSmallestChunks, kSmallestChunks});
@@ -88,7 +105,9 @@ Profile profile_from_runs(const db::Connection& connection, const moe::Model& mo
   if (run_ids.empty()) throw moe::InputError("profile: no runs");
   Profile profile;
   const db::Run first = db::load_run(connection, run_ids.front());
-  const std::vector<int> nodes = nodes_of_run(connection, first.id);
+  const std::vector<db::RunRank> ranks = db::load_run_ranks(connection, first.id);
+  const std::vector<int> nodes = nodes_of(ranks);
+  const std::vector<SharedProcessors> shared = shared_processors(ranks);
   profile.groups = moe::make_groups(moe::parse_layout(layout, first.ranks), nodes);
   const moe::Program whole = moe::build_iteration(model, profile.groups, 0);
 
@@ -125,7 +144,7 @@ Profile profile_from_runs(const db::Connection& connection, const moe::Model& mo
     }
   }
   profile.routings = routings_of_run(connection, first.id, model.micro_batches);
-  const CostModel costs = calibrate(iterations, profile.groups, first.device);
+  const CostModel costs = calibrate(iterations, profile.groups, first.device, shared);
 
   const int node_count = static_cast<int>(std::set<int>(nodes.begin(), nodes.end()).size());
   std::vector<db::Fit> fits;
@@ -135,6 +154,7 @@ Profile profile_from_runs(const db::Connection& connection, const moe::Model& mo
   profile.machine = measured_cluster(fits, "measured", first.device, std::max(node_count, 1),
                                      (first.ranks + node_count - 1) / std::max(node_count, 1));
   profile.machine.costs = costs;
+  profile.machine.cluster.shared_processors = shared;
   profile.errors.resize(run_ids.size());
   for (std::size_t i = 0; i < iterations.size(); ++i) {
     const double predicted = simulate(*iterations[i].program, profile.groups, routings[i], costs,

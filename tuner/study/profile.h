@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "db/connection.h"
+#include "db/records.h"
 #include "moe/model/model.h"
 #include "moe/passes/schedule.h"
 #include "moe/program/routing.h"
@@ -31,6 +32,10 @@ struct Profile {
   std::vector<std::vector<double>> errors;
   std::vector<moe::Routing> routings;  ///< of the first run's iterations, the first ones left out
 };
+
+/// Which ranks of a run compute on the same cores, and how many of them have enough for their threads at one
+/// time. Nothing of ranks on GPUs, and of runs that did not store it.
+std::vector<SharedProcessors> shared_processors(const std::vector<db::RunRank>& ranks);
 
 /// Calibrates from every measured timeline of these training runs of `model` (calibrate.h), but
 /// those of warm-up iterations where there are others. At most 16 routings, evenly spread over the

@@ -38,6 +38,31 @@ TEST(Cores, OutsideTheAffinityMaskDoNotCount) {
   EXPECT_EQ(cores, 1);
 }
 
+TEST(Cores, OfRanksThatHaveOneInCommonAreOneSet) {
+  using testing::ElementsAre;
+  const auto sets = [](const std::vector<std::vector<int>>& cores, std::vector<int> machine,
+                       int most = 64) {
+    std::vector<UsableCores> usable;
+    for (const auto& list : cores) usable.push_back({list, most});
+    return core_sets(usable, machine);
+  };
+  // Four nodes of a box on two cores: the first and the third are bound to one.
+  CoreSets found = sets({{0}, {1}, {0}, {1}}, {0, 0, 0, 0});
+  EXPECT_THAT(found.set, ElementsAre(0, 1, 0, 1));
+  EXPECT_THAT(found.cores, ElementsAre(1, 1));
+  // Plain processes may use every core, up to a quota.
+  found = sets({{0, 1, 2, 3}, {0, 1, 2, 3}}, {0, 0}, 3);
+  EXPECT_THAT(found.set, ElementsAre(0, 0));
+  EXPECT_THAT(found.cores, ElementsAre(3));
+  // Another machine has cores of the same number.
+  found = sets({{0}, {0}}, {0, 1});
+  EXPECT_THAT(found.set, ElementsAre(0, 1));
+  // The last one joins what the first two had apart.
+  found = sets({{0, 1}, {4}, {1, 2, 4}, {3}}, {0, 0, 0, 0});
+  EXPECT_THAT(found.set, ElementsAre(0, 0, 0, 1));
+  EXPECT_THAT(found.cores, ElementsAre(4, 1));
+}
+
 TEST(Cores, AreIgnoredWhereTheUserSetsThreads) {
   const char* before = std::getenv("OMP_NUM_THREADS");
   const std::string kept = before == nullptr ? "" : before;

@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
+#include <algorithm>
+
+#include "moe/communicator/cores.h"
+
 namespace moe {
 namespace {
 
@@ -15,6 +19,8 @@ TEST(Ranks, SurveyIsTheSameOnEveryRank) {
       EXPECT_EQ(rank.node, 0);
       EXPECT_EQ(rank.machine, 0);
       EXPECT_EQ(rank.pid, getpid());
+      EXPECT_EQ(rank.core_set, 0);
+      EXPECT_EQ(rank.cores, std::min<int>(usable_cores().cores.size(), usable_cores().most));
     }
     EXPECT_THAT(nodes_of(ranks), testing::ElementsAre(0, 0, 0));
     EXPECT_EQ(ranks_on_machine(ranks, world.rank), 3);

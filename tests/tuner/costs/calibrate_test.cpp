@@ -123,10 +123,11 @@ TEST(Calibrate, PredictsSchedulesItHasNotSeen) {
 
 TEST(Calibrate, FindsWhatOpsCostAloneWhereRanksShareProcessors) {
   Machine machine;
-  machine.cluster.processors = 1.5;
+  machine.cluster.shared_processors = {{1.5, {0, 1, 2, 3}}};
   const auto measured = machine.run(
       {{}, machine.cut_on_one_stream(4), pipeline_schedule(machine.program, "", {2, 2})});
-  const CostModel found = calibrate(measured, machine.groups, "cpu", machine.cluster.processors);
+  const CostModel found =
+      calibrate(measured, machine.groups, "cpu", machine.cluster.shared_processors);
   EXPECT_NEAR(found.fits.at("gemm").beta_s_per_unit, machine.truth.fits.at("gemm").beta_s_per_unit,
               0.02 * machine.truth.fits.at("gemm").beta_s_per_unit);
   // Whoever does not know of it takes sharing for slowness.

@@ -73,8 +73,24 @@ TEST(Cluster, ReadsAFile) {
   EXPECT_DOUBLE_EQ(costs.interference.computation_beside_communication, 0.9);
 }
 
+TEST(Cluster, ProcessorsOfAFileAreSharedByAllItsRanks) {
+  EXPECT_TRUE(load(kSound).cluster.shared_processors.empty());
+  const Cluster cluster = load(std::string("processors = 2.5\n") + kSound).cluster;
+  ASSERT_EQ(cluster.shared_processors.size(), 1U);
+  EXPECT_EQ(cluster.shared_processors[0].seats, 2.5);
+  EXPECT_EQ(cluster.shared_processors[0].ranks, (std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7}));
+}
+
+TEST(Cluster, ProcessorsAreContendedWhereMoreRanksComputeThanHaveASeat) {
+  const std::vector<SharedProcessors> shared{{1, {0, 2}}, {2, {1, 3}}};
+  EXPECT_EQ(contended_processors(shared, 4), (std::vector<SharedProcessors>{{1, {0, 2}}}));
+  EXPECT_TRUE(contended_processors(shared, 2).empty());
+}
+
 TEST(Cluster, SurvivesJson) {
-  const auto [cluster, costs] = load(kSound);
+  auto [cluster, costs] = load(kSound);
+  cluster.shared_processors = {{1, {0, 2}}, {1.5, {1, 3}}};
+  EXPECT_EQ(cluster_from_json(to_json(cluster)).shared_processors, cluster.shared_processors);
   EXPECT_EQ(to_json(cluster_from_json(to_json(cluster))), to_json(cluster));
   EXPECT_EQ(to_json(cost_model_from_json(to_json(costs))), to_json(costs));
   EXPECT_THROW(cluster_from_json("{}"), moe::InputError);

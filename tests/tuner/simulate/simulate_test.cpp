@@ -44,15 +44,23 @@ TEST(Simulate, SequentialIsTheSumOfItsOps) {
 TEST(Simulate, RanksThatShareAProcessorShareItsTime) {
   const auto layer = small_layer();
   Cluster cluster = small_cluster();
-  cluster.processors = 1;
+  cluster.shared_processors = {{1, {0, 1}}};
   const auto timeline = simulate(layer.program, two_nodes(), kEven, small_costs(), cluster);
   // Both compute at once, each half as fast; the exchanges are as they were.
   EXPECT_NEAR(timeline.duration_s, kExchange_s + 2 * 1 + 1 + 2 * 4 + 1 + 2 * 0.5, 1e-9);
   const LowerBound bound = lower_bound(layer.program, two_nodes(), kEven, small_costs(), cluster);
   EXPECT_NEAR(bound.seconds(), 2 * (1 + 4 + 0.5), 1e-9);
-  EXPECT_EQ(bound.where, "1 processors");
+  EXPECT_EQ(bound.where, "1 processors of 2 ranks");
 
-  cluster.processors = 2;
+  cluster.shared_processors = {{2, {0, 1}}};
+  EXPECT_EQ(simulate(layer.program, two_nodes(), kEven, small_costs(), cluster).duration_s,
+            simulate(layer.program, two_nodes(), kEven, small_costs(), small_cluster()).duration_s);
+}
+
+TEST(Simulate, RanksThatShareNoProcessorDoNotSlowEachOtherDown) {
+  const auto layer = small_layer();
+  Cluster cluster = small_cluster();
+  cluster.shared_processors = {{1, {0}}, {1, {1}}};
   EXPECT_EQ(simulate(layer.program, two_nodes(), kEven, small_costs(), cluster).duration_s,
             simulate(layer.program, two_nodes(), kEven, small_costs(), small_cluster()).duration_s);
 }

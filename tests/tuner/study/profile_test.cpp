@@ -50,6 +50,29 @@ struct ProfileTest : ::testing::Test {
   }
 };
 
+TEST(SharedProcessors, AreTheCoresOfASetOverTheThreadsOfARank) {
+  const auto rank = [](int number, std::optional<int> set, int cores, std::optional<int> threads) {
+    db::RunRank row;
+    row.rank = number;
+    row.core_set = set;
+    row.cores = cores;
+    row.threads = threads;
+    return row;
+  };
+  // Nodes of a box on two cores.
+  EXPECT_EQ(
+      shared_processors({rank(0, 0, 1, 1), rank(1, 1, 1, 1), rank(2, 0, 1, 1), rank(3, 1, 1, 1)}),
+      (std::vector<SharedProcessors>{{1, {0, 2}}, {1, {1, 3}}}));
+  EXPECT_EQ(shared_processors({rank(0, 0, 6, 4), rank(1, 0, 6, 4)}),
+            (std::vector<SharedProcessors>{{1.5, {0, 1}}}));
+  // More threads than cores: one rank is as slow as its costs say.
+  EXPECT_EQ(shared_processors({rank(0, 0, 1, 4), rank(1, 0, 1, 4)}),
+            (std::vector<SharedProcessors>{{1, {0, 1}}}));
+  EXPECT_TRUE(shared_processors({rank(0, 0, 1, 1), rank(1, 1, 1, 1)}).empty()) << "nobody shares";
+  EXPECT_TRUE(shared_processors({rank(0, 0, 1, {}), rank(1, 0, 1, {})}).empty()) << "on GPUs";
+  EXPECT_TRUE(shared_processors({rank(0, {}, 1, 1), rank(1, {}, 1, 1)}).empty()) << "not known";
+}
+
 TEST_F(ProfileTest, MakesCostsRoutingsAndErrorsOfStoredRuns) {
   std::vector<std::int64_t> runs;
   for (const ProfileSchedule& schedule : profile_schedules(program)) {
