@@ -98,6 +98,26 @@ TEST(CompressExchange, IsCutWithTheRest) {
   }
 }
 
+TEST(CompressExchange, IsTheSameByEveryRoute) {
+  const Model model = small_model(DType::f64);
+  const Groups groups = make_groups(4, 4, {0, 0, 1, 1});
+  for (const WireFormat format : {WireFormat::bf16, WireFormat::int8}) {
+    const Outcome flat = train_small(model, compressed(format), groups, 1);
+    for (const Route route : {Route::one_d, Route::two_d, Route::pairwise}) {
+      Schedule schedule = chunked(model, 2, 1);
+      for (const Decision& decision : compressed(format).decisions) {
+        schedule.decisions.push_back(decision);
+      }
+      for (const Phase phase : {Phase::forward, Phase::backward}) {
+        schedule.decisions.push_back(Exchange{1, phase, {}, route, 2});
+      }
+      const Outcome routed = train_small(model, schedule, groups, 1);
+      EXPECT_EQ(routed.losses, flat.losses) << route_name(route);
+      EXPECT_LT(largest_difference(routed, flat), 1e-14) << route_name(route);
+    }
+  }
+}
+
 TEST(CompressExchange, ComesBackFromJsonAndIsNamedAsWhatChangesResults) {
   Schedule schedule = chunked(small_model(DType::f32), 2, 2);
   EXPECT_EQ(changes_results(schedule), "");

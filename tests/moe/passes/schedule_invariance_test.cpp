@@ -29,7 +29,7 @@ const Schedule kSequential{"sequential", {}};
 double tolerance(DType dtype) { return dtype == DType::f64 ? kDouble : kFloat; }
 
 /// One draw of the property: this model under this schedule on these ranks computes what it does in
-/// sequence on one rank.
+/// sequence on one rank, under what of the schedule changes results.
 struct Draw {
   Model model;
   Schedule schedule;
@@ -158,6 +158,11 @@ Schedule random_schedule(std::mt19937& random, const Model& model, const Layout&
           schedule.decisions.push_back(
               PipelineSplit{block, phase, 1 + static_cast<int>(random() % 5)});
         }
+        // In float a value may be as near to where rounding steps as sums in another order are apart.
+        if (model.dtype == DType::f64 && random() % 4 == 0) {
+          schedule.decisions.push_back(
+              CompressExchange{block, phase, random() % 2 ? WireFormat::bf16 : WireFormat::int8});
+        }
       }
     }
   }
@@ -190,9 +195,20 @@ Draw random_draw(std::mt19937& random) {
   return draw;
 }
 
+/// Of a schedule, what changes results.
+Schedule changing(const Schedule& schedule) {
+  Schedule kept{"changing", {}};
+  for (const Decision& decision : schedule.decisions) {
+    if (std::visit([](const auto& one) { return one.changes_results; }, decision)) {
+      kept.decisions.push_back(decision);
+    }
+  }
+  return kept;
+}
+
 /// What is wrong with a draw; empty where the property holds.
 std::string violation(const Draw& draw) {
-  const Outcome reference = train_small(draw.model, kSequential, 1, 2);
+  const Outcome reference = train_small(draw.model, changing(draw.schedule), 1, 2);
   const Outcome outcome =
       train_small(draw.model, draw.schedule, make_groups(draw.layout, draw.node_of), 2);
   const double limit = tolerance(draw.model.dtype);
