@@ -63,6 +63,24 @@ bool is_all_to_all(const Op& op) {
          std::holds_alternative<ExchangeStep>(op.kind);
 }
 
+std::optional<Direction> direction_of(const Op& op) {
+  // How far rows have come on their way to the experts.
+  const auto way = [](Rows rows) {
+    return rows == Rows::received ? 2 : rows == Rows::sent ? 0 : 1;
+  };
+  const auto of_leg = [&](Rows from, Rows to) {
+    const bool forth =
+        way(from) < way(to) || (from == Rows::leader_sent && to == Rows::leader_received);
+    return forth ? Direction::dispatch : Direction::combine;
+  };
+  if (const auto* whole = std::get_if<AllToAll>(&op.kind)) return whole->direction;
+  if (const auto* step = std::get_if<ExchangeStep>(&op.kind)) return step->direction;
+  if (const auto* leg = std::get_if<ExchangeInNode>(&op.kind)) return of_leg(leg->from, leg->to);
+  if (const auto* leg = std::get_if<ExchangeAcrossNodes>(&op.kind))
+    return of_leg(leg->from, leg->to);
+  return std::nullopt;
+}
+
 bool exchanges_rows(const Op& op) {
   return std::visit([](const auto& kind) { return ExchangesRows<std::decay_t<decltype(kind)>>; },
                     op.kind);

@@ -112,6 +112,8 @@ std::optional<GroupKind> group_of(const Op& op);
 bool is_communication(const Op& op);
 /// True for an AllToAll, and for a leg or a step of one.
 bool is_all_to_all(const Op& op);
+/// Where the rows of an AllToAll, or of a leg or a step of one, go: to the experts or back; none for other ops.
+std::optional<Direction> direction_of(const Op& op);
 /// True for what a Communicator's all_to_all_v carries out: whatever exchanges routed rows (row_layout.h).
 bool exchanges_rows(const Op& op);
 /// True for the exchange that tells every rank how many routed rows of Op::layer it has.

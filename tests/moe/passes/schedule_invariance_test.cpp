@@ -186,12 +186,33 @@ Schedule random_schedule(std::mt19937& random, const Model& model, const Layout&
   return schedule;
 }
 
+/// A few gradients put behind a few exchanges, as far as that is legal.
+void draw_placements(std::mt19937& random, Draw& draw) {
+  const Program program = build_iteration(draw.model, make_groups(draw.layout, draw.node_of), 0);
+  for (int i = 0; i < 4 && random() % 3 != 0; ++i) {
+    const Parameter& parameter = program.parameters[random() % program.parameters.size()];
+    const PlaceWeightGradient placing{
+        program.tensors[static_cast<std::size_t>(parameter.value)].name,
+        static_cast<int>(random() % static_cast<unsigned>(draw.model.blocks)),
+        random() % 2 ? Direction::dispatch : Direction::combine, static_cast<int>(random() % 3)};
+    Schedule more = draw.schedule;
+    more.decisions.push_back(placing);
+    try {
+      apply(program, more);
+    } catch (const std::invalid_argument&) {
+      continue;
+    }
+    draw.schedule = std::move(more);
+  }
+}
+
 Draw random_draw(std::mt19937& random) {
   Draw draw;
   draw.model = random_model(random);
   draw.layout = random_layout(random, draw.model);
   draw.node_of = random_nodes(random, draw.layout);
   draw.schedule = random_schedule(random, draw.model, draw.layout);
+  draw_placements(random, draw);
   return draw;
 }
 
