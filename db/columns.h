@@ -95,7 +95,8 @@ struct Table<Schedule> {
   static constexpr const char* name = "schedule";
   static constexpr std::tuple columns{Column{"id", &Schedule::id}, Column{"hash", &Schedule::hash},
                                       Column{"planner", &Schedule::planner},
-                                      Column{"json", &Schedule::json}};
+                                      Column{"json", &Schedule::json},
+                                      Column{"changes_results", &Schedule::changes_results}};
 };
 
 template <>
@@ -110,7 +111,8 @@ struct Table<Iteration> {
       Column{"duration_s", &Iteration::duration_s},
       Column{"tokens", &Iteration::tokens},
       Column{"dropped_tokens", &Iteration::dropped_tokens},
-      Column{"schedule_id", &Iteration::schedule_id}};
+      Column{"schedule_id", &Iteration::schedule_id},
+      Column{"z_loss", &Iteration::z_loss, NotFinite::is_null}};
 };
 
 template <>

@@ -74,6 +74,8 @@ struct Schedule {
   std::string hash;
   std::string planner;  ///< who took them first
   std::string json;
+  std::string changes_results =
+      {};  ///< names of those that change losses and gradients, ", " between
 };
 
 /// One training step of a run.
@@ -87,6 +89,7 @@ struct Iteration {
   std::int64_t tokens = 0;
   std::int64_t dropped_tokens = 0;          ///< token-expert assignments over capacity
   std::optional<std::int64_t> schedule_id;  ///< that ruled it; none: the run's
+  std::optional<double> z_loss = {};        ///< unweighted; none where the model does not weigh it
 };
 
 /// Tokens that source rank `rank` sent to `expert` of MoE layer `layer` in one iteration.

@@ -62,11 +62,7 @@ void declare(CLI::App& app, Arguments& a) {
       ->check(whole_number(1, kMostIterations));
   app.add_option("--ranks", a.ranks, "ranks; outside an MPI job starts mpirun [1, or the job's]")
       ->check(whole_number(1, kMostRanks));
-  app.add_option(
-      "--layout", a.layout,
-      "how ranks are divided: dp=COPIES of the experts, ep=RANKS that experts are spread "
-      "over, esp=RANKS that every expert is cut over, tp=RANKS that attention and "
-      "dense networks are cut over [ep=all]");
+  app.add_option("--layout", a.layout, kLayoutHelp);
   app.add_option("--device", a.device, "where to compute")
       ->capture_default_str()
       ->check(CLI::IsMember({"cpu", "cuda"}));
@@ -316,9 +312,7 @@ void run(const Arguments& arguments, Inputs inputs, Communicator& world, int arg
                                       .steps = arguments.steps,
                                       .loads_every = arguments.loads_every,
                                       .threads = device.threads},
-                    std::move(run),
-                    db::Schedule{0, "", inputs.schedule.planner, to_json(inputs.schedule)}, ranks,
-                    groups);
+                    std::move(run), schedule_row(inputs.schedule), ranks, groups);
     }
   }
   try {

@@ -16,12 +16,6 @@ namespace {
 
 // --- command line ------------------------------------------------------------------------------
 
-constexpr const char* kLayoutHelp =
-    "how ranks are divided: dp=COPIES of the experts, ep=RANKS that experts are spread over, "
-    "esp=RANKS "
-    "that every expert is cut over, tp=RANKS that attention and "
-    "dense networks are cut over [ep=all]";
-
 CLI::Validator one_of(const std::vector<std::string>& values) {
   return CLI::IsMember(values).description("");
 }
@@ -48,7 +42,7 @@ void add_scenario(CLI::App& command, Arguments& a,
   command.add_option("--db", a.scenario.database, database);
   command.add_option("--ranks", a.scenario.ranks, "ranks [all of the cluster]")
       ->check(moe::whole_number(1, moe::kMostRanks));
-  command.add_option("--layout", a.scenario.layout, kLayoutHelp);
+  command.add_option("--layout", a.scenario.layout, moe::kLayoutHelp);
   command
       .add_option("--routing", a.scenario.routing,
                   "uniform, zipf:EXPONENT, or a file with a Routing as JSON")
@@ -153,7 +147,7 @@ int run(int argc, char** argv) {
       ->required();
   study_command->add_option("--ranks", a.scenario.ranks, "ranks of every run [1]")
       ->check(moe::whole_number(1, moe::kMostRanks));
-  study_command->add_option("--layout", a.scenario.layout, kLayoutHelp);
+  study_command->add_option("--layout", a.scenario.layout, moe::kLayoutHelp);
   study_command->add_option("--planners", a.planners, "whose candidates to try")
       ->capture_default_str();
   study_command->add_option("--most-chunks", s.most_chunks, "largest degree that is tried")

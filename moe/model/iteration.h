@@ -17,7 +17,7 @@ Program build_iteration(const Model& model, const Groups& groups, int rank);
 /// The forward part alone, on the same tensors.
 Program forward_only(Program program);
 
-/// The same with gates that add no noise: for held-out loss.
+/// The same with gates that add no noise and hooks that do not jitter: for held-out loss.
 Program without_noise(Program program);
 
 }  // namespace moe

@@ -127,13 +127,16 @@ void read_gate(const InputObject& table, Model& model) {
     value.refuse(fmt::format("gate = \"{}\" {}", model.gate, why));
   };
   const auto drop = table.optional_member("drop");
+  if (drop && takes_whole_groups(facts.chooser)) {
+    refuse(*drop, "fills every expert: expected no drop");
+  }
   if (drop) {
     model.drop = static_cast<Drop>(drop->one_of({kDropNames.begin(), kDropNames.end()}));
     if (facts.drop && model.drop != *facts.drop) {
       refuse(*drop, fmt::format("drops by {}: expected that or no drop", drop_name(*facts.drop)));
     }
-    if (model.drop == Drop::probability && !facts.has_logits) {
-      refuse(*drop, "has no probabilities: expected \"choice\" or \"position\"");
+    if (model.drop == Drop::probability && !facts.has_z_loss) {
+      refuse(*drop, "does not rank tokens: expected \"choice\" or \"position\"");
     }
   }
   model.drop = facts.drop.value_or(model.drop);
@@ -147,8 +150,8 @@ void read_gate(const InputObject& table, Model& model) {
   }
   if (const auto weight = table.optional_member("z_loss_weight")) {
     model.z_loss_weight = weight->number(0, kFinite, "a number of at least 0");
-    if (model.z_loss_weight > 0 && !facts.has_logits) {
-      refuse(*weight, "has no logits: expected 0 or no z_loss_weight");
+    if (model.z_loss_weight > 0 && !facts.has_z_loss) {
+      refuse(*weight, "has no router z-loss: expected 0 or no z_loss_weight");
     }
   }
   if (const auto speed = key_of_gate(table, "bias_speed", "bias_adjusted", model)) {

@@ -2,19 +2,19 @@
 
 #include <cstdint>
 
+#include "moe/ops/draw.h"
 #include "moe/program/op_facts.h"
 
 /// Ops that hooks put into a mixture of experts (model/hooks).
 namespace moe {
 
-/// x[T,M], step i32[1,1] -> y[T,M] = x (1 + epsilon u), u uniform in [-1, 1) and drawn from seed, step, micro-batch
-/// and the element's place in that alone: the same on any ranks, and for x and its gradient.
+/// x[T,M], step i32[1,1] -> y[T,M] = x (1 + epsilon u), u uniform in [-1, 1) and drawn as draw.h says, column
+/// by column: the same on any ranks and in any micro-batches, and for x and its gradient.
 struct Jitter {
   static constexpr OpFacts facts =
       kernel_op("jitter", CostUnit::bytes, {Cut::rows, Cut::whole}, {Cut::rows});
   double epsilon = 0;
-  std::uint64_t seed = 0;
-  std::int64_t first_row = 0;  ///< of this rank in the micro-batch
+  Draw draw{};
   Work work(const OpSizes& sizes) const;
 };
 

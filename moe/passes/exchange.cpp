@@ -157,6 +157,18 @@ void add_steps(std::vector<Op>& ops, const Op& whole, int ranks_per_group, int s
 
 std::string_view route_name(Route route) { return kRoutes[static_cast<std::size_t>(route)]; }
 
+void check_together(const std::vector<Exchange>& exchanges) {
+  for (std::size_t i = 0; i < exchanges.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      const Exchange &a = exchanges[j], &b = exchanges[i];
+      const bool same_way = !a.direction || !b.direction || a.direction == b.direction;
+      if (a.layer == b.layer && a.phase == b.phase && same_way) {
+        refuse_exchange(b, "its exchange is decided already");
+      }
+    }
+  }
+}
+
 Program apply(Program program, const Exchange& exchange) {
   const Groups& groups = program.groups;
   const int ranks = groups.layout.expert;

@@ -4,6 +4,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "moe/program/program.h"
 
@@ -48,5 +49,8 @@ void write(nlohmann::json& object, const Exchange& exchange);
 /// already, where an expert group has more ranks on one node than on another or expert groups differ in that,
 /// and where ranks_per_group does not divide the expert group.
 Program apply(Program program, const Exchange& exchange);
+
+/// Throws std::invalid_argument where two of a schedule decide the same exchange.
+void check_together(const std::vector<Exchange>& exchanges);
 
 }  // namespace moe

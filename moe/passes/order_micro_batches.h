@@ -14,7 +14,7 @@ class InputObject;
 /// In which order the stages of a pipeline work on micro-batches.
 enum class MicroBatchOrder : std::uint8_t {
   gpipe,        ///< all forward, then all backward  [GPipe, 2.3]
-  one_f_one_b,  ///< a stage as many forward as stages come behind it, then one backward, one forward, ...
+  one_f_one_b,  ///< a stage as many forward as stages come behind it, then one forward, one backward, ...
                 ///< [PipeDream-Flush, also called 1F1B]
 };
 
@@ -31,6 +31,9 @@ void write(nlohmann::json& object, const OrderMicroBatches& ordering);
 /// Runs after what cuts ops. A stage's ops of one micro-batch and phase stay together. Stages are put
 /// together as they would follow each other if forward took one time unit and backward two, rows passed on
 /// behind the ops that make them: one order on all ranks, in which no two stages can wait for each other.
+///
+/// On the stream of computation a stage takes the rows of its next micro-batch before it works on this one: move
+/// pass_on to a stream of its own.
 ///
 /// Throws std::invalid_argument where there is one micro-batch, or another order was given before.
 Program apply(Program program, const OrderMicroBatches& ordering);

@@ -66,6 +66,7 @@ std::string changes_results(const Schedule& schedule) {
 
 Program apply(Program program, const Schedule& schedule,
               const std::function<void(const Decision&, const Program&)>& after) {
+  check_together(decisions_of<Exchange>(schedule));
   for (const Decision& decision : canonical(schedule).decisions) {
     program = std::visit([&](const auto& one) { return apply(std::move(program), one); }, decision);
     if (after) after(decision, program);

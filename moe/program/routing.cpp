@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <optional>
 #include <random>
 #include <set>
 #include <stdexcept>
@@ -121,16 +122,38 @@ LayerRouting uniform_routing(int layer, int ranks, int experts, std::int64_t cop
 }
 
 LayerRouting zipf_routing(int layer, int ranks, int experts, std::int64_t copies, double exponent,
-                          std::uint64_t seed) {
+                          std::uint64_t seed, std::optional<std::int64_t> most) {
   check_sizes(ranks, experts, copies);
+  const std::int64_t cap = most.value_or(copies);
+  if (copies > cap * experts) {
+    throw std::invalid_argument(fmt::format(
+        "routing: {} copies, {} experts that take at most {} each", copies, experts, cap));
+  }
   std::vector<double> weights(experts);
   for (int e = 0; e < experts; ++e) weights[e] = 1.0 / std::pow(e + 1.0, exponent);
   std::mt19937_64 generator(seed);
   for (int e = experts - 1; e > 0; --e) {
     std::swap(weights[e], weights[generator() % static_cast<std::uint64_t>(e + 1)]);
   }
-  return {layer, experts, std::vector<std::vector<std::int64_t>>(ranks, apportion(weights, copies)),
-          0};
+  // What is beyond the most popular ones' room goes to the others, in proportion.
+  std::vector<std::int64_t> row(static_cast<std::size_t>(experts), 0);
+  std::int64_t left = copies;
+  while (true) {
+    const std::vector<std::int64_t> shares = apportion(weights, left);
+    bool full = false;
+    for (std::size_t e = 0; e < row.size(); ++e) {
+      if (weights[e] == 0 || shares[e] < cap) continue;
+      row[e] = cap;
+      left -= cap;
+      weights[e] = 0;
+      full = true;
+    }
+    if (full && left > 0) continue;
+    if (left > 0) {
+      for (std::size_t e = 0; e < row.size(); ++e) row[e] += shares[e];
+    }
+    return {layer, experts, std::vector<std::vector<std::int64_t>>(ranks, row), 0};
+  }
 }
 
 std::string to_json(const Routing& routing) {

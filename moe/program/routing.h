@@ -46,9 +46,10 @@ Routing share_among_micro_batches(const Routing& whole, int micro_batches);
 LayerRouting uniform_routing(int layer, int ranks, int experts, std::int64_t copies);
 
 /// Expert popularity ~ 1 / rank^exponent, shuffled by seed; every source rank draws the same
-/// popularity.
+/// popularity. An expert gets at most `most` from each (the tokens of a rank: a token chooses an expert once); what is
+/// beyond goes to the others in proportion. Throws std::invalid_argument where they have no room.
 LayerRouting zipf_routing(int layer, int ranks, int experts, std::int64_t copies, double exponent,
-                          std::uint64_t seed);
+                          std::uint64_t seed, std::optional<std::int64_t> most = {});
 
 std::string to_json(const Routing& routing);
 /// Reads {"layers": [{"layer": 1, "tokens": [[per expert ...], per rank ...]}]}, each with a "micro_batch"

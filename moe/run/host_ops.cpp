@@ -48,11 +48,12 @@ void carry_out(const ExchangeCounts& kind, RunState& state, int index) {
   state.result.routing.layers.push_back(std::move(routing));
 }
 
-/// Once in an iteration, when the losses are there.
+/// Once in an iteration, when the losses of the stage are there, also on a stage that makes none: it is ranks of
+/// all stages that decide.
 void decide_update(RunState& state) {
   constexpr double kForever_s = 1e9;  // the streams that it waits for have limits
   const int decision = state.decision();
-  if (state.before_update && !state.loss_ops.empty()) {
+  if (state.before_update) {
     state.progress.prepared({&decision, 1});
     const auto turn = state.progress.await(decision, state.loss_ops, {}, kForever_s);
     if (turn.verdict != Progress::Verdict::go) return;
@@ -68,9 +69,10 @@ void decide_update(RunState& state) {
 
 void run_host(RunState& state) {
   prepare(state);
+  // A stage without losses decides last: what others decide by may wait for its host ops.
   bool decided = false;
   for (const int index : state.rule.queues[static_cast<std::size_t>(Stream::host)]) {
-    if (!decided && (state.loss_ops.empty() || index > state.loss_ops.back())) {
+    if (!decided && !state.loss_ops.empty() && index > state.loss_ops.back()) {
       decide_update(state);
       decided = true;
     }

@@ -53,12 +53,16 @@ void scan(std::span<const std::byte> bytes, DType dtype, std::int64_t columns, F
   }
 }
 
-/// Looks at tensors as they become whole: what is written in slices after the last of them, while
+/// Looks at tensors as they become whole: what is written in slices or in steps after the last of them, while
 /// what reads the last of them still waits.
 class Watch {
  public:
   Watch(const Program& program, Backend& backend, Finding& first)
-      : program_(program), backend_(backend), first_(first) {}
+      : program_(program), backend_(backend), first_(first) {
+    for (const Op& op : program.ops) {
+      for (const Use& use : op.writes) ++left_[use.tensor];
+    }
+  }
 
   void after(const BoundOp& bound) {
     const std::lock_guard lock(mutex_);  // ops end on several streams
@@ -66,8 +70,7 @@ class Watch {
     for (std::size_t i = 0; i < bound.writes.size(); ++i) {
       const Use& use = bound.op->writes[i];
       if (bound.writes[i].dtype == DType::i32) continue;
-      if (++written_[use.tensor] < use.slice.count) continue;
-      written_[use.tensor] = 0;
+      if (--left_.at(use.tensor) > 0) continue;
       if (index < first_.op) look(index, use.tensor, bound.writes[i], bound.op->stream);
     }
   }
@@ -86,7 +89,7 @@ class Watch {
   Backend& backend_;
   Finding& first_;
   std::mutex mutex_;
-  std::map<TensorId, int> written_;  ///< slices since it was whole
+  std::map<TensorId, int> left_;  ///< times that it is still to be written in this iteration
 };
 
 Finding look_at_parameters(const Runner& runner) {

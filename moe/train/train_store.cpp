@@ -57,6 +57,10 @@ TimelineRows timeline_rows(const Program& program, const Timeline& timeline, con
   return rows;
 }
 
+db::Schedule schedule_row(const Schedule& schedule) {
+  return {0, "", schedule.planner, to_json(schedule), changes_results(schedule)};
+}
+
 std::vector<db::RunRank> rank_rows(std::int64_t run_id, const std::vector<RankInfo>& ranks,
                                    const std::vector<int>& threads) {
   std::vector<db::RunRank> rows;
@@ -98,8 +102,9 @@ TrainStore::TrainStore(const TrainStoreOptions& options, db::Run run, const db::
 
 void TrainStore::observe(int, const Schedule& schedule, const Program& program) {
   const int number = schedules_.empty() ? 0 : schedules_.rbegin()->first + 1;
-  schedules_[number] = {0, "", schedule.planner, to_json(schedule)};
+  schedules_[number] = schedule_row(schedule);
   programs_[number] = program;
+  weighs_z_loss_ = !program.z_losses.empty();
   tokens_per_iteration_ =
       program.tensors[program.tokens.front()].rows * program.micro_batches * stage_ranks(groups_);
   first_rank_.clear();
@@ -111,7 +116,8 @@ void TrainStore::observe(int, const Schedule& schedule, const Program& program) 
 void TrainStore::observe(const StepReport& report) {
   iterations_.push_back({run_id_, report.iteration, report.loss, report.auxiliary_loss,
                          report.heldout_loss, report.duration_s, tokens_per_iteration_,
-                         report.dropped, std::nullopt});
+                         report.dropped, std::nullopt, std::nullopt});
+  if (weighs_z_loss_) iterations_.back().z_loss = report.z_loss;
   ruled_by_.push_back(schedules_.rbegin()->first);
   const Routing whole = add_micro_batches(report.routing);
   std::int64_t counts = 0;

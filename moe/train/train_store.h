@@ -27,6 +27,9 @@ TimelineRows timeline_rows(const Program& program, const Timeline& timeline, con
                            const Groups& groups,
                            const std::vector<std::vector<std::int64_t>>& sent_bytes = {});
 
+/// A schedule as a row, its decisions in canonical order.
+db::Schedule schedule_row(const Schedule& schedule);
+
 /// The ranks of a run as rows, their peaks still 0. `threads` as in OpenDevice.
 std::vector<db::RunRank> rank_rows(std::int64_t run_id, const std::vector<RankInfo>& ranks,
                                    const std::vector<int>& threads);
@@ -108,6 +111,7 @@ class TrainStore {
   };
   std::deque<Recent> recent_;
   std::int64_t tokens_per_iteration_ = 0;
+  bool weighs_z_loss_ = false;
   std::map<int, int> first_rank_;  ///< by MoE layer: of its pipeline stage
 };
 

@@ -147,12 +147,13 @@ TEST(Migrations, GiveRunsAndStudiesOfVersion2TheirLayoutWhereItIsKnown) {
   const auto connection = version_2_brought_up(directory.file("a.db"));
   std::vector<std::string> layouts;
   for (int run = 1; run <= 5; ++run) layouts.push_back(load_run(connection, run).layout);
-  EXPECT_EQ(layouts, (std::vector<std::string>{"dp=2,ep=1,esp=1,tp=1", "dp=2,ep=1,esp=1,tp=1", "",
-                                               "dp=1,ep=4,esp=1,tp=1", ""}));
-  EXPECT_EQ(find_study(connection, "begun")->layout, "dp=2,ep=1,esp=1,tp=1");
+  EXPECT_EQ(layouts,
+            (std::vector<std::string>{"dp=2,ep=1,esp=1,tp=1,pp=1", "dp=2,ep=1,esp=1,tp=1,pp=1", "",
+                                      "dp=1,ep=4,esp=1,tp=1,pp=1", ""}));
+  EXPECT_EQ(find_study(connection, "begun")->layout, "dp=2,ep=1,esp=1,tp=1,pp=1");
   EXPECT_EQ(find_study(connection, "begun")->settings_json, R"({"top":8})");
-  EXPECT_EQ(find_study(connection, "old")->layout, "dp=1,ep=4,esp=1,tp=1");
-  EXPECT_EQ(find_study(connection, "empty")->layout, "dp=1,ep=2,esp=1,tp=1");
+  EXPECT_EQ(find_study(connection, "old")->layout, "dp=1,ep=4,esp=1,tp=1,pp=1");
+  EXPECT_EQ(find_study(connection, "empty")->layout, "dp=1,ep=2,esp=1,tp=1,pp=1");
   EXPECT_TRUE(find_problems(connection, 1e9).empty());
 }
 

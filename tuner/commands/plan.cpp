@@ -24,6 +24,7 @@ int plan(const Arguments& arguments) {
                             given.decisions.end());
   moe::check_applies(whole, schedule, arguments.given);  // a plan that is not legal is no plan
   if (!remark.empty()) warn(remark);
+  warn_of_other_results(schedule);
   db::write_output(arguments.output, moe::to_json(schedule) + '\n');
   return 0;
 }

@@ -10,4 +10,9 @@ db::Style style_of(const Arguments& arguments) {
 
 void warn(const std::string& text) { std::cerr << "moe-tune: " << text << '\n'; }
 
+void warn_of_other_results(const moe::Schedule& schedule) {
+  const std::string names = moe::changes_results(schedule);
+  if (!names.empty()) warn(names + " changes results: losses are not those of other schedules");
+}
+
 }  // namespace tuner

@@ -99,7 +99,9 @@ moe::Routing fitted(const moe::Routing& routing, const std::vector<GatedLayer>& 
           return layer.layer == wanted.at.layer && layer.micro_batch == wanted.at.micro_batch;
         });
     if (found == routing.layers.end()) {
-      throw moe::InputError(fmt::format("{}: no routing for layer {}", path, wanted.at.layer));
+      throw moe::InputError(fmt::format(
+          "{}: no routing for layer {}{}", path, wanted.at.layer,
+          wanted.at.micro_batch > 0 ? fmt::format(", micro-batch {}", wanted.at.micro_batch) : ""));
     }
     if (found->experts != wanted.experts ||
         found->tokens.size() != static_cast<std::size_t>(moe::stage_ranks(groups))) {
@@ -108,6 +110,7 @@ moe::Routing fitted(const moe::Routing& routing, const std::vector<GatedLayer>& 
                       path, wanted.at.layer, wanted.experts, moe::stage_ranks(groups),
                       found->experts, found->tokens.size()));
     }
+    const std::int64_t tokens = wanted.copies / wanted.choices;
     for (std::size_t rank = 0; rank < found->tokens.size(); ++rank) {
       const auto& row = found->tokens[rank];
       const std::int64_t sent = std::accumulate(row.begin(), row.end(), std::int64_t{0});
@@ -115,6 +118,13 @@ moe::Routing fitted(const moe::Routing& routing, const std::vector<GatedLayer>& 
         throw moe::InputError(fmt::format(
             "{}: layer {}: rank {} sends {} copies, expected at most {} ({} of each token)", path,
             wanted.at.layer, rank, sent, wanted.copies, wanted.choices));
+      }
+      const auto most = std::max_element(row.begin(), row.end());
+      if (*most > tokens) {
+        throw moe::InputError(
+            fmt::format("{}: layer {}: rank {} sends expert {} {} copies, expected at most {}, one "
+                        "of each of its tokens",
+                        path, wanted.at.layer, rank, most - row.begin(), *most, tokens));
       }
     }
     result.layers.push_back(*found);
@@ -146,16 +156,21 @@ moe::Routing make_routing(const std::string& text, const moe::Program& program,
       const int experts = layer.experts, block = layer.at.layer;
       routing.layers.push_back(
           exponent ? moe::zipf_routing(block, ranks, experts, layer.copies, *exponent,
-                                       seed + static_cast<std::uint64_t>(block))
+                                       seed + static_cast<std::uint64_t>(block),
+                                       layer.copies / layer.choices)
                    : moe::uniform_routing(block, ranks, experts, layer.copies));
       routing.layers.back().micro_batch = layer.at.micro_batch;
     }
   } else {
     routing = read_routing(text);
-    // A file that knows of no micro-batches is of the whole iteration.
-    const auto in_parts = [](const moe::LayerRouting& layer) { return layer.micro_batch > 0; };
-    if (std::none_of(routing.layers.begin(), routing.layers.end(), in_parts)) {
-      routing = moe::share_among_micro_batches(routing, program.micro_batches);
+    // A file of other micro-batches is of the whole iteration.
+    int micro_batches = 1;
+    for (const moe::LayerRouting& layer : routing.layers) {
+      micro_batches = std::max(micro_batches, layer.micro_batch + 1);
+    }
+    if (micro_batches != program.micro_batches) {
+      routing =
+          moe::share_among_micro_batches(moe::add_micro_batches(routing), program.micro_batches);
     }
     routing = fitted(routing, layers, groups, text);
   }

@@ -47,11 +47,12 @@ std::int64_t store_simulation(const Scenario& scenario, const moe::Schedule& sch
   db::Run run = db::this_run("simulate", scenario.model.name, argc, argv);
   run.device = scenario.cluster.device;
   run.ranks = scenario.groups.ranks;
+  run.layout = moe::to_text(scenario.groups.layout);
+  run.seed = scenario.model.seed;
   run.model_json = moe::to_json(scenario.model);
   run.cluster_json = to_json(scenario.cluster);
   const std::int64_t id =
-      db::begin_run(connection, std::move(run), moe::this_machine(),
-                    db::Schedule{0, "", schedule.planner, moe::to_json(schedule)});
+      db::begin_run(connection, std::move(run), moe::this_machine(), moe::schedule_row(schedule));
   moe::TimelineRows rows = moe::timeline_rows(prediction.program, prediction.timeline,
                                               scenario.routing, scenario.groups);
   rows.timeline.run_id = id;
@@ -82,6 +83,7 @@ int simulate_schedule(const Arguments& arguments, int argc, char** argv) {
     request.options.most_chunks = arguments.most_chunks;
     schedule = request.planner->plan(scenario.situation(), request.options);
   }
+  warn_of_other_results(schedule);
   const Prediction prediction = predict(scenario.situation(), maker_of(schedule), schedule);
   const TimelineSummary summary = summarize(prediction.program, prediction.timeline);
   if (!arguments.trace.empty()) write_trace(scenario, schedule, prediction, arguments.trace);

@@ -46,11 +46,11 @@ db::TimeInterval interval_of(const moe::OpSpan& span) {
 
 /// What a rank that computes has of the processors over time, where some share them: each min(1, P / n) while
 /// n of them compute.
-class ProcessorTime {
+class SharedTime {
  public:
   /// `computing` by rank, merged.
-  ProcessorTime(const std::vector<std::vector<db::TimeInterval>>& computing,
-                const SharedProcessors& shared) {
+  SharedTime(const std::vector<std::vector<db::TimeInterval>>& computing,
+             const SharedProcessors& shared) {
     std::vector<std::pair<double, int>> changes;
     for (const int rank : shared.ranks) {
       for (const db::TimeInterval& interval : computing[static_cast<std::size_t>(rank)]) {
@@ -201,8 +201,8 @@ void observe(const MeasuredIteration& iteration, const moe::Groups& groups,
     moving[rank] = db::merged(std::move(moving[rank]));
     computing[rank] = db::merged(std::move(computing[rank]));
   }
-  std::vector<ProcessorTime> processor_times;
-  std::vector<const ProcessorTime*> time_of(ranks, nullptr);
+  std::vector<SharedTime> processor_times;
+  std::vector<const SharedTime*> time_of(ranks, nullptr);
   processor_times.reserve(contended.size());  // time_of points into it
   for (const SharedProcessors& shared : contended) {
     processor_times.emplace_back(computing, shared);
@@ -274,7 +274,7 @@ double mean_or_zero(const std::vector<double>& values) {
 /// share or less, and only all of them together as much as there is: their mean.
 enum class Typical : std::uint8_t { median, mean };
 
-/// Samples timed alone, those of one size together; all samples where none was alone.
+/// Samples timed alone, those of one size together; none where none was alone.
 std::vector<Sample> sizes_alone(const std::vector<Observation>& observations,
                                 Typical typical = Typical::median) {
   std::vector<Sample> alone;

@@ -56,9 +56,9 @@ OpCost communication_cost(const moe::Program& program, const moe::Op& op, const 
                       no_inter ? "of several nodes" : "of one node",
                       no_inter ? "inter_node link" : "intra_node link"));
     }
-    // A group of one has nothing to wait for but what was measured for it, without a byte between nodes where
-    // there is such a fit.
-    if (between_nodes || (!within_node && !intra && inter)) {
+    // A group of one has nothing to wait for but what was measured for it, inside a node.
+    const bool alone = call.ranks.size() == 1;
+    if (between_nodes || (!within_node && !intra && inter && !alone)) {
       call.alpha_s = inter ? inter->alpha_s : cluster.inter_node.latency_s;
     } else if (within_node || intra) {
       call.alpha_s = intra ? intra->alpha_s : cluster.intra_node.latency_s;

@@ -40,7 +40,8 @@ std::vector<int> moe_layers(const moe::Program& program) {
   return {layers.begin(), layers.end()};
 }
 
-moe::Schedule pipeline_schedule(const moe::Program& program, std::string planner, Degrees degrees) {
+moe::Schedule pipeline_schedule(const moe::Program& program, std::string planner, Degrees degrees,
+                                InNode in_node) {
   moe::Schedule schedule;
   schedule.planner = std::move(planner);
   for (const int layer : moe_layers(program)) {
@@ -58,10 +59,11 @@ moe::Schedule pipeline_schedule(const moe::Program& program, std::string planner
       schedule.decisions.push_back(moe::StreamAssignment{kind, moe::Stream::inter_node});
     }
   }
-  // What stays inside a node goes its own way, and what ranks that share experts exchange does.
+  const moe::Stream inside =
+      in_node == InNode::beside ? moe::Stream::intra_node : moe::Stream::inter_node;
   for (const char* kind : {"exchange_in_node", "gather_rows", "scatter_rows"}) {
     if (has_kind(program, kind)) {
-      schedule.decisions.push_back(moe::StreamAssignment{kind, moe::Stream::intra_node});
+      schedule.decisions.push_back(moe::StreamAssignment{kind, inside});
     }
   }
   return schedule;
@@ -98,8 +100,10 @@ double pipelined_iteration_s(const Situation& situation, const moe::Schedule& sc
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const moe::Op& op = program.ops[i];
     const double seconds = alone_seconds(costs[i], situation.groups, situation.cluster);
-    const bool exchange = moe::is_all_to_all(op);
-    if (!exchange && !works_at_the_experts(program, op)) {
+    // What ranks that share an expert exchange travels on the one stream of communication too.
+    const bool of_experts = works_at_the_experts(program, op);
+    const bool exchange = moe::is_all_to_all(op) || (of_experts && moe::is_communication(op));
+    if (!exchange && !of_experts) {
       total_s += seconds;
       continue;
     }

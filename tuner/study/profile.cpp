@@ -68,17 +68,18 @@ std::vector<SharedProcessors> shared_processors(const std::vector<db::RunRank>& 
 }
 
 std::vector<ProfileSchedule> profile_schedules(const moe::Program& program) {
-  moe::Schedule cut = pipeline_schedule(program, "profile", {kSmallestChunks, kSmallestChunks});
+  const auto overlapped = [&](int chunks) {
+    return pipeline_schedule(program, "profile", {chunks, chunks}, InNode::beside);
+  };
+  moe::Schedule cut = overlapped(kSmallestChunks);
   std::erase_if(cut.decisions, [](const moe::Decision& decision) {
     return std::holds_alternative<moe::StreamAssignment>(decision);
   });
   return {
       {"sequential", {"profile", {}}},
       {fmt::format("{} chunks on one stream", kSmallestChunks), std::move(cut)},
-      {fmt::format("{} chunks overlapped", kOverlappedChunks),
-       pipeline_schedule(program, "profile", {kOverlappedChunks, kOverlappedChunks})},
-      {fmt::format("{} chunks overlapped", kSmallestChunks),
-       pipeline_schedule(program, "profile", {kSmallestChunks, kSmallestChunks})},
+      {fmt::format("{} chunks overlapped", kOverlappedChunks), overlapped(kOverlappedChunks)},
+      {fmt::format("{} chunks overlapped", kSmallestChunks), overlapped(kSmallestChunks)},
   };
 }
 

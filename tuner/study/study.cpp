@@ -292,8 +292,7 @@ class StudyRun {
     }
 
     db::Transaction transaction(connection_, "store a prediction");
-    trial.schedule_id = db::find_or_insert(
-        connection_, db::Schedule{0, "", candidate.planner, moe::to_json(candidate.schedule)});
+    trial.schedule_id = db::find_or_insert(connection_, moe::schedule_row(candidate.schedule));
     trial.id = db::find_or_insert(connection_, trial);
     if (!fits_memory) {
       trial.status = "infeasible";

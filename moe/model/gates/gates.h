@@ -43,22 +43,19 @@ constexpr bool takes_whole_groups(Chooser chooser) { return chooser != Chooser::
 
 /// What a gate says of itself beside how it is built.
 struct GateFacts {
-  /// A token's experts depend on nothing but the token: the gate can be cut along the batch wherever its
-  /// drops can (SelectExperts::refusal_to_cut).
-  bool cuts_along_batch = true;
-  bool has_logits = true;      ///< has a router z-loss where the model weighs one
+  bool has_z_loss = true;      ///< of its router, where the model weighs one
   bool balances = true;        ///< has a load-balancing loss
   std::optional<Drop> drop{};  ///< the one way in which it drops, whatever the model says
   Chooser chooser = Chooser::token;
 };
 inline constexpr GateFacts kLearned{};
-inline constexpr GateFacts kBatchPrioritized{.cuts_along_batch = false, .drop = Drop::probability};
+inline constexpr GateFacts kBatchPrioritized{.drop = Drop::probability};
 inline constexpr GateFacts kUnbalanced{.balances = false};
-inline constexpr GateFacts kUnlearned{.has_logits = false, .balances = false};
+inline constexpr GateFacts kUnlearned{.has_z_loss = false, .balances = false};
 inline constexpr GateFacts kExpertChoice{
-    .cuts_along_batch = false, .has_logits = false, .balances = false, .chooser = Chooser::group};
+    .has_z_loss = false, .balances = false, .chooser = Chooser::group};
 inline constexpr GateFacts kSoftMoe{
-    .cuts_along_batch = false, .has_logits = false, .balances = false, .chooser = Chooser::nobody};
+    .has_z_loss = false, .balances = false, .chooser = Chooser::nobody};
 
 /// Every gate, a line each: NAME, its facts, what it is. A model file calls it NAME; gates/NAME.cpp defines
 /// GateOutput NAME_gate(LayerBuilder&, TensorId x), x[T,M].

@@ -24,7 +24,7 @@ std::vector<double> jittered(const Jitter& jitter, const HostTensor& x, int step
 
 TEST(KernelJitter, StaysWithinEpsilonAndFillsIt) {
   const HostTensor ones{100, 50, std::vector<double>(5000, 1.0)};
-  const auto y = jittered({.epsilon = 0.1, .seed = 3}, ones, 1);
+  const auto y = jittered({.epsilon = 0.1, .draw = {3}}, ones, 1);
   const auto [least, most] = std::minmax_element(y.begin(), y.end());
   EXPECT_GE(*least, 0.9);
   EXPECT_LT(*most, 1.1);
@@ -38,10 +38,10 @@ TEST(KernelJitter, StaysWithinEpsilonAndFillsIt) {
 TEST(KernelJitter, DependsOnSeedStepAndThePlaceInTheBatchAlone) {
   const HostTensor whole{8, 5, std::vector<double>(40, 1.0)},
       half{4, 5, std::vector<double>(20, 1.0)};
-  const Jitter jitter{.epsilon = 0.1, .seed = 3};
+  const Jitter jitter{.epsilon = 0.1, .draw = {3}};
   Jitter second = jitter, reseeded = jitter;
-  second.first_row = 4;
-  reseeded.seed = 4;
+  second.draw.first_token = 4;
+  reseeded.draw.seed = 4;
   const auto y = jittered(jitter, whole, 1);
   const auto tail = jittered(second, half, 1);
   EXPECT_TRUE(std::equal(tail.begin(), tail.end(), y.begin() + 20));

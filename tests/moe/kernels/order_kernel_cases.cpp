@@ -98,7 +98,7 @@ void add_softmax_gradient(Cases& cases) {
 }
 
 void add_jitter(Cases& cases) {
-  const Jitter jitter{0.25, 77, 3};
+  const Jitter jitter{0.25, {77, 2, 3, 100}};
   const HostTensor step{1, 1, {5}, true};
   cases.push_back({{"jitter", jitter, {random_tensor(9, 7, 1), step}, {blank(9, 7)}},
                    0,

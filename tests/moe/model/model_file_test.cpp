@@ -322,9 +322,9 @@ TEST_F(ModelFile, RefusesKeysThatTheGateHasNoUseFor) {
   EXPECT_THAT(refusal("gate = \"batch_prioritized\"\ndrop = \"position\""),
               HasSubstr("x.toml:12: moe.drop: gate = \"batch_prioritized\" drops by probability"));
   EXPECT_THAT(refusal("gate = \"hash\"\ndrop = \"probability\""),
-              HasSubstr("moe.drop: gate = \"hash\" has no probabilities"));
+              HasSubstr("moe.drop: gate = \"hash\" does not rank tokens"));
   EXPECT_THAT(refusal("gate = \"random\"\nz_loss_weight = 0.1"),
-              HasSubstr("moe.z_loss_weight: gate = \"random\" has no logits"));
+              HasSubstr("moe.z_loss_weight: gate = \"random\" has no router z-loss"));
   EXPECT_THAT(
       refusal("gate = \"bias_adjusted\"\nauxiliary_weight = 0.1"),
       HasSubstr("moe.auxiliary_weight: gate = \"bias_adjusted\" has no load-balancing loss"));

@@ -79,7 +79,10 @@ TEST(SelectExperts, InPiecesOneAfterTheOtherIsTheWhole) {
   for (const Gate& gate : gates()) {
     for (const int choices : {1, 2, 5}) {
       for (const Drop drop : {Drop::choice, Drop::position}) {
-        if (!gate.facts.cuts_along_batch || (drop == Drop::choice && choices > 1)) continue;
+        if (takes_whole_groups(gate.facts.chooser) || gate.facts.drop == Drop::probability ||
+            (drop == Drop::choice && choices > 1)) {
+          continue;
+        }
         const testing::GateInputs inputs = random_inputs(random, gate, choices, drop);
         for (const int ranks : {1, 2}) {
           const testing::GateResults whole = testing::run_gate(inputs, ranks);
@@ -131,7 +134,7 @@ TEST(SelectExperts, OfAGateThatCannotBeCutSaysSoInItsProgram) {
         }
         return program;
       });
-      if (gate.facts.cuts_along_batch && drop == Drop::position) {
+      if (!gate.facts.drop && drop == Drop::position) {
         EXPECT_THAT(refusal, IsEmpty());
       } else {
         EXPECT_THAT(refusal, HasSubstr("gate \"" + std::string(gate.name) + "\""));

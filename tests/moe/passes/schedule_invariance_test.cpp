@@ -82,8 +82,8 @@ Model random_model(std::mt19937& random) {
   if (model.gate == "bias_adjusted") model.dtype = DType::f64;
   model.choices = model.dtype == DType::f64 ? pick({1, 2, 3, 7}) : pick({1, 2});
   model.drop =
-      gate.facts.has_logits ? static_cast<Drop>(pick({0, 1, 2})) : static_cast<Drop>(pick({0, 1}));
-  if (gate.facts.has_logits && pick({0, 1})) model.z_loss_weight = 0.01;
+      gate.facts.has_z_loss ? static_cast<Drop>(pick({0, 1, 2})) : static_cast<Drop>(pick({0, 1}));
+  if (gate.facts.has_z_loss && pick({0, 1})) model.z_loss_weight = 0.01;
   model.capacity_factor = pick({0, 1}) ? std::optional<double>(pick({1, 2}) * 0.75) : std::nullopt;
   model.order = orders()[random() % orders().size()].name;
   const Chooser chooser = gate_named(model.gate).facts.chooser;

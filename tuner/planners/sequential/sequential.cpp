@@ -10,12 +10,12 @@ moe::Schedule plan_sequential(const Situation&, const PlannerOptions&) {
   return schedule;
 }
 
-double sequential_paper_seconds(const Situation& situation, const moe::Schedule&) {
+double sequential_paper_seconds(const Situation& situation, const moe::Schedule& schedule) {
+  const moe::Program program = moe::apply(situation.program, schedule);
   double total_s = 0;
   for (const OpCost& cost :
-       op_costs(situation.program, situation.groups,
-                bind_all(situation.program, situation.groups, situation.routing), situation.costs,
-                situation.cluster)) {
+       op_costs(program, situation.groups, bind_all(program, situation.groups, situation.routing),
+                situation.costs, situation.cluster)) {
     total_s += alone_seconds(cost, situation.groups, situation.cluster);
   }
   return total_s;
