@@ -10,6 +10,7 @@
 #include <random>
 #include <set>
 #include <stdexcept>
+#include <utility>
 
 #include "moe/input/json.h"
 
@@ -104,8 +105,14 @@ Routing share_among_micro_batches(const Routing& whole, int micro_batches) {
       layer.micro_batch = i;
       layer.asked.clear();  // capacity is a micro-batch's own
       for (auto& row : layer.tokens) {
+        // Copy after copy to part after part, so that parts have as many of a row as of each expert.
+        std::int64_t before = 0;
+        const auto of_part = [&](std::int64_t copies) {
+          return (copies + micro_batches - 1 - i) / micro_batches;
+        };
         for (std::int64_t& tokens : row) {
-          tokens = tokens * (i + 1) / micro_batches - tokens * i / micro_batches;
+          const std::int64_t end = before + tokens;
+          tokens = of_part(end) - of_part(std::exchange(before, end));
         }
       }
       routing.layers.push_back(std::move(layer));

@@ -37,7 +37,7 @@ const LayerRouting& layer_of(const Routing& routing, RoutedLayer wanted);
 
 /// Of every layer one, its micro-batches added up, in the order of their first ones.
 Routing add_micro_batches(const Routing& routing);
-/// Every count shared out over `micro_batches`, as evenly as whole copies can be; the layers of the first
+/// Every count, and what each rank sends in all, shared out over `micro_batches` as evenly as whole copies can be; the layers of the first
 /// micro-batch before those of the second.
 Routing share_among_micro_batches(const Routing& whole, int micro_batches);
 

@@ -192,6 +192,14 @@ TEST(Exchange, RefusesToBeDecidedTwice) {
         ThrowsMessage<std::invalid_argument>(
             ::testing::HasSubstr("its exchange is decided already")));
   }
+  // Also where both are flat there.
+  const Program one_node = iteration(make_groups(4, 4));
+  const Schedule twice{"",
+                       {Exchange{1, Phase::forward, {}, Route::two_d, 0},
+                        Exchange{1, Phase::forward, Direction::combine, Route::one_d, 0}}};
+  EXPECT_THAT([&] { apply(one_node, twice); },
+              ThrowsMessage<std::invalid_argument>(
+                  ::testing::HasSubstr("its exchange is decided already")));
   const Program cut = apply(whole, PipelineSplit{1, Phase::forward, 2});
   EXPECT_THAT(
       [&] {

@@ -38,6 +38,17 @@ TEST(Routing, ZipfKeepsTheCountAndIsUnbalancedAsItsExponentSays) {
   EXPECT_EQ(zipf_routing(0, 4, 8, 1000, 1.2, 9).tokens, routing.tokens) << "the seed decides";
 }
 
+TEST(Routing, ZipfGivesNoExpertMoreThanThereAreTokens) {
+  for (const double exponent : {0.0, 1.2, 20.0}) {
+    const LayerRouting routing = zipf_routing(0, 1, 8, 3 * 100, exponent, 9, 100);
+    EXPECT_EQ(total(routing.tokens[0]), 300);
+    EXPECT_LE(std::ranges::max(routing.tokens[0]), 100);
+    EXPECT_GE(std::ranges::min(routing.tokens[0]), 0);
+  }
+  EXPECT_THAT(zipf_routing(0, 1, 2, 200, 20, 9, 100).tokens[0], ElementsAre(100, 100));
+  EXPECT_THROW(zipf_routing(0, 1, 2, 201, 1, 9, 100), std::invalid_argument);
+}
+
 TEST(Routing, ComesBackFromJson) {
   const Routing routing{{zipf_routing(3, 2, 4, 50, 1, 1), uniform_routing(5, 2, 4, 50)}};
   const Routing read = routing_from_json(to_json(routing));

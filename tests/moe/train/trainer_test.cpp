@@ -54,10 +54,10 @@ struct Told {
   }
 };
 
-Told trained(const Model& model, int ranks, TrainOptions options, const Schedule& schedule = {},
-             const std::vector<double>& clock_offsets_s = {}) {
+Told trained(const Model& model, const Groups& groups, TrainOptions options,
+             const Schedule& schedule = {}, const std::vector<double>& clock_offsets_s = {}) {
   const Text text(model);
-  const Groups groups = make_groups(ranks, ranks);
+  const int ranks = groups.ranks;
   options.run.memory_limit_bytes = 1 << 28;
   std::vector<RankInfo> infos(static_cast<std::size_t>(ranks));
   for (std::size_t r = 0; r < clock_offsets_s.size(); ++r) {
@@ -85,6 +85,11 @@ Told trained(const Model& model, int ranks, TrainOptions options, const Schedule
     }
   });
   return told;
+}
+
+Told trained(const Model& model, int ranks, TrainOptions options, const Schedule& schedule = {},
+             const std::vector<double>& clock_offsets_s = {}) {
+  return trained(model, make_groups(ranks, ranks), std::move(options), schedule, clock_offsets_s);
 }
 
 TrainOptions steps(int count) {
@@ -128,6 +133,29 @@ TEST(Trainer, LossesAreThoseOfTheGlobalBatchOnAnyNumberOfRanks) {
   for (const int ranks : {2, 4}) {
     const Told told = trained(model, ranks, steps(4));
     for (std::size_t i = 0; i < one.size(); ++i) EXPECT_NEAR(told.losses()[i], one[i], 1e-12);
+  }
+}
+
+TEST(Trainer, StagesWithoutALossOfTheirOwnDecideWithTheOthers) {
+  Model model = small_model(DType::f64);
+  model.blocks = 4;
+  TrainOptions options = steps(3);
+  options.evaluate_batches = 1;
+  for (const char* gate : {"softmax", "hash"}) {
+    model.gate = gate;
+    model.auxiliary_weight = model.gate == "hash" ? 0 : 0.01;
+    for (const int micro_batches : {1, 2}) {
+      model.micro_batches = micro_batches;
+      const Told one = trained(model, 1, options);
+      Schedule schedule;
+      if (micro_batches > 1) schedule.decisions = {OrderMicroBatches{}};
+      // Stages of one block: every other one dense.
+      const Told told = trained(model, make_groups(Layout{1, 1, 1, 1, 4}), options, schedule);
+      ASSERT_EQ(told.steps.size(), 3u);
+      for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(told.losses()[i], one.losses()[i], 1e-12);
+      EXPECT_NEAR(told.steps.back().heldout_loss.value(), one.steps.back().heldout_loss.value(),
+                  1e-12);
+    }
   }
 }
 

@@ -126,6 +126,10 @@ TEST_F(RoutingSpecTest, AFileMustFitTheProgram) {
   write(wrong);
   EXPECT_THAT(error_of(path), HasSubstr("8 experts on 2 ranks expected, got 8 experts on 1 ranks"));
   wrong = sound;
+  wrong.layers[0].tokens[1] = {257, 255, 0, 0, 0, 0, 0, 0};
+  write(wrong);
+  EXPECT_THAT(error_of(path), HasSubstr("rank 1 sends expert 0 257 copies, expected at most 256"));
+  wrong = sound;
   wrong.layers[0].tokens[1][3] += 1;
   write(wrong);
   EXPECT_THAT(
@@ -133,6 +137,23 @@ TEST_F(RoutingSpecTest, AFileMustFitTheProgram) {
       HasSubstr("layer 1: rank 1 sends 513 copies, expected at most 512 (2 of each token)"));
   std::ofstream(path) << "{";
   EXPECT_THAT(error_of(path), HasSubstr(path));
+  std::remove(path.c_str());
+}
+
+TEST_F(RoutingSpecTest, AFileOfOtherMicroBatchesIsOfTheWholeIteration) {
+  const std::string path =
+      ::testing::TempDir() + "/routing_parts_test.json" + std::to_string(getpid());
+  const auto whole = make_routing("zipf:1", program, groups, 1);
+  for (const int of_file : {2, 4}) {
+    std::ofstream(path) << moe::to_json(moe::share_among_micro_batches(whole, of_file));
+    for (const int of_model : {1, 2, 4}) {
+      model.micro_batches = of_model;
+      const moe::Program parts = moe::build_iteration(model, groups, 0);
+      const auto read = make_routing(path, parts, groups, 1);
+      EXPECT_EQ(read.layers.size(), 2u * static_cast<std::size_t>(of_model));
+      EXPECT_EQ(moe::to_json(moe::add_micro_batches(read)), moe::to_json(whole));
+    }
+  }
   std::remove(path.c_str());
 }
 

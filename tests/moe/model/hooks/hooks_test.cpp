@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 
 #include "moe/errors.h"
@@ -35,6 +36,19 @@ std::ptrdiff_t place_of(const std::vector<std::string>& names, const std::string
   const auto found = std::find(names.begin(), names.end(), name);
   EXPECT_NE(found, names.end()) << name;
   return found - names.begin();
+}
+
+TEST(JitterHook, IsDrawnByThePlaceInTheGlobalBatch) {
+  Model model = small_model(DType::f64);
+  model.hooks["before_moe_start"] = "jitter";
+  model.auxiliary_weight = 0;  // that loss is a part's own
+  const Outcome whole = train_small(model, kSequence, 1, 2);
+  model.micro_batches = 4;
+  const Outcome parts = train_small(model, kSequence, 1, 2);
+  EXPECT_NEAR(parts.losses[0], whole.losses[0], 1e-12);
+  EXPECT_NEAR(parts.losses[1], whole.losses[1], 1e-10);
+  model.hooks.clear();
+  EXPECT_GT(std::abs(train_small(model, kSequence, 1, 1).losses[0] - whole.losses[0]), 1e-9);
 }
 
 TEST(Hooks, StandWhereTheirNamesSay) {
