@@ -14,24 +14,29 @@
 namespace moe {
 namespace {
 
-/// "key = 16 does not divide by 3 ranks: expected 1, 2 or 4 ranks (--ranks), or key = 15 or 18".
+/// "key = 16 does not divide by 3 ranks: expected 1, 2 or 4 ranks (--ranks), or key = 15 or 18". Parts divide
+/// `whole_parts` and values `whole_value`, where these are given (0: not).
 [[noreturn]] void fail(const Model& model, std::string_view key, std::int64_t value, int parts,
-                       std::string_view what, std::string_view option) {
+                       std::string_view what, std::string_view option, int whole_parts = 0,
+                       std::int64_t whole_value = 0) {
   constexpr std::size_t kMostNamed = 8;
   std::vector<std::int64_t> fitting;  // the nearest, ascending
   for (std::int64_t n = std::min<std::int64_t>(parts, value);
        n > 0 && fitting.size() < kMostNamed / 2; --n) {
-    if (value % n == 0) fitting.insert(fitting.begin(), n);
+    if (value % n == 0 && whole_parts % n == 0) fitting.insert(fitting.begin(), n);
   }
   for (std::int64_t n = parts;
        n <= 2 * std::int64_t{parts} && n <= value && fitting.size() < kMostNamed; ++n) {
-    if (value % n == 0) fitting.push_back(n);
+    if (value % n == 0 && whole_parts % n == 0) fitting.push_back(n);
   }
-  const std::int64_t below = value / parts * parts;
-  throw std::invalid_argument(
-      fmt::format("model {}: {} = {} does not divide by {} {}: expected {} {} ({}), or {} = {}{}",
-                  model.name, key, value, parts, what, fmt::join(fitting, ", "), what, option, key,
-                  below > 0 ? fmt::format("{} or ", below) : "", below + parts));
+  std::vector<std::int64_t> values;
+  for (const std::int64_t n : {value / parts * parts, value / parts * parts + parts}) {
+    if (n > 0 && whole_value % n == 0) values.push_back(n);
+  }
+  throw std::invalid_argument(fmt::format(
+      "model {}: {} = {} does not divide by {} {}: expected {} {} ({}){}", model.name, key, value,
+      parts, what, fmt::join(fitting, ", "), what, option,
+      values.empty() ? "" : fmt::format(", or {} = {}", key, fmt::join(values, " or "))));
 }
 
 }  // namespace
@@ -87,20 +92,20 @@ void check(const Model& model, const Groups& groups) {
   }
   if (model.heads % layout.tensor != 0) {
     fail(model, "heads", model.heads, layout.tensor, "ranks that attention is cut over",
-         "--layout tp=");
+         "--layout tp=", stage_ranks(layout), model.d_model);
   }
   if (key_value_heads(model) % layout.tensor != 0) {
     fail(model, "key_value_heads", key_value_heads(model), layout.tensor,
-         "ranks that attention is cut over", "--layout tp=");
+         "ranks that attention is cut over", "--layout tp=", stage_ranks(layout), model.heads);
   }
   if (mixtures < model.blocks && model.d_hidden % layout.tensor != 0) {
     fail(model, "d_hidden", model.d_hidden, layout.tensor, "ranks that dense networks are cut over",
-         "--layout tp=");
+         "--layout tp=", stage_ranks(layout));
   }
   const std::int64_t shared_hidden = model.shared_experts * expert_hidden(model);
   if (mixtures > 0 && shared_hidden % layout.tensor != 0) {
     fail(model, "shared_experts times their hidden width", shared_hidden, layout.tensor,
-         "ranks that shared experts are cut over", "--layout tp=");
+         "ranks that shared experts are cut over", "--layout tp=", stage_ranks(layout));
   }
   if (model.capacity_groups > 0 && model.capacity_groups % parts != 0) {
     fail(model, "capacity_groups", model.capacity_groups, parts, of_batch, "--ranks");

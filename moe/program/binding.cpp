@@ -2,19 +2,30 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <stdexcept>
+#include <utility>
+#include <vector>
 
 namespace moe {
 
 Binding bind(const Program& program, const Routing& routing, const Groups& groups, int rank) {
   Binding binding;
+  struct Layer {  // what all its micro-batches have in common
+    std::vector<Slice> cuts;
+    std::vector<Rows> relays;
+  };
+  std::map<int, Layer> layers;
   for (const Op& op : program.ops) {
-    if (binds_routing(op)) {
-      binding.layouts.emplace(
-          routed_layer(op),
-          make_row_layout(layer_of(routing, routed_layer(op)), groups, rank,
-                          slice_cuts(program, op.layer), relays_of(program, op.layer)));
+    if (!binds_routing(op)) continue;
+    auto layer = layers.find(op.layer);
+    if (layer == layers.end()) {
+      Layer made{slice_cuts(program, op.layer), relays_of(program, op.layer)};
+      layer = layers.emplace(op.layer, std::move(made)).first;
     }
+    binding.layouts.emplace(routed_layer(op),
+                            make_row_layout(layer_of(routing, routed_layer(op)), groups, rank,
+                                            layer->second.cuts, layer->second.relays));
   }
   return binding;
 }

@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <cstdlib>
 #include <set>
+#include <stdexcept>
 
 #include "db/load.h"
 #include "moe/errors.h"
 #include "moe/model/iteration.h"
 #include "moe/source_tree.h"
+#include "tuner/commands/printing.h"
 #include "tuner/commands/routing_spec.h"
 #include "tuner/costs/fit_measurements.h"
 
@@ -18,17 +20,36 @@ namespace {
 
 constexpr int kMostRanks = 4096;  // of a prediction; an all-to-all has their square in flows
 
-/// Costs and machine of the newest study of this model; what a study measured op by op.
+/// True where the text asks for this layout of so many ranks.
+bool is_layout(const std::string& layout, const std::string& asked, int ranks) {
+  try {
+    return layout == moe::to_text(moe::parse_layout(asked, ranks));
+  } catch (const std::invalid_argument&) {
+    return false;  // one of other ranks
+  }
+}
+
+/// Costs and machine of the newest study of this model, what a study measured op by op; of this layout where there is
+/// one, else it says so.
 std::optional<CostedCluster> cluster_of_study(const db::Connection& connection,
                                               const std::string& model_json,
-                                              std::optional<int> ranks) {
-  for (const db::Study& study : db::load_studies(connection)) {
+                                              std::optional<int> ranks, const std::string& layout) {
+  std::optional<db::Study> chosen;
+  bool same_layout = false;
+  for (db::Study& study : db::load_studies(connection)) {
     if (study.model_json != model_json || (ranks && study.ranks != *ranks)) continue;
     if (study.cost_model_json.empty() || study.cluster_json.empty()) continue;
-    return CostedCluster{cluster_from_json(study.cluster_json),
-                         cost_model_from_json(study.cost_model_json)};
+    same_layout = is_layout(study.layout, layout, study.ranks);
+    if (same_layout || !chosen) chosen = std::move(study);
+    if (same_layout) break;
   }
-  return std::nullopt;
+  if (!chosen) return std::nullopt;
+  if (!same_layout) {
+    warn(fmt::format("costs are those of study \"{}\", measured with --layout {}", chosen->name,
+                     chosen->layout));
+  }
+  return CostedCluster{cluster_from_json(chosen->cluster_json),
+                       cost_model_from_json(chosen->cost_model_json)};
 }
 
 /// Nodes that `ranks` ranks were on: of the run that a fit is of, or where that one only fitted, the
@@ -85,7 +106,8 @@ Scenario load_scenario(const ScenarioOptions& options) {
   if (options.cluster == "measured") {
     if (options.database.empty()) throw moe::InputError("--cluster measured needs --db FILE");
     const db::Connection connection = db::open_reader(options.database);
-    auto study = cluster_of_study(connection, moe::to_json(scenario.model), options.ranks);
+    auto study =
+        cluster_of_study(connection, moe::to_json(scenario.model), options.ranks, options.layout);
     costed =
         study ? std::move(*study) : cluster_of_fits(connection, options.database, options.ranks);
   } else {
