@@ -15,9 +15,11 @@ namespace moe {
 namespace {
 
 /// Collects `mine` of every rank, in rank order.
-std::vector<double> gather(Communicator& world, const std::vector<double>& mine, const char* what) {
+std::vector<double> gather(Communicator& world, const std::vector<double>& mine, const char* what,
+                           double time_limit_s) {
   std::vector<double> all(mine.size() * world.size);
   CallContext call;
+  call.time_limit_s = time_limit_s;
   call.what = what;
   world.all_gather(mine.data(), all.data(), static_cast<std::int64_t>(mine.size()), DType::f64,
                    call);
@@ -45,8 +47,8 @@ void load_batch(Runner& runner, const Corpus& corpus, Split split, const Model& 
 
 /// Everyone's spans on rank 0's clock, from the first begin on, of a Program of so many ops.
 void merge_timelines(StepReport& report, const IterationResult& mine, std::size_t ops,
-                     const Groups& groups, Communicator& world,
-                     const std::vector<RankInfo>& ranks) {
+                     const Groups& groups, Communicator& world, const std::vector<RankInfo>& ranks,
+                     double time_limit_s) {
   constexpr double kNotRun = -1;  // no op lasts so long
   std::vector<double> packed{mine.begin_s, mine.end_s, static_cast<double>(mine.planned_peak_bytes),
                              static_cast<double>(mine.touched_peak_bytes.value_or(0)),
@@ -61,7 +63,7 @@ void merge_timelines(StepReport& report, const IterationResult& mine, std::size_
     place[1] = span.duration_s;
     place[2] = static_cast<double>(mine.sent_bytes[op]);
   }
-  const std::vector<double> all = gather(world, packed, "gathering of spans");
+  const std::vector<double> all = gather(world, packed, "gathering of spans", time_limit_s);
   const auto at = [&](int rank) {
     return all.data() + static_cast<std::size_t>(rank) * packed.size();
   };
@@ -176,7 +178,8 @@ void train(const Model& model, const Program& program, Schedule schedule, const 
     report.loss = agreement.cross_entropy;
     report.auxiliary_loss = agreement.auxiliary;
     report.z_loss = agreement.z_loss;
-    merge_timelines(report, mine, scheduled.ops.size(), groups, world, ranks);
+    merge_timelines(report, mine, scheduled.ops.size(), groups, world, ranks,
+                    options.run.time_limit_s);
     report.routing =
         routing_of_stages(std::move(mine.routing), groups, world, options.run.time_limit_s);
     const bool periodic = options.evaluate_every > 0 && step % options.evaluate_every == 0;

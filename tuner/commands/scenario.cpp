@@ -44,7 +44,7 @@ std::optional<CostedCluster> cluster_of_study(const db::Connection& connection,
     if (same_layout) break;
   }
   if (!chosen) return std::nullopt;
-  if (!same_layout) {
+  if (!same_layout && !chosen->layout.empty()) {
     warn(fmt::format("costs are those of study \"{}\", measured with --layout {}", chosen->name,
                      chosen->layout));
   }

@@ -111,6 +111,7 @@ Profile profile_from_runs(const db::Connection& connection, const moe::Model& mo
   const std::vector<SharedProcessors> shared = shared_processors(ranks);
   profile.groups = moe::make_groups(moe::parse_layout(layout, first.ranks), nodes);
   const moe::Program whole = moe::build_iteration(model, profile.groups, 0);
+  const bool routes = !moe::routed_layers(whole).empty();  // false of a model without experts
 
   std::list<moe::Program> programs;  // iterations point at them
   std::vector<MeasuredIteration> iterations;
@@ -136,7 +137,8 @@ Profile profile_from_runs(const db::Connection& connection, const moe::Model& mo
     }
     for (const db::Timeline& timeline : timelines) {
       const moe::Routing routing =
-          recorded_routing(connection, id, timeline.iteration, model.micro_batches);
+          routes ? recorded_routing(connection, id, timeline.iteration, model.micro_batches)
+                 : moe::Routing{};
       routings.push_back(routing);
       runs.push_back(programs.size() - 1);
       iterations.push_back(
@@ -144,7 +146,11 @@ Profile profile_from_runs(const db::Connection& connection, const moe::Model& mo
            load_op_timeline(connection, timeline, run.ranks, programs.back().ops.size())});
     }
   }
-  profile.routings = routings_of_run(connection, first.id, model.micro_batches);
+  if (routes) {
+    profile.routings = routings_of_run(connection, first.id, model.micro_batches);
+  } else {
+    profile.routings.emplace_back();
+  }
   const CostModel costs = calibrate(iterations, profile.groups, first.device, shared);
 
   const int node_count = static_cast<int>(std::set<int>(nodes.begin(), nodes.end()).size());

@@ -240,6 +240,7 @@ class StudyRun {
         fmt::format("profile \"{}\" {}: {}", what, result.status, result.error);
     if (result.status == "hung") throw moe::TimeLimit(text);
     if (result.exit_code == 2) throw moe::InputError(text);
+    if (result.exit_code > 128) throw moe::Stopped(text, result.exit_code - 128);
     throw std::runtime_error(text);
   }
 

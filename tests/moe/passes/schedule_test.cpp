@@ -89,6 +89,20 @@ TEST(Apply, OfTheEmptyScheduleIsTheProgramItself) {
   EXPECT_EQ(to_text(apply(iteration(), Schedule{})), to_text(iteration()));
 }
 
+TEST(Apply, RefusesTwoDecisionsOnOneSubject) {
+  const std::vector<std::pair<Decision, Decision>> pairs{
+      {PipelineSplit{1, Phase::forward, 1}, PipelineSplit{1, Phase::forward, 3}},
+      {SliceAllReduce{1, 1}, SliceAllReduce{1, 3}},
+      {StreamAssignment{"all_to_all", Stream::compute},
+       StreamAssignment{"all_to_all", Stream::intra_node}}};
+  for (const auto& pair : pairs) {
+    const Schedule both{"", {pair.first, pair.second}};
+    const std::string said = to_json(pair.second) + ": decided already, as " + to_json(pair.first);
+    EXPECT_THAT([&] { apply(iteration(), both); },
+                ThrowsMessage<std::invalid_argument>(HasSubstr(said)));
+  }
+}
+
 TEST(Apply, RefusesToMoveAnOpTwice) {
   for (const Stream second : {Stream::inter_node, Stream::intra_node}) {
     EXPECT_THAT(
@@ -97,7 +111,7 @@ TEST(Apply, RefusesToMoveAnOpTwice) {
                               {StreamAssignment{"all_to_all", Stream::inter_node},
                                StreamAssignment{"all_to_all", second}}});
         },
-        ThrowsMessage<std::invalid_argument>(HasSubstr("it is on inter_node already")));
+        ThrowsMessage<std::invalid_argument>(HasSubstr("decided already, as")));
   }
 }
 
