@@ -74,8 +74,7 @@ struct Schedule {
   std::string hash;
   std::string planner;  ///< who took them first
   std::string json;
-  std::string changes_results =
-      {};  ///< names of those that change losses and gradients, ", " between
+  std::string changes_results = {};  ///< those that change losses and gradients, ", " between
 };
 
 /// One training step of a run.

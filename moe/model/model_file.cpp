@@ -135,7 +135,7 @@ void read_gate(const InputObject& table, Model& model) {
     if (facts.drop && model.drop != *facts.drop) {
       refuse(*drop, fmt::format("drops by {}: expected that or no drop", drop_name(*facts.drop)));
     }
-    if (model.drop == Drop::probability && !facts.has_z_loss) {
+    if (model.drop == Drop::probability && !facts.scores_tokens) {
       refuse(*drop, "does not rank tokens: expected \"choice\" or \"position\"");
     }
   }
@@ -150,7 +150,7 @@ void read_gate(const InputObject& table, Model& model) {
   }
   if (const auto weight = table.optional_member("z_loss_weight")) {
     model.z_loss_weight = weight->number(0, kFinite, "a number of at least 0");
-    if (model.z_loss_weight > 0 && !facts.has_z_loss) {
+    if (model.z_loss_weight > 0 && !facts.scores_tokens) {
       refuse(*weight, "has no router z-loss: expected 0 or no z_loss_weight");
     }
   }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <string_view>
 #include <vector>
 
 #include "moe/program/groups.h"
@@ -43,6 +45,10 @@ struct PermuteGradient {
 };
 
 enum class Direction : std::uint8_t { dispatch, combine };
+inline constexpr std::array<std::string_view, 2> kDirectionNames{"dispatch", "combine"};
+constexpr std::string_view direction_name(Direction direction) {
+  return kDirectionNames[static_cast<std::size_t>(direction)];
+}
 /// dispatch: sent[S,M] -> received[R,M]; combine: received[R,M] -> sent[S,M] (one slice of each)
 struct AllToAll {
   static constexpr OpFacts facts = collective_op("all_to_all", {Cut::rows}, {Cut::rows});

@@ -39,6 +39,8 @@ Program apply(Program program, const StreamAssignment& assignment) {
   return program;
 }
 
+std::string subject(const StreamAssignment& assignment) { return assignment.kind; }
+
 void write(nlohmann::json& object, const StreamAssignment& assignment) {
   object["kind"] = assignment.kind;
   object["stream"] = stream_name(assignment.stream);

@@ -21,6 +21,7 @@ struct StreamAssignment {
   static StreamAssignment read(const InputObject& input);
 };
 void write(nlohmann::json& object, const StreamAssignment& assignment);
+std::string subject(const StreamAssignment& assignment);
 
 /// Runs after everything that cuts ops. Streams only add concurrency: dependencies still order all
 /// that touch the same rows, so values do not change. Throws std::invalid_argument when no

@@ -61,6 +61,10 @@ Program apply(Program program, const CompressExchange& compress) {
   return program;
 }
 
+std::string subject(const CompressExchange& compress) {
+  return fmt::format("{} {}", compress.layer, phase_name(compress.phase));
+}
+
 void write(nlohmann::json& object, const CompressExchange& compress) {
   object["layer"] = compress.layer;
   object["phase"] = phase_name(compress.phase);

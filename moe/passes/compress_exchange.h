@@ -2,6 +2,7 @@
 
 #include <compare>
 #include <nlohmann/json_fwd.hpp>
+#include <string>
 #include <string_view>
 
 #include "moe/ops/pack.h"
@@ -24,6 +25,7 @@ struct CompressExchange {
   static CompressExchange read(const InputObject& input);
 };
 void write(nlohmann::json& object, const CompressExchange& compress);
+std::string subject(const CompressExchange& compress);
 
 /// Runs first, so that what it adds is cut with the rest. Each all-to-all of the layer and phase gets an op before it that
 /// packs its rows, carries these, and an op behind it that unpacks them. Throws std::invalid_argument where there is no

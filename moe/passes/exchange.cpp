@@ -17,7 +17,6 @@ namespace moe {
 namespace {
 
 constexpr std::array<std::string_view, 4> kRoutes{"flat", "one_d", "two_d", "pairwise"};
-constexpr std::array<std::string_view, 2> kDirections{"dispatch", "combine"};
 
 std::string describe_exchange(const Exchange& exchange) {
   std::string route(route_name(exchange.route));
@@ -26,8 +25,7 @@ std::string describe_exchange(const Exchange& exchange) {
   }
   return fmt::format(
       "exchange: {} (layer {}, {}{})", route, exchange.layer, phase_name(exchange.phase),
-      exchange.direction ? fmt::format(" {}", kDirections[static_cast<int>(*exchange.direction)])
-                         : "");
+      exchange.direction ? fmt::format(" {}", direction_name(*exchange.direction)) : "");
 }
 
 [[noreturn]] void refuse_exchange(const Exchange& exchange, const std::string& why) {
@@ -227,10 +225,15 @@ Program apply(Program program, const Exchange& exchange) {
   return program;
 }
 
+std::string subject(const Exchange& exchange) {
+  return fmt::format("{} {}{}", exchange.layer, phase_name(exchange.phase),
+                     exchange.direction ? direction_name(*exchange.direction) : "");
+}
+
 void write(nlohmann::json& object, const Exchange& exchange) {
   object["layer"] = exchange.layer;
   object["phase"] = phase_name(exchange.phase);
-  if (exchange.direction) object["direction"] = kDirections[static_cast<int>(*exchange.direction)];
+  if (exchange.direction) object["direction"] = direction_name(*exchange.direction);
   object["route"] = route_name(exchange.route);
   if (exchange.route == Route::pairwise) object["ranks_per_group"] = exchange.ranks_per_group;
 }
@@ -244,7 +247,7 @@ Exchange Exchange::read(const InputObject& input) {
                              .one_of({phase_name(Phase::forward), phase_name(Phase::backward)}));
   if (input.has("direction")) {
     exchange.direction = static_cast<Direction>(
-        input.member("direction", "a direction").one_of({kDirections[0], kDirections[1]}));
+        input.member("direction", "a direction").one_of({kDirectionNames[0], kDirectionNames[1]}));
   }
   exchange.route = static_cast<Route>(
       input.member("route", "a route").one_of({kRoutes[0], kRoutes[1], kRoutes[2], kRoutes[3]}));

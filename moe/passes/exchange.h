@@ -3,6 +3,7 @@
 #include <compare>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -34,6 +35,8 @@ struct Exchange {
   static Exchange read(const InputObject& input);
 };
 void write(nlohmann::json& object, const Exchange& exchange);
+/// Dispatch and combine may be decided apart: check_together.
+std::string subject(const Exchange& exchange);
 
 /// Runs first. Each AllToAll becomes, from the source to the expert (a combine goes the other way),
 ///   one_d     exchange_in_node, exchange_across_nodes among first ranks, exchange_in_node

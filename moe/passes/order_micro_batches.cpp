@@ -105,8 +105,9 @@ Program apply(Program program, const OrderMicroBatches& ordering) {
   int last = 0;
   for (const Op& op : program.ops) {
     if (comes_once(op)) continue;
-    if (op.micro_batch < last)
+    if (op.micro_batch < last) {
       throw std::invalid_argument("order_micro_batches: they are ordered already");
+    }
     last = op.micro_batch;
   }
   std::vector<Op> ordered, update;
@@ -130,6 +131,8 @@ Program apply(Program program, const OrderMicroBatches& ordering) {
   validate(program);
   return program;
 }
+
+std::string subject(const OrderMicroBatches&) { return ""; }
 
 void write(nlohmann::json& object, const OrderMicroBatches& ordering) {
   object["order"] = kOrders[static_cast<std::size_t>(ordering.order)];

@@ -3,6 +3,7 @@
 #include <compare>
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <string>
 #include <string_view>
 
 #include "moe/program/program.h"
@@ -27,6 +28,7 @@ struct OrderMicroBatches {
   static OrderMicroBatches read(const InputObject& input);
 };
 void write(nlohmann::json& object, const OrderMicroBatches& ordering);
+std::string subject(const OrderMicroBatches&);
 
 /// Runs after what cuts ops. A stage's ops of one micro-batch and phase stay together. Stages are put
 /// together as they would follow each other if forward took one time unit and backward two, rows passed on

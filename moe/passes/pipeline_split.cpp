@@ -140,6 +140,10 @@ Program apply(Program program, const PipelineSplit& split) {
   return program;
 }
 
+std::string subject(const PipelineSplit& split) {
+  return fmt::format("{} {}", split.layer, phase_name(split.phase));
+}
+
 void write(nlohmann::json& object, const PipelineSplit& split) {
   object["layer"] = split.layer;
   object["phase"] = phase_name(split.phase);

@@ -2,6 +2,7 @@
 
 #include <compare>
 #include <nlohmann/json_fwd.hpp>
+#include <string>
 #include <string_view>
 
 #include "moe/program/program.h"
@@ -22,6 +23,7 @@ struct PipelineSplit {
   static PipelineSplit read(const InputObject& input);
 };
 void write(nlohmann::json& object, const PipelineSplit& split);
+std::string subject(const PipelineSplit& split);
 
 /// Chunks that any layer can be cut into at most, however many rows it has.
 inline constexpr int kMostChunks = 1024;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -15,13 +14,11 @@
 namespace moe {
 namespace {
 
-constexpr std::array<std::string_view, 2> kDirections{"dispatch", "combine"};
-
 [[noreturn]] void refuse_placing(const PlaceWeightGradient& placing, const std::string& why) {
-  throw std::invalid_argument(fmt::format(
-      "place_weight_gradient: {} behind {} of layer {}{}: {}", shortened(placing.parameter),
-      kDirections[static_cast<std::size_t>(placing.direction)], placing.layer,
-      placing.chunk > 0 ? fmt::format(", chunk {}", placing.chunk) : "", why));
+  throw std::invalid_argument(
+      fmt::format("place_weight_gradient: {} behind {} of layer {}{}: {}",
+                  shortened(placing.parameter), direction_name(placing.direction), placing.layer,
+                  placing.chunk > 0 ? fmt::format(", chunk {}", placing.chunk) : "", why));
 }
 
 TensorId gradient_named(const Program& program, const PlaceWeightGradient& placing) {
@@ -118,10 +115,12 @@ Program apply(Program program, const PlaceWeightGradient& placing) {
   return program;
 }
 
+std::string subject(const PlaceWeightGradient& placing) { return placing.parameter; }
+
 void write(nlohmann::json& object, const PlaceWeightGradient& placing) {
   object["parameter"] = placing.parameter;
   object["layer"] = placing.layer;
-  object["direction"] = kDirections[static_cast<std::size_t>(placing.direction)];
+  object["direction"] = direction_name(placing.direction);
   object["chunk"] = placing.chunk;
 }
 
@@ -131,7 +130,7 @@ PlaceWeightGradient PlaceWeightGradient::read(const InputObject& input) {
   placing.parameter = input.text("parameter", "the name of a parameter");
   placing.layer = static_cast<int>(input.integer("layer", 0, most));
   placing.direction = static_cast<Direction>(
-      input.member("direction", "a direction").one_of({kDirections[0], kDirections[1]}));
+      input.member("direction", "a direction").one_of({kDirectionNames[0], kDirectionNames[1]}));
   if (input.has("chunk")) placing.chunk = static_cast<int>(input.integer("chunk", 0, most));
   return placing;
 }

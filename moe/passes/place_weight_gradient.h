@@ -25,6 +25,7 @@ struct PlaceWeightGradient {
   static PlaceWeightGradient read(const InputObject& input);
 };
 void write(nlohmann::json& object, const PlaceWeightGradient& placing);
+std::string subject(const PlaceWeightGradient& placing);
 
 /// True for an op of the backward phase that makes nothing but gradients of parameters on its own rank.
 bool makes_weight_gradients(const Program& program, const Op& op);

@@ -35,33 +35,12 @@ Json json_of(const std::vector<Decision>& decisions) {
   return list;
 }
 
-/// What a decision is about: two on one subject contradict each other, or say the same twice.
-std::string subject(const Decision& decision) {
-  struct {
-    std::string operator()(const PipelineSplit& d) { return of(d.layer, phase_name(d.phase)); }
-    std::string operator()(const CompressExchange& d) { return of(d.layer, phase_name(d.phase)); }
-    std::string operator()(const SliceAllReduce& d) { return of(d.layer, ""); }
-    std::string operator()(const OrderMicroBatches&) { return ""; }
-    std::string operator()(const PlaceWeightGradient& d) { return d.parameter; }
-    std::string operator()(const StreamAssignment& d) { return d.kind; }
-    /// Dispatch and combine may be decided apart: check_together.
-    std::string operator()(const Exchange& d) {
-      return of(d.layer, phase_name(d.phase)) +
-             (d.direction ? std::to_string(static_cast<int>(*d.direction)) : "");
-    }
-    static std::string of(int layer, std::string_view phase) {
-      return fmt::format("{} {}", layer, phase);
-    }
-  } name;
-  return std::visit(name, decision);
-}
-
 void refuse_contradictions(const Schedule& schedule) {
   check_together(decisions_of<Exchange>(schedule));
   std::map<std::pair<std::size_t, std::string>, const Decision*> decided;
   for (const Decision& decision : schedule.decisions) {
-    const auto [other, first] =
-        decided.try_emplace({decision.index(), subject(decision)}, &decision);
+    const auto about = std::visit([](const auto& one) { return subject(one); }, decision);
+    const auto [other, first] = decided.try_emplace({decision.index(), about}, &decision);
     if (first) continue;
     throw std::invalid_argument(
         fmt::format("{}: decided already, as {}", to_json(decision), to_json(*other->second)));

@@ -33,7 +33,8 @@ concept DescribesDecision = std::totally_ordered<D> &&
   { D::changes_results } -> std::convertible_to<bool>;    // true: losses and gradients are others
   { apply(program, decision) } -> std::same_as<Program>;  // throws std::invalid_argument
   { write(object, decision) } -> std::same_as<void>;      // adds its fields
-  { D::read(input) } -> std::same_as<D>;                  // throws InputError
+  { subject(decision) } -> std::same_as<std::string>;  // two of a kind on one contradict each other
+  { D::read(input) } -> std::same_as<D>;               // throws InputError
 };
 template <class Variant>
 inline constexpr bool all_are_decisions = false;

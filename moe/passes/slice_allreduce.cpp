@@ -97,6 +97,8 @@ Program apply(Program program, const SliceAllReduce& slicing) {
   return program;
 }
 
+std::string subject(const SliceAllReduce& slicing) { return std::to_string(slicing.layer); }
+
 void write(nlohmann::json& object, const SliceAllReduce& slicing) {
   object["layer"] = slicing.layer;
   object["pieces"] = slicing.pieces;

@@ -2,6 +2,7 @@
 
 #include <compare>
 #include <nlohmann/json_fwd.hpp>
+#include <string>
 #include <string_view>
 
 #include "moe/program/program.h"
@@ -21,6 +22,7 @@ struct SliceAllReduce {
   static SliceAllReduce read(const InputObject& input);
 };
 void write(nlohmann::json& object, const SliceAllReduce& slicing);
+std::string subject(const SliceAllReduce& slicing);
 
 /// Runs after pipeline_split and before assign_stream. Every all-reduce of the layer becomes `pieces`
 /// that reduce its tensors' rows in order; a row is never cut. Each sum is over the same ranks as

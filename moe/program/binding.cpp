@@ -4,28 +4,18 @@
 
 #include <map>
 #include <stdexcept>
-#include <utility>
-#include <vector>
 
 namespace moe {
 
 Binding bind(const Program& program, const Routing& routing, const Groups& groups, int rank) {
   Binding binding;
-  struct Layer {  // what all its micro-batches have in common
-    std::vector<Slice> cuts;
-    std::vector<Rows> relays;
-  };
-  std::map<int, Layer> layers;
+  const std::map<int, RowHandling> handling = row_handling(program);
   for (const Op& op : program.ops) {
     if (!binds_routing(op)) continue;
-    auto layer = layers.find(op.layer);
-    if (layer == layers.end()) {
-      Layer made{slice_cuts(program, op.layer), relays_of(program, op.layer)};
-      layer = layers.emplace(op.layer, std::move(made)).first;
-    }
+    const RowHandling& layer = handling.at(op.layer);
     binding.layouts.emplace(routed_layer(op),
                             make_row_layout(layer_of(routing, routed_layer(op)), groups, rank,
-                                            layer->second.cuts, layer->second.relays));
+                                            layer.cuts, layer.relays));
   }
   return binding;
 }

@@ -24,10 +24,8 @@ struct Layout {
 /// What people may write for a layout, for the help of --layout.
 inline constexpr const char* kLayoutHelp =
     "how ranks are divided: dp=COPIES of the experts, ep=RANKS that experts are spread over, "
-    "esp=RANKS that every "
-    "expert is cut over, tp=RANKS that attention and dense networks are cut over, pp=STAGES that "
-    "the blocks are "
-    "spread over [ep=all]";
+    "esp=RANKS that every expert is cut over, tp=RANKS that attention and dense networks are cut "
+    "over, pp=STAGES that the blocks are spread over [ep=all]";
 
 /// What a number of ranks can be divided by, ascending.
 std::vector<int> divisors(int number);

@@ -51,6 +51,7 @@ bool is_communication(const Op& op) { return facts_of(op).activity == Activity::
 bool comes_once(const Op& op) {
   return op.phase == Phase::update || std::holds_alternative<AllReduce>(op.kind);
 }
+
 bool runs_in(const Op& op, int stage) {
   const auto* passes = std::get_if<PassOn>(&op.kind);
   return op.stage == stage || (passes != nullptr && passes->to_stage == stage);
@@ -76,8 +77,9 @@ std::optional<Direction> direction_of(const Op& op) {
   if (const auto* whole = std::get_if<AllToAll>(&op.kind)) return whole->direction;
   if (const auto* step = std::get_if<ExchangeStep>(&op.kind)) return step->direction;
   if (const auto* leg = std::get_if<ExchangeInNode>(&op.kind)) return of_leg(leg->from, leg->to);
-  if (const auto* leg = std::get_if<ExchangeAcrossNodes>(&op.kind))
+  if (const auto* leg = std::get_if<ExchangeAcrossNodes>(&op.kind)) {
     return of_leg(leg->from, leg->to);
+  }
   return std::nullopt;
 }
 

@@ -145,9 +145,9 @@ LayerRouting zipf_routing(int layer, int ranks, int experts, std::int64_t copies
   // What is beyond the most popular ones' room goes to the others, in proportion.
   std::vector<std::int64_t> row(static_cast<std::size_t>(experts), 0);
   std::int64_t left = copies;
-  while (true) {
+  for (bool full = true; full && left > 0;) {
     const std::vector<std::int64_t> shares = apportion(weights, left);
-    bool full = false;
+    full = false;
     for (std::size_t e = 0; e < row.size(); ++e) {
       if (weights[e] == 0 || shares[e] < cap) continue;
       row[e] = cap;
@@ -155,12 +155,9 @@ LayerRouting zipf_routing(int layer, int ranks, int experts, std::int64_t copies
       weights[e] = 0;
       full = true;
     }
-    if (full && left > 0) continue;
-    if (left > 0) {
-      for (std::size_t e = 0; e < row.size(); ++e) row[e] += shares[e];
-    }
-    return {layer, experts, std::vector<std::vector<std::int64_t>>(ranks, row), 0};
+    for (std::size_t e = 0; !full && e < row.size(); ++e) row[e] += shares[e];
   }
+  return {layer, experts, std::vector<std::vector<std::int64_t>>(ranks, row), 0};
 }
 
 std::string to_json(const Routing& routing) {

@@ -38,8 +38,8 @@ const LayerRouting& layer_of(const Routing& routing, RoutedLayer wanted);
 
 /// Of every layer one, its micro-batches added up, in the order of their first ones.
 Routing add_micro_batches(const Routing& routing);
-/// Every count, and what each rank sends in all, shared out over `micro_batches` as evenly as whole copies can be; the layers of the first
-/// micro-batch before those of the second.
+/// Every count, and what each rank sends in all, shared out over `micro_batches` as evenly as whole copies can be;
+/// the layers of the first micro-batch before those of the second.
 Routing share_among_micro_batches(const Routing& whole, int micro_batches);
 
 /// Every source sends the same to every expert: `copies` = tokens per rank × choices, remainders to

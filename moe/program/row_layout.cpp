@@ -213,6 +213,16 @@ std::vector<Slice> slice_cuts(const Program& program, int layer) {
   return cuts;
 }
 
+std::map<int, RowHandling> row_handling(const Program& program) {
+  std::map<int, RowHandling> handling;
+  for (const Op& op : program.ops) {
+    if (!binds_routing(op)) continue;
+    const auto [layer, added] = handling.try_emplace(op.layer);
+    if (added) layer->second = {slice_cuts(program, op.layer), relays_of(program, op.layer)};
+  }
+  return handling;
+}
+
 RowLayout make_row_layout(const LayerRouting& routing, const Groups& groups, int rank,
                           std::vector<Slice> cuts, std::span<const Rows> relays) {
   const std::vector<int> group = members(groups, GroupKind::expert, rank);

@@ -73,6 +73,14 @@ std::vector<Slice> slice_cuts(const Program& program, int layer);
 /// Which rows between legs tensors of MoE layer `layer` hold, without repetition.
 std::vector<Rows> relays_of(const Program& program, int layer);
 
+/// What a Program does to the routed rows of a MoE layer, the same in all its micro-batches.
+struct RowHandling {
+  std::vector<Slice> cuts;   ///< slice_cuts
+  std::vector<Rows> relays;  ///< relays_of
+};
+/// By MoE layer, of those whose routing the Program binds.
+std::map<int, RowHandling> row_handling(const Program& program);
+
 /// Throws std::invalid_argument where the routing is of other ranks or experts.
 RowLayout make_row_layout(const LayerRouting& routing, const Groups& groups, int rank,
                           std::vector<Slice> cuts, std::span<const Rows> relays = {});

@@ -42,9 +42,10 @@ void carry_out(const ExchangeCounts& kind, RunState& state, int index) {
   }
   state.backend.upload(static_cast<std::byte*>(bound.writes[0].data),
                        std::as_bytes(std::span(demand)), Stream::host);
+  const RowHandling& handling = state.row_handling.at(op.layer);
   state.binding.layouts.insert_or_assign(
-      routed_layer(op), make_row_layout(routing, state.groups, state.world.rank,
-                                        state.cuts.at(op.layer), state.relays.at(op.layer)));
+      routed_layer(op),
+      make_row_layout(routing, state.groups, state.world.rank, handling.cuts, handling.relays));
   state.result.routing.layers.push_back(std::move(routing));
 }
 

@@ -115,16 +115,12 @@ void adopt(RunState& state, Program program) {
   state.op_of = std::move(stage.op_of);
   state.rule = start_rule(state.program);
   state.waits_for.assign(state.program.ops.size(), {});
-  state.cuts.clear();
-  state.relays.clear();
+  state.row_handling = row_handling(state.program);
   for (std::size_t i = 0; i < state.program.ops.size(); ++i) {
     const Op& op = state.program.ops[i];
     for (const int earlier : state.rule.waits_for[i]) {
       if (state.op(earlier).stream != op.stream) state.waits_for[i].push_back(earlier);
     }
-    if (!binds_routing(op)) continue;
-    state.cuts[op.layer] = slice_cuts(state.program, op.layer);
-    state.relays[op.layer] = relays_of(state.program, op.layer);
   }
   make_communicators(state);
   state.loss_ops.clear();

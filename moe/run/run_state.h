@@ -43,8 +43,7 @@ struct RunState {
   std::vector<std::vector<int>> waits_for;      ///< by op: those of the rule on other streams
   std::vector<std::vector<int>> issued_before;  ///< by op: must be on its stream before it
   std::vector<int> loss_ops;                    ///< that write a loss, ascending
-  std::map<int, std::vector<Slice>> cuts;       ///< by MoE layer
-  std::map<int, std::vector<Rows>> relays;      ///< by MoE layer
+  std::map<int, RowHandling> row_handling;      ///< by MoE layer
   std::optional<MemoryPlan> plan;
 
   // Of the iteration. The driving thread writes what a stream's thread reads once the op is prepared.

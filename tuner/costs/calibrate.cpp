@@ -65,7 +65,7 @@ class SharedTime {
       if (times_.empty()) sums_.push_back(0);
       count += change;
       times_.push_back(time);
-      shares_.push_back(count > shared.seats ? shared.seats / count : 1);
+      shares_.push_back(count > 0 ? processor_share(shared, count) : 1);
     }
   }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <stdexcept>
@@ -106,12 +107,17 @@ CostedCluster load_cluster(const std::filesystem::path& path) {
 std::vector<SharedProcessors> contended_processors(const std::vector<SharedProcessors>& shared,
                                                    int ranks) {
   std::vector<SharedProcessors> contended = shared;
-  for (SharedProcessors& one : contended)
-    std::erase_if(one.ranks, [&](int r) { return r >= ranks; });
+  for (SharedProcessors& one : contended) {
+    std::erase_if(one.ranks, [&](int rank) { return rank >= ranks; });
+  }
   std::erase_if(contended, [](const SharedProcessors& one) {
     return one.seats >= static_cast<double>(one.ranks.size());
   });
   return contended;
+}
+
+double processor_share(const SharedProcessors& shared, int computing) {
+  return std::min(1.0, shared.seats / computing);
 }
 
 moe::Groups groups_of(const Cluster& cluster, const moe::Layout& layout) {

@@ -18,8 +18,7 @@ struct Link {
 
 /// Ranks that compute on the same processors.
 struct SharedProcessors {
-  double seats =
-      1;  ///< how many of them compute at one time as fast as one alone; need not be whole
+  double seats = 1;  ///< how many of them compute at one time as fast as one alone, in parts too
   std::vector<int> ranks;  ///< ascending
 
   friend bool operator==(const SharedProcessors&, const SharedProcessors&) = default;
@@ -40,6 +39,9 @@ struct Cluster {
 /// Those of the cluster that hold more of the ranks 0 .. ranks - 1 than can compute at one time, with these.
 std::vector<SharedProcessors> contended_processors(const std::vector<SharedProcessors>& shared,
                                                    int ranks);
+
+/// What each of `computing` ranks has of the speed that it would have alone: min(1, seats / computing).
+double processor_share(const SharedProcessors& shared, int computing);
 
 /// A cluster with what its file says about the speed of its devices and collectives.
 struct CostedCluster {

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "tuner/costs/op_costs.h"
 #include "tuner/planners/pipemoe/pipemoe_equations.h"
@@ -54,17 +55,14 @@ moe::Schedule pipeline_schedule(const moe::Program& program, std::string planner
     }
   }
   schedule.decisions.push_back(moe::StreamAssignment{"all_to_all", moe::Stream::inter_node});
-  for (const char* kind : {"exchange_across_nodes", "exchange_step"}) {
-    if (has_kind(program, kind)) {
-      schedule.decisions.push_back(moe::StreamAssignment{kind, moe::Stream::inter_node});
-    }
-  }
   const moe::Stream inside =
       in_node == InNode::beside ? moe::Stream::intra_node : moe::Stream::inter_node;
-  for (const char* kind : {"exchange_in_node", "gather_rows", "scatter_rows"}) {
-    if (has_kind(program, kind)) {
-      schedule.decisions.push_back(moe::StreamAssignment{kind, inside});
-    }
+  for (const auto& [kind, stream] : {std::pair{"exchange_across_nodes", moe::Stream::inter_node},
+                                     {"exchange_step", moe::Stream::inter_node},
+                                     {"exchange_in_node", inside},
+                                     {"gather_rows", inside},
+                                     {"scatter_rows", inside}}) {
+    if (has_kind(program, kind)) schedule.decisions.push_back(moe::StreamAssignment{kind, stream});
   }
   return schedule;
 }

@@ -10,7 +10,7 @@
 #include <tuple>
 
 #include "moe/program/start_rule.h"
-#include "tuner/simulate/fair_share.h"
+#include "tuner/simulate/flow_rates.h"
 
 namespace tuner {
 namespace {
@@ -64,18 +64,6 @@ struct Call {
   std::vector<int> flows_left;  ///< by member
 };
 
-struct Flow {
-  int op = 0;
-  int call = 0;
-  int from = 0, to = 0;                ///< world ranks
-  int from_member = 0, to_member = 0;  ///< places in the call
-  double bytes_left = 0;
-  double rate = 0;
-  double began = 0;     ///< time
-  double end = kNever;  ///< time, at this rate
-  bool between_nodes = false;
-};
-
 int member_index(const GroupCall& call, int rank) {
   return static_cast<int>(std::lower_bound(call.ranks.begin(), call.ranks.end(), rank) -
                           call.ranks.begin());
@@ -101,8 +89,7 @@ struct Simulation::State {
   std::vector<std::vector<Call>> calls;  ///< by op, by call of the op
   std::vector<Flow> flows;
   double flows_since = 0;
-  double flows_end =
-      kNever;  ///< when the first of them, and those that end together with it, have ended
+  double flows_end = kNever;  ///< when the next of them, those that end together, have ended
   bool flows_changed = false;
   std::vector<int> changed_ranks;
   /// Ranks that wait for each other's processors, and how many of them compute.
@@ -217,7 +204,7 @@ struct Simulation::State {
   double processor_share(const Rank& rank) const {
     if (rank.contended < 0) return 1;
     const Contended& together = contended[static_cast<std::size_t>(rank.contended)];
-    return std::min(1.0, together.shared.seats / together.computing_ranks);
+    return tuner::processor_share(together.shared, together.computing_ranks);
   }
 
   /// `trigger`: what ended just now and may have been the last thing that the next op waited for.
@@ -345,58 +332,15 @@ struct Simulation::State {
     }
   }
 
-  bool computes_beside(int rank) const {
-    return ranks[static_cast<std::size_t>(rank)].computing > 0;
-  }
-
   /// Max-min fair rates of all flows, and when the next of them have ended.
   void share_links() {
     settle_flows();
     flows_end = kNever;
     if (flows.empty()) return;
-    const int nodes = *std::max_element(groups.node_of.begin(), groups.node_of.end()) + 1;
-    std::vector<double> capacities;
-    for (int node = 0; node < nodes; ++node) {
-      capacities.push_back(cluster.inter_node.bandwidth_bytes_per_s);
-      capacities.push_back(cluster.inter_node.bandwidth_bytes_per_s);
-    }
-    for (int rank = 0; rank < groups.ranks; ++rank) {
-      capacities.push_back(cluster.intra_node.bandwidth_bytes_per_s);
-      capacities.push_back(cluster.intra_node.bandwidth_bytes_per_s);
-    }
-    // Links of each call under way, four by member: out and in, between and within nodes.
-    std::vector<std::tuple<int, int, int>> first_link;  // op, call, first link
-    const auto links_of_call = [&](const Flow& flow) {
-      for (auto it = first_link.rbegin(); it != first_link.rend(); ++it) {
-        if (std::get<0>(*it) == flow.op && std::get<1>(*it) == flow.call) return std::get<2>(*it);
-      }
-      const int first = static_cast<int>(capacities.size());
-      first_link.emplace_back(flow.op, flow.call, first);
-      for (int rank : cost(flow.op).calls[static_cast<std::size_t>(flow.call)].ranks) {
-        const double speed =
-            computes_beside(rank) ? model.interference.communication_beside_computation : 1;
-        for (int way = 0; way < 2; ++way) {
-          capacities.push_back(cost(flow.op).inter_node_bytes_per_s * speed);
-          capacities.push_back(cost(flow.op).intra_node_bytes_per_s * speed);
-        }
-      }
-      return first;
+    const auto speed = [&](int rank) {
+      return at(rank).computing > 0 ? model.interference.communication_beside_computation : 1;
     };
-    std::vector<Path> paths;
-    paths.reserve(flows.size());
-    for (const Flow& flow : flows) {
-      const int first = links_of_call(flow);
-      const int kind = flow.between_nodes ? 0 : 1;
-      const int out = first + 4 * flow.from_member + kind;
-      const int in = first + 4 * flow.to_member + 2 + kind;
-      if (flow.between_nodes) {
-        paths.push_back({{2 * groups.node_of[static_cast<std::size_t>(flow.from)],
-                          2 * groups.node_of[static_cast<std::size_t>(flow.to)] + 1, out, in}});
-      } else {
-        paths.push_back({{2 * nodes + 2 * flow.from, 2 * nodes + 2 * flow.to + 1, out, in}});
-      }
-    }
-    const std::vector<double> rates = fair_share(paths, capacities);
+    const std::vector<double> rates = flow_rates(flows, costs, groups, cluster, speed);
     double first_end = kNever;
     for (std::size_t i = 0; i < flows.size(); ++i) {
       flows[i].rate = rates[i];

@@ -43,7 +43,8 @@ constexpr bool takes_whole_groups(Chooser chooser) { return chooser != Chooser::
 
 /// What a gate says of itself beside how it is built.
 struct GateFacts {
-  bool has_z_loss = true;      ///< of its router, where the model weighs one
+  /// By learned logits, token by token: has a router z-loss where the model weighs it, can drop by probability.
+  bool scores_tokens = true;
   bool balances = true;        ///< has a load-balancing loss
   std::optional<Drop> drop{};  ///< the one way in which it drops, whatever the model says
   Chooser chooser = Chooser::token;
@@ -51,11 +52,11 @@ struct GateFacts {
 inline constexpr GateFacts kLearned{};
 inline constexpr GateFacts kBatchPrioritized{.drop = Drop::probability};
 inline constexpr GateFacts kUnbalanced{.balances = false};
-inline constexpr GateFacts kUnlearned{.has_z_loss = false, .balances = false};
+inline constexpr GateFacts kUnlearned{.scores_tokens = false, .balances = false};
 inline constexpr GateFacts kExpertChoice{
-    .has_z_loss = false, .balances = false, .chooser = Chooser::group};
+    .scores_tokens = false, .balances = false, .chooser = Chooser::group};
 inline constexpr GateFacts kSoftMoe{
-    .has_z_loss = false, .balances = false, .chooser = Chooser::nobody};
+    .scores_tokens = false, .balances = false, .chooser = Chooser::nobody};
 
 /// Every gate, a line each: NAME, its facts, what it is. A model file calls it NAME; gates/NAME.cpp defines
 /// GateOutput NAME_gate(LayerBuilder&, TensorId x), x[T,M].

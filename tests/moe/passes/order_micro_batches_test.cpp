@@ -89,6 +89,7 @@ TEST(OrderMicroBatches, RefusesOneMicroBatchAndASecondOrder) {
   const OrderMicroBatches gpipe{MicroBatchOrder::gpipe}, other{MicroBatchOrder::one_f_one_b};
   EXPECT_THAT(refusal(iteration(2, 1), {"", {gpipe}}), HasSubstr("one micro-batch"));
   EXPECT_THAT(refusal(iteration(2, 3), {"", {gpipe, other}}), HasSubstr("decided already"));
+  EXPECT_THAT(refusal(apply(iteration(2, 3), gpipe), {"", {other}}), HasSubstr("ordered already"));
 }
 
 TEST(OrderMicroBatches, IsReadAndWrittenByName) {

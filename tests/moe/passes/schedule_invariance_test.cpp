@@ -83,9 +83,9 @@ Model random_model(std::mt19937& random) {
   // beginning nearly always, the more so the more choices there are.
   if (model.gate == "bias_adjusted") model.dtype = DType::f64;
   model.choices = model.dtype == DType::f64 ? pick({1, 2, 3, 7}) : pick({1, 2});
-  model.drop =
-      gate.facts.has_z_loss ? static_cast<Drop>(pick({0, 1, 2})) : static_cast<Drop>(pick({0, 1}));
-  if (gate.facts.has_z_loss && pick({0, 1})) model.z_loss_weight = 0.01;
+  model.drop = gate.facts.scores_tokens ? static_cast<Drop>(pick({0, 1, 2}))
+                                        : static_cast<Drop>(pick({0, 1}));
+  if (gate.facts.scores_tokens && pick({0, 1})) model.z_loss_weight = 0.01;
   model.capacity_factor = pick({0, 1}) ? std::optional<double>(pick({1, 2}) * 0.75) : std::nullopt;
   model.order = orders()[random() % orders().size()].name;
   const Chooser chooser = gate_named(model.gate).facts.chooser;

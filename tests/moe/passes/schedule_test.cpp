@@ -112,6 +112,12 @@ TEST(Apply, RefusesToMoveAnOpTwice) {
                                StreamAssignment{"all_to_all", second}}});
         },
         ThrowsMessage<std::invalid_argument>(HasSubstr("decided already, as")));
+    EXPECT_THAT(
+        [&] {
+          apply(apply(iteration(), StreamAssignment{"all_to_all", Stream::inter_node}),
+                StreamAssignment{"all_to_all", second});
+        },
+        ThrowsMessage<std::invalid_argument>(HasSubstr("it is on inter_node already")));
   }
 }
 

@@ -44,7 +44,7 @@ std::vector<LayoutCase> layout_cases(int ranks) {
   const int more = ranks / 4;
   const Model model = layout_model();
   const Schedule sequential{"sequential", {}}, chunks = chunked(model, 2, 3);
-  const std::vector<LayoutCase> whole{
+  std::vector<LayoutCase> cases{
       {"dp2_ep", {2, 2 * more, 1, 1, 1}, sequential},
       {"dp2_ep_chunked", {2, 2 * more, 1, 1, 1}, chunks},
       {"ep_esp2", {1, 2 * more, 2, 1, 1}, sequential},
@@ -52,7 +52,6 @@ std::vector<LayoutCase> layout_cases(int ranks) {
       {"ep_tp2_esp2", {1, 2 * more, 2, 2, 1}, sequential},
       {"ep_tp2_esp2_chunked", {1, 2 * more, 2, 2, 1}, chunks},
   };
-  std::vector<LayoutCase> cases = whole;
   const auto add_pipeline = [&](const std::string& name, const Layout& layout) {
     cases.push_back({name, layout, sequential});
     for (const auto& [order, text] :

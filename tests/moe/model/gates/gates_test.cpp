@@ -109,7 +109,7 @@ TEST_P(EveryGate, HasTheGradientOfItsLosses) {
 std::vector<std::string> names() {
   std::vector<std::string> all;
   for (const Gate& gate : gates()) {
-    if (gate.facts.has_z_loss) all.emplace_back(gate.name);
+    if (gate.facts.scores_tokens) all.emplace_back(gate.name);
   }
   return all;
 }
@@ -127,7 +127,7 @@ TEST(Gates, ComputeInMicroBatchesWhatTheyDoInTheWhole) {
     model.capacity_factor = 0.75;
     if (gate.facts.chooser == Chooser::nobody) model.order = "einsum";
     model.auxiliary_weight = 0;  // the load-balancing loss is of a micro-batch
-    if (gate.facts.has_z_loss) model.z_loss_weight = 0.01;
+    if (gate.facts.scores_tokens) model.z_loss_weight = 0.01;
     const testing::Outcome whole = testing::train_small(model, {}, 1, 2);
     model.micro_batches = 2;
     for (const int ranks : {1, 7}) {

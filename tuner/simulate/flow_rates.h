@@ -1,0 +1,33 @@
+#pragma once
+
+#include <functional>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "moe/program/groups.h"
+#include "tuner/costs/cluster.h"
+#include "tuner/costs/op_costs.h"
+
+namespace tuner {
+
+/// A transfer of a collective that is under way.
+struct Flow {
+  int op = 0;
+  int call = 0;
+  int from = 0, to = 0;                ///< world ranks
+  int from_member = 0, to_member = 0;  ///< places in the call
+  double bytes_left = 0;
+  double rate = 0;
+  double began = 0;                                      ///< time
+  double end = std::numeric_limits<double>::infinity();  ///< time, at this rate
+  bool between_nodes = false;
+};
+
+/// Max-min fair rates (fair_share.h) of flows over network cards, ranks' links inside nodes, and what each rank
+/// reaches in each call: that of the call's collective times `speed(rank)`. Bytes per second, in their order.
+std::vector<double> flow_rates(std::span<const Flow> flows, const std::vector<OpCost>& costs,
+                               const moe::Groups& groups, const Cluster& cluster,
+                               const std::function<double(int rank)>& speed);
+
+}  // namespace tuner
