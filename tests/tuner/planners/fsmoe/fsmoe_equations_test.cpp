@@ -74,6 +74,21 @@ TEST(FsmoeEquations, CasesWorkedByHand) {
   EXPECT_DOUBLE_EQ(moe_phase_s(2, both, 0), 2 + 6 + 14);
 }
 
+TEST(FsmoeEquations, WithoutGathersAndGradientsTheyArePipeMoes) {
+  // r = 2, t_a2a = 3, t_exp = 4: 2*4 > 2*1*3, so case 2: 2*3 + 2*4.
+  // Replay: D 0-3, 3-6; E 3-7, 7-11; C 7-10, 11-14.
+  EXPECT_DOUBLE_EQ(moe_phase_s(2, {3, 0, 0, 4}, 0), 14);
+  // r = 2, t_a2a = 3, t_exp = 2: 2*2 < 2*1*3, so case 3: 2*2*3.
+  // Replay: D 0-3, 3-6; E 3-5, 6-8; C 6-9, 9-12.
+  EXPECT_DOUBLE_EQ(moe_phase_s(2, {3, 0, 0, 2}, 0), 12);
+  EXPECT_DOUBLE_EQ(moe_phase_s(1, {3, 0, 0, 2}, 0), 8);  // nothing overlaps: the sum
+  // t_a2a = 1 + 12 / r, t_exp = 1 + 24 / r. r = 5: 3.4 and 5.8, 5*5.8 = 29 > 27.2, 6.8 + 29 = 35.8;
+  // r = 6: 3 and 5, 30 = 2*5*3, not more: case 3, 2*6*3 = 36.
+  const MoePhase phase{{1, 12}, {}, {}, {1, 24}, 0};
+  EXPECT_DOUBLE_EQ(moe_phase_s(5, phase), 35.8);
+  EXPECT_DOUBLE_EQ(moe_phase_s(6, phase), 36);
+}
+
 TEST(FsmoeEquations, ExactlyOneClauseHoldsAndItsCaseIsTheLongestOfThoseItWeighs) {
   std::mt19937 random(1);
   for (int i = 0; i < 5000; ++i) {
