@@ -33,17 +33,20 @@ std::vector<BackwardPart> parts_of(const StageGradients& stage, Fill fill) {
 /// What the phase of a layer takes with so long an all-reduce behind its last dispatch.
 using PhaseSeconds = std::function<double(int layer, double gar_s)>;
 
-/// Bytes that every place of a stage is to reduce: both steps.
-std::vector<double> bytes_by_place(const StageGradients& stage, Fill fill,
-                                   const PhaseSeconds& phase_s) {
+/// What step 1 gives to the places of a stage, and what it leaves for step 2. Refers to the stage.
+struct BothSteps {
+  GradientShares first;
+  GradientRest rest;
+};
+BothSteps both_steps(const StageGradients& stage, Fill fill, const PhaseSeconds& phase_s) {
   const auto parts = parts_of(stage, fill);
   const GradientShares first = fill_overlappable(parts, stage.all_reduce);
-  const auto reduce_s = [&](double bytes) {
-    return bytes > 0 ? seconds_of(stage.all_reduce, 1, bytes) : 0;
+  const auto reduce_s = [all_reduce = stage.all_reduce](double bytes) {
+    return bytes > 0 ? seconds_of(all_reduce, 1, bytes) : 0;
   };
   GradientRest rest = rest_after(parts, first);
   rest.left_seconds = reduce_s;
-  rest.seconds = [&](int part, double bytes) {
+  rest.seconds = [&stage, first, reduce_s, phase_s](int part, double bytes) {
     const auto i = static_cast<std::size_t>(part);
     const double gar_s = reduce_s(first.given[i] + bytes);
     if (part == 0) return gar_s;
@@ -51,20 +54,26 @@ std::vector<double> bytes_by_place(const StageGradients& stage, Fill fill,
     if (place.behind != moe::AllReducePlace::dispatch) return std::max(place.idle_s, gar_s);
     return phase_s(place.at, gar_s);
   };
+  return {first, rest};
+}
+
+/// Bytes that every place of a stage is to reduce.
+std::vector<double> bytes_by_place(const StageGradients& stage, Fill fill,
+                                   const PhaseSeconds& phase_s) {
+  const auto [first, rest] = both_steps(stage, fill, phase_s);
   const SharedRest second = share_exactly(rest, kQuanta);
   std::vector<double> bytes;
-  for (std::size_t i = 1; i < parts.size(); ++i) {
-    bytes.push_back(first.given[i] + second.shares.given[i]);
+  for (std::size_t part = 1; part < first.given.size(); ++part) {
+    bytes.push_back(first.given[part] + second.shares.given[part]);
   }
   return bytes;
 }
 
-/// `pipeline` with gradients shared out; what each layer's backward phase then takes by `phase_s`.
-moe::Schedule with_gradients(const Situation& situation, const moe::Schedule& pipeline, Fill fill,
-                             const std::function<PhaseSeconds(const moe::Program&)>& phase_s_of) {
-  const moe::Program scheduled = moe::apply(situation.program, pipeline);
+/// `pipeline`, which makes `scheduled`, with gradients shared out.
+moe::Schedule with_gradients(const Situation& situation, const moe::Schedule& pipeline,
+                             const moe::Program& scheduled, Fill fill,
+                             const PhaseSeconds& phase_s) {
   const auto stages = gradients_by_stage(situation, scheduled);
-  const PhaseSeconds phase_s = phase_s_of(scheduled);
   std::vector<GrainPlaces> places;
   for (const StageGradients& stage : stages) {
     places.push_back(places_for_bytes(stage, bytes_by_place(stage, fill, phase_s)));
@@ -117,8 +126,61 @@ moe::Schedule best_way(const Situation& situation, const PlannerOptions& options
 }
 
 /// In the last micro-batch, whose backward gradients wait for.
-PipelineOf backward_of(const moe::Program& program, int layer) {
-  return {{layer, program.micro_batches - 1}, moe::Phase::backward};
+PipelineOf last_of(const moe::Program& program, int layer, moe::Phase phase) {
+  return {{layer, program.micro_batches - 1}, phase};
+}
+
+/// Algorithm 1 for every layer of a model.
+struct AlgorithmOne {
+  const moe::Program& program;
+  std::map<PipelineOf, MoePhase> phases;
+  int most_chunks;
+
+  MoePhase phase(int layer, moe::Phase which, double gar_s) const {
+    MoePhase one = phases.at(last_of(program, layer, which));
+    one.gar_s = gar_s;
+    return one;
+  }
+  int chunks(int layer, moe::Phase which, double gar_s) const {
+    return degree_by_slsqp(phase(layer, which, gar_s), most_chunks).chunks;
+  }
+  /// f_moe of step 2, which is asked for many times: the same optimum by trying all.
+  PhaseSeconds backward_seconds() const {
+    return [this](int layer, double gar_s) {
+      return degree_by_equations(phase(layer, moe::Phase::backward, gar_s), most_chunks).seconds;
+    };
+  }
+  /// With the degrees that it takes without gradients.
+  moe::Schedule pipeline(InNode in_node) const {
+    moe::Schedule schedule = pipeline_with_gradients(program, name_of(in_node), {1, 1}, in_node);
+    for (const int layer : moe_layers(program)) {
+      for (const moe::Phase which : {moe::Phase::forward, moe::Phase::backward}) {
+        if (const int count = chunks(layer, which, 0); count > 1) {
+          schedule.decisions.push_back(moe::PipelineSplit{layer, which, count});
+        }
+      }
+    }
+    return schedule;
+  }
+};
+
+AlgorithmOne algorithm_one(const Situation& situation, int most_chunks, InNode in_node) {
+  return {situation.program, moe_phases(situation, in_node), most_chunks};
+}
+
+/// What step 2 comes to by the dynamic program and by evolution, of all stages.
+std::pair<double, double> second_step_s(const Situation& situation, const AlgorithmOne& algorithm,
+                                        InNode in_node) {
+  constexpr int evaluations = 4000;
+  std::pair<double, double> seconds;
+  const moe::Program scheduled = moe::apply(situation.program, algorithm.pipeline(in_node));
+  for (const StageGradients& stage : gradients_by_stage(situation, scheduled)) {
+    const GradientRest rest =
+        both_steps(stage, Fill::all_of_backward, algorithm.backward_seconds()).rest;
+    seconds.first += share_exactly(rest, kQuanta).seconds;
+    seconds.second += share_by_evolution(rest, evaluations, 1).seconds;
+  }
+  return seconds;
 }
 
 }  // namespace
@@ -127,13 +189,12 @@ moe::Schedule fsmoe_schedule(const Situation& situation, Degrees degrees, InNode
                              Fill fill) {
   const moe::Schedule pipeline =
       pipeline_with_gradients(situation.program, name_of(in_node), degrees, in_node);
-  return with_gradients(
-      situation, pipeline, fill, [&](const moe::Program& scheduled) -> PhaseSeconds {
-        return [times = times_of(situation, scheduled), &scheduled](int layer, double gar_s) {
-          const PipelineTimes& one = times.at(backward_of(scheduled, layer));
-          return moe_phase_s(one.chunks, before_combine(one), gar_s);
-        };
-      });
+  const moe::Program scheduled = moe::apply(situation.program, pipeline);
+  const auto times = times_of(situation, scheduled);
+  return with_gradients(situation, pipeline, scheduled, fill, [&](int layer, double gar_s) {
+    const PipelineTimes& one = times.at(last_of(scheduled, layer, moe::Phase::backward));
+    return moe_phase_s(one.chunks, before_combine(one), gar_s);
+  });
 }
 
 std::map<PipelineOf, MoePhase> moe_phases(const Situation& situation, InNode in_node) {
@@ -157,38 +218,19 @@ std::map<PipelineOf, MoePhase> moe_phases(const Situation& situation, InNode in_
 
 moe::Schedule fsmoe_schedule_by_equations(const Situation& situation, int most_chunks,
                                           InNode in_node) {
-  const auto phases = moe_phases(situation, in_node);
   const moe::Program& program = situation.program;
-  const auto degree = [&](int layer, moe::Phase phase, double gar_s) {
-    MoePhase one = phases.at({{layer, program.micro_batches - 1}, phase});
-    one.gar_s = gar_s;
-    return degree_by_slsqp(one, most_chunks);
-  };
-  moe::Schedule pipeline = pipeline_with_gradients(program, name_of(in_node), {1, 1}, in_node);
-  for (const int layer : moe_layers(program)) {
-    for (const moe::Phase phase : {moe::Phase::forward, moe::Phase::backward}) {
-      if (const int chunks = degree(layer, phase, 0).chunks; chunks > 1) {
-        pipeline.decisions.push_back(moe::PipelineSplit{layer, phase, chunks});
-      }
-    }
-  }
-  moe::Schedule schedule =
-      with_gradients(situation, pipeline, Fill::all_of_backward,
-                     [&](const moe::Program& scheduled) -> PhaseSeconds {
-                       return [&phases, &scheduled, most_chunks](int layer, double gar_s) {
-                         MoePhase phase = phases.at(backward_of(scheduled, layer));
-                         phase.gar_s = gar_s;
-                         return degree_by_equations(phase, most_chunks).seconds;
-                       };
-                     });
+  const AlgorithmOne algorithm = algorithm_one(situation, most_chunks, in_node);
+  const moe::Schedule pipeline = algorithm.pipeline(in_node);
+  moe::Schedule schedule = with_gradients(situation, pipeline, moe::apply(program, pipeline),
+                                          Fill::all_of_backward, algorithm.backward_seconds());
   const auto times = times_of(situation, moe::apply(program, schedule));
   std::erase_if(schedule.decisions, [](const moe::Decision& decision) {
     const auto* split = std::get_if<moe::PipelineSplit>(&decision);
     return split && split->phase == moe::Phase::backward;
   });
   for (const int layer : moe_layers(program)) {
-    const double gar_s = times.at(backward_of(program, layer)).gar_s;
-    if (const int chunks = degree(layer, moe::Phase::backward, gar_s).chunks; chunks > 1) {
+    const double gar_s = times.at(last_of(program, layer, moe::Phase::backward)).gar_s;
+    if (const int chunks = algorithm.chunks(layer, moe::Phase::backward, gar_s); chunks > 1) {
       schedule.decisions.push_back(moe::PipelineSplit{layer, moe::Phase::backward, chunks});
     }
   }
@@ -211,12 +253,15 @@ std::string fsmoe_remark(const Situation& situation, const PlannerOptions& optio
                          const moe::Schedule& schedule) {
   const InNode in_node =
       schedule.planner == name_of(InNode::beside) ? InNode::beside : InNode::with_the_rest;
+  const AlgorithmOne algorithm = algorithm_one(situation, options.most_chunks, in_node);
   const Degrees own = degrees_of(schedule), paper = degrees_of(fsmoe_schedule_by_equations(
                                                 situation, options.most_chunks, in_node));
+  const auto [exact_s, evolved_s] = second_step_s(situation, algorithm, in_node);
   return fmt::format(
-      "{}: {} chunks forward, {} backward (of the first MoE layer) by simulation; {} and {} by the "
-      "paper's algorithms",
-      schedule.planner, own.forward, own.backward, paper.forward, paper.backward);
+      "{}: {} chunks forward, {} backward in the first MoE layer by simulation; {} and {} by the "
+      "paper's algorithms, whose step 2 comes to {:.4g} s exactly and {:.4g} s by evolution",
+      schedule.planner, own.forward, own.backward, paper.forward, paper.backward, exact_s,
+      evolved_s);
 }
 
 std::vector<Candidate> fsmoe_candidates(const Situation& situation, const PlannerOptions& options) {

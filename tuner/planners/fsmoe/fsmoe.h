@@ -40,7 +40,8 @@ std::map<PipelineOf, MoePhase> moe_phases(const Situation& situation, InNode in_
 
 double fsmoe_paper_seconds(const Situation& situation, const moe::Schedule& schedule);
 
-/// The degrees of its schedule beside those that the paper's algorithms would take.
+/// The degrees of its schedule beside those that the paper's algorithms would take, and what these come to with
+/// step 2 by the dynamic program and by evolution.
 std::string fsmoe_remark(const Situation& situation, const PlannerOptions& options,
                          const moe::Schedule& schedule);
 

@@ -115,7 +115,9 @@ TEST_F(FsmoeTest, ThePapersAlgorithmsGiveEachLayerItsDegrees) {
   EXPECT_GT(placed(schedule, AllReducePlace::dispatch), 0);
   EXPECT_LE(simulated_s(plan_fsmoe(situation, options)),
             simulated_s(fsmoe_schedule_by_equations(situation, 4, InNode::beside)));
-  EXPECT_THAT(fsmoe_remark(situation, options, schedule), HasSubstr("by the paper's algorithms"));
+  const std::string remark = fsmoe_remark(situation, options, schedule);
+  EXPECT_THAT(remark, HasSubstr("by the paper's algorithms, whose step 2 comes to"));
+  EXPECT_THAT(remark, HasSubstr("by evolution"));
   EXPECT_THAT(fsmoe_candidates(situation, options),
               ::testing::ElementsAre(
                   ::testing::Field(&Candidate::parameters_json, R"({"by": "simulation"})"),
