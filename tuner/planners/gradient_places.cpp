@@ -14,7 +14,9 @@
 namespace tuner {
 namespace {
 
-constexpr int kGrains = 32;  ///< of a layer, where it has so many rows
+// Where they have so many rows:
+constexpr double kGrainsOfAll = 512;   ///< of all layers together, about
+constexpr double kGrainsOfLayer = 32;  ///< of a layer at least
 
 bool reduces_gradients(const moe::Op& op) {
   return std::holds_alternative<moe::AllReduce>(op.kind);
@@ -133,8 +135,12 @@ moe::Program cut_into_grains(moe::Program program, double chunk_bytes) {
     }
     layer.rows = std::min(layer.rows, rows);
   }
+  double all = 0;
+  for (const auto& [number, layer] : layers) all += layer.bytes;
   for (const auto& [number, layer] : layers) {
-    const double wanted = chunk_bytes > 0 ? std::ceil(layer.bytes / chunk_bytes) : kGrains;
+    const double wanted =
+        chunk_bytes > 0 ? std::ceil(layer.bytes / chunk_bytes)
+                        : std::max(kGrainsOfLayer, std::ceil(kGrainsOfAll * layer.bytes / all));
     const int grains = static_cast<int>(std::min(wanted, static_cast<double>(layer.rows)));
     if (layer.stages.size() > 1 || grains < 2) continue;
     program = moe::apply(std::move(program), moe::SliceAllReduce{number, grains, {}});

@@ -115,13 +115,16 @@ TEST_F(GradientPlacesTest, GoToPlacesByBytesInTheirOrder) {
 TEST_F(GradientPlacesTest, NeighboursAtOnePlaceAreOnePiece) {
   const auto stages = gradients_by_stage(situation, scheduled);
   GrainPlaces places;
+  int grains = 0;  // of block 2
   for (const GradientGrain& grain : stages[0].grains) {
+    grains += grain.layer == 2;
     const bool early = grain.layer == 2 && grain.index < 8;
     places.push_back(early ? 6 : grain.layer == 2 ? 7 : stages[0].places.size());
   }
   const moe::Schedule schedule = with_gradients_at(pipeline, scheduled, stages, {places});
   EXPECT_THAT(moe::decisions_of<moe::SliceAllReduce>(schedule),
-              ElementsAre(moe::SliceAllReduce{2, 2, {8, 24}}));
+              ElementsAre(moe::SliceAllReduce{2, 2, {8, grains - 8}}));
+  EXPECT_GE(grains, 32);
   EXPECT_THAT(moe::decisions_of<moe::PlaceAllReduce>(schedule),
               ElementsAre(moe::PlaceAllReduce{2, 0, AllReducePlace::dispatch, 1},
                           moe::PlaceAllReduce{2, 1, AllReducePlace::combine, 1}));

@@ -14,7 +14,7 @@
 namespace tuner {
 namespace {
 
-constexpr int kQuanta = 64;  ///< that step 2 shares out
+constexpr int kQuanta = 128;  ///< that step 2 shares out
 
 const char* name_of(InNode in_node) { return in_node == InNode::beside ? "fsmoe" : "fsmoe_no_iio"; }
 
