@@ -73,6 +73,41 @@ bool reads_any_of(const Op& op, const std::vector<TensorId>& tensors) {
   });
 }
 
+/// The ops cut before each that computes with what an exchange among them has brought: a slice's next stretch
+/// waits for other ranks.
+std::vector<std::vector<Op>> stretches(std::vector<Op> ops) {
+  std::vector<std::vector<Op>> result(1);
+  std::vector<TensorId> brought;
+  for (Op& op : ops) {
+    if (!is_communication(op) && reads_any_of(op, brought)) {
+      result.emplace_back();
+      brought.clear();
+    }
+    if (is_communication(op)) {
+      for (const Use& use : op.writes) brought.push_back(use.tensor);
+    }
+    result.back().push_back(std::move(op));
+  }
+  return result;
+}
+
+/// Slice after slice, each one stretch behind the one before it.
+std::vector<Op> staggered(const Program& program, const std::vector<std::vector<Op>>& stretches,
+                          int chunks) {
+  std::vector<Op> ops;
+  const int count = static_cast<int>(stretches.size());
+  for (int step = 0; step < chunks + count - 1; ++step) {
+    for (int i = 0; i < count; ++i) {
+      const int chunk = step - i;
+      if (chunk < 0 || chunk >= chunks) continue;
+      for (const Op& whole : stretches[static_cast<std::size_t>(i)]) {
+        ops.push_back(piece_of(program, whole, {chunk, chunks}));
+      }
+    }
+  }
+  return ops;
+}
+
 /// False where the micro-batch has nothing of the layer and phase.
 template <class Refuse>
 bool split_micro_batch(Program& program, const PipelineSplit& split, int micro_batch,
@@ -102,18 +137,14 @@ bool split_micro_batch(Program& program, const PipelineSplit& split, int micro_b
     (arrived ? second : first).push_back(std::move(op));
   }
 
-  std::vector<Op> pipeline;
-  for (const std::vector<Op>* stage : {&first, &second}) {
-    for (int c = 0; c < split.chunks; ++c) {
-      for (const Op& whole : *stage) {
-        pipeline.push_back(piece_of(program, whole, {c, split.chunks}));
-      }
-    }
-  }
+  const bool found = !first.empty();
+  std::vector<Op> pipeline = staggered(program, {std::move(first)}, split.chunks);
+  std::vector<Op> rest = staggered(program, stretches(std::move(second)), split.chunks);
+  std::move(rest.begin(), rest.end(), std::back_inserter(pipeline));
   ops.insert(ops.begin() + static_cast<std::ptrdiff_t>(insert_at),
              std::make_move_iterator(pipeline.begin()), std::make_move_iterator(pipeline.end()));
   program.ops = std::move(ops);
-  return !first.empty();
+  return found;
 }
 
 }  // namespace

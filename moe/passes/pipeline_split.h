@@ -31,7 +31,9 @@ inline constexpr int kMostChunks = 1024;
 /// Runs after what makes ops and before all else. The ops between the layer's permutation and its last
 /// all-to-all (forward: permute, dispatch, experts, combine; backward: combine gradient, dispatch of it,
 /// expert gradients, combine) are repeated per slice in the order: all first exchanges with what feeds them,
-/// then for each slice its experts followed by its return exchange. Ops that need all rows at once (gate,
+/// then for each slice its experts followed by its return exchange. Where ranks share experts, or rows travel packed,
+/// what a slice computes with rows that came meanwhile stands behind the experts of the next slice, which so need
+/// not wait for it. Ops that need all rows at once (gate,
 /// combine, weights of the gate) stay as they are. Expert weight gradients add up over slices; everything else
 /// is row by row, so the values do not change.
 ///

@@ -7,9 +7,11 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "moe/input/value.h"
+#include "moe/passes/move_ops.h"
 
 namespace moe {
 namespace {
@@ -33,47 +35,6 @@ TensorId gradient_named(const Program& program, const PlaceWeightGradient& placi
 bool writes(const Op& op, TensorId tensor) {
   return std::any_of(op.writes.begin(), op.writes.end(),
                      [&](const Use& use) { return use.tensor == tensor; });
-}
-
-/// True where the two may not change places.
-bool depend(const Op& a, const Op& b) {
-  const auto meet = [](const std::vector<Use>& some, const std::vector<Use>& others) {
-    return std::any_of(some.begin(), some.end(), [&](const Use& use) {
-      return std::any_of(others.begin(), others.end(), [&](const Use& other) {
-        return use.tensor == other.tensor && overlap(use.slice, other.slice);
-      });
-    });
-  };
-  return meet(a.writes, b.writes) || meet(a.writes, b.reads) || meet(a.reads, b.writes);
-}
-
-/// The makers, by place, may stand behind `target`.
-void check_movable(const Program& program, const PlaceWeightGradient& placing,
-                   const std::vector<std::size_t>& makers, std::size_t target) {
-  const std::size_t first = std::min(makers.front(), target + 1);
-  const std::size_t end = std::max(makers.back(), target + 1);
-  for (std::size_t i = first; i < end; ++i) {
-    if (std::find(makers.begin(), makers.end(), i) != makers.end()) continue;
-    for (const std::size_t maker : makers) {
-      const bool change_places = i <= target ? maker < i : maker > i;
-      if (change_places && depend(program.ops[maker], program.ops[i])) {
-        refuse_placing(placing,
-                       fmt::format("\"{}\" stands between, and one uses what the other makes",
-                                   program.ops[i].name));
-      }
-    }
-  }
-}
-
-void move_behind(Program& program, const std::vector<std::size_t>& makers, std::size_t target) {
-  std::vector<std::size_t> order;
-  for (std::size_t i = 0; i < program.ops.size(); ++i) {
-    if (std::find(makers.begin(), makers.end(), i) == makers.end()) order.push_back(i);
-    if (i == target) order.insert(order.end(), makers.begin(), makers.end());
-  }
-  std::vector<Op> ops;
-  for (const std::size_t i : order) ops.push_back(std::move(program.ops[i]));
-  program.ops = std::move(ops);
 }
 
 }  // namespace
@@ -107,8 +68,12 @@ Program apply(Program program, const PlaceWeightGradient& placing) {
     if (program.ops[*target].stage != program.ops[makers.front()].stage) {
       refuse_placing(placing, "another pipeline stage has it");
     }
-    check_movable(program, placing, makers, *target);
-    move_behind(program, makers, *target);
+    if (const auto other = in_the_way(program, makers, *target)) {
+      refuse_placing(placing,
+                     fmt::format("\"{}\" stands between, and one uses what the other makes",
+                                 program.ops[*other].name));
+    }
+    program = moved_behind(std::move(program), makers, *target);
   }
   if (!found) refuse_placing(placing, "no op of the backward phase makes its gradient alone");
   validate(program);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <stdexcept>
 #include <vector>
 
@@ -20,7 +21,10 @@ std::int64_t rows_reduced(const Program& program, const Op& op) {
 }
 
 /// The uses of `op` cut after the rows where piece after piece has had its share of the bytes.
-std::vector<std::vector<Use>> shares(const Program& program, const Op& op, int pieces) {
+std::vector<std::vector<Use>> cut_by_shares(const Program& program, const Op& op,
+                                            const std::vector<int>& shares) {
+  const int pieces = static_cast<int>(shares.size());
+  std::int64_t shares_left = std::accumulate(shares.begin(), shares.end(), std::int64_t{0});
   std::int64_t left = 0;  // bytes
   for (const Use& use : op.writes) {
     const Tensor& tensor = program.tensors[use.tensor];
@@ -32,7 +36,10 @@ std::vector<std::vector<Use>> shares(const Program& program, const Op& op, int p
   std::int64_t row = 0;  // of the tensor at `index`
   for (int piece = 0; piece < pieces; ++piece) {
     const int pieces_left = pieces - piece;
-    std::int64_t wanted = left / pieces_left;
+    const int share = shares[static_cast<std::size_t>(piece)];
+    auto wanted = static_cast<std::int64_t>(static_cast<double>(left) * share /
+                                            static_cast<double>(shares_left));
+    shares_left -= share;
     std::vector<Use> uses;
     while (index < op.writes.size()) {
       const Tensor& tensor = program.tensors[op.writes[index].tensor];
@@ -70,6 +77,14 @@ Program apply(Program program, const SliceAllReduce& slicing) {
                                             slicing.pieces, slicing.layer, why));
   };
   if (slicing.pieces < 1) refuse("at least one piece is needed");
+  std::vector<int> shares = slicing.shares;
+  if (shares.empty()) shares.assign(static_cast<std::size_t>(slicing.pieces), 1);
+  if (shares.size() != static_cast<std::size_t>(slicing.pieces)) {
+    refuse(fmt::format("{} shares: one for each piece expected", shares.size()));
+  }
+  if (const int least = *std::min_element(shares.begin(), shares.end()); least < 1) {
+    refuse(fmt::format("a share of {}: at least 1 expected", least));
+  }
   bool found = false;
   std::vector<Op> ops;
   for (Op& op : program.ops) {
@@ -83,7 +98,7 @@ Program apply(Program program, const SliceAllReduce& slicing) {
       refuse(fmt::format("\"{}\" reduces {} rows", op.name, rows));
     }
     int index = 0;
-    for (std::vector<Use>& uses : shares(program, op, slicing.pieces)) {
+    for (std::vector<Use>& uses : cut_by_shares(program, op, shares)) {
       Op piece = op;
       piece.reads = uses;
       piece.writes = std::move(uses);
@@ -102,12 +117,20 @@ std::string subject(const SliceAllReduce& slicing) { return std::to_string(slici
 void write(nlohmann::json& object, const SliceAllReduce& slicing) {
   object["layer"] = slicing.layer;
   object["pieces"] = slicing.pieces;
+  if (!slicing.shares.empty()) object["shares"] = slicing.shares;
 }
 
 SliceAllReduce SliceAllReduce::read(const InputObject& input) {
   constexpr std::int64_t most = std::numeric_limits<int>::max();
-  return {static_cast<int>(input.integer("layer", -1, most)),
-          static_cast<int>(input.integer("pieces", 1, most))};
+  SliceAllReduce slicing;
+  slicing.layer = static_cast<int>(input.integer("layer", -1, most));
+  slicing.pieces = static_cast<int>(input.integer("pieces", 1, most));
+  if (input.has("shares")) {
+    for (const std::int64_t share : input.member("shares", "a list of shares").integers(1, most)) {
+      slicing.shares.push_back(static_cast<int>(share));
+    }
+  }
+  return slicing;
 }
 
 }  // namespace moe

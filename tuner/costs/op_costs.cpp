@@ -164,9 +164,23 @@ std::vector<double> call_seconds(const OpCost& cost, const GroupCall& call,
 double alone_seconds(const OpCost& cost, const moe::Groups& groups, const Cluster& cluster) {
   double most = 0;
   for (const double seconds : cost.seconds) most = std::max(most, seconds);
+  LinkLoads total = link_loads({}, groups);
+  double alpha_s = 0;
   for (const GroupCall& call : cost.calls) {
     for (const double seconds : call_seconds(cost, call, groups, cluster)) {
       most = std::max(most, seconds);
+    }
+    const LinkLoads loads = link_loads(call, groups);
+    for (std::size_t node = 0; node < total.node_out.size(); ++node) {
+      total.node_out[node] += loads.node_out[node];
+      total.node_in[node] += loads.node_in[node];
+    }
+    alpha_s = std::max(alpha_s, call.alpha_s);
+  }
+  for (const auto* cards : {&total.node_out, &total.node_in}) {
+    for (const double bytes : *cards) {
+      if (bytes > 0)
+        most = std::max(most, alpha_s + bytes / cluster.inter_node.bandwidth_bytes_per_s);
     }
   }
   return most;

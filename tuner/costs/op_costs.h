@@ -63,7 +63,7 @@ LinkLoads link_loads(const GroupCall& call, const moe::Groups& groups);
 std::vector<double> call_seconds(const OpCost& cost, const GroupCall& call,
                                  const moe::Groups& groups, const Cluster& cluster);
 
-/// Time of an op on its slowest rank with nothing beside it.
+/// Time of an op on its slowest rank with nothing beside it: all its groups at once, which share the cards of nodes.
 double alone_seconds(const OpCost& cost, const moe::Groups& groups, const Cluster& cluster);
 
 }  // namespace tuner

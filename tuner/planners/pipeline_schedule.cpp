@@ -9,26 +9,50 @@
 #include <utility>
 
 #include "tuner/costs/op_costs.h"
-#include "tuner/planners/pipemoe/pipemoe_equations.h"
+#include "tuner/planners/pipeline_times.h"
 
 namespace tuner {
 namespace {
 
-bool works_at_the_experts(const moe::Program& program, const moe::Op& op) {
-  for (const auto* uses : {&op.reads, &op.writes}) {
-    for (const moe::Use& use : *uses) {
-      const moe::Tensor& tensor = program.tensors[static_cast<std::size_t>(use.tensor)];
-      if (tensor.rows_are == moe::Rows::received || tensor.rows_are == moe::Rows::gathered) {
-        return true;
-      }
-    }
-  }
-  return false;
-}
-
 bool has_kind(const moe::Program& program, std::string_view kind) {
   return std::any_of(program.ops.begin(), program.ops.end(),
                      [&](const moe::Op& op) { return moe::kind_name(op) == kind; });
+}
+
+/// What comes before the update: gradients that are reduced there may be so beside it.
+std::size_t end_of_backward(const moe::Program& program) {
+  std::size_t end = program.ops.size();
+  while (end > 0 && moe::comes_once(program.ops[end - 1])) --end;
+  return end;
+}
+
+/// Between pipelines gradients on a stream of their own are reduced beside whatever there is; after backward
+/// nothing is beside them.
+double seconds_outside_pipelines(const Situation& situation, const moe::Program& program,
+                                 const std::vector<OpCost>& costs) {
+  double total_s = 0, dense_s = 0, reduced_s = 0;
+  bool inside = false;  // between a dispatch and its combine
+  const auto close = [&] {
+    total_s += std::max(dense_s, reduced_s);
+    dense_s = reduced_s = 0;
+  };
+  const std::size_t backward_ends = end_of_backward(program);
+  for (std::size_t i = 0; i < program.ops.size(); ++i) {
+    const moe::Op& op = program.ops[i];
+    if (moe::direction_of(op) == moe::Direction::dispatch) {
+      close();
+      inside = true;
+    }
+    if (moe::direction_of(op) == moe::Direction::combine) inside = false;
+    if (belongs_to_pipeline(program, op)) continue;
+    const bool reduces = std::holds_alternative<moe::AllReduce>(op.kind);
+    if (reduces && inside) continue;  // of the pipeline
+    if (i == backward_ends) close();
+    const bool apart = reduces && op.stream != moe::Stream::compute && i < backward_ends;
+    (apart ? reduced_s : dense_s) += alone_seconds(costs[i], situation.groups, situation.cluster);
+  }
+  close();
+  return total_s;
 }
 
 }  // namespace
@@ -67,6 +91,15 @@ moe::Schedule pipeline_schedule(const moe::Program& program, std::string planner
   return schedule;
 }
 
+moe::Schedule pipeline_with_gradients(const moe::Program& program, std::string planner,
+                                      Degrees degrees, InNode in_node) {
+  moe::Schedule schedule = pipeline_schedule(program, std::move(planner), degrees, in_node);
+  if (has_kind(program, "all_reduce")) {
+    schedule.decisions.push_back(moe::StreamAssignment{"all_reduce", moe::Stream::inter_node});
+  }
+  return schedule;
+}
+
 Degrees degrees_of(const moe::Schedule& schedule) {
   Degrees degrees;
   const auto splits = moe::decisions_of<moe::PipelineSplit>(schedule);
@@ -76,11 +109,16 @@ Degrees degrees_of(const moe::Schedule& schedule) {
   return degrees;
 }
 
-Candidate pipeline_candidate(const moe::Program& program, std::string planner, Degrees degrees) {
-  return {planner,
+Candidate degrees_candidate(moe::Schedule schedule) {
+  const Degrees degrees = degrees_of(schedule);
+  return {schedule.planner,
           fmt::format(R"({{"forward_chunks": {}, "backward_chunks": {}}})", degrees.forward,
                       degrees.backward),
-          pipeline_schedule(program, planner, degrees)};
+          std::move(schedule)};
+}
+
+Candidate pipeline_candidate(const moe::Program& program, std::string planner, Degrees degrees) {
+  return degrees_candidate(pipeline_schedule(program, std::move(planner), degrees));
 }
 
 double pipelined_iteration_s(const Situation& situation, const moe::Schedule& schedule) {
@@ -88,33 +126,12 @@ double pipelined_iteration_s(const Situation& situation, const moe::Schedule& sc
   const auto costs =
       op_costs(program, situation.groups, bind_all(program, situation.groups, situation.routing),
                situation.costs, situation.cluster);
-  struct Pipeline {
-    int chunks = 1;
-    double exchange_s = 0;
-    double expert_s = 0;
-  };
-  std::map<std::pair<moe::RoutedLayer, moe::Phase>, Pipeline> pipelines;
   double total_s = 0;
-  for (std::size_t i = 0; i < program.ops.size(); ++i) {
-    const moe::Op& op = program.ops[i];
-    const double seconds = alone_seconds(costs[i], situation.groups, situation.cluster);
-    // What ranks that share an expert exchange travels on the one stream of communication too.
-    const bool of_experts = works_at_the_experts(program, op);
-    const bool exchange = moe::is_all_to_all(op) || (of_experts && moe::is_communication(op));
-    if (!exchange && !of_experts) {
-      total_s += seconds;
-      continue;
-    }
-    Pipeline& pipeline = pipelines[{moe::routed_layer(op), op.phase}];
-    pipeline.chunks = op.chunk.count;
-    (exchange ? pipeline.exchange_s : pipeline.expert_s) += seconds;
+  for (const auto& [where, times] :
+       pipeline_times(program, costs, situation.groups, situation.cluster)) {
+    total_s += moe_phase_s(times.chunks, times.chunk, times.gar_s);
   }
-  for (const auto& [where, pipeline] : pipelines) {
-    // A dispatch and a combine for each chunk, in however many ops.
-    const double t_a2a = pipeline.exchange_s / (2 * pipeline.chunks);
-    total_s += pipelined_layer_s(pipeline.chunks, t_a2a, pipeline.expert_s / pipeline.chunks);
-  }
-  return total_s;
+  return total_s + seconds_outside_pipelines(situation, program, costs);
 }
 
 }  // namespace tuner

@@ -31,16 +31,22 @@ enum class InNode {
 moe::Schedule pipeline_schedule(const moe::Program& program, std::string planner, Degrees degrees,
                                 InNode in_node = InNode::with_the_rest);
 
+/// The same with gradients all-reduced on the inter_node stream, where there are any: what the planners of gradients
+/// start from.
+moe::Schedule pipeline_with_gradients(const moe::Program& program, std::string planner,
+                                      Degrees degrees, InNode in_node = InNode::with_the_rest);
+
 /// The degrees of the first MoE layer of a schedule; {1, 1} where nothing is cut.
 Degrees degrees_of(const moe::Schedule& schedule);
 
+/// A schedule as a candidate that its degrees distinguish.
+Candidate degrees_candidate(moe::Schedule schedule);
 Candidate pipeline_candidate(const moe::Program& program, std::string planner, Degrees degrees);
 
-/// Closed form of an iteration under `schedule`: every phase of every MoE layer by
-/// pipelined_layer_s (pipemoe_equations.h) from the mean times of its chunks on their slowest rank,
-/// and everything else one after another. What the experts compute is told by its tensors: rows
-/// that they received. Where ranks share experts (ESP), what they exchange of a chunk counts with its all-to-all, as on
-/// one stream.
+/// Closed form of an iteration under `schedule`: every phase of every MoE layer by FSMoE's equations
+/// (fsmoe/fsmoe_equations.h; PipeMoE's are those with t_ag = t_rs = t_gar = 0) from the times of its pipeline
+/// (pipeline_times.h), and everything else one after another, but for gradients that are reduced on a stream of
+/// their own between pipelines: these beside all that stands there.
 double pipelined_iteration_s(const Situation& situation, const moe::Schedule& schedule);
 
 }  // namespace tuner

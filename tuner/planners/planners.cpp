@@ -6,10 +6,13 @@
 
 #include "moe/errors.h"
 #include "moe/model/named.h"
+#include "tuner/planners/fsmoe/fsmoe.h"
 #include "tuner/planners/micro_batch_order/micro_batch_order.h"
 #include "tuner/planners/pipemoe/pipemoe.h"
+#include "tuner/planners/pipemoe_lina/pipemoe_lina.h"
 #include "tuner/planners/sequential/sequential.h"
 #include "tuner/planners/tutel/tutel.h"
+#include "tuner/planners/tutel_improved/tutel_improved.h"
 
 namespace tuner {
 
@@ -23,6 +26,17 @@ const std::vector<Planner>& planners() {
        plan_tutel, tutel_paper_seconds, tutel_candidates, true},
       {"pipemoe", "best degree by model, forward and backward apart: all-to-all beside experts",
        plan_pipemoe, pipemoe_paper_seconds, pipemoe_candidates, false, pipemoe_remark},
+      {"tutel_improved", "pipemoe, and gradients of a block all-reduced beside what is no experts",
+       plan_tutel_improved, tutel_improved_paper_seconds, tutel_improved_candidates},
+      {"pipemoe_lina",
+       "pipemoe, and gradients all-reduced in chunks of 30 MB wherever the exchange leaves time",
+       plan_pipemoe_lina, pipemoe_lina_paper_seconds, pipemoe_lina_candidates},
+      {"fsmoe_no_iio", "fsmoe with one stream for what crosses nodes and what stays inside them",
+       plan_fsmoe_no_iio, fsmoe_paper_seconds, fsmoe_no_iio_candidates, false, fsmoe_remark},
+      {"fsmoe",
+       "what stays inside nodes beside what crosses them, gradients all-reduced in pieces that fit "
+       "what is idle",
+       plan_fsmoe, fsmoe_paper_seconds, fsmoe_candidates, false, fsmoe_remark},
       {"gpipe", "micro-batches through pipeline stages: all forward, then all backward", plan_gpipe,
        micro_batch_order_paper_seconds, gpipe_candidates},
       {"one_f_one_b", "micro-batches through pipeline stages: one forward, one backward (1F1B)",

@@ -170,7 +170,9 @@ Schedule random_schedule(std::mt19937& random, const Model& model, const Layout&
   }
   for (int block = -1; block < model.blocks && stage_ranks(layout) > 1; ++block) {
     if (random() % 3 == 0) {
-      schedule.decisions.push_back(SliceAllReduce{block, 1 + static_cast<int>(random() % 2)});
+      SliceAllReduce slicing{block, 1 + static_cast<int>(random() % 2)};
+      if (slicing.pieces == 2 && random() % 2) slicing.shares = {1, 3};
+      schedule.decisions.push_back(slicing);
     }
   }
   for (const char* kind :
@@ -188,23 +190,31 @@ Schedule random_schedule(std::mt19937& random, const Model& model, const Layout&
   return schedule;
 }
 
-/// A few gradients put behind a few exchanges, as far as that is legal.
+/// A few gradients worked out behind a few exchanges, and a few reduced among backward, as far as that is legal.
 void draw_placements(std::mt19937& random, Draw& draw) {
   const Program program = build_iteration(draw.model, make_groups(draw.layout, draw.node_of), 0);
-  for (int i = 0; i < 4 && random() % 3 != 0; ++i) {
-    const Parameter& parameter = program.parameters[random() % program.parameters.size()];
-    const PlaceWeightGradient placing{
-        program.tensors[static_cast<std::size_t>(parameter.value)].name,
-        static_cast<int>(random() % static_cast<unsigned>(draw.model.blocks)),
-        random() % 2 ? Direction::dispatch : Direction::combine, static_cast<int>(random() % 3)};
+  const auto place = [&](const Decision& placing) {
     Schedule more = draw.schedule;
     more.decisions.push_back(placing);
     try {
       apply(program, more);
     } catch (const std::invalid_argument&) {
-      continue;
+      return;
     }
     draw.schedule = std::move(more);
+  };
+  const auto block = [&](int from) {
+    return from + static_cast<int>(random() % static_cast<unsigned>(draw.model.blocks - from));
+  };
+  for (int i = 0; i < 4 && random() % 3 != 0; ++i) {
+    const Parameter& parameter = program.parameters[random() % program.parameters.size()];
+    place(PlaceWeightGradient{program.tensors[static_cast<std::size_t>(parameter.value)].name,
+                              block(0), random() % 2 ? Direction::dispatch : Direction::combine,
+                              static_cast<int>(random() % 3)});
+  }
+  for (int i = 0; i < 4 && random() % 3 != 0; ++i) {
+    place(PlaceAllReduce{block(-1), static_cast<int>(random() % 2),
+                         static_cast<AllReducePlace>(random() % 3), block(0)});
   }
 }
 

@@ -77,6 +77,35 @@ TEST(SliceAllReduce, SharesTheBytesOutToWithinARow) {
   }
 }
 
+TEST(SliceAllReduce, PiecesAreToEachOtherAsTheirSharesAre) {
+  const Program sliced = apply(iteration(4, 4), SliceAllReduce{1, 3, {1, 4, 3}});
+  const auto pieces = reductions(sliced, 1);
+  ASSERT_EQ(pieces.size(), 3u);
+  std::int64_t all = 0;
+  for (const Op* op : pieces) all += bytes(sliced, *op);
+  const std::int64_t row = 2 * 3 * 16 * 4;  // as above
+  EXPECT_NEAR(bytes(sliced, *pieces[0]), all / 8, row);
+  EXPECT_NEAR(bytes(sliced, *pieces[1]), all / 2, row);
+  EXPECT_EQ(reductions(apply(iteration(), SliceAllReduce{1, 2, {1, 1000000}}), 1).size(), 4u);
+}
+
+TEST(SliceAllReduce, RefusesSharesThatAreNotOneForEachPiece) {
+  const auto refusal = [](const SliceAllReduce& slicing) {
+    try {
+      apply(iteration(), slicing);
+    } catch (const std::invalid_argument& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_THAT(refusal({1, 3, {1, 2}}), HasSubstr("2 shares: one for each piece expected"));
+  EXPECT_THAT(refusal({1, 2, {1, 0}}), HasSubstr("a share of 0: at least 1 expected"));
+  const Schedule schedule{"mine", {SliceAllReduce{1, 2, {3, 5}}}};
+  EXPECT_EQ(schedule_from_json(to_json(schedule)), schedule);
+  EXPECT_EQ(to_json(schedule.decisions[0]),
+            R"({"decision":"slice_allreduce","layer":1,"pieces":2,"shares":[3,5]})");
+}
+
 TEST(SliceAllReduce, LeavesLossesAndGradientsAsTheyWereBitForBit) {
   const Model model = small_model(DType::f32);
   for (const int ranks : {2, 4, 7}) {

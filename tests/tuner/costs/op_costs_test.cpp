@@ -87,6 +87,16 @@ TEST(OpCosts, ARelayTakesTheRowsOfItsNodeThatItsCounterpartGets) {
   EXPECT_EQ(across.calls[1].transfers.at(0).bytes, 4000) << "rank 1 has all 4 rows to expert 3";
 }
 
+TEST(OpCosts, GroupsThatCommunicateAtOnceShareTheCardsOfTheirNodes) {
+  FourRanks c;
+  c.layer.program.groups = c.groups;
+  c.layer.program =
+      moe::apply(c.layer.program, moe::Exchange{0, moe::Phase::forward, {}, moe::Route::two_d, 0});
+  const OpCost across = c.all().at(dispatch + 1);
+  // Ranks 0 and 1 send 3000 and 4000 bytes to the other node, each in a group of its own.
+  EXPECT_DOUBLE_EQ(alone_seconds(across, c.groups, c.cluster), across.calls[0].alpha_s + 0.007);
+}
+
 TEST(OpCosts, AGroupOfOneCostsWhatWasMeasuredOfItWithoutALink) {
   FourRanks c;
   c.layer.program.groups = c.groups;
@@ -135,7 +145,8 @@ TEST(OpCosts, ARankIsBusyAsLongAsItsSlowerLinkAndItsLargerDirection) {
   // Between nodes: 4000 out, 3000 out, 3000 in, 4000 in at 1e6.
   EXPECT_THAT(c.busy(dispatch),
               ElementsAre(DoubleEq(0.504), DoubleEq(0.503), DoubleEq(0.503), DoubleEq(0.504)));
-  EXPECT_DOUBLE_EQ(alone_seconds(c.of(dispatch), c.groups, c.cluster), 0.504);
+  // Both ranks of a node send through one card: 7000 out and in at 1e6.
+  EXPECT_DOUBLE_EQ(alone_seconds(c.of(dispatch), c.groups, c.cluster), 0.507);
 }
 
 TEST(OpCosts, ACollectivesFitGoesBeforeTheLinkButIsNeverFasterThanIt) {

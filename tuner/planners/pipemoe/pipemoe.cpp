@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "tuner/simulate/simulate.h"
+#include "tuner/planners/best_degrees.h"
 
 namespace tuner {
 namespace {
@@ -15,33 +15,11 @@ moe::Schedule schedule_of(const Situation& situation, Degrees degrees) {
   return pipeline_schedule(situation.program, "pipemoe", degrees);
 }
 
-/// The best degrees by `time_of`, one phase after the other.
-template <class Time>
-Degrees best_degrees(int most, Time time_of) {
-  Degrees best{1, 1};
-  double best_s = time_of(best);
-  for (int Degrees::*phase : {&Degrees::forward, &Degrees::backward}) {
-    const Degrees start = best;
-    for (int chunks = 2; chunks <= most; ++chunks) {
-      Degrees tried = start;
-      tried.*phase = chunks;
-      if (const double tried_s = time_of(tried); tried_s < best_s) {
-        best = tried;
-        best_s = tried_s;
-      }
-    }
-  }
-  return best;
-}
-
 }  // namespace
 
 Degrees pipemoe_degrees_by_simulation(const Situation& situation, const PlannerOptions& options) {
-  return best_degrees(options.most_chunks, [&](Degrees degrees) {
-    const moe::Schedule schedule = schedule_of(situation, degrees);
-    return simulate(moe::apply(situation.program, schedule), situation.groups, situation.routing,
-                    situation.costs, situation.cluster)
-        .duration_s;
+  return best_degrees_by_simulation(situation, options.most_chunks, [&](Degrees degrees) {
+    return schedule_of(situation, degrees);
   });
 }
 

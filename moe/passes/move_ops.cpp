@@ -1,0 +1,49 @@
+#include "moe/passes/move_ops.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace moe {
+namespace {
+
+/// True where the two may not change places.
+bool depend(const Op& a, const Op& b) {
+  const auto meet = [](const std::vector<Use>& some, const std::vector<Use>& others) {
+    return std::any_of(some.begin(), some.end(), [&](const Use& use) {
+      return std::any_of(others.begin(), others.end(), [&](const Use& other) {
+        return use.tensor == other.tensor && overlap(use.slice, other.slice);
+      });
+    });
+  };
+  return meet(a.writes, b.writes) || meet(a.writes, b.reads) || meet(a.reads, b.writes);
+}
+
+}  // namespace
+
+std::optional<std::size_t> in_the_way(const Program& program, const std::vector<std::size_t>& moved,
+                                      std::size_t target) {
+  const std::size_t first = std::min(moved.front(), target + 1);
+  const std::size_t end = std::max(moved.back(), target + 1);
+  for (std::size_t i = first; i < end; ++i) {
+    if (std::find(moved.begin(), moved.end(), i) != moved.end()) continue;
+    for (const std::size_t one : moved) {
+      const bool change_places = i <= target ? one < i : one > i;
+      if (change_places && depend(program.ops[one], program.ops[i])) return i;
+    }
+  }
+  return std::nullopt;
+}
+
+Program moved_behind(Program program, const std::vector<std::size_t>& moved, std::size_t target) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < program.ops.size(); ++i) {
+    if (std::find(moved.begin(), moved.end(), i) == moved.end()) order.push_back(i);
+    if (i == target) order.insert(order.end(), moved.begin(), moved.end());
+  }
+  std::vector<Op> ops;
+  for (const std::size_t i : order) ops.push_back(std::move(program.ops[i]));
+  program.ops = std::move(ops);
+  return program;
+}
+
+}  // namespace moe

@@ -1,0 +1,276 @@
+#include "tuner/planners/fsmoe/fsmoe.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "tuner/planners/best_degrees.h"
+#include "tuner/planners/fsmoe/fsmoe_gradients.h"
+#include "tuner/planners/gradient_places.h"
+#include "tuner/simulate/simulate.h"
+
+namespace tuner {
+namespace {
+
+constexpr int kQuanta = 128;  ///< that step 2 shares out
+
+const char* name_of(InNode in_node) { return in_node == InNode::beside ? "fsmoe" : "fsmoe_no_iio"; }
+
+/// The places of a stage as the equations see them, a part before them all for what exists by the first.
+std::vector<BackwardPart> parts_of(const StageGradients& stage, Fill fill) {
+  std::vector<BackwardPart> parts{{0, 0}};
+  for (const GradientPlace& place : stage.places) {
+    const bool filled =
+        fill == Fill::all_of_backward || place.behind != moe::AllReducePlace::dispatch;
+    parts.push_back({filled ? place.idle_s : 0, 0});
+  }
+  for (const GradientGrain& grain : stage.grains) parts[grain.usable].gradients += grain.bytes;
+  return parts;
+}
+
+/// What the phase of a layer takes with so long an all-reduce behind its last dispatch.
+using PhaseSeconds = std::function<double(int layer, double gar_s)>;
+
+/// What step 1 gives to the places of a stage, and what it leaves for step 2. Refers to the stage.
+struct BothSteps {
+  GradientShares first;
+  GradientRest rest;
+};
+BothSteps both_steps(const StageGradients& stage, Fill fill, const PhaseSeconds& phase_s) {
+  const auto parts = parts_of(stage, fill);
+  const GradientShares first = fill_overlappable(parts, stage.all_reduce);
+  const auto reduce_s = [all_reduce = stage.all_reduce](double bytes) {
+    return bytes > 0 ? seconds_of(all_reduce, 1, bytes) : 0;
+  };
+  GradientRest rest = rest_after(parts, first);
+  rest.left_seconds = reduce_s;
+  rest.seconds = [&stage, first, reduce_s, phase_s](int part, double bytes) {
+    const auto i = static_cast<std::size_t>(part);
+    const double gar_s = reduce_s(first.given[i] + bytes);
+    if (part == 0) return gar_s;
+    const GradientPlace& place = stage.places[i - 1];
+    if (place.behind != moe::AllReducePlace::dispatch) return std::max(place.idle_s, gar_s);
+    return phase_s(place.at, gar_s);
+  };
+  return {first, rest};
+}
+
+/// Bytes that every place of a stage is to reduce.
+std::vector<double> bytes_by_place(const StageGradients& stage, Fill fill,
+                                   const PhaseSeconds& phase_s) {
+  const auto [first, rest] = both_steps(stage, fill, phase_s);
+  const SharedRest second = share_exactly(rest, kQuanta);
+  std::vector<double> bytes;
+  for (std::size_t part = 1; part < first.given.size(); ++part) {
+    bytes.push_back(first.given[part] + second.shares.given[part]);
+  }
+  return bytes;
+}
+
+/// `pipeline`, which makes `scheduled`, with gradients shared out.
+moe::Schedule with_gradients(const Situation& situation, const moe::Schedule& pipeline,
+                             const moe::Program& scheduled, Fill fill,
+                             const PhaseSeconds& phase_s) {
+  const auto stages = gradients_by_stage(situation, scheduled);
+  std::vector<GrainPlaces> places;
+  for (const StageGradients& stage : stages) {
+    places.push_back(places_for_bytes(stage, bytes_by_place(stage, fill, phase_s)));
+  }
+  return with_gradients_at(pipeline, scheduled, stages, places);
+}
+
+std::map<PipelineOf, PipelineTimes> times_of(const Situation& situation,
+                                             const moe::Program& program) {
+  const auto costs =
+      op_costs(program, situation.groups, bind_all(program, situation.groups, situation.routing),
+               situation.costs, situation.cluster);
+  return pipeline_times(program, costs, situation.groups, situation.cluster);
+}
+
+double simulated_s(const Situation& situation, const moe::Schedule& schedule) {
+  return simulate(moe::apply(situation.program, schedule), situation.groups, situation.routing,
+                  situation.costs, situation.cluster)
+      .duration_s;
+}
+
+moe::Schedule by_simulation(const Situation& situation, int most_chunks, InNode in_node,
+                            Fill fill) {
+  const auto schedule_of = [&](Degrees degrees) {
+    return fsmoe_schedule(situation, degrees, in_node, fill);
+  };
+  return schedule_of(best_degrees_by_simulation(situation, most_chunks, schedule_of));
+}
+
+std::vector<Candidate> ways_to_plan(const Situation& situation, const PlannerOptions& options,
+                                    InNode in_node) {
+  const int most = options.most_chunks;
+  std::vector<Candidate> candidates;
+  for (const auto& [by, schedule] :
+       {std::pair{"simulation", by_simulation(situation, most, in_node, Fill::all_of_backward)},
+        {"simulation, gradients beside dense parts",
+         by_simulation(situation, most, in_node, Fill::dense_parts)},
+        {"equations", fsmoe_schedule_by_equations(situation, most, in_node)}}) {
+    candidates.push_back({schedule.planner, fmt::format(R"({{"by": "{}"}})", by), schedule});
+  }
+  return candidates;
+}
+
+moe::Schedule best_way(const Situation& situation, const PlannerOptions& options, InNode in_node) {
+  const auto ways = ways_to_plan(situation, options, in_node);
+  std::vector<double> seconds;
+  for (const Candidate& way : ways) seconds.push_back(simulated_s(situation, way.schedule));
+  const auto best = std::min_element(seconds.begin(), seconds.end()) - seconds.begin();
+  return ways[static_cast<std::size_t>(best)].schedule;
+}
+
+/// In the last micro-batch, whose backward gradients wait for.
+PipelineOf last_of(const moe::Program& program, int layer, moe::Phase phase) {
+  return {{layer, program.micro_batches - 1}, phase};
+}
+
+/// Algorithm 1 for every layer of a model.
+struct AlgorithmOne {
+  const moe::Program& program;
+  std::map<PipelineOf, MoePhase> phases;
+  int most_chunks;
+
+  MoePhase phase(int layer, moe::Phase which, double gar_s) const {
+    MoePhase one = phases.at(last_of(program, layer, which));
+    one.gar_s = gar_s;
+    return one;
+  }
+  int chunks(int layer, moe::Phase which, double gar_s) const {
+    return degree_by_slsqp(phase(layer, which, gar_s), most_chunks).chunks;
+  }
+  /// f_moe of step 2, which is asked for many times: the same optimum by trying all.
+  PhaseSeconds backward_seconds() const {
+    return [this](int layer, double gar_s) {
+      return degree_by_equations(phase(layer, moe::Phase::backward, gar_s), most_chunks).seconds;
+    };
+  }
+  /// With the degrees that it takes without gradients.
+  moe::Schedule pipeline(InNode in_node) const {
+    moe::Schedule schedule = pipeline_with_gradients(program, name_of(in_node), {1, 1}, in_node);
+    for (const int layer : moe_layers(program)) {
+      for (const moe::Phase which : {moe::Phase::forward, moe::Phase::backward}) {
+        if (const int count = chunks(layer, which, 0); count > 1) {
+          schedule.decisions.push_back(moe::PipelineSplit{layer, which, count});
+        }
+      }
+    }
+    return schedule;
+  }
+};
+
+AlgorithmOne algorithm_one(const Situation& situation, int most_chunks, InNode in_node) {
+  return {situation.program, moe_phases(situation, in_node), most_chunks};
+}
+
+/// What step 2 comes to by the dynamic program and by evolution, of all stages.
+std::pair<double, double> second_step_s(const Situation& situation, const AlgorithmOne& algorithm,
+                                        InNode in_node) {
+  constexpr int evaluations = 4000;
+  std::pair<double, double> seconds;
+  const moe::Program scheduled = moe::apply(situation.program, algorithm.pipeline(in_node));
+  for (const StageGradients& stage : gradients_by_stage(situation, scheduled)) {
+    const GradientRest rest =
+        both_steps(stage, Fill::all_of_backward, algorithm.backward_seconds()).rest;
+    seconds.first += share_exactly(rest, kQuanta).seconds;
+    seconds.second += share_by_evolution(rest, evaluations, 1).seconds;
+  }
+  return seconds;
+}
+
+}  // namespace
+
+moe::Schedule fsmoe_schedule(const Situation& situation, Degrees degrees, InNode in_node,
+                             Fill fill) {
+  const moe::Schedule pipeline =
+      pipeline_with_gradients(situation.program, name_of(in_node), degrees, in_node);
+  const moe::Program scheduled = moe::apply(situation.program, pipeline);
+  const auto times = times_of(situation, scheduled);
+  return with_gradients(situation, pipeline, scheduled, fill, [&](int layer, double gar_s) {
+    const PipelineTimes& one = times.at(last_of(scheduled, layer, moe::Phase::backward));
+    return moe_phase_s(one.chunks, before_combine(one), gar_s);
+  });
+}
+
+std::map<PipelineOf, MoePhase> moe_phases(const Situation& situation, InNode in_node) {
+  const auto chunks = [&](int count) {
+    const moe::Schedule cut = pipeline_schedule(situation.program, "", {count, count}, in_node);
+    return times_of(situation, moe::apply(situation.program, cut));
+  };
+  const auto whole = chunks(1), halves = chunks(2);
+  // alpha + n beta and alpha + n / 2 beta.
+  const auto task = [](double of_whole, double of_half) {
+    const double volume_s = std::clamp(2 * (of_whole - of_half), 0.0, of_whole);
+    return PipelineTask{of_whole - volume_s, volume_s};
+  };
+  std::map<PipelineOf, MoePhase> phases;
+  for (const auto& [where, one] : whole) {
+    const ChunkTimes &a = one.chunk, &b = halves.at(where).chunk;
+    phases[where] = {task(a.a2a, b.a2a), task(a.ag, b.ag), task(a.rs, b.rs), task(a.exp, b.exp), 0};
+  }
+  return phases;
+}
+
+moe::Schedule fsmoe_schedule_by_equations(const Situation& situation, int most_chunks,
+                                          InNode in_node) {
+  const moe::Program& program = situation.program;
+  const AlgorithmOne algorithm = algorithm_one(situation, most_chunks, in_node);
+  const moe::Schedule pipeline = algorithm.pipeline(in_node);
+  moe::Schedule schedule = with_gradients(situation, pipeline, moe::apply(program, pipeline),
+                                          Fill::all_of_backward, algorithm.backward_seconds());
+  const auto times = times_of(situation, moe::apply(program, schedule));
+  std::erase_if(schedule.decisions, [](const moe::Decision& decision) {
+    const auto* split = std::get_if<moe::PipelineSplit>(&decision);
+    return split && split->phase == moe::Phase::backward;
+  });
+  for (const int layer : moe_layers(program)) {
+    const double gar_s = times.at(last_of(program, layer, moe::Phase::backward)).gar_s;
+    if (const int chunks = algorithm.chunks(layer, moe::Phase::backward, gar_s); chunks > 1) {
+      schedule.decisions.push_back(moe::PipelineSplit{layer, moe::Phase::backward, chunks});
+    }
+  }
+  return schedule;
+}
+
+moe::Schedule plan_fsmoe(const Situation& situation, const PlannerOptions& options) {
+  return best_way(situation, options, InNode::beside);
+}
+
+moe::Schedule plan_fsmoe_no_iio(const Situation& situation, const PlannerOptions& options) {
+  return best_way(situation, options, InNode::with_the_rest);
+}
+
+double fsmoe_paper_seconds(const Situation& situation, const moe::Schedule& schedule) {
+  return pipelined_iteration_s(situation, schedule);
+}
+
+std::string fsmoe_remark(const Situation& situation, const PlannerOptions& options,
+                         const moe::Schedule& schedule) {
+  const InNode in_node =
+      schedule.planner == name_of(InNode::beside) ? InNode::beside : InNode::with_the_rest;
+  const AlgorithmOne algorithm = algorithm_one(situation, options.most_chunks, in_node);
+  const Degrees own = degrees_of(schedule), paper = degrees_of(fsmoe_schedule_by_equations(
+                                                situation, options.most_chunks, in_node));
+  const auto [exact_s, evolved_s] = second_step_s(situation, algorithm, in_node);
+  return fmt::format(
+      "{}: {} chunks forward, {} backward in the first MoE layer by simulation; {} and {} by the "
+      "paper's algorithms, whose step 2 comes to {:.4g} s exactly and {:.4g} s by evolution",
+      schedule.planner, own.forward, own.backward, paper.forward, paper.backward, exact_s,
+      evolved_s);
+}
+
+std::vector<Candidate> fsmoe_candidates(const Situation& situation, const PlannerOptions& options) {
+  return ways_to_plan(situation, options, InNode::beside);
+}
+
+std::vector<Candidate> fsmoe_no_iio_candidates(const Situation& situation,
+                                               const PlannerOptions& options) {
+  return ways_to_plan(situation, options, InNode::with_the_rest);
+}
+
+}  // namespace tuner

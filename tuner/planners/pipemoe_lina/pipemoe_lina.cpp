@@ -1,0 +1,53 @@
+#include "tuner/planners/pipemoe_lina/pipemoe_lina.h"
+
+#include "tuner/planners/best_degrees.h"
+#include "tuner/planners/gradient_places.h"
+
+namespace tuner {
+namespace {
+
+/// Chunk after chunk as soon as it exists, at a place that others have not filled.
+GrainPlaces wherever_idle(const StageGradients& stage) {
+  GrainPlaces places(stage.grains.size(), stage.places.size());
+  std::size_t next = 0;
+  for (std::size_t place = 0; place < stage.places.size(); ++place) {
+    double busy_s = 0;
+    while (next < stage.grains.size() && stage.grains[next].usable <= place &&
+           busy_s < stage.places[place].idle_s) {
+      busy_s += seconds_of(stage.all_reduce, 1, stage.grains[next].bytes);
+      places[next++] = place;
+    }
+  }
+  return places;
+}
+
+}  // namespace
+
+moe::Schedule pipemoe_lina_schedule(const Situation& situation, Degrees degrees,
+                                    double chunk_bytes) {
+  const moe::Schedule pipeline =
+      pipeline_with_gradients(situation.program, "pipemoe_lina", degrees);
+  const moe::Program scheduled = moe::apply(situation.program, pipeline);
+  const auto stages = gradients_by_stage(situation, scheduled, chunk_bytes);
+  std::vector<GrainPlaces> places;
+  for (const StageGradients& stage : stages) places.push_back(wherever_idle(stage));
+  return with_gradients_at(pipeline, scheduled, stages, places);
+}
+
+moe::Schedule plan_pipemoe_lina(const Situation& situation, const PlannerOptions& options) {
+  const auto schedule_of = [&](Degrees degrees) {
+    return pipemoe_lina_schedule(situation, degrees);
+  };
+  return schedule_of(best_degrees_by_simulation(situation, options.most_chunks, schedule_of));
+}
+
+double pipemoe_lina_paper_seconds(const Situation& situation, const moe::Schedule& schedule) {
+  return pipelined_iteration_s(situation, schedule);
+}
+
+std::vector<Candidate> pipemoe_lina_candidates(const Situation& situation,
+                                               const PlannerOptions& options) {
+  return {degrees_candidate(plan_pipemoe_lina(situation, options))};
+}
+
+}  // namespace tuner

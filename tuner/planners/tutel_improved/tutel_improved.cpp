@@ -1,0 +1,57 @@
+#include "tuner/planners/tutel_improved/tutel_improved.h"
+
+#include <algorithm>
+
+#include "tuner/planners/best_degrees.h"
+#include "tuner/planners/gradient_places.h"
+
+namespace tuner {
+namespace {
+
+/// True where what follows is no experts: behind a combine, or a block before another without experts.
+bool is_dense(const std::vector<GradientPlace>& places, std::size_t index) {
+  using moe::AllReducePlace;
+  if (places[index].behind == AllReducePlace::dispatch) return false;
+  if (places[index].behind == AllReducePlace::combine) return true;
+  return index + 1 == places.size() || places[index + 1].behind != AllReducePlace::dispatch;
+}
+
+GrainPlaces beside_dense_parts(const StageGradients& stage) {
+  GrainPlaces places;
+  for (const GradientGrain& grain : stage.grains) {
+    std::size_t place = grain.usable;
+    while (place < stage.places.size() && !is_dense(stage.places, place)) ++place;
+    places.push_back(place);
+  }
+  return places;
+}
+
+}  // namespace
+
+moe::Schedule tutel_improved_schedule(const Situation& situation, Degrees degrees) {
+  const moe::Schedule pipeline =
+      pipeline_with_gradients(situation.program, "tutel_improved", degrees);
+  const moe::Program scheduled = moe::apply(situation.program, pipeline);
+  const auto stages = gradients_by_stage(situation, scheduled);
+  std::vector<GrainPlaces> places;
+  for (const StageGradients& stage : stages) places.push_back(beside_dense_parts(stage));
+  return with_gradients_at(pipeline, scheduled, stages, places);
+}
+
+moe::Schedule plan_tutel_improved(const Situation& situation, const PlannerOptions& options) {
+  const auto schedule_of = [&](Degrees degrees) {
+    return tutel_improved_schedule(situation, degrees);
+  };
+  return schedule_of(best_degrees_by_simulation(situation, options.most_chunks, schedule_of));
+}
+
+double tutel_improved_paper_seconds(const Situation& situation, const moe::Schedule& schedule) {
+  return pipelined_iteration_s(situation, schedule);
+}
+
+std::vector<Candidate> tutel_improved_candidates(const Situation& situation,
+                                                 const PlannerOptions& options) {
+  return {degrees_candidate(plan_tutel_improved(situation, options))};
+}
+
+}  // namespace tuner

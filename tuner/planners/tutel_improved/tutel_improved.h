@@ -1,0 +1,22 @@
+#pragma once
+
+#include "tuner/planners/pipeline_schedule.h"
+#include "tuner/planners/planners.h"
+
+namespace tuner {
+
+/// Tutel-Improved: PipeMoE's pipeline, and the gradients of a block all-reduced whole beside the first part of
+/// backward without experts that begins after they exist: what follows the combine of the next MoE layer, or a block
+/// that has none. Degrees by simulation, forward and backward apart.     [FSMoE 6.1 and its baseline, code]
+moe::Schedule plan_tutel_improved(const Situation& situation, const PlannerOptions& options);
+
+/// The same with these degrees.
+moe::Schedule tutel_improved_schedule(const Situation& situation, Degrees degrees);
+
+double tutel_improved_paper_seconds(const Situation& situation, const moe::Schedule& schedule);
+
+/// Its own choice.
+std::vector<Candidate> tutel_improved_candidates(const Situation& situation,
+                                                 const PlannerOptions& options);
+
+}  // namespace tuner
