@@ -32,7 +32,7 @@ bool follows_routed_rows(const Program& program, const Op& op) {
   return routed && cut;
 }
 
-Op piece_of(const Program& program, Op op, Slice chunk) {
+Op cut_piece(const Program& program, Op op, Slice chunk) {
   op.chunk = chunk;
   for (auto* uses : {&op.reads, &op.writes}) {
     for (Use& use : *uses) {
@@ -92,6 +92,7 @@ bool split_micro_batch(Program& program, const PipelineSplit& split, int micro_b
       continue;
     }
     if (op.chunk.count != 1) refuse("the layer is split already");
+    if (op.part.count != 1) refuse("the layer is cut along the batch (partition_range)");
     if (reads_any_of(op, written_among)) {
       refuse(fmt::format("\"{}\" reads what an op makes of all rows at once", op.name));
     }
@@ -106,7 +107,7 @@ bool split_micro_batch(Program& program, const PipelineSplit& split, int micro_b
   for (const std::vector<Op>* stage : {&first, &second}) {
     for (int c = 0; c < split.chunks; ++c) {
       for (const Op& whole : *stage) {
-        pipeline.push_back(piece_of(program, whole, {c, split.chunks}));
+        pipeline.push_back(cut_piece(program, whole, {c, split.chunks}));
       }
     }
   }
