@@ -254,6 +254,12 @@ std::vector<Op> in_parts(const Program& program, const Cutter& cutter, const OpL
   return ops;
 }
 
+/// True for what routes a MoE layer, or works on its routed rows.
+bool belongs_to_routing(const Program& program, const Op& op) {
+  return uses_routed_rows(program, op) || binds_routing(op) ||
+         std::holds_alternative<SelectExperts>(op.kind);
+}
+
 bool uses_any(const std::vector<Use>& uses, const std::set<TensorId>& tensors) {
   return std::any_of(uses.begin(), uses.end(),
                      [&](const Use& use) { return tensors.contains(use.tensor); });
@@ -269,7 +275,7 @@ OpList cut_forward(const Program& program, Cutter& cutter, const RoutedSection& 
     if (op.stage != program.ops[section.forward[section.choice]].stage) {
       refuse_range(layer, fmt::format("\"{}\" is of another pipeline stage", op.name));
     }
-    if (op.layer != layer && uses_routed_rows(program, op)) {
+    if (op.layer != layer && belongs_to_routing(program, op)) {
       refuse_range(layer, fmt::format("\"{}\" is of MoE layer {}", op.name, op.layer));
     }
     const std::optional<std::string> obstacle = cutter.obstacle(op);
@@ -378,7 +384,7 @@ PartitionReach partition_reach(const Program& program, int layer) {
   const int stage = ops[section.forward[section.choice]].stage;
   const auto fits = [&](std::size_t place) {
     const Op& op = ops[section.forward[place]];
-    return op.stage == stage && !uses_routed_rows(program, op) && !cutter.obstacle(op);
+    return op.stage == stage && !belongs_to_routing(program, op) && !cutter.obstacle(op);
   };
   PartitionReach reach{section.choice, section.last};
   for (std::size_t place = section.choice; place > 0 && fits(place - 1); --place) {

@@ -6,6 +6,7 @@
 
 #include "moe/errors.h"
 #include "moe/model/named.h"
+#include "tuner/planners/lancet/lancet.h"
 #include "tuner/planners/micro_batch_order/micro_batch_order.h"
 #include "tuner/planners/pipemoe/pipemoe.h"
 #include "tuner/planners/sequential/sequential.h"
@@ -23,6 +24,11 @@ const std::vector<Planner>& planners() {
        plan_tutel, tutel_paper_seconds, tutel_candidates, true},
       {"pipemoe", "best degree by model, forward and backward apart: all-to-all beside experts",
        plan_pipemoe, pipemoe_paper_seconds, pipemoe_candidates, false, pipemoe_remark},
+      {"lancet",
+       "exchanges under dense ops of other parts of the batch in forward, under weight gradients "
+       "in "
+       "backward",
+       plan_lancet, lancet_paper_seconds, lancet_candidates, false, lancet_remark},
       {"gpipe", "micro-batches through pipeline stages: all forward, then all backward", plan_gpipe,
        micro_batch_order_paper_seconds, gpipe_candidates},
       {"one_f_one_b", "micro-batches through pipeline stages: one forward, one backward (1F1B)",

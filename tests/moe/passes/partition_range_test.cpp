@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "moe/model/iteration.h"
 #include "moe/passes/schedule.h"
@@ -104,6 +105,33 @@ TEST(PartitionRange, OnRanksThatShareExpertsAndInMicroBatches) {
     EXPECT_LT(largest_difference(outcome, reference), 1e-12);
     EXPECT_EQ(outcome.touched_peaks, outcome.planned_peaks) << "dropless tensors: no room is spare";
   }
+}
+
+TEST(PartitionRange, ReachesToWhatRoutesTheNextLayerAndNoFurther) {
+  Model model = small_model(DType::f64);
+  model.moe_every = 1;
+  const Program program = iteration(model, 1);
+  const PartitionReach first = partition_reach(program, 0), second = partition_reach(program, 1);
+  const auto forward = forward_ops(program, 0);
+  // All ops between the two layers can be cut with either.
+  const auto between = static_cast<int>(second.choice - first.last) - 1;
+  EXPECT_EQ(first.ops_after, between);
+  EXPECT_EQ(second.ops_before, between);
+  for (const auto& [layer, reach] : {std::pair{0, first}, {1, second}}) {
+    EXPECT_NO_THROW(apply(program, PartitionRange{layer, 2, reach.ops_before, reach.ops_after}));
+  }
+  EXPECT_THAT(
+      [&] {
+        apply(program, PartitionRange{0, 2, 0, between + 1});
+      },
+      ThrowsMessage<std::invalid_argument>(HasSubstr("\"gate\" is of MoE layer 1")));
+  EXPECT_THAT(
+      [&] {
+        apply(program, PartitionRange{0, 2, first.ops_before + 1, 0});
+      },
+      ThrowsMessage<std::invalid_argument>(HasSubstr("cannot be cut along the batch")));
+  EXPECT_EQ(second.last + static_cast<std::size_t>(second.ops_after) + 1, forward.size() - 1)
+      << "all but the loss";
 }
 
 void expect_refused(const Program& program, const PartitionRange& range,

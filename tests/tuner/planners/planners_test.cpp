@@ -62,8 +62,8 @@ TEST_F(PlannersTest, EveryPlannerIsListedWithADescription) {
     EXPECT_FALSE(planner.description.empty());
     EXPECT_EQ(parse_planner(planner.name).planner, &planner);
   }
-  EXPECT_THAT(names,
-              ::testing::ElementsAre("sequential", "tutel", "pipemoe", "gpipe", "one_f_one_b"));
+  EXPECT_THAT(names, ::testing::ElementsAre("sequential", "tutel", "pipemoe", "lancet", "gpipe",
+                                            "one_f_one_b"));
 }
 
 TEST(Planners, AreParsedWithADegree) {
