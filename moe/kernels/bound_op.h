@@ -9,8 +9,8 @@
 
 namespace moe {
 
-/// A tensor as a kernel sees it: the base of the whole tensor (row-major) with its real number of
-/// rows.
+/// A tensor as a kernel sees it, row-major: of routed rows all there are (BoundOp::ranges says which are meant),
+/// of fixed ones those of its slice.
 struct View {
   void* data = nullptr;
   DType dtype = DType::f32;

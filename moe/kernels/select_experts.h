@@ -100,7 +100,8 @@ struct GivenOut {
   const std::int32_t* used = nullptr;
 };
 
-/// Which copies of tokens [begin, end) an expert takes, and their slots. A team per expert.
+/// Which copies of tokens [begin, end) of `tokens` an expert takes, and their slots. A team per expert. What
+/// is given of tokens begins with token `begin`.
 ///
 /// Within a group copies are taken in the order of Drop until the capacity is reached; slots then
 /// number the copies kept over all groups, in token order. Writes offsets[expert + 1] = copies kept,
@@ -181,14 +182,14 @@ struct ExpertSlotBody {
     const std::int64_t k = choices;
     std::int32_t asked = before.demand != nullptr ? before.demand[expert] : 0;
     std::int64_t taken = before.used != nullptr ? before.used[expert] : 0;
-    std::int32_t kept = before.used != nullptr ? before.used[experts + expert] : 0;
+    std::int32_t kept = 0;
     for (std::int64_t group = 0; group < groups; ++group) {
       const std::int64_t group_begin = tokens * group / groups;
       const std::int64_t group_end = tokens * (group + 1) / groups;
       if (group_end <= begin || group_begin >= end || group_begin == group_end) continue;
-      const std::int64_t first = group_begin > begin ? group_begin : begin;
-      const std::int64_t size = (group_end < end ? group_end : end) - first;
-      if (first == group_begin) taken = 0;
+      if (group_begin >= begin) taken = 0;
+      const std::int64_t first = group_begin > begin ? group_begin - begin : 0;
+      const std::int64_t size = (group_end < end ? group_end : end) - begin - first;
       const std::int64_t rounds = drop == Drop::position ? 1 : k;
       for (std::int64_t round = 0; round < rounds; ++round) {
         const std::int64_t room = capacity - taken;
@@ -233,7 +234,6 @@ struct ExpertSlotBody {
     demand[expert] = asked;
     if (used == nullptr) return;
     used[expert] = static_cast<std::int32_t>(taken);
-    used[experts + expert] = kept;
   }
 };
 
@@ -252,30 +252,30 @@ struct OffsetBody {
 
 template <class Real, class Exec>
 void launch(Exec& exec, const SelectExperts& op, const BoundOp& bound) {
-  const Slice chunk = bound.op->chunk;
-  if (!is_whole(chunk) && !op.refusal_to_cut().empty()) {
+  const Slice part = bound.op->part;
+  if (!is_whole(part) && !op.refusal_to_cut().empty()) {
     throw std::logic_error(bound.op->name + ": " + op.refusal_to_cut());
   }
-  const std::int64_t tokens = bound.reads[0].rows;
-  const std::int64_t begin = slice_begin(tokens, chunk), end = slice_end(tokens, chunk);
+  // Parts are equal.
+  const std::int64_t count = bound.reads[0].rows, begin = count * part.index,
+                     tokens = count * part.count;
   const Real* scores = data_of<Real>(bound.reads[1]);
   std::int32_t* chosen = data_of<std::int32_t>(bound.writes[0]);
   std::int32_t* offsets = data_of<std::int32_t>(bound.writes[3]);
-  exec.rows(end - begin, op.experts,
-            ExpertChoiceBody<Real>{data_of<Real>(bound.reads[0]) + begin * op.experts,
-                                   scores + begin * op.experts, chosen + begin * op.choices,
-                                   data_of<Real>(bound.writes[1]) + begin * op.choices, op.experts,
-                                   op.choices, op.normalize, op.even});
-  const GivenOut before = op.accumulate ? GivenOut{data_of<std::int32_t>(bound.reads[3]),
-                                                   data_of<std::int32_t>(bound.reads[4])}
+  exec.rows(count, op.experts,
+            ExpertChoiceBody<Real>{data_of<Real>(bound.reads[0]), scores, chosen,
+                                   data_of<Real>(bound.writes[1]), op.experts, op.choices,
+                                   op.normalize, op.even});
+  const GivenOut before = op.accumulate ? GivenOut{data_of<std::int32_t>(bound.reads[2]),
+                                                   data_of<std::int32_t>(bound.reads[3])}
                                         : GivenOut{};
-  exec.rows(op.experts, end - begin,
+  exec.rows(op.experts, count,
             ExpertSlotBody<Real>{
                 chosen, scores, data_of<std::int32_t>(bound.writes[2]), offsets,
                 data_of<std::int32_t>(bound.writes[4]),
                 bound.writes.size() > 5 ? data_of<std::int32_t>(bound.writes[5]) : nullptr, before,
-                tokens, begin, end, op.capacity_groups, op.capacity.value_or(tokens), op.experts,
-                op.choices, op.drop});
+                tokens, begin, begin + count, op.capacity_groups, op.capacity.value_or(tokens),
+                op.experts, op.choices, op.drop});
   exec.rows(1, 1, OffsetBody{offsets, op.experts});
 }
 

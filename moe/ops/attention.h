@@ -11,7 +11,7 @@ namespace moe {
 /// Ainslie et al. 2023]; with as many of each it is multi-head attention.
 struct Attention {
   static constexpr OpFacts facts =
-      kernel_op("attention", CostUnit::flops, {Cut::whole}, {Cut::whole, Cut::whole});
+      kernel_op("attention", CostUnit::flops, {Cut::tokens}, {Cut::tokens, Cut::tokens});
   int heads = 1;
   std::int64_t sequence_length = 0;
   int key_value_heads = heads;  ///< a divisor of heads

@@ -31,7 +31,7 @@ struct ExchangeCounts {
 /// x[T,M], expert i32[T,k], slot i32[T,k], offsets i32[1,E+1] -> sent[S,M] (one slice)
 struct Permute {
   static constexpr OpFacts facts = kernel_op(
-      "permute", CostUnit::bytes, {Cut::whole, Cut::whole, Cut::whole, Cut::whole}, {Cut::rows});
+      "permute", CostUnit::bytes, {Cut::tokens, Cut::tokens, Cut::tokens, Cut::whole}, {Cut::rows});
   int choices = 1;
   Work work(const OpSizes& sizes) const;
 };
@@ -39,7 +39,7 @@ struct Permute {
 struct PermuteGradient {
   static constexpr OpFacts facts =
       kernel_op("permute_gradient", CostUnit::bytes,
-                {Cut::whole, Cut::whole, Cut::whole, Cut::whole}, {Cut::whole});
+                {Cut::whole, Cut::tokens, Cut::tokens, Cut::whole}, {Cut::tokens});
   int choices = 1;
   Work work(const OpSizes& sizes) const;
 };
@@ -92,7 +92,7 @@ struct SumShares {
 struct Combine {
   static constexpr OpFacts facts =
       kernel_op("combine", CostUnit::bytes,
-                {Cut::whole, Cut::whole, Cut::whole, Cut::whole, Cut::whole}, {Cut::whole});
+                {Cut::whole, Cut::tokens, Cut::tokens, Cut::tokens, Cut::whole}, {Cut::tokens});
   int choices = 1;
   Work work(const OpSizes& sizes) const;
 };
@@ -101,7 +101,7 @@ struct Combine {
 struct CombineInputGradient {
   static constexpr OpFacts facts =
       kernel_op("combine_input_gradient", CostUnit::bytes,
-                {Cut::whole, Cut::whole, Cut::whole, Cut::whole, Cut::whole}, {Cut::rows});
+                {Cut::tokens, Cut::tokens, Cut::tokens, Cut::tokens, Cut::whole}, {Cut::rows});
   int choices = 1;
   Work work(const OpSizes& sizes) const;
 };
@@ -109,7 +109,7 @@ struct CombineInputGradient {
 struct CombineWeightGradient {
   static constexpr OpFacts facts =
       kernel_op("combine_weight_gradient", CostUnit::bytes,
-                {Cut::whole, Cut::whole, Cut::whole, Cut::whole, Cut::whole}, {Cut::whole});
+                {Cut::tokens, Cut::whole, Cut::tokens, Cut::tokens, Cut::whole}, {Cut::tokens});
   int choices = 1;
   Work work(const OpSizes& sizes) const;
 };

@@ -36,8 +36,8 @@ constexpr std::string_view drop_name(Drop drop) {
   return kDropNames[static_cast<std::size_t>(drop)];
 }
 
-/// ranking[T,E], scores[T,E], (offsets, demand, used where `accumulate`) ->
-///     expert i32[T,k], weight[T,k], slot i32[T,k], offsets i32[1,E+1], demand i32[1,E], used i32[2,E]
+/// ranking[T,E], scores[T,E], (demand, used of the piece before where `accumulate`) ->
+///     expert i32[T,k], weight[T,k], slot i32[T,k], offsets i32[1,E+1], demand i32[1,E], used i32[1,E]
 /// The k experts of highest ranking are chosen (ties: lower expert first). weight = their scores,
 /// divided by the sum of the chosen where `normalize`, or 1 / k where `even`. Tokens form
 /// `capacity_groups` equal groups; in each group an expert takes at most `capacity` copies, in the
@@ -45,13 +45,14 @@ constexpr std::string_view drop_name(Drop drop) {
 /// token order; -1 when dropped. offsets = exclusive prefix sum of kept copies per expert; demand =
 /// copies asked for before dropping.
 ///
-/// Cut along the tokens (Op::chunk), a piece goes on where the one before it ended: `used` holds, per
-/// expert, the copies kept of the capacity group that the next token belongs to and those kept on this
-/// rank. Piece after piece keeps and drops what the whole does.  [Lancet 4.1: capacity passing]
+/// Cut along the batch (Op::part), a piece goes on where the one before it ended: `used` holds, per expert, the
+/// copies kept of the capacity group that the next token belongs to. Piece after piece keeps and drops what
+/// the whole does. Slots and offsets are those of the piece's own copies, demand of all up to it.
+/// [Lancet 4.1: capacity passing]
 struct SelectExperts {
-  static constexpr OpFacts facts = kernel_op(
-      "select_experts", CostUnit::bytes, {Cut::rows, Cut::rows, Cut::whole, Cut::whole, Cut::whole},
-      {Cut::rows, Cut::rows, Cut::rows, Cut::sum, Cut::sum, Cut::sum});
+  static constexpr OpFacts facts =
+      kernel_op("select_experts", CostUnit::bytes, {Cut::rows, Cut::rows, Cut::whole, Cut::whole},
+                {Cut::rows, Cut::rows, Cut::rows, Cut::whole, Cut::sum, Cut::sum});
   int experts = 0;
   int choices = 1;
   bool normalize = false;

@@ -9,7 +9,8 @@ namespace moe {
 ///   (x_c, x_{c + W/2}) -> (x_c cos p f_c - x_{c + W/2} sin p f_c, x_c sin p f_c + x_{c + W/2} cos p f_c)
 /// [RoFormer Eq. 34, which pairs neighbours; halves, as GPT-NeoX pairs them, permute the columns of a head]
 struct Rotary {
-  static constexpr OpFacts facts = kernel_op("rotary", CostUnit::bytes, {Cut::whole}, {Cut::whole});
+  static constexpr OpFacts facts =
+      kernel_op("rotary", CostUnit::bytes, {Cut::tokens}, {Cut::tokens});
   int heads = 1;
   std::int64_t sequence_length = 0;
   int key_value_heads = heads;

@@ -32,7 +32,7 @@ bool follows_routed_rows(const Program& program, const Op& op) {
   return routed && cut;
 }
 
-Op piece_of(const Program& program, Op op, Slice chunk) {
+Op cut_piece(const Program& program, Op op, Slice chunk) {
   op.chunk = chunk;
   for (auto* uses : {&op.reads, &op.writes}) {
     for (Use& use : *uses) {
@@ -101,7 +101,7 @@ std::vector<Op> staggered(const Program& program, const std::vector<std::vector<
       const int chunk = step - i;
       if (chunk < 0 || chunk >= chunks) continue;
       for (const Op& whole : stretches[static_cast<std::size_t>(i)]) {
-        ops.push_back(piece_of(program, whole, {chunk, chunks}));
+        ops.push_back(cut_piece(program, whole, {chunk, chunks}));
       }
     }
   }
@@ -127,6 +127,7 @@ bool split_micro_batch(Program& program, const PipelineSplit& split, int micro_b
       continue;
     }
     if (op.chunk.count != 1) refuse("the layer is split already");
+    if (op.part.count != 1) refuse("the layer is cut along the batch (partition_range)");
     if (reads_any_of(op, written_among)) {
       refuse(fmt::format("\"{}\" reads what an op makes of all rows at once", op.name));
     }

@@ -12,6 +12,7 @@
 #include "moe/passes/compress_exchange.h"
 #include "moe/passes/exchange.h"
 #include "moe/passes/order_micro_batches.h"
+#include "moe/passes/partition_range.h"
 #include "moe/passes/pipeline_split.h"
 #include "moe/passes/place_allreduce.h"
 #include "moe/passes/place_weight_gradient.h"
@@ -24,8 +25,8 @@ namespace moe {
 /// and what it refuses. The alternatives stand in the order in which they are applied: first what
 /// makes ops, then what cuts them, then what moves the pieces.
 using Decision =
-    std::variant<CompressExchange, Exchange, PipelineSplit, SliceAllReduce, OrderMicroBatches,
-                 PlaceWeightGradient, PlaceAllReduce, StreamAssignment>;
+    std::variant<CompressExchange, Exchange, PartitionRange, PipelineSplit, SliceAllReduce,
+                 OrderMicroBatches, PlaceWeightGradient, PlaceAllReduce, StreamAssignment>;
 
 /// What every decision has beside its fields.
 template <class D>

@@ -13,23 +13,22 @@ Binding bind(const Program& program, const Routing& routing, const Groups& group
   for (const Op& op : program.ops) {
     if (!binds_routing(op)) continue;
     const RowHandling& layer = handling.at(op.layer);
+    const LayerRouting part = part_of(layer_of(routing, routed_layer(op)), op.part);
     binding.layouts.emplace(routed_layer(op),
-                            make_row_layout(layer_of(routing, routed_layer(op)), groups, rank,
-                                            layer.cuts, layer.relays));
+                            make_row_layout(part, groups, rank, layer.cuts, layer.relays));
   }
   return binding;
 }
 
 bool is_bound(const Tensor& tensor, const Binding& binding) {
-  return tensor.rows_are == Rows::fixed ||
-         binding.layouts.contains({tensor.layer, tensor.micro_batch});
+  return tensor.rows_are == Rows::fixed || binding.layouts.contains(routed_layer(tensor));
 }
 
 std::int64_t rows_of(const Tensor& tensor, Slice slice, const Binding& binding) {
   if (tensor.rows_are == Rows::fixed) {
     return slice_end(tensor.rows, slice) - slice_begin(tensor.rows, slice);
   }
-  const auto layout = binding.layouts.find({tensor.layer, tensor.micro_batch});
+  const auto layout = binding.layouts.find(routed_layer(tensor));
   if (layout == binding.layouts.end()) {
     throw std::out_of_range(fmt::format("rows of {} are not known before the routing of layer {}",
                                         tensor.name, tensor.layer));

@@ -8,14 +8,13 @@
 
 namespace moe {
 
-/// Sizes that bind late: the row layout of every MoE layer and micro-batch whose routing is known so
-/// far, on one rank.
+/// Sizes that bind late: the row layout of every MoE layer and micro-batch (of every part of it, where it is cut)
+/// whose routing is known so far, on one rank.
 struct Binding {
   std::map<RoutedLayer, RowLayout> layouts;
 };
 
-/// The layouts of all layers of `program` under `routing`. Throws std::out_of_range for a layer
-/// without routing.
+/// The layouts of all layers of `program` under `routing`, parts of the batch as part_of says. Throws std::out_of_range for a layer without routing.
 Binding bind(const Program& program, const Routing& routing, const Groups& groups, int rank);
 
 /// True when the rows of this tensor are known.

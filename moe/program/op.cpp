@@ -56,7 +56,12 @@ bool runs_in(const Op& op, int stage) {
   const auto* passes = std::get_if<PassOn>(&op.kind);
   return op.stage == stage || (passes != nullptr && passes->to_stage == stage);
 }
-RoutedLayer routed_layer(const Op& op) { return {op.layer, op.micro_batch}; }
+RoutedLayer routed_layer(const Op& op) { return {op.layer, op.micro_batch, op.part.index}; }
+
+Slice piece_of(const Op& op) {
+  return {op.part.index * op.chunk.count + op.chunk.index, op.part.count * op.chunk.count};
+}
+
 bool is_all_to_all(const Op& op) {
   return std::holds_alternative<AllToAll>(op.kind) ||
          std::holds_alternative<ExchangeInNode>(op.kind) ||

@@ -66,6 +66,7 @@ struct Op {
   Stream stream = Stream::compute;
   int micro_batch = 0;  ///< whose rows it works on; 0 too for what comes after all of them
   int stage = 0;        ///< of the pipeline, that carries it out; the one that sends, of PassOn
+  Slice part{};  ///< which share of the micro-batch's tokens, where ops are cut along the batch
 };
 
 /// Ops that speak to other ranks.
@@ -125,6 +126,8 @@ bool comes_once(const Op& op);
 bool runs_in(const Op& op, int stage);
 /// Whose routing it binds, or uses.
 RoutedLayer routed_layer(const Op& op);
+/// Which piece of its layer's work it is, cut along the batch, along the routed rows or not at all.
+Slice piece_of(const Op& op);
 
 /// True when some alternative has this kind_name.
 bool is_kind_name(std::string_view name);

@@ -33,11 +33,13 @@ enum class CostUnit : std::uint8_t {
   wire_bytes,  ///< communication
 };
 
-/// How one operand behaves when its op is cut into slices of rows.
+/// How one operand behaves when its op is cut into slices of rows: along the routed rows (Op::chunk) or along
+/// the batch (Op::part).
 enum class Cut : std::uint8_t {
-  whole,  ///< every piece needs all of it: an op that uses routed rows so cannot be cut along them
-  rows,   ///< a piece uses its own rows only
-  sum,    ///< written: every piece after the first adds to it, and so reads it too
+  whole,   ///< every piece needs all of it: an op that uses routed rows so cannot be cut along them
+  rows,    ///< a piece uses its own rows only
+  tokens,  ///< a piece of the batch, made of whole sequences, uses its own rows only; one of routed rows needs all
+  sum,     ///< written: every piece after the first adds to it, and so reads it too
 };
 
 /// The cuts of an op's reads or writes by position. The last operands may be absent (a bias).

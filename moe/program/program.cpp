@@ -107,6 +107,10 @@ bool writes_loss(const Program& program, const Op& op) {
   });
 }
 
+RoutedLayer routed_layer(const Tensor& tensor) {
+  return {tensor.layer, tensor.micro_batch, tensor.part};
+}
+
 bool uses_routed_rows(const Program& program, const Op& op) {
   const auto routed = [&](const Use& use) {
     return program.tensors[static_cast<std::size_t>(use.tensor)].rows_are != Rows::fixed;
@@ -119,12 +123,12 @@ std::string to_text(const Program& program) {
   std::string text;
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const Op& op = program.ops[i];
-    text += fmt::format(
-        "{:3} {}{:8} {:8} {:>4} {:10} {:29} {} -> {}\n", i, place_text(program, op),
-        phase_name(op.phase), op.layer < 0 ? "" : fmt::format("layer {}", op.layer),
-        op.chunk.count == 1 ? "" : fmt::format("{}/{}", op.chunk.index + 1, op.chunk.count),
-        stream_name(op.stream), kind_name(op), list_text(program, op.reads),
-        list_text(program, op.writes));
+    const Slice piece = piece_of(op);
+    text += fmt::format("{:3} {}{:8} {:8} {:>4} {:10} {:29} {} -> {}\n", i, place_text(program, op),
+                        phase_name(op.phase), op.layer < 0 ? "" : fmt::format("layer {}", op.layer),
+                        piece.count == 1 ? "" : fmt::format("{}/{}", piece.index + 1, piece.count),
+                        stream_name(op.stream), kind_name(op), list_text(program, op.reads),
+                        list_text(program, op.writes));
   }
   return text;
 }

@@ -72,6 +72,9 @@ std::vector<std::vector<int>> dependencies(const Program& program);
 /// True for an op that writes the loss or one of the others.
 bool writes_loss(const Program& program, const Op& op);
 
+/// Whose routing binds the rows of a tensor.
+RoutedLayer routed_layer(const Tensor& tensor);
+
 /// True for an op that reads or writes rows which only the routing of a layer tells the number of.
 bool uses_routed_rows(const Program& program, const Op& op);
 

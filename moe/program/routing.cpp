@@ -78,6 +78,18 @@ const LayerRouting& layer_of(const Routing& routing, RoutedLayer wanted) {
       wanted.micro_batch > 0 ? fmt::format(", micro-batch {}", wanted.micro_batch) : ""));
 }
 
+LayerRouting part_of(const LayerRouting& routing, Slice part) {
+  LayerRouting of_part{routing.layer, routing.experts, routing.tokens, routing.micro_batch};
+  if (routing.by_part.size() == static_cast<std::size_t>(part.count)) {
+    of_part.tokens = routing.by_part[static_cast<std::size_t>(part.index)];
+    return of_part;
+  }
+  for (auto& row : of_part.tokens) {
+    for (std::int64_t& copies : row) copies = slice_end(copies, part) - slice_begin(copies, part);
+  }
+  return of_part;
+}
+
 Routing add_micro_batches(const Routing& routing) {
   Routing whole;
   for (const LayerRouting& part : routing.layers) {
@@ -86,6 +98,7 @@ Routing add_micro_batches(const Routing& routing) {
     if (same == whole.layers.end()) {
       whole.layers.push_back(part);
       whole.layers.back().micro_batch = 0;
+      whole.layers.back().by_part.clear();
       continue;
     }
     for (std::size_t rank = 0; rank < part.tokens.size(); ++rank) {

@@ -6,12 +6,15 @@
 #include <string_view>
 #include <vector>
 
+#include "moe/program/tensor.h"
+
 namespace moe {
 
-/// A MoE layer in one micro-batch of an iteration: what is routed at once.
+/// A MoE layer in one micro-batch of an iteration, or in a part of it (Op::part): what is routed at once.
 struct RoutedLayer {
   int layer = -1;
   int micro_batch = 0;
+  int part = 0;
   friend auto operator<=>(const RoutedLayer&, const RoutedLayer&) = default;
 };
 
@@ -25,6 +28,8 @@ struct LayerRouting {
   /// What gates asked for: the same with the copies that were dropped over capacity. Only where it was
   /// recorded; nothing is sized or costed by it.
   std::vector<std::vector<std::int64_t>> asked = {};
+  /// [part][source rank][expert]: of the parts that the batch was cut into (Op::part), where that was recorded.
+  std::vector<std::vector<std::vector<std::int64_t>>> by_part = {};
 };
 
 /// Who sends how much to whom in one iteration, for every MoE layer. Recorded from training, read
@@ -33,8 +38,10 @@ struct Routing {
   std::vector<LayerRouting> layers;
 };
 
-/// The routing of `wanted`. Throws std::out_of_range naming it.
+/// That of `wanted` in all its micro-batch. Throws std::out_of_range naming it.
 const LayerRouting& layer_of(const Routing& routing, RoutedLayer wanted);
+/// Of one part of the batch: as it was recorded in as many parts, an equal share of every count otherwise.
+LayerRouting part_of(const LayerRouting& routing, Slice part);
 
 /// Of every layer one, its micro-batches added up, in the order of their first ones.
 Routing add_micro_batches(const Routing& routing);

@@ -73,7 +73,7 @@ std::vector<Slice> slice_cuts(const Program& program, int layer);
 /// Which rows between legs tensors of MoE layer `layer` hold, without repetition.
 std::vector<Rows> relays_of(const Program& program, int layer);
 
-/// What a Program does to the routed rows of a MoE layer, the same in all its micro-batches.
+/// What a Program does to the routed rows of a MoE layer, the same in all its micro-batches and parts.
 struct RowHandling {
   std::vector<Slice> cuts;   ///< slice_cuts
   std::vector<Rows> relays;  ///< relays_of

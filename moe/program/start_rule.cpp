@@ -23,7 +23,7 @@ std::vector<std::vector<int>> waits_for(const Program& program) {
       for (const Use& use : *uses) {
         const Tensor& tensor = program.tensors[static_cast<std::size_t>(use.tensor)];
         if (tensor.rows_are == Rows::fixed) continue;
-        const auto exchange = exchange_of.find({tensor.layer, tensor.micro_batch});
+        const auto exchange = exchange_of.find(routed_layer(tensor));
         if (exchange != exchange_of.end()) insert_sorted(waits[i], exchange->second);
       }
     }

@@ -54,6 +54,7 @@ struct Tensor {
   std::int64_t columns = 1;
   int layer = -1;       ///< the MoE layer whose Routing binds the rows; -1 for fixed rows
   int micro_batch = 0;  ///< that it belongs to
+  int part = 0;         ///< of the batch, whose routing binds the rows (Op::part)
 };
 
 /// `span` of `count` equal shares of a tensor's rows from the index-th on:

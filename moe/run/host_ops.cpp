@@ -1,5 +1,6 @@
 #include "moe/run/host_ops.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "moe/run/prepare.h"
@@ -7,6 +8,27 @@
 
 namespace moe {
 namespace {
+
+/// Of one micro-batch, part after part where it is cut; `part` has asked for what those before it have, and more.
+void add_part(Routing& routing, LayerRouting part, bool cut, std::int64_t& dropped) {
+  const auto all = std::find_if(routing.layers.begin(), routing.layers.end(), [&](const auto& one) {
+    return one.layer == part.layer && one.micro_batch == part.micro_batch;
+  });
+  const bool first = all == routing.layers.end();
+  if (!first) part.by_part = std::move(all->by_part);
+  if (cut) part.by_part.push_back(part.tokens);
+  for (std::size_t rank = 0; rank < part.tokens.size(); ++rank) {
+    for (std::size_t e = 0; e < part.tokens[rank].size(); ++e) {
+      dropped += part.asked[rank][e] - (first ? 0 : all->asked[rank][e]) - part.tokens[rank][e];
+      if (!first) part.tokens[rank][e] += all->tokens[rank][e];
+    }
+  }
+  if (first) {
+    routing.layers.push_back(std::move(part));
+  } else {
+    *all = std::move(part);
+  }
+}
 
 void carry_out(const ExchangeCounts& kind, RunState& state, int index) {
   const Op& op = state.op(index);
@@ -35,10 +57,7 @@ void carry_out(const ExchangeCounts& kind, RunState& state, int index) {
     const std::int32_t* kept = all.data() + r * 2 * experts;
     routing.tokens.emplace_back(kept, kept + experts);
     routing.asked.emplace_back(kept + experts, kept + 2 * experts);
-    for (std::size_t e = 0; e < experts; ++e) {
-      demand[e] += kept[experts + e];
-      state.result.dropped += kept[experts + e] - kept[e];
-    }
+    for (std::size_t e = 0; e < experts; ++e) demand[e] += kept[experts + e];
   }
   state.backend.upload(static_cast<std::byte*>(bound.writes[0].data),
                        std::as_bytes(std::span(demand)), Stream::host);
@@ -46,7 +65,7 @@ void carry_out(const ExchangeCounts& kind, RunState& state, int index) {
   state.binding.layouts.insert_or_assign(
       routed_layer(op),
       make_row_layout(routing, state.groups, state.world.rank, handling.cuts, handling.relays));
-  state.result.routing.layers.push_back(std::move(routing));
+  add_part(state.result.routing, std::move(routing), !is_whole(op.part), state.result.dropped);
 }
 
 /// Once in an iteration, when the losses of the stage are there, also on a stage that makes none: it is ranks of

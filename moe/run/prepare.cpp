@@ -83,10 +83,16 @@ std::vector<RowRange> bound_ranges(const RunState& state, const Op& op, const Bo
 
 PreparedOp prepare_op(const RunState& state, int index) {
   const Op& op = state.op(index);
+  const bool by_kernel = facts_of(op).executor == Executor::kernel;
   const auto view = [&](const Use& use) -> View {
     const Tensor& tensor = state.program.tensors[static_cast<std::size_t>(use.tensor)];
-    return {state.arena + state.plan->offset(use.tensor), tensor.dtype,
-            rows_of(tensor, state.binding), tensor.columns};
+    std::byte* const begin = state.arena + state.plan->offset(use.tensor);
+    if (!by_kernel || tensor.rows_are != Rows::fixed) {
+      return {begin, tensor.dtype, rows_of(tensor, state.binding), tensor.columns};
+    }
+    const std::int64_t row_bytes = tensor.columns * bytes_of(tensor.dtype);
+    return {begin + slice_begin(tensor.rows, use.slice) * row_bytes, tensor.dtype,
+            rows_of(tensor, use.slice, state.binding), tensor.columns};
   };
   PreparedOp prepared;
   prepared.bound.op = &op;

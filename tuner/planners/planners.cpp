@@ -7,6 +7,7 @@
 #include "moe/errors.h"
 #include "moe/model/named.h"
 #include "tuner/planners/fsmoe/fsmoe.h"
+#include "tuner/planners/lancet/lancet.h"
 #include "tuner/planners/micro_batch_order/micro_batch_order.h"
 #include "tuner/planners/pipemoe/pipemoe.h"
 #include "tuner/planners/pipemoe_lina/pipemoe_lina.h"
@@ -37,6 +38,9 @@ const std::vector<Planner>& planners() {
        "what stays inside nodes beside what crosses them, gradients all-reduced in pieces that fit "
        "what is idle",
        plan_fsmoe, fsmoe_paper_seconds, fsmoe_candidates, false, fsmoe_remark},
+      {"lancet",
+       "exchanges under dense ops of other parts of the batch, and under weight gradients",
+       plan_lancet, lancet_paper_seconds, lancet_candidates, false, lancet_remark},
       {"gpipe", "micro-batches through pipeline stages: all forward, then all backward", plan_gpipe,
        micro_batch_order_paper_seconds, gpipe_candidates},
       {"one_f_one_b", "micro-batches through pipeline stages: one forward, one backward (1F1B)",

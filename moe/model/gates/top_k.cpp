@@ -39,7 +39,7 @@ TopK select_top_k(LayerBuilder& build, TensorId ranking, TensorId scores, Weight
   top.slot = build.integers("slot", build.tokens, choices);
   top.offsets = build.integers("offsets", 1, experts + 1);
   const TensorId demand = build.integers("demand", 1, experts),
-                 used = build.integers("capacity_used", 2, experts);
+                 used = build.integers("capacity_used", 1, experts);
   const bool even = weights == Weights::even;
   build.op(SelectExperts{.experts = experts,
                          .choices = choices,

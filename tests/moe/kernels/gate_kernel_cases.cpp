@@ -117,7 +117,7 @@ KernelCase select_case(const SelectExperts& select, HostTensor ranking, HostTens
           {std::move(ranking), std::move(scores)},
           {blank_integers(tokens, select.choices), blank(tokens, select.choices),
            blank_integers(tokens, select.choices), blank_integers(1, select.experts + 1),
-           blank_integers(1, select.experts), blank_integers(2, select.experts)}};
+           blank_integers(1, select.experts), blank_integers(1, select.experts)}};
 }
 
 Gated softmax_gated(const SelectExperts& select, const HostTensor& logits) {

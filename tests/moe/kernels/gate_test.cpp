@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 #include <random>
+#include <utility>
 
 #include "tests/moe/kernels/kernel_cases.h"
 
@@ -126,7 +127,26 @@ TEST(KernelGate, GivesTiesToTheLowerExpert) {
   }
 }
 
-/// Capacity passing: piece after piece, slots, drops and counts are those of the whole.
+/// Of the slots of a whole: every piece numbers the copies of each expert that it keeps itself. `kept`: by expert, of
+/// the last piece.
+std::vector<double> slots_of_pieces(const std::vector<HostTensor>& whole, int pieces,
+                                    std::vector<double>& kept) {
+  const auto& experts = whole[0].values;
+  std::vector<double> slots = whole[2].values, before(kept.size(), 0);
+  const std::size_t piece = slots.size() / static_cast<std::size_t>(pieces);
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    if (i % piece == 0) {
+      for (std::size_t e = 0; e < kept.size(); ++e) before[e] += std::exchange(kept[e], 0);
+    }
+    if (slots[i] < 0) continue;
+    const auto e = static_cast<std::size_t>(experts[i]);
+    slots[i] -= before[e];
+    ++kept[e];
+  }
+  return slots;
+}
+
+/// Capacity passing: piece after piece, choices, drops and counts are those of the whole.
 TEST(KernelGate, InPiecesKeepsAndDropsWhatTheWholeDoes) {
   const auto backend = make_cpu_backend(1);
   std::mt19937 random(5);
@@ -137,24 +157,30 @@ TEST(KernelGate, InPiecesKeepsAndDropsWhatTheWholeDoes) {
     gate.choices = 1 + static_cast<int>(random() % static_cast<unsigned>(gate.experts));
     gate.capacity_groups = 1 + static_cast<int>(random() % 4);
     gate.drop = static_cast<Drop>(random() % 3);
-    const int tokens = gate.capacity_groups * (1 + static_cast<int>(random() % 30));
+    const int tokens = (random() % 2 ? 24 : 35) * (1 + static_cast<int>(random() % 4));
     if (random() % 4 != 0) gate.capacity = random() % 10;
     KernelCase kernel = select_case(gate, random_tensor(tokens, gate.experts, random(), 2),
                                     random_tensor(tokens, gate.experts, random()));
     SCOPED_TRACE(kernel.name + " by " + std::string(drop_name(gate.drop)));
     const auto whole = run_case(*backend, kernel, DType::f64);
     for (int pieces = 2; pieces <= 8; ++pieces) {
+      if (tokens % pieces != 0) continue;
       kernel.steps.clear();
       for (int piece = 0; piece < pieces; ++piece) {
-        kernel.steps.push_back({.chunk = {piece, pieces}, .accumulate = piece > 0});
+        kernel.steps.push_back({.part = {piece, pieces}, .accumulate = piece > 0});
       }
       if (!gate.refusal_to_cut().empty()) {
         EXPECT_THROW(run_case(*backend, kernel, DType::f64), std::logic_error);
         continue;
       }
       const auto cut = run_case(*backend, kernel, DType::f64);
-      for (std::size_t i = 0; i < whole.size(); ++i) {
-        EXPECT_EQ(cut[i].values, whole[i].values) << pieces << " pieces, output " << i;
+      for (const std::size_t same : {0, 1, 4, 5}) {
+        EXPECT_EQ(cut[same].values, whole[same].values) << pieces << " pieces, output " << same;
+      }
+      std::vector<double> kept(static_cast<std::size_t>(gate.experts), 0);
+      EXPECT_EQ(cut[2].values, slots_of_pieces(whole, pieces, kept)) << pieces << " pieces";
+      for (std::size_t e = 0; e < kept.size(); ++e) {
+        EXPECT_EQ(cut[3].values[e + 1] - cut[3].values[e], kept[e]);
       }
       dropped += static_cast<int>(std::count(whole[2].values.begin(), whole[2].values.end(), -1.0));
     }

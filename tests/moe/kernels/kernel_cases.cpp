@@ -381,7 +381,7 @@ std::vector<KernelCase> kernel_cases() {
       select.name += " by " + std::string(drop_name(drop)) + " in " + std::to_string(pieces);
       select.steps.clear();
       for (int piece = 0; piece < pieces; ++piece) {
-        select.steps.push_back({.chunk = {piece, pieces}, .accumulate = piece > 0});
+        select.steps.push_back({.part = {piece, pieces}, .accumulate = piece > 0});
       }
       cases.push_back(std::move(select));
     }

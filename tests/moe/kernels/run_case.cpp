@@ -42,6 +42,17 @@ std::int64_t padded_bytes(const HostTensor& tensor) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment + kAlignment;
 }
 
+/// The rows of a part of the batch, of operands that are cut along it.
+void cut_views(std::vector<View>& views, const Operands& operands, Slice part) {
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    if (operands.at(i) != Cut::rows && operands.at(i) != Cut::tokens) continue;
+    View& view = views[i];
+    const std::int64_t begin = slice_begin(view.rows, part);
+    view.data = static_cast<std::byte*>(view.data) + begin * view.columns * bytes_of(view.dtype);
+    view.rows = slice_end(view.rows, part) - begin;
+  }
+}
+
 }  // namespace
 
 std::vector<HostTensor> run_case(Backend& backend, const KernelCase& kernel, DType real) {
@@ -64,7 +75,12 @@ std::vector<HostTensor> run_case(Backend& backend, const KernelCase& kernel, DTy
   for (const Step& step : kernel.steps) {
     Op op{kernel.kind, {}, {}, kernel.name};
     op.chunk = step.chunk;
+    op.part = step.part;
     BoundOp bound{&op, {views.begin(), middle}, {middle, views.end()}, step.ranges};
+    if (!is_whole(step.part)) {
+      cut_views(bound.reads, facts_of(op).reads, step.part);
+      cut_views(bound.writes, facts_of(op).writes, step.part);
+    }
     // As accumulating() in op.h makes of uses.
     std::visit(
         [&](auto& kind) {

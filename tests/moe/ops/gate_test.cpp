@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <random>
+#include <span>
 
 #include "tests/moe/model/gates/gate_program.h"
 
@@ -23,13 +25,18 @@ Program cut_gate(Program program, int pieces) {
     }
     for (int i = 0; i < pieces; ++i) {
       Op piece = op;
-      piece.chunk = {i, pieces};
+      piece.part = {i, pieces};
       const OpFacts& facts = facts_of(op);
       for (std::size_t at = 0; at < piece.reads.size(); ++at) {
-        if (facts.reads.at(at) == Cut::rows) piece.reads[at].slice = piece.chunk;
+        if (facts.reads.at(at) == Cut::rows) piece.reads[at].slice = piece.part;
       }
       for (std::size_t at = 0; at < piece.writes.size(); ++at) {
-        if (facts.writes.at(at) == Cut::rows) piece.writes[at].slice = piece.chunk;
+        if (facts.writes.at(at) == Cut::rows) piece.writes[at].slice = piece.part;
+      }
+      if (i + 1 < pieces) {  // what counts go by is the last piece's
+        program.tensors.push_back(
+            program.tensors[static_cast<std::size_t>(piece.writes[3].tensor)]);
+        piece.writes[3].tensor = static_cast<TensorId>(program.tensors.size()) - 1;
       }
       ops.push_back(i > 0 ? accumulating(std::move(piece)) : std::move(piece));
     }
@@ -46,6 +53,24 @@ std::vector<double> normals(std::mt19937& random, std::size_t count) {
   return values;
 }
 
+/// Of equal pieces for any number from 1 to 8, on one rank or two.
+constexpr int kTokens = 2 * 840;
+
+/// What the slots of a rank, [tokens, k] in the whole, are in pieces: each numbers its own copies.
+std::vector<double> slots_in_pieces(const std::vector<double>& whole,
+                                    std::span<const double> experts, int pieces) {
+  std::vector<double> slots = whole;
+  std::map<double, int> before, kept;  // by expert
+  const std::size_t piece = whole.size() / static_cast<std::size_t>(pieces);
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    if (i % piece == 0) before = kept;
+    if (whole[i] < 0) continue;
+    slots[i] -= before[experts[i]];
+    ++kept[experts[i]];
+  }
+  return slots;
+}
+
 testing::GateInputs random_inputs(std::mt19937& random, const Gate& gate, int choices, Drop drop) {
   testing::GateInputs inputs;
   Model& model = inputs.model;
@@ -56,14 +81,14 @@ testing::GateInputs random_inputs(std::mt19937& random, const Gate& gate, int ch
   model.experts = 6;
   model.choices = choices;
   model.sequence_length = 10;
-  model.global_batch = 6;
+  model.global_batch = kTokens / 10;
   model.capacity_factor = 0.6;
   model.capacity_groups = 4;  // pieces begin within groups
   model.dtype = DType::f64;
-  inputs.x = normals(random, 60 * 4);
-  inputs.d_weight = normals(random, 60 * 6);
+  inputs.x = normals(random, kTokens * 4);
+  inputs.d_weight = normals(random, kTokens * 6);
   inputs.d_weight_columns = 6;
-  for (int i = 0; i < 60; ++i) inputs.ids.push_back(static_cast<double>(random() % 40));
+  for (int i = 0; i < kTokens; ++i) inputs.ids.push_back(static_cast<double>(random() % 40));
   inputs.parameters = {{"gate.weight", normals(random, gate.name == "x_moe" ? 6 * 3 : 4 * 6)},
                        {"gate.noise.weight", normals(random, 4 * 6)},
                        {"gate.projection.weight", normals(random, 4 * 3)},
@@ -91,7 +116,14 @@ TEST(SelectExperts, InPiecesOneAfterTheOtherIsTheWhole) {
                 inputs, ranks,
                 [&](Program program) { return cut_gate(std::move(program), pieces); });
             EXPECT_EQ(results.expert, whole.expert);
-            EXPECT_EQ(results.slot, whole.slot) << gate.name << ", " << pieces << " pieces";
+            for (std::size_t rank = 0; rank < whole.slot.size(); ++rank) {
+              const auto& slots = whole.slot[rank];
+              const std::span<const double> experts(whole.expert);
+              EXPECT_EQ(results.slot[rank],
+                        slots_in_pieces(slots, experts.subspan(rank * slots.size(), slots.size()),
+                                        pieces))
+                  << gate.name << ", " << pieces << " pieces";
+            }
             EXPECT_EQ(results.demand, whole.demand);
             EXPECT_EQ(results.weight, whole.weight);
             EXPECT_EQ(results.d_x, whole.d_x);

@@ -218,12 +218,39 @@ void draw_placements(std::mt19937& random, Draw& draw) {
   }
 }
 
+/// Ranges of layers that can be cut along the batch, instead of their splits along the routed rows.
+void draw_partitions(std::mt19937& random, Draw& draw) {
+  const Program program = build_iteration(draw.model, make_groups(draw.layout, draw.node_of), 0);
+  for (int block = 0; block < draw.model.blocks; ++block) {
+    if (!has_experts(draw.model, block) || random() % 2 == 0) continue;
+    Schedule more = draw.schedule;
+    std::erase_if(more.decisions, [&](const Decision& decision) {
+      const auto* split = std::get_if<PipelineSplit>(&decision);
+      return split != nullptr && split->layer == block;
+    });
+    PartitionRange range{block, 2 + static_cast<int>(random() % 3), static_cast<int>(random() % 12),
+                         static_cast<int>(random() % 12)};
+    for (; range.ops_before >= 0; --range.ops_before, range.ops_after /= 2) {
+      Schedule tried = more;
+      tried.decisions.push_back(range);
+      try {
+        apply(program, tried);
+      } catch (const std::invalid_argument&) {
+        continue;
+      }
+      draw.schedule = std::move(tried);
+      break;
+    }
+  }
+}
+
 Draw random_draw(std::mt19937& random) {
   Draw draw;
   draw.model = random_model(random);
   draw.layout = random_layout(random, draw.model);
   draw.node_of = random_nodes(random, draw.layout);
   draw.schedule = random_schedule(random, draw.model, draw.layout);
+  draw_partitions(random, draw);
   draw_placements(random, draw);
   return draw;
 }

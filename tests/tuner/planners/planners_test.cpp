@@ -63,8 +63,8 @@ TEST_F(PlannersTest, EveryPlannerIsListedWithADescription) {
     EXPECT_EQ(parse_planner(planner.name).planner, &planner);
   }
   EXPECT_THAT(names, ::testing::ElementsAre("sequential", "tutel", "pipemoe", "tutel_improved",
-                                            "pipemoe_lina", "fsmoe_no_iio", "fsmoe", "gpipe",
-                                            "one_f_one_b"));
+                                            "pipemoe_lina", "fsmoe_no_iio", "fsmoe", "lancet",
+                                            "gpipe", "one_f_one_b"));
 }
 
 TEST(Planners, AreParsedWithADegree) {

@@ -134,8 +134,13 @@ GateResults run_gate(const GateInputs& inputs, int ranks, const RewriteGate& rew
     runner.iterate_observed([&](const BoundOp& bound) {
       const std::lock_guard lock(mutex);
       for (std::size_t i = 0; i < bound.writes.size(); ++i) {
-        const auto id = static_cast<std::size_t>(bound.op->writes[i].tensor);
-        seen[mine][runner.program().tensors[id].name] = values_of(bound.writes[i]);
+        const Use& use = bound.op->writes[i];
+        const Tensor& tensor = runner.program().tensors[static_cast<std::size_t>(use.tensor)];
+        std::vector<double>& all = seen[mine][tensor.name];
+        all.resize(static_cast<std::size_t>(tensor.rows * tensor.columns));
+        const std::vector<double> written = values_of(bound.writes[i]);
+        std::copy(written.begin(), written.end(),
+                  all.begin() + slice_begin(tensor.rows, use.slice) * tensor.columns);
       }
     });
   });

@@ -1,0 +1,446 @@
+#include "moe/passes/partition_range.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <stdexcept>
+#include <vector>
+
+#include "moe/input/value.h"
+
+namespace moe {
+namespace {
+
+[[noreturn]] void refuse_range(int layer, const std::string& why) {
+  throw std::invalid_argument(fmt::format("partition_range: layer {}: {}", layer, why));
+}
+
+const Tensor& tensor_of(const Program& program, const Use& use) {
+  return program.tensors[static_cast<std::size_t>(use.tensor)];
+}
+
+/// Positions in the Program, ascending.
+using OpList = std::vector<std::size_t>;
+
+OpList ops_of(const Program& program, int micro_batch, Phase phase) {
+  OpList list;
+  for (std::size_t i = 0; i < program.ops.size(); ++i) {
+    const Op& op = program.ops[i];
+    if (op.micro_batch == micro_batch && op.phase == phase && !comes_once(op)) list.push_back(i);
+  }
+  return list;
+}
+
+/// Of the forward ops of a micro-batch, by place among them: the gate's choice and the op that puts tokens
+/// back together, the last one on routed rows.
+struct RoutedSection {
+  OpList forward;
+  std::size_t choice = 0, last = 0;
+};
+
+RoutedSection routed_section(const Program& program, int layer, int micro_batch) {
+  RoutedSection section{forward_ops(program, micro_batch)};
+  std::optional<std::size_t> choice, last;
+  for (std::size_t place = 0; place < section.forward.size(); ++place) {
+    const Op& op = program.ops[section.forward[place]];
+    if (op.layer != layer) continue;
+    if (std::holds_alternative<SelectExperts>(op.kind)) choice = place;
+    if (uses_routed_rows(program, op)) last = place;
+  }
+  if (!last) refuse_range(layer, "no experts there");
+  if (!choice) {
+    refuse_range(
+        layer,
+        "its gate looks at whole capacity groups: expected a gate that takes token by token, or "
+        "pipeline_split, which cuts the exchange along the routed rows");
+  }
+  section.choice = *choice;
+  section.last = *last;
+  const auto& select = std::get<SelectExperts>(program.ops[section.forward[*choice]].kind);
+  if (const std::string refusal = select.refusal_to_cut(); !refusal.empty()) {
+    refuse_range(layer, refusal);
+  }
+  return section;
+}
+
+/// What a cut makes of an operand.
+enum class Share : std::uint8_t {
+  none,     ///< all of it, the same for all parts
+  rows,     ///< the part's rows of it
+  own,      ///< a tensor of the part's own
+  unknown,  ///< it cannot be had in parts
+};
+
+/// Cuts ops of one micro-batch, and knows which tensors every part has of its own.
+class Cutter {
+ public:
+  Cutter(Program& program, int layer, int parts)
+      : program_(program), layer_(layer), parts_(parts) {}
+
+  /// Empty where the op can be cut into parts, otherwise the operand that is in the way.
+  std::optional<std::string> obstacle(const Op& op) const {
+    bool cut = binds_routing(op);
+    std::optional<std::string> found;
+    const auto look = [&](const std::vector<Use>& uses, const Operands& operands, bool written) {
+      for (std::size_t i = 0; i < uses.size(); ++i) {
+        const Share share = share_of_operand(op, uses[i], operands.at(i), written);
+        if (share == Share::unknown && !found) found = tensor_of(program_, uses[i]).name;
+        cut = cut || share == Share::rows || tensor_of(program_, uses[i]).rows_are != Rows::fixed;
+      }
+    };
+    look(op.reads, facts_of(op).reads, false);
+    look(op.writes, facts_of(op).writes, true);
+    if (!found && !cut) found = op.name;
+    if (!found && !uses_routed_rows(program_, op) && !binds_routing(op) && is_communication(op)) {
+      found = op.name;
+    }
+    return found;
+  }
+
+  /// From now on every part has its own of what this op, which is to be cut, makes as a whole.
+  void own_results(const Op& op) {
+    const OpFacts& facts = facts_of(op);
+    for (std::size_t i = 0; i < op.writes.size(); ++i) {
+      const Tensor& tensor = tensor_of(program_, op.writes[i]);
+      const bool whole = facts.writes.at(i) == Cut::whole || facts.writes.at(i) == Cut::sum;
+      if (tensor.rows_are != Rows::fixed || (whole && tensor.role == Role::activation)) {
+        own(op.writes[i].tensor);
+      }
+    }
+  }
+
+  Op part_of(Op op, int part) const {
+    const OpFacts& facts = facts_of(op);
+    op.part = {part, parts_};
+    cut_uses(op.reads, facts.reads, op.part);
+    cut_uses(op.writes, facts.writes, op.part);
+    draw_further(op);
+    if (part == 0) return op;
+    // Where it adds to what parts have of their own, it goes on from the one before.
+    const std::size_t reads = op.reads.size();
+    op = accumulating(std::move(op));
+    for (std::size_t i = reads; i < op.reads.size(); ++i) {
+      for (const auto& [whole, own] : own_) {
+        if (own[static_cast<std::size_t>(part)] == op.reads[i].tensor) {
+          op.reads[i].tensor = own[static_cast<std::size_t>(part - 1)];
+        }
+      }
+    }
+    return op;
+  }
+
+  /// An op that is not cut takes what the last part has made: it has gone on from all others.
+  void use_last(Op& op) const {
+    for (auto* uses : {&op.reads, &op.writes}) {
+      for (Use& use : *uses) {
+        if (const auto own = own_.find(use.tensor); own != own_.end()) {
+          use.tensor = own->second.back();
+        }
+      }
+    }
+  }
+
+  bool owns(TensorId tensor) const { return own_.contains(tensor); }
+
+ private:
+  Share share_of_operand(const Op& op, const Use& use, Cut cut, bool written) const {
+    const Tensor& tensor = tensor_of(program_, use);
+    if (tensor.rows_are != Rows::fixed) return tensor.layer == layer_ ? Share::own : Share::unknown;
+    if (!is_whole(use.slice)) return Share::unknown;
+    if (owns(use.tensor)) return Share::own;
+    switch (cut) {
+      case Cut::rows:
+      case Cut::tokens:
+        return tensor.role == Role::activation || tensor.role == Role::input
+                   ? tensor.rows % parts_ == 0 ? Share::rows : Share::unknown
+                   : Share::unknown;
+      case Cut::sum:
+        return Share::none;
+      case Cut::whole:
+        break;
+    }
+    // What the gate and the exchange of counts make of all tokens they make of a part as well.
+    if (written) {
+      const bool of_each_part = std::holds_alternative<SelectExperts>(op.kind) ||
+                                binds_routing(op) || tensor.role == Role::gradient;
+      return of_each_part || does_not_see_tokens(op) ? Share::none : Share::unknown;
+    }
+    return tensor.role == Role::activation ? Share::unknown : Share::none;
+  }
+
+  /// True where all that the op reads as a whole lives over iterations: what it makes of that as a whole is the same
+  /// for every part.
+  bool does_not_see_tokens(const Op& op) const {
+    const OpFacts& facts = facts_of(op);
+    for (std::size_t i = 0; i < op.reads.size(); ++i) {
+      if (facts.reads.at(i) == Cut::whole &&
+          tensor_of(program_, op.reads[i]).role == Role::activation) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  void own(TensorId whole) {
+    if (owns(whole)) return;
+    std::vector<TensorId> own;
+    const Tensor first = program_.tensors[static_cast<std::size_t>(whole)];
+    for (int part = 0; part < parts_; ++part) {
+      Tensor tensor = first;
+      tensor.name += fmt::format("[part {}/{}]", part + 1, parts_);
+      tensor.part = part;
+      // Any part may fill an expert: only its own routing says how much room it needs.
+      if (tensor.rows_are != Rows::fixed) tensor.rows = 0;
+      if (part == 0) {
+        own.push_back(whole);
+        program_.tensors[static_cast<std::size_t>(whole)] = std::move(tensor);
+      } else {
+        own.push_back(static_cast<TensorId>(program_.tensors.size()));
+        program_.tensors.push_back(std::move(tensor));
+      }
+    }
+    own_.emplace(whole, std::move(own));
+  }
+
+  void cut_uses(std::vector<Use>& uses, const Operands& operands, Slice part) const {
+    for (std::size_t i = 0; i < uses.size(); ++i) {
+      if (const auto own = own_.find(uses[i].tensor); own != own_.end()) {
+        uses[i].tensor = own->second[static_cast<std::size_t>(part.index)];
+      } else if (operands.at(i) == Cut::rows || operands.at(i) == Cut::tokens) {
+        uses[i].slice = part;
+      }
+    }
+  }
+
+  /// Numbers are drawn by the place of a token in the global batch.
+  void draw_further(Op& op) const {
+    std::visit(
+        [&](auto& kind) {
+          if constexpr (requires { kind.draw; }) {
+            const std::int64_t tokens = tensor_of(program_, op.writes.front()).rows;
+            kind.draw.first_token += slice_begin(tokens, op.part);
+          }
+        },
+        op.kind);
+  }
+
+  Program& program_;
+  int layer_, parts_;
+  std::map<TensorId, std::vector<TensorId>> own_;  ///< by the tensor that the whole op had
+};
+
+/// Stage by stage, each up to its last exchange of rows, all parts of one before the next.
+std::vector<Op> in_parts(const Program& program, const Cutter& cutter, const OpList& cut,
+                         int parts) {
+  std::vector<OpList> stages(1);
+  bool exchanged = false;
+  for (const std::size_t i : cut) {
+    const bool exchange = exchanges_rows(program.ops[i]);
+    if (exchanged && !exchange) stages.emplace_back();
+    stages.back().push_back(i);
+    exchanged = exchange;
+  }
+  std::vector<Op> ops;
+  for (const OpList& stage : stages) {
+    for (int part = 0; part < parts; ++part) {
+      for (const std::size_t i : stage) ops.push_back(cutter.part_of(program.ops[i], part));
+    }
+  }
+  return ops;
+}
+
+/// True for what routes a MoE layer, or works on its routed rows.
+bool belongs_to_routing(const Program& program, const Op& op) {
+  return uses_routed_rows(program, op) || binds_routing(op) ||
+         std::holds_alternative<SelectExperts>(op.kind);
+}
+
+bool uses_any(const std::vector<Use>& uses, const std::set<TensorId>& tensors) {
+  return std::any_of(uses.begin(), uses.end(),
+                     [&](const Use& use) { return tensors.contains(use.tensor); });
+}
+
+/// Which ops of [first, last] of the section are cut; the others come after them.
+OpList cut_forward(const Program& program, Cutter& cutter, const RoutedSection& section,
+                   std::size_t first, std::size_t last, int layer) {
+  OpList cut;
+  std::set<TensorId> made_later;
+  for (std::size_t place = first; place <= last; ++place) {
+    const Op& op = program.ops[section.forward[place]];
+    if (op.stage != program.ops[section.forward[section.choice]].stage) {
+      refuse_range(layer, fmt::format("\"{}\" is of another pipeline stage", op.name));
+    }
+    if (op.layer != layer && belongs_to_routing(program, op)) {
+      refuse_range(layer, fmt::format("\"{}\" is of MoE layer {}", op.name, op.layer));
+    }
+    const std::optional<std::string> obstacle = cutter.obstacle(op);
+    const bool needs_later = uses_any(op.reads, made_later) || uses_any(op.writes, made_later);
+    if (!obstacle && !needs_later) {
+      cutter.own_results(op);
+      cut.push_back(section.forward[place]);
+      continue;
+    }
+    const bool may_wait =
+        place > section.choice && place < section.last && !uses_routed_rows(program, op);
+    if (!may_wait) {
+      refuse_range(layer, fmt::format("\"{}\" cannot be cut along the batch{}", op.name,
+                                      obstacle && *obstacle != op.name
+                                          ? fmt::format(" (it needs all of {})", *obstacle)
+                                          : ""));
+    }
+    for (const Use& use : op.writes) made_later.insert(use.tensor);
+  }
+  return cut;
+}
+
+/// The backward ops on routed rows of the layer, which lie by part now.
+OpList cut_backward(const Program& program, const Cutter& cutter, const OpList& backward,
+                    int layer) {
+  OpList cut;
+  std::set<TensorId> made_among;
+  for (const std::size_t i : backward) {
+    const Op& op = program.ops[i];
+    if (op.layer != layer || !uses_routed_rows(program, op)) {
+      if (!cut.empty()) {
+        for (const Use& use : op.writes) made_among.insert(use.tensor);
+      }
+      continue;
+    }
+    const std::optional<std::string> obstacle = cutter.obstacle(op);
+    if (obstacle || uses_any(op.reads, made_among)) {
+      refuse_range(layer,
+                   fmt::format("\"{}\" cannot be cut along the batch{}", op.name,
+                               obstacle ? fmt::format(" (it needs all of {})", *obstacle) : ""));
+    }
+    cut.push_back(i);
+  }
+  return cut;
+}
+
+/// The Program with `parts` where the first of the ops at `cut` stood, and without these.
+void replace(Program& program, const OpList& cut, std::vector<Op> parts) {
+  std::vector<Op> ops;
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < program.ops.size(); ++i) {
+    if (next < cut.size() && cut[next] == i) {
+      if (next++ == 0) ops.insert(ops.end(), parts.begin(), parts.end());
+      continue;
+    }
+    ops.push_back(std::move(program.ops[i]));
+  }
+  program.ops = std::move(ops);
+}
+
+void partition_micro_batch(Program& program, const PartitionRange& range, int micro_batch) {
+  const RoutedSection section = routed_section(program, range.layer, micro_batch);
+  Cutter cutter(program, range.layer, range.parts);
+  const auto first = section.choice - static_cast<std::size_t>(range.ops_before);
+  const auto last = section.last + static_cast<std::size_t>(range.ops_after);
+  const OpList cut = cut_forward(program, cutter, section, first, last, range.layer);
+  // Backward first: it stands behind, so that the places of the forward ops stay.
+  const OpList backward = ops_of(program, micro_batch, Phase::backward);
+  for (const std::size_t i : backward) {
+    const Op& op = program.ops[i];
+    if (op.layer == range.layer && uses_routed_rows(program, op)) cutter.own_results(op);
+  }
+  const OpList cut_too = cut_backward(program, cutter, backward, range.layer);
+  std::vector<Op> forward_parts = in_parts(program, cutter, cut, range.parts),
+                  backward_parts = in_parts(program, cutter, cut_too, range.parts);
+  for (std::size_t i = 0; i < program.ops.size(); ++i) {
+    const bool is_cut = std::binary_search(cut.begin(), cut.end(), i) ||
+                        std::binary_search(cut_too.begin(), cut_too.end(), i);
+    if (!is_cut) cutter.use_last(program.ops[i]);
+  }
+  replace(program, cut_too, std::move(backward_parts));
+  replace(program, cut, std::move(forward_parts));
+}
+
+}  // namespace
+
+std::int64_t sequences_of(const Program& program) {
+  const std::int64_t tokens = tensor_of(program, {program.tokens.front()}).rows;
+  for (const Op& op : program.ops) {
+    if (const auto* attention = std::get_if<Attention>(&op.kind)) {
+      return tokens / attention->sequence_length;
+    }
+  }
+  return tokens;
+}
+
+std::vector<std::size_t> forward_ops(const Program& program, int micro_batch) {
+  return ops_of(program, micro_batch, Phase::forward);
+}
+
+PartitionReach partition_reach(const Program& program, int layer) {
+  const RoutedSection section = routed_section(program, layer, 0);
+  Program scratch = program;
+  const Cutter cutter(scratch, layer, 1);
+  const auto& ops = program.ops;
+  const int stage = ops[section.forward[section.choice]].stage;
+  const auto fits = [&](std::size_t place) {
+    const Op& op = ops[section.forward[place]];
+    return op.stage == stage && !belongs_to_routing(program, op) && !cutter.obstacle(op);
+  };
+  PartitionReach reach{section.choice, section.last};
+  for (std::size_t place = section.choice; place > 0 && fits(place - 1); --place) {
+    ++reach.ops_before;
+  }
+  for (std::size_t place = section.last; place + 1 < section.forward.size() && fits(place + 1);
+       ++place) {
+    ++reach.ops_after;
+  }
+  return reach;
+}
+
+Program apply(Program whole, const PartitionRange& range) {
+  Program program = whole;
+  const std::int64_t sequences = sequences_of(program);
+  if (range.parts < 1 || sequences % range.parts != 0) {
+    refuse_range(
+        range.layer,
+        fmt::format("{} parts of {} sequences of a rank and micro-batch: expected a divisor of {}",
+                    range.parts, sequences, sequences));
+  }
+  for (int micro_batch = 0; micro_batch < program.micro_batches; ++micro_batch) {
+    const RoutedSection section = routed_section(program, range.layer, micro_batch);
+    const auto behind = section.forward.size() - 1 - section.last;
+    if (range.ops_before < 0 || static_cast<std::size_t>(range.ops_before) > section.choice ||
+        range.ops_after < 0 || static_cast<std::size_t>(range.ops_after) > behind) {
+      refuse_range(range.layer,
+                   fmt::format("{} ops before and {} after: forward has {} and {} there",
+                               range.ops_before, range.ops_after, section.choice, behind));
+    }
+    partition_micro_batch(program, range, micro_batch);
+  }
+  if (range.parts == 1) return whole;
+  validate(program);
+  return program;
+}
+
+std::string subject(const PartitionRange& range) { return std::to_string(range.layer); }
+
+void write(nlohmann::json& object, const PartitionRange& range) {
+  object["layer"] = range.layer;
+  object["parts"] = range.parts;
+  object["ops_before"] = range.ops_before;
+  object["ops_after"] = range.ops_after;
+}
+
+PartitionRange PartitionRange::read(const InputObject& input) {
+  constexpr std::int64_t most = std::numeric_limits<int>::max();
+  PartitionRange range;
+  range.layer = static_cast<int>(input.integer("layer", 0, most));
+  range.parts = static_cast<int>(input.integer("parts", 1, most));
+  if (input.has("ops_before"))
+    range.ops_before = static_cast<int>(input.integer("ops_before", 0, most));
+  if (input.has("ops_after"))
+    range.ops_after = static_cast<int>(input.integer("ops_after", 0, most));
+  return range;
+}
+
+}  // namespace moe

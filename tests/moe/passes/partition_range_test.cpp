@@ -1,0 +1,179 @@
+#include "moe/passes/partition_range.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "moe/model/iteration.h"
+#include "moe/passes/schedule.h"
+#include "tests/moe/train/training_case.h"
+
+namespace moe {
+namespace {
+
+using ::testing::AllOf;
+using testing::chunked;
+using ::testing::HasSubstr;
+using testing::largest_difference;
+using testing::Outcome;
+using testing::small_model;
+using ::testing::ThrowsMessage;
+using testing::train_small;
+
+/// On one rank 28 sequences of 8 tokens, on four 7; experts in layer 1.
+Program iteration(const Model& model = small_model(DType::f64), int ranks = 4) {
+  return build_iteration(model, make_groups(ranks, ranks), 0);
+}
+
+Schedule partitioned(const PartitionRange& range) {
+  return {"partitioned", {range, StreamAssignment{"all_to_all", Stream::inter_node}}};
+}
+
+/// Kinds and parts of the ops that were cut.
+std::string order_of_parts(const Program& program, Phase phase) {
+  std::string order;
+  for (const Op& op : program.ops) {
+    if (op.part.count > 1 && op.phase == phase) {
+      order += std::string(kind_name(op)) + std::to_string(op.part.index) + " ";
+    }
+  }
+  return order;
+}
+
+TEST(PartitionRange, StandsStageByStageUpToEachExchangePartAfterPart) {
+  Model model = small_model(DType::f64);
+  model.global_batch = model.capacity_groups = 24;
+  const Program cut = apply(iteration(model), PartitionRange{1, 2, 3, 1});
+  EXPECT_EQ(order_of_parts(cut, Phase::forward),
+            "layer_norm0 linear0 softmax0 select_experts0 exchange_counts0 permute0 all_to_all0 "
+            "layer_norm1 linear1 softmax1 select_experts1 exchange_counts1 permute1 all_to_all1 "
+            "expert_linear0 gelu0 expert_linear0 all_to_all0 "
+            "expert_linear1 gelu1 expert_linear1 all_to_all1 "
+            "combine0 add0 combine1 add1 ");
+  EXPECT_EQ(
+      order_of_parts(cut, Phase::backward),
+      "combine_weight_gradient0 combine_input_gradient0 all_to_all0 "
+      "combine_weight_gradient1 combine_input_gradient1 all_to_all1 "
+      "expert_linear_input_gradient0 gelu_gradient0 expert_linear_input_gradient0 all_to_all0 "
+      "expert_linear_input_gradient1 gelu_gradient1 expert_linear_input_gradient1 all_to_all1 "
+      "expert_linear_weight_gradient0 expert_linear_weight_gradient0 permute_gradient0 "
+      "expert_linear_weight_gradient1 expert_linear_weight_gradient1 permute_gradient1 ");
+}
+
+TEST(PartitionRange, OfOnePartChangesNothing) {
+  EXPECT_EQ(to_text(apply(iteration(), PartitionRange{1, 1, 3, 1})), to_text(iteration()));
+}
+
+TEST(PartitionRange, DropsTheTokensOfTheWholeBatchInUpToEightParts) {
+  // Switch routing with a capacity  [Lancet 4.1].
+  for (const int batch : {24, 35}) {
+    Model model = small_model(DType::f64);
+    model.choices = 1;
+    model.capacity_factor = 0.7;
+    model.global_batch = batch;
+    model.capacity_groups = 1;
+    const Outcome reference = train_small(model, chunked(model, 1, 1), 1, 2);
+    EXPECT_GT(reference.dropped, 0);
+    for (int parts = 2; parts <= 8; ++parts) {
+      if (batch % parts != 0) continue;
+      for (const int reach : {0, 9}) {
+        const Outcome outcome =
+            train_small(model, partitioned({1, parts, reach, std::min(reach, 1)}), 1, 2);
+        EXPECT_EQ(outcome.dropped, reference.dropped) << parts << " parts";
+        EXPECT_EQ(outcome.routing.layers[0].tokens, reference.routing.layers[0].tokens);
+        EXPECT_EQ(outcome.routing.layers[0].asked, reference.routing.layers[0].asked);
+        EXPECT_NEAR(outcome.losses[1], reference.losses[1], 1e-12);
+        EXPECT_LT(largest_difference(outcome, reference), 1e-12);
+      }
+    }
+  }
+}
+
+TEST(PartitionRange, OnRanksThatShareExpertsAndInMicroBatches) {
+  Model model = small_model(DType::f64);
+  model.global_batch = model.capacity_groups = 48;
+  model.drop = Drop::position;
+  model.capacity_factor = 0.8;
+  model.micro_batches = 2;
+  const Outcome reference = train_small(model, chunked(model, 1, 1), 1, 2);
+  for (const Layout& layout : {Layout{1, 4, 1}, Layout{1, 2, 2}, Layout{2, 2, 1}}) {
+    const Outcome outcome = train_small(model, partitioned({1, 3, 4, 0}), layout, 2);
+    EXPECT_EQ(outcome.dropped, reference.dropped);
+    EXPECT_NEAR(outcome.losses[1], reference.losses[1], 1e-12);
+    EXPECT_LT(largest_difference(outcome, reference), 1e-12);
+    EXPECT_EQ(outcome.touched_peaks, outcome.planned_peaks) << "dropless tensors: no room is spare";
+  }
+}
+
+TEST(PartitionRange, ReachesToWhatRoutesTheNextLayerAndNoFurther) {
+  Model model = small_model(DType::f64);
+  model.moe_every = 1;
+  const Program program = iteration(model, 1);
+  const PartitionReach first = partition_reach(program, 0), second = partition_reach(program, 1);
+  const auto forward = forward_ops(program, 0);
+  // All ops between the two layers can be cut with either.
+  const auto between = static_cast<int>(second.choice - first.last) - 1;
+  EXPECT_EQ(first.ops_after, between);
+  EXPECT_EQ(second.ops_before, between);
+  for (const auto& [layer, reach] : {std::pair{0, first}, {1, second}}) {
+    EXPECT_NO_THROW(apply(program, PartitionRange{layer, 2, reach.ops_before, reach.ops_after}));
+  }
+  EXPECT_THAT(
+      [&] {
+        apply(program, PartitionRange{0, 2, 0, between + 1});
+      },
+      ThrowsMessage<std::invalid_argument>(HasSubstr("\"gate\" is of MoE layer 1")));
+  EXPECT_THAT(
+      [&] {
+        apply(program, PartitionRange{0, 2, first.ops_before + 1, 0});
+      },
+      ThrowsMessage<std::invalid_argument>(HasSubstr("cannot be cut along the batch")));
+  EXPECT_EQ(second.last + static_cast<std::size_t>(second.ops_after) + 1, forward.size() - 1)
+      << "all but the loss";
+}
+
+void expect_refused(const Program& program, const PartitionRange& range,
+                    const ::testing::Matcher<const std::string&>& why) {
+  EXPECT_THAT([&] { apply(program, range); }, ThrowsMessage<std::invalid_argument>(why));
+}
+
+TEST(PartitionRange, SaysWhatIsInTheWayAndWhatWouldDo) {
+  const Program program = iteration();
+  expect_refused(program, {1, 2, 0, 0},
+                 HasSubstr("layer 1: 2 parts of 7 sequences of a rank and micro-batch: expected a "
+                           "divisor of 7"));
+  expect_refused(program, {0, 7, 0, 0}, HasSubstr("layer 0: no experts there"));
+  expect_refused(program, {1, 7, 100, 0}, HasSubstr("100 ops before and 0 after: forward has"));
+
+  Model model = small_model(DType::f64);
+  model.choices = 2;
+  model.capacity_factor = 1;
+  expect_refused(iteration(model), {1, 7, 0, 0},
+                 AllOf(HasSubstr("drop = \"choice\" needs the whole batch"),
+                       HasSubstr("drop = \"position\"")));
+  model.gate = "expert_choice";
+  expect_refused(iteration(model), {1, 7, 0, 0},
+                 HasSubstr("its gate looks at whole capacity groups"));
+  model = small_model(DType::f64);
+  model.order = "einsum";
+  expect_refused(iteration(model), {1, 7, 0, 0},
+                 HasSubstr("cannot be cut along the batch (it needs all of"));
+}
+
+TEST(PartitionRange, AndASplitAlongTheRoutedRowsExcludeEachOther) {
+  Schedule both = partitioned({1, 7, 0, 0});
+  both.decisions.push_back(PipelineSplit{1, Phase::forward, 2});
+  EXPECT_THAT(
+      [&] { apply(iteration(), both); },
+      ThrowsMessage<std::invalid_argument>(HasSubstr("cut along the batch (partition_range)")));
+}
+
+TEST(PartitionRange, IsReadAsItIsWritten) {
+  const Schedule schedule = partitioned({3, 4, 5, 6});
+  EXPECT_EQ(canonical(schedule_from_json(to_json(schedule))), canonical(schedule));
+}
+
+}  // namespace
+}  // namespace moe

@@ -1,0 +1,179 @@
+#include "tuner/planners/lancet/lancet_equations.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <random>
+#include <utility>
+
+namespace tuner {
+namespace {
+
+using ::testing::ElementsAre;
+
+TEST(AssignWeightGradients, TakesTheNearestUntilTheExchangeIsCovered) {
+  // 5 left: 4 is nearest, then 1 of what is left; the second exchange takes what it can.
+  const std::vector<double> exchanges{5, 2};
+  const std::vector<WeightGradient> gradients{{1, {0, 1}}, {4, {0, 1}}, {9, {0, 1}}, {2, {1}}};
+  EXPECT_THAT(assign_weight_gradients(exchanges, gradients), ElementsAre(0, 0, 1, 1));
+}
+
+TEST(AssignWeightGradients, StopsWhereTheNearestTakesMoreThanTwiceWhatIsLeft) {
+  const std::vector<double> exchanges{5, 5};
+  const std::vector<WeightGradient> gradients{{4, {0, 1}}, {3, {0, 1}}};
+  EXPECT_THAT(assign_weight_gradients(exchanges, gradients), ElementsAre(0, 1));
+}
+
+TEST(AssignWeightGradients, TakesWhatHasNoLaterChanceAndLeavesWhatHasNone) {
+  const std::vector<double> exchanges{1, 1};
+  const std::vector<WeightGradient> gradients{{1, {0}}, {7, {0}}, {7, {}}, {1, {0, 1}}};
+  EXPECT_THAT(assign_weight_gradients(exchanges, gradients), ElementsAre(0, 0, -1, 1));
+}
+
+struct Instance {
+  std::vector<double> exchanges;
+  std::vector<WeightGradient> gradients;
+};
+
+Instance random_instance(std::mt19937& random) {
+  std::uniform_real_distribution<double> time(0.1, 4);
+  Instance instance;
+  for (std::size_t i = 0; i < 1 + random() % 3; ++i) instance.exchanges.push_back(time(random));
+  for (std::size_t j = 0; j < random() % 7; ++j) {
+    WeightGradient gradient{time(random) / 2, {}};
+    for (std::size_t i = 0; i < instance.exchanges.size(); ++i) {
+      if (random() % 3 > 0) gradient.may_overlap.push_back(static_cast<int>(i));
+    }
+    instance.gradients.push_back(std::move(gradient));
+  }
+  return instance;
+}
+
+/// The integer program's optimum, by trying all assignments.
+double least_uncovered_s(const Instance& instance, std::vector<int>& assignment, std::size_t next) {
+  if (next == assignment.size()) {
+    return uncovered_s(instance.exchanges, instance.gradients, assignment);
+  }
+  assignment[next] = -1;
+  double least = least_uncovered_s(instance, assignment, next + 1);
+  for (const int exchange : instance.gradients[next].may_overlap) {
+    assignment[next] = exchange;
+    least = std::min(least, least_uncovered_s(instance, assignment, next + 1));
+  }
+  return least;
+}
+
+TEST(AssignWeightGradients, IsLegalNeverBetterThanTheOptimumAndMostlyNearIt) {
+  std::mt19937 random(3);
+  double greedy_s = 0, optimum_s = 0, alone_s = 0;
+  for (int i = 0; i < 2000; ++i) {
+    const Instance instance = random_instance(random);
+    const auto assignment = assign_weight_gradients(instance.exchanges, instance.gradients);
+    ASSERT_EQ(assignment.size(), instance.gradients.size());
+    for (std::size_t j = 0; j < assignment.size(); ++j) {
+      const auto& may = instance.gradients[j].may_overlap;
+      if (assignment[j] >= 0) {
+        EXPECT_TRUE(std::binary_search(may.begin(), may.end(), assignment[j]));
+      } else {
+        EXPECT_TRUE(may.empty());
+      }
+    }
+    std::vector<int> tried(instance.gradients.size(), -1);
+    const double best = least_uncovered_s(instance, tried, 0);
+    const double greedy = uncovered_s(instance.exchanges, instance.gradients, assignment);
+    EXPECT_GE(greedy, best - 1e-12);
+    greedy_s += greedy;
+    optimum_s += best;
+    alone_s += uncovered_s(instance.exchanges, instance.gradients,
+                           std::vector<int>(instance.gradients.size(), -1));
+  }
+  // What the greedy covers of what can be covered.
+  EXPECT_GT((alone_s - greedy_s) / (alone_s - optimum_s), 0.9);
+}
+
+TEST(Pipelined, OfOnePartIsTheSum) {
+  const std::vector<PipelineStage> stages{{1, 2}, {3, 4}, {5, 0}};
+  EXPECT_DOUBLE_EQ(pipelined_s(stages, 1), 15);
+}
+
+TEST(Pipelined, OverlapsPartsWithEachOther) {
+  // Compute 1 1 | exchange 2 2 from 1 on | experts 1 from 3, 1 from 5.
+  const std::vector<PipelineStage> stages{{1, 2}, {1, 0}};
+  EXPECT_DOUBLE_EQ(pipelined_s(stages, 2), 6);
+}
+
+/// Longest path through the graph of what waits for what, op by op.
+double by_longest_path(const std::vector<PipelineStage>& stages, int parts) {
+  std::map<std::pair<int, int>, double> memory;  // op, part -> end; op = 2 stage + is exchange
+  const auto end_of = [&](const auto& self, int op, int part) -> double {
+    if (op < 0 || part < 0) return 0;
+    const auto known = memory.find({op, part});
+    if (known != memory.end()) return known->second;
+    const PipelineStage& stage = stages[static_cast<std::size_t>(op / 2)];
+    const double start =
+        std::max(self(self, op - 1, part),
+                 part > 0 ? self(self, op, part - 1) : self(self, op - 2, parts - 1));
+    const double end = start + (op % 2 == 0 ? stage.compute_s : stage.exchange_s);
+    return memory[{op, part}] = end;
+  };
+  return end_of(end_of, 2 * static_cast<int>(stages.size()) - 1, parts - 1);
+}
+
+TEST(Pipelined, IsTheLongestPath) {
+  std::mt19937 random(4);
+  std::uniform_real_distribution<double> time(0.1, 3);
+  for (int i = 0; i < 500; ++i) {
+    std::vector<PipelineStage> stages;
+    for (std::size_t s = 0; s < 1 + random() % 5; ++s)
+      stages.push_back({time(random), time(random)});
+    const int parts = 1 + static_cast<int>(random() % 8);
+    EXPECT_NEAR(pipelined_s(stages, parts), by_longest_path(stages, parts), 1e-9);
+  }
+}
+
+/// By trying every way in which [first, count) falls into ranges.
+template <class Price>
+double least_seconds(int first, int count, const std::vector<int>& parts, const Price& price) {
+  if (first == count) return 0;
+  double least = std::numeric_limits<double>::infinity();
+  for (int end = first + 1; end <= count; ++end) {
+    double range = price(first, end, 1);
+    for (const int k : parts) range = std::min(range, price(first, end, k));
+    least = std::min(least, range + least_seconds(end, count, parts, price));
+  }
+  return least;
+}
+
+TEST(BestRanges, AreTheBestOfAllWaysToCut) {
+  std::mt19937 random(5);
+  const std::vector<int> parts{2, 4};
+  for (int i = 0; i < 200; ++i) {
+    const int count = 1 + static_cast<int>(random() % 7);
+    std::map<std::vector<int>, double> prices;
+    const auto price = [&](int first, int end, int k) {
+      const auto [entry, added] = prices.try_emplace({first, end, k}, 0);
+      if (added) {
+        const bool illegal = k > 1 && random() % 3 == 0;
+        entry->second = illegal ? std::numeric_limits<double>::infinity()
+                                : std::uniform_real_distribution<double>(0.1, 5)(random);
+      }
+      return entry->second;
+    };
+    const auto ranges = best_ranges(count, parts, price);
+    double seconds = 0;
+    int end = 0;
+    for (const InstructionRange& range : ranges) {
+      EXPECT_EQ(range.first, end);
+      end = range.end;
+      seconds += price(range.first, range.end, range.parts);
+    }
+    EXPECT_EQ(end, count);
+    EXPECT_NEAR(seconds, least_seconds(0, count, parts, price), 1e-9);
+  }
+}
+
+}  // namespace
+}  // namespace tuner

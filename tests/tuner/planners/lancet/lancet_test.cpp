@@ -1,0 +1,85 @@
+#include "tuner/planners/lancet/lancet.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "moe/model/iteration.h"
+#include "moe/passes/place_weight_gradient.h"
+#include "tuner/commands/scenario.h"
+#include "tuner/simulate/lower_bound.h"
+#include "tuner/simulate/simulate.h"
+
+namespace tuner {
+namespace {
+
+using ::testing::Ge;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+/// Lancet's smaller model, gates of one choice with a capacity, where communication takes half of the time.
+struct Lancet : ::testing::Test {
+  Scenario scenario = load_scenario({.model = "gpt2-s-moe",
+                                     .cluster = "fsmoe-testbed-b",
+                                     .database = {},
+                                     .ranks = 16,
+                                     .layout = {}});
+  Situation situation = scenario.situation();
+
+  moe::Program program(const moe::Schedule& schedule) const {
+    return moe::apply(situation.program, schedule);
+  }
+  double simulated(const moe::Schedule& schedule) const {
+    return simulate(program(schedule), situation.groups, situation.routing, situation.costs,
+                    situation.cluster)
+        .duration_s;
+  }
+};
+
+TEST_F(Lancet, CutsRangesOverTheGateAndPutsWeightGradientsBehindExchanges) {
+  const moe::Schedule schedule = plan_lancet(situation, {});
+  const auto ranges = moe::decisions_of<moe::PartitionRange>(schedule);
+  ASSERT_THAT(ranges, SizeIs(6)) << "one around each MoE layer";
+  int reaching = 0;
+  for (const moe::PartitionRange& range : ranges) {
+    EXPECT_GE(range.parts, 2);
+    reaching += range.ops_before > 0 || range.ops_after > 0;
+  }
+  EXPECT_EQ(reaching, 6);
+  EXPECT_THAT(moe::decisions_of<moe::PlaceWeightGradient>(schedule), SizeIs(Ge(12)));
+  EXPECT_THAT(lancet_remark(situation, {}, schedule), HasSubstr("layer 1 in "));
+}
+
+TEST_F(Lancet, GainsByEachPassAndMostByBoth) {
+  const auto with = [&](bool ranges, bool weight_gradients) {
+    return simulated(lancet_schedule(situation, {ranges, weight_gradients}));
+  };
+  const double neither_s = with(false, false), both_s = with(true, true);
+  EXPECT_LT(with(true, false), 0.99 * neither_s);
+  EXPECT_LT(with(false, true), 0.99 * neither_s);
+  EXPECT_LT(both_s, with(true, false));
+  EXPECT_LT(both_s, with(false, true));
+}
+
+TEST_F(Lancet, ItsCostIsTheSumWithoutOverlapAndNearTheSimulationWithIt) {
+  const moe::Schedule nothing{"", {}};
+  // Where ranks of a node share a card, only the simulation knows.
+  EXPECT_NEAR(lancet_paper_seconds(situation, nothing), simulated(nothing),
+              0.05 * simulated(nothing));
+  const moe::Schedule schedule = plan_lancet(situation, {});
+  const double paper_s = lancet_paper_seconds(situation, schedule);
+  EXPECT_NEAR(paper_s, simulated(schedule), 0.1 * paper_s);
+}
+
+TEST_F(Lancet, LeavesGatesThatNeedTheWholeBatchWhole) {
+  moe::Model model = scenario.model;
+  model.drop = moe::Drop::probability;
+  const moe::Program whole = moe::build_iteration(model, scenario.groups, 0);
+  const Situation other{whole, situation.groups, situation.routing, situation.costs,
+                        situation.cluster};
+  const moe::Schedule schedule = plan_lancet(other, {});
+  EXPECT_TRUE(moe::decisions_of<moe::PartitionRange>(schedule).empty());
+  EXPECT_FALSE(moe::decisions_of<moe::PlaceWeightGradient>(schedule).empty());
+}
+
+}  // namespace
+}  // namespace tuner

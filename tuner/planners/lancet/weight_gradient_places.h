@@ -1,0 +1,15 @@
+#pragma once
+
+#include <vector>
+
+#include "moe/passes/place_weight_gradient.h"
+#include "tuner/planners/planners.h"
+
+namespace tuner {
+
+/// Where Lancet puts weight gradients (Alg. 1): behind the exchanges of rows of the backward phase, those of the
+/// first micro-batch deciding for all. `decided`: the schedule without them.
+std::vector<moe::PlaceWeightGradient> weight_gradient_places(const Situation& situation,
+                                                             const moe::Schedule& decided);
+
+}  // namespace tuner
