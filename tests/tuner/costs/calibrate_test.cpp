@@ -19,7 +19,7 @@ using namespace test;
 
 /// Iterations that a machine with known costs would have run: the simulator's own.
 struct Machine {
-  CostModel truth;
+  CostModel truth = plain_costs();
   Cluster cluster = [] {
     Cluster c = small_cluster();
     c.nodes = 4;
@@ -39,17 +39,6 @@ struct Machine {
   std::vector<moe::Program> scheduled;
 
   Machine() {
-    const auto line = [](double alpha, double beta) {
-      LinearFit fit;
-      fit.alpha_s = alpha;
-      fit.beta_s_per_unit = beta;
-      return fit;
-    };
-    truth.fits["gemm"] = line(2e-6, 1e-10);
-    truth.fits["memory"] = line(1e-6, 2e-10);
-    truth.fits["all_to_all/inter_node"] = line(3e-4, 5e-9);
-    truth.fits["all_reduce/inter_node"] = line(5e-4, 6e-9);
-    truth.fits["exchange_counts/inter_node"] = line(2e-4, 5e-9);
     truth.interference = {0.8, 1, 0.9, {}};
     truth.gaps = {1e-6, 20e-6, 40e-6, 200e-6};
   }
