@@ -125,6 +125,31 @@ TEST(Calibrate, FindsWhatOpsCostAloneWhereRanksShareProcessors) {
             1.5 * machine.truth.fits.at("gemm").beta_s_per_unit);
 }
 
+TEST(Calibrate, FindsWhatRanksThatShareExpertsExchangeByItsOwnFits) {
+  Machine machine;
+  machine.cluster.nodes = machine.cluster.ranks_per_node = 2;
+  machine.groups = groups_of(machine.cluster, moe::Layout{1, 2, 2});
+  machine.program = moe::build_iteration(machine.model, machine.groups, 0);
+  const auto with_fit = [&](const char* key, double alpha, double beta) {
+    machine.truth.fits[key].alpha_s = alpha;
+    machine.truth.fits[key].beta_s_per_unit = beta;
+  };
+  with_fit("gather_rows/intra_node", 1e-4, 2e-9);
+  with_fit("scatter_rows/intra_node", 2e-4, 3e-9);
+  with_fit("all_to_all/intra_node", 9e-4, 9e-9);
+  const CostModel found =
+      calibrate(machine.run({{},
+                             machine.cut_on_one_stream(4),
+                             pipeline_schedule(machine.program, "", {2, 2}, InNode::beside)}),
+                machine.groups, "cpu");
+  EXPECT_FALSE(found.fits.contains("all_to_all/intra_node")) << "nothing of the kind ran";
+  for (const char* key : {"gather_rows/intra_node", "scatter_rows/intra_node"}) {
+    const LinearFit &truth = machine.truth.fits.at(key), &fit = found.fits.at(key);
+    EXPECT_NEAR(fit.alpha_s, truth.alpha_s, 0.05 * truth.alpha_s) << key;
+    EXPECT_NEAR(fit.beta_s_per_unit, truth.beta_s_per_unit, 0.05 * truth.beta_s_per_unit) << key;
+  }
+}
+
 TEST(CalibrateErrors, RefusesNothingAndWhatDoesNotFit) {
   Machine machine;
   EXPECT_THROW(calibrate({}, machine.groups, "cpu"), std::invalid_argument);
