@@ -26,8 +26,8 @@ FROM (SELECT run_id AS run, iteration, layer, expert, rank, sum(tokens) AS token
              CASE WHEN count(asked_tokens) = count(*) THEN sum(asked_tokens) END AS asked_tokens
       FROM load GROUP BY run_id, iteration, layer, rank, expert);
 
--- last_loss: of the last iteration of a repeat; sequential_last_loss: of the measured sequential trial, which it should be
--- equal to but where changes_results is not NULL; loss_difference: by how much it is above that. speedup: the measured
+-- last_loss: of the last iteration of the last repeat; sequential_last_loss: the same of the sequential trial, which it should
+-- be equal to but where changes_results is not NULL, or where the text that is trained on changed meanwhile; loss_difference: by how much it is above that. speedup: the measured
 -- sequential trial of the same study over this one's. prediction_error: (predicted - measured) / measured.
 DROP VIEW trial_view;
 CREATE VIEW trial_view AS
@@ -49,9 +49,10 @@ FROM (SELECT study.name AS study, trial.id AS trial, trial.planner, trial.parame
              trial.started_at, trial.finished_at, trial.heartbeat_at, study.ranks, trial.study_id, trial.schedule_id,
              nullif(study.layout, '') AS layout, nullif(schedule.changes_results, '') AS changes_results,
              (SELECT run_view.last_loss FROM trial_repeat JOIN run_view ON run_view.run = trial_repeat.run_id
-              WHERE trial_repeat.trial_id = trial.id AND run_view.status = 'done' LIMIT 1) AS last_loss,
+              WHERE trial_repeat.trial_id = trial.id AND run_view.status = 'done'
+              ORDER BY trial_repeat.repeat DESC LIMIT 1) AS last_loss,
              (SELECT run_view.last_loss FROM trial AS sequential
               JOIN trial_repeat ON trial_repeat.trial_id = sequential.id JOIN run_view ON run_view.run = trial_repeat.run_id
               WHERE sequential.study_id = trial.study_id AND sequential.planner = 'sequential' AND run_view.status = 'done'
-              LIMIT 1) AS sequential_last_loss
+              ORDER BY trial_repeat.repeat DESC LIMIT 1) AS sequential_last_loss
       FROM trial JOIN study ON study.id = trial.study_id LEFT JOIN schedule ON schedule.id = trial.schedule_id);

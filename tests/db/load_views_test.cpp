@@ -68,7 +68,8 @@ TEST_F(LoadViews, LossDifferenceIsOverTheSequentialTrials) {
   trial.schedule_id = find_or_insert(connection, schedule);
   trial.planner = "given";
   trial.id = find_or_insert(connection, trial);
-  insert(connection, TrialRepeat{trial.id, 1, rounded, 0.05, 3});
+  insert(connection, TrialRepeat{trial.id, 2, rounded, 0.05, 3});
+  insert(connection, TrialRepeat{trial.id, 1, sample.run, 0.05, 3});
   const auto figures = load_trial_figures(connection);
   EXPECT_EQ(figures.at(trial.id).changes_results, "compress_exchange");
   EXPECT_EQ(figures.at(trial.id).last_loss, 3.625);

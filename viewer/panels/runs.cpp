@@ -215,12 +215,12 @@ struct TrialColumn {
   float weight;
   bool of_losses = false;
 };
-constexpr auto kTrialColumns = std::to_array<TrialColumn>({{"study", 1.35F},
+constexpr auto kTrialColumns = std::to_array<TrialColumn>({{"study", 1.25F},
                                                            {"layout", 0.7F},
                                                            {"planner", 1.0F},
                                                            {"parameters", 1.8F},
                                                            {"status", 1.2F},
-                                                           {"changes results", 1.4F, true},
+                                                           {"changes results", 1.5F, true},
                                                            {"paper", 0.9F},
                                                            {"predicted", 1.0F},
                                                            {"measured", 1.05F},
