@@ -196,7 +196,10 @@ class StudyRun {
     if (!study_.profile_runs_json.empty()) {
       runs = json::parse(study_.profile_runs_json).get<std::vector<std::int64_t>>();
     }
-    const auto schedules = profile_schedules(program_);
+    auto schedules = profile_schedules(program_);
+    for (const Given& given : given_) {  // may have ops that the others have not
+      schedules.push_back({"given " + given.name, {"profile", given.schedule.decisions}});
+    }
     std::vector<std::optional<double>> others(schedules.size());
     for (std::size_t i = runs.size(); i < schedules.size(); ++i) {
       options_.say(fmt::format("profile {}/{}: {}", i + 1, schedules.size(), schedules[i].what));

@@ -33,9 +33,11 @@ struct StudyOptions {
 };
 
 /// A tuning study, in four steps, each of which leaves its result in the database before the next:
-///   1. profile: moe-train runs a few steps of profile_schedules(); calibrate() makes costs of them;
-///   2. predict: every planner's candidates, without and with what is given, no schedule twice: closed form, simulation, lower bound,
-///      peak memory, and the predicted timeline; over the memory limit is "infeasible";
+///   1. profile: moe-train runs a few steps of profile_schedules() and of what is given; calibrate()
+///      makes costs of them;
+///   2. predict: every planner's candidates, without and with what is given, no schedule twice:
+///      closed form, simulation, lower bound, peak memory, and the predicted timeline; over the
+///      memory limit is "infeasible";
 ///   3. measure: the `top` best by simulation, and sequential always, run for real, one repeat of
 ///      each after the other (A B C A B C), so that a machine that drifts is fair to all;
 ///   4. each trial row then holds the median, the peak and how it ended.
