@@ -124,7 +124,8 @@ struct Table<Load> {
                                       Column{"rank", &Load::rank},
                                       Column{"expert", &Load::expert},
                                       Column{"tokens", &Load::tokens},
-                                      Column{"asked_tokens", &Load::asked_tokens}};
+                                      Column{"asked_tokens", &Load::asked_tokens},
+                                      Column{"micro_batch", &Load::micro_batch}};
 };
 
 template <>

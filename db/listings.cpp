@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <string_view>
+
 #include "db/query.h"
 
 namespace db {
@@ -25,7 +27,10 @@ const std::vector<Listing>& all_listings() {
        {by_run,
         {"--kind", "kind", "train, bench, fit, study or simulate"},
         {"--name", "name", "of this name only"},
-        {"--status", "status", "running, done, failed or killed"}}},
+        {"--status", "status", "running, done, failed or killed"}},
+       "",
+       "changes_results",
+       "changes_results"},
       {"trials",
        "candidate schedules of studies, fastest first",
        "trials --db results.db --study quickstart",
@@ -36,7 +41,12 @@ const std::vector<Listing>& all_listings() {
        "study_id DESC, measured_s NULLS LAST, predicted_s NULLS LAST, trial",
        {by_study,
         {"--planner", "planner", "of this planner only"},
-        {"--status", "status", "planned, running, done, infeasible, out_of_memory, hung, ..."}}},
+        {"--status", "status", "planned, running, done, infeasible, out_of_memory, hung, ..."}},
+       "changes_results: decisions that change losses and gradients; the table has it and the "
+       "losses\n"
+       "where a trial has one. loss_difference: last_loss over the sequential trial's.",
+       "changes_results",
+       "changes_results, last_loss, sequential_last_loss, loss_difference"},
       {"fits",
        "lines t = alpha + beta n fitted to measurements, newest first",
        "fits --db results.db --op all_to_all",
@@ -124,11 +134,22 @@ std::int64_t write_listing(std::FILE* file, const Style& style, const Connection
     where += fmt::format("{} {} = ?{}", where.empty() ? " WHERE" : " AND", filter.column,
                          parameters.size());
   }
-  Query query(connection,
-              fmt::format("SELECT {} FROM {}{} ORDER BY {}{}",
-                          style.format == Format::table ? listing.table_columns : "*", listing.view,
-                          where, listing.order, limit > 0 ? fmt::format(" LIMIT {}", limit) : ""),
-              parameters);
+  const auto select = [&](const std::string& columns) {
+    return fmt::format("SELECT {} FROM {}{} ORDER BY {}{}", columns, listing.view, where,
+                       listing.order, limit > 0 ? fmt::format(" LIMIT {}", limit) : "");
+  };
+  std::string columns = "*";
+  if (style.format == Format::table) {
+    columns = listing.table_columns;
+    const std::string_view shown_by = listing.shown_by;
+    if (!shown_by.empty()) {
+      Query shown(connection,
+                  fmt::format("SELECT 1 FROM ({}) WHERE {} IS NOT NULL", select("*"), shown_by),
+                  parameters);
+      if (shown.next()) columns += fmt::format(", {}", listing.rare_columns);
+    }
+  }
+  Query query(connection, select(columns), parameters);
   return write_query(file, style, query);
 }
 

@@ -28,6 +28,9 @@ struct Listing {
   const char* order;
   std::vector<ListingFilter> filters;
   const char* notes = "";  ///< what the columns mean, where their names do not say it
+  /// A table has `rare_columns` too where a row's `shown_by` is not NULL.
+  const char* shown_by = "";
+  const char* rare_columns = "";
 };
 
 const std::vector<Listing>& all_listings();

@@ -56,14 +56,14 @@ std::vector<Load> load_loads(const Connection& connection, const LoadFilter& fil
   return select<Load>(connection,
                       "WHERE run_id = ?1 AND iteration BETWEEN ?2 AND ?3 "
                       "AND (?4 IS NULL OR layer = ?4) "
-                      "ORDER BY run_id, iteration, layer, rank, expert",
+                      "ORDER BY run_id, iteration, layer, rank, expert, micro_batch",
                       filter.run_id, filter.first_iteration, last_of(filter), filter.layer);
 }
 
 std::vector<Load> load_expert_loads(const Connection& connection, const LoadFilter& filter) {
   Statement statement(connection,
                       "SELECT run_id, iteration, layer, -1, expert, sum(tokens), "
-                      "CASE WHEN count(asked_tokens) = count(*) THEN sum(asked_tokens) END "
+                      "CASE WHEN count(asked_tokens) = count(*) THEN sum(asked_tokens) END, -1 "
                       "FROM load "
                       "WHERE run_id = ?1 AND iteration BETWEEN ?2 AND ?3 "
                       "AND (?4 IS NULL OR layer = ?4) "

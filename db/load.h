@@ -34,8 +34,8 @@ std::vector<RunRank> load_run_ranks(const Connection&, std::int64_t run_id);
 std::vector<Iteration> load_iterations(const Connection&, std::int64_t run_id,
                                        int first_iteration = 0);
 
-/// Of one run, those stored of iterations first..last, by iteration, layer, rank, expert; one layer
-/// where `layer` is set.
+/// Of one run, those stored of iterations first..last, by iteration, layer, rank, expert,
+/// micro-batch; one layer where `layer` is set.
 struct LoadFilter {
   std::int64_t run_id = 0;
   int first_iteration = 0;
@@ -44,8 +44,8 @@ struct LoadFilter {
 };
 std::vector<Load> load_loads(const Connection&, const LoadFilter&);
 
-/// Tokens of an expert over all source ranks (`rank` of the records is -1): what a heat map of
-/// layer x expert shows.
+/// Tokens of an expert over all source ranks and micro-batches (both -1 in the records): what a heat
+/// map of layer x expert shows.
 std::vector<Load> load_expert_loads(const Connection&, const LoadFilter&);
 
 /// The iterations of a run whose loads are stored, in order.

@@ -58,12 +58,20 @@ std::vector<BalanceOverview> load_balances(const Connection& connection, std::in
   return rows;
 }
 
-std::map<std::int64_t, double> load_speedups(const Connection& connection) {
+std::map<std::int64_t, TrialFigures> load_trial_figures(const Connection& connection) {
   Statement statement(connection,
-                      "SELECT trial, speedup FROM trial_view WHERE speedup IS NOT NULL");
-  std::map<std::int64_t, double> speedups;
-  while (statement.step()) speedups[statement.value<std::int64_t>(0)] = statement.value<double>(1);
-  return speedups;
+                      "SELECT trial, speedup, coalesce(changes_results, ''), last_loss, "
+                      "sequential_last_loss, loss_difference FROM trial_view");
+  std::map<std::int64_t, TrialFigures> figures;
+  while (statement.step()) {
+    TrialFigures& row = figures[statement.value<std::int64_t>(0)];
+    row.speedup = statement.value<std::optional<double>>(1);
+    row.changes_results = statement.value<std::string>(2);
+    row.last_loss = statement.value<std::optional<double>>(3);
+    row.sequential_last_loss = statement.value<std::optional<double>>(4);
+    row.loss_difference = statement.value<std::optional<double>>(5);
+  }
+  return figures;
 }
 
 }  // namespace db

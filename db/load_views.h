@@ -50,8 +50,17 @@ struct BalanceOverview {
 /// Of one run, by iteration and layer.
 std::vector<BalanceOverview> load_balances(const Connection&, std::int64_t run_id);
 
-/// trial_view's speed-up by trial: the measured sequential trial of the same study over this one's
-/// measured time. Trials that were not measured, or have none to compare with, are left out.
-std::map<std::int64_t, double> load_speedups(const Connection&);
+/// Figures of trial_view that compare a trial with the sequential one of its study; none where one of the
+/// two was not measured.
+struct TrialFigures {
+  std::optional<double> speedup;  ///< measured times
+  std::string
+      changes_results;  ///< decisions that change losses and gradients, empty where none does
+  std::optional<double> last_loss, sequential_last_loss;
+  std::optional<double> loss_difference;  ///< of the two
+};
+
+/// By trial, of all studies.
+std::map<std::int64_t, TrialFigures> load_trial_figures(const Connection&);
 
 }  // namespace db

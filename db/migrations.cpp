@@ -6,10 +6,9 @@ namespace db {
 
 std::vector<Migration> all_migrations() {
   return {
-      {1, std::string(schema_sql)},
-      {2, std::string(schema_2_sql)},
-      {3, std::string(schema_3_sql)},
-      {4, std::string(schema_4_sql)},
+      {1, std::string(schema_sql)},   {2, std::string(schema_2_sql)},
+      {3, std::string(schema_3_sql)}, {4, std::string(schema_4_sql)},
+      {5, std::string(schema_5_sql)},
   };
 }
 

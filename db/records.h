@@ -91,7 +91,7 @@ struct Iteration {
   std::optional<double> z_loss = {};        ///< unweighted; none where the model does not weigh it
 };
 
-/// Tokens that source rank `rank` sent to `expert` of MoE layer `layer` in one iteration.
+/// Tokens that source rank `rank` sent to `expert` of MoE layer `layer` in one micro-batch of an iteration.
 struct Load {
   std::int64_t run_id = 0;
   int iteration = 0;
@@ -100,6 +100,7 @@ struct Load {
   int expert = 0;
   std::int64_t tokens = 0;
   std::optional<std::int64_t> asked_tokens = {};  ///< before those over capacity were dropped
+  int micro_batch = 0;                            ///< -1: all of the iteration together
 };
 
 /// How even the loads of one MoE layer were in one iteration. An expert's tokens are those of all

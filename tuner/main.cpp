@@ -52,6 +52,13 @@ void add_scenario(CLI::App& command, Arguments& a,
       ->capture_default_str();
 }
 
+void add_given(CLI::App& command, std::vector<std::string>& given, const std::string& what) {
+  command
+      .add_option("--given", given,
+                  "Schedule as JSON whose decisions stand: " + what + "; may come several times")
+      ->allow_extra_args(false);
+}
+
 std::string planner_list() {
   std::string text;
   for (const Planner& planner : planners()) {
@@ -91,8 +98,10 @@ int run(int argc, char** argv) {
   plan_command
       ->add_option("--planner", a.planner, "planner, with a degree where it takes one: tutel:4")
       ->required();
-  plan_command->add_option("--given", a.given,
-                           "Schedule as JSON whose decisions stand: the planner goes on from them");
+  plan_command
+      ->add_option("--given", a.given,
+                   "Schedule as JSON whose decisions stand: the planner goes on from them")
+      ->expected(1);
   plan_command->add_option("-o,--output", a.output, "the file to write; - is stdout")
       ->capture_default_str();
   plan_command->footer(
@@ -127,6 +136,7 @@ int run(int argc, char** argv) {
   add_scenario(*compare_command, a);
   a.planners = "sequential,tutel,pipemoe";
   compare_command->add_option("--planners", a.planners, "comma-separated")->capture_default_str();
+  add_given(*compare_command, a.given, "planners go on from them, beside their own plans");
   add_format(*compare_command, a);
   compare_command->footer(
       "Example:\n  moe-tune compare --model box-small --cluster measured --db results.db "
@@ -150,6 +160,7 @@ int run(int argc, char** argv) {
   study_command->add_option("--layout", a.scenario.layout, moe::kLayoutHelp);
   study_command->add_option("--planners", a.planners, "whose candidates to try")
       ->capture_default_str();
+  add_given(*study_command, s.given, "every candidate is tried with them too");
   study_command->add_option("--most-chunks", s.most_chunks, "largest degree that is tried")
       ->check(moe::whole_number(1, 64))
       ->capture_default_str();

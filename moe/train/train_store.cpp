@@ -119,18 +119,21 @@ void TrainStore::observe(const StepReport& report) {
                          report.dropped, std::nullopt, std::nullopt});
   if (weighs_z_loss_) iterations_.back().z_loss = report.z_loss;
   ruled_by_.push_back(schedules_.rbegin()->first);
-  const Routing whole = add_micro_batches(report.routing);
-  std::int64_t counts = 0;
-  for (const LayerRouting& layer : whole.layers) {
-    counts += static_cast<std::int64_t>(layer.tokens.size()) * layer.experts;
+  for (const LayerRouting& layer : add_micro_batches(report.routing).layers) {
     db::Balance& row = balances_.emplace_back(balance_of(
         layer, groups_, std::exchange(expert_tokens_[layer.layer], expert_tokens(layer))));
     row.run_id = run_id_;
     row.iteration = report.iteration;
   }
-  if (!options_.loads_every) options_.loads_every = loads_interval(counts, options_.steps);
+  if (!options_.loads_every) {
+    std::int64_t counts = 0;
+    for (const LayerRouting& layer : report.routing.layers) {
+      counts += static_cast<std::int64_t>(layer.tokens.size()) * layer.experts;
+    }
+    options_.loads_every = loads_interval(counts, options_.steps);
+  }
   if (stores_loads(report.iteration)) {
-    std::ranges::move(load_rows(report.iteration, whole), std::back_inserter(loads_));
+    std::ranges::move(load_rows(report.iteration, report.routing), std::back_inserter(loads_));
   }
   for (std::size_t r = 0; r < report.planned_peak_bytes.size(); ++r) {
     ranks_[r].predicted_peak_bytes =
@@ -150,13 +153,14 @@ void TrainStore::observe(const StepReport& report) {
   if (db::now() - flushed_at_ >= options_.flush_interval_s) flush();
 }
 
-std::vector<db::Load> TrainStore::load_rows(int iteration, const Routing& whole) const {
+std::vector<db::Load> TrainStore::load_rows(int iteration, const Routing& routing) const {
   std::vector<db::Load> rows;
-  for (const LayerRouting& layer : whole.layers) {
+  for (const LayerRouting& layer : routing.layers) {
     const int first = first_rank_.at(layer.layer);
     for (int r = 0; r < static_cast<int>(layer.tokens.size()); ++r) {
       for (int e = 0; e < layer.experts; ++e) {
-        rows.push_back({run_id_, iteration, layer.layer, first + r, e, layer.tokens[r][e]});
+        rows.push_back({run_id_, iteration, layer.layer, first + r, e, layer.tokens[r][e],
+                        std::nullopt, layer.micro_batch});
         if (!layer.asked.empty()) rows.back().asked_tokens = layer.asked[r][e];
       }
     }
@@ -224,7 +228,7 @@ void TrainStore::store_timelines() {
     rows.timeline.iteration = report.iteration;
     db::insert(connection_, rows.timeline, rows.ops, rows.spans);
     if (!stores_loads(report.iteration)) {
-      db::insert(connection_, load_rows(report.iteration, add_micro_batches(report.routing)));
+      db::insert(connection_, load_rows(report.iteration, report.routing));
     }
   }
   recent_.clear();

@@ -41,7 +41,7 @@ struct TrainStoreOptions {
   double flush_interval_s = 1;
   std::size_t most_waiting_rows = 2'000'000;  ///< of iterations and loads, while it lasts
   int steps = 1;  ///< iterations that the run is to have, to choose whose loads are stored
-  /// Loads per layer, expert and rank are stored of the first iteration and every so many, 0 of none; of
+  /// Loads per layer, micro-batch, expert and rank are stored of the first iteration and every so many, 0 of none; of
   /// iterations whose timeline is stored always. None: of as many as make about kMostLoadRows rows.
   std::optional<int> loads_every = std::nullopt;
   std::vector<int> threads = {};  ///< by rank, as in OpenDevice
@@ -83,8 +83,8 @@ class TrainStore {
 
  private:
   bool stores_loads(int iteration) const;
-  /// Of every layer, source rank and expert, micro-batches added up.
-  std::vector<db::Load> load_rows(int iteration, const Routing& whole) const;
+  /// Of every layer, micro-batch, source rank and expert.
+  std::vector<db::Load> load_rows(int iteration, const Routing& routing) const;
   void flush();
   void store_waiting_rows();
   void store_timelines();

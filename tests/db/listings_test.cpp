@@ -64,5 +64,25 @@ TEST(Listings, TrialsAreFastestFirstAndShowSpeedup) {
   EXPECT_EQ(trials[2]["status"], "out_of_memory");
 }
 
+TEST(Listings, TablesOfTrialsHaveLossesWhereOneChangesResults) {
+  auto connection = open_writer(":memory:");
+  const Sample sample = store_sample(connection);
+  EXPECT_EQ(written(connection, "trials", Format::table).find("loss"), std::string::npos);
+  Schedule schedule{0, "", "given", R"({"decisions":"bf16"})", "compress_exchange"};
+  Trial trial;
+  trial.study_id = sample.study;
+  trial.schedule_id = find_or_insert(connection, schedule);
+  trial.planner = "given";
+  find_or_insert(connection, trial);
+  const std::string table = written(connection, "trials", Format::table);
+  for (const char* column : {"changes_results", "sequential_last_loss", "loss_difference"}) {
+    EXPECT_NE(table.find(column), std::string::npos) << column;
+  }
+  EXPECT_NE(table.find("compress_exchange"), std::string::npos);
+  EXPECT_EQ(written(connection, "trials", Format::table, {{"--planner", "tutel"}}).find("loss"),
+            std::string::npos)
+      << "of those that are listed";
+}
+
 }  // namespace
 }  // namespace db

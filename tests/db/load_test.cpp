@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "db/query.h"
 #include "db/statement.h"
 #include "tests/db/sample.h"
 
@@ -69,6 +70,34 @@ TEST_F(LoadRows, ExpertLoadsSumOverSourceRanks) {
   EXPECT_EQ(loads[3].tokens, 800);
   EXPECT_EQ(loads[3].asked_tokens, 820);
   EXPECT_EQ(loads[3].rank, -1);
+}
+
+TEST_F(LoadRows, LoadsAreOfMicroBatchesAndTheViewOfWholeIterations) {
+  const std::vector<Load> parts{{sample.run, 9, 1, 0, 0, 5, 6, 1},
+                                {sample.run, 9, 1, 0, 0, 7, 7, 0},
+                                {sample.run, 9, 1, 0, 1, 2, {}, 1},
+                                {sample.run, 9, 1, 0, 1, 1, 1, 0}};
+  insert(connection, parts);
+  const LoadFilter filter{.run_id = sample.run, .first_iteration = 9};
+  const auto loads = load_loads(connection, filter);
+  ASSERT_EQ(loads.size(), 4U);
+  EXPECT_EQ(loads[0].micro_batch, 0);
+  EXPECT_EQ(loads[0].tokens, 7);
+  EXPECT_EQ(loads[1].micro_batch, 1);
+  EXPECT_EQ(loads[1].asked_tokens, 6);
+  const auto whole = load_expert_loads(connection, filter);
+  ASSERT_EQ(whole.size(), 2U);
+  EXPECT_EQ(whole[0].tokens, 12);
+  EXPECT_EQ(whole[0].micro_batch, -1);
+  Query query(connection,
+              "SELECT expert, tokens, asked_tokens, dropped_tokens FROM load_view "
+              "WHERE iteration = 9 ORDER BY expert");
+  using Row = std::vector<Cell>;
+  EXPECT_EQ(query.next(),
+            (Row{std::int64_t{0}, std::int64_t{12}, std::int64_t{13}, std::int64_t{1}}));
+  EXPECT_EQ(query.next(), (Row{std::int64_t{1}, std::int64_t{3}, Cell(), Cell()}))
+      << "one is not known";
+  EXPECT_EQ(query.next(), std::nullopt);
 }
 
 TEST_F(LoadRows, WhatAnExpertWasAskedForIsNotKnownWhereOneRanksIsNot) {

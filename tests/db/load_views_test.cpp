@@ -47,10 +47,37 @@ TEST_F(LoadViews, BalancesAreByIterationAndLayer) {
 }
 
 TEST_F(LoadViews, SpeedUpIsMeasuredSequentialOverMeasured) {
-  const auto speedups = load_speedups(connection);
-  EXPECT_EQ(speedups.size(), 2U) << "the trial that ran out of memory has none";
-  EXPECT_DOUBLE_EQ(speedups.at(sample.trials[0]), 1);
-  EXPECT_DOUBLE_EQ(speedups.at(sample.trials[1]), 2);
+  const auto figures = load_trial_figures(connection);
+  EXPECT_EQ(figures.size(), 3U);
+  EXPECT_EQ(figures.at(sample.trials[0]).speedup, 1);
+  EXPECT_EQ(figures.at(sample.trials[1]).speedup, 2);
+  EXPECT_EQ(figures.at(sample.trials[2]).speedup, std::nullopt) << "it ran out of memory";
+}
+
+TEST_F(LoadViews, LossDifferenceIsOverTheSequentialTrials) {
+  const std::int64_t rounded = insert(connection, sample_run(sample.machine));
+  Iteration last;
+  last.run_id = rounded;
+  last.iteration = 2;
+  last.loss = 3.625;
+  insert(connection, std::span<const Iteration>(&last, 1));
+  finish_run(connection, rounded, "done");
+  Schedule schedule{0, "", "given", R"({"decisions":"bf16"})", "compress_exchange"};
+  Trial trial;
+  trial.study_id = sample.study;
+  trial.schedule_id = find_or_insert(connection, schedule);
+  trial.planner = "given";
+  trial.id = find_or_insert(connection, trial);
+  insert(connection, TrialRepeat{trial.id, 2, rounded, 0.05, 3});
+  insert(connection, TrialRepeat{trial.id, 1, sample.run, 0.05, 3});
+  const auto figures = load_trial_figures(connection);
+  EXPECT_EQ(figures.at(trial.id).changes_results, "compress_exchange");
+  EXPECT_EQ(figures.at(trial.id).last_loss, 3.625);
+  EXPECT_EQ(figures.at(trial.id).sequential_last_loss, 3.5);
+  EXPECT_EQ(figures.at(trial.id).loss_difference, 0.125);
+  EXPECT_EQ(figures.at(sample.trials[1]).changes_results, "");
+  EXPECT_EQ(figures.at(sample.trials[1]).loss_difference, 0);
+  EXPECT_EQ(figures.at(sample.trials[2]).loss_difference, std::nullopt) << "it ran out of memory";
 }
 
 }  // namespace

@@ -216,6 +216,29 @@ INSERT INTO study VALUES (1, 'all', '', '{"name":"box","processors":0.0}', '', 2
   EXPECT_EQ(find_study(connection, "all")->cluster_json, R"({"name":"box"})");
 }
 
+TEST(Migrations, KeepLoadsOfVersion4AsThoseOfAllMicroBatches) {
+  const TemporaryDirectory directory;
+  OpenOptions fourth;
+  fourth.migrations = all_migrations();
+  fourth.migrations.resize(4);
+  open_writer(directory.file("a.db"), fourth).database().exec(R"sql(
+INSERT INTO machine VALUES (1, 'm', 'node0', '', '', 1, 1, '', 0, '');
+INSERT INTO run VALUES (1, 1, 'train', 'tiny', 'done', '', 1, 2, 2, 1, '', '', '', 'cpu', 1, '', '', NULL, 0, '', '');
+INSERT INTO load VALUES (1, 5, 1, 0, 0, 3, 4), (1, 5, 1, 0, 1, 2, NULL);
+)sql");
+  const auto connection = open_writer(directory.file("a.db"));
+  const auto loads = load_loads(connection, {.run_id = 1});
+  ASSERT_EQ(loads.size(), 2U);
+  EXPECT_EQ(loads[0].tokens, 3);
+  EXPECT_EQ(loads[0].asked_tokens, 4);
+  EXPECT_EQ(loads[0].micro_batch, -1);
+  EXPECT_EQ(loads[1].asked_tokens, std::nullopt);
+  SQLite::Statement view(connection.database(), "SELECT tokens, dropped_tokens FROM load_view");
+  ASSERT_TRUE(view.executeStep());
+  EXPECT_EQ(view.getColumn(0).getInt64(), 3);
+  EXPECT_EQ(view.getColumn(1).getInt64(), 1);
+}
+
 TEST(Migrations, ApplyAllToANewFile) {
   const auto connection = open_writer(":memory:", with_extra("CREATE TABLE extra (id INTEGER)"));
   EXPECT_TRUE(connection.database().tableExists("extra"));

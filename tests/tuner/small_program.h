@@ -84,4 +84,21 @@ inline CostModel small_costs() {
   return costs;
 }
 
+/// A machine's: what computes by flops and by bytes, and what passes between its nodes.
+inline CostModel plain_costs() {
+  const auto line = [](double alpha, double beta) {
+    LinearFit fit;
+    fit.alpha_s = alpha;
+    fit.beta_s_per_unit = beta;
+    return fit;
+  };
+  CostModel costs;
+  costs.fits["gemm"] = line(2e-6, 1e-10);
+  costs.fits["memory"] = line(1e-6, 2e-10);
+  costs.fits["all_to_all/inter_node"] = line(3e-4, 5e-9);
+  costs.fits["all_reduce/inter_node"] = line(5e-4, 6e-9);
+  costs.fits["exchange_counts/inter_node"] = line(2e-4, 5e-9);
+  return costs;
+}
+
 }  // namespace tuner::test

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "tuner/commands/scenario.h"
 #include "tuner/study/study.h"
@@ -13,7 +14,7 @@ struct Arguments {
   std::string planner;
   std::string planners;
   std::string schedule;
-  std::string given;  ///< schedule file whose decisions a planner starts from
+  std::vector<std::string> given;  ///< schedule files whose decisions planners go on from
   std::string output = "-";
   std::string trace;
   bool timeline = false;

@@ -10,6 +10,15 @@ db::Style style_of(const Arguments& arguments) {
 
 void warn(const std::string& text) { std::cerr << "moe-tune: " << text << '\n'; }
 
+bool shows_column(const Arguments& arguments, bool one_has_it) {
+  return one_has_it || style_of(arguments).format != db::Format::table;
+}
+
+db::Cell changes_cell(const moe::Schedule& schedule) {
+  const std::string names = moe::changes_results(schedule);
+  return names.empty() ? db::Cell() : db::Cell(names);
+}
+
 void warn_of_other_results(const moe::Schedule& schedule) {
   const std::string names = moe::changes_results(schedule);
   if (!names.empty()) warn(names + " changes results: losses are not those of other schedules");

@@ -13,6 +13,12 @@ db::Style style_of(const Arguments& arguments);
 
 /// One line on stderr, with the program's name.
 void warn(const std::string& text);
+/// Whether columns that say something of few schedules are printed: where one has it, and always for a program,
+/// whose columns are to be the same.
+bool shows_column(const Arguments& arguments, bool one_has_it);
+
+/// What of a schedule's decisions changes results, nothing where all only say how.
+db::Cell changes_cell(const moe::Schedule& schedule);
 /// Says so where the schedule changes losses and gradients.
 void warn_of_other_results(const moe::Schedule& schedule);
 

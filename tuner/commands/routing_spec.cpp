@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <map>
 #include <numeric>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "db/load.h"
@@ -78,6 +80,16 @@ double parse_exponent(std::string_view text) {
         moe::shortened(text), kMostExponent));
   }
   return exponent;
+}
+
+/// Of so many micro-batches: as it is, or where it is of another number, the whole iteration's shared out.
+moe::Routing of_micro_batches(moe::Routing routing, int micro_batches) {
+  int found = 1;
+  for (const moe::LayerRouting& layer : routing.layers) {
+    found = std::max(found, layer.micro_batch + 1);
+  }
+  if (found == micro_batches) return routing;
+  return moe::share_among_micro_batches(moe::add_micro_batches(routing), micro_batches);
 }
 
 moe::Routing read_routing(const std::string& path) {
@@ -162,17 +174,8 @@ moe::Routing make_routing(const std::string& text, const moe::Program& program,
       routing.layers.back().micro_batch = layer.at.micro_batch;
     }
   } else {
-    routing = read_routing(text);
-    // A file of other micro-batches is of the whole iteration.
-    int micro_batches = 1;
-    for (const moe::LayerRouting& layer : routing.layers) {
-      micro_batches = std::max(micro_batches, layer.micro_batch + 1);
-    }
-    if (micro_batches != program.micro_batches) {
-      routing =
-          moe::share_among_micro_batches(moe::add_micro_batches(routing), program.micro_batches);
-    }
-    routing = fitted(routing, layers, groups, text);
+    routing =
+        fitted(of_micro_batches(read_routing(text), program.micro_batches), layers, groups, text);
   }
   for (std::size_t i = 0; i < layers.size(); ++i) {
     fit_capacity(routing.layers[i], layers[i]);
@@ -182,16 +185,16 @@ moe::Routing make_routing(const std::string& text, const moe::Program& program,
 
 moe::Routing recorded_routing(const db::Connection& connection, std::int64_t run_id, int iteration,
                               int micro_batches) {
-  moe::Routing routing;
+  std::map<std::pair<int, int>, moe::LayerRouting> parts;  // by micro-batch and layer
   db::LoadFilter filter;
   filter.run_id = run_id;
   filter.first_iteration = iteration;
   filter.last_iteration = iteration;
   for (const db::Load& load : db::load_loads(connection, filter)) {
-    if (routing.layers.empty() || routing.layers.back().layer != load.layer) {
-      routing.layers.push_back({load.layer, 0, {}});
-    }
-    moe::LayerRouting& layer = routing.layers.back();
+    const int micro_batch = std::max(load.micro_batch, 0);
+    moe::LayerRouting& layer = parts[{micro_batch, load.layer}];
+    layer.layer = load.layer;
+    layer.micro_batch = micro_batch;
     const auto rank = static_cast<std::size_t>(load.rank);
     const auto expert = static_cast<std::size_t>(load.expert);
     if (layer.tokens.size() <= rank) layer.tokens.resize(rank + 1);
@@ -199,17 +202,19 @@ moe::Routing recorded_routing(const db::Connection& connection, std::int64_t run
     layer.tokens[rank][expert] = load.tokens;
     layer.experts = std::max(layer.experts, load.expert + 1);
   }
-  if (routing.layers.empty()) {
+  if (parts.empty()) {
     throw db::Error(db::ErrorKind::not_found,
                     fmt::format("run {}: no loads of iteration {}", run_id, iteration));
   }
+  moe::Routing routing;
   // Ranks are counted within the layer's stage, whose first may be any rank of the world.
-  for (moe::LayerRouting& layer : routing.layers) {
+  for (auto& [key, layer] : parts) {
     const auto first = std::find_if(layer.tokens.begin(), layer.tokens.end(),
                                     [](const auto& row) { return !row.empty(); });
     layer.tokens.erase(layer.tokens.begin(), first);
+    routing.layers.push_back(std::move(layer));
   }
-  return moe::share_among_micro_batches(routing, micro_batches);
+  return of_micro_batches(std::move(routing), micro_batches);
 }
 
 }  // namespace tuner

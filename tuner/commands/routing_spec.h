@@ -20,8 +20,8 @@ namespace tuner {
 moe::Routing make_routing(const std::string& text, const moe::Program& program,
                           const moe::Groups& groups, std::uint64_t seed);
 
-/// What travelled in one iteration of a stored run, whose loads are of all micro-batches together: shared
-/// out evenly among so many. Throws db::Error (not_found) where it has no loads.
+/// What travelled in one iteration of a stored run, in each of so many micro-batches. Loads that were stored of
+/// all together, or of another number, are shared out evenly. Throws db::Error (not_found) where it has no loads.
 moe::Routing recorded_routing(const db::Connection& connection, std::int64_t run_id, int iteration,
                               int micro_batches);
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <vector>
 
 #include "db/format_rows.h"
 #include "db/load.h"
@@ -10,6 +11,72 @@
 #include "tuner/commands/printing.h"
 
 namespace tuner {
+namespace {
+
+/// Fastest measured first, then fastest predicted.
+std::vector<db::Trial> sorted_trials(const db::Connection& connection, std::int64_t study_id) {
+  auto trials = db::load_trials(connection, study_id);
+  std::stable_sort(trials.begin(), trials.end(), [](const db::Trial& a, const db::Trial& b) {
+    const auto key = [](const db::Trial& t) {
+      return std::pair(t.measured_s.value_or(1e300), t.predicted_s.value_or(1e300));
+    };
+    return key(a) < key(b);
+  });
+  return trials;
+}
+
+void print_trials(const db::Connection& connection, std::int64_t study_id,
+                  const Arguments& arguments) {
+  const auto trials = sorted_trials(connection, study_id);
+  const std::map<std::int64_t, db::TrialFigures> figures = db::load_trial_figures(connection);
+  const bool shows_losses =
+      shows_column(arguments, std::ranges::any_of(trials, [&](const db::Trial& trial) {
+                     return !figures.at(trial.id).changes_results.empty();
+                   }));
+  std::vector<std::string> columns{"planner",
+                                   "parameters",
+                                   "status",
+                                   "paper_s",
+                                   "predicted_s",
+                                   "measured_s",
+                                   "prediction_error",
+                                   "lower_bound_s",
+                                   "speedup",
+                                   "predicted_peak_bytes",
+                                   "measured_peak_bytes"};
+  if (shows_losses) {
+    columns.insert(columns.end(),
+                   {"changes_results", "last_loss", "sequential_last_loss", "loss_difference"});
+  }
+  const auto optional = [](const auto& value) { return value ? db::Cell(*value) : db::Cell(); };
+  db::RowWriter writer(stdout, style_of(arguments), columns);
+  for (const db::Trial& trial : trials) {
+    const bool measured = trial.measured_s && trial.predicted_s;
+    const db::TrialFigures& of_trial = figures.at(trial.id);
+    std::vector<db::Cell> row{
+        trial.planner,
+        trial.parameters_json,
+        trial.status,
+        optional(trial.paper_s),
+        optional(trial.predicted_s),
+        optional(trial.measured_s),
+        measured ? db::Cell(*trial.predicted_s / *trial.measured_s - 1) : db::Cell(),
+        optional(trial.lower_bound_s),
+        optional(of_trial.speedup),
+        optional(trial.predicted_peak_bytes),
+        optional(trial.measured_peak_bytes)};
+    if (shows_losses) {
+      const std::string& changes = of_trial.changes_results;
+      row.insert(row.end(),
+                 {changes.empty() ? db::Cell() : db::Cell(changes), optional(of_trial.last_loss),
+                  optional(of_trial.sequential_last_loss), optional(of_trial.loss_difference)});
+    }
+    writer.row(row);
+  }
+  writer.finish();
+}
+
+}  // namespace
 
 int study(Arguments& arguments, int argc, char** argv) {
   StudyOptions& options = arguments.study;
@@ -34,30 +101,7 @@ int study(Arguments& arguments, int argc, char** argv) {
   moe::stop_when_asked();
   const std::int64_t id = run_study(options);
 
-  const db::Connection connection = db::open_reader(options.job.database);
-  auto trials = db::load_trials(connection, id);
-  const std::map<std::int64_t, double> speedups = db::load_speedups(connection);
-  std::stable_sort(trials.begin(), trials.end(), [](const db::Trial& a, const db::Trial& b) {
-    const auto key = [](const db::Trial& t) {
-      return std::pair(t.measured_s.value_or(1e300), t.predicted_s.value_or(1e300));
-    };
-    return key(a) < key(b);
-  });
-  const auto optional = [](const auto& value) { return value ? db::Cell(*value) : db::Cell(); };
-  db::RowWriter writer(stdout, style_of(arguments),
-                       {"planner", "parameters", "status", "paper_s", "predicted_s", "measured_s",
-                        "prediction_error", "lower_bound_s", "speedup", "predicted_peak_bytes",
-                        "measured_peak_bytes"});
-  for (const db::Trial& trial : trials) {
-    const bool measured = trial.measured_s && trial.predicted_s;
-    writer.row({trial.planner, trial.parameters_json, trial.status, optional(trial.paper_s),
-                optional(trial.predicted_s), optional(trial.measured_s),
-                measured ? db::Cell(*trial.predicted_s / *trial.measured_s - 1) : db::Cell(),
-                optional(trial.lower_bound_s),
-                speedups.contains(trial.id) ? db::Cell(speedups.at(trial.id)) : db::Cell(),
-                optional(trial.predicted_peak_bytes), optional(trial.measured_peak_bytes)});
-  }
-  writer.finish();
+  print_trials(db::open_reader(options.job.database), id, arguments);
   return 0;
 }
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
+#include <variant>
 
 #include "moe/input/json.h"
 #include "moe/program/work.h"
@@ -32,6 +33,19 @@ std::int64_t largest_rows(const moe::Program& program, const moe::Op& op) {
     }
   }
   return rows;
+}
+
+/// An op's own kind, then those whose fit stands in for it, the likest first.
+std::vector<std::string_view> kinds_alike(const moe::Op& op) {
+  std::vector<std::string_view> kinds{moe::kind_name(op)};
+  if (moe::exchanges_rows(op)) kinds.push_back(moe::AllToAll::facts.name);
+  if (std::holds_alternative<moe::GatherRows>(op.kind)) {
+    kinds.push_back(moe::AllGather::facts.name);
+  }
+  if (std::holds_alternative<moe::ScatterRows>(op.kind)) {
+    kinds.push_back(moe::ReduceScatter::facts.name);
+  }
+  return kinds;
 }
 
 }  // namespace
@@ -82,8 +96,10 @@ const CollectiveFit* collective_fit(const CostModel& costs, const moe::Op& op,
     const auto found = costs.fits.find(link_key(kind, link));
     return found == costs.fits.end() ? nullptr : &*found;
   };
-  const auto* own = find(moe::kind_name(op));
-  return own == nullptr && moe::exchanges_rows(op) ? find(moe::AllToAll::facts.name) : own;
+  for (const std::string_view kind : kinds_alike(op)) {
+    if (const CollectiveFit* fit = find(kind)) return fit;
+  }
+  return nullptr;
 }
 
 double speed_beside_communication(const Interference& interference, std::string_view kind) {

@@ -75,8 +75,10 @@ double seconds(const CostModel& costs, const moe::Program& program, const moe::O
 
 /// Key and fit.
 using CollectiveFit = std::pair<const std::string, LinearFit>;
-/// The fit of a collective on a link, if there is one: that of its kind; for whatever else exchanges routed rows,
-/// which is the same call (all_to_all_v), that of all_to_all where its own kind has none.
+/// The fit of a collective on a link, if there is one: that of its kind. Where it has none, whatever exchanges
+/// routed rows is costed as an all_to_all, which is the same call (Communicator::all_to_all_v); and where that has
+/// none, gather_rows as an all_gather, which sends the same messages, and scatter_rows as a reduce_scatter, which
+/// adds as well.
 const CollectiveFit* collective_fit(const CostModel& costs, const moe::Op& op,
                                     std::string_view link);
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -24,6 +25,7 @@
 #include "moe/train/train_store.h"
 #include "tuner/commands/routing_spec.h"
 #include "tuner/costs/fit_measurements.h"
+#include "tuner/planners/given.h"
 #include "tuner/study/prediction.h"
 #include "tuner/study/processor_time.h"
 #include "tuner/study/profile.h"
@@ -48,15 +50,22 @@ std::optional<moe::Routing> routing_asked_for(const StudyOptions& options,
                       static_cast<std::uint64_t>(options.model.seed));
 }
 
+std::vector<Given> load_all(const std::vector<std::string>& files, const moe::Program& program) {
+  std::vector<Given> all;
+  for (const std::string& file : files) all.push_back(load_given(file, program));
+  return all;
+}
+
 class StudyRun {
  public:
-  /// What is wrong with the model or the routing is said before there is a database, and not after
+  /// What is wrong with the model, the routing or what is given is said before there is a database, and not after
   /// minutes of profiling.
   explicit StudyRun(const StudyOptions& options)
       : options_(options),
         groups_(moe::make_groups(moe::parse_layout(options.job.layout, options.job.ranks))),
         program_(moe::build_iteration(options.model, groups_, 0)),
         asked_routing_(routing_asked_for(options, program_, groups_)),
+        given_(load_all(options.given, program_)),
         connection_(db::open_writer(options.job.database)) {}
 
   std::int64_t run() {
@@ -130,7 +139,10 @@ class StudyRun {
                              ? fmt::format("{}:{}", request.planner->name, request.options.degree)
                              : std::string(request.planner->name));
     }
+    json given = json::array();
+    for (const Given& each : given_) given.push_back(each.name);
     return {{"planners", planners},
+            {"given", given},
             {"most_chunks", options_.most_chunks},
             {"top", options_.top},
             {"repeats", options_.repeats},
@@ -184,7 +196,10 @@ class StudyRun {
     if (!study_.profile_runs_json.empty()) {
       runs = json::parse(study_.profile_runs_json).get<std::vector<std::int64_t>>();
     }
-    const auto schedules = profile_schedules(program_);
+    auto schedules = profile_schedules(program_);
+    for (const Given& given : given_) {  // may have ops that the others have not
+      schedules.push_back({"given " + given.name, {"profile", given.schedule.decisions}});
+    }
     std::vector<std::optional<double>> others(schedules.size());
     for (std::size_t i = runs.size(); i < schedules.size(); ++i) {
       options_.say(fmt::format("profile {}/{}: {}", i + 1, schedules.size(), schedules[i].what));
@@ -259,7 +274,7 @@ class StudyRun {
     for (const PlannerRequest& request : requests) {
       PlannerOptions planner_options = request.options;
       planner_options.most_chunks = options_.most_chunks;
-      for (const Candidate& candidate : request.planner->candidates(situation, planner_options)) {
+      for (const Candidate& candidate : candidates(situation, *request.planner, planner_options)) {
         if (!seen.emplace(moe::decisions_json(candidate.schedule), candidate.planner).second) {
           continue;
         }
@@ -270,6 +285,18 @@ class StudyRun {
     }
     options_.say(fmt::format("{} candidates predicted, {} known before", made,
                              seen.size() - static_cast<std::size_t>(made)));
+  }
+
+  /// Of a planner, without and with what is given.
+  std::vector<Candidate> candidates(const Situation& situation, const Planner& planner,
+                                    const PlannerOptions& planner_options) const {
+    std::vector<Candidate> all = planner.candidates(situation, planner_options);
+    for (const Given& given : given_) {
+      GivenCandidates more = candidates_of(planner, situation, planner_options, given);
+      for (const std::string& reason : more.refused) options_.say("left out: " + reason);
+      std::ranges::move(more.candidates, std::back_inserter(all));
+    }
+    return all;
   }
 
   void store_candidate(const Situation& situation, const Planner& planner,
@@ -453,6 +480,7 @@ class StudyRun {
   moe::Groups groups_;
   moe::Program program_;
   std::optional<moe::Routing> asked_routing_;  ///< instead of what the profile recorded
+  std::vector<Given> given_;
   db::Connection connection_;
   db::Study study_;
   std::int64_t run_id_ = 0;

@@ -22,6 +22,8 @@ struct StudyOptions {
   int repeats = 3;
   /// Candidates predicted to need more are infeasible; 0 = none.
   std::int64_t memory_limit_bytes = 0;
+  /// Schedule files: every candidate is tried with the decisions of each too.
+  std::vector<std::string> given;
   std::string routing;            ///< predicted with; empty = what the profile recorded
   double trial_time_limit_s = 0;  ///< 0 = from the prediction
   bool resume = false;
@@ -31,9 +33,11 @@ struct StudyOptions {
 };
 
 /// A tuning study, in four steps, each of which leaves its result in the database before the next:
-///   1. profile: moe-train runs a few steps of profile_schedules(); calibrate() makes costs of them;
-///   2. predict: every planner's candidates, no schedule twice: closed form, simulation, lower bound,
-///      peak memory, and the predicted timeline; over the memory limit is "infeasible";
+///   1. profile: moe-train runs a few steps of profile_schedules() and of what is given; calibrate()
+///      makes costs of them;
+///   2. predict: every planner's candidates, without and with what is given, no schedule twice:
+///      closed form, simulation, lower bound, peak memory, and the predicted timeline; over the
+///      memory limit is "infeasible";
 ///   3. measure: the `top` best by simulation, and sequential always, run for real, one repeat of
 ///      each after the other (A B C A B C), so that a machine that drifts is fair to all;
 ///   4. each trial row then holds the median, the peak and how it ended.
@@ -42,7 +46,7 @@ struct StudyOptions {
 ///
 /// Returns the study's id. Throws moe::InputError where the name exists and `resume` is not set,
 /// where another process runs the study, where a resumed study had other inputs, or where the
-/// routing is wrong; moe::Stopped, with all in order for a resumption, where a signal asked for the
+/// routing or a given file is wrong; moe::Stopped, with all in order for a resumption, where a signal asked for the
 /// end (moe/stop.h); where the profile fails, what makes this process end with the same exit code.
 /// A profile that its own costs predict badly is said, and stands in the run's record.
 std::int64_t run_study(const StudyOptions& options);

@@ -140,6 +140,11 @@ std::string parameters_text(const std::string& json) {
   return text;
 }
 
+std::string loss_change_text(const db::TrialFigures& figures) {
+  if (figures.changes_results.empty() || !figures.loss_difference) return "";
+  return fmt::format("{:+.5f}", *figures.loss_difference);
+}
+
 std::string divided_text(const std::string& layout) {
   std::string text;
   std::istringstream degrees(layout);
@@ -294,8 +299,10 @@ std::string comparison_text(const Catalog& catalog, const db::Timeline& timeline
                        duration_text(measured->duration_s, 3), timeline_source(catalog, *measured));
   }
   const TrialRow* trial = trial_of(catalog, timeline);
-  const bool measured = timeline.kind == "measured" && trial != nullptr && trial->speedup;
-  return measured ? fmt::format("speed-up of the trial {:.2f}x", *trial->speedup) : "";
+  if (timeline.kind != "measured" || trial == nullptr || !trial->figures.speedup) return "";
+  const std::string loss = loss_change_text(trial->figures);
+  return fmt::format("speed-up of the trial {:.2f}x{}", *trial->figures.speedup,
+                     loss.empty() ? "" : fmt::format(", loss {} to sequential", loss));
 }
 
 bool matches(const RunRow& run, const std::string& filter) {

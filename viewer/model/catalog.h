@@ -16,6 +16,10 @@ const TrialRow* find_trial(const Catalog& catalog, std::int64_t trial_id);
 /// A layout without the degrees that divide nothing: "ep=2 esp=2" of "dp=1,ep=2,esp=2,tp=1".
 std::string divided_text(const std::string& layout);
 
+/// How the last loss of a trial that changes results lies to the sequential trial's: "+0.00121"; empty of
+/// one that does not, or was not trained.
+std::string loss_change_text(const db::TrialFigures& figures);
+
 /// Puts the timelines into the order of a list: those of trials first, by trial as the catalog has
 /// them, measured before predicted; then by run, latest first, and iteration.
 void sort_timelines(Catalog& catalog);

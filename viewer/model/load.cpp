@@ -23,15 +23,15 @@ std::vector<std::int64_t> runs_of(const db::Connection& connection, std::int64_t
 }
 
 std::vector<TrialRow> load_trial_rows(const db::Connection& connection) {
-  const std::map<std::int64_t, double> speedups = db::load_speedups(connection);
+  const std::map<std::int64_t, db::TrialFigures> figures = db::load_trial_figures(connection);
   std::vector<TrialRow> rows;
   for (const db::Study& study : db::load_studies(connection)) {
     const auto begin = static_cast<std::ptrdiff_t>(rows.size());
     for (db::Trial& trial : db::load_trials(connection, study.id)) {
-      const auto speedup = speedups.find(trial.id);
+      const auto found = figures.find(trial.id);  // none of one that is newer
       std::vector<std::int64_t> runs = runs_of(connection, trial.id);
       rows.push_back({std::move(trial), study.name, study.layout,
-                      speedup == speedups.end() ? std::nullopt : std::optional(speedup->second),
+                      found == figures.end() ? db::TrialFigures() : found->second,
                       std::move(runs)});
     }
     std::stable_sort(rows.begin() + begin, rows.end(), [](const TrialRow& a, const TrialRow& b) {

@@ -25,7 +25,7 @@ struct TrialRow {
   db::Trial trial;
   std::string study;
   std::string layout;              ///< of the study
-  std::optional<double> speedup;   ///< trial_view's
+  db::TrialFigures figures;        ///< beside the study's sequential trial
   std::vector<std::int64_t> runs;  ///< of its measured repeats
 };
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <compare>
 #include <limits>
+#include <vector>
 
 #include "viewer/model/catalog.h"
 #include "viewer/model/format.h"
@@ -164,7 +165,26 @@ std::string prediction_error(const db::Trial& trial) {
   return fmt::format("{:+.1f}%", (*trial.predicted_s / *trial.measured_s - 1) * 100);
 }
 
-void draw_trial_row(const TrialRow& row, bool fastest, Pick& pick) {
+// Nothing of a trial whose results are the others'.
+void changes_cell(const std::string& names) {
+  ImGui::PushStyleColor(ImGuiCol_Text, to_u32(theme::kWarning));
+  std::string shown = names;
+  std::replace(shown.begin(), shown.end(), '_', ' ');
+  text_cell(shown);
+  ImGui::PopStyleColor();
+  if (!names.empty() && ImGui::IsItemHovered()) {
+    ImGui::SetTooltip("losses and gradients are not those of other schedules");
+  }
+}
+
+void loss_cells(const db::TrialFigures& figures) {
+  figure_cell(figures.last_loss ? fmt::format("{:.4f}", *figures.last_loss) : "");
+  ImGui::PushStyleColor(ImGuiCol_Text, to_u32(theme::kWarning));
+  figure_cell(loss_change_text(figures));
+  ImGui::PopStyleColor();
+}
+
+void draw_trial_row(const TrialRow& row, bool fastest, bool shows_losses, Pick& pick) {
   const db::Trial& trial = row.trial;
   ImGui::TableNextRow();
   ImGui::TableNextColumn();
@@ -176,37 +196,66 @@ void draw_trial_row(const TrialRow& row, bool fastest, Pick& pick) {
   text_cell(trial.planner);
   text_cell(parameters_text(trial.parameters_json));
   status_cell(trial.status, trial.error);
+  if (shows_losses) changes_cell(row.figures.changes_results);
   figure_cell(seconds_or_blank(trial.paper_s));
   figure_cell(seconds_or_blank(trial.predicted_s));
   figure_cell(seconds_or_blank(trial.measured_s));
   figure_cell(prediction_error(trial));
   figure_cell(seconds_or_blank(trial.lower_bound_s));
   if (fastest) ImGui::PushStyleColor(ImGuiCol_Text, to_u32(theme::kGood));
-  figure_cell(row.speedup ? fmt::format("{:.2f}x", *row.speedup) : "");
+  figure_cell(row.figures.speedup ? fmt::format("{:.2f}x", *row.figures.speedup) : "");
   if (fastest) ImGui::PopStyleColor();
   figure_cell(bytes_or_blank(trial.predicted_peak_bytes));
   figure_cell(bytes_or_blank(trial.measured_peak_bytes));
+  if (shows_losses) loss_cells(row.figures);
 }
 
+struct TrialColumn {
+  const char* name;
+  float weight;
+  bool of_losses = false;
+};
+constexpr auto kTrialColumns = std::to_array<TrialColumn>({{"study", 1.25F},
+                                                           {"layout", 0.7F},
+                                                           {"planner", 1.0F},
+                                                           {"parameters", 1.8F},
+                                                           {"status", 1.2F},
+                                                           {"changes results", 1.5F, true},
+                                                           {"paper", 0.9F},
+                                                           {"predicted", 1.0F},
+                                                           {"measured", 1.05F},
+                                                           {"error", 0.75F},
+                                                           {"bound", 0.95F},
+                                                           {"speed-up", 1.0F},
+                                                           {"pred. peak", 1.1F},
+                                                           {"peak", 0.95F},
+                                                           {"last loss", 0.85F, true},
+                                                           {"to seq.", 0.9F, true}});
+constexpr std::size_t kTrialWords = 5;  // columns before the figures
+
+// Those of losses where a trial changes results: else all are alike.
 void draw_trials(const Catalog& catalog, Pick& pick) {
-  constexpr std::array kNames = {"study",    "layout",     "planner",  "parameters", "status",
-                                 "paper",    "predicted",  "measured", "error",      "bound",
-                                 "speed-up", "pred. peak", "peak"};
-  constexpr std::array kWeights = {1.35F, 0.7F,  1.0F,  1.6F, 1.2F, 0.9F, 1.0F,
-                                   1.05F, 0.75F, 0.95F, 1.0F, 1.1F, 0.95F};
-  constexpr std::size_t kFirstFigure = 5;
-  if (!ImGui::BeginTable("all trials", kNames.size(), kTable)) return;
-  ImGui::TableSetupScrollFreeze(0, 1);
-  for (std::size_t i = 0; i < kNames.size(); ++i) {
-    ImGui::TableSetupColumn(kNames[i], 0, kWeights[i]);
+  const bool shows_losses = std::ranges::any_of(
+      catalog.trials, [](const TrialRow& row) { return !row.figures.changes_results.empty(); });
+  std::vector<const char*> names;
+  std::vector<float> weights;
+  for (const TrialColumn& column : kTrialColumns) {
+    if (column.of_losses && !shows_losses) continue;
+    names.push_back(column.name);
+    weights.push_back(column.weight);
   }
-  header_row(kNames, kFirstFigure);
+  if (!ImGui::BeginTable("all trials", static_cast<int>(names.size()), kTable)) return;
+  ImGui::TableSetupScrollFreeze(0, 1);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    ImGui::TableSetupColumn(names[i], 0, weights[i]);
+  }
+  header_row(names, kTrialWords + (shows_losses ? 1 : 0));
   const TrialRow* before = nullptr;
   for (const TrialRow& row : catalog.trials) {
     // The list is sorted: the first of a study is its fastest.
     const bool fastest =
-        row.speedup && (before == nullptr || before->trial.study_id != row.trial.study_id);
-    draw_trial_row(row, fastest, pick);
+        row.figures.speedup && (before == nullptr || before->trial.study_id != row.trial.study_id);
+    draw_trial_row(row, fastest, shows_losses, pick);
     before = &row;
   }
   ImGui::EndTable();

@@ -97,6 +97,26 @@ TEST_F(TrainStoreTest, IterationsLoadsAndLargestPeaksAreStored) {
   EXPECT_EQ(db::load_run(reader(), store.run_id()).status, "done");
 }
 
+TEST_F(TrainStoreTest, LoadsOfEveryMicroBatchAreStoredAndTheBalanceOfAllTogether) {
+  options.steps = 250'000;
+  TrainStore store = make_store();
+  StepReport step = report(1);
+  step.routing.layers.push_back({1, 2, {{1, 2}, {3, 4}}, 1, {{1, 2}, {3, 5}}});
+  store.observe(step);
+  EXPECT_EQ(store.loads_every(), 2) << "eight rows each";
+  store.finish();
+  const auto loads = db::load_loads(reader(), {.run_id = store.run_id()});
+  ASSERT_EQ(loads.size(), 8u);
+  EXPECT_EQ(loads[6].micro_batch, 0);
+  EXPECT_EQ(loads[6].tokens, 10);
+  EXPECT_EQ(loads[7].micro_batch, 1);
+  EXPECT_EQ(loads[7].tokens, 4);
+  EXPECT_EQ(loads[7].asked_tokens, 5);
+  const auto balances = db::load_balances(reader(), store.run_id());
+  ASSERT_EQ(balances.size(), 1u);
+  EXPECT_EQ(balances[0].tokens, 44);
+}
+
 TEST_F(TrainStoreTest, BalanceOfEveryIterationIsStored) {
   options.loads_every = 0;
   TrainStore store = make_store();

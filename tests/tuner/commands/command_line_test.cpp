@@ -176,5 +176,32 @@ TEST(CommandLine, ComparesPlanners) {
             rows.at(1).at("predicted_s").get<double>() * (1 + 1e-9));
 }
 
+TEST(CommandLine, WhatChangesResultsIsMarkedWhereverItIsPredicted) {
+  const std::string given = file_of("bf16.json", R"({"decisions": [
+    {"decision": "compress_exchange", "layer": 1, "phase": "forward", "format": "bf16"}]})");
+  const auto usual = moe_tune(with({"compare"}, {"--planners", "tutel:2"}));
+  EXPECT_THAT(usual.output, Not(HasSubstr("changes_results")));
+  const auto compared = moe_tune(
+      with({"compare"}, {"--planners", "tutel:2,pipemoe", "--given", given, "--format", "json"}));
+  ASSERT_EQ(compared.code, 0) << compared.errors;
+  const auto rows = nlohmann::json::parse(compared.output);
+  ASSERT_EQ(rows.size(), 4u);
+  EXPECT_TRUE(rows.at(0).at("changes_results").is_null());
+  EXPECT_TRUE(rows.at(1).at("given").is_null());
+  EXPECT_EQ(rows.at(2).at("changes_results"), "compress_exchange");
+  EXPECT_EQ(rows.at(3).at("given"), std::filesystem::path(given).stem().string());
+
+  const auto planned = moe_tune(with({"plan"}, {"--planner", "tutel:2", "--given", given}));
+  ASSERT_EQ(planned.code, 0) << planned.errors;
+  EXPECT_THAT(planned.errors, HasSubstr("compress_exchange changes results"));
+  const std::string schedule = file_of("planned.json", planned.output);
+  const auto simulated = moe_tune(with({"simulate"}, {"--schedule", schedule}));
+  ASSERT_EQ(simulated.code, 0) << simulated.errors;
+  EXPECT_THAT(simulated.output, HasSubstr("changes_results"));
+  EXPECT_THAT(simulated.output, HasSubstr("compress_exchange"));
+  EXPECT_THAT(moe_tune(with({"simulate"}, {"--planner", "tutel:2"})).output,
+              Not(HasSubstr("changes_results")));
+}
+
 }  // namespace
 }  // namespace tuner

@@ -157,26 +157,60 @@ TEST_F(RoutingSpecTest, AFileOfOtherMicroBatchesIsOfTheWholeIteration) {
   std::remove(path.c_str());
 }
 
-TEST_F(RoutingSpecTest, ReadsWhatARunRecorded) {
-  auto connection = db::open_writer(":memory:");
-  const char* argv[] = {"test"};
-  db::Run run = db::this_run("train", "test", 1, argv);
-  run.machine_id = db::find_or_insert(connection, db::this_machine());
-  const auto id = db::insert(connection, run);
-  const auto routing = make_routing("zipf:1", program, groups, 1);
-  std::vector<db::Load> loads;
-  for (const auto& layer : routing.layers) {
-    for (int rank = 0; rank < 2; ++rank) {
-      for (int expert = 0; expert < layer.experts; ++expert) {
-        loads.push_back(
-            {id, 5, layer.layer, rank, expert,
-             layer.tokens[static_cast<std::size_t>(rank)][static_cast<std::size_t>(expert)]});
+/// A run in whose iteration 5 this travelled.
+struct RecordedRun {
+  db::Connection connection = db::open_writer(":memory:");
+  std::int64_t id = 0;
+
+  explicit RecordedRun(const moe::Routing& routing, bool micro_batches_apart = true) {
+    const char* argv[] = {"test"};
+    db::Run run = db::this_run("train", "test", 1, argv);
+    run.machine_id = db::find_or_insert(connection, db::this_machine());
+    id = db::insert(connection, run);
+    std::vector<db::Load> loads;
+    for (const auto& layer : routing.layers) {
+      for (int rank = 0; rank < 2; ++rank) {
+        for (int expert = 0; expert < layer.experts; ++expert) {
+          loads.push_back(
+              {id, 5, layer.layer, rank, expert,
+               layer.tokens[static_cast<std::size_t>(rank)][static_cast<std::size_t>(expert)],
+               std::nullopt, micro_batches_apart ? layer.micro_batch : -1});
+        }
       }
     }
+    db::insert(connection, loads);
   }
-  db::insert(connection, loads);
-  EXPECT_EQ(moe::to_json(recorded_routing(connection, id, 5, 1)), moe::to_json(routing));
-  EXPECT_THROW(recorded_routing(connection, id, 6, 1), db::Error);
+  std::string read(int micro_batches) const {
+    return moe::to_json(recorded_routing(connection, id, 5, micro_batches));
+  }
+};
+
+TEST_F(RoutingSpecTest, ReadsWhatARunRecorded) {
+  const auto routing = make_routing("zipf:1", program, groups, 1);
+  const RecordedRun run(routing);
+  EXPECT_EQ(run.read(1), moe::to_json(routing));
+  EXPECT_THROW(recorded_routing(run.connection, run.id, 6, 1), db::Error);
+}
+
+TEST_F(RoutingSpecTest, ReadsWhatEveryMicroBatchRecorded) {
+  model.micro_batches = 2;
+  program = moe::build_iteration(model, groups, 0);
+  auto routing = make_routing("zipf:1", program, groups, 1);
+  for (auto& layer : routing.layers) {
+    // The second micro-batch likes other experts.
+    if (layer.micro_batch == 1) {
+      for (auto& row : layer.tokens) std::ranges::reverse(row);
+    }
+  }
+  const RecordedRun run(routing);
+  EXPECT_EQ(run.read(2), moe::to_json(routing));
+  EXPECT_EQ(run.read(1), moe::to_json(moe::add_micro_batches(routing)));
+}
+
+TEST_F(RoutingSpecTest, SharesOutWhatARunRecordedOfAllMicroBatchesTogether) {
+  const auto whole = make_routing("zipf:1", program, groups, 1);
+  const RecordedRun run(whole, false);
+  EXPECT_EQ(run.read(2), moe::to_json(moe::share_among_micro_batches(whole, 2)));
 }
 
 }  // namespace

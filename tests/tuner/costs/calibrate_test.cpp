@@ -19,7 +19,7 @@ using namespace test;
 
 /// Iterations that a machine with known costs would have run: the simulator's own.
 struct Machine {
-  CostModel truth;
+  CostModel truth = plain_costs();
   Cluster cluster = [] {
     Cluster c = small_cluster();
     c.nodes = 4;
@@ -39,17 +39,6 @@ struct Machine {
   std::vector<moe::Program> scheduled;
 
   Machine() {
-    const auto line = [](double alpha, double beta) {
-      LinearFit fit;
-      fit.alpha_s = alpha;
-      fit.beta_s_per_unit = beta;
-      return fit;
-    };
-    truth.fits["gemm"] = line(2e-6, 1e-10);
-    truth.fits["memory"] = line(1e-6, 2e-10);
-    truth.fits["all_to_all/inter_node"] = line(3e-4, 5e-9);
-    truth.fits["all_reduce/inter_node"] = line(5e-4, 6e-9);
-    truth.fits["exchange_counts/inter_node"] = line(2e-4, 5e-9);
     truth.interference = {0.8, 1, 0.9, {}};
     truth.gaps = {1e-6, 20e-6, 40e-6, 200e-6};
   }
@@ -134,6 +123,31 @@ TEST(Calibrate, FindsWhatOpsCostAloneWhereRanksShareProcessors) {
   const CostModel misled = calibrate(measured, machine.groups, "cpu");
   EXPECT_GT(misled.fits.at("gemm").beta_s_per_unit,
             1.5 * machine.truth.fits.at("gemm").beta_s_per_unit);
+}
+
+TEST(Calibrate, FindsWhatRanksThatShareExpertsExchangeByItsOwnFits) {
+  Machine machine;
+  machine.cluster.nodes = machine.cluster.ranks_per_node = 2;
+  machine.groups = groups_of(machine.cluster, moe::Layout{1, 2, 2});
+  machine.program = moe::build_iteration(machine.model, machine.groups, 0);
+  const auto with_fit = [&](const char* key, double alpha, double beta) {
+    machine.truth.fits[key].alpha_s = alpha;
+    machine.truth.fits[key].beta_s_per_unit = beta;
+  };
+  with_fit("gather_rows/intra_node", 1e-4, 2e-9);
+  with_fit("scatter_rows/intra_node", 2e-4, 3e-9);
+  with_fit("all_to_all/intra_node", 9e-4, 9e-9);
+  const CostModel found =
+      calibrate(machine.run({{},
+                             machine.cut_on_one_stream(4),
+                             pipeline_schedule(machine.program, "", {2, 2}, InNode::beside)}),
+                machine.groups, "cpu");
+  EXPECT_FALSE(found.fits.contains("all_to_all/intra_node")) << "nothing of the kind ran";
+  for (const char* key : {"gather_rows/intra_node", "scatter_rows/intra_node"}) {
+    const LinearFit &truth = machine.truth.fits.at(key), &fit = found.fits.at(key);
+    EXPECT_NEAR(fit.alpha_s, truth.alpha_s, 0.05 * truth.alpha_s) << key;
+    EXPECT_NEAR(fit.beta_s_per_unit, truth.beta_s_per_unit, 0.05 * truth.beta_s_per_unit) << key;
+  }
 }
 
 TEST(CalibrateErrors, RefusesNothingAndWhatDoesNotFit) {

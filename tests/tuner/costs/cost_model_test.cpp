@@ -133,6 +133,28 @@ TEST(CostModel, AnyExchangeOfRowsCostsWhatAnAllToAllDoesUntilItsOwnKindIsMeasure
   EXPECT_EQ(collective_fit(costs, leg, "inter_node")->second.alpha_s, 2);
 }
 
+TEST(CostModel, WhatRanksThatShareExpertsExchangeIsCostedLikeTheCollectiveThatItIs) {
+  moe::Op gather = small_layer().program.ops[3], scatter = gather, dispatch = gather;
+  gather.kind = moe::GatherRows{};
+  scatter.kind = moe::ScatterRows{};
+  const auto key_of = [](const CostModel& costs, const moe::Op& op) -> std::string {
+    const CollectiveFit* fit = collective_fit(costs, op, "intra_node");
+    return fit == nullptr ? "none" : fit->first;
+  };
+  CostModel costs;
+  EXPECT_EQ(key_of(costs, gather), "none");
+  costs.fits["all_gather/intra_node"] = costs.fits["reduce_scatter/intra_node"] = line(1, 0);
+  EXPECT_EQ(key_of(costs, gather), "all_gather/intra_node");
+  EXPECT_EQ(key_of(costs, scatter), "reduce_scatter/intra_node");
+  EXPECT_EQ(key_of(costs, dispatch), "none");
+  costs.fits["all_to_all/intra_node"] = line(1, 0);
+  EXPECT_EQ(key_of(costs, gather), "all_to_all/intra_node");
+  EXPECT_EQ(key_of(costs, scatter), "all_to_all/intra_node");
+  costs.fits["gather_rows/intra_node"] = costs.fits["scatter_rows/intra_node"] = line(1, 0);
+  EXPECT_EQ(key_of(costs, gather), "gather_rows/intra_node");
+  EXPECT_EQ(key_of(costs, scatter), "scatter_rows/intra_node");
+}
+
 TEST(CostModel, AKindsOwnSlowdownGoesBeforeTheGeneralOne) {
   Interference slow;
   slow.computation_beside_communication = 0.9;

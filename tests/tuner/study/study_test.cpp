@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -18,6 +19,7 @@
 #include "db/check.h"
 #include "db/identity.h"
 #include "db/load.h"
+#include "db/load_views.h"
 #include "db/store.h"
 #include "moe/errors.h"
 #include "moe/machine.h"
@@ -142,6 +144,42 @@ TEST_F(StudyTest, PredictedAndMeasuredSpansMatchOpForOp) {
       EXPECT_EQ(spans[i].flops, predicted.spans[i].flops) << ops[i].name;
     }
   }
+}
+
+TEST_F(StudyTest, TriesWhatIsGivenBesideAndTellsItsEffectOnLoss) {
+  auto o = options();
+  o.planners = parse_planners("tutel:2");
+  o.repeats = 1;
+  o.given = {(directory / "int8.json").string()};
+  EXPECT_THROW(run_study(o), moe::InputError) << "there is no such file yet";
+  EXPECT_FALSE(std::filesystem::exists(database));
+  std::ofstream(o.given.front()) << R"({"decisions": [
+    {"decision": "compress_exchange", "layer": 1, "phase": "forward", "format": "int8"}]})";
+  std::string said;
+  o.say = [&](const std::string& text) { said += text + "\n"; };
+  run_study(o);
+  EXPECT_THAT(said, HasSubstr("compress_exchange changes results"));
+  const auto connection = db::open_reader(database);
+  const auto figures = db::load_trial_figures(connection);
+  std::map<std::string, db::TrialFigures> by_name;
+  for (const db::Trial& trial : trials()) {
+    EXPECT_EQ(trial.status, "done") << trial.error;
+    by_name[trial.planner + " " + trial.parameters_json] = figures.at(trial.id);
+  }
+  ASSERT_EQ(by_name.size(), 4u);
+  EXPECT_THAT(db::find_study(connection, "s")->cost_model_json, HasSubstr("\"pack_rows\""))
+      << "what only the given decisions run is profiled too";
+  const std::string chunks = R"("forward_chunks": 2, "backward_chunks": 2})";
+  const db::TrialFigures& sequential = by_name.at("sequential {}");
+  EXPECT_EQ(sequential.loss_difference, 0);
+  EXPECT_NEAR(by_name.at("tutel {" + chunks).loss_difference.value(), 0, 1e-9);
+  const db::TrialFigures& given = by_name.at(R"(given {"given": "int8"})");
+  EXPECT_EQ(given.changes_results, "compress_exchange");
+  EXPECT_EQ(given.sequential_last_loss, sequential.last_loss);
+  EXPECT_GT(std::abs(given.loss_difference.value()), 1e-7) << "rows were rounded to 8 bits";
+  EXPECT_LT(std::abs(given.loss_difference.value()), 0.1);
+  EXPECT_NEAR(by_name.at(R"(tutel {"given": "int8", )" + chunks).loss_difference.value(),
+              given.loss_difference.value(), 1e-9);
 }
 
 TEST_F(StudyTest, AnExistingNameNeedsResume) {

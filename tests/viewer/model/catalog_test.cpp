@@ -14,6 +14,7 @@ namespace viewer {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::SizeIs;
 
 class CatalogTest : public ::testing::Test {
@@ -37,7 +38,7 @@ class CatalogTest : public ::testing::Test {
 };
 
 TEST_F(CatalogTest, RunsAreListedLatestFirstWithTheirLastLoss) {
-  ASSERT_THAT(catalog.runs, SizeIs(16));
+  ASSERT_THAT(catalog.runs, SizeIs(17));
   EXPECT_EQ(catalog.runs.front().status, "running");
   for (std::size_t i = 1; i < catalog.runs.size(); ++i) {
     EXPECT_GE(catalog.runs[i - 1].started_at, catalog.runs[i].started_at);
@@ -52,22 +53,47 @@ TEST_F(CatalogTest, RunsAreListedLatestFirstWithTheirLastLoss) {
 }
 
 TEST_F(CatalogTest, TrialsAreSortedFastestFirstWithTheirSpeedUp) {
-  ASSERT_THAT(catalog.trials, SizeIs(6));
+  ASSERT_THAT(catalog.trials, SizeIs(7));
   EXPECT_EQ(catalog.trials.front().trial.id, ids.best_trial);
-  EXPECT_GT(catalog.trials.front().speedup.value(), 1);
+  EXPECT_GT(catalog.trials.front().figures.speedup.value(), 1);
   EXPECT_FALSE(catalog.trials.back().trial.measured_s);
   for (const TrialRow& row : catalog.trials) {
     if (row.trial.planner != "sequential") continue;
-    EXPECT_DOUBLE_EQ(row.speedup.value(), 1);
+    EXPECT_DOUBLE_EQ(row.figures.speedup.value(), 1);
   }
 }
 
-TEST_F(CatalogTest, SpeedUpIsTheOneOfTheDatabasesView) {
-  const std::map<std::int64_t, double> speedups = db::load_speedups(connection);
-  EXPECT_EQ(speedups.size(), 4U);
+TEST_F(CatalogTest, SpeedUpsAndLossesAreThoseOfTheDatabasesView) {
+  const auto figures = db::load_trial_figures(connection);
+  int measured = 0, changed = 0;
   for (const TrialRow& row : catalog.trials) {
-    const auto found = speedups.find(row.trial.id);
-    EXPECT_EQ(row.speedup, found == speedups.end() ? std::nullopt : std::optional(found->second));
+    const db::TrialFigures& of_view = figures.at(row.trial.id);
+    EXPECT_EQ(row.figures.speedup, of_view.speedup);
+    EXPECT_EQ(row.figures.loss_difference, of_view.loss_difference);
+    EXPECT_EQ(row.figures.changes_results, of_view.changes_results);
+    measured += row.figures.speedup.has_value() ? 1 : 0;
+    changed += row.figures.changes_results.empty() ? 0 : 1;
+  }
+  EXPECT_EQ(measured, 5);
+  EXPECT_EQ(changed, 1);
+}
+
+TEST_F(CatalogTest, TheLossOfATrialThatChangesResultsIsHeldAgainstTheSequentialOnes) {
+  db::TrialFigures figures;
+  figures.last_loss = 2.4021;
+  figures.loss_difference = 0.0021;
+  EXPECT_EQ(loss_change_text(figures), "") << "nothing but rounding";
+  figures.changes_results = "compress_exchange";
+  EXPECT_EQ(loss_change_text(figures), "+0.00210");
+  figures.loss_difference = std::nullopt;
+  EXPECT_EQ(loss_change_text(figures), "") << "not trained";
+  for (const TrialRow& row : catalog.trials) {
+    if (row.figures.changes_results.empty()) continue;
+    const auto stack = trial_stack(catalog, row.trial.id);
+    for (const db::Timeline& timeline : catalog.timelines) {
+      if (timeline.id != stack.at(1)) continue;
+      EXPECT_THAT(comparison_text(catalog, timeline), EndsWith("x, loss +0.00210 to sequential"));
+    }
   }
 }
 
@@ -143,7 +169,7 @@ TEST_F(CatalogTest, AMeasuredTimelineOfATrialTellsTheTrialsSpeedUp) {
     if (timeline.id != stack[1]) continue;
     EXPECT_EQ(comparison_text(catalog, timeline),
               fmt::format("speed-up of the trial {:.2f}x",
-                          find_trial(catalog, ids.best_trial)->speedup.value()));
+                          find_trial(catalog, ids.best_trial)->figures.speedup.value()));
   }
 }
 

@@ -33,8 +33,8 @@ moe::Schedule plan_one_f_one_b(const Situation& situation, const PlannerOptions&
   return ordered(situation, "one_f_one_b", moe::MicroBatchOrder::one_f_one_b);
 }
 
-double micro_batch_order_paper_seconds(const Situation& situation, const moe::Schedule&) {
-  const moe::Program& program = situation.program;
+double micro_batch_order_paper_seconds(const Situation& situation, const moe::Schedule& schedule) {
+  const moe::Program program = moe::apply(situation.program, schedule);
   const auto costs =
       op_costs(program, situation.groups, bind_all(program, situation.groups, situation.routing),
                situation.costs, situation.cluster);

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "moe/passes/schedule.h"
+#include "moe/program/program.h"
+#include "tuner/planners/planners.h"
+
+namespace tuner {
+
+/// Decisions of a file (--given) that stand before a planner decides.
+struct Given {
+  std::string file;        ///< for messages
+  std::string name;        ///< of the file, without folder and extension
+  moe::Schedule schedule;  ///< the decisions
+  moe::Program program;    ///< what they make of the whole one: planners decide for it
+};
+
+/// Throws moe::InputError where the file is not read, or not legal for `whole`.
+Given load_given(const std::string& path, const moe::Program& whole);
+
+/// What was planned for given.program and the given decisions, as one schedule. Throws moe::InputError
+/// naming the file where they contradict each other in `whole`.
+moe::Schedule join(moe::Schedule planned, const Given& given, const moe::Program& whole);
+
+/// A planner's candidates for given.program, joined: {"given": "bf16", "forward_chunks": 2, ...}. Those of
+/// sequential, which decides nothing, are planned by nobody and called "given". What contradicts the
+/// given decisions is left out, with the reason in `refused`.
+struct GivenCandidates {
+  std::vector<Candidate> candidates;
+  std::vector<std::string> refused;
+};
+GivenCandidates candidates_of(const Planner& planner, const Situation& whole,
+                              const PlannerOptions& options, const Given& given);
+
+}  // namespace tuner
