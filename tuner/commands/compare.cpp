@@ -24,12 +24,11 @@ int compare(const Arguments& arguments) {
     const moe::Schedule schedule = request.planner->plan(situation, request.options);
     const Prediction prediction = predict(situation, *request.planner, schedule);
     const Degrees degrees = degrees_of(schedule);
-    const std::int64_t limit = scenario.cluster.memory_bytes;
     writer.row({std::string(request.planner->name), std::int64_t{degrees.forward},
                 std::int64_t{degrees.backward}, prediction.paper_s, prediction.timeline.duration_s,
                 prediction.bound.seconds(), sequential_s / prediction.timeline.duration_s,
                 summarize(prediction.program, prediction.timeline).exposed_s, prediction.peak_bytes,
-                limit == 0 ? db::Cell() : db::Cell(prediction.peak_bytes <= limit ? "yes" : "no")});
+                fits_memory(prediction.peak_bytes, scenario.cluster)});
   }
   writer.finish();
   return 0;

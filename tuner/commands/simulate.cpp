@@ -104,15 +104,16 @@ int simulate_schedule(const Arguments& arguments, int argc, char** argv) {
     std::cout << timeline_text(prediction.program, prediction.timeline);
     return 0;
   }
-  db::RowWriter writer(
-      stdout, style_of(arguments),
-      {"planner", "ranks", "ops", "predicted_s", "paper_s", "lower_bound_s", "bounded_by",
-       "computation_s", "communication_s", "exposed_s", "overlapped_s", "predicted_peak_bytes"});
+  db::RowWriter writer(stdout, style_of(arguments),
+                       {"planner", "ranks", "ops", "predicted_s", "paper_s", "lower_bound_s",
+                        "bounded_by", "computation_s", "communication_s", "exposed_s",
+                        "overlapped_s", "predicted_peak_bytes", "fits_memory"});
   writer.row({schedule.planner, std::int64_t{scenario.groups.ranks},
               static_cast<std::int64_t>(prediction.program.ops.size()), summary.duration_s,
               prediction.paper_s, prediction.bound.seconds(), prediction.bound.where,
               summary.computation_s, summary.communication_s, summary.exposed_s,
-              summary.overlapped_s, prediction.peak_bytes});
+              summary.overlapped_s, prediction.peak_bytes,
+              fits_memory(prediction.peak_bytes, scenario.cluster)});
   writer.finish();
   return 0;
 }

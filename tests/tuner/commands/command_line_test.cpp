@@ -79,8 +79,7 @@ std::string file_of(const std::string& name, const std::string& text) {
   return path;
 }
 
-TEST(CommandLine, ExchangesAreSimulatedPlannedFromAndRefused) {
-  const std::string cluster = file_of("two_nodes.toml", R"(name = "two nodes"
+constexpr const char* kTwoNodes = R"(name = "two nodes"
 device = "cpu"
 nodes = 2
 ranks_per_node = 2
@@ -96,7 +95,26 @@ beta_s_per_flop = 1e-11
 [fit.memory]
 alpha_s = 1e-6
 beta_s_per_byte = 1e-10
-)");
+)";
+
+TEST(CommandLine, SaysWhetherThePlannedPeakFitsIntoTheMemoryOfARank) {
+  const auto said = [](const std::string& memory, const std::string& command) {
+    const std::string cluster = file_of("with_memory.toml", memory + kTwoNodes);
+    const auto result =
+        moe_tune({command, "--model", "micro", "--cluster", cluster, "--format", "json",
+                  command == "compare" ? "--planners" : "--planner", "sequential"});
+    EXPECT_EQ(result.code, 0) << result.errors;
+    return nlohmann::json::parse(result.output).at(0).at("fits_memory");
+  };
+  for (const char* command : {"simulate", "compare"}) {
+    EXPECT_EQ(said("memory = \"4K\"\n", command), "no") << command;
+    EXPECT_EQ(said("memory = \"1G\"\n", command), "yes") << command;
+    EXPECT_TRUE(said("", command).is_null()) << command;
+  }
+}
+
+TEST(CommandLine, ExchangesAreSimulatedPlannedFromAndRefused) {
+  const std::string cluster = file_of("two_nodes.toml", kTwoNodes);
   const auto schedule = [&](const std::string& name, const std::string& route) {
     return file_of(name,
                    R"({"decisions": [{"decision": "exchange", "layer": 1, "phase": "forward", )" +
