@@ -148,6 +148,37 @@ TEST(CommandLine, ExchangesAreSimulatedPlannedFromAndRefused) {
   }
 }
 
+TEST(CommandLine, WhatIsGivenBesideThePlannersOwnDecisionIsToBeLeftOut) {
+  const std::string split =
+      R"({"chunks":3,"decision":"pipeline_split","layer":1,"phase":"forward"})";
+  const std::string stream =
+      R"({"decision":"assign_stream","kind":"all_to_all","stream":"intra_node"})";
+  const std::string other =
+      R"({"decision":"assign_stream","kind":"all_reduce","stream":"intra_node"})";
+  const auto plan = [&](const std::string& planner, const std::string& decisions) {
+    const std::string file = file_of("given.json", "{\"decisions\": [" + decisions + "]}");
+    return moe_tune(with({"plan"}, {"--planner", planner, "--given", file}));
+  };
+  for (const char* planner : {"tutel:2", "pipemoe"}) {
+    const std::string name = std::string(planner).substr(0, std::string(planner).find(':'));
+    const auto streams = plan(planner, stream + "," + other);
+    EXPECT_EQ(streams.code, 2);
+    EXPECT_THAT(
+        streams.errors,
+        HasSubstr("given.json: " + stream + ": planner " + name +
+                  " decides that too, as "
+                  R"({"decision":"assign_stream","kind":"all_to_all","stream":"inter_node"})"
+                  ": leave it out of the file, or plan with another planner"));
+    const auto followed = plan(planner, other);
+    EXPECT_EQ(followed.code, 0) << followed.errors;
+    EXPECT_THAT(followed.output, HasSubstr(R"("kind": "all_reduce")"));
+    EXPECT_EQ(plan("sequential", stream + "," + other).code, 0);
+  }
+  EXPECT_THAT(plan("tutel:2", split).errors,
+              HasSubstr(split + ": planner tutel decides that too, as "
+                                R"({"chunks":2,"decision":"pipeline_split",)"));
+}
+
 TEST(CommandLine, OutputThatIsNotTakenIsAnError) {
   const auto plan = moe_tune(with({"plan"}, {"--planner", "tutel:2", "-o", "/dev/full"}));
   EXPECT_EQ(plan.code, 1);
