@@ -64,6 +64,8 @@ constexpr int kMostMicroBatches = 4096;    // each with ops of its own
 constexpr double kMostParameters = 1e13;   // far within int64
 constexpr double kMostActivations = 1e16;  // of a batch that thousands of ranks share
 constexpr std::int64_t kInt = std::numeric_limits<int>::max();
+constexpr std::string_view kDropless =
+    "a dropless model drops nothing: expected a capacity_factor beside it, or no such key";
 
 void read_sizes(const InputObject& table, Model& model) {
   read_integer(table, "vocabulary", 2, kWidth, model.vocabulary);
@@ -78,6 +80,18 @@ void read_sizes(const InputObject& table, Model& model) {
   }
 }
 
+/// A key that only some values of another, `choice`, have a use for; `refusal` says why the one chosen has none, ""
+/// where it has. Keys that a file inherits are passed over where it chooses otherwise than its base: with the choice
+/// it leaves behind what belonged to it.
+std::optional<InputValue> key_of_choice(const InputObject& table, std::string_view key,
+                                        std::string_view choice, std::string_view refusal) {
+  auto value = table.optional_member(key);
+  if (!value || refusal.empty()) return value;
+  const auto chosen = table.optional_member(choice);
+  if (!chosen || !value->is_below(*chosen)) value->refuse(refusal);
+  return std::nullopt;
+}
+
 void read_architecture(const InputObject& table, Model& model) {
   if (const auto heads = table.optional_member("key_value_heads")) {
     model.key_value_heads = static_cast<int>(heads->integer(1, kInt));
@@ -89,8 +103,13 @@ void read_architecture(const InputObject& table, Model& model) {
   read_word(table, "head", kHeads, model.head);
   if (const auto biases = table.optional_member("biases")) model.biases = biases->boolean();
   read_word(table, "positions", kPositions, model.positions);
-  model.rotary_base =
-      table.number_or("rotary_base", model.rotary_base, 1, kFinite, "a number of at least 1");
+  if (const auto base = key_of_choice(table, "rotary_base", "positions",
+                                      model.positions == Positions::rotary
+                                          ? ""
+                                          : "positions = \"learned\" turn nothing: expected no "
+                                            "rotary_base, or positions = \"rotary\"")) {
+    model.rotary_base = base->number(1, kFinite, "a number of at least 1");
+  }
   const std::int64_t head_width = model.d_model / model.heads;
   if (model.positions == Positions::rotary && head_width % 2 != 0) {
     table.member("positions")
@@ -110,50 +129,64 @@ std::string read_name(const InputObject& table, std::string_view key, const Know
   return member ? std::string(names[member->one_of(names)]) : fallback;
 }
 
-/// A key that one gate alone reads.
+/// A key of `table` that `gate` alone reads.
 std::optional<InputValue> key_of_gate(const InputObject& table, std::string_view key,
                                       std::string_view gate, const Model& model) {
-  auto value = table.optional_member(key);
-  if (value && model.gate != gate) {
-    value->refuse(fmt::format("gate = \"{}\" has none; gate = \"{}\" does", model.gate, gate));
+  return key_of_choice(
+      table, key, "gate",
+      model.gate == gate
+          ? ""
+          : fmt::format("gate = \"{}\" has none; gate = \"{}\" does", model.gate, gate));
+}
+
+void read_drop(const InputObject& table, const GateFacts& facts, Model& model) {
+  const auto refusal = [&](Drop drop) -> std::string {
+    if (takes_whole_groups(facts.chooser)) return "fills every expert: expected no drop";
+    if (facts.drop && drop != *facts.drop) {
+      return fmt::format("drops by {}: expected that or no drop", drop_name(*facts.drop));
+    }
+    if (drop == Drop::probability && !facts.scores_tokens) {
+      return "does not rank tokens: expected \"choice\" or \"position\"";
+    }
+    return "";
+  };
+  if (const auto value = table.optional_member("drop")) {
+    const auto drop = static_cast<Drop>(value->one_of({kDropNames.begin(), kDropNames.end()}));
+    const std::string by_gate = refusal(drop);
+    if (key_of_choice(
+            table, "drop", "gate",
+            by_gate.empty() ? "" : fmt::format("gate = \"{}\" {}", model.gate, by_gate)) &&
+        key_of_choice(table, "drop", "capacity_factor", model.capacity_factor ? "" : kDropless)) {
+      model.drop = drop;
+    }
   }
-  return value;
+  model.drop = facts.drop.value_or(model.drop);
+}
+
+/// The weight of a loss that not every gate has; 0 goes with all.
+void read_weight(const InputObject& table, std::string_view key, bool has_loss,
+                 std::string_view loss, const std::string& gate, double& field) {
+  const auto value = table.optional_member(key);
+  const double weight = value ? value->number(0, kFinite, "a number of at least 0") : 0;
+  const bool goes = has_loss || weight == 0;
+  if (key_of_choice(
+          table, key, "gate",
+          goes ? ""
+               : fmt::format("gate = \"{}\" has no {}: expected 0 or no {}", gate, loss, key))) {
+    field = weight;
+  } else if (!has_loss) {
+    field = 0;
+  }
 }
 
 void read_gate(const InputObject& table, Model& model) {
   model.gate = read_name(table, "gate", gates(), model.gate);
   const GateFacts& facts = gate_named(model.gate).facts;
-  const auto refuse = [&](const InputValue& value, std::string_view why) {
-    value.refuse(fmt::format("gate = \"{}\" {}", model.gate, why));
-  };
-  const auto drop = table.optional_member("drop");
-  if (drop && takes_whole_groups(facts.chooser)) {
-    refuse(*drop, "fills every expert: expected no drop");
-  }
-  if (drop) {
-    model.drop = static_cast<Drop>(drop->one_of({kDropNames.begin(), kDropNames.end()}));
-    if (facts.drop && model.drop != *facts.drop) {
-      refuse(*drop, fmt::format("drops by {}: expected that or no drop", drop_name(*facts.drop)));
-    }
-    if (model.drop == Drop::probability && !facts.scores_tokens) {
-      refuse(*drop, "does not rank tokens: expected \"choice\" or \"position\"");
-    }
-  }
-  model.drop = facts.drop.value_or(model.drop);
-  if (const auto weight = table.optional_member("auxiliary_weight")) {
-    model.auxiliary_weight = weight->number(0, kFinite, "a number of at least 0");
-    if (model.auxiliary_weight > 0 && !facts.balances) {
-      refuse(*weight, "has no load-balancing loss: expected 0 or no auxiliary_weight");
-    }
-  } else if (!facts.balances) {
-    model.auxiliary_weight = 0;
-  }
-  if (const auto weight = table.optional_member("z_loss_weight")) {
-    model.z_loss_weight = weight->number(0, kFinite, "a number of at least 0");
-    if (model.z_loss_weight > 0 && !facts.scores_tokens) {
-      refuse(*weight, "has no router z-loss: expected 0 or no z_loss_weight");
-    }
-  }
+  read_drop(table, facts, model);
+  read_weight(table, "auxiliary_weight", facts.balances, "load-balancing loss", model.gate,
+              model.auxiliary_weight);
+  read_weight(table, "z_loss_weight", facts.scores_tokens, "router z-loss", model.gate,
+              model.z_loss_weight);
   if (const auto speed = key_of_gate(table, "bias_speed", "bias_adjusted", model)) {
     model.bias_speed = speed->number(0, kFinite, "a number of at least 0");
   }
@@ -169,13 +202,31 @@ void read_gate(const InputObject& table, Model& model) {
   }
 }
 
+/// Read before the gate, whose ways to drop belong to it.
+void read_capacity(const InputObject& table, Model& model) {
+  if (const auto factor = table.optional_member("capacity_factor");
+      factor && !factor->is("dropless")) {
+    model.capacity_factor =
+        factor->number(kLeastPositive, kFinite, "a number above 0 or \"dropless\"");
+  }
+  if (const auto value = table.optional_member("capacity_groups")) {
+    const auto groups = static_cast<int>(value->integer(0, kInt));
+    if (key_of_choice(table, "capacity_groups", "capacity_factor",
+                      model.capacity_factor || groups == 0 ? "" : kDropless)) {
+      model.capacity_groups = groups;
+    }
+  }
+}
+
 void read_networks(const InputObject& table, Model& model) {
   model.expert = read_name(table, "expert", experts(), model.expert);
-  read_word(table, "activation", kActivations, model.activation);
-  if (table.has("activation") && !expert_named(model.expert).facts.chooses_activation) {
-    table.member("activation")
-        .refuse(fmt::format("expert = \"{}\" has an activation of its own: expected no such key",
-                            model.expert));
+  const bool chooses = expert_named(model.expert).facts.chooses_activation;
+  if (key_of_choice(table, "activation", "expert",
+                    chooses ? ""
+                            : fmt::format("expert = \"{}\" has an activation of its own: expected "
+                                          "no such key",
+                                          model.expert))) {
+    read_word(table, "activation", kActivations, model.activation);
   }
   if (const auto hidden = table.optional_member("d_expert")) {
     model.d_expert = hidden->integer(1, kWidth);
@@ -199,18 +250,12 @@ void read_experts(const InputObject& table, Model& model) {
   if (model.moe_every > 0 || table.has("choices")) {
     model.choices = static_cast<int>(table.integer("choices", 1, kMostExperts));
   }
+  read_capacity(table, model);
   read_gate(table, model);
   model.order = read_name(table, "order", orders(), model.order);
-  if (const auto factor = table.optional_member("capacity_factor")) {
-    if (!factor->is("dropless")) {
-      model.capacity_factor =
-          factor->number(kLeastPositive, kFinite, "a number above 0 or \"dropless\"");
-    }
-  }
   if (const auto table_of_hooks = table.optional_member("hooks")) {
     read_hooks(table_of_hooks->object("a table of hooks"), model);
   }
-  read_integer(table, "capacity_groups", 0, kInt, model.capacity_groups);
 }
 
 void read_training(const InputObject& table, Model& model) {
@@ -223,8 +268,13 @@ void read_training(const InputObject& table, Model& model) {
   read_word(table, "optimizer", kOptimizers, model.optimizer);
   model.learning_rate = table.number_or("learning_rate", model.learning_rate, kLeastPositive,
                                         kFinite, "a number above 0");
-  model.momentum = table.number_or("momentum", model.momentum, 0, std::nextafter(1.0, 0.0),
-                                   "a number from 0 to below 1");
+  if (const auto momentum =
+          key_of_choice(table, "momentum", "optimizer",
+                        model.optimizer == Optimizer::sgd
+                            ? ""
+                            : "optimizer = \"adam\" has none; optimizer = \"sgd\" does")) {
+    model.momentum = momentum->number(0, std::nextafter(1.0, 0.0), "a number from 0 to below 1");
+  }
   read_integer(table, "seed", 0, kAnyInteger, model.seed);
 }
 
