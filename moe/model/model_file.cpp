@@ -16,6 +16,7 @@
 #include "moe/model/experts/experts.h"
 #include "moe/model/gates/gates.h"
 #include "moe/model/hooks/hooks.h"
+#include "moe/model/limits.h"
 #include "moe/model/model.h"
 #include "moe/model/model_size.h"
 #include "moe/model/orders/orders.h"
@@ -57,21 +58,15 @@ void read_integer(const InputObject& table, std::string_view key, std::int64_t l
 
 constexpr double kLeastPositive = std::numeric_limits<double>::min();
 constexpr double kFinite = std::numeric_limits<double>::max();
-constexpr std::int64_t kWidth = std::int64_t{1} << 24;  // products of two stay far within int64
-constexpr std::int64_t kMostExperts = 1 << 20;
-constexpr int kMostBlocks = 1000;          // some 60 ops each
-constexpr int kMostMicroBatches = 4096;    // each with ops of its own
-constexpr double kMostParameters = 1e13;   // far within int64
-constexpr double kMostActivations = 1e16;  // of a batch that thousands of ranks share
 constexpr std::int64_t kInt = std::numeric_limits<int>::max();
 constexpr std::string_view kDropless =
     "a dropless model drops nothing: expected a capacity_factor beside it, or no such key";
 
 void read_sizes(const InputObject& table, Model& model) {
-  read_integer(table, "vocabulary", 2, kWidth, model.vocabulary);
-  model.sequence_length = table.integer("sequence_length", 1, kWidth);
-  model.d_model = table.integer("d_model", 1, kWidth);
-  model.d_hidden = table.integer("d_hidden", 1, kWidth);
+  read_integer(table, "vocabulary", 2, kMostWidth, model.vocabulary);
+  model.sequence_length = table.integer("sequence_length", 1, kMostWidth);
+  model.d_model = table.integer("d_model", 1, kMostWidth);
+  model.d_hidden = table.integer("d_hidden", 1, kMostWidth);
   model.heads = static_cast<int>(table.integer("heads", 1, kInt));
   model.blocks = static_cast<int>(table.integer("blocks", 1, kMostBlocks));
   read_word(table, "dtype", kDTypes, model.dtype);
@@ -193,7 +188,7 @@ void read_gate(const InputObject& table, Model& model) {
   // Half as many dimensions as experts.  [Chi et al. 2022]
   if (model.gate == "x_moe") model.gate_rank = std::max(1, model.experts / 2);
   if (const auto rank = key_of_gate(table, "gate_rank", "x_moe", model)) {
-    model.gate_rank = rank->integer(1, kWidth);
+    model.gate_rank = rank->integer(1, kMostWidth);
   }
   if (const auto temperature = key_of_gate(table, "gate_temperature", "x_moe", model);
       temperature && !temperature->is("learned")) {
@@ -229,7 +224,7 @@ void read_networks(const InputObject& table, Model& model) {
     read_word(table, "activation", kActivations, model.activation);
   }
   if (const auto hidden = table.optional_member("d_expert")) {
-    model.d_expert = hidden->integer(1, kWidth);
+    model.d_expert = hidden->integer(1, kMostWidth);
   }
   read_integer(table, "shared_experts", 0, 1 << 10, model.shared_experts);
 }
@@ -259,7 +254,7 @@ void read_experts(const InputObject& table, Model& model) {
 }
 
 void read_training(const InputObject& table, Model& model) {
-  model.global_batch = table.integer("global_batch", 1, kWidth);
+  model.global_batch = table.integer("global_batch", 1, kMostWidth);
   read_integer(table, "micro_batches", 1, kMostMicroBatches, model.micro_batches);
   if (model.global_batch % model.micro_batches != 0) {
     table.member("micro_batches")
@@ -280,13 +275,13 @@ void read_training(const InputObject& table, Model& model) {
 
 /// What keys of several tables can get wrong together.
 void check_together(const InputObject& training, const InputObject& moe, const Model& model) {
-  constexpr std::int64_t kMostTokens = std::numeric_limits<std::int32_t>::max();
   const std::int64_t tokens = model.global_batch * model.sequence_length;
   if (tokens > kMostTokens) {
     training.member("global_batch")
         .fail(fmt::format("at most {} tokens with sequence_length = {}", kMostTokens,
                           model.sequence_length));
   }
+  if (const auto passes = too_many_passes(model)) training.refuse("micro_batches", *passes);
   if (model.moe_every == 0) return;
   if (model.moe_every > model.blocks - model.dense_blocks) {
     moe.refuse("moe_every",
@@ -298,25 +293,21 @@ void check_together(const InputObject& training, const InputObject& moe, const M
     moe.member("choices").fail(fmt::format("at most experts = {}", model.experts));
   }
   if (const auto conflict = conflict_of(model)) moe.refuse(conflict->key, conflict->message);
-  if (model.capacity_groups > 0 && tokens % model.capacity_groups != 0) {
+  if (model.capacity_groups > 0 &&
+      (tokens % model.capacity_groups != 0 || model.capacity_groups % model.micro_batches != 0)) {
     moe.member("capacity_groups")
-        .fail(fmt::format("a divisor of the {} tokens of a batch", tokens));
+        .fail(fmt::format(
+            "a divisor of the {} tokens of a batch{}", tokens,
+            model.micro_batches > 1
+                ? fmt::format(" and a multiple of micro_batches = {}", model.micro_batches)
+                : ""));
   }
 }
 
-/// Refuses sizes whose product nobody can mean, before anything is made of them.
-void check_elements(const InputObject& root, const Model& model) {
-  const ModelSize size = model_size(model);
-  const auto refuse = [&](double elements, double most, const char* of, const char* keys) {
-    if (elements > most) {
-      root.refuse("model", fmt::format("{:.2g} {}: expected at most {:.0e}: lower {}", elements, of,
-                                       most, keys));
-    }
-  };
-  refuse(size.parameters, kMostParameters, "parameters",
-         "experts, d_model, d_hidden, blocks or vocabulary");
-  refuse(size.activations, kMostActivations, "elements of activations in an iteration",
-         "global_batch, sequence_length, blocks, d_model, d_hidden, experts or vocabulary");
+/// Refuses sizes whose product nobody can mean, before anything is made of them; by what they are on as many ranks
+/// as may share the batch, check() by those there are.
+void check_sizes(const InputObject& root, const Model& model) {
+  if (const auto excess = excess_of(model, model.global_batch)) root.refuse("model", *excess);
 }
 
 /// A name is of a file beside `file`, or of one that is shipped.
@@ -346,7 +337,7 @@ Model load_model(const std::filesystem::path& path) {
   const InputObject training = root.object("training", "the table [training]");
   read_training(training, model);
   check_together(training, moe, model);
-  check_elements(root, model);
+  check_sizes(root, model);
   document.no_other_keys();
   return model;
 }

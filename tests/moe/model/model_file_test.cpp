@@ -110,7 +110,7 @@ shared_experts = 2
 experts = 7
 choices = 1
 capacity_factor = 2
-capacity_groups = 5
+capacity_groups = 15
 drop = "position"
 auxiliary_weight = 0.5
 z_loss_weight = 0.001
@@ -133,7 +133,7 @@ seed = 9
       R"("head":"tied","biases":false,"dtype":"f64","dense_blocks":1,"moe_every":3,"experts":7,"choices":1,)"
       R"("gate":"softmax","order":"einsum","expert":"gpt","activation":"relu","d_expert":21,"shared_experts":2,)"
       R"("hooks":{"after_combine":"round_bf16","before_moe_start":"jitter"},)"
-      R"("capacity_factor":2.0,"capacity_groups":5,"drop":"position","auxiliary_weight":0.5,"z_loss_weight":0.001,)"
+      R"("capacity_factor":2.0,"capacity_groups":15,"drop":"position","auxiliary_weight":0.5,"z_loss_weight":0.001,)"
       R"("global_batch":15,"micro_batches":3,)"
       R"("optimizer":"sgd","learning_rate":0.25,"momentum":0.125,"seed":9})");
 }
@@ -209,6 +209,16 @@ TEST_F(ModelFile, RefusesValuesThatDoNotFitEachOther) {
       HasSubstr("moe.capacity_groups: expected a divisor of the 32 tokens of a batch, got 3"));
 }
 
+TEST_F(ModelFile, RefusesCapacityGroupsThatLieInSeveralMicroBatches) {
+  std::string text = kGood;
+  text.replace(text.find("choices = 2"), 11,
+               "choices = 2\ncapacity_factor = 1\ncapacity_groups = 2");
+  text += "micro_batches = 4\n";
+  EXPECT_THAT(message([&] { load(text); }),
+              HasSubstr("x.toml:12: moe.capacity_groups: expected a divisor of the 32 tokens of a "
+                        "batch and a multiple of micro_batches = 4, got 2"));
+}
+
 TEST_F(ModelFile, RefusesHeadsAndNetworksThatDoNotFit) {
   EXPECT_THAT(message_with("heads = 2", "heads = 4\nkey_value_heads = 3"),
               HasSubstr("x.toml:7: model.key_value_heads: expected a divisor of heads = 4, got 3"));
@@ -242,7 +252,7 @@ TEST_F(ModelFile, RefusesSizesThatNobodyCanMeanByTheNetworksThereAre) {
   };
   EXPECT_EQ(with("d_expert = 8388608"), "no InputError");
   EXPECT_THAT(with("d_expert = 8388608\nexpert = \"mixtral\""),
-              HasSubstr("1.4e+13 parameters: expected at most 1e+13: lower experts"));
+              HasSubstr("1.4e+13 parameters are more than 1e+13: lower experts"));
   EXPECT_THAT(with("d_expert = 8388608\nshared_experts = 1"), HasSubstr("1.4e+13 parameters"));
 }
 

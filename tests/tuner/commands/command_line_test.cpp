@@ -148,6 +148,28 @@ TEST(CommandLine, ExchangesAreSimulatedPlannedFromAndRefused) {
   }
 }
 
+TEST(CommandLine, AnIterationOfTooManyOpsIsRefusedBeforeItIsBuilt) {
+  const std::string model = file_of("huge.toml", R"(base = "micro"
+[model]
+blocks = 1000
+[training]
+global_batch = 4096
+micro_batches = 4096
+)");
+  for (const auto& arguments :
+       {std::vector<std::string>{"plan", "--cluster", "box", "--planner", "tutel:2"},
+        {"simulate", "--cluster", "box", "--planner", "tutel:2"},
+        {"compare", "--cluster", "box"},
+        {"study", "s", "--db", ::testing::TempDir() + std::to_string(getpid()) + "huge.db"}}) {
+    std::vector<std::string> all = arguments;
+    all.insert(all.end(), {"--model", model});
+    const auto result = moe_tune(all);
+    EXPECT_EQ(result.code, 2) << arguments[0];
+    EXPECT_THAT(result.errors, HasSubstr("4096000 passes through a block, each with ops of its "
+                                         "own: expected at most 16384, so micro_batches = 4 or"));
+  }
+}
+
 TEST(CommandLine, WhatIsGivenBesideThePlannersOwnDecisionIsToBeLeftOut) {
   const std::string split =
       R"({"chunks":3,"decision":"pipeline_split","layer":1,"phase":"forward"})";
