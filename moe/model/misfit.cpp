@@ -216,6 +216,10 @@ std::optional<Misfit> misfit_of_any_layout(const Model& model) {
 
 }  // namespace
 
+LayoutFits fits(const Model& model) {
+  return [&model](const Layout& layout) { return !misfit_of(model, layout); };
+}
+
 std::optional<Misfit> misfit_of(const Model& model, const Layout& layout) {
   if (auto misfit = misfit_of_any_layout(model)) return misfit;
   if (auto misfit = misfit_of_batch(model, layout)) return misfit;

@@ -24,6 +24,9 @@ struct Misfit {
   std::vector<ModelChange> changes;  ///< each of which may mend it
 };
 
+/// For parse_layout: whether the model, which has to outlive it, can be trained so.
+LayoutFits fits(const Model& model);
+
 /// The first there is; none where the model can be trained so.
 std::optional<Misfit> misfit_of(const Model& model, const Layout& layout);
 

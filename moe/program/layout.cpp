@@ -72,9 +72,14 @@ double distance(const Layout& a, const Layout& b) {
   return sum;
 }
 
-std::vector<std::string> nearest_texts(const Layout& asked, int ranks) {
+/// Of those that fit, where there are any.
+std::vector<std::string> nearest_texts(const Layout& asked, int ranks, const LayoutFits& fits) {
+  std::vector<Layout> layouts = nearest_layouts(asked, ranks);
+  if (fits && std::any_of(layouts.begin(), layouts.end(), fits)) {
+    std::erase_if(layouts, [&](const Layout& layout) { return !fits(layout); });
+  }
   std::vector<std::string> texts;
-  for (const Layout& layout : nearest_layouts(asked, ranks)) {
+  for (const Layout& layout : layouts) {
     if (texts.size() < kNearest) texts.push_back(to_text(layout));
   }
   return texts;
@@ -132,7 +137,7 @@ std::string short_text(const Layout& layout) {
   return text;
 }
 
-Layout parse_layout(std::string_view text, int ranks) {
+Layout parse_layout(std::string_view text, int ranks, const LayoutFits& fits) {
   const Asked asked = read(text);
   Layout layout;
   for (std::size_t i = 0; i < kDegrees.size(); ++i) {
@@ -148,7 +153,7 @@ Layout parse_layout(std::string_view text, int ranks) {
   } else if (product != ranks) {
     throw std::invalid_argument(fmt::format("layout {}: {} ranks, there are {}; nearest: {}", text,
                                             product, ranks,
-                                            fmt::join(nearest_texts(layout, ranks), " or ")));
+                                            fmt::join(nearest_texts(layout, ranks, fits), " or ")));
   }
   const int in_stage = stage_ranks(layout);
   if (in_stage % layout.tensor != 0) {

@@ -166,6 +166,24 @@ TEST_F(WhatFits, EveryWayThatIsNamedWorksWhenItIsFollowed) {
   EXPECT_GT(followed, refused);
 }
 
+TEST_F(WhatFits, OfLayoutsOfOtherRanksTheNearestThatTheModelFitsAreNamed) {
+  const Model model = load(model_text("heads = 4\nblocks = 4\nhead = \"tied\"\n",
+                                      "experts = 8\nchoices = 2\n", "global_batch = 48\n"));
+  const auto said = [](const std::string& layout, int ranks, const LayoutFits& fits) {
+    try {
+      parse_layout(layout, ranks, fits);
+    } catch (const std::invalid_argument& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_THAT(said("pp=4,ep=1", 6, {}), HasSubstr("nearest: dp=1,ep=1,esp=1,tp=1,pp=6 or "));
+  EXPECT_EQ(said("pp=4,ep=1", 6, fits(model)),
+            "layout pp=4,ep=1: 4 ranks, there are 6; nearest: dp=6,ep=1,esp=1,tp=1,pp=1 or "
+            "dp=3,ep=2,esp=1,tp=1,pp=1 or dp=3,ep=1,esp=2,tp=1,pp=1");
+  EXPECT_EQ(refusal(model, {6, 1, 1}), "");
+}
+
 TEST_F(WhatFits, MasksThatNoRankCanHoldAreRefusedWithWhatWouldMakeThemFit) {
   Model model =
       load(model_text("heads = 4\nblocks = 2\n", "experts = 8\nchoices = 2\norder = \"einsum\"\n",
