@@ -34,41 +34,53 @@ void FreeMemory::restart(std::int64_t begin) {
   pieces_.insert({begin, kEnd, {}});
 }
 
-std::optional<std::int64_t> FreeMemory::place_in(Hole hole, std::int64_t bytes,
-                                                 const StreamProgress& known) const {
-  std::int64_t begin = hole.begin;
-  while (hole.end - begin >= bytes) {
-    const auto touched = pieces_.first(
-        begin, [&](const Untils& all) { return !has_come(known, all.most); },
-        [&](const Piece& piece) { return !has_come(known, piece.until); });
-    if (!touched || touched->begin - begin >= bytes) return begin;
-    const auto usable = pieces_.first(
-        touched->end, [&](const Untils& all) { return has_come(known, all.least); },
-        [&](const Piece& piece) { return has_come(known, piece.until); });
-    if (!usable) break;
-    begin = usable->begin;
-  }
-  return std::nullopt;
-}
-
 std::int64_t FreeMemory::take(std::int64_t bytes, const StreamProgress& known) {
+  const auto first_piece = [&](std::int64_t from, bool usable) {
+    return pieces_.first(
+        from,
+        [&](const Untils& all) {
+          return usable ? has_come(known, all.least) : !has_come(known, all.most);
+        },
+        [&](const Piece& piece) { return has_come(known, piece.until) == usable; });
+  };
+  // What others touch is passed over, and holes that are too small, each all at once, until neither is in the way.
   std::int64_t from = 0;
-  const auto is_large_enough = [&](const Hole& hole) { return hole.end - hole.begin >= bytes; };
-  const auto has_large_enough = [&](const LargestHole& largest) { return largest.bytes >= bytes; };
-  while (const auto hole = holes_.first(from, has_large_enough, is_large_enough)) {
-    const auto begin = place_in(*hole, bytes, known);
-    if (!begin) {
-      from = hole->end;
+  while (const auto usable = first_piece(from, true)) {
+    const std::int64_t begin = usable->begin;
+    const Hole hole = holes_.last_until(begin).value();  // which it is a piece of
+    if (hole.end - begin < bytes) {
+      const auto next = holes_.first(
+          hole.end, [&](const LargestHole& largest) { return largest.bytes >= bytes; },
+          [&](const Hole& other) { return other.end - other.begin >= bytes; });
+      if (!next) break;
+      from = next->begin;
       continue;
     }
-    const std::int64_t end = *begin + bytes;
-    holes_.erase(hole->begin);
-    if (hole->begin < *begin) holes_.insert({hole->begin, *begin});
-    if (end < hole->end) holes_.insert({end, hole->end});
-    take_pieces(*begin, end);
-    return *begin;
+    const auto touched = first_piece(begin, false);
+    const bool is_cut = touched && touched->begin < hole.end;
+    if (is_cut && touched->begin - begin < bytes) {
+      from = touched->end;
+      continue;
+    }
+    take_from(hole, begin, begin + bytes);
+    return begin;
   }
   throw std::overflow_error("memory plan: no address is left");
+}
+
+void FreeMemory::take_from(Hole hole, std::int64_t begin, std::int64_t end) {
+  holes_.erase(hole.begin);
+  if (hole.begin < begin) holes_.insert({hole.begin, begin});
+  if (end < hole.end) holes_.insert({end, hole.end});
+  // Who comes behind the new owner comes behind all that touched the pieces before.
+  while (begin < end) {
+    Piece piece = pieces_.last_until(begin).value();  // begins there, as what is taken does
+    pieces_.erase(piece.begin);
+    begin = piece.end;
+    if (begin <= end) continue;
+    piece.begin = end;
+    pieces_.insert(piece);
+  }
 }
 
 void FreeMemory::give_back(std::int64_t begin, std::int64_t end, const StreamProgress& until) {
@@ -83,18 +95,6 @@ void FreeMemory::give_back(std::int64_t begin, std::int64_t end, const StreamPro
     holes_.erase(behind->begin);
   }
   holes_.insert(hole);
-}
-
-/// Who comes behind the new owner comes behind all that touched them before.
-void FreeMemory::take_pieces(std::int64_t begin, std::int64_t end) {
-  while (begin < end) {
-    Piece piece = pieces_.last_until(begin).value();  // begins there, as what is taken does
-    pieces_.erase(piece.begin);
-    begin = piece.end;
-    if (begin <= end) continue;
-    piece.begin = end;
-    pieces_.insert(piece);
-  }
 }
 
 }  // namespace moe

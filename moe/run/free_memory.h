@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 
 #include "moe/program/start_rule.h"
 #include "moe/run/address_tree.h"
@@ -17,8 +16,7 @@ class FreeMemory {
   void restart(std::int64_t begin);
 
   /// Takes the lowest `bytes` that nobody touches once streams have come as far as `known`; returns where they
-  /// begin. Logarithmic, for every stretch that it passes over: one that nobody touches, too small, of free memory that
-  /// others touch in part and that would be large enough.
+  /// begin. Logarithmic, for every time that memory which others touch alternates with holes that are too small.
   std::int64_t take(std::int64_t bytes, const StreamProgress& known);
   /// [begin, end) was taken, and is free once streams have come as far as `until`.
   void give_back(std::int64_t begin, std::int64_t end, const StreamProgress& until);
@@ -44,9 +42,7 @@ class FreeMemory {
     StreamProgress least, most;  ///< stream by stream
   };
 
-  std::optional<std::int64_t> place_in(Hole hole, std::int64_t bytes,
-                                       const StreamProgress& known) const;
-  void take_pieces(std::int64_t begin, std::int64_t end);
+  void take_from(Hole hole, std::int64_t begin, std::int64_t end);
 
   AddressTree<Hole, LargestHole> holes_;
   AddressTree<Piece, Untils> pieces_;  ///< which the holes consist of
