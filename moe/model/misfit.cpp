@@ -57,43 +57,51 @@ Parts parts_of(const Model& model, const Layout& layout) {
 
 std::optional<Misfit> misfit_of_batch(const Model& model, const Layout& layout) {
   const Parts parts = parts_of(model, layout);
-  const auto refuse = [&](std::string_view key, std::int64_t value,
-                          std::vector<ModelChange> changes) -> Misfit {
-    return {fmt::format("{} = {} does not divide by {}", key, value, parts.text),
-            std::move(changes)};
-  };
-  if (model.global_batch % parts.count != 0) {
-    auto changes =
-        to_multiples("global_batch", &Model::global_batch, model.global_batch, parts.count);
-    for (int count = model.micro_batches; --count > 0;) {
-      if (model.global_batch % (std::int64_t{stage_ranks(layout)} * count) != 0) continue;
-      changes.push_back(change("micro_batches", &Model::micro_batches, count));
-      break;
-    }
-    return refuse("global_batch", model.global_batch, std::move(changes));
+  if (model.global_batch % parts.count == 0) return std::nullopt;
+  auto changes =
+      to_multiples("global_batch", &Model::global_batch, model.global_batch, parts.count);
+  for (int count = model.micro_batches; --count > 0;) {
+    if (model.global_batch % (std::int64_t{stage_ranks(layout)} * count) != 0) continue;
+    changes.push_back(change("micro_batches", &Model::micro_batches, count));
+    break;
   }
+  return Misfit{
+      fmt::format("global_batch = {} does not divide by {}", model.global_batch, parts.text),
+      std::move(changes)};
+}
+
+/// The multiples of `parts` next to `groups`, not far from it, that divide the tokens.
+std::vector<ModelChange> to_dividing_groups(int groups, std::int64_t parts, std::int64_t tokens) {
+  constexpr int kMostTried = 1000;
+  std::vector<ModelChange> changes;
+  const std::int64_t below = groups / parts * parts;
+  for (const std::int64_t step : {-parts, parts}) {
+    std::int64_t next = step < 0 ? below : below + parts;
+    for (int tried = 0; tried < kMostTried && next > 0 && tokens % next != 0; ++tried) next += step;
+    if (next > 0 && tokens % next == 0 && next <= std::numeric_limits<int>::max()) {
+      changes.push_back(change("capacity_groups", &Model::capacity_groups, next));
+    }
+  }
+  return changes;
+}
+
+std::optional<Misfit> misfit_of_capacity_groups(const Model& model, const Layout& layout) {
   if (model.capacity_groups == 0 || blocks_with_experts(model) == 0) return std::nullopt;
+  const Parts parts = parts_of(model, layout);
   const std::int64_t tokens = model.global_batch * model.sequence_length;
-  if (model.capacity_groups % parts.count != 0 || tokens % model.capacity_groups != 0) {
-    std::vector<ModelChange> changes;
-    const std::int64_t most = std::min<std::int64_t>(tokens, std::numeric_limits<int>::max());
-    std::int64_t below = model.capacity_groups / parts.count * parts.count;
-    std::int64_t above = below + parts.count;
-    while (below > 0 && tokens % below != 0) below -= parts.count;
-    while (above <= most && tokens % above != 0) above += parts.count;
-    for (const std::int64_t groups : {below, above}) {
-      if (groups > 0 && groups <= most) {
-        changes.push_back(change("capacity_groups", &Model::capacity_groups, groups));
-      }
-    }
-    if (model.capacity_groups % parts.count != 0) {
-      return refuse("capacity_groups", model.capacity_groups, std::move(changes));
-    }
-    return Misfit{
-        fmt::format("{} tokens (global_batch = {} times sequence_length = {}) do not "
-                    "divide into {} capacity groups",
-                    tokens, model.global_batch, model.sequence_length, model.capacity_groups),
-        std::move(changes)};
+  const auto refuse = [&](std::string message) {
+    return Misfit{std::move(message),
+                  to_dividing_groups(model.capacity_groups, parts.count, tokens)};
+  };
+  if (model.capacity_groups % parts.count != 0) {
+    return refuse(fmt::format("capacity_groups = {} does not divide by {}", model.capacity_groups,
+                              parts.text));
+  }
+  if (tokens % model.capacity_groups != 0) {
+    return refuse(fmt::format(
+        "{} tokens (global_batch = {} times sequence_length = {}) do not divide into {} capacity "
+        "groups",
+        tokens, model.global_batch, model.sequence_length, model.capacity_groups));
   }
   return std::nullopt;
 }
@@ -223,6 +231,7 @@ LayoutFits fits(const Model& model) {
 std::optional<Misfit> misfit_of(const Model& model, const Layout& layout) {
   if (auto misfit = misfit_of_any_layout(model)) return misfit;
   if (auto misfit = misfit_of_batch(model, layout)) return misfit;
+  if (auto misfit = misfit_of_capacity_groups(model, layout)) return misfit;
   if (auto misfit = misfit_of_stages(model, layout)) return misfit;
   if (auto misfit = misfit_of_experts(model, layout)) return misfit;
   if (auto misfit = misfit_of_dense_layers(model, layout)) return misfit;
