@@ -16,6 +16,7 @@
 #include "moe/errors.h"
 #include "moe/input/options.h"
 #include "moe/model/iteration.h"
+#include "moe/model/misfit.h"
 #include "moe/source_tree.h"
 #include "moe/stop.h"
 #include "moe/train/train_store.h"
@@ -234,7 +235,7 @@ Inputs read_inputs(const Arguments& arguments) {
       open_corpus(arguments.data, {inputs.model.vocabulary, inputs.model.sequence_length, 0.1});
   const int ranks = arguments.ranks.value_or(1);
   if (!inside_mpi_job()) {
-    const Groups groups = make_groups(parse_layout(arguments.layout, ranks));
+    const Groups groups = make_groups(parse_layout(arguments.layout, ranks, fits(inputs.model)));
     check_applies(build_iteration(inputs.model, groups, 0), inputs.schedule, arguments.schedule);
     if (!arguments.database.empty()) {
       db::open_writer(arguments.database, {.busy_timeout_s = arguments.time_limit_s});
@@ -259,7 +260,8 @@ void print_program(const Program& program, const Schedule& schedule, bool every_
 
 void run(const Arguments& arguments, Inputs inputs, Communicator& world, int argc, char** argv) {
   const std::vector<RankInfo> ranks = survey_ranks(world);
-  const Groups groups = make_groups(parse_layout(arguments.layout, world.size), nodes_of(ranks));
+  const Groups groups =
+      make_groups(parse_layout(arguments.layout, world.size, fits(inputs.model)), nodes_of(ranks));
   const Program program = build_iteration(inputs.model, groups, world.rank);
   if (!arguments.print_program.empty()) {
     if (world.rank == 0) {

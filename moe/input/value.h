@@ -62,6 +62,8 @@ class InputValue {
   /// Throws "FILE:LINE: path: `message`": for what several values together get wrong.
   [[noreturn]] void refuse(std::string_view message) const;
   int line() const { return node_->line; }
+  /// True where it stands in a file that the one of `other` builds on (toml_base.h).
+  bool is_below(const InputValue& other) const { return node_->source > other.node_->source; }
 
  private:
   const InputDocument* document_;

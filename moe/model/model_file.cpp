@@ -16,6 +16,7 @@
 #include "moe/model/experts/experts.h"
 #include "moe/model/gates/gates.h"
 #include "moe/model/hooks/hooks.h"
+#include "moe/model/limits.h"
 #include "moe/model/model.h"
 #include "moe/model/model_size.h"
 #include "moe/model/orders/orders.h"
@@ -57,25 +58,33 @@ void read_integer(const InputObject& table, std::string_view key, std::int64_t l
 
 constexpr double kLeastPositive = std::numeric_limits<double>::min();
 constexpr double kFinite = std::numeric_limits<double>::max();
-constexpr std::int64_t kWidth = std::int64_t{1} << 24;  // products of two stay far within int64
-constexpr std::int64_t kMostExperts = 1 << 20;
-constexpr int kMostBlocks = 1000;          // some 60 ops each
-constexpr int kMostMicroBatches = 4096;    // each with ops of its own
-constexpr double kMostParameters = 1e13;   // far within int64
-constexpr double kMostActivations = 1e16;  // of a batch that thousands of ranks share
 constexpr std::int64_t kInt = std::numeric_limits<int>::max();
+constexpr std::string_view kDropless =
+    "a dropless model drops nothing: expected a capacity_factor beside it, or no such key";
 
 void read_sizes(const InputObject& table, Model& model) {
-  read_integer(table, "vocabulary", 2, kWidth, model.vocabulary);
-  model.sequence_length = table.integer("sequence_length", 1, kWidth);
-  model.d_model = table.integer("d_model", 1, kWidth);
-  model.d_hidden = table.integer("d_hidden", 1, kWidth);
+  read_integer(table, "vocabulary", 2, kMostWidth, model.vocabulary);
+  model.sequence_length = table.integer("sequence_length", 1, kMostWidth);
+  model.d_model = table.integer("d_model", 1, kMostWidth);
+  model.d_hidden = table.integer("d_hidden", 1, kMostWidth);
   model.heads = static_cast<int>(table.integer("heads", 1, kInt));
   model.blocks = static_cast<int>(table.integer("blocks", 1, kMostBlocks));
   read_word(table, "dtype", kDTypes, model.dtype);
   if (model.d_model % model.heads != 0) {
     table.member("heads").fail(fmt::format("a divisor of d_model = {}", model.d_model));
   }
+}
+
+/// A key that only some values of another, `choice`, have a use for; `refusal` says why the one chosen has none, ""
+/// where it has. Keys that a file inherits are passed over where it chooses otherwise than its base: with the choice
+/// it leaves behind what belonged to it.
+std::optional<InputValue> key_of_choice(const InputObject& table, std::string_view key,
+                                        std::string_view choice, std::string_view refusal) {
+  auto value = table.optional_member(key);
+  if (!value || refusal.empty()) return value;
+  const auto chosen = table.optional_member(choice);
+  if (!chosen || !value->is_below(*chosen)) value->refuse(refusal);
+  return std::nullopt;
 }
 
 void read_architecture(const InputObject& table, Model& model) {
@@ -89,8 +98,13 @@ void read_architecture(const InputObject& table, Model& model) {
   read_word(table, "head", kHeads, model.head);
   if (const auto biases = table.optional_member("biases")) model.biases = biases->boolean();
   read_word(table, "positions", kPositions, model.positions);
-  model.rotary_base =
-      table.number_or("rotary_base", model.rotary_base, 1, kFinite, "a number of at least 1");
+  if (const auto base = key_of_choice(table, "rotary_base", "positions",
+                                      model.positions == Positions::rotary
+                                          ? ""
+                                          : "positions = \"learned\" turn nothing: expected no "
+                                            "rotary_base, or positions = \"rotary\"")) {
+    model.rotary_base = base->number(1, kFinite, "a number of at least 1");
+  }
   const std::int64_t head_width = model.d_model / model.heads;
   if (model.positions == Positions::rotary && head_width % 2 != 0) {
     table.member("positions")
@@ -110,57 +124,71 @@ std::string read_name(const InputObject& table, std::string_view key, const Know
   return member ? std::string(names[member->one_of(names)]) : fallback;
 }
 
-/// A key that one gate alone reads.
+/// A key of `table` that `gate` alone reads.
 std::optional<InputValue> key_of_gate(const InputObject& table, std::string_view key,
                                       std::string_view gate, const Model& model) {
-  auto value = table.optional_member(key);
-  if (value && model.gate != gate) {
-    value->refuse(fmt::format("gate = \"{}\" has none; gate = \"{}\" does", model.gate, gate));
+  return key_of_choice(
+      table, key, "gate",
+      model.gate == gate
+          ? ""
+          : fmt::format("gate = \"{}\" has none; gate = \"{}\" does", model.gate, gate));
+}
+
+void read_drop(const InputObject& table, const GateFacts& facts, Model& model) {
+  const auto refusal = [&](Drop drop) -> std::string {
+    if (takes_whole_groups(facts.chooser)) return "fills every expert: expected no drop";
+    if (facts.drop && drop != *facts.drop) {
+      return fmt::format("drops by {}: expected that or no drop", drop_name(*facts.drop));
+    }
+    if (drop == Drop::probability && !facts.scores_tokens) {
+      return "does not rank tokens: expected \"choice\" or \"position\"";
+    }
+    return "";
+  };
+  if (const auto value = table.optional_member("drop")) {
+    const auto drop = static_cast<Drop>(value->one_of({kDropNames.begin(), kDropNames.end()}));
+    const std::string by_gate = refusal(drop);
+    if (key_of_choice(
+            table, "drop", "gate",
+            by_gate.empty() ? "" : fmt::format("gate = \"{}\" {}", model.gate, by_gate)) &&
+        key_of_choice(table, "drop", "capacity_factor", model.capacity_factor ? "" : kDropless)) {
+      model.drop = drop;
+    }
   }
-  return value;
+  model.drop = facts.drop.value_or(model.drop);
+}
+
+/// The weight of a loss that not every gate has; 0 goes with all.
+void read_weight(const InputObject& table, std::string_view key, bool has_loss,
+                 std::string_view loss, const std::string& gate, double& field) {
+  const auto value = table.optional_member(key);
+  const double weight = value ? value->number(0, kFinite, "a number of at least 0") : 0;
+  const bool goes = has_loss || weight == 0;
+  if (key_of_choice(
+          table, key, "gate",
+          goes ? ""
+               : fmt::format("gate = \"{}\" has no {}: expected 0 or no {}", gate, loss, key))) {
+    field = weight;
+  } else if (!has_loss) {
+    field = 0;
+  }
 }
 
 void read_gate(const InputObject& table, Model& model) {
   model.gate = read_name(table, "gate", gates(), model.gate);
   const GateFacts& facts = gate_named(model.gate).facts;
-  const auto refuse = [&](const InputValue& value, std::string_view why) {
-    value.refuse(fmt::format("gate = \"{}\" {}", model.gate, why));
-  };
-  const auto drop = table.optional_member("drop");
-  if (drop && takes_whole_groups(facts.chooser)) {
-    refuse(*drop, "fills every expert: expected no drop");
-  }
-  if (drop) {
-    model.drop = static_cast<Drop>(drop->one_of({kDropNames.begin(), kDropNames.end()}));
-    if (facts.drop && model.drop != *facts.drop) {
-      refuse(*drop, fmt::format("drops by {}: expected that or no drop", drop_name(*facts.drop)));
-    }
-    if (model.drop == Drop::probability && !facts.scores_tokens) {
-      refuse(*drop, "does not rank tokens: expected \"choice\" or \"position\"");
-    }
-  }
-  model.drop = facts.drop.value_or(model.drop);
-  if (const auto weight = table.optional_member("auxiliary_weight")) {
-    model.auxiliary_weight = weight->number(0, kFinite, "a number of at least 0");
-    if (model.auxiliary_weight > 0 && !facts.balances) {
-      refuse(*weight, "has no load-balancing loss: expected 0 or no auxiliary_weight");
-    }
-  } else if (!facts.balances) {
-    model.auxiliary_weight = 0;
-  }
-  if (const auto weight = table.optional_member("z_loss_weight")) {
-    model.z_loss_weight = weight->number(0, kFinite, "a number of at least 0");
-    if (model.z_loss_weight > 0 && !facts.scores_tokens) {
-      refuse(*weight, "has no router z-loss: expected 0 or no z_loss_weight");
-    }
-  }
+  read_drop(table, facts, model);
+  read_weight(table, "auxiliary_weight", facts.balances, "load-balancing loss", model.gate,
+              model.auxiliary_weight);
+  read_weight(table, "z_loss_weight", facts.scores_tokens, "router z-loss", model.gate,
+              model.z_loss_weight);
   if (const auto speed = key_of_gate(table, "bias_speed", "bias_adjusted", model)) {
     model.bias_speed = speed->number(0, kFinite, "a number of at least 0");
   }
   // Half as many dimensions as experts.  [Chi et al. 2022]
   if (model.gate == "x_moe") model.gate_rank = std::max(1, model.experts / 2);
   if (const auto rank = key_of_gate(table, "gate_rank", "x_moe", model)) {
-    model.gate_rank = rank->integer(1, kWidth);
+    model.gate_rank = rank->integer(1, kMostWidth);
   }
   if (const auto temperature = key_of_gate(table, "gate_temperature", "x_moe", model);
       temperature && !temperature->is("learned")) {
@@ -169,16 +197,34 @@ void read_gate(const InputObject& table, Model& model) {
   }
 }
 
+/// Read before the gate, whose ways to drop belong to it.
+void read_capacity(const InputObject& table, Model& model) {
+  if (const auto factor = table.optional_member("capacity_factor");
+      factor && !factor->is("dropless")) {
+    model.capacity_factor =
+        factor->number(kLeastPositive, kFinite, "a number above 0 or \"dropless\"");
+  }
+  if (const auto value = table.optional_member("capacity_groups")) {
+    const auto groups = static_cast<int>(value->integer(0, kInt));
+    if (key_of_choice(table, "capacity_groups", "capacity_factor",
+                      model.capacity_factor || groups == 0 ? "" : kDropless)) {
+      model.capacity_groups = groups;
+    }
+  }
+}
+
 void read_networks(const InputObject& table, Model& model) {
   model.expert = read_name(table, "expert", experts(), model.expert);
-  read_word(table, "activation", kActivations, model.activation);
-  if (table.has("activation") && !expert_named(model.expert).facts.chooses_activation) {
-    table.member("activation")
-        .refuse(fmt::format("expert = \"{}\" has an activation of its own: expected no such key",
-                            model.expert));
+  const bool chooses = expert_named(model.expert).facts.chooses_activation;
+  if (key_of_choice(table, "activation", "expert",
+                    chooses ? ""
+                            : fmt::format("expert = \"{}\" has an activation of its own: expected "
+                                          "no such key",
+                                          model.expert))) {
+    read_word(table, "activation", kActivations, model.activation);
   }
   if (const auto hidden = table.optional_member("d_expert")) {
-    model.d_expert = hidden->integer(1, kWidth);
+    model.d_expert = hidden->integer(1, kMostWidth);
   }
   read_integer(table, "shared_experts", 0, 1 << 10, model.shared_experts);
 }
@@ -199,22 +245,16 @@ void read_experts(const InputObject& table, Model& model) {
   if (model.moe_every > 0 || table.has("choices")) {
     model.choices = static_cast<int>(table.integer("choices", 1, kMostExperts));
   }
+  read_capacity(table, model);
   read_gate(table, model);
   model.order = read_name(table, "order", orders(), model.order);
-  if (const auto factor = table.optional_member("capacity_factor")) {
-    if (!factor->is("dropless")) {
-      model.capacity_factor =
-          factor->number(kLeastPositive, kFinite, "a number above 0 or \"dropless\"");
-    }
-  }
   if (const auto table_of_hooks = table.optional_member("hooks")) {
     read_hooks(table_of_hooks->object("a table of hooks"), model);
   }
-  read_integer(table, "capacity_groups", 0, kInt, model.capacity_groups);
 }
 
 void read_training(const InputObject& table, Model& model) {
-  model.global_batch = table.integer("global_batch", 1, kWidth);
+  model.global_batch = table.integer("global_batch", 1, kMostWidth);
   read_integer(table, "micro_batches", 1, kMostMicroBatches, model.micro_batches);
   if (model.global_batch % model.micro_batches != 0) {
     table.member("micro_batches")
@@ -223,20 +263,25 @@ void read_training(const InputObject& table, Model& model) {
   read_word(table, "optimizer", kOptimizers, model.optimizer);
   model.learning_rate = table.number_or("learning_rate", model.learning_rate, kLeastPositive,
                                         kFinite, "a number above 0");
-  model.momentum = table.number_or("momentum", model.momentum, 0, std::nextafter(1.0, 0.0),
-                                   "a number from 0 to below 1");
+  if (const auto momentum =
+          key_of_choice(table, "momentum", "optimizer",
+                        model.optimizer == Optimizer::sgd
+                            ? ""
+                            : "optimizer = \"adam\" has none; optimizer = \"sgd\" does")) {
+    model.momentum = momentum->number(0, std::nextafter(1.0, 0.0), "a number from 0 to below 1");
+  }
   read_integer(table, "seed", 0, kAnyInteger, model.seed);
 }
 
 /// What keys of several tables can get wrong together.
 void check_together(const InputObject& training, const InputObject& moe, const Model& model) {
-  constexpr std::int64_t kMostTokens = std::numeric_limits<std::int32_t>::max();
   const std::int64_t tokens = model.global_batch * model.sequence_length;
   if (tokens > kMostTokens) {
     training.member("global_batch")
         .fail(fmt::format("at most {} tokens with sequence_length = {}", kMostTokens,
                           model.sequence_length));
   }
+  if (const auto passes = too_many_passes(model)) training.refuse("micro_batches", *passes);
   if (model.moe_every == 0) return;
   if (model.moe_every > model.blocks - model.dense_blocks) {
     moe.refuse("moe_every",
@@ -248,25 +293,21 @@ void check_together(const InputObject& training, const InputObject& moe, const M
     moe.member("choices").fail(fmt::format("at most experts = {}", model.experts));
   }
   if (const auto conflict = conflict_of(model)) moe.refuse(conflict->key, conflict->message);
-  if (model.capacity_groups > 0 && tokens % model.capacity_groups != 0) {
+  if (model.capacity_groups > 0 &&
+      (tokens % model.capacity_groups != 0 || model.capacity_groups % model.micro_batches != 0)) {
     moe.member("capacity_groups")
-        .fail(fmt::format("a divisor of the {} tokens of a batch", tokens));
+        .fail(fmt::format(
+            "a divisor of the {} tokens of a batch{}", tokens,
+            model.micro_batches > 1
+                ? fmt::format(" and a multiple of micro_batches = {}", model.micro_batches)
+                : ""));
   }
 }
 
-/// Refuses sizes whose product nobody can mean, before anything is made of them.
-void check_elements(const InputObject& root, const Model& model) {
-  const ModelSize size = model_size(model);
-  const auto refuse = [&](double elements, double most, const char* of, const char* keys) {
-    if (elements > most) {
-      root.refuse("model", fmt::format("{:.2g} {}: expected at most {:.0e}: lower {}", elements, of,
-                                       most, keys));
-    }
-  };
-  refuse(size.parameters, kMostParameters, "parameters",
-         "experts, d_model, d_hidden, blocks or vocabulary");
-  refuse(size.activations, kMostActivations, "elements of activations in an iteration",
-         "global_batch, sequence_length, blocks, d_model, d_hidden, experts or vocabulary");
+/// Refuses sizes whose product nobody can mean, before anything is made of them; by what they are on as many ranks
+/// as may share the batch, check() by those there are.
+void check_sizes(const InputObject& root, const Model& model) {
+  if (const auto excess = excess_of(model, model.global_batch)) root.refuse("model", *excess);
 }
 
 /// A name is of a file beside `file`, or of one that is shipped.
@@ -296,7 +337,7 @@ Model load_model(const std::filesystem::path& path) {
   const InputObject training = root.object("training", "the table [training]");
   read_training(training, model);
   check_together(training, moe, model);
-  check_elements(root, model);
+  check_sizes(root, model);
   document.no_other_keys();
   return model;
 }

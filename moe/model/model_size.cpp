@@ -1,10 +1,50 @@
 #include "moe/model/model_size.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "moe/model/capacity.h"
 #include "moe/model/experts/experts.h"
+#include "moe/model/gates/gates.h"
+#include "moe/model/limits.h"
+#include "moe/model/orders/orders.h"
 
 namespace moe {
+namespace {
 
-ModelSize model_size(const Model& model) {
+/// What one MoE layer makes of the whole batch.
+struct Routed {
+  double rows = 0;        ///< token copies
+  double masks = 0;       ///< elements of dispatch and combine mask
+  double gate_width = 0;  ///< of the gate's logits
+};
+
+Routed routed(const Model& model, std::int64_t parts) {
+  const Chooser chooser = gate_named(model.gate).facts.chooser;
+  const std::int64_t groups = model.capacity_groups > 0 ? model.capacity_groups : parts;
+  const auto tokens = static_cast<double>(model.global_batch * model.sequence_length);
+  const double experts = model.experts;
+  Routed all{tokens * (chooser == Chooser::token ? model.choices : experts), 0, experts};
+  if (model.capacity_factor) {
+    const auto group_tokens = static_cast<std::int64_t>(tokens) / std::max<std::int64_t>(groups, 1);
+    const auto capacity = static_cast<double>(
+        expert_capacity(model.choices, *model.capacity_factor,
+                        std::max<std::int64_t>(group_tokens, 1), model.experts));
+    const double slots = capacity * static_cast<double>(groups) * experts;
+    all.rows = chooser == Chooser::nobody ? slots : std::min(all.rows, slots);
+    if (chooser == Chooser::nobody) all.gate_width = capacity * experts;
+  }
+  if (order_named(model.order).slots == Slots::mixtures) {
+    const auto seen = static_cast<double>(chooser == Chooser::nobody ? groups : parts);
+    all.masks = 2 * all.rows * tokens / seen;
+  }
+  return all;
+}
+
+}  // namespace
+
+ModelSize model_size(const Model& model, std::int64_t parts) {
   const auto m = static_cast<double>(model.d_model), v = static_cast<double>(model.vocabulary);
   const auto length = static_cast<double>(model.sequence_length);
   const double key_width = m / model.heads * key_value_heads(model);
@@ -13,21 +53,57 @@ ModelSize model_size(const Model& model) {
   const double hidden = products * static_cast<double>(expert_hidden(model));
   const double mixtures = blocks_with_experts(model), dense = model.blocks - mixtures;
   const double experts = model.experts, shared = model.shared_experts;
+  const Routed layer = routed(model, parts);
 
   ModelSize size;
   size.parameters = v * m * (model.head == Head::tied ? 1 : 2) +
                     (model.positions == Positions::learned ? length * m : 0) +
                     model.blocks * 2 * m * (m + key_width) + dense * m * dense_hidden +
-                    mixtures * m * (experts + (experts + shared) * hidden) +
+                    mixtures * m * (layer.gate_width + (experts + shared) * hidden) +
                     mixtures * experts * static_cast<double>(model.gate_rank);
   // A token's row: logits; norms, residuals and projections, a probability per head and key; what networks
-  // keep, for every copy of the token; scores of experts.
-  const double row = v + model.blocks * (6 * m + 2 * key_width + model.heads * length) +
-                     dense * (2 * m + dense_hidden) +
-                     mixtures * (model.choices * (2 * m + hidden) + shared * hidden + experts +
-                                 static_cast<double>(model.gate_rank));
-  size.activations = static_cast<double>(model.global_batch) * length * row;
+  // keep; scores of experts. For every copy of a token, what its expert keeps.
+  const double row =
+      v + model.blocks * (6 * m + 2 * key_width + model.heads * length) +
+      dense * (2 * m + dense_hidden) +
+      mixtures * (shared * hidden + layer.gate_width + static_cast<double>(model.gate_rank));
+  size.masks = mixtures * layer.masks;
+  size.activations = static_cast<double>(model.global_batch) * length * row +
+                     mixtures * layer.rows * (2 * m + hidden) + size.masks;
   return size;
+}
+
+std::optional<std::string> excess_of(const Model& model, std::int64_t parts) {
+  const ModelSize size = model_size(model, parts);
+  if (size.parameters > kMostParameters) {
+    return fmt::format(
+        "{:.2g} parameters are more than {:.0e}: lower experts, d_model, d_hidden, blocks or "
+        "vocabulary",
+        size.parameters, kMostParameters);
+  }
+  if (size.activations > kMostActivations) {
+    const bool by_masks = size.masks > size.activations / 2;
+    return fmt::format(
+        "{:.2g} elements of activations in an iteration{} are more than {:.0e}: lower {}",
+        size.activations,
+        by_masks ? fmt::format(", {:.2g} of them of masks of token x slot,", size.masks) : "",
+        kMostActivations,
+        by_masks ? "global_batch, sequence_length, choices or capacity_factor"
+                 : "global_batch, sequence_length, blocks, d_model, d_hidden, experts or "
+                   "vocabulary");
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> too_many_passes(const Model& model) {
+  const std::int64_t passes = std::int64_t{model.blocks} * model.micro_batches;
+  if (passes <= kMostPasses) return std::nullopt;
+  std::int64_t fewer = kMostPasses / model.blocks;
+  while (model.global_batch % fewer != 0 || model.capacity_groups % fewer != 0) --fewer;
+  return fmt::format(
+      "{} micro_batches of {} blocks are {} passes through a block, each with ops of its own: "
+      "expected at most {}, so micro_batches = {} or fewer blocks",
+      model.micro_batches, model.blocks, passes, kMostPasses, fewer);
 }
 
 }  // namespace moe

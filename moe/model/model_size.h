@@ -1,5 +1,9 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <string>
+
 #include "moe/model/model.h"
 
 namespace moe {
@@ -8,8 +12,19 @@ namespace moe {
 struct ModelSize {
   double parameters = 0;
   double activations = 0;  ///< that an iteration over the global batch keeps for backward
+  double masks = 0;        ///< of the activations: token x slot, of order einsum
 };
 
-ModelSize model_size(const Model& model);
+/// Of a batch in `parts` equal parts, one for every rank of a stage and micro-batch: masks and slots grow with what a
+/// part has of it.
+ModelSize model_size(const Model& model, std::int64_t parts);
+
+/// What the model has more of than anybody can mean (limits.h), and what to lower: "1e+14 parameters are more than
+/// 1e+13: lower experts, ...". Nothing where it has not.
+std::optional<std::string> excess_of(const Model& model, std::int64_t parts);
+
+/// Why an iteration in so many micro-batches would have more ops than anybody can mean (kMostPasses), and how many it
+/// may have. Nothing where it would not.
+std::optional<std::string> too_many_passes(const Model& model);
 
 }  // namespace moe

@@ -1,9 +1,11 @@
 #include "moe/passes/assign_stream.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <array>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <stdexcept>
 
 #include "moe/input/value.h"
@@ -12,6 +14,18 @@ namespace moe {
 namespace {
 
 constexpr std::array kStreams{Stream::compute, Stream::inter_node, Stream::intra_node};
+
+/// "there is none in this iteration: expected one of all_reduce, all_to_all"
+std::string none_here(const Program& program) {
+  std::set<std::string_view> kinds;
+  for (const Op& op : program.ops) {
+    if (facts_of(op).executor == Executor::communicator) kinds.insert(kind_name(op));
+  }
+  return kinds.empty()
+             ? std::string("there is none in this iteration, which has no communication to move")
+             : fmt::format("there is none in this iteration: expected one of {}",
+                           fmt::join(kinds, ", "));
+}
 
 }  // namespace
 
@@ -25,8 +39,10 @@ Program apply(Program program, const StreamAssignment& assignment) {
   if (assignment.stream == Stream::host || assignment.stream == Stream::copy) {
     refuse("collectives run on compute, inter_node or intra_node");
   }
+  bool found = false;
   for (Op& op : program.ops) {
     if (kind_name(op) != assignment.kind) continue;
+    found = true;
     if (facts_of(op).executor == Executor::kernel) {
       refuse("only communication may leave the compute stream");
     }
@@ -36,6 +52,7 @@ Program apply(Program program, const StreamAssignment& assignment) {
     }
     op.stream = assignment.stream;
   }
+  if (!found) refuse(none_here(program));
   return program;
 }
 

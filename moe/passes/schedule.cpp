@@ -39,8 +39,7 @@ void refuse_contradictions(const Schedule& schedule) {
   check_together(decisions_of<Exchange>(schedule));
   std::map<std::pair<std::size_t, std::string>, const Decision*> decided;
   for (const Decision& decision : schedule.decisions) {
-    const auto about = std::visit([](const auto& one) { return subject(one); }, decision);
-    const auto [other, first] = decided.try_emplace({decision.index(), about}, &decision);
+    const auto [other, first] = decided.try_emplace(subject_of(decision), &decision);
     if (first) continue;
     throw std::invalid_argument(
         fmt::format("{}: decided already, as {}", to_json(decision), to_json(*other->second)));
@@ -59,6 +58,10 @@ Decision read_decision(const InputObject& object, std::index_sequence<index...>)
 }
 
 }  // namespace
+
+std::pair<std::size_t, std::string> subject_of(const Decision& decision) {
+  return {decision.index(), std::visit([](const auto& one) { return subject(one); }, decision)};
+}
 
 Schedule canonical(Schedule schedule) {
   std::sort(schedule.decisions.begin(), schedule.decisions.end());

@@ -5,6 +5,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -55,6 +56,9 @@ struct Schedule {
 
 /// The same decisions in the order in which they are applied, the same ones side by side.
 Schedule canonical(Schedule schedule);
+
+/// What it decides about; two decisions on one subject contradict each other.
+std::pair<std::size_t, std::string> subject_of(const Decision& decision);
 
 /// The decisions of one kind, in the schedule's order.
 template <class D>

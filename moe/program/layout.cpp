@@ -64,28 +64,22 @@ Asked read(std::string_view text) {
   return asked;
 }
 
-/// The layouts of so many ranks that differ least from what was asked: by the sum of the logarithms of the
-/// ratios of what was given.
-std::vector<std::string> nearest(const Asked& asked, int ranks) {
-  std::vector<std::pair<double, Layout>> all;
-  for (const int stages : divisors(ranks)) {
-    for (const int shards : divisors(ranks / stages)) {
-      for (const int experts : divisors(ranks / stages / shards)) {
-        const Layout layout{ranks / stages / shards / experts, experts, shards, 1, stages};
-        double distance = 0;
-        for (std::size_t i = 0; i < kDegrees.size(); ++i) {
-          if (!kDegrees[i].makes_ranks) continue;
-          distance += std::abs(
-              std::log(static_cast<double>(layout.*kDegrees[i].member) / asked[i].value_or(1)));
-        }
-        all.emplace_back(distance, layout);
-      }
-    }
+double distance(const Layout& a, const Layout& b) {
+  double sum = 0;
+  for (const Degree& degree : kDegrees) {
+    sum += std::abs(std::log(static_cast<double>(a.*degree.member) / (b.*degree.member)));
   }
-  std::stable_sort(all.begin(), all.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  return sum;
+}
+
+/// Of those that fit, where there are any.
+std::vector<std::string> nearest_texts(const Layout& asked, int ranks, const LayoutFits& fits) {
+  std::vector<Layout> layouts = nearest_layouts(asked, ranks);
+  if (fits && std::any_of(layouts.begin(), layouts.end(), fits)) {
+    std::erase_if(layouts, [&](const Layout& layout) { return !fits(layout); });
+  }
   std::vector<std::string> texts;
-  for (const auto& [distance, layout] : all) {
+  for (const Layout& layout : layouts) {
     if (texts.size() < kNearest) texts.push_back(to_text(layout));
   }
   return texts;
@@ -101,6 +95,26 @@ std::vector<int> divisors(int number) {
   return found;
 }
 
+std::vector<Layout> nearest_layouts(const Layout& wanted, int ranks) {
+  std::vector<std::pair<double, Layout>> all;
+  for (const int stages : divisors(ranks)) {
+    for (const int shards : divisors(ranks / stages)) {
+      for (const int experts : divisors(ranks / stages / shards)) {
+        for (const int tensor : divisors(wanted.tensor)) {
+          if (ranks / stages % tensor != 0) continue;
+          const Layout layout{ranks / stages / shards / experts, experts, shards, tensor, stages};
+          all.emplace_back(distance(layout, wanted), layout);
+        }
+      }
+    }
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<Layout> layouts;
+  for (const auto& [by, layout] : all) layouts.push_back(layout);
+  return layouts;
+}
+
 int stage_ranks(const Layout& layout) {
   return layout.data * layout.expert * layout.expert_sharded;
 }
@@ -114,7 +128,16 @@ std::string to_text(const Layout& layout) {
   return text;
 }
 
-Layout parse_layout(std::string_view text, int ranks) {
+std::string short_text(const Layout& layout) {
+  std::string text;
+  for (const Degree& degree : kDegrees) {
+    if (layout.*degree.member == 1 && degree.member != &Layout::expert) continue;
+    text += fmt::format("{}{}={}", text.empty() ? "" : ",", degree.key, layout.*degree.member);
+  }
+  return text;
+}
+
+Layout parse_layout(std::string_view text, int ranks, const LayoutFits& fits) {
   const Asked asked = read(text);
   Layout layout;
   for (std::size_t i = 0; i < kDegrees.size(); ++i) {
@@ -130,7 +153,7 @@ Layout parse_layout(std::string_view text, int ranks) {
   } else if (product != ranks) {
     throw std::invalid_argument(fmt::format("layout {}: {} ranks, there are {}; nearest: {}", text,
                                             product, ranks,
-                                            fmt::join(nearest(asked, ranks), " or ")));
+                                            fmt::join(nearest_texts(layout, ranks, fits), " or ")));
   }
   const int in_stage = stage_ranks(layout);
   if (in_stage % layout.tensor != 0) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,11 +37,19 @@ int stage_ranks(const Layout& layout);
 
 /// "dp=2,ep=2,esp=1,tp=1,pp=1"
 std::string to_text(const Layout& layout);
+/// The same without degrees of 1, but for ep: "dp=2,ep=2"
+std::string short_text(const Layout& layout);
+
+/// Layouts of so many ranks, those that differ least from `wanted` first: by the sum of the logarithms of the
+/// ratios of their degrees. All there are, with the tp of `wanted` or a divisor of it.
+std::vector<Layout> nearest_layouts(const Layout& wanted, int ranks);
+
+using LayoutFits = std::function<bool(const Layout&)>;
 
 /// A layout of `ranks` ranks as people write it: "dp=2,ep=2", keys in any order. What is absent is 1, but
 /// ep is all that is left where it is absent; "" is all experts over all ranks. Throws
 /// std::invalid_argument naming key and value, or, where the degrees do not make `ranks`, the nearest
-/// layouts that do; tp has to divide the ranks of a stage.
-Layout parse_layout(std::string_view text, int ranks);
+/// layouts that do, of these such as `fits` where there are any; tp has to divide the ranks of a stage.
+Layout parse_layout(std::string_view text, int ranks, const LayoutFits& fits = {});
 
 }  // namespace moe

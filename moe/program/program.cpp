@@ -97,14 +97,22 @@ std::vector<std::vector<int>> dependencies(const Program& program) {
   return result;
 }
 
-bool writes_loss(const Program& program, const Op& op) {
-  const auto holds = [](const std::vector<TensorId>& losses, TensorId tensor) {
-    return std::find(losses.begin(), losses.end(), tensor) != losses.end();
-  };
-  return std::any_of(op.writes.begin(), op.writes.end(), [&](const Use& use) {
-    return holds(program.losses, use.tensor) || holds(program.auxiliary_losses, use.tensor) ||
-           holds(program.z_losses, use.tensor);
-  });
+std::vector<int> loss_ops(const Program& program) {
+  std::vector<bool> is_loss(program.tensors.size());
+  for (const auto* losses : {&program.losses, &program.auxiliary_losses, &program.z_losses}) {
+    for (const TensorId loss : *losses) {
+      if (loss >= 0) is_loss[static_cast<std::size_t>(loss)] = true;
+    }
+  }
+  std::vector<int> ops;
+  for (std::size_t i = 0; i < program.ops.size(); ++i) {
+    const auto& writes = program.ops[i].writes;
+    const bool writes_loss = std::any_of(writes.begin(), writes.end(), [&](const Use& use) {
+      return is_loss[static_cast<std::size_t>(use.tensor)];
+    });
+    if (writes_loss) ops.push_back(static_cast<int>(i));
+  }
+  return ops;
 }
 
 RoutedLayer routed_layer(const Tensor& tensor) {

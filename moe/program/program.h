@@ -69,8 +69,8 @@ std::int64_t whole_element(const Shard& shard, std::int64_t columns, std::int64_
 /// by itself is left in; what stream order implies is left in too.
 std::vector<std::vector<int>> dependencies(const Program& program);
 
-/// True for an op that writes the loss or one of the others.
-bool writes_loss(const Program& program, const Op& op);
+/// The ops that write the loss or one of the others, ascending.
+std::vector<int> loss_ops(const Program& program);
 
 /// Whose routing binds the rows of a tensor.
 RoutedLayer routed_layer(const Tensor& tensor);

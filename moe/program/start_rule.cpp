@@ -37,7 +37,7 @@ StartRule start_rule(const Program& program) {
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const Stream own = program.ops[i].stream;
     auto& queue = rule.queues[static_cast<std::size_t>(own)];
-    std::array<int, kStreamCount> progress{};
+    StreamProgress progress{};
     const auto after = [&](int op) {
       const auto index = static_cast<std::size_t>(op);
       for (std::size_t s = 0; s < kStreamCount; ++s) {

@@ -11,6 +11,9 @@ namespace moe {
 /// on routed rows the exchange that tells how many there are.
 std::vector<std::vector<int>> waits_for(const Program& program);
 
+/// By stream: so many ops of its queue, its first ones, have certainly ended.
+using StreamProgress = std::array<int, kStreamCount>;
+
 /// When an op may start, on every rank alike: once it is the first of its stream's queue, everything
 /// before it in that queue has ended, and every op that it waits for has. `run` and `simulate` let
 /// ops go by this rule, the memory plan and the lower bound reason with it.
@@ -21,7 +24,7 @@ struct StartRule {
 
   /// For each op, how far every stream has certainly come when it starts: the place in that
   /// stream's queue of the last op known to have ended, plus one.
-  std::vector<std::array<int, kStreamCount>> progress;
+  std::vector<StreamProgress> progress;
   std::vector<int> place;      ///< by op: in the queue of its stream
   std::vector<Stream> stream;  ///< by op
 };

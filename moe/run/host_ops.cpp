@@ -114,7 +114,7 @@ void run_host(RunState& state) {
     state.host_times[position].second = now_s();
     if (state.after_op) state.after_op(state.prepared_op(index).bound);
     state.progress.ended(index);
-    prepare(state);
+    prepare(state, routed_layer(state.op(index)));
   }
   if (!decided) decide_update(state);
 }

@@ -3,8 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
+#include <limits>
+#include <map>
+#include <optional>
 #include <stdexcept>
+
+#include "moe/run/free_memory.h"
 
 namespace moe {
 namespace {
@@ -13,129 +17,136 @@ constexpr std::int64_t aligned(std::int64_t bytes) {
   return (std::max<std::int64_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-/// Memory given back: who may still touch it.
-struct Block {
-  std::int64_t begin = 0;
-  std::int64_t end = 0;
-  std::vector<int> users;  ///< ops
+constexpr StreamProgress progress_of(int ops) {
+  StreamProgress progress{};
+  progress.fill(ops);
+  return progress;
+}
+
+/// Who uses a tensor, and when its memory passes from one to the next.
+struct Users {
+  int count = 0;  ///< of ops
+  int last = -1;  ///< op
+  /// Once streams have come so far, all users have ended.
+  StreamProgress until = progress_of(0);
+  /// So far have streams come when any of its writers starts. Whoever reads it waits for these, so it is enough
+  /// that they come after all users of the old.
+  StreamProgress known = progress_of(std::numeric_limits<int>::max());
 };
 
-/// Memory of a tensor that is in use.
-struct Live {
-  std::int64_t begin = 0;
-  std::int64_t end = 0;
-};
-
-constexpr auto kBeginsBefore = [](const auto& block, std::int64_t offset) {
-  return block.begin < offset;
+/// Ops whose sizes become known with the routing of a layer; without one, from the beginning.
+struct Wave {
+  std::optional<RoutedLayer> layer;
+  std::vector<int> ops;  ///< ascending
 };
 
 }  // namespace
 
 struct MemoryPlan::State {
   std::vector<Tensor> tensors;
-  StartRule rule;
   std::vector<std::vector<TensorId>> activations;  ///< by op: those it uses
-  std::vector<std::vector<int>> users, writers;    ///< by tensor
+  std::vector<Users> users;                        ///< by tensor
+  std::vector<Wave> waves;                         ///< in the order in which they become known
 
   std::vector<std::int64_t> offsets, sizes;  ///< by tensor
   std::int64_t persistent = 0;
   std::int64_t peak = 0;
   int peak_op = -1;
-  std::vector<int> left;             ///< ops not visited, ascending
-  std::vector<std::size_t> to_come;  ///< by tensor: users not visited
-  // No two of these overlap; ascending.
-  std::vector<Live> live;
-  std::vector<Block> released;
+  std::size_t visited = 0;   ///< waves
+  std::vector<int> to_come;  ///< by tensor: users not visited
+  FreeMemory free{0};
 
-  /// Whoever reads the new tensor waits for its writers, so it is enough that these come after all
-  /// users of the old.
-  bool may_reuse(const Block& block, TensorId tensor) const {
-    return std::all_of(writers[tensor].begin(), writers[tensor].end(), [&](int writer) {
-      return std::all_of(block.users.begin(), block.users.end(),
-                         [&](int user) { return ends_before(rule, user, writer); });
-    });
+  void add_users(const Program& program, const StartRule& rule);
+  void place_persistent();
+  void find_waves(const Program& program);
+
+  void visit(int op, const Binding& binding) {
+    for (const TensorId t : activations[op]) {
+      if (offsets[t] < 0) place(t, aligned(allocated_bytes(tensors[t], binding)), op);
+    }
+    for (const TensorId t : activations[op]) {
+      if (--to_come[t] == 0) free.give_back(offsets[t], offsets[t] + sizes[t], users[t].until);
+    }
   }
 
   void place(TensorId tensor, std::int64_t bytes, int op) {
-    std::int64_t offset = persistent;
-    auto used = live.cbegin();
-    auto given_back = released.cbegin();
-    while (used != live.cend() || given_back != released.cend()) {
-      const bool in_use =
-          given_back == released.cend() || (used != live.cend() && used->begin < given_back->begin);
-      if (offset + bytes <= (in_use ? used->begin : given_back->begin)) break;
-      if (in_use) {
-        offset = std::max(offset, (used++)->end);
-        continue;
-      }
-      if (!may_reuse(*given_back, tensor)) offset = std::max(offset, given_back->end);
-      ++given_back;
-    }
-    offsets[tensor] = offset;
+    offsets[tensor] = free.take(bytes, users[tensor].known);
     sizes[tensor] = bytes;
-    if (offset + bytes > peak) {
-      peak = offset + bytes;
+    if (offsets[tensor] + bytes > peak) {
+      peak = offsets[tensor] + bytes;
       peak_op = op;
     }
-    live.insert(std::lower_bound(live.begin(), live.end(), offset, kBeginsBefore),
-                {offset, offset + bytes});
-    cover(offset, offset + bytes);
-  }
-
-  void release(TensorId tensor) {
-    const std::int64_t begin = offsets[tensor];
-    live.erase(std::lower_bound(live.begin(), live.end(), begin, kBeginsBefore));
-    released.insert(std::lower_bound(released.begin(), released.end(), begin, kBeginsBefore),
-                    {begin, begin + sizes[tensor], users[tensor]});
-  }
-
-  /// Cuts [begin, end) out of the released blocks: who comes after the new tensor comes after them
-  /// too.
-  void cover(std::int64_t begin, std::int64_t end) {
-    std::vector<Block> kept;
-    for (Block& block : released) {
-      if (block.begin < begin) {
-        kept.push_back({block.begin, std::min(block.end, begin), block.users});
-      }
-      if (block.end > end) kept.push_back({std::max(block.begin, end), block.end, block.users});
-    }
-    released = std::move(kept);
   }
 };
 
-MemoryPlan::MemoryPlan(const Program& program, StartRule rule) : state_(std::make_unique<State>()) {
-  State& s = *state_;
-  s.tensors = program.tensors;
-  s.rule = std::move(rule);
-  s.users.resize(program.tensors.size());
-  s.writers.resize(program.tensors.size());
-  s.activations.resize(program.ops.size());
-  s.offsets.assign(program.tensors.size(), -1);
-  s.sizes.assign(program.tensors.size(), 0);
+void MemoryPlan::State::add_users(const Program& program, const StartRule& rule) {
+  users.resize(program.tensors.size());
+  activations.resize(program.ops.size());
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const int op = static_cast<int>(i);
+    const auto stream = static_cast<std::size_t>(rule.stream[i]);
     for (const auto* uses : {&program.ops[i].reads, &program.ops[i].writes}) {
       for (const Use& use : *uses) {
-        auto& users = s.users[use.tensor];
-        if (!users.empty() && users.back() == op) continue;
-        users.push_back(op);
-        if (s.tensors[use.tensor].role == Role::activation) s.activations[i].push_back(use.tensor);
+        Users& of = users[use.tensor];
+        if (of.last == op) continue;
+        of.last = op;
+        ++of.count;
+        of.until[stream] = std::max(of.until[stream], rule.place[i] + 1);
+        if (tensors[use.tensor].role == Role::activation) activations[i].push_back(use.tensor);
       }
     }
-    for (const Use& use : program.ops[i].writes) s.writers[use.tensor].push_back(op);
+    for (const Use& use : program.ops[i].writes) {
+      StreamProgress& known = users[use.tensor].known;
+      for (std::size_t s = 0; s < kStreamCount; ++s) {
+        known[s] = std::min(known[s], rule.progress[i][s]);
+      }
+    }
   }
-  // Role by role, so that the gradients of a block lie side by side and travel in one all-reduce.
+}
+
+/// Role by role, so that the gradients of a block lie side by side and travel in one all-reduce.
+void MemoryPlan::State::place_persistent() {
+  offsets.assign(tensors.size(), -1);
+  sizes.assign(tensors.size(), 0);
   const Binding unbound;
   for (const Role role :
        {Role::input, Role::result, Role::parameter, Role::gradient, Role::optimizer_state}) {
-    for (TensorId t = 0; t < static_cast<TensorId>(program.tensors.size()); ++t) {
-      if (program.tensors[t].role != role) continue;
-      s.offsets[t] = s.persistent;
-      s.sizes[t] = aligned(allocated_bytes(program.tensors[t], unbound));
-      s.persistent += s.sizes[t];
+    for (std::size_t t = 0; t < tensors.size(); ++t) {
+      if (tensors[t].role != role) continue;
+      offsets[t] = persistent;
+      sizes[t] = aligned(allocated_bytes(tensors[t], unbound));
+      persistent += sizes[t];
     }
   }
+}
+
+void MemoryPlan::State::find_waves(const Program& program) {
+  waves.push_back({});
+  std::map<RoutedLayer, std::size_t> wave_of;
+  const auto wave = [&](RoutedLayer layer) {
+    const auto [found, added] = wave_of.try_emplace(layer, waves.size());
+    if (added) waves.push_back({layer, {}});
+    return found->second;
+  };
+  for (const RoutedLayer layer : routed_layers(program)) wave(layer);
+  for (std::size_t op = 0; op < activations.size(); ++op) {
+    std::size_t last = 0;
+    for (const TensorId t : activations[op]) {
+      const Tensor& tensor = tensors[t];
+      if (tensor.rows_are == Rows::fixed || tensor.rows > 0) continue;
+      last = std::max(last, wave({tensor.layer, tensor.micro_batch}));
+    }
+    waves[last].ops.push_back(static_cast<int>(op));
+  }
+  std::erase_if(waves, [](const Wave& one) { return one.ops.empty(); });
+}
+
+MemoryPlan::MemoryPlan(const Program& program, const StartRule& rule)
+    : state_(std::make_unique<State>()) {
+  state_->tensors = program.tensors;
+  state_->add_users(program, rule);
+  state_->place_persistent();
+  state_->find_waves(program);
   restart();
 }
 
@@ -143,43 +154,30 @@ MemoryPlan::~MemoryPlan() = default;
 
 std::vector<int> MemoryPlan::advance(const Binding& binding) {
   State& s = *state_;
-  std::vector<int> visited, left;
-  const auto has_size = [&](TensorId t) {
-    return s.offsets[t] >= 0 || s.tensors[t].rows > 0 || is_bound(s.tensors[t], binding);
-  };
-  for (const int op : s.left) {
-    const auto& used = s.activations[op];
-    if (!std::all_of(used.begin(), used.end(), has_size)) {
-      left.push_back(op);
-      continue;
-    }
-    for (const TensorId t : used) {
-      if (s.offsets[t] < 0) s.place(t, aligned(allocated_bytes(s.tensors[t], binding)), op);
-    }
-    for (const TensorId t : used) {
-      if (--s.to_come[t] == 0) s.release(t);
-    }
-    visited.push_back(op);
+  std::vector<int> ops;
+  for (; s.visited < s.waves.size(); ++s.visited) {
+    const Wave& wave = s.waves[s.visited];
+    if (wave.layer && !binding.layouts.contains(*wave.layer)) break;
+    ops.insert(ops.end(), wave.ops.begin(), wave.ops.end());
   }
-  s.left = std::move(left);
-  return visited;
+  std::sort(ops.begin(), ops.end());
+  for (const int op : ops) s.visit(op, binding);
+  return ops;
 }
 
-bool MemoryPlan::is_complete() const { return state_->left.empty(); }
+bool MemoryPlan::is_complete() const { return state_->visited == state_->waves.size(); }
 
 void MemoryPlan::restart() {
   State& s = *state_;
-  s.left.resize(s.activations.size());
-  std::iota(s.left.begin(), s.left.end(), 0);
+  s.visited = 0;
   s.to_come.clear();
-  for (const auto& users : s.users) s.to_come.push_back(users.size());
-  for (TensorId t = 0; t < static_cast<TensorId>(s.tensors.size()); ++t) {
+  for (const Users& users : s.users) s.to_come.push_back(users.count);
+  for (std::size_t t = 0; t < s.tensors.size(); ++t) {
     if (s.tensors[t].role == Role::activation) s.offsets[t] = -1;
   }
   s.peak = s.persistent;
   s.peak_op = -1;
-  s.live.clear();
-  s.released.clear();
+  s.free.restart(s.persistent);
 }
 
 std::int64_t MemoryPlan::offset(TensorId tensor) const {

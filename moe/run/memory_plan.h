@@ -17,14 +17,15 @@ namespace moe {
 /// layer before its routing) is left out and visited once they are. An activation is placed when its
 /// first op is visited, lowest offset first, and its memory is given out again only to an op that is
 /// ordered after every user of it (start_rule.h), so that the plan never adds a wait and never costs
-/// overlap.
+/// overlap. Takes n log n for n ops (free_memory.h).
 class MemoryPlan {
  public:
-  MemoryPlan(const Program& program, StartRule rule);
+  MemoryPlan(const Program& program, const StartRule& rule);
   ~MemoryPlan();
 
   /// Visits the ops whose sizes `binding` tells, those of earlier calls left out; returns them,
-  /// ascending.
+  /// ascending. Layers become known in the order of routed_layers(): none is looked for behind the first that
+  /// `binding` lacks.
   std::vector<int> advance(const Binding& binding);
   /// True once every op has been visited.
   bool is_complete() const;

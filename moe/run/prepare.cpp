@@ -44,15 +44,15 @@ void make_arena(RunState& state) {
   state.arena_bytes = bytes;
 }
 
-bool has_rows(const RunState& state, const Op& op) {
+/// A layer without whose routing nobody knows how many rows the op has; none where all are known.
+std::optional<RoutedLayer> layer_lacked(const RunState& state, const Op& op) {
   for (const auto* uses : {&op.reads, &op.writes}) {
     for (const Use& use : *uses) {
-      if (!is_bound(state.program.tensors[static_cast<std::size_t>(use.tensor)], state.binding)) {
-        return false;
-      }
+      const Tensor& tensor = state.program.tensors[static_cast<std::size_t>(use.tensor)];
+      if (!is_bound(tensor, state.binding)) return RoutedLayer{tensor.layer, tensor.micro_batch};
     }
   }
-  return true;
+  return std::nullopt;
 }
 
 /// See BoundOp::ranges.
@@ -129,10 +129,9 @@ void adopt(RunState& state, Program program) {
     }
   }
   make_communicators(state);
-  state.loss_ops.clear();
+  state.loss_ops = loss_ops(state.program);
   for (std::size_t i = 0; i < state.program.ops.size(); ++i) {
     const Op& op = state.program.ops[i];
-    if (writes_loss(state.program, op)) state.loss_ops.push_back(static_cast<int>(i));
     if (op.phase == Phase::update) state.issued_before[i].push_back(state.decision());
   }
   state.plan.emplace(state.program, state.rule);
@@ -153,8 +152,8 @@ void reset(RunState& state) {
   state.backend.forget_marks();
 }
 
-void prepare(RunState& state) {
-  const std::vector<int> visited = state.plan->advance(state.binding);
+void prepare(RunState& state, std::optional<RoutedLayer> told) {
+  std::vector<int> candidates = state.plan->advance(state.binding);
   check_limit(state);
   if (state.plan->peak_bytes() > state.arena_bytes) {
     throw OutOfMemory(fmt::format("rank {}: {} planned, the arena holds {}: {}", state.world.rank,
@@ -163,18 +162,21 @@ void prepare(RunState& state) {
   }
   if (state.touched) state.touched->cover(state.plan->peak_bytes());
 
-  std::vector<int> candidates, ready, waiting;
-  std::merge(state.placed.begin(), state.placed.end(), visited.begin(), visited.end(),
-             std::back_inserter(candidates));
+  if (told) {
+    const auto waiting = state.placed.extract(*told);
+    if (waiting) {
+      candidates.insert(candidates.end(), waiting.mapped().begin(), waiting.mapped().end());
+    }
+  }
+  std::vector<int> ready;
   for (const int op : candidates) {
-    if (!has_rows(state, state.op(op))) {
-      waiting.push_back(op);
+    if (const auto lacked = layer_lacked(state, state.op(op))) {
+      state.placed[*lacked].push_back(op);
       continue;
     }
     state.prepared_op(op) = prepare_op(state, op);
     ready.push_back(op);
   }
-  state.placed = std::move(waiting);
   state.progress.prepared(ready);
 }
 

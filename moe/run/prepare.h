@@ -12,8 +12,9 @@ void adopt(RunState& state, Program program);
 /// Forgets the last iteration.
 void reset(RunState& state);
 
-/// Gives places, rows and messages to the ops that the binding tells them of, and lets the streams go
-/// on to them. Throws OutOfMemory where the plan exceeds the limit or the arena.
-void prepare(RunState& state);
+/// Gives places, rows and messages to the ops that the binding tells them of, which has just learned the routing of
+/// `told` (of nothing, at the beginning), and lets the streams go on to them. Throws OutOfMemory where the plan exceeds
+/// the limit or the arena.
+void prepare(RunState& state, std::optional<RoutedLayer> told = {});
 
 }  // namespace moe

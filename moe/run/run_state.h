@@ -48,7 +48,8 @@ struct RunState {
 
   // Of the iteration. The driving thread writes what a stream's thread reads once the op is prepared.
   Binding binding;
-  std::vector<int> placed;           ///< ops that have places but not all rows yet, ascending
+  std::map<RoutedLayer, std::vector<int>>
+      placed;                        ///< ops that have places, by the layer whose rows they lack
   std::vector<PreparedOp> prepared;  ///< by op
   std::vector<Mark> begin_marks, end_marks;           ///< by op on device streams
   std::vector<std::pair<double, double>> host_times;  ///< by op on the host stream

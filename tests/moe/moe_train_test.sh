@@ -40,7 +40,11 @@ expect 2 err "micro" "$moe_train" --model nonesuch
 expect 2 err "none.json: cannot be read" "$moe_train" --model micro --schedule none.json
 echo '{"decisions": [{"decision": "pipeline_split", "layer": 0, "phase": "forward", "chunks": 2}]}' >dense.json
 expect 2 err "dense.json: pipeline_split: 2 chunks (layer 0, forward): no experts there" "$moe_train" --model tiny --schedule dense.json
-expect 2 err "3 ranks" "$moe_train" --model micro --ranks 3
+expect 2 err "3 ranks: expected --layout ep=1,pp=3 or --ranks 2 --layout ep=2" "$moe_train" --model micro --ranks 3
+expect 0 err "1 iterations" "$moe_train" --model micro --data corpus.txt --steps 1 --ranks 2 --layout ep=2
+printf 'base = "micro"\n[model]\nblocks = 1000\n[training]\nglobal_batch = 4096\nmicro_batches = 4096\n' >huge.toml
+expect 2 err "huge.toml:6: training.micro_batches: 4096 micro_batches of 1000 blocks are 4096000 passes" \
+  "$moe_train" --model huge.toml
 expect 2 err "nearest: dp=1,ep=1,esp=4" "$moe_train" --model micro --ranks 4 --layout esp=3
 expect 2 err "none.txt" "$moe_train" --model micro --data none.txt
 expect 1 err "more than the limit of 1.00 MiB: raise --memory-limit" "$moe_train" --model tiny --data corpus.txt --memory-limit 1M

@@ -28,10 +28,9 @@ std::vector<Plan> plans_of(const Situation& whole, const std::vector<PlannerRequ
   }
   for (const std::string& file : given_files) {
     const Given given = load_given(file, whole.program);
-    const Situation after{given.program, whole.groups, whole.routing, whole.costs, whole.cluster};
     for (const PlannerRequest& request : requests) {
       plans.push_back({request.planner,
-                       join(request.planner->plan(after, request.options), given, whole.program),
+                       plan_from(given, *request.planner, request.options, whole),
                        given.name,
                        {}});
     }
@@ -66,18 +65,16 @@ int compare(const Arguments& arguments) {
   for (const Plan& plan : plans) {
     const Prediction prediction = predict(situation, *plan.planner, plan.schedule);
     const Degrees degrees = degrees_of(plan.schedule);
-    const std::int64_t limit = scenario.cluster.memory_bytes;
-    std::vector<db::Cell> row{
-        std::string(plan.planner->name),
-        std::int64_t{degrees.forward},
-        std::int64_t{degrees.backward},
-        prediction.paper_s,
-        prediction.timeline.duration_s,
-        prediction.bound.seconds(),
-        sequential_s / prediction.timeline.duration_s,
-        summarize(prediction.program, prediction.timeline).exposed_s,
-        prediction.peak_bytes,
-        limit == 0 ? db::Cell() : db::Cell(prediction.peak_bytes <= limit ? "yes" : "no")};
+    std::vector<db::Cell> row{std::string(plan.planner->name),
+                              std::int64_t{degrees.forward},
+                              std::int64_t{degrees.backward},
+                              prediction.paper_s,
+                              prediction.timeline.duration_s,
+                              prediction.bound.seconds(),
+                              sequential_s / prediction.timeline.duration_s,
+                              summarize(prediction.program, prediction.timeline).exposed_s,
+                              prediction.peak_bytes,
+                              fits_memory(prediction.peak_bytes, scenario.cluster)};
     if (shows_given) row.push_back(plan.given);
     if (shows_changes) row.push_back(plan.changes_results);
     writer.row(row);

@@ -1,5 +1,4 @@
-#include <optional>
-#include <utility>
+#include <string>
 
 #include "db/output_file.h"
 #include "tuner/commands/commands.h"
@@ -13,21 +12,19 @@ int plan(const Arguments& arguments) {
   PlannerRequest request = parse_planner(arguments.planner);
   request.options.most_chunks = arguments.most_chunks;
   Scenario scenario = load_scenario(arguments.scenario);
-  const moe::Program whole = scenario.program;
-  std::optional<Given> given;
-  if (!arguments.given.empty()) {
-    given = load_given(arguments.given.front(), whole);
-    scenario.program = given->program;
-  }
-  const Situation situation = scenario.situation();
-  moe::Schedule schedule = request.planner->plan(situation, request.options);
-  const std::string remark =
-      request.planner->remark ? request.planner->remark(situation, request.options, schedule) : "";
-  if (given) {
-    schedule = join(std::move(schedule), *given, whole);
+  moe::Schedule schedule;
+  if (arguments.given.empty()) {
+    schedule = request.planner->plan(scenario.situation(), request.options);
+    moe::check_applies(scenario.program, schedule, "");  // a plan that is not legal is no plan
   } else {
-    moe::check_applies(whole, schedule, "");  // a plan that is not legal is no plan
+    const Given given = load_given(arguments.given.front(), scenario.program);
+    schedule = plan_from(given, *request.planner, request.options, scenario.situation());
+    scenario.program = given.program;
   }
+  const std::string remark =
+      request.planner->remark
+          ? request.planner->remark(scenario.situation(), request.options, schedule)
+          : "";
   if (!remark.empty()) warn(remark);
   warn_of_other_results(schedule);
   db::write_output(arguments.output, moe::to_json(schedule) + '\n');

@@ -8,6 +8,11 @@ db::Style style_of(const Arguments& arguments) {
   return {*db::parse_format(arguments.format), db::use_color(arguments.color, stdout)};
 }
 
+db::Cell fits_memory(std::int64_t peak_bytes, const Cluster& cluster) {
+  if (cluster.memory_bytes == 0) return {};
+  return peak_bytes <= cluster.memory_bytes ? "yes" : "no";
+}
+
 void warn(const std::string& text) { std::cerr << "moe-tune: " << text << '\n'; }
 
 bool shows_column(const Arguments& arguments, bool one_has_it) {

@@ -61,11 +61,23 @@ std::vector<GatedLayer> gated_layers(const moe::Program& program) {
   return layers;
 }
 
-void fit_capacity(moe::LayerRouting& routing, const GatedLayer& layer) {
+/// A gate that fills every expert leaves nothing to ask for.
+[[noreturn]] void refuse_for_full(const std::string& asked, const GatedLayer& layer,
+                                  const std::string& instead) {
+  throw moe::InputError(fmt::format(
+      "routing \"{}\": the gate of layer {} gives every expert {} copies from every rank whatever "
+      "its tokens are{}: expected uniform",
+      moe::shortened(asked, 200), layer.at.layer, layer.capacity.value_or(0), instead));
+}
+
+void fit_capacity(moe::LayerRouting& routing, const GatedLayer& layer, const std::string& asked) {
   if (!layer.capacity) return;
-  for (auto& row : routing.tokens) {
-    for (std::int64_t& tokens : row) {
-      tokens = layer.full ? *layer.capacity : std::min(tokens, *layer.capacity);
+  for (std::size_t rank = 0; rank < routing.tokens.size(); ++rank) {
+    for (std::int64_t& tokens : routing.tokens[rank]) {
+      if (layer.full && tokens != *layer.capacity) {
+        refuse_for_full(asked, layer, fmt::format(", not {} from rank {}", tokens, rank));
+      }
+      tokens = std::min(tokens, *layer.capacity);
     }
   }
 }
@@ -122,6 +134,8 @@ moe::Routing fitted(const moe::Routing& routing, const std::vector<GatedLayer>& 
                       path, wanted.at.layer, wanted.experts, moe::stage_ranks(groups),
                       found->experts, found->tokens.size()));
     }
+    result.layers.push_back(*found);
+    if (wanted.full) continue;  // refused by what its gate does
     const std::int64_t tokens = wanted.copies / wanted.choices;
     for (std::size_t rank = 0; rank < found->tokens.size(); ++rank) {
       const auto& row = found->tokens[rank];
@@ -139,7 +153,6 @@ moe::Routing fitted(const moe::Routing& routing, const std::vector<GatedLayer>& 
                         path, wanted.at.layer, rank, most - row.begin(), *most, tokens));
       }
     }
-    result.layers.push_back(*found);
   }
   return result;
 }
@@ -166,6 +179,7 @@ moe::Routing make_routing(const std::string& text, const moe::Program& program,
     }
     for (const GatedLayer& layer : layers) {
       const int experts = layer.experts, block = layer.at.layer;
+      if (layer.full && exponent.value_or(0) > 0) refuse_for_full(text, layer, "");
       routing.layers.push_back(
           exponent ? moe::zipf_routing(block, ranks, experts, layer.copies, *exponent,
                                        seed + static_cast<std::uint64_t>(block),
@@ -178,7 +192,7 @@ moe::Routing make_routing(const std::string& text, const moe::Program& program,
         fitted(of_micro_batches(read_routing(text), program.micro_batches), layers, groups, text);
   }
   for (std::size_t i = 0; i < layers.size(); ++i) {
-    fit_capacity(routing.layers[i], layers[i]);
+    fit_capacity(routing.layers[i], layers[i], text);
   }
   return routing;
 }

@@ -10,6 +10,7 @@
 #include "db/load.h"
 #include "moe/errors.h"
 #include "moe/model/iteration.h"
+#include "moe/model/misfit.h"
 #include "moe/source_tree.h"
 #include "tuner/commands/printing.h"
 #include "tuner/commands/routing_spec.h"
@@ -122,7 +123,8 @@ Scenario load_scenario(const ScenarioOptions& options) {
         fmt::format("cluster {}: {} ranks: expected at most {}: choose with --ranks",
                     scenario.cluster.name, ranks, kMostRanks));
   }
-  scenario.groups = groups_of(scenario.cluster, moe::parse_layout(options.layout, ranks));
+  scenario.groups = groups_of(scenario.cluster,
+                              moe::parse_layout(options.layout, ranks, moe::fits(scenario.model)));
   scenario.program = moe::build_iteration(scenario.model, scenario.groups, 0);
   scenario.routing = make_routing(options.routing, scenario.program, scenario.groups,
                                   static_cast<std::uint64_t>(scenario.model.seed));

@@ -107,7 +107,8 @@ int simulate_schedule(const Arguments& arguments, int argc, char** argv) {
   std::vector<std::string> columns{"planner",     "ranks",         "ops",
                                    "predicted_s", "paper_s",       "lower_bound_s",
                                    "bounded_by",  "computation_s", "communication_s",
-                                   "exposed_s",   "overlapped_s",  "predicted_peak_bytes"};
+                                   "exposed_s",   "overlapped_s",  "predicted_peak_bytes",
+                                   "fits_memory"};
   std::vector<db::Cell> row{schedule.planner,
                             std::int64_t{scenario.groups.ranks},
                             static_cast<std::int64_t>(prediction.program.ops.size()),
@@ -119,7 +120,8 @@ int simulate_schedule(const Arguments& arguments, int argc, char** argv) {
                             summary.communication_s,
                             summary.exposed_s,
                             summary.overlapped_s,
-                            prediction.peak_bytes};
+                            prediction.peak_bytes,
+                            fits_memory(prediction.peak_bytes, scenario.cluster)};
   const db::Cell changes = changes_cell(schedule);
   if (shows_column(arguments, changes != db::Cell())) {
     columns.emplace_back("changes_results");

@@ -123,9 +123,10 @@ double processor_share(const SharedProcessors& shared, int computing) {
 moe::Groups groups_of(const Cluster& cluster, const moe::Layout& layout) {
   const int ranks = moe::rank_count(layout);
   if (ranks > cluster.nodes * cluster.ranks_per_node) {
-    throw std::invalid_argument(fmt::format("cluster {}: {} ranks asked for, it has {} nodes of {}",
-                                            cluster.name, ranks, cluster.nodes,
-                                            cluster.ranks_per_node));
+    throw std::invalid_argument(fmt::format(
+        "cluster {}: {} ranks asked for, it has {} nodes of {}: expected at most --ranks {}",
+        cluster.name, ranks, cluster.nodes, cluster.ranks_per_node,
+        cluster.nodes * cluster.ranks_per_node));
   }
   std::vector<int> node_of;
   for (int rank = 0; rank < ranks; ++rank) node_of.push_back(rank / cluster.ranks_per_node);

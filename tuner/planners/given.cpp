@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <utility>
 
 #include "moe/errors.h"
@@ -19,6 +21,26 @@ std::string with_name(const std::string& parameters_json, const std::string& nam
       others.empty() ? "" : ", ", others);
 }
 
+/// A planner, whose own decisions are `own`, cannot go on from what is given: `why`.
+[[noreturn]] void refuse(const Given& given, const moe::Schedule& own, const std::string& why) {
+  for (const moe::Decision& decision : given.schedule.decisions) {
+    const auto same = std::ranges::find(own.decisions, moe::subject_of(decision), moe::subject_of);
+    if (same == own.decisions.end()) continue;
+    throw moe::InputError(
+        fmt::format("{}: {}: planner {} decides that too, as {}: leave it out of the file, or plan "
+                    "with another planner",
+                    given.file, moe::to_json(decision), own.planner, moe::to_json(*same)));
+  }
+  throw moe::InputError(fmt::format(
+      "{}: planner {} cannot go on from it: {}: leave out of the file what stands in its way, or "
+      "plan with another planner",
+      given.file, own.planner, why));
+}
+
+Situation after(const Given& given, const Situation& whole) {
+  return {given.program, whole.groups, whole.routing, whole.costs, whole.cluster};
+}
+
 }  // namespace
 
 Given load_given(const std::string& path, const moe::Program& whole) {
@@ -28,20 +50,35 @@ Given load_given(const std::string& path, const moe::Program& whole) {
   return given;
 }
 
-moe::Schedule join(moe::Schedule planned, const Given& given, const moe::Program& whole) {
-  planned.decisions.insert(planned.decisions.end(), given.schedule.decisions.begin(),
-                           given.schedule.decisions.end());
-  moe::check_applies(whole, planned, given.file);
-  return planned;
+moe::Schedule join(const moe::Schedule& planned, const Given& given, const moe::Program& whole) {
+  moe::Schedule both = planned;
+  both.decisions.insert(both.decisions.end(), given.schedule.decisions.begin(),
+                        given.schedule.decisions.end());
+  try {
+    moe::apply(whole, both);
+  } catch (const std::invalid_argument& error) {
+    refuse(given, planned, error.what());
+  }
+  return both;
+}
+
+moe::Schedule plan_from(const Given& given, const Planner& planner, const PlannerOptions& options,
+                        const Situation& whole) {
+  moe::Schedule planned;
+  try {
+    planned = planner.plan(after(given, whole), options);
+  } catch (const std::invalid_argument& error) {
+    refuse(given, planner.plan(whole, options), error.what());
+  }
+  return join(planned, given, whole.program);
 }
 
 GivenCandidates candidates_of(const Planner& planner, const Situation& whole,
                               const PlannerOptions& options, const Given& given) {
-  const Situation situation{given.program, whole.groups, whole.routing, whole.costs, whole.cluster};
   GivenCandidates result;
-  for (Candidate& candidate : planner.candidates(situation, options)) {
+  for (Candidate& candidate : planner.candidates(after(given, whole), options)) {
     try {
-      candidate.schedule = join(std::move(candidate.schedule), given, whole.program);
+      candidate.schedule = join(candidate.schedule, given, whole.program);
     } catch (const moe::InputError& error) {
       result.refused.push_back(
           fmt::format("{} {}: {}", candidate.planner, candidate.parameters_json, error.what()));

@@ -20,9 +20,13 @@ struct Given {
 /// Throws moe::InputError where the file is not read, or not legal for `whole`.
 Given load_given(const std::string& path, const moe::Program& whole);
 
-/// What was planned for given.program and the given decisions, as one schedule. Throws moe::InputError
-/// naming the file where they contradict each other in `whole`.
-moe::Schedule join(moe::Schedule planned, const Given& given, const moe::Program& whole);
+/// What was planned for given.program and the given decisions, as one schedule. Throws moe::InputError where they
+/// contradict each other in `whole`, naming the file, what of it the planner decides too, and what would do.
+moe::Schedule join(const moe::Schedule& planned, const Given& given, const moe::Program& whole);
+
+/// The planner's schedule for given.program, joined. Throws as join.
+moe::Schedule plan_from(const Given& given, const Planner& planner, const PlannerOptions& options,
+                        const Situation& whole);
 
 /// A planner's candidates for given.program, joined: {"given": "bf16", "forward_chunks": 2, ...}. Those of
 /// sequential, which decides nothing, are planned by nobody and called "given". What contradicts the

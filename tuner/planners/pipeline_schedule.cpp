@@ -78,10 +78,10 @@ moe::Schedule pipeline_schedule(const moe::Program& program, std::string planner
           moe::PipelineSplit{layer, moe::Phase::backward, degrees.backward});
     }
   }
-  schedule.decisions.push_back(moe::StreamAssignment{"all_to_all", moe::Stream::inter_node});
   const moe::Stream inside =
       in_node == InNode::beside ? moe::Stream::intra_node : moe::Stream::inter_node;
-  for (const auto& [kind, stream] : {std::pair{"exchange_across_nodes", moe::Stream::inter_node},
+  for (const auto& [kind, stream] : {std::pair{"all_to_all", moe::Stream::inter_node},
+                                     {"exchange_across_nodes", moe::Stream::inter_node},
                                      {"exchange_step", moe::Stream::inter_node},
                                      {"exchange_in_node", inside},
                                      {"gather_rows", inside},

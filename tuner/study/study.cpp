@@ -21,6 +21,7 @@
 #include "moe/errors.h"
 #include "moe/machine.h"
 #include "moe/model/iteration.h"
+#include "moe/model/misfit.h"
 #include "moe/stop.h"
 #include "moe/train/train_store.h"
 #include "tuner/commands/routing_spec.h"
@@ -62,7 +63,8 @@ class StudyRun {
   /// minutes of profiling.
   explicit StudyRun(const StudyOptions& options)
       : options_(options),
-        groups_(moe::make_groups(moe::parse_layout(options.job.layout, options.job.ranks))),
+        groups_(moe::make_groups(
+            moe::parse_layout(options.job.layout, options.job.ranks, moe::fits(options.model)))),
         program_(moe::build_iteration(options.model, groups_, 0)),
         asked_routing_(routing_asked_for(options, program_, groups_)),
         given_(load_all(options.given, program_)),

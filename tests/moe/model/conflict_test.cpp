@@ -73,7 +73,8 @@ TEST(Conflict, GroupsOfSeveralRanksAreRefusedWithTheRanksThatFit) {
   EXPECT_NO_THROW(check(model, make_groups(2, 2)));
   EXPECT_THAT([&] { check(model, make_groups(4, 4)); },
               ThrowsMessage<std::invalid_argument>(HasSubstr(
-                  "capacity_groups = 2 does not divide by 4 ranks: expected 1, 2 ranks")));
+                  "capacity_groups = 2 does not divide by 4 ranks: expected --layout ep=2,pp=2 or "
+                  "capacity_groups = 4 or --ranks 2 --layout ep=2")));
 }
 
 }  // namespace

@@ -110,7 +110,7 @@ shared_experts = 2
 experts = 7
 choices = 1
 capacity_factor = 2
-capacity_groups = 5
+capacity_groups = 15
 drop = "position"
 auxiliary_weight = 0.5
 z_loss_weight = 0.001
@@ -133,7 +133,7 @@ seed = 9
       R"("head":"tied","biases":false,"dtype":"f64","dense_blocks":1,"moe_every":3,"experts":7,"choices":1,)"
       R"("gate":"softmax","order":"einsum","expert":"gpt","activation":"relu","d_expert":21,"shared_experts":2,)"
       R"("hooks":{"after_combine":"round_bf16","before_moe_start":"jitter"},)"
-      R"("capacity_factor":2.0,"capacity_groups":5,"drop":"position","auxiliary_weight":0.5,"z_loss_weight":0.001,)"
+      R"("capacity_factor":2.0,"capacity_groups":15,"drop":"position","auxiliary_weight":0.5,"z_loss_weight":0.001,)"
       R"("global_batch":15,"micro_batches":3,)"
       R"("optimizer":"sgd","learning_rate":0.25,"momentum":0.125,"seed":9})");
 }
@@ -190,8 +190,9 @@ TEST_F(ModelFile, RefusesValuesOfTheWrongTypeOrOutOfRange) {
               HasSubstr("expected one of \"f32\", \"f64\", got \"bf16\""));
   EXPECT_THAT(message_with("global_batch = 4", "global_batch = 4\nlearning_rate = inf"),
               HasSubstr("expected a number above 0"));
-  EXPECT_THAT(message_with("global_batch = 4", "global_batch = 4\nmomentum = 1"),
-              HasSubstr("expected a number from 0 to below 1"));
+  EXPECT_THAT(
+      message_with("global_batch = 4", "global_batch = 4\noptimizer = \"sgd\"\nmomentum = 1"),
+      HasSubstr("expected a number from 0 to below 1"));
   EXPECT_THAT(message_with("global_batch = 4", "global_batch = 4\nseed = -1"),
               HasSubstr("training.seed: expected an integer of at least 0, got -1"));
 }
@@ -204,8 +205,18 @@ TEST_F(ModelFile, RefusesValuesThatDoNotFitEachOther) {
   EXPECT_THAT(message_with("choices = 2", "choices = 2\nmoe_every = 3"),
               HasSubstr("moe.moe_every: expected 0 (no experts) to blocks = 2, got 3"));
   EXPECT_THAT(
-      message_with("choices = 2", "choices = 2\ncapacity_groups = 3"),
+      message_with("choices = 2", "choices = 2\ncapacity_factor = 1\ncapacity_groups = 3"),
       HasSubstr("moe.capacity_groups: expected a divisor of the 32 tokens of a batch, got 3"));
+}
+
+TEST_F(ModelFile, RefusesCapacityGroupsThatLieInSeveralMicroBatches) {
+  std::string text = kGood;
+  text.replace(text.find("choices = 2"), 11,
+               "choices = 2\ncapacity_factor = 1\ncapacity_groups = 2");
+  text += "micro_batches = 4\n";
+  EXPECT_THAT(message([&] { load(text); }),
+              HasSubstr("x.toml:12: moe.capacity_groups: expected a divisor of the 32 tokens of a "
+                        "batch and a multiple of micro_batches = 4, got 2"));
 }
 
 TEST_F(ModelFile, RefusesHeadsAndNetworksThatDoNotFit) {
@@ -241,7 +252,7 @@ TEST_F(ModelFile, RefusesSizesThatNobodyCanMeanByTheNetworksThereAre) {
   };
   EXPECT_EQ(with("d_expert = 8388608"), "no InputError");
   EXPECT_THAT(with("d_expert = 8388608\nexpert = \"mixtral\""),
-              HasSubstr("1.4e+13 parameters: expected at most 1e+13: lower experts"));
+              HasSubstr("1.4e+13 parameters are more than 1e+13: lower experts"));
   EXPECT_THAT(with("d_expert = 8388608\nshared_experts = 1"), HasSubstr("1.4e+13 parameters"));
 }
 
@@ -306,7 +317,7 @@ TEST_F(ModelFile, ReadsWhatAGateAddsToIt) {
     return load_with("choices = 2", "choices = 2\n" + keys);
   };
   EXPECT_EQ(with("gate = \"batch_prioritized\"").drop, Drop::probability);
-  EXPECT_EQ(with("drop = \"probability\"").drop, Drop::probability);
+  EXPECT_EQ(with("capacity_factor = 1\ndrop = \"probability\"").drop, Drop::probability);
   EXPECT_EQ(with("gate = \"bias_adjusted\"\nbias_speed = 0.5").bias_speed, 0.5);
   EXPECT_EQ(with("gate = \"bias_adjusted\"").auxiliary_weight, 0);
   EXPECT_EQ(with("gate = \"x_moe\"").gate_rank, 2);
@@ -334,6 +345,64 @@ TEST_F(ModelFile, RefusesKeysThatTheGateHasNoUseFor) {
   EXPECT_THAT(
       refusal("gate_temperature = 0.1"),
       HasSubstr("moe.gate_temperature: gate = \"softmax\" has none; gate = \"x_moe\" does"));
+}
+
+TEST_F(ModelFile, RefusesKeysThatTheChoiceBesideThemHasNoUseFor) {
+  const auto refusal = [&](const char* line, const std::string& more) {
+    return message_with(line, std::string(line) + "\n" + more);
+  };
+  for (const char* positions : {"", "positions = \"learned\"\n"}) {
+    EXPECT_THAT(refusal("heads = 2", positions + std::string("rotary_base = 1000")),
+                HasSubstr("model.rotary_base: positions = \"learned\" turn nothing: expected no "
+                          "rotary_base, or positions = \"rotary\""));
+  }
+  EXPECT_EQ(refusal("heads = 2", "rotary_base = 1000\npositions = \"rotary\""), "no InputError");
+  EXPECT_THAT(refusal("global_batch = 4", "momentum = 0.5"),
+              HasSubstr("x.toml:13: training.momentum: optimizer = \"adam\" has none; optimizer = "
+                        "\"sgd\" does"));
+  EXPECT_EQ(refusal("global_batch = 4", "momentum = 0.5\noptimizer = \"sgd\""), "no InputError");
+  for (const char* dropless : {"", "capacity_factor = \"dropless\"\n"}) {
+    for (const char* key : {"drop = \"position\"", "capacity_groups = 2"}) {
+      EXPECT_THAT(
+          refusal("choices = 2", dropless + std::string(key)),
+          HasSubstr("a dropless model drops nothing: expected a capacity_factor beside it"));
+      EXPECT_EQ(refusal("choices = 2", std::string("capacity_factor = 1\n") + key),
+                "no InputError");
+    }
+  }
+  EXPECT_EQ(refusal("choices = 2", "capacity_groups = 0"), "no InputError") << "what it is anyway";
+}
+
+TEST_F(ModelFile, AnotherChoiceThanItsBaseMadeLeavesBehindWhatBelongedToThatOne) {
+  std::string below = kGood;
+  below.replace(below.find("heads = 2"), 9,
+                "heads = 2\npositions = \"rotary\"\nrotary_base = 1000");
+  below.replace(below.find("choices = 2"), 11,
+                "choices = 2\ngate = \"x_moe\"\ngate_rank = 3\nauxiliary_weight = 0.5\n"
+                "capacity_factor = 1\ncapacity_groups = 2\ndrop = \"position\"\n"
+                "activation = \"relu\"");
+  below += "optimizer = \"sgd\"\nmomentum = 0.5\n";
+  std::ofstream(directory_ / "below.toml") << below;
+  const std::string base = "base = \"below\"\n";
+  const Model same = load(base);
+  EXPECT_EQ(same.rotary_base, 1000);
+  EXPECT_EQ(same.gate_rank, 3);
+  EXPECT_EQ(same.momentum, 0.5);
+  EXPECT_EQ(same.drop, Drop::position);
+  const Model other = load(base +
+                           "[model]\npositions = \"learned\"\n"
+                           "[moe]\ngate = \"bias_adjusted\"\ncapacity_factor = \"dropless\"\n"
+                           "expert = \"mixtral\"\n"
+                           "[training]\noptimizer = \"adam\"\n");
+  EXPECT_EQ(other.rotary_base, Model{}.rotary_base);
+  EXPECT_EQ(other.gate_rank, 0);
+  EXPECT_EQ(other.auxiliary_weight, 0);
+  EXPECT_EQ(other.capacity_groups, 0);
+  EXPECT_EQ(other.drop, Drop::choice);
+  EXPECT_EQ(other.momentum, Model{}.momentum);
+  EXPECT_THAT(message([&] { load(base + "[moe]\ngate = \"softmax\"\ngate_rank = 2\n"); }),
+              HasSubstr("x.toml:4: moe.gate_rank: gate = \"softmax\" has none"))
+      << "its own key is not inherited";
 }
 
 TEST_F(ModelFile, RefusesSubModulesThatDoNotGoTogether) {

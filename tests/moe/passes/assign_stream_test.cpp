@@ -38,6 +38,30 @@ TEST(AssignStream, RefusesToMoveAnOpTwice) {
   }
 }
 
+TEST(AssignStream, RefusesAKindThatTheIterationDoesNotHave) {
+  const auto refusal = [](const Model& model, int ranks, const char* kind) {
+    try {
+      apply(build_iteration(model, make_groups(ranks, ranks), 0),
+            StreamAssignment{kind, Stream::inter_node});
+    } catch (const std::invalid_argument& error) {
+      return std::string(error.what());
+    }
+    return std::string("none");
+  };
+  Model model = testing::small_model(DType::f32);
+  EXPECT_EQ(refusal(model, 4, "pass_on"),
+            "assign_stream: pass_on on inter_node: there is none in this iteration: expected one "
+            "of all_reduce, all_to_all");
+  EXPECT_EQ(refusal(model, 1, "all_reduce"),
+            "assign_stream: all_reduce on inter_node: there is none in this iteration: expected "
+            "one of all_to_all");
+  model.moe_every = 0;
+  EXPECT_EQ(refusal(model, 1, "all_to_all"),
+            "assign_stream: all_to_all on inter_node: there is none in this iteration, which has "
+            "no communication to move");
+  EXPECT_EQ(refusal(model, 4, "all_reduce"), "none");
+}
+
 TEST(AssignStream, RefusesStreamsThatAnOpCannotLeaveOrEnter) {
   const auto refusal = [](std::string kind, Stream stream) {
     try {

@@ -88,6 +88,7 @@ TEST(Exchange, ChangesNoBitOfLossesAndGradients) {
         }
         other.decisions.push_back(StreamAssignment{"exchange_in_node", Stream::intra_node});
         other.decisions.push_back(StreamAssignment{"exchange_across_nodes", Stream::inter_node});
+        other = testing::with_streams_of(build_iteration(c.model, groups, 0), other);
         const testing::Outcome outcome = testing::train_small(c.model, other, groups, 3);
         EXPECT_EQ(outcome.losses, flat.losses) << route_name(route);
         EXPECT_EQ(outcome.gradients, flat.gradients) << route_name(route);

@@ -190,6 +190,11 @@ Schedule random_schedule(std::mt19937& random, const Model& model, const Layout&
   return schedule;
 }
 
+void keep_streams_there(Draw& draw) {
+  const Program program = build_iteration(draw.model, make_groups(draw.layout, draw.node_of), 0);
+  draw.schedule = testing::with_streams_of(program, std::move(draw.schedule));
+}
+
 /// A few gradients worked out behind a few exchanges, and a few reduced among backward, as far as that is legal.
 void draw_placements(std::mt19937& random, Draw& draw) {
   const Program program = build_iteration(draw.model, make_groups(draw.layout, draw.node_of), 0);
@@ -250,6 +255,7 @@ Draw random_draw(std::mt19937& random) {
   draw.layout = random_layout(random, draw.model);
   draw.node_of = random_nodes(random, draw.layout);
   draw.schedule = random_schedule(random, draw.model, draw.layout);
+  keep_streams_there(draw);
   draw_partitions(random, draw);
   draw_placements(random, draw);
   return draw;
@@ -353,6 +359,11 @@ Draw shrink(Draw draw) {
     const auto try_on = [&](const auto& change) {
       Draw candidate = draw;
       change(candidate);
+      try {
+        keep_streams_there(candidate);
+      } catch (const std::invalid_argument&) {
+        return;
+      }
       if (describe(candidate) == describe(draw) || !fails(candidate)) return;
       draw = std::move(candidate);
       changed = true;
@@ -408,7 +419,8 @@ TEST(ScheduleInvariance, StreamsAloneChangeNoBit) {
                           StreamAssignment{"all_reduce", Stream::intra_node}}};
   for (const int ranks : kRanks) {
     const Outcome one = train_small(model, kSequential, ranks, 3);
-    const Outcome other = train_small(model, streams, ranks, 3);
+    const Program program = build_iteration(model, make_groups(ranks, ranks), 0);
+    const Outcome other = train_small(model, with_streams_of(program, streams), ranks, 3);
     EXPECT_EQ(one.losses, other.losses);
     EXPECT_EQ(one.gradients, other.gradients);
   }
@@ -479,8 +491,10 @@ TEST(ScheduleInvariance, MeasuredSpansAreTheProgramsOpsInTheOrderOfTheirStreams)
     schedule.decisions.push_back(Exchange{1, Phase::backward, {}, route, 1});
     schedule.decisions.push_back(StreamAssignment{"exchange_in_node", Stream::intra_node});
     schedule.decisions.push_back(StreamAssignment{"exchange_across_nodes", Stream::inter_node});
+    const Program sequential = build_iteration(model, groups, 0);
+    schedule = with_streams_of(sequential, schedule);
     const Outcome outcome = train_small(model, schedule, groups, 1);
-    const Program program = apply(build_iteration(model, groups, 0), schedule);
+    const Program program = apply(sequential, schedule);
     for (const auto& spans : outcome.timeline.ranks) {
       ASSERT_EQ(spans.size(), program.ops.size());
       std::array<double, kStreamCount> end{};

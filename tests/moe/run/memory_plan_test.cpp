@@ -121,6 +121,21 @@ TEST(MemoryPlan, DroplessLeavesOutWhatItDoesNotKnowAndGoesOnWithTheRouting) {
   EXPECT_THROW(planned_peak_bytes(program, {}), std::invalid_argument);
 }
 
+TEST(MemoryPlan, OfMicroBatchesOneAfterAnotherNeedsWhatOneNeeds) {
+  const auto activations = [](int micro_batches) {
+    Model model = small_model(DType::f32);
+    model.blocks = 20;
+    model.moe_every = 1;
+    model.micro_batches = model.global_batch = model.capacity_groups = micro_batches;
+    model.capacity_factor = 1.25;
+    const Program program = build_iteration(model, make_groups(1, 1), 0);
+    MemoryPlan plan(program, start_rule(program));
+    plan.advance({});
+    return plan.peak_bytes() - plan.activations_begin();
+  };
+  EXPECT_EQ(activations(64), activations(2));
+}
+
 TEST(MemoryPlan, GivesTheSameAgainAfterARestart) {
   const Model model = small_model(DType::f32);
   const Groups groups = make_groups(1, 1);

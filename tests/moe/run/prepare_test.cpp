@@ -40,7 +40,7 @@ struct Prepared {
   void learn(std::vector<std::vector<std::int64_t>> tokens) {
     const Routing routing{{LayerRouting{0, 2, std::move(tokens)}}};
     state.binding = bind(state.program, routing, groups, state.world.rank);
-    prepare(state);
+    prepare(state, RoutedLayer{0, 0});
   }
 };
 

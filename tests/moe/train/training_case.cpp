@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <set>
 
 #include "moe/model/iteration.h"
 #include "moe/train/initialize.h"
@@ -186,6 +187,21 @@ Model small_model(DType dtype) {
   model.seed = 5;
   model.dtype = dtype;
   return model;
+}
+
+Schedule with_streams_of(const Program& program, Schedule schedule) {
+  const auto moves = [](const Decision& decision) {
+    return std::holds_alternative<StreamAssignment>(decision);
+  };
+  Schedule others = schedule;
+  std::erase_if(others.decisions, moves);
+  std::set<std::string_view> kinds;
+  const Program made = apply(program, others);
+  for (const Op& op : made.ops) kinds.insert(kind_name(op));
+  std::erase_if(schedule.decisions, [&](const Decision& decision) {
+    return moves(decision) && !kinds.contains(std::get<StreamAssignment>(decision).kind);
+  });
+  return schedule;
 }
 
 Schedule chunked(const Model& model, int forward, int backward) {

@@ -65,6 +65,10 @@ double largest_difference(const Outcome& a, const Outcome& b);
 /// A model that divides over 1, 2, 4 and 7 ranks.
 Model small_model(DType dtype);
 
+/// A schedule that was written for any model and ranks, without the streams of kinds that `program` has no op of
+/// once its other decisions have been applied.
+Schedule with_streams_of(const Program& program, Schedule schedule);
+
 /// Every MoE layer in `forward` and `backward` chunks, exchanges on the inter-node stream.
 Schedule chunked(const Model& model, int forward, int backward);
 

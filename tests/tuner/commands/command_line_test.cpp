@@ -79,8 +79,7 @@ std::string file_of(const std::string& name, const std::string& text) {
   return path;
 }
 
-TEST(CommandLine, ExchangesAreSimulatedPlannedFromAndRefused) {
-  const std::string cluster = file_of("two_nodes.toml", R"(name = "two nodes"
+constexpr const char* kTwoNodes = R"(name = "two nodes"
 device = "cpu"
 nodes = 2
 ranks_per_node = 2
@@ -96,7 +95,26 @@ beta_s_per_flop = 1e-11
 [fit.memory]
 alpha_s = 1e-6
 beta_s_per_byte = 1e-10
-)");
+)";
+
+TEST(CommandLine, SaysWhetherThePlannedPeakFitsIntoTheMemoryOfARank) {
+  const auto said = [](const std::string& memory, const std::string& command) {
+    const std::string cluster = file_of("with_memory.toml", memory + kTwoNodes);
+    const auto result =
+        moe_tune({command, "--model", "micro", "--cluster", cluster, "--format", "json",
+                  command == "compare" ? "--planners" : "--planner", "sequential"});
+    EXPECT_EQ(result.code, 0) << result.errors;
+    return nlohmann::json::parse(result.output).at(0).at("fits_memory");
+  };
+  for (const char* command : {"simulate", "compare"}) {
+    EXPECT_EQ(said("memory = \"4K\"\n", command), "no") << command;
+    EXPECT_EQ(said("memory = \"1G\"\n", command), "yes") << command;
+    EXPECT_TRUE(said("", command).is_null()) << command;
+  }
+}
+
+TEST(CommandLine, ExchangesAreSimulatedPlannedFromAndRefused) {
+  const std::string cluster = file_of("two_nodes.toml", kTwoNodes);
   const auto schedule = [&](const std::string& name, const std::string& route) {
     return file_of(name,
                    R"({"decisions": [{"decision": "exchange", "layer": 1, "phase": "forward", )" +
@@ -128,6 +146,59 @@ beta_s_per_byte = 1e-10
                                           "1, forward): 4 ranks exchange rows: expected one of "
                                           "1, 2, 4"));
   }
+}
+
+TEST(CommandLine, AnIterationOfTooManyOpsIsRefusedBeforeItIsBuilt) {
+  const std::string model = file_of("huge.toml", R"(base = "micro"
+[model]
+blocks = 1000
+[training]
+global_batch = 4096
+micro_batches = 4096
+)");
+  for (const auto& arguments :
+       {std::vector<std::string>{"plan", "--cluster", "box", "--planner", "tutel:2"},
+        {"simulate", "--cluster", "box", "--planner", "tutel:2"},
+        {"compare", "--cluster", "box"},
+        {"study", "s", "--db", ::testing::TempDir() + std::to_string(getpid()) + "huge.db"}}) {
+    std::vector<std::string> all = arguments;
+    all.insert(all.end(), {"--model", model});
+    const auto result = moe_tune(all);
+    EXPECT_EQ(result.code, 2) << arguments[0];
+    EXPECT_THAT(result.errors, HasSubstr("4096000 passes through a block, each with ops of its "
+                                         "own: expected at most 16384, so micro_batches = 4 or"));
+  }
+}
+
+TEST(CommandLine, WhatIsGivenBesideThePlannersOwnDecisionIsToBeLeftOut) {
+  const std::string split =
+      R"({"chunks":3,"decision":"pipeline_split","layer":1,"phase":"forward"})";
+  const std::string stream =
+      R"({"decision":"assign_stream","kind":"all_to_all","stream":"intra_node"})";
+  const std::string other =
+      R"({"decision":"assign_stream","kind":"all_reduce","stream":"intra_node"})";
+  const auto plan = [&](const std::string& planner, const std::string& decisions) {
+    const std::string file = file_of("given.json", "{\"decisions\": [" + decisions + "]}");
+    return moe_tune(with({"plan"}, {"--planner", planner, "--given", file}));
+  };
+  for (const char* planner : {"tutel:2", "pipemoe"}) {
+    const std::string name = std::string(planner).substr(0, std::string(planner).find(':'));
+    const auto streams = plan(planner, stream + "," + other);
+    EXPECT_EQ(streams.code, 2);
+    EXPECT_THAT(
+        streams.errors,
+        HasSubstr("given.json: " + stream + ": planner " + name +
+                  " decides that too, as "
+                  R"({"decision":"assign_stream","kind":"all_to_all","stream":"inter_node"})"
+                  ": leave it out of the file, or plan with another planner"));
+    const auto followed = plan(planner, other);
+    EXPECT_EQ(followed.code, 0) << followed.errors;
+    EXPECT_THAT(followed.output, HasSubstr(R"("kind": "all_reduce")"));
+    EXPECT_EQ(plan("sequential", stream + "," + other).code, 0);
+  }
+  EXPECT_THAT(plan("tutel:2", split).errors,
+              HasSubstr(split + ": planner tutel decides that too, as "
+                                R"({"chunks":2,"decision":"pipeline_split",)"));
 }
 
 TEST(CommandLine, OutputThatIsNotTakenIsAnError) {

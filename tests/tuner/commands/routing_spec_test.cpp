@@ -79,20 +79,33 @@ TEST_F(RoutingSpecTest, CapacityDropsFromAFileToo) {
   std::remove(path.c_str());
 }
 
-TEST_F(RoutingSpecTest, ExpertsThatAreAlwaysFullAreSoWhateverIsAskedFor) {
+TEST_F(RoutingSpecTest, ExpertsThatAreAlwaysFullLeaveNothingToAskFor) {
+  const std::string path =
+      ::testing::TempDir() + "/routing_full_test.json" + std::to_string(getpid());
   model.capacity_factor = 1.25;
   for (const char* gate : {"expert_choice", "soft_moe"}) {
     model.gate = gate;
     model.order = "einsum";
     program = moe::build_iteration(model, groups, 0);
-    for (const char* asked : {"uniform", "zipf:2"}) {
-      // 4 sequences of 64 tokens on a rank, one group: 2 * 1.25 * 256 / 8.
-      const auto routing = make_routing(asked, program, groups, 1);
-      for (const auto& row : routing.layers.at(1).tokens) {
-        EXPECT_EQ(row, std::vector<std::int64_t>(8, 80)) << gate;
-      }
+    // 4 sequences of 64 tokens on a rank, one group: 2 * 1.25 * 256 / 8.
+    const auto routing = make_routing("uniform", program, groups, 1);
+    for (const auto& row : routing.layers.at(1).tokens) {
+      EXPECT_EQ(row, std::vector<std::int64_t>(8, 80)) << gate;
     }
+    EXPECT_EQ(error_of("zipf:2"),
+              "routing \"zipf:2\": the gate of layer 1 gives every expert 80 copies from every "
+              "rank whatever its tokens are: expected uniform");
+    EXPECT_EQ(error_of("zipf:0"), "no error") << "which is uniform";
+    std::ofstream(path) << moe::to_json(routing);
+    EXPECT_EQ(error_of(path), "no error") << "what a run of this model routed";
+    moe::Routing other = routing;
+    other.layers[1].tokens[1][3] = 300;
+    std::ofstream(path) << moe::to_json(other);
+    EXPECT_THAT(error_of(path),
+                HasSubstr("the gate of layer 3 gives every expert 80 copies from every rank "
+                          "whatever its tokens are, not 300 from rank 1: expected uniform"));
   }
+  std::remove(path.c_str());
 }
 
 TEST_F(RoutingSpecTest, RefusesMoreCountsThanMemoryShouldHold) {

@@ -45,8 +45,7 @@ TEST(PipelineSchedule, OfAModelWithoutExpertsCutsNothing) {
   model.moe_every = 0;
   const moe::Program program = moe::build_iteration(model, moe::make_groups(2, 2), 0);
   EXPECT_TRUE(moe_layers(program).empty());
-  EXPECT_TRUE(
-      moe::decisions_of<moe::PipelineSplit>(pipeline_schedule(program, "", {4, 4})).empty());
+  EXPECT_TRUE(pipeline_schedule(program, "", {4, 4}).decisions.empty());
 }
 
 TEST(PipelineSchedule, DegreesAreThoseOfTheFirstLayer) {

@@ -7,6 +7,7 @@
 #include "moe/model/iteration.h"
 #include "moe/model/model.h"
 #include "tests/tuner/small_program.h"
+#include "tuner/commands/routing_spec.h"
 #include "tuner/planners/micro_batch_order/micro_batch_order.h"
 #include "tuner/planners/pipemoe/pipemoe.h"
 #include "tuner/planners/sequential/sequential.h"
@@ -171,6 +172,38 @@ TEST(MicroBatchOrder, PaperFormAndSimulationAgreeOnAPipelineWithoutCommunication
     EXPECT_LT(seconds(schedule), 0.6 * one_by_one);
   }
   EXPECT_EQ(gpipe_candidates(situation, {}).size(), 1u);
+}
+
+TEST(Planners, ScheduleWhateverTheProgramHas) {
+  const CostModel costs = [] {
+    CostModel c;
+    c.fits["gemm"].beta_s_per_unit = 1e-10;
+    c.fits["memory"].beta_s_per_unit = 1e-10;
+    return c;
+  }();
+  for (const int moe_every : {0, 1}) {
+    for (const moe::Layout& layout :
+         {moe::Layout{}, moe::Layout{1, 2, 1}, moe::Layout{1, 1, 2}, moe::Layout{1, 1, 1, 1, 2}}) {
+      for (const int micro_batches : {1, 2}) {
+        moe::Model model;
+        model.moe_every = moe_every;
+        model.micro_batches = micro_batches;
+        Cluster cluster = small_cluster();
+        cluster.nodes = moe::rank_count(layout);
+        const moe::Groups groups = groups_of(cluster, layout);
+        const moe::Program program = moe::build_iteration(model, groups, 0);
+        const moe::Routing routing = make_routing("uniform", program, groups, 1);
+        const Situation situation{program, groups, routing, costs, cluster};
+        for (const Planner& planner : planners()) {
+          EXPECT_NO_THROW(moe::apply(program, planner.plan(situation, {})))
+              << planner.name << " " << moe_every << " " << to_text(layout) << micro_batches;
+          for (const Candidate& candidate : planner.candidates(situation, {})) {
+            EXPECT_NO_THROW(moe::apply(program, candidate.schedule)) << candidate.parameters_json;
+          }
+        }
+      }
+    }
+  }
 }
 
 TEST_F(ModelPlannersTest, OneMicroBatchLeavesNothingToOrder) {

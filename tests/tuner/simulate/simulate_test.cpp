@@ -331,23 +331,22 @@ RandomCase random_case(unsigned seed) {
   c.groups =
       moe::make_groups(ranks, ranks % 2 == 0 && random() % 3 == 0 ? ranks / 2 : ranks, nodes);
   c.program = moe::build_iteration(model, c.groups, 0);
-  moe::Schedule schedule =
-      pipeline_schedule(c.program, "random", {pick({1, 2, 3, 4}), pick({1, 2, 3, 4})});
+  const Degrees degrees{pick({1, 2, 3, 4}), pick({1, 2, 3, 4})};
+  moe::Schedule exchanges;
   for (const int layer : moe_layers(c.program)) {
     for (const moe::Phase phase : {moe::Phase::forward, moe::Phase::backward}) {
       const moe::Exchange exchange{layer, phase, {}, static_cast<moe::Route>(random() % 4), 1};
       try {
         moe::apply(c.program, exchange);
-        schedule.decisions.push_back(exchange);
+        exchanges.decisions.push_back(exchange);
       } catch (const std::invalid_argument&) {
         continue;  // more ranks on one node than on another
       }
     }
   }
-  schedule.decisions.push_back(
-      moe::StreamAssignment{"exchange_across_nodes", moe::Stream::inter_node});
-  schedule.decisions.push_back(moe::StreamAssignment{"exchange_in_node", moe::Stream::intra_node});
-  c.program = moe::apply(c.program, schedule);
+  c.program = moe::apply(c.program, exchanges);
+  c.program =
+      moe::apply(c.program, pipeline_schedule(c.program, "random", degrees, InNode::beside));
   const std::int64_t copies = 12 / ranks * 16 * model.choices;
   for (int layer = 0; layer < model.blocks; ++layer) {
     c.routing.layers.push_back(moe::zipf_routing(layer, ranks, 12, copies, between(0, 2), seed));

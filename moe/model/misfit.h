@@ -1,0 +1,33 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "moe/model/model.h"
+#include "moe/program/layout.h"
+
+namespace moe {
+
+/// What one key of a model file could say instead.
+struct ModelChange {
+  std::string_view key;
+  std::string text;  ///< "global_batch = 15"
+  std::function<void(Model&)> make;
+};
+
+/// Why a model cannot be trained under a layout.
+struct Misfit {
+  std::string message;               ///< "global_batch = 16 does not divide by 3 ranks"
+  std::vector<ModelChange> changes;  ///< each of which may mend it
+};
+
+/// For parse_layout: whether the model, which has to outlive it, can be trained so.
+LayoutFits fits(const Model& model);
+
+/// The first there is; none where the model can be trained so.
+std::optional<Misfit> misfit_of(const Model& model, const Layout& layout);
+
+}  // namespace moe
