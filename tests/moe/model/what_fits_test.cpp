@@ -166,6 +166,19 @@ TEST_F(WhatFits, EveryWayThatIsNamedWorksWhenItIsFollowed) {
   EXPECT_GT(followed, refused);
 }
 
+TEST_F(WhatFits, IsSaidAtOnceOfTokensThatLittleDivides) {
+  Model model;
+  model.name = "prime";
+  model.global_batch = 16777213;
+  model.capacity_groups = model.sequence_length = 64;
+  model.capacity_factor = 1;
+  EXPECT_EQ(refusal(model, {}), "");
+  model.capacity_groups = 96;
+  EXPECT_EQ(refusal(model, {}),
+            "model prime: 1073741632 tokens (global_batch = 16777213 times sequence_length = 64) "
+            "do not divide into 96 capacity groups: expected capacity_groups = 64");
+}
+
 TEST_F(WhatFits, OfLayoutsOfOtherRanksTheNearestThatTheModelFitsAreNamed) {
   const Model model = load(model_text("heads = 4\nblocks = 4\nhead = \"tied\"\n",
                                       "experts = 8\nchoices = 2\n", "global_batch = 48\n"));
