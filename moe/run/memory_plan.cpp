@@ -134,7 +134,7 @@ void MemoryPlan::State::find_waves(const Program& program) {
     for (const TensorId t : activations[op]) {
       const Tensor& tensor = tensors[t];
       if (tensor.rows_are == Rows::fixed || tensor.rows > 0) continue;
-      last = std::max(last, wave({tensor.layer, tensor.micro_batch}));
+      last = std::max(last, wave(routed_layer(tensor)));
     }
     waves[last].ops.push_back(static_cast<int>(op));
   }

@@ -49,7 +49,7 @@ std::optional<RoutedLayer> layer_lacked(const RunState& state, const Op& op) {
   for (const auto* uses : {&op.reads, &op.writes}) {
     for (const Use& use : *uses) {
       const Tensor& tensor = state.program.tensors[static_cast<std::size_t>(use.tensor)];
-      if (!is_bound(tensor, state.binding)) return RoutedLayer{tensor.layer, tensor.micro_batch};
+      if (!is_bound(tensor, state.binding)) return routed_layer(tensor);
     }
   }
   return std::nullopt;

@@ -16,7 +16,7 @@ using ::testing::Ge;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-/// Lancet's smaller model, gates of one choice with a capacity, where communication takes half of the time.
+/// Lancet's smaller model, gates of one choice with a capacity, where the all-to-all takes a fifth of the time.
 struct Lancet : ::testing::Test {
   Scenario scenario = load_scenario({.model = "gpt2-s-moe",
                                      .cluster = "fsmoe-testbed-b",
@@ -25,6 +25,9 @@ struct Lancet : ::testing::Test {
                                      .layout = {}});
   Situation situation = scenario.situation();
 
+  void SetUp() override {
+    scenario.costs.fits.at(link_key("all_to_all", "inter_node")).beta_s_per_unit *= 10;
+  }
   moe::Program program(const moe::Schedule& schedule) const {
     return moe::apply(situation.program, schedule);
   }
@@ -54,7 +57,7 @@ TEST_F(Lancet, GainsByEachPassAndMostByBoth) {
     return simulated(lancet_schedule(situation, {ranges, weight_gradients}));
   };
   const double neither_s = with(false, false), both_s = with(true, true);
-  EXPECT_LT(with(true, false), 0.99 * neither_s);
+  EXPECT_LT(with(true, false), 0.98 * neither_s);
   EXPECT_LT(with(false, true), 0.99 * neither_s);
   EXPECT_LT(both_s, with(true, false));
   EXPECT_LT(both_s, with(false, true));
