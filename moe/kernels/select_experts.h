@@ -113,7 +113,7 @@ struct ExpertSlotBody {
   std::int32_t* slots;
   std::int32_t* offsets;
   std::int32_t* demand;
-  std::int32_t* used;  ///< may be null
+  std::int32_t* used;
   GivenOut before;
   std::int64_t tokens, begin, end, groups, capacity;  ///< capacity per expert and group
   std::int64_t experts;
@@ -232,7 +232,6 @@ struct ExpertSlotBody {
     if (!team.leader()) return;
     offsets[expert + 1] = kept;
     demand[expert] = asked;
-    if (used == nullptr) return;
     used[expert] = static_cast<std::int32_t>(taken);
   }
 };
@@ -270,12 +269,11 @@ void launch(Exec& exec, const SelectExperts& op, const BoundOp& bound) {
                                                    data_of<std::int32_t>(bound.reads[3])}
                                         : GivenOut{};
   exec.rows(op.experts, count,
-            ExpertSlotBody<Real>{
-                chosen, scores, data_of<std::int32_t>(bound.writes[2]), offsets,
-                data_of<std::int32_t>(bound.writes[4]),
-                bound.writes.size() > 5 ? data_of<std::int32_t>(bound.writes[5]) : nullptr, before,
-                tokens, begin, begin + count, op.capacity_groups, op.capacity.value_or(tokens),
-                op.experts, op.choices, op.drop});
+            ExpertSlotBody<Real>{chosen, scores, data_of<std::int32_t>(bound.writes[2]), offsets,
+                                 data_of<std::int32_t>(bound.writes[4]),
+                                 data_of<std::int32_t>(bound.writes[5]), before, tokens, begin,
+                                 begin + count, op.capacity_groups, op.capacity.value_or(tokens),
+                                 op.experts, op.choices, op.drop});
   exec.rows(1, 1, OffsetBody{offsets, op.experts});
 }
 

@@ -110,6 +110,9 @@ class Cutter {
       const bool whole = facts.writes.at(i) == Cut::whole || facts.writes.at(i) == Cut::sum;
       if (tensor.rows_are != Rows::fixed || (whole && tensor.role == Role::activation)) {
         own(op.writes[i].tensor);
+        if (facts.writes.at(i) == Cut::whole && std::holds_alternative<SelectExperts>(op.kind)) {
+          of_one_part_.insert(op.writes[i].tensor);
+        }
       }
     }
   }
@@ -134,11 +137,16 @@ class Cutter {
     return op;
   }
 
-  /// An op that is not cut takes what the last part has made: it has gone on from all others.
+  /// An op that is not cut takes what the last part has made: it has gone on from all others, or made the same.
+  /// Throws where it has done neither.
   void use_last(Op& op) const {
     for (auto* uses : {&op.reads, &op.writes}) {
       for (Use& use : *uses) {
         if (const auto own = own_.find(use.tensor); own != own_.end()) {
+          if (of_one_part_.contains(use.tensor)) {
+            refuse_range(layer_, fmt::format("\"{}\" needs {} of all parts", op.name,
+                                             tensor_of(program_, use).name));
+          }
           use.tensor = own->second.back();
         }
       }
@@ -232,6 +240,7 @@ class Cutter {
   Program& program_;
   int layer_, parts_;
   std::map<TensorId, std::vector<TensorId>> own_;  ///< by the tensor that the whole op had
+  std::set<TensorId> of_one_part_;                 ///< that no part goes on with
 };
 
 /// Stage by stage, each up to its last exchange of rows, all parts of one before the next.
@@ -269,7 +278,7 @@ bool uses_any(const std::vector<Use>& uses, const std::set<TensorId>& tensors) {
 OpList cut_forward(const Program& program, Cutter& cutter, const RoutedSection& section,
                    std::size_t first, std::size_t last, int layer) {
   OpList cut;
-  std::set<TensorId> made_later;
+  std::set<TensorId> made_later, read_later;  // by ops that come after the range
   for (std::size_t place = first; place <= last; ++place) {
     const Op& op = program.ops[section.forward[place]];
     if (op.stage != program.ops[section.forward[section.choice]].stage) {
@@ -280,13 +289,14 @@ OpList cut_forward(const Program& program, Cutter& cutter, const RoutedSection& 
     }
     const std::optional<std::string> obstacle = cutter.obstacle(op);
     const bool needs_later = uses_any(op.reads, made_later) || uses_any(op.writes, made_later);
-    if (!obstacle && !needs_later) {
+    const bool overwrites = uses_any(op.writes, read_later);
+    if (!obstacle && !needs_later && !overwrites) {
       cutter.own_results(op);
       cut.push_back(section.forward[place]);
       continue;
     }
-    const bool may_wait =
-        place > section.choice && place < section.last && !uses_routed_rows(program, op);
+    const bool may_wait = place > section.choice && place < section.last && !overwrites &&
+                          !uses_routed_rows(program, op);
     if (!may_wait) {
       refuse_range(layer, fmt::format("\"{}\" cannot be cut along the batch{}", op.name,
                                       obstacle && *obstacle != op.name
@@ -294,25 +304,31 @@ OpList cut_forward(const Program& program, Cutter& cutter, const RoutedSection& 
                                           : ""));
     }
     for (const Use& use : op.writes) made_later.insert(use.tensor);
+    for (const Use& use : op.reads) read_later.insert(use.tensor);
   }
   return cut;
 }
 
 /// The backward ops on routed rows of the layer, which lie by part now.
-OpList cut_backward(const Program& program, const Cutter& cutter, const OpList& backward,
-                    int layer) {
+OpList cut_backward(const Program& program, Cutter& cutter, const OpList& backward, int layer) {
+  for (const std::size_t i : backward) {
+    const Op& op = program.ops[i];
+    if (op.layer == layer && uses_routed_rows(program, op)) cutter.own_results(op);
+  }
   OpList cut;
-  std::set<TensorId> made_among;
+  std::set<TensorId> made_among, read_among;  // by ops that come after the cut ones
   for (const std::size_t i : backward) {
     const Op& op = program.ops[i];
     if (op.layer != layer || !uses_routed_rows(program, op)) {
       if (!cut.empty()) {
         for (const Use& use : op.writes) made_among.insert(use.tensor);
+        for (const Use& use : op.reads) read_among.insert(use.tensor);
       }
       continue;
     }
     const std::optional<std::string> obstacle = cutter.obstacle(op);
-    if (obstacle || uses_any(op.reads, made_among)) {
+    if (obstacle || uses_any(op.reads, made_among) || uses_any(op.writes, made_among) ||
+        uses_any(op.writes, read_among)) {
       refuse_range(layer,
                    fmt::format("\"{}\" cannot be cut along the batch{}", op.name,
                                obstacle ? fmt::format(" (it needs all of {})", *obstacle) : ""));
@@ -342,13 +358,8 @@ void partition_micro_batch(Program& program, const PartitionRange& range, int mi
   const auto first = section.choice - static_cast<std::size_t>(range.ops_before);
   const auto last = section.last + static_cast<std::size_t>(range.ops_after);
   const OpList cut = cut_forward(program, cutter, section, first, last, range.layer);
-  // Backward first: it stands behind, so that the places of the forward ops stay.
-  const OpList backward = ops_of(program, micro_batch, Phase::backward);
-  for (const std::size_t i : backward) {
-    const Op& op = program.ops[i];
-    if (op.layer == range.layer && uses_routed_rows(program, op)) cutter.own_results(op);
-  }
-  const OpList cut_too = cut_backward(program, cutter, backward, range.layer);
+  const OpList cut_too =
+      cut_backward(program, cutter, ops_of(program, micro_batch, Phase::backward), range.layer);
   std::vector<Op> forward_parts = in_parts(program, cutter, cut, range.parts),
                   backward_parts = in_parts(program, cutter, cut_too, range.parts);
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
@@ -356,6 +367,7 @@ void partition_micro_batch(Program& program, const PartitionRange& range, int mi
                         std::binary_search(cut_too.begin(), cut_too.end(), i);
     if (!is_cut) cutter.use_last(program.ops[i]);
   }
+  // Backward first: it stands behind, so that the places of the forward ops stay.
   replace(program, cut_too, std::move(backward_parts));
   replace(program, cut, std::move(forward_parts));
 }
@@ -379,7 +391,9 @@ std::vector<std::size_t> forward_ops(const Program& program, int micro_batch) {
 PartitionReach partition_reach(const Program& program, int layer) {
   const RoutedSection section = routed_section(program, layer, 0);
   Program scratch = program;
-  const Cutter cutter(scratch, layer, 1);
+  Cutter cutter(scratch, layer, 1);
+  cut_forward(program, cutter, section, section.choice, section.last, layer);
+  cut_backward(program, cutter, ops_of(program, 0, Phase::backward), layer);
   const auto& ops = program.ops;
   const int stage = ops[section.forward[section.choice]].stage;
   const auto fits = [&](std::size_t place) {

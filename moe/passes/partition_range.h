@@ -50,7 +50,8 @@ std::vector<std::size_t> forward_ops(const Program& program, int micro_batch);
 /// how much of every expert's capacity is used (SelectExperts), so that the same tokens are dropped as
 /// without. Ops stand stage by stage, each up to an exchange of rows, part after part in each  [Lancet 5.3]. What
 /// needs all tokens and nothing in the range waits for (losses of the gate) follows the range. In backward the
-/// layer's ops on routed rows are cut into the same parts.
+/// layer's ops on routed rows are cut into the same parts. How many rows a part has only its routing tells, with a
+/// capacity too: memory is planned as for a dropless layer.
 ///
 /// Throws std::invalid_argument naming the op or the number that does not allow it, and what would.
 Program apply(Program program, const PartitionRange& range);

@@ -27,7 +27,7 @@ enum class AllReducePlace : std::uint8_t {
 struct PlaceAllReduce {
   static constexpr std::string_view name = "place_allreduce";
   static constexpr bool changes_results = false;
-  int layer = 0;  ///< whose gradients
+  int layer = 0;  ///< whose gradients; -1 can be placed in one pipeline stage only
   int piece = 0;  ///< of slice_allreduce
   AllReducePlace behind = AllReducePlace::dispatch;
   int at = 0;

@@ -20,7 +20,7 @@ struct PlaceWeightGradient {
   std::string parameter;  ///< "block3.attention.output.weight"
   int layer = 0;          ///< of the exchange
   Direction direction = Direction::dispatch;
-  int chunk = 0;  ///< of the exchange, where it is cut
+  int chunk = 0;  ///< of the exchange, where it is cut: chunk, or part of the batch
   friend auto operator<=>(const PlaceWeightGradient&, const PlaceWeightGradient&) = default;
   static PlaceWeightGradient read(const InputObject& input);
 };

@@ -65,6 +65,16 @@ std::vector<std::vector<std::int64_t>> read_counts(const InputObject& layer, std
   return counts;
 }
 
+/// Copy after copy to part after part, so that part `index` of `count` has as many of a row as of each expert.
+void take_share(std::vector<std::int64_t>& row, int index, int count) {
+  const auto of_part = [&](std::int64_t copies) { return (copies + count - 1 - index) / count; };
+  std::int64_t before = 0;
+  for (std::int64_t& tokens : row) {
+    const std::int64_t end = before + tokens;
+    tokens = of_part(end) - of_part(std::exchange(before, end));
+  }
+}
+
 }  // namespace
 
 const LayerRouting& layer_of(const Routing& routing, RoutedLayer wanted) {
@@ -84,9 +94,7 @@ LayerRouting part_of(const LayerRouting& routing, Slice part) {
     of_part.tokens = routing.by_part[static_cast<std::size_t>(part.index)];
     return of_part;
   }
-  for (auto& row : of_part.tokens) {
-    for (std::int64_t& copies : row) copies = slice_end(copies, part) - slice_begin(copies, part);
-  }
+  for (auto& row : of_part.tokens) take_share(row, part.index, part.count);
   return of_part;
 }
 
@@ -101,6 +109,7 @@ Routing add_micro_batches(const Routing& routing) {
       whole.layers.back().by_part.clear();
       continue;
     }
+    if (part.asked.empty()) same->asked.clear();  // not known of all
     for (std::size_t rank = 0; rank < part.tokens.size(); ++rank) {
       for (std::size_t e = 0; e < part.tokens[rank].size(); ++e) {
         same->tokens[rank][e] += part.tokens[rank][e];
@@ -117,17 +126,7 @@ Routing share_among_micro_batches(const Routing& whole, int micro_batches) {
     for (LayerRouting layer : whole.layers) {
       layer.micro_batch = i;
       layer.asked.clear();  // capacity is a micro-batch's own
-      for (auto& row : layer.tokens) {
-        // Copy after copy to part after part, so that parts have as many of a row as of each expert.
-        std::int64_t before = 0;
-        const auto of_part = [&](std::int64_t copies) {
-          return (copies + micro_batches - 1 - i) / micro_batches;
-        };
-        for (std::int64_t& tokens : row) {
-          const std::int64_t end = before + tokens;
-          tokens = of_part(end) - of_part(std::exchange(before, end));
-        }
-      }
+      for (auto& row : layer.tokens) take_share(row, i, micro_batches);
       routing.layers.push_back(std::move(layer));
     }
   }

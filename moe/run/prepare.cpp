@@ -37,7 +37,11 @@ void make_arena(RunState& state) {
   std::int64_t bytes = state.plan->peak_bytes();
   if (!state.plan->is_complete()) {
     bytes = state.options.memory_limit_bytes;
-    if (bytes == 0) throw std::invalid_argument("run: a dropless program needs a memory limit");
+    if (bytes == 0)
+      throw std::invalid_argument(
+          "run: only routing tells how many rows a dropless layer, or one cut along the batch, "
+          "has: a memory "
+          "limit is needed");
   }
   if (bytes <= state.arena_bytes) return;
   state.arena = state.backend.arena(bytes + TouchedMemory::kGuardBytes);

@@ -213,6 +213,8 @@ void observe(const MeasuredIteration& iteration, const moe::Groups& groups,
 
   for (std::size_t op = 0; op < program.ops.size(); ++op) {
     const moe::Op& entry = program.ops[op];
+    // How the batch's parts were routed is not recorded.
+    if (entry.part.count > 1 && moe::uses_routed_rows(program, entry)) continue;
     if (shapes[op].activity != moe::Activity::communication) {
       const std::string key = shape_key(program, entry);
       const std::string kind(moe::kind_name(entry));

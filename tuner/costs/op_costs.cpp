@@ -58,9 +58,13 @@ OpCost communication_cost(const moe::Program& program, const moe::Op& op, const 
     }
     // A group of one has nothing to wait for but what was measured for it, inside a node.
     const bool alone = call.ranks.size() == 1;
-    if (between_nodes || (!within_node && !intra && inter && !alone)) {
+    const bool inside = std::ranges::all_of(call.ranks, [&](int rank) {
+      return groups.node_of[static_cast<std::size_t>(rank)] ==
+             groups.node_of[static_cast<std::size_t>(call.ranks.front())];
+    });
+    if (between_nodes || (!within_node && !intra && inter && !inside)) {
       call.alpha_s = inter ? inter->alpha_s : cluster.inter_node.latency_s;
-    } else if (within_node || intra) {
+    } else if (within_node || intra || (inside && !alone)) {
       call.alpha_s = intra ? intra->alpha_s : cluster.intra_node.latency_s;
     }
     cost.calls.push_back(std::move(call));

@@ -50,6 +50,23 @@ Given load_given(const std::string& path, const moe::Program& whole) {
   return given;
 }
 
+std::vector<Given> load_all_given(const std::vector<std::string>& files,
+                                  const moe::Program& program) {
+  std::vector<Given> all;
+  for (const std::string& file : files) {
+    all.push_back(load_given(file, program));
+    for (std::size_t i = 0; i + 1 < all.size(); ++i) {
+      if (all[i].name == all.back().name) {
+        throw moe::InputError(
+            fmt::format("--given {} and {}: trials are called by the file's name: expected "
+                        "another name for one of them",
+                        all[i].file, file));
+      }
+    }
+  }
+  return all;
+}
+
 moe::Schedule join(const moe::Schedule& planned, const Given& given, const moe::Program& whole) {
   moe::Schedule both = planned;
   both.decisions.insert(both.decisions.end(), given.schedule.decisions.begin(),
@@ -76,7 +93,13 @@ moe::Schedule plan_from(const Given& given, const Planner& planner, const Planne
 GivenCandidates candidates_of(const Planner& planner, const Situation& whole,
                               const PlannerOptions& options, const Given& given) {
   GivenCandidates result;
-  for (Candidate& candidate : planner.candidates(after(given, whole), options)) {
+  std::vector<Candidate> planned;
+  try {
+    planned = planner.candidates(after(given, whole), options);
+  } catch (const std::invalid_argument& error) {
+    result.refused.push_back(fmt::format("{}: {}: {}", planner.name, given.file, error.what()));
+  }
+  for (Candidate& candidate : planned) {
     try {
       candidate.schedule = join(candidate.schedule, given, whole.program);
     } catch (const moe::InputError& error) {

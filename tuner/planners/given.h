@@ -20,6 +20,9 @@ struct Given {
 /// Throws moe::InputError where the file is not read, or not legal for `whole`.
 Given load_given(const std::string& path, const moe::Program& whole);
 
+/// All of them. Throws moe::InputError too where two have one name.
+std::vector<Given> load_all_given(const std::vector<std::string>& files, const moe::Program& whole);
+
 /// What was planned for given.program and the given decisions, as one schedule. Throws moe::InputError where they
 /// contradict each other in `whole`, naming the file, what of it the planner decides too, and what would do.
 moe::Schedule join(const moe::Schedule& planned, const Given& given, const moe::Program& whole);

@@ -54,16 +54,19 @@ std::map<PipelineOf, PipelineTimes> pipeline_times(const moe::Program& program,
   std::map<PipelineOf, Sums> sums;
   std::map<PipelineOf, PipelineTimes> times;
   const bool apart = beside(program);
-  Sums* open = nullptr;  // whose dispatch has been seen, and its combine not
+  std::map<int, Sums*> open_in;  // by stage: whose dispatch has been seen, and its combine not
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const moe::Op& op = program.ops[i];
     const double seconds = alone_seconds(costs[i], groups, cluster);
+    Sums*& open = open_in[op.stage];
     if (std::holds_alternative<moe::AllReduce>(op.kind) && open) {
       open->reduced_s += seconds;
     }
     if (!belongs_to_pipeline(program, op)) continue;
-    const auto entry = sums.try_emplace({moe::routed_layer(op), op.phase}).first;
-    entry->second.chunks = op.chunk.count;
+    moe::RoutedLayer layer = moe::routed_layer(op);
+    layer.part = 0;  // parts of the batch go through it like chunks
+    const auto entry = sums.try_emplace({layer, op.phase}).first;
+    entry->second.chunks = moe::piece_of(op).count;
     sum_for(entry->second, op) += seconds;
     entry->second.trailing_s = moe::is_communication(op) ? 0 : entry->second.trailing_s + seconds;
     if (moe::direction_of(op) == moe::Direction::dispatch) open = &entry->second;

@@ -51,12 +51,6 @@ std::optional<moe::Routing> routing_asked_for(const StudyOptions& options,
                       static_cast<std::uint64_t>(options.model.seed));
 }
 
-std::vector<Given> load_all(const std::vector<std::string>& files, const moe::Program& program) {
-  std::vector<Given> all;
-  for (const std::string& file : files) all.push_back(load_given(file, program));
-  return all;
-}
-
 class StudyRun {
  public:
   /// What is wrong with the model, the routing or what is given is said before there is a database, and not after
@@ -67,7 +61,7 @@ class StudyRun {
             moe::parse_layout(options.job.layout, options.job.ranks, moe::fits(options.model)))),
         program_(moe::build_iteration(options.model, groups_, 0)),
         asked_routing_(routing_asked_for(options, program_, groups_)),
-        given_(load_all(options.given, program_)),
+        given_(load_all_given(options.given, program_)),
         connection_(db::open_writer(options.job.database)) {}
 
   std::int64_t run() {
@@ -142,7 +136,9 @@ class StudyRun {
                              : std::string(request.planner->name));
     }
     json given = json::array();
-    for (const Given& each : given_) given.push_back(each.name);
+    for (const Given& each : given_) {
+      given.push_back({{"name", each.name}, {"decisions", moe::decisions_json(each.schedule)}});
+    }
     return {{"planners", planners},
             {"given", given},
             {"most_chunks", options_.most_chunks},
@@ -177,6 +173,13 @@ class StudyRun {
     for (const char* key :
          {"steps", "device", "threads", "memory_limit_bytes", "routing", "data"}) {
       if (before.value(key, json()) != now.at(key)) refuse(key);
+    }
+    // Each was profiled at its place.
+    const json given_before = before.value("given", json::array());
+    for (std::size_t i = 0; i < given_before.size(); ++i) {
+      if (i >= now.at("given").size() || given_before[i] != now.at("given")[i]) {
+        refuse("--given, or with others before them");
+      }
     }
   }
 

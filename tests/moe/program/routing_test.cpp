@@ -123,5 +123,27 @@ TEST(Routing, WhatGatesAskedForGoesThroughJsonAndAddsUp) {
       InputError);
 }
 
+TEST(PartOf, SharesRowsAndExpertsEvenlyUnlessItWasRecorded) {
+  LayerRouting whole{1, 64, std::vector(4, std::vector<std::int64_t>(64, 2))};
+  for (const int parts : {2, 3, 8}) {
+    LayerRouting sum{1, 64, std::vector(4, std::vector<std::int64_t>(64, 0))};
+    for (int i = 0; i < parts; ++i) {
+      const LayerRouting part = part_of(whole, {i, parts});
+      for (std::size_t rank = 0; rank < 4; ++rank) {
+        std::int64_t sent = 0;
+        for (std::size_t e = 0; e < 64; ++e) {
+          sent += part.tokens[rank][e];
+          sum.tokens[rank][e] += part.tokens[rank][e];
+        }
+        EXPECT_LE(std::abs(sent - 128 / parts), 1) << "part " << i << " of " << parts;
+      }
+    }
+    EXPECT_EQ(sum.tokens, whole.tokens);
+  }
+  whole.by_part = {whole.tokens, std::vector(4, std::vector<std::int64_t>(64, 0))};
+  EXPECT_EQ(part_of(whole, {0, 2}).tokens, whole.tokens);
+  EXPECT_EQ(part_of(whole, {1, 2}).tokens[3][5], 0);
+}
+
 }  // namespace
 }  // namespace moe

@@ -72,6 +72,11 @@ TEST_F(GivenTest, WhatContradictsAPlannerIsLeftOutWithTheReason) {
                                    given(R"("decision": "pipeline_split", "chunks": 4)"));
   EXPECT_THAT(tried.candidates, SizeIs(1)) << "with one chunk";
   EXPECT_THAT(tried.refused, ElementsAre(HasSubstr(file.string()), HasSubstr(file.string())));
+  // One that fails while it plans.
+  const auto none = candidates_of(planner_named("pipemoe"), situation, {0, 3},
+                                  given(R"("decision": "pipeline_split", "chunks": 4)"));
+  EXPECT_THAT(none.candidates, SizeIs(0));
+  EXPECT_THAT(none.refused, ElementsAre(HasSubstr(file.string())));
 }
 
 TEST_F(GivenTest, AFileThatDoesNotApplyIsRefused) {

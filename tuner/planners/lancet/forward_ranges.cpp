@@ -54,7 +54,7 @@ void learn_shares(const Situation& situation, const moe::Program& whole, const m
     const bool first_part = part.part.count > 1 && part.part.index == 0;
     if (!first_part || part.phase != moe::Phase::forward || part.micro_batch != 0) continue;
     // The first parts stand in the order of the whole ops.
-    while (whole.ops[forward[next]].name != part.name ||
+    while (whole.ops[forward.at(next)].name != part.name ||
            whole.ops[forward[next]].layer != part.layer) {
       ++next;
     }

@@ -73,15 +73,17 @@ TEST_F(Lancet, ItsCostIsTheSumWithoutOverlapAndNearTheSimulationWithIt) {
   EXPECT_NEAR(paper_s, simulated(schedule), 0.1 * paper_s);
 }
 
-TEST_F(Lancet, LeavesGatesThatNeedTheWholeBatchWhole) {
-  moe::Model model = scenario.model;
-  model.drop = moe::Drop::probability;
-  const moe::Program whole = moe::build_iteration(model, scenario.groups, 0);
-  const Situation other{whole, situation.groups, situation.routing, situation.costs,
-                        situation.cluster};
-  const moe::Schedule schedule = plan_lancet(other, {});
-  EXPECT_TRUE(moe::decisions_of<moe::PartitionRange>(schedule).empty());
-  EXPECT_FALSE(moe::decisions_of<moe::PlaceWeightGradient>(schedule).empty());
+TEST_F(Lancet, LeavesGatesAndOrdersThatNeedTheWholeBatchWhole) {
+  for (const bool einsum : {false, true}) {
+    moe::Model model = scenario.model;
+    (einsum ? model.order = "einsum" : model.gate = "batch_prioritized");
+    const moe::Program whole = moe::build_iteration(model, scenario.groups, 0);
+    const Situation other{whole, situation.groups, situation.routing, situation.costs,
+                          situation.cluster};
+    const moe::Schedule schedule = plan_lancet(other, {});
+    EXPECT_TRUE(moe::decisions_of<moe::PartitionRange>(schedule).empty());
+    EXPECT_FALSE(moe::decisions_of<moe::PlaceWeightGradient>(schedule).empty());
+  }
 }
 
 }  // namespace
