@@ -291,11 +291,12 @@ void run(const Arguments& arguments, Inputs inputs, Communicator& world, int arg
   std::optional<Report> report;
   std::optional<TrainStore> store;
   if (world.rank == 0) {
-    std::cerr << fmt::format("moe-train: {} on {} rank{} ({}), {}schedule {}, {}\n",
-                             inputs.model.name, world.size, world.size == 1 ? "" : "s",
-                             device.backend->name(),
-                             world.size == 1 ? "" : "layout " + to_text(groups.layout) + ", ",
-                             inputs.schedule.planner, inputs.corpus.description);
+    std::cerr << fmt::format(
+        "moe-train: {} on {} rank{} ({}), {}schedule {}, {}\n", inputs.model.name, world.size,
+        world.size == 1 ? "" : "s", device.backend->name(),
+        world.size == 1 ? "" : "layout " + to_text(groups.layout) + ", ",
+        inputs.schedule.planner.empty() ? "of " + arguments.schedule : inputs.schedule.planner,
+        inputs.corpus.description);
     if (const std::string names = changes_results(inputs.schedule); !names.empty()) {
       std::cerr << fmt::format(
           "moe-train: {} changes results: losses are not those of other schedules\n", names);

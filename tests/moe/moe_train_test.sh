@@ -57,6 +57,7 @@ expect 2 err "there are sequential" "$moe_train" --model micro --planner nonesuc
 
 # A decision that changes results is named as such.
 echo '{"decisions": [{"decision": "compress_exchange", "layer": 1, "phase": "forward", "format": "int8"}]}' >packed.json
+expect 0 err "schedule of packed.json" "$moe_train" --model micro --data corpus.txt --steps 1 --schedule packed.json
 expect 0 err "compress_exchange changes results" "$moe_train" --model micro --data corpus.txt --steps 1 --schedule packed.json
 
 "$moe_train" --model micro --data corpus.txt --steps 1 --device cuda >out 2>err ||
