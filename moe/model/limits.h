@@ -6,8 +6,8 @@
 /// Sizes that nobody can mean, and beyond which sums and products would not be what they say.
 namespace moe {
 
-inline constexpr std::int64_t kMostWidth = std::int64_t{1}
-                                           << 24;  ///< products of two stay far within int64
+/// Products of two stay far within int64.
+inline constexpr std::int64_t kMostWidth = std::int64_t{1} << 24;
 inline constexpr int kMostExperts = 1 << 20;
 inline constexpr int kMostBlocks = 1000;
 inline constexpr int kMostMicroBatches = 4096;

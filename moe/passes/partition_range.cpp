@@ -153,9 +153,9 @@ class Cutter {
     }
   }
 
+ private:
   bool owns(TensorId tensor) const { return own_.contains(tensor); }
 
- private:
   Share share_of_operand(const Op& op, const Use& use, Cut cut, bool written) const {
     const Tensor& tensor = tensor_of(program_, use);
     if (tensor.rows_are != Rows::fixed) return tensor.layer == layer_ ? Share::own : Share::unknown;
@@ -372,6 +372,28 @@ void partition_micro_batch(Program& program, const PartitionRange& range, int mi
   replace(program, cut, std::move(forward_parts));
 }
 
+/// Throws where that cannot be.
+void cut_into_parts(Program& program, const PartitionRange& range) {
+  const std::int64_t sequences = sequences_of(program);
+  if (range.parts < 1 || sequences % range.parts != 0) {
+    refuse_range(
+        range.layer,
+        fmt::format("{} parts of {} sequences of a rank and micro-batch: expected a divisor of {}",
+                    range.parts, sequences, sequences));
+  }
+  for (int micro_batch = 0; micro_batch < program.micro_batches; ++micro_batch) {
+    const RoutedSection section = routed_section(program, range.layer, micro_batch);
+    const auto behind = section.forward.size() - 1 - section.last;
+    if (range.ops_before < 0 || static_cast<std::size_t>(range.ops_before) > section.choice ||
+        range.ops_after < 0 || static_cast<std::size_t>(range.ops_after) > behind) {
+      refuse_range(range.layer,
+                   fmt::format("{} ops before and {} after: forward has {} and {} there",
+                               range.ops_before, range.ops_after, section.choice, behind));
+    }
+    partition_micro_batch(program, range, micro_batch);
+  }
+}
+
 }  // namespace
 
 std::int64_t sequences_of(const Program& program) {
@@ -411,27 +433,13 @@ PartitionReach partition_reach(const Program& program, int layer) {
   return reach;
 }
 
-Program apply(Program whole, const PartitionRange& range) {
-  Program program = whole;
-  const std::int64_t sequences = sequences_of(program);
-  if (range.parts < 1 || sequences % range.parts != 0) {
-    refuse_range(
-        range.layer,
-        fmt::format("{} parts of {} sequences of a rank and micro-batch: expected a divisor of {}",
-                    range.parts, sequences, sequences));
+Program apply(Program program, const PartitionRange& range) {
+  if (range.parts == 1) {  // refused alike, and nothing to do
+    Program copy = program;
+    cut_into_parts(copy, range);
+    return program;
   }
-  for (int micro_batch = 0; micro_batch < program.micro_batches; ++micro_batch) {
-    const RoutedSection section = routed_section(program, range.layer, micro_batch);
-    const auto behind = section.forward.size() - 1 - section.last;
-    if (range.ops_before < 0 || static_cast<std::size_t>(range.ops_before) > section.choice ||
-        range.ops_after < 0 || static_cast<std::size_t>(range.ops_after) > behind) {
-      refuse_range(range.layer,
-                   fmt::format("{} ops before and {} after: forward has {} and {} there",
-                               range.ops_before, range.ops_after, section.choice, behind));
-    }
-    partition_micro_batch(program, range, micro_batch);
-  }
-  if (range.parts == 1) return whole;
+  cut_into_parts(program, range);
   validate(program);
   return program;
 }

@@ -33,8 +33,6 @@ bool is_of(const Op& op, AllReducePlace place) {
   throw std::logic_error("place_allreduce: no such place");
 }
 
-bool reduces_gradients(const Op& op) { return std::holds_alternative<AllReduce>(op.kind); }
-
 }  // namespace
 
 std::optional<std::size_t> place_of(const Program& program, AllReducePlace behind, int at) {

@@ -88,7 +88,7 @@ Program apply(Program program, const SliceAllReduce& slicing) {
   bool found = false;
   std::vector<Op> ops;
   for (Op& op : program.ops) {
-    if (op.layer != slicing.layer || !std::holds_alternative<AllReduce>(op.kind)) {
+    if (op.layer != slicing.layer || !reduces_gradients(op)) {
       ops.push_back(std::move(op));
       continue;
     }

@@ -13,9 +13,13 @@ Binding bind(const Program& program, const Routing& routing, const Groups& group
   for (const Op& op : program.ops) {
     if (!binds_routing(op)) continue;
     const RowHandling& layer = handling.at(op.layer);
-    const LayerRouting part = part_of(layer_of(routing, routed_layer(op)), op.part);
+    const auto layout = [&](const LayerRouting& counts) {
+      return make_row_layout(counts, groups, rank, layer.cuts, layer.relays);
+    };
+    // Counts of all ranks are many: copied only where there are parts to make of them.
+    const LayerRouting& whole = layer_of(routing, routed_layer(op));
     binding.layouts.emplace(routed_layer(op),
-                            make_row_layout(part, groups, rank, layer.cuts, layer.relays));
+                            is_whole(op.part) ? layout(whole) : layout(part_of(whole, op.part)));
   }
   return binding;
 }

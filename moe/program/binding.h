@@ -14,7 +14,8 @@ struct Binding {
   std::map<RoutedLayer, RowLayout> layouts;
 };
 
-/// The layouts of all layers of `program` under `routing`, parts of the batch as part_of says. Throws std::out_of_range for a layer without routing.
+/// The layouts of all layers of `program` under `routing`, parts of the batch as part_of says. Throws
+/// std::out_of_range for a layer without routing.
 Binding bind(const Program& program, const Routing& routing, const Groups& groups, int rank);
 
 /// True when the rows of this tensor are known.

@@ -48,9 +48,9 @@ std::optional<GroupKind> group_of(const Op& op) {
 
 bool is_communication(const Op& op) { return facts_of(op).activity == Activity::communication; }
 
-bool comes_once(const Op& op) {
-  return op.phase == Phase::update || std::holds_alternative<AllReduce>(op.kind);
-}
+bool reduces_gradients(const Op& op) { return std::holds_alternative<AllReduce>(op.kind); }
+
+bool comes_once(const Op& op) { return op.phase == Phase::update || reduces_gradients(op); }
 
 bool runs_in(const Op& op, int stage) {
   const auto* passes = std::get_if<PassOn>(&op.kind);

@@ -119,6 +119,8 @@ std::optional<Direction> direction_of(const Op& op);
 bool exchanges_rows(const Op& op);
 /// True for the exchange that tells every rank how many routed rows of Op::layer it has.
 bool binds_routing(const Op& op);
+/// True for the sum of gradients over ranks that hold copies of a parameter.
+bool reduces_gradients(const Op& op);
 /// True for what comes once in an iteration, after all its micro-batches: gradients reduced, parameters
 /// updated.
 bool comes_once(const Op& op);

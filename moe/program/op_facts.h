@@ -36,8 +36,9 @@ enum class CostUnit : std::uint8_t {
 /// How one operand behaves when its op is cut into slices of rows: along the routed rows (Op::chunk) or along
 /// the batch (Op::part).
 enum class Cut : std::uint8_t {
-  whole,  ///< every piece needs all of it: an op that uses routed rows so cannot be cut along them. Written by an op
-  ///< whose other operands can be cut: the same from every piece, or of the piece alone (SelectExperts)
+  /// Every piece needs all of it: an op that uses routed rows so cannot be cut along them. Written by an op whose
+  /// other operands can be cut: the same from every piece, or of the piece alone (SelectExperts).
+  whole,
   rows,    ///< a piece uses its own rows only
   tokens,  ///< a piece of the batch, made of whole sequences, uses its own rows only; one of routed rows needs all
   sum,     ///< written: every piece after the first adds to it, and so reads it too

@@ -1,6 +1,6 @@
 #include "tuner/planners/best_degrees.h"
 
-#include "tuner/simulate/simulate.h"
+#include "tuner/planners/situation_costs.h"
 
 namespace tuner {
 
@@ -23,11 +23,8 @@ Degrees best_degrees(int most, const std::function<double(Degrees)>& seconds_of)
 
 Degrees best_degrees_by_simulation(const Situation& situation, int most,
                                    const std::function<moe::Schedule(Degrees)>& schedule_of) {
-  return best_degrees(most, [&](Degrees degrees) {
-    return simulate(moe::apply(situation.program, schedule_of(degrees)), situation.groups,
-                    situation.routing, situation.costs, situation.cluster)
-        .duration_s;
-  });
+  return best_degrees(
+      most, [&](Degrees degrees) { return simulated_s(situation, schedule_of(degrees)); });
 }
 
 }  // namespace tuner

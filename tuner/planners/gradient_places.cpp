@@ -8,8 +8,8 @@
 #include <tuple>
 #include <utility>
 
-#include "tuner/costs/op_costs.h"
 #include "tuner/planners/pipeline_times.h"
+#include "tuner/planners/situation_costs.h"
 
 namespace tuner {
 namespace {
@@ -17,10 +17,6 @@ namespace {
 // Where they have so many rows:
 constexpr double kGrainsOfAll = 512;   ///< of all layers together, about
 constexpr double kGrainsOfLayer = 32;  ///< of a layer at least
-
-bool reduces_gradients(const moe::Op& op) {
-  return std::holds_alternative<moe::AllReduce>(op.kind);
-}
 
 std::set<int> blocks_of(const moe::Program& program, int stage) {
   std::set<int> blocks;
@@ -125,7 +121,7 @@ moe::Program cut_into_grains(moe::Program program, double chunk_bytes) {
   };
   std::map<int, Layer> layers;
   for (const moe::Op& op : program.ops) {
-    if (!reduces_gradients(op)) continue;
+    if (!moe::reduces_gradients(op)) continue;
     Layer& layer = layers[op.layer];
     layer.stages.insert(op.stage);
     layer.bytes += bytes_summed(program, op);
@@ -154,7 +150,7 @@ std::vector<GradientGrain> grains_of_stage(const moe::Program& cut, int stage,
   std::map<std::pair<int, int>, GradientGrain> grains;
   std::map<int, std::size_t> layer_usable;
   for (const moe::Op& op : cut.ops) {
-    if (!reduces_gradients(op) || op.stage != stage) continue;
+    if (!moe::reduces_gradients(op) || op.stage != stage) continue;
     GradientGrain& grain =
         grains.try_emplace({op.layer, op.chunk.index}, GradientGrain{op.layer, op.chunk.index})
             .first->second;
@@ -180,7 +176,7 @@ LinearFit mean_all_reduce(const moe::Program& program, int stage, const std::vec
   double calls = 0, alpha_s = 0, sending_s = 0, bytes = 0;
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const moe::Op& op = program.ops[i];
-    if (!reduces_gradients(op) || op.stage != stage) continue;
+    if (!moe::reduces_gradients(op) || op.stage != stage) continue;
     const double launch_s = costs[i].calls.empty() ? 0 : costs[i].calls.front().alpha_s;
     calls += 1;
     alpha_s += launch_s;
@@ -223,13 +219,8 @@ std::map<int, LayerPieces> pieces_by_layer(const StageGradients& stage, const Gr
 
 std::vector<StageGradients> gradients_by_stage(const Situation& situation,
                                                const moe::Program& scheduled, double chunk_bytes) {
-  const auto costs = op_costs(scheduled, situation.groups,
-                              bind_all(scheduled, situation.groups, situation.routing),
-                              situation.costs, situation.cluster);
-  std::vector<double> seconds;
-  for (const OpCost& cost : costs) {
-    seconds.push_back(alone_seconds(cost, situation.groups, situation.cluster));
-  }
+  const auto costs = costs_of(situation, scheduled);
+  const std::vector<double> seconds = alone_seconds(situation, costs);
   const auto pipelines = pipeline_times(scheduled, costs, situation.groups, situation.cluster);
   const moe::Program cut = cut_into_grains(scheduled, chunk_bytes);
   std::vector<StageGradients> stages;
@@ -273,8 +264,9 @@ moe::Schedule with_gradients_at(moe::Schedule schedule, const moe::Program& sche
         schedule.decisions.push_back(pieces.slicing);
       }
       for (const moe::Op& op : cut.ops) {
-        if (!reduces_gradients(op) || op.layer != layer || op.stage != static_cast<int>(s))
+        if (!moe::reduces_gradients(op) || op.layer != layer || op.stage != static_cast<int>(s)) {
           continue;
+        }
         std::size_t& place = pieces.places[static_cast<std::size_t>(op.chunk.index)];
         place = std::max(place, first_usable(writers, op, stage.places));
       }
@@ -287,6 +279,16 @@ moe::Schedule with_gradients_at(moe::Schedule schedule, const moe::Program& sche
     }
   }
   return schedule;
+}
+
+moe::Schedule with_gradients(const Situation& situation, const moe::Schedule& pipeline,
+                             const moe::Program& scheduled,
+                             const std::function<GrainPlaces(const StageGradients&)>& places_of,
+                             double chunk_bytes) {
+  const auto stages = gradients_by_stage(situation, scheduled, chunk_bytes);
+  std::vector<GrainPlaces> places;
+  for (const StageGradients& stage : stages) places.push_back(places_of(stage));
+  return with_gradients_at(pipeline, scheduled, stages, places);
 }
 
 }  // namespace tuner

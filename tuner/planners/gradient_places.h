@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <vector>
 
 #include "moe/passes/schedule.h"
@@ -52,5 +53,12 @@ GrainPlaces places_for_bytes(const StageGradients& stage, const std::vector<doub
 moe::Schedule with_gradients_at(moe::Schedule schedule, const moe::Program& scheduled,
                                 const std::vector<StageGradients>& stages,
                                 const std::vector<GrainPlaces>& places);
+
+/// The same with the grains of `scheduled`, which `pipeline` makes, of at most `chunk_bytes` where that is not 0, at the
+/// places that `places_of` says for each stage.
+moe::Schedule with_gradients(const Situation& situation, const moe::Schedule& pipeline,
+                             const moe::Program& scheduled,
+                             const std::function<GrainPlaces(const StageGradients&)>& places_of,
+                             double chunk_bytes = 0);
 
 }  // namespace tuner

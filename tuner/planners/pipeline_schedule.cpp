@@ -8,8 +8,8 @@
 #include <string_view>
 #include <utility>
 
-#include "tuner/costs/op_costs.h"
 #include "tuner/planners/pipeline_times.h"
+#include "tuner/planners/situation_costs.h"
 
 namespace tuner {
 namespace {
@@ -45,7 +45,7 @@ double seconds_outside_pipelines(const Situation& situation, const moe::Program&
     }
     if (moe::direction_of(op) == moe::Direction::combine) inside = false;
     if (belongs_to_pipeline(program, op)) continue;
-    const bool reduces = std::holds_alternative<moe::AllReduce>(op.kind);
+    const bool reduces = moe::reduces_gradients(op);
     if (reduces && inside) continue;  // of the pipeline
     if (i == backward_ends) close();
     const bool apart = reduces && op.stream != moe::Stream::compute && i < backward_ends;
@@ -123,9 +123,7 @@ Candidate pipeline_candidate(const moe::Program& program, std::string planner, D
 
 double pipelined_iteration_s(const Situation& situation, const moe::Schedule& schedule) {
   const moe::Program program = moe::apply(situation.program, schedule);
-  const auto costs =
-      op_costs(program, situation.groups, bind_all(program, situation.groups, situation.routing),
-               situation.costs, situation.cluster);
+  const auto costs = costs_of(situation, program);
   double total_s = 0;
   for (const auto& [where, times] :
        pipeline_times(program, costs, situation.groups, situation.cluster)) {

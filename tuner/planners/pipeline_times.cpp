@@ -59,7 +59,7 @@ std::map<PipelineOf, PipelineTimes> pipeline_times(const moe::Program& program,
     const moe::Op& op = program.ops[i];
     const double seconds = alone_seconds(costs[i], groups, cluster);
     Sums*& open = open_in[op.stage];
-    if (std::holds_alternative<moe::AllReduce>(op.kind) && open) {
+    if (moe::reduces_gradients(op) && open) {
       open->reduced_s += seconds;
     }
     if (!belongs_to_pipeline(program, op)) continue;

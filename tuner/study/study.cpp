@@ -31,6 +31,7 @@
 #include "tuner/study/processor_time.h"
 #include "tuner/study/profile.h"
 #include "tuner/study/profile_warning.h"
+#include "tuner/study/study_settings.h"
 
 namespace tuner {
 namespace {
@@ -112,7 +113,7 @@ class StudyRun {
     } else {
       study_.name = options_.name;
       study_.model_json = moe::to_json(options_.model);
-      study_.settings_json = settings().dump();
+      study_.settings_json = settings_json(options_, given_);
       study_.ranks = options_.job.ranks;
       study_.layout = layout_text();
       study_.id = db::insert(connection_, study_);
@@ -126,30 +127,6 @@ class StudyRun {
     run.model_json = study_.model_json;
     run.seed = options_.model.seed;
     run_id_ = db::begin_run(connection_, run, machine);
-  }
-
-  json settings() const {
-    json planners = json::array();
-    for (const PlannerRequest& request : options_.planners) {
-      planners.push_back(request.options.degree > 0
-                             ? fmt::format("{}:{}", request.planner->name, request.options.degree)
-                             : std::string(request.planner->name));
-    }
-    json given = json::array();
-    for (const Given& each : given_) {
-      given.push_back({{"name", each.name}, {"decisions", moe::decisions_json(each.schedule)}});
-    }
-    return {{"planners", planners},
-            {"given", given},
-            {"most_chunks", options_.most_chunks},
-            {"top", options_.top},
-            {"repeats", options_.repeats},
-            {"steps", options_.job.steps},
-            {"device", options_.job.device},
-            {"threads", options_.job.threads},
-            {"memory_limit_bytes", options_.memory_limit_bytes},
-            {"routing", options_.routing},
-            {"data", options_.job.data}};
   }
 
   std::string layout_text() const { return to_text(groups_.layout); }
@@ -169,18 +146,8 @@ class StudyRun {
           fmt::format("study \"{}\" was begun with layout {}, not {}: name another study",
                       options_.name, study_.layout, layout_text()));
     }
-    const json before = json::parse(study_.settings_json), now = settings();
-    for (const char* key :
-         {"steps", "device", "threads", "memory_limit_bytes", "routing", "data"}) {
-      if (before.value(key, json()) != now.at(key)) refuse(key);
-    }
-    // Each was profiled at its place.
-    const json given_before = before.value("given", json::array());
-    for (std::size_t i = 0; i < given_before.size(); ++i) {
-      if (i >= now.at("given").size() || given_before[i] != now.at("given")[i]) {
-        refuse("--given, or with others before them");
-      }
-    }
+    const std::string other = other_setting(study_.settings_json, settings_json(options_, given_));
+    if (!other.empty()) refuse(other);
   }
 
   void stay_alive() {

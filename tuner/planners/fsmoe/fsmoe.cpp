@@ -9,7 +9,7 @@
 #include "tuner/planners/best_degrees.h"
 #include "tuner/planners/fsmoe/fsmoe_gradients.h"
 #include "tuner/planners/gradient_places.h"
-#include "tuner/simulate/simulate.h"
+#include "tuner/planners/situation_costs.h"
 
 namespace tuner {
 namespace {
@@ -70,29 +70,17 @@ std::vector<double> bytes_by_place(const StageGradients& stage, Fill fill,
 }
 
 /// `pipeline`, which makes `scheduled`, with gradients shared out.
-moe::Schedule with_gradients(const Situation& situation, const moe::Schedule& pipeline,
-                             const moe::Program& scheduled, Fill fill,
-                             const PhaseSeconds& phase_s) {
-  const auto stages = gradients_by_stage(situation, scheduled);
-  std::vector<GrainPlaces> places;
-  for (const StageGradients& stage : stages) {
-    places.push_back(places_for_bytes(stage, bytes_by_place(stage, fill, phase_s)));
-  }
-  return with_gradients_at(pipeline, scheduled, stages, places);
+moe::Schedule with_gradients_shared(const Situation& situation, const moe::Schedule& pipeline,
+                                    const moe::Program& scheduled, Fill fill,
+                                    const PhaseSeconds& phase_s) {
+  return with_gradients(situation, pipeline, scheduled, [&](const StageGradients& stage) {
+    return places_for_bytes(stage, bytes_by_place(stage, fill, phase_s));
+  });
 }
 
 std::map<PipelineOf, PipelineTimes> times_of(const Situation& situation,
                                              const moe::Program& program) {
-  const auto costs =
-      op_costs(program, situation.groups, bind_all(program, situation.groups, situation.routing),
-               situation.costs, situation.cluster);
-  return pipeline_times(program, costs, situation.groups, situation.cluster);
-}
-
-double simulated_s(const Situation& situation, const moe::Schedule& schedule) {
-  return simulate(moe::apply(situation.program, schedule), situation.groups, situation.routing,
-                  situation.costs, situation.cluster)
-      .duration_s;
+  return pipeline_times(program, costs_of(situation, program), situation.groups, situation.cluster);
 }
 
 moe::Schedule by_simulation(const Situation& situation, int most_chunks, InNode in_node,
@@ -191,7 +179,7 @@ moe::Schedule fsmoe_schedule(const Situation& situation, Degrees degrees, InNode
       pipeline_with_gradients(situation.program, name_of(in_node), degrees, in_node);
   const moe::Program scheduled = moe::apply(situation.program, pipeline);
   const auto times = times_of(situation, scheduled);
-  return with_gradients(situation, pipeline, scheduled, fill, [&](int layer, double gar_s) {
+  return with_gradients_shared(situation, pipeline, scheduled, fill, [&](int layer, double gar_s) {
     const PipelineTimes& one = times.at(last_of(scheduled, layer, moe::Phase::backward));
     return moe_phase_s(one.chunks, before_combine(one), gar_s);
   });
@@ -221,8 +209,9 @@ moe::Schedule fsmoe_schedule_by_equations(const Situation& situation, int most_c
   const moe::Program& program = situation.program;
   const AlgorithmOne algorithm = algorithm_one(situation, most_chunks, in_node);
   const moe::Schedule pipeline = algorithm.pipeline(in_node);
-  moe::Schedule schedule = with_gradients(situation, pipeline, moe::apply(program, pipeline),
-                                          Fill::all_of_backward, algorithm.backward_seconds());
+  moe::Schedule schedule =
+      with_gradients_shared(situation, pipeline, moe::apply(program, pipeline),
+                            Fill::all_of_backward, algorithm.backward_seconds());
   const auto times = times_of(situation, moe::apply(program, schedule));
   std::erase_if(schedule.decisions, [](const moe::Decision& decision) {
     const auto* split = std::get_if<moe::PipelineSplit>(&decision);

@@ -6,9 +6,9 @@
 #include <optional>
 #include <stdexcept>
 
-#include "tuner/costs/op_costs.h"
 #include "tuner/planners/lancet/lancet_equations.h"
 #include "tuner/planners/pipeline_schedule.h"
+#include "tuner/planners/situation_costs.h"
 
 namespace tuner {
 namespace {
@@ -32,21 +32,10 @@ struct Group {
   int layer = -1;                  ///< the MoE layer that it is, from the gate's choice on
 };
 
-std::vector<double> alone(const Situation& situation, const moe::Program& program) {
-  const auto costs =
-      op_costs(program, situation.groups, bind_all(program, situation.groups, situation.routing),
-               situation.costs, situation.cluster);
-  std::vector<double> seconds;
-  for (const OpCost& cost : costs) {
-    seconds.push_back(alone_seconds(cost, situation.groups, situation.cluster));
-  }
-  return seconds;
-}
-
 /// Takes from a Program in which ranges are cut what a part of each op takes, where it says.
 void learn_shares(const Situation& situation, const moe::Program& whole, const moe::Program& cut,
                   int parts, std::vector<ForwardOp>& ops) {
-  const std::vector<double> seconds = alone(situation, cut);
+  const std::vector<double> seconds = alone_seconds(situation, costs_of(situation, cut));
   const std::vector<std::size_t> forward = moe::forward_ops(whole, 0);
   std::size_t next = 0;
   for (std::size_t i = 0; i < cut.ops.size(); ++i) {
@@ -123,7 +112,7 @@ std::vector<moe::PartitionRange> forward_ranges(const Situation& situation,
   if (parts.empty() || reaches.empty()) return {};
 
   // Costs of the parts: ranges as far as they reach, to the front and to the back.
-  const std::vector<double> seconds = alone(situation, whole);
+  const std::vector<double> seconds = alone_seconds(situation, costs_of(situation, whole));
   std::vector<ForwardOp> ops;
   for (const std::size_t i : moe::forward_ops(whole, 0)) {
     ops.push_back({seconds[i], 0, moe::exchanges_rows(whole.ops[i])});

@@ -5,10 +5,10 @@
 #include <algorithm>
 
 #include "moe/program/start_rule.h"
-#include "tuner/costs/op_costs.h"
 #include "tuner/planners/lancet/forward_ranges.h"
 #include "tuner/planners/lancet/weight_gradient_places.h"
 #include "tuner/planners/pipeline_schedule.h"
+#include "tuner/planners/situation_costs.h"
 
 namespace tuner {
 
@@ -33,9 +33,7 @@ moe::Schedule plan_lancet(const Situation& situation, const PlannerOptions&) {
 
 double lancet_paper_seconds(const Situation& situation, const moe::Schedule& schedule) {
   const moe::Program program = moe::apply(situation.program, schedule);
-  const auto costs =
-      op_costs(program, situation.groups, bind_all(program, situation.groups, situation.routing),
-               situation.costs, situation.cluster);
+  const std::vector<double> seconds = alone_seconds(situation, costs_of(situation, program));
   const std::vector<std::vector<int>> waits = moe::waits_for(program);
   std::vector<double> end_s(program.ops.size(), 0);
   double computed_s = 0, communicated_s = 0;
@@ -45,7 +43,7 @@ double lancet_paper_seconds(const Situation& situation, const moe::Schedule& sch
     for (const int earlier : waits[i]) {
       start_s = std::max(start_s, end_s[static_cast<std::size_t>(earlier)]);
     }
-    end_s[i] = last_s = start_s + alone_seconds(costs[i], situation.groups, situation.cluster);
+    end_s[i] = last_s = start_s + seconds[i];
   }
   return std::max(computed_s, communicated_s);
 }

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "moe/program/start_rule.h"
-#include "tuner/costs/op_costs.h"
 #include "tuner/planners/lancet/lancet_equations.h"
+#include "tuner/planners/situation_costs.h"
 
 namespace tuner {
 namespace {
@@ -68,9 +68,7 @@ std::vector<Maker> makers_of(const moe::Program& program) {
 std::vector<moe::PlaceWeightGradient> weight_gradient_places(const Situation& situation,
                                                              const moe::Schedule& decided) {
   const moe::Program program = moe::apply(situation.program, decided);
-  const auto costs =
-      op_costs(program, situation.groups, bind_all(program, situation.groups, situation.routing),
-               situation.costs, situation.cluster);
+  const auto costs = costs_of(situation, program);
   const auto seconds = [&](std::size_t op) {
     return alone_seconds(costs[op], situation.groups, situation.cluster);
   };

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "tuner/costs/op_costs.h"
+#include "tuner/planners/situation_costs.h"
 
 namespace tuner {
 namespace {
@@ -35,14 +35,11 @@ moe::Schedule plan_one_f_one_b(const Situation& situation, const PlannerOptions&
 
 double micro_batch_order_paper_seconds(const Situation& situation, const moe::Schedule& schedule) {
   const moe::Program program = moe::apply(situation.program, schedule);
-  const auto costs =
-      op_costs(program, situation.groups, bind_all(program, situation.groups, situation.routing),
-               situation.costs, situation.cluster);
+  const std::vector<double> seconds = alone_seconds(situation, costs_of(situation, program));
   std::vector<double> passes(static_cast<std::size_t>(program.stages)), once = passes;
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const moe::Op& op = program.ops[i];
-    (moe::comes_once(op) ? once : passes)[static_cast<std::size_t>(op.stage)] +=
-        alone_seconds(costs[i], situation.groups, situation.cluster);
+    (moe::comes_once(op) ? once : passes)[static_cast<std::size_t>(op.stage)] += seconds[i];
   }
   const double each = *std::max_element(passes.begin(), passes.end()) / program.micro_batches;
   return (program.micro_batches + program.stages - 1) * each +

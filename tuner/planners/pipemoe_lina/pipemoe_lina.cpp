@@ -27,11 +27,8 @@ moe::Schedule pipemoe_lina_schedule(const Situation& situation, Degrees degrees,
                                     double chunk_bytes) {
   const moe::Schedule pipeline =
       pipeline_with_gradients(situation.program, "pipemoe_lina", degrees);
-  const moe::Program scheduled = moe::apply(situation.program, pipeline);
-  const auto stages = gradients_by_stage(situation, scheduled, chunk_bytes);
-  std::vector<GrainPlaces> places;
-  for (const StageGradients& stage : stages) places.push_back(wherever_idle(stage));
-  return with_gradients_at(pipeline, scheduled, stages, places);
+  return with_gradients(situation, pipeline, moe::apply(situation.program, pipeline), wherever_idle,
+                        chunk_bytes);
 }
 
 moe::Schedule plan_pipemoe_lina(const Situation& situation, const PlannerOptions& options) {

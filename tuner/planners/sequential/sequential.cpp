@@ -1,6 +1,9 @@
 #include "tuner/planners/sequential/sequential.h"
 
-#include "tuner/costs/op_costs.h"
+#include <numeric>
+#include <vector>
+
+#include "tuner/planners/situation_costs.h"
 
 namespace tuner {
 
@@ -12,13 +15,8 @@ moe::Schedule plan_sequential(const Situation&, const PlannerOptions&) {
 
 double sequential_paper_seconds(const Situation& situation, const moe::Schedule& schedule) {
   const moe::Program program = moe::apply(situation.program, schedule);
-  double total_s = 0;
-  for (const OpCost& cost :
-       op_costs(program, situation.groups, bind_all(program, situation.groups, situation.routing),
-                situation.costs, situation.cluster)) {
-    total_s += alone_seconds(cost, situation.groups, situation.cluster);
-  }
-  return total_s;
+  const std::vector<double> seconds = alone_seconds(situation, costs_of(situation, program));
+  return std::accumulate(seconds.begin(), seconds.end(), 0.0);
 }
 
 std::vector<Candidate> sequential_candidates(const Situation& situation,

@@ -31,11 +31,8 @@ GrainPlaces beside_dense_parts(const StageGradients& stage) {
 moe::Schedule tutel_improved_schedule(const Situation& situation, Degrees degrees) {
   const moe::Schedule pipeline =
       pipeline_with_gradients(situation.program, "tutel_improved", degrees);
-  const moe::Program scheduled = moe::apply(situation.program, pipeline);
-  const auto stages = gradients_by_stage(situation, scheduled);
-  std::vector<GrainPlaces> places;
-  for (const StageGradients& stage : stages) places.push_back(beside_dense_parts(stage));
-  return with_gradients_at(pipeline, scheduled, stages, places);
+  return with_gradients(situation, pipeline, moe::apply(situation.program, pipeline),
+                        beside_dense_parts);
 }
 
 moe::Schedule plan_tutel_improved(const Situation& situation, const PlannerOptions& options) {

@@ -1,0 +1,242 @@
+#include "tests/moe/passes/random_draw.h"
+
+#include <algorithm>
+#include <optional>
+#include <stdexcept>
+
+#include "moe/model/experts/experts.h"
+#include "moe/model/gates/gates.h"
+#include "moe/model/iteration.h"
+#include "moe/model/orders/orders.h"
+#include "tests/moe/train/training_case.h"
+
+namespace moe::testing {
+namespace {
+
+constexpr int kDrawnRanks[] = {1, 2, 3, 4, 6, 7, 8};
+
+/// What the papers' models differ in: norms, positions, heads, networks.
+void draw_architecture(std::mt19937& random, Model& model) {
+  const auto one_in = [&](unsigned n) { return random() % n == 0; };
+  if (one_in(2)) model.norm = Norm::rms_norm;
+  if (one_in(2)) model.positions = Positions::rotary;
+  if (one_in(2)) model.head = Head::tied;
+  if (one_in(2)) model.biases = false;
+  if (one_in(2)) model.key_value_heads = model.heads > 1 && one_in(2) ? model.heads / 2 : 1;
+  model.expert = experts()[random() % experts().size()].name;
+  if (one_in(2)) model.activation = Activation::relu;
+  if (one_in(3)) model.d_expert = 12;
+  if (one_in(3)) model.shared_experts = one_in(2) ? 1 : 2;
+  if (one_in(3) && model.blocks > model.moe_every) model.dense_blocks = 1;
+}
+
+Model random_model(std::mt19937& random) {
+  const auto pick = [&](std::initializer_list<int> values) {
+    return values.begin()[random() % values.size()];
+  };
+  Model model = small_model(pick({0, 1}) ? DType::f64 : DType::f32);
+  model.sequence_length = pick({4, 6, 9});
+  model.heads = pick({1, 2, 4});
+  model.d_model = 8 * pick({1, 2, 3});
+  model.d_hidden = pick({8, 20, 33, 28});
+  model.experts = pick({24, 28});
+  model.micro_batches = pick({1, 1, 2, 3});
+  // For 3, 6 and 8 ranks, or for 7.
+  model.global_batch = model.capacity_groups = pick({24, 28}) * model.micro_batches;
+  model.blocks = pick({1, 2, 3});
+  model.moe_every = pick({1, 2});
+  if (model.blocks < model.moe_every) model.moe_every = 1;
+  const Gate& gate = gates()[random() % gates().size()];
+  model.gate = gate.name;
+  // In float two experts may be as near to each other as rounding is: the sigmoids of a model at its
+  // beginning nearly always, the more so the more choices there are.
+  if (model.gate == "bias_adjusted") model.dtype = DType::f64;
+  model.choices = model.dtype == DType::f64 ? pick({1, 2, 3, 7}) : pick({1, 2});
+  model.drop = gate.facts.scores_tokens ? static_cast<Drop>(pick({0, 1, 2}))
+                                        : static_cast<Drop>(pick({0, 1}));
+  if (gate.facts.scores_tokens && pick({0, 1})) model.z_loss_weight = 0.01;
+  model.capacity_factor = pick({0, 1}) ? std::optional<double>(pick({1, 2}) * 0.75) : std::nullopt;
+  model.order = orders()[random() % orders().size()].name;
+  const Chooser chooser = gate_named(model.gate).facts.chooser;
+  if (takes_whole_groups(chooser)) model.capacity_factor = pick({1, 4});
+  if (chooser == Chooser::nobody) model.order = "einsum";
+  // The one hook that is the same on any ranks: rounding makes steps of the least differences.
+  if (pick({0, 1})) model.hooks["before_moe_start"] = "jitter";
+  model.optimizer = pick({0, 1}) ? Optimizer::adam : Optimizer::sgd;
+  model.seed = static_cast<std::int64_t>(random() % 1000);
+  draw_architecture(random, model);
+  return model;
+}
+
+int random_divisor(std::mt19937& random, int of, std::initializer_list<std::int64_t> and_of) {
+  std::vector<int> divisors;
+  for (int n = 1; n <= of; ++n) {
+    if (of % n == 0 &&
+        std::all_of(and_of.begin(), and_of.end(), [&](std::int64_t all) { return all % n == 0; })) {
+      divisors.push_back(n);
+    }
+  }
+  return divisors[random() % divisors.size()];
+}
+
+Layout random_layout(std::mt19937& random, const Model& model) {
+  int ranks = 0, stages = 1;
+  while (ranks == 0 || model.global_batch / model.micro_batches % ranks != 0) {
+    ranks = kDrawnRanks[random() % std::size(kDrawnRanks)];
+    stages = 1 + static_cast<int>(random() % static_cast<unsigned>(model.blocks));
+    if (ranks % stages != 0 || model.head == Head::tied) stages = 1;
+    ranks /= stages;
+  }
+  const int shards = random_divisor(random, ranks, {expert_hidden(model)});
+  const int experts = random_divisor(random, ranks / shards, {model.experts});
+  const int tensor = random_divisor(
+      random, ranks,
+      {key_value_heads(model), model.d_hidden, model.shared_experts * expert_hidden(model)});
+  return {ranks / shards / experts, experts, shards, tensor, stages};
+}
+
+/// Nodes that have as many ranks of an expert group as each other: blocks of ranks, or in turn.
+std::vector<int> random_nodes(std::mt19937& random, const Layout& layout) {
+  const int nodes = random_divisor(random, layout.expert, {layout.expert});
+  const int on_node = layout.expert / nodes;
+  const bool in_turn = random() % 2 == 0;
+  std::vector<int> node_of;
+  for (int rank = 0; rank < rank_count(layout); ++rank) {
+    const int place = rank / layout.expert_sharded;  // of data and expert
+    node_of.push_back(in_turn ? place % nodes : place / on_node);
+  }
+  return node_of;
+}
+
+Exchange random_exchange(std::mt19937& random, int block, Phase phase, const Layout& layout) {
+  Exchange exchange{block, phase, {}, static_cast<Route>(random() % 4), 0};
+  if (random() % 2) exchange.direction = static_cast<Direction>(random() % 2);
+  if (exchange.route == Route::pairwise) {
+    exchange.ranks_per_group = random_divisor(random, layout.expert, {layout.expert});
+  }
+  return exchange;
+}
+
+Schedule random_schedule(std::mt19937& random, const Model& model, const Layout& layout) {
+  Schedule schedule{"random", {}};
+  for (int block = 0; block < model.blocks; ++block) {
+    if (has_experts(model, block)) {
+      for (const Phase phase : {Phase::forward, Phase::backward}) {
+        if (random() % 2 == 0) {
+          schedule.decisions.push_back(random_exchange(random, block, phase, layout));
+        }
+        if (random() % 4 != 0) {
+          schedule.decisions.push_back(
+              PipelineSplit{block, phase, 1 + static_cast<int>(random() % 5)});
+        }
+        // In float a value may be as near to where rounding steps as sums in another order are apart.
+        if (model.dtype == DType::f64 && random() % 4 == 0) {
+          schedule.decisions.push_back(
+              CompressExchange{block, phase, random() % 2 ? WireFormat::bf16 : WireFormat::int8});
+        }
+      }
+    }
+  }
+  for (int block = -1; block < model.blocks && stage_ranks(layout) > 1; ++block) {
+    if (random() % 3 == 0) {
+      SliceAllReduce slicing{block, 1 + static_cast<int>(random() % 2)};
+      if (slicing.pieces == 2 && random() % 2) slicing.shares = {1, 3};
+      schedule.decisions.push_back(slicing);
+    }
+  }
+  for (const char* kind :
+       {"all_to_all", "all_reduce", "gather_rows", "scatter_rows", "all_gather", "reduce_scatter",
+        "pass_on", "exchange_in_node", "exchange_across_nodes", "exchange_step"}) {
+    if (random() % 3 != 0) {
+      schedule.decisions.push_back(
+          StreamAssignment{kind, random() % 2 ? Stream::inter_node : Stream::intra_node});
+    }
+  }
+  if (model.micro_batches > 1 && random() % 3 != 0) {
+    schedule.decisions.push_back(
+        OrderMicroBatches{random() % 2 ? MicroBatchOrder::gpipe : MicroBatchOrder::one_f_one_b});
+  }
+  return schedule;
+}
+
+/// A few gradients worked out behind a few exchanges, and a few reduced among backward, as far as that is legal.
+void draw_placements(std::mt19937& random, Draw& draw) {
+  const Program program = build_iteration(draw.model, make_groups(draw.layout, draw.node_of), 0);
+  const auto place = [&](const Decision& placing) {
+    Schedule more = draw.schedule;
+    more.decisions.push_back(placing);
+    try {
+      apply(program, more);
+    } catch (const std::invalid_argument&) {
+      return;
+    }
+    draw.schedule = std::move(more);
+  };
+  const auto block = [&](int from) {
+    return from + static_cast<int>(random() % static_cast<unsigned>(draw.model.blocks - from));
+  };
+  for (int i = 0; i < 4 && random() % 3 != 0; ++i) {
+    const Parameter& parameter = program.parameters[random() % program.parameters.size()];
+    place(PlaceWeightGradient{program.tensors[static_cast<std::size_t>(parameter.value)].name,
+                              block(0), random() % 2 ? Direction::dispatch : Direction::combine,
+                              static_cast<int>(random() % 3)});
+  }
+  for (int i = 0; i < 4 && random() % 3 != 0; ++i) {
+    place(PlaceAllReduce{block(-1), static_cast<int>(random() % 2),
+                         static_cast<AllReducePlace>(random() % 3), block(0)});
+  }
+}
+
+/// Ranges of layers that can be cut along the batch, instead of their splits along the routed rows.
+void draw_partitions(std::mt19937& random, Draw& draw) {
+  const Program program = build_iteration(draw.model, make_groups(draw.layout, draw.node_of), 0);
+  for (int block = 0; block < draw.model.blocks; ++block) {
+    if (!has_experts(draw.model, block) || random() % 2 == 0) continue;
+    Schedule more = draw.schedule;
+    std::erase_if(more.decisions, [&](const Decision& decision) {
+      const auto* split = std::get_if<PipelineSplit>(&decision);
+      return split != nullptr && split->layer == block;
+    });
+    PartitionRange range{block, 2 + static_cast<int>(random() % 3), static_cast<int>(random() % 12),
+                         static_cast<int>(random() % 12)};
+    for (; range.ops_before >= 0; --range.ops_before, range.ops_after /= 2) {
+      Schedule tried = more;
+      tried.decisions.push_back(range);
+      try {
+        apply(program, tried);
+      } catch (const std::invalid_argument&) {
+        continue;
+      }
+      draw.schedule = std::move(tried);
+      break;
+    }
+  }
+}
+
+}  // namespace
+
+std::string describe(const Draw& draw) {
+  std::string nodes;
+  for (const int node : draw.node_of) nodes += ' ' + std::to_string(node);
+  return to_json(draw.model) + "\n" + to_json(draw.schedule) + "\nlayout " + to_text(draw.layout) +
+         " on nodes" + nodes;
+}
+
+void keep_streams_there(Draw& draw) {
+  const Program program = build_iteration(draw.model, make_groups(draw.layout, draw.node_of), 0);
+  draw.schedule = testing::with_streams_of(program, std::move(draw.schedule));
+}
+
+Draw random_draw(std::mt19937& random) {
+  Draw draw;
+  draw.model = random_model(random);
+  draw.layout = random_layout(random, draw.model);
+  draw.node_of = random_nodes(random, draw.layout);
+  draw.schedule = random_schedule(random, draw.model, draw.layout);
+  keep_streams_there(draw);
+  draw_partitions(random, draw);
+  draw_placements(random, draw);
+  return draw;
+}
+
+}  // namespace moe::testing

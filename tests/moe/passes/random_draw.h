@@ -1,0 +1,30 @@
+#pragma once
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "moe/model/model.h"
+#include "moe/passes/schedule.h"
+#include "moe/program/layout.h"
+
+/// What the invariance property is drawn over: models, layouts, nodes, and Schedules that are legal there.
+namespace moe::testing {
+
+/// One draw of the property: this model under this schedule on these ranks computes what it does in
+/// sequence on one rank, under what of the schedule changes results.
+struct Draw {
+  Model model;
+  Schedule schedule;
+  Layout layout;
+  std::vector<int> node_of{};  ///< empty: all on one node
+};
+
+std::string describe(const Draw& draw);
+
+/// Drops assignments of streams to kinds of ops that the draw's Program no longer has, as shrinking it does.
+void keep_streams_there(Draw& draw);
+
+Draw random_draw(std::mt19937& random);
+
+}  // namespace moe::testing

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <vector>
+
+#include "tuner/costs/op_costs.h"
+#include "tuner/planners/planners.h"
+
+/// What a Program costs in a planner's situation.
+namespace tuner {
+
+/// Of every op. Throws as op_costs.
+std::vector<OpCost> costs_of(const Situation& situation, const moe::Program& program);
+
+/// Of every op, on its slowest rank with nothing beside it.
+std::vector<double> alone_seconds(const Situation& situation, const std::vector<OpCost>& costs);
+
+/// Of an iteration under `schedule`, simulated. Throws as moe::apply and simulate.
+double simulated_s(const Situation& situation, const moe::Schedule& schedule);
+
+}  // namespace tuner

@@ -1,0 +1,53 @@
+#include "tuner/study/study_settings.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "moe/passes/schedule.h"
+
+namespace tuner {
+
+using nlohmann::json;
+
+std::string settings_json(const StudyOptions& options, const std::vector<Given>& given) {
+  json planners = json::array();
+  for (const PlannerRequest& request : options.planners) {
+    planners.push_back(request.options.degree > 0
+                           ? fmt::format("{}:{}", request.planner->name, request.options.degree)
+                           : std::string(request.planner->name));
+  }
+  json files = json::array();
+  for (const Given& each : given) {
+    files.push_back({{"name", each.name}, {"decisions", moe::decisions_json(each.schedule)}});
+  }
+  return json{{"planners", planners},
+              {"given", files},
+              {"most_chunks", options.most_chunks},
+              {"top", options.top},
+              {"repeats", options.repeats},
+              {"steps", options.job.steps},
+              {"device", options.job.device},
+              {"threads", options.job.threads},
+              {"memory_limit_bytes", options.memory_limit_bytes},
+              {"routing", options.routing},
+              {"data", options.job.data}}
+      .dump();
+}
+
+std::string other_setting(const std::string& before_json, const std::string& now_json) {
+  const json before = json::parse(before_json), now = json::parse(now_json);
+  for (const char* key : {"steps", "device", "threads", "memory_limit_bytes", "routing", "data"}) {
+    if (before.value(key, json()) != now.at(key)) return key;
+  }
+  // Each was profiled at its place.
+  const json files = before.value("given", json::array());
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (i >= now.at("given").size() || files[i] != now.at("given")[i]) {
+      return "--given, or with others before them";
+    }
+  }
+  return "";
+}
+
+}  // namespace tuner
