@@ -16,7 +16,12 @@
 namespace moe {
 namespace {
 
-constexpr std::array<std::string_view, 2> kOrders{"gpipe", "one_f_one_b"};
+constexpr std::array<std::string_view, 3> kOrders{"gpipe", "one_f_one_b", "interleaved"};
+
+[[noreturn]] void refuse_order(MicroBatchOrder order, const std::string& why) {
+  throw std::invalid_argument(
+      fmt::format("order_micro_batches: {}: {}", kOrders[static_cast<std::size_t>(order)], why));
+}
 
 /// What a stage does with one micro-batch in one phase.
 struct Task {
@@ -93,14 +98,50 @@ std::vector<std::pair<int, Task>> in_time(MicroBatchOrder order, int stages, int
   return result;
 }
 
+using Ops = std::vector<Op>;
+
+void append(Ops& ops, Ops more) { std::move(more.begin(), more.end(), std::back_inserter(ops)); }
+
+/// Cut behind every exchange of routed rows, or every few of them in a row.
+std::vector<Ops> turns_of(Ops ops) {
+  std::vector<Ops> turns(1);
+  for (Op& op : ops) {
+    if (!turns.back().empty() && exchanges_rows(turns.back().back()) && !exchanges_rows(op)) {
+      turns.emplace_back();
+    }
+    turns.back().push_back(std::move(op));
+  }
+  return turns;
+}
+
+/// The turns of both, those of each spread evenly over all.
+Ops in_turns(Ops backward, Ops forward) {
+  std::vector<Ops> first = turns_of(std::move(backward)), second = turns_of(std::move(forward));
+  Ops ops;
+  for (std::size_t i = 0, j = 0; i < first.size() || j < second.size();) {
+    if (i < first.size() && i * second.size() <= j * first.size()) {
+      append(ops, std::move(first[i++]));
+    } else {
+      append(ops, std::move(second[j++]));
+    }
+  }
+  return ops;
+}
+
 }  // namespace
 
 Program apply(Program program, const OrderMicroBatches& ordering) {
+  const bool interleaved = ordering.order == MicroBatchOrder::interleaved;
   if (program.micro_batches < 2) {
-    throw std::invalid_argument(fmt::format(
-        "order_micro_batches: {}: there is one micro-batch: expected micro_batches of at "
-        "least 2 in the model's [training]",
-        kOrders[static_cast<std::size_t>(ordering.order)]));
+    refuse_order(ordering.order,
+                 "there is one micro-batch: expected micro_batches of at least 2 in the model's "
+                 "[training]");
+  }
+  if (interleaved && program.stages > 1) {
+    refuse_order(ordering.order,
+                 fmt::format("there are {} pipeline stages: expected a layout with pp=1, or "
+                             "\"one_f_one_b\"",
+                             program.stages));
   }
   int last = 0;
   for (const Op& op : program.ops) {
@@ -110,23 +151,32 @@ Program apply(Program program, const OrderMicroBatches& ordering) {
     }
     last = op.micro_batch;
   }
-  std::vector<Op> ordered, update;
+  Ops ordered, update;
   // By stage, micro-batch and phase, in the order that each has.
   const auto place = [&](int stage, Task task) {
     return static_cast<std::size_t>((stage * program.micro_batches + task.micro_batch) * 2 +
                                     (task.phase == Phase::forward ? 0 : 1));
   };
-  std::vector<std::vector<Op>> tasks(
-      static_cast<std::size_t>(program.stages * program.micro_batches * 2));
+  std::vector<Ops> tasks(static_cast<std::size_t>(program.stages * program.micro_batches * 2));
   for (Op& op : program.ops) {
     auto& where = comes_once(op) ? update : tasks[place(op.stage, {op.phase, op.micro_batch})];
     where.push_back(std::move(op));
   }
-  for (const auto& [stage, task] : in_time(ordering.order, program.stages, program.micro_batches)) {
-    std::vector<Op>& ops = tasks[place(stage, task)];
-    std::move(ops.begin(), ops.end(), std::back_inserter(ordered));
+  const auto take = [&](int stage, Task task) { return std::move(tasks[place(stage, task)]); };
+  if (interleaved) {
+    append(ordered, take(0, {Phase::forward, 0}));
+    for (int next = 1; next < program.micro_batches; ++next) {
+      append(ordered,
+             in_turns(take(0, {Phase::backward, next - 1}), take(0, {Phase::forward, next})));
+    }
+    append(ordered, take(0, {Phase::backward, program.micro_batches - 1}));
+  } else {
+    for (const auto& [stage, task] :
+         in_time(ordering.order, program.stages, program.micro_batches)) {
+      append(ordered, take(stage, task));
+    }
   }
-  std::move(update.begin(), update.end(), std::back_inserter(ordered));
+  append(ordered, std::move(update));
   program.ops = std::move(ordered);
   validate(program);
   return program;
@@ -139,8 +189,8 @@ void write(nlohmann::json& object, const OrderMicroBatches& ordering) {
 }
 
 OrderMicroBatches OrderMicroBatches::read(const InputObject& input) {
-  return {static_cast<MicroBatchOrder>(
-      input.member("order", "an order of micro-batches").one_of({kOrders[0], kOrders[1]}))};
+  return {static_cast<MicroBatchOrder>(input.member("order", "an order of micro-batches")
+                                           .one_of({kOrders[0], kOrders[1], kOrders[2]}))};
 }
 
 }  // namespace moe

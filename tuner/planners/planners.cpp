@@ -14,6 +14,7 @@
 #include "tuner/planners/sequential/sequential.h"
 #include "tuner/planners/tutel/tutel.h"
 #include "tuner/planners/tutel_improved/tutel_improved.h"
+#include "tuner/planners/two_batch/two_batch.h"
 
 namespace tuner {
 
@@ -45,6 +46,10 @@ const std::vector<Planner>& planners() {
        micro_batch_order_paper_seconds, gpipe_candidates},
       {"one_f_one_b", "micro-batches through pipeline stages: one forward, one backward (1F1B)",
        plan_one_f_one_b, micro_batch_order_paper_seconds, one_f_one_b_candidates},
+      {"two_batch",
+       "the backward pass of a micro-batch among the forward pass of the next, rows of one "
+       "travelling while the other computes",
+       plan_two_batch, two_batch_paper_seconds, two_batch_candidates},
   };
   return all;
 }

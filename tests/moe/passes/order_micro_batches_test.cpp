@@ -77,6 +77,38 @@ TEST(OrderMicroBatches, OneForwardOneBackwardNeedsTheMemoryOfItsDepthOnly) {
   EXPECT_GT(peak(MicroBatchOrder::gpipe, 8, 1), 3 * peak(MicroBatchOrder::one_f_one_b, 8, 1));
 }
 
+TEST(OrderMicroBatches, InterleavedPassesTakeTurnsBehindTheirExchanges) {
+  const Program program = apply(iteration(1, 3), OrderMicroBatches{MicroBatchOrder::interleaved});
+  // One MoE layer: a pass has an exchange to the experts, one back, and what comes after.
+  EXPECT_EQ(order_of(program, 0), "F1 B1 F2 B1 F2 B1 F2 B2 F3 B2 F3 B2 F3 B3");
+}
+
+TEST(OrderMicroBatches, InterleavedPassesComputeWhileRowsOfTheOtherTravel) {
+  const Program program =
+      apply(iteration(1, 2), {"",
+                              {OrderMicroBatches{MicroBatchOrder::interleaved},
+                               StreamAssignment{"all_to_all", Stream::inter_node}}});
+  const std::vector<std::vector<int>> waits = dependencies(program);
+  int beside = 0;
+  for (std::size_t i = 0; i + 1 < program.ops.size(); ++i) {
+    const Op &exchange = program.ops[i], &next = program.ops[i + 1];
+    if (!is_all_to_all(exchange) || next.micro_batch == exchange.micro_batch) continue;
+    EXPECT_THAT(waits[i + 1], ::testing::Not(::testing::Contains(static_cast<int>(i))))
+        << next.name;
+    ++beside;
+  }
+  EXPECT_EQ(beside, 4);  // two of the first backward pass, two of the second forward pass
+}
+
+TEST(OrderMicroBatches, RefusesToInterleaveOverStages) {
+  try {
+    apply(iteration(2, 3), OrderMicroBatches{MicroBatchOrder::interleaved});
+    FAIL();
+  } catch (const std::invalid_argument& error) {
+    EXPECT_THAT(error.what(), HasSubstr("2 pipeline stages: expected a layout with pp=1"));
+  }
+}
+
 TEST(OrderMicroBatches, RefusesOneMicroBatchAndASecondOrder) {
   const auto refusal = [](const Program& program, const Schedule& schedule) -> std::string {
     try {

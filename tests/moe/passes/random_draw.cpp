@@ -154,7 +154,7 @@ Schedule random_schedule(std::mt19937& random, const Model& model, const Layout&
   }
   if (model.micro_batches > 1 && random() % 3 != 0) {
     schedule.decisions.push_back(
-        OrderMicroBatches{random() % 2 ? MicroBatchOrder::gpipe : MicroBatchOrder::one_f_one_b});
+        OrderMicroBatches{static_cast<MicroBatchOrder>(random() % (layout.pipeline > 1 ? 2 : 3))});
   }
   return schedule;
 }

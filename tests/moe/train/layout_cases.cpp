@@ -47,10 +47,16 @@ std::vector<LayoutCase> layout_cases(int ranks) {
   std::vector<LayoutCase> cases{
       {"dp2_ep", {2, 2 * more, 1, 1, 1}, sequential},
       {"dp2_ep_chunked", {2, 2 * more, 1, 1, 1}, chunks},
+      {"dp2_ep_interleaved",
+       {2, 2 * more, 1, 1, 1},
+       with_order(sequential, MicroBatchOrder::interleaved)},
       {"ep_esp2", {1, 2 * more, 2, 1, 1}, sequential},
       {"ep_esp2_chunked", {1, 2 * more, 2, 1, 1}, chunks},
       {"ep_tp2_esp2", {1, 2 * more, 2, 2, 1}, sequential},
       {"ep_tp2_esp2_chunked", {1, 2 * more, 2, 2, 1}, chunks},
+      {"ep_tp2_esp2_chunked_interleaved",
+       {1, 2 * more, 2, 2, 1},
+       with_order(chunks, MicroBatchOrder::interleaved)},
   };
   const auto add_pipeline = [&](const std::string& name, const Layout& layout) {
     cases.push_back({name, layout, sequential});

@@ -11,7 +11,9 @@
 #include "tuner/planners/micro_batch_order/micro_batch_order.h"
 #include "tuner/planners/pipemoe/pipemoe.h"
 #include "tuner/planners/sequential/sequential.h"
+#include "tuner/planners/situation_costs.h"
 #include "tuner/planners/tutel/tutel.h"
+#include "tuner/planners/two_batch/two_batch.h"
 #include "tuner/simulate/lower_bound.h"
 #include "tuner/simulate/simulate.h"
 
@@ -65,7 +67,7 @@ TEST_F(PlannersTest, EveryPlannerIsListedWithADescription) {
   }
   EXPECT_THAT(names, ::testing::ElementsAre("sequential", "tutel", "pipemoe", "tutel_improved",
                                             "pipemoe_lina", "fsmoe_no_iio", "fsmoe", "lancet",
-                                            "gpipe", "one_f_one_b"));
+                                            "gpipe", "one_f_one_b", "two_batch"));
 }
 
 TEST(Planners, AreParsedWithADegree) {
@@ -174,6 +176,30 @@ TEST(MicroBatchOrder, PaperFormAndSimulationAgreeOnAPipelineWithoutCommunication
   EXPECT_EQ(gpipe_candidates(situation, {}).size(), 1u);
 }
 
+TEST(TwoBatch, HidesExchangesOfOneMicroBatchUnderTheOther) {
+  moe::Model model;
+  model.moe_every = 1;
+  model.global_batch = 16;
+  model.micro_batches = 4;
+  Cluster cluster = small_cluster();
+  cluster.nodes = 4;
+  const moe::Groups groups = groups_of(cluster, moe::Layout{1, 4});
+  const moe::Program program = moe::build_iteration(model, groups, 0);
+  CostModel costs;
+  costs.fits["gemm"].beta_s_per_unit = 1e-9;
+  costs.fits["memory"].beta_s_per_unit = 0;
+  const moe::Routing routing = make_routing("uniform", program, groups, 1);
+  const Situation situation{program, groups, routing, costs, cluster};
+  const moe::Schedule schedule = plan_two_batch(situation, {});
+  const double sequential = simulated_s(situation, {}),
+               simulated = simulated_s(situation, schedule),
+               paper = two_batch_paper_seconds(situation, schedule);
+  std::cout << "sequential " << sequential << ", two_batch " << simulated << ", closed form "
+            << paper << "\n";
+  EXPECT_LT(paper, 0.95 * sequential);
+  EXPECT_NEAR(simulated, paper, 0.05 * paper);
+}
+
 TEST(Planners, ScheduleWhateverTheProgramHas) {
   const CostModel costs = [] {
     CostModel c;
@@ -209,6 +235,8 @@ TEST(Planners, ScheduleWhateverTheProgramHas) {
 TEST_F(ModelPlannersTest, OneMicroBatchLeavesNothingToOrder) {
   EXPECT_TRUE(gpipe_candidates(situation, {}).empty());
   EXPECT_TRUE(plan_one_f_one_b(situation, {}).decisions.empty());
+  EXPECT_TRUE(two_batch_candidates(situation, {}).empty());
+  EXPECT_TRUE(plan_two_batch(situation, {}).decisions.empty());
 }
 
 TEST_F(ModelPlannersTest, CandidatesOfPipeMoeAreAllPairs) {
