@@ -61,9 +61,13 @@ std::vector<GradientPlace> measured(std::vector<GradientPlace> places, const moe
                                     const std::map<PipelineOf, PipelineTimes>& pipelines) {
   for (std::size_t i = 0; i < places.size(); ++i) {
     GradientPlace& place = places[i];
-    if (place.behind == moe::AllReducePlace::dispatch) {
-      const PipelineTimes& times =
-          pipelines.at({moe::routed_layer(program.ops[place.op]), moe::Phase::backward});
+    // A layer that is cut along the batch is no pipeline of chunks.
+    const auto pipeline =
+        place.behind == moe::AllReducePlace::dispatch
+            ? pipelines.find({moe::routed_layer(program.ops[place.op]), moe::Phase::backward})
+            : pipelines.end();
+    if (pipeline != pipelines.end()) {
+      const PipelineTimes& times = pipeline->second;
       place.idle_s = overlappable_s(times.chunks, before_combine(times));
     } else {
       const std::size_t last = i + 1 < places.size() ? places[i + 1].op : program.ops.size() - 1;

@@ -7,6 +7,7 @@
 #include "moe/errors.h"
 #include "moe/model/named.h"
 #include "tuner/planners/fsmoe/fsmoe.h"
+#include "tuner/planners/joint/joint.h"
 #include "tuner/planners/lancet/lancet.h"
 #include "tuner/planners/micro_batch_order/micro_batch_order.h"
 #include "tuner/planners/pipemoe/pipemoe.h"
@@ -50,6 +51,9 @@ const std::vector<Planner>& planners() {
        "the backward pass of a micro-batch among the forward pass of the next, rows of one "
        "travelling while the other computes",
        plan_two_batch, two_batch_paper_seconds, two_batch_candidates},
+      {"joint",
+       "all decisions together, by search from what all the others plan, within the memory there is",
+       plan_joint, lancet_paper_seconds, joint_candidates, false, joint_remark},
   };
   return all;
 }

@@ -1,5 +1,9 @@
 #include "tuner/planners/situation_costs.h"
 
+#include <algorithm>
+
+#include "moe/program/stage_program.h"
+#include "moe/run/memory_plan.h"
 #include "tuner/simulate/simulate.h"
 
 namespace tuner {
@@ -18,9 +22,28 @@ std::vector<double> alone_seconds(const Situation& situation, const std::vector<
 }
 
 double simulated_s(const Situation& situation, const moe::Schedule& schedule) {
-  return simulate(moe::apply(situation.program, schedule), situation.groups, situation.routing,
-                  situation.costs, situation.cluster)
+  return simulated_s(situation, moe::apply(situation.program, schedule));
+}
+
+double simulated_s(const Situation& situation, const moe::Program& scheduled) {
+  return simulate(scheduled, situation.groups, situation.routing, situation.costs,
+                  situation.cluster)
       .duration_s;
+}
+
+std::int64_t predicted_peak_bytes(const Situation& situation, const moe::Program& scheduled) {
+  std::vector<moe::StageProgram> stages;
+  for (int stage = 0; stage < scheduled.stages; ++stage) {
+    stages.push_back(moe::stage_program(scheduled, stage));
+  }
+  std::int64_t peak = 0;
+  const auto bindings = bind_all(scheduled, situation.groups, situation.routing);
+  for (std::size_t rank = 0; rank < bindings.size(); ++rank) {
+    const auto stage =
+        static_cast<std::size_t>(moe::stage_of(situation.groups, static_cast<int>(rank)));
+    peak = std::max(peak, moe::planned_peak_bytes(stages[stage].program, bindings[rank]));
+  }
+  return peak;
 }
 
 }  // namespace tuner

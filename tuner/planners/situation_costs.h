@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "tuner/costs/op_costs.h"
@@ -16,5 +17,10 @@ std::vector<double> alone_seconds(const Situation& situation, const std::vector<
 
 /// Of an iteration under `schedule`, simulated. Throws as moe::apply and simulate.
 double simulated_s(const Situation& situation, const moe::Schedule& schedule);
+/// The same of a scheduled Program.
+double simulated_s(const Situation& situation, const moe::Program& scheduled);
+
+/// Bytes of the arena that a scheduled Program needs on the rank that needs most. Throws as moe::planned_peak_bytes.
+std::int64_t predicted_peak_bytes(const Situation& situation, const moe::Program& scheduled);
 
 }  // namespace tuner

@@ -67,7 +67,7 @@ TEST_F(PlannersTest, EveryPlannerIsListedWithADescription) {
   }
   EXPECT_THAT(names, ::testing::ElementsAre("sequential", "tutel", "pipemoe", "tutel_improved",
                                             "pipemoe_lina", "fsmoe_no_iio", "fsmoe", "lancet",
-                                            "gpipe", "one_f_one_b", "two_batch"));
+                                            "gpipe", "one_f_one_b", "two_batch", "joint"));
 }
 
 TEST(Planners, AreParsedWithADegree) {
@@ -191,7 +191,7 @@ TEST(TwoBatch, HidesExchangesOfOneMicroBatchUnderTheOther) {
   const moe::Routing routing = make_routing("uniform", program, groups, 1);
   const Situation situation{program, groups, routing, costs, cluster};
   const moe::Schedule schedule = plan_two_batch(situation, {});
-  const double sequential = simulated_s(situation, {}),
+  const double sequential = simulated_s(situation, moe::Schedule{}),
                simulated = simulated_s(situation, schedule),
                paper = two_batch_paper_seconds(situation, schedule);
   std::cout << "sequential " << sequential << ", two_batch " << simulated << ", closed form "

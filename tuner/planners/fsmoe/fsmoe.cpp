@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <stdexcept>
 #include <utility>
 
 #include "tuner/planners/best_degrees.h"
@@ -175,13 +176,22 @@ std::pair<double, double> second_step_s(const Situation& situation, const Algori
 
 moe::Schedule fsmoe_schedule(const Situation& situation, Degrees degrees, InNode in_node,
                              Fill fill) {
-  const moe::Schedule pipeline =
-      pipeline_with_gradients(situation.program, name_of(in_node), degrees, in_node);
+  return with_gradients_filled(
+      situation, pipeline_with_gradients(situation.program, name_of(in_node), degrees, in_node),
+      fill);
+}
+
+moe::Schedule with_gradients_filled(const Situation& situation, const moe::Schedule& pipeline,
+                                    Fill fill) {
   const moe::Program scheduled = moe::apply(situation.program, pipeline);
   const auto times = times_of(situation, scheduled);
   return with_gradients_shared(situation, pipeline, scheduled, fill, [&](int layer, double gar_s) {
-    const PipelineTimes& one = times.at(last_of(scheduled, layer, moe::Phase::backward));
-    return moe_phase_s(one.chunks, before_combine(one), gar_s);
+    const auto one = times.find(last_of(scheduled, layer, moe::Phase::backward));
+    if (one == times.end()) {
+      throw std::invalid_argument(
+          fmt::format("fsmoe: backward of layer {} is no pipeline of chunks", layer));
+    }
+    return moe_phase_s(one->second.chunks, before_combine(one->second), gar_s);
   });
 }
 

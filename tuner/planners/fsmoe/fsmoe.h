@@ -29,6 +29,11 @@ moe::Schedule plan_fsmoe_no_iio(const Situation& situation, const PlannerOptions
 moe::Schedule fsmoe_schedule(const Situation& situation, Degrees degrees, InNode in_node,
                              Fill fill = Fill::all_of_backward);
 
+/// `pipeline`, whose exchanges and all-reduces have their streams, with the gradients shared out in the same way: no
+/// decision about them stands in it. Throws std::invalid_argument where a layer is cut along the batch in backward.
+moe::Schedule with_gradients_filled(const Situation& situation, const moe::Schedule& pipeline,
+                                    Fill fill);
+
 /// As the paper plans: each layer's degrees by Algorithm 1, forward without gradients, backward with those that steps 1
 /// and 2 give it, the time of step 2 being that of Algorithm 1.
 moe::Schedule fsmoe_schedule_by_equations(const Situation& situation, int most_chunks,

@@ -1,0 +1,58 @@
+#include "tuner/planners/joint/joint.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <iostream>
+
+#include "tuner/commands/scenario.h"
+#include "tuner/planners/situation_costs.h"
+#include "tuner/simulate/lower_bound.h"
+
+namespace tuner {
+namespace {
+
+using ::testing::HasSubstr;
+
+struct Joint : ::testing::Test {
+  Scenario scenario = load_scenario(
+      {.model = "box-tiny", .cluster = "box", .database = {}, .ranks = 2, .layout = {}});
+  Situation situation = scenario.situation();
+};
+
+TEST_F(Joint, IsNoWorseThanAnyOtherPlannerAndNoBetterThanItsLowerBound) {
+  const moe::Schedule schedule = plan_joint(situation, {});
+  const double joint_s = simulated_s(situation, schedule);
+  double best_s = joint_s * 2;
+  for (const Planner& planner : planners()) {
+    const double seconds = simulated_s(situation, planner.plan(situation, {}));
+    EXPECT_LE(joint_s, seconds) << planner.name;
+    best_s = std::min(best_s, seconds);
+  }
+  std::cout << joint_remark(situation, {}, schedule) << "\n";
+  const moe::Program program = moe::apply(situation.program, schedule);
+  EXPECT_LE(lower_bound(program, situation.groups, costs_of(situation, program), situation.cluster)
+                .seconds(),
+            joint_s);
+  EXPECT_EQ(plan_joint(situation, {}), schedule);  // the same again
+}
+
+TEST_F(Joint, KeepsToTheMemoryOfARank) {
+  const auto peak = [&](const moe::Schedule& schedule) {
+    return predicted_peak_bytes(situation, moe::apply(situation.program, schedule));
+  };
+  const std::int64_t least = peak({});
+  scenario.cluster.memory_bytes = least;
+  const Situation tight = scenario.situation();
+  EXPECT_LE(peak(plan_joint(tight, {})), least);
+}
+
+TEST_F(Joint, SaysWhatEachOfItsDecisionsBrought) {
+  const moe::Schedule schedule = plan_joint(situation, {});
+  const std::string remark = joint_remark(situation, {}, schedule);
+  EXPECT_THAT(remark, HasSubstr("above its lower bound of"));
+  EXPECT_THAT(remark, HasSubstr("without streams: "));
+}
+
+}  // namespace
+}  // namespace tuner

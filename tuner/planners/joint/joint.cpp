@@ -1,0 +1,177 @@
+#include "tuner/planners/joint/joint.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "tuner/planners/fsmoe/fsmoe.h"
+#include "tuner/planners/joint/joint_search.h"
+#include "tuner/planners/lancet/weight_gradient_places.h"
+#include "tuner/planners/pipeline_schedule.h"
+#include "tuner/planners/situation_costs.h"
+#include "tuner/simulate/lower_bound.h"
+
+namespace tuner {
+namespace {
+
+constexpr std::string_view kName = "joint";
+
+/// Spans that a search simulates at most, so that it ends within some ten seconds, and tries that it has in any case.
+constexpr std::int64_t kMostSpans = 800'000;
+constexpr int kFewestTried = 40, kMostTried = 600;
+
+int most_tried(const Situation& situation) {
+  const auto spans = static_cast<std::int64_t>(situation.program.ops.size()) *
+                     moe::rank_count(situation.groups.layout);
+  return static_cast<int>(std::clamp<std::int64_t>(kMostSpans / std::max<std::int64_t>(spans, 1),
+                                                   kFewestTried, kMostTried));
+}
+
+/// Simulated; none where it is not legal or does not fit.
+std::optional<double> judged_s(const Situation& situation, const moe::Schedule& schedule) {
+  try {
+    const moe::Program program = moe::apply(situation.program, schedule);
+    const std::int64_t memory = situation.cluster.memory_bytes;
+    if (memory > 0 && predicted_peak_bytes(situation, program) > memory) return std::nullopt;
+    return simulated_s(situation, program);
+  } catch (const std::invalid_argument&) {
+    return std::nullopt;
+  }
+}
+
+/// What the others plan, those left out that cannot here.
+std::vector<moe::Schedule> seeds(const Situation& situation, const PlannerOptions& options) {
+  std::vector<moe::Schedule> schedules;
+  for (const Planner& planner : planners()) {
+    if (planner.name == kName) continue;
+    try {
+      for (Candidate& candidate : planner.candidates(situation, options)) {
+        schedules.push_back(std::move(candidate.schedule));
+      }
+    } catch (const std::invalid_argument&) {
+    }
+  }
+  return schedules;
+}
+
+/// The chunks of a phase of a MoE layer.
+int& chunks_of(moe::Schedule& schedule, int layer, moe::Phase phase) {
+  for (moe::Decision& decision : schedule.decisions) {
+    auto* split = std::get_if<moe::PipelineSplit>(&decision);
+    if (split && split->layer == layer && split->phase == phase) return split->chunks;
+  }
+  schedule.decisions.push_back(moe::PipelineSplit{layer, phase, 1});
+  return std::get<moe::PipelineSplit>(schedule.decisions.back()).chunks;
+}
+
+moe::Schedule without_single_chunks(moe::Schedule schedule) {
+  std::erase_if(schedule.decisions, [](const moe::Decision& decision) {
+    const auto* split = std::get_if<moe::PipelineSplit>(&decision);
+    return split && split->chunks <= 1;
+  });
+  return schedule;
+}
+
+/// One chunk more or less: in a phase of all layers, and in that of each.
+std::vector<moe::Schedule> other_chunks(const Situation& situation, const moe::Schedule& schedule) {
+  const std::vector<int> layers = moe_layers(situation.program);
+  std::vector<std::vector<int>> together{layers};
+  if (layers.size() > 1) {
+    for (const int layer : layers) together.push_back({layer});
+  }
+  std::vector<moe::Schedule> result;
+  for (const std::vector<int>& some : together) {
+    for (const moe::Phase phase : {moe::Phase::forward, moe::Phase::backward}) {
+      for (const int more : {1, -1}) {
+        moe::Schedule changed = schedule;
+        for (const int layer : some) {
+          int& chunks = chunks_of(changed, layer, phase);
+          chunks = std::max(chunks + more, 1);
+        }
+        result.push_back(without_single_chunks(std::move(changed)));
+      }
+    }
+  }
+  return result;
+}
+
+/// With weight gradients, all-reduces or both planned anew for all else that it decides.
+std::vector<moe::Schedule> gradients_anew(const Situation& situation,
+                                          const moe::Schedule& schedule) {
+  std::vector<moe::Schedule> result;
+  const auto add = [&](const auto& plan) {
+    try {
+      result.push_back(plan());
+    } catch (const std::invalid_argument&) {  // of what others cannot be planned for
+    }
+  };
+  const auto places_anew = [&](moe::Schedule decided) {
+    for (const moe::PlaceWeightGradient& place : weight_gradient_places(situation, decided)) {
+      decided.decisions.push_back(place);
+    }
+    return decided;
+  };
+  const auto reductions_anew = [&](moe::Schedule decided, Fill fill) {
+    decided.decisions.push_back(
+        moe::StreamAssignment{std::string(moe::AllReduce::facts.name), moe::Stream::inter_node});
+    return with_gradients_filled(situation, decided, fill);
+  };
+  add([&] { return places_anew(without(schedule, {Aspect::weight_gradients})); });
+  for (const Fill fill : {Fill::all_of_backward, Fill::dense_parts}) {
+    add([&] { return reductions_anew(without(schedule, {Aspect::gradients}), fill); });
+    add([&] {
+      return reductions_anew(
+          places_anew(without(schedule, {Aspect::gradients, Aspect::weight_gradients})), fill);
+    });
+  }
+  return result;
+}
+
+JointResult searched(const Situation& situation, const PlannerOptions& options) {
+  JointProblem problem;
+  problem.seeds = seeds(situation, options);
+  problem.seconds = [&](const moe::Schedule& schedule) { return judged_s(situation, schedule); };
+  problem.neighbours = {
+      [&](const moe::Schedule& schedule) { return other_chunks(situation, schedule); },
+      [&](const moe::Schedule& schedule) { return gradients_anew(situation, schedule); }};
+  problem.most_tried = most_tried(situation);
+  if (auto found = search_jointly(problem)) return *found;
+  // Nothing fits: what takes least memory is for others to say.
+  return {moe::Schedule{}, simulated_s(situation, moe::Schedule{}), 0, 0, 0};
+}
+
+}  // namespace
+
+moe::Schedule plan_joint(const Situation& situation, const PlannerOptions& options) {
+  moe::Schedule schedule = searched(situation, options).schedule;
+  schedule.planner = kName;
+  return schedule;
+}
+
+std::vector<Candidate> joint_candidates(const Situation& situation, const PlannerOptions& options) {
+  return {{std::string(kName), "{}", plan_joint(situation, options)}};
+}
+
+std::string joint_remark(const Situation& situation, const PlannerOptions&,
+                         const moe::Schedule& schedule) {
+  const moe::Program program = moe::apply(situation.program, schedule);
+  const double seconds = simulated_s(situation, program);
+  const double bound =
+      lower_bound(program, situation.groups, costs_of(situation, program), situation.cluster)
+          .seconds();
+  std::string text = fmt::format("joint: {:.4g} s, {:.1f}% above its lower bound of {:.4g} s",
+                                 seconds, 100 * (seconds / bound - 1), bound);
+  for (const auto& [aspect, with_it, without_s] : each_taken_away(
+           schedule, [&](const moe::Schedule& other) { return judged_s(situation, other); })) {
+    text += fmt::format("; without {}", aspect_name(aspect));
+    for (const Aspect other : with_it) text += fmt::format(" and {}", aspect_name(other));
+    text += without_s
+                ? fmt::format(": {:.4g} s ({:+.1f}%)", *without_s, 100 * (*without_s / seconds - 1))
+                : ": not legal";
+  }
+  return text;
+}
+
+}  // namespace tuner

@@ -1,0 +1,113 @@
+#include "tuner/planners/joint/joint_search.h"
+
+#include <map>
+#include <string>
+#include <utility>
+
+namespace tuner {
+namespace {
+
+/// What is taken over at once: what stands for itself, and what means little without the other.
+const std::vector<Aspects>& taken_together() {
+  using enum Aspect;
+  static const std::vector<Aspects> all{
+      {routes},
+      {cuts},
+      {streams},
+      {gradients},
+      {weight_gradients},
+      {micro_batches},
+      {cuts, streams},
+      {cuts, streams, weight_gradients},
+      {streams, gradients},
+      {gradients, weight_gradients},
+  };
+  return all;
+}
+
+class Search {
+ public:
+  explicit Search(const JointProblem& problem) : problem_(problem) {}
+
+  std::optional<double> seconds(const moe::Schedule& schedule) {
+    const auto [place, added] = judged_.try_emplace(moe::decisions_json(schedule));
+    if (added) place->second = problem_.seconds(schedule);
+    return place->second;
+  }
+  int tried() const { return static_cast<int>(judged_.size()); }
+
+  bool improve(JointResult& best, moe::Schedule schedule) {
+    if (tried() >= most()) return false;
+    const auto found = seconds(schedule);
+    if (!found || *found >= best.seconds) return false;
+    best.schedule = std::move(schedule);
+    best.seconds = *found;
+    return true;
+  }
+
+  bool take_over(JointResult& best) {
+    bool better = false;
+    for (const Aspects& aspects : taken_together()) {
+      for (const moe::Schedule& seed : problem_.seeds) {
+        better = improve(best, with(best.schedule, aspects, seed)) || better;
+      }
+    }
+    return better;
+  }
+
+  bool look_around(JointResult& best) {
+    bool better = false;
+    for (const auto& neighbours : problem_.neighbours) {
+      // Of the schedule there was: what is better meanwhile has other neighbours, looked at in the next round.
+      for (moe::Schedule& schedule : neighbours(moe::Schedule(best.schedule))) {
+        better = improve(best, std::move(schedule)) || better;
+      }
+    }
+    return better;
+  }
+
+ private:
+  int most() const { return static_cast<int>(problem_.seeds.size()) + problem_.most_tried; }
+
+  const JointProblem& problem_;
+  std::map<std::string, std::optional<double>> judged_;
+};
+
+}  // namespace
+
+std::optional<JointResult> search_jointly(const JointProblem& problem) {
+  Search search(problem);
+  std::optional<JointResult> best;
+  for (std::size_t i = 0; i < problem.seeds.size(); ++i) {
+    const auto seconds = search.seconds(problem.seeds[i]);
+    if (seconds && (!best || *seconds < best->seconds)) {
+      best = JointResult{problem.seeds[i], *seconds, i, *seconds};
+    }
+  }
+  if (!best) return best;
+  for (bool better = true; better;) {
+    better = search.take_over(*best);
+    better = search.look_around(*best) || better;
+  }
+  best->tried = search.tried();
+  return best;
+}
+
+std::vector<WithoutAspect> each_taken_away(
+    const moe::Schedule& schedule,
+    const std::function<std::optional<double>(const moe::Schedule&)>& seconds) {
+  std::vector<WithoutAspect> result;
+  using enum Aspect;
+  for (const Aspect aspect : aspects_of(schedule)) {
+    WithoutAspect& one = result.emplace_back(WithoutAspect{aspect, {}, {}});
+    for (const Aspects& more :
+         {Aspects{}, {weight_gradients}, {gradients}, {gradients, weight_gradients}}) {
+      one.with_it = more;
+      one.seconds = seconds(without(without(schedule, {aspect}), more));
+      if (one.seconds) break;
+    }
+  }
+  return result;
+}
+
+}  // namespace tuner
