@@ -155,18 +155,20 @@ std::string to_json(const CostModel& costs) {
         {"unit", fit.unit},           {"r2", fit.r2},
         {"samples", fit.samples},     {"min_units", fit.min_units},
         {"max_units", fit.max_units}, {"max_relative_residual", fit.max_relative_residual}};
+    if (fit.relative_deviation) fits[key]["relative_deviation"] = *fit.relative_deviation;
   }
   json slow = speeds_json(costs.interference);
   slow["kind_beside_communication"] = costs.interference.kind_beside_communication;
-  return json{{"device", costs.device},
+  json result{{"device", costs.device},
               {"fits", fits},
               {"interference", slow},
               {"gaps",
                {{"same_stream_s", costs.gaps.same_stream_s},
                 {"other_stream_s", costs.gaps.other_stream_s},
                 {"routing_s", costs.gaps.routing_s},
-                {"contended_s", costs.gaps.contended_s}}}}
-      .dump();
+                {"contended_s", costs.gaps.contended_s}}}};
+  if (costs.profile_deviation) result["profile_deviation"] = *costs.profile_deviation;
+  return result.dump();
 }
 
 CostModel cost_model_from_json(std::string_view text) {
@@ -177,8 +179,15 @@ CostModel cost_model_from_json(std::string_view text) {
   const auto number = [&](const moe::InputObject& object, std::string_view key) {
     return object.number(key, -kMost, kMost, "a number");
   };
+  // None of what was stored before there were any.
+  const auto deviation = [](const moe::InputObject& object,
+                            std::string_view key) -> std::optional<double> {
+    if (!object.has(key)) return std::nullopt;
+    return object.number(key, 0, kMost, "a deviation, 0 or more");
+  };
   CostModel costs;
   costs.device = json.text("device");
+  costs.profile_deviation = deviation(json, "profile_deviation");
   const moe::InputObject fits = json.object("fits");
   for (const std::string& key : fits.keys()) {
     const moe::InputObject value = fits.object(key);
@@ -191,6 +200,7 @@ CostModel cost_model_from_json(std::string_view text) {
     fit.min_units = number(value, "min_units");
     fit.max_units = number(value, "max_units");
     fit.max_relative_residual = number(value, "max_relative_residual");
+    fit.relative_deviation = deviation(value, "relative_deviation");
     costs.fits.emplace(key, std::move(fit));
   }
   const moe::InputObject slow = json.object("interference");

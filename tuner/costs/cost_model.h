@@ -43,6 +43,9 @@ struct CostModel {
   std::map<std::string, LinearFit, std::less<>> fits;
   Interference interference;
   LaunchGaps gaps;
+  /// Relative standard deviation with which these costs predict the profile that they come from
+  /// (study/deviation.h); none where they come from none.
+  std::optional<double> profile_deviation;
 };
 
 /// True where flops, false where bytes, are the units of a computing op.

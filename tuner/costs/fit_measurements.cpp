@@ -103,12 +103,20 @@ db::Fit to_record(const std::string& key, const LinearFit& fit, const std::strin
   record.min_units = fit.min_units;
   record.max_units = fit.max_units;
   record.max_relative_residual = fit.max_relative_residual;
+  record.relative_deviation = fit.relative_deviation;
   return record;
 }
 
 LinearFit from_record(const db::Fit& record) {
-  return {record.alpha_s, record.beta_s_per_unit, record.unit,      record.r2,
-          record.samples, record.min_units,       record.max_units, record.max_relative_residual};
+  return {record.alpha_s,
+          record.beta_s_per_unit,
+          record.unit,
+          record.r2,
+          record.samples,
+          record.min_units,
+          record.max_units,
+          record.max_relative_residual,
+          record.relative_deviation};
 }
 
 CostedCluster measured_cluster(std::span<const db::Fit> fits, std::string name, std::string device,

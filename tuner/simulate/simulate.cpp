@@ -453,10 +453,16 @@ moe::Timeline Simulation::timeline() const {
 moe::Timeline simulate(const moe::Program& program, const moe::Groups& groups,
                        const moe::Routing& routing, const CostModel& costs,
                        const Cluster& cluster) {
-  Simulation simulation(
+  return run_simulation(
       program, groups,
       op_costs(program, groups, bind_all(program, groups, routing), costs, cluster), costs,
       cluster);
+}
+
+moe::Timeline run_simulation(const moe::Program& program, const moe::Groups& groups,
+                             std::vector<OpCost> costs, const CostModel& model,
+                             const Cluster& cluster) {
+  Simulation simulation(program, groups, std::move(costs), model, cluster);
   for (double time = simulation.next_event(); time < kNever; time = simulation.next_event()) {
     simulation.advance(time);
   }

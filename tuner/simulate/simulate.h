@@ -70,7 +70,11 @@ class Simulation {
   std::unique_ptr<State> state_;
 };
 
-/// Runs a Simulation to its end. Throws as op_costs().
+/// Runs a Simulation to its end.
+moe::Timeline run_simulation(const moe::Program& program, const moe::Groups& groups,
+                             std::vector<OpCost> costs, const CostModel& model,
+                             const Cluster& cluster);
+/// The same, of costs worked out. Throws as op_costs().
 moe::Timeline simulate(const moe::Program& program, const moe::Groups& groups,
                        const moe::Routing& routing, const CostModel& costs, const Cluster& cluster);
 

@@ -10,6 +10,7 @@
 #include "db/load.h"
 #include "moe/errors.h"
 #include "moe/model/iteration.h"
+#include "moe/program/start_rule.h"
 #include "moe/train/trainer.h"
 #include "tuner/commands/routing_spec.h"
 #include "tuner/costs/calibrate.h"
@@ -17,6 +18,7 @@
 #include "tuner/costs/op_costs.h"
 #include "tuner/planners/pipeline_schedule.h"
 #include "tuner/simulate/simulate.h"
+#include "tuner/study/deviation.h"
 
 namespace tuner {
 namespace {
@@ -169,6 +171,7 @@ Profile profile_from_runs(const db::Connection& connection, const moe::Model& mo
                                  .duration_s;
     profile.errors[runs[i]].push_back(predicted / iterations[i].timeline.duration_s - 1);
   }
+  profile.machine.costs.profile_deviation = deviation_of_profile(profile.errors);
   return profile;
 }
 

@@ -213,6 +213,8 @@ TEST(CostModelJson, KeepsEveryFigure) {
   fit.min_units = 3;
   fit.max_units = 1e12;
   fit.max_relative_residual = 0.125;
+  fit.relative_deviation = 0.0625;
+  costs.profile_deviation = 0.03125;
   set_speed(costs.interference, "computation_beside_communication", 0.5);
   set_speed(costs.interference, "computation_beside_computation", 0.625);
   set_speed(costs.interference, "intra_node_beside_copy", 0.75);
@@ -230,6 +232,8 @@ TEST(CostModelJson, KeepsEveryFigure) {
   EXPECT_EQ(same.min_units, 3);
   EXPECT_EQ(same.max_units, 1e12);
   EXPECT_EQ(same.max_relative_residual, 0.125);
+  EXPECT_EQ(same.relative_deviation, 0.0625);
+  EXPECT_EQ(read.profile_deviation, 0.03125);
   EXPECT_EQ(read.interference.speed, costs.interference.speed);
   EXPECT_EQ(read.interference.beside_all, costs.interference.beside_all);
   EXPECT_EQ(read.interference.kind_beside_communication.at("gelu"), 0.875);
@@ -249,6 +253,7 @@ TEST(CostModelJson, ReadsWhatEarlierVersionsStored) {
     EXPECT_EQ(speed_of(read.interference, link, Occupation::computation), 0.75);
   }
   EXPECT_EQ(speed_of(read.interference, Occupation::computation, Occupation::computation), 0.625);
+  EXPECT_FALSE(read.profile_deviation) << "nobody knows";
 }
 
 TEST(CostModel, CopiesAreCostedByTheirOwnFitThenAsMemory) {

@@ -34,16 +34,6 @@ double end_of(const moe::OpSpan& span) { return span.start_s + span.duration_s; 
 
 const moe::Routing kEven = small_routing({{1000, 1000}, {1000, 1000}});
 
-moe::Timeline run_to_the_end(const moe::Program& program, const moe::Groups& groups,
-                             const std::vector<OpCost>& costs, const CostModel& model,
-                             const Cluster& cluster) {
-  Simulation simulation(program, groups, costs, model, cluster);
-  while (simulation.next_event() < std::numeric_limits<double>::infinity()) {
-    simulation.advance(simulation.next_event());
-  }
-  return simulation.timeline();
-}
-
 TEST(Simulate, SequentialIsTheSumOfItsOps) {
   const auto layer = small_layer();
   const auto timeline = simulate(layer.program, two_nodes(), kEven, small_costs(), small_cluster());
@@ -159,7 +149,7 @@ struct WithCopy {
     for (std::size_t op = 0; op < costs.size(); ++op) {
       if (program.ops[op].name == "unrelated") costs[op].activity = moe::Activity::copy;
     }
-    return run_to_the_end(program, groups, costs, model, cluster);
+    return run_simulation(program, groups, costs, model, cluster);
   }
 };
 
@@ -473,7 +463,7 @@ TEST(Simulate, IsNeverBelowTheLowerBoundOfTenThousandPrograms) {
     RandomCase c = random_case(seed, seed < 500 ? 6 : 2);
     const std::vector<OpCost> costs = with_copies(c, seed);
     const double simulated =
-        run_to_the_end(c.program, c.groups, costs, c.costs, c.cluster).duration_s;
+        run_simulation(c.program, c.groups, costs, c.costs, c.cluster).duration_s;
     const LowerBound bound = lower_bound(c.program, c.groups, costs, c.cluster);
     EXPECT_LE(bound.seconds(), simulated * (1 + 1e-9)) << "seed " << seed << " " << bound.where;
     EXPECT_GT(bound.seconds(), 0) << "seed " << seed;
@@ -484,8 +474,8 @@ TEST(Simulate, IsDeterministic) {
   for (unsigned seed = 0; seed < 20; ++seed) {
     RandomCase c = random_case(seed);
     const std::vector<OpCost> costs = with_copies(c, seed);
-    const auto once = run_to_the_end(c.program, c.groups, costs, c.costs, c.cluster);
-    const auto again = run_to_the_end(c.program, c.groups, costs, c.costs, c.cluster);
+    const auto once = run_simulation(c.program, c.groups, costs, c.costs, c.cluster);
+    const auto again = run_simulation(c.program, c.groups, costs, c.costs, c.cluster);
     for (std::size_t rank = 0; rank < once.ranks.size(); ++rank) {
       for (std::size_t op = 0; op < once.ranks[rank].size(); ++op) {
         EXPECT_EQ(once.ranks[rank][op].start_s, again.ranks[rank][op].start_s);
