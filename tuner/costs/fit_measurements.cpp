@@ -55,12 +55,17 @@ std::vector<db::Fit> fit_measurements(std::span<const db::Measurement> measureme
                                       const std::map<std::int64_t, int>& nodes_of_run) {
   using Key = std::tuple<std::string, std::string, int, std::string>;  // op, device, ranks, link
   std::map<Key, std::vector<Sample>> samples;
+  std::map<Key, std::int64_t> newest_run;  // of interference
   for (const db::Measurement& row : measurements) {
     if (row.wrong != 0 || !(row.time_s > 0) || !std::isfinite(row.time_s)) continue;
     const double bytes = static_cast<double>(row.bytes);
     if (row.op == "interference") {
       if (const auto slowdown = slowdown_of(row)) {
-        samples[{slowdown->first, row.device, row.ranks, ""}].push_back(slowdown->second);
+        const Key key{slowdown->first, row.device, row.ranks, ""};
+        std::int64_t& newest = newest_run[key];
+        if (row.run_id > newest) samples[key].clear();
+        newest = std::max(newest, row.run_id);
+        if (row.run_id == newest) samples[key].push_back(slowdown->second);
       }
     } else if (const auto wire = wire_bytes(row.op, bytes, row.ranks)) {
       const auto nodes = nodes_of_run.find(row.run_id);

@@ -86,6 +86,22 @@ TEST(FitMeasurements, OfInterferenceAreSpeedsOfTheCostModel) {
   EXPECT_EQ(speed_of(costs.interference, Occupation::copy, Occupation::computation), 1);
 }
 
+TEST(FitMeasurements, OfInterferenceAreOfTheNewestRunThatHasThePair) {
+  std::vector<db::Measurement> rows{beside("computation", "copy", 1, 2),
+                                    beside("computation", "copy", 1, 4),
+                                    beside("copy", "computation", 1, 2)};
+  rows[1].run_id = 2;
+  for (int order = 0; order < 2; ++order) {
+    const auto fits = fit_measurements(rows, {});
+    ASSERT_EQ(fits.size(), 2u);
+    EXPECT_EQ(fits[0].op, "computation_beside_copy");
+    EXPECT_NEAR(fits[0].beta_s_per_unit, 4, 1e-9);
+    EXPECT_EQ(fits[0].samples, 1);
+    EXPECT_NEAR(fits[1].beta_s_per_unit, 2, 1e-9);
+    std::swap(rows[0], rows[1]);
+  }
+}
+
 TEST(FitMeasurements, CopiesBetweenHostAndDeviceHaveTheirOwnFit) {
   std::vector<db::Measurement> rows;
   for (std::int64_t size = 1 << 20; size <= 1 << 24; size *= 4) {
