@@ -2,15 +2,13 @@
 
 #include <cmath>
 #include <map>
+#include <stdexcept>
 #include <utility>
 
 #include "db/statistics.h"
 
 namespace tuner {
 namespace {
-
-/// Of a normal distribution over its median absolute deviation.
-constexpr double kOfMedian = 1.4826;
 
 /// The fit that an op was costed with and its units there; null where the cluster's link spoke.
 std::pair<const LinearFit*, double> fit_and_units(const PathStep& step, const moe::Program& program,
@@ -55,11 +53,11 @@ double deviation_of_prediction(double predicted_s, std::span<const double> of_fi
 }
 
 double deviation_of_profile(const std::vector<std::vector<double>>& errors) {
-  std::vector<double> sizes;
-  for (const auto& of_run : errors) {
-    for (const double error : of_run) sizes.push_back(std::abs(error));
-  }
-  return kOfMedian * db::median(std::move(sizes));
+  if (errors.empty()) throw std::invalid_argument("deviation_of_profile: no runs");
+  double squares = 0;
+  for (const auto& of_run : errors) squares += std::pow(db::median(of_run), 2);
+  const auto runs = static_cast<double>(errors.size());
+  return std::sqrt(squares / runs * (1 + 1 / runs));
 }
 
 std::vector<double> deviations_on_path(const std::vector<PathStep>& path,

@@ -11,7 +11,7 @@
 #include "tuner/simulate/critical_path.h"
 
 /// How sure a prediction is: predicted +- s, s a standard deviation, so that the truth lies within s of
-/// the prediction about two times out of three and within 2 s nineteen out of twenty.
+/// the prediction about two times out of three and within 2 s more than nine out of ten.
 ///
 ///   s = sqrt(sum over fits of a^2 + b^2)
 ///   a = r sqrt(sum over sizes of T^2 + p / n (sum over sizes of T)^2), r the relative deviation of the
@@ -29,8 +29,9 @@ double deviation_of_prediction(double predicted_s, std::span<const double> of_fi
                                std::optional<double> profile_deviation);
 
 /// Relative standard deviation of predictions from (predicted - measured) / measured of the iterations
-/// that were profiled, by run: 1.4826 times the median of their absolute values, which is the standard
-/// deviation of normal errors and heeds few bad ones little. Throws std::invalid_argument without any.
+/// that were profiled, by run: the root mean square of the runs' medians, as a prediction is of a
+/// median iteration of another schedule, times sqrt(1 + 1 / runs), as so few tell it only so well.
+/// Throws std::invalid_argument where there is no run, or one without iterations.
 double deviation_of_profile(const std::vector<std::vector<double>>& errors);
 
 /// Every a of a path; bindings by rank.

@@ -41,10 +41,11 @@ TEST(Deviation, OfAPredictionAddsUpAsIndependentErrors) {
   EXPECT_EQ(deviation_of_prediction(12, {}, std::nullopt), 0);
 }
 
-TEST(Deviation, OfAProfileHeedsOneBadIterationLittle) {
-  EXPECT_NEAR(deviation_of_profile({{0.1, -0.1}, {0.1}}), 0.14826, 1e-12);
-  EXPECT_NEAR(deviation_of_profile({{0.1, -0.1}, {5}}), 0.14826, 1e-12);
-  EXPECT_THROW(deviation_of_profile({{}, {}}), std::invalid_argument);
+TEST(Deviation, OfAProfileIsThatOfItsRunsMedians) {
+  EXPECT_NEAR(deviation_of_profile({{0.1, -5, 0.1}, {-0.1}}), 0.1 * std::sqrt(1.5), 1e-12);
+  EXPECT_NEAR(deviation_of_profile({{0.3}, {0.4}}), std::sqrt(0.125 * 1.5), 1e-12);
+  EXPECT_THROW(deviation_of_profile({}), std::invalid_argument);
+  EXPECT_THROW(deviation_of_profile({{0.1}, {}}), std::invalid_argument);
 }
 
 /// How often of many draws the truth lies within `times` of what is said.
@@ -56,9 +57,9 @@ class Coverage {
     two_ += off <= 2 * deviation_s ? 1 : 0;
     ++draws_;
   }
-  void expect_as_normal() const {
-    EXPECT_NEAR(one_ / draws_, 0.683, 0.06);
-    EXPECT_NEAR(two_ / draws_, 0.954, 0.03);
+  void expect_within(double one, double two) const {
+    EXPECT_NEAR(one_ / draws_, one, 0.04);
+    EXPECT_NEAR(two_ / draws_, two, 0.025);
   }
 
  private:
@@ -102,23 +103,26 @@ TEST(Deviation, OfFitsWithKnownNoiseCoversTheTruthAsOftenAsItClaims) {
     }
     coverage.add(predicted, truth, deviation_of_prediction(predicted, of_fits, std::nullopt));
   }
-  coverage.expect_as_normal();
+  coverage.expect_within(0.683, 0.954);
 }
 
-TEST(Deviation, OfAProfileWithKnownNoiseCoversTheTruthAsOftenAsItClaims) {
+TEST(Deviation, OfAProfileOfFourRunsCoversTheTruthAsOftenAsItClaims) {
   Coverage coverage;
-  for (unsigned seed = 0; seed < 2000; ++seed) {
+  for (unsigned seed = 0; seed < 4000; ++seed) {
     std::mt19937 random(seed);
-    std::normal_distribution<double> normal(0, 0.04);
+    std::normal_distribution<double> of_schedule(0, 0.04), of_iteration(0, 0.02);
     std::vector<std::vector<double>> errors(4);
     for (auto& of_run : errors) {
-      for (int iteration = 0; iteration < 12; ++iteration) of_run.push_back(normal(random));
+      const double error = of_schedule(random);
+      for (int iteration = 0; iteration < 12; ++iteration) {
+        of_run.push_back(error + of_iteration(random));
+      }
     }
     const double predicted = 0.4;
-    coverage.add(predicted, predicted / (1 + normal(random)),
+    coverage.add(predicted, predicted / (1 + of_schedule(random)),
                  deviation_of_prediction(predicted, {}, deviation_of_profile(errors)));
   }
-  coverage.expect_as_normal();
+  coverage.expect_within(0.683, 0.92);  // of few runs the tails are longer than normal ones
 }
 
 TEST(Deviation, CountsOpsOfOneFitAndSizeTogether) {
