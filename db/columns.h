@@ -165,22 +165,24 @@ struct Table<Study> {
 template <>
 struct Table<Trial> {
   static constexpr const char* name = "trial";
-  static constexpr std::tuple columns{Column{"id", &Trial::id},
-                                      Column{"study_id", &Trial::study_id},
-                                      Column{"schedule_id", &Trial::schedule_id},
-                                      Column{"planner", &Trial::planner},
-                                      Column{"parameters_json", &Trial::parameters_json},
-                                      Column{"status", &Trial::status},
-                                      Column{"error", &Trial::error},
-                                      Column{"paper_s", &Trial::paper_s},
-                                      Column{"predicted_s", &Trial::predicted_s},
-                                      Column{"measured_s", &Trial::measured_s},
-                                      Column{"lower_bound_s", &Trial::lower_bound_s},
-                                      Column{"predicted_peak_bytes", &Trial::predicted_peak_bytes},
-                                      Column{"measured_peak_bytes", &Trial::measured_peak_bytes},
-                                      Column{"started_at", &Trial::started_at},
-                                      Column{"finished_at", &Trial::finished_at},
-                                      Column{"heartbeat_at", &Trial::heartbeat_at}};
+  static constexpr std::tuple columns{
+      Column{"id", &Trial::id},
+      Column{"study_id", &Trial::study_id},
+      Column{"schedule_id", &Trial::schedule_id},
+      Column{"planner", &Trial::planner},
+      Column{"parameters_json", &Trial::parameters_json},
+      Column{"status", &Trial::status},
+      Column{"error", &Trial::error},
+      Column{"paper_s", &Trial::paper_s},
+      Column{"predicted_s", &Trial::predicted_s},
+      Column{"measured_s", &Trial::measured_s},
+      Column{"lower_bound_s", &Trial::lower_bound_s},
+      Column{"predicted_peak_bytes", &Trial::predicted_peak_bytes},
+      Column{"measured_peak_bytes", &Trial::measured_peak_bytes},
+      Column{"started_at", &Trial::started_at},
+      Column{"finished_at", &Trial::finished_at},
+      Column{"heartbeat_at", &Trial::heartbeat_at},
+      Column{"predicted_deviation_s", &Trial::predicted_deviation_s}};
 };
 
 template <>
@@ -208,7 +210,8 @@ struct Table<Fit> {
                                       Column{"samples", &Fit::samples},
                                       Column{"min_units", &Fit::min_units},
                                       Column{"max_units", &Fit::max_units},
-                                      Column{"max_relative_residual", &Fit::max_relative_residual}};
+                                      Column{"max_relative_residual", &Fit::max_relative_residual},
+                                      Column{"relative_deviation", &Fit::relative_deviation}};
 };
 
 template <>

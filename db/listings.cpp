@@ -35,7 +35,9 @@ const std::vector<Listing>& all_listings() {
        "candidate schedules of studies, fastest first",
        "trials --db results.db --study quickstart",
        "trial_view",
-       "study, layout, trial, planner, parameters, status, paper_s, predicted_s, measured_s, "
+       "study, layout, trial, planner, parameters, status, paper_s, predicted_s, "
+       "predicted_deviation_s, "
+       "measured_s, "
        "lower_bound_s, "
        "speedup, prediction_error, predicted_peak_bytes, measured_peak_bytes",
        "study_id DESC, measured_s NULLS LAST, predicted_s NULLS LAST, trial",

@@ -157,6 +157,7 @@ struct Trial {
   std::optional<double> started_at;
   std::optional<double> finished_at;
   double heartbeat_at = 0;
+  std::optional<double> predicted_deviation_s = {};  ///< standard deviation that is expected of it
 };
 
 /// One measured repeat of a trial.
@@ -184,6 +185,8 @@ struct Fit {
   double min_units = 0;
   double max_units = 0;
   double max_relative_residual = 0;
+  /// Standard deviation of the relative residuals; none with no more samples than coefficients.
+  std::optional<double> relative_deviation = {};
 };
 
 /// One row of a microbenchmark sweep, in nccl-tests' terms.
@@ -194,9 +197,11 @@ struct Measurement {
   std::string device;
   std::string dtype;
   int ranks = 1;
-  std::string parameters_json;  ///< independent variables beside the size: {"m":..,"n":..,"k":..}
-  std::int64_t bytes = 0;       ///< S of nccl-tests; 0 for GEMMs
-  std::int64_t count = 0;       ///< elements
+  /// Independent variables beside the size: {"m":..,"n":..,"k":..}; of "interference" what ran beside
+  /// what, how long it takes alone and how much of it was accompanied (interference_view).
+  std::string parameters_json;
+  std::int64_t bytes = 0;  ///< S of nccl-tests; 0 for GEMMs
+  std::int64_t count = 0;  ///< elements
   double flops = 0;
   double time_s = 0;  ///< median
   double min_s = 0;

@@ -274,7 +274,8 @@ void finish_trial(Connection& connection, Trial trial) {
       connection,
       "UPDATE trial SET parameters_json = ?5, status = ?6, error = ?7, paper_s = ?8, "
       "predicted_s = ?9, measured_s = ?10, lower_bound_s = ?11, predicted_peak_bytes = ?12, "
-      "measured_peak_bytes = ?13, finished_at = ?15, heartbeat_at = ?16 WHERE id = ?1");
+      "measured_peak_bytes = ?13, finished_at = ?15, heartbeat_at = ?16, "
+      "predicted_deviation_s = ?17 WHERE id = ?1");
   statement.bind_record(trial).run();
   require_row(connection, sqlite3_changes(connection.handle()), "trial", trial.id);
   transaction.commit();

@@ -7,10 +7,27 @@
 #include "db/statistics.h"
 
 namespace microbench {
+namespace {
+
+constexpr std::int64_t kArenaAlignment = 4096;
+
+/// Where buffers of these sizes begin, and where the last one ends.
+std::vector<std::int64_t> offsets_of(const Bench& bench, const std::vector<std::int64_t>& bytes) {
+  std::vector<std::int64_t> offsets{bench.arena_begin};
+  for (const std::int64_t size : bytes) {
+    offsets.push_back(offsets.back() +
+                      (size + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment);
+  }
+  return offsets;
+}
+
+}  // namespace
 
 Result measure(const Bench& bench, Case subject) {
   subject.prepare();
-  const Samples samples = sample(bench.world, subject.timed, bench.sampling);
+  Sampling sampling = bench.sampling;
+  sampling.shortest_sample_s = std::max(sampling.shortest_sample_s, subject.shortest_sample_s);
+  const Samples samples = sample(bench.world, subject.timed, sampling);
   Result row = std::move(subject.row);
   db::Measurement& m = row.measurement;
   m.time_s = db::median(samples.seconds);
@@ -20,6 +37,8 @@ Result measure(const Bench& bench, Case subject) {
   m.samples = static_cast<int>(samples.seconds.size());
   m.algorithm_bandwidth_bytes_per_s = static_cast<double>(m.bytes) / m.time_s;
   m.bus_bandwidth_bytes_per_s = m.algorithm_bandwidth_bytes_per_s * row.bus_factor;
+
+  if (subject.complete) subject.complete(row);
 
   double wrong = static_cast<double>(subject.verify());
   bench.world.all_reduce(&wrong, 1, moe::DType::f64,
@@ -38,18 +57,16 @@ double timed_on_device(moe::Backend& backend, moe::Stream stream, int calls,
   return backend.time_of(backend.mark(stream)) - start.count();
 }
 
-std::vector<std::byte*> place(moe::Backend& backend, const std::vector<std::int64_t>& bytes) {
-  constexpr std::int64_t alignment = 4096;
-  std::int64_t total = 0;
-  std::vector<std::int64_t> offsets;
-  for (std::int64_t size : bytes) {
-    offsets.push_back(total);
-    total += (size + alignment - 1) / alignment * alignment;
-  }
-  std::byte* base = backend.arena(std::max(total, alignment));
+std::vector<std::byte*> place(const Bench& bench, const std::vector<std::int64_t>& bytes) {
+  std::byte* base = bench.backend.arena(std::max(arena_end(bench, bytes), kArenaAlignment));
   std::vector<std::byte*> places;
-  for (std::int64_t offset : offsets) places.push_back(base + offset);
+  for (const std::int64_t offset : offsets_of(bench, bytes)) places.push_back(base + offset);
+  places.pop_back();
   return places;
+}
+
+std::int64_t arena_end(const Bench& bench, const std::vector<std::int64_t>& bytes) {
+  return offsets_of(bench, bytes).back();
 }
 
 std::string_view dtype_name(moe::DType dtype) {

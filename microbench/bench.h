@@ -22,6 +22,10 @@ struct Bench {
   moe::DType dtype = moe::DType::f32;
   std::string device = "cpu";
   Sampling sampling;
+  /// Collectives return when they are enqueued on their stream (NCCL), not when they are done.
+  bool enqueues = false;
+  moe::Stream collective_stream = moe::Stream::inter_node;
+  std::int64_t arena_begin = 0;  ///< where buffers of its cases begin
 };
 
 struct Result;
@@ -51,6 +55,11 @@ struct Case {
   std::function<void()> prepare;         ///< untimed, once: fills what is read
   TimedCalls timed;                      ///< returns when the calls have finished
   std::function<std::int64_t()> verify;  ///< one more call on fresh values: wrong elements here
+  // Of those that can run beside another (interference.h):
+  std::function<void()> call = {};  ///< one, issued on `stream`
+  moe::Stream stream = moe::Stream::compute;
+  double shortest_sample_s = 0;                     ///< where that is longer than the sampling's
+  std::function<void(Result&)> complete = nullptr;  ///< says what else the samples have shown
 };
 
 struct Plan {
@@ -66,8 +75,10 @@ Result measure(const Bench& bench, Case subject);
 double timed_on_device(moe::Backend& backend, moe::Stream stream, int calls,
                        const std::function<void()>& call);
 
-/// Addresses in the backend's arena for buffers of these sizes.
-std::vector<std::byte*> place(moe::Backend& backend, const std::vector<std::int64_t>& bytes);
+/// Addresses in the backend's arena for buffers of these sizes, from arena_begin on.
+std::vector<std::byte*> place(const Bench& bench, const std::vector<std::int64_t>& bytes);
+/// Where the buffers end that place() finds.
+std::int64_t arena_end(const Bench& bench, const std::vector<std::int64_t>& bytes);
 
 /// As nccl-tests prints it: "float", "double", "int32".
 std::string_view dtype_name(moe::DType dtype);

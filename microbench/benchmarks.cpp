@@ -9,6 +9,7 @@
 #include "microbench/collectives/collectives.h"
 #include "microbench/copies.h"
 #include "microbench/gemm.h"
+#include "microbench/interference.h"
 #include "moe/errors.h"
 
 namespace microbench {
@@ -31,6 +32,7 @@ std::vector<Benchmark> benchmarks() {
       gemm_benchmark(),
       copy_benchmark(),
       collective_benchmark(),
+      interference_benchmark(),
   };
 }
 

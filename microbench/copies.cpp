@@ -71,7 +71,7 @@ Case host_copy(const Bench& bench, std::size_t count) {
   };
   Result row = copy_row(bench, "host_copy", "cpu", count);
   row.bus_factor = 2;
-  return {row, [] {}, timed_on_host(run), verify};
+  return {row, [] {}, timed_on_host(run), verify, run, moe::Stream::copy};
 }
 
 Case host_read(const Bench& bench, std::size_t count) {
@@ -107,8 +107,7 @@ Case host_write(const Bench& bench, std::size_t count) {
 /// Both directions: what goes up must come down.
 Case device_copy(const Bench& bench, std::size_t count, bool up) {
   const auto host = std::make_shared<Words>(words(count));
-  std::byte* device =
-      place(bench.backend, {static_cast<std::int64_t>(count * sizeof(std::uint64_t))})[0];
+  std::byte* device = place(bench, {static_cast<std::int64_t>(count * sizeof(std::uint64_t))})[0];
   const auto upload = [=, &bench] {
     bench.backend.upload(device, std::as_bytes(std::span(*host)), moe::Stream::copy);
   };
@@ -122,7 +121,8 @@ Case device_copy(const Bench& bench, std::size_t count, bool up) {
     return count_wrong_words(*host);
   };
   Result row = copy_row(bench, up ? "host_to_device" : "device_to_host", bench.device, count);
-  return {row, upload, up ? timed_on_host(upload) : timed_on_host(download), verify};
+  const std::function<void()> call = up ? std::function<void()>(upload) : download;
+  return {row, upload, timed_on_host(call), verify, call, moe::Stream::copy};
 }
 
 }  // namespace
@@ -143,6 +143,11 @@ std::vector<Plan> copy_plans(const Bench& bench, const std::vector<std::int64_t>
     add("device_to_host", [&bench](std::size_t count) { return device_copy(bench, count, false); });
   }
   return plans;
+}
+
+Case offload_case(const Bench& bench, std::int64_t bytes) {
+  const auto count = static_cast<std::size_t>(std::max<std::int64_t>(bytes / 8, 1));
+  return bench.device == "cpu" ? host_copy(bench, count) : device_copy(bench, count, false);
 }
 
 Benchmark copy_benchmark() {

@@ -145,12 +145,16 @@ Result gemm_row(const Bench& bench, Part part, const Shape& shape) {
   return row;
 }
 
+std::vector<std::int64_t> buffer_bytes(const Bench& bench, const Shape& shape) {
+  const Sides count = sides(shape);
+  const int element = moe::bytes_of(bench.dtype);
+  return {count.x * element, count.y * element, count.weight * element, count.bias * element};
+}
+
 Case gemm_case(const Bench& bench, Part part, Shape shape) {
   const Sides count = sides(shape);
   const moe::DType dtype = bench.dtype;
-  const int element = moe::bytes_of(dtype);
-  const auto at = place(bench.backend, {count.x * element, count.y * element,
-                                        count.weight * element, count.bias * element});
+  const auto at = place(bench, buffer_bytes(bench, shape));
   const moe::View x{at[0], dtype, shape.rows, shape.inputs};
   const moe::View y{at[1], dtype, shape.rows, shape.outputs};
   const moe::View weight{at[2], dtype, shape.weights() * shape.inputs, shape.outputs};
@@ -261,7 +265,7 @@ Case gemm_case(const Bench& bench, Part part, Shape shape) {
   const auto timed = [run, &bench](int calls) {
     return timed_on_device(bench.backend, moe::Stream::compute, calls, run);
   };
-  return {gemm_row(bench, part, shape), fill_all, timed, verify};
+  return {gemm_row(bench, part, shape), fill_all, timed, verify, run};
 }
 
 }  // namespace
@@ -282,6 +286,14 @@ std::vector<Plan> gemm_plans(const Bench& bench, const GemmSweep& sweep) {
     }
   }
   return plans;
+}
+
+Case linear_case(const Bench& bench, const LinearSizes& sizes) {
+  return gemm_case(bench, Part::forward, {sizes.rows, sizes.inputs, sizes.outputs, 0});
+}
+
+std::int64_t arena_end(const Bench& bench, const LinearSizes& sizes) {
+  return arena_end(bench, buffer_bytes(bench, {sizes.rows, sizes.inputs, sizes.outputs, 0}));
 }
 
 Benchmark gemm_benchmark() {

@@ -20,6 +20,17 @@ struct GemmSweep {
 /// time. Throws std::invalid_argument for int32.
 std::vector<Plan> gemm_plans(const Bench& bench, const GemmSweep& sweep);
 
+/// x[rows, inputs] times weight[inputs, outputs].
+struct LinearSizes {
+  std::int64_t rows = 512;
+  std::int64_t inputs = 512;
+  std::int64_t outputs = 2048;
+};
+/// One of gemm_plans' cases: `linear`, forward.
+Case linear_case(const Bench& bench, const LinearSizes& sizes);
+/// Where its buffers end in the arena.
+std::int64_t arena_end(const Bench& bench, const LinearSizes& sizes);
+
 /// "gemm", with the sweep as its options.
 Benchmark gemm_benchmark();
 

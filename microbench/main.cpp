@@ -73,6 +73,7 @@ void declare(CLI::App& app, Arguments& a, const std::vector<Benchmark>& offered)
       "  moe-bench gemm --rows 128:8192:x2 --inputs 1024 --outputs 4096\n"
       "  moe-bench collectives --ranks 4 --sizes 1M:64M:x4 --db results.db\n"
       "  moe-bench collectives --ranks 4 --collectives all_reduce,all_to_all --format csv\n"
+      "  moe-bench interference --ranks 2 --db results.db\n"
       "  moe-bench all --ranks 2 --sizes 4M --db results.db\n\n"
       "Exit codes: 0 done, 1 a value was wrong or a run failed, 2 wrong use, 124 time limit, 128 + "
       "N ended "
@@ -129,6 +130,7 @@ int run(const Arguments& arguments, const Request& request, moe::Communicator& w
   }
   moe::Communicator& measured = device.nccl ? *device.nccl : staged ? *staged : world;
   Bench bench{world, measured, *device.backend, request.common.dtype, arguments.device, {}};
+  bench.enqueues = device.nccl != nullptr;
   bench.sampling.budget_s = arguments.budget_s;
   bench.sampling.time_limit_s = arguments.time_limit_s;
 
@@ -188,7 +190,8 @@ int run(const Arguments& arguments, const Request& request, moe::Communicator& w
 int main(int argc, char** argv) {
   microbench::Arguments arguments;
   CLI::App app(
-      "Measures GEMMs, collectives and copies with the kernels and communicators that train.",
+      "Measures GEMMs, collectives, copies and how they slow each other down with the kernels and "
+      "communicators that train.",
       "moe-bench");
   const auto offered = microbench::benchmarks();
   microbench::declare(app, arguments, offered);

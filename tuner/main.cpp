@@ -120,6 +120,16 @@ int run(int argc, char** argv) {
                                "write a Chrome trace for Perfetto; - is stdout");
   simulate_command->add_flag("--timeline", a.timeline, "print the timeline instead of the summary");
   simulate_command->add_flag("--fits", a.fits, "say on stderr which fits the prediction rests on");
+  auto* memory = simulate_command->add_flag(
+      "--memory", a.memory, "print what arenas hold over time instead of the summary");
+  memory->excludes(simulate_command->get_option("--timeline"));
+  simulate_command
+      ->add_option(
+          "--iterations", a.iterations,
+          "simulate so many in a row, nothing between them, too: how long the middle one takes")
+      ->check(one_of({"1", "3", "5"}))
+      ->type_name("1|3|5")
+      ->capture_default_str();
   add_format(*simulate_command, a);
   simulate_command->footer(
       "Example:\n  moe-tune simulate --model box-small --cluster box --planner pipemoe --trace "

@@ -25,8 +25,12 @@ Case all_to_all_case(const Bench& bench, std::int64_t bytes) {
       return pattern(static_cast<int>(i / share), rank * share + i % share);
     });
   };
-  return {collective_row(bench, moe::Collective::all_to_all, count, share), prepare, c.timed(run),
-          verify};
+  return {collective_row(bench, moe::Collective::all_to_all, count, share),
+          prepare,
+          c.timed(run),
+          verify,
+          run,
+          c.call.stream};
 }
 
 }  // namespace microbench

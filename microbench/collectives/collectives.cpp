@@ -100,8 +100,8 @@ CollectiveCase::CollectiveCase(const Bench& bench, moe::Collective collective,
     : bench(&bench), dtype(bench.dtype) {
   std::vector<std::int64_t> bytes;
   for (std::int64_t count : counts) bytes.push_back(count * moe::bytes_of(dtype));
-  buffers = place(bench.backend, bytes);
-  call.stream = moe::Stream::inter_node;
+  buffers = place(bench, bytes);
+  call.stream = bench.collective_stream;
   call.native_stream = bench.backend.native_stream(call.stream);
   call.time_limit_s = bench.sampling.time_limit_s;
   call.what = moe::name_of(collective);

@@ -178,12 +178,14 @@ TEST_F(LoadRows, StableViewsHaveTheirColumns) {
   for (const char* sql :
        {"SELECT run, kind, name, status, layout FROM run_view",
         "SELECT study, planner, status, paper_s, predicted_s, measured_s, lower_bound_s, "
-        "predicted_peak_bytes, measured_peak_bytes, speedup, layout FROM trial_view",
+        "predicted_peak_bytes, measured_peak_bytes, speedup, layout, predicted_deviation_s FROM "
+        "trial_view",
         "SELECT run, timeline, rank, op, name, start_s, duration_s, bytes FROM span_view",
         "SELECT run, iteration, layer, expert, rank, tokens, dropped_tokens FROM load_view",
         "SELECT run, iteration, layer, tokens, dropped_tokens, max_over_mean, rank_max_over_mean, "
         "standard_deviation, locality FROM balance_view",
-        "SELECT op, device, alpha_s, beta_s_per_unit, unit, r2, samples FROM fit_view",
+        "SELECT op, device, alpha_s, beta_s_per_unit, unit, r2, samples, relative_deviation FROM "
+        "fit_view",
         "SELECT op, bytes, time_s, bus_bandwidth_bytes_per_s FROM measurement_view"}) {
     EXPECT_TRUE(Statement(connection, sql).step()) << sql;
   }

@@ -272,5 +272,48 @@ TEST(Migrations, ReaderSaysHowToBringAnOlderFileUp) {
   }
 }
 
+// What version 5 wrote: a trial with a prediction, a fit, and a measurement of interference.
+const char* const version_5_rows = R"sql(
+INSERT INTO machine VALUES (1, 'm', 'node0', '', '', 1, 1, '', 0, '');
+INSERT INTO schedule VALUES (1, 'h', 'tutel', '{"planner":"tutel"}', '');
+INSERT INTO run (id, machine_id, kind, name, status, error, started_at, heartbeat_at, pid, revision, argv_json,
+                 environment_json, device, ranks, model_json, cluster_json, seed)
+  VALUES (1, 1, 'bench', 'interference', 'done', '', 1, 2, 1, '', '', '', 'cpu', 2, '', '', 0);
+INSERT INTO study (id, name, model_json, cluster_json, settings_json, ranks, created_at)
+  VALUES (1, 'first', '', '', '', 2, 1);
+INSERT INTO trial (id, study_id, schedule_id, planner, parameters_json, status, error, predicted_s, heartbeat_at)
+  VALUES (1, 1, 1, 'tutel', '', 'planned', '', 0.5, 1);
+INSERT INTO fit VALUES (1, 1, 'gemm', 'cpu', 1, '', 1e-6, 1e-11, 'flop', 0.9, 12, 1, 2, 0.1);
+INSERT INTO measurement VALUES (1, 1, 'interference', 'cpu', 'f32', 2,
+  '{"activity":"copy","beside":"computation","alone_s":0.25,"overlap":0.98}', 4096, 512, 0, 0.5, 0.4, 0.6, 10, 0, 0, 0);
+INSERT INTO measurement VALUES (2, 1, 'host_copy', 'cpu', 'u64', 2, '{}', 4096, 512, 0, 0.5, 0.4, 0.6, 10, 0, 0, 0);
+)sql";
+
+TEST(Migrations, OfVersionFiveKeepFitsAndTrialsWhosePrecisionIsNotKnown) {
+  const TemporaryDirectory directory;
+  const auto path = directory.file("a.db");
+  OpenOptions fifth;
+  fifth.migrations.resize(5);
+  open_writer(path, fifth).database().exec(version_5_rows);
+  const auto connection = open_writer(path);
+  EXPECT_TRUE(find_problems(connection, 1e12).empty());
+  const Trial trial = load_trials(connection, 1).at(0);
+  EXPECT_EQ(trial.predicted_s, 0.5);
+  EXPECT_FALSE(trial.predicted_deviation_s);
+  const Fit fit = load_latest_fits(connection).at(0);
+  EXPECT_EQ(fit.max_relative_residual, 0.1);
+  EXPECT_FALSE(fit.relative_deviation);
+  SQLite::Statement speeds(
+      connection.database(),
+      "SELECT activity, beside, speed, overlap, alone_s, time_s, ranks, wrong, run "
+      "FROM interference_view");
+  ASSERT_TRUE(speeds.executeStep());
+  EXPECT_EQ(speeds.getColumn(0).getString(), "copy");
+  EXPECT_EQ(speeds.getColumn(1).getString(), "computation");
+  EXPECT_EQ(speeds.getColumn(2).getDouble(), 0.5);
+  EXPECT_EQ(speeds.getColumn(3).getDouble(), 0.98);
+  EXPECT_FALSE(speeds.executeStep()) << "other measurements are none of interference";
+}
+
 }  // namespace
 }  // namespace db

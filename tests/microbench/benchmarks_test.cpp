@@ -16,14 +16,14 @@ TEST(Benchmarks, HaveNamesOfTheirOwnAndOptionsThatDoNotCollide) {
     names.push_back(benchmark.name);
     EXPECT_NO_THROW(benchmark.declare(app)) << benchmark.name;
   }
-  EXPECT_THAT(names, testing::ElementsAre("gemm", "copies", "collectives"));
+  EXPECT_THAT(names, testing::ElementsAre("gemm", "copies", "collectives", "interference"));
 }
 
 TEST(Benchmarks, OptionsReachThePlans) {
   CLI::App app;
   const auto all = benchmarks();
   for (const Benchmark& benchmark : all) benchmark.declare(app);
-  app.parse("--rows 8,16 --experts 2 --collectives broadcast", false);
+  app.parse("--rows 8,16 --experts 2 --collectives broadcast --activities computation,copy", false);
   moe::run_local_ranks(1, [&](moe::Communicator& world) {
     const auto backend = moe::make_cpu_backend(1);
     const Bench bench{world, world, *backend, moe::DType::f32, "cpu", {}};
@@ -32,6 +32,7 @@ TEST(Benchmarks, OptionsReachThePlans) {
     EXPECT_EQ(all[0].plans(bench, common).size(), 12u);
     EXPECT_EQ(all[1].plans(bench, common).size(), 9u);
     EXPECT_EQ(all[2].plans(bench, common).size(), 3u);
+    EXPECT_EQ(all[3].plans(bench, common).size(), 2u);
   });
 }
 
@@ -43,7 +44,26 @@ TEST(Benchmarks, RefuseWhatTheyCannotMeasureBeforeAnyRankIsStarted) {
   EXPECT_THROW(all[0].check({.sizes = {4}, .sizes_text = "4", .dtype = moe::DType::i32}),
                moe::InputError);
   EXPECT_THROW(all[2].check({.sizes = {4}, .sizes_text = "4"}), moe::InputError);
+  EXPECT_THROW(all[3].check({.sizes = {4}, .sizes_text = "4", .dtype = moe::DType::i32}),
+               moe::InputError);
   EXPECT_THROW(all[1].check({.sizes = {4, memory_bytes()}, .sizes_text = "4,"}), moe::InputError);
+}
+
+TEST(Benchmarks, InterferenceRefusesActivitiesAndSizesThatAreNone) {
+  const auto check = [](const std::string& arguments) {
+    CLI::App app;
+    const auto all = benchmarks();
+    for (const Benchmark& benchmark : all) benchmark.declare(app);
+    app.parse(arguments, false);
+    all[3].check({.sizes = {4}, .sizes_text = "4"});
+  };
+  EXPECT_NO_THROW(check("--activities copy,intra_node"));
+  EXPECT_THROW(check("--activities copy,gossip"), moe::InputError);
+  EXPECT_THROW(check("--activities copy"), moe::InputError) << "beside nothing";
+  EXPECT_THROW(check("--beside-linear 8x8"), moe::InputError);
+  EXPECT_THROW(check("--beside-linear 8x0x8"), moe::InputError);
+  EXPECT_THROW(check("--beside-size 0"), moe::InputError);
+  EXPECT_THROW(check("--beside-size 8000G"), moe::InputError);
 }
 
 }  // namespace

@@ -19,6 +19,8 @@ struct Arguments {
   std::string trace;
   bool timeline = false;
   bool fits = false;
+  bool memory = false;
+  int iterations = 1;
   int most_chunks = 8;
   std::string format = "table";
   std::string color = "auto";

@@ -51,10 +51,10 @@ int compare(const Arguments& arguments) {
   const double sequential_s =
       predict(situation, baseline, baseline.plan(situation, {})).timeline.duration_s;
 
-  std::vector<std::string> columns{"planner",           "forward_chunks", "backward_chunks",
-                                   "paper_s",           "predicted_s",    "lower_bound_s",
-                                   "predicted_speedup", "exposed_s",      "predicted_peak_bytes",
-                                   "fits_memory"};
+  std::vector<std::string> columns{
+      "planner",     "forward_chunks",        "backward_chunks", "paper_s",
+      "predicted_s", "predicted_deviation_s", "lower_bound_s",   "predicted_speedup",
+      "exposed_s",   "predicted_peak_bytes",  "fits_memory"};
   const bool shows_given = shows_column(arguments, !arguments.given.empty());
   const bool shows_changes = shows_column(
       arguments, std::ranges::any_of(
@@ -70,6 +70,7 @@ int compare(const Arguments& arguments) {
                               std::int64_t{degrees.backward},
                               prediction.paper_s,
                               prediction.timeline.duration_s,
+                              optional_cell(prediction.deviation_s),
                               prediction.bound.seconds(),
                               sequential_s / prediction.timeline.duration_s,
                               summarize(prediction.program, prediction.timeline).exposed_s,

@@ -13,6 +13,10 @@ db::Cell fits_memory(std::int64_t peak_bytes, const Cluster& cluster) {
   return peak_bytes <= cluster.memory_bytes ? "yes" : "no";
 }
 
+db::Cell optional_cell(const std::optional<double>& value) {
+  return value ? db::Cell(*value) : db::Cell();
+}
+
 void warn(const std::string& text) { std::cerr << "moe-tune: " << text << '\n'; }
 
 bool shows_column(const Arguments& arguments, bool one_has_it) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "db/format_rows.h"
@@ -16,6 +17,9 @@ db::Style style_of(const Arguments& arguments);
 /// "yes" or "no": whether a rank's peak is within the memory that a rank of the cluster has; nothing where the
 /// cluster does not say how much.
 db::Cell fits_memory(std::int64_t peak_bytes, const Cluster& cluster);
+
+/// Nothing of nothing.
+db::Cell optional_cell(const std::optional<double>& value);
 
 /// One line on stderr, with the program's name.
 void warn(const std::string& text);

@@ -11,9 +11,12 @@
 #include "db/store.h"
 #include "db/transaction.h"
 #include "moe/machine.h"
+#include "moe/program/stage_program.h"
 #include "moe/train/train_store.h"
 #include "tuner/commands/commands.h"
 #include "tuner/commands/printing.h"
+#include "tuner/simulate/chained.h"
+#include "tuner/simulate/memory_use.h"
 #include "tuner/simulate/timeline_text.h"
 #include "tuner/study/prediction.h"
 
@@ -64,6 +67,45 @@ std::int64_t store_simulation(const Scenario& scenario, const moe::Schedule& sch
   return id;
 }
 
+/// What a rank's arena holds over the predicted iteration.
+struct RankMemory {
+  int rank = 0;
+  std::vector<MemoryUse> uses;
+  MemoryUse peak;
+};
+
+std::vector<RankMemory> memory_of_ranks(const Scenario& scenario, const Prediction& prediction) {
+  const moe::Program& program = prediction.program;
+  std::vector<moe::StageProgram> stages;
+  for (int stage = 0; stage < program.stages; ++stage) {
+    stages.push_back(moe::stage_program(program, stage));
+  }
+  const auto bindings = bind_all(program, scenario.groups, prediction.routing);
+  std::vector<RankMemory> memory;
+  for (int rank = 0; rank < scenario.groups.ranks; ++rank) {
+    const auto place = static_cast<std::size_t>(rank);
+    const moe::StageProgram& stage =
+        stages[static_cast<std::size_t>(moe::stage_of(scenario.groups, rank))];
+    RankMemory one{rank,
+                   memory_over_time(stage.program, stage.op_of, bindings[place],
+                                    prediction.timeline.ranks[place]),
+                   {}};
+    one.peak = peak_of(one.uses);
+    memory.push_back(std::move(one));
+  }
+  return memory;
+}
+
+void print_memory(const std::vector<RankMemory>& memory, const Arguments& arguments) {
+  db::RowWriter writer(stdout, style_of(arguments), {"rank", "time_s", "in_use_bytes"});
+  for (const RankMemory& one : memory) {
+    for (const MemoryUse& use : one.uses) {
+      writer.row({std::int64_t{one.rank}, use.time_s, use.bytes});
+    }
+  }
+  writer.finish();
+}
+
 }  // namespace
 
 int simulate_schedule(const Arguments& arguments, int argc, char** argv) {
@@ -104,15 +146,35 @@ int simulate_schedule(const Arguments& arguments, int argc, char** argv) {
     std::cout << timeline_text(prediction.program, prediction.timeline);
     return 0;
   }
-  std::vector<std::string> columns{"planner",     "ranks",         "ops",
-                                   "predicted_s", "paper_s",       "lower_bound_s",
-                                   "bounded_by",  "computation_s", "communication_s",
-                                   "exposed_s",   "overlapped_s",  "predicted_peak_bytes",
-                                   "fits_memory"};
+  const std::vector<RankMemory> memory = memory_of_ranks(scenario, prediction);
+  if (arguments.memory) {
+    print_memory(memory, arguments);
+    return 0;
+  }
+  const RankMemory& fullest =
+      *std::ranges::max_element(memory, {}, [](const RankMemory& rank) { return rank.peak.bytes; });
+  std::vector<std::string> columns{"planner",
+                                   "ranks",
+                                   "ops",
+                                   "predicted_s",
+                                   "predicted_deviation_s",
+                                   "paper_s",
+                                   "lower_bound_s",
+                                   "bounded_by",
+                                   "computation_s",
+                                   "communication_s",
+                                   "exposed_s",
+                                   "overlapped_s",
+                                   "predicted_peak_bytes",
+                                   "fits_memory",
+                                   "peak_in_use_bytes",
+                                   "peak_at_s",
+                                   "peak_rank"};
   std::vector<db::Cell> row{schedule.planner,
                             std::int64_t{scenario.groups.ranks},
                             static_cast<std::int64_t>(prediction.program.ops.size()),
                             summary.duration_s,
+                            optional_cell(prediction.deviation_s),
                             prediction.paper_s,
                             prediction.bound.seconds(),
                             prediction.bound.where,
@@ -121,7 +183,18 @@ int simulate_schedule(const Arguments& arguments, int argc, char** argv) {
                             summary.exposed_s,
                             summary.overlapped_s,
                             prediction.peak_bytes,
-                            fits_memory(prediction.peak_bytes, scenario.cluster)};
+                            fits_memory(prediction.peak_bytes, scenario.cluster),
+                            fullest.peak.bytes,
+                            fullest.peak.time_s,
+                            std::int64_t{fullest.rank}};
+  if (arguments.iterations > 1) {
+    const ChainedIterations chained =
+        simulate_chained(prediction.program, scenario.groups, scenario.routing, scenario.costs,
+                         scenario.cluster, arguments.iterations);
+    columns.insert(columns.end(), {"iterations", "chained_s", "chained_less_s"});
+    row.insert(row.end(), {std::int64_t{arguments.iterations}, chained.middle_s,
+                           summary.duration_s - chained.middle_s});
+  }
   const db::Cell changes = changes_cell(schedule);
   if (shows_column(arguments, changes != db::Cell())) {
     columns.emplace_back("changes_results");

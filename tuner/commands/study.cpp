@@ -33,17 +33,10 @@ void print_trials(const db::Connection& connection, std::int64_t study_id,
       shows_column(arguments, std::ranges::any_of(trials, [&](const db::Trial& trial) {
                      return !figures.at(trial.id).changes_results.empty();
                    }));
-  std::vector<std::string> columns{"planner",
-                                   "parameters",
-                                   "status",
-                                   "paper_s",
-                                   "predicted_s",
-                                   "measured_s",
-                                   "prediction_error",
-                                   "lower_bound_s",
-                                   "speedup",
-                                   "predicted_peak_bytes",
-                                   "measured_peak_bytes"};
+  std::vector<std::string> columns{"planner",    "parameters",           "status",
+                                   "paper_s",    "predicted_s",          "predicted_deviation_s",
+                                   "measured_s", "prediction_error",     "lower_bound_s",
+                                   "speedup",    "predicted_peak_bytes", "measured_peak_bytes"};
   if (shows_losses) {
     columns.insert(columns.end(),
                    {"changes_results", "last_loss", "sequential_last_loss", "loss_difference"});
@@ -59,6 +52,7 @@ void print_trials(const db::Connection& connection, std::int64_t study_id,
         trial.status,
         optional(trial.paper_s),
         optional(trial.predicted_s),
+        optional(trial.predicted_deviation_s),
         optional(trial.measured_s),
         measured ? db::Cell(*trial.predicted_s / *trial.measured_s - 1) : db::Cell(),
         optional(trial.lower_bound_s),

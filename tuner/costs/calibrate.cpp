@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -22,15 +23,24 @@ constexpr double kAlone = 0.02;      ///< share of a span that may overlap and s
 constexpr double kSlowest = 0.05;    ///< a factor below this is no measurement
 constexpr double kSameUnits = 1.02;  ///< samples within this ratio are one size
 constexpr double kEnoughOverlap_s = 1e-3;  ///< of a kind, to speak of its own interference
+constexpr double kOneOf = 0.9;  ///< of all company, what counts as that of one occupation alone
 
-/// One execution of computation, or one call of a collective.
+/// Seconds of an execution beside each occupation, and beside any.
+struct BesideSeconds {
+  std::array<double, kOccupations> each{};
+  double links = 0;  ///< beside communication of either link
+  double any = 0;
+};
+
+/// One execution of computation or of a copy, or one call of a collective.
 struct Observation {
   Sample sample;
-  double beside_s = 0;  ///< of sample.seconds, in the company of the other activity
+  BesideSeconds beside;  ///< of sample.seconds
 };
 
 struct Observations {
-  std::map<std::string, std::vector<Observation>> compute;  ///< by shape
+  std::map<std::string, std::vector<Observation>> compute;  ///< and copies; by shape
+  std::map<std::string, bool> copies;                       ///< op kind -> copies, else computes
   std::map<std::string, std::string> kind_of;               ///< shape -> op kind
   std::map<std::string, bool> by_flops;                     ///< op kind -> units
   std::map<std::string, std::vector<Observation>> calls;    ///< by link_key
@@ -43,47 +53,6 @@ bool has_run(const moe::OpSpan& span) { return span.op >= 0; }
 db::TimeInterval interval_of(const moe::OpSpan& span) {
   return {span.start_s, span.start_s + span.duration_s};
 }
-
-/// What a rank that computes has of the processors over time, where some share them: each min(1, P / n) while
-/// n of them compute.
-class SharedTime {
- public:
-  /// `computing` by rank, merged.
-  SharedTime(const std::vector<std::vector<db::TimeInterval>>& computing,
-             const SharedProcessors& shared) {
-    std::vector<std::pair<double, int>> changes;
-    for (const int rank : shared.ranks) {
-      for (const db::TimeInterval& interval : computing[static_cast<std::size_t>(rank)]) {
-        changes.emplace_back(interval.begin_s, 1);
-        changes.emplace_back(interval.end_s, -1);
-      }
-    }
-    std::sort(changes.begin(), changes.end());
-    int count = 0;
-    for (const auto& [time, change] : changes) {
-      if (!times_.empty()) sums_.push_back(sums_.back() + shares_.back() * (time - times_.back()));
-      if (times_.empty()) sums_.push_back(0);
-      count += change;
-      times_.push_back(time);
-      shares_.push_back(count > 0 ? processor_share(shared, count) : 1);
-    }
-  }
-
-  /// Seconds of one processor that an op of this interval has had.
-  double of(const db::TimeInterval& interval) const {
-    return until(interval.end_s) - until(interval.begin_s);
-  }
-
- private:
-  double until(double time) const {
-    const auto after = std::upper_bound(times_.begin(), times_.end(), time);
-    if (after == times_.begin()) return time - times_.front();
-    const auto i = static_cast<std::size_t>(after - times_.begin()) - 1;
-    return sums_[i] + shares_[i] * (time - times_[i]);
-  }
-
-  std::vector<double> times_, shares_, sums_;  ///< ascending; the share from each on; before each
-};
 
 /// When the members of each collective call were all there, by op and rank.
 std::vector<std::vector<double>> last_arrivals(const MeasuredIteration& iteration,
@@ -178,6 +147,101 @@ void observe_gaps(const MeasuredIteration& iteration, const std::vector<std::vec
   }
 }
 
+/// When a rank is busy with what, merged.
+struct BusyTimes {
+  std::array<std::vector<db::TimeInterval>, kOccupations> each;
+  std::array<std::vector<db::TimeInterval>, kOccupations> others;  ///< all but this one
+  std::vector<db::TimeInterval> links;                             ///< either link
+  std::vector<db::TimeInterval> processors;                        ///< computes or copies
+
+  void add(Occupation occupation, db::TimeInterval interval) {
+    each[static_cast<std::size_t>(occupation)].push_back(interval);
+  }
+  void merge() {
+    const auto of = [this](Occupation a) -> const auto& { return each[std::size_t(a)]; };
+    const auto joined = [](const auto& a, const auto& b) {
+      auto all = a;
+      all.insert(all.end(), b.begin(), b.end());
+      return db::merged(std::move(all));
+    };
+    for (auto& intervals : each) intervals = db::merged(std::move(intervals));
+    links = joined(of(Occupation::inter_node), of(Occupation::intra_node));
+    processors = joined(of(Occupation::computation), of(Occupation::copy));
+    for (std::size_t own = 0; own < kOccupations; ++own) {
+      for (std::size_t x = 0; x < kOccupations; ++x) {
+        if (x != own) others[own] = joined(others[own], each[x]);
+      }
+    }
+    // What waits for one link while it uses the other is slowed by neither.
+    others[std::size_t(Occupation::inter_node)] = processors;
+    others[std::size_t(Occupation::intra_node)] = processors;
+  }
+
+  BesideSeconds beside(Occupation own, db::TimeInterval interval) const {
+    BesideSeconds seconds;
+    for (std::size_t x = 0; x < kOccupations; ++x) {
+      if (x != std::size_t(own)) seconds.each[x] = db::covered_length_s(interval, each[x]);
+    }
+    seconds.links = db::covered_length_s(interval, links);
+    seconds.any = db::covered_length_s(interval, others[std::size_t(own)]);
+    return seconds;
+  }
+};
+
+/// What a rank that computes has of the processors over time, where some share them: each min(1, P / n) while
+/// n of them compute.
+class SharedTime {
+ public:
+  /// `busy` by rank, merged.
+  SharedTime(const std::vector<BusyTimes>& busy, const SharedProcessors& shared) {
+    std::vector<std::pair<double, int>> changes;
+    for (const int rank : shared.ranks) {
+      for (const db::TimeInterval& interval : busy[static_cast<std::size_t>(rank)].processors) {
+        changes.emplace_back(interval.begin_s, 1);
+        changes.emplace_back(interval.end_s, -1);
+      }
+    }
+    std::sort(changes.begin(), changes.end());
+    int count = 0;
+    for (const auto& [time, change] : changes) {
+      if (!times_.empty()) sums_.push_back(sums_.back() + shares_.back() * (time - times_.back()));
+      if (times_.empty()) sums_.push_back(0);
+      count += change;
+      times_.push_back(time);
+      shares_.push_back(count > 0 ? processor_share(shared, count) : 1);
+    }
+  }
+
+  /// Seconds of one processor that an op of this interval has had.
+  double of(const db::TimeInterval& interval) const {
+    return until(interval.end_s) - until(interval.begin_s);
+  }
+
+ private:
+  double until(double time) const {
+    const auto after = std::upper_bound(times_.begin(), times_.end(), time);
+    if (after == times_.begin()) return time - times_.front();
+    const auto i = static_cast<std::size_t>(after - times_.begin()) - 1;
+    return sums_[i] + shares_[i] * (time - times_[i]);
+  }
+
+  std::vector<double> times_, shares_, sums_;  ///< ascending; the share from each on; before each
+};
+
+BesideSeconds scaled(BesideSeconds beside, double factor) {
+  for (double& seconds : beside.each) seconds *= factor;
+  beside.links *= factor;
+  beside.any *= factor;
+  return beside;
+}
+
+BesideSeconds sum(BesideSeconds a, const BesideSeconds& b) {
+  for (std::size_t x = 0; x < kOccupations; ++x) a.each[x] += b.each[x];
+  a.links += b.links;
+  a.any += b.any;
+  return a;
+}
+
 /// `contended`: contended_processors() of the ranks.
 void observe(const MeasuredIteration& iteration, const moe::Groups& groups,
              const std::vector<SharedProcessors>& contended, Observations& seen) {
@@ -186,26 +250,26 @@ void observe(const MeasuredIteration& iteration, const moe::Groups& groups,
   const auto arrivals = last_arrivals(iteration, shapes);
   const std::size_t ranks = iteration.timeline.ranks.size();
 
-  std::vector<std::vector<db::TimeInterval>> moving(ranks), computing(ranks);
+  std::vector<BusyTimes> busy(ranks);
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     for (std::size_t op = 0; op < program.ops.size(); ++op) {
       if (!has_run(iteration.timeline.ranks[rank][op])) continue;
       db::TimeInterval interval = interval_of(iteration.timeline.ranks[rank][op]);
       if (shapes[op].activity == moe::Activity::communication) {
         interval.begin_s = std::max(interval.begin_s, arrivals[op][rank]);
-        moving[rank].push_back(interval);
+        const auto call = static_cast<std::size_t>(shapes[op].call_of[rank]);
+        busy[rank].add(shapes[op].calls[call].link, interval);
       } else {
-        computing[rank].push_back(interval);
+        busy[rank].add(occupation_of(shapes[op]), interval);
       }
     }
-    moving[rank] = db::merged(std::move(moving[rank]));
-    computing[rank] = db::merged(std::move(computing[rank]));
+    busy[rank].merge();
   }
   std::vector<SharedTime> processor_times;
   std::vector<const SharedTime*> time_of(ranks, nullptr);
   processor_times.reserve(contended.size());  // time_of points into it
   for (const SharedProcessors& shared : contended) {
-    processor_times.emplace_back(computing, shared);
+    processor_times.emplace_back(busy, shared);
     for (const int rank : shared.ranks) {
       time_of[static_cast<std::size_t>(rank)] = &processor_times.back();
     }
@@ -220,6 +284,8 @@ void observe(const MeasuredIteration& iteration, const moe::Groups& groups,
       const std::string kind(moe::kind_name(entry));
       seen.kind_of[key] = kind;
       seen.by_flops[kind] = costs_by_flops(entry);
+      const Occupation own = occupation_of(shapes[op]);
+      seen.copies[kind] = own == Occupation::copy;
       for (std::size_t rank = 0; rank < ranks; ++rank) {
         const moe::OpSpan& span = iteration.timeline.ranks[rank][op];
         if (!(span.duration_s > 0)) continue;
@@ -228,14 +294,15 @@ void observe(const MeasuredIteration& iteration, const moe::Groups& groups,
         const db::TimeInterval interval = interval_of(span);
         sample.seconds = time_of[rank] != nullptr ? time_of[rank]->of(interval) : span.duration_s;
         // Of the time that the op had, the same part as of its span.
-        const double beside = db::covered_length_s(interval, moving[rank]) / span.duration_s;
-        seen.compute[key].push_back({sample, beside * sample.seconds});
+        seen.compute[key].push_back(
+            {sample, scaled(busy[rank].beside(own, interval), sample.seconds / span.duration_s)});
       }
       continue;
     }
     for (const GroupCall& call : shapes[op].calls) {
       const LinkLoads loads = link_loads(call, groups);
-      double inter = 0, intra = 0, begin = 0, end = 0, beside = 0;
+      double inter = 0, intra = 0, begin = 0, end = 0;
+      BesideSeconds beside;
       for (const int member : call.ranks) {
         const auto rank = static_cast<std::size_t>(member);
         double out = 0, in = 0;
@@ -252,8 +319,8 @@ void observe(const MeasuredIteration& iteration, const moe::Groups& groups,
         begin = arrivals[op][rank];
         const db::TimeInterval interval = interval_of(iteration.timeline.ranks[rank][op]);
         end = std::max(end, interval.end_s);
-        beside += db::covered_length_s({begin, interval.end_s}, computing[rank]) /
-                  static_cast<double>(call.ranks.size());
+        beside = sum(beside, scaled(busy[rank].beside(call.link, {begin, interval.end_s}),
+                                    1 / static_cast<double>(call.ranks.size())));
       }
       if (!(end > begin)) continue;
       const bool between = inter > 0;
@@ -281,7 +348,7 @@ std::vector<Sample> sizes_alone(const std::vector<Observation>& observations,
                                 Typical typical = Typical::median) {
   std::vector<Sample> alone;
   for (const Observation& observation : observations) {
-    if (observation.beside_s <= kAlone * observation.sample.seconds) {
+    if (observation.beside.any <= kAlone * observation.sample.seconds) {
       alone.push_back(observation.sample);
     }
   }
@@ -305,15 +372,16 @@ std::vector<Sample> sizes_alone(const std::vector<Observation>& observations,
   return sizes;
 }
 
-/// Speeds of one activity beside another.
+/// Speeds of one occupation beside another.
 class Beside {
  public:
-  void add(const Observation& observation, const LinearFit& alone) {
-    if (observation.beside_s <= kAlone * observation.sample.seconds) return;
-    const double work = seconds_of(alone, observation.sample.calls, observation.sample.units);
-    const double beside = work - (observation.sample.seconds - observation.beside_s);
-    speeds_.emplace_back(beside / observation.beside_s, observation.beside_s);
-    seconds_ += observation.beside_s;
+  /// `beside_s`: of the observation, beside the other. Not counted where much of the company is another's.
+  void add(const Observation& observation, const LinearFit& alone, double beside_s) {
+    const Sample& sample = observation.sample;
+    if (beside_s <= kAlone * sample.seconds || beside_s < kOneOf * observation.beside.any) return;
+    const double work = seconds_of(alone, sample.calls, sample.units);
+    speeds_.emplace_back((work - (sample.seconds - beside_s)) / beside_s, beside_s);
+    seconds_ += beside_s;
   }
   /// The median, each observation weighing as long as it lasted.
   std::optional<double> speed() const {
@@ -329,6 +397,39 @@ class Beside {
  private:
   std::vector<std::pair<double, double>> speeds_;  ///< and seconds
   double seconds_ = 0;
+};
+
+/// Every pair, and what either link does to others, or is done to by computation.
+class Pairs {
+ public:
+  void add(Occupation own, const Observation& observation, const LinearFit& alone) {
+    for (std::size_t x = 0; x < kOccupations; ++x) {
+      pairs_[std::size_t(own)][x].add(observation, alone, observation.beside.each[x]);
+      if (is_link(own)) any_link_[x].add(observation, alone, observation.beside.each[x]);
+    }
+    if (!is_link(own)) {
+      beside_links_[std::size_t(own)].add(observation, alone, observation.beside.links);
+    }
+  }
+  /// What was seen too little of on one link is taken to be as on both.
+  void write(Interference& interference) const {
+    for (std::size_t y = 0; y < kOccupations; ++y) {
+      for (std::size_t x = 0; x < kOccupations; ++x) {
+        const bool y_link = is_link(Occupation(y)), x_link = is_link(Occupation(x));
+        std::optional<double> speed = pairs_[y][x].speed();
+        if (!speed && y_link && !x_link) speed = any_link_[x].speed();
+        if (!speed && x_link && !y_link) speed = beside_links_[y].speed();
+        interference.speed[y][x] = speed.value_or(1);
+      }
+    }
+  }
+
+ private:
+  static bool is_link(Occupation occupation) {
+    return occupation == Occupation::inter_node || occupation == Occupation::intra_node;
+  }
+  std::array<std::array<Beside, kOccupations>, kOccupations> pairs_;
+  std::array<Beside, kOccupations> any_link_, beside_links_;
 };
 
 double median_or_zero(const std::vector<double>& values) {
@@ -367,7 +468,7 @@ CostModel calibrate(std::span<const MeasuredIteration> iterations, const moe::Gr
     costs.fits[shape] = fit_line(sizes, flops ? "flop" : "byte");
     auto& kind_samples = by_kind[kind];
     kind_samples.insert(kind_samples.end(), sizes.begin(), sizes.end());
-    auto& class_samples = by_class[flops ? "gemm" : "memory"];
+    auto& class_samples = by_class[seen.copies[kind] ? "copy" : flops ? "gemm" : "memory"];
     class_samples.insert(class_samples.end(), sizes.begin(), sizes.end());
   }
   for (const auto* group : {&by_kind, &by_class}) {
@@ -381,25 +482,31 @@ CostModel calibrate(std::span<const MeasuredIteration> iterations, const moe::Gr
     if (!sizes.empty()) costs.fits[key] = fit_line(sizes, "byte");
   }
 
-  Beside computation, communication;
+  Pairs pairs;
   std::map<std::string, Beside> of_kind;
   for (const auto& [shape, observations] : seen.compute) {
     const auto fit = costs.fits.find(shape);
     if (fit == costs.fits.end()) continue;
+    const std::string& kind = seen.kind_of[shape];
     for (const Observation& observation : observations) {
-      computation.add(observation, fit->second);
-      of_kind[seen.kind_of[shape]].add(observation, fit->second);
+      if (seen.copies[kind]) {
+        pairs.add(Occupation::copy, observation, fit->second);
+        continue;
+      }
+      pairs.add(Occupation::computation, observation, fit->second);
+      of_kind[kind].add(observation, fit->second, observation.beside.links);
     }
   }
   for (const auto& [key, observations] : seen.calls) {
     const auto fit = costs.fits.find(key);
     if (fit == costs.fits.end()) continue;
+    const bool between = key.ends_with(name_of(Occupation::inter_node));
     for (const Observation& observation : observations) {
-      communication.add(observation, fit->second);
+      pairs.add(between ? Occupation::inter_node : Occupation::intra_node, observation,
+                fit->second);
     }
   }
-  costs.interference.computation_beside_communication = computation.speed().value_or(1);
-  costs.interference.communication_beside_computation = communication.speed().value_or(1);
+  pairs.write(costs.interference);
   for (const auto& [kind, beside] : of_kind) {
     if (const auto speed = beside.speed()) {
       costs.interference.kind_beside_communication[kind] = *speed;

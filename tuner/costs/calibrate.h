@@ -24,18 +24,20 @@ struct MeasuredIteration {
 /// A collective *moves* on a rank from the arrival of its last participant to its end there; before
 /// that the rank only waits, and nothing slows down.
 ///
-/// 1. Computation that overlapped no moving collective of its rank (under 2% of its time) is timed
-///    alone. Samples of one shape with nearly equal units become their median; a line is fitted to
-///    these per shape (shape_key), per kind, and for "gemm" and "memory". [Lancet caches op times
+/// 1. Computation and copies that overlapped nothing of another occupation of their rank (under 2% of
+///    their time; interference.h) are timed alone. Samples of one shape with nearly equal units become their median; a line is fitted to
+///    these per shape (shape_key), per kind, and for "gemm", "memory" and "copy". [Lancet caches op times
 ///    by shape]
-/// 2. Collectives that moved while no participant computed give one sample per call: from last
+/// 2. Collectives that moved while no participant computed or copied give one sample per call: from last
 ///    arrival to last end against the most bytes any rank sent or received. Fitted per kind and
 ///    link.
 /// 3. Computation beside communication: of a span of d seconds, o of them beside a moving collective,
 ///    the work W (alone, by the fits of 1) is (d - o) + s o, so
 ///        s = (W - (d - o)) / o                    [MPMoE's alpha(comp, comm), 4.2]
-///    and likewise for communication beside computation. The median over all such spans of a kind,
-///    each weighing its o; clamped to [0.05, 1].
+///    and likewise for every other pair of occupations, from spans of whose company at least 90% was
+///    the other's. The median over all such spans of a pair, and of computation of a kind beside
+///    communication, each weighing its o; clamped to [0.05, 1]. What too little was seen of on one link is
+///    taken to be as on both; alpha(y, all) is left to the product.
 /// Where ranks share fewer processors than they are, the time of an op is what it had of them: its span, of
 /// which each moment counts min(1, seats / of these ranks that compute then); and samples of one size
 /// become their mean, as an operating system gives some all of a core and lets others wait.

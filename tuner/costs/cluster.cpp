@@ -15,7 +15,8 @@ namespace tuner {
 namespace {
 
 constexpr double kSeconds = 10;
-constexpr double kFewest = 1e-3;  ///< processors
+constexpr double kFewest = 1e-3;      ///< processors
+constexpr double kLeastSpeed = 1e-3;  ///< of an op beside others
 constexpr std::int64_t kMostNodes = 1'000'000;
 
 Link read_link(const moe::InputObject& table) {
@@ -53,17 +54,6 @@ std::vector<int> first_ranks(int count) {
   return ranks;
 }
 
-Interference read_interference(const moe::InputObject& table) {
-  const auto speed = [&](const char* key) {
-    return table.number_or(key, 1, 1e-3, 1, "a speed from 0.001 to 1");
-  };
-  Interference factors;
-  factors.computation_beside_communication = speed("computation_beside_communication");
-  factors.computation_beside_computation = speed("computation_beside_computation");
-  factors.communication_beside_computation = speed("communication_beside_computation");
-  return factors;
-}
-
 }  // namespace
 
 CostedCluster load_cluster(const std::filesystem::path& path) {
@@ -98,7 +88,8 @@ CostedCluster load_cluster(const std::filesystem::path& path) {
     for (const std::string& op : fits.keys()) read_fit(fits.object(op, "a fit"), op, costs);
   }
   if (root.has("interference")) {
-    costs.interference = read_interference(root.object("interference", "a table of factors"));
+    read_speeds(root.object("interference", "a table of factors"), kLeastSpeed, 1,
+                "a speed from 0.001 to 1", costs.interference);
   }
   document.no_other_keys();
   return result;

@@ -74,9 +74,11 @@ struct CostedCluster {
 ///     link = "inter_node"
 ///     alpha_s = 2e-4
 ///     beta_s_per_byte = 4.3e-9    # on the wire
-///     # speed of the first beside the second, in (0, 1]
+///     # speed of the first beside the second, in (0, 1]: of computation, inter_node, intra_node, copy, or
+///     # communication for both links; beside all: beside two others or more (interference.h)
 ///     [interference]
 ///     computation_beside_communication = 0.9
+///     inter_node_beside_all = 0.7
 ///
 /// Throws moe::InputError "FILE:LINE: key: expected ..., got ..." for what is unknown, missing or
 /// out of range.

@@ -71,12 +71,19 @@ std::string link_key(std::string_view op, std::string_view link) {
   return fmt::format("{}/{}", op, link);
 }
 
+std::vector<std::string_view> general_fits(const moe::OpFacts& facts) {
+  if (facts.activity == moe::Activity::copy) return {"copy", "memory"};
+  return {facts.unit == moe::CostUnit::flops ? "gemm" : "memory"};
+}
+
 const std::string& fit_key(const CostModel& costs, const moe::Program& program, const moe::Op& op) {
-  const std::string_view general = costs_by_flops(op) ? "gemm" : "memory";
-  for (const std::string& key :
-       {shape_key(program, op), std::string(moe::kind_name(op)), std::string(general)}) {
+  std::vector<std::string> keys{shape_key(program, op), std::string(moe::kind_name(op))};
+  const auto all_alike = general_fits(moe::facts_of(op));
+  keys.insert(keys.end(), all_alike.begin(), all_alike.end());
+  for (const std::string& key : keys) {
     if (const auto found = costs.fits.find(key); found != costs.fits.end()) return found->first;
   }
+  const std::string_view general = all_alike.back();
   throw std::out_of_range(fmt::format(
       "no fit for {} on {}: measure it with a study (moe-tune study profiles every op), or "
       "\"{}\" with moe-bench {} --db F and moe-tune fit --db F, or write [fit.{}] in the cluster "
@@ -102,11 +109,11 @@ const CollectiveFit* collective_fit(const CostModel& costs, const moe::Op& op,
   return nullptr;
 }
 
-double speed_beside_communication(const Interference& interference, std::string_view kind) {
+std::optional<double> speed_beside_communication(const Interference& interference,
+                                                 std::string_view kind) {
   const auto found = interference.kind_beside_communication.find(kind);
-  return found == interference.kind_beside_communication.end()
-             ? interference.computation_beside_communication
-             : found->second;
+  if (found == interference.kind_beside_communication.end()) return std::nullopt;
+  return found->second;
 }
 
 std::vector<std::string> fits_used(const CostModel& costs, const moe::Program& program,
@@ -148,21 +155,20 @@ std::string to_json(const CostModel& costs) {
         {"unit", fit.unit},           {"r2", fit.r2},
         {"samples", fit.samples},     {"min_units", fit.min_units},
         {"max_units", fit.max_units}, {"max_relative_residual", fit.max_relative_residual}};
+    if (fit.relative_deviation) fits[key]["relative_deviation"] = *fit.relative_deviation;
   }
-  const Interference& slow = costs.interference;
-  return json{{"device", costs.device},
+  json slow = speeds_json(costs.interference);
+  slow["kind_beside_communication"] = costs.interference.kind_beside_communication;
+  json result{{"device", costs.device},
               {"fits", fits},
-              {"interference",
-               {{"computation_beside_communication", slow.computation_beside_communication},
-                {"computation_beside_computation", slow.computation_beside_computation},
-                {"communication_beside_computation", slow.communication_beside_computation},
-                {"kind_beside_communication", slow.kind_beside_communication}}},
+              {"interference", slow},
               {"gaps",
                {{"same_stream_s", costs.gaps.same_stream_s},
                 {"other_stream_s", costs.gaps.other_stream_s},
                 {"routing_s", costs.gaps.routing_s},
-                {"contended_s", costs.gaps.contended_s}}}}
-      .dump();
+                {"contended_s", costs.gaps.contended_s}}}};
+  if (costs.profile_deviation) result["profile_deviation"] = *costs.profile_deviation;
+  return result.dump();
 }
 
 CostModel cost_model_from_json(std::string_view text) {
@@ -173,8 +179,15 @@ CostModel cost_model_from_json(std::string_view text) {
   const auto number = [&](const moe::InputObject& object, std::string_view key) {
     return object.number(key, -kMost, kMost, "a number");
   };
+  // None of what was stored before there were any.
+  const auto deviation = [](const moe::InputObject& object,
+                            std::string_view key) -> std::optional<double> {
+    if (!object.has(key)) return std::nullopt;
+    return object.number(key, 0, kMost, "a deviation, 0 or more");
+  };
   CostModel costs;
   costs.device = json.text("device");
+  costs.profile_deviation = deviation(json, "profile_deviation");
   const moe::InputObject fits = json.object("fits");
   for (const std::string& key : fits.keys()) {
     const moe::InputObject value = fits.object(key);
@@ -187,19 +200,16 @@ CostModel cost_model_from_json(std::string_view text) {
     fit.min_units = number(value, "min_units");
     fit.max_units = number(value, "max_units");
     fit.max_relative_residual = number(value, "max_relative_residual");
+    fit.relative_deviation = deviation(value, "relative_deviation");
     costs.fits.emplace(key, std::move(fit));
   }
   const moe::InputObject slow = json.object("interference");
-  const auto speed = [](const moe::InputObject& object, std::string_view key) {
-    return object.number(key, std::numeric_limits<double>::min(), kMost, "a speed above 0");
-  };
-  Interference& factors = costs.interference;
-  factors.computation_beside_communication = speed(slow, "computation_beside_communication");
-  factors.computation_beside_computation = speed(slow, "computation_beside_computation");
-  factors.communication_beside_computation = speed(slow, "communication_beside_computation");
+  read_speeds(slow, std::numeric_limits<double>::min(), kMost, "a speed above 0",
+              costs.interference);
   const moe::InputObject kinds = slow.object("kind_beside_communication");
   for (const std::string& kind : kinds.keys()) {
-    factors.kind_beside_communication.emplace(kind, speed(kinds, kind));
+    costs.interference.kind_beside_communication.emplace(
+        kind, kinds.number(kind, std::numeric_limits<double>::min(), kMost, "a speed above 0"));
   }
   const moe::InputObject gaps = json.object("gaps");
   costs.gaps.same_stream_s = number(gaps, "same_stream_s");

@@ -12,19 +12,9 @@
 #include "moe/program/groups.h"
 #include "moe/program/program.h"
 #include "tuner/costs/fit.h"
+#include "tuner/costs/interference.h"
 
 namespace tuner {
-
-/// How fast y runs while x runs beside it on the same rank, in (0, 1].
-///   speed(y, x) = MPMoE's alpha(y, x)                                   [MPMoE 4.2, printed]
-/// Measured by calibrate(); 1 where nothing is known.
-struct Interference {
-  double computation_beside_communication = 1;
-  double computation_beside_computation = 1;
-  double communication_beside_computation = 1;
-  /// Op kinds whose own slowdown beside communication was measured.
-  std::map<std::string, double, std::less<>> kind_beside_communication;
-};
 
 /// Time that passes between an op's being ready and its start: issuing it, waking the thread of its
 /// stream.
@@ -42,7 +32,8 @@ struct LaunchGaps {
 /// Computation: seconds = alpha * calls + beta * units with calls and units of moe::work_of: flops
 /// for matrix products, bytes for everything else. A fit is looked up from the special to the
 /// general: the op's kind with its shape ("expert_linear[256x1024]", what calibrate() writes), its
-/// kind ("expert_linear"), then "gemm" or "memory", whichever its units are.
+/// kind ("expert_linear"), then "gemm" or "memory", whichever its units are. Copies: their shape, their
+/// kind, "copy", "memory"; bytes read and written.
 ///
 /// Communication: after the last participant has arrived, seconds = alpha + beta * bytes, bytes the
 /// larger of sent and received by a rank on that link. Keys "all_to_all/inter_node" and
@@ -52,6 +43,9 @@ struct CostModel {
   std::map<std::string, LinearFit, std::less<>> fits;
   Interference interference;
   LaunchGaps gaps;
+  /// Relative standard deviation with which these costs predict the profile that they come from
+  /// (study/deviation.h); none where they come from none.
+  std::optional<double> profile_deviation;
 };
 
 /// True where flops, false where bytes, are the units of a computing op.
@@ -65,7 +59,9 @@ Sample units_of(const moe::Program& program, const moe::Op& op, const moe::Bindi
 std::string shape_key(const moe::Program& program, const moe::Op& op);
 std::string link_key(std::string_view op, std::string_view link);
 
-/// The key of the fit that `op` (a computing op) is costed with. Throws std::out_of_range naming
+/// Fits of all ops alike, the likest first: {"gemm"}, {"memory"}, of copies {"copy", "memory"}.
+std::vector<std::string_view> general_fits(const moe::OpFacts& facts);
+/// The key of the fit that `op` (that computes or copies) is costed with. Throws std::out_of_range naming
 /// the op kind and saying how to measure it.
 const std::string& fit_key(const CostModel& costs, const moe::Program& program, const moe::Op& op);
 
@@ -82,8 +78,9 @@ using CollectiveFit = std::pair<const std::string, LinearFit>;
 const CollectiveFit* collective_fit(const CostModel& costs, const moe::Op& op,
                                     std::string_view link);
 
-/// How fast a computing op of this kind runs beside communication.
-double speed_beside_communication(const Interference& interference, std::string_view kind);
+/// How fast a computing op of this kind runs beside communication, where that was measured of it.
+std::optional<double> speed_beside_communication(const Interference& interference,
+                                                 std::string_view kind);
 
 /// Which fits a prediction of `program` rests on, one line each: "linear[64x192]: linear, r2 0.998,
 /// extrapolated". Ordered, without repetition.

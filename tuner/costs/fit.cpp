@@ -78,14 +78,17 @@ LinearFit fit_line(std::span<const Sample> samples, std::string unit) {
 
   double mean = 0;
   for (const Sample& sample : samples) mean += sample.seconds / static_cast<double>(samples.size());
-  double residual = 0, total = 0;
+  double residual = 0, total = 0, relative = 0;
   for (const Sample& sample : samples) {
     const double error = seconds_of(fit, sample.calls, sample.units) - sample.seconds;
     residual += error * error;
+    relative += error * error / (sample.seconds * sample.seconds);
     total += (sample.seconds - mean) * (sample.seconds - mean);
     fit.max_relative_residual =
         std::max(fit.max_relative_residual, std::abs(error) / sample.seconds);
   }
+  const int freedom = fit.samples - (fit.alpha_s > 0 ? 1 : 0) - (fit.beta_s_per_unit > 0 ? 1 : 0);
+  if (freedom > 0) fit.relative_deviation = std::sqrt(relative / freedom);
   // Equal times have nothing to explain: the fit is perfect if it meets them.
   fit.r2 = total > 1e-24 * mean * mean ? 1 - residual / total
                                        : (residual <= 1e-12 * mean * mean ? 1 : 0);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -31,6 +32,9 @@ struct LinearFit {
   double min_units = 0;  ///< range the samples covered
   double max_units = 0;
   double max_relative_residual = 0;  ///< largest |fitted - measured| / measured
+  /// Standard deviation of (fitted - measured) / measured, samples less coefficients above zero in
+  /// the denominator; none where that is 0: the line goes through all samples whatever they are.
+  std::optional<double> relative_deviation = {};
 };
 
 /// Throws std::invalid_argument without samples, and for times that are not positive and finite.

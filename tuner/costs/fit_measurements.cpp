@@ -1,10 +1,15 @@
 #include "tuner/costs/fit_measurements.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
+#include <string>
 #include <tuple>
+#include <utility>
 
 #include "moe/communicator/collective.h"
 
@@ -16,6 +21,26 @@ double products_of(const db::Measurement& row) {
   const auto parameters = nlohmann::json::parse(row.parameters_json, nullptr, false);
   const int experts = parameters.is_object() ? parameters.value("experts", 0) : 0;
   return std::max(1, experts);
+}
+
+bool is_slowdown(const std::string& op) {
+  Interference any;
+  return set_speed(any, op, 1);
+}
+
+/// "computation_beside_copy" and the seconds that a second alone takes: a line through the origin, as
+/// all samples have one unit. An addition beside a product is a second computation beside one; other
+/// rows of memory_bound say nothing that the model asks for.
+std::optional<std::pair<std::string, Sample>> slowdown_of(const db::Measurement& row) {
+  const auto parameters = nlohmann::json::parse(row.parameters_json, nullptr, false);
+  if (!parameters.is_object()) return std::nullopt;
+  const std::string y = parameters.value("activity", "");
+  std::string x = parameters.value("beside", "");
+  const double alone_s = parameters.value("alone_s", 0.0);
+  if (y == "computation" && x == "memory_bound") x = y;
+  const std::string key = fmt::format("{}_beside_{}", y, x);
+  if (!is_slowdown(key) || !(alone_s > 0)) return std::nullopt;
+  return std::pair{key, Sample{1, 1, row.time_s / alone_s}};
 }
 
 }  // namespace
@@ -30,10 +55,19 @@ std::vector<db::Fit> fit_measurements(std::span<const db::Measurement> measureme
                                       const std::map<std::int64_t, int>& nodes_of_run) {
   using Key = std::tuple<std::string, std::string, int, std::string>;  // op, device, ranks, link
   std::map<Key, std::vector<Sample>> samples;
+  std::map<Key, std::int64_t> newest_run;  // of interference
   for (const db::Measurement& row : measurements) {
     if (row.wrong != 0 || !(row.time_s > 0) || !std::isfinite(row.time_s)) continue;
     const double bytes = static_cast<double>(row.bytes);
-    if (const auto wire = wire_bytes(row.op, bytes, row.ranks)) {
+    if (row.op == "interference") {
+      if (const auto slowdown = slowdown_of(row)) {
+        const Key key{slowdown->first, row.device, row.ranks, ""};
+        std::int64_t& newest = newest_run[key];
+        if (row.run_id > newest) samples[key].clear();
+        newest = std::max(newest, row.run_id);
+        if (row.run_id == newest) samples[key].push_back(slowdown->second);
+      }
+    } else if (const auto wire = wire_bytes(row.op, bytes, row.ranks)) {
       const auto nodes = nodes_of_run.find(row.run_id);
       const bool between = nodes != nodes_of_run.end() && nodes->second > 1;
       samples[{row.op, row.device, row.ranks, between ? "inter_node" : "intra_node"}].push_back(
@@ -44,13 +78,15 @@ std::vector<db::Fit> fit_measurements(std::span<const db::Measurement> measureme
       samples[{row.op, row.device, 1, ""}].push_back(sample);
     } else if (row.op == "host_copy") {
       samples[{"memory", row.device, 1, ""}].push_back({1, 2 * bytes, row.time_s});
+    } else if (row.op == "device_to_host" || row.op == "host_to_device") {
+      samples[{"copy", row.device, 1, ""}].push_back({1, 2 * bytes, row.time_s});
     }
   }
   std::vector<db::Fit> fits;
   for (const auto& [key, rows] : samples) {
     const auto& [op, device, ranks, link] = key;
-    const bool computes = link.empty() && op != "memory";
-    const LinearFit fit = fit_line(rows, computes ? "flop" : "byte");
+    const bool bytes = !link.empty() || op == "memory" || op == "copy";
+    const LinearFit fit = fit_line(rows, bytes ? "byte" : is_slowdown(op) ? "second" : "flop");
     fits.push_back(to_record(link.empty() ? op : link_key(op, link), fit, device, ranks));
   }
   return fits;
@@ -72,12 +108,20 @@ db::Fit to_record(const std::string& key, const LinearFit& fit, const std::strin
   record.min_units = fit.min_units;
   record.max_units = fit.max_units;
   record.max_relative_residual = fit.max_relative_residual;
+  record.relative_deviation = fit.relative_deviation;
   return record;
 }
 
 LinearFit from_record(const db::Fit& record) {
-  return {record.alpha_s, record.beta_s_per_unit, record.unit,      record.r2,
-          record.samples, record.min_units,       record.max_units, record.max_relative_residual};
+  return {record.alpha_s,
+          record.beta_s_per_unit,
+          record.unit,
+          record.r2,
+          record.samples,
+          record.min_units,
+          record.max_units,
+          record.max_relative_residual,
+          record.relative_deviation};
 }
 
 CostedCluster measured_cluster(std::span<const db::Fit> fits, std::string name, std::string device,
@@ -89,8 +133,15 @@ CostedCluster measured_cluster(std::span<const db::Fit> fits, std::string name, 
   cluster.nodes = nodes;
   cluster.ranks_per_node = ranks_per_node;
   result.costs.device = std::move(device);
+  std::set<std::string> slowdowns;
   for (const db::Fit& record : fits) {
     if (record.device != cluster.device) continue;
+    if (record.unit == "second") {
+      if (slowdowns.insert(record.op).second) {
+        set_speed(result.costs.interference, record.op, 1 / record.beta_s_per_unit);
+      }
+      continue;
+    }
     result.costs.fits.emplace(record.link.empty() ? record.op : link_key(record.op, record.link),
                               from_record(record));
   }

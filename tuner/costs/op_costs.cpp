@@ -63,6 +63,7 @@ OpCost communication_cost(const moe::Program& program, const moe::Op& op, const 
              groups.node_of[static_cast<std::size_t>(call.ranks.front())];
     });
     if (between_nodes || (!within_node && !intra && inter && !inside)) {
+      call.link = Occupation::inter_node;
       call.alpha_s = inter ? inter->alpha_s : cluster.inter_node.latency_s;
     } else if (within_node || intra || (inside && !alone)) {
       call.alpha_s = intra ? intra->alpha_s : cluster.intra_node.latency_s;
@@ -73,6 +74,10 @@ OpCost communication_cost(const moe::Program& program, const moe::Op& op, const 
 }
 
 }  // namespace
+
+Occupation occupation_of(const OpCost& cost) {
+  return cost.activity == moe::Activity::copy ? Occupation::copy : Occupation::computation;
+}
 
 std::vector<OpCost> op_costs(const moe::Program& program, const moe::Groups& groups,
                              const std::vector<moe::Binding>& bindings, const CostModel& costs,

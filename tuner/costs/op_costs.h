@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "moe/program/binding.h"
@@ -23,14 +24,15 @@ struct GroupCall {
   std::vector<int> ranks;  ///< world ranks, ascending
   std::vector<Transfer> transfers;
   double alpha_s = 0;
+  Occupation link = Occupation::intra_node;  ///< what it keeps busy: the slowest that it crosses
 };
 
 /// Everything that simulate() and lower_bound() need to know of one op.
 struct OpCost {
   moe::Activity activity = moe::Activity::computation;
   std::vector<double>
-      seconds;  ///< of computation, by rank, with the device to itself; 0 in other stages
-  double speed_beside_communication = 1;
+      seconds;  ///< of what computes or copies, by rank, with the device to itself; 0 in other stages
+  std::optional<double> speed_beside_communication;  ///< of its own kind, where it was measured
   // Of communication:
   std::vector<GroupCall> calls;
   std::vector<int> call_of;  ///< index into `calls`, by rank; -1 in other stages
@@ -39,6 +41,9 @@ struct OpCost {
   double inter_node_bytes_per_s = 0;
   double intra_node_bytes_per_s = 0;
 };
+
+/// Of what computes or copies.
+Occupation occupation_of(const OpCost& cost);
 
 /// Costs of every op of `program` on every rank. Bindings by rank. Throws std::out_of_range where a
 /// fit is missing (cost_model.h), std::invalid_argument where ranks on one node, or on several,

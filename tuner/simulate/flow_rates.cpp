@@ -9,7 +9,7 @@ namespace tuner {
 
 std::vector<double> flow_rates(std::span<const Flow> flows, const std::vector<OpCost>& costs,
                                const moe::Groups& groups, const Cluster& cluster,
-                               const std::function<double(int rank)>& speed) {
+                               const std::function<double(int rank, Occupation link)>& speed) {
   const int nodes = *std::max_element(groups.node_of.begin(), groups.node_of.end()) + 1;
   std::vector<double> capacities;
   for (int node = 0; node < nodes; ++node) {
@@ -29,10 +29,12 @@ std::vector<double> flow_rates(std::span<const Flow> flows, const std::vector<Op
     const int first = static_cast<int>(capacities.size());
     first_link.emplace_back(flow.op, flow.call, first);
     const OpCost& cost = costs[static_cast<std::size_t>(flow.op)];
-    for (const int rank : cost.calls[static_cast<std::size_t>(flow.call)].ranks) {
+    const GroupCall& call = cost.calls[static_cast<std::size_t>(flow.call)];
+    for (const int rank : call.ranks) {
+      const double factor = speed(rank, call.link);
       for (int way = 0; way < 2; ++way) {
-        capacities.push_back(cost.inter_node_bytes_per_s * speed(rank));
-        capacities.push_back(cost.intra_node_bytes_per_s * speed(rank));
+        capacities.push_back(cost.inter_node_bytes_per_s * factor);
+        capacities.push_back(cost.intra_node_bytes_per_s * factor);
       }
     }
     return first;

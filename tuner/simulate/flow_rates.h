@@ -25,9 +25,10 @@ struct Flow {
 };
 
 /// Max-min fair rates (fair_share.h) of flows over network cards, ranks' links inside nodes, and what each rank
-/// reaches in each call: that of the call's collective times `speed(rank)`. Bytes per second, in their order.
+/// reaches in each call: that of the call's collective times `speed(rank, link)`, the link that the call keeps busy.
+/// Bytes per second, in their order.
 std::vector<double> flow_rates(std::span<const Flow> flows, const std::vector<OpCost>& costs,
                                const moe::Groups& groups, const Cluster& cluster,
-                               const std::function<double(int rank)>& speed);
+                               const std::function<double(int rank, Occupation link)>& speed);
 
 }  // namespace tuner

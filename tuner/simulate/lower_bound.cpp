@@ -29,7 +29,7 @@ LowerBound lower_bound(const moe::Program& program, const moe::Groups& groups,
                        const std::vector<OpCost>& costs, const Cluster& cluster) {
   const auto ranks = static_cast<std::size_t>(groups.ranks);
   const auto waits = moe::waits_for(program);
-  std::vector<std::array<double, moe::kStreamCount>> stream(ranks), computing(ranks);
+  std::vector<std::array<double, moe::kStreamCount>> stream(ranks), on_processor(ranks);
   std::vector<std::vector<double>> end(program.ops.size(), std::vector<double>(ranks));
   LinkLoads total = link_loads({}, groups);
   const auto add = [](std::vector<double>& sum, const std::vector<double>& part) {
@@ -69,7 +69,9 @@ LowerBound lower_bound(const moe::Program& program, const moe::Groups& groups,
       end[op][rank] = ready[rank] + seconds[rank];
       const auto own = static_cast<std::size_t>(program.ops[op].stream);
       stream[rank][own] += seconds[rank];
-      if (costs[op].activity == moe::Activity::computation) computing[rank][own] += seconds[rank];
+      if (costs[op].activity != moe::Activity::communication) {
+        on_processor[rank][own] += seconds[rank];
+      }
       chain.offer(end[op][rank],
                   [&] { return fmt::format("chain to op {} of rank {}", op, rank); });
     }
@@ -104,7 +106,7 @@ LowerBound lower_bound(const moe::Program& program, const moe::Groups& groups,
        contended_processors(cluster.shared_processors, groups.ranks)) {
     double all_s = 0;
     for (const int rank : shared.ranks) {
-      const auto& streams = computing[static_cast<std::size_t>(rank)];
+      const auto& streams = on_processor[static_cast<std::size_t>(rank)];
       all_s += *std::max_element(streams.begin(), streams.end());
     }
     work.offer(all_s / shared.seats, [&] {

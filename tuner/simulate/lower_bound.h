@@ -16,7 +16,7 @@ namespace tuner {
 /// nothing interferes, no gap between ops, nobody waits for a late partner on a busy stream.
 struct LowerBound {
   /// The most work of its own that any (rank, stream) has, one op after another; or, where ranks share
-  /// processors, the computation of all of them over the processors.
+  /// processors, the computation and copies of all of them over the processors.
   double stream_s = 0;
   /// The most that any network card or intra-node link has to carry, at its rate.
   double link_s = 0;

@@ -51,11 +51,24 @@ struct Queue {
 struct Rank {
   std::array<Queue, moe::kStreamCount> queues;
   std::vector<int> waiting_for;  ///< dependencies that have not ended, by op
-  int computing = 0;
-  int copying = 0;
-  int contended = -1;     ///< place in State::contended
-  int communicating = 0;  ///< calls whose last participant has arrived, not ended here
-  bool changed = false;   ///< activities changed since rates were computed
+  /// Ops under way; of communication calls whose last participant has arrived, not ended here.
+  std::array<int, kOccupations> busy{};
+  int contended = -1;    ///< place in State::contended
+  bool changed = false;  ///< occupations changed since rates were computed
+
+  int& busy_with(Occupation occupation) { return busy[static_cast<std::size_t>(occupation)]; }
+  bool on_processor() const {
+    return busy[static_cast<std::size_t>(Occupation::computation)] > 0 ||
+           busy[static_cast<std::size_t>(Occupation::copy)] > 0;
+  }
+  /// Beside one op that keeps it busy with `own`.
+  Company company_of(Occupation own) const {
+    Company company{};
+    for (std::size_t x = 0; x < kOccupations; ++x) {
+      company[x] = busy[x] > (x == static_cast<std::size_t>(own) ? 1 : 0);
+    }
+    return company;
+  }
 };
 
 struct Call {
@@ -67,6 +80,17 @@ struct Call {
 int member_index(const GroupCall& call, int rank) {
   return static_cast<int>(std::lower_bound(call.ranks.begin(), call.ranks.end(), rank) -
                           call.ranks.begin());
+}
+
+bool slows_communication(const Interference& interference) {
+  for (const Occupation link : {Occupation::inter_node, Occupation::intra_node}) {
+    const auto y = static_cast<std::size_t>(link);
+    if (interference.beside_all[y].value_or(1) < 1) return true;
+    for (const double speed : interference.speed[y]) {
+      if (speed < 1) return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace
@@ -92,15 +116,16 @@ struct Simulation::State {
   double flows_end = kNever;  ///< when the next of them, those that end together, have ended
   bool flows_changed = false;
   std::vector<int> changed_ranks;
-  /// Ranks that wait for each other's processors, and how many of them compute.
+  /// Ranks that wait for each other's processors, and how many of them compute or copy.
   struct Contended {
     SharedProcessors shared;
-    int computing_ranks = 0;
+    int busy_ranks = 0;
   };
   std::vector<Contended> contended;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events;
   std::vector<std::vector<moe::OpSpan>> spans;
   double now = 0;
+  const bool communication_is_slowed;  ///< by what else the ranks do
 
   State(const moe::Program& program, const moe::Groups& groups, std::vector<OpCost> op_costs,
         const CostModel& model, const Cluster& cluster)
@@ -111,7 +136,8 @@ struct Simulation::State {
         cluster(cluster),
         ranks(static_cast<std::size_t>(groups.ranks)),
         calls(program.ops.size()),
-        spans(static_cast<std::size_t>(groups.ranks)) {
+        spans(static_cast<std::size_t>(groups.ranks)),
+        communication_is_slowed(slows_communication(model.interference)) {
     for (auto& shared : contended_processors(cluster.shared_processors, groups.ranks)) {
       const auto place = static_cast<int>(contended.size());
       for (const int rank : shared.ranks) at(rank).contended = place;
@@ -178,33 +204,24 @@ struct Simulation::State {
     changed_ranks.push_back(rank);
   }
 
-  void begin_activity(int rank, int op) {
-    if (cost(op).activity == moe::Activity::copy) {
-      ++at(rank).copying;
-    } else if (at(rank).computing++ == 0) {
-      count_computing(rank, 1);
-    }
-  }
-  void end_activity(int rank, int op) {
-    if (cost(op).activity == moe::Activity::copy) {
-      --at(rank).copying;
-    } else if (--at(rank).computing == 0) {
-      count_computing(rank, -1);
-    }
-  }
-  /// How many compute changes what each gets.
-  void count_computing(int rank, int change) {
-    if (at(rank).contended < 0) return;
+  /// `change`: of how many ops keep the rank busy so.
+  void count(int rank, Occupation occupation, int change) {
+    const bool before = at(rank).on_processor();
+    at(rank).busy_with(occupation) += change;
+    touch(rank);
+    const bool now_on = at(rank).on_processor();
+    if (at(rank).contended < 0 || now_on == before) return;
+    // How many have work for the processors changes what each gets.
     Contended& together = contended[static_cast<std::size_t>(at(rank).contended)];
-    together.computing_ranks += change;
+    together.busy_ranks += now_on ? 1 : -1;
     for (const int other : together.shared.ranks) {
-      if (at(other).computing > 0) touch(other);
+      if (at(other).on_processor()) touch(other);
     }
   }
   double processor_share(const Rank& rank) const {
     if (rank.contended < 0) return 1;
     const Contended& together = contended[static_cast<std::size_t>(rank.contended)];
-    return tuner::processor_share(together.shared, together.computing_ranks);
+    return tuner::processor_share(together.shared, together.busy_ranks);
   }
 
   /// `trigger`: what ended just now and may have been the last thing that the next op waited for.
@@ -231,17 +248,13 @@ struct Simulation::State {
       Call& call = calls[static_cast<std::size_t>(op)][static_cast<std::size_t>(index)];
       if (++call.arrived < static_cast<int>(group.ranks.size())) return;
       events.push({now + group.alpha_s, op, index, EventKind::transfer, 0});
-      for (const int member : group.ranks) {
-        ++at(member).communicating;
-        touch(member);
-      }
+      for (const int member : group.ranks) count(member, group.link, 1);
       return;
     }
-    begin_activity(rank, op);
+    count(rank, occupation_of(cost(op)), 1);
     queue.work_left = cost(op).seconds[static_cast<std::size_t>(rank)];
     queue.rate = 0;
     queue.since = now;
-    touch(rank);
   }
 
   void transfer(int op, int index) {
@@ -268,20 +281,19 @@ struct Simulation::State {
       flows_changed = true;
     }
     for (std::size_t member = 0; member < group.ranks.size(); ++member) {
-      if (call.flows_left[member] == 0) communicated(group.ranks[member], op);
+      if (call.flows_left[member] == 0) communicated(group.ranks[member], op, group.link);
     }
   }
 
-  void communicated(int rank, int op) {
-    --at(rank).communicating;
-    touch(rank);
+  void communicated(int rank, int op, Occupation link) {
+    count(rank, link, -1);
     finish(rank, op);
   }
 
   void flow_ended_at(int rank, int member, const Flow& flow) {
     Call& call = calls[static_cast<std::size_t>(flow.op)][static_cast<std::size_t>(flow.call)];
     if (--call.flows_left[static_cast<std::size_t>(member)] > 0) return;
-    communicated(rank, flow.op);
+    communicated(rank, flow.op, cost(flow.op).calls[static_cast<std::size_t>(flow.call)].link);
   }
 
   void finish(int rank, int op) {
@@ -306,8 +318,7 @@ struct Simulation::State {
   }
 
   void computed(int rank, int op) {
-    end_activity(rank, op);
-    touch(rank);
+    count(rank, occupation_of(cost(op)), -1);
     finish(rank, op);
   }
 
@@ -337,8 +348,8 @@ struct Simulation::State {
     settle_flows();
     flows_end = kNever;
     if (flows.empty()) return;
-    const auto speed = [&](int rank) {
-      return at(rank).computing > 0 ? model.interference.communication_beside_computation : 1;
+    const auto speed = [&](int rank, Occupation link) {
+      return speed_beside(model.interference, link, at(rank).company_of(link));
     };
     const std::vector<double> rates = flow_rates(flows, costs, groups, cluster, speed);
     double first_end = kNever;
@@ -364,12 +375,10 @@ struct Simulation::State {
         continue;
       }
       const OpCost& running = cost(queue.running);
-      double rate = 1;
-      if (running.activity == moe::Activity::computation) {
-        rate *= processor_share(state);
-        if (state.communicating > 0) rate *= running.speed_beside_communication;
-        if (state.computing > 1) rate *= model.interference.computation_beside_computation;
-      }
+      const Occupation own = occupation_of(running);
+      const double rate =
+          processor_share(state) * speed_beside(model.interference, own, state.company_of(own),
+                                                running.speed_beside_communication);
       if (rate == queue.rate) continue;
       queue.work_left -= queue.rate * (now - queue.since);
       queue.since = now;
@@ -407,8 +416,7 @@ struct Simulation::State {
       }
     }
     std::sort(changed_ranks.begin(), changed_ranks.end());
-    const bool slowed = model.interference.communication_beside_computation < 1;
-    if (flows_changed || (slowed && !changed_ranks.empty())) share_links();
+    if (flows_changed || (communication_is_slowed && !changed_ranks.empty())) share_links();
     flows_changed = false;
     for (int rank : changed_ranks) share_rank(rank);
     changed_ranks.clear();
@@ -445,10 +453,16 @@ moe::Timeline Simulation::timeline() const {
 moe::Timeline simulate(const moe::Program& program, const moe::Groups& groups,
                        const moe::Routing& routing, const CostModel& costs,
                        const Cluster& cluster) {
-  Simulation simulation(
+  return run_simulation(
       program, groups,
       op_costs(program, groups, bind_all(program, groups, routing), costs, cluster), costs,
       cluster);
+}
+
+moe::Timeline run_simulation(const moe::Program& program, const moe::Groups& groups,
+                             std::vector<OpCost> costs, const CostModel& model,
+                             const Cluster& cluster) {
+  Simulation simulation(program, groups, std::move(costs), model, cluster);
   for (double time = simulation.next_event(); time < kNever; time = simulation.next_event()) {
     simulation.advance(time);
   }

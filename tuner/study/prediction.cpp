@@ -6,9 +6,26 @@
 #include <vector>
 
 #include "tuner/planners/situation_costs.h"
+#include "tuner/simulate/critical_path.h"
 #include "tuner/simulate/simulate.h"
+#include "tuner/study/deviation.h"
 
 namespace tuner {
+namespace {
+
+std::optional<double> deviation_s(const Prediction& prediction, const Situation& situation) {
+  const auto bindings = bind_all(prediction.program, situation.groups, prediction.routing);
+  const auto costs =
+      op_costs(prediction.program, situation.groups, bindings, situation.costs, situation.cluster);
+  const std::vector<double> of_fits =
+      deviations_on_path(critical_path(prediction.program, costs, prediction.timeline),
+                         prediction.program, bindings, situation.groups, costs, situation.costs);
+  if (of_fits.empty() && !situation.costs.profile_deviation) return std::nullopt;
+  return deviation_of_prediction(prediction.timeline.duration_s, of_fits,
+                                 situation.costs.profile_deviation);
+}
+
+}  // namespace
 
 Prediction predict(const Situation& situation, const Planner& planner,
                    const moe::Schedule& schedule) {
@@ -39,6 +56,7 @@ Prediction predict(const Situation& situation, const Planner& planner,
   prediction.routing = *middle->second;
   prediction.bound = lower_bound(prediction.program, situation.groups, prediction.routing,
                                  situation.costs, situation.cluster);
+  prediction.deviation_s = deviation_s(prediction, situation);
   return prediction;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "moe/program/program.h"
@@ -19,6 +20,9 @@ struct Prediction {
   moe::Routing routing;    ///< that the timeline and the bound are of
   LowerBound bound;
   std::int64_t peak_bytes = 0;  ///< of the arena, on the rank that needs most
+  /// Standard deviation that the timeline's duration is expected to have (deviation.h); none where
+  /// neither a fit nor a profile says how far it is off.
+  std::optional<double> deviation_s;
 };
 
 /// Throws std::invalid_argument where the schedule is not legal for the program.

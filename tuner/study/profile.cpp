@@ -18,6 +18,7 @@
 #include "tuner/costs/op_costs.h"
 #include "tuner/planners/pipeline_schedule.h"
 #include "tuner/simulate/simulate.h"
+#include "tuner/study/deviation.h"
 
 namespace tuner {
 namespace {
@@ -170,6 +171,7 @@ Profile profile_from_runs(const db::Connection& connection, const moe::Model& mo
                                  .duration_s;
     profile.errors[runs[i]].push_back(predicted / iterations[i].timeline.duration_s - 1);
   }
+  profile.machine.costs.profile_deviation = deviation_of_profile(profile.errors);
   return profile;
 }
 

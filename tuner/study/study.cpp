@@ -285,6 +285,7 @@ class StudyRun {
     trial.predicted_s = prediction.timeline.duration_s;
     trial.lower_bound_s = prediction.bound.seconds();
     trial.predicted_peak_bytes = prediction.peak_bytes;
+    trial.predicted_deviation_s = prediction.deviation_s;
 
     if (const std::string names = moe::changes_results(candidate.schedule); !names.empty()) {
       options_.say(fmt::format("{} {}: {} changes results: its losses are not the others'",

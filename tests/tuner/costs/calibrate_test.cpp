@@ -39,7 +39,8 @@ struct Machine {
   std::vector<moe::Program> scheduled;
 
   Machine() {
-    truth.interference = {0.8, 1, 0.9, {}};
+    set_speed(truth.interference, "computation_beside_communication", 0.8);
+    set_speed(truth.interference, "communication_beside_computation", 0.9);
     truth.gaps = {1e-6, 20e-6, 40e-6, 200e-6};
   }
 
@@ -83,8 +84,10 @@ TEST(Calibrate, FindsTheCostsOfTheMachineThatRan) {
   }
   EXPECT_NEAR(found.fits.at("all_to_all/inter_node").beta_s_per_unit, 5e-9, 2e-10);
   EXPECT_NEAR(found.fits.at("all_to_all/inter_node").alpha_s, 3e-4, 2e-5);
-  EXPECT_NEAR(found.interference.computation_beside_communication, 0.8, 0.02);
-  EXPECT_NEAR(found.interference.communication_beside_computation, 0.9, 0.05);
+  EXPECT_NEAR(speed_of(found.interference, Occupation::computation, Occupation::inter_node), 0.8,
+              0.02);
+  EXPECT_NEAR(speed_of(found.interference, Occupation::inter_node, Occupation::computation), 0.9,
+              0.05);
   EXPECT_NEAR(found.gaps.same_stream_s, 1e-6, 1e-7);
   EXPECT_NEAR(found.gaps.other_stream_s, 20e-6, 1e-6);
   EXPECT_NEAR(found.gaps.routing_s, 40e-6, 1e-6);

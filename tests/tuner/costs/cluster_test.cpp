@@ -70,7 +70,23 @@ TEST(Cluster, ReadsAFile) {
   EXPECT_DOUBLE_EQ(cluster.intra_node.bandwidth_bytes_per_s, 5e9);
   EXPECT_EQ(costs.fits.at("gemm").unit, "flop");
   EXPECT_EQ(costs.fits.at("all_to_all/inter_node").unit, "byte");
-  EXPECT_DOUBLE_EQ(costs.interference.computation_beside_communication, 0.9);
+  for (const Occupation link : {Occupation::inter_node, Occupation::intra_node}) {
+    EXPECT_DOUBLE_EQ(speed_of(costs.interference, Occupation::computation, link), 0.9);
+  }
+}
+
+TEST(Cluster, ASpeedOfOneLinkGoesBeforeThatOfCommunication) {
+  const Interference slow = load(std::string(kSound) +
+                                 "computation_beside_inter_node = 0.8\ncopy_beside_all = 0.25\n"
+                                 "communication_beside_copy = 0.7\nintra_node_beside_copy = 0.6\n")
+                                .costs.interference;
+  EXPECT_EQ(speed_of(slow, Occupation::computation, Occupation::inter_node), 0.8);
+  EXPECT_EQ(speed_of(slow, Occupation::computation, Occupation::intra_node), 0.9);
+  EXPECT_EQ(speed_of(slow, Occupation::inter_node, Occupation::copy), 0.7);
+  EXPECT_EQ(speed_of(slow, Occupation::intra_node, Occupation::copy), 0.6);
+  EXPECT_EQ(slow.beside_all[static_cast<std::size_t>(Occupation::copy)], 0.25);
+  EXPECT_THROW(load(std::string(kSound) + "copy_beside_gossip = 0.5\n"), moe::InputError);
+  EXPECT_THROW(load(std::string(kSound) + "copy_beside_all = 1.5\n"), moe::InputError);
 }
 
 TEST(Cluster, ProcessorsOfAFileAreSharedByAllItsRanks) {

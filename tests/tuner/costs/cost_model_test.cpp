@@ -157,10 +157,14 @@ TEST(CostModel, WhatRanksThatShareExpertsExchangeIsCostedLikeTheCollectiveThatIt
 
 TEST(CostModel, AKindsOwnSlowdownGoesBeforeTheGeneralOne) {
   Interference slow;
-  slow.computation_beside_communication = 0.9;
+  set_speed(slow, "computation_beside_communication", 0.9);
   slow.kind_beside_communication["gelu"] = 0.5;
-  EXPECT_EQ(speed_beside_communication(slow, "gelu"), 0.5);
-  EXPECT_EQ(speed_beside_communication(slow, "linear"), 0.9);
+  const auto speed = [&](std::string_view kind) {
+    return speed_beside(slow, Occupation::computation, {false, true, false, false},
+                        speed_beside_communication(slow, kind));
+  };
+  EXPECT_EQ(speed("gelu"), 0.5);
+  EXPECT_EQ(speed("linear"), 0.9);
 }
 
 TEST(CostModel, TellsWhichFitsAPredictionRestsOnAndWhichReachTooFar) {
@@ -209,7 +213,13 @@ TEST(CostModelJson, KeepsEveryFigure) {
   fit.min_units = 3;
   fit.max_units = 1e12;
   fit.max_relative_residual = 0.125;
-  costs.interference = {0.5, 0.625, 0.75, {{"gelu", 0.875}}};
+  fit.relative_deviation = 0.0625;
+  costs.profile_deviation = 0.03125;
+  set_speed(costs.interference, "computation_beside_communication", 0.5);
+  set_speed(costs.interference, "computation_beside_computation", 0.625);
+  set_speed(costs.interference, "intra_node_beside_copy", 0.75);
+  set_speed(costs.interference, "copy_beside_all", 0.25);
+  costs.interference.kind_beside_communication["gelu"] = 0.875;
   costs.gaps = {1e-6, 2e-6, 3e-6, 4e-6};
   const CostModel read = cost_model_from_json(to_json(costs));
   EXPECT_EQ(read.device, "cuda");
@@ -222,9 +232,10 @@ TEST(CostModelJson, KeepsEveryFigure) {
   EXPECT_EQ(same.min_units, 3);
   EXPECT_EQ(same.max_units, 1e12);
   EXPECT_EQ(same.max_relative_residual, 0.125);
-  EXPECT_EQ(read.interference.computation_beside_communication, 0.5);
-  EXPECT_EQ(read.interference.computation_beside_computation, 0.625);
-  EXPECT_EQ(read.interference.communication_beside_computation, 0.75);
+  EXPECT_EQ(same.relative_deviation, 0.0625);
+  EXPECT_EQ(read.profile_deviation, 0.03125);
+  EXPECT_EQ(read.interference.speed, costs.interference.speed);
+  EXPECT_EQ(read.interference.beside_all, costs.interference.beside_all);
   EXPECT_EQ(read.interference.kind_beside_communication.at("gelu"), 0.875);
   EXPECT_EQ(read.gaps.same_stream_s, 1e-6);
   EXPECT_EQ(read.gaps.other_stream_s, 2e-6);
@@ -232,10 +243,32 @@ TEST(CostModelJson, KeepsEveryFigure) {
   EXPECT_EQ(read.gaps.contended_s, 4e-6);
 }
 
+TEST(CostModelJson, ReadsWhatEarlierVersionsStored) {
+  const CostModel read = cost_model_from_json(R"({"device": "cpu", "fits": {}, "interference": {
+    "computation_beside_communication": 0.5, "computation_beside_computation": 0.625,
+    "communication_beside_computation": 0.75, "kind_beside_communication": {}},
+    "gaps": {"same_stream_s": 0, "other_stream_s": 0, "routing_s": 0, "contended_s": 0}})");
+  for (const Occupation link : {Occupation::inter_node, Occupation::intra_node}) {
+    EXPECT_EQ(speed_of(read.interference, Occupation::computation, link), 0.5);
+    EXPECT_EQ(speed_of(read.interference, link, Occupation::computation), 0.75);
+  }
+  EXPECT_EQ(speed_of(read.interference, Occupation::computation, Occupation::computation), 0.625);
+  EXPECT_FALSE(read.profile_deviation) << "nobody knows";
+}
+
+TEST(CostModel, CopiesAreCostedByTheirOwnFitThenAsMemory) {
+  const moe::OpFacts copy("offload", moe::Executor::kernel, moe::Activity::copy,
+                          moe::CostUnit::bytes, {moe::Cut::rows}, {moe::Cut::rows});
+  EXPECT_EQ(general_fits(copy), (std::vector<std::string_view>{"copy", "memory"}));
+  EXPECT_EQ(general_fits(moe::Gelu::facts), std::vector<std::string_view>{"memory"});
+  EXPECT_EQ(general_fits(moe::Linear::facts), std::vector<std::string_view>{"gemm"});
+}
+
 TEST(CostModelJson, RefusesWhatIsMissingUnknownOrNoSpeed) {
   CostModel costs;
   costs.fits["gemm"] = line(1, 1);
   costs.fits["gemm"].unit = "flop";
+  set_speed(costs.interference, "computation_beside_computation", 0.5);
   const std::string sound = to_json(costs);
   const auto refusal = [&](const std::string& what, const std::string& with) {
     std::string text = sound;
@@ -251,7 +284,7 @@ TEST(CostModelJson, RefusesWhatIsMissingUnknownOrNoSpeed) {
   EXPECT_THAT(refusal("\"alpha_s\"", "\"alpha\""), HasSubstr("alpha"));
   EXPECT_THAT(refusal("\"samples\":0", "\"samples\":-1"), HasSubstr("samples"));
   EXPECT_THAT(
-      refusal("\"computation_beside_computation\":1.0", "\"computation_beside_computation\":0"),
+      refusal("\"computation_beside_computation\":0.5", "\"computation_beside_computation\":0"),
       HasSubstr("expected a speed above 0"));
   EXPECT_THAT(refusal("\"gaps\":{", "\"gaps\":{\"more\":1,"), HasSubstr("more"));
   EXPECT_EQ(refusal("\"alpha_s\":1.0", "\"alpha_s\":-1e-6"), "accepted") << "a fit over noise";

@@ -53,6 +53,67 @@ TEST(FitMeasurements, FitsEachOpOnItsLink) {
   EXPECT_EQ(fit_measurements(rows, {{1, 1}})[0].link, "intra_node");
 }
 
+db::Measurement beside(const std::string& y, const std::string& x, double alone_s, double time_s) {
+  db::Measurement m = row("interference", 4096, 1e9, time_s, 2);
+  m.parameters_json = R"({"activity":")" + y + R"(","beside":")" + x + R"(","alone_s":)" +
+                      std::to_string(alone_s) + R"(,"overlap":1})";
+  return m;
+}
+
+TEST(FitMeasurements, OfInterferenceAreSpeedsOfTheCostModel) {
+  const std::vector<db::Measurement> rows{
+      beside("computation", "copy", 1, 2),  beside("computation", "copy", 2, 4),
+      beside("inter_node", "all", 1, 1.25), beside("computation", "memory_bound", 1, 1.6),
+      beside("memory_bound", "copy", 1, 5), beside("copy", "memory_bound", 1, 5)};
+  const auto fits = fit_measurements(rows, {{1, 1}});
+  ASSERT_EQ(fits.size(), 3u) << "no GEMMs, and nothing that the model does not know";
+  for (const db::Fit& fit : fits) EXPECT_EQ(fit.unit, "second") << fit.op;
+  EXPECT_EQ(fits[0].op, "computation_beside_computation");
+  EXPECT_EQ(fits[1].op, "computation_beside_copy");
+  EXPECT_NEAR(fits[1].beta_s_per_unit, 2, 1e-9);
+  EXPECT_EQ(fits[1].samples, 2);
+  EXPECT_EQ(fits[2].op, "inter_node_beside_all");
+
+  auto stored = fits;
+  stored.push_back(fits[1]);  // of another number of ranks: what comes first counts
+  stored.back().beta_s_per_unit = 10;
+  const CostModel costs = measured_cluster(stored, "measured", "cpu", 1, 2).costs;
+  EXPECT_TRUE(costs.fits.empty());
+  EXPECT_NEAR(speed_of(costs.interference, Occupation::computation, Occupation::copy), 0.5, 1e-9);
+  EXPECT_NEAR(speed_of(costs.interference, Occupation::computation, Occupation::computation), 0.625,
+              1e-9);
+  EXPECT_NEAR(*costs.interference.beside_all[1], 0.8, 1e-9);
+  EXPECT_EQ(speed_of(costs.interference, Occupation::copy, Occupation::computation), 1);
+}
+
+TEST(FitMeasurements, OfInterferenceAreOfTheNewestRunThatHasThePair) {
+  std::vector<db::Measurement> rows{beside("computation", "copy", 1, 2),
+                                    beside("computation", "copy", 1, 4),
+                                    beside("copy", "computation", 1, 2)};
+  rows[1].run_id = 2;
+  for (int order = 0; order < 2; ++order) {
+    const auto fits = fit_measurements(rows, {});
+    ASSERT_EQ(fits.size(), 2u);
+    EXPECT_EQ(fits[0].op, "computation_beside_copy");
+    EXPECT_NEAR(fits[0].beta_s_per_unit, 4, 1e-9);
+    EXPECT_EQ(fits[0].samples, 1);
+    EXPECT_NEAR(fits[1].beta_s_per_unit, 2, 1e-9);
+    std::swap(rows[0], rows[1]);
+  }
+}
+
+TEST(FitMeasurements, CopiesBetweenHostAndDeviceHaveTheirOwnFit) {
+  std::vector<db::Measurement> rows;
+  for (std::int64_t size = 1 << 20; size <= 1 << 24; size *= 4) {
+    rows.push_back(row("device_to_host", size, 0, 1e-5 + 1e-10 * static_cast<double>(size), 1));
+  }
+  const auto fits = fit_measurements(rows, {{1, 1}});
+  ASSERT_EQ(fits.size(), 1u);
+  EXPECT_EQ(fits[0].op, "copy");
+  EXPECT_EQ(fits[0].unit, "byte");
+  EXPECT_NEAR(fits[0].beta_s_per_unit, 0.5e-10, 1e-14) << "read and written";
+}
+
 TEST(FitMeasurements, GiveEveryExpertsProductItsStart) {
   std::vector<db::Measurement> rows;
   for (double n = 1e6; n <= 1e9; n *= 10) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <random>
 #include <stdexcept>
 
@@ -72,6 +73,16 @@ TEST(Fit, ExtrapolatesBeyondTwiceTheRange) {
   EXPECT_FALSE(extrapolates(fit, 200));
   EXPECT_TRUE(extrapolates(fit, 4));
   EXPECT_TRUE(extrapolates(fit, 201));
+}
+
+TEST(Fit, KnowsItsDeviationOnlyWithMoreSamplesThanCoefficients) {
+  EXPECT_FALSE(fit_line(std::vector<Sample>{{1, 100, 2}}, "byte").relative_deviation);
+  EXPECT_FALSE(
+      fit_line(std::vector<Sample>{{1, 100, 2}, {1, 1000, 11}}, "byte").relative_deviation);
+  // One coefficient: 1 s, met 10% above and below; both are off by a tenth or so.
+  const LinearFit fit = fit_line(std::vector<Sample>{{1, 1, 0.9}, {1, 1, 1.1}}, "second");
+  ASSERT_TRUE(fit.relative_deviation);
+  EXPECT_NEAR(*fit.relative_deviation, 0.1 * std::sqrt(2.0), 2e-2);
 }
 
 }  // namespace

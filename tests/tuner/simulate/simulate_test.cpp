@@ -99,7 +99,7 @@ TEST(Simulate, PipelinesTwoChunks) {
 
 TEST(Simulate, ComputationSlowsDownBesideCommunicationOnly) {
   auto costs = small_costs();
-  costs.interference.computation_beside_communication = 0.5;
+  set_speed(costs.interference, "computation_beside_communication", 0.5);
   const auto layer = small_layer(true);
   auto program = moe::apply(layer.program,
                             {"", {moe::StreamAssignment{"all_to_all", moe::Stream::inter_node}}});
@@ -111,7 +111,7 @@ TEST(Simulate, ComputationSlowsDownBesideCommunicationOnly) {
 
 TEST(Simulate, AnOpKindsOwnInterferenceCounts) {
   auto costs = small_costs();
-  costs.interference.computation_beside_communication = 0.5;
+  set_speed(costs.interference, "computation_beside_communication", 0.5);
   costs.interference.kind_beside_communication["layer_norm"] = 0.8;
   const auto layer = small_layer(true);
   auto program = moe::apply(layer.program,
@@ -123,13 +123,80 @@ TEST(Simulate, AnOpKindsOwnInterferenceCounts) {
 TEST(Simulate, CommunicationSlowsDownBesideComputation) {
   auto costs = small_costs();
   costs.fits["all_to_all/inter_node"].beta_s_per_unit = 1e-6;
-  costs.interference.communication_beside_computation = 0.5;
+  set_speed(costs.interference, "communication_beside_computation", 0.5);
   const auto layer = small_layer(true);
   auto program = moe::apply(layer.program,
                             {"", {moe::StreamAssignment{"all_to_all", moe::Stream::inter_node}}});
   const auto timeline = simulate(program, two_nodes(), kEven, costs, small_cluster());
   EXPECT_NEAR(span_of(program, timeline, 0, "return").duration_s, 2, 1e-9);
   EXPECT_NEAR(span_of(program, timeline, 0, "dispatch").duration_s, 1, 1e-9);
+}
+
+/// The layer with its "unrelated" op of 4 s as a copy on a stream of its own, beside the rest: permute,
+/// dispatch, experts, return and combine take 1, 1, 4, 1 and 0.5 s.
+struct WithCopy {
+  moe::Program program = small_layer(true).program;
+  moe::Groups groups = two_nodes();
+  CostModel model = small_costs();
+  Cluster cluster = small_cluster();
+
+  moe::Timeline run() {
+    for (moe::Op& op : program.ops) {
+      if (op.name == "unrelated") op.stream = moe::Stream::copy;
+    }
+    std::vector<OpCost> costs =
+        op_costs(program, groups, bind_all(program, groups, kEven), model, cluster);
+    for (std::size_t op = 0; op < costs.size(); ++op) {
+      if (program.ops[op].name == "unrelated") costs[op].activity = moe::Activity::copy;
+    }
+    return run_simulation(program, groups, costs, model, cluster);
+  }
+};
+
+TEST(Simulate, CopiesAreAnActivityOfTheirOwn) {
+  WithCopy c;
+  const double alone_s = kExchange_s + 7.5;
+  EXPECT_NEAR(c.run().duration_s, alone_s, 1e-6) << "where nothing slows anything down";
+  set_speed(c.model.interference, "computation_beside_communication", 0.1);
+  EXPECT_NEAR(c.run().duration_s, alone_s, 1e-6) << "a copy is no communication";
+
+  set_speed(c.model.interference, "copy_beside_computation", 0.5);
+  set_speed(c.model.interference, "copy_beside_inter_node", 0.25);
+  // 0.5 of 4 s beside permute, 0.25 beside the dispatch, 2 beside experts, 0.25 beside the return, 0.25
+  // beside combine, the last 0.75 alone.
+  moe::Timeline timeline = c.run();
+  EXPECT_NEAR(end_of(span_of(c.program, timeline, 0, "combine")), alone_s, 1e-3);
+  EXPECT_NEAR(span_of(c.program, timeline, 0, "unrelated").duration_s, 7.5 + 0.75, 1e-3);
+
+  set_speed(c.model.interference, "computation_beside_copy", 0.5);
+  set_speed(c.model.interference, "communication_beside_copy", 0.5);
+  c.model.fits["all_to_all/inter_node"].beta_s_per_unit =
+      1e-6;  // the rank's rate, not the card's alone
+  timeline = c.run();
+  EXPECT_NEAR(span_of(c.program, timeline, 0, "permute").duration_s, 2, 1e-3);
+  EXPECT_NEAR(span_of(c.program, timeline, 0, "dispatch").duration_s, 2, 1e-3);
+}
+
+TEST(Simulate, ThreeBesideEachOtherRunAsFastAsThreeWereMeasured) {
+  WithCopy c;
+  c.program = moe::apply(c.program, pipeline_schedule(c.program, "tutel", {2, 1}));
+  set_speed(c.model.interference, "copy_beside_computation", 0.5);
+  set_speed(c.model.interference, "copy_beside_inter_node", 0.5);
+  const auto copied_s = [&] { return span_of(c.program, c.run(), 0, "unrelated").duration_s; };
+  // As PipelinesTwoChunks: of 7 s computation and communication are both there for 1.5 s, one of them
+  // for 5.5 s; then the copy is alone.
+  EXPECT_NEAR(copied_s(), 7 + 4 - 5.5 * 0.5 - 1.5 * 0.25, 1e-3) << "the product of the pairs";
+  set_speed(c.model.interference, "copy_beside_all", 0.4);
+  EXPECT_NEAR(copied_s(), 7 + 4 - 5.5 * 0.5 - 1.5 * 0.4, 1e-3);
+}
+
+TEST(Simulate, CopiesNeedTheProcessorsThatRanksShare) {
+  WithCopy c;
+  c.cluster.shared_processors = {{1, {0, 1}}};
+  // Both ranks always copy or compute; each has half of the processor, and beside its own copy all of that.
+  const auto timeline = c.run();
+  EXPECT_NEAR(span_of(c.program, timeline, 0, "permute").duration_s, 2, 1e-3);
+  EXPECT_NEAR(span_of(c.program, timeline, 0, "unrelated").duration_s, 8, 1e-3);
 }
 
 TEST(Simulate, LegsOfAnExchangeTakeTheirOwnLinks) {
@@ -303,7 +370,8 @@ struct RandomCase {
   Cluster cluster;
 };
 
-RandomCase random_case(unsigned seed) {
+/// `largest`: of ranks and blocks; making a program takes longer than simulating it.
+RandomCase random_case(unsigned seed, int largest = 6) {
   std::mt19937 random(seed);
   const auto pick = [&](std::initializer_list<int> from) {
     return *(from.begin() + random() % from.size());
@@ -311,13 +379,13 @@ RandomCase random_case(unsigned seed) {
   const auto between = [&](double low, double high) {
     return std::uniform_real_distribution<double>(low, high)(random);
   };
-  const int ranks = pick({1, 2, 4, 6});
+  const int ranks = std::min(pick({1, 2, 4, 6}), largest);
   moe::Model model;
   model.name = "random";
   model.sequence_length = 16;
   model.d_model = 32;
   model.d_hidden = 64;
-  model.blocks = pick({1, 2, 3});
+  model.blocks = std::min(pick({1, 2, 3}), largest);
   model.moe_every = pick({1, 2});
   if (model.blocks < model.moe_every) model.blocks = 2;
   model.experts = 12;
@@ -365,17 +433,38 @@ RandomCase random_case(unsigned seed) {
   c.costs.fits["memory"] = fit(1e-5, 1e-9);
   if (random() % 2) c.costs.fits["all_to_all/inter_node"] = fit(1e-4, 1e-8);
   if (random() % 2) c.costs.fits["all_reduce/inter_node"] = fit(1e-4, 1e-8);
-  c.costs.interference = {between(0.3, 1), 1, between(0.3, 1), {}};
+  for (const char* key :
+       {"computation_beside_inter_node", "computation_beside_intra_node", "computation_beside_copy",
+        "communication_beside_computation", "communication_beside_copy", "copy_beside_computation",
+        "copy_beside_communication"}) {
+    set_speed(c.costs.interference, key, between(0.3, 1));
+  }
+  if (random() % 2) set_speed(c.costs.interference, "computation_beside_all", between(0.1, 1));
+  if (random() % 2) set_speed(c.costs.interference, "inter_node_beside_all", between(0.1, 1));
   c.costs.gaps = {between(0, 1e-6), between(0, 1e-5), between(0, 1e-5), between(0, 1e-4)};
   return c;
 }
 
-TEST(Simulate, IsNeverBelowTheLowerBound) {
-  for (unsigned seed = 0; seed < 150; ++seed) {
-    const RandomCase c = random_case(seed);
+/// Every tenth op or so that computes becomes a copy.
+std::vector<OpCost> with_copies(RandomCase& c, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<OpCost> costs =
+      op_costs(c.program, c.groups, bind_all(c.program, c.groups, c.routing), c.costs, c.cluster);
+  for (std::size_t op = 0; op < costs.size(); ++op) {
+    if (costs[op].activity != moe::Activity::computation || random() % 10 != 0) continue;
+    costs[op].activity = moe::Activity::copy;
+    c.program.ops[op].stream = moe::Stream::copy;
+  }
+  return costs;
+}
+
+TEST(Simulate, IsNeverBelowTheLowerBoundOfTenThousandPrograms) {
+  for (unsigned seed = 0; seed < 10'000; ++seed) {
+    RandomCase c = random_case(seed, seed < 500 ? 6 : 2);
+    const std::vector<OpCost> costs = with_copies(c, seed);
     const double simulated =
-        simulate(c.program, c.groups, c.routing, c.costs, c.cluster).duration_s;
-    const LowerBound bound = lower_bound(c.program, c.groups, c.routing, c.costs, c.cluster);
+        run_simulation(c.program, c.groups, costs, c.costs, c.cluster).duration_s;
+    const LowerBound bound = lower_bound(c.program, c.groups, costs, c.cluster);
     EXPECT_LE(bound.seconds(), simulated * (1 + 1e-9)) << "seed " << seed << " " << bound.where;
     EXPECT_GT(bound.seconds(), 0) << "seed " << seed;
   }
@@ -383,9 +472,10 @@ TEST(Simulate, IsNeverBelowTheLowerBound) {
 
 TEST(Simulate, IsDeterministic) {
   for (unsigned seed = 0; seed < 20; ++seed) {
-    const RandomCase c = random_case(seed);
-    const auto once = simulate(c.program, c.groups, c.routing, c.costs, c.cluster);
-    const auto again = simulate(c.program, c.groups, c.routing, c.costs, c.cluster);
+    RandomCase c = random_case(seed);
+    const std::vector<OpCost> costs = with_copies(c, seed);
+    const auto once = run_simulation(c.program, c.groups, costs, c.costs, c.cluster);
+    const auto again = run_simulation(c.program, c.groups, costs, c.costs, c.cluster);
     for (std::size_t rank = 0; rank < once.ranks.size(); ++rank) {
       for (std::size_t op = 0; op < once.ranks[rank].size(); ++op) {
         EXPECT_EQ(once.ranks[rank][op].start_s, again.ranks[rank][op].start_s);

@@ -1,0 +1,87 @@
+#include "microbench/background.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace microbench {
+namespace {
+
+/// Of the calls between two marks: long beside what marks take.
+constexpr double kBurst_s = 1e-4;
+/// Bursts that may be enqueued on a device and not done.
+constexpr std::size_t kMostUnderWay = 4;
+/// Of the calls of a collective between two agreements: long beside what those take.
+constexpr double kRound_s = 0.01;
+constexpr double kMostCalls = 1000;
+
+int calls_within(double seconds, const Activity& activity) {
+  return static_cast<int>(
+      std::clamp(std::ceil(seconds / std::max(activity.call_s, 1e-9)), 1.0, kMostCalls));
+}
+
+}  // namespace
+
+Background::Background(const Activity& activity, double seconds)
+    : activity_(activity), burst_(calls_within(kBurst_s, activity)) {
+  if (activity.collective && activity.bench->enqueues) {
+    for (int left = calls_within(seconds, activity); left > 0; left -= burst_) issue();
+    return;
+  }
+  thread_ = std::thread([this] { run(); });
+  begun_.wait(false);
+}
+
+Background::~Background() { join(); }
+
+void Background::join() {
+  stopped_ = true;
+  if (thread_.joinable()) thread_.join();
+}
+
+void Background::issue() {
+  moe::Backend& backend = activity_.bench->backend;
+  const moe::Mark begin = backend.mark(activity_.subject.stream);
+  begun_ = true;
+  begun_.notify_one();
+  for (int call = 0; call < burst_; ++call) activity_.subject.call();
+  marks_.emplace_back(begin, backend.mark(activity_.subject.stream));
+}
+
+void Background::run() {
+  try {
+    const int round = activity_.collective ? calls_within(kRound_s, activity_) : 1;
+    do {
+      for (int call = 0; call < round; call += burst_) {
+        issue();
+        if (marks_.size() > kMostUnderWay) {
+          activity_.bench->backend.time_of(marks_[marks_.size() - 1 - kMostUnderWay].second);
+        }
+      }
+    } while (goes_on());
+  } catch (...) {
+    failure_ = std::current_exception();
+    begun_ = true;
+    begun_.notify_one();
+  }
+}
+
+bool Background::goes_on() {
+  if (!activity_.collective) return !stopped_;
+  std::int32_t going = stopped_ ? 0 : 1;
+  activity_.world->all_reduce(&going, 1, moe::DType::i32,
+                              {.time_limit_s = activity_.bench->sampling.time_limit_s,
+                               .what = "interference of " + activity_.name});
+  return going > 0;
+}
+
+std::vector<db::TimeInterval> Background::stop() {
+  join();
+  if (failure_) std::rethrow_exception(failure_);
+  std::vector<db::TimeInterval> ran;
+  for (const auto& [begin, end] : marks_) {
+    ran.push_back({activity_.bench->backend.time_of(begin), activity_.bench->backend.time_of(end)});
+  }
+  return db::merged(std::move(ran));
+}
+
+}  // namespace microbench

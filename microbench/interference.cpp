@@ -1,0 +1,288 @@
+#include "microbench/interference.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "db/format_rows.h"
+#include "db/statistics.h"
+#include "microbench/background.h"
+#include "microbench/sizes.h"
+#include "microbench/table.h"
+#include "moe/communicator/ranks.h"
+#include "moe/errors.h"
+#include "moe/input/size.h"
+
+namespace microbench {
+namespace {
+
+/// An operating system shares a core out in slices of milliseconds: a sample has many of them.
+constexpr double kShortestSample_s = 0.05;
+constexpr int kMostAttempts = 8;
+
+using Activities = std::vector<std::unique_ptr<Activity>>;
+
+/// One y beside some x, on all ranks at the same time.
+class Together {
+ public:
+  Together(const Bench& bench, std::shared_ptr<const Activities> keep, Activity& y,
+           std::vector<Activity*> beside)
+      : bench_(bench), keep_(std::move(keep)), y_(y), beside_(std::move(beside)) {}
+
+  void prepare() {
+    y_.subject.prepare();
+    for (Activity* x : beside_) {
+      x->subject.prepare();
+      x->subject.timed(1);  // warms up
+      barrier();
+      x->call_s = slowest(x->subject.timed(2) / 2);
+    }
+  }
+
+  /// Seconds of `calls` calls of y beside x, after as many alone. Where x does not run beside all of
+  /// it, more calls of y are made: what keeps x from running at either end then is less of them.
+  double timed(int calls) {
+    bench_.backend.forget_marks();
+    barrier();
+    const double alone_s = slowest(run_y(calls).length_s());
+    double least = 0;
+    int times = 1;
+    for (int attempt = 0; attempt < kMostAttempts; ++attempt, times *= 2) {
+      const auto [seconds, overlap] = beside(calls * times, alone_s * times);
+      least = -slowest(-overlap);
+      if (least >= kLeastOverlap) {
+        alone_.push_back(alone_s / calls);
+        overlaps_.push_back(least);
+        return seconds / times;
+      }
+      longer_ *= 2;
+    }
+    throw std::runtime_error(
+        fmt::format("interference: {} beside {}: the latter ran during {:.0f}% of the former: "
+                    "expected {:.0f}%: is this machine busy?",
+                    y_.name, names(), 100 * least, 100 * kLeastOverlap));
+  }
+
+  std::int64_t verify() {
+    const double expected_s = alone_.empty() ? y_.call_s : db::median(alone_);
+    const auto running = start(expected_s);
+    std::int64_t wrong = y_.subject.verify();
+    for (const auto& x : running) x->stop();
+    for (const Activity* x : beside_) wrong += x->subject.verify();
+    return wrong;
+  }
+
+  void complete(Result& row) const {
+    row.measurement.parameters_json = nlohmann::json{
+        {"activity", y_.name},
+        {"beside", names()},
+        {"alone_s", db::median(alone_)},
+        {"overlap",
+         db::median(overlaps_)}}.dump();
+  }
+
+  std::string names() const { return beside_.size() == 1 ? beside_.front()->name : "all"; }
+
+ private:
+  struct Sample {
+    double seconds = 0;
+    double overlap = 0;  ///< share of it during which each x ran, the least of them
+  };
+
+  Sample beside(int calls, double alone_s) {
+    bench_.backend.forget_marks();
+    const auto running = start(alone_s);
+    barrier();
+    const db::TimeInterval interval = run_y(calls);
+    double overlap = 1;
+    for (const auto& x : running) {
+      overlap = std::min(overlap, db::covered_length_s(interval, x->stop()) / interval.length_s());
+    }
+    return {interval.length_s(), overlap};
+  }
+
+  /// Every x, for longer than y takes that alone takes `alone_s`.
+  std::vector<std::unique_ptr<Background>> start(double alone_s) const {
+    std::vector<std::unique_ptr<Background>> running;
+    for (const Activity* x : beside_) {
+      running.push_back(std::make_unique<Background>(*x, longer_ * alone_s));
+    }
+    return running;
+  }
+
+  /// From the first call's begin to the end of the last.
+  db::TimeInterval run_y(int calls) const {
+    moe::Backend& backend = bench_.backend;
+    const moe::Mark begin = backend.mark(y_.subject.stream);
+    for (int call = 0; call < calls; ++call) y_.subject.call();
+    const moe::Mark end = backend.mark(y_.subject.stream);
+    return {backend.time_of(begin), backend.time_of(end)};
+  }
+
+  moe::CallContext context() const {
+    return {.time_limit_s = bench_.sampling.time_limit_s, .what = "interference"};
+  }
+  void barrier() const { bench_.world.barrier(context()); }
+  /// The largest of all ranks.
+  double slowest(double own) const {
+    std::vector<double> all(static_cast<std::size_t>(bench_.world.size));
+    bench_.world.all_gather(&own, all.data(), 1, moe::DType::f64, context());
+    return *std::max_element(all.begin(), all.end());
+  }
+
+  const Bench& bench_;
+  std::shared_ptr<const Activities> keep_;  ///< all, y and x among them
+  Activity& y_;
+  std::vector<Activity*> beside_;
+  double longer_ = 2;          ///< than y takes alone: what x has to last (background.h)
+  std::vector<double> alone_;  ///< of a call, the slowest rank's
+  std::vector<double> overlaps_;
+};
+
+const std::vector<Column>& interference_columns() {
+  const auto parameter = [](const Result& r, const char* name) {
+    return nlohmann::json::parse(r.measurement.parameters_json).at(name);
+  };
+  const auto text = [=](const char* name, int width) {
+    return Column{name, "", width,
+                  [=](const Result& r) { return parameter(r, name).get<std::string>(); }};
+  };
+  static const std::vector<Column> columns = {
+      text("activity", 14),
+      text("beside", 14),
+      {"alone", "(us)", 9,
+       [=](const Result& r) { return four_digits(1e6 * parameter(r, "alone_s").get<double>()); }},
+      time_column(),
+      {"speed", "", 7,
+       [=](const Result& r) {
+         return fmt::format("{:.3f}", parameter(r, "alone_s").get<double>() / r.measurement.time_s);
+       }},
+      {"overlap", "(%)", 8, [=](const Result& r) {
+         return fmt::format("{:.1f}", 100 * parameter(r, "overlap").get<double>());
+       }}};
+  return columns;
+}
+
+Activity& named(const Activities& activities, const std::string& name) {
+  return **std::ranges::find(activities, name, [](const auto& activity) { return activity->name; });
+}
+
+Case together_case(const std::shared_ptr<Together>& together, const Bench& bench,
+                   const Activity& y) {
+  Case result;
+  result.row = y.subject.row;
+  result.row.columns = &interference_columns();
+  result.row.in_mean_of_bus_bandwidth = false;
+  result.row.redop = "none";
+  result.row.measurement.op = "interference";
+  result.row.measurement.ranks = bench.world.size;
+  result.prepare = [together] { together->prepare(); };
+  result.timed = [together](int calls) { return together->timed(calls); };
+  result.verify = [together] { return together->verify(); };
+  result.shortest_sample_s = kShortestSample_s;
+  result.complete = [together](Result& row) { together->complete(row); };
+  return result;
+}
+
+}  // namespace
+
+std::vector<Plan> interference_plans(const Bench& bench, const std::vector<std::string>& names,
+                                     const ActivitySizes& sizes, const std::vector<int>& node) {
+  const std::vector<std::string> possible = possible_activities(bench, names, node);
+  // Made when the first plan's turn comes: other benchmarks use the arena before.
+  const auto activities = std::make_shared<Activities>();
+  std::vector<Plan> plans;
+  const auto add = [&](const std::string& y, const std::vector<std::string>& beside) {
+    plans.push_back({fmt::format("interference/{}/{}", y, fmt::join(beside, "+")), [=, &bench] {
+                       if (activities->empty())
+                         *activities = make_activities(bench, possible, sizes, node);
+                       std::vector<Activity*> others;
+                       for (const std::string& x : beside) others.push_back(&named(*activities, x));
+                       Activity& of = named(*activities, y);
+                       return together_case(
+                           std::make_shared<Together>(bench, activities, of, std::move(others)),
+                           bench, of);
+                     }});
+  };
+  for (const std::string& y : possible) {
+    std::vector<std::string> others;
+    for (const std::string& x : possible) {
+      if (x == y) continue;
+      add(y, {x});
+      const bool also_computes = y == "memory_bound" && x == "computation";
+      if (x != "memory_bound" && !also_computes) others.push_back(x);
+    }
+    if (others.size() > 1) add(y, others);
+  }
+  return plans;
+}
+
+Benchmark interference_benchmark() {
+  struct Options {
+    std::vector<std::string> names;
+    std::string bytes = "4M", linear = "512x512x2048";
+    ActivitySizes sizes() const {
+      const auto numbers = CLI::detail::split(linear, 'x');
+      if (numbers.size() != 3) {
+        throw moe::InputError(fmt::format(
+            "--beside-linear {}: expected rows, inputs and outputs, as 512x512x2048", linear));
+      }
+      return {
+          moe::parse_size(bytes),
+          {moe::parse_size(numbers[0]), moe::parse_size(numbers[1]), moe::parse_size(numbers[2])}};
+    }
+  };
+  const auto options = std::make_shared<Options>();
+  const auto declare = [options](CLI::App& app) {
+    app.add_option(
+           "--activities", options->names,
+           fmt::format("some of {} [all], for interference", fmt::join(activity_names(), ", ")))
+        ->delimiter(',');
+    app.add_option("--beside-size", options->bytes,
+                   "bytes of copies and messages beside each other, for interference")
+        ->capture_default_str();
+    app.add_option("--beside-linear", options->linear,
+                   "rows x inputs x outputs of a product beside others, for interference")
+        ->capture_default_str();
+  };
+  const auto check = [options](const CommonOptions& common) {
+    for (const std::string& name : options->names) {
+      if (std::ranges::find(activity_names(), name) == activity_names().end()) {
+        throw moe::InputError(fmt::format("--activities {}: expected some of {}", name,
+                                          fmt::join(activity_names(), ", ")));
+      }
+    }
+    if (options->names.size() == 1) {
+      throw moe::InputError(fmt::format("--activities {}: expected at least two of {}",
+                                        options->names.front(), fmt::join(activity_names(), ", ")));
+    }
+    const ActivitySizes sizes = options->sizes();
+    const LinearSizes& linear = sizes.linear;
+    if (std::min({sizes.bytes, linear.rows, linear.inputs, linear.outputs}) < 1) {
+      throw moe::InputError(fmt::format("--beside-size {} --beside-linear {}: expected at least 1",
+                                        options->bytes, options->linear));
+    }
+    const auto rows = static_cast<double>(linear.rows), inputs = static_cast<double>(linear.inputs),
+               outputs = static_cast<double>(linear.outputs);
+    const double bytes =
+        9 * static_cast<double>(sizes.bytes) + 8 * (rows * (inputs + outputs) + inputs * outputs);
+    if (bytes > static_cast<double>(memory_bytes())) {
+      throw moe::InputError(fmt::format(
+          "--beside-size {} --beside-linear {}: {:.3g} GiB: expected at most {}", options->bytes,
+          options->linear, bytes / 0x1p30, db::format_cell("bytes", memory_bytes())));
+    }
+    if (common.dtype == moe::DType::i32) {
+      throw moe::InputError("--dtype i32: GEMMs are measured with f32 or f64");
+    }
+  };
+  return {"interference", declare, check, [options](const Bench& bench, const CommonOptions&) {
+            return interference_plans(bench, options->names, options->sizes(),
+                                      moe::nodes_of(moe::survey_ranks(bench.world)));
+          }};
+}
+
+}  // namespace microbench

@@ -1,0 +1,154 @@
+#include "tuner/study/deviation.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <random>
+#include <stdexcept>
+
+#include "tests/tuner/small_program.h"
+#include "tuner/costs/fit.h"
+#include "tuner/simulate/simulate.h"
+#include "tuner/study/prediction.h"
+
+namespace tuner {
+namespace {
+
+using namespace test;
+
+/// A line of one coefficient.
+LinearFit fit_of(double deviation, int samples) {
+  LinearFit fit;
+  fit.beta_s_per_unit = 1;
+  fit.samples = samples;
+  fit.relative_deviation = deviation;
+  return fit;
+}
+
+TEST(Deviation, OfAFitCountsSizesApartAndTheLineTogether) {
+  const std::vector<double> sizes{3, 4};
+  EXPECT_NEAR(*deviation_of_fit(fit_of(0.1, 1'000'000), sizes), 0.5, 1e-4);
+  EXPECT_NEAR(*deviation_of_fit(fit_of(0.1, 2), sizes), 0.1 * std::sqrt(25 + 49 / 2.0), 1e-12);
+  EXPECT_EQ(*deviation_of_fit(fit_of(0.1, 2), {}), 0);
+  EXPECT_FALSE(deviation_of_fit(LinearFit(), sizes));
+}
+
+TEST(Deviation, OfAPredictionAddsUpAsIndependentErrors) {
+  const std::vector<double> fits{0.3, 0.4};
+  EXPECT_NEAR(deviation_of_prediction(12, fits, 0.1), std::sqrt(0.25 + 1.44), 1e-12);
+  EXPECT_NEAR(deviation_of_prediction(12, fits, std::nullopt), 0.5, 1e-12);
+  EXPECT_EQ(deviation_of_prediction(12, {}, std::nullopt), 0);
+}
+
+TEST(Deviation, OfAProfileIsThatOfItsRunsMedians) {
+  EXPECT_NEAR(deviation_of_profile({{0.1, -5, 0.1}, {-0.1}}), 0.1 * std::sqrt(1.5), 1e-12);
+  EXPECT_NEAR(deviation_of_profile({{0.3}, {0.4}}), std::sqrt(0.125 * 1.5), 1e-12);
+  EXPECT_THROW(deviation_of_profile({}), std::invalid_argument);
+  EXPECT_THROW(deviation_of_profile({{0.1}, {}}), std::invalid_argument);
+}
+
+/// How often of many draws the truth lies within `times` of what is said.
+class Coverage {
+ public:
+  void add(double predicted_s, double truth_s, double deviation_s) {
+    const double off = std::abs(predicted_s - truth_s);
+    one_ += off <= deviation_s ? 1 : 0;
+    two_ += off <= 2 * deviation_s ? 1 : 0;
+    ++draws_;
+  }
+  void expect_within(double one, double two) const {
+    EXPECT_NEAR(one_ / draws_, one, 0.04);
+    EXPECT_NEAR(two_ / draws_, two, 0.025);
+  }
+
+ private:
+  double one_ = 0, two_ = 0, draws_ = 0;
+};
+
+/// Three kinds of ops whose time at each size is off a line by its own few percent.
+struct OffLines {
+  static constexpr std::array<double, 3> noise{0.02, 0.05, 0.1};
+  std::mt19937 random;
+  std::normal_distribution<double> normal;
+
+  explicit OffLines(unsigned seed) : random(seed) {}
+  double truth(std::size_t kind, double units) {
+    return (1e-4 + 1e-9 * units) * (1 + noise[kind] * normal(random));
+  }
+};
+
+TEST(Deviation, OfFitsWithKnownNoiseCoversTheTruthAsOftenAsItClaims) {
+  Coverage coverage;
+  for (unsigned seed = 0; seed < 2000; ++seed) {
+    OffLines world(seed);
+    double predicted = 0, truth = 0;
+    std::vector<double> of_fits;
+    for (std::size_t kind = 0; kind < 3; ++kind) {
+      std::vector<Sample> samples;
+      for (double units = 1e4; units < 1e8; units *= 1.5) {
+        samples.push_back({1, units, world.truth(kind, units)});
+      }
+      const LinearFit fit = fit_line(samples, "byte");
+      ASSERT_TRUE(fit.relative_deviation);
+      std::vector<double> of_sizes;
+      for (const double units : {3.1e5, 4.7e6, 3.3e7}) {
+        const double times = 2 + static_cast<double>(kind);  // ops of one size are off alike
+        const double seconds = times * seconds_of(fit, 1, units);
+        predicted += seconds;
+        truth += times * world.truth(kind, units);
+        of_sizes.push_back(seconds);
+      }
+      of_fits.push_back(deviation_of_fit(fit, of_sizes).value());
+    }
+    coverage.add(predicted, truth, deviation_of_prediction(predicted, of_fits, std::nullopt));
+  }
+  coverage.expect_within(0.683, 0.954);
+}
+
+TEST(Deviation, OfAProfileOfFourRunsCoversTheTruthAsOftenAsItClaims) {
+  Coverage coverage;
+  for (unsigned seed = 0; seed < 4000; ++seed) {
+    std::mt19937 random(seed);
+    std::normal_distribution<double> of_schedule(0, 0.04), of_iteration(0, 0.02);
+    std::vector<std::vector<double>> errors(4);
+    for (auto& of_run : errors) {
+      const double error = of_schedule(random);
+      for (int iteration = 0; iteration < 12; ++iteration) {
+        of_run.push_back(error + of_iteration(random));
+      }
+    }
+    const double predicted = 0.4;
+    coverage.add(predicted, predicted / (1 + of_schedule(random)),
+                 deviation_of_prediction(predicted, {}, deviation_of_profile(errors)));
+  }
+  coverage.expect_within(0.683, 0.92);  // of few runs the tails are longer than normal ones
+}
+
+TEST(Deviation, CountsOpsOfOneFitAndSizeTogether) {
+  auto layer = small_layer(true);
+  CostModel model = small_costs();
+  for (auto& [key, fit] : model.fits) {
+    fit.relative_deviation = 0.1;
+    fit.samples = 1'000'000'000;
+  }
+  model.fits["permute"].relative_deviation.reset();
+  const moe::Routing routing = small_routing({{1000, 1000}, {1000, 1000}});
+  const Situation situation{layer.program, two_nodes(), routing, model, small_cluster()};
+  const Planner& sequential = planner_named("sequential");
+  const Prediction prediction = predict(situation, sequential, {"sequential", {}});
+  // experts 4 s, unrelated 4, combine 0.5; permute and the links say nothing of themselves.
+  EXPECT_NEAR(*prediction.deviation_s, 0.1 * std::sqrt(16 + 16 + 0.25), 1e-6);
+
+  model.profile_deviation = 0.02;
+  const Situation profiled{layer.program, two_nodes(), routing, model, small_cluster()};
+  EXPECT_NEAR(*predict(profiled, sequential, {"sequential", {}}).deviation_s,
+              std::hypot(0.1 * std::sqrt(32.25), 0.02 * prediction.timeline.duration_s), 1e-6);
+
+  const Situation unknown{layer.program, two_nodes(), routing, small_costs(), small_cluster()};
+  EXPECT_FALSE(predict(unknown, sequential, {"sequential", {}}).deviation_s)
+      << "nothing says how far it is off";
+}
+
+}  // namespace
+}  // namespace tuner

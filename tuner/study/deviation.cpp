@@ -1,0 +1,82 @@
+#include "tuner/study/deviation.h"
+
+#include <cmath>
+#include <map>
+#include <stdexcept>
+#include <utility>
+
+#include "db/statistics.h"
+
+namespace tuner {
+namespace {
+
+/// The fit that an op was costed with and its units there; null where the cluster's link spoke.
+std::pair<const LinearFit*, double> fit_and_units(const PathStep& step, const moe::Program& program,
+                                                  const std::vector<moe::Binding>& bindings,
+                                                  const moe::Groups& groups,
+                                                  const std::vector<OpCost>& costs,
+                                                  const CostModel& model) {
+  const moe::Op& op = program.ops[static_cast<std::size_t>(step.op)];
+  const OpCost& cost = costs[static_cast<std::size_t>(step.op)];
+  if (cost.activity != moe::Activity::communication) {
+    const Sample units =
+        units_of(program, op, bindings[static_cast<std::size_t>(step.rank)], groups, step.rank);
+    return {&model.fits.at(fit_key(model, program, op)), units.units};
+  }
+  const int index = cost.call_of[static_cast<std::size_t>(step.rank)];
+  const GroupCall& call = cost.calls[static_cast<std::size_t>(index)];
+  const CollectiveFit* found = collective_fit(model, op, name_of(call.link));
+  double bytes = 0;
+  for (const Transfer& transfer : call.transfers) bytes += static_cast<double>(transfer.bytes);
+  return {found == nullptr ? nullptr : &found->second, bytes};
+}
+
+}  // namespace
+
+std::optional<double> deviation_of_fit(const LinearFit& fit, std::span<const double> seconds) {
+  if (!fit.relative_deviation) return std::nullopt;
+  double sum = 0, squares = 0;
+  for (const double of_size : seconds) {
+    sum += of_size;
+    squares += of_size * of_size;
+  }
+  const double coefficients = (fit.alpha_s > 0 ? 1 : 0) + (fit.beta_s_per_unit > 0 ? 1 : 0);
+  return *fit.relative_deviation * std::sqrt(squares + coefficients / fit.samples * sum * sum);
+}
+
+double deviation_of_prediction(double predicted_s, std::span<const double> of_fits,
+                               std::optional<double> profile_deviation) {
+  const double of_profile = predicted_s * profile_deviation.value_or(0);
+  double squares = of_profile * of_profile;
+  for (const double deviation : of_fits) squares += deviation * deviation;
+  return std::sqrt(squares);
+}
+
+double deviation_of_profile(const std::vector<std::vector<double>>& errors) {
+  if (errors.empty()) throw std::invalid_argument("deviation_of_profile: no runs");
+  double squares = 0;
+  for (const auto& of_run : errors) squares += std::pow(db::median(of_run), 2);
+  const auto runs = static_cast<double>(errors.size());
+  return std::sqrt(squares / runs * (1 + 1 / runs));
+}
+
+std::vector<double> deviations_on_path(const std::vector<PathStep>& path,
+                                       const moe::Program& program,
+                                       const std::vector<moe::Binding>& bindings,
+                                       const moe::Groups& groups, const std::vector<OpCost>& costs,
+                                       const CostModel& model) {
+  std::map<const LinearFit*, std::map<double, double>> seconds;  // by fit and units
+  for (const PathStep& step : path) {
+    const auto [fit, units] = fit_and_units(step, program, bindings, groups, costs, model);
+    if (fit != nullptr) seconds[fit][units] += step.seconds;
+  }
+  std::vector<double> deviations;
+  for (const auto& [fit, by_units] : seconds) {
+    std::vector<double> of_sizes;
+    for (const auto& [units, sum] : by_units) of_sizes.push_back(sum);
+    if (const auto deviation = deviation_of_fit(*fit, of_sizes)) deviations.push_back(*deviation);
+  }
+  return deviations;
+}
+
+}  // namespace tuner
