@@ -15,7 +15,9 @@ double mean_tokens(std::span<const std::int64_t> values) {
   return static_cast<double>(sum_of_tokens(values)) / static_cast<double>(values.size());
 }
 
-double deviation_of_tokens(std::span<const std::int64_t> values) {
+}  // namespace
+
+double standard_deviation(std::span<const std::int64_t> values) {
   const double mean = mean_tokens(values);
   double squares = 0;
   for (const std::int64_t value : values) {
@@ -24,8 +26,6 @@ double deviation_of_tokens(std::span<const std::int64_t> values) {
   }
   return std::sqrt(squares / static_cast<double>(values.size()));
 }
-
-}  // namespace
 
 std::vector<std::int64_t> expert_tokens(const LayerRouting& routing) {
   std::vector<std::int64_t> tokens(static_cast<std::size_t>(routing.experts));
@@ -82,10 +82,10 @@ db::Balance balance_of(const LayerRouting& routing, const Groups& groups,
     for (const auto& asked : routing.asked) *row.dropped_tokens += sum_of_tokens(asked);
   }
   row.max_tokens = *std::max_element(of_experts.begin(), of_experts.end());
-  row.standard_deviation = deviation_of_tokens(of_experts);
+  row.standard_deviation = standard_deviation(of_experts);
   row.max_rank_tokens = *std::max_element(of_ranks.begin(), of_ranks.end());
   row.mean_rank_tokens = mean_tokens(of_ranks);
-  row.rank_standard_deviation = deviation_of_tokens(of_ranks);
+  row.rank_standard_deviation = standard_deviation(of_ranks);
   row.locality = cosine_similarity(of_experts, before);
   return row;
 }

@@ -18,6 +18,9 @@ std::vector<std::int64_t> expert_tokens(const LayerRouting& routing);
 /// experts, all that share one compute each of its tokens.
 std::vector<std::int64_t> rank_tokens(const LayerRouting& routing, const Groups& groups);
 
+/// Of the whole, not of a sample. `tokens`: at least one.
+double standard_deviation(std::span<const std::int64_t> tokens);
+
 /// a.b / (|a| |b|): how alike two distributions of tokens over experts are, 1 where they are the same up to a
 /// factor, 0 where they have no expert in common. None where either is all zero or they differ in length.
 std::optional<double> cosine_similarity(std::span<const std::int64_t> a,

@@ -1,0 +1,154 @@
+#include "tuner/planners/placed_loads.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <stdexcept>
+
+#include "moe/train/balance.h"
+
+namespace tuner {
+namespace {
+
+bool holds_expert(const moe::ReplicatedExpert* replica, int member) {
+  return replica != nullptr &&
+         std::binary_search(replica->holders.begin(), replica->holders.end(), member);
+}
+
+/// By expert; null where it is at home only.
+std::vector<const moe::ReplicatedExpert*> replica_by_expert(const moe::ExpertPlacement& placement,
+                                                            int experts, int members) {
+  std::vector<const moe::ReplicatedExpert*> by_expert(static_cast<std::size_t>(experts), nullptr);
+  for (const moe::ReplicatedExpert& replica : placement.replicas) {
+    const auto refuse = [&](const std::string& why) {
+      throw std::invalid_argument(fmt::format("placed_loads: expert {}: {}", replica.expert, why));
+    };
+    if (replica.expert < 0 || replica.expert >= experts) {
+      refuse(fmt::format("expected 0 to {}", experts - 1));
+    }
+    auto& entry = by_expert[static_cast<std::size_t>(replica.expert)];
+    if (entry != nullptr) refuse("it is there twice");
+    entry = &replica;
+    int last = -1;
+    for (const int holder : replica.holders) {
+      if (holder <= last || holder >= members ||
+          holder == home_of(replica.expert, experts, members)) {
+        refuse(fmt::format("holder {}: expected members of {}, ascending, but for its home {}",
+                           holder, members, home_of(replica.expert, experts, members)));
+      }
+      last = holder;
+    }
+  }
+  return by_expert;
+}
+
+}  // namespace
+
+int home_of(int expert, int experts, int members) { return expert / (experts / members); }
+
+int computing_member(int member, int home, const moe::ReplicatedExpert* replica,
+                     moe::RowsOfOthers rows_of_others) {
+  if (member == home || holds_expert(replica, member)) return member;
+  if (replica == nullptr || rows_of_others == moe::RowsOfOthers::home) return home;
+  const auto turn = static_cast<std::size_t>(member) % (1 + replica->holders.size());
+  return turn == 0 ? home : replica->holders[turn - 1];
+}
+
+PlacedLoads placed_loads(const moe::LayerRouting& routing, const moe::Groups& groups,
+                         const moe::ExpertPlacement& placement) {
+  const int ranks = moe::stage_ranks(groups), members = groups.layout.expert;
+  const auto replicas = replica_by_expert(placement, routing.experts, members);
+  PlacedLoads loads{std::vector<std::int64_t>(static_cast<std::size_t>(ranks)),
+                    std::vector<std::int64_t>(static_cast<std::size_t>(ranks))};
+  // All stages are divided alike: the ranks of the first count as those of any.
+  for (int source = 0; source < ranks; ++source) {
+    const std::vector<int> group = moe::members(groups, moe::GroupKind::expert, source);
+    const int member = moe::index_in_group(groups, moe::GroupKind::expert, source);
+    std::vector<std::int64_t> to(group.size(), 0);
+    for (int expert = 0; expert < routing.experts; ++expert) {
+      const int at =
+          computing_member(member, home_of(expert, routing.experts, members),
+                           replicas[static_cast<std::size_t>(expert)], placement.rows_of_others);
+      to[static_cast<std::size_t>(at)] +=
+          routing.tokens[static_cast<std::size_t>(source)][static_cast<std::size_t>(expert)];
+    }
+    for (std::size_t at = 0; at < group.size(); ++at) {
+      if (group[at] != source) loads.received[static_cast<std::size_t>(group[at])] += to[at];
+      for (const int rank : moe::members(groups, moe::GroupKind::expert_sharded, group[at])) {
+        loads.computed[static_cast<std::size_t>(rank)] += to[at];
+      }
+    }
+  }
+  return loads;
+}
+
+GroupedRows grouped_rows(const moe::LayerRouting& routing, const moe::Groups& groups) {
+  const moe::Layout& layout = groups.layout;
+  GroupedRows rows{layout.data, layout.expert_sharded, routing.experts, layout.expert, {}};
+  const auto experts = static_cast<std::size_t>(rows.experts);
+  const auto members = static_cast<std::size_t>(rows.members);
+  const auto shards = static_cast<std::size_t>(rows.shards);
+  rows.rows.resize(routing.tokens.size() * experts);
+  for (std::size_t rank = 0; rank < routing.tokens.size(); ++rank) {
+    // layout.h: rank = (copy * members + member) * shards + shard
+    const std::size_t shard = rank % shards, member = rank / shards % members;
+    const std::size_t copy = rank / shards / members;
+    std::int64_t* to = rows.rows.data() + (copy * shards + shard) * experts * members + member;
+    for (const std::int64_t tokens : routing.tokens[rank]) {
+      *to = tokens;
+      to += members;
+    }
+  }
+  return rows;
+}
+
+std::span<const std::int64_t> rows_of(const GroupedRows& rows, int copy, int shard, int expert) {
+  const auto members = static_cast<std::size_t>(rows.members);
+  const auto line = static_cast<std::size_t>((copy * rows.shards + shard) * rows.experts + expert);
+  return std::span(rows.rows).subspan(line * members, members);
+}
+
+std::vector<std::int64_t> rows_by_expert(const GroupedRows& rows) {
+  std::vector<std::int64_t> total(static_cast<std::size_t>(rows.experts), 0);
+  for (int copy = 0; copy < rows.copies; ++copy) {
+    for (int shard = 0; shard < rows.shards; ++shard) {
+      for (int expert = 0; expert < rows.experts; ++expert) {
+        const auto of_group = rows_of(rows, copy, shard, expert);
+        total[static_cast<std::size_t>(expert)] +=
+            std::accumulate(of_group.begin(), of_group.end(), std::int64_t{0});
+      }
+    }
+  }
+  return total;
+}
+
+std::vector<std::int64_t> rows_by_member(const GroupedRows& rows, int expert) {
+  std::vector<std::int64_t> total(static_cast<std::size_t>(rows.members), 0);
+  for (int copy = 0; copy < rows.copies; ++copy) {
+    for (int shard = 0; shard < rows.shards; ++shard) {
+      const auto of_group = rows_of(rows, copy, shard, expert);
+      for (std::size_t member = 0; member < total.size(); ++member) {
+        total[member] += of_group[member];
+      }
+    }
+  }
+  return total;
+}
+
+double max_over_mean(const std::vector<std::int64_t>& loads) {
+  const auto sum = std::accumulate(loads.begin(), loads.end(), std::int64_t{0});
+  if (sum == 0) return 1;
+  const auto most = *std::max_element(loads.begin(), loads.end());
+  return static_cast<double>(most) * static_cast<double>(loads.size()) / static_cast<double>(sum);
+}
+
+double balance_ratio(const std::vector<std::int64_t>& before,
+                     const std::vector<std::int64_t>& after) {
+  const double was = moe::standard_deviation(before), is = moe::standard_deviation(after);
+  if (is > 0) return was / is;
+  return was > 0 ? std::numeric_limits<double>::infinity() : 1;
+}
+
+}  // namespace tuner

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "tuner/planners/placed_loads.h"
+
+namespace tuner {
+
+/// placed_loads() kept up to date as experts are replicated one after another, rows of members that do not hold an
+/// expert going home. Refers to `rows`.
+class ReplicatedLoads {
+ public:
+  explicit ReplicatedLoads(const GroupedRows& rows);
+
+  /// `holders`: members that hold it beside its home from now on; each expert once.
+  void replicate(int expert, std::span<const int> holders);
+
+  std::int64_t most_received() const;
+  std::int64_t most_computed() const;
+  std::int64_t least_computed() const;
+
+ private:
+  const GroupedRows& rows_;
+  std::vector<std::int64_t> received_;  // [copy][shard][member]
+  std::vector<std::int64_t>
+      computed_;  // [copy][member]: alike on all that share the member's experts
+};
+
+}  // namespace tuner
