@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <numeric>
 #include <stdexcept>
-#include <utility>
 
+#include "tuner/planners/most_loaded/most_loaded_experts.h"
 #include "tuner/planners/pro_prophet/replicated_loads.h"
 
 namespace tuner {
@@ -15,18 +15,6 @@ namespace {
 double layer_s(const ProProphetCosts& costs, const ProProphetTimes& times, Transfers transfers) {
   return transfers == Transfers::blocking ? blocking_layer_s(times)
                                           : overlapped_layer_s(times, costs.fnec_s, costs.bnec_s);
-}
-
-/// Positions by descending value; of equals the first.
-std::vector<int> most_first(const std::vector<std::int64_t>& values) {
-  std::vector<std::pair<std::int64_t, int>> keys;
-  keys.reserve(values.size());
-  for (const std::int64_t value : values) keys.emplace_back(-value, static_cast<int>(keys.size()));
-  std::sort(keys.begin(), keys.end());
-  std::vector<int> order;
-  order.reserve(keys.size());
-  for (const auto& key : keys) order.push_back(key.second);
-  return order;
 }
 
 /// Devices that a search may send experts to, beside their own: by number.
@@ -52,7 +40,7 @@ class Search {
         costs_(costs),
         options_(options),
         totals_(rows_by_expert(rows)),
-        order_(most_first(totals_)),
+        order_(most_loaded(totals_)),
         receivers_(totals_.size()),
         at_home_(rows) {
     const auto inputs = std::accumulate(totals_.begin(), totals_.end(), std::int64_t{0});
@@ -71,12 +59,11 @@ class Search {
         return;
       }
       const auto holders = holders_of(order_[taken], most);
+      loads.take(order_[taken], holders);
       if (holders.empty()) continue;
-      loads.replicate(order_[taken], holders);
       trans_s += costs_.trans_s[holders.size()];
       agg_s += costs_.agg_s[holders.size()];
-      // Nothing received, and computed evenly: more transfers cannot cost less.
-      if (least_s(trans_s, agg_s) >= best_s_) return;
+      if (least_s(loads, trans_s, agg_s) >= best_s_) return;
       if (const double now_s = seconds(loads, trans_s, agg_s); now_s < best_s_) {
         best_s_ = now_s;
         best_receivers_ = most;
@@ -93,9 +80,13 @@ class Search {
     for (std::size_t i = 0; i < best_taken_; ++i) {
       const auto holders = holders_of(order_[i], best_receivers_);
       if (holders.empty()) continue;
-      moe::ReplicatedExpert replica{order_[i], {holders.begin(), holders.end()}};
-      std::sort(replica.holders.begin(), replica.holders.end());
-      found.placement.replicas.push_back(std::move(replica));
+      std::vector<bool> holds(static_cast<std::size_t>(rows_.members), false);
+      for (const int holder : holders) holds[static_cast<std::size_t>(holder)] = true;
+      moe::ReplicatedExpert& replica = found.placement.replicas.emplace_back();
+      replica.expert = order_[i];
+      for (int member = 0; member < rows_.members; ++member) {
+        if (holds[static_cast<std::size_t>(member)]) replica.holders.push_back(member);
+      }
     }
     std::sort(found.placement.replicas.begin(), found.placement.replicas.end());
     return found;
@@ -108,8 +99,11 @@ class Search {
                     forward_experts_s(costs_, loads.most_computed()), trans_s, agg_s},
                    options_.transfers);
   }
-  double least_s(double trans_s, double agg_s) const {
-    return layer_s(costs_, {all_to_all_s(costs_, 0), even_fec_s_, trans_s, agg_s},
+  /// What this and all that follows costs at least: transfers are only added, loads of members whose experts have
+  /// all been taken stay or rise, and nothing is better than computing evenly.
+  double least_s(const ReplicatedLoads& loads, double trans_s, double agg_s) const {
+    const double fec_s = std::max(even_fec_s_, forward_experts_s(costs_, loads.settled_computed()));
+    return layer_s(costs_, {all_to_all_s(costs_, loads.settled_received()), fec_s, trans_s, agg_s},
                    options_.transfers);
   }
 
@@ -119,7 +113,7 @@ class Search {
     if (!known) {
       std::vector<std::int64_t> inputs = rows_by_member(rows_, expert);
       inputs[static_cast<std::size_t>(home_of(expert, rows_.experts, rows_.members))] = 0;
-      known = most_first(inputs);
+      known = most_loaded(inputs);
       while (!known->empty() && inputs[static_cast<std::size_t>(known->back())] == 0) {
         known->pop_back();
       }

@@ -38,9 +38,9 @@ struct GreedyPlacement {
 /// Pro-Prophet's search for one layer  [Pro-Prophet Alg. 1, reconstructed]. Starts from experts at home alone; until
 /// the loads are balanced takes the expert with most inputs of those not taken yet, sends it to the devices that hold
 /// most of its inputs, all but the n with fewest, and keeps the best placement seen. A device that has no input for an expert
-/// never gets it (the paper's Fig. 6). What further transfers alone would cost more than the best ends a search
-/// early; that does not change what is found.
-/// O(D + D log D) for an expert that is tried; all experts of one layer on 64 devices take less than 100 us.
+/// never gets it (the paper's Fig. 6). Where whatever follows must cost more than the best, a search ends early; that
+/// does not change what is found.
+/// O(D^2) for an expert that is tried, vectorised: `planning_time` has a layer on 64 devices in less than 100 us.
 /// Throws std::invalid_argument unless 0 <= left_out <= D - 1.
 GreedyPlacement greedy_placement(const GroupedRows& rows, const ProProphetCosts& costs,
                                  const GreedyOptions& options);

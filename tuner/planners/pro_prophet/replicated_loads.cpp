@@ -12,12 +12,26 @@ std::int64_t largest(const std::vector<std::int64_t>& values) {
   return most;
 }
 
+/// The largest of those whose member counts 1; `values` of one group's members after another's.
+std::int64_t largest_counted(const std::vector<std::int64_t>& values,
+                             const std::vector<std::int64_t>& counts) {
+  std::int64_t most = 0;
+  for (std::size_t first = 0; first < values.size(); first += counts.size()) {
+    for (std::size_t member = 0; member < counts.size(); ++member) {
+      most = std::max(most, counts[member] * values[first + member]);
+    }
+  }
+  return most;
+}
+
 }  // namespace
 
 ReplicatedLoads::ReplicatedLoads(const GroupedRows& rows) : rows_(rows) {
   const auto members = static_cast<std::size_t>(rows.members);
   received_.assign(static_cast<std::size_t>(rows.copies * rows.shards) * members, 0);
   computed_.assign(static_cast<std::size_t>(rows.copies) * members, 0);
+  left_.assign(members, rows.experts / rows.members);
+  settled_.assign(members, 0);
   for (int copy = 0; copy < rows.copies; ++copy) {
     for (int shard = 0; shard < rows.shards; ++shard) {
       const auto first = static_cast<std::size_t>(copy * rows.shards + shard) * members;
@@ -33,9 +47,10 @@ ReplicatedLoads::ReplicatedLoads(const GroupedRows& rows) : rows_(rows) {
   }
 }
 
-void ReplicatedLoads::replicate(int expert, std::span<const int> holders) {
+void ReplicatedLoads::take(int expert, std::span<const int> holders) {
   const auto members = static_cast<std::size_t>(rows_.members);
   const auto home = static_cast<std::size_t>(home_of(expert, rows_.experts, rows_.members));
+  if (--left_[home] == 0) settled_[home] = 1;
   for (int copy = 0; copy < rows_.copies; ++copy) {
     std::int64_t* computed = computed_.data() + static_cast<std::size_t>(copy) * members;
     for (int shard = 0; shard < rows_.shards; ++shard) {
@@ -60,6 +75,14 @@ std::int64_t ReplicatedLoads::least_computed() const {
   std::int64_t least = computed_.front();
   for (const std::int64_t rows : computed_) least = std::min(least, rows);
   return least;
+}
+
+std::int64_t ReplicatedLoads::settled_received() const {
+  return largest_counted(received_, settled_);
+}
+
+std::int64_t ReplicatedLoads::settled_computed() const {
+  return largest_counted(computed_, settled_);
 }
 
 }  // namespace tuner

@@ -14,18 +14,23 @@ class ReplicatedLoads {
  public:
   explicit ReplicatedLoads(const GroupedRows& rows);
 
-  /// `holders`: members that hold it beside its home from now on; each expert once.
-  void replicate(int expert, std::span<const int> holders);
+  /// `holders`: members that hold it beside its home from now on, if any; each expert once.
+  void take(int expert, std::span<const int> holders);
 
   std::int64_t most_received() const;
   std::int64_t most_computed() const;
   std::int64_t least_computed() const;
+  /// Of members whose experts have all been taken: whatever is taken next, neither falls again.
+  std::int64_t settled_received() const;
+  std::int64_t settled_computed() const;
 
  private:
   const GroupedRows& rows_;
   std::vector<std::int64_t> received_;  // [copy][shard][member]
   std::vector<std::int64_t>
-      computed_;  // [copy][member]: alike on all that share the member's experts
+      computed_;           // [copy][member]: alike on all that share the member's experts
+  std::vector<int> left_;  // [member]: experts that were not taken yet
+  std::vector<std::int64_t> settled_;  // [member]: 1 where none is left, else 0
 };
 
 }  // namespace tuner

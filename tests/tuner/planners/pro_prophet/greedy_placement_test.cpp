@@ -215,7 +215,7 @@ double least_of_all_s(const DrawnLayer& layer, const ReplicatedLoads& loads, int
       if ((set >> member & 1u) != 0) holders.push_back(member);
     }
     ReplicatedLoads with = loads;
-    with.replicate(expert, holders);
+    with.take(expert, holders);
     least_s = std::min(least_s, least_of_all_s(layer, with, expert + 1,
                                                trans_s + layer.costs.trans_s[holders.size()],
                                                agg_s + layer.costs.agg_s[holders.size()]));

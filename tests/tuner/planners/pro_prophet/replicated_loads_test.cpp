@@ -22,12 +22,42 @@ TEST(ReplicatedLoads, AreThoseWorkedOutFromScratch) {
     const GroupedRows rows = grouped_rows(routing, groups);
     ReplicatedLoads loads(rows);
     for (const moe::ReplicatedExpert& replica : placement.replicas) {
-      loads.replicate(replica.expert, replica.holders);
+      loads.take(replica.expert, replica.holders);
     }
     const PlacedLoads scratch = placed_loads(routing, groups, placement);
     EXPECT_EQ(loads.most_received(), std::ranges::max(scratch.received));
     EXPECT_EQ(loads.most_computed(), std::ranges::max(scratch.computed));
     EXPECT_EQ(loads.least_computed(), std::ranges::min(scratch.computed));
+  }
+}
+
+TEST(ReplicatedLoads, OfMembersWithoutFurtherExpertsNeverFall) {
+  std::mt19937 random(2);
+  for (int i = 0; i < 100; ++i) {
+    const int members = 2 + static_cast<int>(random() % 4),
+              each = 1 + static_cast<int>(random() % 2);
+    const moe::Groups groups = moe::make_groups(2 * members, members);
+    const auto routing = test::draw_rows(random, 2 * members, members * each);
+    const GroupedRows rows = grouped_rows(routing, groups);
+    ReplicatedLoads loads(rows);
+    EXPECT_EQ(loads.settled_received(), 0);
+    EXPECT_EQ(loads.settled_computed(), 0);
+    std::int64_t received = 0, computed = 0;
+    for (int expert = members * each - 1; expert >= 0; --expert) {
+      std::vector<int> holders;
+      for (int member = 0; member < members; ++member) {
+        if (member != home_of(expert, rows.experts, members) && random() % 2 == 0) {
+          holders.push_back(member);
+        }
+      }
+      loads.take(expert, holders);
+      EXPECT_GE(loads.settled_received(), received);
+      EXPECT_GE(loads.settled_computed(), computed);
+      received = loads.settled_received();
+      computed = loads.settled_computed();
+    }
+    EXPECT_EQ(received, loads.most_received());
+    EXPECT_EQ(computed, loads.most_computed());
   }
 }
 
