@@ -46,25 +46,27 @@ class Search {
     const auto inputs = std::accumulate(totals_.begin(), totals_.end(), std::int64_t{0});
     inputs_ = static_cast<double>(inputs) / rows.copies;
     even_fec_s_ = costs.experts.startup_s + costs.experts.per_row_s * inputs_ / rows.members;
-    best_s_ = home_s_ = seconds(at_home_, 0, 0);
+    best_s_ = home_s_ = seconds(at_home_.extremes(), 0, 0);
   }
 
   /// Takes experts until the loads are balanced or nothing can be gained.
   void try_receivers(int most) {
     ReplicatedLoads loads = at_home_;
     double trans_s = 0, agg_s = 0;
+    ReplicatedLoads::Extremes now = loads.extremes();
     for (std::size_t taken = 0; taken < order_.size(); ++taken) {
-      if (is_balanced(loads.most_computed(), loads.least_computed(), options_.balance, inputs_,
+      if (is_balanced(now.most_computed, now.least_computed, options_.balance, inputs_,
                       rows_.experts)) {
         return;
       }
       const auto holders = holders_of(order_[taken], most);
       loads.take(order_[taken], holders);
       if (holders.empty()) continue;
+      now = loads.extremes();
       trans_s += costs_.trans_s[holders.size()];
       agg_s += costs_.agg_s[holders.size()];
-      if (least_s(loads, trans_s, agg_s) >= best_s_) return;
-      if (const double now_s = seconds(loads, trans_s, agg_s); now_s < best_s_) {
+      if (least_s(now, trans_s, agg_s) >= best_s_) return;
+      if (const double now_s = seconds(now, trans_s, agg_s); now_s < best_s_) {
         best_s_ = now_s;
         best_receivers_ = most;
         best_taken_ = taken + 1;
@@ -93,17 +95,17 @@ class Search {
   }
 
  private:
-  double seconds(const ReplicatedLoads& loads, double trans_s, double agg_s) const {
+  double seconds(const ReplicatedLoads::Extremes& loads, double trans_s, double agg_s) const {
     return layer_s(costs_,
-                   {all_to_all_s(costs_, loads.most_received()),
-                    forward_experts_s(costs_, loads.most_computed()), trans_s, agg_s},
+                   {all_to_all_s(costs_, loads.most_received),
+                    forward_experts_s(costs_, loads.most_computed), trans_s, agg_s},
                    options_.transfers);
   }
   /// What this and all that follows costs at least: transfers are only added, loads of members whose experts have
   /// all been taken stay or rise, and nothing is better than computing evenly.
-  double least_s(const ReplicatedLoads& loads, double trans_s, double agg_s) const {
-    const double fec_s = std::max(even_fec_s_, forward_experts_s(costs_, loads.settled_computed()));
-    return layer_s(costs_, {all_to_all_s(costs_, loads.settled_received()), fec_s, trans_s, agg_s},
+  double least_s(const ReplicatedLoads::Extremes& loads, double trans_s, double agg_s) const {
+    const double fec_s = std::max(even_fec_s_, forward_experts_s(costs_, loads.settled_computed));
+    return layer_s(costs_, {all_to_all_s(costs_, loads.settled_received), fec_s, trans_s, agg_s},
                    options_.transfers);
   }
 

@@ -3,29 +3,6 @@
 #include <algorithm>
 
 namespace tuner {
-namespace {
-
-/// By values, not by iterators as max_element: vectorised, and asked for all the time.
-std::int64_t largest(const std::vector<std::int64_t>& values) {
-  std::int64_t most = values.front();
-  for (const std::int64_t value : values) most = std::max(most, value);
-  return most;
-}
-
-/// The largest of those whose member counts 1; `values` of one group's members after another's.
-std::int64_t largest_counted(const std::vector<std::int64_t>& values,
-                             const std::vector<std::int64_t>& counts) {
-  std::int64_t most = 0;
-  for (std::size_t first = 0; first < values.size(); first += counts.size()) {
-    for (std::size_t member = 0; member < counts.size(); ++member) {
-      most = std::max(most, counts[member] * values[first + member]);
-    }
-  }
-  return most;
-}
-
-}  // namespace
-
 ReplicatedLoads::ReplicatedLoads(const GroupedRows& rows) : rows_(rows) {
   const auto members = static_cast<std::size_t>(rows.members);
   received_.assign(static_cast<std::size_t>(rows.copies * rows.shards) * members, 0);
@@ -50,7 +27,7 @@ ReplicatedLoads::ReplicatedLoads(const GroupedRows& rows) : rows_(rows) {
 void ReplicatedLoads::take(int expert, std::span<const int> holders) {
   const auto members = static_cast<std::size_t>(rows_.members);
   const auto home = static_cast<std::size_t>(home_of(expert, rows_.experts, rows_.members));
-  if (--left_[home] == 0) settled_[home] = 1;
+  if (--left_[home] == 0) settled_[home] = -1;
   for (int copy = 0; copy < rows_.copies; ++copy) {
     std::int64_t* computed = computed_.data() + static_cast<std::size_t>(copy) * members;
     for (int shard = 0; shard < rows_.shards; ++shard) {
@@ -67,22 +44,27 @@ void ReplicatedLoads::take(int expert, std::span<const int> holders) {
   }
 }
 
-std::int64_t ReplicatedLoads::most_received() const { return largest(received_); }
-
-std::int64_t ReplicatedLoads::most_computed() const { return largest(computed_); }
-
-std::int64_t ReplicatedLoads::least_computed() const {
-  std::int64_t least = computed_.front();
-  for (const std::int64_t rows : computed_) least = std::min(least, rows);
-  return least;
-}
-
-std::int64_t ReplicatedLoads::settled_received() const {
-  return largest_counted(received_, settled_);
-}
-
-std::int64_t ReplicatedLoads::settled_computed() const {
-  return largest_counted(computed_, settled_);
+ReplicatedLoads::Extremes ReplicatedLoads::extremes() const {
+  // Reductions of values, not of iterators: vectorised, and asked for all the time.
+  const std::size_t members = settled_.size();
+  Extremes found;
+  found.least_computed = computed_.front();
+  for (std::size_t first = 0; first < computed_.size(); first += members) {
+    for (std::size_t member = 0; member < members; ++member) {
+      const std::int64_t rows = computed_[first + member];
+      found.most_computed = std::max(found.most_computed, rows);
+      found.least_computed = std::min(found.least_computed, rows);
+      found.settled_computed = std::max(found.settled_computed, settled_[member] & rows);
+    }
+  }
+  for (std::size_t first = 0; first < received_.size(); first += members) {
+    for (std::size_t member = 0; member < members; ++member) {
+      const std::int64_t rows = received_[first + member];
+      found.most_received = std::max(found.most_received, rows);
+      found.settled_received = std::max(found.settled_received, settled_[member] & rows);
+    }
+  }
+  return found;
 }
 
 }  // namespace tuner

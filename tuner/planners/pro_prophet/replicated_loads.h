@@ -17,12 +17,13 @@ class ReplicatedLoads {
   /// `holders`: members that hold it beside its home from now on, if any; each expert once.
   void take(int expert, std::span<const int> holders);
 
-  std::int64_t most_received() const;
-  std::int64_t most_computed() const;
-  std::int64_t least_computed() const;
-  /// Of members whose experts have all been taken: whatever is taken next, neither falls again.
-  std::int64_t settled_received() const;
-  std::int64_t settled_computed() const;
+  struct Extremes {
+    std::int64_t most_received = 0;
+    std::int64_t most_computed = 0, least_computed = 0;
+    /// Of members whose experts have all been taken: whatever is taken next, neither falls again.
+    std::int64_t settled_received = 0, settled_computed = 0;
+  };
+  Extremes extremes() const;
 
  private:
   const GroupedRows& rows_;
@@ -30,7 +31,7 @@ class ReplicatedLoads {
   std::vector<std::int64_t>
       computed_;           // [copy][member]: alike on all that share the member's experts
   std::vector<int> left_;  // [member]: experts that were not taken yet
-  std::vector<std::int64_t> settled_;  // [member]: 1 where none is left, else 0
+  std::vector<std::int64_t> settled_;  // [member]: all bits where none is left, else none
 };
 
 }  // namespace tuner

@@ -202,9 +202,9 @@ TEST(GreedyPlacement, MindsTheBusiestOfSeveralCopies) {
 double least_of_all_s(const DrawnLayer& layer, const ReplicatedLoads& loads, int expert,
                       double trans_s, double agg_s) {
   if (expert == layer.rows.experts) {
-    return blocking_layer_s({all_to_all_s(layer.costs, loads.most_received()),
-                             forward_experts_s(layer.costs, loads.most_computed()), trans_s,
-                             agg_s});
+    const ReplicatedLoads::Extremes most = loads.extremes();
+    return blocking_layer_s({all_to_all_s(layer.costs, most.most_received),
+                             forward_experts_s(layer.costs, most.most_computed), trans_s, agg_s});
   }
   const int home = home_of(expert, layer.rows.experts, layer.rows.members);
   double least_s = least_of_all_s(layer, loads, expert + 1, trans_s, agg_s);

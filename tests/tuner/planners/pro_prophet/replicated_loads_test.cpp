@@ -25,9 +25,10 @@ TEST(ReplicatedLoads, AreThoseWorkedOutFromScratch) {
       loads.take(replica.expert, replica.holders);
     }
     const PlacedLoads scratch = placed_loads(routing, groups, placement);
-    EXPECT_EQ(loads.most_received(), std::ranges::max(scratch.received));
-    EXPECT_EQ(loads.most_computed(), std::ranges::max(scratch.computed));
-    EXPECT_EQ(loads.least_computed(), std::ranges::min(scratch.computed));
+    const ReplicatedLoads::Extremes found = loads.extremes();
+    EXPECT_EQ(found.most_received, std::ranges::max(scratch.received));
+    EXPECT_EQ(found.most_computed, std::ranges::max(scratch.computed));
+    EXPECT_EQ(found.least_computed, std::ranges::min(scratch.computed));
   }
 }
 
@@ -40,8 +41,8 @@ TEST(ReplicatedLoads, OfMembersWithoutFurtherExpertsNeverFall) {
     const auto routing = test::draw_rows(random, 2 * members, members * each);
     const GroupedRows rows = grouped_rows(routing, groups);
     ReplicatedLoads loads(rows);
-    EXPECT_EQ(loads.settled_received(), 0);
-    EXPECT_EQ(loads.settled_computed(), 0);
+    EXPECT_EQ(loads.extremes().settled_received, 0);
+    EXPECT_EQ(loads.extremes().settled_computed, 0);
     std::int64_t received = 0, computed = 0;
     for (int expert = members * each - 1; expert >= 0; --expert) {
       std::vector<int> holders;
@@ -51,13 +52,13 @@ TEST(ReplicatedLoads, OfMembersWithoutFurtherExpertsNeverFall) {
         }
       }
       loads.take(expert, holders);
-      EXPECT_GE(loads.settled_received(), received);
-      EXPECT_GE(loads.settled_computed(), computed);
-      received = loads.settled_received();
-      computed = loads.settled_computed();
+      EXPECT_GE(loads.extremes().settled_received, received);
+      EXPECT_GE(loads.extremes().settled_computed, computed);
+      received = loads.extremes().settled_received;
+      computed = loads.extremes().settled_computed;
     }
-    EXPECT_EQ(received, loads.most_received());
-    EXPECT_EQ(computed, loads.most_computed());
+    EXPECT_EQ(received, loads.extremes().most_received);
+    EXPECT_EQ(computed, loads.extremes().most_computed);
   }
 }
 
