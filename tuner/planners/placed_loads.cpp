@@ -1,65 +1,19 @@
 #include "tuner/planners/placed_loads.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <limits>
 #include <numeric>
-#include <stdexcept>
 
+#include "moe/program/expert_slots.h"
 #include "moe/train/balance.h"
 
 namespace tuner {
-namespace {
-
-bool holds_expert(const moe::ReplicatedExpert* replica, int member) {
-  return replica != nullptr &&
-         std::binary_search(replica->holders.begin(), replica->holders.end(), member);
-}
-
-/// By expert; null where it is at home only.
-std::vector<const moe::ReplicatedExpert*> replica_by_expert(const moe::ExpertPlacement& placement,
-                                                            int experts, int members) {
-  std::vector<const moe::ReplicatedExpert*> by_expert(static_cast<std::size_t>(experts), nullptr);
-  for (const moe::ReplicatedExpert& replica : placement.replicas) {
-    const auto refuse = [&](const std::string& why) {
-      throw std::invalid_argument(fmt::format("placed_loads: expert {}: {}", replica.expert, why));
-    };
-    if (replica.expert < 0 || replica.expert >= experts) {
-      refuse(fmt::format("expected 0 to {}", experts - 1));
-    }
-    auto& entry = by_expert[static_cast<std::size_t>(replica.expert)];
-    if (entry != nullptr) refuse("it is there twice");
-    entry = &replica;
-    int last = -1;
-    for (const int holder : replica.holders) {
-      if (holder <= last || holder >= members ||
-          holder == home_of(replica.expert, experts, members)) {
-        refuse(fmt::format("holder {}: expected members of {}, ascending, but for its home {}",
-                           holder, members, home_of(replica.expert, experts, members)));
-      }
-      last = holder;
-    }
-  }
-  return by_expert;
-}
-
-}  // namespace
-
 int home_of(int expert, int experts, int members) { return expert / (experts / members); }
-
-int computing_member(int member, int home, const moe::ReplicatedExpert* replica,
-                     moe::RowsOfOthers rows_of_others) {
-  if (member == home || holds_expert(replica, member)) return member;
-  if (replica == nullptr || rows_of_others == moe::RowsOfOthers::home) return home;
-  const auto turn = static_cast<std::size_t>(member) % (1 + replica->holders.size());
-  return turn == 0 ? home : replica->holders[turn - 1];
-}
 
 PlacedLoads placed_loads(const moe::LayerRouting& routing, const moe::Groups& groups,
                          const moe::ExpertPlacement& placement) {
   const int ranks = moe::stage_ranks(groups), members = groups.layout.expert;
-  const auto replicas = replica_by_expert(placement, routing.experts, members);
+  const moe::ExpertSlots slots = moe::expert_slots(placement, routing.experts, members);
   PlacedLoads loads{std::vector<std::int64_t>(static_cast<std::size_t>(ranks)),
                     std::vector<std::int64_t>(static_cast<std::size_t>(ranks))};
   // All stages are divided alike: the ranks of the first count as those of any.
@@ -68,9 +22,7 @@ PlacedLoads placed_loads(const moe::LayerRouting& routing, const moe::Groups& gr
     const int member = moe::index_in_group(groups, moe::GroupKind::expert, source);
     std::vector<std::int64_t> to(group.size(), 0);
     for (int expert = 0; expert < routing.experts; ++expert) {
-      const int at =
-          computing_member(member, home_of(expert, routing.experts, members),
-                           replicas[static_cast<std::size_t>(expert)], placement.rows_of_others);
+      const int at = moe::destination(slots, member, expert);
       to[static_cast<std::size_t>(at)] +=
           routing.tokens[static_cast<std::size_t>(source)][static_cast<std::size_t>(expert)];
     }

@@ -19,13 +19,7 @@ struct PlacedLoads {
       computed;  ///< rows of experts, or shares of experts, that it computes; H_i
 };
 
-/// The member that computes the rows of `member` for an expert of `home`: it itself where it holds the expert, else
-/// whoever `rows_of_others` says. `replica`: null where nobody but its home holds it.
-int computing_member(int member, int home, const moe::ReplicatedExpert* replica,
-                     moe::RowsOfOthers rows_of_others);
-
-/// Of every expert group alike. Throws std::invalid_argument for an expert that is none or there twice, and for
-/// holders that are no other members in ascending order.
+/// Of every expert group alike. Throws std::invalid_argument as moe::expert_slots.
 PlacedLoads placed_loads(const moe::LayerRouting& routing, const moe::Groups& groups,
                          const moe::ExpertPlacement& placement);
 

@@ -49,7 +49,8 @@ double blocking_iteration_s(const Situation& situation, const moe::Schedule& sch
   return placed_iteration_s(situation, schedule, Transfers::blocking);
 }
 
-std::string placement_remark(const Situation& situation, const moe::Schedule& schedule) {
+std::string placement_remark(const Situation& situation, const PlannerOptions&,
+                             const moe::Schedule& schedule) {
   std::size_t experts = 0, copies = 0;
   double before = 0, after = 0;
   const moe::Routing whole = moe::add_micro_batches(situation.routing);
@@ -74,8 +75,7 @@ Candidate placed_candidate(moe::Schedule schedule) {
   for (const auto& decision : moe::decisions_of<moe::ReplicateExperts>(schedule)) {
     experts += decision.placement.replicas.size();
   }
-  return {schedule.planner, fmt::format(R"({{"experts_sent": {}}})", experts),
-          std::move(schedule)};
+  return {schedule.planner, fmt::format(R"({{"experts_sent": {}}})", experts), std::move(schedule)};
 }
 
 }  // namespace tuner

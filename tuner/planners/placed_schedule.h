@@ -30,7 +30,8 @@ double placed_iteration_s(const Situation& situation, const moe::Schedule& sched
 double blocking_iteration_s(const Situation& situation, const moe::Schedule& schedule);
 
 /// How many experts go where, and how even loads are before and after.
-std::string placement_remark(const Situation& situation, const moe::Schedule& schedule);
+std::string placement_remark(const Situation& situation, const PlannerOptions& options,
+                             const moe::Schedule& schedule);
 
 /// Its own choice alone, with how many experts it sends.
 Candidate placed_candidate(moe::Schedule schedule);

@@ -2,11 +2,9 @@
 
 #include <random>
 
-#include "moe/program/expert_placement.h"
 #include "moe/program/routing.h"
-#include "tuner/planners/placed_loads.h"
 
-/// Loads and placements at random.
+/// Loads at random.
 namespace tuner::test {
 
 /// Some experts far more popular than others, and with every source some of its own.
@@ -24,21 +22,6 @@ inline moe::LayerRouting draw_rows(std::mt19937& random, int sources, int expert
     }
   }
   return routing;
-}
-
-inline moe::ExpertPlacement draw_placement(std::mt19937& random, int experts, int members) {
-  moe::ExpertPlacement placement;
-  if (random() % 2 == 0) placement.rows_of_others = moe::RowsOfOthers::spread;
-  for (int expert = 0; expert < experts; ++expert) {
-    moe::ReplicatedExpert replica{expert, {}};
-    for (int member = 0; member < members; ++member) {
-      if (member != home_of(expert, experts, members) && random() % 3 == 0) {
-        replica.holders.push_back(member);
-      }
-    }
-    if (!replica.holders.empty()) placement.replicas.push_back(std::move(replica));
-  }
-  return placement;
 }
 
 }  // namespace tuner::test

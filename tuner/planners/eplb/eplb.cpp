@@ -54,8 +54,7 @@ std::vector<Candidate> eplb_candidates(const Situation& situation, const Planner
   std::vector<Candidate> candidates{
       {"eplb", R"({"copies": "anywhere"})", eplb_schedule(situation, {})}};
   if (!nodes.empty()) {
-    candidates.push_back(
-        {"eplb", R"({"copies": "on the node"})", eplb_schedule(situation, nodes)});
+    candidates.push_back({"eplb", R"({"copies": "on the node"})", eplb_schedule(situation, nodes)});
   }
   return candidates;
 }

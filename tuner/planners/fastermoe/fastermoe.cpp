@@ -41,8 +41,7 @@ moe::Schedule by_steps(const Situation& situation, moe::Schedule schedule) {
           moe::Exchange{layer, phase, {}, moe::Route::pairwise, kRanksPerGroup});
     }
   }
-  schedule.decisions.push_back(
-      moe::StreamAssignment{"exchange_step", moe::Stream::inter_node});
+  schedule.decisions.push_back(moe::StreamAssignment{"exchange_step", moe::Stream::inter_node});
   return schedule;
 }
 
@@ -59,8 +58,7 @@ moe::Schedule by_chunks(const Situation& situation, moe::Schedule schedule) {
 
 std::vector<Candidate> fastermoe_candidates(const Situation& situation, const PlannerOptions&) {
   const moe::Schedule alone = shadows(situation);
-  std::vector<Candidate> candidates{
-      {alone.planner, R"({"exchange": "whole"})", alone}};
+  std::vector<Candidate> candidates{{alone.planner, R"({"exchange": "whole"})", alone}};
   if (groups_of_ranks(situation) < 2) return candidates;
   if (exchanges_flat(situation.program)) {
     candidates.push_back(

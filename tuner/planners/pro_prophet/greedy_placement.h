@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "moe/program/expert_placement.h"
 #include "tuner/planners/placed_loads.h"
@@ -13,6 +14,9 @@ enum class Transfers {
   blocking,    ///< all of it: Eq. 6
   overlapped,  ///< what neighbouring computation does not hide: Eq. 8
 };
+
+/// Of every expert that is sent: to how many devices.
+std::vector<int> devices_sent_to(const moe::ExpertPlacement& placement);
 
 /// Of one layer under `placement`, from scratch. Throws std::invalid_argument as placed_loads.
 double placed_layer_s(const moe::LayerRouting& routing, const moe::Groups& groups,

@@ -7,8 +7,9 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <random>
 
-#include "tests/tuner/planners/drawn_rows.h"
+#include "tuner/planners/placed_loads.h"
 
 namespace tuner {
 namespace {

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "tests/tuner/planners/drawn_rows.h"
+#include "tuner/planners/placed_loads.h"
 
 namespace tuner {
 namespace {

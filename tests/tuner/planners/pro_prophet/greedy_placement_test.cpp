@@ -135,6 +135,7 @@ double word_for_word_s(const DrawnLayer& layer, const GreedyOptions& options, in
     if (devices.empty()) continue;
     std::sort(devices.begin(), devices.end());
     placement.replicas.push_back({expert, devices});
+    std::sort(placement.replicas.begin(), placement.replicas.end());
     best_s = std::min(best_s, placed_layer_s(layer.routing, layer.groups, placement, layer.costs,
                                              options.transfers));
   }

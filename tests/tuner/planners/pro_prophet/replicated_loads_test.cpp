@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "tests/moe/program/random_placement.h"
 #include "tests/tuner/planners/drawn_rows.h"
 
 namespace tuner {
@@ -12,12 +13,12 @@ namespace {
 TEST(ReplicatedLoads, AreThoseWorkedOutFromScratch) {
   std::mt19937 random(1);
   for (int i = 0; i < 300; ++i) {
-    const moe::Layout layout{1 + static_cast<int>(random() % 2), 1 + static_cast<int>(random() % 5),
+    const moe::Layout layout{1 + static_cast<int>(random() % 2), 2 + static_cast<int>(random() % 4),
                              1 + static_cast<int>(random() % 2)};
     const moe::Groups groups = moe::make_groups(layout);
     const int experts = layout.expert * (1 + static_cast<int>(random() % 3));
     const auto routing = test::draw_rows(random, moe::stage_ranks(groups), experts);
-    moe::ExpertPlacement placement = test::draw_placement(random, experts, layout.expert);
+    moe::ExpertPlacement placement = moe::testing::random_placement(random, experts, layout.expert);
     placement.rows_of_others = moe::RowsOfOthers::home;
     const GroupedRows rows = grouped_rows(routing, groups);
     ReplicatedLoads loads(rows);
