@@ -12,6 +12,7 @@
 #include "moe/passes/assign_stream.h"
 #include "moe/passes/compress_exchange.h"
 #include "moe/passes/exchange.h"
+#include "moe/passes/hoist_transfer.h"
 #include "moe/passes/order_micro_batches.h"
 #include "moe/passes/partition_range.h"
 #include "moe/passes/pipeline_split.h"
@@ -28,7 +29,7 @@ namespace moe {
 /// makes ops, then what cuts them, then what moves the pieces.
 using Decision = std::variant<ReplicateExperts, CompressExchange, Exchange, PartitionRange,
                               PipelineSplit, SliceAllReduce, OrderMicroBatches, PlaceWeightGradient,
-                              PlaceAllReduce, StreamAssignment>;
+                              HoistTransfer, PlaceAllReduce, StreamAssignment>;
 
 /// What every decision has beside its fields.
 template <class D>

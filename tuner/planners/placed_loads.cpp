@@ -1,7 +1,6 @@
 #include "tuner/planners/placed_loads.h"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 
 #include "moe/program/expert_slots.h"
@@ -12,25 +11,20 @@ int home_of(int expert, int experts, int members) { return expert / (experts / m
 
 PlacedLoads placed_loads(const moe::LayerRouting& routing, const moe::Groups& groups,
                          const moe::ExpertPlacement& placement) {
-  const int ranks = moe::stage_ranks(groups), members = groups.layout.expert;
-  const moe::ExpertSlots slots = moe::expert_slots(placement, routing.experts, members);
-  PlacedLoads loads{std::vector<std::int64_t>(static_cast<std::size_t>(ranks)),
-                    std::vector<std::int64_t>(static_cast<std::size_t>(ranks))};
+  const moe::ExpertSlots slots =
+      moe::expert_slots(placement, routing.experts, groups.layout.expert);
+  PlacedLoads loads{{}, moe::rank_tokens(routing, groups, placement)};
+  loads.received.assign(loads.computed.size(), 0);
   // All stages are divided alike: the ranks of the first count as those of any.
-  for (int source = 0; source < ranks; ++source) {
+  for (int source = 0; source < moe::stage_ranks(groups); ++source) {
     const std::vector<int> group = moe::members(groups, moe::GroupKind::expert, source);
     const int member = moe::index_in_group(groups, moe::GroupKind::expert, source);
-    std::vector<std::int64_t> to(group.size(), 0);
+    const auto& sent = routing.tokens[static_cast<std::size_t>(source)];
     for (int expert = 0; expert < routing.experts; ++expert) {
-      const int at = moe::destination(slots, member, expert);
-      to[static_cast<std::size_t>(at)] +=
-          routing.tokens[static_cast<std::size_t>(source)][static_cast<std::size_t>(expert)];
-    }
-    for (std::size_t at = 0; at < group.size(); ++at) {
-      if (group[at] != source) loads.received[static_cast<std::size_t>(group[at])] += to[at];
-      for (const int rank : moe::members(groups, moe::GroupKind::expert_sharded, group[at])) {
-        loads.computed[static_cast<std::size_t>(rank)] += to[at];
-      }
+      const int to = moe::destination(slots, member, expert);
+      if (to == member) continue;
+      loads.received[static_cast<std::size_t>(group[static_cast<std::size_t>(to)])] +=
+          sent[static_cast<std::size_t>(expert)];
     }
   }
   return loads;
@@ -96,11 +90,11 @@ double max_over_mean(const std::vector<std::int64_t>& loads) {
   return static_cast<double>(most) * static_cast<double>(loads.size()) / static_cast<double>(sum);
 }
 
-double balance_ratio(const std::vector<std::int64_t>& before,
-                     const std::vector<std::int64_t>& after) {
-  const double was = moe::standard_deviation(before), is = moe::standard_deviation(after);
-  if (is > 0) return was / is;
-  return was > 0 ? std::numeric_limits<double>::infinity() : 1;
+double balance_ratio(const moe::LayerRouting& routing, const moe::Groups& groups,
+                     const moe::ExpertPlacement& placement) {
+  const db::Balance balance = moe::balance_of(routing, groups, {}, placement);
+  if (!balance.placed_rank_standard_deviation) return 1;
+  return *balance.rank_standard_deviation / *balance.placed_rank_standard_deviation;
 }
 
 }  // namespace tuner

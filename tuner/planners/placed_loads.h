@@ -45,8 +45,9 @@ int home_of(int expert, int experts, int members);
 /// The largest over the mean; 1 where there is no load.
 double max_over_mean(const std::vector<std::int64_t>& loads);
 
-/// RB, the standard deviation of loads before over after  [Pro-Prophet VI-C, printed]. 1 where both are 0.
-double balance_ratio(const std::vector<std::int64_t>& before,
-                     const std::vector<std::int64_t>& after);
+/// RB, Pro-Prophet's balance degree before over after, of what ranks compute: the standard deviation of the loads
+/// [Pro-Prophet VI-C, printed]. 1 where nothing is replicated.
+double balance_ratio(const moe::LayerRouting& routing, const moe::Groups& groups,
+                     const moe::ExpertPlacement& placement);
 
 }  // namespace tuner

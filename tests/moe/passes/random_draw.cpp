@@ -186,6 +186,20 @@ void draw_placements(std::mt19937& random, Draw& draw) {
                               block(0), random() % 2 ? Direction::dispatch : Direction::combine,
                               static_cast<int>(random() % 3)});
   }
+  for (const ReplicateExperts& replicated : decisions_of<ReplicateExperts>(draw.schedule)) {
+    for (const Transfer transfer : {Transfer::send, Transfer::give_back}) {
+      if (random() % 3 == 0) continue;
+      HoistTransfer hoisting{replicated.layer, transfer, {}};
+      for (int i = 0; i < 1 + static_cast<int>(random() % 3); ++i) {
+        TransferPiece& piece = hoisting.pieces.emplace_back();
+        piece.share = 1 + static_cast<int>(random() % 3);
+        if (random() % 4 == 0) continue;
+        piece.behind = static_cast<ExchangePlace>(random() % 3);
+        piece.at = std::max(0, replicated.layer - static_cast<int>(random() % 2));
+      }
+      place(hoisting);
+    }
+  }
   for (int i = 0; i < 4 && random() % 3 != 0; ++i) {
     place(PlaceAllReduce{block(-1), static_cast<int>(random() % 2),
                          static_cast<AllReducePlace>(random() % 3), block(0)});

@@ -42,18 +42,6 @@ TEST(PlacedLoads, WorkedByHand) {
   EXPECT_THAT(two.computed, ElementsAre(111 + 3 + 30, 222, 300));
 }
 
-TEST(PlacedLoads, WithoutReplicasAreThoseOfTheRanks) {
-  std::mt19937 random(1);
-  for (const moe::Layout& layout : {moe::Layout{1, 4, 1}, moe::Layout{2, 2, 2}, moe::Layout{3, 1},
-                                    moe::Layout{1, 2, 4}, moe::Layout{2, 4, 1}}) {
-    const moe::Groups groups = moe::make_groups(layout);
-    const moe::LayerRouting routing =
-        test::draw_rows(random, moe::stage_ranks(groups), 2 * layout.expert);
-    EXPECT_EQ(placed_loads(routing, groups, {}).computed, moe::rank_tokens(routing, groups))
-        << to_text(layout);
-  }
-}
-
 TEST(PlacedLoads, ComputeEveryRowOnce) {
   std::mt19937 random(2);
   for (int i = 0; i < 300; ++i) {
@@ -107,8 +95,11 @@ TEST(GroupedRows, AreTheRowsOfEveryGroup) {
 }
 
 TEST(BalanceRatio, IsDeviationBeforeOverAfter) {
-  EXPECT_DOUBLE_EQ(balance_ratio({0, 8}, {3, 5}), 4);
-  EXPECT_DOUBLE_EQ(balance_ratio({4, 4}, {4, 4}), 1);
+  // 12 and 4 rows computed, then 9 and 7: deviations of 4 and 1.
+  const moe::Groups groups = moe::make_groups(2, 2);
+  const moe::LayerRouting routing{0, 2, {{9, 0}, {3, 4}}, 0};
+  EXPECT_DOUBLE_EQ(balance_ratio(routing, groups, placement({{0, {1}}})), 4);
+  EXPECT_DOUBLE_EQ(balance_ratio(routing, groups, {}), 1);
   EXPECT_DOUBLE_EQ(max_over_mean({0, 8}), 2);
   EXPECT_DOUBLE_EQ(max_over_mean({0, 0}), 1);
 }

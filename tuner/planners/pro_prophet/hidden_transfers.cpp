@@ -64,9 +64,8 @@ moe::Schedule with_hidden_transfers(const Situation& situation, moe::Schedule pl
   moe::Schedule schedule = std::move(placed);
   const auto sent = moe::decisions_of<moe::ReplicateExperts>(schedule);
   for (const PlacedLayer& layer : placed_layers(situation)) {
-    const auto decision = std::find_if(sent.begin(), sent.end(), [&](const auto& one) {
-      return one.layer == layer.layer;
-    });
+    const auto decision = std::find_if(sent.begin(), sent.end(),
+                                       [&](const auto& one) { return one.layer == layer.layer; });
     if (decision == sent.end()) continue;
     const std::vector<int> devices = devices_sent_to(decision->placement);
     const auto found = before.find(layer.layer);
@@ -77,10 +76,10 @@ moe::Schedule with_hidden_transfers(const Situation& situation, moe::Schedule pl
           layer.layer, moe::Transfer::send,
           send_pieces(*last, transfers_s(layer.costs.trans_s, devices), layer.costs.fnec_s)});
     }
-    schedule.decisions.push_back(moe::HoistTransfer{
-        layer.layer, moe::Transfer::give_back,
-        return_pieces(layer.layer, last, transfers_s(layer.costs.agg_s, devices),
-                      layer.costs.bnec_s)});
+    schedule.decisions.push_back(
+        moe::HoistTransfer{layer.layer, moe::Transfer::give_back,
+                           return_pieces(layer.layer, last, transfers_s(layer.costs.agg_s, devices),
+                                         layer.costs.bnec_s)});
   }
   for (moe::Decision& decision : pipeline_schedule(situation.program, {}, {1, 1}).decisions) {
     schedule.decisions.push_back(std::move(decision));

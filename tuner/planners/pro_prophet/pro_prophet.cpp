@@ -21,8 +21,8 @@ moe::Schedule plan_pro_prophet_planner(const Situation& situation, const Planner
 }
 
 moe::Schedule plan_pro_prophet_scheduler(const Situation& situation, const PlannerOptions&) {
-  return with_hidden_transfers(
-      situation, searched(situation, "pro_prophet_scheduler", Transfers::blocking));
+  return with_hidden_transfers(situation,
+                               searched(situation, "pro_prophet_scheduler", Transfers::blocking));
 }
 
 moe::Schedule plan_pro_prophet(const Situation& situation, const PlannerOptions&) {

@@ -15,8 +15,7 @@ namespace tuner {
 /// on the one stream there is.
 moe::Schedule plan_pro_prophet_planner(const Situation& situation, const PlannerOptions& options);
 /// The same placements, transfers beside what neighbouring blocks compute (hidden_transfers.h).
-moe::Schedule plan_pro_prophet_scheduler(const Situation& situation,
-                                         const PlannerOptions& options);
+moe::Schedule plan_pro_prophet_scheduler(const Situation& situation, const PlannerOptions& options);
 /// The search knows of that: it goes by Eq. 8.                                                [Pro-Prophet V-C]
 moe::Schedule plan_pro_prophet(const Situation& situation, const PlannerOptions& options);
 
