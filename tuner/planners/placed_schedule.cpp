@@ -9,6 +9,18 @@
 #include "moe/train/balance.h"
 
 namespace tuner {
+namespace {
+
+bool is_legal(const moe::Program& program, const moe::Schedule& schedule) {
+  try {
+    moe::apply(program, schedule);
+    return true;
+  } catch (const std::invalid_argument&) {
+    return false;
+  }
+}
+
+}  // namespace
 
 moe::Schedule placed_schedule(const Situation& situation, std::string planner,
                               const PlaceLayer& place) {
@@ -17,13 +29,12 @@ moe::Schedule placed_schedule(const Situation& situation, std::string planner,
   if (situation.groups.layout.expert < 2) return schedule;  // everybody has all experts
   for (const PlacedLayer& layer : placed_layers(situation)) {
     moe::ReplicateExperts decision{layer.layer, place(layer)};
-    if (decision.placement.replicas.empty()) continue;
-    try {
-      moe::apply(situation.program, decision);
-    } catch (const std::invalid_argument&) {  // they stay at home
-      continue;
-    }
-    schedule.decisions.push_back(std::move(decision));
+    if (!decision.placement.replicas.empty()) schedule.decisions.push_back(std::move(decision));
+  }
+  if (!is_legal(situation.program, schedule)) {
+    std::erase_if(schedule.decisions, [&](const moe::Decision& decision) {
+      return !is_legal(situation.program, {{}, {decision}});
+    });
   }
   return schedule;
 }
