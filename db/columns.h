@@ -144,7 +144,9 @@ struct Table<Balance> {
       Column{"max_rank_tokens", &Balance::max_rank_tokens},
       Column{"mean_rank_tokens", &Balance::mean_rank_tokens},
       Column{"rank_standard_deviation", &Balance::rank_standard_deviation},
-      Column{"locality", &Balance::locality}};
+      Column{"locality", &Balance::locality},
+      Column{"placed_max_rank_tokens", &Balance::placed_max_rank_tokens},
+      Column{"placed_rank_standard_deviation", &Balance::placed_rank_standard_deviation}};
 };
 
 template <>

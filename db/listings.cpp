@@ -81,14 +81,17 @@ const std::vector<Listing>& all_listings() {
        "balance --db results.db --run 7 --layer 1",
        "balance_view",
        "run, iteration, layer, experts, tokens, dropped_tokens, max_tokens, max_over_mean, "
-       "unused_experts, standard_deviation, rank_max_over_mean, rank_standard_deviation, locality",
+       "unused_experts, standard_deviation, rank_max_over_mean, rank_standard_deviation, locality, "
+       "placed_rank_max_over_mean, placed_rank_standard_deviation, balance_ratio",
        "run, iteration, layer",
        {by_run, by_iteration, by_layer},
        "tokens: copies that travelled, of all experts; max_tokens: to the fullest expert.\n"
        "max_over_mean: the fullest expert over the mean; 1x is even, as many as experts the "
        "worst.\n"
        "standard_deviation: of the experts' tokens, in tokens (Pro-Prophet's balance degree).\n"
-       "rank_...: the same of the tokens whose expert, or share of it, a rank computes.\n"
+       "rank_...: the same of the tokens whose expert, or share of it, belongs to a rank.\n"
+       "placed_rank_...: of those that a rank computed; a dash: no expert was replicated.\n"
+       "balance_ratio: standard deviation over ranks before replicas, over that after.\n"
        "locality: cosine similarity to the experts' tokens in the iteration before; 1 is alike."},
       {"iterations",
        "training steps: losses, times, tokens",

@@ -121,6 +121,9 @@ struct Balance {
   /// Cosine of the angle between the experts' tokens and those of the iteration before; none where
   /// there are no tokens or no iteration before.
   std::optional<double> locality;
+  /// Of the tokens that ranks computed; none where no expert was replicated.
+  std::optional<std::int64_t> placed_max_rank_tokens;
+  std::optional<double> placed_rank_standard_deviation;
 };
 
 /// A named set of trials over one model and machine. Unique by `name`.

@@ -25,7 +25,7 @@ struct BoundOp {
   std::vector<View> writes;  ///< by position as in Op::writes
   /// The rows of its slice of the first operand, reads before writes, that routed rows are: received and
   /// gathered ones for each local expert, sent ones with those that adjoin as one. All rows of the first read
-  /// where none are.
+  /// where none are. Of AddReturned: of which expert each block is that comes home, as a row.
   std::vector<RowRange> ranges;
 };
 

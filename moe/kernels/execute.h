@@ -6,6 +6,7 @@
 #include "moe/kernels/activation.h"
 #include "moe/kernels/adam.h"
 #include "moe/kernels/add.h"
+#include "moe/kernels/add_returned.h"
 #include "moe/kernels/attention.h"
 #include "moe/kernels/choose_tokens.h"
 #include "moe/kernels/combine.h"

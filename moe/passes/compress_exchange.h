@@ -27,7 +27,7 @@ struct CompressExchange {
 void write(nlohmann::json& object, const CompressExchange& compress);
 std::string subject(const CompressExchange& compress);
 
-/// Runs first, so that what it adds is cut with the rest. Each all-to-all of the layer and phase gets an op before it that
+/// Runs behind replicate_experts alone, so that what it adds is cut with the rest. Each all-to-all of the layer and phase gets an op before it that
 /// packs its rows, carries these, and an op behind it that unpacks them. Throws std::invalid_argument where there is no
 /// all-to-all, or rows are packed already.
 Program apply(Program program, const CompressExchange& compress);

@@ -38,7 +38,7 @@ void write(nlohmann::json& object, const Exchange& exchange);
 /// Dispatch and combine may be decided apart: check_together.
 std::string subject(const Exchange& exchange);
 
-/// Runs first. Each AllToAll becomes, from the source to the expert (a combine goes the other way),
+/// Runs behind replicate_experts. Each AllToAll becomes, from the source to the expert (a combine goes the other way),
 ///   one_d     exchange_in_node, exchange_across_nodes among first ranks, exchange_in_node
 ///   two_d     exchange_in_node, exchange_across_nodes
 ///   pairwise  an exchange_step for every distance between two groups of ranks

@@ -31,7 +31,10 @@ OpList ops_of(const Program& program, int micro_batch, Phase phase) {
   OpList list;
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const Op& op = program.ops[i];
-    if (op.micro_batch == micro_batch && op.phase == phase && !comes_once(op)) list.push_back(i);
+    if (op.micro_batch == micro_batch && op.phase == phase && !comes_once(op) &&
+        !std::holds_alternative<SendExperts>(op.kind)) {
+      list.push_back(i);
+    }
   }
   return list;
 }
@@ -338,15 +341,25 @@ OpList cut_backward(const Program& program, Cutter& cutter, const OpList& backwa
   return cut;
 }
 
-/// The Program with `parts` where the first of the ops at `cut` stood, and without these.
+/// The Program with `parts` where the first of the ops at `cut` stood, and without these. Experts that are sent among
+/// them are sent before them, as nothing makes what is sent.
 void replace(Program& program, const OpList& cut, std::vector<Op> parts) {
   std::vector<Op> ops;
   std::size_t next = 0;
+  const auto sends = [&](std::size_t i) {
+    return std::holds_alternative<SendExperts>(program.ops[i].kind);
+  };
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     if (next < cut.size() && cut[next] == i) {
-      if (next++ == 0) ops.insert(ops.end(), parts.begin(), parts.end());
+      if (next++ == 0) {
+        for (std::size_t j = i; j < cut.back(); ++j) {
+          if (sends(j)) ops.push_back(program.ops[j]);
+        }
+        ops.insert(ops.end(), parts.begin(), parts.end());
+      }
       continue;
     }
+    if (next > 0 && next < cut.size() && sends(i)) continue;
     ops.push_back(std::move(program.ops[i]));
   }
   program.ops = std::move(ops);

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <array>
+#include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -15,41 +15,20 @@
 namespace moe {
 namespace {
 
-constexpr std::array<std::string_view, 3> kPlaces{"dispatch", "combine", "block"};
-
-std::string_view place_name(AllReducePlace place) {
-  return kPlaces[static_cast<std::size_t>(place)];
-}
-
-bool is_of(const Op& op, AllReducePlace place) {
-  switch (place) {
-    case AllReducePlace::dispatch:
-      return direction_of(op) == Direction::dispatch || std::holds_alternative<GatherRows>(op.kind);
-    case AllReducePlace::combine:
-      return direction_of(op) == Direction::combine;
-    case AllReducePlace::block:
-      return true;
-  }
-  throw std::logic_error("place_allreduce: no such place");
+bool reduces_what(const Op& reduction, const Op& adding) {
+  return std::any_of(reduction.writes.begin(), reduction.writes.end(), [&](const Use& use) {
+    return std::any_of(adding.writes.begin(), adding.writes.end(),
+                       [&](const Use& added) { return added.tensor == use.tensor; });
+  });
 }
 
 }  // namespace
-
-std::optional<std::size_t> place_of(const Program& program, AllReducePlace behind, int at) {
-  for (std::size_t i = program.ops.size(); i-- > 0;) {
-    const Op& op = program.ops[i];
-    if (op.layer == at && op.phase == Phase::backward && !comes_once(op) && is_of(op, behind)) {
-      return i;
-    }
-  }
-  return std::nullopt;
-}
 
 Program apply(Program program, const PlaceAllReduce& placing) {
   const auto refuse = [&](const std::string& why) {
     throw std::invalid_argument(
         fmt::format("place_allreduce: layer {}, piece {} behind {} of {}: {}", placing.layer,
-                    placing.piece, place_name(placing.behind), placing.at, why));
+                    placing.piece, exchange_place_name(placing.behind), placing.at, why));
   };
   const auto place = place_of(program, placing.behind, placing.at);
   if (!place) refuse("no such place in the backward phase");
@@ -63,6 +42,14 @@ Program apply(Program program, const PlaceAllReduce& placing) {
     }
   }
   if (moved.empty()) refuse("no gradients are reduced there");
+  for (std::size_t i = moved.front(); i-- > *place + 1;) {
+    const Op& op = program.ops[i];
+    if (std::holds_alternative<AddReturned>(op.kind) &&
+        std::any_of(moved.begin(), moved.end(),
+                    [&](std::size_t one) { return reduces_what(program.ops[one], op); })) {
+      moved.insert(moved.begin(), i);
+    }
+  }
   if (const auto other = in_the_way(program, moved, *place)) {
     refuse(fmt::format("\"{}\" of layer {} makes some of them, and comes later",
                        program.ops[*other].name, program.ops[*other].layer));
@@ -79,17 +66,18 @@ std::string subject(const PlaceAllReduce& placing) {
 void write(nlohmann::json& object, const PlaceAllReduce& placing) {
   object["layer"] = placing.layer;
   object["piece"] = placing.piece;
-  object["behind"] = place_name(placing.behind);
+  object["behind"] = exchange_place_name(placing.behind);
   object["at"] = placing.at;
 }
 
 PlaceAllReduce PlaceAllReduce::read(const InputObject& input) {
   constexpr std::int64_t most = std::numeric_limits<int>::max();
+  const auto& places = kExchangePlaceNames;
   PlaceAllReduce placing;
   placing.layer = static_cast<int>(input.integer("layer", -1, most));
   placing.piece = static_cast<int>(input.integer("piece", 0, most));
   placing.behind = static_cast<AllReducePlace>(
-      input.member("behind", "a place").one_of({kPlaces[0], kPlaces[1], kPlaces[2]}));
+      input.member("behind", "a place").one_of({places[0], places[1], places[2]}));
   placing.at = static_cast<int>(input.integer("at", 0, most));
   return placing;
 }

@@ -1,12 +1,11 @@
 #pragma once
 
 #include <compare>
-#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
-#include <optional>
 #include <string>
 #include <string_view>
 
+#include "moe/passes/exchange_place.h"
 #include "moe/program/program.h"
 
 namespace moe {
@@ -14,11 +13,7 @@ namespace moe {
 class InputObject;
 
 /// What in the backward phase of a block an all-reduce of gradients can be put behind.
-enum class AllReducePlace : std::uint8_t {
-  dispatch,  ///< all that brings gradients of rows to the experts
-  combine,   ///< all that brings them back
-  block,     ///< all of the block's backward phase
-};
+using AllReducePlace = ExchangePlace;
 
 /// Reduce the gradients of one block (-1: of what lies outside the blocks), or a piece of them where they are
 /// sliced, among the backward phase of block `at`: right behind its dispatch, where the stream of the exchange is
@@ -37,14 +32,15 @@ struct PlaceAllReduce {
 void write(nlohmann::json& object, const PlaceAllReduce& placing);
 std::string subject(const PlaceAllReduce& placing);
 
-/// The op that it would stand behind, by its place in the Program: the last of its micro-batches. None where block
-/// `at` has nothing of the kind.
-std::optional<std::size_t> place_of(const Program& program, AllReducePlace behind, int at);
+/// place_of, in the backward phase.
+inline std::optional<std::size_t> place_of(const Program& program, AllReducePlace behind, int at) {
+  return place_of(program, Phase::backward, behind, at);
+}
 
 /// Runs after what slices gradients and moves ops of backward, before assign_stream. The all-reduces of the layer's
 /// piece, of every group of ranks, that the pipeline stage of block `at` carries out come to stand behind the
 /// place; of several at one place that of the highest layer first, then of the highest piece. They sum what they
-/// did, over the same ranks.
+/// did, over the same ranks; where gradients of replicated experts are added to what is reduced, that goes along.
 ///
 /// Throws std::invalid_argument where there is no such place, where nothing is reduced, and where not all of the
 /// gradients exist at that place.

@@ -40,7 +40,9 @@ bool writes(const Op& op, TensorId tensor) {
 }  // namespace
 
 bool makes_weight_gradients(const Program& program, const Op& op) {
-  if (op.phase != Phase::backward || op.writes.empty() || is_communication(op)) return false;
+  if (op.phase != Phase::backward || op.writes.empty() || is_communication(op) || comes_once(op)) {
+    return false;
+  }
   return std::all_of(op.writes.begin(), op.writes.end(), [&](const Use& use) {
     return std::any_of(program.parameters.begin(), program.parameters.end(),
                        [&](const Parameter& one) { return one.gradient == use.tensor; });

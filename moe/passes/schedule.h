@@ -12,11 +12,13 @@
 #include "moe/passes/assign_stream.h"
 #include "moe/passes/compress_exchange.h"
 #include "moe/passes/exchange.h"
+#include "moe/passes/hoist_transfer.h"
 #include "moe/passes/order_micro_batches.h"
 #include "moe/passes/partition_range.h"
 #include "moe/passes/pipeline_split.h"
 #include "moe/passes/place_allreduce.h"
 #include "moe/passes/place_weight_gradient.h"
+#include "moe/passes/replicate_experts.h"
 #include "moe/passes/slice_allreduce.h"
 #include "moe/program/program.h"
 
@@ -25,9 +27,9 @@ namespace moe {
 /// One decision of a Schedule; each is a file of moe/passes with its fields, its JSON, its rewrite
 /// and what it refuses. The alternatives stand in the order in which they are applied: first what
 /// makes ops, then what cuts them, then what moves the pieces.
-using Decision =
-    std::variant<CompressExchange, Exchange, PartitionRange, PipelineSplit, SliceAllReduce,
-                 OrderMicroBatches, PlaceWeightGradient, PlaceAllReduce, StreamAssignment>;
+using Decision = std::variant<ReplicateExperts, CompressExchange, Exchange, PartitionRange,
+                              PipelineSplit, SliceAllReduce, OrderMicroBatches, PlaceWeightGradient,
+                              HoistTransfer, PlaceAllReduce, StreamAssignment>;
 
 /// What every decision has beside its fields.
 template <class D>

@@ -14,7 +14,7 @@ Binding bind(const Program& program, const Routing& routing, const Groups& group
     if (!binds_routing(op)) continue;
     const RowHandling& layer = handling.at(op.layer);
     const auto layout = [&](const LayerRouting& counts) {
-      return make_row_layout(counts, groups, rank, layer.cuts, layer.relays);
+      return make_row_layout(counts, groups, rank, layer);
     };
     // Counts of all ranks are many: copied only where there are parts to make of them.
     const LayerRouting& whole = layer_of(routing, routed_layer(op));

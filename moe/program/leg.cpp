@@ -9,7 +9,8 @@ namespace {
 struct Part {
   int expert = 0;
   std::size_t piece = 0;
-  int source = 0;  ///< member of the expert group
+  int source = 0;       ///< member of the expert group
+  int destination = 0;  ///< likewise
 };
 
 [[noreturn]] void throw_no_end() { throw std::logic_error("leg: no leg begins or ends there"); }
@@ -18,8 +19,7 @@ struct Part {
 int holder(const RowLayout& layout, Rows rows, const Part& part) {
   const ExpertNodes& nodes = layout.nodes;
   const auto source = static_cast<std::size_t>(part.source);
-  const int destination = part.expert / layout.local_experts;
-  const auto to = static_cast<std::size_t>(destination);
+  const auto to = static_cast<std::size_t>(part.destination);
   const auto on_node = [&](std::size_t of, int place) {
     return nodes.members.at(static_cast<std::size_t>(nodes.node.at(of)))
         .at(static_cast<std::size_t>(place));
@@ -34,7 +34,7 @@ int holder(const RowLayout& layout, Rows rows, const Part& part) {
     case Rows::leader_received:
       return on_node(to, 0);
     case Rows::received:
-      return destination;
+      return part.destination;
     case Rows::fixed:
     case Rows::gathered:
       break;
@@ -46,8 +46,9 @@ int holder(const RowLayout& layout, Rows rows, const Part& part) {
 std::int64_t position(const RowLayout& layout, Rows rows, const Part& part) {
   const ExpertNodes& nodes = layout.nodes;
   const auto source = static_cast<std::size_t>(part.source);
-  const auto to = static_cast<std::size_t>(part.expert / layout.local_experts);
-  const int local = part.expert % layout.local_experts;
+  const auto to = static_cast<std::size_t>(part.destination);
+  const int local = slot_of(layout.slots, part.destination, part.expert);
+  const int slots = slot_count(layout.slots);
   const auto on_node = [&] {
     return static_cast<int>(
         nodes.members.at(static_cast<std::size_t>(nodes.node.at(source))).size());
@@ -61,12 +62,11 @@ std::int64_t position(const RowLayout& layout, Rows rows, const Part& part) {
     case Rows::sent:
       return count(part.expert, 0, 1);
     case Rows::relayed:
-      return count(nodes.before.at(to) * layout.local_experts + local, nodes.place.at(source),
-                   on_node());
+      return count(nodes.before.at(to) * slots + local, nodes.place.at(source), on_node());
     case Rows::leader_sent:
-      return count(part.expert, nodes.place.at(source), on_node());
+      return count(part.destination * slots + local, nodes.place.at(source), on_node());
     case Rows::leader_received:
-      return count(nodes.place.at(to) * layout.local_experts + local, part.source, everybody);
+      return count(nodes.place.at(to) * slots + local, part.source, everybody);
     case Rows::received:
       return count(local, part.source, everybody);
     case Rows::fixed:
@@ -98,7 +98,8 @@ int index_of(const RowLayout& layout, GroupKind group, int member) {
   throw std::logic_error("leg: no leg takes place in such a group");
 }
 
-/// Calls visit(part, first row, rows) for the parts of the slice that this rank has, in their order.
+/// Calls visit(part, first row, rows) for the parts of the slice that this rank has, wherever they lie in one order: by
+/// destination, its slot, piece and source.
 template <class Visit>
 void visit_parts(const RowLayout& layout, Rows rows, Slice slice, const Visit& visit) {
   const PieceRange pieces = pieces_of(layout, slice);
@@ -107,24 +108,32 @@ void visit_parts(const RowLayout& layout, Rows rows, Slice slice, const Visit& v
   };
   switch (rows) {
     case Rows::sent:
-      for (int expert = 0; expert < layout.experts; ++expert) {
-        const auto e = static_cast<std::size_t>(expert);
-        for (std::size_t piece = pieces.begin; piece < pieces.end; ++piece) {
-          visit(Part{expert, piece, layout.self},
-                layout.sent_offset[e] + rows_before(layout.sent[e], layout.cuts[piece]),
-                rows_of_piece(layout.sent[e], piece));
+      for (int member = 0; member < static_cast<int>(layout.received.size()); ++member) {
+        for (int slot = 0; slot < slot_count(layout.slots); ++slot) {
+          const int expert = expert_in(layout.slots, member, slot);
+          if (expert < 0) break;
+          if (destination(layout.slots, layout.self, expert) != member) continue;
+          const auto e = static_cast<std::size_t>(expert);
+          for (std::size_t piece = pieces.begin; piece < pieces.end; ++piece) {
+            visit(Part{expert, piece, layout.self, member},
+                  layout.sent_offset[e] + rows_before(layout.sent[e], layout.cuts[piece]),
+                  rows_of_piece(layout.sent[e], piece));
+          }
         }
       }
       return;
     case Rows::received:
-      for (int local = 0; local < layout.local_experts; ++local) {
+      for (int local = 0; local < slot_count(layout.slots); ++local) {
         const auto d = static_cast<std::size_t>(local);
+        const int expert = expert_in(layout.slots, layout.self, local);
+        if (expert < 0) break;
         for (std::size_t piece = pieces.begin; piece < pieces.end; ++piece) {
           std::int64_t row = layout.piece_offset[d][piece];
           for (std::size_t source = 0; source < layout.received.size(); ++source) {
+            const auto from = static_cast<int>(source);
+            if (destination(layout.slots, from, expert) != layout.self) continue;
             const std::int64_t count = rows_of_piece(layout.received[source][d], piece);
-            visit(Part{layout.self * layout.local_experts + local, piece, static_cast<int>(source)},
-                  row, count);
+            visit(Part{expert, piece, from, layout.self}, row, count);
             row += count;
           }
         }
@@ -134,12 +143,14 @@ void visit_parts(const RowLayout& layout, Rows rows, Slice slice, const Visit& v
     case Rows::leader_sent:
     case Rows::leader_received: {
       const RelayedRows& held = layout.relayed.at(rows);
-      for (std::size_t e = 0; e < held.experts.size(); ++e) {
+      for (std::size_t t = 0; t < held.targets.size(); ++t) {
+        const auto& [member, slot, expert] = held.targets[t];
         for (std::size_t piece = pieces.begin; piece < pieces.end; ++piece) {
-          std::int64_t row = held.offset[e][piece];
+          std::int64_t row = held.offset[t][piece];
           for (std::size_t s = 0; s < held.sources.size(); ++s) {
-            const std::int64_t count = rows_of_piece(held.tokens[e][s], piece);
-            visit(Part{held.experts[e], piece, held.sources[s]}, row, count);
+            if (destination(layout.slots, held.sources[s], expert) != member) continue;
+            const std::int64_t count = rows_of_piece(held.tokens[t][s], piece);
+            visit(Part{expert, piece, held.sources[s], member}, row, count);
             row += count;
           }
         }

@@ -14,8 +14,9 @@
 ///   Rows::received         the destination
 ///
 /// (Tutel's and DeepSpeed's 2DH, Hetu's 1DH; code.) A dispatch goes down this list, a combine up. Every rank has
-/// its rows ordered by expert, then piece, then source, then slot: what published codes reorder between legs
-/// already lies right, because a leg takes its rows from where they are to where they belong.
+/// its rows ordered by expert, then piece, then source, then slot, or by local expert of who computes them: what
+/// published codes reorder between legs already lies right, because a leg takes its rows from where they are to where
+/// they belong.
 namespace moe {
 
 /// What this rank sends in the leg that brings slice `slice` of what rows `from` are to what rows `to` are; peers

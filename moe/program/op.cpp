@@ -50,7 +50,14 @@ bool is_communication(const Op& op) { return facts_of(op).activity == Activity::
 
 bool reduces_gradients(const Op& op) { return std::holds_alternative<AllReduce>(op.kind); }
 
-bool comes_once(const Op& op) { return op.phase == Phase::update || reduces_gradients(op); }
+bool brings_gradients_home(const Op& op) {
+  return std::holds_alternative<ReturnGradients>(op.kind) ||
+         std::holds_alternative<AddReturned>(op.kind);
+}
+
+bool comes_once(const Op& op) {
+  return op.phase == Phase::update || reduces_gradients(op) || brings_gradients_home(op);
+}
 
 bool runs_in(const Op& op, int stage) {
   const auto* passes = std::get_if<PassOn>(&op.kind);
@@ -90,6 +97,11 @@ std::optional<Direction> direction_of(const Op& op) {
 
 bool exchanges_rows(const Op& op) {
   return std::visit([](const auto& kind) { return ExchangesRows<std::decay_t<decltype(kind)>>; },
+                    op.kind);
+}
+
+bool moves_experts(const Op& op) {
+  return std::visit([](const auto& kind) { return MovesExperts<std::decay_t<decltype(kind)>>; },
                     op.kind);
 }
 

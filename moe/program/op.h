@@ -17,6 +17,7 @@
 #include "moe/ops/exchange_legs.h"
 #include "moe/ops/expert.h"
 #include "moe/ops/expert_bias.h"
+#include "moe/ops/expert_replicas.h"
 #include "moe/ops/gate.h"
 #include "moe/ops/group_gate.h"
 #include "moe/ops/hook.h"
@@ -53,7 +54,7 @@ using OpKind = std::variant<
     CombineInputGradient, CombineWeightGradient, AllGather, ReduceScatter, PassOn, CrossEntropy,
     CrossEntropyGradient, AllReduce, AdamStep, SgdStep, SoftmaxGradient, ChooseTokens, SoftSlots,
     SoftSlotsGradient, DispatchMask, DispatchMaskGradient, EinsumRows, EinsumTokens, EinsumMask,
-    Jitter, RoundBf16, PackRows, UnpackRows>;
+    Jitter, RoundBf16, PackRows, UnpackRows, SendExperts, ReturnGradients, AddReturned>;
 
 struct Op {
   OpKind kind;
@@ -74,6 +75,14 @@ template <class Kind>
 concept Communicates = requires(const Kind& kind, const OpSizes& sizes) {
   { kind.group } -> std::convertible_to<GroupKind>;
   { kind.bytes_to_peers(sizes) } -> std::same_as<std::vector<std::int64_t>>;
+};
+
+/// Ops that move experts between ranks.
+template <class Kind>
+concept MovesExperts = requires(const Kind& kind, std::int64_t rows, int members) {
+  { kind.moves(members) } -> std::same_as<std::vector<ExpertMove>>;
+  { kind.block_rows(rows, members) } -> std::same_as<std::int64_t>;
+  { kind.share } -> std::convertible_to<Slice>;
 };
 
 /// What every alternative of OpKind must say of itself (op_facts.h).
@@ -119,10 +128,15 @@ std::optional<Direction> direction_of(const Op& op);
 bool exchanges_rows(const Op& op);
 /// True for the exchange that tells every rank how many routed rows of Op::layer it has.
 bool binds_routing(const Op& op);
+/// True for what a Communicator's all_to_all_v carries out between tensors of fixed rows: experts' parameters and
+/// gradients on their way between ranks (expert_moves.h).
+bool moves_experts(const Op& op);
 /// True for the sum of gradients over ranks that hold copies of a parameter.
 bool reduces_gradients(const Op& op);
-/// True for what comes once in an iteration, after all its micro-batches: gradients reduced, parameters
-/// updated.
+/// True for what brings the gradients of replicated experts home and adds them there.
+bool brings_gradients_home(const Op& op);
+/// True for what comes once in an iteration, after all its micro-batches: gradients brought home and reduced,
+/// parameters updated.
 bool comes_once(const Op& op);
 /// True for an op that ranks of this stage take part in.
 bool runs_in(const Op& op, int stage);

@@ -40,18 +40,28 @@ const std::vector<std::int64_t>& tokens_of(const LayerRouting& routing, const Gr
   return routing.tokens[static_cast<std::size_t>(rank_in_stage(groups, rank))];
 }
 
+/// Rows of a member of an expert group, of these ranks, that `member` computes for an expert.
+std::int64_t rows_for(const ExpertSlots& slots, const LayerRouting& routing, const Groups& groups,
+                      const std::vector<int>& ranks, int source, int expert, int member) {
+  if (expert < 0 || destination(slots, source, expert) != member) return 0;
+  return tokens_of(routing, groups,
+                   ranks[static_cast<std::size_t>(source)])[static_cast<std::size_t>(expert)];
+}
+
 /// [local expert][piece]: rows that `rank` receives.
 std::vector<std::vector<std::int64_t>> received_by(const RowLayout& layout,
                                                    const LayerRouting& routing,
                                                    const Groups& groups, int rank) {
-  const std::vector<int> sources = members(groups, GroupKind::expert, rank);
+  const std::vector<int> ranks = members(groups, GroupKind::expert, rank);
   std::vector<std::vector<std::int64_t>> received;
-  for (int d = 0; d < layout.local_experts; ++d) {
-    const auto expert = static_cast<std::size_t>(layout.self * layout.local_experts + d);
+  for (int d = 0; d < slot_count(layout.slots); ++d) {
+    const int expert = expert_in(layout.slots, layout.self, d);
     std::vector<std::int64_t> pieces(layout.cuts.size() - 1);
-    for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
-      for (const int source : sources) {
-        pieces[piece] += piece_rows(layout, tokens_of(routing, groups, source)[expert], piece);
+    for (int source = 0; source < static_cast<int>(ranks.size()); ++source) {
+      const std::int64_t rows =
+          rows_for(layout.slots, routing, groups, ranks, source, expert, layout.self);
+      for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
+        pieces[piece] += piece_rows(layout, rows, piece);
       }
     }
     received.push_back(std::move(pieces));
@@ -61,11 +71,10 @@ std::vector<std::vector<std::int64_t>> received_by(const RowLayout& layout,
 
 /// [local expert][piece + 1]: where pieces begin that hold these members' rows, one behind the other.
 std::vector<std::vector<std::int64_t>> offsets_of(
-    std::span<const std::vector<std::vector<std::int64_t>>> members, int local_experts,
-    std::size_t pieces) {
+    std::span<const std::vector<std::vector<std::int64_t>>> members, std::size_t pieces) {
   std::vector<std::vector<std::int64_t>> result;
   std::int64_t row = 0;
-  for (std::size_t d = 0; d < static_cast<std::size_t>(local_experts); ++d) {
+  for (std::size_t d = 0; d < members.front().size(); ++d) {
     std::vector<std::int64_t> offsets{row};
     for (std::size_t piece = 0; piece < pieces; ++piece) {
       for (const auto& rows : members) row += rows[d][piece];
@@ -114,14 +123,14 @@ RelayedRows rows_between(const RowLayout& layout, const LayerRouting& routing, c
   RelayedRows rows;
   rows.sources = std::move(sources);
   std::int64_t end = 0;
-  for (const int destination : destinations) {
-    for (int d = 0; d < layout.local_experts; ++d) {
-      rows.experts.push_back(destination * layout.local_experts + d);
-      const auto expert = static_cast<std::size_t>(rows.experts.back());
+  for (const int member : destinations) {
+    for (int slot = 0; slot < slot_count(layout.slots); ++slot) {
+      const int expert = expert_in(layout.slots, member, slot);
+      if (expert < 0) break;
+      rows.targets.push_back({member, slot, expert});
       auto& tokens = rows.tokens.emplace_back();
       for (const int source : rows.sources) {
-        tokens.push_back(
-            tokens_of(routing, groups, group[static_cast<std::size_t>(source)])[expert]);
+        tokens.push_back(rows_for(layout.slots, routing, groups, group, source, expert, member));
       }
       auto& offsets = rows.offset.emplace_back(1, end);
       for (std::size_t piece = 0; piece + 1 < layout.cuts.size(); ++piece) {
@@ -218,13 +227,21 @@ std::map<int, RowHandling> row_handling(const Program& program) {
   for (const Op& op : program.ops) {
     if (!binds_routing(op)) continue;
     const auto [layer, added] = handling.try_emplace(op.layer);
-    if (added) layer->second = {slice_cuts(program, op.layer), relays_of(program, op.layer)};
+    if (added) layer->second = {slice_cuts(program, op.layer), relays_of(program, op.layer), {}};
+  }
+  for (const Op& op : program.ops) {
+    const auto* sent = std::get_if<SendExperts>(&op.kind);
+    if (sent == nullptr) continue;
+    if (const auto layer = handling.find(op.layer); layer != handling.end()) {
+      layer->second.placement = sent->placement;
+    }
   }
   return handling;
 }
 
 RowLayout make_row_layout(const LayerRouting& routing, const Groups& groups, int rank,
-                          std::vector<Slice> cuts, std::span<const Rows> relays) {
+                          std::vector<Slice> cuts, std::span<const Rows> relays,
+                          const ExpertPlacement& placement) {
   const std::vector<int> group = members(groups, GroupKind::expert, rank);
   if (static_cast<int>(routing.tokens.size()) != stage_ranks(groups) ||
       routing.experts % groups.layout.expert != 0) {
@@ -235,14 +252,16 @@ RowLayout make_row_layout(const LayerRouting& routing, const Groups& groups, int
   }
   RowLayout layout;
   layout.experts = routing.experts;
-  layout.local_experts = routing.experts / groups.layout.expert;
+  layout.slots = expert_slots(placement, routing.experts, groups.layout.expert);
   layout.cuts = std::move(cuts);
   layout.self = index_in_group(groups, GroupKind::expert, rank);
   layout.sent = tokens_of(routing, groups, rank);
-  for (const int source : group) {
-    const auto first =
-        tokens_of(routing, groups, source).begin() + layout.self * layout.local_experts;
-    layout.received.emplace_back(first, first + layout.local_experts);
+  for (int source = 0; source < static_cast<int>(group.size()); ++source) {
+    auto& rows = layout.received.emplace_back();
+    for (int slot = 0; slot < slot_count(layout.slots); ++slot) {
+      rows.push_back(rows_for(layout.slots, routing, groups, group, source,
+                              expert_in(layout.slots, layout.self, slot), layout.self));
+    }
   }
 
   layout.sent_offset.assign(1, 0);
@@ -257,14 +276,19 @@ RowLayout make_row_layout(const LayerRouting& routing, const Groups& groups, int
   const auto own =
       static_cast<std::size_t>(index_in_group(groups, GroupKind::expert_sharded, rank));
   const std::size_t pieces = layout.cuts.size() - 1;
-  layout.piece_offset = offsets_of(all.subspan(own, 1), layout.local_experts, pieces);
-  layout.gathered_offset = offsets_of(all, layout.local_experts, pieces);
+  layout.piece_offset = offsets_of(all.subspan(own, 1), pieces);
+  layout.gathered_offset = offsets_of(all, pieces);
 
   if (!relays.empty()) layout.nodes = expert_nodes(groups, rank);
   for (const Rows rows : relays) {
     layout.relayed.emplace(rows, make_relayed(layout, routing, groups, group, rows));
   }
   return layout;
+}
+
+RowLayout make_row_layout(const LayerRouting& routing, const Groups& groups, int rank,
+                          const RowHandling& handling) {
+  return make_row_layout(routing, groups, rank, handling.cuts, handling.relays, handling.placement);
 }
 
 std::int64_t sent_rows(const RowLayout& layout) { return layout.sent_offset.back(); }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "moe/program/expert_nodes.h"
+#include "moe/program/expert_slots.h"
 #include "moe/program/groups.h"
 #include "moe/program/program.h"
 #include "moe/program/routing.h"
@@ -27,12 +28,16 @@ struct Segment {
   std::int64_t rows = 0;
 };
 
-/// Rows that a rank has between two legs of an exchange (leg.h), ordered by expert, then piece, then source.
+/// Rows that a rank has between two legs of an exchange (leg.h), ordered by where they go, then piece, then source.
 struct RelayedRows {
-  std::vector<int> experts;                       ///< that they go to, ascending
+  /// A slot of a member of the expert group, and the expert that it has there.
+  struct Target {
+    int member = 0, slot = 0, expert = 0;
+  };
+  std::vector<Target> targets;                    ///< by member, then slot; without empty slots
   std::vector<int> sources;                       ///< members of the expert group, ascending
-  std::vector<std::vector<std::int64_t>> tokens;  ///< [expert][source]
-  std::vector<std::vector<std::int64_t>> offset;  ///< [expert][piece + 1], absolute row
+  std::vector<std::vector<std::int64_t>> tokens;  ///< [target][source]
+  std::vector<std::vector<std::int64_t>> offset;  ///< [target][piece + 1], absolute row
 };
 
 /// Where the rows of one MoE layer lie on one rank.
@@ -43,10 +48,11 @@ struct RelayedRows {
 /// pieces are cut at every slice boundary that any op of the layer uses. A slice of any degree in
 /// use, forward or backward, is therefore one contiguous range per local expert, and one GEMM.
 /// Gathered rows, where ranks share experts, are ordered by local expert, then piece, then sharing rank;
-/// within these as that rank received them.
+/// within these as that rank received them. Local experts are those of a rank's ExpertSlots, in their order: its own,
+/// and those that it computes beside them.
 struct RowLayout {
   int experts = 0;
-  int local_experts = 0;
+  ExpertSlots slots;
   std::vector<Slice>
       cuts;      ///< pieces between neighbouring cuts: cuts[i].index / cuts[i].count, from 0 to 1
   int self = 0;  ///< this rank's index in the expert group
@@ -75,15 +81,20 @@ std::vector<Rows> relays_of(const Program& program, int layer);
 
 /// What a Program does to the routed rows of a MoE layer, the same in all its micro-batches and parts.
 struct RowHandling {
-  std::vector<Slice> cuts;   ///< slice_cuts
-  std::vector<Rows> relays;  ///< relays_of
+  std::vector<Slice> cuts;    ///< slice_cuts
+  std::vector<Rows> relays;   ///< relays_of
+  ExpertPlacement placement;  ///< of its SendExperts; none of which: every rank computes its own
 };
 /// By MoE layer, of those whose routing the Program binds.
 std::map<int, RowHandling> row_handling(const Program& program);
 
-/// Throws std::invalid_argument where the routing is of other ranks or experts.
+/// Takes ranks of the group times experts for a rank. Throws std::invalid_argument where the routing is of other ranks
+/// or experts, or the placement not of these.
 RowLayout make_row_layout(const LayerRouting& routing, const Groups& groups, int rank,
-                          std::vector<Slice> cuts, std::span<const Rows> relays = {});
+                          std::vector<Slice> cuts, std::span<const Rows> relays = {},
+                          const ExpertPlacement& placement = {});
+RowLayout make_row_layout(const LayerRouting& routing, const Groups& groups, int rank,
+                          const RowHandling& handling);
 
 std::int64_t sent_rows(const RowLayout& layout);
 std::int64_t received_rows(const RowLayout& layout);
@@ -108,7 +119,8 @@ std::vector<RowRange> gathered_expert_rows(const RowLayout& layout, Slice slice)
 /// The sent rows of `slice`, without experts that have none; those of neighbours that adjoin are one range.
 std::vector<RowRange> sent_ranges(const RowLayout& layout, Slice slice);
 
-/// Rows that this rank sends in a dispatch (receives in a combine), by expert and piece. (leg.cpp)
+/// Rows that this rank sends in a dispatch (receives in a combine), by who computes them, local expert there and piece.
+/// (leg.cpp)
 std::vector<Segment> sent_segments(const RowLayout& layout, Slice slice);
 /// Rows that this rank receives in a dispatch (sends in a combine), in the order in which each peer
 /// sends them. (leg.cpp)

@@ -29,7 +29,11 @@ enum class Role : std::uint8_t {
   optimizer_state,  ///< lives over iterations
   result,           ///< scalars read after each iteration
   activation,       ///< lives from its first write to its last read within one iteration
+  guest,  ///< lives as long: of an expert of another rank, parameters or their gradient; no token is in it
 };
+constexpr bool lives_within_iteration(Role role) {
+  return role == Role::activation || role == Role::guest;
+}
 
 /// What the leading dimension counts.
 enum class Rows : std::uint8_t {

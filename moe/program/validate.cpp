@@ -87,7 +87,7 @@ void validate(const Program& program) {
     for (const Use& use : op.reads) {
       check_use(use);
       const Role role = program.tensors[static_cast<std::size_t>(use.tensor)].role;
-      if ((role == Role::activation || role == Role::gradient) &&
+      if ((lives_within_iteration(role) || role == Role::gradient) &&
           !histories[static_cast<std::size_t>(use.tensor)].read(use.slice)) {
         fail(fmt::format("reads {} before it is written", name(use)));
       }

@@ -47,6 +47,14 @@ void carry_out(const Kind&, RunState& state, int index, Communicator& group) {
                      from.columns * bytes_of(from.dtype), call_context(state, state.op(index)));
 }
 
+template <MovesExperts Kind>
+void carry_out(const Kind&, RunState& state, int index, Communicator& group) {
+  const PreparedOp& prepared = state.prepared_op(index);
+  group.all_to_all_v(state.arena, prepared.send, state.arena, prepared.receive,
+                     bytes_of(prepared.bound.writes[0].dtype),
+                     call_context(state, state.op(index)));
+}
+
 void carry_out(const AllGather&, RunState& state, int index, Communicator& group) {
   const BoundOp& bound = state.prepared_op(index).bound;
   const View& from = bound.reads[0];

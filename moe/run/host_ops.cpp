@@ -63,8 +63,7 @@ void carry_out(const ExchangeCounts& kind, RunState& state, int index) {
                        std::as_bytes(std::span(demand)), Stream::host);
   const RowHandling& handling = state.row_handling.at(op.layer);
   state.binding.layouts.insert_or_assign(
-      routed_layer(op),
-      make_row_layout(routing, state.groups, state.world.rank, handling.cuts, handling.relays));
+      routed_layer(op), make_row_layout(routing, state.groups, state.world.rank, handling));
   add_part(state.result.routing, std::move(routing), !is_whole(op.part), state.result.dropped);
 }
 

@@ -92,7 +92,7 @@ void MemoryPlan::State::add_users(const Program& program, const StartRule& rule)
         of.last = op;
         ++of.count;
         of.until[stream] = std::max(of.until[stream], rule.place[i] + 1);
-        if (tensors[use.tensor].role == Role::activation) activations[i].push_back(use.tensor);
+        if (lives_within_iteration(tensors[use.tensor].role)) activations[i].push_back(use.tensor);
       }
     }
     for (const Use& use : program.ops[i].writes) {
@@ -173,7 +173,7 @@ void MemoryPlan::restart() {
   s.to_come.clear();
   for (const Users& users : s.users) s.to_come.push_back(users.count);
   for (std::size_t t = 0; t < s.tensors.size(); ++t) {
-    if (s.tensors[t].role == Role::activation) s.offsets[t] = -1;
+    if (lives_within_iteration(s.tensors[t].role)) s.offsets[t] = -1;
   }
   s.peak = s.persistent;
   s.peak_op = -1;

@@ -61,6 +61,15 @@ std::optional<RoutedLayer> layer_lacked(const RunState& state, const Op& op) {
 
 /// See BoundOp::ranges.
 std::vector<RowRange> bound_ranges(const RunState& state, const Op& op, const BoundOp& bound) {
+  if (const auto* add = std::get_if<AddReturned>(&op.kind)) {
+    std::vector<RowRange> experts;
+    for (const int expert :
+         add->blocks(state.groups.layout.expert,
+                     index_in_group(state.groups, GroupKind::expert, state.world.rank))) {
+      experts.push_back({expert, 1});
+    }
+    return experts;
+  }
   for (const auto* uses : {&op.reads, &op.writes}) {
     for (const Use& use : *uses) {
       const Rows rows = state.program.tensors[static_cast<std::size_t>(use.tensor)].rows_are;
@@ -85,6 +94,30 @@ std::vector<RowRange> bound_ranges(const RunState& state, const Op& op, const Bo
   return {{0, bound.reads.front().rows}};
 }
 
+/// What this rank sends and receives of experts, in elements of the arena: all tensors go in one call.
+template <MovesExperts Kind>
+void prepare_moves(const RunState& state, const Kind& kind, PreparedOp& prepared) {
+  const int members = group_size(state.groups, kind.group);
+  const int self = index_in_group(state.groups, kind.group, state.world.rank);
+  const BoundOp& bound = prepared.bound;
+  const auto segment = [&](const View& view, std::int64_t rows, int block, int peer) -> Segment {
+    const ElementRange part = elements_of(rows, view.columns, block, kind.share);
+    const std::int64_t before = static_cast<const std::byte*>(view.data) - state.arena;
+    return {peer, before / bytes_of(view.dtype) + part.begin, part.count};
+  };
+  for (const ExpertMove& move : kind.moves(members)) {
+    for (std::size_t i = 0; i < bound.writes.size(); ++i) {
+      const std::int64_t rows = kind.block_rows(bound.reads[i].rows, members);
+      if (move.from == self) {
+        prepared.send.push_back(segment(bound.reads[i], rows, move.block, move.to));
+      }
+      if (move.to == self) {
+        prepared.receive.push_back(segment(bound.writes[i], rows, move.to_block, move.from));
+      }
+    }
+  }
+}
+
 PreparedOp prepare_op(const RunState& state, int index) {
   const Op& op = state.op(index);
   const bool by_kernel = facts_of(op).executor == Executor::kernel;
@@ -104,6 +137,9 @@ PreparedOp prepare_op(const RunState& state, int index) {
   for (const Use& use : op.writes) prepared.bound.writes.push_back(view(use));
   std::visit(
       [&](const auto& kind) {
+        if constexpr (MovesExperts<std::decay_t<decltype(kind)>>) {
+          prepare_moves(state, kind, prepared);
+        }
         if constexpr (ExchangesRows<std::decay_t<decltype(kind)>>) {
           const RowLayout& layout = state.binding.layouts.at(routed_layer(op));
           prepared.send = kind.sends(layout, op.reads[0].slice);

@@ -21,7 +21,7 @@ namespace moe {
 /// An op whose addresses, rows and messages are known.
 struct PreparedOp {
   BoundOp bound;
-  std::vector<Segment> send, receive;  ///< of what exchanges routed rows
+  std::vector<Segment> send, receive;  ///< of what exchanges routed rows, or moves experts
 };
 
 using GroupOnStream = std::pair<GroupKind, Stream>;

@@ -35,20 +35,24 @@ std::vector<std::int64_t> expert_tokens(const LayerRouting& routing) {
   return tokens;
 }
 
-std::vector<std::int64_t> rank_tokens(const LayerRouting& routing, const Groups& groups) {
-  const auto local = static_cast<std::size_t>(routing.experts / groups.layout.expert);
+std::vector<std::int64_t> rank_tokens(const LayerRouting& routing, const Groups& groups,
+                                      const ExpertPlacement& placement) {
+  const ExpertSlots slots = expert_slots(placement, routing.experts, groups.layout.expert);
   // All stages are divided alike: the ranks of the first count as those of any.
   const int ranks = stage_ranks(groups);
   std::vector<std::int64_t> tokens(static_cast<std::size_t>(ranks));
   for (int source = 0; source < ranks; ++source) {
-    const auto row = routing.tokens[static_cast<std::size_t>(source)].begin();
-    std::size_t first = 0;
-    for (const int owner : members(groups, GroupKind::expert, source)) {
-      const std::int64_t sent = std::accumulate(row + first, row + first + local, std::int64_t{0});
-      for (const int rank : members(groups, GroupKind::expert_sharded, owner)) {
-        tokens[static_cast<std::size_t>(rank)] += sent;
+    const std::vector<int> group = members(groups, GroupKind::expert, source);
+    const int self = index_in_group(groups, GroupKind::expert, source);
+    std::vector<std::int64_t> sent(group.size());
+    for (int expert = 0; expert < routing.experts; ++expert) {
+      sent[static_cast<std::size_t>(destination(slots, self, expert))] +=
+          routing.tokens[static_cast<std::size_t>(source)][static_cast<std::size_t>(expert)];
+    }
+    for (std::size_t member = 0; member < group.size(); ++member) {
+      for (const int rank : members(groups, GroupKind::expert_sharded, group[member])) {
+        tokens[static_cast<std::size_t>(rank)] += sent[member];
       }
-      first += local;
     }
   }
   return tokens;
@@ -69,7 +73,7 @@ std::optional<double> cosine_similarity(std::span<const std::int64_t> a,
 }
 
 db::Balance balance_of(const LayerRouting& routing, const Groups& groups,
-                       std::span<const std::int64_t> before) {
+                       std::span<const std::int64_t> before, const ExpertPlacement& placement) {
   const std::vector<std::int64_t> of_experts = expert_tokens(routing);
   const std::vector<std::int64_t> of_ranks = rank_tokens(routing, groups);
   db::Balance row;
@@ -86,6 +90,11 @@ db::Balance balance_of(const LayerRouting& routing, const Groups& groups,
   row.max_rank_tokens = *std::max_element(of_ranks.begin(), of_ranks.end());
   row.mean_rank_tokens = mean_tokens(of_ranks);
   row.rank_standard_deviation = deviation_of_tokens(of_ranks);
+  if (!placement.replicas.empty()) {
+    const std::vector<std::int64_t> placed = rank_tokens(routing, groups, placement);
+    row.placed_max_rank_tokens = *std::max_element(placed.begin(), placed.end());
+    row.placed_rank_standard_deviation = deviation_of_tokens(placed);
+  }
   row.locality = cosine_similarity(of_experts, before);
   return row;
 }

@@ -69,7 +69,9 @@ class Watch {
     const auto index = static_cast<int>(bound.op - program_.ops.data());
     for (std::size_t i = 0; i < bound.writes.size(); ++i) {
       const Use& use = bound.op->writes[i];
-      if (bound.writes[i].dtype == DType::i32) continue;
+      // Of guests there may be fewer than room for them, and parameters are looked at where they belong.
+      const Role role = program_.tensors[static_cast<std::size_t>(use.tensor)].role;
+      if (bound.writes[i].dtype == DType::i32 || role == Role::guest) continue;
       if (--left_.at(use.tensor) > 0) continue;
       if (index < first_.op) look(index, use.tensor, bound.writes[i], bound.op->stream);
     }

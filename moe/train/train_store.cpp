@@ -108,7 +108,11 @@ void TrainStore::observe(int, const Schedule& schedule, const Program& program) 
   tokens_per_iteration_ =
       program.tensors[program.tokens.front()].rows * program.micro_batches * stage_ranks(groups_);
   first_rank_.clear();
+  placements_.clear();
   for (const Op& op : program.ops) {
+    if (const auto* sent = std::get_if<SendExperts>(&op.kind)) {
+      placements_[op.layer] = sent->placement;
+    }
     if (binds_routing(op)) first_rank_[op.layer] = op.stage * stage_ranks(groups_);
   }
 }
@@ -120,8 +124,9 @@ void TrainStore::observe(const StepReport& report) {
   if (weighs_z_loss_) iterations_.back().z_loss = report.z_loss;
   ruled_by_.push_back(schedules_.rbegin()->first);
   for (const LayerRouting& layer : add_micro_batches(report.routing).layers) {
-    db::Balance& row = balances_.emplace_back(balance_of(
-        layer, groups_, std::exchange(expert_tokens_[layer.layer], expert_tokens(layer))));
+    db::Balance& row = balances_.emplace_back(
+        balance_of(layer, groups_, std::exchange(expert_tokens_[layer.layer], expert_tokens(layer)),
+                   placements_[layer.layer]));
     row.run_id = run_id_;
     row.iteration = report.iteration;
   }

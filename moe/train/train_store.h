@@ -112,7 +112,8 @@ class TrainStore {
   std::deque<Recent> recent_;
   std::int64_t tokens_per_iteration_ = 0;
   bool weighs_z_loss_ = false;
-  std::map<int, int> first_rank_;  ///< by MoE layer: of its pipeline stage
+  std::map<int, int> first_rank_;              ///< by MoE layer: of its pipeline stage
+  std::map<int, ExpertPlacement> placements_;  ///< by layer, of the schedule that rules
 };
 
 }  // namespace moe

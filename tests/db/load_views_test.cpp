@@ -30,8 +30,9 @@ TEST_F(LoadViews, RunsAreNewestFirstWithTheirLastLoss) {
 }
 
 TEST_F(LoadViews, BalancesAreByIterationAndLayer) {
-  const std::vector<Balance> more{{sample.run, 1, 0, 4, 4, 0, {}, 0, 0, {}, {}, {}, {}},
-                                  {sample.run + 1, 1, 0, 4, 4, 0, {}, 0, 0, {}, {}, {}, {}}};
+  const std::vector<Balance> more{
+      {sample.run, 1, 0, 4, 4, 0, {}, 0, 0, {}, {}, {}, {}, {}, {}},
+      {sample.run + 1, 1, 0, 4, 4, 0, {}, 0, 0, {}, {}, {}, {}, {}, {}}};
   insert(connection, sample_run(sample.machine));
   insert(connection, more);
   const auto rows = load_balances(connection, sample.run);

@@ -131,7 +131,7 @@ inline Sample store_sample(Connection& connection) {
     }
     // Experts of 200, 400, 600, 800 tokens, the first two on rank 0.
     balances.push_back({sample.run, i, 1, 4, 0, 2000, 20, 800, 223.606797749979, 1400, 1000, 400,
-                        i == 0 ? std::nullopt : std::optional(1.0)});
+                        i == 0 ? std::nullopt : std::optional(1.0), std::nullopt, std::nullopt});
   }
   iterations[2].heldout_loss = 3.25;
   insert(connection, ranks);

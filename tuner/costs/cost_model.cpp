@@ -38,7 +38,9 @@ std::int64_t largest_rows(const moe::Program& program, const moe::Op& op) {
 /// An op's own kind, then those whose fit stands in for it, the likest first.
 std::vector<std::string_view> kinds_alike(const moe::Op& op) {
   std::vector<std::string_view> kinds{moe::kind_name(op)};
-  if (moe::exchanges_rows(op)) kinds.push_back(moe::AllToAll::facts.name);
+  if (moe::exchanges_rows(op) || moe::moves_experts(op)) {
+    kinds.push_back(moe::AllToAll::facts.name);
+  }
   if (std::holds_alternative<moe::GatherRows>(op.kind)) {
     kinds.push_back(moe::AllGather::facts.name);
   }

@@ -94,11 +94,12 @@ std::vector<OpCost> op_costs(const moe::Program& program, const moe::Groups& gro
     cost.speed_beside_communication =
         speed_beside_communication(costs.interference, moe::kind_name(op));
     cost.seconds.assign(static_cast<std::size_t>(groups.ranks), 0);
-    const bool routed = moe::uses_routed_rows(program, op);
+    const bool differs = moe::uses_routed_rows(program, op) ||
+                         std::holds_alternative<moe::AddReturned>(op.kind);  // by rank
     std::optional<double> of_first;
     for (int rank = 0; rank < groups.ranks; ++rank) {
       if (!moe::runs_in(op, moe::stage_of(groups, rank))) continue;
-      if (routed || !of_first) {
+      if (differs || !of_first) {
         of_first =
             seconds(costs, program, op, bindings[static_cast<std::size_t>(rank)], groups, rank);
       }

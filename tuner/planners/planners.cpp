@@ -6,12 +6,17 @@
 
 #include "moe/errors.h"
 #include "moe/model/named.h"
+#include "tuner/planners/eplb/eplb.h"
+#include "tuner/planners/fastermoe/fastermoe.h"
 #include "tuner/planners/fsmoe/fsmoe.h"
 #include "tuner/planners/joint/joint.h"
 #include "tuner/planners/lancet/lancet.h"
 #include "tuner/planners/micro_batch_order/micro_batch_order.h"
+#include "tuner/planners/most_loaded/most_loaded.h"
 #include "tuner/planners/pipemoe/pipemoe.h"
 #include "tuner/planners/pipemoe_lina/pipemoe_lina.h"
+#include "tuner/planners/placed_schedule.h"
+#include "tuner/planners/pro_prophet/pro_prophet.h"
 #include "tuner/planners/sequential/sequential.h"
 #include "tuner/planners/tutel/tutel.h"
 #include "tuner/planners/tutel_improved/tutel_improved.h"
@@ -43,6 +48,24 @@ const std::vector<Planner>& planners() {
       {"lancet",
        "exchanges under dense ops of other parts of the batch, and under weight gradients",
        plan_lancet, lancet_paper_seconds, lancet_candidates, false, lancet_remark},
+      {"fastermoe",
+       "popular experts on all ranks, exchanges with groups of ranks beside the experts",
+       plan_fastermoe, blocking_iteration_s, fastermoe_candidates, false, placement_remark},
+      {"top2", "in every MoE layer the 2 most loaded experts on all ranks", plan_top2,
+       blocking_iteration_s, top2_candidates, false, placement_remark},
+      {"top3", "in every MoE layer the 3 most loaded experts on all ranks", plan_top3,
+       blocking_iteration_s, top3_candidates, false, placement_remark},
+      {"eplb", "copies of loaded experts packed onto a spare slot of every rank", plan_eplb,
+       blocking_iteration_s, eplb_candidates, false, placement_remark},
+      {"pro_prophet_planner",
+       "experts sent, by search, to the ranks that have most rows for them; nothing overlapped",
+       plan_pro_prophet_planner, blocking_iteration_s, pro_prophet_planner_candidates, false,
+       placement_remark},
+      {"pro_prophet_scheduler", "the same, sent beside what the blocks before compute",
+       plan_pro_prophet_scheduler, overlapped_iteration_s, pro_prophet_scheduler_candidates, false,
+       placement_remark},
+      {"pro_prophet", "the same, by a search that knows what is hidden so", plan_pro_prophet,
+       overlapped_iteration_s, pro_prophet_candidates, false, placement_remark},
       {"gpipe", "micro-batches through pipeline stages: all forward, then all backward", plan_gpipe,
        micro_batch_order_paper_seconds, gpipe_candidates},
       {"one_f_one_b", "micro-batches through pipeline stages: one forward, one backward (1F1B)",

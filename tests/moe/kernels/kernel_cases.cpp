@@ -185,6 +185,49 @@ void add_gated_silu(Cases& cases) {
   }
 }
 
+/// Two experts of this rank, then three guests, the last slot empty.
+void add_expert_guests(Cases& cases) {
+  const int inputs = 5, outputs = 4, rows = 17;
+  const std::vector<RowRange> first{{0, 2}, {4, 1}, {7, 3}, {12, 1}, {17, 0}},
+      second{{2, 2}, {5, 2}, {10, 2}, {13, 4}, {17, 0}};
+  const std::vector<Step> steps{{.chunk = {0, 2}, .ranges = first},
+                                {.chunk = {1, 2}, .accumulate = true, .ranges = second}};
+  const HostTensor x = random_tensor(rows, inputs, 1), dy = random_tensor(rows, outputs, 6),
+                   weight = random_tensor(2 * inputs, outputs, 2),
+                   bias = random_tensor(2, outputs, 3),
+                   guest_weight = random_tensor(3 * inputs, outputs, 4),
+                   guest_bias = random_tensor(3, outputs, 5);
+  KernelCase forward{"expert_linear with guests",
+                     ExpertLinear{2, 1, 3},
+                     {x, weight, bias, guest_weight, guest_bias},
+                     {blank(rows, outputs)},
+                     steps};
+  KernelCase input{forward.name + " input gradient",
+                   ExpertLinearInputGradient{2, 3},
+                   {dy, weight, guest_weight},
+                   {sized_like(x)},
+                   steps};
+  KernelCase own{forward.name + " weight gradient",
+                 ExpertLinearWeightGradient{2},
+                 {x, dy},
+                 {sized_like(weight), sized_like(bias)},
+                 steps};
+  KernelCase of_guests{forward.name + " weight gradient of guests",
+                       ExpertLinearWeightGradient{3, false, 2},
+                       {x, dy},
+                       {sized_like(guest_weight), sized_like(guest_bias)},
+                       steps};
+  cases.push_back({forward, 0, input, 0, {0}});
+  cases.push_back({forward, 0, own, 1, {1, 2}});
+  cases.push_back({forward, 0, of_guests, 1, {3, 4}});
+
+  forward.name += ", without biases";
+  forward.reads = {x, weight, guest_weight};
+  of_guests.name = forward.name + " weight gradient of guests";
+  of_guests.writes.pop_back();
+  cases.push_back({forward, 0, of_guests, 1, {2}});
+}
+
 void add_experts(Cases& cases) {
   struct Shape {
     const char* name;
@@ -238,6 +281,7 @@ void add_experts(Cases& cases) {
     weight.writes.pop_back();
     cases.push_back({forward, 0, weight, 1, {1}});
   }
+  add_expert_guests(cases);
 }
 
 void add_routes(Cases& cases) {
@@ -439,6 +483,11 @@ std::vector<KernelCase> kernel_cases() {
                                  {.chunk = {1, 2}, .ranges = {{7, 13}, {23, 8}}}};
   cases.push_back(
       {"sum_shares", SumShares{}, {random_tensor(31, 3 * 9, 1)}, {blank(31, 9)}, halves});
+  cases.push_back({"add_returned, of experts 2, 0 and 2 again",
+                   AddReturned{{}, 3},
+                   {random_tensor(3 * 7, 9, 1), random_tensor(4, 5, 2)},
+                   {random_tensor(3 * 7, 9, 3), random_tensor(3, 5, 4)},
+                   {{.ranges = {{2, 1}, {0, 1}, {2, 1}}}}});
   cases.push_back({"expert_linear with a share of the bias",
                    ExpertLinear{2, 0.25},
                    {random_tensor(31, 6, 1), random_tensor(2 * 6, 9, 2), random_tensor(2, 9, 3)},

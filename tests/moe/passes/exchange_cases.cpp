@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <random>
@@ -9,6 +10,7 @@
 #include "moe/passes/pipeline_split.h"
 #include "moe/program/program_builder.h"
 #include "moe/program/work.h"
+#include "tests/moe/program/random_placement.h"
 
 namespace moe::cases {
 namespace {
@@ -67,21 +69,43 @@ std::vector<Row> rows_sent(const LayerRouting& routing, int rank) {
   return rows;
 }
 
-/// The rows that a rank receives: by expert, then piece, then source, then slot.
+/// The rows that a rank receives: of its own experts, then of those that it has beside them, each by piece, then
+/// source, then slot.
 std::vector<Row> rows_received(const LayerRouting& routing, const Groups& groups, int rank,
-                               int pieces) {
+                               int pieces, const ExpertPlacement& placement) {
+  const int members_there = groups.layout.expert, local = routing.experts / members_there;
+  const int self = index_in_group(groups, GroupKind::expert, rank);
+  const auto computes = [&](int source, int expert) {
+    const int home = expert / local;
+    std::vector<int> there{home};
+    for (const ReplicatedExpert& replica : placement.replicas) {
+      if (replica.expert != expert) continue;
+      there.insert(there.end(), replica.holders.begin(), replica.holders.end());
+    }
+    if (std::find(there.begin(), there.end(), source) != there.end()) return source;
+    const bool home_only = placement.rows_of_others == RowsOfOthers::home;
+    return home_only ? home : there[static_cast<std::size_t>(source) % there.size()];
+  };
+  std::vector<int> experts;
+  for (int d = 0; d < local; ++d) experts.push_back(self * local + d);
+  for (const ReplicatedExpert& replica : placement.replicas) {
+    if (std::find(replica.holders.begin(), replica.holders.end(), self) != replica.holders.end()) {
+      experts.push_back(replica.expert);
+    }
+  }
+  const std::vector<int> sources = members(groups, GroupKind::expert, rank);
   std::vector<Row> rows;
-  const int local = routing.experts / groups.layout.expert;
-  const int first = index_in_group(groups, GroupKind::expert, rank) * local;
-  for (int expert = first; expert < first + local; ++expert) {
+  for (const int expert : experts) {
     for (int piece = 0; piece < pieces; ++piece) {
-      for (const int source : members(groups, GroupKind::expert, rank)) {
+      for (int source = 0; source < members_there; ++source) {
+        if (computes(source, expert) != self) continue;
+        const int from = sources[static_cast<std::size_t>(source)];
         const std::int64_t count =
-            routing.tokens[static_cast<std::size_t>(source)][static_cast<std::size_t>(expert)];
+            routing.tokens[static_cast<std::size_t>(from)][static_cast<std::size_t>(expert)];
         for (std::int64_t slot = count * piece / pieces; slot < count * (piece + 1) / pieces;
              ++slot) {
           rows.push_back(
-              {static_cast<float>(source), static_cast<float>(expert), static_cast<float>(slot)});
+              {static_cast<float>(from), static_cast<float>(expert), static_cast<float>(slot)});
         }
       }
     }
@@ -175,23 +199,36 @@ class Ranks {
 
 void check_route(Communicator& world, const Groups& groups, Route route, int ranks_per_group,
                  int chunks) {
-  SCOPED_TRACE(testing::Message() << route_name(route) << " in groups of " << ranks_per_group
-                                  << ", layout " << to_text(groups.layout) << ", " << chunks
-                                  << " chunks, rank " << world.rank);
+  SCOPED_TRACE(::testing::Message()
+               << route_name(route) << " in groups of " << ranks_per_group << ", layout "
+               << to_text(groups.layout) << ", " << chunks << " chunks, rank " << world.rank);
   Layer layer;
   layer.build.program.groups = groups;
   Program program =
       apply(layer.build.program, Exchange{0, Phase::forward, {}, route, ranks_per_group});
   program = apply(std::move(program), PipelineSplit{0, Phase::forward, chunks});
   std::mt19937 random(static_cast<unsigned>(100 * chunks + groups.ranks));
-  for (const Loads loads : {Loads::random, Loads::some_ranks_empty, Loads::one_expert_takes_all}) {
-    const LayerRouting routing = draw_routing(random, groups, loads);
-    Ranks ranks(world, program, groups, routing);
+  const auto check = [&](const Program& exchanged, const LayerRouting& routing,
+                         const ExpertPlacement& placement) {
+    Ranks ranks(world, exchanged, groups, routing);
     ranks.buffer(layer.sent) = flat(rows_sent(routing, world.rank));
     ranks.run();
     EXPECT_EQ(ranks.buffer(layer.received),
-              flat(rows_received(routing, groups, world.rank, chunks)));
+              flat(rows_received(routing, groups, world.rank, chunks, placement)));
     EXPECT_EQ(ranks.buffer(layer.returned), ranks.buffer(layer.sent));
+  };
+  for (const Loads loads : {Loads::random, Loads::some_ranks_empty, Loads::one_expert_takes_all}) {
+    const LayerRouting routing = draw_routing(random, groups, loads);
+    check(program, routing, {});
+    if (groups.layout.expert < 2) continue;
+    const ExpertPlacement placement =
+        testing::random_placement(random, routing.experts, groups.layout.expert);
+    Program replicated = program;
+    Op sending;
+    sending.kind = SendExperts{placement, routing.experts / groups.layout.expert};
+    sending.layer = 0;
+    replicated.ops.push_back(sending);
+    check(replicated, routing, placement);
   }
 }
 

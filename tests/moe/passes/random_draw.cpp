@@ -8,6 +8,7 @@
 #include "moe/model/gates/gates.h"
 #include "moe/model/iteration.h"
 #include "moe/model/orders/orders.h"
+#include "tests/moe/program/random_placement.h"
 #include "tests/moe/train/training_case.h"
 
 namespace moe::testing {
@@ -121,6 +122,10 @@ Schedule random_schedule(std::mt19937& random, const Model& model, const Layout&
   Schedule schedule{"random", {}};
   for (int block = 0; block < model.blocks; ++block) {
     if (has_experts(model, block)) {
+      if (layout.expert > 1 && random() % 3 == 0) {
+        schedule.decisions.push_back(
+            ReplicateExperts{block, random_placement(random, model.experts, layout.expert)});
+      }
       for (const Phase phase : {Phase::forward, Phase::backward}) {
         if (random() % 2 == 0) {
           schedule.decisions.push_back(random_exchange(random, block, phase, layout));
@@ -144,9 +149,9 @@ Schedule random_schedule(std::mt19937& random, const Model& model, const Layout&
       schedule.decisions.push_back(slicing);
     }
   }
-  for (const char* kind :
-       {"all_to_all", "all_reduce", "gather_rows", "scatter_rows", "all_gather", "reduce_scatter",
-        "pass_on", "exchange_in_node", "exchange_across_nodes", "exchange_step"}) {
+  for (const char* kind : {"all_to_all", "all_reduce", "gather_rows", "scatter_rows", "all_gather",
+                           "reduce_scatter", "pass_on", "exchange_in_node", "exchange_across_nodes",
+                           "exchange_step", "send_experts", "return_gradients"}) {
     if (random() % 3 != 0) {
       schedule.decisions.push_back(
           StreamAssignment{kind, random() % 2 ? Stream::inter_node : Stream::intra_node});
@@ -180,6 +185,20 @@ void draw_placements(std::mt19937& random, Draw& draw) {
     place(PlaceWeightGradient{program.tensors[static_cast<std::size_t>(parameter.value)].name,
                               block(0), random() % 2 ? Direction::dispatch : Direction::combine,
                               static_cast<int>(random() % 3)});
+  }
+  for (const ReplicateExperts& replicated : decisions_of<ReplicateExperts>(draw.schedule)) {
+    for (const Transfer transfer : {Transfer::send, Transfer::give_back}) {
+      if (random() % 3 == 0) continue;
+      HoistTransfer hoisting{replicated.layer, transfer, {}};
+      for (int i = 0; i < 1 + static_cast<int>(random() % 3); ++i) {
+        TransferPiece& piece = hoisting.pieces.emplace_back();
+        piece.share = 1 + static_cast<int>(random() % 3);
+        if (random() % 4 == 0) continue;
+        piece.behind = static_cast<ExchangePlace>(random() % 3);
+        piece.at = std::max(0, replicated.layer - static_cast<int>(random() % 2));
+      }
+      place(hoisting);
+    }
   }
   for (int i = 0; i < 4 && random() % 3 != 0; ++i) {
     place(PlaceAllReduce{block(-1), static_cast<int>(random() % 2),

@@ -7,6 +7,8 @@
 #include <random>
 #include <set>
 
+#include "tests/moe/program/random_placement.h"
+
 namespace moe {
 namespace {
 
@@ -96,9 +98,13 @@ TEST(RowLayout, WhatIsSentArrivesAtItsExpertInOneRangePerSlice) {
     const int f = 1 + static_cast<int>(random() % 4), b = 1 + static_cast<int>(random() % 4);
     const Groups groups = make_groups(ranks, expert_ranks);
     const LayerRouting routing = random_routing(random, ranks, expert_ranks * local);
+    const ExpertPlacement placement =
+        round % 2 && expert_ranks > 1
+            ? testing::random_placement(random, expert_ranks * local, expert_ranks)
+            : ExpertPlacement{};
     std::vector<RowLayout> layouts;
     for (int r = 0; r < ranks; ++r) {
-      layouts.push_back(make_row_layout(routing, groups, r, cuts_of(f, b)));
+      layouts.push_back(make_row_layout(routing, groups, r, cuts_of(f, b), {}, placement));
     }
 
     // A row is known by where it comes from and which row it was there.
@@ -137,8 +143,9 @@ TEST(RowLayout, WhatIsSentArrivesAtItsExpertInOneRangePerSlice) {
         ASSERT_EQ(distinct.size(), arrived[r].size()) << "a row that was sent twice";
         for (int c = 0; c < degree; ++c) {
           const auto ranges = expert_rows(layouts[r], {c, degree});
-          for (int d = 0; d < local; ++d) {
-            const int expert = layouts[r].self * local + d;
+          for (int d = 0; d < slot_count(layouts[r].slots); ++d) {
+            const int expert = expert_in(layouts[r].slots, layouts[r].self, d);
+            ASSERT_TRUE(expert >= 0 || ranges[d].rows == 0);
             for (std::int64_t i = ranges[d].begin; i < ranges[d].begin + ranges[d].rows; ++i) {
               const auto& [source, row] = arrived[r].at(i);
               EXPECT_GE(row, layouts[source].sent_offset[expert]);
@@ -151,6 +158,27 @@ TEST(RowLayout, WhatIsSentArrivesAtItsExpertInOneRangePerSlice) {
   }
 }
 
+TEST(RowLayout, RowsOfAReplicatedExpertStayWhereItsGuestIs) {
+  // 4 experts of 2 ranks; rank 0 computes expert 2 as well.
+  const LayerRouting routing{1, 4, {{5, 1, 7, 2}, {4, 3, 6, 8}}};
+  const auto layout = [&](int rank) {
+    return make_row_layout(routing, make_groups(2, 2), rank, cuts_of(2, 1), {}, {{{2, {0}}}});
+  };
+  const RowLayout first = layout(0), second = layout(1);
+  EXPECT_EQ(first.received, (std::vector<std::vector<std::int64_t>>{{5, 1, 7}, {4, 3, 0}}));
+  EXPECT_EQ(second.received, (std::vector<std::vector<std::int64_t>>{{0, 2, 0}, {6, 8, 0}}));
+  EXPECT_EQ(received_rows(first), 20);
+  const auto rows = expert_rows(first, {1, 2});
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[2].begin, 13 + 3);
+  EXPECT_EQ(rows[2].rows, 4);
+  std::int64_t travels = 0;
+  for (const Segment& segment : sent_segments(first, {})) {
+    if (segment.peer == 1) travels += segment.rows;
+  }
+  EXPECT_EQ(travels, 2) << "the rows for expert 3";
+}
+
 TEST(RowLayout, SharingRanksGatherEachRowOnceAndGetTheirOwnBack) {
   std::mt19937 random(5);
   for (int round = 0; round < 40; ++round) {
@@ -159,10 +187,14 @@ TEST(RowLayout, SharingRanksGatherEachRowOnceAndGetTheirOwnBack) {
     const Groups groups = make_groups(layout);
     const int local = 1 + static_cast<int>(random() % 3),
               degree = 1 + static_cast<int>(random() % 4);
-    const LayerRouting routing = random_routing(random, groups.ranks, layout.expert * local);
+    const int experts = layout.expert * local;
+    const LayerRouting routing = random_routing(random, groups.ranks, experts);
+    const ExpertPlacement placement =
+        round % 2 && layout.expert > 1 ? testing::random_placement(random, experts, layout.expert)
+                                       : ExpertPlacement{};
     std::vector<RowLayout> layouts;
     for (int r = 0; r < groups.ranks; ++r) {
-      layouts.push_back(make_row_layout(routing, groups, r, cuts_of(degree, 1)));
+      layouts.push_back(make_row_layout(routing, groups, r, cuts_of(degree, 1), {}, placement));
     }
     const auto sharing = members(groups, GroupKind::expert_sharded, 0);
 
@@ -198,7 +230,7 @@ TEST(RowLayout, SharingRanksGatherEachRowOnceAndGetTheirOwnBack) {
       // A row lies among those of its expert, in its slice.
       for (int c = 0; c < degree; ++c) {
         const auto here = gathered_expert_rows(mine, {c, degree});
-        for (int d = 0; d < local; ++d) {
+        for (int d = 0; d < slot_count(mine.slots); ++d) {
           for (std::int64_t i = here[d].begin; i < here[d].begin + here[d].rows; ++i) {
             const auto& [member, row] = gathered[r].at(i);
             const RowRange there = expert_rows(layouts[sharing[member]], {c, degree})[d];

@@ -56,6 +56,27 @@ TEST(Balance, OfRanksIsWhatTheirRowLayoutsHold) {
   }
 }
 
+TEST(Balance, OfPlacedExpertsIsOfTheTokensThatRanksCompute) {
+  // Expert 2 on ranks 0 and 3 as well: 3 and 12 of its 30 tokens stay there.
+  const ExpertPlacement placement{{{2, {0, 3}}}};
+  EXPECT_EQ(rank_tokens(routing(), make_groups(4, 4), placement), (Tokens{13, 20, 15, 12}));
+  const db::Balance row = balance_of(routing(), make_groups(4, 4), {}, placement);
+  EXPECT_EQ(row.max_rank_tokens, 30) << "where experts belong";
+  EXPECT_EQ(row.placed_max_rank_tokens, 20);
+  EXPECT_DOUBLE_EQ(row.placed_rank_standard_deviation.value(), std::sqrt((4.0 + 25 + 0 + 9) / 4));
+  EXPECT_EQ(balance_of(routing(), make_groups(4, 4), {}).placed_max_rank_tokens, std::nullopt);
+  for (const Layout& layout : {Layout{1, 4, 1}, Layout{2, 2, 1}, Layout{1, 2, 2}}) {
+    const Groups groups = make_groups(layout);
+    const ExpertPlacement spread{{{0, {1}}}, RowsOfOthers::spread};
+    const Tokens tokens = rank_tokens(routing(), groups, spread);
+    for (int rank = 0; rank < 4; ++rank) {
+      const RowLayout rows = make_row_layout(routing(), groups, rank, {{0, 1}, {1, 1}}, {}, spread);
+      EXPECT_EQ(tokens[static_cast<std::size_t>(rank)],
+                layout.expert_sharded > 1 ? gathered_rows(rows) : received_rows(rows));
+    }
+  }
+}
+
 TEST(Balance, DroppedIsWhatWasAskedForAndDidNotTravel) {
   LayerRouting layer = routing();
   layer.asked = layer.tokens;

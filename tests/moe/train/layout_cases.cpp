@@ -17,6 +17,29 @@ Schedule with_order(Schedule schedule, MicroBatchOrder order) {
   return schedule;
 }
 
+/// In every layer the first expert of each of so many ranks on the next rank too, the transfers of the last layer beside
+/// the layer before.
+Schedule with_replicas(const Model& model, Schedule schedule, int members) {
+  ExpertPlacement placement;
+  for (int member = 0; member < members; ++member) {
+    placement.replicas.push_back(
+        {member * static_cast<int>(model.experts) / members, {(member + 1) % members}});
+  }
+  for (int block = 0; block < model.blocks; ++block) {
+    schedule.decisions.push_back(ReplicateExperts{block, placement});
+  }
+  const int last = model.blocks - 1;
+  for (const Transfer transfer : {Transfer::send, Transfer::give_back}) {
+    schedule.decisions.push_back(HoistTransfer{
+        last,
+        transfer,
+        {{1, ExchangePlace::dispatch, last - 1}, {2, ExchangePlace::combine, last - 1}}});
+  }
+  schedule.decisions.push_back(StreamAssignment{"send_experts", Stream::inter_node});
+  schedule.decisions.push_back(StreamAssignment{"return_gradients", Stream::intra_node});
+  return schedule;
+}
+
 /// |part - its place in the whole| / |whole|
 double difference(const GradientPart& part, const std::vector<double>& whole) {
   double apart = 0, norm = 0;
@@ -57,6 +80,8 @@ std::vector<LayoutCase> layout_cases(int ranks) {
       {"ep_tp2_esp2_chunked_interleaved",
        {1, 2 * more, 2, 2, 1},
        with_order(chunks, MicroBatchOrder::interleaved)},
+      {"dp2_ep_replicated", {2, 2 * more, 1, 1, 1}, with_replicas(model, chunks, 2 * more)},
+      {"ep_esp2_replicated", {1, 2 * more, 2, 1, 1}, with_replicas(model, sequential, 2 * more)},
   };
   const auto add_pipeline = [&](const std::string& name, const Layout& layout) {
     cases.push_back({name, layout, sequential});

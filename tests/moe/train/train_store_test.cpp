@@ -9,6 +9,7 @@
 
 #include "db/load.h"
 #include "db/load_views.h"
+#include "db/query.h"
 #include "db/transaction.h"
 #include "moe/model/iteration.h"
 #include "tests/db/sample.h"
@@ -137,6 +138,37 @@ TEST_F(TrainStoreTest, BalanceOfEveryIterationIsStored) {
   EXPECT_DOUBLE_EQ(rows[1].locality.value(), 2.0 * 16 * 18 / (16 * 16 + 18 * 18));
   EXPECT_EQ(rows[2].layer, 5);
   EXPECT_EQ(rows[2].locality, std::nullopt) << "another layer's loads are not its own";
+}
+
+TEST_F(TrainStoreTest, BalanceOfWhatRanksComputedIsStoredWithTheScheduleThatRuled) {
+  TrainStore store = make_store();
+  const auto iteration = [](int number) {
+    StepReport step = report(number);
+    std::vector<std::int64_t> tokens(28, 1);
+    tokens[3] = 29;  // of rank 0, which has 14 experts
+    step.routing.layers[0] = {1, 28, {tokens, tokens}};
+    return step;
+  };
+  store.observe(iteration(1));
+  const Schedule placed{"pro_prophet", {ReplicateExperts{1, {{{3, {1}}}}}}};
+  store.observe(2, placed, apply(program, placed));
+  store.observe(iteration(2));
+  store.observe(3, {"tutel", {}}, program);
+  store.observe(iteration(3));
+  store.finish();
+  const db::Connection connection = reader();
+  db::Query query(
+      connection,
+      "SELECT rank_max_over_mean, placed_rank_max_over_mean, rank_standard_deviation, "
+      "placed_rank_standard_deviation, balance_ratio FROM balance_view ORDER BY iteration");
+  const db::Cell none;
+  // 84 tokens for experts of rank 0, 28 for those of rank 1; 29 of the latter's own stay there.
+  EXPECT_EQ(query.next().value(), (std::vector<db::Cell>{1.5, none, 28.0, none, none}));
+  EXPECT_EQ(query.next().value(), (std::vector<db::Cell>{1.5, 57.0 / 56, 28.0, 1.0, 28.0}));
+  EXPECT_EQ(query.next().value(), (std::vector<db::Cell>{1.5, none, 28.0, none, none}));
+  const auto rows = db::load_iterations(connection, store.run_id());
+  EXPECT_EQ(rows[0].schedule_id, std::nullopt);
+  EXPECT_EQ(db::load_schedule(connection, rows[1].schedule_id.value()).json, to_json(placed));
 }
 
 TEST_F(TrainStoreTest, LoadsOfEveryNthIterationAreStoredAndThoseOfItsTimeline) {

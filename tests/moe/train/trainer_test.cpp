@@ -302,6 +302,35 @@ TEST(Trainer, ANewScheduleIsInForceFromTheNextIterationOnAndChangesNoLoss) {
   for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(told.losses()[i], plain.losses()[i], 1e-12);
 }
 
+TEST(Trainer, ExpertsGoToOtherRanksAndBackBetweenIterationsAndChangeNoLoss) {
+  const Model model = small_model(DType::f64);
+  const Schedule sequential{"sequential", {}};
+  const Told plain = trained(model, 4, steps(6), sequential);
+  TrainOptions options = steps(6);
+  options.evaluate_every = 2;
+  options.evaluate_batches = 1;
+  options.replan = [&](int iteration, const Routing&) -> std::optional<Schedule> {
+    switch (iteration) {
+      case 1:
+        return Schedule{"few", {ReplicateExperts{1, {{{5, {3}}}}}}};
+      case 2:
+        return Schedule{
+            "many",
+            {ReplicateExperts{1, {{{0, {1, 2, 3}}, {5, {1}}, {27, {0}}}, RowsOfOthers::spread}}}};
+      case 4:
+        return sequential;
+      default:
+        return std::nullopt;
+    }
+  };
+  const Told told = trained(model, 4, options, sequential);
+  ASSERT_EQ(told.schedules.size(), 4u);
+  ASSERT_EQ(told.losses().size(), 6u);
+  for (std::size_t i = 0; i < 6; ++i) EXPECT_NEAR(told.losses()[i], plain.losses()[i], 1e-12) << i;
+  EXPECT_GT(told.steps[2].planned_peak_bytes[0], plain.steps[2].planned_peak_bytes[0]);
+  EXPECT_EQ(told.steps[5].planned_peak_bytes, plain.steps[5].planned_peak_bytes);
+}
+
 TEST(Trainer, ALossThatIsNotFiniteEndsEveryRankWithItsIteration) {
   Model model = small_model(DType::f32);
   model.optimizer = Optimizer::sgd;

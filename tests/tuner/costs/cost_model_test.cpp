@@ -120,14 +120,17 @@ TEST(CostModel, ACollectiveHasAFitPerLink) {
 TEST(CostModel, AnyExchangeOfRowsCostsWhatAnAllToAllDoesUntilItsOwnKindIsMeasured) {
   moe::Op leg = small_layer().program.ops[3];
   leg.kind = moe::ExchangeAcrossNodes{};
-  moe::Op gather = leg, reduce = leg;
+  moe::Op gather = leg, reduce = leg, send = leg;
   gather.kind = moe::GatherRows{};
   reduce.kind = moe::AllReduce{};
+  send.kind = moe::SendExperts{};
   CostModel costs;
   costs.fits["all_to_all/inter_node"] = line(3, 0);
   EXPECT_EQ(collective_fit(costs, leg, "inter_node")->first, "all_to_all/inter_node");
   EXPECT_EQ(collective_fit(costs, leg, "intra_node"), nullptr);
   EXPECT_EQ(collective_fit(costs, gather, "inter_node")->first, "all_to_all/inter_node");
+  EXPECT_EQ(collective_fit(costs, send, "inter_node")->first, "all_to_all/inter_node")
+      << "rows of experts";
   EXPECT_EQ(collective_fit(costs, reduce, "inter_node"), nullptr);
   costs.fits["exchange_across_nodes/inter_node"] = line(2, 0);
   EXPECT_EQ(collective_fit(costs, leg, "inter_node")->second.alpha_s, 2);

@@ -1,4 +1,5 @@
-// How long planning one MoE layer takes. FSMoE's SLSQP took 193 ms per layer [FSMoE 6.2].
+// How long planning one MoE layer takes. FSMoE's SLSQP took 193 ms per layer [FSMoE 6.2]. Pro-Prophet plans while it
+// trains, each layer before it runs.
 //     build/release/bin/planning_time
 #include <benchmark/benchmark.h>
 
@@ -6,7 +7,9 @@
 #include <vector>
 
 #include "tests/tuner/planners/fsmoe/drawn_phase.h"
+#include "tests/tuner/planners/pro_prophet/drawn_costs.h"
 #include "tuner/planners/fsmoe/fsmoe_degree.h"
+#include "tuner/planners/pro_prophet/greedy_placement.h"
 
 namespace tuner {
 namespace {
@@ -32,6 +35,43 @@ void plan_layer(benchmark::State& state, ChooseDegree choose) {
 BENCHMARK_CAPTURE(plan_layer, slsqp, degree_by_slsqp)->Unit(benchmark::kMicrosecond);
 BENCHMARK_CAPTURE(plan_layer, all_by_equations, degree_by_equations)->Unit(benchmark::kMicrosecond);
 BENCHMARK_CAPTURE(plan_layer, all_by_replay, degree_by_replay)->Unit(benchmark::kMicrosecond);
+
+/// Pro-Prophet's search for one layer of as many experts as ranks, popularity ~ 1 / place^skew, another one from
+/// every rank; state.range: ranks, 10 skew. From the layer's routing to a placement.
+void place_experts(benchmark::State& state, Transfers transfers) {
+  const int ranks = static_cast<int>(state.range(0));
+  const double skew = static_cast<double>(state.range(1)) / 10;
+  const moe::Groups groups = moe::make_groups(ranks, ranks);
+  std::mt19937 random(1);
+  std::vector<moe::LayerRouting> layers;
+  std::vector<ProProphetCosts> costs;
+  for (int i = 0; i < 64; ++i) {
+    layers.push_back(moe::zipf_routing(i, ranks, ranks, 1024, skew, random()));
+    for (auto& of_rank : layers.back().tokens) {
+      for (std::int64_t& tokens : of_rank) tokens = tokens * static_cast<int>(random() % 64) / 32;
+    }
+    costs.push_back(test::draw_costs(random, ranks));
+    for (double& cost : costs.back().trans_s) cost /= 10;
+    for (double& cost : costs.back().agg_s) cost /= 10;
+  }
+  std::size_t next = 0;
+  int moved = 0;
+  for (auto _ : state) {
+    const std::size_t layer = next++ % layers.size();
+    const auto found =
+        greedy_placement(grouped_rows(layers[layer], groups), costs[layer], {transfers});
+    moved += static_cast<int>(found.placement.replicas.size());
+  }
+  state.counters["experts_moved"] = benchmark::Counter(moved, benchmark::Counter::kAvgIterations);
+}
+BENCHMARK_CAPTURE(place_experts, blocking, Transfers::blocking)
+    ->ArgNames({"ranks", "skew"})
+    ->ArgsProduct({{16, 64}, {0, 5, 12}})
+    ->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(place_experts, overlapped, Transfers::overlapped)
+    ->ArgNames({"ranks", "skew"})
+    ->ArgsProduct({{16, 64}, {0, 5, 12}})
+    ->Unit(benchmark::kMicrosecond);
 
 }  // namespace
 }  // namespace tuner

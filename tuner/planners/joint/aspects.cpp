@@ -6,6 +6,8 @@ namespace tuner {
 namespace {
 
 Aspect about(const moe::CompressExchange&) { return Aspect::wire_format; }
+Aspect about(const moe::ReplicateExperts&) { return Aspect::placement; }
+Aspect about(const moe::HoistTransfer&) { return Aspect::placement; }
 Aspect about(const moe::Exchange&) { return Aspect::routes; }
 Aspect about(const moe::PartitionRange&) { return Aspect::cuts; }
 Aspect about(const moe::PipelineSplit&) { return Aspect::cuts; }
@@ -15,6 +17,10 @@ Aspect about(const moe::PlaceWeightGradient&) { return Aspect::weight_gradients;
 Aspect about(const moe::OrderMicroBatches&) { return Aspect::micro_batches; }
 Aspect about(const moe::StreamAssignment& assignment) {
   if (assignment.kind == moe::AllReduce::facts.name) return Aspect::gradients;
+  if (assignment.kind == moe::SendExperts::facts.name ||
+      assignment.kind == moe::ReturnGradients::facts.name) {
+    return Aspect::placement;
+  }
   if (assignment.kind == moe::PassOn::facts.name) return Aspect::micro_batches;
   return Aspect::streams;
 }

@@ -11,16 +11,18 @@ namespace tuner {
 
 /// What the decisions of a Schedule are about: those of one aspect are taken over from another Schedule together.
 enum class Aspect : std::uint8_t {
-  wire_format,       ///< how numbers travel
-  routes,            ///< by way of whom rows reach their experts
-  cuts,              ///< into chunks of rows, or parts of the batch
-  streams,           ///< what communicates beside what
+  wire_format,  ///< how numbers travel
+  placement,  ///< of experts: who computes them, when they are sent and their gradients brought home
+  routes,     ///< by way of whom rows reach their experts
+  cuts,       ///< into chunks of rows, or parts of the batch
+  streams,    ///< what communicates beside what
   gradients,         ///< the pieces and places of their all-reduces, and their stream
   weight_gradients,  ///< when they are worked out
   micro_batches,     ///< their order
 };
-inline constexpr std::array<std::string_view, 7> kAspectNames{
-    "wire_format", "routes", "cuts", "streams", "gradients", "weight_gradients", "micro_batches"};
+inline constexpr std::array<std::string_view, 8> kAspectNames{
+    "wire_format", "placement", "routes",           "cuts",
+    "streams",     "gradients", "weight_gradients", "micro_batches"};
 constexpr std::string_view aspect_name(Aspect aspect) {
   return kAspectNames[static_cast<std::size_t>(aspect)];
 }

@@ -11,6 +11,7 @@ namespace {
 const std::vector<Aspects>& taken_together() {
   using enum Aspect;
   static const std::vector<Aspects> all{
+      {placement},
       {routes},
       {cuts},
       {streams},
@@ -20,6 +21,8 @@ const std::vector<Aspects>& taken_together() {
       {cuts, streams},
       {cuts, streams, weight_gradients},
       {streams, gradients},
+      {placement, streams},
+      {placement, cuts, streams},
       {gradients, weight_gradients},
   };
   return all;

@@ -1,0 +1,185 @@
+#include "moe/passes/hoist_transfer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <utility>
+
+#include "moe/input/value.h"
+#include "moe/passes/move_ops.h"
+
+namespace moe {
+namespace {
+
+constexpr std::array<std::string_view, 2> kTransfers{"send", "return"};
+
+std::string_view name_of(Transfer transfer) {
+  return kTransfers[static_cast<std::size_t>(transfer)];
+}
+
+[[noreturn]] void refuse_hoisting(const HoistTransfer& hoisting, const std::string& why) {
+  throw std::invalid_argument(fmt::format("hoist_transfer: {} of layer {}: {}",
+                                          name_of(hoisting.transfer), hoisting.layer, why));
+}
+
+/// Where the op stands that is to be cut.
+std::size_t find_transfer(const Program& program, const HoistTransfer& hoisting) {
+  for (std::size_t i = 0; i < program.ops.size(); ++i) {
+    const Op& op = program.ops[i];
+    const bool wanted = hoisting.transfer == Transfer::send
+                            ? std::holds_alternative<SendExperts>(op.kind)
+                            : std::holds_alternative<ReturnGradients>(op.kind);
+    if (!wanted || op.layer != hoisting.layer) continue;
+    if (op.chunk.count > 1) refuse_hoisting(hoisting, "it is cut already");
+    return i;
+  }
+  refuse_hoisting(hoisting, "no experts are replicated there (replicate_experts)");
+}
+
+/// Rows of an expert in its largest tensor.
+std::int64_t most_block_rows(const Program& program, const Op& op) {
+  std::int64_t most = 0;
+  std::visit(
+      [&](const auto& kind) {
+        if constexpr (MovesExperts<std::decay_t<decltype(kind)>>) {
+          for (std::size_t i = 0; i < op.writes.size(); ++i) {
+            const Tensor& tensor = program.tensors[static_cast<std::size_t>(op.reads[i].tensor)];
+            most = std::max(most, kind.block_rows(tensor.rows, program.groups.layout.expert));
+          }
+        }
+      },
+      op.kind);
+  return most;
+}
+
+int sum_of_shares(const Program& program, const Op& op, const HoistTransfer& hoisting) {
+  if (hoisting.pieces.empty()) refuse_hoisting(hoisting, "no pieces: expected at least one");
+  const std::int64_t rows = most_block_rows(program, op);
+  std::int64_t sum = 0;
+  for (const TransferPiece& piece : hoisting.pieces) {
+    if (piece.share < 1) {
+      refuse_hoisting(hoisting, fmt::format("a share of {}: expected at least 1", piece.share));
+    }
+    sum += piece.share;
+  }
+  if (static_cast<std::int64_t>(hoisting.pieces.size()) > rows) {
+    refuse_hoisting(hoisting,
+                    fmt::format("{} pieces of {} rows of an expert", hoisting.pieces.size(), rows));
+  }
+  if (sum > std::numeric_limits<int>::max()) {
+    refuse_hoisting(hoisting, fmt::format("shares of {} together: expected at most {}", sum,
+                                          std::numeric_limits<int>::max()));
+  }
+  return static_cast<int>(sum);
+}
+
+/// The op that a piece is to stand right behind. Throws where it may not.
+std::size_t target_of(const Program& program, std::size_t transfer, const HoistTransfer& hoisting,
+                      const TransferPiece& piece) {
+  const std::string where =
+      fmt::format("behind {} of {}", exchange_place_name(*piece.behind), piece.at);
+  const Phase phase = hoisting.transfer == Transfer::send ? Phase::forward : Phase::backward;
+  const auto place = place_of(program, phase, *piece.behind, piece.at);
+  if (!place) {
+    refuse_hoisting(hoisting,
+                    fmt::format("{}: no such place in the {} phase", where, phase_name(phase)));
+  }
+  if (program.ops[*place].stage != program.ops[transfer].stage) {
+    refuse_hoisting(hoisting, where + ": another pipeline stage has it");
+  }
+  if (const auto other = in_the_way(program, {transfer}, *place)) {
+    refuse_hoisting(
+        hoisting, fmt::format("{}: \"{}\" stands between, and one uses what the other makes", where,
+                              program.ops[*other].name));
+  }
+  return *place;
+}
+
+Op cut_piece_of(Op op, int index, int pieces, Slice share) {
+  std::visit(
+      [&](auto& kind) {
+        if constexpr (MovesExperts<std::decay_t<decltype(kind)>>) kind.share = share;
+      },
+      op.kind);
+  op.chunk = {index, pieces};
+  // What the pieces before it have brought stays.
+  if (index > 0) op.reads.insert(op.reads.end(), op.writes.begin(), op.writes.end());
+  return op;
+}
+
+}  // namespace
+
+Program apply(Program program, const HoistTransfer& hoisting) {
+  const std::size_t transfer = find_transfer(program, hoisting);
+  const Op whole = program.ops[transfer];
+  const int shares = sum_of_shares(program, whole, hoisting);
+  // What stood behind a place comes after the piece there; a piece without a place stands where the whole did.
+  std::vector<std::pair<std::size_t, Op>> pieces;
+  int before = 0;
+  for (const TransferPiece& piece : hoisting.pieces) {
+    const int index = static_cast<int>(pieces.size());
+    const std::size_t target =
+        piece.behind ? target_of(program, transfer, hoisting, piece) : transfer;
+    if (!pieces.empty() && target < pieces.back().first) {
+      refuse_hoisting(hoisting,
+                      fmt::format("piece {} would stand before piece {}: expected the order in "
+                                  "which they stand",
+                                  index + 1, index));
+    }
+    const Slice share{before, shares, piece.share};
+    pieces.emplace_back(
+        target, cut_piece_of(whole, index, static_cast<int>(hoisting.pieces.size()), share));
+    before += piece.share;
+  }
+  std::vector<Op> ops;
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < program.ops.size(); ++i) {
+    if (i != transfer) ops.push_back(std::move(program.ops[i]));
+    for (; next < pieces.size() && pieces[next].first == i; ++next) {
+      ops.push_back(std::move(pieces[next].second));
+    }
+  }
+  program.ops = std::move(ops);
+  validate(program);
+  return program;
+}
+
+std::string subject(const HoistTransfer& hoisting) {
+  return fmt::format("{} {}", hoisting.layer, name_of(hoisting.transfer));
+}
+
+void write(nlohmann::json& object, const HoistTransfer& hoisting) {
+  object["layer"] = hoisting.layer;
+  object["transfer"] = name_of(hoisting.transfer);
+  object["pieces"] = nlohmann::json::array();
+  for (const TransferPiece& piece : hoisting.pieces) {
+    auto& one = object["pieces"].emplace_back(nlohmann::json{{"share", piece.share}});
+    if (!piece.behind) continue;
+    one["behind"] = exchange_place_name(*piece.behind);
+    one["at"] = piece.at;
+  }
+}
+
+HoistTransfer HoistTransfer::read(const InputObject& input) {
+  constexpr std::int64_t most = std::numeric_limits<int>::max();
+  const auto& places = kExchangePlaceNames;
+  HoistTransfer hoisting;
+  hoisting.layer = static_cast<int>(input.integer("layer", 0, most));
+  hoisting.transfer = static_cast<Transfer>(
+      input.member("transfer", "what is sent").one_of({kTransfers[0], kTransfers[1]}));
+  for (const InputValue& entry : input.list("pieces", "a list of pieces")) {
+    const InputObject object = entry.object("a piece");
+    TransferPiece& piece = hoisting.pieces.emplace_back();
+    if (object.has("share")) piece.share = static_cast<int>(object.integer("share", 1, most));
+    if (!object.has("behind")) continue;
+    piece.behind = static_cast<ExchangePlace>(
+        object.member("behind", "a place").one_of({places[0], places[1], places[2]}));
+    piece.at = static_cast<int>(object.integer("at", 0, most));
+  }
+  return hoisting;
+}
+
+}  // namespace moe

@@ -1,0 +1,261 @@
+#include "moe/passes/replicate_experts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "moe/input/value.h"
+
+namespace moe {
+namespace {
+
+constexpr std::array<std::string_view, 2> kRowsOfOthers{"home", "spread"};
+
+[[noreturn]] void refuse_replicas(const ReplicateExperts& replicating, const std::string& why) {
+  throw std::invalid_argument(
+      fmt::format("replicate_experts: layer {}: {}", replicating.layer, why));
+}
+
+std::string_view name_of(RowsOfOthers rows) {
+  return kRowsOfOthers[static_cast<std::size_t>(rows)];
+}
+
+Tensor& tensor_at(Program& program, TensorId tensor) {
+  return program.tensors[static_cast<std::size_t>(tensor)];
+}
+
+/// Experts of a rank in the layer, and the stage that has it. Throws where there are none to replicate.
+struct LayerExperts {
+  int own = 0;
+  int stage = 0;
+};
+LayerExperts experts_of(const Program& program, const ReplicateExperts& replicating) {
+  std::optional<LayerExperts> found;
+  for (const Op& op : program.ops) {
+    if (op.layer != replicating.layer) continue;
+    if (std::holds_alternative<SendExperts>(op.kind)) {
+      refuse_replicas(replicating, "its experts are replicated already");
+    }
+    if (const auto* experts = std::get_if<ExpertLinear>(&op.kind)) {
+      found = LayerExperts{experts->local_experts, op.stage};
+    }
+  }
+  if (!found) refuse_replicas(replicating, "no experts there");
+  return *found;
+}
+
+/// Blocks of rows of other ranks' experts beside the tensors that hold a rank's own.
+class Guests {
+ public:
+  Guests(Program& program, int own, const ExpertSlots& slots)
+      : program_(program), own_(own), guests_(slots.guests), returned_(most_returned(slots)) {}
+
+  /// What holds the guests' of a parameter, or of its gradient.
+  TensorId of(TensorId own) { return beside(guest_of_, own, guests_, "guests"); }
+  /// What the guests' gradients come home in.
+  TensorId returned(TensorId gradient) {
+    return beside(returned_of_, gradient, returned_, "returned");
+  }
+
+ private:
+  TensorId beside(std::map<TensorId, TensorId>& known, TensorId own, int blocks, const char* what) {
+    const auto [found, added] =
+        known.try_emplace(own, static_cast<TensorId>(program_.tensors.size()));
+    if (added) {
+      Tensor tensor = tensor_at(program_, own);
+      tensor.name += fmt::format(".{}", what);
+      tensor.role = Role::guest;
+      tensor.rows = tensor.rows / own_ * blocks;
+      program_.tensors.push_back(std::move(tensor));
+    }
+    return found->second;
+  }
+
+  Program& program_;
+  int own_, guests_, returned_;
+  std::map<TensorId, TensorId> guest_of_, returned_of_;
+};
+
+/// Parameters and gradients of the layer's experts, in the order in which its ops use them.
+struct ExpertTensors {
+  std::vector<TensorId> parameters, gradients;
+};
+
+void add_once(std::vector<TensorId>& tensors, TensorId tensor) {
+  if (std::find(tensors.begin(), tensors.end(), tensor) == tensors.end()) tensors.push_back(tensor);
+}
+
+/// Gives the op the guests that it works on, too; gradients of their weights are an op of their own, which follows.
+void add_guests(Op& op, int guests_here, Guests& guests, ExpertTensors& tensors,
+                std::vector<Op>& behind) {
+  if (auto* linear = std::get_if<ExpertLinear>(&op.kind)) {
+    linear->guests = guests_here;
+    for (std::size_t i = 1, own = op.reads.size(); i < own; ++i) {
+      add_once(tensors.parameters, op.reads[i].tensor);
+      op.reads.push_back({guests.of(op.reads[i].tensor)});
+    }
+  } else if (auto* input = std::get_if<ExpertLinearInputGradient>(&op.kind)) {
+    input->guests = guests_here;
+    op.reads.push_back({guests.of(op.reads.at(1).tensor)});
+  } else if (const auto* weight = std::get_if<ExpertLinearWeightGradient>(&op.kind)) {
+    Op of_guests = op;
+    of_guests.name += " of guests";
+    of_guests.kind =
+        ExpertLinearWeightGradient{guests_here, weight->accumulate, weight->local_experts};
+    for (Use& use : of_guests.writes) {
+      add_once(tensors.gradients, use.tensor);
+      use.tensor = guests.of(use.tensor);
+    }
+    for (std::size_t i = 2; i < of_guests.reads.size(); ++i) {
+      of_guests.reads[i].tensor = guests.of(of_guests.reads[i].tensor);
+    }
+    behind.push_back(std::move(of_guests));
+  }
+}
+
+std::vector<Use> whole_uses(const std::vector<TensorId>& tensors) {
+  std::vector<Use> uses;
+  for (const TensorId tensor : tensors) uses.push_back({tensor});
+  return uses;
+}
+
+Op send_op(const ReplicateExperts& replicating, const LayerExperts& experts, Guests& guests,
+           const ExpertTensors& tensors) {
+  Op op;
+  op.kind = SendExperts{replicating.placement, experts.own};
+  op.name = "send experts";
+  op.layer = replicating.layer;
+  op.stage = experts.stage;
+  op.reads = whole_uses(tensors.parameters);
+  for (const TensorId parameter : tensors.parameters) op.writes.push_back({guests.of(parameter)});
+  return op;
+}
+
+std::vector<Op> return_ops(const ReplicateExperts& replicating, const LayerExperts& experts,
+                           Guests& guests, const ExpertTensors& tensors) {
+  Op home;
+  home.layer = replicating.layer;
+  home.stage = experts.stage;
+  home.phase = Phase::backward;
+  Op add = home;
+  home.kind = ReturnGradients{replicating.placement, experts.own};
+  home.name = "return gradients";
+  add.kind = AddReturned{replicating.placement, experts.own};
+  add.name = "add returned gradients";
+  for (const TensorId gradient : tensors.gradients) {
+    home.reads.push_back({guests.of(gradient)});
+    home.writes.push_back({guests.returned(gradient)});
+  }
+  add.reads = home.writes;
+  add.writes = whole_uses(tensors.gradients);
+  add.reads.insert(add.reads.end(), add.writes.begin(), add.writes.end());
+  return {std::move(home), std::move(add)};
+}
+
+/// Room for what a rank can receive for its guests. A rank receives at most R rows for D experts from P ranks, as many
+/// from each; of G guests it computes its own rows (home), or anybody's (spread).
+void raise_bounds(Program& program, int layer, const ExpertSlots& slots) {
+  const std::int64_t members = program.groups.layout.expert;
+  const std::int64_t sharing = program.groups.layout.expert_sharded;
+  std::int64_t most_sent = 0;
+  for (const Tensor& tensor : program.tensors) {
+    if (tensor.layer == layer && tensor.rows_are == Rows::sent) most_sent = tensor.rows;
+  }
+  const std::int64_t share = slots.rows_of_others == RowsOfOthers::home ? members : 1;
+  for (Tensor& tensor : program.tensors) {
+    if (tensor.layer != layer || tensor.rows == 0) continue;
+    const std::int64_t ranks = tensor.rows_are == Rows::gathered ? sharing : 1;
+    if (tensor.rows_are != Rows::received && tensor.rows_are != Rows::gathered) continue;
+    const std::int64_t received = tensor.rows / ranks, parts = share * slots.own;
+    const std::int64_t more = (received * slots.guests + parts - 1) / parts;
+    tensor.rows = ranks * std::max(received, std::min(received + more, members * most_sent));
+  }
+}
+
+}  // namespace
+
+Program apply(Program program, const ReplicateExperts& replicating) {
+  const LayerExperts experts = experts_of(program, replicating);
+  const int members = program.groups.layout.expert;
+  if (members < 2) {
+    refuse_replicas(replicating,
+                    "every rank has all experts: expected a layout with ep of at least 2");
+  }
+  ExpertSlots slots;
+  try {
+    slots = expert_slots(replicating.placement, experts.own * members, members);
+  } catch (const std::invalid_argument& error) {
+    refuse_replicas(replicating, error.what());
+  }
+  if (slots.guests == 0) refuse_replicas(replicating, "no replicas: expected at least one expert");
+
+  Guests guests(program, experts.own, slots);
+  ExpertTensors tensors;
+  std::vector<Op> ops;
+  std::optional<std::size_t> first_routed, first_once;
+  for (Op& op : std::exchange(program.ops, {})) {
+    std::vector<Op> behind;
+    if (op.layer == replicating.layer) {
+      if (!first_routed && uses_routed_rows(program, op)) first_routed = ops.size();
+      add_guests(op, slots.guests, guests, tensors, behind);
+    }
+    if (!first_once && comes_once(op)) first_once = ops.size();
+    ops.push_back(std::move(op));
+    std::move(behind.begin(), behind.end(), std::back_inserter(ops));
+  }
+  const auto place = [&](std::size_t i) { return ops.begin() + static_cast<std::ptrdiff_t>(i); };
+  if (!tensors.gradients.empty()) {
+    std::vector<Op> home = return_ops(replicating, experts, guests, tensors);
+    ops.insert(place(first_once.value_or(ops.size())), std::make_move_iterator(home.begin()),
+               std::make_move_iterator(home.end()));
+  }
+  ops.insert(place(*first_routed), send_op(replicating, experts, guests, tensors));
+  program.ops = std::move(ops);
+  raise_bounds(program, replicating.layer, slots);
+  validate(program);
+  return program;
+}
+
+std::string subject(const ReplicateExperts& replicating) {
+  return std::to_string(replicating.layer);
+}
+
+void write(nlohmann::json& object, const ReplicateExperts& replicating) {
+  object["layer"] = replicating.layer;
+  object["rows_of_others"] = name_of(replicating.placement.rows_of_others);
+  object["replicas"] = nlohmann::json::array();
+  for (const ReplicatedExpert& replica : replicating.placement.replicas) {
+    object["replicas"].push_back({{"expert", replica.expert}, {"holders", replica.holders}});
+  }
+}
+
+ReplicateExperts ReplicateExperts::read(const InputObject& input) {
+  constexpr std::int64_t most = std::numeric_limits<int>::max();
+  ReplicateExperts replicating;
+  replicating.layer = static_cast<int>(input.integer("layer", 0, most));
+  if (input.has("rows_of_others")) {
+    replicating.placement.rows_of_others =
+        static_cast<RowsOfOthers>(input.member("rows_of_others", "where rows of others go")
+                                      .one_of({kRowsOfOthers[0], kRowsOfOthers[1]}));
+  }
+  for (const InputValue& entry : input.list("replicas", "a list of replicated experts")) {
+    const InputObject object = entry.object("a replicated expert");
+    ReplicatedExpert replica;
+    replica.expert = static_cast<int>(object.integer("expert", 0, most));
+    for (const std::int64_t holder :
+         object.member("holders", "a list of ranks").integers(0, most)) {
+      replica.holders.push_back(static_cast<int>(holder));
+    }
+    replicating.placement.replicas.push_back(std::move(replica));
+  }
+  return replicating;
+}
+
+}  // namespace moe

@@ -1,0 +1,250 @@
+#include "moe/passes/replicate_experts.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "moe/model/iteration.h"
+#include "moe/passes/schedule.h"
+#include "moe/program/work.h"
+#include "moe/run/memory_plan.h"
+#include "tests/moe/train/training_case.h"
+
+namespace moe {
+namespace {
+
+using testing::chunked;
+using ::testing::HasSubstr;
+using testing::largest_difference;
+using testing::Outcome;
+using testing::small_model;
+using ::testing::ThrowsMessage;
+using testing::train_small;
+using testing::with_streams_of;
+
+/// Of the 28 experts of the small model's layer: a few on a few others, one on all of them.
+ExpertPlacement placement_on(int members, RowsOfOthers rows = RowsOfOthers::home) {
+  const int own = 28 / members;
+  ExpertPlacement placement{{{0, {members - 1}}, {own, {}}, {27, {0}}}, rows};
+  for (int member = 0; member < members; ++member) {
+    if (member != 1) placement.replicas[1].holders.push_back(member);
+  }
+  return placement;
+}
+
+Schedule replicated(int members, RowsOfOthers rows = RowsOfOthers::home) {
+  return {"replicated", {ReplicateExperts{1, placement_on(members, rows)}}};
+}
+
+std::vector<const Op*> ops_of_kind(const Program& program, std::string_view kind) {
+  std::vector<const Op*> found;
+  for (const Op& op : program.ops) {
+    if (kind_name(op) == kind) found.push_back(&op);
+  }
+  return found;
+}
+
+/// "received, up.weight", without what names the block.
+std::string names(const Program& program, const std::vector<Use>& uses) {
+  std::string text;
+  for (const Use& use : uses) {
+    std::string name = program.tensors[static_cast<std::size_t>(use.tensor)].name;
+    for (const std::string label : {"block1.", "experts."}) {
+      if (const auto at = name.find(label); at != std::string::npos) name.erase(at, label.size());
+    }
+    text += (text.empty() ? "" : ", ") + name;
+  }
+  return text;
+}
+
+TEST(ReplicateExperts, SendsParametersBeforeTheLayerAndBringsGradientsHomeBehindBackward) {
+  const Program whole = build_iteration(small_model(DType::f32), make_groups(Layout{2, 2, 1}), 0);
+  const Program program = apply(whole, ReplicateExperts{1, {{{3, {1}}}}});
+  std::string text;
+  for (const Op& op : program.ops) {
+    const bool experts = op.layer == 1 && uses_routed_rows(program, op);
+    const bool moves = moves_experts(op) || brings_gradients_home(op);
+    if (!experts && !moves && !reduces_gradients(op)) continue;
+    text += kind_name(op);
+    if (moves || kind_name(op).starts_with("expert_linear")) {
+      text += " " + names(program, op.reads) + " -> " + names(program, op.writes);
+    }
+    text += "\n";
+  }
+  // Of the operands of the gate's ops and of all-reduces nothing is said here.
+  EXPECT_EQ(
+      text,
+      R"(send_experts up.weight, up.bias, down.weight, down.bias -> up.weight.guests, up.bias.guests, down.weight.guests, down.bias.guests
+permute
+all_to_all
+expert_linear received, up.weight, up.bias, up.weight.guests, up.bias.guests -> up
+gelu
+expert_linear activated, down.weight, down.bias, down.weight.guests, down.bias.guests -> down
+all_to_all
+combine
+combine_weight_gradient
+combine_input_gradient
+all_to_all
+expert_linear_input_gradient d_produced, down.weight, down.weight.guests -> d_input.down
+gelu_gradient
+expert_linear_input_gradient d_hidden, up.weight, up.weight.guests -> d_input.up
+all_to_all
+expert_linear_weight_gradient activated, d_produced -> d_down.weight, d_down.bias
+expert_linear_weight_gradient activated, d_produced -> d_down.weight.guests, d_down.bias.guests
+expert_linear_weight_gradient received, d_hidden -> d_up.weight, d_up.bias
+expert_linear_weight_gradient received, d_hidden -> d_up.weight.guests, d_up.bias.guests
+permute_gradient
+return_gradients d_down.weight.guests, d_down.bias.guests, d_up.weight.guests, d_up.bias.guests -> d_down.weight.returned, d_down.bias.returned, d_up.weight.returned, d_up.bias.returned
+add_returned d_down.weight.returned, d_down.bias.returned, d_up.weight.returned, d_up.bias.returned, d_down.weight, d_down.bias, d_up.weight, d_up.bias -> d_down.weight, d_down.bias, d_up.weight, d_up.bias
+all_reduce
+all_reduce
+all_reduce
+all_reduce
+)");
+}
+
+TEST(ReplicateExperts, LossesAndGradientsAreThoseOfTheSequentialRun) {
+  const Model model = small_model(DType::f64);
+  const Outcome reference = train_small(model, {"sequential", {}}, 1, 3);
+  for (const RowsOfOthers rows : {RowsOfOthers::home, RowsOfOthers::spread}) {
+    for (const int ranks : {2, 4, 7}) {
+      const Outcome outcome = train_small(model, replicated(ranks, rows), ranks, 3);
+      for (std::size_t step = 0; step < 3; ++step) {
+        EXPECT_NEAR(outcome.losses[step], reference.losses[step], 1e-12);
+      }
+      EXPECT_LT(largest_difference(outcome, reference), 1e-12) << ranks << " ranks";
+      EXPECT_EQ(outcome.dropped, reference.dropped);
+    }
+  }
+}
+
+TEST(ReplicateExperts, GoesWithEveryLayoutMicroBatchesAndNetworks) {
+  for (const Layout& layout : {Layout{2, 2, 1}, Layout{1, 2, 2}, Layout{1, 2, 1, 2},
+                               Layout{1, 2, 1, 1, 2}, Layout{2, 2, 2}}) {
+    for (const char* expert : {"gpt", "mixtral"}) {
+      Model model = small_model(DType::f64);
+      model.expert = expert;
+      model.blocks = 2;
+      model.global_batch = model.capacity_groups = 48;
+      model.micro_batches = 3;
+      const Outcome reference = train_small(model, {"sequential", {}}, 1, 2);
+      const Outcome outcome = train_small(model, replicated(2, RowsOfOthers::spread), layout, 2);
+      EXPECT_NEAR(outcome.losses[1], reference.losses[1], 1e-11) << to_text(layout);
+      EXPECT_LT(largest_difference(outcome, reference), 1e-11) << to_text(layout);
+    }
+  }
+}
+
+TEST(ReplicateExperts, GoesWithChunksPartsRoutesAndStreams) {
+  Model model = small_model(DType::f64);
+  model.drop = Drop::position;
+  const Groups groups = make_groups(4, 4, {0, 0, 1, 1});
+  const Outcome reference = train_small(model, {"sequential", {}}, 1, 2);
+  std::vector<Schedule> schedules;
+  for (const Route route : {Route::one_d, Route::two_d, Route::pairwise}) {
+    schedules.push_back(chunked(model, 3, 2));
+    schedules.back().decisions.push_back(Exchange{1, Phase::forward, {}, route, 2});
+    schedules.back().decisions.push_back(Exchange{1, Phase::backward, {}, route, 1});
+  }
+  for (const int before : {0, 8}) {
+    schedules.push_back({"parts", {PartitionRange{1, 7, before, 1}}});
+  }
+  for (Schedule schedule : schedules) {
+    schedule.decisions.push_back(ReplicateExperts{1, placement_on(4)});
+    schedule.decisions.push_back(StreamAssignment{"send_experts", Stream::inter_node});
+    schedule.decisions.push_back(StreamAssignment{"return_gradients", Stream::intra_node});
+    schedule = with_streams_of(build_iteration(model, groups, 0), std::move(schedule));
+    const Outcome outcome = train_small(model, schedule, groups, 2);
+    EXPECT_NEAR(outcome.losses[1], reference.losses[1], 1e-12) << to_json(schedule);
+    EXPECT_LT(largest_difference(outcome, reference), 1e-12) << to_json(schedule);
+  }
+}
+
+TEST(ReplicateExperts, HoldsWhatItPlansWithACapacityAndWithout) {
+  for (const RowsOfOthers rows : {RowsOfOthers::home, RowsOfOthers::spread}) {
+    for (const std::optional<double> capacity : {std::optional<double>(), std::optional(0.75)}) {
+      Model model = small_model(DType::f32);
+      model.capacity_factor = capacity;
+      const Outcome outcome = train_small(model, replicated(4, rows), Layout{1, 4, 1}, 2);
+      for (int rank = 0; rank < 4; ++rank) {
+        const Groups groups = make_groups(4, 4);
+        const Program program = apply(build_iteration(model, groups, rank), replicated(4, rows));
+        EXPECT_EQ(planned_peak_bytes(program, bind(program, outcome.routing, groups, rank)),
+                  outcome.planned_peaks[rank]);
+        EXPECT_LE(outcome.touched_peaks[rank], outcome.planned_peaks[rank]);
+        EXPECT_GT(outcome.touched_peaks[rank], outcome.planned_peaks[rank] / 2);
+      }
+    }
+  }
+}
+
+TEST(ReplicateExperts, SetsAsideRoomForTheRowsOfItsGuests) {
+  Model model = small_model(DType::f32);
+  model.capacity_factor = 1;
+  const Program whole = build_iteration(model, make_groups(4, 4), 0);
+  const auto rows_named = [](const Program& program, std::string_view name) {
+    for (const Tensor& tensor : program.tensors) {
+      if (tensor.name == name) return tensor.rows;
+    }
+    return std::int64_t{-1};
+  };
+  const std::int64_t before = rows_named(whole, "block1.received");
+  // 7 experts of a rank, of which two more.
+  const Program home = apply(whole, replicated(4));
+  EXPECT_EQ(rows_named(home, "block1.received"), before + (before * 2 + 27) / 28);
+  const Program spread = apply(whole, replicated(4, RowsOfOthers::spread));
+  EXPECT_EQ(rows_named(spread, "block1.received"), before + (before * 2 + 6) / 7);
+  EXPECT_EQ(rows_named(spread, "block1.sent"), rows_named(whole, "block1.sent"));
+}
+
+TEST(ReplicateExperts, MovesTheBytesOfTheExpertsThatItSays) {
+  const Groups groups = make_groups(4, 4);
+  const Model model = small_model(DType::f32);
+  const Program program = apply(build_iteration(model, groups, 1), replicated(4));
+  // Two matrices of d_model x d_hidden, biases of d_hidden and d_model.
+  const std::int64_t expert =
+      4 * (2 * model.d_model * model.d_hidden + model.d_hidden + model.d_model);
+  const Op& send = *ops_of_kind(program, "send_experts").at(0);
+  const Op& home = *ops_of_kind(program, "return_gradients").at(0);
+  using Bytes = std::vector<std::int64_t>;
+  EXPECT_EQ(bytes_to_peers(program, send, {}, groups, 1), (Bytes{expert, 0, expert, expert}));
+  EXPECT_EQ(bytes_to_peers(program, send, {}, groups, 0), (Bytes{0, 0, 0, expert}));
+  EXPECT_EQ(bytes_to_peers(program, home, {}, groups, 0), (Bytes{0, expert, 0, expert}));
+  EXPECT_EQ(bytes_to_peers(program, home, {}, groups, 1), (Bytes{0, 0, 0, 0}));
+  EXPECT_EQ(
+      work_of(program, *ops_of_kind(program, "add_returned").at(0), {}, groups, 1).memory_bytes,
+      3 * 3 * expert);
+}
+
+TEST(ReplicateExperts, RefusesWhatItCannotDo) {
+  const Program program = build_iteration(small_model(DType::f32), make_groups(4, 4), 0);
+  const auto refused = [](const Program& whole, const ReplicateExperts& replicating,
+                          const char* why) {
+    EXPECT_THAT([&] { apply(whole, replicating); },
+                ThrowsMessage<std::invalid_argument>(HasSubstr(why)));
+  };
+  refused(program, {0, {{{3, {1}}}}}, "replicate_experts: layer 0: no experts there");
+  refused(program, {1, {}}, "layer 1: no replicas: expected at least one expert");
+  refused(program, {1, {{{28, {1}}}}},
+          "layer 1: expert 28 on ranks 1: expected an expert from 0 to 27");
+  refused(program, {1, {{{3, {0}}}}}, "it belongs to rank 0 already");
+  refused(program, {1, {{{3, {4}}}}}, "rank 4: expected one of the expert group, from 0 to 3");
+  refused(build_iteration(small_model(DType::f32), make_groups(4, 1), 0), {1, {{{3, {1}}}}},
+          "every rank has all experts: expected a layout with ep of at least 2");
+  refused(apply(program, ReplicateExperts{1, {{{3, {1}}}}}), {1, {{{3, {2}}}}},
+          "its experts are replicated already");
+}
+
+TEST(ReplicateExperts, ComesBackFromJson) {
+  const Schedule schedule = replicated(4, RowsOfOthers::spread);
+  EXPECT_EQ(schedule_from_json(to_json(schedule)).decisions, schedule.decisions);
+  EXPECT_EQ(
+      to_json(Decision{ReplicateExperts{1, {{{3, {0, 2}}}}}}),
+      R"({"decision":"replicate_experts","layer":1,"replicas":[{"expert":3,"holders":[0,2]}],)"
+      R"("rows_of_others":"home"})");
+  EXPECT_EQ(changes_results(schedule), "");
+}
+
+}  // namespace
+}  // namespace moe

@@ -1,0 +1,55 @@
+#include "moe/program/expert_moves.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+
+namespace moe {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+std::vector<std::array<int, 4>> listed(const std::vector<ExpertMove>& moves) {
+  std::vector<std::array<int, 4>> all;
+  for (const ExpertMove& move : moves) {
+    all.push_back({move.from, move.block, move.to, move.to_block});
+  }
+  return all;
+}
+using Move = std::array<int, 4>;
+
+/// 8 experts of 4 members: 2 on 3; 3 on 0 and 2; 6 on 0.
+const ExpertSlots kSlots = expert_slots({{{2, {3}}, {3, {0, 2}}, {6, {0}}}}, 8, 4);
+
+TEST(ExpertMoves, ParametersGoFromTheBlockOfTheExpertToTheBlockOfTheGuest) {
+  EXPECT_THAT(listed(moves_to_guests(kSlots)),
+              ElementsAre(Move{1, 0, 3, 0}, Move{1, 1, 0, 0}, Move{1, 1, 2, 0}, Move{3, 0, 0, 1}));
+}
+
+TEST(ExpertMoves, EveryGradientComesHomeToABlockOfItsOwn) {
+  EXPECT_THAT(listed(moves_home(kSlots)),
+              ElementsAre(Move{3, 0, 1, 0}, Move{0, 0, 1, 1}, Move{2, 0, 1, 2}, Move{0, 1, 3, 0}));
+  EXPECT_EQ(most_returned(kSlots), 3);
+  EXPECT_THAT(returned_to(kSlots, 1), ElementsAre(0, 1, 1));
+  EXPECT_THAT(returned_to(kSlots, 3), ElementsAre(0));
+  EXPECT_THAT(returned_to(kSlots, 0), IsEmpty());
+}
+
+TEST(ExpertMoves, WithoutReplicasAreNone) {
+  EXPECT_THAT(moves_to_guests(expert_slots({}, 8, 4)), IsEmpty());
+  EXPECT_EQ(most_returned(expert_slots({}, 8, 4)), 0);
+}
+
+TEST(ExpertMoves, SharesOfABlocksRowsMakeAllOfIt) {
+  // Block 2 of blocks of 5 rows of 3 columns.
+  const ElementRange first = elements_of(5, 3, 2, {0, 2}), second = elements_of(5, 3, 2, {1, 2});
+  EXPECT_EQ(first.begin, 30);
+  EXPECT_EQ(first.count, 6);
+  EXPECT_EQ(second.begin, 36);
+  EXPECT_EQ(second.count, 9);
+}
+
+}  // namespace
+}  // namespace moe

@@ -1,0 +1,140 @@
+#include "tuner/planners/placed_schedule.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "tests/tuner/planners/skewed_situation.h"
+#include "tuner/planners/eplb/eplb.h"
+#include "tuner/planners/fastermoe/fastermoe.h"
+#include "tuner/planners/most_loaded/most_loaded.h"
+#include "tuner/planners/pipeline_schedule.h"
+#include "tuner/planners/pro_prophet/pro_prophet.h"
+#include "tuner/planners/situation_costs.h"
+
+namespace tuner {
+namespace {
+
+using test::SkewedSituation;
+using ::testing::Each;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+std::vector<std::size_t> experts_sent(const moe::Schedule& schedule) {
+  std::vector<std::size_t> counts;
+  for (const auto& decision : moe::decisions_of<moe::ReplicateExperts>(schedule)) {
+    counts.push_back(decision.placement.replicas.size());
+  }
+  return counts;
+}
+
+TEST(PlacedSchedule, MakesRanksReceiveAndComputeWhatPlacedLoadsSay) {
+  for (const moe::Layout& layout :
+       {moe::Layout{1, 4, 1}, moe::Layout{2, 2, 1}, moe::Layout{1, 2, 2}}) {
+    const SkewedSituation skewed(layout);
+    for (auto* plan : {plan_top2, plan_eplb, plan_pro_prophet_planner}) {
+      const moe::Schedule schedule = plan(skewed.situation, {});
+      const moe::Program program = moe::apply(skewed.program, schedule);
+      const auto bindings = bind_all(program, skewed.groups, skewed.routing);
+      for (const PlacedLayer& layer : placed_layers(skewed.situation)) {
+        const PlacedLoads loads =
+            placed_loads(layer.routing, skewed.groups, placement_of(schedule, layer.layer));
+        for (int rank = 0; rank < skewed.groups.ranks; ++rank) {
+          std::int64_t computed = 0, received = 0;
+          for (const int sharing :
+               moe::members(skewed.groups, moe::GroupKind::expert_sharded, rank)) {
+            const moe::RowLayout& rows =
+                bindings[static_cast<std::size_t>(sharing)].layouts.at({layer.layer, 0, 0});
+            for (std::size_t member = 0; member < rows.received.size(); ++member) {
+              const auto all = std::accumulate(rows.received[member].begin(),
+                                               rows.received[member].end(), std::int64_t{0});
+              computed += all;
+              if (sharing == rank && static_cast<int>(member) != rows.self) received += all;
+            }
+          }
+          EXPECT_EQ(computed, loads.computed[static_cast<std::size_t>(rank)]);
+          EXPECT_EQ(received, loads.received[static_cast<std::size_t>(rank)]);
+        }
+      }
+    }
+  }
+}
+
+TEST(PlacedSchedule, OfFixedPoliciesSendsTwoOrThreeExpertsOfEveryLayerToAll) {
+  const SkewedSituation skewed;
+  EXPECT_THAT(experts_sent(plan_top2(skewed.situation, {})), ::testing::ElementsAre(2, 2, 2));
+  EXPECT_THAT(experts_sent(plan_top3(skewed.situation, {})), ::testing::ElementsAre(3, 3, 3));
+  for (const auto& decision :
+       moe::decisions_of<moe::ReplicateExperts>(plan_top2(skewed.situation, {}))) {
+    for (const auto& replica : decision.placement.replicas) EXPECT_THAT(replica.holders, SizeIs(3));
+  }
+}
+
+TEST(PlacedSchedule, OfProProphetIsFasterThanNoneWhereLoadsAreSkewed) {
+  const SkewedSituation skewed;
+  const moe::Schedule schedule = plan_pro_prophet_planner(skewed.situation, {});
+  EXPECT_THAT(experts_sent(schedule), SizeIs(3));
+  EXPECT_LT(simulated_s(skewed.situation, schedule), 0.9 * simulated_s(skewed.situation, {}));
+  EXPECT_LT(blocking_iteration_s(skewed.situation, schedule),
+            blocking_iteration_s(skewed.situation, {}));
+  EXPECT_THAT(placement_remark(skewed.situation, {}, schedule), HasSubstr("experts of 3 layers"));
+}
+
+TEST(PlacedSchedule, OfProProphetPredictsNoMoreThanOthersThatSendHome) {
+  const SkewedSituation skewed;
+  const auto predicted_s = [&](const moe::Schedule& schedule) {
+    return blocking_iteration_s(skewed.situation, schedule);
+  };
+  const double own_s = predicted_s(plan_pro_prophet_planner(skewed.situation, {}));
+  for (auto* plan : {plan_top2, plan_top3, plan_fastermoe}) {
+    EXPECT_LE(own_s, predicted_s(plan(skewed.situation, {})) * (1 + 1e-12));
+  }
+}
+
+TEST(PlacedSchedule, LeavesExpertsAtHomeWhereNothingIsGained) {
+  const SkewedSituation even(moe::Layout{1, 4, 1}, "uniform");
+  EXPECT_THAT(plan_pro_prophet_planner(even.situation, {}).decisions, IsEmpty());
+  EXPECT_THAT(placement_remark(even.situation, {}, plan_pro_prophet_planner(even.situation, {})),
+              HasSubstr("stay at home"));
+  const SkewedSituation alone(moe::Layout{4, 1, 1});
+  for (auto* plan : {plan_top2, plan_top3, plan_eplb, plan_fastermoe, plan_pro_prophet_planner}) {
+    EXPECT_THAT(plan(alone.situation, {}).decisions, IsEmpty());
+  }
+}
+
+TEST(FasterMoe, ExchangesByGroupsOfFourRanksWhereThereAreSeveral) {
+  const SkewedSituation four;
+  EXPECT_THAT(fastermoe_candidates(four.situation, {}), SizeIs(1));
+  SkewedSituation eight(moe::Layout{1, 8, 1});
+  const auto candidates = fastermoe_candidates(eight.situation, {});
+  ASSERT_THAT(candidates, SizeIs(3));
+  EXPECT_THAT(moe::decisions_of<moe::Exchange>(candidates[1].schedule), SizeIs(6));
+  EXPECT_EQ(degrees_of(candidates[2].schedule), (Degrees{2, 2}));
+  const double planned_s = simulated_s(eight.situation, plan_fastermoe(eight.situation, {}));
+  for (const Candidate& candidate : candidates) {
+    EXPECT_LE(planned_s, simulated_s(eight.situation, candidate.schedule) * (1 + 1e-12));
+  }
+}
+
+TEST(Eplb, KeepsCopiesOnTheNodeWhereNodesHaveSeveralRanks) {
+  SkewedSituation skewed;
+  EXPECT_THAT(eplb_candidates(skewed.situation, {}), SizeIs(1));
+  skewed.cluster.nodes = 2;
+  skewed.cluster.ranks_per_node = 2;
+  skewed.groups = groups_of(skewed.cluster, moe::Layout{1, 4, 1});
+  skewed.program = moe::build_iteration(skewed.model, skewed.groups, 0);
+  EXPECT_THAT(eplb_candidates(skewed.situation, {}), SizeIs(2));
+  const auto decisions = moe::decisions_of<moe::ReplicateExperts>(plan_eplb(skewed.situation, {}));
+  ASSERT_THAT(decisions, SizeIs(3));
+  for (const auto& decision : decisions) {
+    EXPECT_EQ(decision.placement.rows_of_others, moe::RowsOfOthers::spread);
+    for (const auto& replica : decision.placement.replicas) {
+      EXPECT_THAT(replica.holders, Each(home_of(replica.expert, 8, 4) ^ 1));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tuner

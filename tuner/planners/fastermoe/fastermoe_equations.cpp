@@ -1,0 +1,26 @@
+#include "tuner/planners/fastermoe/fastermoe_equations.h"
+
+#include "tuner/planners/most_loaded/most_loaded_experts.h"
+
+namespace tuner {
+
+double shadowed_layer_s(const RowCost& exchange, const RowCost& experts, double send_s,
+                        std::int64_t rows, int shadowed) {
+  return (3 * experts.per_row_s + 4 * exchange.per_row_s) * static_cast<double>(rows) +
+         shadowed * send_s;
+}
+
+std::vector<int> shadowed_experts(std::span<const std::int64_t> rows_by_expert,
+                                  const RowCost& exchange, const RowCost& experts, double send_s) {
+  const std::vector<int> order = most_loaded(rows_by_expert);
+  const auto layer_s = [&](std::size_t shadowed) {
+    const auto busiest = static_cast<std::size_t>(order[shadowed]);
+    return shadowed_layer_s(exchange, experts, send_s, rows_by_expert[busiest],
+                            static_cast<int>(shadowed));
+  };
+  std::size_t shadowed = 0;
+  while (shadowed + 1 < order.size() && layer_s(shadowed + 1) < layer_s(shadowed)) ++shadowed;
+  return {order.begin(), order.begin() + static_cast<std::ptrdiff_t>(shadowed)};
+}
+
+}  // namespace tuner

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "moe/program/expert_placement.h"
+
+namespace tuner {
+
+/// Positions by descending load, of equals the first first.
+std::vector<int> most_loaded(std::span<const std::int64_t> loads);
+
+/// Each of these experts on all members of its group: FasterMoE's shadowing, Pro-Prophet's top2 and top3.
+/// Without any where a group has one member.
+moe::ExpertPlacement on_all_members(std::span<const int> experts, int of_experts, int members);
+
+}  // namespace tuner
