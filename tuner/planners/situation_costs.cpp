@@ -22,10 +22,10 @@ std::vector<double> alone_seconds(const Situation& situation, const std::vector<
 }
 
 double simulated_s(const Situation& situation, const moe::Schedule& schedule) {
-  return simulated_s(situation, moe::apply(situation.program, schedule));
+  return simulated_program_s(situation, moe::apply(situation.program, schedule));
 }
 
-double simulated_s(const Situation& situation, const moe::Program& scheduled) {
+double simulated_program_s(const Situation& situation, const moe::Program& scheduled) {
   return simulate(scheduled, situation.groups, situation.routing, situation.costs,
                   situation.cluster)
       .duration_s;

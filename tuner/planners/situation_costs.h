@@ -18,7 +18,7 @@ std::vector<double> alone_seconds(const Situation& situation, const std::vector<
 /// Of an iteration under `schedule`, simulated. Throws as moe::apply and simulate.
 double simulated_s(const Situation& situation, const moe::Schedule& schedule);
 /// The same of a scheduled Program.
-double simulated_s(const Situation& situation, const moe::Program& scheduled);
+double simulated_program_s(const Situation& situation, const moe::Program& scheduled);
 
 /// Bytes of the arena that a scheduled Program needs on the rank that needs most. Throws as moe::planned_peak_bytes.
 std::int64_t predicted_peak_bytes(const Situation& situation, const moe::Program& scheduled);

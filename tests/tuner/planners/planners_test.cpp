@@ -194,7 +194,7 @@ TEST(TwoBatch, HidesExchangesOfOneMicroBatchUnderTheOther) {
   const moe::Routing routing = make_routing("uniform", program, groups, 1);
   const Situation situation{program, groups, routing, costs, cluster};
   const moe::Schedule schedule = plan_two_batch(situation, {});
-  const double sequential = simulated_s(situation, moe::Schedule{}),
+  const double sequential = simulated_s(situation, {}),
                simulated = simulated_s(situation, schedule),
                paper = two_batch_paper_seconds(situation, schedule);
   std::cout << "sequential " << sequential << ", two_batch " << simulated << ", closed form "

@@ -35,7 +35,7 @@ std::optional<double> judged_s(const Situation& situation, const moe::Schedule& 
     const moe::Program program = moe::apply(situation.program, schedule);
     const std::int64_t memory = situation.cluster.memory_bytes;
     if (memory > 0 && predicted_peak_bytes(situation, program) > memory) return std::nullopt;
-    return simulated_s(situation, program);
+    return simulated_program_s(situation, program);
   } catch (const std::invalid_argument&) {
     return std::nullopt;
   }
@@ -139,7 +139,7 @@ JointResult searched(const Situation& situation, const PlannerOptions& options) 
   problem.most_tried = most_tried(situation);
   if (auto found = search_jointly(problem)) return *found;
   // Nothing fits: what takes least memory is for others to say.
-  return {moe::Schedule{}, simulated_s(situation, moe::Schedule{}), 0, 0, 0};
+  return {moe::Schedule{}, simulated_s(situation, {}), 0, 0, 0};
 }
 
 }  // namespace
@@ -157,7 +157,7 @@ std::vector<Candidate> joint_candidates(const Situation& situation, const Planne
 std::string joint_remark(const Situation& situation, const PlannerOptions&,
                          const moe::Schedule& schedule) {
   const moe::Program program = moe::apply(situation.program, schedule);
-  const double seconds = simulated_s(situation, program);
+  const double seconds = simulated_program_s(situation, program);
   const double bound =
       lower_bound(program, situation.groups, costs_of(situation, program), situation.cluster)
           .seconds();
