@@ -88,7 +88,7 @@ struct RowHandling {
 /// By MoE layer, of those whose routing the Program binds.
 std::map<int, RowHandling> row_handling(const Program& program);
 
-/// Takes ranks of the group times experts for a rank. Throws std::invalid_argument where the routing is of other ranks
+/// Takes time as ranks of the group times local experts, plus experts. Throws std::invalid_argument where the routing is of other ranks
 /// or experts, or the placement not of these.
 RowLayout make_row_layout(const LayerRouting& routing, const Groups& groups, int rank,
                           std::vector<Slice> cuts, std::span<const Rows> relays = {},
