@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iostream>
 #include <optional>
 
@@ -95,6 +96,9 @@ std::vector<RankMemory> memory_of_ranks(const Scenario& scenario, const Predicti
   }
   return memory;
 }
+
+/// Nothing of what is below a nanosecond: the times it is the difference of are sums of thousands.
+double rounded_off(double seconds) { return std::abs(seconds) < 1e-9 ? 0 : seconds; }
 
 void print_memory(const std::vector<RankMemory>& memory, const Arguments& arguments) {
   db::RowWriter writer(stdout, style_of(arguments), {"rank", "time_s", "in_use_bytes"});
@@ -193,7 +197,7 @@ int simulate_schedule(const Arguments& arguments, int argc, char** argv) {
                          scenario.cluster, arguments.iterations);
     columns.insert(columns.end(), {"iterations", "chained_s", "chained_less_s"});
     row.insert(row.end(), {std::int64_t{arguments.iterations}, chained.middle_s,
-                           summary.duration_s - chained.middle_s});
+                           rounded_off(summary.duration_s - chained.middle_s)});
   }
   const db::Cell changes = changes_cell(schedule);
   if (shows_column(arguments, changes != db::Cell())) {
