@@ -17,6 +17,7 @@
 #include "moe/passes/pipeline_split.h"
 #include "moe/passes/place_allreduce.h"
 #include "moe/passes/place_weight_gradient.h"
+#include "moe/passes/restore_activation.h"
 #include "moe/passes/slice_allreduce.h"
 #include "moe/program/program.h"
 
@@ -25,9 +26,9 @@ namespace moe {
 /// One decision of a Schedule; each is a file of moe/passes with its fields, its JSON, its rewrite
 /// and what it refuses. The alternatives stand in the order in which they are applied: first what
 /// makes ops, then what cuts them, then what moves the pieces.
-using Decision =
-    std::variant<CompressExchange, Exchange, PartitionRange, PipelineSplit, SliceAllReduce,
-                 OrderMicroBatches, PlaceWeightGradient, PlaceAllReduce, StreamAssignment>;
+using Decision = std::variant<CompressExchange, Exchange, PartitionRange, PipelineSplit,
+                              RestoreActivation, SliceAllReduce, OrderMicroBatches,
+                              PlaceWeightGradient, PlaceAllReduce, StreamAssignment>;
 
 /// What every decision has beside its fields.
 template <class D>

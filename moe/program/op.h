@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "moe/ops/attention.h"
+#include "moe/ops/copy.h"
 #include "moe/ops/cosine.h"
 #include "moe/ops/dense.h"
 #include "moe/ops/draw.h"
@@ -53,7 +54,7 @@ using OpKind = std::variant<
     CombineInputGradient, CombineWeightGradient, AllGather, ReduceScatter, PassOn, CrossEntropy,
     CrossEntropyGradient, AllReduce, AdamStep, SgdStep, SoftmaxGradient, ChooseTokens, SoftSlots,
     SoftSlotsGradient, DispatchMask, DispatchMaskGradient, EinsumRows, EinsumTokens, EinsumMask,
-    Jitter, RoundBf16, PackRows, UnpackRows>;
+    Jitter, RoundBf16, PackRows, UnpackRows, OffloadRows, FetchRows, AwaitCopies>;
 
 struct Op {
   OpKind kind;
