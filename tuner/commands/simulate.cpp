@@ -122,6 +122,10 @@ int simulate_schedule(const Arguments& arguments, int argc, char** argv) {
                             summary.overlapped_s,
                             prediction.peak_bytes,
                             fits_memory(prediction.peak_bytes, scenario.cluster)};
+  if (shows_column(arguments, prediction.host_peak_bytes > 0)) {
+    columns.emplace_back("predicted_host_peak_bytes");
+    row.push_back(prediction.host_peak_bytes);
+  }
   const db::Cell changes = changes_cell(schedule);
   if (shows_column(arguments, changes != db::Cell())) {
     columns.emplace_back("changes_results");

@@ -9,8 +9,10 @@
 #include "tuner/planners/fsmoe/fsmoe.h"
 #include "tuner/planners/lancet/lancet.h"
 #include "tuner/planners/micro_batch_order/micro_batch_order.h"
+#include "tuner/planners/mpmoe/mpmoe.h"
 #include "tuner/planners/pipemoe/pipemoe.h"
 #include "tuner/planners/pipemoe_lina/pipemoe_lina.h"
+#include "tuner/planners/pmoe/pmoe.h"
 #include "tuner/planners/sequential/sequential.h"
 #include "tuner/planners/tutel/tutel.h"
 #include "tuner/planners/tutel_improved/tutel_improved.h"
@@ -41,6 +43,14 @@ const std::vector<Planner>& planners() {
       {"lancet",
        "exchanges under dense ops of other parts of the batch, and under weight gradients",
        plan_lancet, lancet_paper_seconds, lancet_candidates, false, lancet_remark},
+      {"pmoe",
+       "as many chunks forward as backward, as many as a search finds best, sharing no buffers",
+       plan_pmoe, pmoe_paper_seconds, pmoe_candidates},
+      {"mpmoe_pb",
+       "pmoe with buffers shared among chunks: chunks and how backward restores them by profiles",
+       plan_mpmoe_pb, mpmoe_paper_seconds, mpmoe_pb_candidates, false, mpmoe_remark},
+      {"mpmoe_pm", "the same by a performance model with interference", plan_mpmoe_pm,
+       mpmoe_paper_seconds, mpmoe_pm_candidates, false, mpmoe_remark},
       {"gpipe", "micro-batches through pipeline stages: all forward, then all backward", plan_gpipe,
        micro_batch_order_paper_seconds, gpipe_candidates},
       {"one_f_one_b", "micro-batches through pipeline stages: one forward, one backward (1F1B)",

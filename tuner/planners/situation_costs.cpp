@@ -1,5 +1,9 @@
 #include "tuner/planners/situation_costs.h"
 
+#include <algorithm>
+
+#include "moe/program/stage_program.h"
+#include "moe/run/memory_plan.h"
 #include "tuner/simulate/simulate.h"
 
 namespace tuner {
@@ -21,6 +25,21 @@ double simulated_s(const Situation& situation, const moe::Schedule& schedule) {
   return simulate(moe::apply(situation.program, schedule), situation.groups, situation.routing,
                   situation.costs, situation.cluster)
       .duration_s;
+}
+
+std::int64_t planned_peak_bytes(const moe::Program& program, const moe::Groups& groups,
+                                const moe::Routing& routing, moe::Pool pool) {
+  std::vector<moe::Program> stages;
+  for (int stage = 0; stage < program.stages; ++stage) {
+    stages.push_back(moe::stage_program(program, stage).program);
+  }
+  std::int64_t peak_bytes = 0;
+  for (int rank = 0; rank < groups.ranks; ++rank) {
+    const moe::Program& stage = stages[static_cast<std::size_t>(moe::stage_of(groups, rank))];
+    peak_bytes = std::max(peak_bytes, moe::planned_peak_bytes(
+                                          stage, moe::bind(program, routing, groups, rank), pool));
+  }
+  return peak_bytes;
 }
 
 }  // namespace tuner

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "tuner/costs/op_costs.h"
@@ -16,5 +17,9 @@ std::vector<double> alone_seconds(const Situation& situation, const std::vector<
 
 /// Of an iteration under `schedule`, simulated. Throws as moe::apply and simulate.
 double simulated_s(const Situation& situation, const moe::Schedule& schedule);
+
+/// The highest that any rank's arena reaches in an iteration of the scheduled Program.
+std::int64_t planned_peak_bytes(const moe::Program& program, const moe::Groups& groups,
+                                const moe::Routing& routing, moe::Pool pool = moe::Pool::device);
 
 }  // namespace tuner

@@ -5,8 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "moe/program/stage_program.h"
-#include "moe/run/memory_plan.h"
+#include "tuner/planners/situation_costs.h"
 #include "tuner/simulate/simulate.h"
 
 namespace tuner {
@@ -21,23 +20,18 @@ Prediction predict(const Situation& situation, const Planner& planner,
   if (routings.empty()) throw std::invalid_argument("predict: no routing");
   Prediction prediction;
   prediction.program = moe::apply(situation.program, schedule);
-  std::vector<moe::StageProgram> stages;
-  for (int stage = 0; stage < prediction.program.stages; ++stage) {
-    stages.push_back(moe::stage_program(prediction.program, stage));
-  }
   prediction.paper_s = planner.paper_seconds(situation, schedule);
   std::vector<std::pair<moe::Timeline, const moe::Routing*>> timelines;
   for (const moe::Routing& routing : routings) {
     timelines.emplace_back(
         simulate(prediction.program, situation.groups, routing, situation.costs, situation.cluster),
         &routing);
-    const auto bindings = bind_all(prediction.program, situation.groups, routing);
-    for (std::size_t rank = 0; rank < bindings.size(); ++rank) {
-      const auto stage =
-          static_cast<std::size_t>(moe::stage_of(situation.groups, static_cast<int>(rank)));
-      prediction.peak_bytes = std::max(
-          prediction.peak_bytes, moe::planned_peak_bytes(stages[stage].program, bindings[rank]));
-    }
+    const auto raise = [&](std::int64_t& peak_bytes, moe::Pool pool) {
+      peak_bytes = std::max(
+          peak_bytes, planned_peak_bytes(prediction.program, situation.groups, routing, pool));
+    };
+    raise(prediction.peak_bytes, moe::Pool::device);
+    raise(prediction.host_peak_bytes, moe::Pool::host);
   }
   const auto middle = timelines.begin() + static_cast<std::ptrdiff_t>((timelines.size() - 1) / 2);
   std::nth_element(timelines.begin(), middle, timelines.end(), [](const auto& a, const auto& b) {

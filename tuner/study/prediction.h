@@ -18,7 +18,8 @@ struct Prediction {
   moe::Timeline timeline;  ///< simulated
   moe::Routing routing;    ///< that the timeline and the bound are of
   LowerBound bound;
-  std::int64_t peak_bytes = 0;  ///< of the arena, on the rank that needs most
+  std::int64_t peak_bytes = 0;       ///< of the arena, on the rank that needs most
+  std::int64_t host_peak_bytes = 0;  ///< of what is offloaded, the same
 };
 
 /// Throws std::invalid_argument where the schedule is not legal for the program.

@@ -10,6 +10,7 @@
 #include "db/load.h"
 #include "moe/errors.h"
 #include "moe/model/iteration.h"
+#include "moe/program/start_rule.h"
 #include "moe/train/trainer.h"
 #include "tuner/commands/routing_spec.h"
 #include "tuner/costs/calibrate.h"

@@ -53,6 +53,22 @@ TEST(FitMeasurements, FitsEachOpOnItsLink) {
   EXPECT_EQ(fit_measurements(rows, {{1, 1}})[0].link, "intra_node");
 }
 
+TEST(FitMeasurements, CopiesToAndFromADeviceAreThoseOfOffloadedRows) {
+  std::vector<db::Measurement> rows;
+  for (std::int64_t size = 1 << 10; size <= 1 << 24; size *= 4) {
+    const double n = static_cast<double>(size);
+    rows.push_back(row("host_to_device", size, 0, 5e-6 + 4e-11 * n, 1));
+    rows.push_back(row("device_to_host", size, 0, 6e-6 + 5e-11 * n, 1));
+  }
+  const auto fits = fit_measurements(rows, {});
+  ASSERT_EQ(fits.size(), 2u);
+  EXPECT_EQ(fits[0].op, "fetch_rows");
+  EXPECT_EQ(fits[0].unit, "byte");
+  EXPECT_NEAR(fits[0].beta_s_per_unit, 2e-11, 1e-15);  // per byte read or written
+  EXPECT_EQ(fits[1].op, "offload_rows");
+  EXPECT_NEAR(fits[1].alpha_s, 6e-6, 1e-10);
+}
+
 TEST(FitMeasurements, GiveEveryExpertsProductItsStart) {
   std::vector<db::Measurement> rows;
   for (double n = 1e6; n <= 1e9; n *= 10) {

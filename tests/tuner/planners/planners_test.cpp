@@ -65,7 +65,8 @@ TEST_F(PlannersTest, EveryPlannerIsListedWithADescription) {
   }
   EXPECT_THAT(names, ::testing::ElementsAre("sequential", "tutel", "pipemoe", "tutel_improved",
                                             "pipemoe_lina", "fsmoe_no_iio", "fsmoe", "lancet",
-                                            "gpipe", "one_f_one_b"));
+                                            "pmoe", "mpmoe_pb", "mpmoe_pm", "gpipe",
+                                            "one_f_one_b"));
 }
 
 TEST(Planners, AreParsedWithADegree) {
