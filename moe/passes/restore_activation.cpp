@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "moe/input/value.h"
+#include "moe/passes/chunk_buffers.h"
+#include "moe/passes/layer_chunks.h"
 #include "moe/passes/pipeline_split.h"
 
 namespace moe {
@@ -34,12 +36,6 @@ bool writes_any_of(const Op& op, const std::set<TensorId>& tensors) {
                      [&](const Use& use) { return tensors.contains(use.tensor); });
 }
 
-/// One chunk of one phase: MPMoE's S, C and R; in backward the weight gradients, which nothing on the way home waits
-/// for; and what is done with rows that have come home.
-struct ChunkOps {
-  std::vector<Op> send, compute, back, weights, home;
-};
-
 /// The rewrite of one micro-batch of the layer.
 class BufferSharing {
  public:
@@ -48,8 +44,9 @@ class BufferSharing {
 
   /// False where the micro-batch has nothing of the layer.
   bool rewrite() {
-    forward_ = taken(Phase::forward);
-    backward_ = taken(Phase::backward);
+    check();
+    forward_ = take_chunks(program_, of_phase(Phase::forward));
+    backward_ = take_chunks(program_, of_phase(Phase::backward));
     if (forward_.chunks.empty()) return false;
     count_ = static_cast<int>(forward_.chunks.size());
     if (backward_.chunks.size() != forward_.chunks.size()) {
@@ -66,100 +63,34 @@ class BufferSharing {
   }
 
  private:
-  struct Phased {
-    std::vector<ChunkOps> chunks;
-    std::size_t place = 0;  ///< of the first op, among those that are left
-  };
-  /// Buffers used in turn, by chunk modulo how many they are.
-  using Ring = std::vector<TensorId>;
-
   // --- what there is ---
 
-  bool is_of_layer(const Op& op, Phase phase) const {
-    return op.layer == restoring_.layer && op.phase == phase && op.micro_batch == micro_batch_;
-  }
+  LayerPhase of_phase(Phase phase) const { return {restoring_.layer, micro_batch_, phase}; }
   bool is_received(const Use& use) const {
-    const Tensor& tensor = tensor_used(program_, use);
-    return tensor.rows_are == Rows::received && tensor.layer == restoring_.layer;
+    return moe::is_received(program_, restoring_.layer, use);
   }
 
-  /// Takes the chunks' ops out of the Program.
-  Phased taken(Phase phase) {
-    Phased phased;
-    std::vector<Op> left, routed;
-    for (Op& op : program_.ops) {
-      if (!is_of_layer(op, phase) || !follows_routed_rows(program_, op)) {
-        check_left(op);
-        left.push_back(std::move(op));
-        continue;
-      }
-      if (routed.empty()) phased.place = left.size();
-      check_taken(op);
-      routed.push_back(std::move(op));
-    }
-    program_.ops = std::move(left);
-    std::map<int, std::vector<Op>> by_chunk;
-    for (Op& op : routed) by_chunk[op.chunk.index].push_back(std::move(op));
-    for (auto& [chunk, ops] : by_chunk) phased.chunks.push_back(in_stages(std::move(ops)));
-    return phased;
-  }
-
-  void check_left(const Op& op) const {
-    if (op.layer != restoring_.layer || op.micro_batch != micro_batch_) return;
-    if (follows_routed_rows(program_, op)) return;
-    for (const auto* uses : {&op.reads, &op.writes}) {
-      for (const Use& use : *uses) {
-        if (!is_received(use)) continue;
+  void check() const {
+    for (const Op& op : program_.ops) {
+      if (op.layer != restoring_.layer || op.micro_batch != micro_batch_) continue;
+      const bool cut = follows_routed_rows(program_, op);
+      if (cut && op.part.count != 1) {
         refuse_restoring(restoring_,
-                         fmt::format("\"{}\" needs all received rows at once", op.name));
+                         "the layer is cut along the batch (partition_range): expected "
+                         "pipeline_split of it");
+      }
+      for (const auto* uses : {&op.reads, &op.writes}) {
+        for (const Use& use : *uses) {
+          if (tensor_used(program_, use).rows_are == Rows::gathered) {
+            refuse_restoring(restoring_, "ranks share its experts: expected a layout with esp = 1");
+          }
+          if (!cut && is_received(use)) {
+            refuse_restoring(restoring_,
+                             fmt::format("\"{}\" needs all received rows at once", op.name));
+          }
+        }
       }
     }
-  }
-
-  void check_taken(const Op& op) const {
-    if (op.part.count != 1) {
-      refuse_restoring(restoring_,
-                       "the layer is cut along the batch (partition_range): expected "
-                       "pipeline_split of it");
-    }
-    for (const auto* uses : {&op.reads, &op.writes}) {
-      for (const Use& use : *uses) {
-        if (tensor_used(program_, use).rows_are != Rows::gathered) continue;
-        refuse_restoring(restoring_, "ranks share its experts: expected a layout with esp = 1");
-      }
-    }
-  }
-
-  ChunkOps in_stages(std::vector<Op> ops) const {
-    ChunkOps chunk;
-    const auto last_dispatch = std::find_if(ops.rbegin(), ops.rend(), [](const Op& op) {
-      return direction_of(op) == Direction::dispatch;
-    });
-    std::size_t to_send = static_cast<std::size_t>(ops.rend() - last_dispatch);
-    bool returns = false;
-    for (Op& op : ops) {
-      const bool sends = to_send > 0;
-      if (sends) --to_send;
-      returns = returns || direction_of(op) == Direction::combine;
-      const bool on_received = std::any_of(op.reads.begin(), op.reads.end(),
-                                           [&](const Use& u) { return is_received(u); });
-      auto& stage = sends              ? chunk.send
-                    : !returns         ? chunk.compute
-                    : direction_of(op) ? chunk.back
-                    : on_received      ? chunk.weights
-                                       : chunk.home;
-      stage.push_back(std::move(op));
-    }
-    return chunk;
-  }
-
-  static std::vector<Op> all_of(const ChunkOps& chunk) {
-    std::vector<Op> ops;
-    for (const auto* stage :
-         {&chunk.send, &chunk.compute, &chunk.back, &chunk.weights, &chunk.home}) {
-      ops.insert(ops.end(), stage->begin(), stage->end());
-    }
-    return ops;
   }
 
   void find_tensors() {
@@ -174,7 +105,7 @@ class BufferSharing {
         if (experts) of_experts_.insert(use.tensor);
       }
     }
-    for (const Phased* phased : {&forward_, &backward_}) {
+    for (const LayerChunks* phased : {&forward_, &backward_}) {
       for (const Op& op : all_of(phased->chunks.front())) {
         for (const auto* uses : {&op.reads, &op.writes}) {
           for (const Use& use : *uses) {
@@ -259,48 +190,14 @@ class BufferSharing {
     return std::min(buffers, count_);
   }
 
-  /// The most rows that one chunk of the layer has where there is a capacity. Of every pair of a sending rank and an
-  /// expert it has a share, rounded up.
-  std::int64_t most_rows_of_chunk(const Tensor& tensor) const {
-    if (tensor.rows == 0) return 0;
-    const auto counts = std::find_if(program_.ops.begin(), program_.ops.end(), [&](const Op& op) {
-      return binds_routing(op) && op.layer == restoring_.layer;
-    });
-    const std::int64_t pairs = std::get<ExchangeCounts>(counts->kind).experts;
-    const std::int64_t together = (tensor.rows + pairs * (count_ - 1)) / count_;
-    if (tensor.rows_per_pair == 0) return together;
-    return std::min(together, pairs * ((tensor.rows_per_pair + count_ - 1) / count_));
-  }
-
-  /// `reuse`: the tensor itself is the first of its buffers.
-  Ring ring_like(TensorId tensor, int buffers, const std::string& suffix, bool reuse) {
-    Tensor buffer = program_.tensors[static_cast<std::size_t>(tensor)];
-    const std::string name = buffer.name + suffix;
-    buffer.rows = most_rows_of_chunk(buffer);
-    buffer.windows = count_;
-    buffer.window_step = buffers;
-    Ring ring;
-    for (int i = 0; i < buffers; ++i) {
-      buffer.name = buffers == 1 ? name : fmt::format("{}.{}", name, i);
-      buffer.first_window = i;
-      if (reuse && i == 0) {
-        program_.tensors[static_cast<std::size_t>(tensor)] = buffer;
-        ring.push_back(tensor);
-      } else {
-        program_.tensors.push_back(buffer);
-        ring.push_back(static_cast<TensorId>(program_.tensors.size()) - 1);
-      }
-    }
-    return ring;
-  }
-
   void make_buffers() {
     // Backward's own first: they are like what the tensors still are.
     std::set<TensorId> restored = repeats_;
     restored.insert(offloaded_.begin(), offloaded_.end());
     for (const TensorId tensor : restored) {
       if (received_.contains(tensor)) {
-        backward_rings_[tensor] = ring_like(tensor, buffers_of(tensor), ".restored", false);
+        backward_rings_[tensor] =
+            make_ring(program_, tensor, count_, buffers_of(tensor), ".restored", false);
       } else {
         Tensor again = program_.tensors[static_cast<std::size_t>(tensor)];
         again.name += ".again";
@@ -309,20 +206,16 @@ class BufferSharing {
       }
     }
     for (const TensorId tensor : offloaded_) {
-      host_rings_[tensor] = ring_like(tensor, count_, ".offloaded", false);
+      host_rings_[tensor] = make_ring(program_, tensor, count_, count_, ".offloaded", false);
       for (const TensorId host : host_rings_[tensor]) {
         program_.tensors[static_cast<std::size_t>(host)].pool = Pool::host;
       }
     }
     for (const TensorId tensor : received_) {
       const bool until_backward = kept_.contains(tensor) && stays(tensor);
-      forward_rings_[tensor] =
-          ring_like(tensor, until_backward ? count_ : buffers_of(tensor), "", true);
+      forward_rings_[tensor] = make_ring(program_, tensor, count_,
+                                         until_backward ? count_ : buffers_of(tensor), "", true);
     }
-  }
-
-  static TensorId buffer_of(const Ring& ring, int chunk) {
-    return ring[static_cast<std::size_t>(chunk) % ring.size()];
   }
 
   /// What an op of `phase` uses instead.
@@ -425,7 +318,7 @@ class BufferSharing {
     }
   }
 
-  const ChunkOps& chunk_of(const Phased& phased, int chunk) const {
+  const ChunkOps& chunk_of(const LayerChunks& phased, int chunk) const {
     return phased.chunks[static_cast<std::size_t>(chunk)];
   }
 
@@ -509,7 +402,7 @@ class BufferSharing {
     }
     std::size_t end = 0;
     for (std::size_t i = 0; i < program_.ops.size(); ++i) {
-      if (is_of_layer(program_.ops[i], Phase::forward)) end = i + 1;
+      if (is_of(program_.ops[i], of_phase(Phase::forward))) end = i + 1;
     }
     insert(end, {std::move(await)});
   }
@@ -518,7 +411,7 @@ class BufferSharing {
   const RestoreActivation& restoring_;
   int micro_batch_;
   int count_ = 1;
-  Phased forward_, backward_;
+  LayerChunks forward_, backward_;
   std::set<TensorId> received_;  ///< rows that experts receive or make of them, forward or backward
   std::set<TensorId> of_experts_;  ///< forward: what experts make
   std::set<TensorId> exchanged_;   ///< that an exchange reads or writes

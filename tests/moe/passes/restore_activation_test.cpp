@@ -7,6 +7,7 @@
 
 #include "moe/model/iteration.h"
 #include "moe/passes/schedule.h"
+#include "moe/run/memory_plan.h"
 #include "tests/moe/train/training_case.h"
 
 namespace moe {
@@ -176,6 +177,31 @@ TEST(RestoreActivation, TouchesWhatIsPlannedInBothPools) {
       }
     }
   }
+}
+
+TEST(RestoreActivation, LaterLayersUseTheMemoryOfBuffersThatHaveBeenOffloaded) {
+  const auto peaks = [](int blocks, Strategy strategy, Pool pool) {
+    Model model = small_model(DType::f32);
+    model.blocks = blocks;
+    model.moe_every = 1;
+    model.capacity_factor = 1.25;
+    Schedule schedule = chunked(model, 2, 2);
+    for (int block = 0; block < blocks; ++block) {
+      schedule.decisions.push_back(RestoreActivation{block, strategy.dispatched, strategy.hidden});
+    }
+    const Program program = apply(build_iteration(model, make_groups(1, 1), 0), schedule);
+    MemoryPlan plan(program, start_rule(program));
+    plan.advance({});
+    const std::int64_t begin = pool == Pool::device ? plan.activations_begin() : 0;
+    return plan.peak_bytes(pool) - begin;
+  };
+  const auto of_six_more = [&](Strategy strategy, Pool pool) {
+    return peaks(12, strategy, pool) - peaks(6, strategy, pool);
+  };
+  const Strategy s1 = kStrategies[0], s4 = kStrategies[3];
+  EXPECT_EQ(of_six_more(s1, Pool::device), of_six_more(s4, Pool::device));
+  EXPECT_EQ(peaks(12, s1, Pool::host), 2 * peaks(6, s1, Pool::host));
+  EXPECT_EQ(peaks(12, s4, Pool::host), 0);
 }
 
 TEST(RestoreActivation, WorksWithAnyRouteOfExchangesAndWithPackedRows) {

@@ -63,10 +63,10 @@ TEST_F(PlannersTest, EveryPlannerIsListedWithADescription) {
     EXPECT_FALSE(planner.description.empty());
     EXPECT_EQ(parse_planner(planner.name).planner, &planner);
   }
-  EXPECT_THAT(names, ::testing::ElementsAre("sequential", "tutel", "pipemoe", "tutel_improved",
-                                            "pipemoe_lina", "fsmoe_no_iio", "fsmoe", "lancet",
-                                            "pmoe", "mpmoe_pb", "mpmoe_pm", "gpipe",
-                                            "one_f_one_b"));
+  EXPECT_THAT(names,
+              ::testing::ElementsAre("sequential", "tutel", "pipemoe", "tutel_improved",
+                                     "pipemoe_lina", "fsmoe_no_iio", "fsmoe", "lancet", "pmoe",
+                                     "mpmoe_pb", "mpmoe_pm", "gpipe", "one_f_one_b"));
 }
 
 TEST(Planners, AreParsedWithADegree) {
