@@ -44,6 +44,7 @@ struct Arguments {
   std::optional<std::int64_t> seed;
   std::int64_t memory_limit_bytes = 0;
   double time_limit_s = 60;
+  double copy_gbps = 0;
   int evaluate_every = 0;
   int evaluate_batches = 4;
   int log_every = 10;
@@ -92,6 +93,13 @@ void declare(CLI::App& app, Arguments& a) {
   app.add_option("--time-limit", a.time_limit_s, "seconds that any one wait may last")
       ->capture_default_str()
       ->check(seconds());
+  app.add_option(
+         "--copy-gbps", a.copy_gbps,
+         "with --device cpu: copies to and from the second pool of memory, which a schedule "
+         "may offload to, sleep until a link of so many Gbit/s would have carried them; 0 = "
+         "as fast as memory")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 1e6));
   app.add_option("--evaluate-every", a.evaluate_every,
                  "iterations between held-out losses [only the last]")
       ->check(whole_number(0, kMostIterations));
@@ -156,6 +164,7 @@ class Report {
       for (const std::int64_t bytes : by_rank) peak = std::max(peak, bytes);
     };
     raise(planned_peak_bytes_, step.planned_peak_bytes);
+    raise(planned_host_peak_bytes_, step.planned_host_peak_bytes);
     raise(touched_peak_bytes_, step.touched_peak_bytes);
     if (step.iteration > kWarmupIterations || arguments_.steps <= kWarmupIterations) {
       durations_.push_back(step.duration_s);
@@ -192,6 +201,7 @@ class Report {
                         {"auxiliary_loss", last_.auxiliary_loss},
                         {"planned_peak_bytes", planned_peak_bytes_},
                         {"measured_peak_bytes", touched_peak_bytes_}};
+    if (planned_host_peak_bytes_ > 0) json["planned_host_peak_bytes"] = planned_host_peak_bytes_;
     if (weighs_z_loss_) json["z_loss"] = last_.z_loss;
     if (last_.heldout_loss) json["heldout_loss"] = *last_.heldout_loss;
     if (run_id) json["run"] = *run_id;
@@ -203,6 +213,7 @@ class Report {
   std::int64_t tokens_;
   bool weighs_z_loss_;
   std::int64_t planned_peak_bytes_ = 0, touched_peak_bytes_ = 0;  ///< of any rank and iteration
+  std::int64_t planned_host_peak_bytes_ = 0;
   std::optional<db::RowWriter> writer_;
   std::vector<double> durations_;
   StepReport last_;
@@ -270,8 +281,9 @@ void run(const Arguments& arguments, Inputs inputs, Communicator& world, int arg
     return;
   }
 
-  const OpenDevice device = open_device(
-      world, ranks, {arguments.device == "cuda", arguments.threads, arguments.time_limit_s});
+  const OpenDevice device = open_device(world, ranks,
+                                        {arguments.device == "cuda", arguments.threads,
+                                         arguments.time_limit_s, arguments.copy_gbps * 1e9 / 8});
   TrainOptions options;
   options.run.device_world = device.nccl.get();
   options.steps = arguments.steps;

@@ -43,6 +43,10 @@ class Backend {
   /// bytes asked for and free.
   virtual std::byte* arena(std::int64_t bytes) = 0;
 
+  /// The same of host memory that copies offload to (Pool::host), pinned where there is a device; what it held is
+  /// lost where it grows.
+  virtual std::byte* host_arena(std::int64_t bytes) = 0;
+
   /// Copies between host memory and the arena in stream order; has finished when it returns.
   virtual void upload(std::byte* device, std::span<const std::byte> host, Stream stream) = 0;
   virtual void download(std::span<std::byte> host, const std::byte* device, Stream stream) = 0;
@@ -70,8 +74,10 @@ class Backend {
 };
 
 /// One rank's CPU: kernels on `threads` threads through oneDNN; streams are the host threads that
-/// call. `waiting` decides below which size a kernel keeps to one thread.
-std::unique_ptr<Backend> make_cpu_backend(int threads, Waiting waiting = Waiting::asleep);
+/// call. `waiting` decides below which size a kernel keeps to one thread. Copies between the device's memory and the
+/// host's, which are one here, take as long as at `copy_bytes_per_s` at least; 0: as long as memory takes.
+std::unique_ptr<Backend> make_cpu_backend(int threads, Waiting waiting = Waiting::asleep,
+                                          double copy_bytes_per_s = 0);
 
 /// Device `device` of this host; every wait for it ends after `time_limit_s` in TimeLimit. Throws
 /// moe::Unavailable ("built without CUDA", "no CUDA device: ...").

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <exception>
 #include <mutex>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 #include "db/format_rows.h"
@@ -35,7 +37,8 @@ class CpuExec {
   /// make GEMMs too small to be fast.
   static constexpr std::int64_t kQueryBlock = 64;
 
-  CpuExec(int threads, Grain grain) : threads_(threads), grain_(grain) {}
+  CpuExec(int threads, Grain grain, double copy_bytes_per_s = 0)
+      : threads_(threads), grain_(grain), copy_bytes_per_s_(copy_bytes_per_s) {}
 
   template <class F>
   void rows(std::int64_t count, std::int64_t width, F f) {
@@ -93,6 +96,15 @@ class CpuExec {
     });
   }
 
+  /// At the rate of memory, or asleep until a slower link would have carried it.
+  void copy(std::byte* to, const std::byte* from, std::int64_t bytes) {
+    const auto start = std::chrono::steady_clock::now();
+    std::memcpy(to, from, static_cast<std::size_t>(bytes));
+    if (!(copy_bytes_per_s_ > 0)) return;
+    const std::chrono::duration<double> least(static_cast<double>(bytes) / copy_bytes_per_s_);
+    std::this_thread::sleep_until(start + least);
+  }
+
  private:
   /// f(begin, end) over equal shares of [0, count), a thread each.
   template <class F>
@@ -114,6 +126,7 @@ class CpuExec {
 
   int threads_;
   Grain grain_;
+  double copy_bytes_per_s_;
 };
 
 /// Address space that grows and keeps what is in it; pages come with their first use.
@@ -154,7 +167,8 @@ class Arena {
 
 class CpuBackend : public Backend {
  public:
-  CpuBackend(int threads, Waiting waiting) : threads_(threads), waiting_(waiting) {
+  CpuBackend(int threads, Waiting waiting, double copy_bytes_per_s)
+      : threads_(threads), waiting_(waiting), copy_bytes_per_s_(copy_bytes_per_s) {
     if (threads < 1) {
       throw std::invalid_argument("CPU backend: " + std::to_string(threads) + " threads");
     }
@@ -167,6 +181,7 @@ class CpuBackend : public Backend {
   }
 
   std::byte* arena(std::int64_t bytes) override { return arena_.at_least(bytes); }
+  std::byte* host_arena(std::int64_t bytes) override { return host_arena_.at_least(bytes); }
 
   void upload(std::byte* device, std::span<const std::byte> host, Stream) override {
     std::copy(host.begin(), host.end(), device);
@@ -176,7 +191,8 @@ class CpuBackend : public Backend {
   }
 
   void execute(const BoundOp& op) override {
-    CpuExec exec(threads_, waiting_ == Waiting::awake ? kGrainAwake : kGrainAsleep);
+    CpuExec exec(threads_, waiting_ == Waiting::awake ? kGrainAwake : kGrainAsleep,
+                 copy_bytes_per_s_);
     execute_op(exec, op);
   }
 
@@ -200,15 +216,16 @@ class CpuBackend : public Backend {
  private:
   int threads_;
   Waiting waiting_;
-  Arena arena_;
+  double copy_bytes_per_s_;
+  Arena arena_, host_arena_;
   std::mutex mutex_;
   std::vector<double> marks_;
 };
 
 }  // namespace
 
-std::unique_ptr<Backend> make_cpu_backend(int threads, Waiting waiting) {
-  return std::make_unique<CpuBackend>(threads, waiting);
+std::unique_ptr<Backend> make_cpu_backend(int threads, Waiting waiting, double copy_bytes_per_s) {
+  return std::make_unique<CpuBackend>(threads, waiting, copy_bytes_per_s);
 }
 
 }  // namespace moe

@@ -35,6 +35,7 @@ class CudaBackend : public Backend {
       if (DeviceWaits::ends(stream.get(), limit_s)) continue;
       std::fprintf(stderr, "CUDA device %d is still at work and keeps its memory\n", device_);
       arena_.leak();
+      host_arena_.leak();
       for (DeviceStream& other : streams_) other.leak();
       return;
     }
@@ -72,6 +73,27 @@ class CudaBackend : public Backend {
     arena_ = std::move(grown);
     arena_bytes_ = bytes;
     return static_cast<std::byte*>(arena_.get());
+  }
+
+  std::byte* host_arena(std::int64_t bytes) override {
+    use_device();
+    if (bytes <= host_arena_bytes_) return static_cast<std::byte*>(host_arena_.get());
+    for (const DeviceStream& stream : streams_) drain(stream);
+    host_arena_ = PinnedMemory();
+    host_arena_bytes_ = 0;
+    void* memory = nullptr;
+    const cudaError_t status =
+        cudaHostAlloc(&memory, static_cast<std::size_t>(bytes), cudaHostAllocDefault);
+    if (status == cudaErrorMemoryAllocation) {
+      cudaGetLastError();  // forgets it
+      throw OutOfMemory("host arena: " + db::format_cell("bytes", bytes) +
+                        " of pinned memory asked for: offload less, lower global_batch, or use "
+                        "more ranks");
+    }
+    check(status, "cudaHostAlloc");
+    host_arena_ = PinnedMemory(memory);
+    host_arena_bytes_ = bytes;
+    return static_cast<std::byte*>(host_arena_.get());
   }
 
   void upload(std::byte* device, std::span<const std::byte> host, Stream stream) override {
@@ -121,7 +143,7 @@ class CudaBackend : public Backend {
   void drain(const DeviceStream& stream) {
     const OwnedEvent end = make_event(cudaEventDisableTiming);
     check(cudaEventRecord(end.get(), stream.get()), "cudaEventRecord");
-    waits_.until(end.get(), "the arena to be free to grow");
+    waits_.until(end.get(), "an arena to be free to grow");
   }
   DeviceStream& at(Stream stream) { return streams_[static_cast<std::size_t>(stream)]; }
 
@@ -131,6 +153,8 @@ class CudaBackend : public Backend {
   DeviceWaits waits_;
   DeviceMemory arena_;
   std::int64_t arena_bytes_ = 0;
+  PinnedMemory host_arena_;
+  std::int64_t host_arena_bytes_ = 0;
   std::vector<DeviceStream> streams_;
   Marks marks_;
 };

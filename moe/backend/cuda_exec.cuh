@@ -124,6 +124,11 @@ class CudaExec {
     }
   }
 
+  void copy(std::byte* to, const std::byte* from, std::int64_t bytes) {
+    check(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDefault, stream_),
+          "cudaMemcpyAsync between device and host");
+  }
+
   /// All at once: the device has room for every batch.
   template <class F>
   void batches(std::int64_t count, F f) {

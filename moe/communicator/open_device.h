@@ -14,8 +14,9 @@ namespace moe {
 /// What a rank computes on.
 struct DeviceWish {
   bool cuda = false;
-  int threads = 0;           ///< of a rank on a processor; 0 = default_threads (cores.h)
-  double time_limit_s = 60;  ///< of every wait for the device and for other ranks
+  int threads = 0;              ///< of a rank on a processor; 0 = default_threads (cores.h)
+  double time_limit_s = 60;     ///< of every wait for the device and for other ranks
+  double copy_bytes_per_s = 0;  ///< of a processor, as make_cpu_backend; 0 = as fast as memory
 };
 
 /// A device and what is known of it. Destroyed in reverse: communicators end before their device.

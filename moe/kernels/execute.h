@@ -10,6 +10,7 @@
 #include "moe/kernels/attention.h"
 #include "moe/kernels/choose_tokens.h"
 #include "moe/kernels/combine.h"
+#include "moe/kernels/copy.h"
 #include "moe/kernels/cosine.h"
 #include "moe/kernels/cross_entropy.h"
 #include "moe/kernels/draw.h"
@@ -52,6 +53,7 @@ inline DType real_type(const BoundOp& bound) {
 ///   column_sums(n, width, f, targets)       sums of f(row, column) over the rows, in row order
 ///   gemm(Gemm<Real>)                        a matrix product, or a batch of them
 ///   batches(n, f)                           f(executor, first, count) until all n are covered
+///   copy(to, from, bytes)                   between the device's memory and the host's
 ///   kQueryBlock                             queries that attention takes at once
 /// Each call comes after the one before it has finished.
 ///

@@ -173,7 +173,10 @@ TensorId LayerBuilder::routed(const std::string& name, Rows rows_are, std::int64
         break;
     }
   }
-  return build_.routed(label(name), rows_are, rows, columns, block);
+  const TensorId tensor = build_.routed(label(name), rows_are, rows, columns, block);
+  build_.program.tensors[static_cast<std::size_t>(tensor)].rows_per_pair =
+      capacity().value_or(0) * capacity_groups_of_rank();
+  return tensor;
 }
 
 TensorId LayerBuilder::like(const std::string& name, TensorId x) {

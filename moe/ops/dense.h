@@ -70,7 +70,8 @@ struct Relu {
   static constexpr OpFacts facts = kernel_op("relu", CostUnit::bytes, {Cut::rows}, {Cut::rows});
   Work work(const OpSizes& sizes) const;
 };
-/// dy[n,c], x[n,c] -> dx[n,c], 0 where x is; n may be received rows of one slice
+/// dy[n,c], y[n,c] -> dx[n,c], 0 where y = max(x, 0) is (or where x is not above 0, which says the same); n may be
+/// received rows of one slice
 struct ReluGradient {
   static constexpr OpFacts facts =
       kernel_op("relu_gradient", CostUnit::bytes, {Cut::rows, Cut::rows}, {Cut::rows});

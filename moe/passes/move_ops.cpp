@@ -7,15 +7,16 @@ namespace moe {
 namespace {
 
 /// True where the two may not change places.
-bool depend(const Op& a, const Op& b) {
-  const auto meet = [](const std::vector<Use>& some, const std::vector<Use>& others) {
+bool depend(const Program& program, const Op& a, const Op& b) {
+  const auto share = [&](const std::vector<Use>& some, const std::vector<Use>& others) {
     return std::any_of(some.begin(), some.end(), [&](const Use& use) {
       return std::any_of(others.begin(), others.end(), [&](const Use& other) {
-        return use.tensor == other.tensor && overlap(use.slice, other.slice);
+        return use.tensor == other.tensor &&
+               meet(program.tensors[static_cast<std::size_t>(use.tensor)], use.slice, other.slice);
       });
     });
   };
-  return meet(a.writes, b.writes) || meet(a.writes, b.reads) || meet(a.reads, b.writes);
+  return share(a.writes, b.writes) || share(a.writes, b.reads) || share(a.reads, b.writes);
 }
 
 }  // namespace
@@ -28,7 +29,7 @@ std::optional<std::size_t> in_the_way(const Program& program, const std::vector<
     if (std::find(moved.begin(), moved.end(), i) != moved.end()) continue;
     for (const std::size_t one : moved) {
       const bool change_places = i <= target ? one < i : one > i;
-      if (change_places && depend(program.ops[one], program.ops[i])) return i;
+      if (change_places && depend(program, program.ops[one], program.ops[i])) return i;
     }
   }
   return std::nullopt;

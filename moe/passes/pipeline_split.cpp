@@ -12,9 +12,7 @@
 #include "moe/input/value.h"
 
 namespace moe {
-namespace {
 
-/// True where the op works on routed rows and every use of them can be cut along with it.
 bool follows_routed_rows(const Program& program, const Op& op) {
   const OpFacts& facts = facts_of(op);
   bool routed = false, cut = true;
@@ -31,6 +29,8 @@ bool follows_routed_rows(const Program& program, const Op& op) {
   look(op.writes, facts.writes);
   return routed && cut;
 }
+
+namespace {
 
 Op cut_piece(const Program& program, Op op, Slice chunk) {
   op.chunk = chunk;

@@ -25,6 +25,9 @@ struct PipelineSplit {
 void write(nlohmann::json& object, const PipelineSplit& split);
 std::string subject(const PipelineSplit& split);
 
+/// True where the op works on routed rows and every use of them can be cut along with it.
+bool follows_routed_rows(const Program& program, const Op& op);
+
 /// Chunks that any layer can be cut into at most, however many rows it has.
 inline constexpr int kMostChunks = 1024;
 

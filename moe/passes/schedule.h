@@ -19,6 +19,7 @@
 #include "moe/passes/place_allreduce.h"
 #include "moe/passes/place_weight_gradient.h"
 #include "moe/passes/replicate_experts.h"
+#include "moe/passes/restore_activation.h"
 #include "moe/passes/slice_allreduce.h"
 #include "moe/program/program.h"
 
@@ -28,8 +29,8 @@ namespace moe {
 /// and what it refuses. The alternatives stand in the order in which they are applied: first what
 /// makes ops, then what cuts them, then what moves the pieces.
 using Decision = std::variant<ReplicateExperts, CompressExchange, Exchange, PartitionRange,
-                              PipelineSplit, SliceAllReduce, OrderMicroBatches, PlaceWeightGradient,
-                              HoistTransfer, PlaceAllReduce, StreamAssignment>;
+                              PipelineSplit, RestoreActivation, SliceAllReduce, OrderMicroBatches,
+                              PlaceWeightGradient, HoistTransfer, PlaceAllReduce, StreamAssignment>;
 
 /// What every decision has beside its fields.
 template <class D>

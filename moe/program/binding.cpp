@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <stdexcept>
 
@@ -55,7 +56,11 @@ std::int64_t rows_of(const Tensor& tensor, Slice slice, const Binding& binding) 
 }
 
 std::int64_t rows_of(const Tensor& tensor, const Binding& binding) {
-  return rows_of(tensor, Slice{}, binding);
+  std::int64_t rows = 0;
+  for (int window = tensor.first_window; window < tensor.windows; window += tensor.window_step) {
+    rows = std::max(rows, rows_of(tensor, Slice{window, tensor.windows}, binding));
+  }
+  return rows;
 }
 
 std::int64_t allocated_bytes(const Tensor& tensor, const Binding& binding) {

@@ -21,8 +21,8 @@ Binding bind(const Program& program, const Routing& routing, const Groups& group
 /// True when the rows of this tensor are known.
 bool is_bound(const Tensor& tensor, const Binding& binding);
 
-/// Rows really used. Throws std::out_of_range naming tensor and layer when the layer is not bound
-/// yet.
+/// Rows really used, of a window by the largest of its slices. Throws std::out_of_range naming tensor and layer
+/// when the layer is not bound yet.
 std::int64_t rows_of(const Tensor& tensor, const Binding& binding);
 std::int64_t rows_of(const Tensor& tensor, Slice slice, const Binding& binding);
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "moe/ops/attention.h"
+#include "moe/ops/copy.h"
 #include "moe/ops/cosine.h"
 #include "moe/ops/dense.h"
 #include "moe/ops/draw.h"
@@ -54,7 +55,8 @@ using OpKind = std::variant<
     CombineInputGradient, CombineWeightGradient, AllGather, ReduceScatter, PassOn, CrossEntropy,
     CrossEntropyGradient, AllReduce, AdamStep, SgdStep, SoftmaxGradient, ChooseTokens, SoftSlots,
     SoftSlotsGradient, DispatchMask, DispatchMaskGradient, EinsumRows, EinsumTokens, EinsumMask,
-    Jitter, RoundBf16, PackRows, UnpackRows, SendExperts, ReturnGradients, AddReturned>;
+    Jitter, RoundBf16, PackRows, UnpackRows, SendExperts, ReturnGradients, AddReturned, OffloadRows,
+    FetchRows, AwaitCopies>;
 
 struct Op {
   OpKind kind;

@@ -72,7 +72,9 @@ std::vector<std::vector<int>> dependencies(const Program& program) {
     std::vector<int>& waits = result[i];
     const auto wait_for = [&](const Use& use, bool write) {
       for (const Access& access : open[use.tensor]) {
-        if ((write || access.write) && overlap(access.slice, use.slice)) waits.push_back(access.op);
+        if ((write || access.write) && meet(program.tensors[use.tensor], access.slice, use.slice)) {
+          waits.push_back(access.op);
+        }
       }
     };
     for (const Use& use : op.reads) wait_for(use, false);
@@ -83,7 +85,8 @@ std::vector<std::vector<int>> dependencies(const Program& program) {
     for (const Use& use : op.writes) {
       auto& accesses = open[use.tensor];
       std::erase_if(accesses, [&](const Access& access) {
-        return is_whole(use.slice) || access.slice == use.slice;
+        return is_whole(use.slice) || program.tensors[use.tensor].windows > 1 ||
+               access.slice == use.slice;
       });
       accesses.push_back({i, use.slice, true});
     }

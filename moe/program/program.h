@@ -65,7 +65,7 @@ struct Program {
 std::int64_t whole_element(const Shard& shard, std::int64_t columns, std::int64_t element);
 
 /// For each op, the earlier ops it must wait for, ascending: an op that reads what another wrote,
-/// overwrites what another read or wrote, slice by slice. What another dependency already implies
+/// overwrites what another read or wrote, slice by slice; slices of a window take each other's place. What another dependency already implies
 /// by itself is left in; what stream order implies is left in too.
 std::vector<std::vector<int>> dependencies(const Program& program);
 
@@ -79,7 +79,7 @@ RoutedLayer routed_layer(const Tensor& tensor);
 bool uses_routed_rows(const Program& program, const Op& op);
 
 /// Throws std::logic_error with the op's position and name when an op has more operands than its
-/// kind, a use names no tensor, a slice is not within [0, count), an activation or a gradient is read
+/// kind, a use names no tensor, a slice is not within [0, count) or not one that a window holds, an activation or a gradient is read
 /// before any op wrote that part of it in this iteration, or is overwritten before any op read it.
 void validate(const Program& program);
 

@@ -47,6 +47,13 @@ enum class Rows : std::uint8_t {
   leader_received,  ///< 1DH: all that this node receives, at its first rank
 };
 
+/// Whose memory holds it.
+enum class Pool : std::uint8_t {
+  device,  ///< the Backend's arena, which ops compute on
+  host,    ///< the host's, which copies offload to (ops/copy.h)
+};
+inline constexpr int kPoolCount = 2;
+
 using TensorId = int;
 
 struct Tensor {
@@ -59,6 +66,14 @@ struct Tensor {
   int layer = -1;       ///< the MoE layer whose Routing binds the rows; -1 for fixed rows
   int micro_batch = 0;  ///< that it belongs to
   int part = 0;         ///< of the batch, whose routing binds the rows (Op::part)
+  /// Not fixed, with a capacity: the most of them that one rank sends to one expert.
+  std::int64_t rows_per_pair = 0;
+  /// More than 1: it holds one of so many equal slices of received rows at a time, those of every expert one behind
+  /// the other. A Use names the slice that it then holds; the next one takes its place. `rows` is of a slice.
+  int windows = 1;
+  /// Which of them: this one and every window_step-th behind it.
+  int first_window = 0, window_step = 1;
+  Pool pool = Pool::device;
 };
 
 /// `span` of `count` equal shares of a tensor's rows from the index-th on:
@@ -93,5 +108,10 @@ struct Use {
   TensorId tensor = -1;
   Slice slice{};
 };
+
+/// True where two uses of the tensor touch the same memory: slices of a window take each other's place.
+constexpr bool meet(const Tensor& tensor, Slice a, Slice b) {
+  return tensor.windows > 1 || overlap(a, b);
+}
 
 }  // namespace moe

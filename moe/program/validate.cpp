@@ -18,6 +18,7 @@ Point end_of(Slice slice) { return {slice.index + slice.span, slice.count}; }
 
 /// What has happened to one tensor in this iteration.
 struct History {
+  bool window = false;  ///< a slice takes the place of the one before it
   struct Write {
     Slice slice;
     bool read = false;
@@ -25,6 +26,7 @@ struct History {
   std::vector<Write> writes;  ///< in order of their begin; a slice once
 
   void write(Slice slice) {
+    if (window && !writes.empty() && !(writes.front().slice == slice)) writes.clear();
     const auto place = std::lower_bound(
         writes.begin(), writes.end(), slice,
         [](const Write& a, Slice b) { return before(begin_of(a.slice), begin_of(b)); });
@@ -52,7 +54,7 @@ struct History {
 
   bool loses(Slice slice) const {
     return std::any_of(writes.begin(), writes.end(), [&](const Write& write) {
-      return !write.read && overlap(write.slice, slice);
+      return !write.read && (window || overlap(write.slice, slice));
     });
   }
 };
@@ -61,6 +63,9 @@ struct History {
 
 void validate(const Program& program) {
   std::vector<History> histories(program.tensors.size());
+  for (std::size_t t = 0; t < histories.size(); ++t) {
+    histories[t].window = program.tensors[t].windows > 1;
+  }
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const Op& op = program.ops[i];
     const auto fail = [&](const std::string& why) {
@@ -77,6 +82,14 @@ void validate(const Program& program) {
       if (s.count < 1 || s.index < 0 || s.span < 1 || s.index > s.count - s.span) {
         fail(fmt::format("shares {} to {} of {} of {}", s.index, s.index + s.span, s.count,
                          name(use)));
+      }
+      const Tensor& tensor = program.tensors[static_cast<std::size_t>(use.tensor)];
+      const bool held = s.count == tensor.windows && s.span == 1 &&
+                        s.index % tensor.window_step == tensor.first_window;
+      if (tensor.windows > 1 && !held) {
+        fail(fmt::format(
+            "uses share {} of {} of {}, which holds {} and every {}-th behind it of {}", s.index,
+            s.count, name(use), tensor.first_window, tensor.window_step, tensor.windows));
       }
     };
     const OpFacts& facts = facts_of(op);

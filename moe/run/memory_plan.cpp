@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <map>
 #include <optional>
@@ -48,13 +49,18 @@ struct MemoryPlan::State {
   std::vector<Users> users;                        ///< by tensor
   std::vector<Wave> waves;                         ///< in the order in which they become known
 
+  /// Memory of one pool; nothing lives over iterations in any but the device's.
+  struct Arena {
+    std::int64_t persistent = 0;
+    std::int64_t peak = 0;
+    int peak_op = -1;
+    FreeMemory free{0};
+  };
+
   std::vector<std::int64_t> offsets, sizes;  ///< by tensor
-  std::int64_t persistent = 0;
-  std::int64_t peak = 0;
-  int peak_op = -1;
+  std::array<Arena, kPoolCount> arenas;
   std::size_t visited = 0;   ///< waves
   std::vector<int> to_come;  ///< by tensor: users not visited
-  FreeMemory free{0};
 
   void add_users(const Program& program, const StartRule& rule);
   void place_persistent();
@@ -65,16 +71,20 @@ struct MemoryPlan::State {
       if (offsets[t] < 0) place(t, aligned(allocated_bytes(tensors[t], binding)), op);
     }
     for (const TensorId t : activations[op]) {
-      if (--to_come[t] == 0) free.give_back(offsets[t], offsets[t] + sizes[t], users[t].until);
+      if (--to_come[t] > 0) continue;
+      arena(tensors[t].pool).free.give_back(offsets[t], offsets[t] + sizes[t], users[t].until);
     }
   }
 
+  Arena& arena(Pool pool) { return arenas[static_cast<std::size_t>(pool)]; }
+
   void place(TensorId tensor, std::int64_t bytes, int op) {
-    offsets[tensor] = free.take(bytes, users[tensor].known);
+    Arena& in = arena(tensors[tensor].pool);
+    offsets[tensor] = in.free.take(bytes, users[tensor].known);
     sizes[tensor] = bytes;
-    if (offsets[tensor] + bytes > peak) {
-      peak = offsets[tensor] + bytes;
-      peak_op = op;
+    if (offsets[tensor] + bytes > in.peak) {
+      in.peak = offsets[tensor] + bytes;
+      in.peak_op = op;
     }
   }
 };
@@ -109,6 +119,7 @@ void MemoryPlan::State::place_persistent() {
   offsets.assign(tensors.size(), -1);
   sizes.assign(tensors.size(), 0);
   const Binding unbound;
+  std::int64_t& persistent = arena(Pool::device).persistent;
   for (const Role role :
        {Role::input, Role::result, Role::parameter, Role::gradient, Role::optimizer_state}) {
     for (std::size_t t = 0; t < tensors.size(); ++t) {
@@ -175,9 +186,11 @@ void MemoryPlan::restart() {
   for (std::size_t t = 0; t < s.tensors.size(); ++t) {
     if (lives_within_iteration(s.tensors[t].role)) s.offsets[t] = -1;
   }
-  s.peak = s.persistent;
-  s.peak_op = -1;
-  s.free.restart(s.persistent);
+  for (State::Arena& arena : s.arenas) {
+    arena.peak = arena.persistent;
+    arena.peak_op = -1;
+    arena.free.restart(arena.persistent);
+  }
 }
 
 std::int64_t MemoryPlan::offset(TensorId tensor) const {
@@ -191,11 +204,13 @@ std::int64_t MemoryPlan::offset(TensorId tensor) const {
 std::int64_t MemoryPlan::end(TensorId tensor) const {
   return offset(tensor) + state_->sizes[tensor];
 }
-std::int64_t MemoryPlan::activations_begin() const { return state_->persistent; }
-std::int64_t MemoryPlan::peak_bytes() const { return state_->peak; }
-int MemoryPlan::peak_op() const { return state_->peak_op; }
+std::int64_t MemoryPlan::activations_begin() const {
+  return state_->arena(Pool::device).persistent;
+}
+std::int64_t MemoryPlan::peak_bytes(Pool pool) const { return state_->arena(pool).peak; }
+int MemoryPlan::peak_op(Pool pool) const { return state_->arena(pool).peak_op; }
 
-std::int64_t planned_peak_bytes(const Program& program, const Binding& binding) {
+std::int64_t planned_peak_bytes(const Program& program, const Binding& binding, Pool pool) {
   MemoryPlan plan(program, start_rule(program));
   Binding known;
   plan.advance(known);
@@ -209,7 +224,7 @@ std::int64_t planned_peak_bytes(const Program& program, const Binding& binding) 
   if (!plan.is_complete()) {
     throw std::invalid_argument("planned peak: the routing of a dropless layer is missing");
   }
-  return plan.peak_bytes();
+  return plan.peak_bytes(pool);
 }
 
 }  // namespace moe

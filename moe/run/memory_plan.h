@@ -10,7 +10,7 @@
 
 namespace moe {
 
-/// Offsets of all tensors in one arena: what lives over iterations first, then activations by
+/// Offsets of all tensors in one arena for each pool: what lives over iterations first, then activations by
 /// lifetime.
 ///
 /// Ops are visited in list order; one whose tensors' sizes are not known yet (rows of a dropless
@@ -35,12 +35,12 @@ class MemoryPlan {
   std::int64_t offset(TensorId tensor) const;
   /// First byte behind the tensor, padding included.
   std::int64_t end(TensorId tensor) const;
-  /// Where activations begin.
+  /// Where activations begin in the device's arena.
   std::int64_t activations_begin() const;
   /// Highest byte given out since the last restart, persistent included.
-  std::int64_t peak_bytes() const;
+  std::int64_t peak_bytes(Pool pool = Pool::device) const;
   /// The op whose tensors first reached that byte; -1 where persistent memory is all.
-  int peak_op() const;
+  int peak_op(Pool pool = Pool::device) const;
 
  private:
   struct State;
@@ -49,7 +49,8 @@ class MemoryPlan {
 
 /// Peak of the whole iteration under one binding, layers becoming known in the order in which they
 /// do when it runs. Throws std::invalid_argument where the routing of a dropless layer is missing.
-std::int64_t planned_peak_bytes(const Program& program, const Binding& binding);
+std::int64_t planned_peak_bytes(const Program& program, const Binding& binding,
+                                Pool pool = Pool::device);
 
 /// Alignment of every tensor in the arena.
 inline constexpr std::int64_t kAlignment = 256;

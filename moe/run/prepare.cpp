@@ -8,6 +8,7 @@
 #include "db/format_rows.h"
 #include "moe/errors.h"
 #include "moe/program/stage_program.h"
+#include "moe/program/window.h"
 #include "moe/run/collectives.h"
 
 namespace moe {
@@ -48,6 +49,23 @@ void make_arena(RunState& state) {
   state.arena_bytes = bytes;
 }
 
+bool offloads(const Program& program) {
+  return std::any_of(program.tensors.begin(), program.tensors.end(),
+                     [](const Tensor& tensor) { return tensor.pool == Pool::host; });
+}
+
+/// For what is offloaded, where anything is; after make_arena.
+void make_host_arena(RunState& state) {
+  if (!offloads(state.program)) return;
+  const RunOptions& options = state.options;
+  const std::int64_t limit = options.host_memory_limit_bytes > 0 ? options.host_memory_limit_bytes
+                                                                 : options.memory_limit_bytes;
+  const std::int64_t bytes = state.plan->is_complete() ? state.plan->peak_bytes(Pool::host) : limit;
+  if (state.host_arena != nullptr && bytes <= state.host_arena_bytes) return;
+  state.host_arena = state.backend.host_arena(bytes + TouchedMemory::kGuardBytes);
+  state.host_arena_bytes = bytes;
+}
+
 /// A layer without whose routing nobody knows how many rows the op has; none where all are known.
 std::optional<RoutedLayer> layer_lacked(const RunState& state, const Op& op) {
   for (const auto* uses : {&op.reads, &op.writes}) {
@@ -72,7 +90,8 @@ std::vector<RowRange> bound_ranges(const RunState& state, const Op& op, const Bo
   }
   for (const auto* uses : {&op.reads, &op.writes}) {
     for (const Use& use : *uses) {
-      const Rows rows = state.program.tensors[static_cast<std::size_t>(use.tensor)].rows_are;
+      const Tensor& tensor = state.program.tensors[static_cast<std::size_t>(use.tensor)];
+      const Rows rows = tensor.rows_are;
       if (rows == Rows::fixed) continue;
       const RowLayout& layout = state.binding.layouts.at(routed_layer(op));
       switch (rows) {
@@ -84,7 +103,8 @@ std::vector<RowRange> bound_ranges(const RunState& state, const Op& op, const Bo
         case Rows::sent:
           return sent_ranges(layout, use.slice);
         case Rows::received:
-          return expert_rows(layout, use.slice);
+          return tensor.windows > 1 ? window_rows(expert_rows(layout, use.slice))
+                                    : expert_rows(layout, use.slice);
         case Rows::gathered:
           return gathered_expert_rows(layout, use.slice);
       }
@@ -123,7 +143,11 @@ PreparedOp prepare_op(const RunState& state, int index) {
   const bool by_kernel = facts_of(op).executor == Executor::kernel;
   const auto view = [&](const Use& use) -> View {
     const Tensor& tensor = state.program.tensors[static_cast<std::size_t>(use.tensor)];
-    std::byte* const begin = state.arena + state.plan->offset(use.tensor);
+    std::byte* const arena = tensor.pool == Pool::host ? state.host_arena : state.arena;
+    std::byte* const begin = arena + state.plan->offset(use.tensor);
+    if (tensor.windows > 1) {
+      return {begin, tensor.dtype, rows_of(tensor, use.slice, state.binding), tensor.columns};
+    }
     if (!by_kernel || tensor.rows_are != Rows::fixed) {
       return {begin, tensor.dtype, rows_of(tensor, state.binding), tensor.columns};
     }
@@ -142,8 +166,14 @@ PreparedOp prepare_op(const RunState& state, int index) {
         }
         if constexpr (ExchangesRows<std::decay_t<decltype(kind)>>) {
           const RowLayout& layout = state.binding.layouts.at(routed_layer(op));
-          prepared.send = kind.sends(layout, op.reads[0].slice);
-          prepared.receive = kind.receives(layout, op.reads[0].slice);
+          const auto placed = [&](std::vector<Segment> segments, const Use& use) {
+            const Tensor& tensor = state.program.tensors[static_cast<std::size_t>(use.tensor)];
+            return tensor.windows > 1
+                       ? window_segments(std::move(segments), expert_rows(layout, use.slice))
+                       : segments;
+          };
+          prepared.send = placed(kind.sends(layout, op.reads[0].slice), op.reads[0]);
+          prepared.receive = placed(kind.receives(layout, op.reads[0].slice), op.writes[0]);
         }
       },
       op.kind);
@@ -176,6 +206,7 @@ void adopt(RunState& state, Program program) {
   }
   state.plan.emplace(state.program, state.rule);
   make_arena(state);
+  make_host_arena(state);
 }
 
 void reset(RunState& state) {
@@ -200,7 +231,16 @@ void prepare(RunState& state, std::optional<RoutedLayer> told) {
                                   db::format_cell("bytes", state.plan->peak_bytes()),
                                   db::format_cell("bytes", state.arena_bytes), kWhatToChange));
   }
+  if (state.plan->peak_bytes(Pool::host) > state.host_arena_bytes) {
+    throw OutOfMemory(
+        fmt::format("rank {}: {} to be offloaded, the host's arena holds {}: offload less, or {}",
+                    state.world.rank, db::format_cell("bytes", state.plan->peak_bytes(Pool::host)),
+                    db::format_cell("bytes", state.host_arena_bytes), kWhatToChange));
+  }
   if (state.touched) state.touched->cover(state.plan->peak_bytes());
+  if (state.touched_host && state.host_arena != nullptr) {
+    state.touched_host->cover(state.plan->peak_bytes(Pool::host));
+  }
 
   if (told) {
     const auto waiting = state.placed.extract(*told);

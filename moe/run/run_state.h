@@ -33,7 +33,9 @@ struct RunState {
   RunOptions options;
   std::map<GroupOnStream, std::unique_ptr<Communicator>> communicators;
   std::byte* arena = nullptr;
-  std::int64_t arena_bytes = 0;  ///< of tensors; TouchedMemory::kGuardBytes lie behind them
+  std::int64_t arena_bytes = 0;     ///< of tensors; TouchedMemory::kGuardBytes lie behind them
+  std::byte* host_arena = nullptr;  ///< of what is offloaded, the same
+  std::int64_t host_arena_bytes = 0;
 
   // Of the Program:
   Program whole;           ///< of all stages
@@ -53,7 +55,7 @@ struct RunState {
   std::vector<PreparedOp> prepared;  ///< by op
   std::vector<Mark> begin_marks, end_marks;           ///< by op on device streams
   std::vector<std::pair<double, double>> host_times;  ///< by op on the host stream
-  std::optional<TouchedMemory> touched;
+  std::optional<TouchedMemory> touched, touched_host;
   AfterOp after_op;
   BeforeUpdate before_update;
   bool passes_over_updates = false;  ///< read by a stream's thread once the decision has been made

@@ -36,10 +36,12 @@ void collect(RunState& state) {
   }
   result.sent_bytes = std::move(sent_bytes);
   result.planned_peak_bytes = state.plan->peak_bytes();
-  if (state.touched) {
-    result.touched_peak_bytes =
-        (state.touched->end_of_touched() + kAlignment - 1) / kAlignment * kAlignment;
-  }
+  result.planned_host_peak_bytes = state.plan->peak_bytes(Pool::host);
+  const auto end_of = [](const TouchedMemory& touched) {
+    return (touched.end_of_touched() + kAlignment - 1) / kAlignment * kAlignment;
+  };
+  if (state.touched) result.touched_peak_bytes = end_of(*state.touched);
+  if (state.touched_host) result.touched_host_peak_bytes = end_of(*state.touched_host);
 }
 
 }  // namespace
@@ -55,7 +57,11 @@ struct Runner::State {
     reset(run);
     run.after_op = after_op;
     run.touched.reset();
-    if (measure_memory) run.touched.emplace(run.backend, run.arena, run.plan->activations_begin());
+    run.touched_host.reset();
+    if (measure_memory) {
+      run.touched.emplace(&run.backend, run.arena, run.plan->activations_begin());
+      run.touched_host.emplace(nullptr, run.host_arena, 0);
+    }
     run.result.begin_s = now_s();
     run.passes_over_updates = false;
     run.progress.begin(run.program.ops.size() + 1, static_cast<int>(threads.size()));

@@ -27,14 +27,18 @@ struct IterationResult {
   /// By op of the whole Program: bytes handed to other ranks as the communicator counted them; 0 for what computes.
   std::vector<std::int64_t> sent_bytes;
   std::int64_t planned_peak_bytes = 0;
+  std::int64_t planned_host_peak_bytes = 0;  ///< of what is offloaded to the host's memory
   /// Highest arena byte that an op has written to, rounded up to the alignment of tensors. Only
   /// where it was asked for.
   std::optional<std::int64_t> touched_peak_bytes;
+  std::optional<std::int64_t> touched_host_peak_bytes;
 };
 
 struct RunOptions {
   std::int64_t memory_limit_bytes = 0;  ///< of the arena; 0 = what the device has
-  double time_limit_s = 60;             ///< of each wait
+  /// Of the host's, where only routing tells how much is offloaded; 0 = as much as the device's.
+  std::int64_t host_memory_limit_bytes = 0;
+  double time_limit_s = 60;  ///< of each wait
   bool record_spans = true;
   /// NCCL over the same ranks; without it device buffers go through the host.
   Communicator* device_world = nullptr;

@@ -16,8 +16,8 @@ std::byte pattern_at(std::int64_t offset) {
 
 }  // namespace
 
-TouchedMemory::TouchedMemory(Backend& backend, std::byte* arena, std::int64_t begin)
-    : backend_(&backend), arena_(arena), begin_(begin), laid_(begin) {}
+TouchedMemory::TouchedMemory(Backend* backend, std::byte* arena, std::int64_t begin)
+    : backend_(backend), arena_(arena), begin_(begin), laid_(begin) {}
 
 void TouchedMemory::cover(std::int64_t end) {
   std::vector<std::byte> block;
@@ -26,7 +26,11 @@ void TouchedMemory::cover(std::int64_t end) {
     for (std::size_t i = 0; i < block.size(); ++i) {
       block[i] = pattern_at(laid_ + static_cast<std::int64_t>(i));
     }
-    backend_->upload(arena_ + laid_, block, Stream::host);
+    if (backend_ == nullptr) {
+      std::copy(block.begin(), block.end(), arena_ + laid_);
+    } else {
+      backend_->upload(arena_ + laid_, block, Stream::host);
+    }
     laid_ += static_cast<std::int64_t>(block.size());
   }
 }
@@ -36,7 +40,11 @@ std::int64_t TouchedMemory::end_of_touched() const {
   for (std::int64_t end = laid_; end > begin_;) {
     const std::int64_t start = std::max(begin_, end - kBlockBytes);
     block.resize(static_cast<std::size_t>(end - start));
-    backend_->download(block, arena_ + start, Stream::host);
+    if (backend_ == nullptr) {
+      std::copy_n(arena_ + start, block.size(), block.begin());
+    } else {
+      backend_->download(block, arena_ + start, Stream::host);
+    }
     for (std::int64_t at = end; at > start; --at) {
       if (block[static_cast<std::size_t>(at - 1 - start)] != pattern_at(at - 1)) return at;
     }

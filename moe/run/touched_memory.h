@@ -14,8 +14,9 @@ class TouchedMemory {
   /// Laid behind the last byte planned, so that writing beyond the plan shows.
   static constexpr std::int64_t kGuardBytes = 1 << 16;
 
-  /// Activations of the arena begin at byte `begin`; nothing beyond is in use yet.
-  TouchedMemory(Backend& backend, std::byte* arena, std::int64_t begin);
+  /// Activations of the arena begin at byte `begin`; nothing beyond is in use yet. An arena of the host's needs no
+  /// backend (nullptr) to be looked at.
+  TouchedMemory(Backend* backend, std::byte* arena, std::int64_t begin);
 
   /// Lays the pattern up to byte `end` and the guard behind it, where it does not lie yet. Nothing
   /// that is placed beyond the last `end` may have run.

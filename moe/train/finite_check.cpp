@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "moe/communicator/ranks.h"
@@ -54,13 +55,13 @@ void scan(std::span<const std::byte> bytes, DType dtype, std::int64_t columns, F
 }
 
 /// Looks at tensors as they become whole: what is written in slices or in steps after the last of them, while
-/// what reads the last of them still waits.
+/// what reads the last of them still waits; a window slice by slice.
 class Watch {
  public:
   Watch(const Program& program, Backend& backend, Finding& first)
       : program_(program), backend_(backend), first_(first) {
     for (const Op& op : program.ops) {
-      for (const Use& use : op.writes) ++left_[use.tensor];
+      for (const Use& use : op.writes) ++left_[held(use)];
     }
   }
 
@@ -70,9 +71,10 @@ class Watch {
     for (std::size_t i = 0; i < bound.writes.size(); ++i) {
       const Use& use = bound.op->writes[i];
       // Of guests there may be fewer than room for them, and parameters are looked at where they belong.
-      const Role role = program_.tensors[static_cast<std::size_t>(use.tensor)].role;
-      if (bound.writes[i].dtype == DType::i32 || role == Role::guest) continue;
-      if (--left_.at(use.tensor) > 0) continue;
+      const Tensor& tensor = program_.tensors[static_cast<std::size_t>(use.tensor)];
+      if (bound.writes[i].dtype == DType::i32 || tensor.role == Role::guest) continue;
+      if (--left_.at(held(use)) > 0) continue;
+      if (tensor.pool == Pool::host) continue;
       if (index < first_.op) look(index, use.tensor, bound.writes[i], bound.op->stream);
     }
   }
@@ -87,11 +89,17 @@ class Watch {
     if (finding.count > 0) first_ = finding;
   }
 
+  using Held = std::pair<TensorId, int>;  ///< with the slice that a window holds
+  Held held(const Use& use) const {
+    const bool window = program_.tensors[static_cast<std::size_t>(use.tensor)].windows > 1;
+    return {use.tensor, window ? use.slice.index : 0};
+  }
+
   const Program& program_;
   Backend& backend_;
   Finding& first_;
   std::mutex mutex_;
-  std::map<TensorId, int> left_;  ///< times that it is still to be written in this iteration
+  std::map<Held, int> left_;  ///< times that it is still to be written in this iteration
 };
 
 Finding look_at_parameters(const Runner& runner) {

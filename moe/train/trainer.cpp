@@ -50,9 +50,12 @@ void merge_timelines(StepReport& report, const IterationResult& mine, std::size_
                      const Groups& groups, Communicator& world, const std::vector<RankInfo>& ranks,
                      double time_limit_s) {
   constexpr double kNotRun = -1;  // no op lasts so long
-  std::vector<double> packed{mine.begin_s, mine.end_s, static_cast<double>(mine.planned_peak_bytes),
+  std::vector<double> packed{mine.begin_s,
+                             mine.end_s,
+                             static_cast<double>(mine.planned_peak_bytes),
                              static_cast<double>(mine.touched_peak_bytes.value_or(0)),
-                             static_cast<double>(mine.dropped)};
+                             static_cast<double>(mine.dropped),
+                             static_cast<double>(mine.planned_host_peak_bytes)};
   const std::size_t head = packed.size();
   constexpr std::size_t kPerSpan = 3;
   if (!mine.spans.empty()) packed.resize(head + kPerSpan * ops, kNotRun);
@@ -74,6 +77,7 @@ void merge_timelines(StepReport& report, const IterationResult& mine, std::size_
     end = std::max(end, at(r)[1] + ranks[r].clock.offset_s);
     report.planned_peak_bytes.push_back(static_cast<std::int64_t>(at(r)[2]));
     report.touched_peak_bytes.push_back(static_cast<std::int64_t>(at(r)[3]));
+    report.planned_host_peak_bytes.push_back(static_cast<std::int64_t>(at(r)[5]));
     if (rank_in_stage(groups, r) == 0) report.dropped += static_cast<std::int64_t>(at(r)[4]);
   }
   report.duration_s = end - begin;

@@ -34,8 +34,9 @@ struct StepReport {
   double duration_s = 0;  ///< first begin to last end of any rank, on rank 0's clock
   std::int64_t dropped = 0;
   Routing routing;
-  Timeline timeline;                             ///< empty where spans are not recorded
-  std::vector<std::int64_t> planned_peak_bytes;  ///< by rank
+  Timeline timeline;                                  ///< empty where spans are not recorded
+  std::vector<std::int64_t> planned_peak_bytes;       ///< by rank
+  std::vector<std::int64_t> planned_host_peak_bytes;  ///< by rank, of what is offloaded
   /// By rank: how far the arena was written to. Measured in the first iterations, which are warm-up
   /// in every report, and 0 in the others.
   std::vector<std::int64_t> touched_peak_bytes;

@@ -191,6 +191,10 @@ int simulate_schedule(const Arguments& arguments, int argc, char** argv) {
                             fullest.peak.bytes,
                             fullest.peak.time_s,
                             std::int64_t{fullest.rank}};
+  if (shows_column(arguments, prediction.host_peak_bytes > 0)) {
+    columns.emplace_back("predicted_host_peak_bytes");
+    row.push_back(prediction.host_peak_bytes);
+  }
   if (arguments.iterations > 1) {
     const ChainedIterations chained =
         simulate_chained(prediction.program, scenario.groups, scenario.routing, scenario.costs,

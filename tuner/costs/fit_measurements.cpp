@@ -16,6 +16,10 @@
 namespace tuner {
 namespace {
 
+/// What copies that are timed stand for; bytes are counted as read and written.
+const std::map<std::string, std::string> kCopies{
+    {"host_copy", "memory"}, {"host_to_device", "fetch_rows"}, {"device_to_host", "offload_rows"}};
+
 /// Matrix products in one timed call: one an expert.
 double products_of(const db::Measurement& row) {
   const auto parameters = nlohmann::json::parse(row.parameters_json, nullptr, false);
@@ -76,16 +80,16 @@ std::vector<db::Fit> fit_measurements(std::span<const db::Measurement> measureme
       const Sample sample{products_of(row), row.flops, row.time_s};
       samples[{"gemm", row.device, 1, ""}].push_back(sample);
       samples[{row.op, row.device, 1, ""}].push_back(sample);
-    } else if (row.op == "host_copy") {
-      samples[{"memory", row.device, 1, ""}].push_back({1, 2 * bytes, row.time_s});
-    } else if (row.op == "device_to_host" || row.op == "host_to_device") {
-      samples[{"copy", row.device, 1, ""}].push_back({1, 2 * bytes, row.time_s});
+    } else if (const auto copies = kCopies.find(row.op); copies != kCopies.end()) {
+      samples[{copies->second, row.device, 1, ""}].push_back({1, 2 * bytes, row.time_s});
     }
   }
   std::vector<db::Fit> fits;
   for (const auto& [key, rows] : samples) {
     const auto& [op, device, ranks, link] = key;
-    const bool bytes = !link.empty() || op == "memory" || op == "copy";
+    const bool copies = std::any_of(kCopies.begin(), kCopies.end(),
+                                    [&](const auto& copy) { return copy.second == op; });
+    const bool bytes = !link.empty() || copies;
     const LinearFit fit = fit_line(rows, bytes ? "byte" : is_slowdown(op) ? "second" : "flop");
     fits.push_back(to_record(link.empty() ? op : link_key(op, link), fit, device, ranks));
   }

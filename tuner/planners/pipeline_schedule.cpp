@@ -26,10 +26,10 @@ std::size_t end_of_backward(const moe::Program& program) {
   return end;
 }
 
-/// Between pipelines gradients on a stream of their own are reduced beside whatever there is; after backward
-/// nothing is beside them.
-double seconds_outside_pipelines(const Situation& situation, const moe::Program& program,
-                                 const std::vector<OpCost>& costs) {
+}  // namespace
+
+double outside_pipelines_s(const Situation& situation, const moe::Program& program,
+                           const std::vector<OpCost>& costs) {
   double total_s = 0, dense_s = 0, reduced_s = 0;
   bool inside = false;  // between a dispatch and its combine
   const auto close = [&] {
@@ -54,8 +54,6 @@ double seconds_outside_pipelines(const Situation& situation, const moe::Program&
   close();
   return total_s;
 }
-
-}  // namespace
 
 std::vector<int> moe_layers(const moe::Program& program) {
   std::set<int> layers;
@@ -129,7 +127,7 @@ double pipelined_iteration_s(const Situation& situation, const moe::Schedule& sc
        pipeline_times(program, costs, situation.groups, situation.cluster)) {
     total_s += moe_phase_s(times.chunks, times.chunk, times.gar_s);
   }
-  return total_s + seconds_outside_pipelines(situation, program, costs);
+  return total_s + outside_pipelines_s(situation, program, costs);
 }
 
 }  // namespace tuner

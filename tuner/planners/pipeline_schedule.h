@@ -5,6 +5,7 @@
 
 #include "moe/passes/schedule.h"
 #include "moe/program/program.h"
+#include "tuner/costs/op_costs.h"
 #include "tuner/planners/planners.h"
 
 namespace tuner {
@@ -42,6 +43,11 @@ Degrees degrees_of(const moe::Schedule& schedule);
 /// A schedule as a candidate that its degrees distinguish.
 Candidate degrees_candidate(moe::Schedule schedule);
 Candidate pipeline_candidate(const moe::Program& program, std::string planner, Degrees degrees);
+
+/// What a scheduled Program does outside the pipelines of its MoE layers, one after another. Between pipelines gradients
+/// on a stream of their own are reduced beside whatever there is; after backward nothing is beside them. `costs` by op.
+double outside_pipelines_s(const Situation& situation, const moe::Program& program,
+                           const std::vector<OpCost>& costs);
 
 /// Closed form of an iteration under `schedule`: every phase of every MoE layer by FSMoE's equations
 /// (fsmoe/fsmoe_equations.h; PipeMoE's are those with t_ag = t_rs = t_gar = 0) from the times of its pipeline

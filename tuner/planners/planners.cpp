@@ -13,9 +13,11 @@
 #include "tuner/planners/lancet/lancet.h"
 #include "tuner/planners/micro_batch_order/micro_batch_order.h"
 #include "tuner/planners/most_loaded/most_loaded.h"
+#include "tuner/planners/mpmoe/mpmoe.h"
 #include "tuner/planners/pipemoe/pipemoe.h"
 #include "tuner/planners/pipemoe_lina/pipemoe_lina.h"
 #include "tuner/planners/placed_schedule.h"
+#include "tuner/planners/pmoe/pmoe.h"
 #include "tuner/planners/pro_prophet/pro_prophet.h"
 #include "tuner/planners/sequential/sequential.h"
 #include "tuner/planners/tutel/tutel.h"
@@ -48,6 +50,14 @@ const std::vector<Planner>& planners() {
       {"lancet",
        "exchanges under dense ops of other parts of the batch, and under weight gradients",
        plan_lancet, lancet_paper_seconds, lancet_candidates, false, lancet_remark},
+      {"pmoe",
+       "as many chunks forward as backward, as many as a search finds best, sharing no buffers",
+       plan_pmoe, pmoe_paper_seconds, pmoe_candidates},
+      {"mpmoe_pb",
+       "pmoe with buffers shared among chunks: chunks and how backward restores them by profiles",
+       plan_mpmoe_pb, mpmoe_paper_seconds, mpmoe_pb_candidates, false, mpmoe_remark},
+      {"mpmoe_pm", "the same by a performance model with interference", plan_mpmoe_pm,
+       mpmoe_paper_seconds, mpmoe_pm_candidates, false, mpmoe_remark},
       {"fastermoe",
        "popular experts on all ranks, exchanges with groups of ranks beside the experts",
        plan_fastermoe, blocking_iteration_s, fastermoe_candidates, false, placement_remark},
@@ -75,7 +85,8 @@ const std::vector<Planner>& planners() {
        "travelling while the other computes",
        plan_two_batch, two_batch_paper_seconds, two_batch_candidates},
       {"joint",
-       "all decisions together, by search from what all the others plan, within the memory there is",
+       "all decisions together, by search from what all the others plan, within the memory there "
+       "is",
        plan_joint, lancet_paper_seconds, joint_candidates, false, joint_remark},
   };
   return all;

@@ -31,19 +31,19 @@ double simulated_program_s(const Situation& situation, const moe::Program& sched
       .duration_s;
 }
 
-std::int64_t predicted_peak_bytes(const Situation& situation, const moe::Program& scheduled) {
-  std::vector<moe::StageProgram> stages;
-  for (int stage = 0; stage < scheduled.stages; ++stage) {
-    stages.push_back(moe::stage_program(scheduled, stage));
+std::int64_t planned_peak_bytes(const moe::Program& program, const moe::Groups& groups,
+                                const moe::Routing& routing, moe::Pool pool) {
+  std::vector<moe::Program> stages;
+  for (int stage = 0; stage < program.stages; ++stage) {
+    stages.push_back(moe::stage_program(program, stage).program);
   }
-  std::int64_t peak = 0;
-  const auto bindings = bind_all(scheduled, situation.groups, situation.routing);
-  for (std::size_t rank = 0; rank < bindings.size(); ++rank) {
-    const auto stage =
-        static_cast<std::size_t>(moe::stage_of(situation.groups, static_cast<int>(rank)));
-    peak = std::max(peak, moe::planned_peak_bytes(stages[stage].program, bindings[rank]));
+  std::int64_t peak_bytes = 0;
+  for (int rank = 0; rank < groups.ranks; ++rank) {
+    const moe::Program& stage = stages[static_cast<std::size_t>(moe::stage_of(groups, rank))];
+    peak_bytes = std::max(peak_bytes, moe::planned_peak_bytes(
+                                          stage, moe::bind(program, routing, groups, rank), pool));
   }
-  return peak;
+  return peak_bytes;
 }
 
 }  // namespace tuner

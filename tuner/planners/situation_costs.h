@@ -20,7 +20,8 @@ double simulated_s(const Situation& situation, const moe::Schedule& schedule);
 /// The same of a scheduled Program.
 double simulated_program_s(const Situation& situation, const moe::Program& scheduled);
 
-/// Bytes of the arena that a scheduled Program needs on the rank that needs most. Throws as moe::planned_peak_bytes.
-std::int64_t predicted_peak_bytes(const Situation& situation, const moe::Program& scheduled);
+/// The highest that any rank's arena reaches in an iteration of the scheduled Program. Throws as moe::planned_peak_bytes.
+std::int64_t planned_peak_bytes(const moe::Program& program, const moe::Groups& groups,
+                                const moe::Routing& routing, moe::Pool pool = moe::Pool::device);
 
 }  // namespace tuner

@@ -24,9 +24,10 @@ std::map<moe::TensorId, Life> lives(const moe::Program& stage, const std::vector
     const moe::OpSpan& span = span_of.at(op_of[op]);
     for (const auto* uses : {&stage.ops[op].reads, &stage.ops[op].writes}) {
       for (const moe::Use& use : *uses) {
-        if (stage.tensors[static_cast<std::size_t>(use.tensor)].role != moe::Role::activation) {
-          continue;
-        }
+        const moe::Tensor& tensor = stage.tensors[static_cast<std::size_t>(use.tensor)];
+        const bool planned =
+            tensor.role == moe::Role::activation || tensor.role == moe::Role::guest;
+        if (!planned || tensor.pool != moe::Pool::device) continue;
         Life& life = found[use.tensor];
         life.begin_s = std::min(life.begin_s, span.start_s);
         life.end_s = std::max(life.end_s, span.start_s + span.duration_s);

@@ -43,10 +43,12 @@ Prediction predict(const Situation& situation, const Planner& planner,
     timelines.emplace_back(
         simulate(prediction.program, situation.groups, routing, situation.costs, situation.cluster),
         &routing);
-    const Situation routed{situation.program, situation.groups, routing, situation.costs,
-                           situation.cluster};
-    prediction.peak_bytes =
-        std::max(prediction.peak_bytes, predicted_peak_bytes(routed, prediction.program));
+    const auto raise = [&](std::int64_t& peak_bytes, moe::Pool pool) {
+      peak_bytes = std::max(
+          peak_bytes, planned_peak_bytes(prediction.program, situation.groups, routing, pool));
+    };
+    raise(prediction.peak_bytes, moe::Pool::device);
+    raise(prediction.host_peak_bytes, moe::Pool::host);
   }
   const auto middle = timelines.begin() + static_cast<std::ptrdiff_t>((timelines.size() - 1) / 2);
   std::nth_element(timelines.begin(), middle, timelines.end(), [](const auto& a, const auto& b) {

@@ -19,7 +19,8 @@ struct Prediction {
   moe::Timeline timeline;  ///< simulated
   moe::Routing routing;    ///< that the timeline and the bound are of
   LowerBound bound;
-  std::int64_t peak_bytes = 0;  ///< of the arena, on the rank that needs most
+  std::int64_t peak_bytes = 0;       ///< of the arena, on the rank that needs most
+  std::int64_t host_peak_bytes = 0;  ///< of what is offloaded, the same
   /// Standard deviation that the timeline's duration is expected to have (deviation.h); none where
   /// neither a fit nor a profile says how far it is off.
   std::optional<double> deviation_s;

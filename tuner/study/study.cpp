@@ -234,7 +234,10 @@ class StudyRun {
   // --- 2. predict ---------------------------------------------------------------------------
 
   void predict_all() {
-    const Situation situation{program_, groups_, typical_, machine_.costs, machine_.cluster};
+    // What planners may use of a rank's memory is what the study was asked to keep to.
+    Cluster cluster = machine_.cluster;
+    if (options_.memory_limit_bytes > 0) cluster.memory_bytes = options_.memory_limit_bytes;
+    const Situation situation{program_, groups_, typical_, machine_.costs, cluster};
     std::map<std::string, std::string> seen;  // decisions -> planner that took them first
     for (const db::Trial& trial : db::load_trials(connection_, study_.id)) {
       const auto stored = db::load_schedule(connection_, trial.schedule_id);

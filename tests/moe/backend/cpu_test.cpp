@@ -3,7 +3,9 @@
 #include <array>
 #include <chrono>
 #include <cstring>
+#include <span>
 #include <thread>
+#include <vector>
 
 #include "moe/backend/backend.h"
 #include "moe/errors.h"
@@ -38,6 +40,21 @@ TEST(CpuBackend, SaysWhatAnArenaTooLargeAskedFor) {
         << error.what();
     EXPECT_NE(std::string(error.what()).find("--memory-limit"), std::string::npos) << error.what();
   }
+}
+
+TEST(CpuBackend, CopiesBetweenItsArenasAsSlowlyAsAsked) {
+  constexpr std::int64_t kRows = 100, kBytes = kRows * 4;
+  const auto backend = make_cpu_backend(1, Waiting::asleep, kBytes / 0.02);
+  const std::vector<float> values(kRows, 3.5f);
+  std::byte* device = backend->arena(kBytes);
+  std::byte* host = backend->host_arena(kBytes);
+  backend->upload(device, std::as_bytes(std::span(values)), Stream::compute);
+  const Op op{OffloadRows{}, {}, {}, "offload"};
+  const double before = now_s();
+  backend->execute(
+      {&op, {{device, DType::f32, kRows, 1}}, {{host, DType::f32, kRows, 1}}, {{0, 40}, {40, 60}}});
+  EXPECT_GE(now_s() - before, 0.02);
+  EXPECT_EQ(std::memcmp(host, values.data(), kBytes), 0);
 }
 
 TEST(CpuBackend, TimesMarksByTheSteadyClock) {

@@ -118,6 +118,23 @@ std::vector<GradientCase> order_gradient_cases() {
   return cases;
 }
 
+/// Slices of three experts' rows; what is no slice's stays as it was.
+void add_copies(std::vector<KernelCase>& cases) {
+  for (const std::int64_t width : {1, 8, 33}) {
+    const HostTensor rows = random_tensor(31, width, 7);
+    const std::vector<Step> slices{{.ranges = {{0, 5}, {9, 0}, {9, 6}}},
+                                   {.ranges = {{15, 7}, {22, 3}, {28, 3}}}};
+    cases.push_back(
+        {"offload " + std::to_string(width), OffloadRows{}, {rows}, {blank(31, width)}, slices});
+    cases.push_back({"fetch " + std::to_string(width),
+                     FetchRows{},
+                     {rows, random_tensor(2, 2, 8)},
+                     {blank(31, width)},
+                     slices});
+    cases.push_back({"await copies " + std::to_string(width), AwaitCopies{}, {rows}, {}});
+  }
+}
+
 std::vector<KernelCase> group_and_wire_cases() {
   std::vector<KernelCase> cases;
   for (const auto& [tokens, experts, slots, groups] :
@@ -145,6 +162,7 @@ std::vector<KernelCase> group_and_wire_cases() {
                    {blank(31, 9)},
                    {{.chunk = {0, 2}, .ranges = {{0, 7}, {20, 3}}},
                     {.chunk = {1, 2}, .ranges = {{7, 13}, {23, 8}}}}});
+  add_copies(cases);
   return cases;
 }
 

@@ -152,6 +152,9 @@ class ThreadExec {
   void batches(std::int64_t count, F f) {
     f(*this, std::int64_t{0}, count);
   }
+  void copy(std::byte* to, const std::byte* from, std::int64_t bytes) {
+    std::copy_n(from, bytes, to);
+  }
 };
 
 class ThreadBackend : public Backend {
@@ -161,6 +164,7 @@ class ThreadBackend : public Backend {
     memory_.resize(static_cast<std::size_t>(bytes) / sizeof(double) + 1);
     return reinterpret_cast<std::byte*>(memory_.data());
   }
+  std::byte* host_arena(std::int64_t) override { return nullptr; }
   void upload(std::byte* device, std::span<const std::byte> host, Stream) override {
     std::copy(host.begin(), host.end(), device);
   }

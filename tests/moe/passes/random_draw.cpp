@@ -232,6 +232,33 @@ void draw_partitions(std::mt19937& random, Draw& draw) {
   }
 }
 
+/// Buffers shared among the chunks of layers that are cut alike in both phases, or not at all; what some models and
+/// layouts do not allow is left out.
+void draw_shared_buffers(std::mt19937& random, Draw& draw) {
+  const Program program = build_iteration(draw.model, make_groups(draw.layout, draw.node_of), 0);
+  for (int block = 0; block < draw.model.blocks; ++block) {
+    if (!has_experts(draw.model, block) || random() % 2 == 0) continue;
+    Schedule more = draw.schedule;
+    std::erase_if(more.decisions, [&](const Decision& decision) {
+      const auto* split = std::get_if<PipelineSplit>(&decision);
+      return split != nullptr && split->layer == block;
+    });
+    const int chunks = 1 + static_cast<int>(random() % 5);
+    for (const Phase phase : {Phase::forward, Phase::backward}) {
+      more.decisions.push_back(PipelineSplit{block, phase, chunks});
+    }
+    more.decisions.push_back(RestoreActivation{block, static_cast<RestoreDispatched>(random() % 3),
+                                               static_cast<RestoreHidden>(random() % 3),
+                                               1 + static_cast<int>(random() % 2)});
+    try {
+      apply(program, more);
+    } catch (const std::invalid_argument&) {
+      continue;
+    }
+    draw.schedule = std::move(more);
+  }
+}
+
 }  // namespace
 
 std::string describe(const Draw& draw) {
@@ -254,6 +281,7 @@ Draw random_draw(std::mt19937& random) {
   draw.schedule = random_schedule(random, draw.model, draw.layout);
   keep_streams_there(draw);
   draw_partitions(random, draw);
+  draw_shared_buffers(random, draw);
   draw_placements(random, draw);
   return draw;
 }

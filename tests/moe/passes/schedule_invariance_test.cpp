@@ -236,8 +236,12 @@ TEST(ScheduleInvariance, PlannedPeakIsTouchedAndNothingBeyondIt) {
       // The plan made beforehand from this routing says the same.
       const Program whole = apply(build_iteration(draw.model, groups, rank), draw.schedule);
       const Program program = stage_program(whole, stage_of(groups, rank)).program;
-      EXPECT_EQ(planned_peak_bytes(program, bind(program, outcome.routing, groups, rank)),
-                outcome.planned_peaks[rank])
+      const Binding binding = bind(program, outcome.routing, groups, rank);
+      EXPECT_EQ(planned_peak_bytes(program, binding), outcome.planned_peaks[rank])
+          << describe(draw);
+      EXPECT_EQ(planned_peak_bytes(program, binding, Pool::host), outcome.planned_host_peaks[rank])
+          << describe(draw);
+      EXPECT_LE(outcome.touched_host_peaks[rank], outcome.planned_host_peaks[rank])
           << describe(draw);
       // Room for rows or guests that did not come is left as it was.
       if (draw.model.capacity_factor || !decisions_of<ReplicateExperts>(draw.schedule).empty()) {

@@ -51,6 +51,18 @@ TEST(Dependencies, SlicesThatDoNotOverlapDoNotWait) {
   EXPECT_THAT(waits[3], ElementsAre(0, 1));
 }
 
+TEST(Dependencies, SlicesOfAWindowWaitForEachOther) {
+  Chain p;
+  p.build.program.tensors[static_cast<std::size_t>(p.b)].windows = 3;
+  add(p.build, p.a, p.b, {0, 3});
+  add(p.build, p.b, p.c, {0, 3});
+  add(p.build, p.a, p.b, {1, 3});  // takes the place of the first
+  add(p.build, p.b, p.c, {1, 3});
+  const auto waits = dependencies(p.build.program);
+  EXPECT_THAT(waits[2], ElementsAre(0, 1));
+  EXPECT_THAT(waits[3], ElementsAre(2));
+}
+
 TEST(Dependencies, AWriteOfTheWholeHidesWhatCameBefore) {
   Chain p;
   add(p.build, p.a, p.b);

@@ -124,6 +124,35 @@ TEST(Validate, AnOpMayOverwriteWhatItReads) {
   EXPECT_EQ(p.refusal(), "");
 }
 
+TEST(Validate, AWindowHoldsTheSliceLastWrittenAndNoOther) {
+  const auto window = [] {
+    Chain p;
+    Tensor& b = p.build.program.tensors[static_cast<std::size_t>(p.b)];
+    b.windows = 4;
+    b.first_window = 1;
+    b.window_step = 2;
+    p.write_b({1, 4});
+    return p;
+  };
+  Chain taken_in_turn = window();
+  taken_in_turn.read_b({1, 4});
+  taken_in_turn.write_b({3, 4});
+  taken_in_turn.read_b({3, 4});
+  EXPECT_EQ(taken_in_turn.refusal(), "");
+  Chain gone = taken_in_turn;
+  gone.read_b({1, 4});
+  EXPECT_THAT(gone.refusal(), HasSubstr("reads b before it is written"));
+  Chain unread = window();
+  unread.write_b({3, 4});
+  EXPECT_THAT(unread.refusal(), HasSubstr("overwrites b, which nothing has read"));
+  Chain others = window();
+  others.read_b({2, 4});
+  EXPECT_THAT(others.refusal(), HasSubstr("uses share 2 of 4 of b, which holds 1 and every 2-th"));
+  Chain whole = window();
+  whole.read_b();
+  EXPECT_THAT(whole.refusal(), HasSubstr("uses share 0 of 1 of b"));
+}
+
 TEST(Validate, RefusesASliceOutsideItsCount) {
   const auto with = [](Slice slice) {
     Chain p;

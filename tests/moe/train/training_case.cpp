@@ -143,6 +143,8 @@ Outcome train_small(const Model& model, const Schedule& schedule, const Groups& 
     }
     outcome.planned_peaks.push_back(one.last.planned_peak_bytes);
     outcome.touched_peaks.push_back(one.last.touched_peak_bytes.value());
+    outcome.planned_host_peaks.push_back(one.last.planned_host_peak_bytes);
+    outcome.touched_host_peaks.push_back(one.last.touched_host_peak_bytes.value());
     outcome.timeline.ranks.push_back(std::move(one.last.spans));
     if (rank_in_stage(groups, rank) > 0) continue;
     outcome.dropped += one.last.dropped;

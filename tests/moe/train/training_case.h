@@ -22,9 +22,11 @@ struct Outcome {
   std::map<std::string, std::vector<double>>
       gradients;  ///< of the first step; experts of all ranks joined
   std::vector<std::int64_t> planned_peaks, touched_peaks;  ///< by rank, last step
-  Timeline timeline;                                       ///< last step, each rank's own clock
-  Routing routing;                                         ///< last step
-  std::int64_t dropped = 0;                                ///< last step
+  std::vector<std::int64_t> planned_host_peaks,
+      touched_host_peaks;    ///< the same of what is offloaded
+  Timeline timeline;         ///< last step, each rank's own clock
+  Routing routing;           ///< last step
+  std::int64_t dropped = 0;  ///< last step
 };
 
 /// A rank's part of the gradient of a parameter.

@@ -102,16 +102,20 @@ TEST(FitMeasurements, OfInterferenceAreOfTheNewestRunThatHasThePair) {
   }
 }
 
-TEST(FitMeasurements, CopiesBetweenHostAndDeviceHaveTheirOwnFit) {
+TEST(FitMeasurements, CopiesToAndFromADeviceAreThoseOfOffloadedRows) {
   std::vector<db::Measurement> rows;
-  for (std::int64_t size = 1 << 20; size <= 1 << 24; size *= 4) {
-    rows.push_back(row("device_to_host", size, 0, 1e-5 + 1e-10 * static_cast<double>(size), 1));
+  for (std::int64_t size = 1 << 10; size <= 1 << 24; size *= 4) {
+    const double n = static_cast<double>(size);
+    rows.push_back(row("host_to_device", size, 0, 5e-6 + 4e-11 * n, 1));
+    rows.push_back(row("device_to_host", size, 0, 6e-6 + 5e-11 * n, 1));
   }
-  const auto fits = fit_measurements(rows, {{1, 1}});
-  ASSERT_EQ(fits.size(), 1u);
-  EXPECT_EQ(fits[0].op, "copy");
+  const auto fits = fit_measurements(rows, {});
+  ASSERT_EQ(fits.size(), 2u);
+  EXPECT_EQ(fits[0].op, "fetch_rows");
   EXPECT_EQ(fits[0].unit, "byte");
-  EXPECT_NEAR(fits[0].beta_s_per_unit, 0.5e-10, 1e-14) << "read and written";
+  EXPECT_NEAR(fits[0].beta_s_per_unit, 2e-11, 1e-15);  // per byte read or written
+  EXPECT_EQ(fits[1].op, "offload_rows");
+  EXPECT_NEAR(fits[1].alpha_s, 6e-6, 1e-10);
 }
 
 TEST(FitMeasurements, GiveEveryExpertsProductItsStart) {

@@ -67,6 +67,7 @@ TEST_F(PlannersTest, EveryPlannerIsListedWithADescription) {
   }
   EXPECT_THAT(names, ::testing::ElementsAre("sequential", "tutel", "pipemoe", "tutel_improved",
                                             "pipemoe_lina", "fsmoe_no_iio", "fsmoe", "lancet",
+                                            "pmoe", "mpmoe_pb", "mpmoe_pm",
                                             "fastermoe", "top2", "top3", "eplb",
                                             "pro_prophet_planner", "pro_prophet_scheduler",
                                             "pro_prophet", "gpipe", "one_f_one_b", "two_batch",

@@ -11,6 +11,7 @@ Aspect about(const moe::HoistTransfer&) { return Aspect::placement; }
 Aspect about(const moe::Exchange&) { return Aspect::routes; }
 Aspect about(const moe::PartitionRange&) { return Aspect::cuts; }
 Aspect about(const moe::PipelineSplit&) { return Aspect::cuts; }
+Aspect about(const moe::RestoreActivation&) { return Aspect::memory; }
 Aspect about(const moe::SliceAllReduce&) { return Aspect::gradients; }
 Aspect about(const moe::PlaceAllReduce&) { return Aspect::gradients; }
 Aspect about(const moe::PlaceWeightGradient&) { return Aspect::weight_gradients; }
@@ -20,6 +21,10 @@ Aspect about(const moe::StreamAssignment& assignment) {
   if (assignment.kind == moe::SendExperts::facts.name ||
       assignment.kind == moe::ReturnGradients::facts.name) {
     return Aspect::placement;
+  }
+  if (assignment.kind == moe::OffloadRows::facts.name ||
+      assignment.kind == moe::FetchRows::facts.name) {
+    return Aspect::memory;
   }
   if (assignment.kind == moe::PassOn::facts.name) return Aspect::micro_batches;
   return Aspect::streams;

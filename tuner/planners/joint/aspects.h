@@ -20,7 +20,7 @@ enum class Aspect : std::uint8_t {
   weight_gradients,  ///< when they are worked out
   micro_batches,     ///< their order
 };
-inline constexpr std::array<std::string_view, 8> kAspectNames{
+inline constexpr std::array<std::string_view, 9> kAspectNames{
     "wire_format", "placement", "routes",           "cuts",
     "streams",     "gradients", "weight_gradients", "micro_batches"};
 constexpr std::string_view aspect_name(Aspect aspect) {

@@ -34,7 +34,8 @@ std::optional<double> judged_s(const Situation& situation, const moe::Schedule& 
   try {
     const moe::Program program = moe::apply(situation.program, schedule);
     const std::int64_t memory = situation.cluster.memory_bytes;
-    if (memory > 0 && predicted_peak_bytes(situation, program) > memory) return std::nullopt;
+    if (memory > 0 && planned_peak_bytes(program, situation.groups, situation.routing) > memory)
+      return std::nullopt;
     return simulated_program_s(situation, program);
   } catch (const std::invalid_argument&) {
     return std::nullopt;

@@ -14,6 +14,7 @@ const std::vector<Aspects>& taken_together() {
       {placement},
       {routes},
       {cuts},
+      {memory},
       {streams},
       {gradients},
       {weight_gradients},
@@ -23,6 +24,8 @@ const std::vector<Aspects>& taken_together() {
       {streams, gradients},
       {placement, streams},
       {placement, cuts, streams},
+      {cuts, memory, streams},
+      {cuts, memory, streams, weight_gradients},
       {gradients, weight_gradients},
   };
   return all;

@@ -39,7 +39,8 @@ TEST_F(Joint, IsNoWorseThanAnyOtherPlannerAndNoBetterThanItsLowerBound) {
 
 TEST_F(Joint, KeepsToTheMemoryOfARank) {
   const auto peak = [&](const moe::Schedule& schedule) {
-    return predicted_peak_bytes(situation, moe::apply(situation.program, schedule));
+    return planned_peak_bytes(moe::apply(situation.program, schedule), situation.groups,
+                              situation.routing);
   };
   const std::int64_t least = peak({});
   scenario.cluster.memory_bytes = least;

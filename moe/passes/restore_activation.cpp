@@ -1,0 +1,481 @@
+#include "moe/passes/restore_activation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "moe/input/value.h"
+#include "moe/passes/chunk_buffers.h"
+#include "moe/passes/layer_chunks.h"
+#include "moe/passes/pipeline_split.h"
+
+namespace moe {
+namespace {
+
+[[noreturn]] void refuse_restoring(const RestoreActivation& restoring, const std::string& why) {
+  throw std::invalid_argument(
+      fmt::format("restore_activation: {}, {} (layer {}): {}",
+                  kDispatchedNames[static_cast<std::size_t>(restoring.dispatched)],
+                  kHiddenNames[static_cast<std::size_t>(restoring.hidden)], restoring.layer, why));
+}
+
+const Tensor& tensor_used(const Program& program, const Use& use) {
+  return program.tensors[static_cast<std::size_t>(use.tensor)];
+}
+
+bool writes_any_of(const Op& op, const std::set<TensorId>& tensors) {
+  return std::any_of(op.writes.begin(), op.writes.end(),
+                     [&](const Use& use) { return tensors.contains(use.tensor); });
+}
+
+/// The rewrite of one micro-batch of the layer.
+class BufferSharing {
+ public:
+  BufferSharing(Program& program, const RestoreActivation& restoring, int micro_batch)
+      : program_(program), restoring_(restoring), micro_batch_(micro_batch) {}
+
+  /// False where the micro-batch has nothing of the layer.
+  bool rewrite() {
+    check();
+    forward_ = take_chunks(program_, of_phase(Phase::forward));
+    backward_ = take_chunks(program_, of_phase(Phase::backward));
+    if (forward_.chunks.empty()) return false;
+    count_ = static_cast<int>(forward_.chunks.size());
+    if (backward_.chunks.size() != forward_.chunks.size()) {
+      refuse_restoring(restoring_,
+                       fmt::format("{} chunks forward, {} backward: expected pipeline_split into "
+                                   "as many of both phases",
+                                   count_, backward_.chunks.size()));
+    }
+    find_tensors();
+    plan_restoring();
+    make_buffers();
+    emit();
+    return true;
+  }
+
+ private:
+  // --- what there is ---
+
+  LayerPhase of_phase(Phase phase) const { return {restoring_.layer, micro_batch_, phase}; }
+  bool is_received(const Use& use) const {
+    return moe::is_received(program_, restoring_.layer, use);
+  }
+
+  void check() const {
+    for (const Op& op : program_.ops) {
+      if (op.layer != restoring_.layer || op.micro_batch != micro_batch_) continue;
+      const bool cut = follows_routed_rows(program_, op);
+      if (cut && op.part.count != 1) {
+        refuse_restoring(restoring_,
+                         "the layer is cut along the batch (partition_range): expected "
+                         "pipeline_split of it");
+      }
+      for (const auto* uses : {&op.reads, &op.writes}) {
+        for (const Use& use : *uses) {
+          if (tensor_used(program_, use).rows_are == Rows::gathered) {
+            refuse_restoring(restoring_, "ranks share its experts: expected a layout with esp = 1");
+          }
+          if (!cut && is_received(use)) {
+            refuse_restoring(restoring_,
+                             fmt::format("\"{}\" needs all received rows at once", op.name));
+          }
+        }
+      }
+    }
+  }
+
+  void find_tensors() {
+    std::set<TensorId> written;
+    for (const Op& op : all_of(forward_.chunks.front())) {
+      const bool experts = std::holds_alternative<ExpertLinear>(op.kind) ||
+                           std::any_of(op.reads.begin(), op.reads.end(), [&](const Use& use) {
+                             return of_experts_.contains(use.tensor);
+                           });
+      for (const Use& use : op.writes) {
+        written.insert(use.tensor);
+        if (experts) of_experts_.insert(use.tensor);
+      }
+    }
+    for (const LayerChunks* phased : {&forward_, &backward_}) {
+      for (const Op& op : all_of(phased->chunks.front())) {
+        for (const auto* uses : {&op.reads, &op.writes}) {
+          for (const Use& use : *uses) {
+            if (!is_received(use)) continue;
+            received_.insert(use.tensor);
+            if (is_communication(op)) exchanged_.insert(use.tensor);
+          }
+        }
+        if (phased == &forward_) continue;
+        for (const Use& use : op.reads) {
+          if (!written.contains(use.tensor)) continue;
+          (is_received(use) ? kept_ : available_).insert(use.tensor);
+        }
+      }
+    }
+  }
+
+  // --- how backward comes by what was kept ---
+
+  bool stays(TensorId tensor) const {
+    return of_experts_.contains(tensor) ? restoring_.hidden == RestoreHidden::keep
+                                        : restoring_.dispatched == RestoreDispatched::keep;
+  }
+
+  /// An element-wise op's, of nothing but rows that backward needs as well.
+  bool is_made_again_easily(TensorId tensor) const {
+    for (const Op& op : all_of(forward_.chunks.front())) {
+      if (!writes_any_of(op, {tensor})) continue;
+      return !is_communication(op) && facts_of(op).unit == CostUnit::bytes &&
+             std::all_of(op.reads.begin(), op.reads.end(), [&](const Use& use) {
+               return !is_received(use) || kept_.contains(use.tensor);
+             });
+    }
+    return false;
+  }
+
+  bool is_offloaded(TensorId tensor) const {
+    if (!of_experts_.contains(tensor)) return restoring_.dispatched == RestoreDispatched::offload;
+    return restoring_.hidden == RestoreHidden::offload && !is_made_again_easily(tensor);
+  }
+
+  void plan_restoring() {
+    std::set<TensorId> wanted;
+    for (const TensorId tensor : kept_) {
+      if (stays(tensor)) {
+        available_.insert(tensor);
+      } else if (is_offloaded(tensor)) {
+        offloaded_.push_back(tensor);
+      } else {
+        wanted.insert(tensor);
+      }
+    }
+    // Backwards through what a chunk's forward does: whatever makes something wanted is repeated.
+    const std::vector<Op> ops = all_of(forward_.chunks.front());
+    for (std::size_t i = ops.size(); i-- > 0;) {
+      if (!writes_any_of(ops[i], wanted)) continue;
+      repeated_.insert(i);
+      for (const Use& use : ops[i].writes) {
+        wanted.erase(use.tensor);
+        repeats_.insert(use.tensor);
+      }
+      for (const Use& use : ops[i].reads) {
+        const bool is_there = available_.contains(use.tensor) || is_among_offloaded(use.tensor);
+        if (tensor_used(program_, use).rows_are != Rows::fixed && !is_there) {
+          wanted.insert(use.tensor);
+        }
+      }
+    }
+  }
+
+  bool is_among_offloaded(TensorId tensor) const {
+    return std::find(offloaded_.begin(), offloaded_.end(), tensor) != offloaded_.end();
+  }
+
+  // --- buffers ---
+
+  int buffers_of(TensorId tensor) const {
+    int buffers = exchanged_.contains(tensor) ? 2 : 1;
+    if (is_among_offloaded(tensor)) {
+      buffers = of_experts_.contains(tensor) ? restoring_.hidden_buffers : 2;
+    }
+    return std::min(buffers, count_);
+  }
+
+  void make_buffers() {
+    // Backward's own first: they are like what the tensors still are.
+    std::set<TensorId> restored = repeats_;
+    restored.insert(offloaded_.begin(), offloaded_.end());
+    for (const TensorId tensor : restored) {
+      if (received_.contains(tensor)) {
+        backward_rings_[tensor] =
+            make_ring(program_, tensor, count_, buffers_of(tensor), ".restored", false);
+      } else {
+        Tensor again = program_.tensors[static_cast<std::size_t>(tensor)];
+        again.name += ".again";
+        program_.tensors.push_back(std::move(again));
+        backward_rings_[tensor] = {static_cast<TensorId>(program_.tensors.size()) - 1};
+      }
+    }
+    for (const TensorId tensor : offloaded_) {
+      host_rings_[tensor] = make_ring(program_, tensor, count_, count_, ".offloaded", false);
+      for (const TensorId host : host_rings_[tensor]) {
+        program_.tensors[static_cast<std::size_t>(host)].pool = Pool::host;
+      }
+    }
+    for (const TensorId tensor : received_) {
+      const bool until_backward = kept_.contains(tensor) && stays(tensor);
+      forward_rings_[tensor] = make_ring(program_, tensor, count_,
+                                         until_backward ? count_ : buffers_of(tensor), "", true);
+    }
+  }
+
+  /// What an op of `phase` uses instead.
+  TensorId instead_of(TensorId tensor, Phase phase, int chunk) const {
+    if (phase == Phase::backward) {
+      const auto restored = backward_rings_.find(tensor);
+      if (restored != backward_rings_.end()) return buffer_of(restored->second, chunk);
+    }
+    const auto ring = forward_rings_.find(tensor);
+    return ring == forward_rings_.end() ? tensor : buffer_of(ring->second, chunk);
+  }
+
+  Op with_buffers(Op op, Phase phase) const {
+    for (auto* uses : {&op.reads, &op.writes}) {
+      for (Use& use : *uses) use.tensor = instead_of(use.tensor, phase, op.chunk.index);
+    }
+    return op;
+  }
+
+  // --- what is emitted ---
+
+  Op copy_op(OpKind kind, const std::string& name, const Op& like, int chunk) const {
+    Op op;
+    op.kind = std::move(kind);
+    op.name = name;
+    op.layer = restoring_.layer;
+    op.phase = like.phase;
+    op.chunk = like.chunk.count > 1 ? Slice{chunk, like.chunk.count} : Slice{};
+    op.stream = Stream::copy;
+    op.micro_batch = micro_batch_;
+    op.stage = like.stage;
+    return op;
+  }
+
+  Op offload(TensorId tensor, int chunk) const {
+    Op op =
+        copy_op(OffloadRows{}, "offload " + program_.tensors[static_cast<std::size_t>(tensor)].name,
+                forward_.chunks.front().compute.front(), chunk);
+    const Slice slice{chunk, count_};
+    op.reads = {{buffer_of(forward_rings_.at(tensor), chunk), slice}};
+    op.writes = {{buffer_of(host_rings_.at(tensor), chunk), slice}};
+    return op;
+  }
+
+  Op fetch(TensorId tensor, int chunk) const {
+    Op op = copy_op(FetchRows{}, "fetch " + program_.tensors[static_cast<std::size_t>(tensor)].name,
+                    backward_.chunks.front().compute.front(), chunk);
+    const Slice slice{chunk, count_};
+    op.reads = {{buffer_of(host_rings_.at(tensor), chunk), slice}, {arrival_of_backward(), {}}};
+    op.writes = {{buffer_of(backward_rings_.at(tensor), chunk), slice}};
+    return op;
+  }
+
+  /// What backward brings to the layer: until it is there, nothing need be fetched.
+  TensorId arrival_of_backward() const {
+    for (const Op& op : backward_.chunks.front().send) {
+      for (const Use& use : op.reads) {
+        const Tensor& tensor = tensor_used(program_, use);
+        if (tensor.rows_are != Rows::fixed || tensor.role != Role::activation) continue;
+        for (std::size_t i = backward_.place; i-- > 0;) {
+          const Op& earlier = program_.ops[i];
+          if (earlier.phase == Phase::backward && writes_any_of(earlier, {use.tensor})) {
+            return use.tensor;
+          }
+        }
+      }
+    }
+    refuse_restoring(restoring_, "no op of its backward reads a gradient of tokens");
+  }
+
+  /// The repeated ops of a chunk, up to the last exchange among them and behind it.
+  std::pair<std::vector<Op>, std::vector<Op>> repeats(int chunk) const {
+    const std::vector<Op> ops = all_of(forward_.chunks[static_cast<std::size_t>(chunk)]);
+    std::pair<std::vector<Op>, std::vector<Op>> result;
+    for (const std::size_t i : repeated_) {
+      Op op = with_buffers(ops[i], Phase::backward);
+      op.phase = Phase::backward;
+      op.name += " again";
+      result.second.push_back(std::move(op));
+      if (!is_communication(result.second.back())) continue;
+      std::move(result.second.begin(), result.second.end(), std::back_inserter(result.first));
+      result.second.clear();
+    }
+    return result;
+  }
+
+  void append(std::vector<Op>& out, const std::vector<Op>& ops, Phase phase) const {
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+      out.push_back(with_buffers(ops[i], phase));
+      if (phase == Phase::backward) continue;
+      for (const Use& use : ops[i].writes) {
+        // An exchange in steps writes again and again.
+        const bool complete =
+            std::none_of(ops.begin() + static_cast<std::ptrdiff_t>(i) + 1, ops.end(),
+                         [&](const Op& later) { return writes_any_of(later, {use.tensor}); });
+        if (complete && is_among_offloaded(use.tensor)) {
+          out.push_back(offload(use.tensor, ops[i].chunk.index));
+        }
+      }
+    }
+  }
+
+  const ChunkOps& chunk_of(const LayerChunks& phased, int chunk) const {
+    return phased.chunks[static_cast<std::size_t>(chunk)];
+  }
+
+  std::vector<Op> forward_ops() const {
+    std::vector<Op> out;
+    const auto stage = [&](std::vector<Op> ChunkOps::*which, int chunk) {
+      if (chunk >= 0 && chunk < count_) {
+        append(out, chunk_of(forward_, chunk).*which, Phase::forward);
+      }
+    };
+    stage(&ChunkOps::send, 0);
+    stage(&ChunkOps::send, 1);
+    for (int c = 0; c < count_; ++c) {
+      stage(&ChunkOps::compute, c);
+      stage(&ChunkOps::back, c);
+      stage(&ChunkOps::home, c - 1);
+      stage(&ChunkOps::send, c + 2);
+    }
+    stage(&ChunkOps::home, count_ - 1);
+    return out;
+  }
+
+  std::vector<Op> backward_ops() const {
+    std::vector<Op> out;
+    const auto stage = [&](std::vector<Op> ChunkOps::*which, int chunk) {
+      if (chunk >= 0 && chunk < count_) {
+        append(out, chunk_of(backward_, chunk).*which, Phase::backward);
+      }
+    };
+    const auto send = [&](int chunk) {
+      if (chunk >= count_) return;
+      // What is computed again can be while the gradient travels; else the gradient is needed first.
+      const bool first = restoring_.hidden == RestoreHidden::recompute;
+      if (!first) stage(&ChunkOps::send, chunk);
+      std::ranges::move(repeats(chunk).first, std::back_inserter(out));
+      if (first) stage(&ChunkOps::send, chunk);
+    };
+    const auto fetch_into_buffers_of = [&](int done) {
+      for (const int ahead : {1, 2}) {
+        for (const TensorId tensor : offloaded_) {
+          const int buffers = static_cast<int>(backward_rings_.at(tensor).size());
+          const bool turn = done < 0 ? ahead <= buffers : ahead == buffers;
+          const int chunk = done < 0 ? ahead - 1 : done + ahead;
+          if (turn && chunk < count_) out.push_back(fetch(tensor, chunk));
+        }
+      }
+    };
+    fetch_into_buffers_of(-1);
+    send(0);
+    send(1);
+    for (int c = 0; c < count_; ++c) {
+      std::ranges::move(repeats(c).second, std::back_inserter(out));
+      stage(&ChunkOps::compute, c);
+      stage(&ChunkOps::back, c);
+      stage(&ChunkOps::weights, c);
+      fetch_into_buffers_of(c);
+      stage(&ChunkOps::home, c - 1);
+      send(c + 2);
+    }
+    stage(&ChunkOps::home, count_ - 1);
+    return out;
+  }
+
+  void insert(std::size_t place, std::vector<Op> ops) {
+    program_.ops.insert(program_.ops.begin() + static_cast<std::ptrdiff_t>(place),
+                        std::make_move_iterator(ops.begin()), std::make_move_iterator(ops.end()));
+  }
+
+  void emit() {
+    std::vector<Op> backward = backward_ops();
+    insert(backward_.place, std::move(backward));
+    insert(forward_.place, forward_ops());
+    if (offloaded_.empty()) return;
+    Op await =
+        copy_op(AwaitCopies{}, "await offloaded rows", forward_.chunks.back().compute.front(), 0);
+    await.chunk = {};
+    await.stream = Stream::compute;
+    const Slice last{count_ - 1, count_};
+    for (const TensorId tensor : offloaded_) {
+      await.reads.push_back({buffer_of(host_rings_.at(tensor), count_ - 1), last});
+    }
+    std::size_t end = 0;
+    for (std::size_t i = 0; i < program_.ops.size(); ++i) {
+      if (is_of(program_.ops[i], of_phase(Phase::forward))) end = i + 1;
+    }
+    insert(end, {std::move(await)});
+  }
+
+  Program& program_;
+  const RestoreActivation& restoring_;
+  int micro_batch_;
+  int count_ = 1;
+  LayerChunks forward_, backward_;
+  std::set<TensorId> received_;  ///< rows that experts receive or make of them, forward or backward
+  std::set<TensorId> of_experts_;  ///< forward: what experts make
+  std::set<TensorId> exchanged_;   ///< that an exchange reads or writes
+  std::set<TensorId> kept_;        ///< received rows of forward that backward reads
+  std::set<TensorId> available_;   ///< routed rows of forward that are there in backward
+  std::vector<TensorId> offloaded_;
+  std::set<std::size_t> repeated_;  ///< places among a chunk's forward ops
+  std::set<TensorId> repeats_;      ///< what these write
+  std::map<TensorId, Ring> forward_rings_, backward_rings_, host_rings_;
+};
+
+bool is_cut(const Program& program, const RestoreActivation& restoring, Phase phase) {
+  return std::any_of(program.ops.begin(), program.ops.end(), [&](const Op& op) {
+    return op.layer == restoring.layer && op.phase == phase && op.chunk.count > 1;
+  });
+}
+
+}  // namespace
+
+Program apply(Program program, const RestoreActivation& restoring) {
+  if (restoring.hidden_buffers < 1 || restoring.hidden_buffers > 2) {
+    refuse_restoring(restoring,
+                     fmt::format("hidden_buffers = {}: expected 1 or 2", restoring.hidden_buffers));
+  }
+  for (const Phase phase : {Phase::forward, Phase::backward}) {
+    // One chunk: the same order, and the same reasons why a layer has none.
+    if (is_cut(program, restoring, phase)) continue;
+    try {
+      program = apply(std::move(program), PipelineSplit{restoring.layer, phase, 1});
+    } catch (const std::invalid_argument& error) {
+      refuse_restoring(restoring, error.what());
+    }
+  }
+  bool found = false;
+  for (int micro_batch = 0; micro_batch < program.micro_batches; ++micro_batch) {
+    found = BufferSharing(program, restoring, micro_batch).rewrite() || found;
+  }
+  if (!found) refuse_restoring(restoring, "no experts there");
+  validate(program);
+  return program;
+}
+
+std::string subject(const RestoreActivation& restoring) { return std::to_string(restoring.layer); }
+
+void write(nlohmann::json& object, const RestoreActivation& restoring) {
+  object["layer"] = restoring.layer;
+  object["dispatched"] = kDispatchedNames[static_cast<std::size_t>(restoring.dispatched)];
+  object["hidden"] = kHiddenNames[static_cast<std::size_t>(restoring.hidden)];
+  object["hidden_buffers"] = restoring.hidden_buffers;
+}
+
+RestoreActivation RestoreActivation::read(const InputObject& input) {
+  RestoreActivation restoring;
+  restoring.layer = static_cast<int>(input.integer("layer", 0, std::numeric_limits<int>::max()));
+  restoring.dispatched = static_cast<RestoreDispatched>(
+      input.member("dispatched", "how rows are restored")
+          .one_of({kDispatchedNames[0], kDispatchedNames[1], kDispatchedNames[2]}));
+  restoring.hidden =
+      static_cast<RestoreHidden>(input.member("hidden", "how rows are restored")
+                                     .one_of({kHiddenNames[0], kHiddenNames[1], kHiddenNames[2]}));
+  if (input.has("hidden_buffers")) {
+    restoring.hidden_buffers = static_cast<int>(input.integer("hidden_buffers", 1, 2));
+  }
+  return restoring;
+}
+
+}  // namespace moe

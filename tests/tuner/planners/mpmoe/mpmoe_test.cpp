@@ -1,0 +1,153 @@
+#include "tuner/planners/mpmoe/mpmoe.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <set>
+
+#include "moe/model/iteration.h"
+#include "tests/tuner/small_program.h"
+#include "tuner/planners/mpmoe/memory_reuse.h"
+#include "tuner/planners/mpmoe/performance_model.h"
+#include "tuner/planners/pipeline_schedule.h"
+#include "tuner/planners/pmoe/pmoe.h"
+#include "tuner/planners/situation_costs.h"
+
+namespace tuner {
+namespace {
+
+using mpmoe::kStrategies;
+using ::testing::HasSubstr;
+
+struct MpmoeTest : ::testing::Test {
+  moe::Model model = [] {
+    moe::Model m;
+    m.name = "test";
+    m.blocks = 2;
+    m.moe_every = 1;
+    m.global_batch = 16;
+    m.capacity_groups = 16;
+    m.d_hidden = 512;
+    return m;
+  }();
+  Cluster cluster = [] {
+    Cluster c = test::small_cluster();
+    c.inter_node = {1e9, 1e-6};
+    return c;
+  }();
+  moe::Groups groups = groups_of(cluster, moe::Layout{1, 2, 1});
+  moe::Program program = moe::build_iteration(model, groups, 0);
+  moe::Routing routing = [] {
+    moe::Routing r;
+    for (const int layer : {0, 1}) r.layers.push_back(moe::uniform_routing(layer, 2, 8, 8 * 64));
+    return r;
+  }();
+  CostModel costs = [] {
+    CostModel c;
+    c.fits["gemm"].beta_s_per_unit = 1e-10;
+    c.fits["memory"].beta_s_per_unit = 1e-10;
+    return c;
+  }();
+  Situation situation{program, groups, routing, costs, cluster};
+
+  std::int64_t peak(const moe::Schedule& schedule) const {
+    return planned_peak_bytes(moe::apply(program, schedule), groups, routing);
+  }
+};
+
+TEST_F(MpmoeTest, TakesWhatIsFastestByItsModelOrByProfiles) {
+  double least_modelled = std::numeric_limits<double>::infinity();
+  for (const auto& strategy : kStrategies) {
+    for (int n = 1; n <= 8; ++n) {
+      const auto schedule = mpmoe::reuse_schedule(program, "any", n, strategy);
+      least_modelled =
+          std::min(least_modelled, mpmoe::modelled_iteration_s(situation, schedule.value()));
+    }
+  }
+  EXPECT_DOUBLE_EQ(mpmoe_paper_seconds(situation, plan_mpmoe_pm(situation, {})), least_modelled);
+
+  // A profile that favours S3 in 5.
+  std::set<std::string> asked;
+  const moe::Schedule chosen =
+      plan_mpmoe_by_profiles(situation, {}, [&](const moe::Schedule& schedule) {
+        asked.insert(moe::decisions_json(schedule));
+        const int n = degrees_of(schedule).forward;
+        return (n - 5) * (n - 5) + (mpmoe::strategy_of(schedule) == "S3" ? 1.0 : 2.0);
+      });
+  EXPECT_EQ(mpmoe::strategy_of(chosen), "S3");
+  EXPECT_EQ(degrees_of(chosen), (Degrees{5, 5}));
+  EXPECT_EQ(asked.size(), 4u * 6u);  // 1 to 6, where it rises
+}
+
+TEST_F(MpmoeTest, SlowCopiesMakeItCommunicateAndRecompute) {
+  costs.fits["offload_rows"].beta_s_per_unit = costs.fits["fetch_rows"].beta_s_per_unit = 1e-6;
+  EXPECT_EQ(mpmoe::strategy_of(plan_mpmoe_pm(situation, {})), "S4");
+  EXPECT_EQ(mpmoe::strategy_of(plan_mpmoe_pb(situation, {})), "S4");
+  costs.fits["offload_rows"].beta_s_per_unit = costs.fits["fetch_rows"].beta_s_per_unit = 1e-14;
+  cluster.inter_node.bandwidth_bytes_per_s = 1e6;
+  for (const auto plan : {plan_mpmoe_pm, plan_mpmoe_pb}) {
+    const auto restoring = moe::decisions_of<moe::RestoreActivation>(plan(situation, {}));
+    ASSERT_FALSE(restoring.empty());
+    EXPECT_EQ(restoring[0].dispatched, moe::RestoreDispatched::offload);
+  }
+}
+
+TEST_F(MpmoeTest, MemoryChoosesWhereTheFastestDoesNotFit) {
+  // Copies so slow that nothing is offloaded, which would need least.
+  costs.fits["offload_rows"].beta_s_per_unit = costs.fits["fetch_rows"].beta_s_per_unit = 1e-6;
+  for (const auto plan : {plan_mpmoe_pm, plan_mpmoe_pb}) {
+    cluster.memory_bytes = 0;
+    const std::int64_t wanted = peak(plan(situation, {}));
+    cluster.memory_bytes = wanted;
+    EXPECT_EQ(peak(plan(situation, {})), wanted);
+    cluster.memory_bytes = wanted - 1;
+    EXPECT_LT(peak(plan(situation, {})), wanted);
+    cluster.memory_bytes = 1;  // nothing fits: the least there is
+    const std::int64_t least = peak(plan(situation, {}));
+    for (const Candidate& candidate : mpmoe_pm_candidates(situation, {})) {
+      EXPECT_LE(least, peak(candidate.schedule)) << candidate.parameters_json;
+    }
+  }
+}
+
+TEST_F(MpmoeTest, CandidatesAreStrategiesInTwoFourAndEightPartitions) {
+  const auto candidates = mpmoe_pb_candidates(situation, {});
+  EXPECT_GE(candidates.size(), 12u);
+  EXPECT_LE(candidates.size(), 13u);
+  EXPECT_EQ(candidates[1].parameters_json,
+            R"({"forward_chunks": 4, "backward_chunks": 4, "strategy": "S1"})");
+  EXPECT_THAT(mpmoe_remark(situation, {}, candidates[1].schedule), HasSubstr("S1 in 4 partitions"));
+}
+
+TEST_F(MpmoeTest, WithoutLayersThatCanShareItPlansAsPmoe) {
+  const moe::Groups shared = groups_of(cluster, moe::Layout{1, 1, 2});
+  const moe::Program whole = moe::build_iteration(model, shared, 0);
+  moe::Routing even = routing;
+  even.layers.clear();
+  for (const int layer : {0, 1}) {
+    even.layers.push_back(moe::uniform_routing(layer, 2, 8, 8 * 64));
+  }
+  const Situation other{whole, shared, even, costs, cluster};
+  for (const auto plan : {plan_mpmoe_pm, plan_mpmoe_pb}) {
+    const moe::Schedule schedule = plan(other, {});
+    EXPECT_EQ(schedule.decisions, plan_pmoe(other, {}).decisions);
+    EXPECT_THAT(mpmoe_remark(other, {}, schedule), HasSubstr("planned as pmoe"));
+  }
+}
+
+TEST_F(MpmoeTest, PmoeTakesTheBestDegreeUpToTheTurningPoint) {
+  const moe::Schedule schedule = plan_pmoe(situation, {});
+  const int n = degrees_of(schedule).forward;
+  EXPECT_EQ(degrees_of(schedule), (Degrees{n, n}));
+  const auto seconds = [&](int chunks) {
+    return simulated_s(situation, pipeline_schedule(program, "pmoe", {chunks, chunks}));
+  };
+  EXPECT_LE(seconds(n), seconds(1));
+  if (n < 8) {
+    EXPECT_LE(seconds(n), seconds(n + 1));
+  }
+}
+
+}  // namespace
+}  // namespace tuner

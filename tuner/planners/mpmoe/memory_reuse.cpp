@@ -1,0 +1,68 @@
+#include "tuner/planners/mpmoe/memory_reuse.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "tuner/planners/pipeline_schedule.h"
+#include "tuner/planners/situation_costs.h"
+
+namespace tuner::mpmoe {
+namespace {
+
+std::int64_t peak_of(const Situation& situation, const moe::Schedule& schedule) {
+  return planned_peak_bytes(moe::apply(situation.program, schedule), situation.groups,
+                            situation.routing);
+}
+
+}  // namespace
+
+std::optional<moe::Schedule> reuse_schedule(const moe::Program& program, std::string planner, int n,
+                                            const Strategy& strategy) {
+  moe::Schedule schedule = pipeline_schedule(program, std::move(planner), {n, n});
+  const std::vector<int> layers = moe_layers(program);
+  for (const int layer : layers) {
+    schedule.decisions.push_back(
+        moe::RestoreActivation{layer, strategy.dispatched, strategy.hidden});
+  }
+  try {
+    moe::apply(program, schedule);
+  } catch (const std::invalid_argument&) {
+    return std::nullopt;
+  }
+  if (layers.empty()) return std::nullopt;
+  return schedule;
+}
+
+std::string_view strategy_of(const moe::Schedule& schedule) {
+  const auto restoring = moe::decisions_of<moe::RestoreActivation>(schedule);
+  if (restoring.empty()) return "";
+  for (const Strategy& strategy : kStrategies) {
+    if (strategy.dispatched == restoring[0].dispatched && strategy.hidden == restoring[0].hidden) {
+      return strategy.name;
+    }
+  }
+  return "";
+}
+
+bool fits_memory(const Situation& situation, const moe::Schedule& schedule) {
+  const std::int64_t limit = situation.cluster.memory_bytes;
+  return limit == 0 || peak_of(situation, schedule) <= limit;
+}
+
+const Rated* fastest_that_fits(const Situation& situation, const std::vector<Rated>& rated) {
+  std::vector<const Rated*> by_seconds;
+  for (const Rated& one : rated) by_seconds.push_back(&one);
+  std::ranges::stable_sort(by_seconds, {}, &Rated::seconds);
+  for (const Rated* one : by_seconds) {
+    if (fits_memory(situation, one->schedule)) return one;
+  }
+  return nullptr;
+}
+
+const Rated& of_least_memory(const Situation& situation, const std::vector<Rated>& rated) {
+  return *std::ranges::min_element(
+      rated, {}, [&](const Rated& one) { return peak_of(situation, one.schedule); });
+}
+
+}  // namespace tuner::mpmoe

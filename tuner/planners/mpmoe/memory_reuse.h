@@ -1,0 +1,48 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "moe/passes/restore_activation.h"
+#include "tuner/planners/planners.h"
+
+namespace tuner::mpmoe {
+
+/// How what chunks overwrite in each other's buffers is restored in backward.  [MPMoE Table 2, printed]
+struct Strategy {
+  std::string_view name;
+  moe::RestoreDispatched dispatched;  ///< T_DI
+  moe::RestoreHidden hidden;          ///< T_M
+};
+inline constexpr std::array<Strategy, 4> kStrategies{
+    {{"S1", moe::RestoreDispatched::offload, moe::RestoreHidden::offload},
+     {"S2", moe::RestoreDispatched::communicate, moe::RestoreHidden::offload},
+     {"S3", moe::RestoreDispatched::offload, moe::RestoreHidden::recompute},
+     {"S4", moe::RestoreDispatched::communicate, moe::RestoreHidden::recompute}}};
+
+/// Every MoE layer in n partitions, forward and backward alike, the exchange on its own stream, buffers shared and
+/// restored by the strategy. None where a layer of the Program does not allow that (restore_activation.h).
+std::optional<moe::Schedule> reuse_schedule(const moe::Program& program, std::string planner, int n,
+                                            const Strategy& strategy);
+
+/// What a schedule decided: "S3"; "" where no layer shares buffers.
+std::string_view strategy_of(const moe::Schedule& schedule);
+
+/// A configuration (n, S) that was looked at.
+struct Rated {
+  moe::Schedule schedule;
+  double seconds = 0;  ///< of an iteration, by whoever rates it
+};
+
+/// True where its planned peak is within the cluster's memory of a rank, or that is not known (0).
+bool fits_memory(const Situation& situation, const moe::Schedule& schedule);
+/// The fastest of those that fit; none where none does.
+const Rated* fastest_that_fits(const Situation& situation, const std::vector<Rated>& rated);
+/// The one with the least planned peak. `rated` is not empty.
+const Rated& of_least_memory(const Situation& situation, const std::vector<Rated>& rated);
+
+}  // namespace tuner::mpmoe

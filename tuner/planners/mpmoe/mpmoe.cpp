@@ -1,0 +1,165 @@
+#include "tuner/planners/mpmoe/mpmoe.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "db/format_rows.h"
+#include "tuner/planners/mpmoe/granularity_search.h"
+#include "tuner/planners/mpmoe/memory_reuse.h"
+#include "tuner/planners/mpmoe/performance_model.h"
+#include "tuner/planners/pipeline_schedule.h"
+#include "tuner/planners/pmoe/pmoe.h"
+#include "tuner/planners/situation_costs.h"
+
+namespace tuner {
+namespace {
+
+using mpmoe::Rated;
+using mpmoe::Strategy;
+
+/// Configurations (n, S) that have been rated.
+class Configurations {
+ public:
+  Configurations(const Situation& situation, std::string planner, ProfileSchedule rate)
+      : situation_(situation), planner_(std::move(planner)), rate_(std::move(rate)) {}
+
+  /// Infinite where buffers cannot be shared so.
+  double seconds(int n, const Strategy& strategy) {
+    const auto [known, added] =
+        seconds_.try_emplace({n, strategy.name}, std::numeric_limits<double>::infinity());
+    if (!added) return known->second;
+    auto schedule = mpmoe::reuse_schedule(situation_.program, planner_, n, strategy);
+    if (!schedule) return known->second;
+    known->second = rate_(*schedule);
+    all_.push_back({std::move(*schedule), known->second});
+    return known->second;
+  }
+  void rate_all(int most_chunks) {
+    for (const Strategy& strategy : mpmoe::kStrategies) {
+      for (int n = 1; n <= most_chunks; ++n) seconds(n, strategy);
+    }
+  }
+  const std::vector<Rated>& all() const { return all_; }
+  const moe::Schedule& best() const {
+    const Rated* best = mpmoe::fastest_that_fits(situation_, all_);
+    return (best ? *best : mpmoe::of_least_memory(situation_, all_)).schedule;
+  }
+
+ private:
+  const Situation& situation_;
+  std::string planner_;
+  ProfileSchedule rate_;
+  std::map<std::pair<int, std::string_view>, double> seconds_;
+  std::vector<Rated> all_;
+};
+
+/// Tokens of a rank and micro-batch, MPMoE's B.
+double tokens_of_rank(const moe::Program& program) {
+  for (const moe::TensorId tokens : program.tokens) {
+    if (tokens >= 0) {
+      return static_cast<double>(program.tensors[static_cast<std::size_t>(tokens)].rows);
+    }
+  }
+  return 1;
+}
+
+moe::Schedule without_reuse(const Situation& situation, const PlannerOptions& options,
+                            const char* name) {
+  moe::Schedule schedule = plan_pmoe(situation, options);
+  schedule.planner = name;
+  return schedule;
+}
+
+Candidate reuse_candidate(moe::Schedule schedule) {
+  const Degrees degrees = degrees_of(schedule);
+  return {schedule.planner,
+          fmt::format(R"({{"forward_chunks": {}, "backward_chunks": {}, "strategy": "{}"}})",
+                      degrees.forward, degrees.backward, mpmoe::strategy_of(schedule)),
+          std::move(schedule)};
+}
+
+std::vector<Candidate> all_candidates(const Situation& situation, const PlannerOptions& options,
+                                      moe::Schedule own) {
+  std::vector<Candidate> candidates;
+  for (const Strategy& strategy : mpmoe::kStrategies) {
+    for (const int n : {2, 4, 8}) {
+      if (n > options.most_chunks) continue;
+      auto schedule = mpmoe::reuse_schedule(situation.program, own.planner, n, strategy);
+      if (schedule) candidates.push_back(reuse_candidate(std::move(*schedule)));
+    }
+  }
+  const bool there = std::ranges::any_of(
+      candidates, [&](const Candidate& candidate) { return candidate.schedule == own; });
+  if (!there) candidates.push_back(reuse_candidate(std::move(own)));
+  return candidates;
+}
+
+}  // namespace
+
+moe::Schedule plan_mpmoe_by_profiles(const Situation& situation, const PlannerOptions& options,
+                                     const ProfileSchedule& profile) {
+  Configurations tried(situation, "mpmoe_pb", profile);
+  const double tokens = tokens_of_rank(situation.program);
+  for (const Strategy& strategy : mpmoe::kStrategies) {
+    mpmoe::GranularitySearch search(options.most_chunks);
+    mpmoe::best_partitions(search, tokens, [&](int n) { return tried.seconds(n, strategy); });
+  }
+  if (tried.all().empty()) return without_reuse(situation, options, "mpmoe_pb");
+  if (const Rated* best = mpmoe::fastest_that_fits(situation, tried.all())) return best->schedule;
+  // Memory is short: the number of partitions that fits is not the one that time asks for.
+  tried.rate_all(options.most_chunks);
+  return tried.best();
+}
+
+moe::Schedule plan_mpmoe_pb(const Situation& situation, const PlannerOptions& options) {
+  return plan_mpmoe_by_profiles(situation, options, [&](const moe::Schedule& schedule) {
+    return simulated_s(situation, schedule);
+  });
+}
+
+moe::Schedule plan_mpmoe_pm(const Situation& situation, const PlannerOptions& options) {
+  Configurations tried(situation, "mpmoe_pm", [&](const moe::Schedule& schedule) {
+    return mpmoe::modelled_iteration_s(situation, schedule);
+  });
+  tried.rate_all(options.most_chunks);
+  if (tried.all().empty()) return without_reuse(situation, options, "mpmoe_pm");
+  return tried.best();
+}
+
+double mpmoe_paper_seconds(const Situation& situation, const moe::Schedule& schedule) {
+  return mpmoe::modelled_iteration_s(situation, schedule);
+}
+
+std::vector<Candidate> mpmoe_pb_candidates(const Situation& situation,
+                                           const PlannerOptions& options) {
+  return all_candidates(situation, options, plan_mpmoe_pb(situation, options));
+}
+
+std::vector<Candidate> mpmoe_pm_candidates(const Situation& situation,
+                                           const PlannerOptions& options) {
+  return all_candidates(situation, options, plan_mpmoe_pm(situation, options));
+}
+
+std::string mpmoe_remark(const Situation& situation, const PlannerOptions&,
+                         const moe::Schedule& schedule) {
+  if (mpmoe::strategy_of(schedule).empty()) {
+    return fmt::format(
+        "{}: no layer can share buffers among chunks (no experts, ranks that share them, or a hook "
+        "on all received rows): planned as pmoe",
+        schedule.planner);
+  }
+  const moe::Program program = moe::apply(situation.program, schedule);
+  const auto peak = [&](moe::Pool pool) {
+    return db::format_cell("bytes",
+                           planned_peak_bytes(program, situation.groups, situation.routing, pool));
+  };
+  return fmt::format("{}: {} in {} partitions, {} of arena and {} offloaded", schedule.planner,
+                     mpmoe::strategy_of(schedule), degrees_of(schedule).forward,
+                     peak(moe::Pool::device), peak(moe::Pool::host));
+}
+
+}  // namespace tuner

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+
+/// MPMoE's equations, in its symbols: B tokens of a rank, M = d_model, H = d_hidden, E experts, n partitions (chunks).
+/// The paper counts elements of tensors; so do these. One expert a rank, one copy of each token: B rows everywhere.
+namespace tuner::mpmoe {
+
+struct Sizes {
+  double B = 0, M = 0, H = 0, E = 0;
+};
+
+/// Model states with Adam: parameters, gradients and two moments of the gate and of an expert.
+///   M_ms = 4 (E M + 2 H M)                                               [Eq. 1, printed]
+double model_states(const Sizes& s);
+/// Activations T_I, T_DI, T_DO, T_O of B x M, and T_M of B x H.
+///   M_act = 4 B M + B H                                                  [Eq. 2, printed]
+double activations(const Sizes& s);
+/// Buffers of backward without a pipeline: two tensors that are neighbours.
+///   M_buf = B M + B H                                                    [Eq. 3, printed]
+double buffers(const Sizes& s);
+/// The same in a pipeline: every partition of every gradient.
+///   M_buf^pipe = M_act^pipe = 4 B M + B H                                [Eq. 4, printed]
+double pipelined(const Sizes& s);
+/// What partitions that share memory save, once of activations and once of buffers: T_DI and T_DO keep two of n
+/// partitions each, T_M one.
+///   delta_act = delta_buf = B (2 M (n-2)/n + H (n-1)/n)                   [Eq. 5, printed]
+/// n = 1 would save less than nothing in print; two buffers are no more than one there, and it is 0. Throws
+/// std::invalid_argument if n < 1.
+double saved(const Sizes& s, int n);
+/// Saved of all that there is.
+///   phi = (delta_act + delta_buf) / (M_ms + M_act^pipe + M_buf^pipe)      [Eq. 6, printed]
+double saving_ratio(const Sizes& s, int n);
+
+}  // namespace tuner::mpmoe

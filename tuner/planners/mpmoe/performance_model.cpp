@@ -1,0 +1,146 @@
+#include "tuner/planners/mpmoe/performance_model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "tuner/planners/pipeline_schedule.h"
+#include "tuner/planners/pipeline_times.h"
+#include "tuner/planners/situation_costs.h"
+
+namespace tuner::mpmoe {
+namespace {
+
+/// One buffer that chunks take in turn.
+bool is_single_buffer(const moe::Tensor& tensor) {
+  return tensor.windows > 1 && tensor.window_step == 1;
+}
+
+bool uses_single_buffer(const moe::Program& program, const moe::Op& op) {
+  const auto single = [&](const moe::Use& use) {
+    return is_single_buffer(program.tensors[static_cast<std::size_t>(use.tensor)]);
+  };
+  return std::any_of(op.reads.begin(), op.reads.end(), single) ||
+         std::any_of(op.writes.begin(), op.writes.end(), single);
+}
+
+struct Pipeline {
+  int n = 1;
+  PartitionTimes sums;
+  int returned = -1;  ///< chunk whose R came last
+  int copied = -1;    ///< chunk of which a single buffer was copied last
+};
+
+void add(Pipeline& pipeline, const moe::Program& program, const moe::Op& op, double seconds) {
+  PartitionTimes& sums = pipeline.sums;
+  const moe::Slice piece = moe::piece_of(op);
+  pipeline.n = piece.count;
+  switch (moe::facts_of(op).activity) {
+    case moe::Activity::communication:
+      if (moe::direction_of(op) == moe::Direction::combine) {
+        sums.back += seconds;
+        pipeline.returned = piece.index;
+      } else {
+        sums.send += seconds;
+      }
+      return;
+    case moe::Activity::copy:
+      sums.copy += seconds;
+      if (uses_single_buffer(program, op)) {
+        sums.waited_copy += seconds;
+        pipeline.copied = piece.index;
+      }
+      return;
+    case moe::Activity::computation:
+      sums.compute += seconds;
+      if (piece.index == pipeline.returned) sums.trailing += seconds;
+      // In backward the copy is of the chunk to come, whose work waits for it.
+      if (op.phase == moe::Phase::forward && piece.index == pipeline.copied) {
+        sums.beside_waited += seconds;
+      }
+      return;
+  }
+}
+
+PartitionTimes divided(PartitionTimes sums, int n) {
+  for (double* time : {&sums.send, &sums.compute, &sums.back, &sums.copy, &sums.waited_copy,
+                       &sums.beside_waited, &sums.trailing}) {
+    *time /= n;
+  }
+  return sums;
+}
+
+}  // namespace
+
+Alphas alphas_of(const Interference& interference) {
+  using enum Occupation;
+  // Communication is what crosses nodes: all streams of it are one in the paper.
+  const auto pair = [&](Occupation y, Occupation x) { return speed_of(interference, y, x); };
+  const auto all = [&](Occupation y, Occupation one, Occupation other) {
+    Company company{};
+    company[static_cast<std::size_t>(one)] = company[static_cast<std::size_t>(other)] = true;
+    return speed_beside(interference, y, company);
+  };
+  return {
+      pair(inter_node, computation), pair(inter_node, copy),  all(inter_node, computation, copy),
+      pair(computation, inter_node), pair(computation, copy), all(computation, inter_node, copy),
+      pair(copy, inter_node),        pair(copy, computation), all(copy, inter_node, computation)};
+}
+
+double phase_s(const Alphas& alphas, double comm, double comp, double mem) {
+  const auto speed = [](bool one, bool other, double beside_one, double beside_other,
+                        double beside_all) {
+    if (one && other) return beside_all;
+    return one ? beside_one : other ? beside_other : 1.0;
+  };
+  const bool communicates = comm > 0, computes = comp > 0, copies = mem > 0;
+  return std::max(
+      {comm / speed(computes, copies, alphas.comm_comp, alphas.comm_mem, alphas.comm_all),
+       comp / speed(communicates, copies, alphas.comp_comm, alphas.comp_mem, alphas.comp_all),
+       mem / speed(communicates, computes, alphas.mem_comm, alphas.mem_comp, alphas.mem_all)});
+}
+
+double pipeline_s(const Alphas& alphas, Copies copies, int n, const PartitionTimes& times) {
+  if (n < 1) throw std::invalid_argument(fmt::format("mpmoe: {} partitions", n));
+  const bool behind = copies == Copies::behind;
+  const PartitionTimes& t = times;
+  const double before_back = t.compute - t.trailing;
+  const double waited = std::max(t.waited_copy - t.beside_waited, 0.0);
+  const auto phase = [&](double comm, double comp, double mem) {
+    return phase_s(alphas, comm, comp, mem);
+  };
+  const double first = phase(t.send, 0, behind ? 0 : t.copy);
+  const double last = phase(t.back, t.trailing, behind ? waited : 0);
+  if (n == 1) {
+    return first + phase(0, before_back, behind ? t.copy - t.waited_copy : 0) + last;
+  }
+  const double saturating = phase(t.send, t.compute, behind ? t.copy - t.waited_copy : t.copy);
+  const double saturated = phase(t.send + t.back, t.compute + waited, t.copy);
+  const double melting = phase(t.back, before_back + waited, behind ? t.copy : 0);
+  return first + saturating + (n - 2) * saturated + melting + last;
+}
+
+double modelled_iteration_s(const Situation& situation, const moe::Schedule& schedule) {
+  const moe::Program program = moe::apply(situation.program, schedule);
+  const std::vector<OpCost> costs = costs_of(situation, program);
+  std::map<PipelineOf, Pipeline> pipelines;
+  for (std::size_t i = 0; i < program.ops.size(); ++i) {
+    const moe::Op& op = program.ops[i];
+    if (!belongs_to_pipeline(program, op)) continue;
+    add(pipelines[{moe::routed_layer(op), op.phase}], program, op,
+        alone_seconds(costs[i], situation.groups, situation.cluster));
+  }
+  const Alphas alphas = alphas_of(situation.costs.interference);
+  double total_s = outside_pipelines_s(situation, program, costs);
+  for (const auto& [where, pipeline] : pipelines) {
+    const Copies copies = where.second == moe::Phase::forward ? Copies::behind : Copies::ahead;
+    total_s += pipeline_s(alphas, copies, pipeline.n, divided(pipeline.sums, pipeline.n));
+  }
+  return total_s;
+}
+
+}  // namespace tuner::mpmoe
