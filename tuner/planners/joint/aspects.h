@@ -15,14 +15,16 @@ enum class Aspect : std::uint8_t {
   placement,  ///< of experts: who computes them, when they are sent and their gradients brought home
   routes,     ///< by way of whom rows reach their experts
   cuts,       ///< into chunks of rows, or parts of the batch
+  memory,     ///< what chunks share, and how backward comes by what it needs
   streams,    ///< what communicates beside what
   gradients,         ///< the pieces and places of their all-reduces, and their stream
   weight_gradients,  ///< when they are worked out
   micro_batches,     ///< their order
 };
-inline constexpr std::array<std::string_view, 9> kAspectNames{
-    "wire_format", "placement", "routes",           "cuts",
-    "streams",     "gradients", "weight_gradients", "micro_batches"};
+inline constexpr auto kAspectNames =
+    std::to_array<std::string_view>({"wire_format", "placement", "routes", "cuts", "memory",
+                                     "streams", "gradients", "weight_gradients", "micro_batches"});
+static_assert(kAspectNames.size() == static_cast<std::size_t>(Aspect::micro_batches) + 1);
 constexpr std::string_view aspect_name(Aspect aspect) {
   return kAspectNames[static_cast<std::size_t>(aspect)];
 }
