@@ -175,13 +175,15 @@ int run(int argc, char** argv) {
       ->check(moe::whole_number(1, 64))
       ->capture_default_str();
   study_command
-      ->add_option("--top", a.top, "how many of the best by prediction run for real, or all")
+      ->add_option("--top", a.top, "how many of the best by prediction run for real; all; or each planner's best: each")
       ->check(CLI::Validator(
           [](const std::string& text) {
             const bool number = !text.empty() && text.size() < 7 &&
                                 text.find_first_not_of("0123456789") == std::string::npos &&
                                 std::stoi(text) > 0;
-            return number || text == "all" ? std::string() : "a number of 1 or more, or all";
+            return number || text == "all" || text == "each"
+                       ? std::string()
+                       : "a number of 1 or more, all, or each";
           },
           ""))
       ->type_name("K|all")

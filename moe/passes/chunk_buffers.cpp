@@ -7,12 +7,26 @@
 namespace moe {
 namespace {
 
+/// Of a rank that sends and an expert: from so many a rank receives rows at most.
+std::int64_t most_pairs(const Program& program, int layer) {
+  const int members = program.groups.layout.expert;
+  std::int64_t pairs = 0;
+  for (const Op& op : program.ops) {
+    if (op.layer != layer) continue;
+    if (const auto* counts = std::get_if<ExchangeCounts>(&op.kind)) {
+      pairs = std::max<std::int64_t>(pairs, counts->experts);
+    } else if (const auto* sent = std::get_if<SendExperts>(&op.kind)) {
+      const ExpertSlots slots = sent->slots(members);
+      const int sources = slots.rows_of_others == RowsOfOthers::home ? 1 : members;
+      pairs = std::max<std::int64_t>(pairs, slots.own * members + slots.guests * sources);
+    }
+  }
+  return pairs;
+}
+
 std::int64_t most_rows_of_chunk(const Program& program, const Tensor& tensor, int chunks) {
   if (tensor.rows == 0) return 0;
-  const auto counts = std::find_if(program.ops.begin(), program.ops.end(), [&](const Op& op) {
-    return binds_routing(op) && op.layer == tensor.layer;
-  });
-  const std::int64_t pairs = std::get<ExchangeCounts>(counts->kind).experts;
+  const std::int64_t pairs = most_pairs(program, tensor.layer);
   const std::int64_t together = (tensor.rows + pairs * (chunks - 1)) / chunks;
   if (tensor.rows_per_pair == 0) return together;
   return std::min(together, pairs * ((tensor.rows_per_pair + chunks - 1) / chunks));

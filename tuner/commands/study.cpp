@@ -87,7 +87,9 @@ int study(Arguments& arguments, int argc, char** argv) {
   options.planners = parse_planners(arguments.planners);
   options.argv.assign(argv, argv + argc);
   if (arguments.top == "all") {
-    options.top = 0;
+    options.top = kTopAll;
+  } else if (arguments.top == "each") {
+    options.top = kTopOfEachPlanner;
   } else {
     options.top = std::stoi(arguments.top);
   }

@@ -335,8 +335,13 @@ class StudyRun {
       if (a_first != b_first) return a_first;
       return a.predicted_s.value_or(1e300) < b.predicted_s.value_or(1e300);
     });
-    const std::size_t most = options_.top == 0 ? trials.size() : std::size_t(options_.top) + 1;
-    if (trials.size() > most) trials.resize(most);
+    if (options_.top == kTopOfEachPlanner) {
+      std::set<std::string> seen;
+      std::erase_if(trials,
+                    [&](const db::Trial& trial) { return !seen.insert(trial.planner).second; });
+    } else if (options_.top != kTopAll && trials.size() > std::size_t(options_.top)) {
+      trials.resize(std::size_t(options_.top) + 1);
+    }
     std::vector<Measured> result;
     for (const db::Trial& trial : trials) {
       if (trial.status == "done" &&

@@ -12,13 +12,17 @@
 
 namespace tuner {
 
+/// Values of StudyOptions::top beside numbers.
+inline constexpr int kTopAll = 0;
+inline constexpr int kTopOfEachPlanner = -1;
+
 struct StudyOptions {
   std::string name;
   moe::Model model;
   TrainingJob job;
   std::vector<PlannerRequest> planners;
   int most_chunks = 4;
-  int top = 5;  ///< candidates that are run for real, beside sequential; 0 = all
+  int top = 5;  ///< candidates that are run for real, beside sequential; or all, or of each planner its best
   int repeats = 3;
   /// Candidates predicted to need more are infeasible; 0 = none.
   std::int64_t memory_limit_bytes = 0;
@@ -38,7 +42,7 @@ struct StudyOptions {
 ///   2. predict: every planner's candidates, without and with what is given, no schedule twice:
 ///      closed form, simulation, lower bound, peak memory, and the predicted timeline; over the
 ///      memory limit is "infeasible";
-///   3. measure: the `top` best by simulation, and sequential always, run for real, one repeat of
+///   3. measure: the `top` best by simulation (of all, or of each planner), and sequential always, run for real, one repeat of
 ///      each after the other (A B C A B C), so that a machine that drifts is fair to all;
 ///   4. each trial row then holds the median, the peak and how it ended.
 /// Killed at any moment, nothing finished is lost: with `resume` it goes on where it was. What ran

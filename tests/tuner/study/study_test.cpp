@@ -55,7 +55,7 @@ struct StudyTest : ::testing::Test {
     o.planners = parse_planners("tutel");
     o.most_chunks = 3;
     o.repeats = 2;
-    o.top = 0;
+    o.top = kTopAll;
     o.argv = {"study_test"};
     return o;
   }
@@ -110,6 +110,25 @@ TEST_F(StudyTest, PutsPaperPredictedAndMeasuredIntoOneRow) {
   }
   EXPECT_TRUE(db::find_problems(connection, 3600).empty());
   EXPECT_FALSE(db::load_latest_fits(connection).empty());
+}
+
+TEST_F(StudyTest, RunsTheBestOfEachPlannerWhereAskedTo) {
+  auto o = options();
+  o.planners = parse_planners("tutel,pipemoe");
+  o.top = kTopOfEachPlanner;
+  o.repeats = 1;
+  run_study(o);
+  std::map<std::string, double> best, done;
+  int measured = 0;
+  for (const db::Trial& trial : trials()) {
+    double& least = best.try_emplace(trial.planner, *trial.predicted_s).first->second;
+    least = std::min(least, *trial.predicted_s);
+    if (trial.status != "done") continue;
+    ++measured;
+    done[trial.planner] = *trial.predicted_s;
+  }
+  EXPECT_EQ(measured, 3);
+  EXPECT_EQ(done, best);
 }
 
 TEST_F(StudyTest, PredictedAndMeasuredSpansMatchOpForOp) {
