@@ -175,7 +175,9 @@ int run(int argc, char** argv) {
       ->check(moe::whole_number(1, 64))
       ->capture_default_str();
   study_command
-      ->add_option("--top", a.top, "how many of the best by prediction run for real; all; or each planner's best: each")
+      ->add_option(
+          "--top", a.top,
+          "how many of the best by prediction run for real; all; or each planner's best: each")
       ->check(CLI::Validator(
           [](const std::string& text) {
             const bool number = !text.empty() && text.size() < 7 &&
