@@ -217,12 +217,20 @@ void TrainStore::store_waiting_rows() {
 }
 
 void TrainStore::store_timelines() {
+  const auto warms_up = [](const Recent& recent) {
+    return recent.report.iteration <= kWarmupIterations;
+  };
   std::vector<double> durations;
-  for (const Recent& recent : recent_) durations.push_back(recent.report.duration_s);
+  for (const Recent& recent : recent_) {
+    if (!warms_up(recent)) durations.push_back(recent.report.duration_s);
+  }
   const double median = durations.empty() ? 0 : db::median(durations);
-  std::sort(recent_.begin(), recent_.end(), [&](const Recent& a, const Recent& b) {
-    return std::abs(a.report.duration_s - median) < std::abs(b.report.duration_s - median);
-  });
+  // Warm-up last, for want of others.
+  const auto place = [&](const Recent& recent) {
+    return std::pair(warms_up(recent), std::abs(recent.report.duration_s - median));
+  };
+  std::sort(recent_.begin(), recent_.end(),
+            [&](const Recent& a, const Recent& b) { return place(a) < place(b); });
   for (int i = 0; i < options_.timelines && i < static_cast<int>(recent_.size()); ++i) {
     const StepReport& report = recent_[i].report;
     TimelineRows rows = timeline_rows(programs_.at(recent_[i].program), report.timeline,

@@ -70,7 +70,8 @@ class TrainStore {
   void observe(int iteration, const Schedule& schedule, const Program& program);
   /// Throws db::Error (gone) where the database was taken away.
   void observe(const StepReport& report);
-  /// Stores what is left, the timelines nearest to the median iteration, and the end of the run.
+  /// Stores what is left, the timelines nearest to the median iteration (of warm-up only where there are no others),
+  /// and the end of the run.
   /// Throws db::Error (locked) where the time limit passed.
   void finish();
   /// The same for a run that ended early ("failed", "killed") and why, as far as the database takes
