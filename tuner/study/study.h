@@ -22,7 +22,8 @@ struct StudyOptions {
   TrainingJob job;
   std::vector<PlannerRequest> planners;
   int most_chunks = 4;
-  int top = 5;  ///< candidates that are run for real, beside sequential; or all, or of each planner its best
+  int top =
+      5;  ///< candidates that are run for real, beside sequential; or all, or of each planner its best
   int repeats = 3;
   /// Candidates predicted to need more are infeasible; 0 = none.
   std::int64_t memory_limit_bytes = 0;

@@ -1,5 +1,5 @@
-// How long planning one MoE layer takes. FSMoE's SLSQP took 193 ms per layer [FSMoE 6.2]. Pro-Prophet plans while it
-// trains, each layer before it runs.
+// How long planning takes. Of one MoE layer: FSMoE's SLSQP took 193 ms [FSMoE 6.2], Pro-Prophet plans while it trains.
+// Of a model: Lancet took under 20 minutes, costs measured meanwhile [Lancet 7]; here costs are known.
 //     build/release/bin/planning_time
 #include <benchmark/benchmark.h>
 
@@ -8,7 +8,9 @@
 
 #include "tests/tuner/planners/fsmoe/drawn_phase.h"
 #include "tests/tuner/planners/pro_prophet/drawn_costs.h"
+#include "tuner/commands/scenario.h"
 #include "tuner/planners/fsmoe/fsmoe_degree.h"
+#include "tuner/planners/planners.h"
 #include "tuner/planners/pro_prophet/greedy_placement.h"
 
 namespace tuner {
@@ -72,6 +74,22 @@ BENCHMARK_CAPTURE(place_experts, overlapped, Transfers::overlapped)
     ->ArgNames({"ranks", "skew"})
     ->ArgsProduct({{16, 64}, {0, 5, 12}})
     ->Unit(benchmark::kMicrosecond);
+
+/// All of a model, from its Program to a Schedule.
+void plan_model(benchmark::State& state, const char* planner, const char* model,
+                const char* cluster, int ranks) {
+  const Scenario scenario = load_scenario(
+      {.model = model, .cluster = cluster, .database = {}, .ranks = ranks, .layout = {}});
+  const Situation situation = scenario.situation();
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(planner_named(planner).plan(situation, {}));
+  }
+  state.counters["ops"] = static_cast<double>(scenario.program.ops.size());
+}
+BENCHMARK_CAPTURE(plan_model, lancet_24_blocks, "lancet", "gpt2-l-moe", "fsmoe-testbed-b", 32)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(plan_model, joint_box_small, "joint", "box-small", "box", 4)
+    ->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace tuner
