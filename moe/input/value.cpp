@@ -317,6 +317,23 @@ void InputDocument::check_members(const InputNode& node, const std::string& path
   }
 }
 
+namespace {
+
+/// As many of them as a message has room for.
+std::string listed(const std::vector<std::string>& names) {
+  constexpr std::size_t most_bytes = 500;
+  std::string text;
+  for (const std::string& name : names) {
+    if (text.size() + name.size() > most_bytes) {
+      return fmt::format("{}, ... ({} in all)", text, names.size());
+    }
+    text += (text.empty() ? "" : ", ") + name;
+  }
+  return text;
+}
+
+}  // namespace
+
 std::string InputDocument::unknown_key(std::string_view path, std::string_view key) const {
   const auto place = [&](const std::string& object) {
     if (object.empty()) return std::string("at the top");
@@ -333,9 +350,10 @@ std::string InputDocument::unknown_key(std::string_view path, std::string_view k
   const auto like = std::min_element(known.begin(), known.end(), [&](const auto& a, const auto& b) {
     return edit_distance(a, key) < edit_distance(b, key);
   });
-  return key.size() >= 64 || like == known.end() || !looks_like(*like, key)
-             ? fmt::format("unknown key; known are {}", fmt::join(known, ", "))
-             : fmt::format("unknown key; is {} meant? Known are {}", *like, fmt::join(known, ", "));
+  const bool suggests = key.size() < 64 && like != known.end() && looks_like(*like, key);
+  const std::string all = listed(known);
+  return suggests ? fmt::format("unknown key; is {} meant? Known are {}", *like, all)
+                  : fmt::format("unknown key; known are {}", all);
 }
 
 }  // namespace moe

@@ -105,6 +105,15 @@ TEST(InputObject, SaysWhatIsMissingAndWhatLooksLikeIt) {
             "m.toml:1: model.blocks: missing; expected an integer from 1 to 9");
 }
 
+TEST(InputDocument, ListsNoMoreKnownKeysThanAMessageHasRoomFor) {
+  const InputDocument document = parse_toml("[a]\nlater = 2\n", "m.toml");
+  const InputObject a = document.object().object("a");
+  for (int i = 0; i < 100; ++i) a.has("a_key_of_many_" + std::to_string(i));
+  const std::string error = error_of([&] { document.no_other_keys(); });
+  EXPECT_LT(error.size(), 650u);
+  EXPECT_NE(error.find(", ... (100 in all)"), std::string::npos) << error;
+}
+
 TEST(InputDocument, RefusesAKeyThatNobodyAskedFor) {
   const InputDocument document =
       parse_toml("[a]\nheads = 2\n[b]\nheads = 1\ntlies = 3\n", "m.toml");
