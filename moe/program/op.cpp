@@ -11,10 +11,17 @@ namespace {
 
 template <std::size_t... index>
 bool is_among(std::string_view name, std::index_sequence<index...>) {
-  return ((std::variant_alternative_t<index, OpKind>::facts.name == name) || ...);
+  return ((std::variant_alternative_t<index, AnyOpKind>::facts.name == name) || ...);
 }
 
 }  // namespace
+
+OpKind::OpKind() = default;
+OpKind::OpKind(const OpKind&) = default;
+OpKind::OpKind(OpKind&&) noexcept = default;
+OpKind& OpKind::operator=(const OpKind&) = default;
+OpKind& OpKind::operator=(OpKind&&) noexcept = default;
+OpKind::~OpKind() = default;
 
 std::string_view activity_name(Activity activity) {
   switch (activity) {
@@ -108,7 +115,7 @@ bool moves_experts(const Op& op) {
 bool binds_routing(const Op& op) { return std::holds_alternative<ExchangeCounts>(op.kind); }
 
 bool is_kind_name(std::string_view name) {
-  return is_among(name, std::make_index_sequence<std::variant_size_v<OpKind>>());
+  return is_among(name, std::make_index_sequence<std::variant_size_v<AnyOpKind>>());
 }
 
 Op accumulating(Op op) {

@@ -41,7 +41,7 @@ inline constexpr int kStreamCount = 5;
 
 enum class Phase : std::uint8_t { forward, backward, update };
 
-using OpKind = std::variant<
+using AnyOpKind = std::variant<
     EmbedTokens, EmbedTokensGradient, LayerNorm, LayerNormInputGradient, LayerNormWeightGradient,
     RmsNorm, RmsNormInputGradient, RmsNormWeightGradient, Linear, LinearInputGradient,
     LinearWeightGradient, Rotary, RotaryGradient, Attention, AttentionGradient, Add, Gelu,
@@ -57,6 +57,18 @@ using OpKind = std::variant<
     SoftSlotsGradient, DispatchMask, DispatchMaskGradient, EinsumRows, EinsumTokens, EinsumMask,
     Jitter, RoundBf16, PackRows, UnpackRows, SendExperts, ReturnGradients, AddReturned, OffloadRows,
     FetchRows, AwaitCopies>;
+
+/// One of them. Copied, moved and destroyed in op.cpp alone: what a variant of so many needs for that would else be
+/// compiled in every source that holds an Op.
+struct OpKind : AnyOpKind {
+  using AnyOpKind::AnyOpKind;
+  OpKind();
+  OpKind(const OpKind&);
+  OpKind(OpKind&&) noexcept;
+  OpKind& operator=(const OpKind&);
+  OpKind& operator=(OpKind&&) noexcept;
+  ~OpKind();
+};
 
 struct Op {
   OpKind kind;
@@ -101,7 +113,7 @@ inline constexpr bool all_describe_themselves = false;
 template <class... Kinds>
 inline constexpr bool all_describe_themselves<std::variant<Kinds...>> = (DescribesItself<Kinds> &&
                                                                          ...);
-static_assert(all_describe_themselves<OpKind>, "an op kind lacks its facts, work or group");
+static_assert(all_describe_themselves<AnyOpKind>, "an op kind lacks its facts, work or group");
 
 template <class Variant>
 inline constexpr bool no_name_twice = false;
@@ -115,7 +127,7 @@ inline constexpr bool no_name_twice<std::variant<Kinds...>> = [] {
   }
   return true;
 }();
-static_assert(no_name_twice<OpKind>, "two op kinds have one name");
+static_assert(no_name_twice<AnyOpKind>, "two op kinds have one name");
 
 const OpFacts& facts_of(const Op& op);
 std::string_view kind_name(const Op& op);
