@@ -29,19 +29,22 @@ constexpr std::int64_t kCreditBytes = std::int64_t{1} << 20;
 constexpr std::int64_t kPostedBytes = std::int64_t{4} << 20;
 constexpr std::int64_t kUnsentBytes = std::int64_t{512} << 10;
 
-constexpr auto kShortestSleep = 20us;
-constexpr auto kLongestSleep = 100us;
 constexpr auto kNoticeInterval = 5ms;  // how often a waiting rank looks for others that gave up
 
 std::atomic<int> abandoned = 0;
 std::atomic<bool> told = false;
 
 /// Linux rounds sleeps of ordinary threads up by 50 us unless told otherwise.
-void sleep_precisely(std::chrono::microseconds duration) {
+void sleep_precisely(double duration_s) {
   thread_local const int told = prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);
   static_cast<void>(told);
-  std::this_thread::sleep_for(duration);
+  std::this_thread::sleep_for(std::chrono::duration<double>(duration_s));
 }
+
+double seconds_of(std::chrono::steady_clock::time_point time) {
+  return std::chrono::duration<double>(time.time_since_epoch()).count();
+}
+double now_s() { return seconds_of(std::chrono::steady_clock::now()); }
 
 /// Words that a receiver has given once it has posted so much of a stream.
 std::int64_t words_at(std::int64_t bytes) { return bytes == 0 ? 0 : (bytes - 1) / kCreditBytes; }
@@ -133,6 +136,11 @@ void MpiMessages::add(std::byte* data, std::int64_t bytes, int peer, Channel cha
                       bool receives) {
   const int stream = stream_of(peer, channel, receives);
   messages_.push_back({data, bytes, peer});
+  if (is_near(peer)) {
+    ++near_messages_;
+  } else {
+    missing_bytes_[receives ? 0 : 1] += bytes;
+  }
   const bool listed = !streams_[stream].started();
   streams_[stream].messages.push_back(posted() - 1);
   {
@@ -148,7 +156,7 @@ void MpiMessages::start_pieces(int index) {
   for (; !stream.started(); ++stream.next) {
     Message& message = messages_[stream.messages[stream.next]];
     const std::int64_t whole_piece = group_.piece_bytes[message.peer];
-    const bool near = whole_piece == kWholeMessageBytes;
+    const bool near = is_near(message.peer);
     while (!message.all_started) {
       const std::int64_t piece = std::min(whole_piece, message.bytes - message.started_bytes);
       const std::int64_t words = near ? 0 : words_at(stream.started_bytes + piece);
@@ -219,7 +227,14 @@ void MpiMessages::finish(const Request& request) {
     return;
   }
   streams_[request.stream].under_way_bytes -= request.bytes;
-  --messages_[request.message].pieces_under_way;
+  Message& message = messages_[request.message];
+  --message.pieces_under_way;
+  if (is_near(request.peer)) {
+    if (message.done()) --near_messages_;
+    return;
+  }
+  missing_bytes_[request.receives() ? 0 : 1] -= request.bytes;
+  if (request.receives()) group_.pace.arrived(request.bytes, now_s());
 }
 
 bool MpiMessages::test(int& begin, int end) {
@@ -241,7 +256,8 @@ bool MpiMessages::test(int& begin, int end) {
     }
   }
   check_mpi(code, "MPI_Testsome");
-  if (count != MPI_UNDEFINED && count > 0) {
+  last_finished_ = count == MPI_UNDEFINED ? 0 : count;
+  if (last_finished_ > 0) {
     for (int i = 0; i < count; ++i) finish(of_request_[finished_[i]]);
     forget_finished();
     std::erase_if(unfinished_streams_, [&](int stream) {
@@ -265,17 +281,30 @@ void MpiMessages::forget_finished() {
   of_request_.resize(kept);
 }
 
+bool MpiMessages::test_all(int& begin, int end) {
+  do {
+    if (test(begin, end)) return true;
+  } while (last_finished_ > 0);
+  return false;
+}
+
+bool MpiMessages::is_near(int peer) const { return group_.piece_bytes[peer] == kWholeMessageBytes; }
+
+double MpiMessages::next_sleep_s() const {
+  return group_.pace.sleep_s(std::max(missing_bytes_[0], missing_bytes_[1]), near_messages_ > 0,
+                             now_s());
+}
+
 void MpiMessages::wait(int begin, int end) {
-  std::chrono::microseconds sleep = kShortestSleep;
   auto last_look = start_;
   // A message that is already there costs no sleep.
   for (int attempt = 0; attempt < 3; ++attempt) {
     if (test(begin, end)) return;
   }
+  group_.pace.begin(now_s());
   while (true) {
-    sleep_precisely(sleep);
-    if (test(begin, end)) return;
-    sleep = std::min<std::chrono::microseconds>(sleep + sleep / 4, kLongestSleep);
+    sleep_precisely(next_sleep_s());
+    if (test_all(begin, end)) return;
     const auto now = std::chrono::steady_clock::now();
     if (now - last_look > kNoticeInterval) {
       last_look = now;

@@ -9,6 +9,7 @@
 
 #include "moe/communicator/communicator.h"
 #include "moe/communicator/mpi/c_interface.h"
+#include "moe/communicator/mpi/pace.h"
 
 /// Point-to-point messages over MPI, on which all collectives of the MPI communicator are built.
 ///
@@ -33,6 +34,7 @@ struct MpiGroup {
   std::int64_t sent_bytes = 0;  ///< to other ranks, so far
   /// To and from each member; see piece_bytes_by_rank.
   std::vector<std::int64_t> piece_bytes{};
+  Pace pace{};
 
   int size() const { return static_cast<int>(world_ranks.size()); }
 };
@@ -81,7 +83,7 @@ class MpiMessages {
 
   /// Messages so far: the position of the next one.
   int posted() const { return static_cast<int>(messages_.size()); }
-  /// Waits, testing and sleeping, until the messages [begin, end) are done; the others make
+  /// Waits, testing and sleeping (pace.h), until the messages [begin, end) are done; the others make
   /// progress meanwhile. Throws TimeLimit naming the ranks whose messages are missing, or
   /// CommunicationError when MPI reports one or another member gave up.
   void wait(int begin, int end);
@@ -131,6 +133,10 @@ class MpiMessages {
   void forget_finished();
   /// True when the messages [begin, end) are done; moves begin to the first that is not.
   bool test(int& begin, int end);
+  /// The same until MPI has no more to tell.
+  bool test_all(int& begin, int end);
+  bool is_near(int peer) const;
+  double next_sleep_s() const;
   void throw_if_another_gave_up();
   [[noreturn]] void fail_at_limit(int begin, int end);
 
@@ -145,6 +151,9 @@ class MpiMessages {
   std::vector<Request> of_request_;
   std::vector<std::int32_t> awaited_words_;  ///< by peer: where the next word arrives
   std::vector<bool> awaits_word_;            ///< by peer
+  std::int64_t missing_bytes_[2] = {0, 0};   ///< from and to other nodes: not finished yet
+  int near_messages_ = 0;                    ///< with ranks of this node, that are not done
+  int last_finished_ = 0;                    ///< requests that the last test() found finished
   std::vector<int> finished_;                ///< scratch of test()
   std::vector<MPI_Status> statuses_;
 };
