@@ -11,5 +11,6 @@ extern const std::string_view schema_3_sql;
 extern const std::string_view schema_4_sql;
 extern const std::string_view schema_5_sql;
 extern const std::string_view schema_6_sql;
+extern const std::string_view schema_7_sql;
 
 }  // namespace db

@@ -49,6 +49,7 @@ void Background::issue() {
 
 void Background::run() {
   try {
+    const ThreadUse before = thread_use();
     const int round = activity_.collective ? calls_within(kRound_s, activity_) : 1;
     do {
       for (int call = 0; call < round; call += burst_) {
@@ -58,6 +59,7 @@ void Background::run() {
         }
       }
     } while (goes_on());
+    use_ = thread_use() - before;
   } catch (...) {
     failure_ = std::current_exception();
     begun_ = true;

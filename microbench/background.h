@@ -8,6 +8,7 @@
 
 #include "db/timeline_statistics.h"
 #include "microbench/activities.h"
+#include "microbench/thread_use.h"
 
 namespace microbench {
 
@@ -28,6 +29,9 @@ class Background {
 
   /// When calls ran, in seconds of steady_clock, merged. Throws what a call threw.
   std::vector<db::TimeInterval> stop();
+  /// Of its thread, from the first call's begin to the end of the last; nothing where the constructor issued them.
+  /// To be asked after stop().
+  const ThreadUse& use() const { return use_; }
 
  private:
   void run();
@@ -40,6 +44,7 @@ class Background {
   std::vector<std::pair<moe::Mark, moe::Mark>> marks_;  ///< begin and end of each burst of calls
   std::atomic<bool> begun_ = false, stopped_ = false;
   std::exception_ptr failure_;
+  ThreadUse use_;
   std::thread thread_;
 };
 

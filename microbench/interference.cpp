@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
@@ -13,6 +14,7 @@
 #include "microbench/background.h"
 #include "microbench/sizes.h"
 #include "microbench/table.h"
+#include "microbench/thread_use.h"
 #include "moe/communicator/ranks.h"
 #include "moe/errors.h"
 #include "moe/input/size.h"
@@ -25,6 +27,32 @@ constexpr double kShortestSample_s = 0.05;
 constexpr int kMostAttempts = 8;
 
 using Activities = std::vector<std::unique_ptr<Activity>>;
+
+/// What threads had of their cores, in a second.
+struct PerSecond {
+  double processors = 0, wakes = 0, preempted = 0;
+};
+
+PerSecond operator+(const PerSecond& a, const PerSecond& b) {
+  return {a.processors + b.processors, a.wakes + b.wakes, a.preempted + b.preempted};
+}
+
+PerSecond per_second(const ThreadUse& use, double seconds) {
+  return {use.processor_s / seconds, static_cast<double>(use.wakes) / seconds,
+          static_cast<double>(use.preempted) / seconds};
+}
+
+/// Medians of each.
+nlohmann::json to_json(const std::vector<PerSecond>& samples) {
+  const auto median_of = [&](double PerSecond::*value) {
+    std::vector<double> values;
+    for (const PerSecond& sample : samples) values.push_back(sample.*value);
+    return db::median(values);
+  };
+  return {{"processors", median_of(&PerSecond::processors)},
+          {"wakes_per_s", median_of(&PerSecond::wakes)},
+          {"preempted_per_s", median_of(&PerSecond::preempted)}};
+}
 
 /// One y beside some x, on all ranks at the same time.
 class Together {
@@ -52,12 +80,14 @@ class Together {
     double least = 0;
     int times = 1;
     for (int attempt = 0; attempt < kMostAttempts; ++attempt, times *= 2) {
-      const auto [seconds, overlap] = beside(calls * times, alone_s * times);
-      least = -slowest(-overlap);
+      const Sample sample = beside(calls * times, alone_s * times);
+      least = -slowest(-sample.overlap);
       if (least >= kLeastOverlap) {
         alone_.push_back(alone_s / calls);
         overlaps_.push_back(least);
-        return seconds / times;
+        y_use_.push_back(sample.y);
+        x_use_.push_back(sample.x);
+        return sample.seconds / times;
       }
       longer_ *= 2;
     }
@@ -77,12 +107,11 @@ class Together {
   }
 
   void complete(Result& row) const {
-    row.measurement.parameters_json = nlohmann::json{
-        {"activity", y_.name},
-        {"beside", names()},
-        {"alone_s", db::median(alone_)},
-        {"overlap",
-         db::median(overlaps_)}}.dump();
+    row.measurement.parameters_json =
+        nlohmann::json{{"activity", y_.name},           {"beside", names()},
+                       {"alone_s", db::median(alone_)}, {"overlap", db::median(overlaps_)},
+                       {"use", to_json(y_use_)},        {"use_beside", to_json(x_use_)}}
+            .dump();
   }
 
   std::string names() const { return beside_.size() == 1 ? beside_.front()->name : "all"; }
@@ -91,18 +120,24 @@ class Together {
   struct Sample {
     double seconds = 0;
     double overlap = 0;  ///< share of it during which each x ran, the least of them
+    PerSecond y, x;      ///< of this rank's threads; x: of all that ran
   };
 
   Sample beside(int calls, double alone_s) {
     bench_.backend.forget_marks();
     const auto running = start(alone_s);
     barrier();
+    const ThreadUse before = thread_use();
     const db::TimeInterval interval = run_y(calls);
-    double overlap = 1;
+    Sample sample{
+        interval.length_s(), 1, per_second(thread_use() - before, interval.length_s()), {}};
     for (const auto& x : running) {
-      overlap = std::min(overlap, db::covered_length_s(interval, x->stop()) / interval.length_s());
+      const std::vector<db::TimeInterval> ran = x->stop();
+      sample.overlap =
+          std::min(sample.overlap, db::covered_length_s(interval, ran) / interval.length_s());
+      sample.x = sample.x + per_second(x->use(), db::total_length_s(ran));
     }
-    return {interval.length_s(), overlap};
+    return sample;
   }
 
   /// Every x, for longer than y takes that alone takes `alone_s`.
@@ -141,6 +176,7 @@ class Together {
   double longer_ = 2;          ///< than y takes alone: what x has to last (background.h)
   std::vector<double> alone_;  ///< of a call, the slowest rank's
   std::vector<double> overlaps_;
+  std::vector<PerSecond> y_use_, x_use_;  ///< of rank 0's threads, of those that issue on a device
 };
 
 const std::vector<Column>& interference_columns() {
@@ -150,6 +186,13 @@ const std::vector<Column>& interference_columns() {
   const auto text = [=](const char* name, int width) {
     return Column{name, "", width,
                   [=](const Result& r) { return parameter(r, name).get<std::string>(); }};
+  };
+  const auto number = [=](const char* name, const char* unit, const char* of, const char* key,
+                          double factor = 1) {
+    return Column{name, unit, static_cast<int>(std::max<std::size_t>(std::strlen(name) + 1, 7)),
+                  [=](const Result& r) {
+                    return fmt::format("{:.0f}", factor * parameter(r, of).at(key).get<double>());
+                  }};
   };
   static const std::vector<Column> columns = {
       text("activity", 14),
@@ -161,9 +204,16 @@ const std::vector<Column>& interference_columns() {
        [=](const Result& r) {
          return fmt::format("{:.3f}", parameter(r, "alone_s").get<double>() / r.measurement.time_s);
        }},
-      {"overlap", "(%)", 8, [=](const Result& r) {
+      {"overlap", "(%)", 8,
+       [=](const Result& r) {
          return fmt::format("{:.1f}", 100 * parameter(r, "overlap").get<double>());
-       }}};
+       }},
+      number("core", "(%)", "use", "processors", 100),
+      number("wakes", "(/s)", "use", "wakes_per_s"),
+      number("preempted", "(/s)", "use", "preempted_per_s"),
+      number("its_core", "(%)", "use_beside", "processors", 100),
+      number("its_wakes", "(/s)", "use_beside", "wakes_per_s"),
+      number("its_preempted", "(/s)", "use_beside", "preempted_per_s")};
   return columns;
 }
 

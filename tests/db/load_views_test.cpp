@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
+
+#include "db/query.h"
+#include "db/timeline_statistics.h"
 #include "tests/db/sample.h"
 
 namespace db {
@@ -79,6 +83,47 @@ TEST_F(LoadViews, LossDifferenceIsOverTheSequentialTrials) {
   EXPECT_EQ(figures.at(sample.trials[1]).changes_results, "");
   EXPECT_EQ(figures.at(sample.trials[1]).loss_difference, 0);
   EXPECT_EQ(figures.at(sample.trials[2]).loss_difference, std::nullopt) << "it ran out of memory";
+}
+
+/// Spans of four activities at random on two ranks, ends that coincide and lengths of 0 among them.
+TEST(ActivityView, SaysOfEveryRankWhatRankStatisticsDoes) {
+  Connection connection = open_writer(":memory:");
+  const std::vector<std::string> activities{"computation", "communication", "copy", "host"};
+  std::vector<TimelineOp> ops;
+  for (int op = 0; op < 40; ++op) {
+    ops.push_back({0, op, "op", "kind", activities[op % 4], "stream", "forward", -1, 0, 1});
+  }
+  std::mt19937_64 engine(5);
+  std::uniform_int_distribution<int> start(0, 90), length(0, 9);
+  for (int draw = 0; draw < 20; ++draw) {
+    std::vector<Span> spans;
+    std::vector<ActivityIntervals> of_rank(2);
+    for (int rank = 0; rank < 2; ++rank) {
+      std::vector<TimeInterval>* const of_activity[] = {&of_rank[rank].computation,
+                                                        &of_rank[rank].communication,
+                                                        &of_rank[rank].copy, &of_rank[rank].host};
+      for (const TimelineOp& op : ops) {
+        const double begin_s = start(engine), length_s = length(engine);
+        spans.push_back({0, rank, op.op, begin_s, length_s, 0, 0});
+        of_activity[op.op % 4]->push_back({begin_s, begin_s + length_s});
+      }
+    }
+    Timeline timeline;
+    timeline.kind = "imported";
+    timeline.duration_s = 100;
+    const std::int64_t id = insert(connection, timeline, ops, spans);
+    Query rows(connection,
+               "SELECT rank, computation_s, communication_s, exposed_s, copy_s FROM activity_view "
+               "WHERE timeline = ?1 ORDER BY rank",
+               {Cell(id)});
+    for (int rank = 0; rank < 2; ++rank) {
+      const RankStatistics expected = rank_statistics(rank, of_rank[rank], {0, 100});
+      EXPECT_EQ(rows.next(),
+                (std::vector<Cell>{std::int64_t{rank}, expected.computation_s,
+                                   expected.communication_s, expected.exposed_s, expected.copy_s}));
+    }
+    EXPECT_EQ(rows.next(), std::nullopt);
+  }
 }
 
 }  // namespace

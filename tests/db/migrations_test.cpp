@@ -305,13 +305,14 @@ TEST(Migrations, OfVersionFiveKeepFitsAndTrialsWhosePrecisionIsNotKnown) {
   EXPECT_FALSE(fit.relative_deviation);
   SQLite::Statement speeds(
       connection.database(),
-      "SELECT activity, beside, speed, overlap, alone_s, time_s, ranks, wrong, run "
+      "SELECT activity, beside, speed, overlap, alone_s, time_s, ranks, wrong, run, wakes_per_s "
       "FROM interference_view");
   ASSERT_TRUE(speeds.executeStep());
   EXPECT_EQ(speeds.getColumn(0).getString(), "copy");
   EXPECT_EQ(speeds.getColumn(1).getString(), "computation");
   EXPECT_EQ(speeds.getColumn(2).getDouble(), 0.5);
   EXPECT_EQ(speeds.getColumn(3).getDouble(), 0.98);
+  EXPECT_TRUE(speeds.getColumn(9).isNull()) << "nobody counted";
   EXPECT_FALSE(speeds.executeStep()) << "other measurements are none of interference";
 }
 

@@ -71,22 +71,34 @@ if command -v mpirun > /dev/null; then
   expect "ranks land on one node each" equal "$names" "node0 node1 "
   names=$("${box[@]}" --nodes 2 --ranks-per-node 2 -- mpirun -np 4 uname -n 2> "$scratch/errors" | sort | tr '\n' ' ')
   expect "nodes are filled before the next is taken" equal "$names" "node0 node0 node1 node1 "
+  names=$("${box[@]}" --nodes 2 --ranks-per-node 2 --intra-gbps 3 -- mpirun -np 4 uname -n 2> "$scratch/errors" | sort | tr '\n' ' ')
+  expect "and with links inside nodes too" equal "$names" "node0 node0 node1 node1 "
 fi
 
+# Gbit/s of an all-gather of two ranks in a box of these options.
+rate_of() {
+  "${box[@]}" "$@" -- "$bench" collectives --ranks 2 --sizes 4M --collectives all_gather --budget 0.5 --format csv \
+    2> "$scratch/errors" |
+    awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "bus_bandwidth_bytes_per_s") column = i }
+             NR == 2 { print $column * 8 / 1e9 }'
+}
 # At most the nominal rate; how near it comes depends on what else the machine does.
 if [[ -x $bench ]]; then
-  rate=$("${box[@]}" --nodes 2 --nic-gbps 1 -- "$bench" collectives --ranks 2 --sizes 4M \
-    --collectives all_gather --budget 0.5 --format csv 2> "$scratch/errors" |
-    awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "bus_bandwidth_bytes_per_s") column = i }
-             NR == 2 { print $column * 8 / 1e9 }')
+  rate=$(rate_of --nodes 2 --nic-gbps 1)
   echo "all_gather at 1 Gbit/s: ${rate:-no answer} Gbit/s"
   expect "a network card keeps its rate" \
     awk -v rate="${rate:-0}" 'BEGIN { exit !(rate > 0.2 && rate < 1.05) }'
+  rate=$(rate_of --nodes 1 --ranks-per-node 2 --nic-gbps 0.1 --intra-gbps 1)
+  echo "all_gather inside a node, links of 1 Gbit/s and a card of 0.1: ${rate:-no answer} Gbit/s"
+  expect "a link inside a node keeps its rate, not the card's" \
+    awk -v rate="${rate:-0}" 'BEGIN { exit !(rate > 0.2 && rate < 1.05) }'
 fi
 
-said=$("${box[@]}" --nodes 2 --ranks-per-node 3 --nic-gbps 1.5 -- \
-  sh -c 'echo $MOELAB_BOX_NODES $MOELAB_BOX_RANKS_PER_NODE $MOELAB_BOX_NIC_GBPS')
-expect "programs are told of the box" equal "$said" "2 3 1.5"
+told='echo $MOELAB_BOX_NODES $MOELAB_BOX_RANKS_PER_NODE $MOELAB_BOX_NIC_GBPS ${MOELAB_BOX_INTRA_GBPS-none}'
+said=$("${box[@]}" --nodes 2 --ranks-per-node 3 --nic-gbps 1.5 -- sh -c "$told")
+expect "programs are told of the box" equal "$said" "2 3 1.5 none"
+said=$("${box[@]}" --nodes 2 --ranks-per-node 3 --intra-gbps 4 -- sh -c "$told")
+expect "and of its links inside nodes" equal "$said" "2 3 0.5 4"
 said=$(echo words | "${box[@]}" --nodes 2 -- cat)
 expect "input reaches the command" equal "$said" words
 
@@ -96,6 +108,9 @@ expect "the command's exit code comes back" equal "$status" 7
 status=0
 "${box[@]}" --nodes 0 -- true 2> /dev/null || status=$?
 expect "wrong use is exit code 2" equal "$status" 2
+status=0
+"${box[@]}" --nodes 2 --intra-gbps 4 -- true 2> /dev/null || status=$?
+expect "links inside nodes of one rank are wrong use" equal "$status" 2
 
 start 'exit 0'
 wait "$pid" || true

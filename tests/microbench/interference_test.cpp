@@ -79,6 +79,12 @@ TEST(Interference, OfEveryPairIsVerifiedAndOverlaps) {
       EXPECT_GE(parameters.at("overlap").get<double>(), kLeastOverlap) << plan.name;
       EXPECT_GT(parameters.at("alone_s").get<double>(), 0);
       EXPECT_GT(m.time_s, 0);
+      for (const char* of : {"use", "use_beside"}) {
+        const auto& use = parameters.at(of);
+        EXPECT_GT(use.at("processors").get<double>(), 0) << plan.name << " " << of;
+        EXPECT_GE(use.at("wakes_per_s").get<double>(), 0) << plan.name << " " << of;
+        EXPECT_GE(use.at("preempted_per_s").get<double>(), 0) << plan.name << " " << of;
+      }
     }
     EXPECT_EQ(seen.size(), 5u * 4 + 5);
   });

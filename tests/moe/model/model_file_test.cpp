@@ -276,7 +276,7 @@ TEST_F(ModelFile, BuildsOnAChainAndOnWhatIsShipped) {
   EXPECT_EQ(model.global_batch, 64);
   EXPECT_EQ(model.heads, 8);
   EXPECT_EQ(model.blocks, 7);
-  EXPECT_EQ(model.d_hidden, 384) << "box-small's";
+  EXPECT_EQ(model.d_hidden, 1536) << "box-small's";
 }
 
 TEST_F(ModelFile, NamesTheFileThatAValueStandsIn) {
