@@ -100,6 +100,16 @@ std::vector<std::vector<int>> dependencies(const Program& program) {
   return result;
 }
 
+std::map<int, ExpertPlacement> placements(const Program& program) {
+  std::map<int, ExpertPlacement> placements;
+  for (const Op& op : program.ops) {
+    if (const auto* sent = std::get_if<SendExperts>(&op.kind)) {
+      placements[op.layer] = sent->placement;
+    }
+  }
+  return placements;
+}
+
 std::vector<int> loss_ops(const Program& program) {
   std::vector<bool> is_loss(program.tensors.size());
   for (const auto* losses : {&program.losses, &program.auxiliary_losses, &program.z_losses}) {

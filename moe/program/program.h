@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <vector>
 
 #include "moe/program/groups.h"
@@ -74,6 +75,9 @@ std::vector<int> loss_ops(const Program& program);
 
 /// Whose routing binds the rows of a tensor.
 RoutedLayer routed_layer(const Tensor& tensor);
+
+/// By MoE layer whose experts are sent to other ranks: who computes which.
+std::map<int, ExpertPlacement> placements(const Program& program);
 
 /// True for an op that reads or writes rows which only the routing of a layer tells the number of.
 bool uses_routed_rows(const Program& program, const Op& op);

@@ -108,11 +108,8 @@ void TrainStore::observe(int, const Schedule& schedule, const Program& program) 
   tokens_per_iteration_ =
       program.tensors[program.tokens.front()].rows * program.micro_batches * stage_ranks(groups_);
   first_rank_.clear();
-  placements_.clear();
+  placements_ = placements(program);
   for (const Op& op : program.ops) {
-    if (const auto* sent = std::get_if<SendExperts>(&op.kind)) {
-      placements_[op.layer] = sent->placement;
-    }
     if (binds_routing(op)) first_rank_[op.layer] = op.stage * stage_ranks(groups_);
   }
 }
