@@ -131,7 +131,7 @@ std::vector<Use> whole_uses(const std::vector<TensorId>& tensors) {
 Op send_op(const ReplicateExperts& replicating, const LayerExperts& experts, Guests& guests,
            const ExpertTensors& tensors) {
   Op op;
-  op.kind = SendExperts{replicating.placement, experts.own};
+  op.kind = SendExperts{{replicating.placement, experts.own}};
   op.name = "send experts";
   op.layer = replicating.layer;
   op.stage = experts.stage;
@@ -147,9 +147,9 @@ std::vector<Op> return_ops(const ReplicateExperts& replicating, const LayerExper
   home.stage = experts.stage;
   home.phase = Phase::backward;
   Op add = home;
-  home.kind = ReturnGradients{replicating.placement, experts.own};
+  home.kind = ReturnGradients{{replicating.placement, experts.own}};
   home.name = "return gradients";
-  add.kind = AddReturned{replicating.placement, experts.own};
+  add.kind = AddReturned{{replicating.placement, experts.own}};
   add.name = "add returned gradients";
   for (const TensorId gradient : tensors.gradients) {
     home.reads.push_back({guests.of(gradient)});
