@@ -90,6 +90,15 @@ Program apply(Program program, const Schedule& schedule,
   return program;
 }
 
+bool is_legal(const Program& program, const Schedule& schedule) {
+  try {
+    apply(program, schedule);
+    return true;
+  } catch (const std::invalid_argument&) {
+    return false;
+  }
+}
+
 void check_applies(const Program& program, const Schedule& schedule, const std::string& file) {
   try {
     apply(program, schedule);

@@ -82,6 +82,9 @@ std::string changes_results(const Schedule& schedule);
 Program apply(Program program, const Schedule& schedule,
               const std::function<void(const Decision&, const Program&)>& after = {});
 
+/// True where `apply` refuses none of its decisions.
+bool is_legal(const Program& program, const Schedule& schedule);
+
 /// Throws InputError "FILE: ..." where a schedule from `file` (empty: nobody's) is not legal for this
 /// Program.
 void check_applies(const Program& program, const Schedule& schedule, const std::string& file);

@@ -1,7 +1,6 @@
 #include "tuner/planners/mpmoe/memory_reuse.h"
 
 #include <algorithm>
-#include <stdexcept>
 #include <utility>
 
 #include "tuner/planners/pipeline_schedule.h"
@@ -25,12 +24,7 @@ std::optional<moe::Schedule> reuse_schedule(const moe::Program& program, std::st
     schedule.decisions.push_back(
         moe::RestoreActivation{layer, strategy.dispatched, strategy.hidden});
   }
-  try {
-    moe::apply(program, schedule);
-  } catch (const std::invalid_argument&) {
-    return std::nullopt;
-  }
-  if (layers.empty()) return std::nullopt;
+  if (layers.empty() || !moe::is_legal(program, schedule)) return std::nullopt;
   return schedule;
 }
 
