@@ -76,7 +76,7 @@ PlaceAllReduce PlaceAllReduce::read(const InputObject& input) {
   PlaceAllReduce placing;
   placing.layer = static_cast<int>(input.integer("layer", -1, most));
   placing.piece = static_cast<int>(input.integer("piece", 0, most));
-  placing.behind = static_cast<AllReducePlace>(
+  placing.behind = static_cast<ExchangePlace>(
       input.member("behind", "a place").one_of({places[0], places[1], places[2]}));
   placing.at = static_cast<int>(input.integer("at", 0, most));
   return placing;

@@ -120,7 +120,7 @@ TEST(HoistTransfer, LetsGradientsBeReducedEarly) {
   const Layout layout{2, 2, 1};
   const Schedule replicas{"", {ReplicateExperts{2, {{{2, {1}}, {20, {0}}}}}}};
   Schedule early = replicas;
-  early.decisions.push_back(PlaceAllReduce{2, 0, AllReducePlace::combine, 0});
+  early.decisions.push_back(PlaceAllReduce{2, 0, ExchangePlace::combine, 0});
   const Program program = build_iteration(three_moe_blocks(), make_groups(layout), 0);
   try {
     apply(program, early);

@@ -196,7 +196,7 @@ void draw_placements(std::mt19937& random, Draw& draw) {
   }
   for (int i = 0; i < 4 && random() % 3 != 0; ++i) {
     place(PlaceAllReduce{block(-1), static_cast<int>(random() % 2),
-                         static_cast<AllReducePlace>(random() % 3), block(0)});
+                         static_cast<ExchangePlace>(random() % 3), block(0)});
   }
 }
 
