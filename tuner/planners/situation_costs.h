@@ -24,4 +24,7 @@ double simulated_program_s(const Situation& situation, const moe::Program& sched
 std::int64_t planned_peak_bytes(const moe::Program& program, const moe::Groups& groups,
                                 const moe::Routing& routing, moe::Pool pool = moe::Pool::device);
 
+/// True where the scheduled Program's planned peak is within the cluster's memory of a rank, or that is not known (0).
+bool fits_memory(const Situation& situation, const moe::Program& scheduled);
+
 }  // namespace tuner

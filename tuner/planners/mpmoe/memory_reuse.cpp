@@ -39,17 +39,12 @@ std::string_view strategy_of(const moe::Schedule& schedule) {
   return "";
 }
 
-bool fits_memory(const Situation& situation, const moe::Schedule& schedule) {
-  const std::int64_t limit = situation.cluster.memory_bytes;
-  return limit == 0 || peak_of(situation, schedule) <= limit;
-}
-
 const Rated* fastest_that_fits(const Situation& situation, const std::vector<Rated>& rated) {
   std::vector<const Rated*> by_seconds;
   for (const Rated& one : rated) by_seconds.push_back(&one);
   std::ranges::stable_sort(by_seconds, {}, &Rated::seconds);
   for (const Rated* one : by_seconds) {
-    if (fits_memory(situation, one->schedule)) return one;
+    if (fits_memory(situation, moe::apply(situation.program, one->schedule))) return one;
   }
   return nullptr;
 }
