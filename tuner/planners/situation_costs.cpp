@@ -1,6 +1,7 @@
 #include "tuner/planners/situation_costs.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "moe/program/stage_program.h"
 #include "moe/run/memory_plan.h"
@@ -29,6 +30,13 @@ double simulated_program_s(const Situation& situation, const moe::Program& sched
   return simulate(scheduled, situation.groups, situation.routing, situation.costs,
                   situation.cluster)
       .duration_s;
+}
+
+Candidate fastest_simulated(const Situation& situation, std::vector<Candidate> candidates) {
+  std::vector<double> seconds;
+  for (const Candidate& one : candidates) seconds.push_back(simulated_s(situation, one.schedule));
+  const auto least = std::ranges::min_element(seconds) - seconds.begin();
+  return std::move(candidates[static_cast<std::size_t>(least)]);
 }
 
 std::int64_t planned_peak_bytes(const moe::Program& program, const moe::Groups& groups,

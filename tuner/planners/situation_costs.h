@@ -19,6 +19,8 @@ std::vector<double> alone_seconds(const Situation& situation, const std::vector<
 double simulated_s(const Situation& situation, const moe::Schedule& schedule);
 /// The same of a scheduled Program.
 double simulated_program_s(const Situation& situation, const moe::Program& scheduled);
+/// The fastest by simulation, of equals the first. There is at least one.
+Candidate fastest_simulated(const Situation& situation, std::vector<Candidate> candidates);
 
 /// The highest that any rank's arena reaches in an iteration of the scheduled Program. Throws as moe::planned_peak_bytes.
 std::int64_t planned_peak_bytes(const moe::Program& program, const moe::Groups& groups,
