@@ -2,6 +2,7 @@
 
 #include <concepts>
 #include <functional>
+#include <iterator>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
@@ -71,6 +72,12 @@ std::vector<D> decisions_of(const Schedule& schedule) {
     if (const auto* one = std::get_if<D>(&decision)) found.push_back(*one);
   }
   return found;
+}
+
+/// Puts more decisions, of any kind or of one, behind those that there are.
+template <class D>
+void append(Schedule& schedule, std::vector<D> decisions) {
+  std::move(decisions.begin(), decisions.end(), std::back_inserter(schedule.decisions));
 }
 
 /// The names of those of its decisions that change what is computed, a comma between; "" where all only say how.

@@ -99,7 +99,7 @@ TEST(HoistTransfer, LeavesLossesAndGradientsAsTheyWereBitForBit) {
     cut.micro_batches = micro_batches;
     cut.global_batch = cut.capacity_groups = 28 * micro_batches;
     Schedule before = chunked(cut, 2, 3);
-    for (const Decision& one : replicated().decisions) before.decisions.push_back(one);
+    append(before, replicated().decisions);
     const Outcome reference = train_small(cut, before, 4, 2);
     Schedule hoisted = before;
     hoisted.decisions.push_back(in_three(2, Transfer::send, 1));

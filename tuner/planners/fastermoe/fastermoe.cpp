@@ -47,10 +47,7 @@ moe::Schedule by_steps(const Situation& situation, moe::Schedule schedule) {
 
 moe::Schedule by_chunks(const Situation& situation, moe::Schedule schedule) {
   const int groups = groups_of_ranks(situation);
-  for (moe::Decision& decision :
-       pipeline_schedule(situation.program, {}, {groups, groups}).decisions) {
-    schedule.decisions.push_back(std::move(decision));
-  }
+  append(schedule, pipeline_schedule(situation.program, {}, {groups, groups}).decisions);
   return schedule;
 }
 

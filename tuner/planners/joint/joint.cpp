@@ -107,9 +107,7 @@ std::vector<moe::Schedule> gradients_anew(const Situation& situation,
     }
   };
   const auto places_anew = [&](moe::Schedule decided) {
-    for (const moe::PlaceWeightGradient& place : weight_gradient_places(situation, decided)) {
-      decided.decisions.push_back(place);
-    }
+    append(decided, weight_gradient_places(situation, decided));
     return decided;
   };
   const auto reductions_anew = [&](moe::Schedule decided, Fill fill) {
