@@ -41,13 +41,11 @@ Candidate fastest_simulated(const Situation& situation, std::vector<Candidate> c
 
 std::int64_t planned_peak_bytes(const moe::Program& program, const moe::Groups& groups,
                                 const moe::Routing& routing, moe::Pool pool) {
-  std::vector<moe::Program> stages;
-  for (int stage = 0; stage < program.stages; ++stage) {
-    stages.push_back(moe::stage_program(program, stage).program);
-  }
+  const std::vector<moe::StageProgram> stages = moe::stage_programs(program);
   std::int64_t peak_bytes = 0;
   for (int rank = 0; rank < groups.ranks; ++rank) {
-    const moe::Program& stage = stages[static_cast<std::size_t>(moe::stage_of(groups, rank))];
+    const moe::Program& stage =
+        stages[static_cast<std::size_t>(moe::stage_of(groups, rank))].program;
     peak_bytes = std::max(peak_bytes, moe::planned_peak_bytes(
                                           stage, moe::bind(program, routing, groups, rank), pool));
   }
