@@ -13,21 +13,16 @@
 namespace moe {
 namespace {
 
+using testing::all_moe_model;
 using testing::chunked;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::largest_difference;
 using testing::Outcome;
-using testing::small_model;
 using testing::train_small;
 using testing::with_streams_of;
 
-Model three_moe_blocks() {
-  Model model = small_model(DType::f64);
-  model.blocks = 3;
-  model.moe_every = 1;
-  return model;
-}
+Model three_moe_blocks() { return all_moe_model(DType::f64, 3); }
 
 /// Blocks 1 and 2 with replicas.
 Schedule replicated() {

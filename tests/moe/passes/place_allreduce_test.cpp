@@ -12,18 +12,13 @@
 namespace moe {
 namespace {
 
+using testing::all_moe_model;
 using testing::chunked;
 using ::testing::HasSubstr;
 using testing::Outcome;
-using testing::small_model;
 using testing::train_small;
 
-Model three_moe_blocks() {
-  Model model = small_model(DType::f64);
-  model.blocks = 3;
-  model.moe_every = 1;
-  return model;
-}
+Model three_moe_blocks() { return all_moe_model(DType::f64, 3); }
 
 Program iteration(const Layout& layout = {1, 4, 1}) {
   return build_iteration(three_moe_blocks(), make_groups(layout), 0);
