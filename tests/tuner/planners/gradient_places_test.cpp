@@ -160,10 +160,7 @@ TEST(GradientPlaces, AreOfEachPipelineStage) {
   ShardedSituation one;
   const moe::Groups groups = groups_of(one.cluster, moe::Layout{1, 2, 1, 1, 2});
   const moe::Program program = moe::build_iteration(one.model, groups, 0);
-  moe::Routing routing;
-  for (int layer = 0; layer < 4; ++layer) {
-    routing.layers.push_back(moe::uniform_routing(layer, 2, one.model.experts, 2 * 4 * 256));
-  }
+  const moe::Routing routing = make_routing("uniform", program, groups, 1);
   const Situation situation{program, groups, routing, one.costs, one.cluster};
   const moe::Schedule pipeline = pipeline_with_gradients(program, "", {1, 1});
   const moe::Program scheduled = moe::apply(program, pipeline);

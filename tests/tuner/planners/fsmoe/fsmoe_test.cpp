@@ -55,10 +55,7 @@ TEST_F(FsmoeTest, HasAStreamForEveryLinkAndNoIioOneForBoth) {
 TEST_F(FsmoeTest, GradientsOfOneRankAreNotReduced) {
   const moe::Groups alone = moe::make_groups(1, 1);
   const moe::Program on_one = moe::build_iteration(model, alone, 0);
-  moe::Routing even;
-  for (int layer = 0; layer < model.blocks; ++layer) {
-    even.layers.push_back(moe::uniform_routing(layer, 1, model.experts, 2 * 8 * 256));
-  }
+  const moe::Routing even = make_routing("uniform", on_one, alone, 1);
   const Situation one{on_one, alone, even, costs, cluster};
   const moe::Schedule schedule = plan_fsmoe(one, options);
   EXPECT_TRUE(moe::decisions_of<moe::PlaceAllReduce>(schedule).empty());
@@ -178,11 +175,7 @@ TEST_F(FsmoeTest, WhatItPlansTrainsToTheSameBits) {
   const moe::Layout layout{1, 2, 2, 2};
   const moe::Groups two_by_two = groups_of(cluster, layout);
   const moe::Program iteration = moe::build_iteration(small, two_by_two, 0);
-  moe::Routing even;
-  for (int layer = 0; layer < small.blocks; ++layer) {
-    even.layers.push_back(moe::uniform_routing(
-        layer, 4, small.experts, small.choices * small.global_batch / 4 * small.sequence_length));
-  }
+  const moe::Routing even = make_routing("uniform", iteration, two_by_two, 1);
   const Situation one{iteration, two_by_two, even, costs, cluster};
   const Degrees degrees{2, 3};
   for (const InNode in_node : {InNode::beside, InNode::with_the_rest}) {
