@@ -240,10 +240,6 @@ moe::Schedule plan_fsmoe_no_iio(const Situation& situation, const PlannerOptions
   return best_way(situation, options, InNode::with_the_rest);
 }
 
-double fsmoe_paper_seconds(const Situation& situation, const moe::Schedule& schedule) {
-  return pipelined_iteration_s(situation, schedule);
-}
-
 std::string fsmoe_remark(const Situation& situation, const PlannerOptions& options,
                          const moe::Schedule& schedule) {
   const InNode in_node =

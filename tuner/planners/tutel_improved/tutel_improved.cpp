@@ -42,10 +42,6 @@ moe::Schedule plan_tutel_improved(const Situation& situation, const PlannerOptio
   return schedule_of(best_degrees_by_simulation(situation, options.most_chunks, schedule_of));
 }
 
-double tutel_improved_paper_seconds(const Situation& situation, const moe::Schedule& schedule) {
-  return pipelined_iteration_s(situation, schedule);
-}
-
 std::vector<Candidate> tutel_improved_candidates(const Situation& situation,
                                                  const PlannerOptions& options) {
   return {degrees_candidate(plan_tutel_improved(situation, options))};
