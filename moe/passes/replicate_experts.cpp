@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "moe/input/value.h"
+#include "moe/passes/decision_fields.h"
 
 namespace moe {
 namespace {
@@ -241,7 +242,7 @@ void write(nlohmann::json& object, const ReplicateExperts& replicating) {
 ReplicateExperts ReplicateExperts::read(const InputObject& input) {
   constexpr std::int64_t most = std::numeric_limits<int>::max();
   ReplicateExperts replicating;
-  replicating.layer = static_cast<int>(input.integer("layer", 0, most));
+  replicating.layer = read_layer(input);
   if (input.has("rows_of_others")) {
     replicating.placement.rows_of_others =
         static_cast<RowsOfOthers>(input.member("rows_of_others", "where rows of others go")

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -14,6 +13,7 @@
 
 #include "moe/input/value.h"
 #include "moe/passes/chunk_buffers.h"
+#include "moe/passes/decision_fields.h"
 #include "moe/passes/layer_chunks.h"
 #include "moe/passes/pipeline_split.h"
 
@@ -465,7 +465,7 @@ void write(nlohmann::json& object, const RestoreActivation& restoring) {
 
 RestoreActivation RestoreActivation::read(const InputObject& input) {
   RestoreActivation restoring;
-  restoring.layer = static_cast<int>(input.integer("layer", 0, std::numeric_limits<int>::max()));
+  restoring.layer = read_layer(input);
   restoring.dispatched = static_cast<RestoreDispatched>(
       input.member("dispatched", "how rows are restored")
           .one_of({kDispatchedNames[0], kDispatchedNames[1], kDispatchedNames[2]}));
