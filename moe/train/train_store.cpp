@@ -226,11 +226,12 @@ void TrainStore::store_timelines() {
   const auto place = [&](const Recent& recent) {
     return std::pair(warms_up(recent), std::abs(recent.report.duration_s - median));
   };
-  std::sort(recent_.begin(), recent_.end(),
-            [&](const Recent& a, const Recent& b) { return place(a) < place(b); });
-  for (int i = 0; i < options_.timelines && i < static_cast<int>(recent_.size()); ++i) {
-    const StepReport& report = recent_[i].report;
-    TimelineRows rows = timeline_rows(programs_.at(recent_[i].program), report.timeline,
+  std::vector<const Recent*> typical;
+  for (const Recent& recent : recent_) typical.push_back(&recent);
+  std::ranges::sort(typical, {}, [&](const Recent* recent) { return place(*recent); });
+  for (int i = 0; i < options_.timelines && i < static_cast<int>(typical.size()); ++i) {
+    const StepReport& report = typical[i]->report;
+    TimelineRows rows = timeline_rows(programs_.at(typical[i]->program), report.timeline,
                                       report.routing, groups_, report.sent_bytes);
     rows.timeline.run_id = run_id_;
     rows.timeline.kind = "measured";
