@@ -60,6 +60,14 @@ struct Program {
   std::vector<TensorId> auxiliary_losses;
   std::vector<TensorId> z_losses;  ///< router z-loss: the same, where the model weighs it
   TensorId step = -1;              ///< i32[1,1], number of this iteration from 1
+
+  // In program.cpp alone: else every source that has a Program would compile them.
+  Program();
+  Program(const Program&);
+  Program(Program&&) noexcept;
+  Program& operator=(const Program&);
+  Program& operator=(Program&&) noexcept;
+  ~Program();
 };
 
 /// Position in the whole parameter, row-major, of element `element` of the rank's tensor.
