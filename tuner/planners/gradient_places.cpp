@@ -31,8 +31,8 @@ std::set<int> blocks_of(const moe::Program& program, int stage) {
 std::vector<GradientPlace> places_of_stage(const moe::Program& program, int stage) {
   std::vector<GradientPlace> places;
   for (const int block : blocks_of(program, stage)) {
-    for (const auto behind : {moe::ExchangePlace::dispatch, moe::ExchangePlace::combine,
-                              moe::ExchangePlace::block}) {
+    for (const auto behind :
+         {moe::ExchangePlace::dispatch, moe::ExchangePlace::combine, moe::ExchangePlace::block}) {
       const auto op = moe::place_of(program, behind, block);
       if (op && program.ops[*op].stage == stage) places.push_back({behind, block, 0, *op});
     }

@@ -54,8 +54,7 @@ std::int64_t planned_peak_bytes(const moe::Program& program, const moe::Groups& 
 
 bool fits_memory(const Situation& situation, const moe::Program& scheduled) {
   const std::int64_t limit = situation.cluster.memory_bytes;
-  return limit == 0 ||
-         planned_peak_bytes(scheduled, situation.groups, situation.routing) <= limit;
+  return limit == 0 || planned_peak_bytes(scheduled, situation.groups, situation.routing) <= limit;
 }
 
 }  // namespace tuner
