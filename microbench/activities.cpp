@@ -4,11 +4,11 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <map>
 
 #include "microbench/collectives/collectives.h"
 #include "microbench/copies.h"
 #include "microbench/pattern.h"
+#include "moe/program/expert_nodes.h"
 
 namespace microbench {
 namespace {
@@ -75,19 +75,13 @@ struct Peers {
 };
 
 Peers peers_of(int rank, const std::vector<int>& node) {
-  std::map<int, std::vector<int>> of_node;
-  for (std::size_t other = 0; other < node.size(); ++other) {
-    of_node[node[other]].push_back(static_cast<int>(other));
+  const int ranks = static_cast<int>(node.size());
+  const moe::Groups groups = moe::make_groups(ranks, ranks, node);
+  Peers peers{moe::members(groups, moe::GroupKind::expert_across, rank),
+              moe::members(groups, moe::GroupKind::expert_node, rank)};
+  for (const std::vector<int>& others : moe::expert_nodes(groups, rank).members) {
+    if (others.size() != peers.inside.size()) return {{rank}, {rank}};
   }
-  const std::vector<int>& own = of_node.at(node[static_cast<std::size_t>(rank)]);
-  const auto place = std::ranges::find(own, rank) - own.begin();
-  Peers peers;
-  for (const auto& [number, ranks] : of_node) {
-    if (ranks.size() != own.size()) return {{rank}, {rank}};
-    peers.between.push_back(ranks[static_cast<std::size_t>(place)]);
-  }
-  peers.inside = own;
-  std::ranges::sort(peers.between);
   return peers;
 }
 

@@ -3,13 +3,10 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "microbench/bench.h"
-
-namespace CLI {
-class App;
-}
 
 namespace microbench {
 
@@ -26,10 +23,24 @@ std::int64_t memory_bytes();
 /// Throws moe::InputError unless the largest size fits twice, to send and to receive.
 void require_sizes_fit_twice(const CommonOptions& common);
 
+/// What an option sets; what is there is its default.
+struct NumberWithin {
+  int* value;
+  int least, most;
+};
+using OptionValue = std::variant<std::string*, NumberWithin, std::vector<std::string>*>;
+
+/// An option of a benchmark's own (declare_options.h).
+struct BenchmarkOption {
+  std::string name;  ///< "--rows"
+  std::string help;
+  OptionValue value;  ///< there as long as the benchmark is
+};
+
 /// What moe-bench can measure.
 struct Benchmark {
-  std::string name;                                 ///< on the command line
-  std::function<void(CLI::App&)> declare;           ///< adds its own options, if it has any
+  std::string name;  ///< on the command line
+  std::vector<BenchmarkOption> options;
   std::function<void(const CommonOptions&)> check;  ///< before ranks are started: InputError
   std::function<std::vector<Plan>(const Bench&, const CommonOptions&)> plans;
 };

@@ -151,10 +151,10 @@ Case offload_case(const Bench& bench, std::int64_t bytes) {
 }
 
 Benchmark copy_benchmark() {
-  return {"copies", [](CLI::App&) {}, require_sizes_fit_twice,
-          [](const Bench& bench, const CommonOptions& common) {
-            return copy_plans(bench, common.sizes);
-          }};
+  return {
+      "copies", {}, require_sizes_fit_twice, [](const Bench& bench, const CommonOptions& common) {
+        return copy_plans(bench, common.sizes);
+      }};
 }
 
 }  // namespace microbench

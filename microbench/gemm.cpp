@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -14,7 +13,6 @@
 #include "microbench/sizes.h"
 #include "microbench/table.h"
 #include "moe/errors.h"
-#include "moe/input/options.h"
 #include "moe/input/size.h"
 #include "moe/program/op.h"
 
@@ -305,15 +303,12 @@ Benchmark gemm_benchmark() {
     }
   };
   const auto options = std::make_shared<Options>();
-  const auto declare = [options](CLI::App& app) {
-    app.add_option("--rows", options->rows, "rows of GEMMs, as --sizes")->capture_default_str();
-    app.add_option("--inputs", options->inputs, "width of a GEMM's input")->capture_default_str();
-    app.add_option("--outputs", options->outputs, "width of a GEMM's output")
-        ->capture_default_str();
-    app.add_option("--experts", options->experts, "experts that share the rows of an expert GEMM")
-        ->capture_default_str()
-        ->check(moe::whole_number(1, 1 << 20));
-  };
+  const std::vector<BenchmarkOption> own{
+      {"--rows", "rows of GEMMs, as --sizes", &options->rows},
+      {"--inputs", "width of a GEMM's input", &options->inputs},
+      {"--outputs", "width of a GEMM's output", &options->outputs},
+      {"--experts", "experts that share the rows of an expert GEMM",
+       NumberWithin{&options->experts, 1, 1 << 20}}};
   const auto check = [options](const CommonOptions& common) {
     const GemmSweep sweep = options->sweep();
     if (sweep.inputs < 1 || sweep.outputs < 1) {
@@ -340,7 +335,7 @@ Benchmark gemm_benchmark() {
       throw moe::InputError("--dtype i32: GEMMs are measured with f32 or f64");
     }
   };
-  return {"gemm", declare, check, [options](const Bench& bench, const CommonOptions&) {
+  return {"gemm", own, check, [options](const Bench& bench, const CommonOptions&) {
             return gemm_plans(bench, options->sweep());
           }};
 }

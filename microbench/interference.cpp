@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -276,7 +275,7 @@ Benchmark interference_benchmark() {
     std::vector<std::string> names;
     std::string bytes = "4M", linear = "512x512x2048";
     ActivitySizes sizes() const {
-      const auto numbers = CLI::detail::split(linear, 'x');
+      const auto numbers = split(linear, 'x');
       if (numbers.size() != 3) {
         throw moe::InputError(fmt::format(
             "--beside-linear {}: expected rows, inputs and outputs, as 512x512x2048", linear));
@@ -287,18 +286,14 @@ Benchmark interference_benchmark() {
     }
   };
   const auto options = std::make_shared<Options>();
-  const auto declare = [options](CLI::App& app) {
-    app.add_option(
-           "--activities", options->names,
-           fmt::format("some of {} [all], for interference", fmt::join(activity_names(), ", ")))
-        ->delimiter(',');
-    app.add_option("--beside-size", options->bytes,
-                   "bytes of copies and messages beside each other, for interference")
-        ->capture_default_str();
-    app.add_option("--beside-linear", options->linear,
-                   "rows x inputs x outputs of a product beside others, for interference")
-        ->capture_default_str();
-  };
+  const std::vector<BenchmarkOption> own{
+      {"--activities",
+       fmt::format("some of {} [all], for interference", fmt::join(activity_names(), ", ")),
+       &options->names},
+      {"--beside-size", "bytes of copies and messages beside each other, for interference",
+       &options->bytes},
+      {"--beside-linear", "rows x inputs x outputs of a product beside others, for interference",
+       &options->linear}};
   const auto check = [options](const CommonOptions& common) {
     for (const std::string& name : options->names) {
       if (std::ranges::find(activity_names(), name) == activity_names().end()) {
@@ -329,7 +324,7 @@ Benchmark interference_benchmark() {
       throw moe::InputError("--dtype i32: GEMMs are measured with f32 or f64");
     }
   };
-  return {"interference", declare, check, [options](const Bench& bench, const CommonOptions&) {
+  return {"interference", own, check, [options](const Bench& bench, const CommonOptions&) {
             return interference_plans(bench, options->names, options->sizes(),
                                       moe::nodes_of(moe::survey_ranks(bench.world)));
           }};

@@ -11,6 +11,7 @@
 #include "db/output_file.h"
 #include "microbench/bench_store.h"
 #include "microbench/benchmarks.h"
+#include "microbench/declare_options.h"
 #include "microbench/harness.h"
 #include "microbench/sizes.h"
 #include "microbench/table.h"
@@ -47,7 +48,7 @@ void declare(CLI::App& app, Arguments& a, const std::vector<Benchmark>& offered)
   app.add_option("--sizes", a.sizes,
                  "bytes of collectives and copies: FIRST:LAST:xN or :+N, or a list")
       ->capture_default_str();
-  for (const Benchmark& benchmark : offered) benchmark.declare(app);
+  for (const Benchmark& benchmark : offered) declare_options(app, benchmark);
   app.add_option("--dtype", a.dtype, "f32, f64 or i32 (no GEMMs)")
       ->capture_default_str()
       ->check(CLI::IsMember({"f32", "f64", "i32"}));

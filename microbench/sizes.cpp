@@ -14,16 +14,6 @@ using moe::parse_size;
 
 constexpr std::size_t kMostSizes = 1000;
 
-std::vector<std::string_view> split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  while (true) {
-    const std::size_t end = text.find(separator);
-    parts.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
-}
-
 void append_range(std::string_view part, std::vector<std::int64_t>& sizes) {
   const auto ends = split(part, ':');
   if (ends.size() == 1) {
@@ -50,6 +40,16 @@ void append_range(std::string_view part, std::vector<std::int64_t>& sizes) {
 }
 
 }  // namespace
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const std::size_t end = text.find(separator);
+    parts.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
 
 std::vector<std::int64_t> parse_sizes(std::string_view text) {
   std::vector<std::int64_t> sizes;

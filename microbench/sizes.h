@@ -6,6 +6,9 @@
 
 namespace microbench {
 
+/// Parts of a text, one more than it has separators.
+std::vector<std::string_view> split(std::string_view text, char separator);
+
 /// Ascending sizes of one or several comma-separated parts: "4M", "256K:64M:x2" (each twice the one
 /// before, up to and including 64M where it is met), "1M:8M:+1M". Throws std::invalid_argument
 /// naming the part.

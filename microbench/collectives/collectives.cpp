@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <stdexcept>
@@ -62,11 +61,9 @@ std::vector<Plan> collective_plans(const Bench& bench, const std::vector<std::st
 
 Benchmark collective_benchmark() {
   const auto names = std::make_shared<std::vector<std::string>>();
-  const auto declare = [names](CLI::App& app) {
-    app.add_option("--collectives", *names,
-                   fmt::format("some of {} [all]", fmt::join(collective_names(), ", ")))
-        ->delimiter(',');
-  };
+  const std::vector<BenchmarkOption> own{
+      {"--collectives", fmt::format("some of {} [all]", fmt::join(collective_names(), ", ")),
+       names.get()}};
   const auto check = [names](const CommonOptions& common) {
     require_sizes_fit_twice(common);
     for (const std::string& name : *names) {
@@ -76,7 +73,7 @@ Benchmark collective_benchmark() {
       }
     }
   };
-  return {"collectives", declare, check, [names](const Bench& bench, const CommonOptions& common) {
+  return {"collectives", own, check, [names](const Bench& bench, const CommonOptions& common) {
             return collective_plans(bench, *names, common.sizes);
           }};
 }

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "moe/communicator/communicator.h"
+#include "moe/communicator/subgroup.h"
 #include "moe/communicator/sum.h"
 #include "moe/errors.h"
 
@@ -227,12 +228,7 @@ class LocalCommunicator : public Communicator {
   void barrier(const CallContext& call) override { meet(call, "barrier"); }
 
   std::unique_ptr<Communicator> split(std::span<const int> ranks) override {
-    const auto self = std::find(ranks.begin(), ranks.end(), rank);
-    if (self == ranks.end() || !std::is_sorted(ranks.begin(), ranks.end()) || ranks[0] < 0 ||
-        ranks.back() >= size || std::adjacent_find(ranks.begin(), ranks.end()) != ranks.end()) {
-      throw std::invalid_argument(fmt::format("split: ranks [{}] do not ascend or hold no rank {}",
-                                              fmt::join(ranks, ", "), rank));
-    }
+    const int self = place_in_subgroup(ranks, rank, size);
     const CallContext call{.what = "split"};
     publish({.name = "split", .ranks = ranks}, call);
     for (int member : ranks) {
@@ -249,7 +245,7 @@ class LocalCommunicator : public Communicator {
     meet(call, "split");
     Group& made = *group_.arguments[ranks[0]].made;
     meet(call, "split");
-    return std::make_unique<LocalCommunicator>(made, static_cast<int>(self - ranks.begin()));
+    return std::make_unique<LocalCommunicator>(made, self);
   }
 
  private:

@@ -1,9 +1,7 @@
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <nccl.h>
 
-#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <cstring>
@@ -14,6 +12,7 @@
 #include "moe/backend/backend.h"
 #include "moe/communicator/communicator.h"
 #include "moe/communicator/nccl_family.h"
+#include "moe/communicator/subgroup.h"
 
 /// Ranks with a device each, over NCCL in its non-blocking mode: every call of NCCL's returns at
 /// once and is asked, with sleeps between, whether it is done, so that a peer that never comes ends
@@ -147,16 +146,10 @@ class NcclCommunicator : public Communicator {
   }
 
   std::unique_ptr<Communicator> split(std::span<const int> ranks) override {
-    const auto self = std::find(ranks.begin(), ranks.end(), rank);
-    if (self == ranks.end() || !std::is_sorted(ranks.begin(), ranks.end()) || ranks[0] < 0 ||
-        ranks.back() >= size) {
-      throw std::invalid_argument(fmt::format("split: ranks [{}] do not ascend or hold no rank {}",
-                                              fmt::join(ranks, ", "), rank));
-    }
+    const int self = place_in_subgroup(ranks, rank, size);
     std::vector<int> world_ranks;
     for (const int member : ranks) world_ranks.push_back(member_.world_ranks[member]);
-    auto group = std::make_unique<NcclCommunicator>(family_, std::move(world_ranks),
-                                                    static_cast<int>(self - ranks.begin()));
+    auto group = std::make_unique<NcclCommunicator>(family_, std::move(world_ranks), self);
     const CallContext call{.time_limit_s = family_.time_limit_s(), .what = "split"};
     // The lowest member names the group's colour. NCCL writes the handle at its own time: it is
     // handed over when it is there.

@@ -11,18 +11,22 @@
 /// D experts of a rank, G guests at most, N gradients at most that come home to one, of n rows each.
 namespace moe {
 
-/// parameters[D*n,c]..., (what is written, where a piece came before) -> guests[G*n,c]...: every rank gets the
-/// parameters of its guests, of each the share of rows; empty slots stay as they are.  [Pro-Prophet's Trans]
-struct SendExperts {
-  static constexpr OpFacts facts = collective_op("send_experts", Operands::any_number(Cut::whole),
-                                                 Operands::any_number(Cut::whole));
-  static constexpr GroupKind group = GroupKind::expert;
+/// Whose experts are where, of a group whose members have as many each.
+struct PlacedExperts {
   ExpertPlacement placement;
   int local_experts = 1;  ///< D
-  Slice share{};
   ExpertSlots slots(int members) const {
     return expert_slots(placement, local_experts * members, members);
   }
+};
+
+/// parameters[D*n,c]..., (what is written, where a piece came before) -> guests[G*n,c]...: every rank gets the
+/// parameters of its guests, of each the share of rows; empty slots stay as they are.  [Pro-Prophet's Trans]
+struct SendExperts : PlacedExperts {
+  static constexpr OpFacts facts = collective_op("send_experts", Operands::any_number(Cut::whole),
+                                                 Operands::any_number(Cut::whole));
+  static constexpr GroupKind group = GroupKind::expert;
+  Slice share{};
   std::vector<ExpertMove> moves(int members) const { return moves_to_guests(slots(members)); }
   /// Rows of an expert in a tensor of so many that it reads.
   std::int64_t block_rows(std::int64_t rows, int) const { return rows / local_experts; }
@@ -32,16 +36,11 @@ struct SendExperts {
 
 /// gradients of guests[G*n,c]..., (what is written, where a piece came before) -> returned[N*n,c]...: every rank gets
 /// what others have of the gradients of its experts, the share of rows.  [Pro-Prophet's Agg]
-struct ReturnGradients {
+struct ReturnGradients : PlacedExperts {
   static constexpr OpFacts facts = collective_op(
       "return_gradients", Operands::any_number(Cut::whole), Operands::any_number(Cut::whole));
   static constexpr GroupKind group = GroupKind::expert;
-  ExpertPlacement placement;
-  int local_experts = 1;  ///< D
   Slice share{};
-  ExpertSlots slots(int members) const {
-    return expert_slots(placement, local_experts * members, members);
-  }
   std::vector<ExpertMove> moves(int members) const { return moves_home(slots(members)); }
   std::int64_t block_rows(std::int64_t rows, int members) const {
     return rows / slots(members).guests;
@@ -51,15 +50,13 @@ struct ReturnGradients {
 };
 
 /// returned[N*n,c]..., gradients[D*n,c]... -> the same gradients: each plus what came home of it, by ascending holder
-struct AddReturned {
+struct AddReturned : PlacedExperts {
   static constexpr OpFacts facts =
       kernel_op("add_returned", CostUnit::bytes, Operands::any_number(Cut::whole),
                 Operands::any_number(Cut::whole));
-  ExpertPlacement placement;
-  int local_experts = 1;  ///< D
   /// By returned block: which expert of this member it is of.
   std::vector<int> blocks(int members, int member) const {
-    return returned_to(expert_slots(placement, local_experts * members, members), member);
+    return returned_to(slots(members), member);
   }
   Work work(const OpSizes& sizes) const;
 };

@@ -10,18 +10,14 @@ namespace {
 /// Of a rank that sends and an expert: from so many a rank receives rows at most.
 std::int64_t most_pairs(const Program& program, int layer) {
   const int members = program.groups.layout.expert;
-  std::int64_t pairs = 0;
+  int experts = 0;
   for (const Op& op : program.ops) {
-    if (op.layer != layer) continue;
-    if (const auto* counts = std::get_if<ExchangeCounts>(&op.kind)) {
-      pairs = std::max<std::int64_t>(pairs, counts->experts);
-    } else if (const auto* sent = std::get_if<SendExperts>(&op.kind)) {
-      const ExpertSlots slots = sent->slots(members);
-      const int sources = slots.rows_of_others == RowsOfOthers::home ? 1 : members;
-      pairs = std::max<std::int64_t>(pairs, slots.own * members + slots.guests * sources);
-    }
+    const auto* counts = std::get_if<ExchangeCounts>(&op.kind);
+    if (counts != nullptr && op.layer == layer) experts = counts->experts;
   }
-  return pairs;
+  const ExpertSlots slots = expert_slots(placements(program)[layer], experts, members);
+  const int sources = slots.rows_of_others == RowsOfOthers::home ? 1 : members;
+  return std::int64_t{experts} + slots.guests * sources;
 }
 
 std::int64_t most_rows_of_chunk(const Program& program, const Tensor& tensor, int chunks) {

@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <utility>
 
 #include "moe/input/value.h"
+#include "moe/passes/decision_fields.h"
 
 namespace moe {
 namespace {
@@ -73,10 +73,8 @@ void write(nlohmann::json& object, const CompressExchange& compress) {
 
 CompressExchange CompressExchange::read(const InputObject& input) {
   CompressExchange compress;
-  compress.layer = static_cast<int>(input.integer("layer", 0, std::numeric_limits<int>::max()));
-  compress.phase =
-      static_cast<Phase>(input.member("phase", "a phase")
-                             .one_of({phase_name(Phase::forward), phase_name(Phase::backward)}));
+  compress.layer = read_layer(input);
+  compress.phase = read_phase(input);
   compress.format = static_cast<WireFormat>(
       input.member("format", "a format")
           .one_of({wire_format_name(WireFormat::bf16), wire_format_name(WireFormat::int8)}));

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "moe/input/value.h"
+#include "moe/passes/decision_fields.h"
 #include "moe/program/expert_nodes.h"
 
 namespace moe {
@@ -241,13 +242,10 @@ void write(nlohmann::json& object, const Exchange& exchange) {
 Exchange Exchange::read(const InputObject& input) {
   constexpr std::int64_t most = std::numeric_limits<int>::max();
   Exchange exchange;
-  exchange.layer = static_cast<int>(input.integer("layer", 0, most));
-  exchange.phase =
-      static_cast<Phase>(input.member("phase", "a phase")
-                             .one_of({phase_name(Phase::forward), phase_name(Phase::backward)}));
+  exchange.layer = read_layer(input);
+  exchange.phase = read_phase(input);
   if (input.has("direction")) {
-    exchange.direction = static_cast<Direction>(
-        input.member("direction", "a direction").one_of({kDirectionNames[0], kDirectionNames[1]}));
+    exchange.direction = read_direction(input);
   }
   exchange.route = static_cast<Route>(
       input.member("route", "a route").one_of({kRoutes[0], kRoutes[1], kRoutes[2], kRoutes[3]}));

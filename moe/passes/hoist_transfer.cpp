@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "moe/input/value.h"
+#include "moe/passes/decision_fields.h"
 #include "moe/passes/move_ops.h"
 
 namespace moe {
@@ -165,9 +166,8 @@ void write(nlohmann::json& object, const HoistTransfer& hoisting) {
 
 HoistTransfer HoistTransfer::read(const InputObject& input) {
   constexpr std::int64_t most = std::numeric_limits<int>::max();
-  const auto& places = kExchangePlaceNames;
   HoistTransfer hoisting;
-  hoisting.layer = static_cast<int>(input.integer("layer", 0, most));
+  hoisting.layer = read_layer(input);
   hoisting.transfer = static_cast<Transfer>(
       input.member("transfer", "what is sent").one_of({kTransfers[0], kTransfers[1]}));
   for (const InputValue& entry : input.list("pieces", "a list of pieces")) {
@@ -175,8 +175,7 @@ HoistTransfer HoistTransfer::read(const InputObject& input) {
     TransferPiece& piece = hoisting.pieces.emplace_back();
     if (object.has("share")) piece.share = static_cast<int>(object.integer("share", 1, most));
     if (!object.has("behind")) continue;
-    piece.behind = static_cast<ExchangePlace>(
-        object.member("behind", "a place").one_of({places[0], places[1], places[2]}));
+    piece.behind = read_place(object);
     piece.at = static_cast<int>(object.integer("at", 0, most));
   }
   return hoisting;

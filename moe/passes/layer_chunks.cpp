@@ -38,6 +38,11 @@ bool is_of(const Op& op, const LayerPhase& where) {
   return op.layer == where.layer && op.phase == where.phase && op.micro_batch == where.micro_batch;
 }
 
+bool writes_any_of(const Op& op, const std::set<TensorId>& tensors) {
+  return std::any_of(op.writes.begin(), op.writes.end(),
+                     [&](const Use& use) { return tensors.contains(use.tensor); });
+}
+
 bool is_received(const Program& program, int layer, const Use& use) {
   const Tensor& tensor = program.tensors[static_cast<std::size_t>(use.tensor)];
   return tensor.rows_are == Rows::received && tensor.layer == layer;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <set>
 #include <vector>
 
 #include "moe/program/program.h"
@@ -14,6 +15,7 @@ struct LayerPhase {
   Phase phase = Phase::forward;
 };
 bool is_of(const Op& op, const LayerPhase& where);
+bool writes_any_of(const Op& op, const std::set<TensorId>& tensors);
 
 /// Rows that experts of the layer receive or make.
 bool is_received(const Program& program, int layer, const Use& use);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "moe/input/value.h"
+#include "moe/passes/decision_fields.h"
 
 namespace moe {
 namespace {
@@ -469,7 +470,7 @@ void write(nlohmann::json& object, const PartitionRange& range) {
 PartitionRange PartitionRange::read(const InputObject& input) {
   constexpr std::int64_t most = std::numeric_limits<int>::max();
   PartitionRange range;
-  range.layer = static_cast<int>(input.integer("layer", 0, most));
+  range.layer = read_layer(input);
   range.parts = static_cast<int>(input.integer("parts", 1, most));
   if (input.has("ops_before"))
     range.ops_before = static_cast<int>(input.integer("ops_before", 0, most));

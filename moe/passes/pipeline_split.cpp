@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "moe/input/value.h"
+#include "moe/passes/decision_fields.h"
 
 namespace moe {
 
@@ -185,10 +186,8 @@ void write(nlohmann::json& object, const PipelineSplit& split) {
 PipelineSplit PipelineSplit::read(const InputObject& input) {
   constexpr std::int64_t most = std::numeric_limits<int>::max();
   PipelineSplit split;
-  split.layer = static_cast<int>(input.integer("layer", 0, most));
-  split.phase =
-      static_cast<Phase>(input.member("phase", "a phase")
-                             .one_of({phase_name(Phase::forward), phase_name(Phase::backward)}));
+  split.layer = read_layer(input);
+  split.phase = read_phase(input);
   split.chunks = static_cast<int>(input.integer("chunks", 1, most));
   return split;
 }

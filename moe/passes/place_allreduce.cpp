@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "moe/input/value.h"
+#include "moe/passes/decision_fields.h"
 #include "moe/passes/move_ops.h"
 
 namespace moe {
@@ -72,12 +73,10 @@ void write(nlohmann::json& object, const PlaceAllReduce& placing) {
 
 PlaceAllReduce PlaceAllReduce::read(const InputObject& input) {
   constexpr std::int64_t most = std::numeric_limits<int>::max();
-  const auto& places = kExchangePlaceNames;
   PlaceAllReduce placing;
   placing.layer = static_cast<int>(input.integer("layer", -1, most));
   placing.piece = static_cast<int>(input.integer("piece", 0, most));
-  placing.behind = static_cast<AllReducePlace>(
-      input.member("behind", "a place").one_of({places[0], places[1], places[2]}));
+  placing.behind = read_place(input);
   placing.at = static_cast<int>(input.integer("at", 0, most));
   return placing;
 }

@@ -12,9 +12,6 @@ namespace moe {
 
 class InputObject;
 
-/// What in the backward phase of a block an all-reduce of gradients can be put behind.
-using AllReducePlace = ExchangePlace;
-
 /// Reduce the gradients of one block (-1: of what lies outside the blocks), or a piece of them where they are
 /// sliced, among the backward phase of block `at`: right behind its dispatch, where the stream of the exchange is
 /// idle while experts work, or behind its combine, beside what is no experts.
@@ -24,7 +21,7 @@ struct PlaceAllReduce {
   static constexpr bool changes_results = false;
   int layer = 0;  ///< whose gradients; -1 can be placed in one pipeline stage only
   int piece = 0;  ///< of slice_allreduce
-  AllReducePlace behind = AllReducePlace::dispatch;
+  ExchangePlace behind = ExchangePlace::dispatch;
   int at = 0;
   friend auto operator<=>(const PlaceAllReduce&, const PlaceAllReduce&) = default;
   static PlaceAllReduce read(const InputObject& input);
@@ -33,7 +30,7 @@ void write(nlohmann::json& object, const PlaceAllReduce& placing);
 std::string subject(const PlaceAllReduce& placing);
 
 /// place_of, in the backward phase.
-inline std::optional<std::size_t> place_of(const Program& program, AllReducePlace behind, int at) {
+inline std::optional<std::size_t> place_of(const Program& program, ExchangePlace behind, int at) {
   return place_of(program, Phase::backward, behind, at);
 }
 

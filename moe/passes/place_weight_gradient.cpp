@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "moe/input/value.h"
+#include "moe/passes/decision_fields.h"
 #include "moe/passes/move_ops.h"
 
 namespace moe {
@@ -95,9 +96,8 @@ PlaceWeightGradient PlaceWeightGradient::read(const InputObject& input) {
   constexpr std::int64_t most = std::numeric_limits<int>::max();
   PlaceWeightGradient placing;
   placing.parameter = input.text("parameter", "the name of a parameter");
-  placing.layer = static_cast<int>(input.integer("layer", 0, most));
-  placing.direction = static_cast<Direction>(
-      input.member("direction", "a direction").one_of({kDirectionNames[0], kDirectionNames[1]}));
+  placing.layer = read_layer(input);
+  placing.direction = read_direction(input);
   if (input.has("chunk")) placing.chunk = static_cast<int>(input.integer("chunk", 0, most));
   return placing;
 }

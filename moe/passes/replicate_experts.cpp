@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "moe/input/value.h"
+#include "moe/passes/decision_fields.h"
 
 namespace moe {
 namespace {
@@ -131,7 +132,7 @@ std::vector<Use> whole_uses(const std::vector<TensorId>& tensors) {
 Op send_op(const ReplicateExperts& replicating, const LayerExperts& experts, Guests& guests,
            const ExpertTensors& tensors) {
   Op op;
-  op.kind = SendExperts{replicating.placement, experts.own};
+  op.kind = SendExperts{{replicating.placement, experts.own}};
   op.name = "send experts";
   op.layer = replicating.layer;
   op.stage = experts.stage;
@@ -147,9 +148,9 @@ std::vector<Op> return_ops(const ReplicateExperts& replicating, const LayerExper
   home.stage = experts.stage;
   home.phase = Phase::backward;
   Op add = home;
-  home.kind = ReturnGradients{replicating.placement, experts.own};
+  home.kind = ReturnGradients{{replicating.placement, experts.own}};
   home.name = "return gradients";
-  add.kind = AddReturned{replicating.placement, experts.own};
+  add.kind = AddReturned{{replicating.placement, experts.own}};
   add.name = "add returned gradients";
   for (const TensorId gradient : tensors.gradients) {
     home.reads.push_back({guests.of(gradient)});
@@ -241,7 +242,7 @@ void write(nlohmann::json& object, const ReplicateExperts& replicating) {
 ReplicateExperts ReplicateExperts::read(const InputObject& input) {
   constexpr std::int64_t most = std::numeric_limits<int>::max();
   ReplicateExperts replicating;
-  replicating.layer = static_cast<int>(input.integer("layer", 0, most));
+  replicating.layer = read_layer(input);
   if (input.has("rows_of_others")) {
     replicating.placement.rows_of_others =
         static_cast<RowsOfOthers>(input.member("rows_of_others", "where rows of others go")

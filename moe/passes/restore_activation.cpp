@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -14,8 +13,10 @@
 
 #include "moe/input/value.h"
 #include "moe/passes/chunk_buffers.h"
+#include "moe/passes/decision_fields.h"
 #include "moe/passes/layer_chunks.h"
 #include "moe/passes/pipeline_split.h"
+#include "moe/passes/restored_rows.h"
 
 namespace moe {
 namespace {
@@ -25,15 +26,6 @@ namespace {
       fmt::format("restore_activation: {}, {} (layer {}): {}",
                   kDispatchedNames[static_cast<std::size_t>(restoring.dispatched)],
                   kHiddenNames[static_cast<std::size_t>(restoring.hidden)], restoring.layer, why));
-}
-
-const Tensor& tensor_used(const Program& program, const Use& use) {
-  return program.tensors[static_cast<std::size_t>(use.tensor)];
-}
-
-bool writes_any_of(const Op& op, const std::set<TensorId>& tensors) {
-  return std::any_of(op.writes.begin(), op.writes.end(),
-                     [&](const Use& use) { return tensors.contains(use.tensor); });
 }
 
 /// The rewrite of one micro-batch of the layer.
@@ -55,8 +47,7 @@ class BufferSharing {
                                    "as many of both phases",
                                    count_, backward_.chunks.size()));
     }
-    find_tensors();
-    plan_restoring();
+    rows_ = restored_rows(program_, restoring_, forward_.chunks.front(), backward_.chunks.front());
     make_buffers();
     emit();
     return true;
@@ -81,7 +72,7 @@ class BufferSharing {
       }
       for (const auto* uses : {&op.reads, &op.writes}) {
         for (const Use& use : *uses) {
-          if (tensor_used(program_, use).rows_are == Rows::gathered) {
+          if (program_.tensors[use.tensor].rows_are == Rows::gathered) {
             refuse_restoring(restoring_, "ranks share its experts: expected a layout with esp = 1");
           }
           if (!cut && is_received(use)) {
@@ -93,109 +84,22 @@ class BufferSharing {
     }
   }
 
-  void find_tensors() {
-    std::set<TensorId> written;
-    for (const Op& op : all_of(forward_.chunks.front())) {
-      const bool experts = std::holds_alternative<ExpertLinear>(op.kind) ||
-                           std::any_of(op.reads.begin(), op.reads.end(), [&](const Use& use) {
-                             return of_experts_.contains(use.tensor);
-                           });
-      for (const Use& use : op.writes) {
-        written.insert(use.tensor);
-        if (experts) of_experts_.insert(use.tensor);
-      }
-    }
-    for (const LayerChunks* phased : {&forward_, &backward_}) {
-      for (const Op& op : all_of(phased->chunks.front())) {
-        for (const auto* uses : {&op.reads, &op.writes}) {
-          for (const Use& use : *uses) {
-            if (!is_received(use)) continue;
-            received_.insert(use.tensor);
-            if (is_communication(op)) exchanged_.insert(use.tensor);
-          }
-        }
-        if (phased == &forward_) continue;
-        for (const Use& use : op.reads) {
-          if (!written.contains(use.tensor)) continue;
-          (is_received(use) ? kept_ : available_).insert(use.tensor);
-        }
-      }
-    }
-  }
-
-  // --- how backward comes by what was kept ---
-
-  bool stays(TensorId tensor) const {
-    return of_experts_.contains(tensor) ? restoring_.hidden == RestoreHidden::keep
-                                        : restoring_.dispatched == RestoreDispatched::keep;
-  }
-
-  /// An element-wise op's, of nothing but rows that backward needs as well.
-  bool is_made_again_easily(TensorId tensor) const {
-    for (const Op& op : all_of(forward_.chunks.front())) {
-      if (!writes_any_of(op, {tensor})) continue;
-      return !is_communication(op) && facts_of(op).unit == CostUnit::bytes &&
-             std::all_of(op.reads.begin(), op.reads.end(), [&](const Use& use) {
-               return !is_received(use) || kept_.contains(use.tensor);
-             });
-    }
-    return false;
-  }
-
-  bool is_offloaded(TensorId tensor) const {
-    if (!of_experts_.contains(tensor)) return restoring_.dispatched == RestoreDispatched::offload;
-    return restoring_.hidden == RestoreHidden::offload && !is_made_again_easily(tensor);
-  }
-
-  void plan_restoring() {
-    std::set<TensorId> wanted;
-    for (const TensorId tensor : kept_) {
-      if (stays(tensor)) {
-        available_.insert(tensor);
-      } else if (is_offloaded(tensor)) {
-        offloaded_.push_back(tensor);
-      } else {
-        wanted.insert(tensor);
-      }
-    }
-    // Backwards through what a chunk's forward does: whatever makes something wanted is repeated.
-    const std::vector<Op> ops = all_of(forward_.chunks.front());
-    for (std::size_t i = ops.size(); i-- > 0;) {
-      if (!writes_any_of(ops[i], wanted)) continue;
-      repeated_.insert(i);
-      for (const Use& use : ops[i].writes) {
-        wanted.erase(use.tensor);
-        repeats_.insert(use.tensor);
-      }
-      for (const Use& use : ops[i].reads) {
-        const bool is_there = available_.contains(use.tensor) || is_among_offloaded(use.tensor);
-        if (tensor_used(program_, use).rows_are != Rows::fixed && !is_there) {
-          wanted.insert(use.tensor);
-        }
-      }
-    }
-  }
-
-  bool is_among_offloaded(TensorId tensor) const {
-    return std::find(offloaded_.begin(), offloaded_.end(), tensor) != offloaded_.end();
-  }
-
   // --- buffers ---
 
   int buffers_of(TensorId tensor) const {
-    int buffers = exchanged_.contains(tensor) ? 2 : 1;
-    if (is_among_offloaded(tensor)) {
-      buffers = of_experts_.contains(tensor) ? restoring_.hidden_buffers : 2;
+    int buffers = rows_.exchanged.contains(tensor) ? 2 : 1;
+    if (is_offloaded(rows_, tensor)) {
+      buffers = rows_.of_experts.contains(tensor) ? restoring_.hidden_buffers : 2;
     }
     return std::min(buffers, count_);
   }
 
   void make_buffers() {
     // Backward's own first: they are like what the tensors still are.
-    std::set<TensorId> restored = repeats_;
-    restored.insert(offloaded_.begin(), offloaded_.end());
+    std::set<TensorId> restored = rows_.made_by_those;
+    restored.insert(rows_.offloaded.begin(), rows_.offloaded.end());
     for (const TensorId tensor : restored) {
-      if (received_.contains(tensor)) {
+      if (rows_.received.contains(tensor)) {
         backward_rings_[tensor] =
             make_ring(program_, tensor, count_, buffers_of(tensor), ".restored", false);
       } else {
@@ -205,16 +109,15 @@ class BufferSharing {
         backward_rings_[tensor] = {static_cast<TensorId>(program_.tensors.size()) - 1};
       }
     }
-    for (const TensorId tensor : offloaded_) {
+    for (const TensorId tensor : rows_.offloaded) {
       host_rings_[tensor] = make_ring(program_, tensor, count_, count_, ".offloaded", false);
       for (const TensorId host : host_rings_[tensor]) {
         program_.tensors[static_cast<std::size_t>(host)].pool = Pool::host;
       }
     }
-    for (const TensorId tensor : received_) {
-      const bool until_backward = kept_.contains(tensor) && stays(tensor);
-      forward_rings_[tensor] = make_ring(program_, tensor, count_,
-                                         until_backward ? count_ : buffers_of(tensor), "", true);
+    for (const TensorId tensor : rows_.received) {
+      const int buffers = rows_.staying.contains(tensor) ? count_ : buffers_of(tensor);
+      forward_rings_[tensor] = make_ring(program_, tensor, count_, buffers, "", true);
     }
   }
 
@@ -273,7 +176,7 @@ class BufferSharing {
   TensorId arrival_of_backward() const {
     for (const Op& op : backward_.chunks.front().send) {
       for (const Use& use : op.reads) {
-        const Tensor& tensor = tensor_used(program_, use);
+        const Tensor& tensor = program_.tensors[use.tensor];
         if (tensor.rows_are != Rows::fixed || tensor.role != Role::activation) continue;
         for (std::size_t i = backward_.place; i-- > 0;) {
           const Op& earlier = program_.ops[i];
@@ -290,7 +193,7 @@ class BufferSharing {
   std::pair<std::vector<Op>, std::vector<Op>> repeats(int chunk) const {
     const std::vector<Op> ops = all_of(forward_.chunks[static_cast<std::size_t>(chunk)]);
     std::pair<std::vector<Op>, std::vector<Op>> result;
-    for (const std::size_t i : repeated_) {
+    for (const std::size_t i : rows_.repeated) {
       Op op = with_buffers(ops[i], Phase::backward);
       op.phase = Phase::backward;
       op.name += " again";
@@ -311,7 +214,7 @@ class BufferSharing {
         const bool complete =
             std::none_of(ops.begin() + static_cast<std::ptrdiff_t>(i) + 1, ops.end(),
                          [&](const Op& later) { return writes_any_of(later, {use.tensor}); });
-        if (complete && is_among_offloaded(use.tensor)) {
+        if (complete && is_offloaded(rows_, use.tensor)) {
           out.push_back(offload(use.tensor, ops[i].chunk.index));
         }
       }
@@ -358,7 +261,7 @@ class BufferSharing {
     };
     const auto fetch_into_buffers_of = [&](int done) {
       for (const int ahead : {1, 2}) {
-        for (const TensorId tensor : offloaded_) {
+        for (const TensorId tensor : rows_.offloaded) {
           const int buffers = static_cast<int>(backward_rings_.at(tensor).size());
           const bool turn = done < 0 ? ahead <= buffers : ahead == buffers;
           const int chunk = done < 0 ? ahead - 1 : done + ahead;
@@ -391,13 +294,13 @@ class BufferSharing {
     std::vector<Op> backward = backward_ops();
     insert(backward_.place, std::move(backward));
     insert(forward_.place, forward_ops());
-    if (offloaded_.empty()) return;
+    if (rows_.offloaded.empty()) return;
     Op await =
         copy_op(AwaitCopies{}, "await offloaded rows", forward_.chunks.back().compute.front(), 0);
     await.chunk = {};
     await.stream = Stream::compute;
     const Slice last{count_ - 1, count_};
-    for (const TensorId tensor : offloaded_) {
+    for (const TensorId tensor : rows_.offloaded) {
       await.reads.push_back({buffer_of(host_rings_.at(tensor), count_ - 1), last});
     }
     std::size_t end = 0;
@@ -412,14 +315,7 @@ class BufferSharing {
   int micro_batch_;
   int count_ = 1;
   LayerChunks forward_, backward_;
-  std::set<TensorId> received_;  ///< rows that experts receive or make of them, forward or backward
-  std::set<TensorId> of_experts_;  ///< forward: what experts make
-  std::set<TensorId> exchanged_;   ///< that an exchange reads or writes
-  std::set<TensorId> kept_;        ///< received rows of forward that backward reads
-  std::set<TensorId> available_;   ///< routed rows of forward that are there in backward
-  std::vector<TensorId> offloaded_;
-  std::set<std::size_t> repeated_;  ///< places among a chunk's forward ops
-  std::set<TensorId> repeats_;      ///< what these write
+  RestoredRows rows_;
   std::map<TensorId, Ring> forward_rings_, backward_rings_, host_rings_;
 };
 
@@ -465,7 +361,7 @@ void write(nlohmann::json& object, const RestoreActivation& restoring) {
 
 RestoreActivation RestoreActivation::read(const InputObject& input) {
   RestoreActivation restoring;
-  restoring.layer = static_cast<int>(input.integer("layer", 0, std::numeric_limits<int>::max()));
+  restoring.layer = read_layer(input);
   restoring.dispatched = static_cast<RestoreDispatched>(
       input.member("dispatched", "how rows are restored")
           .one_of({kDispatchedNames[0], kDispatchedNames[1], kDispatchedNames[2]}));

@@ -49,15 +49,29 @@ void refuse_contradictions(const Schedule& schedule) {
 template <std::size_t... index>
 Decision read_decision(const InputObject& object, std::index_sequence<index...>) {
   const std::size_t chosen = object.member("decision", "the name of a decision")
-                                 .one_of({std::variant_alternative_t<index, Decision>::name...});
+                                 .one_of({std::variant_alternative_t<index, AnyDecision>::name...});
   using Read = Decision (*)(const InputObject&);
   constexpr Read reads[] = {[](const InputObject& input) -> Decision {
-    return std::variant_alternative_t<index, Decision>::read(input);
+    return std::variant_alternative_t<index, AnyDecision>::read(input);
   }...};
   return reads[chosen](object);
 }
 
 }  // namespace
+
+Decision::Decision() = default;
+Decision::Decision(const Decision&) = default;
+Decision::Decision(Decision&&) noexcept = default;
+Decision& Decision::operator=(const Decision&) = default;
+Decision& Decision::operator=(Decision&&) noexcept = default;
+Decision::~Decision() = default;
+
+bool operator==(const Decision& a, const Decision& b) {
+  return static_cast<const AnyDecision&>(a) == static_cast<const AnyDecision&>(b);
+}
+bool operator<(const Decision& a, const Decision& b) {
+  return static_cast<const AnyDecision&>(a) < static_cast<const AnyDecision&>(b);
+}
 
 std::pair<std::size_t, std::string> subject_of(const Decision& decision) {
   return {decision.index(), std::visit([](const auto& one) { return subject(one); }, decision)};
@@ -90,6 +104,15 @@ Program apply(Program program, const Schedule& schedule,
   return program;
 }
 
+bool is_legal(const Program& program, const Schedule& schedule) {
+  try {
+    apply(program, schedule);
+    return true;
+  } catch (const std::invalid_argument&) {
+    return false;
+  }
+}
+
 void check_applies(const Program& program, const Schedule& schedule, const std::string& file) {
   try {
     apply(program, schedule);
@@ -114,7 +137,7 @@ Schedule schedule_from_json(std::string_view text, std::string name) {
   const InputObject object = document.object();
   Schedule schedule;
   if (object.has("planner")) schedule.planner = object.text("planner", "a name");
-  constexpr auto kinds = std::make_index_sequence<std::variant_size_v<Decision>>();
+  constexpr auto kinds = std::make_index_sequence<std::variant_size_v<AnyDecision>>();
   for (const InputValue& entry : object.list("decisions", "a list of decisions")) {
     schedule.decisions.push_back(read_decision(entry.object("a decision"), kinds));
   }

@@ -2,6 +2,7 @@
 
 #include <concepts>
 #include <functional>
+#include <iterator>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
@@ -28,9 +29,23 @@ namespace moe {
 /// One decision of a Schedule; each is a file of moe/passes with its fields, its JSON, its rewrite
 /// and what it refuses. The alternatives stand in the order in which they are applied: first what
 /// makes ops, then what cuts them, then what moves the pieces.
-using Decision = std::variant<ReplicateExperts, CompressExchange, Exchange, PartitionRange,
-                              PipelineSplit, RestoreActivation, SliceAllReduce, OrderMicroBatches,
-                              PlaceWeightGradient, HoistTransfer, PlaceAllReduce, StreamAssignment>;
+using AnyDecision =
+    std::variant<ReplicateExperts, CompressExchange, Exchange, PartitionRange, PipelineSplit,
+                 RestoreActivation, SliceAllReduce, OrderMicroBatches, PlaceWeightGradient,
+                 HoistTransfer, PlaceAllReduce, StreamAssignment>;
+
+/// One of them. Copied, moved, destroyed and compared in schedule.cpp alone, as OpKind in op.cpp.
+struct Decision : AnyDecision {
+  using AnyDecision::AnyDecision;
+  Decision();
+  Decision(const Decision&);
+  Decision(Decision&&) noexcept;
+  Decision& operator=(const Decision&);
+  Decision& operator=(Decision&&) noexcept;
+  ~Decision();
+  friend bool operator==(const Decision& a, const Decision& b);
+  friend bool operator<(const Decision& a, const Decision& b);
+};
 
 /// What every decision has beside its fields.
 template <class D>
@@ -47,7 +62,7 @@ template <class Variant>
 inline constexpr bool all_are_decisions = false;
 template <class... Ds>
 inline constexpr bool all_are_decisions<std::variant<Ds...>> = (DescribesDecision<Ds> && ...);
-static_assert(all_are_decisions<Decision>, "a decision lacks a fact, its rewrite or JSON");
+static_assert(all_are_decisions<AnyDecision>, "a decision lacks a fact, its rewrite or JSON");
 
 /// Decisions only: what `apply` turns a Program into another Program with. The empty Schedule
 /// leaves the Program as it is: one stream, nothing overlapped.
@@ -73,6 +88,12 @@ std::vector<D> decisions_of(const Schedule& schedule) {
   return found;
 }
 
+/// Puts more decisions, of any kind or of one, behind those that there are.
+template <class D>
+void append(Schedule& schedule, std::vector<D> decisions) {
+  std::move(decisions.begin(), decisions.end(), std::back_inserter(schedule.decisions));
+}
+
 /// The names of those of its decisions that change what is computed, a comma between; "" where all only say how.
 std::string changes_results(const Schedule& schedule);
 
@@ -81,6 +102,9 @@ std::string changes_results(const Schedule& schedule);
 /// Program.
 Program apply(Program program, const Schedule& schedule,
               const std::function<void(const Decision&, const Program&)>& after = {});
+
+/// True where `apply` refuses none of its decisions.
+bool is_legal(const Program& program, const Schedule& schedule);
 
 /// Throws InputError "FILE: ..." where a schedule from `file` (empty: nobody's) is not legal for this
 /// Program.

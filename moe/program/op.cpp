@@ -1,6 +1,7 @@
 #include "moe/program/op.h"
 
 #include <stdexcept>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -22,6 +23,22 @@ OpKind::OpKind(OpKind&&) noexcept = default;
 OpKind& OpKind::operator=(const OpKind&) = default;
 OpKind& OpKind::operator=(OpKind&&) noexcept = default;
 OpKind::~OpKind() = default;
+
+template <class Kind>
+void OpKind::become(Kind kind) {
+  emplace<Kind>(std::move(kind));
+}
+
+namespace {
+
+/// Of every alternative, for other sources to link with.
+template <class... Kinds>
+constexpr std::tuple<void (OpKind::*)(Kinds)...> all_become(const std::variant<Kinds...>*) {
+  return {&OpKind::become<Kinds>...};
+}
+[[gnu::used]] constexpr auto kAllBecome = all_become(static_cast<const AnyOpKind*>(nullptr));
+
+}  // namespace
 
 std::string_view activity_name(Activity activity) {
   switch (activity) {

@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -58,10 +60,21 @@ using AnyOpKind = std::variant<
     Jitter, RoundBf16, PackRows, UnpackRows, SendExperts, ReturnGradients, AddReturned, OffloadRows,
     FetchRows, AwaitCopies>;
 
-/// One of them. Copied, moved and destroyed in op.cpp alone: what a variant of so many needs for that would else be
-/// compiled in every source that holds an Op.
+template <class Kind, class Variant>
+inline constexpr bool is_alternative = false;
+template <class Kind, class... Kinds>
+inline constexpr bool is_alternative<Kind, std::variant<Kinds...>> = (std::is_same_v<Kind, Kinds> ||
+                                                                      ...);
+
+/// One of them. Made, copied, moved and destroyed in op.cpp alone: what a variant of so many needs for that would else
+/// be compiled in every source that has an Op.
 struct OpKind : AnyOpKind {
-  using AnyOpKind::AnyOpKind;
+  template <class Kind>
+  requires is_alternative<Kind, AnyOpKind> OpKind(Kind kind) : OpKind() { become(std::move(kind)); }
+  /// Defined in op.cpp, for every alternative.
+  template <class Kind>
+  void become(Kind kind);
+
   OpKind();
   OpKind(const OpKind&);
   OpKind(OpKind&&) noexcept;

@@ -45,6 +45,13 @@ std::string list_text(const Program& program, const std::vector<Use>& uses) {
 
 }  // namespace
 
+Program::Program() = default;
+Program::Program(const Program&) = default;
+Program::Program(Program&&) noexcept = default;
+Program& Program::operator=(const Program&) = default;
+Program& Program::operator=(Program&&) noexcept = default;
+Program::~Program() = default;
+
 std::int64_t whole_element(const Shard& shard, std::int64_t columns, std::int64_t element) {
   const std::int64_t row = element / columns, column = element % columns;
   const std::int64_t block = shard.first_block + row / shard.block_rows;
@@ -98,6 +105,16 @@ std::vector<std::vector<int>> dependencies(const Program& program) {
     }
   }
   return result;
+}
+
+std::map<int, ExpertPlacement> placements(const Program& program) {
+  std::map<int, ExpertPlacement> placements;
+  for (const Op& op : program.ops) {
+    if (const auto* sent = std::get_if<SendExperts>(&op.kind)) {
+      placements[op.layer] = sent->placement;
+    }
+  }
+  return placements;
 }
 
 std::vector<int> loss_ops(const Program& program) {

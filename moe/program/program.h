@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <vector>
 
 #include "moe/program/groups.h"
@@ -59,6 +60,14 @@ struct Program {
   std::vector<TensorId> auxiliary_losses;
   std::vector<TensorId> z_losses;  ///< router z-loss: the same, where the model weighs it
   TensorId step = -1;              ///< i32[1,1], number of this iteration from 1
+
+  // In program.cpp alone: else every source that has a Program would compile them.
+  Program();
+  Program(const Program&);
+  Program(Program&&) noexcept;
+  Program& operator=(const Program&);
+  Program& operator=(Program&&) noexcept;
+  ~Program();
 };
 
 /// Position in the whole parameter, row-major, of element `element` of the rank's tensor.
@@ -74,6 +83,9 @@ std::vector<int> loss_ops(const Program& program);
 
 /// Whose routing binds the rows of a tensor.
 RoutedLayer routed_layer(const Tensor& tensor);
+
+/// By MoE layer whose experts are sent to other ranks: who computes which.
+std::map<int, ExpertPlacement> placements(const Program& program);
 
 /// True for an op that reads or writes rows which only the routing of a layer tells the number of.
 bool uses_routed_rows(const Program& program, const Op& op);

@@ -229,11 +229,9 @@ std::map<int, RowHandling> row_handling(const Program& program) {
     const auto [layer, added] = handling.try_emplace(op.layer);
     if (added) layer->second = {slice_cuts(program, op.layer), relays_of(program, op.layer), {}};
   }
-  for (const Op& op : program.ops) {
-    const auto* sent = std::get_if<SendExperts>(&op.kind);
-    if (sent == nullptr) continue;
-    if (const auto layer = handling.find(op.layer); layer != handling.end()) {
-      layer->second.placement = sent->placement;
+  for (auto& [layer, placement] : placements(program)) {
+    if (const auto found = handling.find(layer); found != handling.end()) {
+      found->second.placement = placement;
     }
   }
   return handling;

@@ -90,4 +90,10 @@ StageProgram stage_program(const Program& whole, int stage) {
   return result;
 }
 
+std::vector<StageProgram> stage_programs(const Program& whole) {
+  std::vector<StageProgram> stages;
+  for (int stage = 0; stage < whole.stages; ++stage) stages.push_back(stage_program(whole, stage));
+  return stages;
+}
+
 }  // namespace moe

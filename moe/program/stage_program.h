@@ -16,5 +16,7 @@ struct StageProgram {
 
 /// Of rows that are passed on the sending stage keeps what is read, the receiving one what is written.
 StageProgram stage_program(const Program& whole, int stage);
+/// Of every stage.
+std::vector<StageProgram> stage_programs(const Program& whole);
 
 }  // namespace moe

@@ -108,11 +108,8 @@ void TrainStore::observe(int, const Schedule& schedule, const Program& program) 
   tokens_per_iteration_ =
       program.tensors[program.tokens.front()].rows * program.micro_batches * stage_ranks(groups_);
   first_rank_.clear();
-  placements_.clear();
+  placements_ = placements(program);
   for (const Op& op : program.ops) {
-    if (const auto* sent = std::get_if<SendExperts>(&op.kind)) {
-      placements_[op.layer] = sent->placement;
-    }
     if (binds_routing(op)) first_rank_[op.layer] = op.stage * stage_ranks(groups_);
   }
 }
@@ -229,11 +226,12 @@ void TrainStore::store_timelines() {
   const auto place = [&](const Recent& recent) {
     return std::pair(warms_up(recent), std::abs(recent.report.duration_s - median));
   };
-  std::sort(recent_.begin(), recent_.end(),
-            [&](const Recent& a, const Recent& b) { return place(a) < place(b); });
-  for (int i = 0; i < options_.timelines && i < static_cast<int>(recent_.size()); ++i) {
-    const StepReport& report = recent_[i].report;
-    TimelineRows rows = timeline_rows(programs_.at(recent_[i].program), report.timeline,
+  std::vector<const Recent*> typical;
+  for (const Recent& recent : recent_) typical.push_back(&recent);
+  std::ranges::sort(typical, {}, [&](const Recent* recent) { return place(*recent); });
+  for (int i = 0; i < options_.timelines && i < static_cast<int>(typical.size()); ++i) {
+    const StepReport& report = typical[i]->report;
+    TimelineRows rows = timeline_rows(programs_.at(typical[i]->program), report.timeline,
                                       report.routing, groups_, report.sent_bytes);
     rows.timeline.run_id = run_id_;
     rows.timeline.kind = "measured";

@@ -51,6 +51,29 @@ std::string text_pragma(const Connection& connection, const std::string& name) {
   return statement.getColumn(0).getString();
 }
 
+/// Processes at once, each of which carries out its turn; expects all of them to come through.
+void in_processes(int count, const std::function<void(int turn)>& work) {
+  std::vector<pid_t> children;
+  for (int turn = 0; turn < count; ++turn) {
+    const pid_t child = fork();
+    if (child == 0) {
+      try {
+        work(turn);
+      } catch (const std::exception& error) {
+        fmt::print(stderr, "{}\n", error.what());
+        _exit(1);
+      }
+      _exit(0);
+    }
+    children.push_back(child);
+  }
+  for (const pid_t child : children) {
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+}
+
 TEST(Connection, CreatesAWalDatabaseThatNamesMoelab) {
   const TemporaryDirectory directory;
   const auto connection = open_writer(directory.file("new.db"));
@@ -344,24 +367,11 @@ TEST(Connection, ReaderInAWritingProcessKeepsItsLocks) {
   auto writer = open_writer(path);
   store_sample(writer);
   { const auto reader = open_reader(path); }  // closing a file of its own would drop the locks
-  const auto status = [&] {
-    const pid_t child = fork();
-    if (child == 0) {
-      // Without them this process would take itself for the last one and delete the log under the
-      // writer.
-      try {
-        auto other = open_writer(path);
-        heartbeat_run(other, 1);
-      } catch (...) {
-        _exit(1);
-      }
-      _exit(0);
-    }
-    int code = 0;
-    waitpid(child, &code, 0);
-    return code;
-  }();
-  EXPECT_EQ(status, 0);
+  // Without them another process would take itself for the last one and delete the log under the writer.
+  in_processes(1, [&](int) {
+    auto other = open_writer(path);
+    heartbeat_run(other, 1);
+  });
   EXPECT_TRUE(std::filesystem::exists(path + "-wal"));
   EXPECT_NO_THROW(heartbeat_run(writer, 1));
   EXPECT_TRUE(find_problems(writer, 60).empty());
@@ -369,26 +379,10 @@ TEST(Connection, ReaderInAWritingProcessKeepsItsLocks) {
 
 TEST(Connection, ProcessesMayCreateTheSameFileAtOnce) {
   const TemporaryDirectory directory;
-  std::vector<pid_t> children;
-  for (int i = 0; i < 4; ++i) {
-    const pid_t child = fork();
-    if (child == 0) {
-      try {
-        auto connection = open_writer(directory.file("a.db"));
-        insert(connection, sample_run(find_or_insert(connection, sample_machine())));
-      } catch (const std::exception& error) {
-        fmt::print(stderr, "{}\n", error.what());
-        _exit(1);
-      }
-      _exit(0);
-    }
-    children.push_back(child);
-  }
-  for (const pid_t child : children) {
-    int status = 0;
-    waitpid(child, &status, 0);
-    EXPECT_EQ(status, 0);
-  }
+  in_processes(4, [&](int) {
+    auto connection = open_writer(directory.file("a.db"));
+    insert(connection, sample_run(find_or_insert(connection, sample_machine())));
+  });
   EXPECT_EQ(load_runs(open_reader(directory.file("a.db"))).size(), 4U);
 }
 
@@ -399,34 +393,18 @@ TEST(Connection, ProcessesOpenWriteReadAndCloseAtAnyMoment) {
   const auto path = directory.file("a.db");
   fill(path);
   constexpr int rounds = 20;
-  std::vector<pid_t> children;
-  for (int process = 0; process < 4; ++process) {
-    const pid_t child = fork();
-    if (child == 0) {
-      try {
-        for (int i = 0; i < rounds; ++i) {
-          if (process % 2 == 0) {
-            auto connection = open_writer(path);
-            std::vector<Load> loads;
-            for (int j = 0; j < 500; ++j) loads.push_back({1, 100 + i, process, 0, j, 1});
-            insert(connection, loads);
-          } else {
-            load_loads(open_reader(path), {.run_id = 1});
-          }
-        }
-      } catch (const std::exception& error) {
-        fmt::print(stderr, "{}\n", error.what());
-        _exit(1);
+  in_processes(4, [&](int process) {
+    for (int i = 0; i < rounds; ++i) {
+      if (process % 2 == 0) {
+        auto connection = open_writer(path);
+        std::vector<Load> loads;
+        for (int j = 0; j < 500; ++j) loads.push_back({1, 100 + i, process, 0, j, 1});
+        insert(connection, loads);
+      } else {
+        load_loads(open_reader(path), {.run_id = 1});
       }
-      _exit(0);
     }
-    children.push_back(child);
-  }
-  for (const pid_t child : children) {
-    int status = 0;
-    waitpid(child, &status, 0);
-    EXPECT_EQ(status, 0);
-  }
+  });
   const auto connection = open_reader(path);
   EXPECT_EQ(load_loads(connection, {.run_id = 1, .first_iteration = 100}).size(),
             2U * rounds * 500);

@@ -2,8 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include <CLI/CLI.hpp>
-
+#include "microbench/declare_options.h"
 #include "moe/errors.h"
 
 namespace microbench {
@@ -14,7 +13,7 @@ TEST(Benchmarks, HaveNamesOfTheirOwnAndOptionsThatDoNotCollide) {
   std::vector<std::string> names;
   for (const Benchmark& benchmark : benchmarks()) {
     names.push_back(benchmark.name);
-    EXPECT_NO_THROW(benchmark.declare(app)) << benchmark.name;
+    EXPECT_NO_THROW(declare_options(app, benchmark)) << benchmark.name;
   }
   EXPECT_THAT(names, testing::ElementsAre("gemm", "copies", "collectives", "interference"));
 }
@@ -22,7 +21,7 @@ TEST(Benchmarks, HaveNamesOfTheirOwnAndOptionsThatDoNotCollide) {
 TEST(Benchmarks, OptionsReachThePlans) {
   CLI::App app;
   const auto all = benchmarks();
-  for (const Benchmark& benchmark : all) benchmark.declare(app);
+  for (const Benchmark& benchmark : all) declare_options(app, benchmark);
   app.parse("--rows 8,16 --experts 2 --collectives broadcast --activities computation,copy", false);
   moe::run_local_ranks(1, [&](moe::Communicator& world) {
     const auto backend = moe::make_cpu_backend(1);
@@ -39,7 +38,7 @@ TEST(Benchmarks, OptionsReachThePlans) {
 TEST(Benchmarks, RefuseWhatTheyCannotMeasureBeforeAnyRankIsStarted) {
   CLI::App app;
   const auto all = benchmarks();
-  for (const Benchmark& benchmark : all) benchmark.declare(app);
+  for (const Benchmark& benchmark : all) declare_options(app, benchmark);
   app.parse("--collectives gossip", false);
   EXPECT_THROW(all[0].check({.sizes = {4}, .sizes_text = "4", .dtype = moe::DType::i32}),
                moe::InputError);
@@ -53,7 +52,7 @@ TEST(Benchmarks, InterferenceRefusesActivitiesAndSizesThatAreNone) {
   const auto check = [](const std::string& arguments) {
     CLI::App app;
     const auto all = benchmarks();
-    for (const Benchmark& benchmark : all) benchmark.declare(app);
+    for (const Benchmark& benchmark : all) declare_options(app, benchmark);
     app.parse(arguments, false);
     all[3].check({.sizes = {4}, .sizes_text = "4"});
   };

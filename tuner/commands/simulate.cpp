@@ -77,10 +77,7 @@ struct RankMemory {
 
 std::vector<RankMemory> memory_of_ranks(const Scenario& scenario, const Prediction& prediction) {
   const moe::Program& program = prediction.program;
-  std::vector<moe::StageProgram> stages;
-  for (int stage = 0; stage < program.stages; ++stage) {
-    stages.push_back(moe::stage_program(program, stage));
-  }
+  const std::vector<moe::StageProgram> stages = moe::stage_programs(program);
   const auto bindings = bind_all(program, scenario.groups, prediction.routing);
   std::vector<RankMemory> memory;
   for (int rank = 0; rank < scenario.groups.ranks; ++rank) {

@@ -85,9 +85,6 @@ class Pairs {
   }
 
  private:
-  static bool is_link(Occupation occupation) {
-    return occupation == Occupation::inter_node || occupation == Occupation::intra_node;
-  }
   std::array<std::array<Beside, kOccupations>, kOccupations> pairs_;
   std::array<Beside, kOccupations> any_link_, beside_links_;
 };

@@ -13,16 +13,12 @@ constexpr std::array<std::string_view, kOccupations> kNames = {"computation", "i
 
 std::size_t place_of(Occupation occupation) { return static_cast<std::size_t>(occupation); }
 
-bool is_link(std::size_t occupation) {
-  return occupation == place_of(Occupation::inter_node) ||
-         occupation == place_of(Occupation::intra_node);
-}
-
 /// The occupations of this name, "communication" being both links; none for another.
 std::vector<std::size_t> occupations_named(std::string_view name) {
   std::vector<std::size_t> found;
   for (std::size_t i = 0; i < kOccupations; ++i) {
-    if (name == kNames[i] || (name == "communication" && is_link(i))) found.push_back(i);
+    if (name == kNames[i] || (name == "communication" && is_link(Occupation(i))))
+      found.push_back(i);
   }
   return found;
 }
@@ -51,7 +47,7 @@ double speed_beside(const Interference& interference, Occupation y, const Compan
   for (std::size_t x = 0; x < kOccupations; ++x) {
     if (!company[x] || x == own) continue;
     ++count;
-    if (is_link(x) && beside_communication) {
+    if (is_link(Occupation(x)) && beside_communication) {
       communication = true;
     } else {
       others *= interference.speed[own][x];

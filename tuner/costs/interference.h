@@ -17,6 +17,10 @@ enum class Occupation : std::uint8_t { computation, inter_node, intra_node, copy
 inline constexpr std::size_t kOccupations = 4;
 
 std::string_view name_of(Occupation occupation);
+/// True for communication.
+constexpr bool is_link(Occupation occupation) {
+  return occupation == Occupation::inter_node || occupation == Occupation::intra_node;
+}
 
 /// Which occupations there are beside an op on its rank.
 using Company = std::array<bool, kOccupations>;

@@ -31,8 +31,8 @@ std::set<int> blocks_of(const moe::Program& program, int stage) {
 std::vector<GradientPlace> places_of_stage(const moe::Program& program, int stage) {
   std::vector<GradientPlace> places;
   for (const int block : blocks_of(program, stage)) {
-    for (const auto behind : {moe::AllReducePlace::dispatch, moe::AllReducePlace::combine,
-                              moe::AllReducePlace::block}) {
+    for (const auto behind :
+         {moe::ExchangePlace::dispatch, moe::ExchangePlace::combine, moe::ExchangePlace::block}) {
       const auto op = moe::place_of(program, behind, block);
       if (op && program.ops[*op].stage == stage) places.push_back({behind, block, 0, *op});
     }
@@ -63,7 +63,7 @@ std::vector<GradientPlace> measured(std::vector<GradientPlace> places, const moe
     GradientPlace& place = places[i];
     // A layer that is cut along the batch is no pipeline of chunks.
     const auto pipeline =
-        place.behind == moe::AllReducePlace::dispatch
+        place.behind == moe::ExchangePlace::dispatch
             ? pipelines.find({moe::routed_layer(program.ops[place.op]), moe::Phase::backward})
             : pipelines.end();
     if (pipeline != pipelines.end()) {

@@ -13,7 +13,7 @@ namespace tuner {
 
 /// A place in backward that gradients can be reduced at beside other work.
 struct GradientPlace {
-  moe::AllReducePlace behind = moe::AllReducePlace::dispatch;
+  moe::ExchangePlace behind = moe::ExchangePlace::dispatch;
   int at = 0;         ///< a block
   double idle_s = 0;  ///< so long until the next place or exchange, or between dispatch and combine
   std::size_t op = 0;  ///< of the Program, that it is behind

@@ -52,7 +52,7 @@ double outside_pipelines_s(const Situation& situation, const moe::Program& progr
 /// Closed form of an iteration under `schedule`: every phase of every MoE layer by FSMoE's equations
 /// (fsmoe/fsmoe_equations.h; PipeMoE's are those with t_ag = t_rs = t_gar = 0) from the times of its pipeline
 /// (pipeline_times.h), and everything else one after another, but for gradients that are reduced on a stream of
-/// their own between pipelines: these beside all that stands there.
+/// their own between pipelines: these beside all that stands there. Of Tutel and its like, too, which publish none.
 double pipelined_iteration_s(const Situation& situation, const moe::Schedule& schedule);
 
 }  // namespace tuner

@@ -3,24 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <stdexcept>
 #include <utility>
 
 #include "moe/train/balance.h"
 
 namespace tuner {
-namespace {
-
-bool is_legal(const moe::Program& program, const moe::Schedule& schedule) {
-  try {
-    moe::apply(program, schedule);
-    return true;
-  } catch (const std::invalid_argument&) {
-    return false;
-  }
-}
-
-}  // namespace
 
 moe::Schedule placed_schedule(const Situation& situation, std::string planner,
                               const PlaceLayer& place) {
@@ -31,9 +18,9 @@ moe::Schedule placed_schedule(const Situation& situation, std::string planner,
     moe::ReplicateExperts decision{layer.layer, place(layer)};
     if (!decision.placement.replicas.empty()) schedule.decisions.push_back(std::move(decision));
   }
-  if (!is_legal(situation.program, schedule)) {
+  if (!moe::is_legal(situation.program, schedule)) {
     std::erase_if(schedule.decisions, [&](const moe::Decision& decision) {
-      return !is_legal(situation.program, {{}, {decision}});
+      return !moe::is_legal(situation.program, {{}, {decision}});
     });
   }
   return schedule;

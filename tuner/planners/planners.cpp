@@ -14,6 +14,8 @@
 #include "tuner/planners/micro_batch_order/micro_batch_order.h"
 #include "tuner/planners/most_loaded/most_loaded.h"
 #include "tuner/planners/mpmoe/mpmoe.h"
+#include "tuner/planners/mpmoe/performance_model.h"
+#include "tuner/planners/pipeline_schedule.h"
 #include "tuner/planners/pipemoe/pipemoe.h"
 #include "tuner/planners/pipemoe_lina/pipemoe_lina.h"
 #include "tuner/planners/placed_schedule.h"
@@ -33,26 +35,26 @@ const std::vector<Planner>& planners() {
       {"tutel",
        "fixed degree (tutel:R, default 2): all-to-all beside experts, the same R forward and "
        "backward",
-       plan_tutel, tutel_paper_seconds, tutel_candidates, true},
+       plan_tutel, pipelined_iteration_s, tutel_candidates, true},
       {"pipemoe", "best degree by model, forward and backward apart: all-to-all beside experts",
-       plan_pipemoe, pipemoe_paper_seconds, pipemoe_candidates, false, pipemoe_remark},
+       plan_pipemoe, pipelined_iteration_s, pipemoe_candidates, false, pipemoe_remark},
       {"tutel_improved", "pipemoe, and gradients of a block all-reduced beside what is no experts",
-       plan_tutel_improved, tutel_improved_paper_seconds, tutel_improved_candidates},
+       plan_tutel_improved, pipelined_iteration_s, tutel_improved_candidates},
       {"pipemoe_lina",
        "pipemoe, and gradients all-reduced in chunks of 30 MB wherever the exchange leaves time",
-       plan_pipemoe_lina, pipemoe_lina_paper_seconds, pipemoe_lina_candidates},
+       plan_pipemoe_lina, pipelined_iteration_s, pipemoe_lina_candidates},
       {"fsmoe_no_iio", "fsmoe with one stream for what crosses nodes and what stays inside them",
-       plan_fsmoe_no_iio, fsmoe_paper_seconds, fsmoe_no_iio_candidates, false, fsmoe_remark},
+       plan_fsmoe_no_iio, pipelined_iteration_s, fsmoe_no_iio_candidates, false, fsmoe_remark},
       {"fsmoe",
        "what stays inside nodes beside what crosses them, gradients all-reduced in pieces that fit "
        "what is idle",
-       plan_fsmoe, fsmoe_paper_seconds, fsmoe_candidates, false, fsmoe_remark},
+       plan_fsmoe, pipelined_iteration_s, fsmoe_candidates, false, fsmoe_remark},
       {"lancet",
        "exchanges under dense ops of other parts of the batch, and under weight gradients",
        plan_lancet, lancet_paper_seconds, lancet_candidates, false, lancet_remark},
       {"pmoe",
        "as many chunks forward as backward, as many as a search finds best, sharing no buffers",
-       plan_pmoe, pmoe_paper_seconds, pmoe_candidates},
+       plan_pmoe, mpmoe::modelled_iteration_s, pmoe_candidates},
       {"mpmoe_pb",
        "pmoe with buffers shared among chunks: chunks and how backward restores them by profiles",
        plan_mpmoe_pb, mpmoe_paper_seconds, mpmoe_pb_candidates, false, mpmoe_remark},

@@ -1,6 +1,7 @@
 #include "tuner/planners/situation_costs.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "moe/program/stage_program.h"
 #include "moe/run/memory_plan.h"
@@ -31,19 +32,29 @@ double simulated_program_s(const Situation& situation, const moe::Program& sched
       .duration_s;
 }
 
+Candidate fastest_simulated(const Situation& situation, std::vector<Candidate> candidates) {
+  std::vector<double> seconds;
+  for (const Candidate& one : candidates) seconds.push_back(simulated_s(situation, one.schedule));
+  const auto least = std::ranges::min_element(seconds) - seconds.begin();
+  return std::move(candidates[static_cast<std::size_t>(least)]);
+}
+
 std::int64_t planned_peak_bytes(const moe::Program& program, const moe::Groups& groups,
                                 const moe::Routing& routing, moe::Pool pool) {
-  std::vector<moe::Program> stages;
-  for (int stage = 0; stage < program.stages; ++stage) {
-    stages.push_back(moe::stage_program(program, stage).program);
-  }
+  const std::vector<moe::StageProgram> stages = moe::stage_programs(program);
   std::int64_t peak_bytes = 0;
   for (int rank = 0; rank < groups.ranks; ++rank) {
-    const moe::Program& stage = stages[static_cast<std::size_t>(moe::stage_of(groups, rank))];
+    const moe::Program& stage =
+        stages[static_cast<std::size_t>(moe::stage_of(groups, rank))].program;
     peak_bytes = std::max(peak_bytes, moe::planned_peak_bytes(
                                           stage, moe::bind(program, routing, groups, rank), pool));
   }
   return peak_bytes;
+}
+
+bool fits_memory(const Situation& situation, const moe::Program& scheduled) {
+  const std::int64_t limit = situation.cluster.memory_bytes;
+  return limit == 0 || planned_peak_bytes(scheduled, situation.groups, situation.routing) <= limit;
 }
 
 }  // namespace tuner

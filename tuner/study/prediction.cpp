@@ -13,10 +13,9 @@
 namespace tuner {
 namespace {
 
-std::optional<double> deviation_s(const Prediction& prediction, const Situation& situation) {
-  const auto bindings = bind_all(prediction.program, situation.groups, prediction.routing);
-  const auto costs =
-      op_costs(prediction.program, situation.groups, bindings, situation.costs, situation.cluster);
+std::optional<double> deviation_s(const Prediction& prediction, const Situation& situation,
+                                  const std::vector<moe::Binding>& bindings,
+                                  const std::vector<OpCost>& costs) {
   const std::vector<double> of_fits =
       deviations_on_path(critical_path(prediction.program, costs, prediction.timeline),
                          prediction.program, bindings, situation.groups, costs, situation.costs);
@@ -56,9 +55,11 @@ Prediction predict(const Situation& situation, const Planner& planner,
   });
   prediction.timeline = std::move(middle->first);
   prediction.routing = *middle->second;
-  prediction.bound = lower_bound(prediction.program, situation.groups, prediction.routing,
-                                 situation.costs, situation.cluster);
-  prediction.deviation_s = deviation_s(prediction, situation);
+  const auto bindings = bind_all(prediction.program, situation.groups, prediction.routing);
+  const auto costs =
+      op_costs(prediction.program, situation.groups, bindings, situation.costs, situation.cluster);
+  prediction.bound = lower_bound(prediction.program, situation.groups, costs, situation.cluster);
+  prediction.deviation_s = deviation_s(prediction, situation, bindings, costs);
   return prediction;
 }
 

@@ -1,8 +1,6 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -16,6 +14,7 @@
 #include "moe/communicator/mpi/pieces.h"
 #include "moe/communicator/mpi/start_watch.h"
 #include "moe/communicator/mpi/transport.h"
+#include "moe/communicator/subgroup.h"
 #include "moe/errors.h"
 
 /// Ranks that are processes of an MPI job. The collectives are in mpi_collectives.h.
@@ -68,12 +67,7 @@ class MpiCommunicator : public Communicator {
   }
 
   std::unique_ptr<Communicator> split(std::span<const int> ranks) override {
-    const auto self = std::find(ranks.begin(), ranks.end(), rank);
-    if (self == ranks.end() || !std::is_sorted(ranks.begin(), ranks.end()) || ranks[0] < 0 ||
-        ranks.back() >= size || std::adjacent_find(ranks.begin(), ranks.end()) != ranks.end()) {
-      throw std::invalid_argument(fmt::format("split: ranks [{}] do not ascend or hold no rank {}",
-                                              fmt::join(ranks, ", "), rank));
-    }
+    const int self = place_in_subgroup(ranks, rank, size);
     std::int32_t context = 0;
     if (rank == 0) {
       const int k = splits_led++;
@@ -91,7 +85,7 @@ class MpiCommunicator : public Communicator {
       group.world_ranks.push_back(group_.world_ranks[member]);
       group.piece_bytes.push_back(group_.piece_bytes[member]);
     }
-    group.rank = static_cast<int>(self - ranks.begin());
+    group.rank = self;
     return std::make_unique<MpiCommunicator>(std::move(group));
   }
 

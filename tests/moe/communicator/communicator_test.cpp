@@ -121,9 +121,11 @@ TEST(LocalCommunicator, RowsThatDoNotMatchAreExplained) {
 TEST(LocalCommunicator, GroupsMustAscendAndHoldTheCaller) {
   run_local_ranks(2, [](Communicator& world) {
     const int other = 1 - world.rank;
-    const int descending[] = {1, 0};
+    const int descending[] = {1, 0}, twice[] = {0, 0, 1, 1}, beyond[] = {0, 1, 2};
     EXPECT_THROW(world.split({&other, 1}), std::invalid_argument);
     EXPECT_THROW(world.split(descending), std::invalid_argument);
+    EXPECT_THROW(world.split(twice), std::invalid_argument);
+    EXPECT_THROW(world.split(beyond), std::invalid_argument);
   });
 }
 

@@ -12,7 +12,7 @@ TEST(AddReturned, AddsEveryBlockToTheGradientOfItsExpert) {
   // Two experts of two rows and a column, and of one row; blocks of experts 1, 1 and 0 have come home.
   const HostTensor weights{6, 1, {1, 2, 3, 4, 5, 6}}, biases{3, 2, {7, 8, 9, 10, 11, 12}};
   const KernelCase add{"add returned",
-                       AddReturned{{}, 2},
+                       AddReturned{{{}, 2}},
                        {weights, biases},
                        {{4, 1, {100, 200, 300, 400}}, {2, 2, {0.5, 0.5, 0.25, 0.25}}},
                        {{.ranges = {{1, 1}, {1, 1}, {0, 1}}}}};

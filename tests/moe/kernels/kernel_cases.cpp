@@ -484,7 +484,7 @@ std::vector<KernelCase> kernel_cases() {
   cases.push_back(
       {"sum_shares", SumShares{}, {random_tensor(31, 3 * 9, 1)}, {blank(31, 9)}, halves});
   cases.push_back({"add_returned, of experts 2, 0 and 2 again",
-                   AddReturned{{}, 3},
+                   AddReturned{{{}, 3}},
                    {random_tensor(3 * 7, 9, 1), random_tensor(4, 5, 2)},
                    {random_tensor(3 * 7, 9, 3), random_tensor(3, 5, 4)},
                    {{.ranges = {{2, 1}, {0, 1}, {2, 1}}}}});

@@ -106,9 +106,7 @@ TEST(CompressExchange, IsTheSameByEveryRoute) {
     const Outcome flat = train_small(model, compressed(format), groups, 1);
     for (const Route route : {Route::one_d, Route::two_d, Route::pairwise}) {
       Schedule schedule = chunked(model, 2, 1);
-      for (const Decision& decision : compressed(format).decisions) {
-        schedule.decisions.push_back(decision);
-      }
+      append(schedule, compressed(format).decisions);
       for (const Phase phase : {Phase::forward, Phase::backward}) {
         schedule.decisions.push_back(Exchange{1, phase, {}, route, 2});
       }

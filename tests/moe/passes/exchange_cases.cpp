@@ -225,7 +225,7 @@ void check_route(Communicator& world, const Groups& groups, Route route, int ran
         testing::random_placement(random, routing.experts, groups.layout.expert);
     Program replicated = program;
     Op sending;
-    sending.kind = SendExperts{placement, routing.experts / groups.layout.expert};
+    sending.kind = SendExperts{{placement, routing.experts / groups.layout.expert}};
     sending.layer = 0;
     replicated.ops.push_back(sending);
     check(replicated, routing, placement);

@@ -13,21 +13,16 @@
 namespace moe {
 namespace {
 
+using testing::all_moe_model;
 using testing::chunked;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::largest_difference;
 using testing::Outcome;
-using testing::small_model;
 using testing::train_small;
 using testing::with_streams_of;
 
-Model three_moe_blocks() {
-  Model model = small_model(DType::f64);
-  model.blocks = 3;
-  model.moe_every = 1;
-  return model;
-}
+Model three_moe_blocks() { return all_moe_model(DType::f64, 3); }
 
 /// Blocks 1 and 2 with replicas.
 Schedule replicated() {
@@ -99,7 +94,7 @@ TEST(HoistTransfer, LeavesLossesAndGradientsAsTheyWereBitForBit) {
     cut.micro_batches = micro_batches;
     cut.global_batch = cut.capacity_groups = 28 * micro_batches;
     Schedule before = chunked(cut, 2, 3);
-    for (const Decision& one : replicated().decisions) before.decisions.push_back(one);
+    append(before, replicated().decisions);
     const Outcome reference = train_small(cut, before, 4, 2);
     Schedule hoisted = before;
     hoisted.decisions.push_back(in_three(2, Transfer::send, 1));
@@ -120,7 +115,7 @@ TEST(HoistTransfer, LetsGradientsBeReducedEarly) {
   const Layout layout{2, 2, 1};
   const Schedule replicas{"", {ReplicateExperts{2, {{{2, {1}}, {20, {0}}}}}}};
   Schedule early = replicas;
-  early.decisions.push_back(PlaceAllReduce{2, 0, AllReducePlace::combine, 0});
+  early.decisions.push_back(PlaceAllReduce{2, 0, ExchangePlace::combine, 0});
   const Program program = build_iteration(three_moe_blocks(), make_groups(layout), 0);
   try {
     apply(program, early);

@@ -16,9 +16,7 @@ namespace {
 using ::testing::HasSubstr;
 
 Program iteration(int stages, int micro_batches) {
-  Model model = small_model(DType::f32);
-  model.blocks = stages;
-  model.moe_every = 1;
+  Model model = all_moe_model(DType::f32, stages);
   model.capacity_factor = 1;
   model.global_batch = model.capacity_groups = 28 * micro_batches;
   model.micro_batches = micro_batches;

@@ -13,6 +13,7 @@
 namespace moe {
 namespace {
 
+using testing::all_moe_model;
 using ::testing::AllOf;
 using testing::chunked;
 using ::testing::HasSubstr;
@@ -108,9 +109,7 @@ TEST(PartitionRange, OnRanksThatShareExpertsAndInMicroBatches) {
 }
 
 TEST(PartitionRange, ReachesToWhatRoutesTheNextLayerAndNoFurther) {
-  Model model = small_model(DType::f64);
-  model.moe_every = 1;
-  const Program program = iteration(model, 1);
+  const Program program = iteration(all_moe_model(DType::f64, 2), 1);
   const PartitionReach first = partition_reach(program, 0), second = partition_reach(program, 1);
   const auto forward = forward_ops(program, 0);
   // All ops between the two layers can be cut with either.

@@ -11,6 +11,7 @@
 namespace moe {
 namespace {
 
+using testing::all_moe_model;
 using ::testing::HasSubstr;
 using testing::small_model;
 using ::testing::StrEq;
@@ -98,9 +99,7 @@ TEST(PipelineSplit, IntoOneChunkChangesNothing) {
 }
 
 TEST(PipelineSplit, CutsOnePhaseOfOneLayerAndLeavesAllElseInItsOrder) {
-  Model model = small_model(DType::f32);
-  model.moe_every = 1;
-  const Program before = build_iteration(model, make_groups(4, 4), 0);
+  const Program before = build_iteration(all_moe_model(DType::f32, 2), make_groups(4, 4), 0);
   const Program after = apply(before, PipelineSplit{1, Phase::forward, 3});
   std::vector<std::string> whole;
   for (const Op& op : after.ops) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <stdexcept>
 
 #include "moe/model/experts/experts.h"
 #include "moe/model/gates/gates.h"
@@ -170,12 +169,7 @@ void draw_placements(std::mt19937& random, Draw& draw) {
   const auto place = [&](const Decision& placing) {
     Schedule more = draw.schedule;
     more.decisions.push_back(placing);
-    try {
-      apply(program, more);
-    } catch (const std::invalid_argument&) {
-      return;
-    }
-    draw.schedule = std::move(more);
+    if (is_legal(program, more)) draw.schedule = std::move(more);
   };
   const auto block = [&](int from) {
     return from + static_cast<int>(random() % static_cast<unsigned>(draw.model.blocks - from));
@@ -202,8 +196,16 @@ void draw_placements(std::mt19937& random, Draw& draw) {
   }
   for (int i = 0; i < 4 && random() % 3 != 0; ++i) {
     place(PlaceAllReduce{block(-1), static_cast<int>(random() % 2),
-                         static_cast<AllReducePlace>(random() % 3), block(0)});
+                         static_cast<ExchangePlace>(random() % 3), block(0)});
   }
+}
+
+Schedule without_splits_of(int block, Schedule schedule) {
+  std::erase_if(schedule.decisions, [&](const Decision& decision) {
+    const auto* split = std::get_if<PipelineSplit>(&decision);
+    return split != nullptr && split->layer == block;
+  });
+  return schedule;
 }
 
 /// Ranges of layers that can be cut along the batch, instead of their splits along the routed rows.
@@ -211,21 +213,13 @@ void draw_partitions(std::mt19937& random, Draw& draw) {
   const Program program = build_iteration(draw.model, make_groups(draw.layout, draw.node_of), 0);
   for (int block = 0; block < draw.model.blocks; ++block) {
     if (!has_experts(draw.model, block) || random() % 2 == 0) continue;
-    Schedule more = draw.schedule;
-    std::erase_if(more.decisions, [&](const Decision& decision) {
-      const auto* split = std::get_if<PipelineSplit>(&decision);
-      return split != nullptr && split->layer == block;
-    });
+    Schedule more = without_splits_of(block, draw.schedule);
     PartitionRange range{block, 2 + static_cast<int>(random() % 3), static_cast<int>(random() % 12),
                          static_cast<int>(random() % 12)};
     for (; range.ops_before >= 0; --range.ops_before, range.ops_after /= 2) {
       Schedule tried = more;
       tried.decisions.push_back(range);
-      try {
-        apply(program, tried);
-      } catch (const std::invalid_argument&) {
-        continue;
-      }
+      if (!is_legal(program, tried)) continue;
       draw.schedule = std::move(tried);
       break;
     }
@@ -238,11 +232,7 @@ void draw_shared_buffers(std::mt19937& random, Draw& draw) {
   const Program program = build_iteration(draw.model, make_groups(draw.layout, draw.node_of), 0);
   for (int block = 0; block < draw.model.blocks; ++block) {
     if (!has_experts(draw.model, block) || random() % 2 == 0) continue;
-    Schedule more = draw.schedule;
-    std::erase_if(more.decisions, [&](const Decision& decision) {
-      const auto* split = std::get_if<PipelineSplit>(&decision);
-      return split != nullptr && split->layer == block;
-    });
+    Schedule more = without_splits_of(block, draw.schedule);
     const int chunks = 1 + static_cast<int>(random() % 5);
     for (const Phase phase : {Phase::forward, Phase::backward}) {
       more.decisions.push_back(PipelineSplit{block, phase, chunks});
@@ -250,12 +240,7 @@ void draw_shared_buffers(std::mt19937& random, Draw& draw) {
     more.decisions.push_back(RestoreActivation{block, static_cast<RestoreDispatched>(random() % 3),
                                                static_cast<RestoreHidden>(random() % 3),
                                                1 + static_cast<int>(random() % 2)});
-    try {
-      apply(program, more);
-    } catch (const std::invalid_argument&) {
-      continue;
-    }
-    draw.schedule = std::move(more);
+    if (is_legal(program, more)) draw.schedule = std::move(more);
   }
 }
 

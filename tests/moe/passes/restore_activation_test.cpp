@@ -13,6 +13,7 @@
 namespace moe {
 namespace {
 
+using testing::all_moe_model;
 using testing::chunked;
 using ::testing::HasSubstr;
 using testing::largest_difference;
@@ -181,9 +182,7 @@ TEST(RestoreActivation, TouchesWhatIsPlannedInBothPools) {
 
 TEST(RestoreActivation, LaterLayersUseTheMemoryOfBuffersThatHaveBeenOffloaded) {
   const auto peaks = [](int blocks, Strategy strategy, Pool pool) {
-    Model model = small_model(DType::f32);
-    model.blocks = blocks;
-    model.moe_every = 1;
+    Model model = all_moe_model(DType::f32, blocks);
     model.capacity_factor = 1.25;
     Schedule schedule = chunked(model, 2, 2);
     for (int block = 0; block < blocks; ++block) {

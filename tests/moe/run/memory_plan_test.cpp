@@ -11,6 +11,7 @@
 namespace moe {
 namespace {
 
+using testing::all_moe_model;
 using testing::chunked;
 using testing::small_model;
 
@@ -137,9 +138,7 @@ TEST(MemoryPlan, DroplessLeavesOutWhatItDoesNotKnowAndGoesOnWithTheRouting) {
 
 TEST(MemoryPlan, OfMicroBatchesOneAfterAnotherNeedsWhatOneNeeds) {
   const auto activations = [](int micro_batches) {
-    Model model = small_model(DType::f32);
-    model.blocks = 20;
-    model.moe_every = 1;
+    Model model = all_moe_model(DType::f32, 20);
     model.micro_batches = model.global_batch = model.capacity_groups = micro_batches;
     model.capacity_factor = 1.25;
     const Program program = build_iteration(model, make_groups(1, 1), 0);

@@ -54,18 +54,22 @@ TEST(Runner, NeedsALimitWhereNothingElseBoundsTheRows) {
   EXPECT_THROW(construct(small_model(DType::f32), 0), std::invalid_argument);
 }
 
-TEST(Runner, ForwardOnlyLeavesParametersAlone) {
+/// A rank alone, about to carry out its first iteration.
+struct FirstIteration : ::testing::Test {
   const Model model = small_model(DType::f64);
   const std::unique_ptr<Communicator> world = make_solo_communicator();
   const std::unique_ptr<Backend> backend = make_cpu_backend(1);
   const Groups groups = make_groups(1, 1);
-  RunOptions options;
-  options.memory_limit_bytes = 1 << 28;
   const Program program = build_iteration(model, groups, 0);
-  Runner runner(program, groups, *backend, *world, options);
-  initialize_parameters(runner, 1);
-  const std::int32_t one = 1;
-  runner.write(program.step, std::as_bytes(std::span(&one, 1)));
+  Runner runner{program, groups, *backend, *world, {.memory_limit_bytes = 1 << 28}};
+  FirstIteration() {
+    initialize_parameters(runner, 1);
+    const std::int32_t one = 1;
+    runner.write(program.step, std::as_bytes(std::span(&one, 1)));
+  }
+};
+
+TEST_F(FirstIteration, WithoutBackwardLeavesParametersAlone) {
   const auto head = [&] {
     std::vector<double> values(static_cast<std::size_t>(model.d_model * model.vocabulary));
     runner.read(program.parameters.back().value, std::as_writable_bytes(std::span(values)));
@@ -80,18 +84,7 @@ TEST(Runner, ForwardOnlyLeavesParametersAlone) {
   EXPECT_NE(head(), before);
 }
 
-TEST(Runner, UpdatesWaitForTheHookAndArePassedOverWhereItSaysSo) {
-  const Model model = small_model(DType::f64);
-  const std::unique_ptr<Communicator> world = make_solo_communicator();
-  const std::unique_ptr<Backend> backend = make_cpu_backend(1);
-  const Groups groups = make_groups(1, 1);
-  RunOptions options;
-  options.memory_limit_bytes = 1 << 28;
-  const Program program = build_iteration(model, groups, 0);
-  Runner runner(program, groups, *backend, *world, options);
-  initialize_parameters(runner, 1);
-  const std::int32_t one = 1;
-  runner.write(program.step, std::as_bytes(std::span(&one, 1)));
+TEST_F(FirstIteration, UpdatesWaitForTheHookAndArePassedOverWhereItSaysSo) {
   const auto all_parameters = [&] {
     std::vector<std::vector<double>> values;
     for (const Parameter& parameter : program.parameters) {

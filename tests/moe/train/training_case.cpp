@@ -191,6 +191,13 @@ Model small_model(DType dtype) {
   return model;
 }
 
+Model all_moe_model(DType dtype, int blocks) {
+  Model model = small_model(dtype);
+  model.blocks = blocks;
+  model.moe_every = 1;
+  return model;
+}
+
 Schedule with_streams_of(const Program& program, Schedule schedule) {
   const auto moves = [](const Decision& decision) {
     return std::holds_alternative<StreamAssignment>(decision);

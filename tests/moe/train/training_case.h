@@ -66,6 +66,8 @@ double largest_difference(const Outcome& a, const Outcome& b);
 
 /// A model that divides over 1, 2, 4 and 7 ranks.
 Model small_model(DType dtype);
+/// The same with so many blocks, all of which have experts.
+Model all_moe_model(DType dtype, int blocks);
 
 /// A schedule that was written for any model and ranks, without the streams of kinds that `program` has no op of
 /// once its other decisions have been applied.

@@ -15,7 +15,7 @@ namespace tuner {
 namespace {
 
 using namespace test;
-using moe::AllReducePlace;
+using moe::ExchangePlace;
 using ::testing::ElementsAre;
 
 struct GradientPlacesTest : ::testing::Test, ShardedSituation {
@@ -38,7 +38,7 @@ struct GradientPlacesTest : ::testing::Test, ShardedSituation {
 TEST_F(GradientPlacesTest, StandInTheOrderOfBackward) {
   const auto stages = gradients_by_stage(situation, scheduled);
   ASSERT_EQ(stages.size(), 1u);
-  std::vector<std::pair<AllReducePlace, int>> places;
+  std::vector<std::pair<ExchangePlace, int>> places;
   for (const GradientPlace& place : stages[0].places) {
     places.emplace_back(place.behind, place.at);
     EXPECT_EQ(moe::place_of(scheduled, place.behind, place.at), place.op);
@@ -46,8 +46,8 @@ TEST_F(GradientPlacesTest, StandInTheOrderOfBackward) {
   ASSERT_EQ(places.size(), 12u);
   EXPECT_THAT(
       std::vector(places.begin(), places.begin() + 4),
-      ElementsAre(std::pair(AllReducePlace::dispatch, 3), std::pair(AllReducePlace::combine, 3),
-                  std::pair(AllReducePlace::block, 3), std::pair(AllReducePlace::dispatch, 2)));
+      ElementsAre(std::pair(ExchangePlace::dispatch, 3), std::pair(ExchangePlace::combine, 3),
+                  std::pair(ExchangePlace::block, 3), std::pair(ExchangePlace::dispatch, 2)));
 }
 
 TEST_F(GradientPlacesTest, AreIdleForWhatIsComputedMeanwhile) {
@@ -56,7 +56,7 @@ TEST_F(GradientPlacesTest, AreIdleForWhatIsComputedMeanwhile) {
       op_costs(scheduled, groups, bind_all(scheduled, groups, routing), costs, cluster);
   // Behind the combine of block 2 comes the rest of block 2.
   const GradientPlace &combine = stage.places[4], &block = stage.places[5];
-  ASSERT_EQ(combine.behind, AllReducePlace::combine);
+  ASSERT_EQ(combine.behind, ExchangePlace::combine);
   double seconds = 0;
   for (std::size_t i = combine.op + 1; i <= block.op; ++i) {
     seconds += alone_seconds(op_cost[i], groups, cluster);
@@ -126,8 +126,8 @@ TEST_F(GradientPlacesTest, NeighboursAtOnePlaceAreOnePiece) {
               ElementsAre(moe::SliceAllReduce{2, 2, {8, grains - 8}}));
   EXPECT_GE(grains, 32);
   EXPECT_THAT(moe::decisions_of<moe::PlaceAllReduce>(schedule),
-              ElementsAre(moe::PlaceAllReduce{2, 0, AllReducePlace::dispatch, 1},
-                          moe::PlaceAllReduce{2, 1, AllReducePlace::combine, 1}));
+              ElementsAre(moe::PlaceAllReduce{2, 0, ExchangePlace::dispatch, 1},
+                          moe::PlaceAllReduce{2, 1, ExchangePlace::combine, 1}));
   EXPECT_NO_THROW(moe::apply(program, schedule));
 }
 
@@ -138,7 +138,7 @@ TEST_F(GradientPlacesTest, NoneIsPutBeforeItExists) {
       with_gradients_at(pipeline, scheduled, stages, {GrainPlaces(stages[0].grains.size(), 0)});
   EXPECT_NO_THROW(moe::apply(program, schedule));
   EXPECT_THAT(moe::decisions_of<moe::PlaceAllReduce>(schedule),
-              ::testing::Contains(moe::PlaceAllReduce{2, 0, AllReducePlace::block, 2}));
+              ::testing::Contains(moe::PlaceAllReduce{2, 0, ExchangePlace::block, 2}));
 }
 
 TEST_F(GradientPlacesTest, ChunksOfSoManyBytesStayApart) {
@@ -160,10 +160,7 @@ TEST(GradientPlaces, AreOfEachPipelineStage) {
   ShardedSituation one;
   const moe::Groups groups = groups_of(one.cluster, moe::Layout{1, 2, 1, 1, 2});
   const moe::Program program = moe::build_iteration(one.model, groups, 0);
-  moe::Routing routing;
-  for (int layer = 0; layer < 4; ++layer) {
-    routing.layers.push_back(moe::uniform_routing(layer, 2, one.model.experts, 2 * 4 * 256));
-  }
+  const moe::Routing routing = make_routing("uniform", program, groups, 1);
   const Situation situation{program, groups, routing, one.costs, one.cluster};
   const moe::Schedule pipeline = pipeline_with_gradients(program, "", {1, 1});
   const moe::Program scheduled = moe::apply(program, pipeline);

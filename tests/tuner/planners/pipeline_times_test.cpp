@@ -54,7 +54,7 @@ TEST_F(PipelineTimesTest, GradientsBehindADispatchAreOfItsPipeline) {
   moe::Schedule schedule = pipeline_with_gradients(program, "", {1, 2}, InNode::beside);
   EXPECT_EQ(times(schedule).at(kBackward).gar_s, 0);
   const double before_s = pipelined_iteration_s(situation, schedule);
-  schedule.decisions.push_back(moe::PlaceAllReduce{2, 0, moe::AllReducePlace::dispatch, 1});
+  schedule.decisions.push_back(moe::PlaceAllReduce{2, 0, moe::ExchangePlace::dispatch, 1});
   const auto placed = times(schedule);
   EXPECT_GT(placed.at(kBackward).gar_s, 0);
   EXPECT_EQ(placed.at({{0, 0}, moe::Phase::backward}).gar_s, 0);
@@ -68,7 +68,7 @@ TEST_F(PipelineTimesTest, GradientsBehindADispatchAreOfItsPipeline) {
 TEST_F(PipelineTimesTest, GradientsBesideDensePartsCostWhatIsLongerThanThese) {
   moe::Schedule schedule = pipeline_with_gradients(program, "", {1, 1}, InNode::beside);
   const double before_s = pipelined_iteration_s(situation, schedule);
-  schedule.decisions.push_back(moe::PlaceAllReduce{2, 0, moe::AllReducePlace::combine, 1});
+  schedule.decisions.push_back(moe::PlaceAllReduce{2, 0, moe::ExchangePlace::combine, 1});
   const double beside_s = pipelined_iteration_s(situation, schedule);
   EXPECT_LT(beside_s, before_s);
   cluster.inter_node.bandwidth_bytes_per_s /= 100;  // now the gradients take the time

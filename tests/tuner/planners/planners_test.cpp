@@ -6,6 +6,7 @@
 #include "moe/errors.h"
 #include "moe/model/iteration.h"
 #include "moe/model/model.h"
+#include "tests/tuner/planners/even_situation.h"
 #include "tests/tuner/small_program.h"
 #include "tuner/commands/routing_spec.h"
 #include "tuner/planners/micro_batch_order/micro_batch_order.h"
@@ -90,36 +91,7 @@ TEST(Planners, AreParsedWithADegree) {
 // --- on a whole model
 // ------------------------------------------------------------------------------
 
-struct ModelPlannersTest : ::testing::Test {
-  moe::Model model = [] {
-    moe::Model m;
-    m.name = "test";
-    m.blocks = 2;
-    m.moe_every = 1;
-    m.global_batch = 8;
-    return m;
-  }();
-  Cluster cluster = [] {
-    Cluster c = small_cluster();
-    c.nodes = 4;
-    c.inter_node = {2.5e8, 5e-5};
-    return c;
-  }();
-  moe::Groups groups = groups_of(cluster, moe::Layout{1, 4, 1});
-  moe::Program program = moe::build_iteration(model, groups, 0);
-  moe::Routing routing = [this] {
-    moe::Routing r;
-    for (int layer : {0, 1}) r.layers.push_back(moe::uniform_routing(layer, 4, 8, 2 * 64));
-    return r;
-  }();
-  CostModel costs = [] {
-    CostModel c;
-    c.fits["gemm"].beta_s_per_unit = 1e-10;
-    c.fits["memory"].beta_s_per_unit = 1e-10;
-    return c;
-  }();
-  Situation situation{program, groups, routing, costs, cluster};
-};
+struct ModelPlannersTest : ::testing::Test, EvenSituation {};
 
 TEST_F(ModelPlannersTest, PipeMoeIsNoWorseThanAnyFixedDegree) {
   PlannerOptions options;

@@ -4,6 +4,7 @@
 #include "moe/model/model.h"
 #include "moe/program/layout.h"
 #include "tests/tuner/small_program.h"
+#include "tuner/commands/routing_spec.h"
 #include "tuner/planners/planners.h"
 #include "tuner/simulate/simulate.h"
 
@@ -43,14 +44,7 @@ struct ShardedSituation {
   }();
   moe::Groups groups = groups_of(cluster, moe::Layout{1, 2, 2, 2});
   moe::Program program = moe::build_iteration(model, groups, 0);
-  moe::Routing routing = [this] {
-    moe::Routing r;
-    const std::int64_t tokens = model.global_batch / 4 * model.sequence_length;
-    for (int layer = 0; layer < model.blocks; ++layer) {
-      r.layers.push_back(moe::uniform_routing(layer, 4, model.experts, model.choices * tokens));
-    }
-    return r;
-  }();
+  moe::Routing routing = make_routing("uniform", program, groups, 1);
   Situation situation{program, groups, routing, costs, cluster};
 
   double simulated_s(const moe::Schedule& schedule) const {

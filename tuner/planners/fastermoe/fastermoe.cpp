@@ -47,10 +47,7 @@ moe::Schedule by_steps(const Situation& situation, moe::Schedule schedule) {
 
 moe::Schedule by_chunks(const Situation& situation, moe::Schedule schedule) {
   const int groups = groups_of_ranks(situation);
-  for (moe::Decision& decision :
-       pipeline_schedule(situation.program, {}, {groups, groups}).decisions) {
-    schedule.decisions.push_back(std::move(decision));
-  }
+  append(schedule, pipeline_schedule(situation.program, {}, {groups, groups}).decisions);
   return schedule;
 }
 
@@ -70,11 +67,7 @@ std::vector<Candidate> fastermoe_candidates(const Situation& situation, const Pl
 }
 
 moe::Schedule plan_fastermoe(const Situation& situation, const PlannerOptions& options) {
-  const auto ways = fastermoe_candidates(situation, options);
-  std::vector<double> seconds;
-  for (const Candidate& way : ways) seconds.push_back(simulated_s(situation, way.schedule));
-  const auto best = std::min_element(seconds.begin(), seconds.end()) - seconds.begin();
-  return ways[static_cast<std::size_t>(best)].schedule;
+  return fastest_simulated(situation, fastermoe_candidates(situation, options)).schedule;
 }
 
 }  // namespace tuner

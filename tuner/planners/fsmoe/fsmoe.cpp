@@ -24,7 +24,7 @@ std::vector<BackwardPart> parts_of(const StageGradients& stage, Fill fill) {
   std::vector<BackwardPart> parts{{0, 0}};
   for (const GradientPlace& place : stage.places) {
     const bool filled =
-        fill == Fill::all_of_backward || place.behind != moe::AllReducePlace::dispatch;
+        fill == Fill::all_of_backward || place.behind != moe::ExchangePlace::dispatch;
     parts.push_back({filled ? place.idle_s : 0, 0});
   }
   for (const GradientGrain& grain : stage.grains) parts[grain.usable].gradients += grain.bytes;
@@ -52,7 +52,7 @@ BothSteps both_steps(const StageGradients& stage, Fill fill, const PhaseSeconds&
     const double gar_s = reduce_s(first.given[i] + bytes);
     if (part == 0) return gar_s;
     const GradientPlace& place = stage.places[i - 1];
-    if (place.behind != moe::AllReducePlace::dispatch) return std::max(place.idle_s, gar_s);
+    if (place.behind != moe::ExchangePlace::dispatch) return std::max(place.idle_s, gar_s);
     return phase_s(place.at, gar_s);
   };
   return {first, rest};
@@ -107,11 +107,7 @@ std::vector<Candidate> ways_to_plan(const Situation& situation, const PlannerOpt
 }
 
 moe::Schedule best_way(const Situation& situation, const PlannerOptions& options, InNode in_node) {
-  const auto ways = ways_to_plan(situation, options, in_node);
-  std::vector<double> seconds;
-  for (const Candidate& way : ways) seconds.push_back(simulated_s(situation, way.schedule));
-  const auto best = std::min_element(seconds.begin(), seconds.end()) - seconds.begin();
-  return ways[static_cast<std::size_t>(best)].schedule;
+  return fastest_simulated(situation, ways_to_plan(situation, options, in_node)).schedule;
 }
 
 /// In the last micro-batch, whose backward gradients wait for.
@@ -242,10 +238,6 @@ moe::Schedule plan_fsmoe(const Situation& situation, const PlannerOptions& optio
 
 moe::Schedule plan_fsmoe_no_iio(const Situation& situation, const PlannerOptions& options) {
   return best_way(situation, options, InNode::with_the_rest);
-}
-
-double fsmoe_paper_seconds(const Situation& situation, const moe::Schedule& schedule) {
-  return pipelined_iteration_s(situation, schedule);
 }
 
 std::string fsmoe_remark(const Situation& situation, const PlannerOptions& options,

@@ -43,8 +43,6 @@ moe::Schedule fsmoe_schedule_by_equations(const Situation& situation, int most_c
 /// uncut layer and of its halves.
 std::map<PipelineOf, MoePhase> moe_phases(const Situation& situation, InNode in_node);
 
-double fsmoe_paper_seconds(const Situation& situation, const moe::Schedule& schedule);
-
 /// The degrees of its schedule beside those that the paper's algorithms would take, and what these come to with
 /// step 2 by the dynamic program and by evolution.
 std::string fsmoe_remark(const Situation& situation, const PlannerOptions& options,

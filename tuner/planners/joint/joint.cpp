@@ -33,9 +33,7 @@ int most_tried(const Situation& situation) {
 std::optional<double> judged_s(const Situation& situation, const moe::Schedule& schedule) {
   try {
     const moe::Program program = moe::apply(situation.program, schedule);
-    const std::int64_t memory = situation.cluster.memory_bytes;
-    if (memory > 0 && planned_peak_bytes(program, situation.groups, situation.routing) > memory)
-      return std::nullopt;
+    if (!fits_memory(situation, program)) return std::nullopt;
     return simulated_program_s(situation, program);
   } catch (const std::invalid_argument&) {
     return std::nullopt;
@@ -109,9 +107,7 @@ std::vector<moe::Schedule> gradients_anew(const Situation& situation,
     }
   };
   const auto places_anew = [&](moe::Schedule decided) {
-    for (const moe::PlaceWeightGradient& place : weight_gradient_places(situation, decided)) {
-      decided.decisions.push_back(place);
-    }
+    append(decided, weight_gradient_places(situation, decided));
     return decided;
   };
   const auto reductions_anew = [&](moe::Schedule decided, Fill fill) {

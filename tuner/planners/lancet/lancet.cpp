@@ -20,9 +20,7 @@ moe::Schedule lancet_schedule(const Situation& situation, LancetPasses passes) {
     }
   }
   if (passes.weight_gradients) {
-    for (const moe::PlaceWeightGradient& place : weight_gradient_places(situation, schedule)) {
-      schedule.decisions.push_back(place);
-    }
+    append(schedule, weight_gradient_places(situation, schedule));
   }
   return schedule;
 }

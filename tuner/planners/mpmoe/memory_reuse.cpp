@@ -1,7 +1,6 @@
 #include "tuner/planners/mpmoe/memory_reuse.h"
 
 #include <algorithm>
-#include <stdexcept>
 #include <utility>
 
 #include "tuner/planners/pipeline_schedule.h"
@@ -25,12 +24,7 @@ std::optional<moe::Schedule> reuse_schedule(const moe::Program& program, std::st
     schedule.decisions.push_back(
         moe::RestoreActivation{layer, strategy.dispatched, strategy.hidden});
   }
-  try {
-    moe::apply(program, schedule);
-  } catch (const std::invalid_argument&) {
-    return std::nullopt;
-  }
-  if (layers.empty()) return std::nullopt;
+  if (layers.empty() || !moe::is_legal(program, schedule)) return std::nullopt;
   return schedule;
 }
 
@@ -45,17 +39,12 @@ std::string_view strategy_of(const moe::Schedule& schedule) {
   return "";
 }
 
-bool fits_memory(const Situation& situation, const moe::Schedule& schedule) {
-  const std::int64_t limit = situation.cluster.memory_bytes;
-  return limit == 0 || peak_of(situation, schedule) <= limit;
-}
-
 const Rated* fastest_that_fits(const Situation& situation, const std::vector<Rated>& rated) {
   std::vector<const Rated*> by_seconds;
   for (const Rated& one : rated) by_seconds.push_back(&one);
   std::ranges::stable_sort(by_seconds, {}, &Rated::seconds);
   for (const Rated* one : by_seconds) {
-    if (fits_memory(situation, one->schedule)) return one;
+    if (fits_memory(situation, moe::apply(situation.program, one->schedule))) return one;
   }
   return nullptr;
 }

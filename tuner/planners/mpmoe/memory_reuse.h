@@ -38,9 +38,7 @@ struct Rated {
   double seconds = 0;  ///< of an iteration, by whoever rates it
 };
 
-/// True where its planned peak is within the cluster's memory of a rank, or that is not known (0).
-bool fits_memory(const Situation& situation, const moe::Schedule& schedule);
-/// The fastest of those that fit; none where none does.
+/// The fastest of those that fit the cluster's memory; none where none does.
 const Rated* fastest_that_fits(const Situation& situation, const std::vector<Rated>& rated);
 /// The one with the least planned peak. `rated` is not empty.
 const Rated& of_least_memory(const Situation& situation, const std::vector<Rated>& rated);

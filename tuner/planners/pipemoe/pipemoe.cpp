@@ -42,10 +42,6 @@ std::string pipemoe_remark(const Situation& situation, const PlannerOptions& opt
       own.forward, own.backward, paper.forward, paper.backward);
 }
 
-double pipemoe_paper_seconds(const Situation& situation, const moe::Schedule& schedule) {
-  return pipelined_iteration_s(situation, schedule);
-}
-
 std::vector<Candidate> pipemoe_candidates(const Situation& situation,
                                           const PlannerOptions& options) {
   const int pairs = std::min(kPairsUpTo, options.most_chunks);

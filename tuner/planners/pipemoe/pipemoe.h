@@ -17,8 +17,6 @@ Degrees pipemoe_degrees_by_equations(const Situation& situation, const PlannerOp
 /// By simulation: the closed form never over-estimates but may under-estimate.
 moe::Schedule plan_pipemoe(const Situation& situation, const PlannerOptions& options);
 
-double pipemoe_paper_seconds(const Situation& situation, const moe::Schedule& schedule);
-
 /// The degrees of its schedule beside those of the closed form.
 std::string pipemoe_remark(const Situation& situation, const PlannerOptions& options,
                            const moe::Schedule& schedule);

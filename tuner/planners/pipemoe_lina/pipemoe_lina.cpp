@@ -38,10 +38,6 @@ moe::Schedule plan_pipemoe_lina(const Situation& situation, const PlannerOptions
   return schedule_of(best_degrees_by_simulation(situation, options.most_chunks, schedule_of));
 }
 
-double pipemoe_lina_paper_seconds(const Situation& situation, const moe::Schedule& schedule) {
-  return pipelined_iteration_s(situation, schedule);
-}
-
 std::vector<Candidate> pipemoe_lina_candidates(const Situation& situation,
                                                const PlannerOptions& options) {
   return {degrees_candidate(plan_pipemoe_lina(situation, options))};

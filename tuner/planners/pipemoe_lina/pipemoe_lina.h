@@ -17,8 +17,6 @@ moe::Schedule plan_pipemoe_lina(const Situation& situation, const PlannerOptions
 moe::Schedule pipemoe_lina_schedule(const Situation& situation, Degrees degrees,
                                     double chunk_bytes = kLinaChunkBytes);
 
-double pipemoe_lina_paper_seconds(const Situation& situation, const moe::Schedule& schedule);
-
 /// Its own choice.
 std::vector<Candidate> pipemoe_lina_candidates(const Situation& situation,
                                                const PlannerOptions& options);

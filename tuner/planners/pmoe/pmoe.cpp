@@ -1,7 +1,6 @@
 #include "tuner/planners/pmoe/pmoe.h"
 
 #include "tuner/planners/mpmoe/granularity_search.h"
-#include "tuner/planners/mpmoe/performance_model.h"
 #include "tuner/planners/pipeline_schedule.h"
 #include "tuner/planners/situation_costs.h"
 
@@ -13,10 +12,6 @@ moe::Schedule plan_pmoe(const Situation& situation, const PlannerOptions& option
   };
   return schedule_of(mpmoe::until_it_rises(
       1, options.most_chunks, [&](int n) { return simulated_s(situation, schedule_of(n)); }));
-}
-
-double pmoe_paper_seconds(const Situation& situation, const moe::Schedule& schedule) {
-  return mpmoe::modelled_iteration_s(situation, schedule);
 }
 
 std::vector<Candidate> pmoe_candidates(const Situation& situation, const PlannerOptions& options) {

@@ -81,9 +81,7 @@ moe::Schedule with_hidden_transfers(const Situation& situation, moe::Schedule pl
                            return_pieces(layer.layer, last, transfers_s(layer.costs.agg_s, devices),
                                          layer.costs.bnec_s)});
   }
-  for (moe::Decision& decision : pipeline_schedule(situation.program, {}, {1, 1}).decisions) {
-    schedule.decisions.push_back(std::move(decision));
-  }
+  append(schedule, pipeline_schedule(situation.program, {}, {1, 1}).decisions);
   if (!sent.empty()) {
     for (const char* kind : {"send_experts", "return_gradients"}) {
       schedule.decisions.push_back(moe::StreamAssignment{kind, moe::Stream::inter_node});

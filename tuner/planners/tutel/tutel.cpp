@@ -12,10 +12,6 @@ moe::Schedule plan_tutel(const Situation& situation, const PlannerOptions& optio
   return pipeline_schedule(situation.program, "tutel", {degree, degree});
 }
 
-double tutel_paper_seconds(const Situation& situation, const moe::Schedule& schedule) {
-  return pipelined_iteration_s(situation, schedule);
-}
-
 std::vector<Candidate> tutel_candidates(const Situation& situation, const PlannerOptions& options) {
   std::vector<Candidate> candidates;
   for (const int degree : {1, 2, 3, 4, 8}) {

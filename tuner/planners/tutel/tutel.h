@@ -9,9 +9,6 @@ namespace tuner {
 /// gradients are all-reduced after backward.      [FSMoE's baseline as its authors ran it, code]
 moe::Schedule plan_tutel(const Situation& situation, const PlannerOptions& options);
 
-/// Tutel publishes no closed form; PipeMoE's, of the same pipeline, at Tutel's degree.
-double tutel_paper_seconds(const Situation& situation, const moe::Schedule& schedule);
-
 /// The degree asked for, or 1 to 4, and 8 where most_chunks allows.
 std::vector<Candidate> tutel_candidates(const Situation& situation, const PlannerOptions& options);
 

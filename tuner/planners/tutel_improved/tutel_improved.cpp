@@ -10,10 +10,10 @@ namespace {
 
 /// True where what follows is no experts: behind a combine, or a block before another without experts.
 bool is_dense(const std::vector<GradientPlace>& places, std::size_t index) {
-  using moe::AllReducePlace;
-  if (places[index].behind == AllReducePlace::dispatch) return false;
-  if (places[index].behind == AllReducePlace::combine) return true;
-  return index + 1 == places.size() || places[index + 1].behind != AllReducePlace::dispatch;
+  using moe::ExchangePlace;
+  if (places[index].behind == ExchangePlace::dispatch) return false;
+  if (places[index].behind == ExchangePlace::combine) return true;
+  return index + 1 == places.size() || places[index + 1].behind != ExchangePlace::dispatch;
 }
 
 GrainPlaces beside_dense_parts(const StageGradients& stage) {
@@ -40,10 +40,6 @@ moe::Schedule plan_tutel_improved(const Situation& situation, const PlannerOptio
     return tutel_improved_schedule(situation, degrees);
   };
   return schedule_of(best_degrees_by_simulation(situation, options.most_chunks, schedule_of));
-}
-
-double tutel_improved_paper_seconds(const Situation& situation, const moe::Schedule& schedule) {
-  return pipelined_iteration_s(situation, schedule);
 }
 
 std::vector<Candidate> tutel_improved_candidates(const Situation& situation,

@@ -13,8 +13,6 @@ moe::Schedule plan_tutel_improved(const Situation& situation, const PlannerOptio
 /// The same with these degrees.
 moe::Schedule tutel_improved_schedule(const Situation& situation, Degrees degrees);
 
-double tutel_improved_paper_seconds(const Situation& situation, const moe::Schedule& schedule);
-
 /// Its own choice.
 std::vector<Candidate> tutel_improved_candidates(const Situation& situation,
                                                  const PlannerOptions& options);

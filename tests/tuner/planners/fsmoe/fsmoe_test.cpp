@@ -15,7 +15,7 @@ namespace tuner {
 namespace {
 
 using namespace test;
-using moe::AllReducePlace;
+using moe::ExchangePlace;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -25,7 +25,7 @@ struct FsmoeTest : ::testing::Test, ShardedSituation {
 };
 
 /// Pieces at places of a kind.
-int placed(const moe::Schedule& schedule, AllReducePlace behind) {
+int placed(const moe::Schedule& schedule, ExchangePlace behind) {
   int count = 0;
   for (const auto& placing : moe::decisions_of<moe::PlaceAllReduce>(schedule)) {
     count += placing.behind == behind;
@@ -47,18 +47,15 @@ TEST_F(FsmoeTest, HasAStreamForEveryLinkAndNoIioOneForBoth) {
     for (const char* kind : {"all_to_all", "all_reduce"}) {
       EXPECT_THAT(schedule->decisions, Contains(moe::StreamAssignment{kind, Stream::inter_node}));
     }
-    EXPECT_GT(placed(*schedule, AllReducePlace::dispatch), 0);
-    EXPECT_GT(placed(*schedule, AllReducePlace::combine), 0);
+    EXPECT_GT(placed(*schedule, ExchangePlace::dispatch), 0);
+    EXPECT_GT(placed(*schedule, ExchangePlace::combine), 0);
   }
 }
 
 TEST_F(FsmoeTest, GradientsOfOneRankAreNotReduced) {
   const moe::Groups alone = moe::make_groups(1, 1);
   const moe::Program on_one = moe::build_iteration(model, alone, 0);
-  moe::Routing even;
-  for (int layer = 0; layer < model.blocks; ++layer) {
-    even.layers.push_back(moe::uniform_routing(layer, 1, model.experts, 2 * 8 * 256));
-  }
+  const moe::Routing even = make_routing("uniform", on_one, alone, 1);
   const Situation one{on_one, alone, even, costs, cluster};
   const moe::Schedule schedule = plan_fsmoe(one, options);
   EXPECT_TRUE(moe::decisions_of<moe::PlaceAllReduce>(schedule).empty());
@@ -112,7 +109,7 @@ TEST_F(FsmoeTest, ThePapersAlgorithmsGiveEachLayerItsDegrees) {
     EXPECT_EQ(split.chunks, degree_by_slsqp(phases.at({{split.layer, 0}, split.phase}), 8).chunks);
   }
   EXPECT_GT(moe::decisions_of<moe::PipelineSplit>(schedule).size(), 4u);
-  EXPECT_GT(placed(schedule, AllReducePlace::dispatch), 0);
+  EXPECT_GT(placed(schedule, ExchangePlace::dispatch), 0);
   EXPECT_LE(simulated_s(plan_fsmoe(situation, options)),
             simulated_s(fsmoe_schedule_by_equations(situation, 4, InNode::beside)));
   const std::string remark = fsmoe_remark(situation, options, schedule);
@@ -131,12 +128,12 @@ TEST_F(FsmoeTest, TutelImprovedReducesBlocksWholeBesideTheAttentionOfTheNext) {
   EXPECT_EQ(schedule.planner, "tutel_improved");
   for (const int block : {1, 2, 3}) {
     EXPECT_THAT(schedule.decisions,
-                Contains(moe::PlaceAllReduce{block, 0, AllReducePlace::combine, block - 1}));
+                Contains(moe::PlaceAllReduce{block, 0, ExchangePlace::combine, block - 1}));
   }
   for (const auto& slicing : moe::decisions_of<moe::SliceAllReduce>(schedule)) {
     EXPECT_EQ(slicing.layer, -1) << "head and embedding, which have all of backward between them";
   }
-  EXPECT_EQ(placed(schedule, AllReducePlace::dispatch), 0);
+  EXPECT_EQ(placed(schedule, ExchangePlace::dispatch), 0);
 }
 
 TEST_F(FsmoeTest, TutelImprovedReducesBesideBlocksWithoutExpertsToo) {
@@ -145,8 +142,8 @@ TEST_F(FsmoeTest, TutelImprovedReducesBesideBlocksWithoutExpertsToo) {
   const Situation other{mixed, groups, routing, costs, cluster};
   const moe::Schedule schedule = tutel_improved_schedule(other, {2, 2});
   // Block 2 has no experts: those of 3 are reduced beside it, its own beside the attention of 1.
-  EXPECT_THAT(schedule.decisions, Contains(moe::PlaceAllReduce{3, 0, AllReducePlace::block, 3}));
-  EXPECT_THAT(schedule.decisions, Contains(moe::PlaceAllReduce{2, 0, AllReducePlace::combine, 1}));
+  EXPECT_THAT(schedule.decisions, Contains(moe::PlaceAllReduce{3, 0, ExchangePlace::block, 3}));
+  EXPECT_THAT(schedule.decisions, Contains(moe::PlaceAllReduce{2, 0, ExchangePlace::combine, 1}));
   EXPECT_NO_THROW(moe::apply(mixed, schedule));
 }
 
@@ -159,8 +156,8 @@ TEST_F(FsmoeTest, LinasChunksAreOfFixedSizeWhereverTheExchangeIsIdle) {
   for (const auto& slicing : slices) {
     EXPECT_THAT(slicing.shares, ::testing::Each(1)) << slicing.layer;
   }
-  EXPECT_GT(placed(schedule, AllReducePlace::dispatch), 0);
-  EXPECT_GT(placed(schedule, AllReducePlace::combine), 0);
+  EXPECT_GT(placed(schedule, ExchangePlace::dispatch), 0);
+  EXPECT_GT(placed(schedule, ExchangePlace::combine), 0);
   EXPECT_TRUE(
       moe::decisions_of<moe::SliceAllReduce>(pipemoe_lina_schedule(situation, {2, 2})).empty())
       << "no block has more than 30 MB";
@@ -178,11 +175,7 @@ TEST_F(FsmoeTest, WhatItPlansTrainsToTheSameBits) {
   const moe::Layout layout{1, 2, 2, 2};
   const moe::Groups two_by_two = groups_of(cluster, layout);
   const moe::Program iteration = moe::build_iteration(small, two_by_two, 0);
-  moe::Routing even;
-  for (int layer = 0; layer < small.blocks; ++layer) {
-    even.layers.push_back(moe::uniform_routing(
-        layer, 4, small.experts, small.choices * small.global_batch / 4 * small.sequence_length));
-  }
+  const moe::Routing even = make_routing("uniform", iteration, two_by_two, 1);
   const Situation one{iteration, two_by_two, even, costs, cluster};
   const Degrees degrees{2, 3};
   for (const InNode in_node : {InNode::beside, InNode::with_the_rest}) {

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "moe/model/iteration.h"
-#include "tests/tuner/small_program.h"
+#include "tests/tuner/planners/even_situation.h"
 #include "tuner/planners/mpmoe/memory_reuse.h"
 #include "tuner/planners/mpmoe/performance_model.h"
 #include "tuner/planners/pipeline_schedule.h"
@@ -20,36 +20,15 @@ namespace {
 using mpmoe::kStrategies;
 using ::testing::HasSubstr;
 
-struct MpmoeTest : ::testing::Test {
-  moe::Model model = [] {
-    moe::Model m;
-    m.name = "test";
-    m.blocks = 2;
-    m.moe_every = 1;
-    m.global_batch = 16;
-    m.capacity_groups = 16;
-    m.d_hidden = 512;
-    return m;
-  }();
-  Cluster cluster = [] {
-    Cluster c = test::small_cluster();
-    c.inter_node = {1e9, 1e-6};
-    return c;
-  }();
-  moe::Groups groups = groups_of(cluster, moe::Layout{1, 2, 1});
-  moe::Program program = moe::build_iteration(model, groups, 0);
-  moe::Routing routing = [] {
-    moe::Routing r;
-    for (const int layer : {0, 1}) r.layers.push_back(moe::uniform_routing(layer, 2, 8, 8 * 64));
-    return r;
-  }();
-  CostModel costs = [] {
-    CostModel c;
-    c.fits["gemm"].beta_s_per_unit = 1e-10;
-    c.fits["memory"].beta_s_per_unit = 1e-10;
-    return c;
-  }();
-  Situation situation{program, groups, routing, costs, cluster};
+moe::Model wide_layers() {
+  moe::Model model = test::two_moe_layers();
+  model.global_batch = model.capacity_groups = 16;
+  model.d_hidden = 512;
+  return model;
+}
+
+struct MpmoeTest : ::testing::Test, test::EvenSituation {
+  MpmoeTest() : EvenSituation(wide_layers(), 2, {1e9, 1e-6}) {}
 
   std::int64_t peak(const moe::Schedule& schedule) const {
     return planned_peak_bytes(moe::apply(program, schedule), groups, routing);
@@ -123,12 +102,7 @@ TEST_F(MpmoeTest, CandidatesAreStrategiesInTwoFourAndEightPartitions) {
 TEST_F(MpmoeTest, WithoutLayersThatCanShareItPlansAsPmoe) {
   const moe::Groups shared = groups_of(cluster, moe::Layout{1, 1, 2});
   const moe::Program whole = moe::build_iteration(model, shared, 0);
-  moe::Routing even = routing;
-  even.layers.clear();
-  for (const int layer : {0, 1}) {
-    even.layers.push_back(moe::uniform_routing(layer, 2, 8, 8 * 64));
-  }
-  const Situation other{whole, shared, even, costs, cluster};
+  const Situation other{whole, shared, routing, costs, cluster};
   for (const auto plan : {plan_mpmoe_pm, plan_mpmoe_pb}) {
     const moe::Schedule schedule = plan(other, {});
     EXPECT_EQ(schedule.decisions, plan_pmoe(other, {}).decisions);

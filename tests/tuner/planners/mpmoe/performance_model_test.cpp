@@ -6,8 +6,7 @@
 #include <random>
 #include <stdexcept>
 
-#include "moe/model/iteration.h"
-#include "tests/tuner/small_program.h"
+#include "tests/tuner/planners/even_situation.h"
 #include "tuner/planners/mpmoe/memory_reuse.h"
 #include "tuner/planners/pipeline_schedule.h"
 #include "tuner/planners/situation_costs.h"
@@ -40,48 +39,24 @@ TEST(MpmoePerformanceModel, PhasesOfAPipelineWorkedByHand) {
   EXPECT_THROW(pipeline_s({}, Copies::ahead, 0, copying), std::invalid_argument);
 }
 
-/// Two blocks on four nodes, with costs of which now this, now that is most.
-struct ModelledIteration : ::testing::Test {
-  moe::Model model = [] {
-    moe::Model m;
-    m.name = "test";
-    m.blocks = 2;
-    m.moe_every = 1;
-    m.global_batch = 8;
-    return m;
-  }();
-  Cluster cluster = [] {
-    Cluster c = small_cluster();
-    c.nodes = 4;
-    return c;
-  }();
-  moe::Groups groups = groups_of(cluster, moe::Layout{1, 4, 1});
-  moe::Program program = moe::build_iteration(model, groups, 0);
-  moe::Routing routing = [] {
-    moe::Routing r;
-    for (const int layer : {0, 1}) r.layers.push_back(moe::uniform_routing(layer, 4, 8, 2 * 64));
-    return r;
-  }();
-  static Cluster small_cluster() { return test::small_cluster(); }
-};
+struct ModelledIteration : ::testing::Test, test::EvenSituation {};
 
 TEST_F(ModelledIteration, AgreesWithSimulationWhateverIsSlow) {
   std::mt19937 random(3);
   const auto rate = [&](double base) {
     return base * std::pow(10.0, static_cast<double>(random() % 1000) / 1000);
   };
-  // A phase of the model ends for all streams together, which simulation does not wait for.
+  // Costs of which now this, now that is most. A phase of the model ends for all streams together,
+  // which simulation does not wait for.
   double sum = 0;
   int count = 0;
   for (int draw = 0; draw < 20; ++draw) {
-    CostModel costs;
     costs.fits["gemm"].beta_s_per_unit = rate(3e-11);
     costs.fits["memory"].beta_s_per_unit = 1e-11;
     for (const char* copy : {"offload_rows", "fetch_rows"}) {
       costs.fits[copy].beta_s_per_unit = rate(3e-10);
     }
     cluster.inter_node = {1 / rate(1e-9), 1e-6};
-    const Situation situation{program, groups, routing, costs, cluster};
     for (const Strategy& strategy : kStrategies) {
       for (const int n : {1, 2, 4, 8}) {
         const auto schedule = reuse_schedule(program, "test", n, strategy);

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <utility>
+
+#include "moe/model/iteration.h"
+#include "moe/model/model.h"
+#include "tests/tuner/small_program.h"
+#include "tuner/commands/routing_spec.h"
+#include "tuner/planners/planners.h"
+
+namespace tuner::test {
+
+inline moe::Model two_moe_layers() {
+  moe::Model model;
+  model.name = "test";
+  model.blocks = 2;
+  model.moe_every = 1;
+  return model;
+}
+
+/// A model, evenly routed, on nodes of one rank each.
+struct EvenSituation {
+  moe::Model model;
+  Cluster cluster = small_cluster();
+  CostModel costs;
+  moe::Groups groups;
+  moe::Program program;
+  moe::Routing routing;
+  Situation situation{program, groups, routing, costs, cluster};
+
+  explicit EvenSituation(moe::Model of = two_moe_layers(), int ranks = 4,
+                         Link inter_node = {2.5e8, 5e-5})
+      : model(std::move(of)) {
+    cluster.nodes = ranks;
+    cluster.inter_node = inter_node;
+    for (const char* unit : {"gemm", "memory"}) costs.fits[unit].beta_s_per_unit = 1e-10;
+    groups = groups_of(cluster, moe::Layout{1, ranks, 1});
+    program = moe::build_iteration(model, groups, 0);
+    routing = make_routing("uniform", program, groups, 1);
+  }
+};
+
+}  // namespace tuner::test
