@@ -50,16 +50,6 @@ bool fits_memory(const Situation& situation, const moe::Schedule& schedule) {
   return limit == 0 || peak_of(situation, schedule) <= limit;
 }
 
-const Rated* fastest_that_fits(const Situation& situation, const std::vector<Rated>& rated) {
-  std::vector<const Rated*> by_seconds;
-  for (const Rated& one : rated) by_seconds.push_back(&one);
-  std::ranges::stable_sort(by_seconds, {}, &Rated::seconds);
-  for (const Rated* one : by_seconds) {
-    if (fits_memory(situation, one->schedule)) return one;
-  }
-  return nullptr;
-}
-
 const Rated& of_least_memory(const Situation& situation, const std::vector<Rated>& rated) {
   return *std::ranges::min_element(
       rated, {}, [&](const Rated& one) { return peak_of(situation, one.schedule); });

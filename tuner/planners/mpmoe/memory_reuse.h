@@ -40,8 +40,6 @@ struct Rated {
 
 /// True where its planned peak is within the cluster's memory of a rank, or that is not known (0).
 bool fits_memory(const Situation& situation, const moe::Schedule& schedule);
-/// The fastest of those that fit; none where none does.
-const Rated* fastest_that_fits(const Situation& situation, const std::vector<Rated>& rated);
 /// The one with the least planned peak. `rated` is not empty.
 const Rated& of_least_memory(const Situation& situation, const std::vector<Rated>& rated);
 
