@@ -48,6 +48,22 @@ std::vector<moe::Routing> routings_of_run(const db::Connection& connection, std:
   return routings;
 }
 
+/// What `moe-bench interference` has measured with as many ranks of the same computer: a training seldom does so much at a
+/// time that its timelines tell.
+void set_speeds_beside_all(const db::Connection& connection, const db::Run& like,
+                           Interference& interference) {
+  auto rows = db::load_measurements(connection, {.op = "interference", .device = like.device});
+  std::erase_if(rows, [&](const db::Measurement& row) {
+    return row.ranks != like.ranks ||
+           db::load_run(connection, row.run_id).machine_id != like.machine_id;
+  });
+  for (const db::Fit& fit : fit_measurements(rows, {})) {
+    if (fit.op.ends_with("_beside_all")) {
+      set_speed(interference, fit.op, 1 / fit.beta_s_per_unit);
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<SharedProcessors> shared_processors(const std::vector<db::RunRank>& ranks) {
@@ -141,7 +157,8 @@ Profile profile_from_runs(const db::Connection& connection, const moe::Model& mo
   } else {
     profile.routings.emplace_back();
   }
-  const CostModel costs = calibrate(iterations, profile.groups, first.device, shared);
+  CostModel costs = calibrate(iterations, profile.groups, first.device, shared);
+  set_speeds_beside_all(connection, first, costs.interference);
 
   const int node_count = static_cast<int>(std::set<int>(nodes.begin(), nodes.end()).size());
   std::vector<db::Fit> fits;

@@ -202,6 +202,33 @@ TEST(Profile, CalibratesWithWhatEveryMicroBatchRouted) {
   EXPECT_GT(SimulatedRuns(false).worst_error(), 0.05);
 }
 
+TEST(Profile, TakesSpeedsBesideAllFromWhatThisComputerHasMeasured) {
+  SimulatedRuns runs(true);
+  const auto speeds = [&] {
+    return profile_from_runs(runs.connection, runs.model, "", runs.ids)
+        .machine.costs.interference.beside_all;
+  };
+  EXPECT_THAT(speeds(), Each(std::nullopt));
+  const auto measure = [&](const char* activity, const char* beside, double seconds, int ranks) {
+    db::Measurement row;
+    row.run_id = runs.ids.front();
+    row.op = "interference";
+    row.device = db::load_run(runs.connection, row.run_id).device;
+    row.ranks = ranks;
+    row.parameters_json =
+        fmt::format(R"({{"activity": "{}", "beside": "{}", "alone_s": 1}})", activity, beside);
+    row.time_s = seconds;
+    db::insert(runs.connection, std::span<const db::Measurement>(&row, 1));
+  };
+  measure("inter_node", "all", 4, 2);
+  measure("computation", "copy", 5, 2);  // a pair, of which timelines tell
+  measure("copy", "all", 5, 3);          // of other ranks
+  const auto found = speeds();
+  EXPECT_DOUBLE_EQ(found[std::size_t(Occupation::inter_node)].value(), 0.25);
+  EXPECT_EQ(found[std::size_t(Occupation::copy)], std::nullopt);
+  EXPECT_EQ(found[std::size_t(Occupation::computation)], std::nullopt);
+}
+
 TEST_F(ProfileTest, ShowsWhatCopiesCost) {
   const auto schedules = copy_profile_schedules(program);
   ASSERT_THAT(schedules, SizeIs(2));
