@@ -84,8 +84,9 @@ struct PlanRequest {
   int ranks = 1;
   std::string layout;  ///< moe::parse_layout; "" = all experts over all ranks
 };
-/// From what an iteration routed, or from even routing where there is none yet.
-using PlanFromRouting = std::function<moe::Schedule(const moe::Routing* seen)>;
+/// From what an iteration routed, or from even routing where there is none yet; with micro-profiles where there are any.
+using PlanFromRouting =
+    std::function<moe::Schedule(const moe::Routing* seen, const MicroProfile& micro_profile)>;
 
 /// Loads costs and cluster once. Throws as load_scenario (commands/scenario.h) and parse_planner.
 PlanFromRouting plan_in_training(const PlanRequest& request);
