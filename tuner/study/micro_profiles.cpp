@@ -13,6 +13,8 @@
 #include "db/store.h"
 #include "moe/train/train_store.h"
 #include "moe/train/trainer.h"
+#include "tuner/planners/mpmoe/memory_reuse.h"
+#include "tuner/planners/pipeline_schedule.h"
 
 namespace tuner {
 namespace {
@@ -56,6 +58,8 @@ double MicroProfiles::measure(const moe::Schedule& schedule, std::int64_t schedu
   nlohmann::json parameters{{"study", options_.study},
                             {"schedule", schedule_id},
                             {"planner", schedule.planner},
+                            {"chunks", degrees_of(schedule).forward},
+                            {"strategy", mpmoe::strategy_of(schedule)},
                             {"status", result.status}};
   if (result.status == "done") {
     parameters["run"] = result.run_id;
@@ -71,11 +75,11 @@ double MicroProfiles::measure(const moe::Schedule& schedule, std::int64_t schedu
   }
   row.parameters_json = parameters.dump();
   db::insert(connection_, std::span<const db::Measurement>(&row, 1));
-  options_.say(fmt::format(
-      "  micro-profile of {}: {}", schedule.planner,
-      row.samples > 0
-          ? fmt::format("{} an iteration", db::format_cell("measured_s", result.iteration_s))
-          : fmt::format("{}: {}", result.status, result.error)));
+  options_.say(fmt::format("  micro-profile of {}, {} in {} partitions: {}", schedule.planner,
+                           mpmoe::strategy_of(schedule), degrees_of(schedule).forward,
+                           row.samples > 0
+                               ? db::format_cell("measured_s", row.time_s) + " an iteration"
+                               : fmt::format("{}: {}", result.status, result.error)));
   return seconds_measured(row);
 }
 

@@ -25,8 +25,8 @@ struct MicroProfileOptions {
 };
 
 /// Runs schedules for a few iterations, each once, and remembers: a measurement "micro_profile" of the study with the
-/// median, least and most seconds of an iteration, whose parameters name study, schedule, training run and what became
-/// of it. That run's planner is "micro-profile".
+/// median, least and most seconds of an iteration, whose parameters name study, schedule (chunks and strategy too), training
+/// run and what became of it. That run's planner is "micro-profile".
 class MicroProfiles {
  public:
   /// Goes on from what the study has measured.
