@@ -22,6 +22,7 @@
 #include "moe/train/train_store.h"
 #include "moe/train/trainer.h"
 #include "tuner/planners/planners.h"
+#include "tuner/planners/profiled_plan.h"
 
 namespace moe {
 namespace {
@@ -39,6 +40,8 @@ struct Arguments {
   std::string planner;
   std::string cluster;
   int plan_every = 0;
+  bool plan_beside = false;
+  int micro_profile_steps = 0;
   std::string database;
   int threads = 0;
   std::optional<std::int64_t> seed;
@@ -83,6 +86,19 @@ void declare(CLI::App& app, Arguments& a) {
       ->capture_default_str()
       ->check(whole_number(0, kMostIterations))
       ->needs("--planner");
+  app.add_flag(
+         "--plan-beside", a.plan_beside,
+         "plan on a thread of its own beside the next iteration: what has been seen rules from "
+         "the one behind it on, and no iteration waits")
+      ->needs("--plan-every");
+  app.add_option(
+         "--micro-profile-steps", a.micro_profile_steps,
+         "a planner that chooses by micro-profiles (mpmoe_pb) does so in this training, each of "
+         "so many iterations; 0 = it chooses by simulation")
+      ->capture_default_str()
+      ->check(whole_number(0, kMostIterations))
+      ->needs("--planner")
+      ->excludes("--plan-every");
   app.add_option("--db", a.database, "result database; created where there is none");
   app.add_option("--threads", a.threads,
                  "CPU threads per rank [OMP_NUM_THREADS, or cores divided by ranks]")
@@ -184,6 +200,8 @@ class Report {
     }
   }
 
+  void observe(const PlanningTime& time) { planning_ = time; }
+
   void finish(std::optional<std::int64_t> run_id) {
     const double median = durations_.empty() ? 0 : db::median(durations_);
     if (writer_) {
@@ -192,6 +210,11 @@ class Report {
         std::cerr << fmt::format(
             "{} iterations, median {}{}\n", last_.iteration, db::format_cell("iteration_s", median),
             run_id ? fmt::format(", run {} in {}", *run_id, arguments_.database) : "");
+        if (planning_.plans > 0) {
+          std::cerr << fmt::format("{} plans in {}, {} of it between iterations\n", planning_.plans,
+                                   db::format_cell("total_s", planning_.total_s),
+                                   db::format_cell("exposed_s", planning_.exposed_s));
+        }
       }
       return;
     }
@@ -204,6 +227,11 @@ class Report {
     if (planned_host_peak_bytes_ > 0) json["planned_host_peak_bytes"] = planned_host_peak_bytes_;
     if (weighs_z_loss_) json["z_loss"] = last_.z_loss;
     if (last_.heldout_loss) json["heldout_loss"] = *last_.heldout_loss;
+    if (planning_.plans > 0) {
+      json["plans"] = planning_.plans;
+      json["planning_s"] = planning_.total_s;
+      json["exposed_planning_s"] = planning_.exposed_s;
+    }
     if (run_id) json["run"] = *run_id;
     std::cout << json.dump() << '\n';
   }
@@ -216,6 +244,7 @@ class Report {
   std::int64_t planned_host_peak_bytes_ = 0;
   std::optional<db::RowWriter> writer_;
   std::vector<double> durations_;
+  PlanningTime planning_;
   StepReport last_;
 };
 
@@ -223,6 +252,7 @@ struct Inputs {
   Model model;
   Schedule schedule;            ///< what training begins with
   tuner::PlanFromRouting plan;  ///< empty without --planner
+  bool profiles = false;        ///< the planner chooses by micro-profiles where there are any
   Corpus corpus;
 };
 
@@ -238,7 +268,13 @@ Inputs read_inputs(const Arguments& arguments) {
         {arguments.planner, arguments.model, arguments.cluster,
          arguments.cluster == "measured" ? arguments.database : "",
          arguments.ranks.value_or(mpi_job_size().value_or(1)), arguments.layout});
-    inputs.schedule = inputs.plan(nullptr);
+    inputs.schedule = inputs.plan(nullptr, {});
+    inputs.profiles = tuner::parse_planner(arguments.planner).planner->profiles;
+    if (arguments.micro_profile_steps > 0 && !inputs.profiles) {
+      throw InputError(fmt::format(
+          "--micro-profile-steps: planner {} plans without: expected mpmoe_pb, or no such option",
+          arguments.planner));
+    }
   } else {
     inputs.schedule.planner = "sequential";
   }
@@ -269,6 +305,27 @@ void print_program(const Program& program, const Schedule& schedule, bool every_
         [&](const Decision& decision, const Program& shown) { print(to_json(decision), shown); });
 }
 
+/// Plans from what the first iteration routes, and runs what the planner wants to know of.
+Replan replan_by_profiles(std::optional<tuner::ProfiledPlan>& plan, const Inputs& inputs,
+                          const Arguments& arguments) {
+  return [&](const SeenIteration& seen) {
+    if (!plan) {
+      plan.emplace(
+          [&inputs, routing = seen.routing](const tuner::MicroProfile& profile) {
+            return inputs.plan(&routing, profile);
+          },
+          arguments.micro_profile_steps);
+    }
+    const bool was_done = plan->is_done();
+    auto next = plan->after(seen.duration_s);
+    if (plan->is_done() && !was_done) {
+      std::cerr << fmt::format("moe-train: iteration {}: {} has chosen by {} micro-profiles\n",
+                               seen.iteration, arguments.planner, plan->profiles());
+    }
+    return next;
+  };
+}
+
 void run(const Arguments& arguments, Inputs inputs, Communicator& world, int argc, char** argv) {
   const std::vector<RankInfo> ranks = survey_ranks(world);
   const Groups groups =
@@ -294,10 +351,15 @@ void run(const Arguments& arguments, Inputs inputs, Communicator& world, int arg
       arguments.memory_limit_bytes > 0 ? arguments.memory_limit_bytes : device.memory_bytes;
   options.run.record_spans = arguments.timelines > 0;
   if (arguments.plan_every > 0) {
-    options.replan = [&](int iteration, const Routing& routing) -> std::optional<Schedule> {
-      if (iteration % arguments.plan_every != 0) return std::nullopt;
-      return inputs.plan(&routing);
+    options.replan = [&](const SeenIteration& seen) -> std::optional<Schedule> {
+      if (seen.iteration % arguments.plan_every != 0) return std::nullopt;
+      return inputs.plan(&seen.routing, {});
     };
+    options.planning = arguments.plan_beside ? PlanningTurn::beside : PlanningTurn::between;
+  }
+  std::optional<tuner::ProfiledPlan> profiled;
+  if (arguments.micro_profile_steps > 0) {
+    options.replan = replan_by_profiles(profiled, inputs, arguments);
   }
 
   std::optional<Report> report;
@@ -309,6 +371,11 @@ void run(const Arguments& arguments, Inputs inputs, Communicator& world, int arg
         world.size == 1 ? "" : "layout " + to_text(groups.layout) + ", ",
         inputs.schedule.planner.empty() ? "of " + arguments.schedule : inputs.schedule.planner,
         inputs.corpus.description);
+    if (inputs.profiles && arguments.micro_profile_steps == 0) {
+      std::cerr << fmt::format(
+          "moe-train: {} has chosen by simulation; --micro-profile-steps chooses by running\n",
+          arguments.planner);
+    }
     if (const std::string names = changes_results(inputs.schedule); !names.empty()) {
       std::cerr << fmt::format(
           "moe-train: {} changes results: losses are not those of other schedules\n", names);
@@ -335,6 +402,9 @@ void run(const Arguments& arguments, Inputs inputs, Communicator& world, int arg
     observer.schedule = [&](int iteration, const Schedule& schedule, const Program& scheduled) {
       if (store) store->observe(iteration, schedule, scheduled);
     };
+    if (arguments.plan_every > 0) {
+      observer.planned = [&](const PlanningTime& time) { report->observe(time); };
+    }
     observer.step = [&](const StepReport& step) {
       if (store) store->observe(step);
       if (store && step.iteration == 1 && !arguments.loads_every && store->loads_every() > 1) {

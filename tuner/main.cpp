@@ -200,6 +200,16 @@ int run(int argc, char** argv) {
       ->add_option("--memory-limit", s.job.memory_limit_bytes,
                    "bytes per rank, with K, M, G; what needs more is infeasible [none]")
       ->transform(moe::size_in_bytes());
+  study_command
+      ->add_option("--copy-gbps", s.job.copy_gbps,
+                   "with --device cpu: Gbit/s of copies that schedules offload by [as memory is]")
+      ->check(CLI::Range(0.0, 1e6));
+  study_command
+      ->add_option("--micro-profile-steps", s.micro_profile_steps,
+                   "iterations, behind warm-up, of each run that mpmoe_pb chooses by; 0 = it "
+                   "chooses by simulation")
+      ->check(moe::whole_number(0, 1'000'000))
+      ->capture_default_str();
   study_command->add_option("--routing", s.routing,
                             "predict with this routing instead of what training routed");
   study_command

@@ -17,13 +17,14 @@ struct Segment;
 
 /// offsets i32[1,E+1], demand i32[1,E] -> total_demand i32[1,E]. All ranks of the world learn how
 /// many rows every rank sends to every expert of Op::layer: this is what binds sent and received
-/// rows (binds_routing in op.h).
+/// rows (binds_routing in op.h), and how they are shared out among slices: see RowLayout.
 struct ExchangeCounts {
   static constexpr OpFacts facts{"exchange_counts",        Executor::host,
                                  Activity::communication,  CostUnit::wire_bytes,
                                  {Cut::whole, Cut::whole}, {Cut::whole}};
   static constexpr GroupKind group = GroupKind::stage;
   int experts = 0;
+  int ranks_per_group = 0;
   Work work(const OpSizes& sizes) const;
   std::vector<std::int64_t> bytes_to_peers(const OpSizes& sizes) const;
 };

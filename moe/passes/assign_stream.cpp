@@ -43,6 +43,11 @@ Program apply(Program program, const StreamAssignment& assignment) {
   for (Op& op : program.ops) {
     if (kind_name(op) != assignment.kind) continue;
     found = true;
+    if (facts_of(op).activity == Activity::copy) {
+      if (assignment.stream != Stream::compute) refuse("copies run on copy or compute");
+      op.stream = Stream::compute;
+      continue;
+    }
     if (facts_of(op).executor == Executor::kernel) {
       refuse("only communication may leave the compute stream");
     }

@@ -1,6 +1,7 @@
 #include "moe/passes/pipeline_split.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
@@ -43,6 +44,44 @@ Op cut_piece(const Program& program, Op op, Slice chunk) {
     }
   }
   return chunk.index > 0 ? accumulating(std::move(op)) : op;
+}
+
+/// True for what brings copies of tokens into the order of the experts, which is no order of steps.
+bool places_copies(const Program& program, const Op& op) {
+  return std::none_of(op.reads.begin(), op.reads.end(), [&](const Use& use) {
+    return program.tensors[static_cast<std::size_t>(use.tensor)].rows_are != Rows::fixed;
+  });
+}
+
+bool layer_is_cut(const Program& program, int layer) {
+  return std::any_of(program.ops.begin(), program.ops.end(), [&](const Op& op) {
+    return op.layer == layer && op.chunk.count > 1 && follows_routed_rows(program, op);
+  });
+}
+
+/// How the layer's rows are shared out among slices; both phases use the same rows.
+template <class Refuse>
+void share_out(Program& program, const PipelineSplit& split, const Refuse& refuse) {
+  const int size = split.ranks_per_group;
+  const int ranks = program.groups.layout.expert;
+  if (size < 0 || (size > 0 && ranks % size != 0)) {
+    refuse(fmt::format("groups of {} ranks, where {} exchange rows: expected one of {}", size,
+                       ranks, fmt::join(divisors(ranks), ", ")));
+  }
+  const bool cut = layer_is_cut(program, split.layer);
+  for (Op& op : program.ops) {
+    auto* counts = std::get_if<ExchangeCounts>(&op.kind);
+    if (counts == nullptr || op.layer != split.layer) continue;
+    if (cut && counts->ranks_per_group != size && split.chunks > 1) {
+      const auto by = [](int ranks_per_group) {
+        return ranks_per_group == 0 ? std::string("along the rows of all ranks")
+                                    : fmt::format("by groups of {} ranks", ranks_per_group);
+      };
+      refuse(fmt::format("cut {}, the other phase {}: expected both alike", by(size),
+                         by(counts->ranks_per_group)));
+    }
+    if (split.chunks > 1) counts->ranks_per_group = size;
+  }
 }
 
 /// Copies of tokens that the op places at most, where it places copies.
@@ -113,7 +152,7 @@ std::vector<Op> staggered(const Program& program, const std::vector<std::vector<
 template <class Refuse>
 bool split_micro_batch(Program& program, const PipelineSplit& split, int micro_batch,
                        const Refuse& refuse) {
-  std::vector<Op> ops, first, second;
+  std::vector<Op> ops, whole, first, second;
   std::vector<TensorId> written_among;
   std::size_t insert_at = 0;
   bool arrived = false;
@@ -121,7 +160,7 @@ bool split_micro_batch(Program& program, const PipelineSplit& split, int micro_b
     if (op.layer != split.layer || op.phase != split.phase || op.micro_batch != micro_batch ||
         !follows_routed_rows(program, op)) {
       // Ops that stand among the cut ones come after them all, so none of those may read what they write.
-      if (!first.empty()) {
+      if (!first.empty() || !whole.empty()) {
         for (const Use& use : op.writes) written_among.push_back(use.tensor);
       }
       ops.push_back(std::move(op));
@@ -132,7 +171,11 @@ bool split_micro_batch(Program& program, const PipelineSplit& split, int micro_b
     if (reads_any_of(op, written_among)) {
       refuse(fmt::format("\"{}\" reads what an op makes of all rows at once", op.name));
     }
-    if (first.empty()) insert_at = ops.size();
+    if (first.empty() && whole.empty()) insert_at = ops.size();
+    if (split.ranks_per_group > 0 && places_copies(program, op)) {
+      whole.push_back(std::move(op));
+      continue;
+    }
     // The first stage ends with the last of the exchanges that bring the rows to the experts.
     arrived =
         arrived || (!first.empty() && is_communication(first.back()) && !is_communication(op));
@@ -140,7 +183,9 @@ bool split_micro_batch(Program& program, const PipelineSplit& split, int micro_b
   }
 
   const bool found = !first.empty();
-  std::vector<Op> pipeline = staggered(program, {std::move(first)}, split.chunks);
+  std::vector<Op> pipeline = std::move(whole);
+  std::ranges::move(staggered(program, {std::move(first)}, split.chunks),
+                    std::back_inserter(pipeline));
   std::vector<Op> rest = staggered(program, stretches(std::move(second)), split.chunks);
   std::move(rest.begin(), rest.end(), std::back_inserter(pipeline));
   ops.insert(ops.begin() + static_cast<std::ptrdiff_t>(insert_at),
@@ -164,6 +209,7 @@ Program apply(Program program, const PipelineSplit& split) {
                               : fmt::format("at most {} chunks make sense", kMostChunks));
   }
 
+  share_out(program, split, refuse);
   bool found = false;
   for (int micro_batch = 0; micro_batch < program.micro_batches; ++micro_batch) {
     found = split_micro_batch(program, split, micro_batch, refuse) || found;
@@ -181,6 +227,7 @@ void write(nlohmann::json& object, const PipelineSplit& split) {
   object["layer"] = split.layer;
   object["phase"] = phase_name(split.phase);
   object["chunks"] = split.chunks;
+  if (split.ranks_per_group > 0) object["ranks_per_group"] = split.ranks_per_group;
 }
 
 PipelineSplit PipelineSplit::read(const InputObject& input) {
@@ -189,6 +236,9 @@ PipelineSplit PipelineSplit::read(const InputObject& input) {
   split.layer = read_layer(input);
   split.phase = read_phase(input);
   split.chunks = static_cast<int>(input.integer("chunks", 1, most));
+  if (input.has("ranks_per_group")) {
+    split.ranks_per_group = static_cast<int>(input.integer("ranks_per_group", 1, most));
+  }
   return split;
 }
 

@@ -65,6 +65,12 @@ class BufferSharing {
     for (const Op& op : program_.ops) {
       if (op.layer != restoring_.layer || op.micro_batch != micro_batch_) continue;
       const bool cut = follows_routed_rows(program_, op);
+      const auto* counts = std::get_if<ExchangeCounts>(&op.kind);
+      if (counts != nullptr && counts->ranks_per_group > 0) {
+        refuse_restoring(restoring_,
+                         "the layer is cut by groups of ranks: expected pipeline_split without "
+                         "ranks_per_group");
+      }
       if (cut && op.part.count != 1) {
         refuse_restoring(restoring_,
                          "the layer is cut along the batch (partition_range): expected "

@@ -58,8 +58,8 @@ std::string subject(const RestoreActivation& restoring);
 /// chunk by chunk. The layer's forward ends when its copies have, so that what comes next can use the buffers'
 /// memory. All values stay what they are, bit for bit.
 ///
-/// Throws std::invalid_argument where the layer has no experts, phases are cut otherwise (or along the batch:
-/// partition_range), ranks share experts (esp), an op needs all received rows at once (a hook), or hidden_buffers is not
+/// Throws std::invalid_argument where the layer has no experts, phases are cut otherwise (by groups of ranks, or along the
+/// batch: partition_range), ranks share experts (esp), an op needs all received rows at once (a hook), or hidden_buffers is not
 /// 1 or 2.
 Program apply(Program program, const RestoreActivation& restoring);
 

@@ -103,9 +103,6 @@ int index_of(const RowLayout& layout, GroupKind group, int member) {
 template <class Visit>
 void visit_parts(const RowLayout& layout, Rows rows, Slice slice, const Visit& visit) {
   const PieceRange pieces = pieces_of(layout, slice);
-  const auto rows_of_piece = [&](std::int64_t count, std::size_t piece) {
-    return rows_before(count, layout.cuts[piece + 1]) - rows_before(count, layout.cuts[piece]);
-  };
   switch (rows) {
     case Rows::sent:
       for (int member = 0; member < static_cast<int>(layout.received.size()); ++member) {
@@ -114,10 +111,11 @@ void visit_parts(const RowLayout& layout, Rows rows, Slice slice, const Visit& v
           if (expert < 0) break;
           if (destination(layout.slots, layout.self, expert) != member) continue;
           const auto e = static_cast<std::size_t>(expert);
+          const PairRows pair{layout.sent[e], layout.self, member};
           for (std::size_t piece = pieces.begin; piece < pieces.end; ++piece) {
             visit(Part{expert, piece, layout.self, member},
-                  layout.sent_offset[e] + rows_before(layout.sent[e], layout.cuts[piece]),
-                  rows_of_piece(layout.sent[e], piece));
+                  layout.sent_offset[e] + rows_before(layout, pair, layout.cuts[piece]),
+                  piece_rows(layout, pair, piece));
           }
         }
       }
@@ -132,7 +130,8 @@ void visit_parts(const RowLayout& layout, Rows rows, Slice slice, const Visit& v
           for (std::size_t source = 0; source < layout.received.size(); ++source) {
             const auto from = static_cast<int>(source);
             if (destination(layout.slots, from, expert) != layout.self) continue;
-            const std::int64_t count = rows_of_piece(layout.received[source][d], piece);
+            const std::int64_t count =
+                piece_rows(layout, {layout.received[source][d], from, layout.self}, piece);
             visit(Part{expert, piece, from, layout.self}, row, count);
             row += count;
           }
@@ -149,7 +148,8 @@ void visit_parts(const RowLayout& layout, Rows rows, Slice slice, const Visit& v
           std::int64_t row = held.offset[t][piece];
           for (std::size_t s = 0; s < held.sources.size(); ++s) {
             if (destination(layout.slots, held.sources[s], expert) != member) continue;
-            const std::int64_t count = rows_of_piece(held.tokens[t][s], piece);
+            const std::int64_t count =
+                piece_rows(layout, {held.tokens[t][s], held.sources[s], member}, piece);
             visit(Part{expert, piece, held.sources[s], member}, row, count);
             row += count;
           }

@@ -30,10 +30,6 @@ std::size_t cut_position(const RowLayout& layout, int index, int count) {
   return static_cast<std::size_t>(found - layout.cuts.begin());
 }
 
-std::int64_t piece_rows(const RowLayout& layout, std::int64_t rows, std::size_t piece) {
-  return rows_before(rows, layout.cuts[piece + 1]) - rows_before(rows, layout.cuts[piece]);
-}
-
 /// What a rank of the world sends, by expert.
 const std::vector<std::int64_t>& tokens_of(const LayerRouting& routing, const Groups& groups,
                                            int rank) {
@@ -61,7 +57,7 @@ std::vector<std::vector<std::int64_t>> received_by(const RowLayout& layout,
       const std::int64_t rows =
           rows_for(layout.slots, routing, groups, ranks, source, expert, layout.self);
       for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
-        pieces[piece] += piece_rows(layout, rows, piece);
+        pieces[piece] += piece_rows(layout, {rows, source, layout.self}, piece);
       }
     }
     received.push_back(std::move(pieces));
@@ -134,7 +130,9 @@ RelayedRows rows_between(const RowLayout& layout, const LayerRouting& routing, c
       }
       auto& offsets = rows.offset.emplace_back(1, end);
       for (std::size_t piece = 0; piece + 1 < layout.cuts.size(); ++piece) {
-        for (const std::int64_t count : tokens) end += piece_rows(layout, count, piece);
+        for (std::size_t s = 0; s < tokens.size(); ++s) {
+          end += piece_rows(layout, {tokens[s], rows.sources[s], member}, piece);
+        }
         offsets.push_back(end);
       }
     }
@@ -175,9 +173,18 @@ RelayedRows make_relayed(const RowLayout& layout, const LayerRouting& routing, c
 
 }  // namespace
 
-std::int64_t rows_before(std::int64_t rows, Slice cut) {
-  // Cuts are reduced fractions, so that n * i / c rounds like slice_begin.
-  return rows * cut.index / cut.count;
+std::int64_t rows_before(const RowLayout& layout, const PairRows& pair, Slice cut) {
+  const int size = layout.ranks_per_group;
+  if (size == 0) return pair.rows * cut.index / cut.count;
+  const int groups = static_cast<int>(layout.received.size()) / size;
+  const int step = (pair.destination / size - pair.source / size + groups) % groups;
+  const std::int64_t of_step = std::int64_t{cut.index} * groups - std::int64_t{step} * cut.count;
+  return pair.rows * std::clamp<std::int64_t>(of_step, 0, cut.count) / cut.count;
+}
+
+std::int64_t piece_rows(const RowLayout& layout, const PairRows& pair, std::size_t piece) {
+  return rows_before(layout, pair, layout.cuts[piece + 1]) -
+         rows_before(layout, pair, layout.cuts[piece]);
 }
 
 PieceRange pieces_of(const RowLayout& layout, Slice slice) {
@@ -227,7 +234,11 @@ std::map<int, RowHandling> row_handling(const Program& program) {
   for (const Op& op : program.ops) {
     if (!binds_routing(op)) continue;
     const auto [layer, added] = handling.try_emplace(op.layer);
-    if (added) layer->second = {slice_cuts(program, op.layer), relays_of(program, op.layer), {}};
+    if (!added) continue;
+    layer->second = {slice_cuts(program, op.layer),
+                     relays_of(program, op.layer),
+                     {},
+                     std::get<ExchangeCounts>(op.kind).ranks_per_group};
   }
   for (auto& [layer, placement] : placements(program)) {
     if (const auto found = handling.find(layer); found != handling.end()) {
@@ -239,7 +250,7 @@ std::map<int, RowHandling> row_handling(const Program& program) {
 
 RowLayout make_row_layout(const LayerRouting& routing, const Groups& groups, int rank,
                           std::vector<Slice> cuts, std::span<const Rows> relays,
-                          const ExpertPlacement& placement) {
+                          const ExpertPlacement& placement, int ranks_per_group) {
   const std::vector<int> group = members(groups, GroupKind::expert, rank);
   if (static_cast<int>(routing.tokens.size()) != stage_ranks(groups) ||
       routing.experts % groups.layout.expert != 0) {
@@ -248,7 +259,13 @@ RowLayout make_row_layout(const LayerRouting& routing, const Groups& groups, int
         routing.layer, routing.tokens.size(), routing.experts, stage_ranks(groups),
         groups.layout.expert));
   }
+  if (ranks_per_group < 0 ||
+      (ranks_per_group > 0 && static_cast<int>(group.size()) % ranks_per_group != 0)) {
+    throw std::invalid_argument(fmt::format("row layout of layer {}: {} ranks in groups of {}",
+                                            routing.layer, group.size(), ranks_per_group));
+  }
   RowLayout layout;
+  layout.ranks_per_group = ranks_per_group;
   layout.experts = routing.experts;
   layout.slots = expert_slots(placement, routing.experts, groups.layout.expert);
   layout.cuts = std::move(cuts);
@@ -286,7 +303,8 @@ RowLayout make_row_layout(const LayerRouting& routing, const Groups& groups, int
 
 RowLayout make_row_layout(const LayerRouting& routing, const Groups& groups, int rank,
                           const RowHandling& handling) {
-  return make_row_layout(routing, groups, rank, handling.cuts, handling.relays, handling.placement);
+  return make_row_layout(routing, groups, rank, handling.cuts, handling.relays, handling.placement,
+                         handling.ranks_per_group);
 }
 
 std::int64_t sent_rows(const RowLayout& layout) { return layout.sent_offset.back(); }
@@ -294,9 +312,7 @@ std::int64_t received_rows(const RowLayout& layout) { return layout.piece_offset
 std::int64_t gathered_rows(const RowLayout& layout) { return layout.gathered_offset.back().back(); }
 
 std::int64_t sent_rows(const RowLayout& layout, Slice slice) {
-  std::int64_t rows = 0;
-  for (const std::int64_t n : layout.sent) rows += slice_end(n, slice) - slice_begin(n, slice);
-  return rows;
+  return rows_in(sent_ranges(layout, slice));
 }
 
 std::int64_t received_rows(const RowLayout& layout, Slice slice) {
@@ -322,9 +338,11 @@ std::vector<RowRange> gathered_expert_rows(const RowLayout& layout, Slice slice)
 std::vector<RowRange> sent_ranges(const RowLayout& layout, Slice slice) {
   std::vector<RowRange> ranges;
   for (std::size_t expert = 0; expert < layout.sent.size(); ++expert) {
-    const std::int64_t first = slice_begin(layout.sent[expert], slice);
-    const RowRange own{layout.sent_offset[expert] + first,
-                       slice_end(layout.sent[expert], slice) - first};
+    const PairRows pair{layout.sent[expert], layout.self,
+                        destination(layout.slots, layout.self, static_cast<int>(expert))};
+    const std::int64_t first = rows_before(layout, pair, {slice.index, slice.count});
+    const std::int64_t end = rows_before(layout, pair, {slice.index + slice.span, slice.count});
+    const RowRange own{layout.sent_offset[expert] + first, end - first};
     if (own.rows == 0) continue;
     if (!ranges.empty() && ranges.back().begin + ranges.back().rows == own.begin) {
       ranges.back().rows += own.rows;

@@ -44,7 +44,9 @@ struct RelayedRows {
 ///
 /// Sent rows are ordered by expert, then slot. Slice c of r holds, for each expert with n rows,
 /// slots [nc/r, n(c+1)/r): shares are cut expert by expert, so that every chunk carries the load of
-/// the whole. Received rows are ordered by local expert, then piece, then source, then slot, where
+/// the whole. Where ranks_per_group is not 0, slices are of steps between groups of so many members instead (FasterMoE's
+/// pairwise exchange): of G groups, step s has what every group g sends to group g + s modulo G, and slice c of r the steps
+/// [Gc/r, G(c+1)/r), of a broken one the slots as above. Received rows are ordered by local expert, then piece, then source, then slot, where
 /// pieces are cut at every slice boundary that any op of the layer uses. A slice of any degree in
 /// use, forward or backward, is therefore one contiguous range per local expert, and one GEMM.
 /// Gathered rows, where ranks share experts, are ordered by local expert, then piece, then sharing rank;
@@ -56,6 +58,8 @@ struct RowLayout {
   std::vector<Slice>
       cuts;      ///< pieces between neighbouring cuts: cuts[i].index / cuts[i].count, from 0 to 1
   int self = 0;  ///< this rank's index in the expert group
+  int ranks_per_group =
+      0;  ///< 0: every pair of a source and an expert has its share of every slice
   std::vector<std::int64_t> sent;  ///< [expert]: rows of this rank
   /// [expert group member][local expert]: rows. What others send each other is not kept: all ranks
   /// together would need their cube.
@@ -84,15 +88,16 @@ struct RowHandling {
   std::vector<Slice> cuts;    ///< slice_cuts
   std::vector<Rows> relays;   ///< relays_of
   ExpertPlacement placement;  ///< of its SendExperts; none of which: every rank computes its own
+  int ranks_per_group = 0;    ///< of its ExchangeCounts
 };
 /// By MoE layer, of those whose routing the Program binds.
 std::map<int, RowHandling> row_handling(const Program& program);
 
 /// Takes time as ranks of the group times local experts, plus experts. Throws std::invalid_argument where the routing is of other ranks
-/// or experts, or the placement not of these.
+/// or experts, the placement not of these, or ranks_per_group does not divide the expert group.
 RowLayout make_row_layout(const LayerRouting& routing, const Groups& groups, int rank,
                           std::vector<Slice> cuts, std::span<const Rows> relays = {},
-                          const ExpertPlacement& placement = {});
+                          const ExpertPlacement& placement = {}, int ranks_per_group = 0);
 RowLayout make_row_layout(const LayerRouting& routing, const Groups& groups, int rank,
                           const RowHandling& handling);
 
@@ -109,8 +114,15 @@ struct PieceRange {
   std::size_t begin, end;
 };
 PieceRange pieces_of(const RowLayout& layout, Slice slice);
-/// Rows before the cut, of `rows`.
-std::int64_t rows_before(std::int64_t rows, Slice cut);
+/// Of the rows that one member of the expert group sends to an expert on another (or on itself).
+struct PairRows {
+  std::int64_t rows = 0;
+  int source = 0, destination = 0;  ///< members
+};
+/// Those before the cut.
+std::int64_t rows_before(const RowLayout& layout, const PairRows& pair, Slice cut);
+/// Those of a piece.
+std::int64_t piece_rows(const RowLayout& layout, const PairRows& pair, std::size_t piece);
 
 /// The received rows of `slice` for each local expert.
 std::vector<RowRange> expert_rows(const RowLayout& layout, Slice slice);

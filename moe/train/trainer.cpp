@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "moe/model/iteration.h"
 #include "moe/stop.h"
@@ -116,14 +117,14 @@ Routing routing_of_stages(Routing mine, const Groups& groups, Communicator& worl
 }
 
 /// What rank 0 decides after an iteration, on every rank; none to go on as before.
-std::optional<Schedule> next_schedule(const TrainOptions& options, int iteration,
-                                      const Routing& routing, Communicator& world) {
+std::optional<Schedule> next_schedule(Planning& planning, SeenIteration seen, Communicator& world,
+                                      double time_limit_s) {
   CallContext call;
-  call.time_limit_s = options.run.time_limit_s;
+  call.time_limit_s = time_limit_s;
   call.what = "exchange of a schedule";
   std::string text;
   if (world.rank == 0) {
-    if (const auto schedule = options.replan(iteration, routing)) text = to_json(*schedule);
+    if (const auto schedule = planning.after(std::move(seen))) text = to_json(*schedule);
   }
   text = gather_texts(world, text, call).front();
   if (text.empty()) return std::nullopt;
@@ -140,6 +141,7 @@ void train(const Model& model, const Program& program, Schedule schedule, const 
   Runner runner(scheduled, groups, backend, world, options.run);
   initialize_parameters(runner, model.seed);
   if (world.rank == 0) observer.schedule(1, schedule, scheduled);
+  Planning planning(options.replan, options.planning);
   Agreement agreement;
   runner.set_before_update([&] {
     agreement = agree(runner, world, options.run.time_limit_s);
@@ -198,11 +200,15 @@ void train(const Model& model, const Program& program, Schedule schedule, const 
     }
 
     if (!options.replan || step == options.steps) continue;
-    if (auto next = next_schedule(options, step, report.routing, world)) {
+    if (auto next = next_schedule(planning, {step, report.duration_s, std::move(report.routing)},
+                                  world, options.run.time_limit_s)) {
       schedule = std::move(*next);
       scheduled = apply(program, schedule);
       runner.reschedule(scheduled);
-      if (world.rank == 0) observer.schedule(step + 1, schedule, scheduled);
+      if (world.rank == 0) {
+        observer.planned(planning.time());
+        observer.schedule(step + 1, schedule, scheduled);
+      }
     }
   }
 }

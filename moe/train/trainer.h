@@ -10,11 +10,9 @@
 #include "moe/passes/schedule.h"
 #include "moe/run/runner.h"
 #include "moe/train/data.h"
+#include "moe/train/planning.h"
 
 namespace moe {
-
-/// From what an iteration routed to the Schedule of those that follow; none to go on as before.
-using Replan = std::function<std::optional<Schedule>(int iteration, const Routing& routing)>;
 
 struct TrainOptions {
   int steps = 100;
@@ -22,6 +20,7 @@ struct TrainOptions {
   int evaluate_batches = 4;  ///< global batches per held-out loss
   RunOptions run;
   Replan replan;  ///< asked on rank 0 after every iteration but the last; may be empty
+  PlanningTurn planning = PlanningTurn::between;
 };
 
 /// One iteration over all ranks, as rank 0 reports it.
@@ -54,6 +53,8 @@ struct TrainObserver {
       [](int, const Schedule&, const Program&) {};
   /// After every iteration.
   std::function<void(const StepReport&)> step = [](const StepReport&) {};
+  /// After an iteration that a plan was made for: what planning has taken until now.
+  std::function<void(const PlanningTime&)> planned = [](const PlanningTime&) {};
 };
 
 /// Trains from fresh parameters on this rank's share of the global batch. `program` is the iteration

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -47,6 +49,11 @@ int compare(const Arguments& arguments) {
   const Scenario scenario = load_scenario(arguments.scenario);
   const Situation situation = scenario.situation();
   const std::vector<Plan> plans = plans_of(situation, requests, arguments.given);
+  for (const PlannerRequest& request : requests) {
+    if (!request.planner->profiles) continue;
+    warn(fmt::format("{}: chosen by simulation, as nothing is run; a study chooses by running",
+                     request.planner->name));
+  }
   const Planner& baseline = planner_named("sequential");
   const double sequential_s =
       predict(situation, baseline, baseline.plan(situation, {})).timeline.duration_s;

@@ -37,7 +37,7 @@ struct MeasuredIteration {
 ///    and likewise for every other pair of occupations, from spans of whose company at least 90% was
 ///    the other's. The median over all such spans of a pair, and of computation of a kind beside
 ///    communication, each weighing its o; clamped to [0.05, 1]. What too little was seen of on one link is
-///    taken to be as on both; alpha(y, all) is left to the product.
+///    taken to be as on both; alpha(y, all) is left to who has measured it (study/profile.h), or the product.
 /// Where ranks share fewer processors than they are, the time of an op is what it had of them: its span, of
 /// which each moment counts min(1, seats / of these ranks that compute then); and samples of one size
 /// become their mean, as an operating system gives some all of a core and lets others wait.

@@ -38,7 +38,13 @@ std::string with_name(const std::string& parameters_json, const std::string& nam
 }
 
 Situation after(const Given& given, const Situation& whole) {
-  return {given.program, whole.groups, whole.routing, whole.costs, whole.cluster};
+  Situation situation{given.program, whole.groups, whole.routing, whole.costs, whole.cluster};
+  if (whole.micro_profile) {
+    situation.micro_profile = [&](const moe::Schedule& schedule) {
+      return whole.micro_profile(join(schedule, given, whole.program));
+    };
+  }
+  return situation;
 }
 
 }  // namespace

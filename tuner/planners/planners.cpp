@@ -57,9 +57,9 @@ const std::vector<Planner>& planners() {
        plan_pmoe, mpmoe::modelled_iteration_s, pmoe_candidates},
       {"mpmoe_pb",
        "pmoe with buffers shared among chunks: chunks and how backward restores them by profiles",
-       plan_mpmoe_pb, mpmoe_paper_seconds, mpmoe_pb_candidates, false, mpmoe_remark},
+       plan_mpmoe_pb, mpmoe_paper_seconds, mpmoe_pb_candidates, false, mpmoe_remark, true, true},
       {"mpmoe_pm", "the same by a performance model with interference", plan_mpmoe_pm,
-       mpmoe_paper_seconds, mpmoe_pm_candidates, false, mpmoe_remark},
+       mpmoe_paper_seconds, mpmoe_pm_candidates, false, mpmoe_remark, true},
       {"fastermoe",
        "popular experts on all ranks, exchanges with groups of ranks beside the experts",
        plan_fastermoe, blocking_iteration_s, fastermoe_candidates, false, placement_remark},
@@ -89,7 +89,7 @@ const std::vector<Planner>& planners() {
       {"joint",
        "all decisions together, by search from what all the others plan, within the memory there "
        "is",
-       plan_joint, lancet_paper_seconds, joint_candidates, false, joint_remark},
+       plan_joint, lancet_paper_seconds, joint_candidates, false, joint_remark, true},
   };
   return all;
 }

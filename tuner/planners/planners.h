@@ -15,6 +15,10 @@
 
 namespace tuner {
 
+/// Seconds of an iteration under a schedule for the Situation's Program, of a real training of a few iterations; infinite
+/// where that fails.
+using MicroProfile = std::function<double(const moe::Schedule&)>;
+
 /// What a planner decides from. The Program is the one that all schedules start from.
 struct Situation {
   const moe::Program& program;
@@ -22,6 +26,7 @@ struct Situation {
   const moe::Routing& routing;
   const CostModel& costs;
   const Cluster& cluster;
+  MicroProfile micro_profile{};  ///< empty where nothing is run, and planners simulate instead
 };
 
 /// What a user may ask of a planner; 0 = the planner's own choice or default.
@@ -49,6 +54,9 @@ struct Planner {
   bool takes_degree = false;  ///< "NAME:4"
   /// A line for a person beside a schedule that it planned; null where it has nothing to say.
   std::string (*remark)(const Situation&, const PlannerOptions&, const moe::Schedule&) = nullptr;
+  bool offloads =
+      false;  ///< plans copies to the host's memory and back, so that their costs matter
+  bool profiles = false;  ///< chooses by Situation::micro_profile where there is one
 };
 
 /// Every planner there is, baselines first.
@@ -76,8 +84,9 @@ struct PlanRequest {
   int ranks = 1;
   std::string layout;  ///< moe::parse_layout; "" = all experts over all ranks
 };
-/// From what an iteration routed, or from even routing where there is none yet.
-using PlanFromRouting = std::function<moe::Schedule(const moe::Routing* seen)>;
+/// From what an iteration routed, or from even routing where there is none yet; with micro-profiles where there are any.
+using PlanFromRouting =
+    std::function<moe::Schedule(const moe::Routing* seen, const MicroProfile& micro_profile)>;
 
 /// Loads costs and cluster once. Throws as load_scenario (commands/scenario.h) and parse_planner.
 PlanFromRouting plan_in_training(const PlanRequest& request);

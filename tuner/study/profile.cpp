@@ -16,15 +16,12 @@
 #include "tuner/costs/calibrate.h"
 #include "tuner/costs/fit_measurements.h"
 #include "tuner/costs/op_costs.h"
-#include "tuner/planners/pipeline_schedule.h"
 #include "tuner/simulate/simulate.h"
 #include "tuner/study/deviation.h"
 
 namespace tuner {
 namespace {
 
-constexpr int kSmallestChunks = 4;  ///< the cut that shows small sizes
-constexpr int kOverlappedChunks = 2;
 constexpr int kMostRoutings = 16;
 
 std::vector<int> nodes_of(const std::vector<db::RunRank>& ranks) {
@@ -51,6 +48,22 @@ std::vector<moe::Routing> routings_of_run(const db::Connection& connection, std:
   return routings;
 }
 
+/// What `moe-bench interference` has measured with as many ranks of the same computer: a training seldom does so much at a
+/// time that its timelines tell.
+void set_speeds_beside_all(const db::Connection& connection, const db::Run& like,
+                           Interference& interference) {
+  auto rows = db::load_measurements(connection, {.op = "interference", .device = like.device});
+  std::erase_if(rows, [&](const db::Measurement& row) {
+    return row.ranks != like.ranks ||
+           db::load_run(connection, row.run_id).machine_id != like.machine_id;
+  });
+  for (const db::Fit& fit : fit_measurements(rows, {})) {
+    if (fit.op.ends_with("_beside_all")) {
+      set_speed(interference, fit.op, 1 / fit.beta_s_per_unit);
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<SharedProcessors> shared_processors(const std::vector<db::RunRank>& ranks) {
@@ -69,20 +82,11 @@ std::vector<SharedProcessors> shared_processors(const std::vector<db::RunRank>& 
   return result;
 }
 
-std::vector<ProfileSchedule> profile_schedules(const moe::Program& program) {
-  const auto overlapped = [&](int chunks) {
-    return pipeline_schedule(program, "profile", {chunks, chunks}, InNode::beside);
-  };
-  moe::Schedule cut = overlapped(kSmallestChunks);
-  std::erase_if(cut.decisions, [](const moe::Decision& decision) {
-    return std::holds_alternative<moe::StreamAssignment>(decision);
-  });
-  return {
-      {"sequential", {"profile", {}}},
-      {fmt::format("{} chunks on one stream", kSmallestChunks), std::move(cut)},
-      {fmt::format("{} chunks overlapped", kOverlappedChunks), overlapped(kOverlappedChunks)},
-      {fmt::format("{} chunks overlapped", kSmallestChunks), overlapped(kSmallestChunks)},
-  };
+std::string decisions_of_run(const db::Connection& connection, std::int64_t run_id) {
+  const db::Run run = db::load_run(connection, run_id);
+  if (!run.schedule_id) return "";
+  return moe::decisions_json(
+      moe::schedule_from_json(db::load_schedule(connection, *run.schedule_id).json));
 }
 
 moe::Timeline load_op_timeline(const db::Connection& connection, const db::Timeline& timeline,
@@ -153,7 +157,8 @@ Profile profile_from_runs(const db::Connection& connection, const moe::Model& mo
   } else {
     profile.routings.emplace_back();
   }
-  const CostModel costs = calibrate(iterations, profile.groups, first.device, shared);
+  CostModel costs = calibrate(iterations, profile.groups, first.device, shared);
+  set_speeds_beside_all(connection, first, costs.interference);
 
   const int node_count = static_cast<int>(std::set<int>(nodes.begin(), nodes.end()).size());
   std::vector<db::Fit> fits;

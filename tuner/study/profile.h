@@ -7,22 +7,11 @@
 #include "db/connection.h"
 #include "db/records.h"
 #include "moe/model/model.h"
-#include "moe/passes/schedule.h"
 #include "moe/program/routing.h"
 #include "moe/program/timeline.h"
 #include "tuner/costs/cluster.h"
 
 namespace tuner {
-
-/// A schedule that a study runs for a few steps to measure costs, and what it shows.
-struct ProfileSchedule {
-  std::string what;
-  moe::Schedule schedule;
-};
-
-/// sequential: whole ops alone; cut on one stream: small ops alone, so that alpha can be told from
-/// beta; overlapped: how much computation and communication slow each other down.
-std::vector<ProfileSchedule> profile_schedules(const moe::Program& program);
 
 /// What a machine showed in stored runs: its costs and its shape.
 struct Profile {
@@ -38,11 +27,15 @@ struct Profile {
 std::vector<SharedProcessors> shared_processors(const std::vector<db::RunRank>& ranks);
 
 /// Calibrates from every measured timeline of these training runs of `model` (calibrate.h), but
-/// those of warm-up iterations where there are others. At most 16 routings, evenly spread over the
+/// those of warm-up iterations where there are others. Speeds beside all else are those that `moe-bench interference` has
+/// measured on this computer and device with as many ranks, if it has. At most 16 routings, evenly spread over the
 /// run. Throws db::Error where a run or its timelines are missing, moe::InputError where the runs
 /// differ in ranks.
 Profile profile_from_runs(const db::Connection& connection, const moe::Model& model,
                           std::string_view layout, const std::vector<std::int64_t>& run_ids);
+
+/// The decisions of a stored training, as moe::decisions_json gives them; "" where it has none stored.
+std::string decisions_of_run(const db::Connection& connection, std::int64_t run_id);
 
 /// A stored timeline as the runner made it. Spans by rank and op.
 moe::Timeline load_op_timeline(const db::Connection& connection, const db::Timeline& timeline,

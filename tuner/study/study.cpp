@@ -27,9 +27,13 @@
 #include "tuner/commands/routing_spec.h"
 #include "tuner/costs/fit_measurements.h"
 #include "tuner/planners/given.h"
+#include "tuner/planners/situation_costs.h"
+#include "tuner/study/chosen_trials.h"
+#include "tuner/study/micro_profiles.h"
 #include "tuner/study/prediction.h"
 #include "tuner/study/processor_time.h"
 #include "tuner/study/profile.h"
+#include "tuner/study/profile_schedules.h"
 #include "tuner/study/profile_warning.h"
 #include "tuner/study/study_settings.h"
 
@@ -164,26 +168,36 @@ class StudyRun {
   // --- 1. profile ---------------------------------------------------------------------------
 
   void profile() {
-    std::vector<std::int64_t> runs;
+    std::vector<std::int64_t> stored, runs;
     if (!study_.profile_runs_json.empty()) {
-      runs = json::parse(study_.profile_runs_json).get<std::vector<std::int64_t>>();
+      stored = json::parse(study_.profile_runs_json).get<std::vector<std::int64_t>>();
     }
-    auto schedules = profile_schedules(program_);
-    for (const Given& given : given_) {  // may have ops that the others have not
-      schedules.push_back({"given " + given.name, {"profile", given.schedule.decisions}});
-    }
+    std::vector<std::int64_t> earlier = stored;  // each stands for one schedule
+    const std::vector<ProfileSchedule> schedules =
+        schedules_to_profile(program_, given_, options_.planners);
     std::vector<std::optional<double>> others(schedules.size());
-    for (std::size_t i = runs.size(); i < schedules.size(); ++i) {
+    for (std::size_t i = 0; i < schedules.size(); ++i) {
+      const std::string decisions = moe::decisions_json(schedules[i].schedule);
+      const auto known = std::ranges::find(
+          earlier, decisions, [&](std::int64_t run) { return decisions_of_run(connection_, run); });
+      if (known != earlier.end()) {
+        runs.push_back(*known);
+        earlier.erase(known);
+        continue;
+      }
       options_.say(fmt::format("profile {}/{}: {}", i + 1, schedules.size(), schedules[i].what));
       // The first runs as long as a trial, so that its routings are those that trials will see.
       const int steps = std::max(kProfileSteps, i == 0 ? options_.job.steps : 0);
       const ProcessorTime before = processor_time();
       const JobResult result = train(options_.job, schedules[i].schedule, steps, kProfileSteps,
                                      kProfileLimit_s, [this] { stay_alive(); });
-      if (result.status != "done") refuse_profile(schedules[i].what, result);
+      if (result.status != "done") {
+        throw_failure(fmt::format("profile \"{}\"", schedules[i].what), result);
+      }
       others[i] = share_of_others(before, processor_time());
       runs.push_back(result.run_id);
-      study_.profile_runs_json = json(runs).dump();
+      stored.push_back(result.run_id);
+      study_.profile_runs_json = json(stored).dump();
       db::update_study(connection_, study_);
     }
     Profile profile = profile_from_runs(connection_, options_.model, layout_text(), runs);
@@ -221,16 +235,6 @@ class StudyRun {
     transaction.commit();
   }
 
-  /// A study whose profile fails ends as the training did.
-  [[noreturn]] static void refuse_profile(const std::string& what, const JobResult& result) {
-    const std::string text =
-        fmt::format("profile \"{}\" {}: {}", what, result.status, result.error);
-    if (result.status == "hung") throw moe::TimeLimit(text);
-    if (result.exit_code == 2) throw moe::InputError(text);
-    if (result.exit_code > 128) throw moe::Stopped(text, result.exit_code - 128);
-    throw std::runtime_error(text);
-  }
-
   // --- 2. predict ---------------------------------------------------------------------------
 
   void predict_all() {
@@ -238,6 +242,12 @@ class StudyRun {
     Cluster cluster = machine_.cluster;
     if (options_.memory_limit_bytes > 0) cluster.memory_bytes = options_.memory_limit_bytes;
     const Situation situation{program_, groups_, typical_, machine_.costs, cluster};
+    MicroProfiles micro_profiles = make_micro_profiles(situation);
+    Situation profiled = situation;
+    profiled.micro_profile = [&](const moe::Schedule& schedule) {
+      go_on();
+      return micro_profiles.seconds(schedule);
+    };
     std::map<std::string, std::string> seen;  // decisions -> planner that took them first
     for (const db::Trial& trial : db::load_trials(connection_, study_.id)) {
       const auto stored = db::load_schedule(connection_, trial.schedule_id);
@@ -249,7 +259,13 @@ class StudyRun {
     for (const PlannerRequest& request : requests) {
       PlannerOptions planner_options = request.options;
       planner_options.most_chunks = options_.most_chunks;
-      for (const Candidate& candidate : candidates(situation, *request.planner, planner_options)) {
+      const bool profiles = request.planner->profiles && options_.micro_profile_steps > 0;
+      const Situation& decides_from = profiles ? profiled : situation;
+      const auto all = candidates(decides_from, *request.planner, planner_options);
+      if (request.planner->profiles && !all.empty()) {
+        options_.say(request.planner->remark(decides_from, planner_options, all.front().schedule));
+      }
+      for (const Candidate& candidate : all) {
         if (!seen.emplace(moe::decisions_json(candidate.schedule), candidate.planner).second) {
           continue;
         }
@@ -260,6 +276,27 @@ class StudyRun {
     }
     options_.say(fmt::format("{} candidates predicted, {} known before", made,
                              seen.size() - static_cast<std::size_t>(made)));
+  }
+
+  /// `situation` has to live as long.
+  MicroProfiles make_micro_profiles(const Situation& situation) {
+    MicroProfileOptions options;
+    options.study = options_.name;
+    options.run_id = run_id_;
+    options.job = options_.job;
+    options.iterations = options_.micro_profile_steps;
+    options.dtype = options_.model.dtype == moe::DType::f64 ? "f64" : "f32";
+    options.time_limit_s = [&](const moe::Schedule& schedule) {
+      return trial_time_limit_s(simulated_s(situation, schedule));
+    };
+    options.alive = [this] { stay_alive(); };
+    options.say = options_.say;
+    return {connection_, std::move(options)};
+  }
+
+  double trial_time_limit_s(double predicted_s) const {
+    if (options_.trial_time_limit_s > 0) return options_.trial_time_limit_s;
+    return kLeastTrialLimit_s + kSlack * predicted_s * options_.job.steps;
   }
 
   /// Of a planner, without and with what is given.
@@ -323,27 +360,11 @@ class StudyRun {
     std::map<int, double> repeats;  ///< by number
   };
 
-  /// Sequential and the best by simulation among those that have not failed; those measured before
-  /// count towards `top`.
+  /// Those that have not been measured as often as asked for.
   std::vector<Measured> chosen() const {
-    std::vector<db::Trial> trials = db::load_trials(connection_, study_.id);
-    std::erase_if(trials, [](const db::Trial& trial) {
-      return trial.status != "planned" && trial.status != "done";
-    });
-    std::stable_sort(trials.begin(), trials.end(), [](const db::Trial& a, const db::Trial& b) {
-      const bool a_first = a.planner == "sequential", b_first = b.planner == "sequential";
-      if (a_first != b_first) return a_first;
-      return a.predicted_s.value_or(1e300) < b.predicted_s.value_or(1e300);
-    });
-    if (options_.top == kTopOfEachPlanner) {
-      std::set<std::string> seen;
-      std::erase_if(trials,
-                    [&](const db::Trial& trial) { return !seen.insert(trial.planner).second; });
-    } else if (options_.top != kTopAll && trials.size() > std::size_t(options_.top)) {
-      trials.resize(std::size_t(options_.top) + 1);
-    }
     std::vector<Measured> result;
-    for (const db::Trial& trial : trials) {
+    for (const db::Trial& trial :
+         chosen_trials(db::load_trials(connection_, study_.id), options_.top)) {
       if (trial.status == "done" &&
           db::load_trial_repeats(connection_, trial.id).size() >= std::size_t(options_.repeats)) {
         continue;
@@ -405,12 +426,9 @@ class StudyRun {
   void run_repeat(Measured& entry, int repeat) {
     db::Trial& trial = entry.trial;
     if (!trial.started_at) trial.started_at = db::now();
-    const double limit =
-        options_.trial_time_limit_s > 0
-            ? options_.trial_time_limit_s
-            : kLeastTrialLimit_s + kSlack * trial.predicted_s.value_or(1) * options_.job.steps;
     const JobResult result =
-        train(options_.job, entry.schedule, options_.job.steps, 1, limit, [this] { stay_alive(); });
+        train(options_.job, entry.schedule, options_.job.steps, 1,
+              trial_time_limit_s(trial.predicted_s.value_or(1)), [this] { stay_alive(); });
     if (result.status != "done") {
       finish(entry, result.status, result.error);
       options_.say(fmt::format("  {}: {}", result.status, result.error));

@@ -31,6 +31,8 @@ struct StudyOptions {
   std::vector<std::string> given;
   std::string routing;            ///< predicted with; empty = what the profile recorded
   double trial_time_limit_s = 0;  ///< 0 = from the prediction
+  /// Iterations, behind warm-up, of each run that a planner which profiles chooses by; 0 = it simulates.
+  int micro_profile_steps = 4;
   bool resume = false;
   std::vector<std::string> argv;  ///< for the record
   /// Words for a person, one line each.
@@ -38,9 +40,10 @@ struct StudyOptions {
 };
 
 /// A tuning study, in four steps, each of which leaves its result in the database before the next:
-///   1. profile: moe-train runs a few steps of profile_schedules() and of what is given; calibrate()
-///      makes costs of them;
-///   2. predict: every planner's candidates, without and with what is given, no schedule twice:
+///   1. profile: moe-train runs a few steps of profile_schedules() and of what is given, and of copy_profile_schedules()
+///      where a planner offloads; calibrate() makes costs of them;
+///   2. predict: every planner's candidates, without and with what is given, no schedule twice (a planner that chooses by
+///      micro-profiles has them run here):
 ///      closed form, simulation, lower bound, peak memory, and the predicted timeline; over the
 ///      memory limit is "infeasible";
 ///   3. measure: the `top` best by simulation (of all, or of each planner), and sequential always, run for real, one repeat of

@@ -30,6 +30,8 @@ std::string settings_json(const StudyOptions& options, const std::vector<Given>&
               {"device", options.job.device},
               {"threads", options.job.threads},
               {"memory_limit_bytes", options.memory_limit_bytes},
+              {"copy_gbps", options.job.copy_gbps},
+              {"micro_profile_steps", options.micro_profile_steps},
               {"routing", options.routing},
               {"data", options.job.data}}
       .dump();
@@ -40,6 +42,8 @@ std::string other_setting(const std::string& before_json, const std::string& now
   for (const char* key : {"steps", "device", "threads", "memory_limit_bytes", "routing", "data"}) {
     if (before.value(key, json()) != now.at(key)) return key;
   }
+  // Studies from before it could be asked for had none.
+  if (before.value("copy_gbps", 0.0) != now.at("copy_gbps")) return "copy_gbps";
   // Each was profiled at its place.
   const json files = before.value("given", json::array());
   for (std::size_t i = 0; i < files.size(); ++i) {

@@ -12,7 +12,7 @@ namespace tuner {
 std::string settings_json(const StudyOptions& options, const std::vector<Given>& given);
 
 /// The first setting that trials of one study must have in common and that differs; "" where none does. More
-/// repeats, candidates, planners or given files may be asked for later.
+/// repeats, candidates, planners or given files, and longer micro-profiles, may be asked for later.
 std::string other_setting(const std::string& before_json, const std::string& now_json);
 
 }  // namespace tuner

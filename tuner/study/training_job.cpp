@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <stdexcept>
 #include <system_error>
 
 #include "moe/errors.h"
@@ -193,6 +194,7 @@ JobResult train(const TrainingJob& job, const moe::Schedule& schedule, int steps
   if (job.threads > 0) add("--threads", std::to_string(job.threads));
   if (job.seed) add("--seed", std::to_string(*job.seed));
   if (job.memory_limit_bytes > 0) add("--memory-limit", std::to_string(job.memory_limit_bytes));
+  if (job.copy_gbps > 0) add("--copy-gbps", fmt::format("{}", job.copy_gbps));
   if (!job.data.empty()) {
     argv.emplace_back("--data");
     argv.insert(argv.end(), job.data.begin(), job.data.end());
@@ -200,6 +202,14 @@ JobResult train(const TrainingJob& job, const moe::Schedule& schedule, int steps
   const long kills = out_of_memory_kills();
   const ChildResult child = run_child(argv, time_limit_s, alive);
   return classify(child, child.code != 0 && out_of_memory_kills() > kills);
+}
+
+void throw_failure(const std::string& what, const JobResult& result) {
+  const std::string text = fmt::format("{} {}: {}", what, result.status, result.error);
+  if (result.status == "hung") throw moe::TimeLimit(text);
+  if (result.exit_code == 2) throw moe::InputError(text);
+  if (result.exit_code > 128) throw moe::Stopped(text, result.exit_code - 128);
+  throw std::runtime_error(text);
 }
 
 std::string find_moe_train() {

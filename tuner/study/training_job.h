@@ -23,6 +23,7 @@ struct TrainingJob {
   int threads = 0;  ///< 0 = moe-train's default
   std::optional<std::int64_t> seed;
   std::int64_t memory_limit_bytes = 0;  ///< 0 = moe-train's default
+  double copy_gbps = 0;                 ///< of copies to the host's memory; 0 = as fast as they are
   std::vector<std::string> data;
 };
 
@@ -47,6 +48,9 @@ JobResult train(const TrainingJob& job, const moe::Schedule& schedule, int steps
 /// program says so, or the kernel killed processes for it meanwhile) is "out_of_memory"; any other
 /// signal is "crashed"; the rest is "failed".
 JobResult classify(const ChildResult& child, bool kernel_killed_for_memory);
+
+/// Throws what makes this process end as the training did that `what` names.
+[[noreturn]] void throw_failure(const std::string& what, const JobResult& result);
 
 /// moe-train beside this program. Throws moe::InputError where it is not there.
 std::string find_moe_train();

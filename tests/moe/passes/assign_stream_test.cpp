@@ -3,8 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "moe/model/iteration.h"
 #include "moe/passes/pipeline_split.h"
+#include "moe/passes/restore_activation.h"
 #include "tests/moe/train/training_case.h"
 
 namespace moe {
@@ -25,6 +28,27 @@ TEST(AssignStream, MovesEveryOpOfItsKindAndNoOther) {
     moved += exchange;
   }
   EXPECT_EQ(moved, 2 + 2 * 2) << "dispatch and return of forward, and of two chunks of backward";
+}
+
+TEST(AssignStream, TakesCopiesToTheComputeStreamAndToNoOther) {
+  const Program offloads =
+      apply(iteration(), RestoreActivation{1, RestoreDispatched::offload, RestoreHidden::offload});
+  const auto on = [](const Program& program, Stream stream) {
+    return std::count_if(program.ops.begin(), program.ops.end(), [&](const Op& op) {
+      return std::holds_alternative<OffloadRows>(op.kind) && op.stream == stream;
+    });
+  };
+  const auto copies = on(offloads, Stream::copy);
+  EXPECT_GT(copies, 0);
+  const Program moved = apply(offloads, StreamAssignment{"offload_rows", Stream::compute});
+  EXPECT_EQ(on(moved, Stream::compute), copies);
+  try {
+    apply(offloads, StreamAssignment{"offload_rows", Stream::inter_node});
+    FAIL() << "accepted";
+  } catch (const std::invalid_argument& error) {
+    EXPECT_STREQ(error.what(),
+                 "assign_stream: offload_rows on inter_node: copies run on copy or compute");
+  }
 }
 
 TEST(AssignStream, RefusesToMoveAnOpTwice) {

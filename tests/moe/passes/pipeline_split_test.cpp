@@ -6,6 +6,10 @@
 #include <algorithm>
 
 #include "moe/model/iteration.h"
+#include "moe/passes/schedule.h"
+#include "moe/program/binding.h"
+#include "moe/program/routing.h"
+#include "moe/program/work.h"
 #include "tests/moe/train/training_case.h"
 
 namespace moe {
@@ -62,6 +66,52 @@ TEST(PipelineSplit, NextChunksExpertsDoNotWaitForWhatSharingRanksSend) {
             "expert_linear1 gelu1 expert_linear1 scatter_rows1 sum_shares0 all_to_all0 "
             "expert_linear2 gelu2 expert_linear2 scatter_rows2 sum_shares1 all_to_all1 "
             "sum_shares2 all_to_all2 ");
+}
+
+TEST(PipelineSplit, ByGroupsOfRanksIsStepsWhoseExpertsFollowEachOther) {
+  EXPECT_EQ(order_of_pieces(apply(iteration(), PipelineSplit{1, Phase::forward, 2, 2})),
+            "all_to_all0 all_to_all1 "
+            "expert_linear0 gelu0 expert_linear0 all_to_all0 "
+            "expert_linear1 gelu1 expert_linear1 all_to_all1 ");
+  const Program program = apply(iteration(), Schedule{"",
+                                                      {PipelineSplit{1, Phase::forward, 4, 1},
+                                                       PipelineSplit{1, Phase::backward, 2, 1}}});
+  const Routing routing{{uniform_routing(1, 4, small_model(DType::f32).experts, 112)}};
+  const Groups groups = make_groups(4, 4);
+  for (int rank = 0; rank < 4; ++rank) {
+    const Binding binding = bind(program, routing, groups, rank);
+    for (const Op& op : program.ops) {
+      if (!std::holds_alternative<AllToAll>(op.kind) || op.phase != Phase::forward) continue;
+      const auto bytes = bytes_to_peers(program, op, binding, groups, rank);
+      const bool there = direction_of(op) == Direction::dispatch;
+      const int peer = (rank + (there ? op.chunk.index : 4 - op.chunk.index)) % 4;
+      for (int other = 0; other < 4; ++other) {
+        EXPECT_EQ(bytes[static_cast<std::size_t>(other)] > 0, other == peer && other != rank)
+            << op.name << " of chunk " << op.chunk.index << " to " << other;
+      }
+    }
+  }
+}
+
+TEST(PipelineSplit, RefusesGroupsThatDoNotDivideAndTwoWaysInOneLayer) {
+  EXPECT_THAT(
+      [] {
+        apply(iteration(), PipelineSplit{1, Phase::forward, 2, 3});
+      },
+      ThrowsMessage<std::invalid_argument>(
+          HasSubstr("groups of 3 ranks, where 4 exchange rows: expected one of 1, 2, 4")));
+  const auto both = [](int forward, int backward) {
+    return apply(iteration(), Schedule{"",
+                                       {PipelineSplit{1, Phase::forward, 2, forward},
+                                        PipelineSplit{1, Phase::backward, 2, backward}}});
+  };
+  EXPECT_NO_THROW(both(2, 2));
+  EXPECT_THAT([&] { both(0, 2); },
+              ThrowsMessage<std::invalid_argument>(
+                  HasSubstr("(layer 1, backward): cut by groups of 2 ranks, the other phase along "
+                            "the rows of all ranks: expected both alike")));
+  EXPECT_THROW(both(1, 2), std::invalid_argument);
+  EXPECT_THROW(both(2, 0), std::invalid_argument);
 }
 
 TEST(PipelineSplit, RefusesAnOpAmongTheCutOnesThatNeedsAllRows) {

@@ -125,13 +125,16 @@ Schedule random_schedule(std::mt19937& random, const Model& model, const Layout&
         schedule.decisions.push_back(
             ReplicateExperts{block, random_placement(random, model.experts, layout.expert)});
       }
+      const int ranks_per_group =
+          random() % 3 == 0 ? random_divisor(random, layout.expert, {layout.expert}) : 0;
       for (const Phase phase : {Phase::forward, Phase::backward}) {
         if (random() % 2 == 0) {
           schedule.decisions.push_back(random_exchange(random, block, phase, layout));
         }
         if (random() % 4 != 0) {
-          schedule.decisions.push_back(
-              PipelineSplit{block, phase, 1 + static_cast<int>(random() % 5)});
+          PipelineSplit split{block, phase, 1 + static_cast<int>(random() % 5), ranks_per_group};
+          if (ranks_per_group > 0 && random() % 2) split.chunks = layout.expert / ranks_per_group;
+          schedule.decisions.push_back(split);
         }
         // In float a value may be as near to where rounding steps as sums in another order are apart.
         if (model.dtype == DType::f64 && random() % 4 == 0) {
@@ -193,6 +196,9 @@ void draw_placements(std::mt19937& random, Draw& draw) {
       }
       place(hoisting);
     }
+  }
+  for (const char* copies : {"offload_rows", "fetch_rows"}) {
+    if (random() % 3 == 0) place(StreamAssignment{copies, Stream::compute});
   }
   for (int i = 0; i < 4 && random() % 3 != 0; ++i) {
     place(PlaceAllReduce{block(-1), static_cast<int>(random() % 2),

@@ -243,6 +243,9 @@ TEST(RestoreActivation, RefusesWithTheReasonAndWhatWouldDo) {
           "2 chunks forward, 3 backward");
   refused(program, {RestoreActivation{1, Dispatched::keep, Hidden::offload, 3}},
           "hidden_buffers = 3: expected 1 or 2");
+  refused(program,
+          {PipelineSplit{1, Phase::forward, 2, 2}, PipelineSplit{1, Phase::backward, 2, 2}, one},
+          "cut by groups of ranks: expected pipeline_split without ranks_per_group");
   refused(build_iteration(model, make_groups(Layout{1, 2, 2}), 0), {one},
           "ranks share its experts: expected a layout with esp = 1");
   Model by_position = model;

@@ -89,6 +89,12 @@ TEST(RowLayout, KeepsOnlyTheCountsOfItsRank) {
   }
 }
 
+/// RowLayout::ranks_per_group of so many members: 0 about every other time.
+int random_group_size(std::mt19937& random, int members) {
+  const std::vector<int> sizes = divisors(members);
+  return random() % 2 ? 0 : sizes[random() % sizes.size()];
+}
+
 TEST(RowLayout, WhatIsSentArrivesAtItsExpertInOneRangePerSlice) {
   std::mt19937 random(3);
   for (int round = 0; round < 40; ++round) {
@@ -102,9 +108,11 @@ TEST(RowLayout, WhatIsSentArrivesAtItsExpertInOneRangePerSlice) {
         round % 2 && expert_ranks > 1
             ? testing::random_placement(random, expert_ranks * local, expert_ranks)
             : ExpertPlacement{};
+    const int ranks_per_group = random_group_size(random, expert_ranks);
     std::vector<RowLayout> layouts;
     for (int r = 0; r < ranks; ++r) {
-      layouts.push_back(make_row_layout(routing, groups, r, cuts_of(f, b), {}, placement));
+      layouts.push_back(
+          make_row_layout(routing, groups, r, cuts_of(f, b), {}, placement, ranks_per_group));
     }
 
     // A row is known by where it comes from and which row it was there.
@@ -158,6 +166,26 @@ TEST(RowLayout, WhatIsSentArrivesAtItsExpertInOneRangePerSlice) {
   }
 }
 
+TEST(RowLayout, StepsHoldWhatEveryGroupSendsToTheOneSoFarBehindIt) {
+  // 4 ranks with an expert each, in groups of 2: rank 1 sends 1 row to its own group's first, and so on.
+  const LayerRouting routing{1, 4, {{5, 6, 7, 8}, {1, 2, 3, 4}, {9, 9, 9, 9}, {0, 4, 0, 0}}};
+  const auto layout = [&](int rank) {
+    return make_row_layout(routing, make_groups(4, 4), rank, cuts_of(2, 4), {}, {}, 2);
+  };
+  EXPECT_EQ(sent_rows(layout(1), {0, 2}), 1 + 2);
+  EXPECT_EQ(sent_rows(layout(1), {1, 2}), 3 + 4);
+  EXPECT_EQ(sent_rows(layout(2), {0, 2}), 9 + 9) << "to ranks 2 and 3";
+  EXPECT_EQ(received_rows(layout(1), {0, 2}), 6 + 2) << "from ranks 0 and 1";
+  EXPECT_EQ(received_rows(layout(1), {1, 2}), 9 + 4);
+  EXPECT_EQ(expert_rows(layout(1), {1, 2})[0].begin, 8);
+  EXPECT_EQ(received_rows(layout(1), {2, 4}), 4 + 2) << "half of every pair's in that step";
+  const auto sent = sent_ranges(layout(1), {1, 2});
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_EQ(sent[0].begin, 3);
+  EXPECT_THROW(make_row_layout(routing, make_groups(4, 4), 0, cuts_of(1, 1), {}, {}, 3),
+               std::invalid_argument);
+}
+
 TEST(RowLayout, RowsOfAReplicatedExpertStayWhereItsGuestIs) {
   // 4 experts of 2 ranks; rank 0 computes expert 2 as well.
   const LayerRouting routing{1, 4, {{5, 1, 7, 2}, {4, 3, 6, 8}}};
@@ -192,9 +220,11 @@ TEST(RowLayout, SharingRanksGatherEachRowOnceAndGetTheirOwnBack) {
     const ExpertPlacement placement =
         round % 2 && layout.expert > 1 ? testing::random_placement(random, experts, layout.expert)
                                        : ExpertPlacement{};
+    const int ranks_per_group = random_group_size(random, layout.expert);
     std::vector<RowLayout> layouts;
     for (int r = 0; r < groups.ranks; ++r) {
-      layouts.push_back(make_row_layout(routing, groups, r, cuts_of(degree, 1), {}, placement));
+      layouts.push_back(
+          make_row_layout(routing, groups, r, cuts_of(degree, 1), {}, placement, ranks_per_group));
     }
     const auto sharing = members(groups, GroupKind::expert_sharded, 0);
 

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <stdexcept>
 
 #include "moe/errors.h"
 #include "moe/model/iteration.h"
@@ -284,10 +285,11 @@ TEST(Trainer, ANewScheduleIsInForceFromTheNextIterationOnAndChangesNoLoss) {
   const Told plain = trained(model, 2, steps(4), sequential);
   TrainOptions options = steps(4);
   std::vector<int> asked;
-  options.replan = [&](int iteration, const Routing& routing) -> std::optional<Schedule> {
-    asked.push_back(iteration);
-    EXPECT_EQ(routing.layers.at(0).tokens.size(), 2u);
-    if (iteration == 2) return cut;
+  options.replan = [&](const SeenIteration& seen) -> std::optional<Schedule> {
+    asked.push_back(seen.iteration);
+    EXPECT_EQ(seen.routing.layers.at(0).tokens.size(), 2u);
+    EXPECT_GT(seen.duration_s, 0);
+    if (seen.iteration == 2) return cut;
     return std::nullopt;
   };
   const Told told = trained(model, 2, options, sequential);
@@ -302,6 +304,31 @@ TEST(Trainer, ANewScheduleIsInForceFromTheNextIterationOnAndChangesNoLoss) {
   for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(told.losses()[i], plain.losses()[i], 1e-12);
 }
 
+TEST(Trainer, PlansBesideAnIterationRuleTheOneBehindItAndChangeNoLoss) {
+  const Model model = small_model(DType::f64);
+  const Schedule sequential{"sequential", {}}, cut = chunked(model, 2, 2);
+  const Told plain = trained(model, 2, steps(5), sequential);
+  TrainOptions options = steps(5);
+  options.planning = PlanningTurn::beside;
+  std::vector<int> asked;
+  options.replan = [&](const SeenIteration& seen) -> std::optional<Schedule> {
+    asked.push_back(seen.iteration);
+    if (seen.iteration == 2) return cut;
+    return std::nullopt;
+  };
+  const Told told = trained(model, 2, options, sequential);
+  EXPECT_THAT(asked, ElementsAre(1, 2, 3, 4));
+  ASSERT_EQ(told.schedules.size(), 2u);
+  EXPECT_EQ(told.schedules[1], std::pair(4, canonical(cut)));
+  for (std::size_t i = 0; i < 5; ++i) EXPECT_NEAR(told.losses()[i], plain.losses()[i], 1e-12);
+
+  options.replan = [&](const SeenIteration& seen) -> std::optional<Schedule> {
+    if (seen.iteration == 3) throw std::runtime_error("no plan");
+    return std::nullopt;
+  };
+  EXPECT_THROW(trained(model, 1, options, sequential), std::runtime_error);
+}
+
 TEST(Trainer, ExpertsGoToOtherRanksAndBackBetweenIterationsAndChangeNoLoss) {
   const Model model = small_model(DType::f64);
   const Schedule sequential{"sequential", {}};
@@ -309,8 +336,8 @@ TEST(Trainer, ExpertsGoToOtherRanksAndBackBetweenIterationsAndChangeNoLoss) {
   TrainOptions options = steps(6);
   options.evaluate_every = 2;
   options.evaluate_batches = 1;
-  options.replan = [&](int iteration, const Routing&) -> std::optional<Schedule> {
-    switch (iteration) {
+  options.replan = [&](const SeenIteration& seen) -> std::optional<Schedule> {
+    switch (seen.iteration) {
       case 1:
         return Schedule{"few", {ReplicateExperts{1, {{{5, {3}}}}}}};
       case 2:

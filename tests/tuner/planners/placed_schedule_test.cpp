@@ -104,14 +104,28 @@ TEST(PlacedSchedule, LeavesExpertsAtHomeWhereNothingIsGained) {
   }
 }
 
-TEST(FasterMoe, ExchangesByGroupsOfFourRanksWhereThereAreSeveral) {
+TEST(FasterMoe, ComputesWhatAGroupOfRanksSendsAsSoonAsItIsThere) {
   const SkewedSituation four;
-  EXPECT_THAT(fastermoe_candidates(four.situation, {}), SizeIs(1));
+  EXPECT_EQ(fastermoe_candidates(four.situation, {}).at(1).parameters_json,
+            R"({"exchange": "by groups", "ranks_per_group": 2})");
   SkewedSituation eight(moe::Layout{1, 8, 1});
   const auto candidates = fastermoe_candidates(eight.situation, {});
-  ASSERT_THAT(candidates, SizeIs(3));
-  EXPECT_THAT(moe::decisions_of<moe::Exchange>(candidates[1].schedule), SizeIs(6));
-  EXPECT_EQ(degrees_of(candidates[2].schedule), (Degrees{2, 2}));
+  ASSERT_THAT(candidates, SizeIs(2));
+  const auto splits = moe::decisions_of<moe::PipelineSplit>(candidates[1].schedule);
+  ASSERT_THAT(splits, SizeIs(6));
+  for (const moe::PipelineSplit& split : splits) {
+    EXPECT_EQ(split.ranks_per_group, 4);
+    EXPECT_EQ(split.chunks, 2);
+  }
+  // The same exchange with experts that wait for all of it.
+  moe::Schedule waiting = candidates[0].schedule;
+  for (const moe::PipelineSplit& split : splits) {
+    waiting.decisions.push_back(
+        moe::Exchange{split.layer, split.phase, {}, moe::Route::pairwise, split.ranks_per_group});
+  }
+  waiting.decisions.push_back(moe::StreamAssignment{"exchange_step", moe::Stream::inter_node});
+  EXPECT_LT(simulated_s(eight.situation, candidates[1].schedule),
+            simulated_s(eight.situation, waiting));
   const double planned_s = simulated_s(eight.situation, plan_fastermoe(eight.situation, {}));
   for (const Candidate& candidate : candidates) {
     EXPECT_LE(planned_s, simulated_s(eight.situation, candidate.schedule) * (1 + 1e-12));

@@ -1,5 +1,6 @@
 #include "tuner/study/profile.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -7,6 +8,8 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <optional>
+#include <span>
 
 #include "db/identity.h"
 #include "db/load.h"
@@ -18,6 +21,7 @@
 #include "tuner/commands/routing_spec.h"
 #include "tuner/commands/scenario.h"
 #include "tuner/simulate/simulate.h"
+#include "tuner/study/profile_schedules.h"
 #include "tuner/study/study.h"
 #include "tuner/study/training_job.h"
 
@@ -196,6 +200,54 @@ TEST(Profile, CalibratesWithWhatEveryMicroBatchRouted) {
   EXPECT_LT(layers[2].tokens[0].front(), layers[2].tokens[0].back());
   // Of what only whole iterations tell, each micro-batch is taken to be like the other.
   EXPECT_GT(SimulatedRuns(false).worst_error(), 0.05);
+}
+
+TEST(Profile, TakesSpeedsBesideAllFromWhatThisComputerHasMeasured) {
+  SimulatedRuns runs(true);
+  const auto speeds = [&] {
+    return profile_from_runs(runs.connection, runs.model, "", runs.ids)
+        .machine.costs.interference.beside_all;
+  };
+  EXPECT_THAT(speeds(), Each(std::nullopt));
+  const auto measure = [&](const char* activity, const char* beside, double seconds, int ranks) {
+    db::Measurement row;
+    row.run_id = runs.ids.front();
+    row.op = "interference";
+    row.device = db::load_run(runs.connection, row.run_id).device;
+    row.ranks = ranks;
+    row.parameters_json =
+        fmt::format(R"({{"activity": "{}", "beside": "{}", "alone_s": 1}})", activity, beside);
+    row.time_s = seconds;
+    db::insert(runs.connection, std::span<const db::Measurement>(&row, 1));
+  };
+  measure("inter_node", "all", 4, 2);
+  measure("computation", "copy", 5, 2);  // a pair, of which timelines tell
+  measure("copy", "all", 5, 3);          // of other ranks
+  const auto found = speeds();
+  EXPECT_DOUBLE_EQ(found[std::size_t(Occupation::inter_node)].value(), 0.25);
+  EXPECT_EQ(found[std::size_t(Occupation::copy)], std::nullopt);
+  EXPECT_EQ(found[std::size_t(Occupation::computation)], std::nullopt);
+}
+
+TEST_F(ProfileTest, ShowsWhatCopiesCost) {
+  const auto schedules = copy_profile_schedules(program);
+  ASSERT_THAT(schedules, SizeIs(2));
+  TrainingJob slow = job();
+  slow.copy_gbps = 0.01;
+  std::vector<std::int64_t> runs;
+  for (const ProfileSchedule& schedule : schedules) {
+    const JobResult result = train(slow, schedule.schedule, 6, 4, 60, {});
+    ASSERT_EQ(result.status, "done") << result.error;
+    runs.push_back(result.run_id);
+  }
+  const auto connection = db::open_reader(database);
+  EXPECT_EQ(decisions_of_run(connection, runs[1]), moe::decisions_json(schedules[1].schedule));
+  const CostModel costs = profile_from_runs(connection, model, "", runs).machine.costs;
+  for (const char* kind : {"copy", "offload_rows", "fetch_rows"}) {
+    const LinearFit& fit = costs.fits.at(kind);
+    const double link_s = fit.max_units / 2 * 8 / (slow.copy_gbps * 1e9);  // read and written
+    EXPECT_GT(seconds_of(fit, 1, fit.max_units), 0.9 * link_s) << kind;
+  }
 }
 
 TEST_F(ProfileTest, LeavesOutWarmUpIterationsWhereThereAreOthers) {

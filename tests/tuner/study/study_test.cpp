@@ -12,7 +12,9 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <random>
 #include <thread>
 
@@ -199,6 +201,59 @@ TEST_F(StudyTest, TriesWhatIsGivenBesideAndTellsItsEffectOnLoss) {
   EXPECT_LT(std::abs(given.loss_difference.value()), 0.1);
   EXPECT_NEAR(by_name.at(R"(tutel {"given": "int8", )" + chunks).loss_difference.value(),
               given.loss_difference.value(), 1e-9);
+}
+
+TEST_F(StudyTest, ChoosesByMicroProfilesThatItRunsOnce) {
+  auto o = options();
+  o.planners = parse_planners("mpmoe_pb");
+  o.repeats = 1;
+  o.micro_profile_steps = 2;
+  o.resume = true;
+  o.job.program = misbehaving({{3, "exit 1"}});
+  std::string said;
+  o.say = [&](const std::string& text) { said += text + "\n"; };
+  run_study(o);
+  EXPECT_THAT(said, HasSubstr("chosen by micro-profiles"));
+  EXPECT_THAT(said, HasSubstr("offloaded on one stream")) << "copies are profiled";
+  const auto profiled = [&] {
+    return db::load_measurements(db::open_reader(database), {.op = "micro_profile"});
+  };
+  const auto measured = profiled();
+  ASSERT_GE(measured.size(), 4u * 2u) << "each strategy in 1 and 2 chunks";
+  const auto connection = db::open_reader(database);
+  double least = std::numeric_limits<double>::infinity();
+  std::int64_t best = 0;
+  for (const db::Measurement& row : measured) {
+    const auto parameters = nlohmann::json::parse(row.parameters_json);
+    EXPECT_EQ(parameters.at("study"), "s");
+    EXPECT_EQ(parameters.at("planner"), "mpmoe_pb");
+    if (parameters.at("status") != "done") {
+      EXPECT_EQ(row.samples, 0);
+      continue;
+    }
+    EXPECT_EQ(row.samples, o.micro_profile_steps);
+    EXPECT_LE(row.min_s, row.time_s);
+    EXPECT_GE(row.max_s, row.time_s);
+    const db::Run run = db::load_run(connection, parameters.at("run"));
+    EXPECT_EQ(run.planner, "micro-profile");
+    EXPECT_EQ(run.schedule_id, parameters.at("schedule"));
+    if (row.time_s >= least) continue;
+    least = row.time_s;
+    best = parameters.at("schedule");
+  }
+  const auto rows = trials();
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[1].planner, "mpmoe_pb");
+  EXPECT_EQ(rows[1].schedule_id, best);
+  EXPECT_EQ(rows[1].status, "done") << rows[1].error;
+  EXPECT_THAT(db::find_study(connection, "s")->cost_model_json, HasSubstr("offload_rows["));
+  EXPECT_TRUE(db::find_problems(connection, 3600).empty());
+
+  run_study(o);
+  EXPECT_EQ(profiled().size(), measured.size());
+  o.planners = parse_planners("mpmoe_pb,tutel:2");
+  o.job.copy_gbps = 1;
+  EXPECT_THROW(run_study(o), moe::InputError) << "other copies would not be comparable";
 }
 
 TEST_F(StudyTest, AnExistingNameNeedsResume) {

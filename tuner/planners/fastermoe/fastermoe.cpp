@@ -1,7 +1,10 @@
 #include "tuner/planners/fastermoe/fastermoe.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
+#include <variant>
 
 #include "tuner/planners/fastermoe/fastermoe_equations.h"
 #include "tuner/planners/most_loaded/most_loaded_experts.h"
@@ -22,32 +25,23 @@ moe::Schedule shadows(const Situation& situation) {
   });
 }
 
-/// Groups that ranks exchange rows with, one after another; 1 where there are no two whole ones.
-int groups_of_ranks(const Situation& situation) {
+/// Ranks of a group: FasterMoE's default, or where these are not two groups at least, the most that are.
+int ranks_per_group(const Situation& situation) {
   const int members = situation.groups.layout.expert;
-  return members % kRanksPerGroup == 0 ? members / kRanksPerGroup : 1;
+  int size = kRanksPerGroup;
+  while (size > 1 && (members % size != 0 || members == size)) --size;
+  return size;
 }
 
-bool exchanges_flat(const moe::Program& program) {
-  return std::none_of(program.ops.begin(), program.ops.end(), [](const moe::Op& op) {
-    return moe::is_all_to_all(op) && !std::holds_alternative<moe::AllToAll>(op.kind);
-  });
-}
-
-moe::Schedule by_steps(const Situation& situation, moe::Schedule schedule) {
-  for (const int layer : moe_layers(situation.program)) {
-    for (const moe::Phase phase : {moe::Phase::forward, moe::Phase::backward}) {
-      schedule.decisions.push_back(
-          moe::Exchange{layer, phase, {}, moe::Route::pairwise, kRanksPerGroup});
-    }
+/// What every group sends to another computed as soon as it is there, and sent back.
+moe::Schedule by_groups(const Situation& situation, moe::Schedule schedule) {
+  const int size = ranks_per_group(situation);
+  const int groups = situation.groups.layout.expert / size;
+  for (moe::Decision& decision :
+       pipeline_schedule(situation.program, {}, {groups, groups}).decisions) {
+    if (auto* split = std::get_if<moe::PipelineSplit>(&decision)) split->ranks_per_group = size;
+    schedule.decisions.push_back(std::move(decision));
   }
-  schedule.decisions.push_back(moe::StreamAssignment{"exchange_step", moe::Stream::inter_node});
-  return schedule;
-}
-
-moe::Schedule by_chunks(const Situation& situation, moe::Schedule schedule) {
-  const int groups = groups_of_ranks(situation);
-  append(schedule, pipeline_schedule(situation.program, {}, {groups, groups}).decisions);
   return schedule;
 }
 
@@ -56,13 +50,11 @@ moe::Schedule by_chunks(const Situation& situation, moe::Schedule schedule) {
 std::vector<Candidate> fastermoe_candidates(const Situation& situation, const PlannerOptions&) {
   const moe::Schedule alone = shadows(situation);
   std::vector<Candidate> candidates{{alone.planner, R"({"exchange": "whole"})", alone}};
-  if (groups_of_ranks(situation) < 2) return candidates;
-  if (exchanges_flat(situation.program)) {
-    candidates.push_back(
-        {alone.planner, R"({"exchange": "by groups"})", by_steps(situation, alone)});
-  }
-  candidates.push_back(
-      {alone.planner, R"({"exchange": "in chunks"})", by_chunks(situation, alone)});
+  if (situation.groups.layout.expert < 2) return candidates;
+  candidates.push_back({alone.planner,
+                        fmt::format(R"({{"exchange": "by groups", "ranks_per_group": {}}})",
+                                    ranks_per_group(situation)),
+                        by_groups(situation, alone)});
   return candidates;
 }
 

@@ -40,8 +40,9 @@ std::optional<double> judged_s(const Situation& situation, const moe::Schedule& 
   }
 }
 
-/// What the others plan, those left out that cannot here.
-std::vector<moe::Schedule> seeds(const Situation& situation, const PlannerOptions& options) {
+/// What the others plan, those left out that cannot here; by prediction alone, as it chooses among them.
+std::vector<moe::Schedule> seeds(Situation situation, const PlannerOptions& options) {
+  situation.micro_profile = nullptr;
   std::vector<moe::Schedule> schedules;
   for (const Planner& planner : planners()) {
     if (planner.name == kName) continue;

@@ -39,16 +39,6 @@ std::string_view strategy_of(const moe::Schedule& schedule) {
   return "";
 }
 
-const Rated* fastest_that_fits(const Situation& situation, const std::vector<Rated>& rated) {
-  std::vector<const Rated*> by_seconds;
-  for (const Rated& one : rated) by_seconds.push_back(&one);
-  std::ranges::stable_sort(by_seconds, {}, &Rated::seconds);
-  for (const Rated* one : by_seconds) {
-    if (fits_memory(situation, moe::apply(situation.program, one->schedule))) return one;
-  }
-  return nullptr;
-}
-
 const Rated& of_least_memory(const Situation& situation, const std::vector<Rated>& rated) {
   return *std::ranges::min_element(
       rated, {}, [&](const Rated& one) { return peak_of(situation, one.schedule); });

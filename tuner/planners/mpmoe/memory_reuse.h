@@ -38,8 +38,6 @@ struct Rated {
   double seconds = 0;  ///< of an iteration, by whoever rates it
 };
 
-/// The fastest of those that fit the cluster's memory; none where none does.
-const Rated* fastest_that_fits(const Situation& situation, const std::vector<Rated>& rated);
 /// The one with the least planned peak. `rated` is not empty.
 const Rated& of_least_memory(const Situation& situation, const std::vector<Rated>& rated);
 

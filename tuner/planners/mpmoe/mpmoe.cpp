@@ -24,17 +24,18 @@ using mpmoe::Strategy;
 /// Configurations (n, S) that have been rated.
 class Configurations {
  public:
-  Configurations(const Situation& situation, std::string planner, ProfileSchedule rate)
+  Configurations(const Situation& situation, std::string planner, MicroProfile rate)
       : situation_(situation), planner_(std::move(planner)), rate_(std::move(rate)) {}
 
-  /// Infinite where buffers cannot be shared so.
+  /// Infinite where buffers cannot be shared so, or it does not fit.
   double seconds(int n, const Strategy& strategy) {
     const auto [known, added] =
         seconds_.try_emplace({n, strategy.name}, std::numeric_limits<double>::infinity());
     if (!added) return known->second;
     auto schedule = mpmoe::reuse_schedule(situation_.program, planner_, n, strategy);
     if (!schedule) return known->second;
-    known->second = rate_(*schedule);
+    if (fits_memory(situation_, moe::apply(situation_.program, *schedule)))
+      known->second = rate_(*schedule);
     all_.push_back({std::move(*schedule), known->second});
     return known->second;
   }
@@ -45,14 +46,15 @@ class Configurations {
   }
   const std::vector<Rated>& all() const { return all_; }
   const moe::Schedule& best() const {
-    const Rated* best = mpmoe::fastest_that_fits(situation_, all_);
-    return (best ? *best : mpmoe::of_least_memory(situation_, all_)).schedule;
+    const Rated& fastest = *std::ranges::min_element(all_, {}, &Rated::seconds);
+    const bool any = fastest.seconds < std::numeric_limits<double>::infinity();
+    return (any ? fastest : mpmoe::of_least_memory(situation_, all_)).schedule;
   }
 
  private:
   const Situation& situation_;
   std::string planner_;
-  ProfileSchedule rate_;
+  MicroProfile rate_;
   std::map<std::pair<int, std::string_view>, double> seconds_;
   std::vector<Rated> all_;
 };
@@ -101,7 +103,7 @@ std::vector<Candidate> all_candidates(const Situation& situation, const PlannerO
 }  // namespace
 
 moe::Schedule plan_mpmoe_by_profiles(const Situation& situation, const PlannerOptions& options,
-                                     const ProfileSchedule& profile) {
+                                     const MicroProfile& profile) {
   Configurations tried(situation, "mpmoe_pb", profile);
   const double tokens = tokens_of_rank(situation.program);
   for (const Strategy& strategy : mpmoe::kStrategies) {
@@ -109,13 +111,13 @@ moe::Schedule plan_mpmoe_by_profiles(const Situation& situation, const PlannerOp
     mpmoe::best_partitions(search, tokens, [&](int n) { return tried.seconds(n, strategy); });
   }
   if (tried.all().empty()) return without_reuse(situation, options, "mpmoe_pb");
-  if (const Rated* best = mpmoe::fastest_that_fits(situation, tried.all())) return best->schedule;
-  // Memory is short: the number of partitions that fits is not the one that time asks for.
-  tried.rate_all(options.most_chunks);
   return tried.best();
 }
 
 moe::Schedule plan_mpmoe_pb(const Situation& situation, const PlannerOptions& options) {
+  if (situation.micro_profile) {
+    return plan_mpmoe_by_profiles(situation, options, situation.micro_profile);
+  }
   return plan_mpmoe_by_profiles(situation, options, [&](const moe::Schedule& schedule) {
     return simulated_s(situation, schedule);
   });
@@ -136,7 +138,9 @@ double mpmoe_paper_seconds(const Situation& situation, const moe::Schedule& sche
 
 std::vector<Candidate> mpmoe_pb_candidates(const Situation& situation,
                                            const PlannerOptions& options) {
-  return all_candidates(situation, options, plan_mpmoe_pb(situation, options));
+  moe::Schedule own = plan_mpmoe_pb(situation, options);
+  if (!situation.micro_profile) return all_candidates(situation, options, std::move(own));
+  return {reuse_candidate(std::move(own))};
 }
 
 std::vector<Candidate> mpmoe_pm_candidates(const Situation& situation,
@@ -157,9 +161,12 @@ std::string mpmoe_remark(const Situation& situation, const PlannerOptions&,
     return db::format_cell("bytes",
                            planned_peak_bytes(program, situation.groups, situation.routing, pool));
   };
-  return fmt::format("{}: {} in {} partitions, {} of arena and {} offloaded", schedule.planner,
-                     mpmoe::strategy_of(schedule), degrees_of(schedule).forward,
-                     peak(moe::Pool::device), peak(moe::Pool::host));
+  const char* by = schedule.planner == "mpmoe_pm" ? "its performance model"
+                   : situation.micro_profile      ? "micro-profiles"
+                                                  : "simulation: nothing was run";
+  return fmt::format("{}: {} in {} partitions, {} of arena and {} offloaded; chosen by {}",
+                     schedule.planner, mpmoe::strategy_of(schedule), degrees_of(schedule).forward,
+                     peak(moe::Pool::device), peak(moe::Pool::host), by);
 }
 
 }  // namespace tuner

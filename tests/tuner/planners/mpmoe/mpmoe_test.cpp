@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 #include <set>
 
@@ -97,6 +99,35 @@ TEST_F(MpmoeTest, CandidatesAreStrategiesInTwoFourAndEightPartitions) {
   EXPECT_EQ(candidates[1].parameters_json,
             R"({"forward_chunks": 4, "backward_chunks": 4, "strategy": "S1"})");
   EXPECT_THAT(mpmoe_remark(situation, {}, candidates[1].schedule), HasSubstr("S1 in 4 partitions"));
+}
+
+TEST_F(MpmoeTest, MicroProfilesChooseWhereThereAreAnyAndOnlyOfWhatFits) {
+  const auto favours_s2_in_3 = [](const moe::Schedule& schedule) {
+    return std::abs(degrees_of(schedule).forward - 3) +
+           (mpmoe::strategy_of(schedule) == "S2" ? 1.0 : 2.0);
+  };
+  const std::string simulated = mpmoe_remark(situation, {}, plan_mpmoe_pb(situation, {}));
+  EXPECT_THAT(simulated, HasSubstr("chosen by simulation"));
+  std::int64_t largest = 0;
+  situation.micro_profile = [&](const moe::Schedule& schedule) {
+    largest = std::max(largest, peak(schedule));
+    return favours_s2_in_3(schedule);
+  };
+  const auto candidates = mpmoe_pb_candidates(situation, {});
+  ASSERT_EQ(candidates.size(), 1u);
+  EXPECT_EQ(candidates[0].parameters_json,
+            R"({"forward_chunks": 3, "backward_chunks": 3, "strategy": "S2"})");
+  EXPECT_THAT(mpmoe_remark(situation, {}, candidates[0].schedule), HasSubstr("S2 in 3 partitions"));
+  EXPECT_THAT(mpmoe_remark(situation, {}, candidates[0].schedule),
+              HasSubstr("chosen by micro-profiles"));
+  EXPECT_EQ(plan_mpmoe_pm(situation, {}).planner, "mpmoe_pm");
+
+  const std::int64_t chosen = peak(candidates[0].schedule);
+  ASSERT_GT(largest, chosen);
+  cluster.memory_bytes = chosen;
+  largest = 0;
+  EXPECT_LE(peak(plan_mpmoe_pb(situation, {})), chosen);
+  EXPECT_LE(largest, chosen) << "what cannot run was run";
 }
 
 TEST_F(MpmoeTest, WithoutLayersThatCanShareItPlansAsPmoe) {

@@ -1,0 +1,47 @@
+#include "moe/train/planning.h"
+
+#include <chrono>
+#include <utility>
+
+namespace moe {
+namespace {
+
+using PlanningClock = std::chrono::steady_clock;
+
+double seconds_since(PlanningClock::time_point begin) {
+  return std::chrono::duration<double>(PlanningClock::now() - begin).count();
+}
+
+}  // namespace
+
+Planning::Planning(Replan replan, PlanningTurn turn) : replan_(std::move(replan)), turn_(turn) {}
+
+std::optional<Schedule> Planning::after(SeenIteration seen) {
+  const auto begin = PlanningClock::now();
+  auto plan = [replan = &replan_, seen = std::move(seen)] {
+    const auto planning_begins = PlanningClock::now();
+    Planned planned{(*replan)(seen), 0};
+    planned.duration_s = seconds_since(planning_begins);
+    return planned;
+  };
+  if (turn_ == PlanningTurn::between) {
+    Planned planned = plan();
+    return counted(std::move(planned), seconds_since(begin));
+  }
+  Planned before;
+  if (running_.valid()) before = running_.get();
+  const double waited_s = seconds_since(begin);
+  running_ = std::async(std::launch::async, std::move(plan));
+  return counted(std::move(before), waited_s);
+}
+
+std::optional<Schedule> Planning::counted(Planned planned, double exposed_s) {
+  if (planned.schedule) {
+    ++time_.plans;
+    time_.total_s += planned.duration_s;
+    time_.exposed_s += exposed_s;
+  }
+  return std::move(planned.schedule);
+}
+
+}  // namespace moe

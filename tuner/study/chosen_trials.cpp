@@ -1,0 +1,32 @@
+#include "tuner/study/chosen_trials.h"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+#include <string>
+
+#include "tuner/study/study.h"
+
+namespace tuner {
+
+std::vector<db::Trial> chosen_trials(std::vector<db::Trial> trials, int top) {
+  std::erase_if(trials, [](const db::Trial& trial) {
+    return trial.status != "planned" && trial.status != "done";
+  });
+  std::stable_sort(trials.begin(), trials.end(), [](const db::Trial& a, const db::Trial& b) {
+    const bool a_first = a.planner == "sequential", b_first = b.planner == "sequential";
+    if (a_first != b_first) return a_first;
+    constexpr double never = std::numeric_limits<double>::infinity();
+    return a.predicted_s.value_or(never) < b.predicted_s.value_or(never);
+  });
+  if (top == kTopOfEachPlanner) {
+    std::set<std::string> seen;
+    std::erase_if(trials,
+                  [&](const db::Trial& trial) { return !seen.insert(trial.planner).second; });
+  } else if (top != kTopAll && trials.size() > static_cast<std::size_t>(top)) {
+    trials.resize(static_cast<std::size_t>(top) + 1);
+  }
+  return trials;
+}
+
+}  // namespace tuner

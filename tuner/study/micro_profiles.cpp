@@ -1,0 +1,86 @@
+#include "tuner/study/micro_profiles.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <utility>
+
+#include "db/format_rows.h"
+#include "db/load.h"
+#include "db/store.h"
+#include "moe/train/train_store.h"
+#include "moe/train/trainer.h"
+#include "tuner/planners/mpmoe/memory_reuse.h"
+#include "tuner/planners/pipeline_schedule.h"
+
+namespace tuner {
+namespace {
+
+constexpr const char* kMicroProfileOp = "micro_profile";
+constexpr const char* kMicroProfilePlanner = "micro-profile";
+
+double seconds_measured(const db::Measurement& row) {
+  return row.samples > 0 ? row.time_s : std::numeric_limits<double>::infinity();
+}
+
+}  // namespace
+
+MicroProfiles::MicroProfiles(db::Connection& connection, MicroProfileOptions options)
+    : connection_(connection), options_(std::move(options)) {
+  for (const db::Measurement& row : db::load_measurements(connection_, {.op = kMicroProfileOp})) {
+    const auto parameters = nlohmann::json::parse(row.parameters_json);
+    if (parameters.value("study", "") != options_.study) continue;
+    known_.emplace(parameters.at("schedule").get<std::int64_t>(), seconds_measured(row));
+  }
+}
+
+double MicroProfiles::seconds(const moe::Schedule& schedule) {
+  const std::int64_t id = db::find_or_insert(connection_, moe::schedule_row(schedule));
+  const auto known = known_.find(id);
+  return known != known_.end() ? known->second : known_[id] = measure(schedule, id);
+}
+
+double MicroProfiles::measure(const moe::Schedule& schedule, std::int64_t schedule_id) {
+  moe::Schedule marked = schedule;
+  marked.planner = kMicroProfilePlanner;
+  const JobResult result = train(options_.job, marked, moe::kWarmupIterations + options_.iterations,
+                                 1, options_.time_limit_s(schedule), options_.alive);
+
+  db::Measurement row;
+  row.run_id = options_.run_id;
+  row.op = kMicroProfileOp;
+  row.device = options_.job.device;
+  row.dtype = options_.dtype;
+  row.ranks = options_.job.ranks;
+  nlohmann::json parameters{{"study", options_.study},
+                            {"schedule", schedule_id},
+                            {"planner", schedule.planner},
+                            {"chunks", degrees_of(schedule).forward},
+                            {"strategy", mpmoe::strategy_of(schedule)},
+                            {"status", result.status}};
+  if (result.status == "done") {
+    parameters["run"] = result.run_id;
+    row.time_s = row.min_s = row.max_s = result.iteration_s;
+    for (const db::Iteration& one :
+         db::load_iterations(connection_, result.run_id, moe::kWarmupIterations + 1)) {
+      row.min_s = std::min(row.min_s, one.duration_s);
+      row.max_s = std::max(row.max_s, one.duration_s);
+      ++row.samples;
+    }
+  } else {
+    parameters["error"] = result.error;
+  }
+  row.parameters_json = parameters.dump();
+  db::insert(connection_, std::span<const db::Measurement>(&row, 1));
+  options_.say(fmt::format("  micro-profile of {}, {} in {} partitions: {}", schedule.planner,
+                           mpmoe::strategy_of(schedule), degrees_of(schedule).forward,
+                           row.samples > 0
+                               ? db::format_cell("measured_s", row.time_s) + " an iteration"
+                               : fmt::format("{}: {}", result.status, result.error)));
+  return seconds_measured(row);
+}
+
+}  // namespace tuner
