@@ -234,11 +234,12 @@ Inputs read_inputs(const Arguments& arguments) {
   if (!arguments.schedule.empty()) {
     inputs.schedule = load_schedule(arguments.schedule);
   } else if (!arguments.planner.empty()) {
-    inputs.plan = tuner::plan_in_training(
-        {arguments.planner, arguments.model, arguments.cluster,
-         arguments.cluster == "measured" ? arguments.database : "",
-         arguments.ranks.value_or(mpi_job_size().value_or(1)), arguments.layout});
-    inputs.schedule = inputs.plan(nullptr);
+    inputs.plan =
+        tuner::plan_in_training({arguments.planner, arguments.model, arguments.cluster,
+                                 arguments.cluster == "measured" ? arguments.database : "",
+                                 arguments.ranks.value_or(mpi_job_size().value_or(1)),
+                                 arguments.layout, arguments.plan_every});
+    inputs.schedule = inputs.plan(nullptr, nullptr);
   } else {
     inputs.schedule.planner = "sequential";
   }
@@ -294,9 +295,10 @@ void run(const Arguments& arguments, Inputs inputs, Communicator& world, int arg
       arguments.memory_limit_bytes > 0 ? arguments.memory_limit_bytes : device.memory_bytes;
   options.run.record_spans = arguments.timelines > 0;
   if (arguments.plan_every > 0) {
-    options.replan = [&](int iteration, const Routing& routing) -> std::optional<Schedule> {
+    options.replan = [&](int iteration, const Routing& routing,
+                         const Schedule& ruling) -> std::optional<Schedule> {
       if (iteration % arguments.plan_every != 0) return std::nullopt;
-      return inputs.plan(&routing);
+      return inputs.plan(&routing, &ruling);
     };
   }
 
@@ -334,6 +336,12 @@ void run(const Arguments& arguments, Inputs inputs, Communicator& world, int arg
     TrainObserver observer;
     observer.schedule = [&](int iteration, const Schedule& schedule, const Program& scheduled) {
       if (store) store->observe(iteration, schedule, scheduled);
+    };
+    observer.moved = [](int iteration, const ExpertTraffic& traffic, double duration_s) {
+      std::cerr << fmt::format(
+          "moe-train: before iteration {}: {} experts to other ranks, {} in {}\n", iteration,
+          traffic.experts, db::format_cell("bytes", traffic.bytes),
+          db::format_cell("duration_s", duration_s));
     };
     observer.step = [&](const StepReport& step) {
       if (store) store->observe(step);

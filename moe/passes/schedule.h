@@ -17,6 +17,7 @@
 #include "moe/passes/partition_range.h"
 #include "moe/passes/pipeline_split.h"
 #include "moe/passes/place_allreduce.h"
+#include "moe/passes/place_experts.h"
 #include "moe/passes/place_weight_gradient.h"
 #include "moe/passes/replicate_experts.h"
 #include "moe/passes/restore_activation.h"
@@ -26,11 +27,12 @@
 namespace moe {
 
 /// One decision of a Schedule; each is a file of moe/passes with its fields, its JSON, its rewrite
-/// and what it refuses. The alternatives stand in the order in which they are applied: first what
+/// and what it refuses. The alternatives stand in the order in which they are applied: first what is where, then what
 /// makes ops, then what cuts them, then what moves the pieces.
-using Decision = std::variant<ReplicateExperts, CompressExchange, Exchange, PartitionRange,
-                              PipelineSplit, RestoreActivation, SliceAllReduce, OrderMicroBatches,
-                              PlaceWeightGradient, HoistTransfer, PlaceAllReduce, StreamAssignment>;
+using Decision =
+    std::variant<PlaceExperts, ReplicateExperts, CompressExchange, Exchange, PartitionRange,
+                 PipelineSplit, RestoreActivation, SliceAllReduce, OrderMicroBatches,
+                 PlaceWeightGradient, HoistTransfer, PlaceAllReduce, StreamAssignment>;
 
 /// What every decision has beside its fields.
 template <class D>

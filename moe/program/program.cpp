@@ -1,6 +1,7 @@
 #include "moe/program/program.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <stdexcept>
@@ -47,7 +48,10 @@ std::string list_text(const Program& program, const std::vector<Use>& uses) {
 
 std::int64_t whole_element(const Shard& shard, std::int64_t columns, std::int64_t element) {
   const std::int64_t row = element / columns, column = element % columns;
-  const std::int64_t block = shard.first_block + row / shard.block_rows;
+  const std::int64_t held_block = row / shard.block_rows;
+  const std::int64_t block = shard.blocks.empty()
+                                 ? shard.first_block + held_block
+                                 : shard.blocks[static_cast<std::size_t>(held_block)];
   const std::int64_t whole_row = block * shard.of_rows + shard.first_row + row % shard.block_rows;
   std::int64_t place = column, group_begin = 0;  // place: within the group, of what is held
   for (const std::int64_t width : shard.column_groups) {
@@ -132,6 +136,9 @@ bool uses_routed_rows(const Program& program, const Op& op) {
 
 std::string to_text(const Program& program) {
   std::string text;
+  for (const auto& [layer, homes] : program.homes) {
+    text += fmt::format("layer {}: experts belong to ranks {}\n", layer, fmt::join(homes, " "));
+  }
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const Op& op = program.ops[i];
     const Slice piece = piece_of(op);

@@ -227,7 +227,9 @@ std::map<int, RowHandling> row_handling(const Program& program) {
   for (const Op& op : program.ops) {
     if (!binds_routing(op)) continue;
     const auto [layer, added] = handling.try_emplace(op.layer);
-    if (added) layer->second = {slice_cuts(program, op.layer), relays_of(program, op.layer), {}};
+    if (!added) continue;
+    layer->second = {slice_cuts(program, op.layer), relays_of(program, op.layer), {}};
+    layer->second.placement.homes = homes_of(program.homes, op.layer);
   }
   for (const Op& op : program.ops) {
     const auto* sent = std::get_if<SendExperts>(&op.kind);

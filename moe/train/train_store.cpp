@@ -13,6 +13,7 @@
 #include "db/store.h"
 #include "db/transaction.h"
 #include "moe/machine.h"
+#include "moe/program/row_layout.h"
 #include "moe/program/work.h"
 #include "moe/train/balance.h"
 
@@ -109,10 +110,10 @@ void TrainStore::observe(int, const Schedule& schedule, const Program& program) 
       program.tensors[program.tokens.front()].rows * program.micro_batches * stage_ranks(groups_);
   first_rank_.clear();
   placements_.clear();
+  for (const auto& [layer, handling] : row_handling(program)) {
+    placements_[layer] = handling.placement;
+  }
   for (const Op& op : program.ops) {
-    if (const auto* sent = std::get_if<SendExperts>(&op.kind)) {
-      placements_[op.layer] = sent->placement;
-    }
     if (binds_routing(op)) first_rank_[op.layer] = op.stage * stage_ranks(groups_);
   }
 }

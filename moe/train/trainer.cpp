@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 
 #include "moe/model/iteration.h"
@@ -117,13 +118,14 @@ Routing routing_of_stages(Routing mine, const Groups& groups, Communicator& worl
 
 /// What rank 0 decides after an iteration, on every rank; none to go on as before.
 std::optional<Schedule> next_schedule(const TrainOptions& options, int iteration,
-                                      const Routing& routing, Communicator& world) {
+                                      const Routing& routing, const Schedule& ruling,
+                                      Communicator& world) {
   CallContext call;
   call.time_limit_s = options.run.time_limit_s;
   call.what = "exchange of a schedule";
   std::string text;
   if (world.rank == 0) {
-    if (const auto schedule = options.replan(iteration, routing)) text = to_json(*schedule);
+    if (const auto schedule = options.replan(iteration, routing, ruling)) text = to_json(*schedule);
   }
   text = gather_texts(world, text, call).front();
   if (text.empty()) return std::nullopt;
@@ -198,9 +200,17 @@ void train(const Model& model, const Program& program, Schedule schedule, const 
     }
 
     if (!options.replan || step == options.steps) continue;
-    if (auto next = next_schedule(options, step, report.routing, world)) {
+    if (auto next = next_schedule(options, step, report.routing, schedule, world)) {
       schedule = std::move(*next);
-      scheduled = apply(program, schedule);
+      Program planned = apply(program, schedule);
+      const auto begin = std::chrono::steady_clock::now();
+      move_experts(runner, planned.homes, world, options.run.time_limit_s);
+      const ExpertTraffic traffic = expert_traffic(scheduled, planned.homes);
+      if (world.rank == 0 && traffic.experts > 0) {
+        const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+        observer.moved(step + 1, traffic, took.count());
+      }
+      scheduled = std::move(planned);
       runner.reschedule(scheduled);
       if (world.rank == 0) observer.schedule(step + 1, schedule, scheduled);
     }
