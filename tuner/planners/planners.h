@@ -22,12 +22,18 @@ struct Situation {
   const moe::Routing& routing;
   const CostModel& costs;
   const Cluster& cluster;
+  /// Where experts are as the plan begins to rule, of layers that are absent where the Program says: bringing them to other
+  /// homes costs time (move_costs.h).
+  moe::HomesByLayer homes_now = {};
 };
 
 /// What a user may ask of a planner; 0 = the planner's own choice or default.
 struct PlannerOptions {
   int degree = 0;       ///< chunks, for planners with a fixed degree
   int most_chunks = 8;  ///< for planners that search
+  /// That the plan will rule, for planners that move experts to other homes: what that costs is paid once. 0 = not known,
+  /// which is as good as for ever.
+  int iterations = 0;
 };
 
 /// A schedule that a study tries, with what distinguishes it: {"forward_chunks": 4, ...}.
@@ -75,9 +81,11 @@ struct PlanRequest {
   std::string database;  ///< for "measured"
   int ranks = 1;
   std::string layout;  ///< moe::parse_layout; "" = all experts over all ranks
+  int iterations = 0;  ///< PlannerOptions::iterations
 };
-/// From what an iteration routed, or from even routing where there is none yet.
-using PlanFromRouting = std::function<moe::Schedule(const moe::Routing* seen)>;
+/// From what an iteration routed, or from even routing where there is none yet; under the schedule that ruled, or none.
+using PlanFromRouting =
+    std::function<moe::Schedule(const moe::Routing* seen, const moe::Schedule* ruling)>;
 
 /// Loads costs and cluster once. Throws as load_scenario (commands/scenario.h) and parse_planner.
 PlanFromRouting plan_in_training(const PlanRequest& request);
