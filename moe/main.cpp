@@ -250,9 +250,9 @@ class Report {
 
 struct Inputs {
   Model model;
-  Schedule schedule;            ///< what training begins with
-  tuner::PlanFromRouting plan;  ///< empty without --planner
-  bool profiles = false;        ///< the planner chooses by micro-profiles where there are any
+  Schedule schedule;           ///< what training begins with
+  tuner::PlanInTraining plan;  ///< empty without --planner
+  bool profiles = false;       ///< the planner chooses by micro-profiles where there are any
   Corpus corpus;
 };
 
@@ -264,11 +264,12 @@ Inputs read_inputs(const Arguments& arguments) {
   if (!arguments.schedule.empty()) {
     inputs.schedule = load_schedule(arguments.schedule);
   } else if (!arguments.planner.empty()) {
-    inputs.plan = tuner::plan_in_training(
-        {arguments.planner, arguments.model, arguments.cluster,
-         arguments.cluster == "measured" ? arguments.database : "",
-         arguments.ranks.value_or(mpi_job_size().value_or(1)), arguments.layout});
-    inputs.schedule = inputs.plan(nullptr, {});
+    inputs.plan =
+        tuner::plan_in_training({arguments.planner, arguments.model, arguments.cluster,
+                                 arguments.cluster == "measured" ? arguments.database : "",
+                                 arguments.ranks.value_or(mpi_job_size().value_or(1)),
+                                 arguments.layout, arguments.plan_every});
+    inputs.schedule = inputs.plan({});
     inputs.profiles = tuner::parse_planner(arguments.planner).planner->profiles;
     if (arguments.micro_profile_steps > 0 && !inputs.profiles) {
       throw InputError(fmt::format(
@@ -312,7 +313,7 @@ Replan replan_by_profiles(std::optional<tuner::ProfiledPlan>& plan, const Inputs
     if (!plan) {
       plan.emplace(
           [&inputs, routing = seen.routing](const tuner::MicroProfile& profile) {
-            return inputs.plan(&routing, profile);
+            return inputs.plan({&routing, nullptr, profile});
           },
           arguments.micro_profile_steps);
     }
@@ -353,7 +354,7 @@ void run(const Arguments& arguments, Inputs inputs, Communicator& world, int arg
   if (arguments.plan_every > 0) {
     options.replan = [&](const SeenIteration& seen) -> std::optional<Schedule> {
       if (seen.iteration % arguments.plan_every != 0) return std::nullopt;
-      return inputs.plan(&seen.routing, {});
+      return inputs.plan({&seen.routing, &seen.ruling});
     };
     options.planning = arguments.plan_beside ? PlanningTurn::beside : PlanningTurn::between;
   }
@@ -405,6 +406,12 @@ void run(const Arguments& arguments, Inputs inputs, Communicator& world, int arg
     if (arguments.plan_every > 0) {
       observer.planned = [&](const PlanningTime& time) { report->observe(time); };
     }
+    observer.moved = [](int iteration, const ExpertTraffic& traffic, double duration_s) {
+      std::cerr << fmt::format(
+          "moe-train: before iteration {}: {} experts to other ranks, {} in {}\n", iteration,
+          traffic.experts, db::format_cell("bytes", traffic.bytes),
+          db::format_cell("duration_s", duration_s));
+    };
     observer.step = [&](const StepReport& step) {
       if (store) store->observe(step);
       if (store && step.iteration == 1 && !arguments.loads_every && store->loads_every() > 1) {

@@ -129,10 +129,10 @@ std::vector<Use> whole_uses(const std::vector<TensorId>& tensors) {
   return uses;
 }
 
-Op send_op(const ReplicateExperts& replicating, const LayerExperts& experts, Guests& guests,
-           const ExpertTensors& tensors) {
+Op send_op(const ReplicateExperts& replicating, const ExpertPlacement& placement,
+           const LayerExperts& experts, Guests& guests, const ExpertTensors& tensors) {
   Op op;
-  op.kind = SendExperts{{replicating.placement, experts.own}};
+  op.kind = SendExperts{{placement, experts.own}};
   op.name = "send experts";
   op.layer = replicating.layer;
   op.stage = experts.stage;
@@ -141,16 +141,17 @@ Op send_op(const ReplicateExperts& replicating, const LayerExperts& experts, Gue
   return op;
 }
 
-std::vector<Op> return_ops(const ReplicateExperts& replicating, const LayerExperts& experts,
-                           Guests& guests, const ExpertTensors& tensors) {
+std::vector<Op> return_ops(const ReplicateExperts& replicating, const ExpertPlacement& placement,
+                           const LayerExperts& experts, Guests& guests,
+                           const ExpertTensors& tensors) {
   Op home;
   home.layer = replicating.layer;
   home.stage = experts.stage;
   home.phase = Phase::backward;
   Op add = home;
-  home.kind = ReturnGradients{{replicating.placement, experts.own}};
+  home.kind = ReturnGradients{{placement, experts.own}};
   home.name = "return gradients";
-  add.kind = AddReturned{{replicating.placement, experts.own}};
+  add.kind = AddReturned{{placement, experts.own}};
   add.name = "add returned gradients";
   for (const TensorId gradient : tensors.gradients) {
     home.reads.push_back({guests.of(gradient)});
@@ -191,9 +192,14 @@ Program apply(Program program, const ReplicateExperts& replicating) {
     refuse_replicas(replicating,
                     "every rank has all experts: expected a layout with ep of at least 2");
   }
+  if (!replicating.placement.homes.empty()) {
+    refuse_replicas(replicating, "homes: expected none here, place_experts says them");
+  }
+  ExpertPlacement placement = replicating.placement;
+  placement.homes = homes_of(program.homes, replicating.layer);
   ExpertSlots slots;
   try {
-    slots = expert_slots(replicating.placement, experts.own * members, members);
+    slots = expert_slots(placement, experts.own * members, members);
   } catch (const std::invalid_argument& error) {
     refuse_replicas(replicating, error.what());
   }
@@ -215,11 +221,11 @@ Program apply(Program program, const ReplicateExperts& replicating) {
   }
   const auto place = [&](std::size_t i) { return ops.begin() + static_cast<std::ptrdiff_t>(i); };
   if (!tensors.gradients.empty()) {
-    std::vector<Op> home = return_ops(replicating, experts, guests, tensors);
+    std::vector<Op> home = return_ops(replicating, placement, experts, guests, tensors);
     ops.insert(place(first_once.value_or(ops.size())), std::make_move_iterator(home.begin()),
                std::make_move_iterator(home.end()));
   }
-  ops.insert(place(*first_routed), send_op(replicating, experts, guests, tensors));
+  ops.insert(place(*first_routed), send_op(replicating, placement, experts, guests, tensors));
   program.ops = std::move(ops);
   raise_bounds(program, replicating.layer, slots);
   validate(program);

@@ -18,14 +18,14 @@ struct ReplicateExperts {
   static constexpr std::string_view name = "replicate_experts";
   static constexpr bool changes_results = false;
   int layer = 0;
-  ExpertPlacement placement;
+  ExpertPlacement placement;  ///< without homes: those that place_experts gave the layer hold
   friend auto operator<=>(const ReplicateExperts&, const ReplicateExperts&) = default;
   static ReplicateExperts read(const InputObject& input);
 };
 void write(nlohmann::json& object, const ReplicateExperts& replicating);
 std::string subject(const ReplicateExperts& replicating);
 
-/// Runs first, before what makes ops of exchanges and what cuts them. Adds to the layer
+/// Runs behind place_experts, before what makes ops of exchanges and what cuts them. Adds to the layer
 ///   send_experts       parameters to the ranks that compute them (Trans), before the layer's first routed rows
 ///   return_gradients   gradients of their copies home (Agg), behind all of backward
 ///   add_returned       them to those worked out there, before gradients are reduced
@@ -37,8 +37,8 @@ std::string subject(const ReplicateExperts& replicating);
 /// a capacity, every rank sets aside what it may receive so.
 ///
 /// Throws std::invalid_argument where the layer has no experts, or replicas already, where an expert group is one rank,
-/// and where nothing is replicated, an expert is not there or not in order, or its holders are not others of the
-/// group in order.
+/// and where nothing is replicated, an expert is not there or not in order, its holders are not others of the
+/// group in order, or the placement has homes.
 Program apply(Program program, const ReplicateExperts& replicating);
 
 }  // namespace moe

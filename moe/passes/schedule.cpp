@@ -13,6 +13,7 @@
 #include "moe/errors.h"
 #include "moe/input/json.h"
 #include "moe/input/read_file.h"
+#include "moe/input/value.h"
 
 namespace moe {
 namespace {
@@ -41,8 +42,10 @@ void refuse_contradictions(const Schedule& schedule) {
   for (const Decision& decision : schedule.decisions) {
     const auto [other, first] = decided.try_emplace(subject_of(decision), &decision);
     if (first) continue;
-    throw std::invalid_argument(
-        fmt::format("{}: decided already, as {}", to_json(decision), to_json(*other->second)));
+    constexpr std::size_t most = 200;  // of what may list every expert
+    throw std::invalid_argument(fmt::format("{}: decided already, as {}",
+                                            shortened(to_json(decision), most),
+                                            shortened(to_json(*other->second), most)));
   }
 }
 

@@ -18,6 +18,7 @@
 #include "moe/passes/partition_range.h"
 #include "moe/passes/pipeline_split.h"
 #include "moe/passes/place_allreduce.h"
+#include "moe/passes/place_experts.h"
 #include "moe/passes/place_weight_gradient.h"
 #include "moe/passes/replicate_experts.h"
 #include "moe/passes/restore_activation.h"
@@ -27,12 +28,12 @@
 namespace moe {
 
 /// One decision of a Schedule; each is a file of moe/passes with its fields, its JSON, its rewrite
-/// and what it refuses. The alternatives stand in the order in which they are applied: first what
+/// and what it refuses. The alternatives stand in the order in which they are applied: first what is where, then what
 /// makes ops, then what cuts them, then what moves the pieces.
 using AnyDecision =
-    std::variant<ReplicateExperts, CompressExchange, Exchange, PartitionRange, PipelineSplit,
-                 RestoreActivation, SliceAllReduce, OrderMicroBatches, PlaceWeightGradient,
-                 HoistTransfer, PlaceAllReduce, StreamAssignment>;
+    std::variant<PlaceExperts, ReplicateExperts, CompressExchange, Exchange, PartitionRange,
+                 PipelineSplit, RestoreActivation, SliceAllReduce, OrderMicroBatches,
+                 PlaceWeightGradient, HoistTransfer, PlaceAllReduce, StreamAssignment>;
 
 /// One of them. Copied, moved, destroyed and compared in schedule.cpp alone, as OpKind in op.cpp.
 struct Decision : AnyDecision {

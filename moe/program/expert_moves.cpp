@@ -18,8 +18,9 @@ void visit_replicas(const ExpertSlots& slots, const Visit& visit) {
 std::vector<ExpertMove> moves_to_guests(const ExpertSlots& slots) {
   std::vector<ExpertMove> moves;
   visit_replicas(slots, [&](int expert, int holder) {
-    moves.push_back({home_of(slots, expert), expert % slots.own, holder,
-                     slot_of(slots, holder, expert) - slots.own});
+    const int home = home_of(slots, expert);
+    moves.push_back(
+        {home, slot_of(slots, home, expert), holder, slot_of(slots, holder, expert) - slots.own});
   });
   return moves;
 }
@@ -44,9 +45,23 @@ int most_returned(const ExpertSlots& slots) {
 std::vector<int> returned_to(const ExpertSlots& slots, int member) {
   std::vector<int> experts;
   visit_replicas(slots, [&](int expert, int) {
-    if (home_of(slots, expert) == member) experts.push_back(expert % slots.own);
+    if (home_of(slots, expert) == member) experts.push_back(slot_of(slots, member, expert));
   });
   return experts;
+}
+
+std::vector<ExpertMove> moves_between_homes(const ExpertHomes& from, const ExpertHomes& to,
+                                            int experts, int members) {
+  const ExpertSlots before = expert_slots({{}, RowsOfOthers::home, from}, experts, members);
+  const ExpertSlots after = expert_slots({{}, RowsOfOthers::home, to}, experts, members);
+  std::vector<ExpertMove> moves;
+  for (int expert = 0; expert < experts; ++expert) {
+    const int home = home_of(before, expert), new_home = home_of(after, expert);
+    const ExpertMove move{home, slot_of(before, home, expert), new_home,
+                          slot_of(after, new_home, expert)};
+    if (home != new_home || move.block != move.to_block) moves.push_back(move);
+  }
+  return moves;
 }
 
 ElementRange elements_of(std::int64_t block_rows, std::int64_t columns, int block, Slice share) {

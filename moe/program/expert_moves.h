@@ -25,6 +25,11 @@ int most_returned(const ExpertSlots& slots);
 /// By block that comes home to a member: which of its own experts it is of.
 std::vector<int> returned_to(const ExpertSlots& slots, int member);
 
+/// What lies elsewhere, on its member or on another, when experts change their homes: [D] blocks to [D] blocks, by expert.
+/// Throws as expert_slots.
+std::vector<ExpertMove> moves_between_homes(const ExpertHomes& from, const ExpertHomes& to,
+                                            int experts, int members);
+
 /// Elements [begin, begin + count) of a tensor.
 struct ElementRange {
   std::int64_t begin = 0, count = 0;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <compare>
+#include <map>
 #include <vector>
 
 /// Who computes which expert of a MoE layer, where that is not its own rank alone. Ranks are counted as members of
@@ -22,9 +23,16 @@ enum class RowsOfOthers {
   spread,  ///< in turns to all that hold it, the one that it belongs to first (EPLB)
 };
 
+/// [expert]: the member that it belongs to, which has its parameters and optimizer state: as many experts for each.
+/// Empty: in order, expert e of D per member to member e / D.
+using ExpertHomes = std::vector<int>;
+/// Of MoE layers; one that is absent has its experts in order.
+using HomesByLayer = std::map<int, ExpertHomes>;
+
 struct ExpertPlacement {
   std::vector<ReplicatedExpert> replicas;  ///< by expert, ascending; each at most once
   RowsOfOthers rows_of_others = RowsOfOthers::home;
+  ExpertHomes homes = {};
   friend auto operator<=>(const ExpertPlacement&, const ExpertPlacement&) = default;
 };
 

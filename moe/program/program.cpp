@@ -1,6 +1,7 @@
 #include "moe/program/program.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <stdexcept>
@@ -54,7 +55,10 @@ Program::~Program() = default;
 
 std::int64_t whole_element(const Shard& shard, std::int64_t columns, std::int64_t element) {
   const std::int64_t row = element / columns, column = element % columns;
-  const std::int64_t block = shard.first_block + row / shard.block_rows;
+  const std::int64_t held_block = row / shard.block_rows;
+  const std::int64_t block = shard.blocks.empty()
+                                 ? shard.first_block + held_block
+                                 : shard.blocks[static_cast<std::size_t>(held_block)];
   const std::int64_t whole_row = block * shard.of_rows + shard.first_row + row % shard.block_rows;
   std::int64_t place = column, group_begin = 0;  // place: within the group, of what is held
   for (const std::int64_t width : shard.column_groups) {
@@ -109,6 +113,7 @@ std::vector<std::vector<int>> dependencies(const Program& program) {
 
 std::map<int, ExpertPlacement> placements(const Program& program) {
   std::map<int, ExpertPlacement> placements;
+  for (const auto& [layer, homes] : program.homes) placements[layer].homes = homes;
   for (const Op& op : program.ops) {
     if (const auto* sent = std::get_if<SendExperts>(&op.kind)) {
       placements[op.layer] = sent->placement;
@@ -149,6 +154,9 @@ bool uses_routed_rows(const Program& program, const Op& op) {
 
 std::string to_text(const Program& program) {
   std::string text;
+  for (const auto& [layer, homes] : program.homes) {
+    text += fmt::format("layer {}: experts belong to ranks {}\n", layer, fmt::join(homes, " "));
+  }
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const Op& op = program.ops[i];
     const Slice piece = piece_of(op);

@@ -3,6 +3,7 @@
 #include <map>
 #include <vector>
 
+#include "moe/program/expert_placement.h"
 #include "moe/program/groups.h"
 #include "moe/program/op.h"
 #include "moe/program/tensor.h"
@@ -23,6 +24,8 @@ struct Shard {
   /// Widths of groups of columns that are cut alike (q, k and v of attention): of each, the share that
   /// first_column and the columns held are of all. One group where empty.
   std::vector<std::int64_t> column_groups{};
+  /// The blocks held, where they are not those in a row from first_block on.
+  std::vector<std::int64_t> blocks{};
 };
 
 /// A parameter with its gradient and its place in the global model.
@@ -39,6 +42,11 @@ struct Parameter {
   int stage = 0;                          ///< of the pipeline
   GroupKind replicas = GroupKind::stage;  ///< who holds copies of it and shares its gradient
 };
+
+/// True for those that are blocks of experts (ep): in [D*n,c] n rows of each of a rank's D experts.
+inline bool belongs_to_experts(const Parameter& parameter) {
+  return parameter.replicas == GroupKind::expert_data;
+}
 
 /// What every rank does in one iteration: ops in issue order, the same list on every rank, each of which
 /// carries out those of its pipeline stage (stage_program.h). Plain data; only the rewrites in passes/ make a
@@ -60,6 +68,8 @@ struct Program {
   std::vector<TensorId> auxiliary_losses;
   std::vector<TensorId> z_losses;  ///< router z-loss: the same, where the model weighs it
   TensorId step = -1;              ///< i32[1,1], number of this iteration from 1
+  /// By MoE layer: the ranks that its experts belong to, where they are not in order (passes/place_experts.h).
+  HomesByLayer homes;
 
   // In program.cpp alone: else every source that has a Program would compile them.
   Program();
@@ -84,7 +94,7 @@ std::vector<int> loss_ops(const Program& program);
 /// Whose routing binds the rows of a tensor.
 RoutedLayer routed_layer(const Tensor& tensor);
 
-/// By MoE layer whose experts are sent to other ranks: who computes which.
+/// By MoE layer whose experts are sent to other ranks, or belong to others than in order: who computes which.
 std::map<int, ExpertPlacement> placements(const Program& program);
 
 /// True for an op that reads or writes rows which only the routing of a layer tells the number of.
@@ -95,7 +105,7 @@ bool uses_routed_rows(const Program& program, const Op& op);
 /// before any op wrote that part of it in this iteration, or is overwritten before any op read it.
 void validate(const Program& program);
 
-/// One line per op, for golden tests and for `--print-program`:
+/// One line per layer whose experts are not at home in order, and one per op, for golden tests and `--print-program`:
 /// `12 forward  layer 1 1/2 compute    permute  reads x, expert, slot, offsets -> sent[1/2]`
 std::string to_text(const Program& program);
 

@@ -85,10 +85,11 @@ std::vector<Rows> relays_of(const Program& program, int layer);
 
 /// What a Program does to the routed rows of a MoE layer, the same in all its micro-batches and parts.
 struct RowHandling {
-  std::vector<Slice> cuts;    ///< slice_cuts
-  std::vector<Rows> relays;   ///< relays_of
-  ExpertPlacement placement;  ///< of its SendExperts; none of which: every rank computes its own
-  int ranks_per_group = 0;    ///< of its ExchangeCounts
+  std::vector<Slice> cuts;   ///< slice_cuts
+  std::vector<Rows> relays;  ///< relays_of
+  /// Of its SendExperts; without them every rank computes its own, where Program::homes says.
+  ExpertPlacement placement;
+  int ranks_per_group = 0;  ///< of its ExchangeCounts
 };
 /// By MoE layer, of those whose routing the Program binds.
 std::map<int, RowHandling> row_handling(const Program& program);

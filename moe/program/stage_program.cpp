@@ -43,6 +43,7 @@ StageProgram stage_program(const Program& whole, int stage) {
   program.groups = whole.groups;
   program.stages = whole.stages;
   program.micro_batches = whole.micro_batches;
+  program.homes = whole.homes;
   for (std::size_t i = 0; i < whole.ops.size(); ++i) {
     Op op = whole.ops[i];
     if (!runs_in(op, stage)) continue;

@@ -90,7 +90,7 @@ db::Balance balance_of(const LayerRouting& routing, const Groups& groups,
   row.max_rank_tokens = *std::max_element(of_ranks.begin(), of_ranks.end());
   row.mean_rank_tokens = mean_tokens(of_ranks);
   row.rank_standard_deviation = deviation_of_tokens(of_ranks);
-  if (!placement.replicas.empty()) {
+  if (!placement.replicas.empty() || !placement.homes.empty()) {
     const std::vector<std::int64_t> placed = rank_tokens(routing, groups, placement);
     row.placed_max_rank_tokens = *std::max_element(placed.begin(), placed.end());
     row.placed_rank_standard_deviation = deviation_of_tokens(placed);

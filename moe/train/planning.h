@@ -15,6 +15,7 @@ struct SeenIteration {
   int iteration = 0;  ///< from 1
   double duration_s = 0;
   Routing routing;
+  Schedule ruling{};  ///< what ruled it
 };
 
 /// The Schedule of the iterations that follow; none to go on as before.

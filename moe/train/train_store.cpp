@@ -13,6 +13,7 @@
 #include "db/store.h"
 #include "db/transaction.h"
 #include "moe/machine.h"
+#include "moe/program/row_layout.h"
 #include "moe/program/work.h"
 #include "moe/train/balance.h"
 

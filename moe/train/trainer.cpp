@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <utility>
 
@@ -200,10 +201,19 @@ void train(const Model& model, const Program& program, Schedule schedule, const 
     }
 
     if (!options.replan || step == options.steps) continue;
-    if (auto next = next_schedule(planning, {step, report.duration_s, std::move(report.routing)},
-                                  world, options.run.time_limit_s)) {
+    if (auto next =
+            next_schedule(planning, {step, report.duration_s, std::move(report.routing), schedule},
+                          world, options.run.time_limit_s)) {
       schedule = std::move(*next);
-      scheduled = apply(program, schedule);
+      Program planned = apply(program, schedule);
+      const auto begin = std::chrono::steady_clock::now();
+      move_experts(runner, planned.homes, world, options.run.time_limit_s);
+      const ExpertTraffic traffic = expert_traffic(scheduled, planned.homes);
+      if (world.rank == 0 && traffic.experts > 0) {
+        const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+        observer.moved(step + 1, traffic, took.count());
+      }
+      scheduled = std::move(planned);
       runner.reschedule(scheduled);
       if (world.rank == 0) {
         observer.planned(planning.time());

@@ -10,6 +10,7 @@
 #include "moe/passes/schedule.h"
 #include "moe/run/runner.h"
 #include "moe/train/data.h"
+#include "moe/train/move_experts.h"
 #include "moe/train/planning.h"
 
 namespace moe {
@@ -51,6 +52,9 @@ struct TrainObserver {
   /// Before the first iteration, and before the one that a new schedule begins with.
   std::function<void(int iteration, const Schedule&, const Program&)> schedule =
       [](int, const Schedule&, const Program&) {};
+  /// When experts have moved to other ranks, before the iteration that needs them there; in no iteration's duration.
+  std::function<void(int iteration, const ExpertTraffic&, double duration_s)> moved =
+      [](int, const ExpertTraffic&, double) {};
   /// After every iteration.
   std::function<void(const StepReport&)> step = [](const StepReport&) {};
   /// After an iteration that a plan was made for: what planning has taken until now.
@@ -59,7 +63,7 @@ struct TrainObserver {
 
 /// Trains from fresh parameters on this rank's share of the global batch. `program` is the iteration
 /// of this rank with nothing scheduled, `schedule` what it begins with; they may change between
-/// iterations, the same on every rank (TrainOptions::replan). Throws, on all ranks together:
+/// iterations, the same on every rank (TrainOptions::replan); experts whose homes change then are moved. Throws, on all ranks together:
 /// NotFinite where a loss is not finite, with the parameters that gave it as they were; Stopped
 /// after the iteration or held-out batch in which a signal asked any rank to end.
 void train(const Model& model, const Program& program, Schedule schedule, const Corpus& corpus,

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "moe/errors.h"
+#include "moe/input/value.h"
 
 namespace tuner {
 namespace {
@@ -26,10 +27,12 @@ std::string with_name(const std::string& parameters_json, const std::string& nam
   for (const moe::Decision& decision : given.schedule.decisions) {
     const auto same = std::ranges::find(own.decisions, moe::subject_of(decision), moe::subject_of);
     if (same == own.decisions.end()) continue;
+    constexpr std::size_t most = 200;  // of what may list every expert
     throw moe::InputError(
         fmt::format("{}: {}: planner {} decides that too, as {}: leave it out of the file, or plan "
                     "with another planner",
-                    given.file, moe::to_json(decision), own.planner, moe::to_json(*same)));
+                    given.file, moe::shortened(moe::to_json(decision), most), own.planner,
+                    moe::shortened(moe::to_json(*same), most)));
   }
   throw moe::InputError(fmt::format(
       "{}: planner {} cannot go on from it: {}: leave out of the file what stands in its way, or "

@@ -7,7 +7,9 @@
 #include "moe/train/balance.h"
 
 namespace tuner {
-int home_of(int expert, int experts, int members) { return expert / (experts / members); }
+int home_of(const GroupedRows& rows, int expert) {
+  return rows.homes[static_cast<std::size_t>(expert)];
+}
 
 PlacedLoads placed_loads(const moe::LayerRouting& routing, const moe::Groups& groups,
                          const moe::ExpertPlacement& placement) {
@@ -30,9 +32,16 @@ PlacedLoads placed_loads(const moe::LayerRouting& routing, const moe::Groups& gr
   return loads;
 }
 
-GroupedRows grouped_rows(const moe::LayerRouting& routing, const moe::Groups& groups) {
+GroupedRows grouped_rows(const moe::LayerRouting& routing, const moe::Groups& groups,
+                         moe::ExpertHomes homes) {
   const moe::Layout& layout = groups.layout;
-  GroupedRows rows{layout.data, layout.expert_sharded, routing.experts, layout.expert, {}};
+  if (homes.empty()) {
+    homes = moe::homes_in_order(routing.experts, layout.expert);
+  } else {
+    moe::expert_slots({{}, moe::RowsOfOthers::home, homes}, routing.experts, layout.expert);
+  }
+  GroupedRows rows{layout.data, layout.expert_sharded, routing.experts, layout.expert,
+                   {},          std::move(homes)};
   const auto experts = static_cast<std::size_t>(rows.experts);
   const auto members = static_cast<std::size_t>(rows.members);
   const auto shards = static_cast<std::size_t>(rows.shards);

@@ -98,7 +98,7 @@ RowCost row_cost(double seconds, double startup_s, const std::vector<std::int64_
 std::int64_t expert_bytes(const moe::Program& program, int layer, int local_experts) {
   std::int64_t bytes = 0;
   for (const moe::Parameter& parameter : program.parameters) {
-    if (parameter.layer != layer || parameter.replicas != moe::GroupKind::expert_data) continue;
+    if (parameter.layer != layer || !moe::belongs_to_experts(parameter)) continue;
     const moe::Tensor& tensor = program.tensors[static_cast<std::size_t>(parameter.value)];
     bytes += tensor.rows * tensor.columns * moe::bytes_of(tensor.dtype);
   }
@@ -150,9 +150,12 @@ std::vector<PlacedLayer> placed_layers(const Situation& situation) {
     PlacedLayer& one = layers.emplace_back();
     one.layer = op.layer;
     one.routing = moe::layer_of(whole, {op.layer, 0, 0});
-    one.rows = grouped_rows(one.routing, situation.groups);
+    const moe::ExpertHomes homes = moe::homes_of(situation.program.homes, op.layer);
+    one.rows = grouped_rows(one.routing, situation.groups, homes);
+    one.all_to_all = costs[i];
     const LayerSums& sum = sums.at(op.layer);
-    const PlacedLoads loads = placed_loads(one.routing, situation.groups, {});
+    const PlacedLoads loads =
+        placed_loads(one.routing, situation.groups, {{}, moe::RowsOfOthers::home, homes});
     // Four all-to-alls, each of as many micro-batches together.
     one.costs.exchange = row_cost(sum.exchange_s / 4, sum.exchange_startup_s / 4, loads.received);
     one.costs.experts =

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "moe/program/routing.h"
+#include "tuner/costs/op_costs.h"
 #include "tuner/planners/placed_loads.h"
 #include "tuner/planners/planners.h"
 #include "tuner/planners/pro_prophet/pro_prophet_equations.h"
@@ -15,6 +16,7 @@ struct PlacedLayer {
   moe::LayerRouting routing;  ///< of all micro-batches together
   GroupedRows rows;
   ProProphetCosts costs;
+  OpCost all_to_all;  ///< of its first one
 };
 
 /// Every MoE layer of the situation's Program, ascending. Costs are those that the whole iteration's ops have by the

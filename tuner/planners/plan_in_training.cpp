@@ -1,21 +1,23 @@
 #include "tuner/commands/scenario.h"
+#include "tuner/planners/placed_schedule.h"
 #include "tuner/planners/planners.h"
 
 namespace tuner {
 
-PlanFromRouting plan_in_training(const PlanRequest& request) {
-  const PlannerRequest planner = parse_planner(request.planner);
+PlanInTraining plan_in_training(const PlanRequest& request) {
+  PlannerRequest planner = parse_planner(request.planner);
+  planner.options.iterations = request.iterations;
   ScenarioOptions options;
   options.model = request.model;
   options.cluster = request.cluster;
   options.database = request.database;
   options.ranks = request.ranks;
   options.layout = request.layout;
-  return [planner, scenario = load_scenario(options)](const moe::Routing* seen,
-                                                      const MicroProfile& micro_profile) {
+  return [planner, scenario = load_scenario(options)](const TrainingSoFar& so_far) {
     const Situation even = scenario.situation();
-    const Situation situation{even.program, even.groups,  seen ? *seen : even.routing,
-                              even.costs,   even.cluster, micro_profile};
+    Situation situation{even.program, even.groups,  so_far.routing ? *so_far.routing : even.routing,
+                        even.costs,   even.cluster, so_far.micro_profile};
+    if (so_far.ruling) situation.homes_now = homes_under(*so_far.ruling);
     return planner.planner->plan(situation, planner.options);
   };
 }

@@ -22,6 +22,7 @@
 #include "tuner/planners/pmoe/pmoe.h"
 #include "tuner/planners/pro_prophet/pro_prophet.h"
 #include "tuner/planners/sequential/sequential.h"
+#include "tuner/planners/smartmoe/smartmoe.h"
 #include "tuner/planners/tutel/tutel.h"
 #include "tuner/planners/tutel_improved/tutel_improved.h"
 #include "tuner/planners/two_batch/two_batch.h"
@@ -69,6 +70,10 @@ const std::vector<Planner>& planners() {
        blocking_iteration_s, top3_candidates, false, placement_remark},
       {"eplb", "copies of loaded experts packed onto a spare slot of every rank", plan_eplb,
        blocking_iteration_s, eplb_candidates, false, placement_remark},
+      {"smartmoe_greedy",
+       "experts moved for good, with their optimizer state, to where the largest load falls",
+       plan_smartmoe_greedy, blocking_iteration_s, smartmoe_greedy_candidates, false,
+       placement_remark},
       {"pro_prophet_planner",
        "experts sent, by search, to the ranks that have most rows for them; nothing overlapped",
        plan_pro_prophet_planner, blocking_iteration_s, pro_prophet_planner_candidates, false,

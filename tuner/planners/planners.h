@@ -27,12 +27,18 @@ struct Situation {
   const CostModel& costs;
   const Cluster& cluster;
   MicroProfile micro_profile{};  ///< empty where nothing is run, and planners simulate instead
+  /// Where experts are as the plan begins to rule, of layers that are absent where the Program says: bringing them to other
+  /// homes costs time (move_costs.h).
+  moe::HomesByLayer homes_now = {};
 };
 
 /// What a user may ask of a planner; 0 = the planner's own choice or default.
 struct PlannerOptions {
   int degree = 0;       ///< chunks, for planners with a fixed degree
   int most_chunks = 8;  ///< for planners that search
+  /// That the plan will rule, for planners that move experts to other homes: what that costs is paid once. 0 = not known,
+  /// which is as good as for ever.
+  int iterations = 0;
 };
 
 /// A schedule that a study tries, with what distinguishes it: {"forward_chunks": 4, ...}.
@@ -83,12 +89,17 @@ struct PlanRequest {
   std::string database;  ///< for "measured"
   int ranks = 1;
   std::string layout;  ///< moe::parse_layout; "" = all experts over all ranks
+  int iterations = 0;  ///< PlannerOptions::iterations
 };
-/// From what an iteration routed, or from even routing where there is none yet; with micro-profiles where there are any.
-using PlanFromRouting =
-    std::function<moe::Schedule(const moe::Routing* seen, const MicroProfile& micro_profile)>;
+/// What a plan inside training goes from; the first one from nothing but even routing.
+struct TrainingSoFar {
+  const moe::Routing* routing = nullptr;  ///< of the iteration just seen
+  const moe::Schedule* ruling = nullptr;  ///< what ruled it
+  MicroProfile micro_profile{};           ///< Situation::micro_profile
+};
+using PlanInTraining = std::function<moe::Schedule(const TrainingSoFar&)>;
 
 /// Loads costs and cluster once. Throws as load_scenario (commands/scenario.h) and parse_planner.
-PlanFromRouting plan_in_training(const PlanRequest& request);
+PlanInTraining plan_in_training(const PlanRequest& request);
 
 }  // namespace tuner

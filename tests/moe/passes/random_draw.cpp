@@ -121,9 +121,15 @@ Schedule random_schedule(std::mt19937& random, const Model& model, const Layout&
   Schedule schedule{"random", {}};
   for (int block = 0; block < model.blocks; ++block) {
     if (has_experts(model, block)) {
+      const int experts = static_cast<int>(model.experts);
+      ExpertHomes homes;
+      if (layout.expert > 1 && random() % 3 == 0) {
+        homes = random_homes(random, experts, layout.expert);
+        schedule.decisions.push_back(PlaceExperts{block, homes});
+      }
       if (layout.expert > 1 && random() % 3 == 0) {
         schedule.decisions.push_back(
-            ReplicateExperts{block, random_placement(random, model.experts, layout.expert)});
+            ReplicateExperts{block, random_placement(random, experts, layout.expert, homes)});
       }
       const int ranks_per_group =
           random() % 3 == 0 ? random_divisor(random, layout.expert, {layout.expert}) : 0;
@@ -250,18 +256,51 @@ void draw_shared_buffers(std::mt19937& random, Draw& draw) {
   }
 }
 
+/// The same with other homes; replicas of layers whose holders these leave at home are left out.
+void draw_homes_to_come(std::mt19937& random, Draw& draw) {
+  if (draw.layout.expert == 1 || random() % 2 == 0) return;
+  const Program program = build_iteration(draw.model, make_groups(draw.layout, draw.node_of), 0);
+  Schedule later = draw.schedule;
+  for (int block = 0; block < draw.model.blocks; ++block) {
+    if (!has_experts(draw.model, block)) continue;
+    const auto of_block = [&](const Decision& decision, bool with_replicas) {
+      const auto is = [&]<class D>(const D* one) { return one != nullptr && one->layer == block; };
+      return is(std::get_if<PlaceExperts>(&decision)) ||
+             (with_replicas && (is(std::get_if<ReplicateExperts>(&decision)) ||
+                                is(std::get_if<HoistTransfer>(&decision))));
+    };
+    const PlaceExperts homes{
+        block, random_homes(random, static_cast<int>(draw.model.experts), draw.layout.expert)};
+    const bool in_order = random() % 3 == 0;
+    for (const bool with_replicas : {false, true}) {
+      Schedule tried = later;
+      std::erase_if(tried.decisions,
+                    [&](const Decision& decision) { return of_block(decision, with_replicas); });
+      if (!in_order) tried.decisions.push_back(homes);
+      try {
+        later = testing::with_streams_of(program, std::move(tried));
+        break;
+      } catch (const std::invalid_argument&) {
+      }
+    }
+  }
+  draw.later = std::move(later);
+}
+
 }  // namespace
 
 std::string describe(const Draw& draw) {
   std::string nodes;
   for (const int node : draw.node_of) nodes += ' ' + std::to_string(node);
-  return to_json(draw.model) + "\n" + to_json(draw.schedule) + "\nlayout " + to_text(draw.layout) +
-         " on nodes" + nodes;
+  return to_json(draw.model) + "\n" + to_json(draw.schedule) +
+         (draw.later ? "\nlater " + to_json(*draw.later) : "") + "\nlayout " +
+         to_text(draw.layout) + " on nodes" + nodes;
 }
 
 void keep_streams_there(Draw& draw) {
   const Program program = build_iteration(draw.model, make_groups(draw.layout, draw.node_of), 0);
   draw.schedule = testing::with_streams_of(program, std::move(draw.schedule));
+  if (draw.later) draw.later = testing::with_streams_of(program, std::move(*draw.later));
 }
 
 Draw random_draw(std::mt19937& random) {
@@ -274,6 +313,7 @@ Draw random_draw(std::mt19937& random) {
   draw_partitions(random, draw);
   draw_shared_buffers(random, draw);
   draw_placements(random, draw);
+  draw_homes_to_come(random, draw);
   return draw;
 }
 

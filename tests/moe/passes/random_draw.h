@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -18,6 +19,8 @@ struct Draw {
   Schedule schedule;
   Layout layout;
   std::vector<int> node_of{};  ///< empty: all on one node
+  std::optional<Schedule>
+      later{};  ///< in force from the third iteration on, experts being moved before it
 };
 
 std::string describe(const Draw& draw);

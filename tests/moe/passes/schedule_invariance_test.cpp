@@ -41,8 +41,9 @@ Schedule changing(const Schedule& schedule) {
 /// What is wrong with a draw; empty where the property holds.
 std::string violation(const Draw& draw) {
   const Outcome reference = train_small(draw.model, changing(draw.schedule), 1, kSteps);
-  const Outcome outcome =
-      train_small(draw.model, draw.schedule, make_groups(draw.layout, draw.node_of), kSteps);
+  const Schedule& later = draw.later ? *draw.later : draw.schedule;
+  const Outcome outcome = train_in_turn(draw.model, {draw.schedule, draw.schedule, later},
+                                        make_groups(draw.layout, draw.node_of), kSteps);
   const double limit = tolerance(draw.model.dtype);
   std::string text;
   const auto hold_together = [&](const char* what, double value, double expected, double most) {
@@ -91,6 +92,7 @@ Draw shrink(Draw draw) {
       divided({1, 2, 1, 2}),
       divided({2, 1, 1, 1}),
       divided({1, 1, 1, 1}),
+      [](Draw& d) { d.later.reset(); },
       [](Draw& d) { d.layout.pipeline = 1; },
       [](Draw& d) { d.layout.tensor = 1; },
       [](Draw& d) {

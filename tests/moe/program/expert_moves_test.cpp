@@ -42,6 +42,22 @@ TEST(ExpertMoves, WithoutReplicasAreNone) {
   EXPECT_EQ(most_returned(expert_slots({}, 8, 4)), 0);
 }
 
+TEST(ExpertMoves, BetweenHomesAreOfWhatLiesElsewhereThen) {
+  // 0 and 2 change places. On member 0 are 1 2 then, on member 1 0 3: what stays moves up.
+  EXPECT_THAT(listed(moves_between_homes({}, {1, 0, 0, 1}, 4, 2)),
+              ElementsAre(Move{0, 0, 1, 0}, Move{0, 1, 0, 0}, Move{1, 0, 0, 1}));
+  EXPECT_THAT(moves_between_homes({1, 0, 0, 1}, {1, 0, 0, 1}, 4, 2), IsEmpty());
+  EXPECT_THROW(moves_between_homes({}, {1, 0, 1, 1}, 4, 2), std::invalid_argument);
+}
+
+TEST(ExpertMoves, OfReplicasGoFromAndToTheBlocksOfTheirHomes) {
+  // Member 0 has 1 2, member 1 has 0 3; 2 on member 1 too.
+  const ExpertSlots slots = expert_slots({{{2, {1}}}, RowsOfOthers::home, {1, 0, 0, 1}}, 4, 2);
+  EXPECT_THAT(listed(moves_to_guests(slots)), ElementsAre(Move{0, 1, 1, 0}));
+  EXPECT_THAT(listed(moves_home(slots)), ElementsAre(Move{1, 0, 0, 0}));
+  EXPECT_THAT(returned_to(slots, 0), ElementsAre(1));
+}
+
 TEST(ExpertMoves, SharesOfABlocksRowsMakeAllOfIt) {
   // Block 2 of blocks of 5 rows of 3 columns.
   const ElementRange first = elements_of(5, 3, 2, {0, 2}), second = elements_of(5, 3, 2, {1, 2});

@@ -56,6 +56,22 @@ TEST(ExpertSlots, WithoutReplicasAreTheOwnOnes) {
   EXPECT_EQ(destination(slots, 0, 7), 3);
 }
 
+TEST(ExpertSlots, OwnExpertsAreThoseAtHomeThereAscending) {
+  const ExpertSlots slots =
+      expert_slots({{{3, {0}}}, RowsOfOthers::home, {2, 0, 1, 2, 3, 3, 0, 1}}, 8, 4);
+  EXPECT_EQ(home_of(slots, 3), 2);
+  EXPECT_EQ(expert_in(slots, 2, 0), 0);
+  EXPECT_EQ(expert_in(slots, 2, 1), 3);
+  EXPECT_EQ(expert_in(slots, 0, 2), 3) << "a guest";
+  EXPECT_EQ(slot_of(slots, 2, 3), 1);
+  EXPECT_EQ(slot_of(slots, 0, 3), 2);
+  EXPECT_EQ(destination(slots, 1, 3), 2);
+  EXPECT_EQ(destination(slots, 0, 3), 0);
+  EXPECT_EQ(destination(slots, 1, 7), 1);
+  EXPECT_THROW(slot_of(slots, 3, 3), std::logic_error);
+  EXPECT_THAT(homes_in_order(6, 3), ElementsAre(0, 0, 1, 1, 2, 2));
+}
+
 TEST(ExpertSlots, RefusesWhatIsNotThereNotInOrderOrAtHome) {
   const auto refused = [](ExpertPlacement placement, const char* why) {
     EXPECT_THAT([&] { expert_slots(placement, 8, 4); },
@@ -69,6 +85,13 @@ TEST(ExpertSlots, RefusesWhatIsNotThereNotInOrderOrAtHome) {
   refused({{{3, {0, 0}}}}, "expected ascending ranks, each once");
   refused({{{3, {0}}, {3, {2}}}}, "expert 3 after expert 3: expected ascending experts, each once");
   EXPECT_THROW(expert_slots({}, 7, 4), std::invalid_argument);
+  refused({{}, RowsOfOthers::home, {0, 1}}, "homes of 2 experts: expected one for each of 8");
+  refused({{}, RowsOfOthers::home, {0, 0, 1, 1, 2, 2, 3, 4}},
+          "expert 7 at home on rank 4: expected one of the expert group, from 0 to 3");
+  refused({{}, RowsOfOthers::home, {0, 0, 1, 1, 2, 2, 3, 2}},
+          "rank 2 is the home of 3 experts: expected 2 on each");
+  refused({{{3, {2}}}, RowsOfOthers::home, {2, 0, 1, 2, 3, 3, 0, 1}},
+          "it belongs to rank 2 already");
 }
 
 }  // namespace

@@ -106,7 +106,7 @@ TEST(RowLayout, WhatIsSentArrivesAtItsExpertInOneRangePerSlice) {
     const LayerRouting routing = random_routing(random, ranks, expert_ranks * local);
     const ExpertPlacement placement =
         round % 2 && expert_ranks > 1
-            ? testing::random_placement(random, expert_ranks * local, expert_ranks)
+            ? testing::random_replicas_and_homes(random, expert_ranks * local, expert_ranks)
             : ExpertPlacement{};
     const int ranks_per_group = random_group_size(random, expert_ranks);
     std::vector<RowLayout> layouts;
@@ -218,8 +218,9 @@ TEST(RowLayout, SharingRanksGatherEachRowOnceAndGetTheirOwnBack) {
     const int experts = layout.expert * local;
     const LayerRouting routing = random_routing(random, groups.ranks, experts);
     const ExpertPlacement placement =
-        round % 2 && layout.expert > 1 ? testing::random_placement(random, experts, layout.expert)
-                                       : ExpertPlacement{};
+        round % 2 && layout.expert > 1
+            ? testing::random_replicas_and_homes(random, experts, layout.expert)
+            : ExpertPlacement{};
     const int ranks_per_group = random_group_size(random, layout.expert);
     std::vector<RowLayout> layouts;
     for (int r = 0; r < groups.ranks; ++r) {

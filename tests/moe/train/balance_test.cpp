@@ -77,6 +77,24 @@ TEST(Balance, OfPlacedExpertsIsOfTheTokensThatRanksCompute) {
   }
 }
 
+TEST(Balance, OfExpertsAtOtherHomesIsOfTheTokensThatRanksCompute) {
+  const ExpertPlacement placement{{}, RowsOfOthers::home, {1, 0, 0, 1}};
+  for (const Layout& layout : {Layout{2, 2, 1}, Layout{1, 2, 2}}) {
+    const Groups groups = make_groups(layout);
+    const Tokens tokens = rank_tokens(routing(), groups, placement);
+    EXPECT_NE(tokens, rank_tokens(routing(), groups));
+    for (int rank = 0; rank < 4; ++rank) {
+      const RowLayout rows =
+          make_row_layout(routing(), groups, rank, {{0, 1}, {1, 1}}, {}, placement);
+      EXPECT_EQ(tokens[static_cast<std::size_t>(rank)],
+                layout.expert_sharded > 1 ? gathered_rows(rows) : received_rows(rows));
+    }
+    const db::Balance row = balance_of(routing(), groups, {}, placement);
+    EXPECT_EQ(row.placed_max_rank_tokens, *std::max_element(tokens.begin(), tokens.end()));
+    EXPECT_EQ(row.max_rank_tokens, balance_of(routing(), groups, {}).max_rank_tokens) << "in order";
+  }
+}
+
 TEST(Balance, DroppedIsWhatWasAskedForAndDidNotTravel) {
   LayerRouting layer = routing();
   layer.asked = layer.tokens;

@@ -40,8 +40,24 @@ Schedule with_replicas(const Model& model, Schedule schedule, int members) {
   return schedule;
 }
 
+/// The schedule with every layer's experts dealt out in turn, and then, for each step, one rank further.
+Schedules with_moving_homes(const Model& model, const Schedule& schedule, int members) {
+  Schedules in_turn;
+  for (int step = 0; step < kSteps; ++step) {
+    ExpertHomes homes;
+    for (int expert = 0; expert < model.experts; ++expert) {
+      homes.push_back((expert + step) % members);
+    }
+    in_turn.push_back(schedule);
+    for (int block = 0; block < model.blocks; ++block) {
+      in_turn.back().decisions.push_back(PlaceExperts{block, homes});
+    }
+  }
+  return in_turn;
+}
+
 /// |part - its place in the whole| / |whole|
-double difference(const GradientPart& part, const std::vector<double>& whole) {
+double difference(const TensorPart& part, const std::vector<double>& whole) {
   double apart = 0, norm = 0;
   for (std::size_t i = 0; i < part.values.size(); ++i) {
     const double other = whole.at(static_cast<std::size_t>(part.places[i]));
@@ -68,27 +84,34 @@ std::vector<LayoutCase> layout_cases(int ranks) {
   const Model model = layout_model();
   const Schedule sequential{"sequential", {}}, chunks = chunked(model, 2, 3);
   std::vector<LayoutCase> cases{
-      {"dp2_ep", {2, 2 * more, 1, 1, 1}, sequential},
-      {"dp2_ep_chunked", {2, 2 * more, 1, 1, 1}, chunks},
+      {"dp2_ep", {2, 2 * more, 1, 1, 1}, {sequential}},
+      {"dp2_ep_chunked", {2, 2 * more, 1, 1, 1}, {chunks}},
       {"dp2_ep_interleaved",
        {2, 2 * more, 1, 1, 1},
-       with_order(sequential, MicroBatchOrder::interleaved)},
-      {"ep_esp2", {1, 2 * more, 2, 1, 1}, sequential},
-      {"ep_esp2_chunked", {1, 2 * more, 2, 1, 1}, chunks},
-      {"ep_tp2_esp2", {1, 2 * more, 2, 2, 1}, sequential},
-      {"ep_tp2_esp2_chunked", {1, 2 * more, 2, 2, 1}, chunks},
+       {with_order(sequential, MicroBatchOrder::interleaved)}},
+      {"ep_esp2", {1, 2 * more, 2, 1, 1}, {sequential}},
+      {"ep_esp2_chunked", {1, 2 * more, 2, 1, 1}, {chunks}},
+      {"ep_tp2_esp2", {1, 2 * more, 2, 2, 1}, {sequential}},
+      {"ep_tp2_esp2_chunked", {1, 2 * more, 2, 2, 1}, {chunks}},
       {"ep_tp2_esp2_chunked_interleaved",
        {1, 2 * more, 2, 2, 1},
-       with_order(chunks, MicroBatchOrder::interleaved)},
-      {"dp2_ep_replicated", {2, 2 * more, 1, 1, 1}, with_replicas(model, chunks, 2 * more)},
-      {"ep_esp2_replicated", {1, 2 * more, 2, 1, 1}, with_replicas(model, sequential, 2 * more)},
+       {with_order(chunks, MicroBatchOrder::interleaved)}},
+      {"dp2_ep_replicated", {2, 2 * more, 1, 1, 1}, {with_replicas(model, chunks, 2 * more)}},
+      {"ep_esp2_replicated", {1, 2 * more, 2, 1, 1}, {with_replicas(model, sequential, 2 * more)}},
+      {"dp2_ep_moving_homes", {2, 2 * more, 1, 1, 1}, with_moving_homes(model, chunks, 2 * more)},
+      {"ep_esp2_moving_homes",
+       {1, 2 * more, 2, 1, 1},
+       with_moving_homes(model, sequential, 2 * more)},
+      {"pp2_ep_moving_homes",
+       {1, 2 * more, 1, 1, 2},
+       with_moving_homes(model, sequential, 2 * more)},
   };
   const auto add_pipeline = [&](const std::string& name, const Layout& layout) {
-    cases.push_back({name, layout, sequential});
+    cases.push_back({name, layout, {sequential}});
     for (const auto& [order, text] :
          {std::pair{MicroBatchOrder::gpipe, "_gpipe"}, {MicroBatchOrder::one_f_one_b, "_1f1b"}}) {
-      cases.push_back({name + text, layout, with_order(sequential, order)});
-      cases.push_back({name + text + "_chunked", layout, with_order(chunks, order)});
+      cases.push_back({name + text, layout, {with_order(sequential, order)}});
+      cases.push_back({name + text + "_chunked", layout, {with_order(chunks, order)}});
     }
   };
   add_pipeline("pp2_ep", {1, 2 * more, 1, 1, 2});
@@ -100,7 +123,7 @@ void check_layout(const LayoutCase& layout_case, Communicator& world) {
   const Model model = layout_model();
   const Outcome one = train_small(model, {"sequential", {}}, 1, kSteps);
   const auto backend = make_cpu_backend(1);
-  RankOutcome mine = train_rank(model, layout_case.schedule, make_groups(layout_case.layout),
+  RankOutcome mine = train_rank(model, layout_case.schedules, make_groups(layout_case.layout),
                                 kSteps, world, *backend);
   world.all_reduce(mine.losses.data(), kSteps, DType::f64, {.what = "losses"});
   for (int step = 0; step < kSteps; ++step) {
@@ -108,7 +131,7 @@ void check_layout(const LayoutCase& layout_case, Communicator& world) {
         << layout_case.name << ", step " << step;
   }
   EXPECT_FALSE(mine.gradients.empty());
-  for (const GradientPart& part : mine.gradients) {
+  for (const TensorPart& part : mine.gradients) {
     EXPECT_LT(difference(part, one.gradients.at(part.name)), kDouble)
         << layout_case.name << ", " << part.name << " on rank " << world.rank;
   }

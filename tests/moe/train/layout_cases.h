@@ -5,8 +5,8 @@
 
 #include "moe/communicator/communicator.h"
 #include "moe/model/model.h"
-#include "moe/passes/schedule.h"
 #include "moe/program/layout.h"
+#include "tests/moe/train/training_case.h"
 
 /// The layouts of the papers and of large models, on threads (layout_test.cpp) and on processes
 /// (layout_mpi.cpp).
@@ -15,7 +15,7 @@ namespace moe::testing {
 struct LayoutCase {
   std::string name;
   Layout layout;
-  Schedule schedule;
+  Schedules schedules;  ///< by step, the last one from there on
 };
 
 /// Those of so many ranks: 4 or 8. Pipelines under GPipe and under 1F1B, exchanges in chunks and whole.

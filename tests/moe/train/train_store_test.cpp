@@ -171,6 +171,31 @@ TEST_F(TrainStoreTest, BalanceOfWhatRanksComputedIsStoredWithTheScheduleThatRule
   EXPECT_EQ(db::load_schedule(connection, rows[1].schedule_id.value()).json, to_json(placed));
 }
 
+TEST_F(TrainStoreTest, BalanceOfExpertsAtOtherHomesIsStoredWithTheScheduleThatRuled) {
+  TrainStore store = make_store();
+  StepReport step = report(1);
+  std::vector<std::int64_t> tokens(28, 1);
+  tokens[3] = tokens[4] = 29;  // both of rank 0, which has 14 experts: 140 tokens instead of 28
+  step.routing.layers[0] = {1, 28, {tokens, tokens}};
+  ExpertHomes homes = homes_in_order(28, 2);
+  std::swap(homes[4], homes[27]);  // 84 and 84
+  const Schedule placed{"smartmoe_greedy", {PlaceExperts{1, homes}}};
+  store.observe(step);
+  store.observe(2, placed, apply(program, placed));
+  step.iteration = 2;
+  store.observe(step);
+  store.finish();
+  const db::Connection connection = reader();
+  db::Query query(connection,
+                  "SELECT rank_max_over_mean, placed_rank_max_over_mean, "
+                  "placed_rank_standard_deviation FROM balance_view ORDER BY iteration");
+  const db::Cell none;
+  EXPECT_EQ(query.next().value(), (std::vector<db::Cell>{140.0 / 84, none, none}));
+  EXPECT_EQ(query.next().value(), (std::vector<db::Cell>{140.0 / 84, 1.0, 0.0}));
+  const auto rows = db::load_iterations(connection, store.run_id());
+  EXPECT_EQ(db::load_schedule(connection, rows[1].schedule_id.value()).json, to_json(placed));
+}
+
 TEST_F(TrainStoreTest, LoadsOfEveryNthIterationAreStoredAndThoseOfItsTimeline) {
   const auto outcome =
       testing::train_small(testing::small_model(DType::f32), {"sequential", {}}, kRanks, 1);

@@ -45,8 +45,9 @@ struct Text {
 /// A training as rank 0 tells of it.
 struct Told {
   std::vector<StepReport> steps;
-  std::vector<std::pair<int, Schedule>> schedules;  ///< from which iteration on
-  std::vector<std::string> failures;                ///< what each rank threw
+  std::vector<std::pair<int, Schedule>> schedules;   ///< from which iteration on
+  std::vector<std::pair<int, ExpertTraffic>> moved;  ///< before which iteration
+  std::vector<std::string> failures;                 ///< what each rank threw
 
   std::vector<double> losses() const {
     std::vector<double> all;
@@ -75,6 +76,10 @@ Told trained(const Model& model, const Groups& groups, TrainOptions options,
     };
     observer.schedule = [&](int iteration, const Schedule& used, const Program&) {
       told.schedules.emplace_back(iteration, used);
+    };
+    observer.moved = [&](int iteration, const ExpertTraffic& traffic, double duration_s) {
+      EXPECT_GT(duration_s, 0);
+      told.moved.emplace_back(iteration, traffic);
     };
     try {
       train(model, build_iteration(model, groups, world.rank), schedule, text.corpus, groups,
@@ -289,6 +294,7 @@ TEST(Trainer, ANewScheduleIsInForceFromTheNextIterationOnAndChangesNoLoss) {
     asked.push_back(seen.iteration);
     EXPECT_EQ(seen.routing.layers.at(0).tokens.size(), 2u);
     EXPECT_GT(seen.duration_s, 0);
+    EXPECT_EQ(seen.ruling.planner, seen.iteration > 2 ? "chunked" : "sequential");
     if (seen.iteration == 2) return cut;
     return std::nullopt;
   };
@@ -356,6 +362,58 @@ TEST(Trainer, ExpertsGoToOtherRanksAndBackBetweenIterationsAndChangeNoLoss) {
   for (std::size_t i = 0; i < 6; ++i) EXPECT_NEAR(told.losses()[i], plain.losses()[i], 1e-12) << i;
   EXPECT_GT(told.steps[2].planned_peak_bytes[0], plain.steps[2].planned_peak_bytes[0]);
   EXPECT_EQ(told.steps[5].planned_peak_bytes, plain.steps[5].planned_peak_bytes);
+}
+
+/// Every expert of the small model's layer at home on the rank behind its own.
+Schedule one_further(int members) {
+  ExpertHomes homes = homes_in_order(28, members);
+  for (int& home : homes) home = (home + 1) % members;
+  return {"one further", {PlaceExperts{1, homes}}};
+}
+
+TEST(Trainer, HomesThatChangeBetweenIterationsTakeTheirStateAlongAndChangeNoBit) {
+  for (const Optimizer optimizer : {Optimizer::adam, Optimizer::sgd}) {
+    Model model = small_model(DType::f32);
+    model.optimizer = optimizer;
+    if (optimizer == Optimizer::sgd) model.momentum = 0.9;
+    model.learning_rate = 0.01;
+    TrainOptions options = steps(7);
+    options.evaluate_every = options.evaluate_batches = 1;
+    const Told plain = trained(model, 4, options);
+    options.replan = [&](int iteration, const Routing&,
+                         const Schedule& ruling) -> std::optional<Schedule> {
+      switch (iteration) {
+        case 2:
+          return one_further(4);
+        case 4: {
+          // As they are, with experts 0 and 1 at home on rank 1 now.
+          Schedule more = ruling;
+          more.decisions.push_back(ReplicateExperts{1, {{{0, {0, 3}}, {1, {2}}}}});
+          return more;
+        }
+        case 5:
+          return Schedule{"in order", {}};
+        default:
+          return std::nullopt;
+      }
+    };
+    const Told told = trained(model, 4, options, one_further(4));
+    ASSERT_EQ(told.schedules.size(), 4u);
+    ASSERT_EQ(told.losses().size(), 7u);
+    for (std::size_t i = 0; i < 7; ++i) {
+      // Rows and gradients of replicas are multiplied and added up in other pieces.
+      const double rounding = i < 4 ? 0 : 1e-5;
+      EXPECT_NEAR(told.losses()[i], plain.losses()[i], rounding) << i;
+      EXPECT_NEAR(told.steps[i].heldout_loss.value(), plain.steps[i].heldout_loss.value(), rounding)
+          << i;
+    }
+    EXPECT_LT(plain.losses().back(), plain.losses().front() - 0.02) << "it should learn";
+    ASSERT_EQ(told.moved.size(), 1u) << "the second plan is the first, the third is at home there";
+    EXPECT_EQ(told.moved[0].first, 6);
+    EXPECT_EQ(told.moved[0].second.experts, 28);
+    const std::int64_t states = optimizer == Optimizer::adam ? 3 : 2;
+    EXPECT_EQ(told.moved[0].second.bytes, 28 * states * 4 * (2 * 16 * 24 + 16 + 24));
+  }
 }
 
 TEST(Trainer, ALossThatIsNotFiniteEndsEveryRankWithItsIteration) {

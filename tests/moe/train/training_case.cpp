@@ -7,6 +7,7 @@
 
 #include "moe/model/iteration.h"
 #include "moe/train/initialize.h"
+#include "moe/train/move_experts.h"
 
 namespace moe::testing {
 namespace {
@@ -54,9 +55,11 @@ void write_batch(Runner& runner, const Model& model, int rank, int ranks, std::i
   runner.write(program.step, std::as_bytes(std::span(&step, 1)));
 }
 
-GradientPart read_gradient(const Runner& runner, const Parameter& parameter, bool first_replica) {
-  const Tensor& tensor = runner.program().tensors[parameter.value];
-  GradientPart part{tensor.name, {}, read_doubles(runner, parameter.gradient), first_replica};
+/// Of a tensor that is like a parameter.
+TensorPart read_part(const Runner& runner, const Parameter& parameter, TensorId id,
+                     const std::string& name, bool first_replica) {
+  const Tensor& tensor = runner.program().tensors[id];
+  TensorPart part{name, {}, read_doubles(runner, id), first_replica};
   for (std::size_t i = 0; i < part.values.size(); ++i) {
     part.places.push_back(
         whole_element(parameter.shard, tensor.columns, static_cast<std::int64_t>(i)));
@@ -65,13 +68,34 @@ GradientPart read_gradient(const Runner& runner, const Parameter& parameter, boo
 }
 
 /// Puts a rank's part of a gradient into the whole.
-void join(std::map<std::string, std::vector<double>>& gradients, const GradientPart& part) {
+void join(std::map<std::string, std::vector<double>>& gradients, const TensorPart& part) {
   std::vector<double>& whole = gradients[part.name];
   for (std::size_t i = 0; i < part.values.size(); ++i) {
     const auto place = static_cast<std::size_t>(part.places[i]);
     if (place >= whole.size()) whole.resize(place + 1);
     whole[place] = part.values[i];
   }
+}
+
+using Joined = std::map<std::string, std::vector<double>>;
+
+double largest_of(const Joined& a, const Joined& b) {
+  double largest = a.size() == b.size() ? 0 : INFINITY;
+  for (const auto& [name, values] : b) {
+    const std::vector<double>& others = a.at(name);
+    if (others.size() != values.size()) return INFINITY;
+    double difference = 0, norm = 0;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      difference += (others[i] - values[i]) * (others[i] - values[i]);
+      norm += values[i] * values[i];
+    }
+    if (norm > 0) {
+      largest = std::max(largest, std::sqrt(difference / norm));
+    } else if (difference > 0) {
+      largest = INFINITY;
+    }
+  }
+  return largest;
 }
 
 void add(std::vector<double>& sums, const std::vector<double>& values) {
@@ -89,7 +113,7 @@ Outcome train_small(const Model& model, const Schedule& schedule, const Layout& 
   return train_small(model, schedule, make_groups(layout), steps, make_backend);
 }
 
-RankOutcome train_rank(const Model& model, const Schedule& schedule, const Groups& groups,
+RankOutcome train_rank(const Model& model, const Schedules& schedules, const Groups& groups,
                        int steps, Communicator& world, Backend& backend) {
   RankOutcome outcome;
   for (auto* losses : {&outcome.losses, &outcome.auxiliary_losses, &outcome.z_losses}) {
@@ -97,12 +121,21 @@ RankOutcome train_rank(const Model& model, const Schedule& schedule, const Group
   }
   RunOptions options;
   options.memory_limit_bytes = std::int64_t{1} << 30;
-  Runner runner(apply(build_iteration(model, groups, world.rank), schedule), groups, backend, world,
-                options);
-  const Program& program = runner.program();
+  const Program iteration = build_iteration(model, groups, world.rank);
+  Runner runner(apply(iteration, schedules.at(0)), groups, backend, world, options);
   initialize_parameters(runner, model.seed);
-  for (int step = 0; step < steps; ++step) {
-    write_batch(runner, model, rank_in_stage(groups, world.rank), stage_ranks(groups), step + 1);
+  const auto first = [&](const Parameter& parameter) {
+    return index_in_group(groups, parameter.replicas, world.rank) == 0;
+  };
+  for (std::size_t step = 0; step < static_cast<std::size_t>(steps); ++step) {
+    if (step > 0 && step < schedules.size()) {
+      Program next = apply(iteration, schedules[step]);
+      move_experts(runner, next.homes, world, options.time_limit_s);
+      runner.reschedule(std::move(next));
+    }
+    const Program& program = runner.program();
+    write_batch(runner, model, rank_in_stage(groups, world.rank), stage_ranks(groups),
+                static_cast<std::int32_t>(step + 1));
     outcome.last = runner.iterate(true);
     for (const TensorId loss : program.losses) {
       outcome.losses[step] += read_doubles(runner, loss)[0];
@@ -115,8 +148,19 @@ RankOutcome train_rank(const Model& model, const Schedule& schedule, const Group
     }
     if (step > 0) continue;
     for (const Parameter& parameter : program.parameters) {
-      const bool first = index_in_group(groups, parameter.replicas, world.rank) == 0;
-      outcome.gradients.push_back(read_gradient(runner, parameter, first));
+      outcome.gradients.push_back(read_part(runner, parameter, parameter.gradient,
+                                            program.tensors[parameter.value].name,
+                                            first(parameter)));
+    }
+  }
+  const Program& program = runner.program();
+  for (const Parameter& parameter : program.parameters) {
+    std::vector<TensorId> tensors{parameter.value, parameter.gradient};
+    tensors.insert(tensors.end(), parameter.optimizer_state.begin(),
+                   parameter.optimizer_state.end());
+    for (const TensorId id : tensors) {
+      outcome.state.push_back(
+          read_part(runner, parameter, id, program.tensors[id].name, first(parameter)));
     }
   }
   return outcome;
@@ -124,11 +168,16 @@ RankOutcome train_rank(const Model& model, const Schedule& schedule, const Group
 
 Outcome train_small(const Model& model, const Schedule& schedule, const Groups& groups, int steps,
                     const MakeBackend& make_backend) {
+  return train_in_turn(model, {schedule}, groups, steps, make_backend);
+}
+
+Outcome train_in_turn(const Model& model, const Schedules& schedules, const Groups& groups,
+                      int steps, const MakeBackend& make_backend) {
   std::vector<RankOutcome> ranks(static_cast<std::size_t>(groups.ranks));
   run_local_ranks(groups.ranks, [&](Communicator& world) {
     const std::unique_ptr<Backend> backend = make_backend();
     ranks[static_cast<std::size_t>(world.rank)] =
-        train_rank(model, schedule, groups, steps, world, *backend);
+        train_rank(model, schedules, groups, steps, world, *backend);
   });
   Outcome outcome;
   outcome.losses.assign(steps, 0);
@@ -138,8 +187,11 @@ Outcome train_small(const Model& model, const Schedule& schedule, const Groups& 
     add(outcome.losses, one.losses);
     add(outcome.auxiliary_losses, one.auxiliary_losses);
     add(outcome.z_losses, one.z_losses);
-    for (const GradientPart& part : one.gradients) {
+    for (const TensorPart& part : one.gradients) {
       if (part.first_replica) join(outcome.gradients, part);
+    }
+    for (const TensorPart& part : one.state) {
+      if (part.first_replica) join(outcome.state, part);
     }
     outcome.planned_peaks.push_back(one.last.planned_peak_bytes);
     outcome.touched_peaks.push_back(one.last.touched_peak_bytes.value());
@@ -154,22 +206,11 @@ Outcome train_small(const Model& model, const Schedule& schedule, const Groups& 
 }
 
 double largest_difference(const Outcome& a, const Outcome& b) {
-  double largest = a.gradients.size() == b.gradients.size() ? 0 : INFINITY;
-  for (const auto& [name, values] : b.gradients) {
-    const std::vector<double>& others = a.gradients.at(name);
-    if (others.size() != values.size()) return INFINITY;
-    double difference = 0, norm = 0;
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      difference += (others[i] - values[i]) * (others[i] - values[i]);
-      norm += values[i] * values[i];
-    }
-    if (norm > 0) {
-      largest = std::max(largest, std::sqrt(difference / norm));
-    } else if (difference > 0) {
-      largest = INFINITY;
-    }
-  }
-  return largest;
+  return largest_of(a.gradients, b.gradients);
+}
+
+double largest_state_difference(const Outcome& a, const Outcome& b) {
+  return largest_of(a.state, b.state);
 }
 
 Model small_model(DType dtype) {

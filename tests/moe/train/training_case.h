@@ -21,6 +21,8 @@ struct Outcome {
   std::vector<double> z_losses;          ///< by step
   std::map<std::string, std::vector<double>>
       gradients;  ///< of the first step; experts of all ranks joined
+  /// Parameters, gradients and optimizer states after the last step, joined likewise.
+  std::map<std::string, std::vector<double>> state;
   std::vector<std::int64_t> planned_peaks, touched_peaks;  ///< by rank, last step
   std::vector<std::int64_t> planned_host_peaks,
       touched_host_peaks;    ///< the same of what is offloaded
@@ -29,8 +31,11 @@ struct Outcome {
   std::int64_t dropped = 0;  ///< last step
 };
 
-/// A rank's part of the gradient of a parameter.
-struct GradientPart {
+/// Schedules by step; the last one rules on.
+using Schedules = std::vector<Schedule>;
+
+/// A rank's part of a parameter, its gradient or optimizer state, by the name of the parameter, or of the state.
+struct TensorPart {
   std::string name;
   std::vector<std::int64_t> places;  ///< of its values in the whole parameter, row-major
   std::vector<double> values;
@@ -40,13 +45,14 @@ struct GradientPart {
 /// What one rank has of a training.
 struct RankOutcome {
   std::vector<double> losses, auxiliary_losses, z_losses;  ///< its share, by step
-  std::vector<GradientPart> gradients;                     ///< of the first step
+  std::vector<TensorPart> gradients;                       ///< of the first step
+  std::vector<TensorPart> state;                           ///< after the last
   IterationResult last;
 };
 
 /// `steps` iterations of this rank of `world`; tokens depend on the step and the place in the global batch
 /// alone. Collective.
-RankOutcome train_rank(const Model& model, const Schedule& schedule, const Groups& groups,
+RankOutcome train_rank(const Model& model, const Schedules& schedules, const Groups& groups,
                        int steps, Communicator& world, Backend& backend);
 
 /// `steps` iterations on `ranks` threads; tokens depend on the step and the place in the global
@@ -61,8 +67,15 @@ Outcome train_small(
     const Model& model, const Schedule& schedule, const Groups& groups, int steps,
     const MakeBackend& make_backend = [] { return make_cpu_backend(1); });
 
+/// The same with a schedule for every step.
+Outcome train_in_turn(
+    const Model& model, const Schedules& schedules, const Groups& groups, int steps,
+    const MakeBackend& make_backend = [] { return make_cpu_backend(1); });
+
 /// |a - b| / |b| over all elements; the largest over all gradients.
 double largest_difference(const Outcome& a, const Outcome& b);
+/// The same of what there is after the last step.
+double largest_state_difference(const Outcome& a, const Outcome& b);
 
 /// A model that divides over 1, 2, 4 and 7 ranks.
 Model small_model(DType dtype);

@@ -94,7 +94,7 @@ TEST(BalanceOverTime, ProProphetMakesLoadsMoreEvenAndIsFasterThanFasterMoe) {
     const auto shadows =
         on_all_members(shadowed_experts(moe::expert_tokens(routing), costs.exchange, costs.experts,
                                         costs.trans_s[1]),
-                       kDevices, kDevices);
+                       moe::homes_in_order(kDevices, kDevices), kDevices);
     const auto placement = pro_prophet(routing, groups, costs);
     ratio_sum += balance_ratio(routing, groups, placement);
     fastermoe_sum += balance_ratio(routing, groups, shadows);

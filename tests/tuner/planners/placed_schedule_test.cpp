@@ -12,6 +12,7 @@
 #include "tuner/planners/pipeline_schedule.h"
 #include "tuner/planners/pro_prophet/pro_prophet.h"
 #include "tuner/planners/situation_costs.h"
+#include "tuner/planners/smartmoe/smartmoe.h"
 
 namespace tuner {
 namespace {
@@ -34,7 +35,7 @@ TEST(PlacedSchedule, MakesRanksReceiveAndComputeWhatPlacedLoadsSay) {
   for (const moe::Layout& layout :
        {moe::Layout{1, 4, 1}, moe::Layout{2, 2, 1}, moe::Layout{1, 2, 2}}) {
     const SkewedSituation skewed(layout);
-    for (auto* plan : {plan_top2, plan_eplb, plan_pro_prophet_planner}) {
+    for (auto* plan : {plan_top2, plan_eplb, plan_pro_prophet_planner, plan_smartmoe_greedy}) {
       const moe::Schedule schedule = plan(skewed.situation, {});
       const moe::Program program = moe::apply(skewed.program, schedule);
       const auto bindings = bind_all(program, skewed.groups, skewed.routing);
@@ -99,8 +100,23 @@ TEST(PlacedSchedule, LeavesExpertsAtHomeWhereNothingIsGained) {
   EXPECT_THAT(placement_remark(even.situation, {}, plan_pro_prophet_planner(even.situation, {})),
               HasSubstr("stay at home"));
   const SkewedSituation alone(moe::Layout{4, 1, 1});
-  for (auto* plan : {plan_top2, plan_top3, plan_eplb, plan_fastermoe, plan_pro_prophet_planner}) {
+  for (auto* plan : {plan_top2, plan_top3, plan_eplb, plan_fastermoe, plan_pro_prophet_planner,
+                     plan_smartmoe_greedy}) {
     EXPECT_THAT(plan(alone.situation, {}).decisions, IsEmpty());
+  }
+}
+
+TEST(PlacedSchedule, GoesOnFromExpertsThatAreElsewhere) {
+  SkewedSituation skewed;
+  moe::ExpertHomes homes = moe::homes_in_order(8, 4);
+  std::reverse(homes.begin(), homes.end());
+  const moe::Schedule given{"given", {moe::PlaceExperts{1, homes}}};
+  skewed.program = moe::apply(skewed.program, given);
+  for (auto* plan :
+       {plan_top2, plan_fastermoe, plan_eplb, plan_pro_prophet, plan_smartmoe_greedy}) {
+    const moe::Schedule schedule = plan(skewed.situation, {});
+    EXPECT_NO_THROW(moe::apply(skewed.program, schedule)) << schedule.planner;
+    EXPECT_GT(blocking_iteration_s(skewed.situation, schedule), 0);
   }
 }
 
@@ -134,20 +150,33 @@ TEST(FasterMoe, ComputesWhatAGroupOfRanksSendsAsSoonAsItIsThere) {
 
 TEST(Eplb, KeepsCopiesOnTheNodeWhereNodesHaveSeveralRanks) {
   SkewedSituation skewed;
-  EXPECT_THAT(eplb_candidates(skewed.situation, {}), SizeIs(1));
+  EXPECT_THAT(eplb_candidates(skewed.situation, {}), SizeIs(2)) << "first copies move, or stay";
   skewed.cluster.nodes = 2;
   skewed.cluster.ranks_per_node = 2;
   skewed.groups = groups_of(skewed.cluster, moe::Layout{1, 4, 1});
   skewed.program = moe::build_iteration(skewed.model, skewed.groups, 0);
-  EXPECT_THAT(eplb_candidates(skewed.situation, {}), SizeIs(2));
-  const auto decisions = moe::decisions_of<moe::ReplicateExperts>(plan_eplb(skewed.situation, {}));
-  ASSERT_THAT(decisions, SizeIs(3));
-  for (const auto& decision : decisions) {
-    EXPECT_EQ(decision.placement.rows_of_others, moe::RowsOfOthers::spread);
-    for (const auto& replica : decision.placement.replicas) {
-      EXPECT_THAT(replica.holders, Each(home_of(replica.expert, 8, 4) ^ 1));
+  const auto candidates = eplb_candidates(skewed.situation, {});
+  EXPECT_THAT(candidates, SizeIs(4));
+  std::vector<double> predicted_s;
+  for (const bool moved : {true, false}) {
+    const moe::Schedule& schedule = candidates[moved ? 2 : 3].schedule;
+    if (moved) {
+      EXPECT_EQ(schedule, plan_eplb(skewed.situation, {}));
     }
+    EXPECT_THAT(moe::decisions_of<moe::PlaceExperts>(schedule), SizeIs(moved ? 3 : 0));
+    const auto decisions = moe::decisions_of<moe::ReplicateExperts>(schedule);
+    ASSERT_THAT(decisions, SizeIs(3));
+    for (const auto& decision : decisions) {
+      EXPECT_EQ(decision.placement.rows_of_others, moe::RowsOfOthers::spread);
+      const moe::ExpertHomes homes =
+          moved ? placement_of(schedule, decision.layer).homes : moe::homes_in_order(8, 4);
+      for (const auto& replica : decision.placement.replicas) {
+        EXPECT_THAT(replica.holders, Each(homes[static_cast<std::size_t>(replica.expert)] ^ 1));
+      }
+    }
+    predicted_s.push_back(blocking_iteration_s(skewed.situation, schedule));
   }
+  EXPECT_LT(predicted_s[0], predicted_s[1]) << "loads are more even where first copies move too";
 }
 
 }  // namespace

@@ -66,12 +66,12 @@ TEST_F(PlannersTest, EveryPlannerIsListedWithADescription) {
     EXPECT_FALSE(planner.description.empty());
     EXPECT_EQ(parse_planner(planner.name).planner, &planner);
   }
-  EXPECT_THAT(names,
-              ::testing::ElementsAre("sequential", "tutel", "pipemoe", "tutel_improved",
-                                     "pipemoe_lina", "fsmoe_no_iio", "fsmoe", "lancet", "pmoe",
-                                     "mpmoe_pb", "mpmoe_pm", "fastermoe", "top2", "top3", "eplb",
-                                     "pro_prophet_planner", "pro_prophet_scheduler", "pro_prophet",
-                                     "gpipe", "one_f_one_b", "two_batch", "joint"));
+  EXPECT_THAT(
+      names, ::testing::ElementsAre(
+                 "sequential", "tutel", "pipemoe", "tutel_improved", "pipemoe_lina", "fsmoe_no_iio",
+                 "fsmoe", "lancet", "pmoe", "mpmoe_pb", "mpmoe_pm", "fastermoe", "top2", "top3",
+                 "eplb", "smartmoe_greedy", "pro_prophet_planner", "pro_prophet_scheduler",
+                 "pro_prophet", "gpipe", "one_f_one_b", "two_batch", "joint"));
 }
 
 TEST(Planners, AreParsedWithADegree) {

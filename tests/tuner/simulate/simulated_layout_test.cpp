@@ -36,9 +36,9 @@ struct SimulatedLayout : ::testing::TestWithParam<LayoutCase> {};
 TEST_P(SimulatedLayout, HasTheOpsOfTheMeasuredOneOnEveryStreamOfEveryRank) {
   const moe::Model model = moe::testing::layout_model();
   const moe::Groups groups = moe::make_groups(GetParam().layout, {0, 0, 0, 0, 1, 1, 1, 1});
-  const auto measured = moe::testing::train_small(model, GetParam().schedule, groups, 1);
+  const auto measured = moe::testing::train_small(model, GetParam().schedules.front(), groups, 1);
   const moe::Program program =
-      moe::apply(moe::build_iteration(model, groups, 0), GetParam().schedule);
+      moe::apply(moe::build_iteration(model, groups, 0), GetParam().schedules.front());
   CostModel costs;
   costs.fits["gemm"].beta_s_per_unit = costs.fits["memory"].beta_s_per_unit = 1e-10;
   costs.fits["gemm"].alpha_s = costs.fits["memory"].alpha_s = 1e-6;

@@ -1,11 +1,10 @@
 #include "tuner/planners/eplb/eplb.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 
 #include "tuner/planners/eplb/eplb_packing.h"
+#include "tuner/planners/move_costs.h"
 #include "tuner/planners/placed_schedule.h"
 
 namespace tuner {
@@ -36,26 +35,42 @@ std::vector<int> nodes_of_members(const moe::Groups& groups) {
   return nodes;
 }
 
-moe::Schedule eplb_schedule(const Situation& situation, const std::vector<int>& nodes) {
+/// What becomes of first copies.
+enum class FirstCopies { stay, move };
+
+moe::Schedule eplb_schedule(const Situation& situation, const PlannerOptions& options,
+                            const std::vector<int>& nodes, FirstCopies first) {
   return placed_schedule(situation, "eplb", [&](const PlacedLayer& layer) {
-    return eplb_placement(rows_by_expert(layer.rows),
-                          {layer.rows.members, kSpareSlots, nodes, !nodes.empty()});
+    const std::vector<std::int64_t> loads = rows_by_expert(layer.rows);
+    const EplbGroup group{layer.rows.members, kSpareSlots, nodes, !nodes.empty(),
+                          homes_now(situation, layer)};
+    moe::ExpertPlacement stay = eplb_placement(loads, group);
+    stay.homes = group.homes;
+    if (first == FirstCopies::stay) return stay;
+    moe::ExpertPlacement move = eplb_moved_placement(loads, group);
+    return pays_off(situation, options, layer, stay, move) ? move : stay;
   });
 }
 
 }  // namespace
 
-moe::Schedule plan_eplb(const Situation& situation, const PlannerOptions&) {
-  return eplb_schedule(situation, nodes_of_members(situation.groups));
+moe::Schedule plan_eplb(const Situation& situation, const PlannerOptions& options) {
+  return eplb_schedule(situation, options, nodes_of_members(situation.groups), FirstCopies::move);
 }
 
-std::vector<Candidate> eplb_candidates(const Situation& situation, const PlannerOptions&) {
+std::vector<Candidate> eplb_candidates(const Situation& situation, const PlannerOptions& options) {
   const std::vector<int> nodes = nodes_of_members(situation.groups);
-  std::vector<Candidate> candidates{
-      {"eplb", R"({"copies": "anywhere"})", eplb_schedule(situation, {})}};
-  if (!nodes.empty()) {
-    candidates.push_back({"eplb", R"({"copies": "on the node"})", eplb_schedule(situation, nodes)});
-  }
+  std::vector<Candidate> candidates;
+  const auto add = [&](const char* parameters, const std::vector<int>& of_members,
+                       FirstCopies first) {
+    candidates.push_back(
+        {"eplb", parameters, eplb_schedule(situation, options, of_members, first)});
+  };
+  add(R"({"copies": "anywhere", "first_copies": "move"})", {}, FirstCopies::move);
+  add(R"({"copies": "anywhere", "first_copies": "stay"})", {}, FirstCopies::stay);
+  if (nodes.empty()) return candidates;
+  add(R"({"copies": "on the node", "first_copies": "move"})", nodes, FirstCopies::move);
+  add(R"({"copies": "on the node", "first_copies": "stay"})", nodes, FirstCopies::stay);
   return candidates;
 }
 

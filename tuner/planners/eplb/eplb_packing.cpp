@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
-#include "tuner/planners/placed_loads.h"
+#include "moe/program/expert_slots.h"
+#include "tuner/planners/eplb/first_copies.h"
+#include "tuner/planners/most_loaded/most_loaded_experts.h"
+#include "tuner/planners/smartmoe/smartmoe_greedy.h"
 
 namespace tuner {
 namespace {
@@ -14,20 +18,20 @@ struct Pack {
   std::vector<int> members;
 };
 
-std::vector<Pack> packs_of(std::size_t experts, const EplbGroup& group) {
+/// The node of a member, or that of all.
+std::size_t pack_of(const EplbGroup& group, int member) {
+  return group.hierarchical
+             ? static_cast<std::size_t>(group.node_of[static_cast<std::size_t>(member)])
+             : 0;
+}
+
+/// Members of each, without experts.
+std::vector<Pack> packs_of_members(const EplbGroup& group) {
   std::vector<Pack> packs;
   for (int member = 0; member < group.members; ++member) {
-    const auto node =
-        group.hierarchical
-            ? static_cast<std::size_t>(group.node_of[static_cast<std::size_t>(member)])
-            : 0;
+    const std::size_t node = pack_of(group, member);
     if (packs.size() <= node) packs.resize(node + 1);
     packs[node].members.push_back(member);
-    for (int expert = 0; expert < static_cast<int>(experts); ++expert) {
-      if (home_of(expert, static_cast<int>(experts), group.members) == member) {
-        packs[node].experts.push_back(expert);
-      }
-    }
   }
   return packs;
 }
@@ -36,10 +40,19 @@ double load_per_copy(std::int64_t load, int copies) { return static_cast<double>
 
 /// What members hold and compute while copies are packed.
 struct Packing {
-  std::vector<std::vector<int>> holders;  // [expert], unordered
+  moe::ExpertHomes homes;                 // -1: first copies are packed like the others
+  std::vector<std::vector<int>> holders;  // [expert], beside its home, unordered
   std::vector<double> load;               // [member]
   std::vector<int> free;                  // [member]
 };
+
+Packing nothing_packed(moe::ExpertHomes homes, int members, int free) {
+  const auto count = static_cast<std::size_t>(members);
+  Packing packing{
+      std::move(homes), {}, std::vector<double>(count, 0), std::vector<int>(count, free)};
+  packing.holders.resize(packing.homes.size());
+  return packing;
+}
 
 /// The least loaded member of the pack that can take a copy; -1: none.
 int taker(const Packing& packing, const Pack& pack, int expert, int home) {
@@ -67,19 +80,47 @@ void pack_copies(std::span<const std::int64_t> loads, const Pack& pack, const Ep
   std::stable_sort(heaviest.begin(), heaviest.end(),
                    [&](std::size_t a, std::size_t b) { return weight(a) > weight(b); });
   const auto home = [&](std::size_t i) {
-    return home_of(pack.experts[i], static_cast<int>(loads.size()), group.members);
+    return packing.homes[static_cast<std::size_t>(pack.experts[i])];
   };
   for (std::size_t i = 0; i < of_pack.size(); ++i) {
-    packing.load[static_cast<std::size_t>(home(i))] += weight(i);
+    if (home(i) >= 0) packing.load[static_cast<std::size_t>(home(i))] += weight(i);
   }
   for (const std::size_t i : heaviest) {
-    for (int copy = 1; copy < copies[i]; ++copy) {
+    for (int copy = home(i) < 0 ? 0 : 1; copy < copies[i]; ++copy) {
       const int member = taker(packing, pack, pack.experts[i], home(i));
       if (member < 0) break;
       packing.holders[static_cast<std::size_t>(pack.experts[i])].push_back(member);
       packing.load[static_cast<std::size_t>(member)] += weight(i);
       --packing.free[static_cast<std::size_t>(member)];
     }
+  }
+}
+
+moe::ExpertPlacement replicas_of(std::vector<std::vector<int>> holders) {
+  moe::ExpertPlacement placement;
+  placement.rows_of_others = moe::RowsOfOthers::spread;
+  for (std::size_t expert = 0; expert < holders.size(); ++expert) {
+    if (holders[expert].empty()) continue;
+    std::sort(holders[expert].begin(), holders[expert].end());
+    placement.replicas.push_back({static_cast<int>(expert), std::move(holders[expert])});
+  }
+  return placement;
+}
+
+moe::ExpertHomes homes_in(const EplbGroup& group, std::size_t experts) {
+  return group.homes.empty() ? moe::homes_in_order(static_cast<int>(experts), group.members)
+                             : group.homes;
+}
+
+/// Takes from members with more guests than spare slots those of least load.
+void leave_out_beyond(std::vector<std::vector<int>>& holders, std::span<const std::int64_t> loads,
+                      const EplbGroup& group) {
+  std::vector<int> guests(static_cast<std::size_t>(group.members), 0);
+  const std::vector<int> order = most_loaded(loads);
+  for (const int expert : order) {
+    std::erase_if(holders[static_cast<std::size_t>(expert)], [&](int member) {
+      return ++guests[static_cast<std::size_t>(member)] > group.spare_slots;
+    });
   }
 }
 
@@ -103,18 +144,34 @@ std::vector<int> copies_by_load(std::span<const std::int64_t> loads, int extra, 
 }
 
 moe::ExpertPlacement eplb_placement(std::span<const std::int64_t> loads, const EplbGroup& group) {
-  const auto members = static_cast<std::size_t>(group.members);
-  Packing packing{std::vector<std::vector<int>>(loads.size()), std::vector<double>(members, 0),
-                  std::vector<int>(members, group.spare_slots)};
-  for (const Pack& pack : packs_of(loads.size(), group)) pack_copies(loads, pack, group, packing);
-  moe::ExpertPlacement placement;
-  placement.rows_of_others = moe::RowsOfOthers::spread;
+  Packing packing = nothing_packed(homes_in(group, loads.size()), group.members, group.spare_slots);
+  std::vector<Pack> packs = packs_of_members(group);
   for (std::size_t expert = 0; expert < loads.size(); ++expert) {
-    auto& holders = packing.holders[expert];
-    if (holders.empty()) continue;
-    std::sort(holders.begin(), holders.end());
-    placement.replicas.push_back({static_cast<int>(expert), holders});
+    packs[pack_of(group, packing.homes[expert])].experts.push_back(static_cast<int>(expert));
   }
+  for (const Pack& pack : packs) pack_copies(loads, pack, group, packing);
+  return replicas_of(std::move(packing.holders));
+}
+
+moe::ExpertPlacement eplb_moved_placement(std::span<const std::int64_t> loads,
+                                          const EplbGroup& group) {
+  const int own = static_cast<int>(loads.size()) / group.members;
+  Packing packing =
+      nothing_packed(moe::ExpertHomes(loads.size(), -1), group.members, own + group.spare_slots);
+  std::vector<Pack> packs = packs_of_members(group);
+  const moe::ExpertHomes nodes = packed_homes(loads, static_cast<int>(packs.size()));
+  for (std::size_t expert = 0; expert < nodes.size(); ++expert) {
+    packs[static_cast<std::size_t>(nodes[expert])].experts.push_back(static_cast<int>(expert));
+  }
+  for (const Pack& pack : packs) pack_copies(loads, pack, group, packing);
+  const moe::ExpertHomes homes =
+      first_copies(packing.holders, homes_in(group, loads.size()), group.members);
+  for (std::size_t expert = 0; expert < homes.size(); ++expert) {
+    std::erase(packing.holders[expert], homes[expert]);
+  }
+  leave_out_beyond(packing.holders, loads, group);
+  moe::ExpertPlacement placement = replicas_of(std::move(packing.holders));
+  placement.homes = homes;
   return placement;
 }
 

@@ -21,7 +21,7 @@ moe::Schedule shadows(const Situation& situation) {
   return placed_schedule(situation, "fastermoe", [&](const PlacedLayer& layer) {
     const auto shadowed = shadowed_experts(rows_by_expert(layer.rows), layer.costs.exchange,
                                            layer.costs.experts, layer.costs.trans_s.at(1));
-    return on_all_members(shadowed, layer.rows.experts, layer.rows.members);
+    return on_all_members(shadowed, layer.rows.homes, layer.rows.members);
   });
 }
 

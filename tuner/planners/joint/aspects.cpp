@@ -6,6 +6,7 @@ namespace tuner {
 namespace {
 
 Aspect about(const moe::CompressExchange&) { return Aspect::wire_format; }
+Aspect about(const moe::PlaceExperts&) { return Aspect::placement; }
 Aspect about(const moe::ReplicateExperts&) { return Aspect::placement; }
 Aspect about(const moe::HoistTransfer&) { return Aspect::placement; }
 Aspect about(const moe::Exchange&) { return Aspect::routes; }

@@ -9,7 +9,9 @@
 #include "tuner/planners/fsmoe/fsmoe.h"
 #include "tuner/planners/joint/joint_search.h"
 #include "tuner/planners/lancet/weight_gradient_places.h"
+#include "tuner/planners/move_costs.h"
 #include "tuner/planners/pipeline_schedule.h"
+#include "tuner/planners/placed_schedule.h"
 #include "tuner/planners/situation_costs.h"
 #include "tuner/simulate/lower_bound.h"
 
@@ -29,12 +31,16 @@ int most_tried(const Situation& situation) {
                                                    kFewestTried, kMostTried));
 }
 
-/// Simulated; none where it is not legal or does not fit.
-std::optional<double> judged_s(const Situation& situation, const moe::Schedule& schedule) {
+/// Simulated, with the share of an iteration in bringing experts to other homes; none where it is not legal or does not
+/// fit.
+std::optional<double> judged_s(const Situation& situation, const PlannerOptions& options,
+                               const moe::Schedule& schedule) {
   try {
     const moe::Program program = moe::apply(situation.program, schedule);
     if (!fits_memory(situation, program)) return std::nullopt;
-    return simulated_program_s(situation, program);
+    const double seconds = simulated_program_s(situation, program);
+    if (options.iterations == 0) return seconds;
+    return seconds + move_cost(situation, homes_under(schedule)).seconds / options.iterations;
   } catch (const std::invalid_argument&) {
     return std::nullopt;
   }
@@ -130,7 +136,9 @@ std::vector<moe::Schedule> gradients_anew(const Situation& situation,
 JointResult searched(const Situation& situation, const PlannerOptions& options) {
   JointProblem problem;
   problem.seeds = seeds(situation, options);
-  problem.seconds = [&](const moe::Schedule& schedule) { return judged_s(situation, schedule); };
+  problem.seconds = [&](const moe::Schedule& schedule) {
+    return judged_s(situation, options, schedule);
+  };
   problem.neighbours = {
       [&](const moe::Schedule& schedule) { return other_chunks(situation, schedule); },
       [&](const moe::Schedule& schedule) { return gradients_anew(situation, schedule); }};
@@ -162,7 +170,7 @@ std::string joint_remark(const Situation& situation, const PlannerOptions&,
   std::string text = fmt::format("joint: {:.4g} s, {:.1f}% above its lower bound of {:.4g} s",
                                  seconds, 100 * (seconds / bound - 1), bound);
   for (const auto& [aspect, with_it, without_s] : each_taken_away(
-           schedule, [&](const moe::Schedule& other) { return judged_s(situation, other); })) {
+           schedule, [&](const moe::Schedule& other) { return judged_s(situation, {}, other); })) {
     text += fmt::format("; without {}", aspect_name(aspect));
     for (const Aspect other : with_it) text += fmt::format(" and {}", aspect_name(other));
     text += without_s

@@ -12,7 +12,7 @@ namespace {
 moe::Schedule top(const Situation& situation, std::string planner, std::size_t count) {
   return placed_schedule(situation, std::move(planner), [&](const PlacedLayer& layer) {
     const std::vector<int> order = most_loaded(rows_by_expert(layer.rows));
-    return on_all_members(std::span(order).first(std::min(count, order.size())), layer.rows.experts,
+    return on_all_members(std::span(order).first(std::min(count, order.size())), layer.rows.homes,
                           layer.rows.members);
   });
 }

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "tuner/planners/placed_loads.h"
-
 namespace tuner {
 
 std::vector<int> most_loaded(std::span<const std::int64_t> loads) {
@@ -24,14 +22,15 @@ std::vector<int> most_loaded(std::span<const std::int64_t> loads) {
   return order;
 }
 
-moe::ExpertPlacement on_all_members(std::span<const int> experts, int of_experts, int members) {
+moe::ExpertPlacement on_all_members(std::span<const int> experts, std::span<const int> homes,
+                                    int members) {
   moe::ExpertPlacement placement;
   if (members < 2) return placement;
   for (const int expert : experts) {
     moe::ReplicatedExpert& replica = placement.replicas.emplace_back();
     replica.expert = expert;
     for (int member = 0; member < members; ++member) {
-      if (member != home_of(expert, of_experts, members)) replica.holders.push_back(member);
+      if (member != homes[static_cast<std::size_t>(expert)]) replica.holders.push_back(member);
     }
   }
   std::sort(placement.replicas.begin(), placement.replicas.end());

@@ -114,7 +114,7 @@ class Search {
     auto& known = receivers_[static_cast<std::size_t>(expert)];
     if (!known) {
       std::vector<std::int64_t> inputs = rows_by_member(rows_, expert);
-      inputs[static_cast<std::size_t>(home_of(expert, rows_.experts, rows_.members))] = 0;
+      inputs[static_cast<std::size_t>(home_of(rows_, expert))] = 0;
       known = most_loaded(inputs);
       while (!known->empty() && inputs[static_cast<std::size_t>(known->back())] == 0) {
         known->pop_back();

@@ -6,17 +6,8 @@
 #include <stdexcept>
 
 #include "tuner/planners/most_loaded/most_loaded_experts.h"
-#include "tuner/planners/placed_loads.h"
 
 namespace tuner {
-
-std::vector<int> homes_in_order(std::size_t experts, int members) {
-  std::vector<int> homes;
-  for (int expert = 0; expert < static_cast<int>(experts); ++expert) {
-    homes.push_back(home_of(expert, static_cast<int>(experts), members));
-  }
-  return homes;
-}
 
 std::vector<std::int64_t> loads_of_members(std::span<const std::int64_t> loads,
                                            std::span<const int> homes, int members) {
@@ -27,13 +18,13 @@ std::vector<std::int64_t> loads_of_members(std::span<const std::int64_t> loads,
   return of_members;
 }
 
-std::vector<int> smartmoe_homes(std::span<const std::int64_t> loads, int members) {
+moe::ExpertHomes packed_homes(std::span<const std::int64_t> loads, int members) {
   if (members < 1 || loads.size() % static_cast<std::size_t>(members) != 0) {
     throw std::invalid_argument(
-        fmt::format("smartmoe_homes: {} experts on {} members", loads.size(), members));
+        fmt::format("packed_homes: {} experts on {} members", loads.size(), members));
   }
   const std::size_t slots = loads.size() / static_cast<std::size_t>(members);
-  std::vector<int> homes(loads.size(), 0);
+  moe::ExpertHomes homes(loads.size(), 0);
   std::vector<std::size_t> taken(static_cast<std::size_t>(members), 0);
   std::vector<std::int64_t> load(taken.size(), 0);
   for (const int expert : most_loaded(loads)) {
@@ -46,12 +37,17 @@ std::vector<int> smartmoe_homes(std::span<const std::int64_t> loads, int members
     load[least] += loads[static_cast<std::size_t>(expert)];
     ++taken[least];
   }
-  std::vector<int> in_order = homes_in_order(loads.size(), members);
-  const auto largest = [&](const std::vector<int>& placed) {
+  return homes;
+}
+
+moe::ExpertHomes smartmoe_homes(std::span<const std::int64_t> loads, const moe::ExpertHomes& now,
+                                int members) {
+  const auto largest = [&](const moe::ExpertHomes& placed) {
     const auto of_members = loads_of_members(loads, placed, members);
     return *std::max_element(of_members.begin(), of_members.end());
   };
-  return largest(homes) < largest(in_order) ? homes : in_order;
+  moe::ExpertHomes homes = packed_homes(loads, members);
+  return largest(homes) < largest(now) ? homes : now;
 }
 
 }  // namespace tuner

@@ -9,7 +9,7 @@
 #include <numeric>
 #include <random>
 
-#include "tuner/planners/placed_loads.h"
+#include "moe/program/expert_slots.h"
 
 namespace tuner {
 namespace {
@@ -79,13 +79,20 @@ TEST(EplbPacking, StaysOnTheNodeWhereHierarchical) {
     const auto placement = eplb_placement(loads, group);
     EXPECT_FALSE(placement.replicas.empty());
     for (const auto& replica : placement.replicas) {
-      const int node = home_of(replica.expert, 12, 6) / 3;
+      const int node = replica.expert / 6;
       for (const int holder : replica.holders) EXPECT_EQ(holder / 3, node);
     }
   }
   // A node of its own for each member leaves nowhere to go.
   EXPECT_THAT(eplb_placement(std::vector<std::int64_t>{9, 1}, {2, 1, {0, 1}, true}).replicas,
               IsEmpty());
+}
+
+/// The member that an expert belongs to: where the placement says, or in order.
+int home_in(const moe::ExpertPlacement& placement, std::size_t expert, std::size_t experts,
+            int members) {
+  if (!placement.homes.empty()) return placement.homes[expert];
+  return static_cast<int>(expert / (experts / static_cast<std::size_t>(members)));
 }
 
 /// Loads of members if every copy of an expert has an equal share of it, as EPLB counts.
@@ -98,7 +105,7 @@ std::vector<double> shared_loads(const std::vector<std::int64_t>& loads,
   }
   for (std::size_t expert = 0; expert < loads.size(); ++expert) {
     auto& who = holders[expert];
-    who.push_back(home_of(static_cast<int>(expert), static_cast<int>(loads.size()), members));
+    who.push_back(home_in(placement, expert, loads.size(), members));
     for (const int member : who) {
       of_members[static_cast<std::size_t>(member)] +=
           static_cast<double>(loads[expert]) / static_cast<double>(who.size());
@@ -116,7 +123,7 @@ double least_of_all_placements(const std::vector<std::int64_t>& loads, int membe
   };
   if (expert == static_cast<int>(loads.size())) return largest();
   double least = std::numeric_limits<double>::infinity();
-  const int home = home_of(expert, static_cast<int>(loads.size()), members);
+  const int home = home_in(placement, static_cast<std::size_t>(expert), loads.size(), members);
   for (unsigned set = 0; set < 1u << members; ++set) {
     if ((set >> home & 1u) != 0) continue;
     std::vector<int> left = free;
@@ -132,6 +139,58 @@ double least_of_all_placements(const std::vector<std::int64_t>& loads, int membe
     if (!replica.holders.empty()) placement.replicas.pop_back();
   }
   return least;
+}
+
+TEST(EplbPacking, OfExpertsThatAreElsewhereGoesByTheirHomes) {
+  // As above, but members have 3 5, 0 1 and 2 4: they start with 10 + 10, 30 + 10 and 30 + 10.
+  const std::vector<std::int64_t> loads{90, 10, 60, 10, 10, 10};
+  const auto placement = eplb_placement(loads, {3, 1, {}, false, {1, 1, 2, 0, 2, 0}});
+  EXPECT_THAT(placement.replicas,
+              ElementsAre(moe::ReplicatedExpert{0, {0, 2}}, moe::ReplicatedExpert{2, {1}}));
+}
+
+TEST(EplbPacking, MovesFirstCopiesByHand) {
+  // 3 copies of 30 of expert 0 to members 0 1 2, two of 30 of expert 2 to 0 and 1, which are the least loaded, then 10
+  // each of 1 and 3 to 2, of 4 to 0 and of 5 to 1: 70, 70 and 50. 0 and 2 stay at home.
+  const std::vector<std::int64_t> loads{90, 10, 60, 10, 10, 10};
+  const auto placement = eplb_moved_placement(loads, {3, 1, {}, false});
+  EXPECT_THAT(placement.homes, ElementsAre(0, 2, 1, 2, 0, 1));
+  EXPECT_THAT(placement.replicas,
+              ElementsAre(moe::ReplicatedExpert{0, {1, 2}}, moe::ReplicatedExpert{2, {0}}));
+  EXPECT_EQ(placement.rows_of_others, moe::RowsOfOthers::spread);
+}
+
+TEST(EplbPacking, WithFirstCopiesThatMoveIsLegalAndMoreEven) {
+  std::mt19937 random(4);
+  double stay = 0, move = 0;
+  for (int i = 0; i < 200; ++i) {
+    const bool hierarchical = i % 2 == 0;
+    const EplbGroup group{4, 1 + static_cast<int>(random() % 2), {0, 0, 1, 1}, hierarchical};
+    std::vector<std::int64_t> loads(12);
+    for (auto& load : loads) {
+      load = 1 + static_cast<std::int64_t>(random() % (random() % 3 == 0 ? 300 : 40));
+    }
+    const auto placement = eplb_moved_placement(loads, group);
+    const moe::ExpertSlots slots = moe::expert_slots(placement, 12, 4);  // throws where it is not
+    EXPECT_LE(slots.guests, group.spare_slots);
+    for (const auto& replica : placement.replicas) {
+      for (const int holder : replica.holders) {
+        const int home = placement.homes[static_cast<std::size_t>(replica.expert)];
+        if (!hierarchical) continue;
+        EXPECT_EQ(holder / 2, home / 2);
+      }
+    }
+    const auto largest = [&](const moe::ExpertPlacement& one) {
+      const auto of_members = shared_loads(loads, one, 4);
+      return *std::max_element(of_members.begin(), of_members.end());
+    };
+    stay += largest(eplb_placement(loads, group));
+    move += largest(placement);
+  }
+  const std::string summary =
+      fmt::format("largest load {:.3f} of that where they stay", move / stay);
+  fmt::print("{}\n", summary);
+  EXPECT_LT(move, 0.95 * stay) << summary;
 }
 
 TEST(EplbPacking, IsLegalAndNearTheBestOfAllPlacementsOfSmallLayers) {

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <random>
 
+#include "moe/program/expert_slots.h"
 #include "tests/tuner/planners/drawn_rows.h"
 #include "tuner/planners/placed_loads.h"
 
@@ -34,11 +35,11 @@ TEST(MostLoaded, OrdersByLoadThenPosition) {
 }
 
 TEST(OnAllMembers, IsEverybodyButTheHome) {
-  const auto placement = on_all_members(std::vector{5, 0}, 6, 3);
+  const auto placement = on_all_members(std::vector{5, 0}, moe::homes_in_order(6, 3), 3);
   EXPECT_THAT(placement.replicas,
               ElementsAre(moe::ReplicatedExpert{0, {1, 2}}, moe::ReplicatedExpert{5, {0, 1}}));
   EXPECT_EQ(placement.rows_of_others, moe::RowsOfOthers::home);
-  EXPECT_THAT(on_all_members(std::vector{0}, 4, 1).replicas, IsEmpty());
+  EXPECT_THAT(on_all_members(std::vector{0}, moe::homes_in_order(4, 1), 1).replicas, IsEmpty());
 }
 
 TEST(OnAllMembers, NoRowOfTheExpertTravels) {
@@ -47,8 +48,9 @@ TEST(OnAllMembers, NoRowOfTheExpertTravels) {
   const auto routing = test::draw_rows(random, 4, 8);
   std::vector<int> all(8);
   std::iota(all.begin(), all.end(), 0);
-  EXPECT_THAT(placed_loads(routing, groups, on_all_members(all, 8, 4)).received,
-              ElementsAre(0, 0, 0, 0));
+  EXPECT_THAT(
+      placed_loads(routing, groups, on_all_members(all, moe::homes_in_order(8, 4), 4)).received,
+      ElementsAre(0, 0, 0, 0));
 }
 
 }  // namespace

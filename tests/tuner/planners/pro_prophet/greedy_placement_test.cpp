@@ -121,7 +121,7 @@ double word_for_word_s(const DrawnLayer& layer, const GreedyOptions& options, in
       break;
     }
     const auto of_member = rows_by_member(layer.rows, expert);
-    const int home = home_of(expert, layer.routing.experts, layer.rows.members);
+    const int home = home_of(layer.rows, expert);
     std::vector<int> devices(of_member.size());
     std::iota(devices.begin(), devices.end(), 0);
     std::erase_if(devices, [&](int device) {
@@ -207,7 +207,7 @@ double least_of_all_s(const DrawnLayer& layer, const ReplicatedLoads& loads, int
     return blocking_layer_s({all_to_all_s(layer.costs, most.most_received),
                              forward_experts_s(layer.costs, most.most_computed), trans_s, agg_s});
   }
-  const int home = home_of(expert, layer.rows.experts, layer.rows.members);
+  const int home = home_of(layer.rows, expert);
   double least_s = least_of_all_s(layer, loads, expert + 1, trans_s, agg_s);
   for (unsigned set = 1; set < 1u << layer.rows.members; ++set) {
     if ((set >> home & 1u) != 0) continue;

@@ -8,6 +8,8 @@
 #include <random>
 #include <stdexcept>
 
+#include "moe/program/expert_slots.h"
+
 namespace tuner {
 namespace {
 
@@ -15,10 +17,19 @@ using ::testing::ElementsAre;
 
 TEST(SmartMoeGreedy, WorkedByHand) {
   // 9 to member 0, 8 to 1, 3 to 1 which has less, so that 1 is full: 2 to 0. 11 and 11 instead of 17 and 5.
-  EXPECT_THAT(smartmoe_homes(std::vector<std::int64_t>{9, 8, 3, 2}, 2), ElementsAre(0, 1, 1, 0));
-  // Nothing is gained: 5 and 5 already.
-  EXPECT_THAT(smartmoe_homes(std::vector<std::int64_t>{1, 4, 4, 1}, 2), ElementsAre(0, 0, 1, 1));
-  EXPECT_THROW(smartmoe_homes(std::vector<std::int64_t>{1, 2, 3}, 2), std::invalid_argument);
+  const std::vector<int> in_order{0, 0, 1, 1};
+  EXPECT_THAT(smartmoe_homes(std::vector<std::int64_t>{9, 8, 3, 2}, in_order, 2),
+              ElementsAre(0, 1, 1, 0));
+  // Nothing is gained: 5 and 5 already, here or there.
+  EXPECT_THAT(smartmoe_homes(std::vector<std::int64_t>{1, 4, 4, 1}, in_order, 2), in_order);
+  EXPECT_THAT(smartmoe_homes(std::vector<std::int64_t>{1, 4, 1, 4}, {1, 0, 0, 1}, 2),
+              ElementsAre(1, 0, 0, 1));
+  EXPECT_THAT(packed_homes(std::vector<std::int64_t>{1, 4, 4, 1}, 2), ElementsAre(0, 0, 1, 1));
+  EXPECT_THROW(packed_homes(std::vector<std::int64_t>{1, 2, 3}, 2), std::invalid_argument);
+}
+
+moe::ExpertHomes in_order(const std::vector<std::int64_t>& loads, int members) {
+  return moe::homes_in_order(static_cast<int>(loads.size()), members);
 }
 
 std::int64_t largest_load(const std::vector<std::int64_t>& loads, const std::vector<int>& homes,
@@ -29,7 +40,7 @@ std::int64_t largest_load(const std::vector<std::int64_t>& loads, const std::vec
 
 /// The least largest load of all ways to give every member as many experts.
 std::int64_t least_largest(const std::vector<std::int64_t>& loads, int members) {
-  std::vector<int> homes = homes_in_order(loads.size(), members);
+  std::vector<int> homes = in_order(loads, members);
   std::int64_t least = largest_load(loads, homes, members);
   while (std::next_permutation(homes.begin(), homes.end())) {
     least = std::min(least, largest_load(loads, homes, members));
@@ -48,12 +59,11 @@ TEST(SmartMoeGreedy, NeverRaisesTheLargestLoadAndIsNearTheLeast) {
     for (auto& load : loads) {
       load = 1 + static_cast<std::int64_t>(random() % (random() % 3 == 0 ? 300 : 40));
     }
-    const auto homes = smartmoe_homes(loads, members);
+    const auto homes = smartmoe_homes(loads, in_order(loads, members), members);
     for (int member = 0; member < members; ++member) {
       EXPECT_EQ(std::count(homes.begin(), homes.end(), member), each);
     }
-    const std::int64_t at_first =
-        largest_load(loads, homes_in_order(loads.size(), members), members);
+    const std::int64_t at_first = largest_load(loads, in_order(loads, members), members);
     const std::int64_t now = largest_load(loads, homes, members);
     EXPECT_LE(now, at_first);
     const auto least = static_cast<double>(least_largest(loads, members));

@@ -1,0 +1,82 @@
+#include "moe/passes/place_experts.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "moe/input/value.h"
+#include "moe/program/expert_slots.h"
+
+namespace moe {
+namespace {
+
+[[noreturn]] void refuse_homes(const PlaceExperts& placing, const std::string& why) {
+  throw std::invalid_argument(fmt::format("place_experts: layer {}: {}", placing.layer, why));
+}
+
+/// Experts of a rank in the layer. Throws where there are none to place.
+int experts_to_place(const Program& program, const PlaceExperts& placing) {
+  int own = 0;
+  for (const Op& op : program.ops) {
+    if (op.layer != placing.layer) continue;
+    if (std::holds_alternative<SendExperts>(op.kind)) {
+      refuse_homes(placing, "its experts are replicated already: expected homes before replicas");
+    }
+    if (const auto* experts = std::get_if<ExpertLinear>(&op.kind)) own = experts->local_experts;
+  }
+  if (own == 0) refuse_homes(placing, "no experts there");
+  return own;
+}
+
+}  // namespace
+
+Program apply(Program program, const PlaceExperts& placing) {
+  const int own = experts_to_place(program, placing);
+  const int members = program.groups.layout.expert, experts = own * members;
+  if (members < 2) {
+    refuse_homes(placing, "every rank has all experts: expected a layout with ep of at least 2");
+  }
+  if (placing.homes.empty()) {
+    refuse_homes(placing, fmt::format("no homes: expected one for each of {} experts", experts));
+  }
+  ExpertSlots slots;
+  try {
+    slots = expert_slots({{}, RowsOfOthers::home, placing.homes}, experts, members);
+  } catch (const std::invalid_argument& error) {
+    refuse_homes(placing, error.what());
+  }
+  const bool in_order = placing.homes == homes_in_order(experts, members);
+  program.homes.erase(placing.layer);
+  if (!in_order) program.homes[placing.layer] = placing.homes;
+  for (Parameter& parameter : program.parameters) {
+    if (!belongs_to_experts(parameter) || parameter.layer != placing.layer) continue;
+    // Whose Program it is, its parameters alone say.
+    const auto member = static_cast<std::size_t>(parameter.shard.first_block / own);
+    parameter.shard.blocks.clear();
+    if (in_order) continue;
+    parameter.shard.blocks.assign(slots.owned[member].begin(), slots.owned[member].end());
+  }
+  return program;
+}
+
+std::string subject(const PlaceExperts& placing) { return std::to_string(placing.layer); }
+
+void write(nlohmann::json& object, const PlaceExperts& placing) {
+  object["layer"] = placing.layer;
+  object["homes"] = placing.homes;
+}
+
+PlaceExperts PlaceExperts::read(const InputObject& input) {
+  constexpr std::int64_t most = std::numeric_limits<int>::max();
+  PlaceExperts placing;
+  placing.layer = static_cast<int>(input.integer("layer", 0, most));
+  for (const std::int64_t home :
+       input.member("homes", "a list of ranks, one for every expert").integers(0, most)) {
+    placing.homes.push_back(static_cast<int>(home));
+  }
+  return placing;
+}
+
+}  // namespace moe

@@ -1,0 +1,85 @@
+#include "tuner/planners/eplb/first_copies.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace tuner {
+namespace {
+
+/// Experts at their homes, as many to a member at most.
+class Choice {
+ public:
+  Choice(const std::vector<std::vector<int>>& holders, int members, std::size_t each)
+      : holders_(holders), each_(each), at_(static_cast<std::size_t>(members)) {}
+
+  bool has_room(int member) const { return at(member).size() < each_; }
+  void take(int member, int expert) { at_[static_cast<std::size_t>(member)].push_back(expert); }
+  const std::vector<int>& at(int member) const { return at_[static_cast<std::size_t>(member)]; }
+
+  /// Finds the expert a home among its holders, if others that are at home there can go to other holders of theirs.
+  bool augment(int expert) {
+    std::vector<bool> tried(at_.size(), false);
+    return augment(expert, tried);
+  }
+
+ private:
+  bool augment(int expert, std::vector<bool>& tried) {
+    for (const int member : holders_[static_cast<std::size_t>(expert)]) {
+      if (tried[static_cast<std::size_t>(member)]) continue;
+      tried[static_cast<std::size_t>(member)] = true;
+      if (has_room(member)) {
+        take(member, expert);
+        return true;
+      }
+      auto& there = at_[static_cast<std::size_t>(member)];
+      for (std::size_t i = 0; i < there.size(); ++i) {
+        if (!augment(there[i], tried)) continue;
+        there[i] = expert;
+        return true;
+      }
+    }
+    return false;
+  }
+
+  const std::vector<std::vector<int>>& holders_;
+  std::size_t each_;
+  std::vector<std::vector<int>> at_;  // [member]
+};
+
+}  // namespace
+
+moe::ExpertHomes first_copies(const std::vector<std::vector<int>>& holders,
+                              const moe::ExpertHomes& now, int members) {
+  if (members < 1 || holders.size() % static_cast<std::size_t>(members) != 0) {
+    throw std::invalid_argument(
+        fmt::format("first_copies: {} experts on {} members", holders.size(), members));
+  }
+  Choice choice(holders, members, holders.size() / static_cast<std::size_t>(members));
+  std::vector<int> others, left_over;
+  for (int expert = 0; expert < static_cast<int>(holders.size()); ++expert) {
+    const auto& there = holders[static_cast<std::size_t>(expert)];
+    const int home = now[static_cast<std::size_t>(expert)];
+    if (std::find(there.begin(), there.end(), home) != there.end() && choice.has_room(home)) {
+      choice.take(home, expert);
+    } else {
+      others.push_back(expert);
+    }
+  }
+  for (const int expert : others) {
+    if (!choice.augment(expert)) left_over.push_back(expert);
+  }
+  for (const int expert : left_over) {
+    int member = 0;
+    while (!choice.has_room(member)) ++member;
+    choice.take(member, expert);
+  }
+  moe::ExpertHomes homes(holders.size());
+  for (int member = 0; member < members; ++member) {
+    for (const int expert : choice.at(member)) homes[static_cast<std::size_t>(expert)] = member;
+  }
+  return homes;
+}
+
+}  // namespace tuner
