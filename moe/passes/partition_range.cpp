@@ -424,29 +424,6 @@ std::vector<std::size_t> forward_ops(const Program& program, int micro_batch) {
   return ops_of(program, micro_batch, Phase::forward);
 }
 
-PartitionReach partition_reach(const Program& program, int layer) {
-  const RoutedSection section = routed_section(program, layer, 0);
-  Program scratch = program;
-  Cutter cutter(scratch, layer, 1);
-  cut_forward(program, cutter, section, section.choice, section.last, layer);
-  cut_backward(program, cutter, ops_of(program, 0, Phase::backward), layer);
-  const auto& ops = program.ops;
-  const int stage = ops[section.forward[section.choice]].stage;
-  const auto fits = [&](std::size_t place) {
-    const Op& op = ops[section.forward[place]];
-    return op.stage == stage && !belongs_to_routing(program, op) && !cutter.obstacle(op);
-  };
-  PartitionReach reach{section.choice, section.last};
-  for (std::size_t place = section.choice; place > 0 && fits(place - 1); --place) {
-    ++reach.ops_before;
-  }
-  for (std::size_t place = section.last; place + 1 < section.forward.size() && fits(place + 1);
-       ++place) {
-    ++reach.ops_after;
-  }
-  return reach;
-}
-
 Program apply(Program program, const PartitionRange& range) {
   if (range.parts == 1) {  // refused alike, and nothing to do
     Program copy = program;

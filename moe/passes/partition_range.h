@@ -30,16 +30,6 @@ struct PartitionRange {
 void write(nlohmann::json& object, const PartitionRange& range);
 std::string subject(const PartitionRange& range);
 
-/// How far a range around a MoE layer can reach, in forward ops of one micro-batch.
-struct PartitionReach {
-  std::size_t
-      choice = 0,
-      last = 0;  ///< of the gate, and of the op that puts tokens together, among the forward ops
-  int ops_before = 0, ops_after = 0;  ///< at most
-};
-/// Throws std::invalid_argument with the reason where the layer cannot be cut along the batch at all.
-PartitionReach partition_reach(const Program& program, int layer);
-
 /// Sequences of a rank and micro-batch; parts divide them.
 std::int64_t sequences_of(const Program& program);
 /// Positions of the forward ops of one micro-batch, ascending.

@@ -110,15 +110,18 @@ TEST(PartitionRange, OnRanksThatShareExpertsAndInMicroBatches) {
 
 TEST(PartitionRange, ReachesToWhatRoutesTheNextLayerAndNoFurther) {
   const Program program = iteration(all_moe_model(DType::f64, 2), 1);
-  const PartitionReach first = partition_reach(program, 0), second = partition_reach(program, 1);
   const auto forward = forward_ops(program, 0);
+  const auto place_of = [&](int layer, std::string_view kind) {
+    const auto is_it = [&](std::size_t i) {
+      return program.ops[i].layer == layer && kind_name(program.ops[i]) == kind;
+    };
+    return std::find_if(forward.begin(), forward.end(), is_it) - forward.begin();
+  };
   // All ops between the two layers can be cut with either.
-  const auto between = static_cast<int>(second.choice - first.last) - 1;
-  EXPECT_EQ(first.ops_after, between);
-  EXPECT_EQ(second.ops_before, between);
-  for (const auto& [layer, reach] : {std::pair{0, first}, {1, second}}) {
-    EXPECT_NO_THROW(apply(program, PartitionRange{layer, 2, reach.ops_before, reach.ops_after}));
-  }
+  const auto between = static_cast<int>(place_of(1, "select_experts") - place_of(0, "combine")) - 1;
+  EXPECT_GT(between, 5);
+  EXPECT_NO_THROW(apply(program, PartitionRange{0, 2, 0, between}));
+  EXPECT_NO_THROW(apply(program, PartitionRange{1, 2, between, 0}));
   EXPECT_THAT(
       [&] {
         apply(program, PartitionRange{0, 2, 0, between + 1});
@@ -126,11 +129,23 @@ TEST(PartitionRange, ReachesToWhatRoutesTheNextLayerAndNoFurther) {
       ThrowsMessage<std::invalid_argument>(HasSubstr("\"gate\" is of MoE layer 1")));
   EXPECT_THAT(
       [&] {
-        apply(program, PartitionRange{0, 2, first.ops_before + 1, 0});
+        apply(program, PartitionRange{1, 2, between + 1, 0});
+      },
+      ThrowsMessage<std::invalid_argument>(HasSubstr("\"combine\" is of MoE layer 0")));
+  const auto all_but_the_loss = static_cast<int>(std::ssize(forward) - place_of(1, "combine")) - 2;
+  EXPECT_NO_THROW(apply(program, PartitionRange{1, 2, 0, all_but_the_loss}));
+  EXPECT_THAT(
+      [&] {
+        apply(program, PartitionRange{1, 2, 0, all_but_the_loss + 1});
       },
       ThrowsMessage<std::invalid_argument>(HasSubstr("cannot be cut along the batch")));
-  EXPECT_EQ(second.last + static_cast<std::size_t>(second.ops_after) + 1, forward.size() - 1)
-      << "all but the loss";
+  const auto all_but_the_embedding = static_cast<int>(place_of(0, "select_experts")) - 1;
+  EXPECT_NO_THROW(apply(program, PartitionRange{0, 2, all_but_the_embedding, 0}));
+  EXPECT_THAT(
+      [&] {
+        apply(program, PartitionRange{0, 2, all_but_the_embedding + 1, 0});
+      },
+      ThrowsMessage<std::invalid_argument>(HasSubstr("cannot be cut along the batch")));
 }
 
 void expect_refused(const Program& program, const PartitionRange& range,

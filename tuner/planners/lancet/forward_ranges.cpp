@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <optional>
-#include <stdexcept>
+#include <utility>
 
 #include "tuner/planners/lancet/lancet_equations.h"
+#include "tuner/planners/lancet/range_axes.h"
 #include "tuner/planners/pipeline_schedule.h"
 #include "tuner/planners/situation_costs.h"
 
@@ -28,28 +30,45 @@ struct ForwardOp {
 
 /// What the dynamic program counts: ops that stay together.
 struct Group {
-  std::size_t first = 0, end = 0;  ///< forward ops
-  int layer = -1;                  ///< the MoE layer that it is, from the gate's choice on
+  OpRange ops;
+  int layer = -1;  ///< the MoE layer that it is, from the gate's choice on
 };
 
-/// Takes from a Program in which ranges are cut what a part of each op takes, where it says.
+/// A MoE layer that can be cut: along the batch, with `far` as far as that reaches, or else along capacity alone.
+struct CutLayer {
+  MoeOps ops;
+  std::optional<OpRange> far{};
+  int parts = 0;  ///< the least number of pieces
+};
+
+/// A range around a layer that is cut along the batch.
+moe::PartitionRange along_batch(int layer, const MoeOps& around, const OpRange& range, int parts) {
+  return {layer, parts, static_cast<int>(around.layer.first - range.first),
+          static_cast<int>(range.end - around.layer.end)};
+}
+moe::PipelineSplit along_capacity(int layer, int chunks) {
+  return {layer, moe::Phase::forward, chunks};
+}
+
+/// Takes from a Program in which ranges are cut what a piece of each op takes, where it says.
 void learn_shares(const Situation& situation, const moe::Program& whole, const moe::Program& cut,
-                  int parts, std::vector<ForwardOp>& ops) {
+                  std::vector<ForwardOp>& ops) {
   const std::vector<double> seconds = alone_seconds(situation, costs_of(situation, cut));
   const std::vector<std::size_t> forward = moe::forward_ops(whole, 0);
   std::size_t next = 0;
   for (std::size_t i = 0; i < cut.ops.size(); ++i) {
     const moe::Op& part = cut.ops[i];
-    const bool first_part = part.part.count > 1 && part.part.index == 0;
-    if (!first_part || part.phase != moe::Phase::forward || part.micro_batch != 0) continue;
-    // The first parts stand in the order of the whole ops.
+    const moe::Slice piece = moe::piece_of(part);
+    const bool first_piece = piece.count > 1 && piece.index == 0;
+    if (!first_piece || part.phase != moe::Phase::forward || part.micro_batch != 0) continue;
+    // The first pieces stand in the order of the whole ops.
     while (whole.ops[forward.at(next)].name != part.name ||
            whole.ops[forward[next]].layer != part.layer) {
       ++next;
     }
     ForwardOp& op = ops[next++];
     const double both_s = op.whole_s();
-    op.shared_s = std::clamp((both_s - seconds[i]) / (1 - 1.0 / parts), 0.0, both_s);
+    op.shared_s = std::clamp((both_s - seconds[i]) / (1 - 1.0 / piece.count), 0.0, both_s);
     op.fixed_s = both_s - op.shared_s;
     op.cut = true;
   }
@@ -66,7 +85,7 @@ void add_groups(const std::vector<ForwardOp>& ops, std::size_t first, std::size_
   for (std::size_t i = first; i < end; ++i) {
     done_s += ops[i].whole_s();
     if (i + 1 < end && done_s < all_s * group / kGroups) continue;
-    groups.push_back({begin, i + 1});
+    groups.push_back({{begin, i + 1}});
     begin = i + 1;
     while (done_s >= all_s * group / kGroups && group < kGroups) ++group;
   }
@@ -92,26 +111,26 @@ double range_seconds(const std::vector<ForwardOp>& ops, std::size_t first, std::
   return waiting_s + pipelined_s(stages, parts);
 }
 
-}  // namespace
-
-std::vector<moe::PartitionRange> forward_ranges(const Situation& situation,
-                                                const moe::Schedule& streams) {
-  const moe::Program whole = moe::apply(situation.program, streams);
-  const std::int64_t sequences = moe::sequences_of(whole);
-  std::vector<int> parts;
-  for (int k = 2; k <= kMostParts; ++k) {
-    if (sequences % k == 0) parts.push_back(k);
-  }
-  std::map<int, moe::PartitionReach> reaches;
-  for (const int layer : moe_layers(whole)) {
-    try {
-      reaches.emplace(layer, moe::partition_reach(whole, layer));
-    } catch (const std::invalid_argument&) {  // it stays whole
+/// By layer, those whose partition axes allow a cut into some number of pieces.
+std::map<int, CutLayer> layers_to_cut(const moe::Program& program, RangeAxes& axes) {
+  std::map<int, CutLayer> layers;
+  for (const int layer : moe_layers(program)) {
+    CutLayer cut{axes.moe_ops(layer)};
+    for (int k = 2; k <= kMostParts && !cut.far; ++k) {
+      cut.far = axes.reach(layer, k);
+      const bool along_rows =
+          cut.parts == 0 && axes.legal({layer, cut.ops.routed, k, kCapacityAxes});
+      if (cut.far || along_rows) cut.parts = k;
     }
+    if (cut.parts > 0) layers.emplace(layer, cut);
   }
-  if (parts.empty() || reaches.empty()) return {};
+  return layers;
+}
 
-  // Costs of the parts: ranges as far as they reach, to the front and to the back.
+/// Costs of pieces, from ranges as far as they reach, to the front and to the back.
+std::vector<ForwardOp> forward_costs(const Situation& situation, const moe::Schedule& streams,
+                                     const moe::Program& whole,
+                                     const std::map<int, CutLayer>& layers) {
   const std::vector<double> seconds = alone_seconds(situation, costs_of(situation, whole));
   std::vector<ForwardOp> ops;
   for (const std::size_t i : moe::forward_ops(whole, 0)) {
@@ -119,45 +138,77 @@ std::vector<moe::PartitionRange> forward_ranges(const Situation& situation,
   }
   for (const bool before : {true, false}) {
     moe::Schedule far = streams;
-    for (const auto& [layer, reach] : reaches) {
-      far.decisions.push_back(moe::PartitionRange{
-          layer, parts.front(), before ? reach.ops_before : 0, before ? 0 : reach.ops_after});
+    for (const auto& [layer, cut] : layers) {
+      if (cut.far) {
+        const OpRange range = before ? OpRange{cut.far->first, cut.ops.layer.end}
+                                     : OpRange{cut.ops.layer.first, cut.far->end};
+        far.decisions.push_back(along_batch(layer, cut.ops, range, cut.parts));
+      } else {
+        far.decisions.push_back(along_capacity(layer, cut.parts));
+      }
     }
-    learn_shares(situation, whole, moe::apply(situation.program, far), parts.front(), ops);
+    learn_shares(situation, whole, moe::apply(situation.program, far), ops);
   }
+  return ops;
+}
 
+std::vector<Group> instruction_groups(const std::vector<ForwardOp>& ops,
+                                      const std::map<int, CutLayer>& layers) {
   std::vector<Group> groups;
   std::size_t end = 0;
-  for (const auto& [layer, reach] : reaches) {
-    add_groups(ops, end, reach.choice, groups);
-    groups.push_back({reach.choice, reach.last + 1, layer});
-    end = reach.last + 1;
+  for (const auto& [layer, cut] : layers) {
+    add_groups(ops, end, cut.ops.layer.first, groups);
+    groups.push_back({cut.ops.layer, layer});
+    end = cut.ops.layer.end;
   }
   add_groups(ops, end, ops.size(), groups);
+  return groups;
+}
 
-  const auto range_of = [&](int first, int last, int k) -> std::optional<moe::PartitionRange> {
-    std::optional<moe::PartitionRange> range;
-    for (int g = first; g < last; ++g) {
-      const int layer = groups[static_cast<std::size_t>(g)].layer;
-      if (layer < 0) continue;
-      if (range) return {};  // one MoE layer each
-      const moe::PartitionReach& reach = reaches.at(layer);
-      range = {layer, k,
-               static_cast<int>(reach.choice - groups[static_cast<std::size_t>(first)].first),
-               static_cast<int>(groups[static_cast<std::size_t>(last) - 1].end - 1 - reach.last)};
-      if (range->ops_before > reach.ops_before || range->ops_after > reach.ops_after) return {};
+}  // namespace
+
+std::vector<moe::Decision> forward_ranges(const Situation& situation,
+                                          const moe::Schedule& streams) {
+  const moe::Program whole = moe::apply(situation.program, streams);
+  RangeAxes axes(whole);
+  const std::map<int, CutLayer> layers = layers_to_cut(whole, axes);
+  if (layers.empty()) return {};
+  const std::vector<ForwardOp> ops = forward_costs(situation, streams, whole, layers);
+  const std::vector<Group> groups = instruction_groups(ops, layers);
+
+  const auto range_of = [&](int first, int end) {
+    return OpRange{groups[static_cast<std::size_t>(first)].ops.first,
+                   groups[static_cast<std::size_t>(end) - 1].ops.end};
+  };
+  // Of groups [first, end) in k pieces, where their axes allow that.
+  const auto cut_of = [&](int first, int end, int k) -> std::optional<moe::Decision> {
+    int layer = -1;
+    for (int g = first; g < end; ++g) {
+      const int of_group = groups[static_cast<std::size_t>(g)].layer;
+      if (of_group >= 0 && layer >= 0) return {};  // one MoE layer each
+      layer = std::max(layer, of_group);
     }
-    return range;
+    if (layer < 0) return {};
+    const CutLayer& cut = layers.at(layer);
+    if (cut.far) {
+      const OpRange range = range_of(first, end);
+      if (!axes.legal({layer, range, k})) return {};
+      return along_batch(layer, cut.ops, range, k);
+    }
+    if (end - first > 1 || !axes.legal({layer, cut.ops.routed, k, kCapacityAxes})) return {};
+    return along_capacity(layer, k);
   };
-  const auto price = [&](int first, int last, int k) {
+  const auto price = [&](int first, int end, int k) {
     // Dense ops before and behind together: at most from one MoE layer to the next.
-    if (k > 1 && (last - first > kGroups + 1 || !range_of(first, last, k))) return kNever;
-    return range_seconds(ops, groups[static_cast<std::size_t>(first)].first,
-                         groups[static_cast<std::size_t>(last) - 1].end, k);
+    if (k > 1 && (end - first > kGroups + 1 || !cut_of(first, end, k))) return kNever;
+    const OpRange range = range_of(first, end);
+    return range_seconds(ops, range.first, range.end, k);
   };
-  std::vector<moe::PartitionRange> ranges;
+  std::vector<int> parts(kMostParts - 1);
+  std::iota(parts.begin(), parts.end(), 2);
+  std::vector<moe::Decision> ranges;
   for (const InstructionRange& range : best_ranges(static_cast<int>(groups.size()), parts, price)) {
-    if (range.parts > 1) ranges.push_back(*range_of(range.first, range.end, range.parts));
+    if (range.parts > 1) ranges.push_back(*cut_of(range.first, range.end, range.parts));
   }
   return ranges;
 }

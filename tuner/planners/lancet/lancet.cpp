@@ -3,20 +3,73 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "moe/program/start_rule.h"
 #include "tuner/planners/lancet/forward_ranges.h"
+#include "tuner/planners/lancet/range_axes.h"
 #include "tuner/planners/lancet/weight_gradient_places.h"
 #include "tuner/planners/pipeline_schedule.h"
 #include "tuner/planners/situation_costs.h"
 
 namespace tuner {
+namespace {
+
+/// "layer 1", "layers 1, 3, 5", "layers 0 to 31".
+std::string these_layers(const std::vector<int>& layers) {
+  if (layers.size() == 1) return fmt::format("layer {}", layers.front());
+  const auto count = static_cast<int>(layers.size());
+  if (count > 2 && layers.back() - layers.front() == count - 1) {
+    return fmt::format("layers {} to {}", layers.front(), layers.back());
+  }
+  return fmt::format("layers {}", fmt::join(layers, ", "));
+}
+
+/// What is said of layers, those of which the same is said together.
+class SaidOfLayers {
+ public:
+  void add(const std::string& what, int layer) {
+    const auto said = std::find_if(said_.begin(), said_.end(),
+                                   [&](const auto& one) { return one.first == what; });
+    if (said == said_.end()) {
+      said_.push_back({what, {layer}});
+    } else {
+      said->second.push_back(layer);
+    }
+  }
+  std::string text() const {
+    std::string text;
+    for (const auto& [what, layers] : said_) {
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", these_layers(layers), what);
+    }
+    return text;
+  }
+
+ private:
+  std::vector<std::pair<std::string, std::vector<int>>> said_;
+};
+
+/// Of MoE layers that no number of parts can be cut into along the batch, why.
+std::string not_along_the_batch(const Situation& situation) {
+  RangeAxes axes(situation.program);
+  SaidOfLayers said;
+  for (const int layer : moe_layers(situation.program)) {
+    // In one part all rows divide: what is in the way is an op.
+    const std::string why = axes.obstacle({layer, axes.moe_ops(layer).layer, 1});
+    if (!why.empty()) said.add("not along the batch: " + why, layer);
+  }
+  return said.text();
+}
+
+}  // namespace
 
 moe::Schedule lancet_schedule(const Situation& situation, LancetPasses passes) {
   moe::Schedule schedule = pipeline_schedule(situation.program, "lancet", {1, 1});
   if (passes.ranges) {
-    for (const moe::PartitionRange& range : forward_ranges(situation, schedule)) {
-      schedule.decisions.push_back(range);
+    for (moe::Decision& range : forward_ranges(situation, schedule)) {
+      schedule.decisions.push_back(std::move(range));
     }
   }
   if (passes.weight_gradients) {
@@ -58,16 +111,22 @@ std::vector<Candidate> lancet_candidates(const Situation& situation, const Plann
   return candidates;
 }
 
-std::string lancet_remark(const Situation&, const PlannerOptions&, const moe::Schedule& schedule) {
-  std::string ranges;
+std::string lancet_remark(const Situation& situation, const PlannerOptions&,
+                          const moe::Schedule& schedule) {
+  SaidOfLayers cut;
   for (const auto& range : moe::decisions_of<moe::PartitionRange>(schedule)) {
-    ranges += fmt::format("{}layer {} in {} parts with {} ops before and {} behind",
-                          ranges.empty() ? "" : ", ", range.layer, range.parts, range.ops_before,
-                          range.ops_after);
+    cut.add(fmt::format("in {} parts with {} ops before and {} behind", range.parts,
+                        range.ops_before, range.ops_after),
+            range.layer);
   }
-  return fmt::format("lancet: {}; {} weight gradients behind exchanges",
+  for (const auto& split : moe::decisions_of<moe::PipelineSplit>(schedule)) {
+    cut.add(fmt::format("in {} chunks along capacity", split.chunks), split.layer);
+  }
+  const std::string ranges = cut.text(), whole = not_along_the_batch(situation);
+  return fmt::format("lancet: {}; {} weight gradients behind exchanges{}{}",
                      ranges.empty() ? "no range of forward is cut" : ranges,
-                     moe::decisions_of<moe::PlaceWeightGradient>(schedule).size());
+                     moe::decisions_of<moe::PlaceWeightGradient>(schedule).size(),
+                     whole.empty() ? "" : "; ", whole);
 }
 
 }  // namespace tuner

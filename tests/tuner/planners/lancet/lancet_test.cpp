@@ -6,12 +6,14 @@
 #include "moe/model/iteration.h"
 #include "moe/passes/place_weight_gradient.h"
 #include "tuner/commands/scenario.h"
+#include "tuner/planners/situation_costs.h"
 #include "tuner/simulate/lower_bound.h"
 #include "tuner/simulate/simulate.h"
 
 namespace tuner {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::Ge;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
@@ -49,7 +51,8 @@ TEST_F(Lancet, CutsRangesOverTheGateAndPutsWeightGradientsBehindExchanges) {
   }
   EXPECT_EQ(reaching, 6);
   EXPECT_THAT(moe::decisions_of<moe::PlaceWeightGradient>(schedule), SizeIs(Ge(12)));
-  EXPECT_THAT(lancet_remark(situation, {}, schedule), HasSubstr("layer 1 in "));
+  EXPECT_THAT(lancet_remark(situation, {}, schedule),
+              ContainsRegex("layers? 1.* in [2-8] parts with"));
 }
 
 TEST_F(Lancet, GainsByEachPassAndMostByBoth) {
@@ -73,7 +76,7 @@ TEST_F(Lancet, ItsCostIsTheSumWithoutOverlapAndNearTheSimulationWithIt) {
   EXPECT_NEAR(paper_s, simulated(schedule), 0.1 * paper_s);
 }
 
-TEST_F(Lancet, LeavesGatesAndOrdersThatNeedTheWholeBatchWhole) {
+TEST_F(Lancet, CutsLayersOfGatesAndOrdersThatNeedTheWholeBatchAlongCapacityAlone) {
   for (const bool einsum : {false, true}) {
     moe::Model model = scenario.model;
     (einsum ? model.order = "einsum" : model.gate = "batch_prioritized");
@@ -82,7 +85,20 @@ TEST_F(Lancet, LeavesGatesAndOrdersThatNeedTheWholeBatchWhole) {
                           situation.cluster};
     const moe::Schedule schedule = plan_lancet(other, {});
     EXPECT_TRUE(moe::decisions_of<moe::PartitionRange>(schedule).empty());
+    const auto splits = moe::decisions_of<moe::PipelineSplit>(schedule);
+    ASSERT_THAT(splits, SizeIs(6)) << "every MoE layer";
+    for (const moe::PipelineSplit& split : splits) {
+      EXPECT_EQ(split.phase, moe::Phase::forward);
+      EXPECT_GE(split.chunks, 2);
+    }
     EXPECT_FALSE(moe::decisions_of<moe::PlaceWeightGradient>(schedule).empty());
+    EXPECT_LT(simulated_s(other, lancet_schedule(other, {true, false})),
+              simulated_s(other, lancet_schedule(other, {false, false})));
+    const std::string remark = lancet_remark(other, {}, schedule);
+    EXPECT_THAT(remark, ContainsRegex("layers 1, 3, .* in [2-8] chunks along capacity"));
+    EXPECT_THAT(remark, HasSubstr("; layers 1, 3, 5, 7, 9, 11 not along the batch: "));
+    EXPECT_THAT(remark,
+                HasSubstr(einsum ? "\"dispatch mask\"" : "needs the whole batch: expected"));
   }
 }
 
