@@ -380,14 +380,13 @@ TEST(Trainer, HomesThatChangeBetweenIterationsTakeTheirStateAlongAndChangeNoBit)
     TrainOptions options = steps(7);
     options.evaluate_every = options.evaluate_batches = 1;
     const Told plain = trained(model, 4, options);
-    options.replan = [&](int iteration, const Routing&,
-                         const Schedule& ruling) -> std::optional<Schedule> {
-      switch (iteration) {
+    options.replan = [&](const SeenIteration& seen) -> std::optional<Schedule> {
+      switch (seen.iteration) {
         case 2:
           return one_further(4);
         case 4: {
           // As they are, with experts 0 and 1 at home on rank 1 now.
-          Schedule more = ruling;
+          Schedule more = seen.ruling;
           more.decisions.push_back(ReplicateExperts{1, {{{0, {0, 3}}, {1, {2}}}}});
           return more;
         }
