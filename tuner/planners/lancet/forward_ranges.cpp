@@ -5,7 +5,6 @@
 #include <map>
 #include <numeric>
 #include <optional>
-#include <utility>
 
 #include "tuner/planners/lancet/lancet_equations.h"
 #include "tuner/planners/lancet/range_axes.h"

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 #include <ranges>
 #include <stdexcept>
 
@@ -15,8 +14,8 @@ namespace {
 
 std::size_t index_of(moe::TensorId tensor) { return static_cast<std::size_t>(tensor); }
 
-bool uses(const std::vector<moe::Use>& uses, moe::TensorId tensor) {
-  return std::any_of(uses.begin(), uses.end(),
+bool uses(const std::vector<moe::Use>& operands, moe::TensorId tensor) {
+  return std::any_of(operands.begin(), operands.end(),
                      [&](const moe::Use& use) { return use.tensor == tensor; });
 }
 
@@ -31,8 +30,7 @@ bool overwrites(const moe::Op& later, const moe::Op& earlier) {
 struct TensorInRange {
   bool made = false;        ///< by an op of the range
   bool made_later = false;  ///< by one that may wait
-  bool handed_on =
-      true;  ///< every op of the range that makes it adds to what the parts before made
+  bool handed_on = true;    ///< where it is made, each part adds to what the ones before made
 };
 
 AxisMode waiting_mode(const moe::Op& op, const std::vector<TensorInRange>& tensors) {
