@@ -184,7 +184,8 @@ struct Table<Trial> {
       Column{"started_at", &Trial::started_at},
       Column{"finished_at", &Trial::finished_at},
       Column{"heartbeat_at", &Trial::heartbeat_at},
-      Column{"predicted_deviation_s", &Trial::predicted_deviation_s}};
+      Column{"predicted_deviation_s", &Trial::predicted_deviation_s},
+      Column{"also_planned_by", &Trial::also_planned_by}};
 };
 
 template <>

@@ -161,6 +161,7 @@ struct Trial {
   std::optional<double> finished_at;
   double heartbeat_at = 0;
   std::optional<double> predicted_deviation_s = {};  ///< standard deviation that is expected of it
+  std::string also_planned_by = {};  ///< others that came to the same schedule: "fsmoe, joint"
 };
 
 /// One measured repeat of a trial.

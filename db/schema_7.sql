@@ -1,4 +1,5 @@
--- Version 7: how long each rank of a timeline computes and communicates; what threads beside each other had of their cores.
+-- Version 7: how long each rank of a timeline computes and communicates; what threads beside each other had of their cores; planners
+-- that come to one schedule.
 
 -- Seconds during which at least one op of an activity ran on a rank: they add up to more than the whole where activities overlap.
 -- exposed_s: of communication_s, during which no computation ran. WHERE timeline = N reads that timeline alone.
@@ -39,3 +40,38 @@ SELECT measurement.id AS measurement, measurement.parameters_json ->> 'activity'
        measurement.parameters_json ->> '$.use_beside.preempted_per_s' AS preempted_beside_per_s
 FROM measurement JOIN run ON run.id = measurement.run_id JOIN machine ON machine.id = run.machine_id
 WHERE measurement.op = 'interference';
+
+-- Planners whose candidate was the schedule of a trial that was there already, ", " between them.
+ALTER TABLE trial ADD COLUMN also_planned_by TEXT NOT NULL DEFAULT '';
+
+-- last_loss: of the last iteration of the last repeat; sequential_last_loss: the same of the sequential trial, which it should
+-- be equal to but where changes_results is not NULL, or where the text that is trained on changed meanwhile; loss_difference: by how much it is above that. speedup: the measured
+-- sequential trial of the same study over this one's. prediction_error: (predicted - measured) / measured.
+DROP VIEW trial_view;
+CREATE VIEW trial_view AS
+SELECT study, trial, planner, parameters, status, error, paper_s, predicted_s, measured_s, lower_bound_s,
+       predicted_peak_bytes, measured_peak_bytes, sequential_s, repeats, min_repeat_s, max_repeat_s, started_at,
+       finished_at, heartbeat_at, ranks, study_id, schedule_id, sequential_s / measured_s AS speedup,
+       (predicted_s - measured_s) / measured_s AS prediction_error, layout, changes_results, last_loss, sequential_last_loss,
+       last_loss - sequential_last_loss AS loss_difference, predicted_deviation_s, also_planned_by
+FROM (SELECT study.name AS study, trial.id AS trial, trial.planner, trial.parameters_json AS parameters, trial.status,
+             trial.error, trial.paper_s, trial.predicted_s, trial.measured_s, trial.lower_bound_s,
+             trial.predicted_peak_bytes, trial.measured_peak_bytes, trial.predicted_deviation_s,
+             nullif(trial.also_planned_by, '') AS also_planned_by,
+             (SELECT sequential.measured_s FROM trial AS sequential
+              WHERE sequential.study_id = trial.study_id AND sequential.planner = 'sequential'
+                AND sequential.measured_s > 0
+              ORDER BY sequential.measured_s LIMIT 1) AS sequential_s,
+             (SELECT count(*) FROM trial_repeat WHERE trial_id = trial.id) AS repeats,
+             (SELECT min(measured_s) FROM trial_repeat WHERE trial_id = trial.id) AS min_repeat_s,
+             (SELECT max(measured_s) FROM trial_repeat WHERE trial_id = trial.id) AS max_repeat_s,
+             trial.started_at, trial.finished_at, trial.heartbeat_at, study.ranks, trial.study_id, trial.schedule_id,
+             nullif(study.layout, '') AS layout, nullif(schedule.changes_results, '') AS changes_results,
+             (SELECT run_view.last_loss FROM trial_repeat JOIN run_view ON run_view.run = trial_repeat.run_id
+              WHERE trial_repeat.trial_id = trial.id AND run_view.status = 'done'
+              ORDER BY trial_repeat.repeat DESC LIMIT 1) AS last_loss,
+             (SELECT run_view.last_loss FROM trial AS sequential
+              JOIN trial_repeat ON trial_repeat.trial_id = sequential.id JOIN run_view ON run_view.run = trial_repeat.run_id
+              WHERE sequential.study_id = trial.study_id AND sequential.planner = 'sequential' AND run_view.status = 'done'
+              ORDER BY trial_repeat.repeat DESC LIMIT 1) AS sequential_last_loss
+      FROM trial JOIN study ON study.id = trial.study_id LEFT JOIN schedule ON schedule.id = trial.schedule_id);

@@ -246,7 +246,17 @@ std::int64_t find_or_insert(Connection& connection, Trial trial) {
   std::int64_t id =
       find_id(connection, "SELECT id FROM trial WHERE study_id = ? AND schedule_id = ?",
               trial.study_id, trial.schedule_id);
-  if (id == 0) id = insert_one(connection, trial);
+  if (id == 0) {
+    id = insert_one(connection, trial);
+  } else {
+    // Names stand between separators, so that none is found inside another.
+    update(connection, "store who planned a trial too",
+           "UPDATE trial SET also_planned_by = also_planned_by || iif(also_planned_by = '', '', ', "
+           "') || ?1 "
+           "WHERE id = ?2 AND planner <> ?1 AND instr(', ' || also_planned_by || ',', ', ' || ?1 "
+           "|| ',') = 0",
+           trial.planner, id);
+  }
   transaction.commit();
   return id;
 }
@@ -268,14 +278,15 @@ void heartbeat_trial(Connection& connection, std::int64_t trial_id) {
 void finish_trial(Connection& connection, Trial trial) {
   if (!trial.finished_at) trial.finished_at = now();
   trial.heartbeat_at = *trial.finished_at;
-  // ?n is the n-th column of the record; its keys and started_at stay.
+  // ?n is the n-th column of the record; its keys and started_at stay, and the names of others where it has none.
   Transaction transaction(connection, "finish a trial");
   Statement statement(
       connection,
       "UPDATE trial SET parameters_json = ?5, status = ?6, error = ?7, paper_s = ?8, "
       "predicted_s = ?9, measured_s = ?10, lower_bound_s = ?11, predicted_peak_bytes = ?12, "
       "measured_peak_bytes = ?13, finished_at = ?15, heartbeat_at = ?16, "
-      "predicted_deviation_s = ?17 WHERE id = ?1");
+      "predicted_deviation_s = ?17, "
+      "also_planned_by = iif(?18 = '', also_planned_by, ?18) WHERE id = ?1");
   statement.bind_record(trial).run();
   require_row(connection, sqlite3_changes(connection.handle()), "trial", trial.id);
   transaction.commit();

@@ -84,7 +84,7 @@ std::int64_t insert(Connection&, Study);
 void update_study(Connection&, const Study&);
 
 /// A new trial, "planned" where status is empty. Where (study, schedule) is there already, that
-/// row's id, unchanged.
+/// row's id; another planner is named in its also_planned_by, once.
 std::int64_t find_or_insert(Connection&, Trial);
 
 /// planned -> running. False where it was not planned (another process took it, or it is finished).

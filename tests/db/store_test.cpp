@@ -252,6 +252,22 @@ TEST_F(Store, ATrialOfTheSameScheduleIsTheSameTrial) {
   again.predicted_s = 9;
   EXPECT_EQ(find_or_insert(connection, again), sample.trials[1]);
   EXPECT_EQ(load_trials(connection, sample.study).at(1).predicted_s, 0.11);  // unchanged
+  EXPECT_EQ(load_trials(connection, sample.study).at(1).also_planned_by, "");
+}
+
+TEST_F(Store, ATrialNamesEveryOtherPlannerOfItsScheduleOnce) {
+  const auto sample = store_sample(connection);
+  auto again = sample_trial(connection, sample.study, "tutel");
+  for (const char* planner : {"fsmoe", "fsmoe_no_iio", "moe", "fsmoe", "tutel"}) {
+    again.planner = planner;
+    EXPECT_EQ(find_or_insert(connection, again), sample.trials[1]);
+  }
+  again.id = sample.trials[1];
+  again.status = "done";
+  finish_trial(connection, again);
+  const Trial trial = load_trials(connection, sample.study).at(1);
+  EXPECT_EQ(trial.planner, "tutel");
+  EXPECT_EQ(trial.also_planned_by, "fsmoe, fsmoe_no_iio, moe");
 }
 
 TEST_F(Store, ATrialIsClaimedOnce) {

@@ -37,6 +37,11 @@ void print_trials(const db::Connection& connection, std::int64_t study_id,
                                    "paper_s",    "predicted_s",          "predicted_deviation_s",
                                    "measured_s", "prediction_error",     "lower_bound_s",
                                    "speedup",    "predicted_peak_bytes", "measured_peak_bytes"};
+  const bool shows_others =
+      shows_column(arguments, std::ranges::any_of(trials, [](const db::Trial& trial) {
+                     return !trial.also_planned_by.empty();
+                   }));
+  if (shows_others) columns.emplace_back("also_planned_by");
   if (shows_losses) {
     columns.insert(columns.end(),
                    {"changes_results", "last_loss", "sequential_last_loss", "loss_difference"});
@@ -59,6 +64,9 @@ void print_trials(const db::Connection& connection, std::int64_t study_id,
         optional(of_trial.speedup),
         optional(trial.predicted_peak_bytes),
         optional(trial.measured_peak_bytes)};
+    if (shows_others) {
+      row.push_back(trial.also_planned_by.empty() ? db::Cell() : db::Cell(trial.also_planned_by));
+    }
     if (shows_losses) {
       const std::string& changes = of_trial.changes_results;
       row.insert(row.end(),

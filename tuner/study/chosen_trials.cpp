@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <set>
+#include <sstream>
 #include <string>
 
 #include "tuner/study/study.h"
@@ -21,8 +22,14 @@ std::vector<db::Trial> chosen_trials(std::vector<db::Trial> trials, int top) {
   });
   if (top == kTopOfEachPlanner) {
     std::set<std::string> seen;
-    std::erase_if(trials,
-                  [&](const db::Trial& trial) { return !seen.insert(trial.planner).second; });
+    std::erase_if(trials, [&](const db::Trial& trial) {
+      bool is_first = seen.insert(trial.planner).second;
+      std::istringstream others(trial.also_planned_by);
+      for (std::string name; std::getline(others >> std::ws, name, ',');) {
+        is_first |= seen.insert(name).second;
+      }
+      return !is_first;
+    });
   } else if (top != kTopAll && trials.size() > static_cast<std::size_t>(top)) {
     trials.resize(static_cast<std::size_t>(top) + 1);
   }
