@@ -1,6 +1,7 @@
 #include "microbench/background.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 
 namespace microbench {
@@ -50,6 +51,7 @@ void Background::issue() {
 void Background::run() {
   try {
     const ThreadUse before = thread_use();
+    const auto begin = std::chrono::steady_clock::now();
     const int round = activity_.collective ? calls_within(kRound_s, activity_) : 1;
     do {
       for (int call = 0; call < round; call += burst_) {
@@ -60,6 +62,7 @@ void Background::run() {
       }
     } while (goes_on());
     use_ = thread_use() - before;
+    length_s_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   } catch (...) {
     failure_ = std::current_exception();
     begun_ = true;

@@ -29,9 +29,10 @@ class Background {
 
   /// When calls ran, in seconds of steady_clock, merged. Throws what a call threw.
   std::vector<db::TimeInterval> stop();
-  /// Of its thread, from the first call's begin to the end of the last; nothing where the constructor issued them.
-  /// To be asked after stop().
+  /// Of its thread, from the first call's begin until all ranks were done, and how long that was; nothing where the
+  /// constructor issued the calls. To be asked after stop().
   const ThreadUse& use() const { return use_; }
+  double length_s() const { return length_s_; }
 
  private:
   void run();
@@ -45,6 +46,7 @@ class Background {
   std::atomic<bool> begun_ = false, stopped_ = false;
   std::exception_ptr failure_;
   ThreadUse use_;
+  double length_s_ = 0;
   std::thread thread_;
 };
 

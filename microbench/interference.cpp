@@ -134,7 +134,7 @@ class Together {
       const std::vector<db::TimeInterval> ran = x->stop();
       sample.overlap =
           std::min(sample.overlap, db::covered_length_s(interval, ran) / interval.length_s());
-      sample.x = sample.x + per_second(x->use(), db::total_length_s(ran));
+      if (x->length_s() > 0) sample.x = sample.x + per_second(x->use(), x->length_s());
     }
     return sample;
   }

@@ -89,7 +89,7 @@ void declare(CLI::App& app, Arguments& a) {
   app.add_flag(
          "--plan-beside", a.plan_beside,
          "plan on a thread of its own beside the next iteration: what has been seen rules from "
-         "the one behind it on, and no iteration waits")
+         "the one behind it on; an iteration waits only for a plan that takes longer than one")
       ->needs("--plan-every");
   app.add_option(
          "--micro-profile-steps", a.micro_profile_steps,
@@ -428,6 +428,12 @@ void run(const Arguments& arguments, Inputs inputs, Communicator& world, int arg
     };
     train(inputs.model, program, inputs.schedule, inputs.corpus, groups, *device.backend, world,
           ranks, options, observer);
+    if (world.rank == 0 && profiled && !profiled->is_done()) {
+      std::cerr << fmt::format(
+          "moe-train: {} has not chosen yet: training ended after {} micro-profiles; more --steps, "
+          "or fewer --micro-profile-steps\n",
+          arguments.planner, profiled->profiles());
+    }
     if (store) store->finish();
   } catch (const db::OutputError& error) {
     if (store) store->abandon("failed", error.message);

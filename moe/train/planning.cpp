@@ -14,10 +14,17 @@ double seconds_since(PlanningClock::time_point begin) {
 
 }  // namespace
 
-Planning::Planning(Replan replan, PlanningTurn turn) : replan_(std::move(replan)), turn_(turn) {}
+Planning::Planning(Replan replan, PlanningTurn turn, int steps)
+    : replan_(std::move(replan)), turn_(turn), steps_(steps) {}
 
 std::optional<Schedule> Planning::after(SeenIteration seen) {
   const auto begin = PlanningClock::now();
+  Planned before;
+  if (running_.valid()) before = running_.get();
+  const double waited_s = seconds_since(begin);
+  if (before.schedule) seen.ruling = *before.schedule;
+  const bool rules_nothing = turn_ == PlanningTurn::beside && seen.iteration + 1 >= steps_;
+  if (rules_nothing) return counted(std::move(before), waited_s);
   auto plan = [replan = &replan_, seen = std::move(seen)] {
     const auto planning_begins = PlanningClock::now();
     Planned planned{(*replan)(seen), 0};
@@ -28,9 +35,6 @@ std::optional<Schedule> Planning::after(SeenIteration seen) {
     Planned planned = plan();
     return counted(std::move(planned), seconds_since(begin));
   }
-  Planned before;
-  if (running_.valid()) before = running_.get();
-  const double waited_s = seconds_since(begin);
   running_ = std::async(std::launch::async, std::move(plan));
   return counted(std::move(before), waited_s);
 }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <future>
+#include <limits>
 #include <optional>
 
 #include "moe/passes/schedule.h"
@@ -15,7 +16,8 @@ struct SeenIteration {
   int iteration = 0;  ///< from 1
   double duration_s = 0;
   Routing routing;
-  Schedule ruling{};  ///< what ruled it
+  Schedule
+      ruling{};  ///< what rules as a plan begins to: what ruled it, or, where plans are made beside, what rules the next
 };
 
 /// The Schedule of the iterations that follow; none to go on as before.
@@ -34,10 +36,11 @@ struct PlanningTime {
   double exposed_s = 0;  ///< that iterations waited for
 };
 
-/// Asks a Replan after every iteration, and counts what that takes.
+/// Asks a Replan after every iteration, and counts what that takes. Its destructor waits for a plan that is being made.
 class Planning {
  public:
-  Planning(Replan replan, PlanningTurn turn);
+  /// `steps`: iterations there will be; no plan is begun that could rule none of them.
+  Planning(Replan replan, PlanningTurn turn, int steps = std::numeric_limits<int>::max());
 
   /// Begins with what the iteration has shown; the schedule of the next one, where it is to change. Throws what the Replan
   /// throws.
@@ -53,6 +56,7 @@ class Planning {
 
   Replan replan_;
   PlanningTurn turn_;
+  int steps_;
   PlanningTime time_;
   std::future<Planned> running_;  ///< from the iteration before
 };

@@ -142,7 +142,7 @@ void train(const Model& model, const Program& program, Schedule schedule, const 
   Runner runner(scheduled, groups, backend, world, options.run);
   initialize_parameters(runner, model.seed);
   if (world.rank == 0) observer.schedule(1, schedule, scheduled);
-  Planning planning(options.replan, options.planning);
+  Planning planning(options.replan, options.planning, options.steps);
   Agreement agreement;
   runner.set_before_update([&] {
     agreement = agree(runner, world, options.run.time_limit_s);
@@ -206,9 +206,9 @@ void train(const Model& model, const Program& program, Schedule schedule, const 
                           world, options.run.time_limit_s)) {
       schedule = std::move(*next);
       Program planned = apply(program, schedule);
+      const ExpertTraffic traffic = expert_traffic(scheduled, planned.homes);
       const auto begin = std::chrono::steady_clock::now();
       move_experts(runner, planned.homes, world, options.run.time_limit_s);
-      const ExpertTraffic traffic = expert_traffic(scheduled, planned.homes);
       if (world.rank == 0 && traffic.experts > 0) {
         const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
         observer.moved(step + 1, traffic, took.count());

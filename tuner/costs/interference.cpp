@@ -17,8 +17,9 @@ std::size_t place_of(Occupation occupation) { return static_cast<std::size_t>(oc
 std::vector<std::size_t> occupations_named(std::string_view name) {
   std::vector<std::size_t> found;
   for (std::size_t i = 0; i < kOccupations; ++i) {
-    if (name == kNames[i] || (name == "communication" && is_link(Occupation(i))))
+    if (name == kNames[i] || (name == "communication" && is_link(Occupation(i)))) {
       found.push_back(i);
+    }
   }
   return found;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <utility>
@@ -44,7 +45,11 @@ Situation after(const Given& given, const Situation& whole) {
   Situation situation{given.program, whole.groups, whole.routing, whole.costs, whole.cluster};
   if (whole.micro_profile) {
     situation.micro_profile = [&](const moe::Schedule& schedule) {
-      return whole.micro_profile(join(schedule, given, whole.program));
+      try {
+        return whole.micro_profile(join(schedule, given, whole.program));
+      } catch (const moe::InputError&) {
+        return std::numeric_limits<double>::infinity();  // cannot be, so it is no choice
+      }
     };
   }
   return situation;

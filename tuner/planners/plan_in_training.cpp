@@ -18,7 +18,9 @@ PlanInTraining plan_in_training(const PlanRequest& request) {
     Situation situation{even.program, even.groups,  so_far.routing ? *so_far.routing : even.routing,
                         even.costs,   even.cluster, so_far.micro_profile};
     if (so_far.ruling) situation.homes_now = homes_under(*so_far.ruling);
-    return planner.planner->plan(situation, planner.options);
+    PlannerOptions plan_options = planner.options;
+    if (!so_far.ruling) plan_options.iterations = 0;  // experts are made where they are wanted
+    return planner.planner->plan(situation, plan_options);
   };
 }
 

@@ -15,8 +15,6 @@ std::vector<db::Trial> chosen_trials(std::vector<db::Trial> trials, int top) {
     return trial.status != "planned" && trial.status != "done";
   });
   std::stable_sort(trials.begin(), trials.end(), [](const db::Trial& a, const db::Trial& b) {
-    const bool a_first = a.planner == "sequential", b_first = b.planner == "sequential";
-    if (a_first != b_first) return a_first;
     constexpr double never = std::numeric_limits<double>::infinity();
     return a.predicted_s.value_or(never) < b.predicted_s.value_or(never);
   });
@@ -30,7 +28,10 @@ std::vector<db::Trial> chosen_trials(std::vector<db::Trial> trials, int top) {
       }
       return !is_first;
     });
-  } else if (top != kTopAll && trials.size() > static_cast<std::size_t>(top)) {
+  }
+  std::stable_partition(trials.begin(), trials.end(),
+                        [](const db::Trial& trial) { return trial.planner == "sequential"; });
+  if (top != kTopOfEachPlanner && top != kTopAll && trials.size() > static_cast<std::size_t>(top)) {
     trials.resize(static_cast<std::size_t>(top) + 1);
   }
   return trials;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <stdexcept>
 #include <utility>
 
 #include "tuner/planners/pipeline_schedule.h"
@@ -54,14 +53,8 @@ std::vector<ProfileSchedule> copy_profile_schedules(const moe::Program& program)
       {fmt::format("{} chunks offloaded on one stream", kSmallestChunks), std::move(alone)},
       {fmt::format("{} chunks offloaded and overlapped", kOverlappedChunks),
        offloading(kOverlappedChunks)}};
-  std::erase_if(schedules, [&](const ProfileSchedule& one) {
-    try {
-      moe::apply(program, one.schedule);
-    } catch (const std::invalid_argument&) {
-      return true;
-    }
-    return false;
-  });
+  std::erase_if(schedules,
+                [&](const ProfileSchedule& one) { return !moe::is_legal(program, one.schedule); });
   return schedules;
 }
 

@@ -47,7 +47,9 @@ double Pace::sleep_s(std::int64_t missing_bytes, bool near, double now) {
     // Of a piece under way nobody knows how much has come.
     const std::int64_t surely_missing = std::max<std::int64_t>(missing_bytes - kEagerPieceBytes, 0);
     const double due = last_arrival_ + static_cast<double>(surely_missing) / rate_ - now;
-    if (due > kShortest_s) return std::min(due, static_cast<double>(kHeldBytes) / rate_);
+    if (due > kShortest_s) {
+      return std::min({due, static_cast<double>(kHeldBytes) / rate_, kLongest_s});
+    }
   }
   if (!near && !in_stretch_) {
     return std::clamp(kShareOfWait * (now - begin_), kShortest_s, kLongestIdle_s);

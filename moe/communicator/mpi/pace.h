@@ -23,6 +23,7 @@ class Pace {
   static constexpr double kShortest_s = 20e-6;
   static constexpr double kLongestNear_s = 100e-6;  ///< where bytes move only while somebody looks
   static constexpr double kLongestIdle_s = 400e-6;  ///< where nothing comes: somebody is late
+  static constexpr double kLongest_s = 5e-3;  ///< whatever was learned: others may have given up
   /// What the kernel's buffers are trusted to hold of a message while nobody looks.
   static constexpr std::int64_t kHeldBytes = std::int64_t{64} << 10;
 

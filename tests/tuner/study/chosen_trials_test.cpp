@@ -38,6 +38,11 @@ TEST(ChosenTrials, AreSequentialAndTheBestThatHaveNotFailed) {
   trials[0].also_planned_by = "pmoe, fsmoe";
   EXPECT_THAT(ids_of(chosen_trials(trials, kTopOfEachPlanner)), ElementsAre(2, 5, 1))
       << "pmoe's best is fsmoe's";
+  trials[1].also_planned_by = "fsmoe";
+  EXPECT_THAT(ids_of(chosen_trials(trials, kTopOfEachPlanner)), ElementsAre(2, 5, 1))
+      << "fsmoe has a better one than sequential's";
+  trials[0].also_planned_by.clear();
+  EXPECT_THAT(ids_of(chosen_trials(trials, kTopOfEachPlanner)), ElementsAre(2, 5, 4));
   trials[0].predicted_s.reset();
   EXPECT_THAT(ids_of(chosen_trials(trials, kTopAll)), ElementsAre(2, 5, 4, 1));
 }

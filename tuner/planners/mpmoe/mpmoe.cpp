@@ -34,8 +34,9 @@ class Configurations {
     if (!added) return known->second;
     auto schedule = mpmoe::reuse_schedule(situation_.program, planner_, n, strategy);
     if (!schedule) return known->second;
-    if (fits_memory(situation_, moe::apply(situation_.program, *schedule)))
+    if (fits_memory(situation_, moe::apply(situation_.program, *schedule))) {
       known->second = rate_(*schedule);
+    }
     all_.push_back({std::move(*schedule), known->second});
     return known->second;
   }
