@@ -68,9 +68,19 @@ TEST(Interference, OfEveryPairIsVerifiedAndOverlaps) {
     const Bench bench{world, world, *backend, moe::DType::f32, "cpu", quick};
     std::set<std::pair<std::string, std::string>> seen;
     for (const Plan& plan : interference_plans(bench, {}, small, {0, 1, 0, 1})) {
-      Case subject = plan.make();
-      subject.shortest_sample_s = 0.005;
-      const Result result = measure(bench, std::move(subject));
+      // Other tests on the same cores may keep what runs beside from its share once, and all ranks learn of it alike.
+      const auto measured = [&](int attempts) {
+        for (;; --attempts) {
+          Case subject = plan.make();
+          subject.shortest_sample_s = 0.005;
+          try {
+            return measure(bench, std::move(subject));
+          } catch (const std::runtime_error&) {
+            if (attempts == 1) throw;
+          }
+        }
+      };
+      const Result result = measured(3);
       const db::Measurement& m = result.measurement;
       EXPECT_EQ(m.op, "interference");
       EXPECT_EQ(m.wrong, 0) << plan.name;
