@@ -249,16 +249,20 @@ std::int64_t find_or_insert(Connection& connection, Trial trial) {
   if (id == 0) {
     id = insert_one(connection, trial);
   } else {
-    // Names stand between separators, so that none is found inside another.
-    update(connection, "store who planned a trial too",
-           "UPDATE trial SET also_planned_by = also_planned_by || iif(also_planned_by = '', '', ', "
-           "') || ?1 "
-           "WHERE id = ?2 AND planner <> ?1 AND instr(', ' || also_planned_by || ',', ', ' || ?1 "
-           "|| ',') = 0",
-           trial.planner, id);
+    name_planner(connection, id, trial.planner);
   }
   transaction.commit();
   return id;
+}
+
+void name_planner(Connection& connection, std::int64_t trial_id, const std::string& planner) {
+  // Names stand between separators, so that none is found inside another.
+  update(connection, "store who planned a trial too",
+         "UPDATE trial SET also_planned_by = also_planned_by || iif(also_planned_by = '', '', ', "
+         "') || ?1 "
+         "WHERE id = ?2 AND planner <> ?1 AND instr(', ' || also_planned_by || ',', ', ' || ?1 || "
+         "',') = 0",
+         planner, trial_id);
 }
 
 bool claim_trial(Connection& connection, std::int64_t trial_id) {

@@ -84,8 +84,10 @@ std::int64_t insert(Connection&, Study);
 void update_study(Connection&, const Study&);
 
 /// A new trial, "planned" where status is empty. Where (study, schedule) is there already, that
-/// row's id; another planner is named in its also_planned_by, once.
+/// row's id, and name_planner.
 std::int64_t find_or_insert(Connection&, Trial);
+/// That this planner came to the trial's schedule too: named in its also_planned_by, once, where it is not its own.
+void name_planner(Connection&, std::int64_t trial_id, const std::string& planner);
 
 /// planned -> running. False where it was not planned (another process took it, or it is finished).
 bool claim_trial(Connection&, std::int64_t trial_id);

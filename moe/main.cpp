@@ -22,7 +22,6 @@
 #include "moe/train/train_store.h"
 #include "moe/train/trainer.h"
 #include "tuner/planners/planners.h"
-#include "tuner/planners/profiled_plan.h"
 
 namespace moe {
 namespace {
@@ -306,27 +305,6 @@ void print_program(const Program& program, const Schedule& schedule, bool every_
         [&](const Decision& decision, const Program& shown) { print(to_json(decision), shown); });
 }
 
-/// Plans from what the first iteration routes, and runs what the planner wants to know of.
-Replan replan_by_profiles(std::optional<tuner::ProfiledPlan>& plan, const Inputs& inputs,
-                          const Arguments& arguments) {
-  return [&](const SeenIteration& seen) {
-    if (!plan) {
-      plan.emplace(
-          [&inputs, routing = seen.routing](const tuner::MicroProfile& profile) {
-            return inputs.plan({&routing, nullptr, profile});
-          },
-          arguments.micro_profile_steps);
-    }
-    const bool was_done = plan->is_done();
-    auto next = plan->after(seen.duration_s);
-    if (plan->is_done() && !was_done) {
-      std::cerr << fmt::format("moe-train: iteration {}: {} has chosen by {} micro-profiles\n",
-                               seen.iteration, arguments.planner, plan->profiles());
-    }
-    return next;
-  };
-}
-
 void run(const Arguments& arguments, Inputs inputs, Communicator& world, int argc, char** argv) {
   const std::vector<RankInfo> ranks = survey_ranks(world);
   const Groups groups =
@@ -358,9 +336,14 @@ void run(const Arguments& arguments, Inputs inputs, Communicator& world, int arg
     };
     options.planning = arguments.plan_beside ? PlanningTurn::beside : PlanningTurn::between;
   }
-  std::optional<tuner::ProfiledPlan> profiled;
+  std::optional<tuner::PlanByProfiles> profiled;
   if (arguments.micro_profile_steps > 0) {
-    options.replan = replan_by_profiles(profiled, inputs, arguments);
+    profiled = tuner::plan_by_profiles(
+        inputs.plan, arguments.micro_profile_steps, [&](int iteration, int profiles) {
+          std::cerr << fmt::format("moe-train: iteration {}: {} has chosen by {} micro-profiles\n",
+                                   iteration, arguments.planner, profiles);
+        });
+    options.replan = profiled->replan;
   }
 
   std::optional<Report> report;
@@ -428,7 +411,7 @@ void run(const Arguments& arguments, Inputs inputs, Communicator& world, int arg
     };
     train(inputs.model, program, inputs.schedule, inputs.corpus, groups, *device.backend, world,
           ranks, options, observer);
-    if (world.rank == 0 && profiled && !profiled->is_done()) {
+    if (world.rank == 0 && profiled && !profiled->has_chosen()) {
       std::cerr << fmt::format(
           "moe-train: {} has not chosen yet: training ended after {} micro-profiles; more --steps, "
           "or fewer --micro-profile-steps\n",

@@ -23,7 +23,7 @@ std::vector<std::vector<int>> expert_groups(const moe::Groups& groups, const OpC
 
 }  // namespace
 
-moe::ExpertHomes homes_now(const Situation& situation, const PlacedLayer& layer) {
+moe::ExpertHomes current_homes(const Situation& situation, const PlacedLayer& layer) {
   const auto found = situation.homes_now.find(layer.layer);
   return found == situation.homes_now.end() ? layer.rows.homes : found->second;
 }
@@ -63,7 +63,7 @@ MoveCost move_cost(const Situation& situation, const moe::HomesByLayer& to) {
   if (to == situation.homes_now) return sum;
   for (const PlacedLayer& layer : placed_layers(situation)) {
     const auto found = to.find(layer.layer);
-    const MoveCost one = move_cost(situation, layer, homes_now(situation, layer),
+    const MoveCost one = move_cost(situation, layer, current_homes(situation, layer),
                                    found == to.end() ? layer.rows.homes : found->second);
     sum.experts += one.experts;
     sum.inter_node_bytes += one.inter_node_bytes;

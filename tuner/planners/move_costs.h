@@ -17,7 +17,7 @@ struct MoveCost {
 };
 
 /// Where the experts of a layer are now, of every one.
-moe::ExpertHomes homes_now(const Situation& situation, const PlacedLayer& layer);
+moe::ExpertHomes current_homes(const Situation& situation, const PlacedLayer& layer);
 
 /// Of one layer: every tensor of the experts' state is an exchange as the layer's all-to-all is, whose fits and links cost it,
 /// with all expert groups at once.                                                                              [ours]

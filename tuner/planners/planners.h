@@ -10,6 +10,7 @@
 #include "moe/program/groups.h"
 #include "moe/program/program.h"
 #include "moe/program/routing.h"
+#include "moe/train/planning.h"
 #include "tuner/costs/cluster.h"
 #include "tuner/costs/cost_model.h"
 
@@ -101,5 +102,15 @@ using PlanInTraining = std::function<moe::Schedule(const TrainingSoFar&)>;
 
 /// Loads costs and cluster once. Throws as load_scenario (commands/scenario.h) and parse_planner.
 PlanInTraining plan_in_training(const PlanRequest& request);
+
+/// Plans once, from what the first iteration routes, by micro-profiles that training itself runs (profiled_plan.h).
+struct PlanByProfiles {
+  moe::Replan replan;
+  std::function<bool()> has_chosen;
+  std::function<int()> profiles;  ///< asked for so far
+};
+/// Each of `iterations`; `chosen` hears of the iteration behind which the plan stands.
+PlanByProfiles plan_by_profiles(PlanInTraining plan, int iterations,
+                                std::function<void(int iteration, int profiles)> chosen);
 
 }  // namespace tuner

@@ -1,5 +1,6 @@
 #include "tuner/planners/profiled_plan.h"
 
+#include <memory>
 #include <utility>
 
 #include "db/statistics.h"
@@ -73,6 +74,28 @@ std::optional<moe::Schedule> ProfiledPlan::after(double duration_s) {
   moe::Schedule next = next_request();
   if (!done_) ++profiles_;
   return next;
+}
+
+PlanByProfiles plan_by_profiles(PlanInTraining plan, int iterations,
+                                std::function<void(int iteration, int profiles)> chosen) {
+  const auto running = std::make_shared<std::optional<ProfiledPlan>>();
+  PlanByProfiles result;
+  result.has_chosen = [running] { return *running && (*running)->is_done(); };
+  result.profiles = [running] { return *running ? (*running)->profiles() : 0; };
+  result.replan = [=](const moe::SeenIteration& seen) {
+    if (!*running) {
+      running->emplace(
+          [plan, routing = seen.routing](const MicroProfile& profile) {
+            return plan({&routing, nullptr, profile});
+          },
+          iterations);
+    }
+    const bool had_chosen = (*running)->is_done();
+    auto next = (*running)->after(seen.duration_s);
+    if ((*running)->is_done() && !had_chosen) chosen(seen.iteration, (*running)->profiles());
+    return next;
+  };
+  return result;
 }
 
 }  // namespace tuner

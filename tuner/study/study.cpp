@@ -248,10 +248,10 @@ class StudyRun {
       go_on();
       return micro_profiles.seconds(schedule);
     };
-    std::map<std::string, std::int64_t> seen;  // decisions -> their row
+    std::map<std::string, std::int64_t> seen;  // decisions -> their trial
     for (const db::Trial& trial : db::load_trials(connection_, study_.id)) {
       const auto stored = db::load_schedule(connection_, trial.schedule_id);
-      seen.emplace(moe::decisions_json(moe::schedule_from_json(stored.json)), trial.schedule_id);
+      seen.emplace(moe::decisions_json(moe::schedule_from_json(stored.json)), trial.id);
     }
     int made = 0;
     std::vector<PlannerRequest> requests{{&planner_named("sequential"), {}}};
@@ -268,7 +268,7 @@ class StudyRun {
       for (const Candidate& candidate : all) {
         const auto [known, is_new] = seen.try_emplace(moe::decisions_json(candidate.schedule), 0);
         if (!is_new) {
-          name_planner_too(known->second, candidate.planner);
+          db::name_planner(connection_, known->second, candidate.planner);
           continue;
         }
         go_on();
@@ -313,16 +313,7 @@ class StudyRun {
     return all;
   }
 
-  /// Of a schedule that is a trial already.
-  void name_planner_too(std::int64_t schedule_id, const std::string& planner) {
-    db::Trial trial;
-    trial.study_id = study_.id;
-    trial.schedule_id = schedule_id;
-    trial.planner = planner;
-    db::find_or_insert(connection_, trial);
-  }
-
-  /// Returns the schedule's row.
+  /// Returns the trial.
   std::int64_t store_candidate(const Situation& situation, const Planner& planner,
                                const Candidate& candidate) {
     const Prediction prediction = predict(situation, planner, candidate.schedule, routings_);
@@ -362,7 +353,7 @@ class StudyRun {
     rows.timeline.label = fmt::format("{} {}", candidate.planner, candidate.parameters_json);
     db::insert(connection_, rows.timeline, rows.ops, rows.spans);
     transaction.commit();
-    return trial.schedule_id;
+    return trial.id;
   }
 
   // --- 3. measure ---------------------------------------------------------------------------

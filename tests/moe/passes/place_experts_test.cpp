@@ -14,6 +14,7 @@ namespace moe {
 namespace {
 
 using testing::chunked;
+using testing::chunked_by_routes;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::largest_difference;
@@ -73,12 +74,7 @@ TEST(PlaceExperts, GoesWithReplicasChunksPartsRoutesAndBuffers) {
   model.drop = Drop::position;
   const Groups groups = make_groups(4, 4, {0, 0, 1, 1});
   const Outcome reference = train_small(model, {"sequential", {}}, 1, 2);
-  std::vector<Schedule> schedules;
-  for (const Route route : {Route::one_d, Route::two_d, Route::pairwise}) {
-    schedules.push_back(chunked(model, 3, 2));
-    schedules.back().decisions.push_back(Exchange{1, Phase::forward, {}, route, 2});
-    schedules.back().decisions.push_back(Exchange{1, Phase::backward, {}, route, 1});
-  }
+  std::vector<Schedule> schedules = chunked_by_routes(model);
   schedules.push_back({"parts", {PartitionRange{1, 7, 8, 1}}});
   schedules.push_back(chunked(model, 2, 2));
   schedules.back().decisions.push_back(

@@ -15,6 +15,7 @@ namespace moe {
 namespace {
 
 using testing::chunked;
+using testing::chunked_by_routes;
 using ::testing::HasSubstr;
 using testing::largest_difference;
 using testing::Outcome;
@@ -141,12 +142,7 @@ TEST(ReplicateExperts, GoesWithChunksPartsRoutesAndStreams) {
   model.drop = Drop::position;
   const Groups groups = make_groups(4, 4, {0, 0, 1, 1});
   const Outcome reference = train_small(model, {"sequential", {}}, 1, 2);
-  std::vector<Schedule> schedules;
-  for (const Route route : {Route::one_d, Route::two_d, Route::pairwise}) {
-    schedules.push_back(chunked(model, 3, 2));
-    schedules.back().decisions.push_back(Exchange{1, Phase::forward, {}, route, 2});
-    schedules.back().decisions.push_back(Exchange{1, Phase::backward, {}, route, 1});
-  }
+  std::vector<Schedule> schedules = chunked_by_routes(model);
   for (const int before : {0, 8}) {
     schedules.push_back({"parts", {PartitionRange{1, 7, before, 1}}});
   }

@@ -265,4 +265,14 @@ Schedule chunked(const Model& model, int forward, int backward) {
   return schedule;
 }
 
+std::vector<Schedule> chunked_by_routes(const Model& model) {
+  std::vector<Schedule> schedules;
+  for (const Route route : {Route::one_d, Route::two_d, Route::pairwise}) {
+    schedules.push_back(chunked(model, 3, 2));
+    schedules.back().decisions.push_back(Exchange{1, Phase::forward, {}, route, 2});
+    schedules.back().decisions.push_back(Exchange{1, Phase::backward, {}, route, 1});
+  }
+  return schedules;
+}
+
 }  // namespace moe::testing

@@ -88,5 +88,7 @@ Schedule with_streams_of(const Program& program, Schedule schedule);
 
 /// Every MoE layer in `forward` and `backward` chunks, exchanges on the inter-node stream.
 Schedule chunked(const Model& model, int forward, int backward);
+/// Three chunks forward and two backward of layer 1 exchanged by each route that is not flat, a schedule each.
+std::vector<Schedule> chunked_by_routes(const Model& model);
 
 }  // namespace moe::testing

@@ -32,7 +32,7 @@ TEST(MoveCosts, AreTheBytesOfParametersAndOptimizerStatesOverTheLinksThatTheyCro
     }
     const PlacedLayer layer = placed_layers(skewed.situation).front();
     const MoveCost cost =
-        move_cost(skewed.situation, layer, homes_now(skewed.situation, layer), swapped());
+        move_cost(skewed.situation, layer, current_homes(skewed.situation, layer), swapped());
     EXPECT_EQ(cost.experts, 2);
     EXPECT_EQ(same_node ? cost.intra_node_bytes : cost.inter_node_bytes, 2 * expert);
     EXPECT_EQ(same_node ? cost.inter_node_bytes : cost.intra_node_bytes, 0);

@@ -43,7 +43,7 @@ moe::Schedule eplb_schedule(const Situation& situation, const PlannerOptions& op
   return placed_schedule(situation, "eplb", [&](const PlacedLayer& layer) {
     const std::vector<std::int64_t> loads = rows_by_expert(layer.rows);
     const EplbGroup group{layer.rows.members, kSpareSlots, nodes, !nodes.empty(),
-                          homes_now(situation, layer)};
+                          current_homes(situation, layer)};
     moe::ExpertPlacement stay = eplb_placement(loads, group);
     stay.homes = group.homes;
     if (first == FirstCopies::stay) return stay;

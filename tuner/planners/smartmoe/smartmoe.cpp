@@ -13,7 +13,7 @@ moe::Schedule plan_smartmoe_greedy(const Situation& situation, const PlannerOpti
   return placed_schedule(situation, "smartmoe_greedy", [&](const PlacedLayer& layer) {
     const GroupedRows& rows = layer.rows;
     moe::ExpertPlacement now, then;
-    now.homes = homes_now(situation, layer);
+    now.homes = current_homes(situation, layer);
     then.homes = smartmoe_homes(rows_by_expert(rows), now.homes, rows.members);
     return pays_off(situation, options, layer, now, then) ? then : now;
   });
