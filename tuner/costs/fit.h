@@ -35,6 +35,7 @@ struct LinearFit {
   /// Standard deviation of (fitted - measured) / measured, samples less coefficients above zero in
   /// the denominator; none where that is 0: the line goes through all samples whatever they are.
   std::optional<double> relative_deviation = {};
+  friend bool operator==(const LinearFit&, const LinearFit&) = default;
 };
 
 /// Throws std::invalid_argument without samples, and for times that are not positive and finite.

@@ -33,7 +33,9 @@ MicroProfiles::MicroProfiles(db::Connection& connection, MicroProfileOptions opt
   for (const db::Measurement& row : db::load_measurements(connection_, {.op = kMicroProfileOp})) {
     const auto parameters = nlohmann::json::parse(row.parameters_json);
     if (parameters.value("study", "") != options_.study) continue;
-    known_.emplace(parameters.at("schedule").get<std::int64_t>(), seconds_measured(row));
+    if (row.samples > 0 && row.samples < options_.iterations)
+      continue;  // longer ones are asked for
+    known_[parameters.at("schedule").get<std::int64_t>()] = seconds_measured(row);
   }
 }
 

@@ -29,7 +29,7 @@ struct MicroProfileOptions {
 /// run and what became of it. That run's planner is "micro-profile".
 class MicroProfiles {
  public:
-  /// Goes on from what the study has measured.
+  /// Goes on from what the study has measured in at least as many iterations.
   MicroProfiles(db::Connection& connection, MicroProfileOptions options);
 
   /// Seconds of an iteration; infinite where the training failed. Throws as train (training_job.h).

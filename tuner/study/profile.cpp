@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <list>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "db/load.h"
@@ -48,18 +49,42 @@ std::vector<moe::Routing> routings_of_run(const db::Connection& connection, std:
   return routings;
 }
 
-/// What `moe-bench interference` has measured with as many ranks of the same computer: a training seldom does so much at a
-/// time that its timelines tell.
+/// How much another network's rate may differ from what training saw, for its interference to speak of this one: a card
+/// half as fast leaves a core about twice the time.
+constexpr double kSameRate = 1.25;
+
+/// True where a message between nodes took alone, in this measurement, what these costs say: the same network. True too
+/// where the measurement is of none, or the costs know of none.
+bool is_same_network(const db::Measurement& row, const CostModel& costs, int nodes) {
+  const auto parameters = nlohmann::json::parse(row.parameters_json, nullptr, false);
+  if (!parameters.is_object() || parameters.value("activity", "") != "inter_node") return true;
+  const auto fit = costs.fits.find(link_key("all_to_all", "inter_node"));
+  if (fit == costs.fits.end() || row.bytes == 0) return true;
+  const double bytes = *wire_bytes("all_to_all", static_cast<double>(row.bytes), nodes);
+  const double ratio = parameters.value("alone_s", 0.0) / seconds_of(fit->second, 1, bytes);
+  return ratio < kSameRate && ratio > 1 / kSameRate;
+}
+
+/// What `moe-bench interference` has measured on nodes and a network like those of a run of the same computer: a training
+/// seldom does so much at a time that its timelines tell.
 void set_speeds_beside_all(const db::Connection& connection, const db::Run& like,
-                           Interference& interference) {
+                           const std::vector<int>& nodes, CostModel& costs) {
   auto rows = db::load_measurements(connection, {.op = "interference", .device = like.device});
-  std::erase_if(rows, [&](const db::Measurement& row) {
-    return row.ranks != like.ranks ||
-           db::load_run(connection, row.run_id).machine_id != like.machine_id;
-  });
+  const int node_count = static_cast<int>(std::set<int>(nodes.begin(), nodes.end()).size());
+  std::map<std::int64_t, bool> is_like;  // by run
+  for (const db::Measurement& row : rows) {
+    const auto [known, is_new] = is_like.try_emplace(row.run_id, true);
+    if (is_new) {
+      known->second = row.ranks == like.ranks &&
+                      db::load_run(connection, row.run_id).machine_id == like.machine_id &&
+                      nodes_of(db::load_run_ranks(connection, row.run_id)) == nodes;
+    }
+    known->second = known->second && is_same_network(row, costs, node_count);
+  }
+  std::erase_if(rows, [&](const db::Measurement& row) { return !is_like.at(row.run_id); });
   for (const db::Fit& fit : fit_measurements(rows, {})) {
     if (fit.op.ends_with("_beside_all")) {
-      set_speed(interference, fit.op, 1 / fit.beta_s_per_unit);
+      set_speed(costs.interference, fit.op, 1 / fit.beta_s_per_unit);
     }
   }
 }
@@ -158,7 +183,7 @@ Profile profile_from_runs(const db::Connection& connection, const moe::Model& mo
     profile.routings.emplace_back();
   }
   CostModel costs = calibrate(iterations, profile.groups, first.device, shared);
-  set_speeds_beside_all(connection, first, costs.interference);
+  set_speeds_beside_all(connection, first, nodes, costs);
 
   const int node_count = static_cast<int>(std::set<int>(nodes.begin(), nodes.end()).size());
   std::vector<db::Fit> fits;

@@ -221,15 +221,21 @@ class StudyRun {
     const Planner& sequential = planner_named("sequential");
     const Situation any{program_, groups_, routings_.front(), machine_.costs, machine_.cluster};
     typical_ = predict(any, sequential, sequential.plan(any, {}), routings_).routing;
-    if (!study_.cost_model_json.empty()) return;
+    // A study that goes on may have profiled more than before: copies, what is given.
+    const std::string costs = to_json(machine_.costs);
+    if (study_.cost_model_json == costs) return;
+    const CostModel before =
+        study_.cost_model_json.empty() ? CostModel{} : cost_model_from_json(study_.cost_model_json);
     std::vector<db::Fit> fits;
     for (const auto& [key, fit] : machine_.costs.fits) {
+      const auto known = before.fits.find(key);
+      if (known != before.fits.end() && known->second == fit) continue;
       fits.push_back(to_record(key, fit, options_.job.device, options_.job.ranks));
       fits.back().run_id = run_id_;
     }
     db::Transaction transaction(connection_, "store a profile");
     db::insert(connection_, fits);
-    study_.cost_model_json = to_json(machine_.costs);
+    study_.cost_model_json = costs;
     study_.cluster_json = to_json(machine_.cluster);
     db::update_study(connection_, study_);
     transaction.commit();

@@ -68,6 +68,12 @@ TEST_F(MicroProfilesTest, AreRunOnceAndStoredWithTheirRun) {
   options.study = "another";
   MicroProfiles(connection, options).seconds(cut);
   EXPECT_EQ(db::load_measurements(connection, {.op = "micro_profile"}).size(), 2u);
+
+  ++options.iterations;  // than are known
+  const double longer = MicroProfiles(connection, options).seconds(cut);
+  EXPECT_EQ(db::load_measurements(connection, {.op = "micro_profile"}).size(), 3u);
+  --options.iterations;
+  EXPECT_EQ(MicroProfiles(connection, options).seconds(cut), longer);
 }
 
 TEST_F(MicroProfilesTest, OfWhatFailsAreInfiniteAndRememberWhy) {

@@ -209,22 +209,41 @@ TEST(Profile, TakesSpeedsBesideAllFromWhatThisComputerHasMeasured) {
         .machine.costs.interference.beside_all;
   };
   EXPECT_THAT(speeds(), Each(std::nullopt));
-  const auto measure = [&](const char* activity, const char* beside, double seconds, int ranks) {
+  const auto bench = [&](int node_of_second) {
+    const char* argv[] = {"test"};
+    db::Run run = db::this_run("bench", "interference", 1, argv);
+    run.ranks = 2;
+    const std::int64_t id = db::begin_run(runs.connection, run, db::this_machine());
+    std::vector<moe::RankInfo> ranks(2);
+    ranks[1].node = node_of_second;
+    db::insert(runs.connection, moe::rank_rows(id, ranks, {}));
+    return id;
+  };
+  const std::string device = db::load_run(runs.connection, runs.ids.front()).device;
+  const auto measure = [&](std::int64_t run, const char* activity, const char* beside, double speed,
+                           int ranks = 2, double alone_s = 0.002) {
     db::Measurement row;
-    row.run_id = runs.ids.front();
+    row.run_id = run;
     row.op = "interference";
-    row.device = db::load_run(runs.connection, row.run_id).device;
+    row.device = device;
     row.ranks = ranks;
-    row.parameters_json =
-        fmt::format(R"({{"activity": "{}", "beside": "{}", "alone_s": 1}})", activity, beside);
-    row.time_s = seconds;
+    row.bytes = 1'000'000;  // half of them to the other rank, at 2.5e8 bytes/s
+    row.parameters_json = fmt::format(R"({{"activity": "{}", "beside": "{}", "alone_s": {}}})",
+                                      activity, beside, alone_s);
+    row.time_s = alone_s / speed;
     db::insert(runs.connection, std::span<const db::Measurement>(&row, 1));
   };
-  measure("inter_node", "all", 4, 2);
-  measure("computation", "copy", 5, 2);  // a pair, of which timelines tell
-  measure("copy", "all", 5, 3);          // of other ranks
+  const auto alike = bench(1);
+  measure(alike, "inter_node", "all", 0.25);
+  measure(alike, "computation", "copy", 0.2);  // a pair, of which timelines tell
+  measure(alike, "copy", "all", 0.2, 3);       // of other ranks
+  measure(bench(0), "copy", "all", 0.2);       // of ranks on one node
+  const auto faster = bench(1);                // another network
+  measure(faster, "inter_node", "copy", 0.9, 2, 0.001);
+  measure(faster, "inter_node", "all", 0.9, 2, 0.001);
+  measure(faster, "computation", "all", 0.9, 2);
   const auto found = speeds();
-  EXPECT_DOUBLE_EQ(found[std::size_t(Occupation::inter_node)].value(), 0.25);
+  EXPECT_NEAR(found[std::size_t(Occupation::inter_node)].value(), 0.25, 1e-12);
   EXPECT_EQ(found[std::size_t(Occupation::copy)], std::nullopt);
   EXPECT_EQ(found[std::size_t(Occupation::computation)], std::nullopt);
 }

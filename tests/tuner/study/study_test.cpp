@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -212,11 +213,16 @@ TEST_F(StudyTest, TriesWhatIsGivenBesideAndTellsItsEffectOnLoss) {
 
 TEST_F(StudyTest, ChoosesByMicroProfilesThatItRunsOnce) {
   auto o = options();
-  o.planners = parse_planners("mpmoe_pb");
+  o.planners = parse_planners("sequential");
   o.repeats = 1;
   o.micro_profile_steps = 2;
   o.resume = true;
   o.job.program = misbehaving({{3, "exit 1"}});
+  run_study(o);
+  const auto fits = [&] { return db::load_latest_fits(db::open_reader(database)); };
+  const auto of_offloading = [](const db::Fit& fit) { return fit.op.starts_with("offload_rows["); };
+  ASSERT_TRUE(std::ranges::none_of(fits(), of_offloading));
+  o.planners = parse_planners("mpmoe_pb");
   std::string said;
   o.say = [&](const std::string& text) { said += text + "\n"; };
   run_study(o);
@@ -254,10 +260,13 @@ TEST_F(StudyTest, ChoosesByMicroProfilesThatItRunsOnce) {
   EXPECT_EQ(rows[1].schedule_id, best);
   EXPECT_EQ(rows[1].status, "done") << rows[1].error;
   EXPECT_THAT(db::find_study(connection, "s")->cost_model_json, HasSubstr("offload_rows["));
+  const auto with_copies = fits();
+  EXPECT_TRUE(std::ranges::any_of(with_copies, of_offloading));
   EXPECT_TRUE(db::find_problems(connection, 3600).empty());
 
   run_study(o);
   EXPECT_EQ(profiled().size(), measured.size());
+  EXPECT_EQ(fits().back().id, with_copies.back().id) << "nothing new to store";
   o.planners = parse_planners("mpmoe_pb,tutel:2");
   o.job.copy_gbps = 1;
   EXPECT_THROW(run_study(o), moe::InputError) << "other copies would not be comparable";
