@@ -42,7 +42,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kProfileSteps = 12;
+constexpr std::size_t kProfileRounds = 3;
+constexpr int kProfileSteps = 6;  // of each run, warm-up included
 constexpr double kProfileLimit_s = 900;
 constexpr double kLeastTrialLimit_s = 120;
 constexpr double kSlack = 10;  ///< a trial that takes so many times its prediction hangs
@@ -167,16 +168,19 @@ class StudyRun {
 
   // --- 1. profile ---------------------------------------------------------------------------
 
-  void profile() {
+  /// In rounds, as what else the machine does may change from one minute to the next: what a schedule costs beside another
+  /// is then told by runs next to each other. Returns the runs, round by round, of a round by schedule; of schedules
+  /// that ran now, `others` is the most that other processes took of the processors.
+  std::vector<std::int64_t> run_profiles(const std::vector<ProfileSchedule>& schedules,
+                                         std::vector<std::optional<double>>& others) {
     std::vector<std::int64_t> stored, runs;
     if (!study_.profile_runs_json.empty()) {
       stored = json::parse(study_.profile_runs_json).get<std::vector<std::int64_t>>();
     }
-    std::vector<std::int64_t> earlier = stored;  // each stands for one schedule
-    const std::vector<ProfileSchedule> schedules =
-        schedules_to_profile(program_, given_, options_.planners);
-    std::vector<std::optional<double>> others(schedules.size());
-    for (std::size_t i = 0; i < schedules.size(); ++i) {
+    std::vector<std::int64_t> earlier = stored;  // each stands for a schedule in a round
+    const std::size_t all = kProfileRounds * schedules.size();
+    while (runs.size() < all) {
+      const std::size_t i = runs.size() % schedules.size();
       const std::string decisions = moe::decisions_json(schedules[i].schedule);
       const auto known = std::ranges::find(
           earlier, decisions, [&](std::int64_t run) { return decisions_of_run(connection_, run); });
@@ -185,25 +189,37 @@ class StudyRun {
         earlier.erase(known);
         continue;
       }
-      options_.say(fmt::format("profile {}/{}: {}", i + 1, schedules.size(), schedules[i].what));
+      options_.say(fmt::format("profile {}/{}: {}", runs.size() + 1, all, schedules[i].what));
       // The first runs as long as a trial, so that its routings are those that trials will see.
-      const int steps = std::max(kProfileSteps, i == 0 ? options_.job.steps : 0);
+      const int steps = std::max(kProfileSteps, runs.empty() ? options_.job.steps : 0);
       const ProcessorTime before = processor_time();
       const JobResult result = train(options_.job, schedules[i].schedule, steps, kProfileSteps,
                                      kProfileLimit_s, [this] { stay_alive(); });
       if (result.status != "done") {
         throw_failure(fmt::format("profile \"{}\"", schedules[i].what), result);
       }
-      others[i] = share_of_others(before, processor_time());
+      others[i] = std::max(others[i], std::optional(share_of_others(before, processor_time())));
       runs.push_back(result.run_id);
       stored.push_back(result.run_id);
       study_.profile_runs_json = json(stored).dump();
       db::update_study(connection_, study_);
     }
-    Profile profile = profile_from_runs(connection_, options_.model, layout_text(), runs);
+    return runs;
+  }
+
+  void profile() {
+    const std::vector<ProfileSchedule> schedules =
+        schedules_to_profile(program_, given_, options_.planners);
+    std::vector<std::optional<double>> others(schedules.size());
+    Profile profile = profile_from_runs(connection_, options_.model, layout_text(),
+                                        run_profiles(schedules, others));
     std::vector<double> errors;
-    for (const auto& of_run : profile.errors) {
-      for (const double error : of_run) errors.push_back(std::abs(error));
+    std::vector<std::vector<double>> of_schedules(schedules.size());
+    for (std::size_t run = 0; run < profile.errors.size(); ++run) {
+      for (const double error : profile.errors[run]) {
+        errors.push_back(std::abs(error));
+        of_schedules[run % schedules.size()].push_back(error);
+      }
     }
     options_.say(fmt::format(
         "the {} profiled iterations are predicted within {:.1f}% (median; worst {:.1f}%)",
@@ -211,7 +227,7 @@ class StudyRun {
         100 * *std::max_element(errors.begin(), errors.end())));
     std::vector<ProfileQuality> qualities;
     for (std::size_t i = 0; i < schedules.size(); ++i) {
-      qualities.push_back({schedules[i].what, db::median(profile.errors[i]), others[i]});
+      qualities.push_back({schedules[i].what, db::median(of_schedules[i]), others[i]});
     }
     warning_ = profile_warning(qualities);
     if (!warning_.empty()) options_.say(warning_);
