@@ -6,7 +6,6 @@
 #include <cmath>
 #include <iterator>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <stdexcept>
@@ -31,8 +30,8 @@
 #include "tuner/study/chosen_trials.h"
 #include "tuner/study/micro_profiles.h"
 #include "tuner/study/prediction.h"
-#include "tuner/study/processor_time.h"
 #include "tuner/study/profile.h"
+#include "tuner/study/profile_runs.h"
 #include "tuner/study/profile_schedules.h"
 #include "tuner/study/profile_warning.h"
 #include "tuner/study/study_settings.h"
@@ -40,11 +39,6 @@
 namespace tuner {
 namespace {
 
-using nlohmann::json;
-
-constexpr std::size_t kProfileRounds = 3;
-constexpr int kProfileSteps = 6;  // of each run, warm-up included
-constexpr double kProfileLimit_s = 900;
 constexpr double kLeastTrialLimit_s = 120;
 constexpr double kSlack = 10;  ///< a trial that takes so many times its prediction hangs
 constexpr double kStaleRun_s = 60;
@@ -168,68 +162,21 @@ class StudyRun {
 
   // --- 1. profile ---------------------------------------------------------------------------
 
-  /// In rounds, as what else the machine does may change from one minute to the next: what a schedule costs beside another
-  /// is then told by runs next to each other. Returns the runs, round by round, of a round by schedule; of schedules
-  /// that ran now, `others` is the most that other processes took of the processors.
-  std::vector<std::int64_t> run_profiles(const std::vector<ProfileSchedule>& schedules,
-                                         std::vector<std::optional<double>>& others) {
-    std::vector<std::int64_t> stored, runs;
-    if (!study_.profile_runs_json.empty()) {
-      stored = json::parse(study_.profile_runs_json).get<std::vector<std::int64_t>>();
-    }
-    std::vector<std::int64_t> earlier = stored;  // each stands for a schedule in a round
-    const std::size_t all = kProfileRounds * schedules.size();
-    while (runs.size() < all) {
-      const std::size_t i = runs.size() % schedules.size();
-      const std::string decisions = moe::decisions_json(schedules[i].schedule);
-      const auto known = std::ranges::find(
-          earlier, decisions, [&](std::int64_t run) { return decisions_of_run(connection_, run); });
-      if (known != earlier.end()) {
-        runs.push_back(*known);
-        earlier.erase(known);
-        continue;
-      }
-      options_.say(fmt::format("profile {}/{}: {}", runs.size() + 1, all, schedules[i].what));
-      // The first runs as long as a trial, so that its routings are those that trials will see.
-      const int steps = std::max(kProfileSteps, runs.empty() ? options_.job.steps : 0);
-      const ProcessorTime before = processor_time();
-      const JobResult result = train(options_.job, schedules[i].schedule, steps, kProfileSteps,
-                                     kProfileLimit_s, [this] { stay_alive(); });
-      if (result.status != "done") {
-        throw_failure(fmt::format("profile \"{}\"", schedules[i].what), result);
-      }
-      others[i] = std::max(others[i], std::optional(share_of_others(before, processor_time())));
-      runs.push_back(result.run_id);
-      stored.push_back(result.run_id);
-      study_.profile_runs_json = json(stored).dump();
-      db::update_study(connection_, study_);
-    }
-    return runs;
-  }
-
   void profile() {
     const std::vector<ProfileSchedule> schedules =
         schedules_to_profile(program_, given_, options_.planners);
-    std::vector<std::optional<double>> others(schedules.size());
-    Profile profile = profile_from_runs(connection_, options_.model, layout_text(),
-                                        run_profiles(schedules, others));
+    const ProfileRuns runs = run_profiles(
+        connection_, study_, options_.job, schedules, [this] { stay_alive(); }, options_.say);
+    Profile profile = profile_from_runs(connection_, options_.model, layout_text(), runs.runs);
     std::vector<double> errors;
-    std::vector<std::vector<double>> of_schedules(schedules.size());
-    for (std::size_t run = 0; run < profile.errors.size(); ++run) {
-      for (const double error : profile.errors[run]) {
-        errors.push_back(std::abs(error));
-        of_schedules[run % schedules.size()].push_back(error);
-      }
+    for (const auto& of_run : profile.errors) {
+      for (const double error : of_run) errors.push_back(std::abs(error));
     }
     options_.say(fmt::format(
         "the {} profiled iterations are predicted within {:.1f}% (median; worst {:.1f}%)",
         errors.size(), 100 * db::median(errors),
         100 * *std::max_element(errors.begin(), errors.end())));
-    std::vector<ProfileQuality> qualities;
-    for (std::size_t i = 0; i < schedules.size(); ++i) {
-      qualities.push_back({schedules[i].what, db::median(of_schedules[i]), others[i]});
-    }
-    warning_ = profile_warning(qualities);
+    warning_ = profile_warning(profile_qualities(schedules, runs, profile.errors));
     if (!warning_.empty()) options_.say(warning_);
     groups_ = program_.groups = profile.groups;
     machine_ = std::move(profile.machine);

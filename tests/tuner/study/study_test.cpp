@@ -31,6 +31,7 @@
 #include "moe/train/train_store.h"
 #include "tuner/commands/routing_spec.h"
 #include "tuner/simulate/simulate.h"
+#include "tuner/study/profile.h"
 
 namespace tuner {
 namespace {
@@ -90,6 +91,13 @@ TEST_F(StudyTest, PutsPaperPredictedAndMeasuredIntoOneRow) {
   ASSERT_EQ(rows.size(), 4u);  // sequential, tutel 1, 2, 3
   EXPECT_EQ(rows[0].planner, "sequential");
   const auto connection = db::open_reader(database);
+  const auto profiled = nlohmann::json::parse(db::find_study(connection, "s")->profile_runs_json);
+  ASSERT_EQ(profiled.size(), 3u * 4u) << "four schedules, in three rounds";
+  for (std::size_t run = 4; run < profiled.size(); ++run) {
+    EXPECT_EQ(decisions_of_run(connection, profiled[run]),
+              decisions_of_run(connection, profiled[run - 4]));
+    EXPECT_GT(profiled[run], profiled[run - 1]);
+  }
   for (const db::Trial& trial : rows) {
     EXPECT_EQ(trial.status, "done") << trial.error;
     EXPECT_GT(*trial.paper_s, 0);
