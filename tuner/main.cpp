@@ -210,6 +210,13 @@ int run(int argc, char** argv) {
                    "chooses by simulation")
       ->check(moe::whole_number(0, 1'000'000))
       ->capture_default_str();
+  study_command
+      ->add_option("--most-of-others", s.most_of_others,
+                   "share of the processors that other processes may have during a run: with more "
+                   "it is made again, three "
+                   "times in all; 1 = never")
+      ->check(moe::share())
+      ->capture_default_str();
   study_command->add_option("--routing", s.routing,
                             "predict with this routing instead of what training routed");
   study_command

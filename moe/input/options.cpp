@@ -51,6 +51,15 @@ CLI::Validator seconds(bool zero) {
   return {check, ""};
 }
 
+CLI::Validator share() {
+  const auto check = [](const std::string& text) {
+    const auto number = all_of<double>(text);
+    if (number && *number >= 0 && *number <= 1) return std::string();
+    return fmt::format("expected a share from 0 to 1{}", got(text));
+  };
+  return {check, ""};
+}
+
 CLI::Validator size_in_bytes() {
   const auto replace = [](std::string& text) {
     try {

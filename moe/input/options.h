@@ -19,6 +19,8 @@ inline constexpr double kMostSeconds = 1e7;  ///< four months; clocks add it to 
 CLI::Validator whole_number(std::int64_t least, std::int64_t most = kAnyInteger);
 /// Seconds above 0 (or, with `zero`, of 0) up to kMostSeconds; never NaN.
 CLI::Validator seconds(bool zero = false);
+/// A number from 0 to 1; never NaN.
+CLI::Validator share();
 /// Replaces "2G" by its number of bytes; at least 1.
 CLI::Validator size_in_bytes();
 /// Neither empty nor of control characters.

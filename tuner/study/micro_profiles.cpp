@@ -15,6 +15,7 @@
 #include "moe/train/trainer.h"
 #include "tuner/planners/mpmoe/memory_reuse.h"
 #include "tuner/planners/pipeline_schedule.h"
+#include "tuner/study/undisturbed.h"
 
 namespace tuner {
 namespace {
@@ -48,8 +49,12 @@ double MicroProfiles::seconds(const moe::Schedule& schedule) {
 double MicroProfiles::measure(const moe::Schedule& schedule, std::int64_t schedule_id) {
   moe::Schedule marked = schedule;
   marked.planner = kMicroProfilePlanner;
-  const JobResult result = train(options_.job, marked, moe::kWarmupIterations + options_.iterations,
-                                 1, options_.time_limit_s(schedule), options_.alive);
+  const auto train_once = [&] {
+    return train(options_.job, marked, moe::kWarmupIterations + options_.iterations, 1,
+                 options_.time_limit_s(schedule), options_.alive);
+  };
+  const JobResult result =
+      train_undisturbed(train_once, options_.most_of_others, options_.say).result;
 
   db::Measurement row;
   row.run_id = options_.run_id;

@@ -16,8 +16,9 @@ struct MicroProfileOptions {
   std::string study;
   std::int64_t run_id = 0;  ///< of the study's process: what is measured is stored as its
   TrainingJob job;
-  int iterations = 4;  ///< behind warm-up
-  std::string dtype;   ///< for the record
+  int iterations = 4;         ///< behind warm-up
+  double most_of_others = 1;  ///< as train_undisturbed (undisturbed.h)
+  std::string dtype;          ///< for the record
   /// Seconds that one may take.
   std::function<double(const moe::Schedule&)> time_limit_s;
   std::function<void()> alive;

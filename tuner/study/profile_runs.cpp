@@ -8,8 +8,8 @@
 
 #include "db/statistics.h"
 #include "db/store.h"
-#include "tuner/study/processor_time.h"
 #include "tuner/study/profile.h"
+#include "tuner/study/undisturbed.h"
 
 namespace tuner {
 namespace {
@@ -21,7 +21,7 @@ constexpr double kTimeLimit_s = 900;
 }  // namespace
 
 ProfileRuns run_profiles(db::Connection& connection, db::Study& study, const TrainingJob& job,
-                         const std::vector<ProfileSchedule>& schedules,
+                         const std::vector<ProfileSchedule>& schedules, double most_of_others,
                          const std::function<void()>& alive,
                          const std::function<void(const std::string&)>& say) {
   ProfileRuns result{{}, std::vector<std::optional<double>>(schedules.size())};
@@ -44,13 +44,13 @@ ProfileRuns run_profiles(db::Connection& connection, db::Study& study, const Tra
     say(fmt::format("profile {}/{}: {}", result.runs.size() + 1, all, schedules[i].what));
     // The first runs as long as a trial, so that its routings are those that trials will see.
     const int steps = std::max(kSteps, result.runs.empty() ? job.steps : 0);
-    const ProcessorTime before = processor_time();
-    const JobResult trained = train(job, schedules[i].schedule, steps, kSteps, kTimeLimit_s, alive);
+    const auto [trained, share] = train_undisturbed(
+        [&] { return train(job, schedules[i].schedule, steps, kSteps, kTimeLimit_s, alive); },
+        most_of_others, say);
     if (trained.status != "done") {
       throw_failure(fmt::format("profile \"{}\"", schedules[i].what), trained);
     }
-    std::optional<double>& share = result.share_of_others[i];
-    share = std::max(share, std::optional(share_of_others(before, processor_time())));
+    result.share_of_others[i] = std::max(result.share_of_others[i], std::optional(share));
     result.runs.push_back(trained.run_id);
     stored.push_back(trained.run_id);
     study.profile_runs_json = nlohmann::json(stored).dump();

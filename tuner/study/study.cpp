@@ -35,6 +35,7 @@
 #include "tuner/study/profile_schedules.h"
 #include "tuner/study/profile_warning.h"
 #include "tuner/study/study_settings.h"
+#include "tuner/study/undisturbed.h"
 
 namespace tuner {
 namespace {
@@ -256,6 +257,7 @@ class StudyRun {
     options.run_id = run_id_;
     options.job = options_.job;
     options.iterations = options_.micro_profile_steps;
+    options.most_of_others = options_.most_of_others;
     options.dtype = options_.model.dtype == moe::DType::f64 ? "f64" : "f32";
     options.time_limit_s = [&](const moe::Schedule& schedule) {
       return trial_time_limit_s(simulated_s(situation, schedule));
@@ -399,9 +401,13 @@ class StudyRun {
   void run_repeat(Measured& entry, int repeat) {
     db::Trial& trial = entry.trial;
     if (!trial.started_at) trial.started_at = db::now();
+    const double limit_s = trial_time_limit_s(trial.predicted_s.value_or(1));
+    const auto train_once = [&] {
+      return train(options_.job, entry.schedule, options_.job.steps, 1, limit_s,
+                   [this] { stay_alive(); });
+    };
     const JobResult result =
-        train(options_.job, entry.schedule, options_.job.steps, 1,
-              trial_time_limit_s(trial.predicted_s.value_or(1)), [this] { stay_alive(); });
+        train_undisturbed(train_once, options_.most_of_others, options_.say).result;
     if (result.status != "done") {
       finish(entry, result.status, result.error);
       options_.say(fmt::format("  {}: {}", result.status, result.error));

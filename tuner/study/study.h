@@ -9,6 +9,7 @@
 #include "moe/model/model.h"
 #include "tuner/planners/planners.h"
 #include "tuner/study/training_job.h"
+#include "tuner/study/undisturbed.h"
 
 namespace tuner {
 
@@ -33,6 +34,8 @@ struct StudyOptions {
   double trial_time_limit_s = 0;  ///< 0 = from the prediction
   /// Iterations, behind warm-up, of each run that a planner which profiles chooses by; 0 = it simulates.
   int micro_profile_steps = 4;
+  /// Of the processors, 0 to 1: a run during which other processes have more is made again (undisturbed.h); 1 = none is.
+  double most_of_others = kUsualOthers;
   bool resume = false;
   std::vector<std::string> argv;  ///< for the record
   /// Words for a person, one line each.

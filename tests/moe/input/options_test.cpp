@@ -32,6 +32,13 @@ TEST(Options, SecondsAreFinite) {
   }
 }
 
+TEST(Options, SharesAreFromNoneToAll) {
+  for (const char* text : {"0", "0.1", "1"}) EXPECT_EQ(refusal(share(), text), "");
+  for (const char* text : {"-0.1", "1.01", "nan", "10%", ""}) {
+    EXPECT_THAT(refusal(share(), text), HasSubstr("expected a share from 0 to 1")) << text;
+  }
+}
+
 TEST(Options, SizesBecomeBytes) {
   std::string text = "2G";
   EXPECT_EQ(size_in_bytes()(text), "");

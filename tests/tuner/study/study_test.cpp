@@ -59,6 +59,7 @@ struct StudyTest : ::testing::Test {
     o.planners = parse_planners("tutel");
     o.most_chunks = 3;
     o.repeats = 2;
+    o.most_of_others = 1;  // other tests run beside
     o.top = kTopAll;
     o.argv = {"study_test"};
     return o;
@@ -466,6 +467,8 @@ TEST_F(StudyTest, SurvivesBeingKilled) {
                                       "3",
                                       "--steps",
                                       "3",
+                                      "--most-of-others",
+                                      "1",
                                       "--resume"};
   using Repeats = std::map<std::pair<std::int64_t, int>, std::pair<std::int64_t, double>>;
   const auto finished = [&] {
