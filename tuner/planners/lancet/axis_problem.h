@@ -81,18 +81,16 @@ struct AxisSolution {
   friend bool operator==(const AxisSolution&, const AxisSolution&) = default;
 };
 
-/// Dead ends of a search: a range that no solution or dead end has been found for by then is not cut. Ranges of the
-/// models here take some dozens.
-inline constexpr std::int64_t kMostFailures = 10'000;
+/// Of a search's tree. Propagation decides ranges of the models here at the first one, single ops at 21 at most.
+inline constexpr std::int64_t kMostNodes = 10'000;
 
-/// A search came to its most failures: whether there is a solution is not known.
+/// A search came to its most nodes: whether there is a solution is not known.
 struct SearchGivenUp : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
 /// By Gecode. Of several solutions the one whose modes, op after op, stand first in their lists, and then the axes in
-/// the order of Axis. None where nothing satisfies all constraints. Throws SearchGivenUp after more than `most_failures`.
-std::optional<AxisSolution> solve(const AxisProblem& problem,
-                                  std::int64_t most_failures = kMostFailures);
+/// the order of Axis. None where nothing satisfies all constraints. Throws SearchGivenUp after more than `most_nodes`.
+std::optional<AxisSolution> solve(const AxisProblem& problem, std::int64_t most_nodes = kMostNodes);
 
 }  // namespace tuner

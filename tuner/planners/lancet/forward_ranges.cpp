@@ -20,7 +20,6 @@ namespace {
 
 /// Groups of ops between neighbouring MoE layers  [Lancet 7, hyper-parameters].
 constexpr int kGroups = 5;
-constexpr int kMostParts = 8;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 /// One part of `parts` takes fixed_s + added_s + shared_s / parts; an op that is not cut in a range takes all, after it.
@@ -303,9 +302,9 @@ ForwardRanges forward_ranges(const Situation& situation, const moe::Schedule& st
     if (!said) ranges.left_out.push_back(std::move(why));
   }
   if (const std::size_t given_up = axes.problems_given_up(); given_up > 0) {
-    ranges.left_out.push_back(fmt::format(
-        "{} ranges are not cut as searches for their axes were given up after {} dead ends",
-        given_up, kMostFailures));
+    ranges.left_out.push_back(
+        fmt::format("{} ranges are not cut as searches for their axes were given up after {} nodes",
+                    given_up, kMostNodes));
   }
   return ranges;
 }

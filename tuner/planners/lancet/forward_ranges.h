@@ -8,6 +8,9 @@
 
 namespace tuner {
 
+/// That a range is cut into; the least is 2.  [Lancet 5.1]
+inline constexpr int kMostParts = 8;
+
 struct ForwardRanges {
   std::vector<moe::Decision> cuts;
   /// What is not cut although partition axes allow it or may allow it: refusals of `apply`, and how many searches for

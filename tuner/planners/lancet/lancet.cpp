@@ -56,7 +56,18 @@ class SaidOfLayers {
 std::string not_along_the_batch(const Situation& situation) {
   RangeAxes axes(situation.program);
   SaidOfLayers said;
+  const std::int64_t sequences = moe::sequences_of(situation.program);
+  bool divide = false;
+  for (int parts = 2; parts <= kMostParts; ++parts) divide = divide || sequences % parts == 0;
   for (const int layer : moe_layers(situation.program)) {
+    if (!divide) {
+      said.add(
+          fmt::format("not along the batch: {} sequences of a rank and micro-batch: expected a "
+                      "number that one of 2 to {} divides",
+                      sequences, kMostParts),
+          layer);
+      continue;
+    }
     // In one part all rows divide: what is in the way is an op.
     const OpRange inner = axes.moe_ops(layer).layer;
     if (const std::string why = axes.obstacle({layer, inner, 1}); !why.empty()) {

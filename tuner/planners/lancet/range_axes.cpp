@@ -65,14 +65,14 @@ AxisProblem with_first(const AxisProblem& problem, const std::vector<std::size_t
 }
 
 /// The last constraint's variable with which it would hold if the tensor had whatever axis it asks for; -1: none alone.
-int variable_in_the_way(const AxisProblem& problem, std::int64_t most_failures) {
+int variable_in_the_way(const AxisProblem& problem, std::int64_t most_nodes) {
   for (const int variable : problem.constraints.back().variables) {
     AxisProblem freed = problem;
     const int any = static_cast<int>(freed.domains.size());
     freed.domains.push_back(kAllAxes);
     auto& variables = freed.constraints.back().variables;
     std::replace(variables.begin(), variables.end(), variable, any);
-    if (solve(freed, most_failures)) return variable;
+    if (solve(freed, most_nodes)) return variable;
   }
   return -1;
 }
@@ -97,9 +97,9 @@ std::string_view phrase(Axis axis) {
 
 }  // namespace
 
-RangeAxes::RangeAxes(const moe::Program& program, std::int64_t most_failures)
+RangeAxes::RangeAxes(const moe::Program& program, std::int64_t most_nodes)
     : program_(program),
-      most_failures_(most_failures),
+      most_nodes_(most_nodes),
       forward_(moe::forward_ops(program, 0)),
       readers_(program.tensors.size()) {
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
@@ -237,7 +237,7 @@ const std::optional<AxisSolution>& RangeAxes::solved(const AxisProblem& problem)
   if (known != solved_.end()) return known->second;
   std::optional<AxisSolution> solution;
   try {
-    solution = solve(problem, most_failures_);
+    solution = solve(problem, most_nodes_);
   } catch (const SearchGivenUp&) {
     ++given_up_;
   }
@@ -265,7 +265,7 @@ std::string RangeAxes::obstacle(const RangeQuestion& question) try {
   // The more ops, the fewer solutions: the last of the fewest that have none is in the way.
   const auto counts = std::views::iota(std::size_t{1}, posed.ops.size() + 1);
   const auto fewest = std::ranges::partition_point(counts, [&](std::size_t some) {
-    return solve(with_first(posed.problem, posed.outwards, some), most_failures_).has_value();
+    return solve(with_first(posed.problem, posed.outwards, some), most_nodes_).has_value();
   });
   if (fewest == counts.end()) throw SearchGivenUp("a search for its axes was given up");
   const std::size_t count = *fewest;
@@ -279,14 +279,14 @@ std::string RangeAxes::obstacle(const RangeQuestion& question) try {
     if (!why.empty()) return why;
   }
   const auto variable =
-      least.constraints.back().modes.empty() ? -1 : variable_in_the_way(least, most_failures_);
+      least.constraints.back().modes.empty() ? -1 : variable_in_the_way(least, most_nodes_);
   if (variable < 0) {
     const AxisScope scope{question.layer, question.parts, program_.ops[forward_[choice]].stage};
     return why_whole(program_, op, scope);
   }
   const auto v = static_cast<std::size_t>(variable);
   const Axis axis =
-      solve(with_first(posed.problem, posed.outwards, count - 1), most_failures_)->axes[v];
+      solve(with_first(posed.problem, posed.outwards, count - 1), most_nodes_)->axes[v];
   return fmt::format("\"{}\" cannot be cut with the others: {} is {}", op.name,
                      name_in_block(program_, posed.tensors[v]), phrase(axis));
 } catch (const SearchGivenUp& given_up) {

@@ -47,7 +47,7 @@ struct RangeQuestion {
 /// one that cannot be cut. `program` must outlive it.
 class RangeAxes {
  public:
-  explicit RangeAxes(const moe::Program& program, std::int64_t most_failures = kMostFailures);
+  explicit RangeAxes(const moe::Program& program, std::int64_t most_nodes = kMostNodes);
 
   /// Throws std::invalid_argument where the layer has no experts.
   MoeOps moe_ops(int layer) const;
@@ -86,7 +86,7 @@ class RangeAxes {
   const std::optional<AxisSolution>& solved(const AxisProblem& problem);
 
   const moe::Program& program_;
-  std::int64_t most_failures_;
+  std::int64_t most_nodes_;
   std::size_t given_up_ = 0;
   std::vector<std::size_t> forward_;
   std::vector<std::vector<std::size_t>> readers_;  ///< by tensor: ops

@@ -60,13 +60,13 @@ AxisProblem pigeons_in_holes(int pigeons, int holes) {
   return problem;
 }
 
-TEST(AxisProblem, IsGivenUpAfterSoManyDeadEndsAndSaysSo) {
-  EXPECT_TRUE(solve(pigeons_in_holes(4, 4), 20));
+TEST(AxisProblem, IsGivenUpAfterSoManyNodesAndSaysSo) {
+  EXPECT_TRUE(solve(pigeons_in_holes(4, 4), 100));
   EXPECT_EQ(solve(pigeons_in_holes(5, 4)), std::nullopt);
   EXPECT_THAT([] { solve(pigeons_in_holes(5, 4), 5); },
-              ThrowsMessage<SearchGivenUp>(HasSubstr("no answer after 5 dead ends")));
+              ThrowsMessage<SearchGivenUp>(HasSubstr("no answer after 5 nodes")));
   EXPECT_THAT([] { solve(pigeons_in_holes(8, 7), 1000); },
-              ThrowsMessage<SearchGivenUp>(HasSubstr("no answer after 1000 dead ends")));
+              ThrowsMessage<SearchGivenUp>(HasSubstr("no answer after 1000 nodes")));
 }
 
 bool fits(const AxisMode& mode, const AxisConstraint& constraint, const std::vector<Axis>& axes) {

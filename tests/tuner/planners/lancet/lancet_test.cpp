@@ -148,8 +148,9 @@ TEST_F(Lancet, LeavesOutWhatApplyRefusesAndSaysWhy) {
   }
   EXPECT_THAT(layers, ::testing::IsSubsetOf({1, 5, 7, 9, 11}));
   EXPECT_THAT(layers, SizeIs(Ge(1)));
-  EXPECT_THAT(lancet_remark(other, {}, schedule),
-              HasSubstr("; partition_range: layer 3: \"permute\" cannot be cut along the batch"));
+  EXPECT_THAT(
+      lancet_remark(other, {}, schedule),
+      HasSubstr("; partition_range: layer 3: \"permute #2\" cannot be cut along the batch"));
 }
 
 }  // namespace

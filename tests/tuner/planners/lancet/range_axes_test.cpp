@@ -375,32 +375,24 @@ TEST(RangeAxes, AreSolvedOnceForLayersOfOneKind) {
 }
 
 TEST(RangeAxes, CountASearchThatIsGivenUpAsNoCut) {
-  std::size_t of_few = 0, undecided = 0;
-  for (const ModelCase& one : other_models()) {
-    const Program program = iteration(one);
-    RangeAxes few(program, 0), many(program);
-    const std::size_t forward = moe::forward_ops(program, 0).size();
-    for (const int layer : moe_layers(program)) {
-      const OpRange inner = many.moe_ops(layer).layer;
-      for (const auto& [before, behind] : ranges_around(inner, forward)) {
-        const RangeQuestion question{
-            layer, {inner.first - before, inner.end + behind}, 2, kAllAxes};
-        const std::size_t so_far = few.problems_given_up();
-        const bool legal = few.legal(question);
-        EXPECT_TRUE(!legal || many.legal(question));
-        if (few.problems_given_up() == so_far) {
-          EXPECT_EQ(legal, many.legal(question));
-        } else {
-          EXPECT_FALSE(legal);
-          EXPECT_THAT(few.obstacle(question), ::testing::Not(::testing::IsEmpty()));
-        }
-      }
+  const Program program = iteration({"", model_of_two_layers()});
+  RangeAxes many(program);
+  std::size_t given_up = 0;
+  for (std::size_t place = 0; place < moe::forward_ops(program, 0).size(); ++place) {
+    // Some can be cut along the batch or columns: propagation alone does not say which.
+    const RangeQuestion question{0, {place, place + 1}, 2, kAllAxes};
+    RangeAxes few(program, 0);
+    const bool legal = few.legal(question);
+    if (few.problems_given_up() == 0) {
+      EXPECT_EQ(legal, many.legal(question)) << place;
+      continue;
     }
-    of_few += few.problems_given_up();
-    undecided += many.problems_given_up();
+    ++given_up;
+    EXPECT_FALSE(legal) << place;
+    EXPECT_THAT(few.obstacle(question), HasSubstr("no answer after 0 nodes")) << place;
   }
-  EXPECT_GT(of_few, 0);
-  EXPECT_EQ(undecided, 0);
+  EXPECT_GT(given_up, 0);
+  EXPECT_EQ(many.problems_given_up(), 0);
 }
 
 }  // namespace
