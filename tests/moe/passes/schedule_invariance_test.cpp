@@ -173,7 +173,7 @@ TEST(ScheduleInvariance, RandomSchedulesOfRandomModelsOnAnyRanksGiveTheSequentia
 TEST(ScheduleInvariance, DrawsRangesOverGatesAndFromBehindThoseThatNeedTheWholeBatch) {
   std::mt19937 random(5);
   int over = 0, behind = 0;
-  for (int i = 0; i < 60; ++i) {
+  for (int i = 0; i < 240; ++i) {
     const Draw draw = random_draw(random);
     const Program program = build_iteration(draw.model, make_groups(draw.layout, draw.node_of), 0);
     for (const PartitionRange& range : decisions_of<PartitionRange>(draw.schedule)) {
