@@ -33,18 +33,19 @@
 #include "moe/kernels/sgd.h"
 #include "moe/kernels/soft_slots.h"
 #include "moe/kernels/softmax.h"
+#include "moe/kernels/split_selection.h"
 #include "moe/kernels/sum_shares.h"
 
 namespace moe {
 
-/// Type of the numbers that the op computes with: of its first operand that holds no integers.
+/// Type of the numbers that the op computes with: of its first operand that holds no integers, float where all do.
 inline DType real_type(const BoundOp& bound) {
   for (const auto* views : {&bound.writes, &bound.reads}) {
     for (const View& view : *views) {
       if (view.dtype != DType::i32) return view.dtype;
     }
   }
-  throw std::logic_error(bound.op->name + ": no operand holds real numbers");
+  return DType::f32;
 }
 
 /// Issues one op of Executor::kernel on an executor, which both back ends have one of:

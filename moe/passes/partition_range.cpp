@@ -13,6 +13,7 @@
 
 #include "moe/input/value.h"
 #include "moe/passes/decision_fields.h"
+#include "moe/passes/gate_choice.h"
 
 namespace moe {
 namespace {
@@ -40,8 +41,8 @@ OpList ops_of(const Program& program, int micro_batch, Phase phase) {
   return list;
 }
 
-/// Of the forward ops of a micro-batch, by place among them: the gate's choice and the op that puts tokens
-/// back together, the last one on routed rows.
+/// Of the forward ops of a micro-batch, by place among them: the gate's choice, or what deals it out to parts, and the op
+/// that puts tokens back together, the last one on routed rows.
 struct RoutedSection {
   OpList forward;
   std::size_t choice = 0, last = 0;
@@ -53,7 +54,7 @@ RoutedSection routed_section(const Program& program, int layer, int micro_batch)
   for (std::size_t place = 0; place < section.forward.size(); ++place) {
     const Op& op = program.ops[section.forward[place]];
     if (op.layer != layer) continue;
-    if (std::holds_alternative<SelectExperts>(op.kind)) choice = place;
+    if (chooses_experts(op) || deals_out_copies(op)) choice = place;
     if (uses_routed_rows(program, op)) last = place;
   }
   if (!last) refuse_range(layer, "no experts there");
@@ -65,10 +66,6 @@ RoutedSection routed_section(const Program& program, int layer, int micro_batch)
   }
   section.choice = *choice;
   section.last = *last;
-  const auto& select = std::get<SelectExperts>(program.ops[section.forward[*choice]].kind);
-  if (const std::string refusal = select.refusal_to_cut(); !refusal.empty()) {
-    refuse_range(layer, refusal);
-  }
   return section;
 }
 
@@ -114,7 +111,7 @@ class Cutter {
       const bool whole = facts.writes.at(i) == Cut::whole || facts.writes.at(i) == Cut::sum;
       if (tensor.rows_are != Rows::fixed || (whole && tensor.role == Role::activation)) {
         own(op.writes[i].tensor);
-        if (facts.writes.at(i) == Cut::whole && std::holds_alternative<SelectExperts>(op.kind)) {
+        if (facts.writes.at(i) == Cut::whole && deals_out_copies(op)) {
           of_one_part_.insert(op.writes[i].tensor);
         }
       }
@@ -178,8 +175,8 @@ class Cutter {
     }
     // What the gate and the exchange of counts make of all tokens they make of a part as well.
     if (written) {
-      const bool of_each_part = std::holds_alternative<SelectExperts>(op.kind) ||
-                                binds_routing(op) || tensor.role == Role::gradient;
+      const bool of_each_part =
+          deals_out_copies(op) || binds_routing(op) || tensor.role == Role::gradient;
       return of_each_part || does_not_see_tokens(op) ? Share::none : Share::unknown;
     }
     return tensor.role == Role::activation ? Share::unknown : Share::none;
@@ -265,12 +262,6 @@ std::vector<Op> in_parts(const Program& program, const Cutter& cutter, const OpL
     }
   }
   return ops;
-}
-
-/// True for what routes a MoE layer, or works on its routed rows.
-bool belongs_to_routing(const Program& program, const Op& op) {
-  return uses_routed_rows(program, op) || binds_routing(op) ||
-         std::holds_alternative<SelectExperts>(op.kind);
 }
 
 bool uses_any(const std::vector<Use>& uses, const std::set<TensorId>& tensors) {
@@ -403,6 +394,14 @@ void cut_into_parts(Program& program, const PartitionRange& range) {
       refuse_range(range.layer,
                    fmt::format("{} ops before and {} after: forward has {} and {} there",
                                range.ops_before, range.ops_after, section.choice, behind));
+    }
+    const std::size_t choice = section.forward[section.choice];
+    if (const std::string refusal = refusal_to_cut(program.ops[choice]); !refusal.empty()) {
+      if (range.ops_before > 0) {
+        refuse_range(range.layer, fmt::format("{} ops before: {}, or ops_before = 0",
+                                              range.ops_before, refusal));
+      }
+      split_selection(program, choice);
     }
     partition_micro_batch(program, range, micro_batch);
   }

@@ -30,6 +30,7 @@
 #include "moe/ops/pass_on.h"
 #include "moe/ops/rms_norm.h"
 #include "moe/ops/rotary.h"
+#include "moe/ops/split_selection.h"
 #include "moe/ops/tensor_parallel.h"
 #include "moe/ops/update.h"
 #include "moe/program/routing.h"
@@ -48,17 +49,17 @@ using AnyOpKind = std::variant<
     RmsNorm, RmsNormInputGradient, RmsNormWeightGradient, Linear, LinearInputGradient,
     LinearWeightGradient, Rotary, RotaryGradient, Attention, AttentionGradient, Add, Gelu,
     GeluGradient, Relu, ReluGradient, GatedSilu, GatedSiluGradient, Sigmoid, SigmoidGradient,
-    Softmax, SelectExperts, SelectExpertsGradient, SoftmaxGateGradient, LoadBalancingLoss,
-    LoadBalancingLossGradient, RouterZLoss, RouterZLossGradient, AddNoise, AddNoiseGradient,
-    DrawRanking, HashTokens, CosineLogits, CosineLogitsInputGradient, CosineLogitsWeightGradient,
-    AddExpertBias, SumExpertLoads, AdjustExpertBias, ExchangeCounts, Permute, PermuteGradient,
-    AllToAll, ExchangeInNode, ExchangeAcrossNodes, ExchangeStep, GatherRows, ScatterRows, SumShares,
-    ExpertLinear, ExpertLinearInputGradient, ExpertLinearWeightGradient, Combine,
-    CombineInputGradient, CombineWeightGradient, AllGather, ReduceScatter, PassOn, CrossEntropy,
-    CrossEntropyGradient, AllReduce, AdamStep, SgdStep, SoftmaxGradient, ChooseTokens, SoftSlots,
-    SoftSlotsGradient, DispatchMask, DispatchMaskGradient, EinsumRows, EinsumTokens, EinsumMask,
-    Jitter, RoundBf16, PackRows, UnpackRows, SendExperts, ReturnGradients, AddReturned, OffloadRows,
-    FetchRows, AwaitCopies>;
+    Softmax, SelectExperts, SplitSelection, SelectExpertsGradient, SoftmaxGateGradient,
+    LoadBalancingLoss, LoadBalancingLossGradient, RouterZLoss, RouterZLossGradient, AddNoise,
+    AddNoiseGradient, DrawRanking, HashTokens, CosineLogits, CosineLogitsInputGradient,
+    CosineLogitsWeightGradient, AddExpertBias, SumExpertLoads, AdjustExpertBias, ExchangeCounts,
+    Permute, PermuteGradient, AllToAll, ExchangeInNode, ExchangeAcrossNodes, ExchangeStep,
+    GatherRows, ScatterRows, SumShares, ExpertLinear, ExpertLinearInputGradient,
+    ExpertLinearWeightGradient, Combine, CombineInputGradient, CombineWeightGradient, AllGather,
+    ReduceScatter, PassOn, CrossEntropy, CrossEntropyGradient, AllReduce, AdamStep, SgdStep,
+    SoftmaxGradient, ChooseTokens, SoftSlots, SoftSlotsGradient, DispatchMask, DispatchMaskGradient,
+    EinsumRows, EinsumTokens, EinsumMask, Jitter, RoundBf16, PackRows, UnpackRows, SendExperts,
+    ReturnGradients, AddReturned, OffloadRows, FetchRows, AwaitCopies>;
 
 template <class Kind, class Variant>
 inline constexpr bool is_alternative = false;

@@ -37,7 +37,7 @@ enum class Chooser : std::uint8_t {
   group,   ///< all tokens of its capacity group; it gets any number of experts
   nobody,  ///< every slot mixes all tokens of a group: GateOutput::mixed
 };
-/// True for gates that need a whole capacity group, and so cannot be cut along the batch. They fill every
+/// True for gates that need a whole capacity group, and so cannot be cut along the batch themselves. They fill every
 /// expert's capacity in every group.
 constexpr bool takes_whole_groups(Chooser chooser) { return chooser != Chooser::token; }
 

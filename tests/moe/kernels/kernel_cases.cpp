@@ -430,6 +430,19 @@ std::vector<KernelCase> kernel_cases() {
       cases.push_back(std::move(select));
     }
   }
+  for (const int pieces : {1, 3}) {
+    const auto chosen = reference(select_case({.experts = 7, .choices = 3, .capacity = 20},
+                                              random_tensor(60, 7, 8, 2), random_tensor(60, 7, 9)));
+    KernelCase split{"split_selection in " + std::to_string(pieces),
+                     SplitSelection{.experts = 7, .choices = 3},
+                     {chosen[0], chosen[2]},
+                     {blank_integers(60, 3), blank_integers(1, 8), blank_integers(1, 7)},
+                     {}};
+    for (int piece = 0; piece < pieces; ++piece) {
+      split.steps.push_back({.part = {piece, pieces}, .accumulate = piece > 0});
+    }
+    cases.push_back(std::move(split));
+  }
   cases.push_back({"add_noise, quiet",
                    AddNoise{{}, true},
                    {random_tensor(5, 4, 1), random_tensor(5, 4, 2), step_number(1)},

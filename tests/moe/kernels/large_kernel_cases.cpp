@@ -72,6 +72,12 @@ std::vector<KernelCase> large_kernel_cases() {
                      Permute{choices},
                      {random_tensor(many, 5, 8), gated.expert, gated.slot, gated.offsets},
                      {blank(static_cast<std::int64_t>(gated.offsets.values.back()), 5)}});
+    cases.push_back(
+        {name + ", split",
+         SplitSelection{experts, choices},
+         {gated.expert, gated.slot},
+         {sized_like(gated.slot), sized_like(gated.offsets), sized_like(gated.demand)}});
+    for (HostTensor& dealt : cases.back().writes) dealt.integer = true;
   }
   for (const Drop drop : {Drop::position, Drop::probability}) {
     cases.push_back(select_case({.experts = experts,

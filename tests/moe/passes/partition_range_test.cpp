@@ -4,9 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "moe/model/conflict.h"
+#include "moe/model/gates/gates.h"
 #include "moe/model/iteration.h"
+#include "moe/passes/gate_choice.h"
 #include "moe/passes/schedule.h"
 #include "tests/moe/train/training_case.h"
 
@@ -108,6 +113,114 @@ TEST(PartitionRange, OnRanksThatShareExpertsAndInMicroBatches) {
   }
 }
 
+/// The model with every gate, k and way to drop in which copies are chosen for whole capacity groups.
+std::vector<Model> with_whole_choices(const Model& alike) {
+  std::vector<Model> models;
+  for (const Gate& gate : gates()) {
+    for (const int choices : {1, 2, 3}) {
+      for (const Drop drop : {Drop::choice, Drop::probability}) {
+        const bool has_its_own = gate.facts.drop || takes_whole_groups(gate.facts.chooser);
+        if (has_its_own && drop != Drop::choice) continue;
+        Model model = alike;
+        model.gate = gate.name;
+        model.choices = choices;
+        model.drop = drop;
+        if (conflict_of(model)) continue;
+        const Program program = build_iteration(model, make_groups(1, 1), 0);
+        const bool whole = std::any_of(program.ops.begin(), program.ops.end(),
+                                       [](const Op& op) { return !refusal_to_cut(op).empty(); });
+        if (whole) models.push_back(model);
+      }
+    }
+  }
+  return models;
+}
+
+void expect_the_same(const Outcome& outcome, const Outcome& reference) {
+  EXPECT_EQ(outcome.dropped, reference.dropped);
+  for (std::size_t layer = 0; layer < reference.routing.layers.size(); ++layer) {
+    EXPECT_EQ(outcome.routing.layers[layer].tokens, reference.routing.layers[layer].tokens);
+    EXPECT_EQ(outcome.routing.layers[layer].asked, reference.routing.layers[layer].asked);
+  }
+  for (std::size_t step = 0; step < reference.losses.size(); ++step) {
+    EXPECT_NEAR(outcome.losses[step], reference.losses[step], 1e-12);
+    EXPECT_NEAR(outcome.auxiliary_losses[step], reference.auxiliary_losses[step], 1e-12);
+    EXPECT_NEAR(outcome.z_losses[step], reference.z_losses[step], 1e-12);
+  }
+  EXPECT_LT(largest_difference(outcome, reference), 1e-12);
+}
+
+TEST(PartitionRange, BehindAGateThatNeedsTheWholeBatchDropsWhatThatDropsInUpToEightParts) {
+  int gates_cut = 0;
+  for (const int batch : {24, 35}) {
+    Model alike = small_model(DType::f64);
+    alike.capacity_factor = 0.7;
+    alike.z_loss_weight = 0.1;
+    alike.global_batch = batch;
+    alike.capacity_groups = batch == 24 ? 4 : 1;  // parts begin within groups
+    for (const Model& model : with_whole_choices(alike)) {
+      SCOPED_TRACE(std::string(model.gate) + " " + std::string(drop_name(model.drop)) + " " +
+                   std::to_string(model.choices));
+      const Outcome reference = train_small(model, chunked(model, 1, 1), 1, 2);
+      const bool asks = !takes_whole_groups(gate_named(model.gate).facts.chooser);
+      EXPECT_EQ(reference.dropped > 0, asks);
+      for (int parts = 2; parts <= 8; ++parts) {
+        if (batch % parts != 0) continue;
+        SCOPED_TRACE(parts);
+        expect_the_same(train_small(model, partitioned({1, parts, 0, parts % 2}), 1, 2), reference);
+      }
+      ++gates_cut;
+    }
+  }
+  EXPECT_EQ(gates_cut, 2 * (7 * 5 + 2 * 3));  // batches, (gates, (k, drop))
+}
+
+TEST(PartitionRange, BehindAGateThatNeedsTheWholeBatchStandsAsBehindAnyOther) {
+  Model model = small_model(DType::f64);
+  model.gate = "batch_prioritized";
+  model.capacity_factor = 1;
+  model.global_batch = model.capacity_groups = 24;
+  const Program cut = apply(iteration(model), PartitionRange{1, 2, 0, 1});
+  EXPECT_EQ(order_of_parts(cut, Phase::forward),
+            "split_selection0 exchange_counts0 permute0 all_to_all0 "
+            "split_selection1 exchange_counts1 permute1 all_to_all1 "
+            "expert_linear0 gelu0 expert_linear0 all_to_all0 "
+            "expert_linear1 gelu1 expert_linear1 all_to_all1 "
+            "combine0 add0 combine1 add1 ");
+  const auto gate = std::find_if(cut.ops.begin(), cut.ops.end(), chooses_experts);
+  ASSERT_NE(gate, cut.ops.end());
+  EXPECT_TRUE(is_whole(gate->part));
+}
+
+TEST(PartitionRange, BehindAGateThatNeedsTheWholeBatchGoesWithLayoutsAndOtherDecisions) {
+  for (const char* gate : {"batch_prioritized", "sigmoid", "expert_choice"}) {
+    Model model = small_model(DType::f64);
+    model.gate = gate;
+    model.choices = 3;
+    model.global_batch = model.capacity_groups = 48;
+    model.capacity_factor = 0.8;
+    model.micro_batches = 2;
+    const Outcome reference = train_small(model, chunked(model, 1, 1), 1, 2);
+    const PartitionRange range{1, 3, 0, 1};
+    for (const Layout& layout : {Layout{1, 4, 1}, Layout{1, 2, 2}, Layout{2, 2, 1}}) {
+      Schedule schedule = partitioned(range);
+      schedule.decisions.push_back(OrderMicroBatches{MicroBatchOrder::interleaved});
+      const Outcome outcome = train_small(model, schedule, layout, 2);
+      expect_the_same(outcome, train_small(model, chunked(model, 1, 1), layout, 2));
+      EXPECT_EQ(outcome.dropped, reference.dropped);
+      EXPECT_LT(largest_difference(outcome, reference), 1e-12);
+      EXPECT_EQ(outcome.touched_peaks, outcome.planned_peaks);
+    }
+    Schedule schedule = partitioned(range);
+    schedule.decisions.push_back(ReplicateExperts{1, {{{2, {1, 3}}, {9, {2}}}}});
+    schedule.decisions.push_back(Exchange{1, Phase::forward, {}, Route::two_d, 0});
+    const Groups groups = make_groups(4, 4, {0, 0, 1, 1});
+    const Outcome outcome = train_small(model, schedule, groups, 2);
+    EXPECT_EQ(outcome.dropped, reference.dropped);
+    EXPECT_LT(largest_difference(outcome, reference), 1e-12);
+  }
+}
+
 TEST(PartitionRange, ReachesToWhatRoutesTheNextLayerAndNoFurther) {
   const Program program = iteration(all_moe_model(DType::f64, 2), 1);
   const auto forward = forward_ops(program, 0);
@@ -164,12 +277,20 @@ TEST(PartitionRange, SaysWhatIsInTheWayAndWhatWouldDo) {
   Model model = small_model(DType::f64);
   model.choices = 2;
   model.capacity_factor = 1;
-  expect_refused(iteration(model), {1, 7, 0, 0},
-                 AllOf(HasSubstr("drop = \"choice\" needs the whole batch"),
-                       HasSubstr("drop = \"position\"")));
+  expect_refused(
+      iteration(model), {1, 7, 1, 0},
+      AllOf(HasSubstr("layer 1: 1 ops before: gate \"softmax\" with choices = 2 and drop = "
+                      "\"choice\" needs the whole batch: expected drop = \"position\""),
+            HasSubstr(", or ops_before = 0")));
   model.gate = "expert_choice";
-  expect_refused(iteration(model), {1, 7, 0, 0},
-                 HasSubstr("its gate looks at whole capacity groups"));
+  expect_refused(
+      iteration(model), {1, 7, 2, 0},
+      AllOf(HasSubstr("its gate looks at whole capacity groups"), HasSubstr("or ops_before = 0")));
+  model.gate = "soft_moe";
+  model.order = "einsum";
+  expect_refused(
+      iteration(model), {1, 7, 0, 0},
+      AllOf(HasSubstr("its gate looks at whole capacity groups"), HasSubstr("or pipeline_split")));
   model = small_model(DType::f64);
   model.order = "einsum";
   expect_refused(iteration(model), {1, 7, 0, 0},

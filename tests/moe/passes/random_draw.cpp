@@ -226,8 +226,10 @@ void draw_partitions(std::mt19937& random, Draw& draw) {
   for (int block = 0; block < draw.model.blocks; ++block) {
     if (!has_experts(draw.model, block) || random() % 2 == 0) continue;
     Schedule more = without_splits_of(block, draw.schedule);
-    PartitionRange range{block, 2 + static_cast<int>(random() % 3), static_cast<int>(random() % 12),
-                         static_cast<int>(random() % 12)};
+    // Of gates that need the whole batch nothing before them can be cut.
+    const unsigned most_before = random() % 3 == 0 ? 1 : 12;
+    PartitionRange range{block, 2 + static_cast<int>(random() % 3),
+                         static_cast<int>(random() % most_before), static_cast<int>(random() % 12)};
     for (; range.ops_before >= 0; --range.ops_before, range.ops_after /= 2) {
       Schedule tried = more;
       tried.decisions.push_back(range);

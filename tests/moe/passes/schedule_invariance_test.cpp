@@ -8,6 +8,7 @@
 #include <random>
 
 #include "moe/model/iteration.h"
+#include "moe/passes/gate_choice.h"
 #include "moe/program/stage_program.h"
 #include "moe/run/memory_plan.h"
 #include "tests/moe/passes/random_draw.h"
@@ -167,6 +168,23 @@ TEST(ScheduleInvariance, RandomSchedulesOfRandomModelsOnAnyRanksGiveTheSequentia
     const Draw simplest = shrink(draw);
     FAIL() << "draw " << i << ", shrunk:\n" << violation(simplest) << describe(simplest);
   }
+}
+
+TEST(ScheduleInvariance, DrawsRangesOverGatesAndFromBehindThoseThatNeedTheWholeBatch) {
+  std::mt19937 random(5);
+  int over = 0, behind = 0;
+  for (int i = 0; i < 240; ++i) {
+    const Draw draw = random_draw(random);
+    const Program program = build_iteration(draw.model, make_groups(draw.layout, draw.node_of), 0);
+    for (const PartitionRange& range : decisions_of<PartitionRange>(draw.schedule)) {
+      const bool whole = std::any_of(program.ops.begin(), program.ops.end(), [&](const Op& op) {
+        return op.layer == range.layer && !refusal_to_cut(op).empty();
+      });
+      ++(whole ? behind : over);
+    }
+  }
+  EXPECT_GT(over, 3);
+  EXPECT_GT(behind, 3);
 }
 
 TEST(ScheduleInvariance, EveryPairOfDegreesGivesTheSameGradients) {

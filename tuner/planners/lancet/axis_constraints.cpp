@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "moe/passes/gate_choice.h"
 #include "moe/passes/partition_range.h"
 #include "moe/passes/pipeline_split.h"
 
@@ -48,12 +49,6 @@ Columns columns_of(const Op& op) {
       static_cast<const moe::AnyOpKind&>(op.kind));
 }
 
-/// True for what routes a MoE layer, or works on its routed rows.
-bool belongs_to_routing(const Program& program, const Op& op) {
-  return moe::uses_routed_rows(program, op) || moe::binds_routing(op) ||
-         std::holds_alternative<moe::SelectExperts>(op.kind);
-}
-
 bool all_whole(const Op& op) {
   const auto whole = [](const Use& use) { return moe::is_whole(use.slice); };
   return std::all_of(op.reads.begin(), op.reads.end(), whole) &&
@@ -81,7 +76,7 @@ AxisSet axis_in_part(const Program& program, const Op& op, const Use& use, Cut c
       tensor.role == moe::Role::activation ? AxisSet{Axis::irregular} : AxisSet{Axis::none};
   if (!written || cut == Cut::sum) return own;
   // What a gate and the exchange of counts make of all tokens they make of a part as well.
-  if (std::holds_alternative<moe::SelectExperts>(op.kind) || moe::binds_routing(op)) return own;
+  if (moe::deals_out_copies(op) || moe::binds_routing(op)) return own;
   const bool same_for_all = whole_activation(program, op) == nullptr;
   return same_for_all || tensor.role == moe::Role::gradient ? AxisSet{Axis::none} : AxisSet{};
 }
@@ -116,13 +111,19 @@ bool has_rows(const Program& program, const Op& op) {
   return moe::uses_routed_rows(program, op) || moe::binds_routing(op);
 }
 
-/// A gate's refusal, or another reason why an op is whole whatever the axes of its operands; empty where there is none.
+/// A gate's choice that needs the whole batch: it is made of all tokens, and dealt out to the parts.
+AxisMode dealing_mode(const Op& op) {
+  constexpr std::size_t of_tokens = 3;  // expert, weight, slot; what follows are counts
+  return mode_of(op, OpCut::dealt, [](const Use&, Cut, std::size_t i, bool written) {
+    if (!written) return AxisSet{Axis::none};
+    return i < of_tokens ? AxisSet{Axis::batch} : AxisSet{Axis::irregular};
+  });
+}
+
+/// Why an op is whole whatever the axes of its operands; empty where nothing says so.
 std::string refusal(const Program& program, const Op& op, const AxisScope& scope) {
-  if (const auto* select = std::get_if<moe::SelectExperts>(&op.kind)) {
-    if (std::string why = select->refusal_to_cut(); !why.empty()) return why;
-  }
   if (op.stage != scope.stage) return fmt::format("\"{}\" is of another pipeline stage", op.name);
-  if (op.layer != scope.layer && belongs_to_routing(program, op)) {
+  if (op.layer != scope.layer && moe::belongs_to_routing(program, op)) {
     return fmt::format("\"{}\" is of MoE layer {}", op.name, op.layer);
   }
   const bool in_parts = moe::uses_routed_rows(program, op) || moe::binds_routing(op);
@@ -159,6 +160,7 @@ AxisSet possible_axes(const Program& program, moe::TensorId id, const AxisScope&
 
 std::vector<AxisMode> cut_modes(const Program& program, const Op& op, const AxisScope& scope) {
   if (!refusal(program, op, scope).empty()) return {};
+  if (!moe::refusal_to_cut(op).empty()) return {dealing_mode(op)};
   std::vector<AxisMode> modes;
   const auto add = [&](AxisMode mode) {
     if (can_hold(mode)) modes.push_back(std::move(mode));

@@ -23,8 +23,9 @@ AxisSet possible_axes(const moe::Program& program, moe::TensorId tensor, const A
 
 /// The ways in which an op can be cut, of a matrix product Y = X W by the paper
 ///   (a_X = batch, a_W = none, a_Y = batch) or (a_X = none, a_W = columns, a_Y = columns).
-/// Operands: what it reads, then what it writes. A gate that needs the whole batch, and what neither works on rows nor
-/// can be carried out in parts (an all-gather), has none.
+/// Operands: what it reads, then what it writes. A gate's choice that needs the whole batch is made of all tokens, and what it
+/// makes is dealt out to the parts: (a_X = none, a_Y = batch, a_counts = irregular). What neither works on rows nor can be
+/// carried out in parts (an all-gather) has no way.
 std::vector<AxisMode> cut_modes(const moe::Program& program, const moe::Op& op,
                                 const AxisScope& scope);
 

@@ -1,5 +1,7 @@
 #include "tuner/planners/lancet/axis_problem.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <gecode/int.hh>
@@ -83,15 +85,22 @@ class AxisSpace : public Gecode::Space {
 
 }  // namespace
 
-std::optional<AxisSolution> solve(const AxisProblem& problem) {
+std::optional<AxisSolution> solve(const AxisProblem& problem, std::int64_t most_nodes) {
   const bool none = std::any_of(problem.domains.begin(), problem.domains.end(),
                                 [](AxisSet domain) { return domain.empty(); }) ||
                     std::any_of(problem.constraints.begin(), problem.constraints.end(),
                                 [](const AxisConstraint& one) { return one.modes.empty(); });
   if (none) return std::nullopt;
   AxisSpace space(problem);
-  Gecode::DFS<AxisSpace> search(&space);
+  Gecode::Search::NodeStop most(static_cast<unsigned long>(most_nodes));
+  Gecode::Search::Options options;
+  options.stop = &most;
+  Gecode::DFS<AxisSpace> search(&space, options);
   const std::unique_ptr<AxisSpace> found(search.next());
+  if (search.stopped()) {
+    throw SearchGivenUp(fmt::format("axes of {} ops: no answer after {} nodes of a search",
+                                    problem.constraints.size(), most_nodes));
+  }
   if (!found) return std::nullopt;
   return found->solution();
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -45,7 +46,13 @@ inline constexpr AxisSet kAllAxes{Axis::none,     Axis::batch,     Axis::columns
                                   Axis::capacity, Axis::irregular, Axis::later};
 
 /// What becomes of an op of the range.
-enum class OpCut : std::uint8_t { batch, columns, capacity, waits };
+enum class OpCut : std::uint8_t {
+  batch,
+  columns,
+  capacity,
+  dealt,  ///< it is whole, what it makes is dealt out to the parts: ours
+  waits,  ///< it is whole, behind all pieces: ours
+};
 
 /// One way in which an op can be cut: the axes that its operands may have then.
 struct AxisMode {
@@ -74,8 +81,16 @@ struct AxisSolution {
   friend bool operator==(const AxisSolution&, const AxisSolution&) = default;
 };
 
+/// Of a search's tree. Propagation decides ranges of the models here at the first one, single ops at 21 at most.
+inline constexpr std::int64_t kMostNodes = 10'000;
+
+/// A search came to its most nodes: whether there is a solution is not known.
+struct SearchGivenUp : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 /// By Gecode. Of several solutions the one whose modes, op after op, stand first in their lists, and then the axes in
-/// the order of Axis. None where nothing satisfies all constraints.
-std::optional<AxisSolution> solve(const AxisProblem& problem);
+/// the order of Axis. None where nothing satisfies all constraints. Throws SearchGivenUp after more than `most_nodes`.
+std::optional<AxisSolution> solve(const AxisProblem& problem, std::int64_t most_nodes = kMostNodes);
 
 }  // namespace tuner

@@ -1,10 +1,14 @@
 #include "tuner/planners/lancet/forward_ranges.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <map>
 #include <numeric>
 #include <optional>
+#include <stdexcept>
+#include <utility>
 
 #include "tuner/planners/lancet/lancet_equations.h"
 #include "tuner/planners/lancet/range_axes.h"
@@ -16,12 +20,12 @@ namespace {
 
 /// Groups of ops between neighbouring MoE layers  [Lancet 7, hyper-parameters].
 constexpr int kGroups = 5;
-constexpr int kMostParts = 8;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-/// One part of `parts` takes fixed_s + shared_s / parts; an op that is not cut in a range takes all, after it.
+/// One part of `parts` takes fixed_s + added_s + shared_s / parts; an op that is not cut in a range takes all, after it.
 struct ForwardOp {
   double fixed_s = 0, shared_s = 0;
+  double added_s = 0;  ///< for an op before it that only parts need
   bool exchange = false;
   bool cut = false;
   double whole_s() const { return fixed_s + shared_s; }
@@ -33,12 +37,54 @@ struct Group {
   int layer = -1;  ///< the MoE layer that it is, from the gate's choice on
 };
 
-/// A MoE layer that can be cut: along the batch, with `far` as far as that reaches, or else along capacity alone.
+/// A MoE layer that can be cut: along the batch, with `far` as far as that reaches, or along capacity.
 struct CutLayer {
   MoeOps ops;
   std::optional<OpRange> far{};
-  int parts = 0;  ///< the least number of pieces
+  int parts = 0;   ///< of the batch, the least number
+  int chunks = 0;  ///< of capacity, the least number; 0: along the batch alone
 };
+
+/// Costs of forward ops, and of their pieces.
+struct ForwardCosts {
+  std::vector<ForwardOp> along_batch, along_capacity;
+  std::vector<std::string> refusals;  ///< of cuts that have no pieces to learn from
+};
+
+/// A schedule with those of some decisions behind it that `apply` accepts.
+struct Accepted {
+  std::vector<moe::Decision> decisions;
+  moe::Program program;
+  std::vector<std::string> refusals;
+};
+
+Accepted accepted(const Situation& situation, const moe::Schedule& streams,
+                  const std::vector<moe::Decision>& decisions) {
+  Accepted result;
+  const auto with = [&](std::vector<moe::Decision> more) {
+    moe::Schedule schedule = streams;
+    append(schedule, more);
+    moe::Program program = moe::apply(situation.program, schedule);
+    result.decisions = std::move(more);
+    result.program = std::move(program);
+  };
+  try {
+    with(decisions);
+    return result;
+  } catch (const std::invalid_argument&) {
+    with({});  // and then one after the other
+  }
+  for (const moe::Decision& decision : decisions) {
+    std::vector<moe::Decision> more = result.decisions;
+    more.push_back(decision);
+    try {
+      with(std::move(more));
+    } catch (const std::invalid_argument& refusal) {
+      result.refusals.push_back(refusal.what());
+    }
+  }
+  return result;
+}
 
 /// A range around a layer that is cut along the batch.
 moe::PartitionRange along_batch(int layer, const MoeOps& around, const OpRange& range, int parts) {
@@ -49,23 +95,35 @@ moe::PipelineSplit along_capacity(int layer, int chunks) {
   return {layer, moe::Phase::forward, chunks};
 }
 
+/// A way to cut a range, and the time of the range then.
+struct PricedCut {
+  moe::Decision decision;
+  double seconds = 0;
+};
+
 /// Takes from a Program in which ranges are cut what a piece of each op takes, where it says.
 void learn_shares(const Situation& situation, const moe::Program& whole, const moe::Program& cut,
                   std::vector<ForwardOp>& ops) {
   const std::vector<double> seconds = alone_seconds(situation, costs_of(situation, cut));
   const std::vector<std::size_t> forward = moe::forward_ops(whole, 0);
-  std::size_t next = 0;
+  auto next = forward.begin();
+  double added_s = 0;
   for (std::size_t i = 0; i < cut.ops.size(); ++i) {
     const moe::Op& part = cut.ops[i];
     const moe::Slice piece = moe::piece_of(part);
     const bool first_piece = piece.count > 1 && piece.index == 0;
     if (!first_piece || part.phase != moe::Phase::forward || part.micro_batch != 0) continue;
-    // The first pieces stand in the order of the whole ops.
-    while (whole.ops[forward.at(next)].name != part.name ||
-           whole.ops[forward[next]].layer != part.layer) {
-      ++next;
+    // The first pieces stand in the order of the whole ops, but for what is made for pieces.
+    const auto same = std::find_if(next, forward.end(), [&](std::size_t op) {
+      return whole.ops[op].name == part.name && whole.ops[op].layer == part.layer;
+    });
+    if (same == forward.end()) {
+      added_s += seconds[i];
+      continue;
     }
-    ForwardOp& op = ops[next++];
+    next = same + 1;
+    ForwardOp& op = ops[static_cast<std::size_t>(same - forward.begin())];
+    op.added_s = std::exchange(added_s, 0);
     const double both_s = op.whole_s();
     op.shared_s = std::clamp((both_s - seconds[i]) / (1 - 1.0 / piece.count), 0.0, both_s);
     op.fixed_s = both_s - op.shared_s;
@@ -104,10 +162,19 @@ double range_seconds(const std::vector<ForwardOp>& ops, std::size_t first, std::
     }
     if (exchanged && !op.exchange) stages.emplace_back();
     (op.exchange ? stages.back().exchange_s : stages.back().compute_s) +=
-        op.fixed_s + op.shared_s / parts;
+        op.fixed_s + op.added_s + op.shared_s / parts;
     exchanged = op.exchange;
   }
   return waiting_s + pipelined_s(stages, parts);
+}
+
+/// The least number of pieces from 2 on; 0: none.
+template <class Legal>
+int least_pieces(const Legal& legal) {
+  for (int k = 2; k <= kMostParts; ++k) {
+    if (legal(k)) return k;
+  }
+  return 0;
 }
 
 /// By layer, those whose partition axes allow a cut into some number of pieces.
@@ -115,40 +182,50 @@ std::map<int, CutLayer> layers_to_cut(const moe::Program& program, RangeAxes& ax
   std::map<int, CutLayer> layers;
   for (const int layer : moe_layers(program)) {
     CutLayer cut{axes.moe_ops(layer)};
-    for (int k = 2; k <= kMostParts && !cut.far; ++k) {
+    cut.parts = least_pieces([&](int k) {
       cut.far = axes.reach(layer, k);
-      const bool along_rows =
-          cut.parts == 0 && axes.legal({layer, cut.ops.routed, k, kCapacityAxes});
-      if (cut.far || along_rows) cut.parts = k;
+      return cut.far.has_value();
+    });
+    const bool over_the_gate = cut.far && cut.far->first < cut.ops.layer.first;
+    if (!over_the_gate) {
+      cut.chunks = least_pieces([&](int k) {
+        return axes.legal({layer, cut.ops.routed, k, kCapacityAxes});
+      });
     }
-    if (cut.parts > 0) layers.emplace(layer, cut);
+    if (cut.parts > 0 || cut.chunks > 0) layers.emplace(layer, cut);
   }
   return layers;
 }
 
-/// Costs of pieces, from ranges as far as they reach, to the front and to the back.
-std::vector<ForwardOp> forward_costs(const Situation& situation, const moe::Schedule& streams,
-                                     const moe::Program& whole,
-                                     const std::map<int, CutLayer>& layers) {
+/// Costs of pieces, along the batch from ranges as far as they reach, to the front and to the back.
+ForwardCosts forward_costs(const Situation& situation, const moe::Schedule& streams,
+                           const moe::Program& whole, const std::map<int, CutLayer>& layers) {
   const std::vector<double> seconds = alone_seconds(situation, costs_of(situation, whole));
   std::vector<ForwardOp> ops;
   for (const std::size_t i : moe::forward_ops(whole, 0)) {
-    ops.push_back({seconds[i], 0, moe::exchanges_rows(whole.ops[i])});
+    ops.push_back({.fixed_s = seconds[i], .exchange = moe::exchanges_rows(whole.ops[i])});
   }
-  for (const bool before : {true, false}) {
-    moe::Schedule far = streams;
-    for (const auto& [layer, cut] : layers) {
-      if (cut.far) {
-        const OpRange range = before ? OpRange{cut.far->first, cut.ops.layer.end}
-                                     : OpRange{cut.ops.layer.first, cut.far->end};
-        far.decisions.push_back(along_batch(layer, cut.ops, range, cut.parts));
-      } else {
-        far.decisions.push_back(along_capacity(layer, cut.parts));
-      }
+  std::vector<moe::Decision> front, back, chunked;
+  for (const auto& [layer, cut] : layers) {
+    if (cut.far) {
+      const OpRange inner = cut.ops.layer;
+      front.emplace_back(along_batch(layer, cut.ops, {cut.far->first, inner.end}, cut.parts));
+      back.emplace_back(along_batch(layer, cut.ops, {inner.first, cut.far->end}, cut.parts));
     }
-    learn_shares(situation, whole, moe::apply(situation.program, far), ops);
+    if (cut.chunks > 0) chunked.emplace_back(along_capacity(layer, cut.chunks));
   }
-  return ops;
+  ForwardCosts costs{ops, ops, {}};
+  const auto learn = [&](const std::vector<moe::Decision>& decisions,
+                         std::vector<ForwardOp>& pieces) {
+    if (decisions.empty()) return;
+    const Accepted cut = accepted(situation, streams, decisions);
+    learn_shares(situation, whole, cut.program, pieces);
+    costs.refusals.insert(costs.refusals.end(), cut.refusals.begin(), cut.refusals.end());
+  };
+  learn(front, costs.along_batch);
+  learn(back, costs.along_batch);
+  learn(chunked, costs.along_capacity);
+  return costs;
 }
 
 std::vector<Group> instruction_groups(const std::vector<ForwardOp>& ops,
@@ -166,21 +243,19 @@ std::vector<Group> instruction_groups(const std::vector<ForwardOp>& ops,
 
 }  // namespace
 
-std::vector<moe::Decision> forward_ranges(const Situation& situation,
-                                          const moe::Schedule& streams) {
+ForwardRanges forward_ranges(const Situation& situation, const moe::Schedule& streams) {
   const moe::Program whole = moe::apply(situation.program, streams);
   RangeAxes axes(whole);
   const std::map<int, CutLayer> layers = layers_to_cut(whole, axes);
-  if (layers.empty()) return {};
-  const std::vector<ForwardOp> ops = forward_costs(situation, streams, whole, layers);
-  const std::vector<Group> groups = instruction_groups(ops, layers);
+  const ForwardCosts costs = forward_costs(situation, streams, whole, layers);
+  const std::vector<Group> groups = instruction_groups(costs.along_batch, layers);
 
   const auto range_of = [&](int first, int end) {
     return OpRange{groups[static_cast<std::size_t>(first)].ops.first,
                    groups[static_cast<std::size_t>(end) - 1].ops.end};
   };
-  // Of groups [first, end) in k pieces, where their axes allow that.
-  const auto cut_of = [&](int first, int end, int k) -> std::optional<moe::Decision> {
+  // Of groups [first, end) in k pieces, the fastest way that their axes allow.
+  const auto cut_of = [&](int first, int end, int k) -> std::optional<PricedCut> {
     int layer = -1;
     for (int g = first; g < end; ++g) {
       const int of_group = groups[static_cast<std::size_t>(g)].layer;
@@ -189,25 +264,47 @@ std::vector<moe::Decision> forward_ranges(const Situation& situation,
     }
     if (layer < 0) return {};
     const CutLayer& cut = layers.at(layer);
-    if (cut.far) {
-      const OpRange range = range_of(first, end);
-      if (!axes.legal({layer, range, k})) return {};
-      return along_batch(layer, cut.ops, range, k);
+    const OpRange range = range_of(first, end);
+    std::optional<PricedCut> best;
+    if (cut.far && axes.legal({layer, range, k})) {
+      best = PricedCut{along_batch(layer, cut.ops, range, k),
+                       range_seconds(costs.along_batch, range.first, range.end, k)};
     }
-    if (end - first > 1 || !axes.legal({layer, cut.ops.routed, k, kCapacityAxes})) return {};
-    return along_capacity(layer, k);
+    if (cut.chunks > 0 && end - first == 1 &&
+        axes.legal({layer, cut.ops.routed, k, kCapacityAxes})) {
+      const double seconds = range_seconds(costs.along_capacity, range.first, range.end, k);
+      if (!best || seconds < best->seconds) best = PricedCut{along_capacity(layer, k), seconds};
+    }
+    return best;
   };
   const auto price = [&](int first, int end, int k) {
+    if (k == 1) {
+      const OpRange range = range_of(first, end);
+      return range_seconds(costs.along_batch, range.first, range.end, 1);
+    }
     // Dense ops before and behind together: at most from one MoE layer to the next.
-    if (k > 1 && (end - first > kGroups + 1 || !cut_of(first, end, k))) return kNever;
-    const OpRange range = range_of(first, end);
-    return range_seconds(ops, range.first, range.end, k);
+    if (end - first > kGroups + 1) return kNever;
+    const std::optional<PricedCut> cut = cut_of(first, end, k);
+    return cut ? cut->seconds : kNever;
   };
   std::vector<int> parts(kMostParts - 1);
   std::iota(parts.begin(), parts.end(), 2);
-  std::vector<moe::Decision> ranges;
+  std::vector<moe::Decision> planned;
   for (const InstructionRange& range : best_ranges(static_cast<int>(groups.size()), parts, price)) {
-    if (range.parts > 1) ranges.push_back(*cut_of(range.first, range.end, range.parts));
+    if (range.parts > 1) planned.push_back(cut_of(range.first, range.end, range.parts)->decision);
+  }
+  // Axes are those of the first micro-batch, and may allow more than `apply`.
+  Accepted kept = accepted(situation, streams, planned);
+  ForwardRanges ranges{std::move(kept.decisions), {}};
+  kept.refusals.insert(kept.refusals.begin(), costs.refusals.begin(), costs.refusals.end());
+  for (std::string& why : kept.refusals) {
+    const bool said = std::ranges::find(ranges.left_out, why) != ranges.left_out.end();
+    if (!said) ranges.left_out.push_back(std::move(why));
+  }
+  if (const std::size_t given_up = axes.problems_given_up(); given_up > 0) {
+    ranges.left_out.push_back(
+        fmt::format("{} ranges are not cut as searches for their axes were given up after {} nodes",
+                    given_up, kMostNodes));
   }
   return ranges;
 }

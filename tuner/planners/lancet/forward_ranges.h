@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "moe/passes/schedule.h"
@@ -7,11 +8,22 @@
 
 namespace tuner {
 
+/// That a range is cut into; the least is 2.  [Lancet 5.1]
+inline constexpr int kMostParts = 8;
+
+struct ForwardRanges {
+  std::vector<moe::Decision> cuts;
+  /// What is not cut although partition axes allow it or may allow it: refusals of `apply`, and how many searches for
+  /// axes were given up.
+  std::vector<std::string> left_out;
+};
+
 /// The ranges of forward ops that Lancet's dynamic program cuts, at most one around each MoE layer, as far as
 /// partition axes allow (range_axes.h): along the batch (partition_range), into 2 to 8 parts that divide the
-/// sequences. A layer that cannot be cut so, as its gate needs the whole batch, can be cut along capacity, which
-/// reaches no further than its exchanges (pipeline_split).  [Lancet 5.2; a range of the exchanges alone]
+/// sequences. A layer over whose gate no part can reach, as it needs the whole batch, is cut along the batch from there
+/// on, or along capacity, which reaches no further than its exchanges (pipeline_split), whichever is faster.
+/// [Lancet 5.2; a range of the exchanges alone]
 /// `streams`: the schedule without ranges.
-std::vector<moe::Decision> forward_ranges(const Situation& situation, const moe::Schedule& streams);
+ForwardRanges forward_ranges(const Situation& situation, const moe::Schedule& streams);
 
 }  // namespace tuner

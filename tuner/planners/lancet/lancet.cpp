@@ -51,27 +51,44 @@ class SaidOfLayers {
   std::vector<std::pair<std::string, std::vector<int>>> said_;
 };
 
-/// Of MoE layers that no number of parts can be cut into along the batch, why.
+/// Of MoE layers that no number of parts can be cut into along the batch, or no further to the front than from behind
+/// their gates on, why.
 std::string not_along_the_batch(const Situation& situation) {
   RangeAxes axes(situation.program);
   SaidOfLayers said;
+  const std::int64_t sequences = moe::sequences_of(situation.program);
+  bool divide = false;
+  for (int parts = 2; parts <= kMostParts; ++parts) divide = divide || sequences % parts == 0;
   for (const int layer : moe_layers(situation.program)) {
+    if (!divide) {
+      said.add(
+          fmt::format("not along the batch: {} sequences of a rank and micro-batch: expected a "
+                      "number that one of 2 to {} divides",
+                      sequences, kMostParts),
+          layer);
+      continue;
+    }
     // In one part all rows divide: what is in the way is an op.
-    const std::string why = axes.obstacle({layer, axes.moe_ops(layer).layer, 1});
-    if (!why.empty()) said.add("not along the batch: " + why, layer);
+    const OpRange inner = axes.moe_ops(layer).layer;
+    if (const std::string why = axes.obstacle({layer, inner, 1}); !why.empty()) {
+      said.add("not along the batch: " + why, layer);
+    } else if (inner.first > 0) {
+      const std::string gate = axes.obstacle({layer, {inner.first - 1, inner.end}, 1});
+      if (!gate.empty()) said.add("not over the gate: " + gate, layer);
+    }
   }
   return said.text();
+}
+
+moe::Schedule streams_alone(const Situation& situation) {
+  return pipeline_schedule(situation.program, "lancet", {1, 1});
 }
 
 }  // namespace
 
 moe::Schedule lancet_schedule(const Situation& situation, LancetPasses passes) {
-  moe::Schedule schedule = pipeline_schedule(situation.program, "lancet", {1, 1});
-  if (passes.ranges) {
-    for (moe::Decision& range : forward_ranges(situation, schedule)) {
-      schedule.decisions.push_back(std::move(range));
-    }
-  }
+  moe::Schedule schedule = streams_alone(situation);
+  if (passes.ranges) append(schedule, forward_ranges(situation, schedule).cuts);
   if (passes.weight_gradients) {
     append(schedule, weight_gradient_places(situation, schedule));
   }
@@ -122,11 +139,16 @@ std::string lancet_remark(const Situation& situation, const PlannerOptions&,
   for (const auto& split : moe::decisions_of<moe::PipelineSplit>(schedule)) {
     cut.add(fmt::format("in {} chunks along capacity", split.chunks), split.layer);
   }
-  const std::string ranges = cut.text(), whole = not_along_the_batch(situation);
-  return fmt::format("lancet: {}; {} weight gradients behind exchanges{}{}",
-                     ranges.empty() ? "no range of forward is cut" : ranges,
-                     moe::decisions_of<moe::PlaceWeightGradient>(schedule).size(),
-                     whole.empty() ? "" : "; ", whole);
+  const std::string ranges = cut.text();
+  std::string text = fmt::format("lancet: {}; {} weight gradients behind exchanges",
+                                 ranges.empty() ? "no range of forward is cut" : ranges,
+                                 moe::decisions_of<moe::PlaceWeightGradient>(schedule).size());
+  std::vector<std::string> not_cut = forward_ranges(situation, streams_alone(situation)).left_out;
+  not_cut.insert(not_cut.begin(), not_along_the_batch(situation));
+  for (const std::string& why : not_cut) {
+    if (!why.empty()) text += "; " + why;
+  }
+  return text;
 }
 
 }  // namespace tuner

@@ -16,7 +16,7 @@ struct LancetPasses {
 /// Lancet: exchanges on a stream of their own, under dense ops of other parts of the batch in forward, under weight gradients in
 /// backward. Ranges by the dynamic program over five groups of ops between neighbouring MoE layers, up to 8 parts, as far as
 /// partition axes allow; costs of parts from the costs of whole and halved ops, t = a + b / parts. Layers whose gate needs the
-/// whole batch are cut along capacity.
+/// whole batch are cut from behind it on, or along capacity. Ranges that `apply` refuses are left out.
 moe::Schedule lancet_schedule(const Situation& situation, LancetPasses passes);
 
 moe::Schedule plan_lancet(const Situation& situation, const PlannerOptions& options);
@@ -29,7 +29,7 @@ double lancet_paper_seconds(const Situation& situation, const moe::Schedule& sch
 /// Both passes, and each alone (Lancet's Fig. 16).
 std::vector<Candidate> lancet_candidates(const Situation& situation, const PlannerOptions& options);
 
-/// What its schedule does, and why layers are not cut along the batch.
+/// What its schedule does, why layers are not cut along the batch or not over their gates, and what was left out.
 std::string lancet_remark(const Situation& situation, const PlannerOptions& options,
                           const moe::Schedule& schedule);
 

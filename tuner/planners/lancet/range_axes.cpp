@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <ranges>
 #include <stdexcept>
+#include <utility>
 
+#include "moe/passes/gate_choice.h"
 #include "moe/passes/partition_range.h"
 #include "moe/passes/pipeline_split.h"
 
@@ -63,14 +65,14 @@ AxisProblem with_first(const AxisProblem& problem, const std::vector<std::size_t
 }
 
 /// The last constraint's variable with which it would hold if the tensor had whatever axis it asks for; -1: none alone.
-int variable_in_the_way(const AxisProblem& problem) {
+int variable_in_the_way(const AxisProblem& problem, std::int64_t most_nodes) {
   for (const int variable : problem.constraints.back().variables) {
     AxisProblem freed = problem;
     const int any = static_cast<int>(freed.domains.size());
     freed.domains.push_back(kAllAxes);
     auto& variables = freed.constraints.back().variables;
     std::replace(variables.begin(), variables.end(), variable, any);
-    if (solve(freed)) return variable;
+    if (solve(freed, most_nodes)) return variable;
   }
   return -1;
 }
@@ -95,8 +97,11 @@ std::string_view phrase(Axis axis) {
 
 }  // namespace
 
-RangeAxes::RangeAxes(const moe::Program& program)
-    : program_(program), forward_(moe::forward_ops(program, 0)), readers_(program.tensors.size()) {
+RangeAxes::RangeAxes(const moe::Program& program, std::int64_t most_nodes)
+    : program_(program),
+      most_nodes_(most_nodes),
+      forward_(moe::forward_ops(program, 0)),
+      readers_(program.tensors.size()) {
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     for (const moe::Use& use : program.ops[i].reads) readers_[index_of(use.tensor)].push_back(i);
   }
@@ -230,7 +235,13 @@ RangeAxes::Posed RangeAxes::pose(const RangeQuestion& question) const {
 const std::optional<AxisSolution>& RangeAxes::solved(const AxisProblem& problem) {
   const auto known = solved_.find(problem);
   if (known != solved_.end()) return known->second;
-  return solved_.emplace(problem, solve(problem)).first->second;
+  std::optional<AxisSolution> solution;
+  try {
+    solution = solve(problem, most_nodes_);
+  } catch (const SearchGivenUp&) {
+    ++given_up_;
+  }
+  return solved_.emplace(problem, std::move(solution)).first->second;
 }
 
 bool RangeAxes::legal(const RangeQuestion& question) {
@@ -248,26 +259,38 @@ std::optional<std::map<moe::TensorId, Axis>> RangeAxes::axes(const RangeQuestion
   return axes;
 }
 
-std::string RangeAxes::obstacle(const RangeQuestion& question) {
+std::string RangeAxes::obstacle(const RangeQuestion& question) try {
   const Posed posed = pose(question);
   if (solved(posed.problem)) return {};
   // The more ops, the fewer solutions: the last of the fewest that have none is in the way.
   const auto counts = std::views::iota(std::size_t{1}, posed.ops.size() + 1);
-  const std::size_t count = *std::ranges::partition_point(counts, [&](std::size_t some) {
-    return solve(with_first(posed.problem, posed.outwards, some)).has_value();
+  const auto fewest = std::ranges::partition_point(counts, [&](std::size_t some) {
+    return solve(with_first(posed.problem, posed.outwards, some), most_nodes_).has_value();
   });
+  if (fewest == counts.end()) throw SearchGivenUp("a search for its axes was given up");
+  const std::size_t count = *fewest;
   const AxisProblem least = with_first(posed.problem, posed.outwards, count);
-  const moe::Op& op = program_.ops[posed.ops[posed.outwards[count - 1]]];
-  const auto variable = least.constraints.back().modes.empty() ? -1 : variable_in_the_way(least);
+  const std::size_t in_the_way = posed.ops[posed.outwards[count - 1]];
+  const moe::Op& op = program_.ops[in_the_way];
+  const std::size_t choice = moe_ops(question.layer).layer.first;
+  if (choice < question.ops.end && in_the_way < forward_[choice]) {
+    // Before a gate that needs the whole batch it is always that.
+    std::string why = moe::refusal_to_cut(program_.ops[forward_[choice]]);
+    if (!why.empty()) return why;
+  }
+  const auto variable =
+      least.constraints.back().modes.empty() ? -1 : variable_in_the_way(least, most_nodes_);
   if (variable < 0) {
-    const AxisScope scope{question.layer, question.parts,
-                          program_.ops[forward_[moe_ops(question.layer).layer.first]].stage};
+    const AxisScope scope{question.layer, question.parts, program_.ops[forward_[choice]].stage};
     return why_whole(program_, op, scope);
   }
   const auto v = static_cast<std::size_t>(variable);
-  const Axis axis = solve(with_first(posed.problem, posed.outwards, count - 1))->axes[v];
+  const Axis axis =
+      solve(with_first(posed.problem, posed.outwards, count - 1), most_nodes_)->axes[v];
   return fmt::format("\"{}\" cannot be cut with the others: {} is {}", op.name,
                      name_in_block(program_, posed.tensors[v]), phrase(axis));
+} catch (const SearchGivenUp& given_up) {
+  return given_up.what();
 }
 
 std::optional<OpRange> RangeAxes::reach(int layer, int parts) {

@@ -39,13 +39,15 @@ struct RangeQuestion {
 /// Infers partition axes for ranges of one Program  [Lancet 5.2]. An op between the gate's choice and the op that puts
 /// tokens together waits for all pieces where nothing that is cut needs it (losses of the gate: ours). Tensors that
 /// the range does not make are whole, so that none of them is irregular, and nothing behind the range can use one
-/// that is, but for what every part adds to. Where a range cuts the layer along the batch, the layer's backward ops on
-/// routed rows are cut alike, and asked as well.
+/// that is, but for what every part adds to. A gate that needs the whole batch is cut into nothing, and deals its choice
+/// out: a range has it for its first op. Where a range cuts the layer along the batch, the layer's backward ops on routed
+/// rows are cut alike, and asked as well.
 ///
-/// Problems that are the same, those of layers of one kind, are solved once. `program` must outlive it.
+/// Problems that are the same, those of layers of one kind, are solved once; a range whose search is given up counts as
+/// one that cannot be cut. `program` must outlive it.
 class RangeAxes {
  public:
-  explicit RangeAxes(const moe::Program& program);
+  explicit RangeAxes(const moe::Program& program, std::int64_t most_nodes = kMostNodes);
 
   /// Throws std::invalid_argument where the layer has no experts.
   MoeOps moe_ops(int layer) const;
@@ -62,6 +64,8 @@ class RangeAxes {
   std::optional<OpRange> reach(int layer, int parts);
 
   std::size_t problems_solved() const { return solved_.size(); }
+  /// Of these, how many no search came to an end about (SearchGivenUp).
+  std::size_t problems_given_up() const { return given_up_; }
 
  private:
   /// A question as a problem, with what its variables and constraints stand for.
@@ -82,6 +86,8 @@ class RangeAxes {
   const std::optional<AxisSolution>& solved(const AxisProblem& problem);
 
   const moe::Program& program_;
+  std::int64_t most_nodes_;
+  std::size_t given_up_ = 0;
   std::vector<std::size_t> forward_;
   std::vector<std::vector<std::size_t>> readers_;  ///< by tensor: ops
   std::map<AxisProblem, std::optional<AxisSolution>> solved_;

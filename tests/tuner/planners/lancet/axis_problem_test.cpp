@@ -10,6 +10,8 @@ namespace tuner {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 /// Y = X W  [Lancet 5.2].
 const AxisConstraint kProduct{{0, 1, 2},
@@ -29,6 +31,42 @@ TEST(AxisProblem, OfNothingIsSolvedAndOfNoWayIsNot) {
   EXPECT_EQ(solve({}), AxisSolution{});
   EXPECT_EQ(solve({{AxisSet{}}, {}, {}}), std::nullopt);
   EXPECT_EQ(solve({{kAllAxes}, {{{0}, {}}}, {}}), std::nullopt);
+}
+
+/// Each of `pigeons` in one of `holes`, none with another: variable i * holes + h is the batch where i is in h.
+AxisProblem pigeons_in_holes(int pigeons, int holes) {
+  AxisProblem problem;
+  problem.domains.assign(static_cast<std::size_t>(pigeons * holes), {Axis::none, Axis::batch});
+  const auto place = [&](int pigeon, int hole) { return pigeon * holes + hole; };
+  for (int i = 0; i < pigeons; ++i) {
+    AxisConstraint somewhere;
+    for (int h = 0; h < holes; ++h) {
+      somewhere.variables.push_back(place(i, h));
+      AxisMode here{OpCut::batch, std::vector<AxisSet>(static_cast<std::size_t>(holes), kAllAxes)};
+      here.operands[static_cast<std::size_t>(h)] = {Axis::batch};
+      somewhere.modes.push_back(here);
+    }
+    problem.constraints.push_back(somewhere);
+  }
+  for (int h = 0; h < holes; ++h) {
+    for (int i = 0; i < pigeons; ++i) {
+      for (int j = i + 1; j < pigeons; ++j) {
+        problem.constraints.push_back(
+            {{place(i, h), place(j, h)},
+             {{OpCut::batch, {{Axis::none}, kAllAxes}}, {OpCut::batch, {kAllAxes, {Axis::none}}}}});
+      }
+    }
+  }
+  return problem;
+}
+
+TEST(AxisProblem, IsGivenUpAfterSoManyNodesAndSaysSo) {
+  EXPECT_TRUE(solve(pigeons_in_holes(4, 4), 100));
+  EXPECT_EQ(solve(pigeons_in_holes(5, 4)), std::nullopt);
+  EXPECT_THAT([] { solve(pigeons_in_holes(5, 4), 5); },
+              ThrowsMessage<SearchGivenUp>(HasSubstr("no answer after 5 nodes")));
+  EXPECT_THAT([] { solve(pigeons_in_holes(8, 7), 1000); },
+              ThrowsMessage<SearchGivenUp>(HasSubstr("no answer after 1000 nodes")));
 }
 
 bool fits(const AxisMode& mode, const AxisConstraint& constraint, const std::vector<Axis>& axes) {

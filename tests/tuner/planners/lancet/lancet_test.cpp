@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "moe/model/iteration.h"
 #include "moe/passes/place_weight_gradient.h"
 #include "tuner/commands/scenario.h"
@@ -76,30 +78,79 @@ TEST_F(Lancet, ItsCostIsTheSumWithoutOverlapAndNearTheSimulationWithIt) {
   EXPECT_NEAR(paper_s, simulated(schedule), 0.1 * paper_s);
 }
 
-TEST_F(Lancet, CutsLayersOfGatesAndOrdersThatNeedTheWholeBatchAlongCapacityAlone) {
-  for (const bool einsum : {false, true}) {
-    moe::Model model = scenario.model;
-    (einsum ? model.order = "einsum" : model.gate = "batch_prioritized");
-    const moe::Program whole = moe::build_iteration(model, scenario.groups, 0);
-    const Situation other{whole, situation.groups, situation.routing, situation.costs,
-                          situation.cluster};
-    const moe::Schedule schedule = plan_lancet(other, {});
-    EXPECT_TRUE(moe::decisions_of<moe::PartitionRange>(schedule).empty());
-    const auto splits = moe::decisions_of<moe::PipelineSplit>(schedule);
-    ASSERT_THAT(splits, SizeIs(6)) << "every MoE layer";
-    for (const moe::PipelineSplit& split : splits) {
-      EXPECT_EQ(split.phase, moe::Phase::forward);
-      EXPECT_GE(split.chunks, 2);
-    }
-    EXPECT_FALSE(moe::decisions_of<moe::PlaceWeightGradient>(schedule).empty());
-    EXPECT_LT(simulated_s(other, lancet_schedule(other, {true, false})),
-              simulated_s(other, lancet_schedule(other, {false, false})));
-    const std::string remark = lancet_remark(other, {}, schedule);
-    EXPECT_THAT(remark, ContainsRegex("layers 1, 3, .* in [2-8] chunks along capacity"));
-    EXPECT_THAT(remark, HasSubstr("; layers 1, 3, 5, 7, 9, 11 not along the batch: "));
-    EXPECT_THAT(remark,
-                HasSubstr(einsum ? "\"dispatch mask\"" : "needs the whole batch: expected"));
+TEST_F(Lancet, CutsFromBehindAGateThatNeedsTheWholeBatchOverWhatIsDense) {
+  moe::Model model = scenario.model;
+  model.gate = "batch_prioritized";
+  const moe::Program whole = moe::build_iteration(model, scenario.groups, 0);
+  const Situation other{whole, situation.groups, situation.routing, situation.costs,
+                        situation.cluster};
+  const moe::Schedule schedule = plan_lancet(other, {});
+  const auto ranges = moe::decisions_of<moe::PartitionRange>(schedule);
+  ASSERT_THAT(ranges, SizeIs(6)) << "one from behind each gate";
+  for (const moe::PartitionRange& range : ranges) {
+    EXPECT_EQ(range.ops_before, 0);
+    EXPECT_GT(range.ops_after, 0);
   }
+  // Along capacity the exchanges have the experts alone to run beside.
+  moe::Schedule along_capacity = lancet_schedule(other, {false, false});
+  for (const moe::PartitionRange& range : ranges) {
+    along_capacity.decisions.push_back(
+        moe::PipelineSplit{range.layer, moe::Phase::forward, range.parts});
+  }
+  const double ranges_s = simulated_s(other, lancet_schedule(other, {true, false}));
+  EXPECT_LT(ranges_s, 0.98 * simulated_s(other, along_capacity));
+  EXPECT_LT(simulated_s(other, schedule), ranges_s);
+  EXPECT_THAT(lancet_remark(other, {}, schedule),
+              HasSubstr("; layers 1, 3, 5, 7, 9, 11 not over the gate: gate \"batch_prioritized\" "
+                        "with choices = 1 and drop = \"probability\" needs the whole batch"));
+}
+
+TEST_F(Lancet, CutsLayersOfOrdersThatNeedTheWholeBatchAlongCapacityAlone) {
+  moe::Model model = scenario.model;
+  model.order = "einsum";
+  const moe::Program whole = moe::build_iteration(model, scenario.groups, 0);
+  const Situation other{whole, situation.groups, situation.routing, situation.costs,
+                        situation.cluster};
+  const moe::Schedule schedule = plan_lancet(other, {});
+  EXPECT_TRUE(moe::decisions_of<moe::PartitionRange>(schedule).empty());
+  const auto splits = moe::decisions_of<moe::PipelineSplit>(schedule);
+  ASSERT_THAT(splits, SizeIs(6)) << "every MoE layer";
+  for (const moe::PipelineSplit& split : splits) {
+    EXPECT_EQ(split.phase, moe::Phase::forward);
+    EXPECT_GE(split.chunks, 2);
+  }
+  EXPECT_FALSE(moe::decisions_of<moe::PlaceWeightGradient>(schedule).empty());
+  EXPECT_LT(simulated_s(other, lancet_schedule(other, {true, false})),
+            simulated_s(other, lancet_schedule(other, {false, false})));
+  const std::string remark = lancet_remark(other, {}, schedule);
+  EXPECT_THAT(remark, ContainsRegex("layers 1, 3, .* in [2-8] chunks along capacity"));
+  EXPECT_THAT(remark, HasSubstr("; layers 1, 3, 5, 7, 9, 11 not along the batch: "));
+  EXPECT_THAT(remark, HasSubstr("\"dispatch mask\""));
+}
+
+TEST_F(Lancet, LeavesOutWhatApplyRefusesAndSaysWhy) {
+  moe::Model model = scenario.model;
+  model.micro_batches = 2;
+  moe::Program program = moe::build_iteration(model, scenario.groups, 0);
+  // Axes are those of the first micro-batch: in the second an op of layer 3 is cut already.
+  const auto permute = std::find_if(program.ops.begin(), program.ops.end(), [](const moe::Op& op) {
+    return op.micro_batch == 1 && op.layer == 3 && moe::kind_name(op) == "permute";
+  });
+  ASSERT_NE(permute, program.ops.end());
+  permute->reads.front().slice = {0, 2};
+  const moe::Routing routing = moe::share_among_micro_batches(scenario.routing, 2);
+  const Situation other{program, situation.groups, routing, situation.costs, situation.cluster};
+  const moe::Schedule schedule = lancet_schedule(other, {true, false});
+  EXPECT_TRUE(moe::is_legal(program, schedule));
+  std::vector<int> layers;
+  for (const auto& range : moe::decisions_of<moe::PartitionRange>(schedule)) {
+    layers.push_back(range.layer);
+  }
+  EXPECT_THAT(layers, ::testing::IsSubsetOf({1, 5, 7, 9, 11}));
+  EXPECT_THAT(layers, SizeIs(Ge(1)));
+  EXPECT_THAT(
+      lancet_remark(other, {}, schedule),
+      HasSubstr("; partition_range: layer 3: \"permute #2\" cannot be cut along the batch"));
 }
 
 }  // namespace

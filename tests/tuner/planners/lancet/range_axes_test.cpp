@@ -134,6 +134,16 @@ std::vector<ModelCase> decided_models() {
   return cases;
 }
 
+/// The same where the gate needs the whole batch.
+std::vector<ModelCase> with_whole_choices(std::vector<ModelCase> cases) {
+  for (ModelCase& one : cases) {
+    one.name += ", batch prioritized";
+    one.model.gate = "batch_prioritized";
+    one.model.capacity_factor = 1;
+  }
+  return cases;
+}
+
 /// Those of experiments/models with fewer blocks.
 std::vector<ModelCase> published_models() {
   std::vector<ModelCase> cases;
@@ -206,7 +216,8 @@ TEST(RangeAxes, AllowForEveryGateAndOrderWhatPartitionRangeAccepts) {
 
 TEST(RangeAxes, AllowForOtherLayersAndLayoutsWhatPartitionRangeAccepts) {
   Compared compared;
-  for (const auto& cases : {other_models(), decided_models()}) {
+  for (const auto& cases : {other_models(), decided_models(), with_whole_choices(other_models()),
+                            with_whole_choices(decided_models())}) {
     for (const ModelCase& one : cases) compare_with_partition_range(one, compared);
   }
   EXPECT_GT(compared.legal, 100);
@@ -280,7 +291,7 @@ TEST(RangeAxes, SayWhatEveryTensorIsPartitionedAlong) {
   EXPECT_EQ(axis_of("block1.auxiliary_loss"), Axis::later) << "of all tokens";
 }
 
-TEST(RangeAxes, OfAGateThatNeedsTheWholeBatchAreCapacityInTheLayerAndBatchOutsideIt) {
+TEST(RangeAxes, OfAGateThatNeedsTheWholeBatchReachFromBehindItAlongTheBatchOrAlongCapacity) {
   Model model = model_of_two_layers();
   model.gate = "batch_prioritized";
   model.capacity_factor = 1;
@@ -292,11 +303,27 @@ TEST(RangeAxes, OfAGateThatNeedsTheWholeBatchAreCapacityInTheLayerAndBatchOutsid
   EXPECT_EQ(routed.end, place_of(program, 0, "all_to_all combine") + 1);
   EXPECT_EQ(layer.end, place_of(program, 0, "combine") + 1);
 
-  EXPECT_THAT(axes.obstacle({0, layer, 2}),
+  // The gate's choice is made of all tokens, and dealt out; so is it for the layer's dense ops behind.
+  const auto found = axes.axes({0, layer, 2});
+  ASSERT_TRUE(found);
+  const auto axis_of = [&](std::string_view name) {
+    const auto named = std::find_if(found->begin(), found->end(), [&](const auto& one) {
+      return program.tensors[static_cast<std::size_t>(one.first)].name == name;
+    });
+    return named->second;
+  };
+  EXPECT_EQ(axis_of("block0.gate_probabilities"), Axis::none);
+  for (const char* name : {"block0.expert", "block0.slot", "block0.combined"}) {
+    EXPECT_EQ(axis_of(name), Axis::batch) << name;
+  }
+  for (const char* name : {"block0.offsets", "block0.sent", "block0.received"}) {
+    EXPECT_EQ(axis_of(name), Axis::irregular) << name;
+  }
+  EXPECT_EQ(axes.reach(0, 2), (OpRange{layer.first, place_of(program, 1, "gate")}));
+  EXPECT_THAT(axes.obstacle({0, {layer.first - 1, layer.end}, 2}),
               HasSubstr("gate \"batch_prioritized\" with choices = 2 and drop = \"probability\" "
                         "needs the whole batch"));
-  EXPECT_EQ(axes.reach(0, 2), std::nullopt);
-  // Behind the gate no part has counts of its own: its tokens cannot be told from others'.
+  // Without the gate nobody deals out: no part has counts of its own.
   EXPECT_THAT(axes.obstacle({0, {routed.first, layer.end}, 2}),
               HasSubstr("\"permute\" cannot be cut with the others: offsets is whole"));
   // The exchanges and experts can be cut along capacity, and what puts tokens together waits for all of that.
@@ -316,13 +343,12 @@ TEST(RangeAxes, NameTheOpAndTheTensorInTheWay) {
   RangeAxes of_einsum(einsum);
   EXPECT_THAT(of_einsum.obstacle({0, of_einsum.moe_ops(0).layer, 2}),
               HasSubstr("\"dispatch mask\" cannot be cut with the others: "));
-  model = model_of_two_layers();
-  model.gate = "expert_choice";
+  model.gate = "soft_moe";
   model.capacity_factor = 1;
-  const Program choice = iteration({"", model});
-  RangeAxes of_choice(choice);
-  EXPECT_THAT(of_choice.obstacle({0, of_choice.moe_ops(0).layer, 2}),
-              HasSubstr("\"gate\" cannot be cut: it needs all of gate_probabilities"));
+  const Program mixed = iteration({"", model});
+  RangeAxes of_mixed(mixed);
+  EXPECT_THAT(of_mixed.obstacle({0, of_mixed.moe_ops(0).layer, 2}),
+              HasSubstr("\"gate\" cannot be cut: it needs all of "));
   const Program program = iteration({"", model_of_two_layers()});
   RangeAxes axes(program);
   const OpRange inner = axes.moe_ops(0).layer;
@@ -346,6 +372,27 @@ TEST(RangeAxes, AreSolvedOnceForLayersOfOneKind) {
   };
   EXPECT_EQ(problems(2), 2);
   EXPECT_EQ(problems(12), 2);
+}
+
+TEST(RangeAxes, CountASearchThatIsGivenUpAsNoCut) {
+  const Program program = iteration({"", model_of_two_layers()});
+  RangeAxes many(program);
+  std::size_t given_up = 0;
+  for (std::size_t place = 0; place < moe::forward_ops(program, 0).size(); ++place) {
+    // Some can be cut along the batch or columns: propagation alone does not say which.
+    const RangeQuestion question{0, {place, place + 1}, 2, kAllAxes};
+    RangeAxes few(program, 0);
+    const bool legal = few.legal(question);
+    if (few.problems_given_up() == 0) {
+      EXPECT_EQ(legal, many.legal(question)) << place;
+      continue;
+    }
+    ++given_up;
+    EXPECT_FALSE(legal) << place;
+    EXPECT_THAT(few.obstacle(question), HasSubstr("no answer after 0 nodes")) << place;
+  }
+  EXPECT_GT(given_up, 0);
+  EXPECT_EQ(many.problems_given_up(), 0);
 }
 
 }  // namespace
