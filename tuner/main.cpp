@@ -211,6 +211,12 @@ int run(int argc, char** argv) {
       ->check(moe::whole_number(0, 1'000'000))
       ->capture_default_str();
   study_command
+      ->add_option("--profile-rounds", s.profile_rounds,
+                   "how often each schedule is run to learn costs, in turns: more tell better what "
+                   "changes meanwhile")
+      ->check(moe::whole_number(1, 100))
+      ->capture_default_str();
+  study_command
       ->add_option("--most-of-others", s.most_of_others,
                    "share of the processors that other processes may have during a run: with more "
                    "it is made again, three "

@@ -14,15 +14,14 @@
 namespace tuner {
 namespace {
 
-constexpr std::size_t kRounds = 3;
 constexpr int kSteps = 6;  ///< of a run, warm-up included
 constexpr double kTimeLimit_s = 900;
 
 }  // namespace
 
 ProfileRuns run_profiles(db::Connection& connection, db::Study& study, const TrainingJob& job,
-                         const std::vector<ProfileSchedule>& schedules, double most_of_others,
-                         const std::function<void()>& alive,
+                         const std::vector<ProfileSchedule>& schedules, int rounds,
+                         double most_of_others, const std::function<void()>& alive,
                          const std::function<void(const std::string&)>& say) {
   ProfileRuns result{{}, std::vector<std::optional<double>>(schedules.size())};
   std::vector<std::int64_t> stored;
@@ -30,7 +29,7 @@ ProfileRuns run_profiles(db::Connection& connection, db::Study& study, const Tra
     stored = nlohmann::json::parse(study.profile_runs_json).get<std::vector<std::int64_t>>();
   }
   std::vector<std::int64_t> earlier = stored;  // each stands for a schedule in a round
-  const std::size_t all = kRounds * schedules.size();
+  const std::size_t all = static_cast<std::size_t>(rounds) * schedules.size();
   while (result.runs.size() < all) {
     const std::size_t i = result.runs.size() % schedules.size();
     const std::string decisions = moe::decisions_json(schedules[i].schedule);

@@ -167,8 +167,8 @@ class StudyRun {
     const std::vector<ProfileSchedule> schedules =
         schedules_to_profile(program_, given_, options_.planners);
     const ProfileRuns runs = run_profiles(
-        connection_, study_, options_.job, schedules, options_.most_of_others,
-        [this] { stay_alive(); }, options_.say);
+        connection_, study_, options_.job, schedules, options_.profile_rounds,
+        options_.most_of_others, [this] { stay_alive(); }, options_.say);
     Profile profile = profile_from_runs(connection_, options_.model, layout_text(), runs.runs);
     std::vector<double> errors;
     for (const auto& of_run : profile.errors) {

@@ -34,6 +34,7 @@ struct StudyOptions {
   double trial_time_limit_s = 0;  ///< 0 = from the prediction
   /// Iterations, behind warm-up, of each run that a planner which profiles chooses by; 0 = it simulates.
   int micro_profile_steps = 4;
+  int profile_rounds = 3;  ///< how often each schedule is run to learn costs (profile_runs.h)
   /// Of the processors, 0 to 1: a run during which other processes have more is made again (undisturbed.h); 1 = none is.
   double most_of_others = kUsualOthers;
   bool resume = false;

@@ -126,10 +126,13 @@ TEST_F(StudyTest, PutsPaperPredictedAndMeasuredIntoOneRow) {
 
 TEST_F(StudyTest, RunsTheBestOfEachPlannerWhereAskedTo) {
   auto o = options();
+  o.profile_rounds = 1;
   o.planners = parse_planners("tutel,pipemoe");
   o.top = kTopOfEachPlanner;
   o.repeats = 1;
   run_study(o);
+  const auto study = db::find_study(db::open_reader(database), "s");
+  EXPECT_EQ(nlohmann::json::parse(study->profile_runs_json).size(), 4u);
   std::map<std::string, double> best, done;
   const auto note = [](std::map<std::string, double>& least, const std::string& planner, double s) {
     double& known = least.try_emplace(planner, s).first->second;
