@@ -21,6 +21,7 @@ namespace {
 constexpr std::size_t kKeptErrors = 64 << 10;
 constexpr double kGrace_s = 5;  ///< between SIGTERM and SIGKILL
 constexpr int kPoll_ms = 100;
+constexpr double kOrphans_s = 1;
 
 using Clock = std::chrono::steady_clock;
 double now_s() { return std::chrono::duration<double>(Clock::now().time_since_epoch()).count(); }
@@ -69,6 +70,15 @@ struct Pipe {
   _exit(127);
 }
 
+/// mpirun ends before those that it has started on other hosts of a box.
+void wait_for_orphans() {
+  const double begin = now_s();
+  for (pid_t ended = 1; ended >= 0 && now_s() - begin < kOrphans_s;) {
+    ended = waitpid(-1, nullptr, WNOHANG);
+    if (ended == 0) usleep(10'000);
+  }
+}
+
 }  // namespace
 
 ChildResult run_child(const std::vector<std::string>& argv, double time_limit_s,
@@ -78,6 +88,7 @@ ChildResult run_child(const std::vector<std::string>& argv, double time_limit_s,
   arguments.push_back(nullptr);
   Pipe out, err;
   const pid_t parent = getpid();
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
   const pid_t child = fork();
   if (child < 0) fail("fork");
   if (child == 0) become(arguments, out, err, parent);
@@ -116,6 +127,7 @@ ChildResult run_child(const std::vector<std::string>& argv, double time_limit_s,
     }
   }
   kill(-child, SIGKILL);  // whatever it left behind in its group
+  wait_for_orphans();
   if (stopped) throw moe::Stopped(moe::stop_reason(moe::stop_signal()), moe::stop_signal());
   const auto drain = [](const Pipe& pipe, bool open, std::string& text) {
     fcntl(pipe.read, F_SETFL, O_NONBLOCK);

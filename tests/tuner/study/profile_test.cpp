@@ -301,6 +301,8 @@ TEST_F(ProfileTest, ScenarioMeasuredIsTheProfileOfAStudyOfTheModel) {
   options.job.steps = 3;
   options.planners = parse_planners("sequential");
   options.repeats = 1;
+  options.profile_rounds = 1;
+  options.most_of_others = 1;  // other tests run beside
   options.argv = {"profile_test"};
   run_study(options);
   const Scenario loaded = load_scenario(scenario);

@@ -59,6 +59,7 @@ struct StudyTest : ::testing::Test {
     o.planners = parse_planners("tutel");
     o.most_chunks = 3;
     o.repeats = 2;
+    o.profile_rounds = 1;
     o.most_of_others = 1;  // other tests run beside
     o.top = kTopAll;
     o.argv = {"study_test"};
@@ -87,7 +88,9 @@ struct StudyTest : ::testing::Test {
 };
 
 TEST_F(StudyTest, PutsPaperPredictedAndMeasuredIntoOneRow) {
-  run_study(options());
+  auto o = options();
+  o.profile_rounds = 3;
+  run_study(o);
   const auto rows = trials();
   ASSERT_EQ(rows.size(), 4u);  // sequential, tutel 1, 2, 3
   EXPECT_EQ(rows[0].planner, "sequential");
@@ -126,7 +129,6 @@ TEST_F(StudyTest, PutsPaperPredictedAndMeasuredIntoOneRow) {
 
 TEST_F(StudyTest, RunsTheBestOfEachPlannerWhereAskedTo) {
   auto o = options();
-  o.profile_rounds = 1;
   o.planners = parse_planners("tutel,pipemoe");
   o.top = kTopOfEachPlanner;
   o.repeats = 1;
@@ -470,6 +472,8 @@ TEST_F(StudyTest, SurvivesBeingKilled) {
                                       "3",
                                       "--steps",
                                       "3",
+                                      "--profile-rounds",
+                                      "1",
                                       "--most-of-others",
                                       "1",
                                       "--resume"};
