@@ -10,7 +10,11 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <filesystem>
 #include <fstream>
+#include <set>
+#include <sstream>
+#include <string>
 #include <system_error>
 
 #include "moe/stop.h"
@@ -70,12 +74,35 @@ struct Pipe {
   _exit(127);
 }
 
-/// mpirun ends before those that it has started on other hosts of a box.
-void wait_for_orphans() {
+/// Of this process.
+std::set<pid_t> children() {
+  std::set<pid_t> found;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
+    const std::string name = entry.path().filename();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    std::ifstream file(entry.path() / "stat");
+    std::string text;
+    std::getline(file, text);
+    const std::size_t behind_name = text.rfind(')');  // "pid (name) state parent ...", any name
+    if (behind_name == std::string::npos) continue;
+    std::istringstream fields(text.substr(behind_name + 1));
+    char state = 0;
+    pid_t parent = 0;
+    if (fields >> state >> parent && parent == getpid()) found.insert(std::stoi(name));
+  }
+  return found;
+}
+
+/// mpirun ends before what it has started on the other hosts of a box.
+void wait_for_orphans(const std::set<pid_t>& others) {
   const double begin = now_s();
-  for (pid_t ended = 1; ended >= 0 && now_s() - begin < kOrphans_s;) {
-    ended = waitpid(-1, nullptr, WNOHANG);
-    if (ended == 0) usleep(10'000);
+  for (bool any = true; any && now_s() - begin < kOrphans_s;) {
+    any = false;
+    for (const pid_t pid : children()) {
+      if (!others.contains(pid)) any = waitpid(pid, nullptr, WNOHANG) == 0 || any;
+    }
+    if (any) usleep(10'000);
   }
 }
 
@@ -89,6 +116,7 @@ ChildResult run_child(const std::vector<std::string>& argv, double time_limit_s,
   Pipe out, err;
   const pid_t parent = getpid();
   prctl(PR_SET_CHILD_SUBREAPER, 1);
+  const std::set<pid_t> others = children();
   const pid_t child = fork();
   if (child < 0) fail("fork");
   if (child == 0) become(arguments, out, err, parent);
@@ -127,7 +155,7 @@ ChildResult run_child(const std::vector<std::string>& argv, double time_limit_s,
     }
   }
   kill(-child, SIGKILL);  // whatever it left behind in its group
-  wait_for_orphans();
+  wait_for_orphans(others);
   if (stopped) throw moe::Stopped(moe::stop_reason(moe::stop_signal()), moe::stop_signal());
   const auto drain = [](const Pipe& pipe, bool open, std::string& text) {
     fcntl(pipe.read, F_SETFL, O_NONBLOCK);

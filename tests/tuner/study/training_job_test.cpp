@@ -10,6 +10,7 @@
 #include "moe/backend/backend.h"
 #include "moe/errors.h"
 #include "tuner/study/child.h"
+#include "tuner/study/processor_time.h"
 
 namespace tuner {
 namespace {
@@ -49,6 +50,15 @@ TEST(Child, CallsAliveWhileItWaits) {
   int calls = 0;
   run_child({"/bin/sleep", "2.5"}, 20, [&] { ++calls; });
   EXPECT_GE(calls, 1);
+}
+
+TEST(Child, CountsWhatOrphansUsedOfTheProcessors) {
+  const double before = processor_time().own_s;
+  // In a session of its own, as mpirun starts what runs on other hosts, and longer than its parent.
+  run_child({"/bin/bash", "-c",
+             "setsid bash -c 'sleep 0.1; for ((i = 0; i < 30000; ++i)); do :; done' &"},
+            60, {});
+  EXPECT_GT(processor_time().own_s - before, 0.02);
 }
 
 TEST(Child, ThatDoesNotExistSaysSo) {
