@@ -219,8 +219,7 @@ int run(int argc, char** argv) {
   study_command
       ->add_option("--most-of-others", s.most_of_others,
                    "share of the processors that other processes may have during a run: with more "
-                   "it is made again, three "
-                   "times in all; 1 = never")
+                   "it is made again, three times in all; 1 = never")
       ->check(moe::share())
       ->capture_default_str();
   study_command->add_option("--routing", s.routing,

@@ -16,8 +16,8 @@ struct SeenIteration {
   int iteration = 0;  ///< from 1
   double duration_s = 0;
   Routing routing;
-  Schedule
-      ruling{};  ///< what rules as a plan begins to: what ruled it, or, where plans are made beside, what rules the next
+  /// What rules as a plan begins to: what ruled it, or, where plans are made beside, what rules the next.
+  Schedule ruling{};
 };
 
 /// The Schedule of the iterations that follow; none to go on as before.

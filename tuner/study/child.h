@@ -24,8 +24,8 @@ struct ChildResult {
 /// called about once a second meanwhile. Past `time_limit_s` the group gets SIGTERM, 5 seconds
 /// later SIGKILL. When this process dies, the child gets SIGTERM; when it is asked to end
 /// (moe/stop.h), the group is ended as past the limit and moe::Stopped is thrown. Processes that the child leaves behind
-/// become this process's own, which waits for them up to a second: what they used of
-/// the processors counts as its children's (processor_time.h). Throws std::system_error where it cannot be started.
+/// become this process's own, which waits for them up to a second: what they used of the processors counts as its
+/// children's (processor_time.h). Throws std::system_error where it cannot be started.
 ChildResult run_child(const std::vector<std::string>& argv, double time_limit_s,
                       const std::function<void()>& alive);
 

@@ -34,8 +34,8 @@ MicroProfiles::MicroProfiles(db::Connection& connection, MicroProfileOptions opt
   for (const db::Measurement& row : db::load_measurements(connection_, {.op = kMicroProfileOp})) {
     const auto parameters = nlohmann::json::parse(row.parameters_json);
     if (parameters.value("study", "") != options_.study) continue;
-    if (row.samples > 0 && row.samples < options_.iterations)
-      continue;  // longer ones are asked for
+    const bool is_too_short = row.samples > 0 && row.samples < options_.iterations;
+    if (is_too_short) continue;
     known_[parameters.at("schedule").get<std::int64_t>()] = seconds_measured(row);
   }
 }

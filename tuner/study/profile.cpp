@@ -68,9 +68,8 @@ bool is_same_network(const db::Measurement& row, const CostModel& costs, int nod
 /// What `moe-bench interference` has measured on nodes and a network like those of a run of the same computer: a training
 /// seldom does so much at a time that its timelines tell.
 void set_speeds_beside_all(const db::Connection& connection, const db::Run& like,
-                           const std::vector<int>& nodes, CostModel& costs) {
+                           const std::vector<int>& nodes, int node_count, CostModel& costs) {
   auto rows = db::load_measurements(connection, {.op = "interference", .device = like.device});
-  const int node_count = static_cast<int>(std::set<int>(nodes.begin(), nodes.end()).size());
   std::map<std::int64_t, bool> is_like;  // by run
   for (const db::Measurement& row : rows) {
     const auto [known, is_new] = is_like.try_emplace(row.run_id, true);
@@ -183,9 +182,9 @@ Profile profile_from_runs(const db::Connection& connection, const moe::Model& mo
     profile.routings.emplace_back();
   }
   CostModel costs = calibrate(iterations, profile.groups, first.device, shared);
-  set_speeds_beside_all(connection, first, nodes, costs);
-
   const int node_count = static_cast<int>(std::set<int>(nodes.begin(), nodes.end()).size());
+  set_speeds_beside_all(connection, first, nodes, node_count, costs);
+
   std::vector<db::Fit> fits;
   for (const auto& [key, fit] : costs.fits) {
     fits.push_back(to_record(key, fit, costs.device, first.ranks));

@@ -23,7 +23,8 @@ struct ProfileRuns {
 };
 
 /// Trains each of the schedules that the study has not profiled yet; every run stands in the study's row when it is done.
-/// Those that others disturb are trained again (undisturbed.h). `alive` is called while they train. Throws as throw_failure (training_job.h).
+/// Those that others disturb are trained again (undisturbed.h). `alive` is called while they train.
+/// Throws as throw_failure (training_job.h).
 ProfileRuns run_profiles(db::Connection& connection, db::Study& study, const TrainingJob& job,
                          const std::vector<ProfileSchedule>& schedules, int rounds,
                          double most_of_others, const std::function<void()>& alive,

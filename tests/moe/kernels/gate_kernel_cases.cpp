@@ -83,6 +83,15 @@ void add_router_z_loss(Cases& cases) {
   }
 }
 
+/// Of the batch, one after the other.
+std::vector<Step> in_pieces(int pieces) {
+  std::vector<Step> steps;
+  for (int piece = 0; piece < pieces; ++piece) {
+    steps.push_back({.part = {piece, pieces}, .accumulate = piece > 0});
+  }
+  return steps;
+}
+
 }  // namespace
 
 std::vector<GradientCase> gate_gradient_cases() {
@@ -91,6 +100,79 @@ std::vector<GradientCase> gate_gradient_cases() {
   add_noise(cases);
   add_cosine(cases);
   add_router_z_loss(cases);
+  return cases;
+}
+
+std::vector<KernelCase> gate_cases() {
+  std::vector<KernelCase> cases;
+  for (const auto& [experts, choices, groups, capacity] :
+       {std::tuple{4, 1, 1, 3}, {4, 2, 3, 2}, {7, 2, 2, 100}, {40, 2, 1, 1}}) {
+    const HostTensor logits = random_tensor(60, experts, 8, 2);
+    cases.push_back(softmax_case(logits));
+    cases.push_back(select_case({experts, choices, choices > 1, groups, capacity}, logits,
+                                random_tensor(60, experts, 9)));
+  }
+  for (const Drop drop : {Drop::choice, Drop::position, Drop::probability}) {
+    for (const int pieces : {1, 3}) {
+      if (drop != Drop::position && pieces > 1) continue;
+      KernelCase select = select_case({.experts = 7,
+                                       .choices = 3,
+                                       .normalize = true,
+                                       .capacity_groups = 2,
+                                       .capacity = 5,
+                                       .drop = drop,
+                                       .even = drop == Drop::position},
+                                      random_tensor(60, 7, 8, 2), random_tensor(60, 7, 9));
+      select.name += " by " + std::string(drop_name(drop)) + " in " + std::to_string(pieces);
+      select.steps = in_pieces(pieces);
+      cases.push_back(std::move(select));
+    }
+  }
+  for (const int pieces : {1, 3}) {
+    const auto chosen = reference(select_case({.experts = 7, .choices = 3, .capacity = 20},
+                                              random_tensor(60, 7, 8, 2), random_tensor(60, 7, 9)));
+    cases.push_back({"split_selection in " + std::to_string(pieces),
+                     SplitSelection{.experts = 7, .choices = 3},
+                     {chosen[0], chosen[2]},
+                     {blank_integers(60, 3), blank_integers(1, 8), blank_integers(1, 7)},
+                     in_pieces(pieces)});
+  }
+  cases.push_back({"add_noise, quiet",
+                   AddNoise{{}, true},
+                   {random_tensor(5, 4, 1), random_tensor(5, 4, 2), step_number(1)},
+                   {blank(5, 4)}});
+  cases.push_back({"draw_ranking", DrawRanking{{5, 2, 300}}, {step_number(9)}, {blank(33, 7)}});
+  cases.push_back(
+      {"hash_tokens", HashTokens{5, 2}, {random_integers(33, 1, 1, 50)}, {blank(33, 7)}});
+  cases.push_back({"add_expert_bias",
+                   AddExpertBias{},
+                   {random_tensor(12, 5, 1), random_tensor(1, 5, 2)},
+                   {blank(12, 5)}});
+  const std::vector<Step> twice{{}, {.accumulate = true}};
+  const HostTensor demand = random_integers(1, 9, 1, 5);
+  cases.push_back({"sum_expert_loads", SumExpertLoads{}, {demand}, {blank(1, 9)}, twice});
+  cases.push_back({"adjust_expert_bias",
+                   AdjustExpertBias{0.01},
+                   {{1, 9, demand.values}},
+                   {random_tensor(1, 9, 2)}});
+  for (const auto& [tokens, experts, choices] : {std::tuple{5, 3, 1}, {200, 8, 2}}) {
+    const Gated gated =
+        softmax_gated({experts, choices, choices > 1}, random_tensor(tokens, experts, 9, 2));
+    cases.push_back({"load_balancing_loss " + std::to_string(tokens),
+                     LoadBalancingLoss{experts, choices, tokens},
+                     {gated.probabilities, gated.demand},
+                     {blank(1, 1)}});
+    const HostTensor d_scores = random_tensor(tokens, experts, 4);
+    cases.push_back({"load_balancing_loss_gradient " + std::to_string(tokens),
+                     LoadBalancingLossGradient{experts, choices, 0.5, tokens},
+                     {gated.demand, d_scores},
+                     {d_scores}});
+    cases.push_back({"softmax_gate_gradient " + std::to_string(tokens),
+                     SoftmaxGateGradient{experts, choices, 0.5, tokens},
+                     {random_tensor(tokens, choices, 3), gated.probabilities, gated.expert,
+                      gated.weight, gated.demand},
+                     {blank(tokens, experts)}});
+  }
   return cases;
 }
 

@@ -29,6 +29,7 @@ std::vector<KernelCase> kernel_cases();
 /// Those of gate_kernel_cases.cpp and order_kernel_cases.cpp, which are among these.
 std::vector<GradientCase> gate_gradient_cases();
 std::vector<GradientCase> order_gradient_cases();
+std::vector<KernelCase> gate_cases();
 std::vector<KernelCase> group_and_wire_cases();
 /// Shapes that take other ways through a device than small ones, too large for central differences.
 std::vector<KernelCase> large_kernel_cases();

@@ -2,33 +2,22 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <signal.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <random>
-#include <thread>
 
 #include "db/check.h"
-#include "db/identity.h"
 #include "db/load.h"
 #include "db/load_views.h"
-#include "db/store.h"
 #include "moe/errors.h"
-#include "moe/machine.h"
 #include "moe/model/iteration.h"
-#include "moe/stop.h"
 #include "moe/train/train_store.h"
+#include "tests/tuner/study/study_fixture.h"
 #include "tuner/commands/routing_spec.h"
 #include "tuner/simulate/simulate.h"
 #include "tuner/study/profile.h"
@@ -37,55 +26,6 @@ namespace tuner {
 namespace {
 
 using ::testing::HasSubstr;
-
-/// Studies of the smallest model on one rank, run by the moe-train that was built beside the tests.
-struct StudyTest : ::testing::Test {
-  std::filesystem::path directory =
-      std::filesystem::path(::testing::TempDir()) / ("study_test" + std::to_string(getpid()));
-  std::string database = (directory / "results.db").string();
-
-  void SetUp() override { std::filesystem::create_directories(directory); }
-  void TearDown() override { std::filesystem::remove_all(directory); }
-
-  StudyOptions options(const std::string& name = "s") {
-    StudyOptions o;
-    o.name = name;
-    const std::string model = MOELAB_SOURCE_DIR "/experiments/models/micro.toml";
-    o.model = moe::load_model(model);
-    o.job.model = model;
-    o.job.program = MOELAB_BINARY_DIR "/bin/moe-train";
-    o.job.database = database;
-    o.job.steps = 3;
-    o.planners = parse_planners("tutel");
-    o.most_chunks = 3;
-    o.repeats = 2;
-    o.profile_rounds = 1;
-    o.most_of_others = 1;  // other tests run beside
-    o.top = kTopAll;
-    o.argv = {"study_test"};
-    return o;
-  }
-
-  /// A moe-train that misbehaves under schedules of so many chunks.
-  std::string misbehaving(const std::map<int, std::string>& by_chunks) {
-    const std::string path = (directory / "moe-train").string();
-    std::ofstream script(path);
-    script << "#!/bin/sh\nfor a; do case $b in --schedule) s=$a;; esac; b=$a; done\n"
-           << "grep -q '\"planner\": \"profile\"' $s || {\n";
-    for (const auto& [chunks, action] : by_chunks) {
-      script << "grep -q '\"chunks\": " << chunks << "' $s && { " << action << "; }\n";
-    }
-    script << "}\nexec " MOELAB_BINARY_DIR "/bin/moe-train \"$@\"\n";
-    script.close();
-    chmod(path.c_str(), 0755);
-    return path;
-  }
-
-  std::vector<db::Trial> trials(const std::string& name = "s") {
-    const auto connection = db::open_reader(database);
-    return db::load_trials(connection, db::find_study(connection, name)->id);
-  }
-};
 
 TEST_F(StudyTest, PutsPaperPredictedAndMeasuredIntoOneRow) {
   auto o = options();
@@ -286,50 +226,6 @@ TEST_F(StudyTest, ChoosesByMicroProfilesThatItRunsOnce) {
   EXPECT_THROW(run_study(o), moe::InputError) << "other copies would not be comparable";
 }
 
-TEST_F(StudyTest, AnExistingNameNeedsResume) {
-  auto o = options();
-  o.planners = parse_planners("sequential");
-  o.repeats = 1;
-  run_study(o);
-  try {
-    run_study(o);
-    FAIL();
-  } catch (const moe::InputError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("--resume"));
-  }
-  o.resume = true;
-  EXPECT_NO_THROW(run_study(o));
-  o.job.steps = 4;
-  EXPECT_THROW(run_study(o), moe::InputError);  // other inputs would not be comparable
-}
-
-TEST_F(StudyTest, IsNotContinuedUnderAnotherLayout) {
-  auto o = options();
-  o.job.ranks = 2;
-  o.resume = true;
-  {
-    auto connection = db::open_writer(database);
-    db::Study begun;
-    begun.name = o.name;
-    begun.model_json = moe::to_json(o.model);
-    begun.settings_json = "{}";
-    begun.ranks = 2;
-    begun.layout = "dp=2,ep=1";  // as before a degree was known
-    db::insert(connection, begun);
-  }
-  const auto refusal = [&](const std::string& layout) -> std::string {
-    o.job.layout = layout;
-    try {
-      run_study(o);
-    } catch (const moe::InputError& error) {
-      return error.what();
-    }
-    return "";
-  };
-  EXPECT_THAT(refusal(""), HasSubstr("was begun with layout dp=2,ep=1, not dp=1,ep=2"));
-  EXPECT_THAT(refusal("dp=2"), HasSubstr("another steps")) << "the layout is the same";
-}
-
 TEST_F(StudyTest, FailuresAreToldApartAndNeverTriedAgain) {
   auto o = options();
   o.most_chunks = 4;
@@ -380,66 +276,6 @@ TEST_F(StudyTest, AProfileThatFailsEndsTheStudyAsItEnded) {
   }
 }
 
-TEST_F(StudyTest, ResumesWhenTheProcessIdOfAKilledStudyIsInUseAgain) {
-  auto o = options();
-  o.planners = parse_planners("sequential");
-  o.repeats = 1;
-  run_study(o);
-  const pid_t stranger = fork();
-  if (stranger == 0) {
-    execl("/bin/sleep", "sleep", "100", static_cast<char*>(nullptr));
-    _exit(127);
-  }
-  {
-    auto connection = db::open_writer(database);
-    const char* const argv[] = {"moe-tune", "study", "s"};
-    db::Run run = db::this_run("study", "s", 3, argv);
-    run.machine_id = db::find_or_insert(connection, moe::this_machine());
-    run.pid = stranger;
-    db::insert(connection, run);
-  }
-  o.resume = true;
-  EXPECT_NO_THROW(run_study(o));
-  EXPECT_TRUE(db::load_runs(db::open_reader(database), {"", "", "running", 0}).empty());
-  kill(stranger, SIGKILL);
-  waitpid(stranger, nullptr, 0);
-}
-
-TEST_F(StudyTest, AskedToEndItEndsInOrderAndGoesOnLater) {
-  for (const int signal : {SIGTERM, SIGHUP}) {
-    const std::string name = "asked by " + std::to_string(signal);
-    const std::string log = (directory / "begun").string();
-    std::filesystem::remove(log);
-    auto o = options(name);
-    o.repeats = 1;
-    o.job.program = misbehaving({{2, "echo begun > " + log + "; exec sleep 100"}});
-    const pid_t child = fork();
-    if (child == 0) {
-      moe::stop_when_asked();
-      try {
-        run_study(o);
-        _exit(0);
-      } catch (const std::exception& error) {
-        _exit(moe::exit_code(error));
-      }
-    }
-    for (int i = 0; i < 1000 && !std::filesystem::exists(log); ++i) usleep(20000);
-    kill(child, signal);
-    int status = 0;
-    waitpid(child, &status, 0);
-    EXPECT_EQ(WEXITSTATUS(status), 128 + signal);
-    for (const db::Run& run : db::load_runs(db::open_reader(database), {"study", name, "", 0})) {
-      EXPECT_EQ(run.status, "killed");
-      EXPECT_THAT(run.error, HasSubstr(strsignal(signal)));
-    }
-    for (const db::Trial& trial : trials(name)) EXPECT_NE(trial.status, "running");
-    o.job.program = MOELAB_BINARY_DIR "/bin/moe-train";
-    o.resume = true;
-    run_study(o);
-    for (const db::Trial& trial : trials(name)) EXPECT_EQ(trial.status, "done") << trial.error;
-  }
-}
-
 TEST_F(StudyTest, WhatWouldNotFitIsInfeasibleAndNeverRuns) {
   auto o = options();
   o.repeats = 1;
@@ -449,80 +285,6 @@ TEST_F(StudyTest, WhatWouldNotFitIsInfeasibleAndNeverRuns) {
     EXPECT_EQ(trial.status, "infeasible");
     EXPECT_FALSE(trial.measured_s);
     EXPECT_THAT(trial.error, HasSubstr("the limit is 1 B"));
-  }
-}
-
-// The program itself, killed at five random moments; what was finished stays as it was, and the
-// study ends as if nothing had happened.
-TEST_F(StudyTest, SurvivesBeingKilled) {
-  const std::vector<std::string> argv{MOELAB_BINARY_DIR "/bin/moe-tune",
-                                      "study",
-                                      "killed",
-                                      "--model",
-                                      "micro",
-                                      "--db",
-                                      database,
-                                      "--planners",
-                                      "tutel",
-                                      "--most-chunks",
-                                      "3",
-                                      "--top",
-                                      "all",
-                                      "--repeats",
-                                      "3",
-                                      "--steps",
-                                      "3",
-                                      "--profile-rounds",
-                                      "1",
-                                      "--most-of-others",
-                                      "1",
-                                      "--resume"};
-  using Repeats = std::map<std::pair<std::int64_t, int>, std::pair<std::int64_t, double>>;
-  const auto finished = [&] {
-    Repeats repeats;
-    if (!std::filesystem::exists(database)) return repeats;
-    const auto connection = db::open_reader(database);
-    const auto study = db::find_study(connection, "killed");
-    if (!study) return repeats;
-    for (const db::Trial& trial : db::load_trials(connection, study->id)) {
-      for (const db::TrialRepeat& repeat : db::load_trial_repeats(connection, trial.id)) {
-        repeats[{trial.id, repeat.repeat}] = {repeat.run_id.value_or(0), repeat.measured_s};
-      }
-    }
-    return repeats;
-  };
-  std::mt19937 random(std::random_device{}());
-  for (int kills = 0; kills < 5; ++kills) {
-    const Repeats before = finished();
-    const pid_t child = fork();
-    if (child == 0) {
-      std::vector<char*> arguments;
-      for (const auto& a : argv) arguments.push_back(const_cast<char*>(a.c_str()));
-      arguments.push_back(nullptr);
-      freopen("/dev/null", "w", stdout);
-      freopen("/dev/null", "w", stderr);
-      execv(arguments[0], arguments.data());
-      _exit(127);
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(300 + random() % 2500));
-    kill(child, SIGKILL);
-    waitpid(child, nullptr, 0);
-    if (!std::filesystem::exists(database)) continue;
-    const Repeats after = finished();
-    for (const auto& [key, value] : before) EXPECT_EQ(after.at(key), value);
-    const auto connection = db::open_reader(database);
-    EXPECT_TRUE(db::find_problems(connection, 3600).empty());
-  }
-  const Repeats before = finished();
-  std::string command;
-  for (const auto& a : argv) command += "'" + a + "' ";
-  ASSERT_EQ(std::system((command + "> /dev/null 2>&1").c_str()), 0);
-  const Repeats after = finished();
-  EXPECT_EQ(after.size(), 4u * 3u);
-  for (const auto& [key, value] : before) EXPECT_EQ(after.at(key), value);
-  for (const db::Trial& trial : trials("killed")) EXPECT_EQ(trial.status, "done") << trial.error;
-  for (const db::Run& run : db::load_runs(db::open_reader(database))) {
-    EXPECT_NE(run.status, "running") << run.kind << " " << run.id;
   }
 }
 

@@ -32,6 +32,10 @@ struct Lancet : ::testing::Test {
   void SetUp() override {
     scenario.costs.fits.at(link_key("all_to_all", "inter_node")).beta_s_per_unit *= 10;
   }
+  /// The same of another Program, which has to live as long.
+  Situation with(const moe::Program& other) const {
+    return {other, situation.groups, situation.routing, situation.costs, situation.cluster};
+  }
   moe::Program program(const moe::Schedule& schedule) const {
     return moe::apply(situation.program, schedule);
   }
@@ -82,8 +86,7 @@ TEST_F(Lancet, CutsFromBehindAGateThatNeedsTheWholeBatchOverWhatIsDense) {
   moe::Model model = scenario.model;
   model.gate = "batch_prioritized";
   const moe::Program whole = moe::build_iteration(model, scenario.groups, 0);
-  const Situation other{whole, situation.groups, situation.routing, situation.costs,
-                        situation.cluster};
+  const Situation other = with(whole);
   const moe::Schedule schedule = plan_lancet(other, {});
   const auto ranges = moe::decisions_of<moe::PartitionRange>(schedule);
   ASSERT_THAT(ranges, SizeIs(6)) << "one from behind each gate";
@@ -109,8 +112,7 @@ TEST_F(Lancet, CutsLayersOfOrdersThatNeedTheWholeBatchAlongCapacityAlone) {
   moe::Model model = scenario.model;
   model.order = "einsum";
   const moe::Program whole = moe::build_iteration(model, scenario.groups, 0);
-  const Situation other{whole, situation.groups, situation.routing, situation.costs,
-                        situation.cluster};
+  const Situation other = with(whole);
   const moe::Schedule schedule = plan_lancet(other, {});
   EXPECT_TRUE(moe::decisions_of<moe::PartitionRange>(schedule).empty());
   const auto splits = moe::decisions_of<moe::PipelineSplit>(schedule);
