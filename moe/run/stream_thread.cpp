@@ -7,6 +7,7 @@
 
 #include "moe/errors.h"
 #include "moe/run/collectives.h"
+#include "moe/run/core_sharing.h"
 
 namespace moe {
 namespace {
@@ -65,6 +66,7 @@ bool await_turn(RunState& state, int op) {
 }
 
 void drive_stream(RunState& state, Stream stream) {
+  share_core_as(stream);
   for (int seen = 0; (seen = state.progress.await_iteration(seen)) >= 0;) {
     try {
       run_queue(state, stream);

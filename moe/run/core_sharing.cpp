@@ -1,0 +1,36 @@
+#include "moe/run/core_sharing.h"
+
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdint>
+
+namespace moe {
+namespace {
+
+constexpr std::uint64_t kShortSlice_ns = 100'000;  // the least that Linux gives
+
+/// The kernel's sched_attr in its first form: glibc has none before 2.41, and the kernel's header contradicts it.
+struct SchedulerAttributes {
+  std::uint32_t size = sizeof(SchedulerAttributes);
+  std::uint32_t policy = 0;
+  std::uint64_t flags = 0;
+  std::int32_t niceness = 0;
+  std::uint32_t priority = 0;
+  std::uint64_t slice_ns = 0, deadline_ns = 0, period_ns = 0;
+};
+static_assert(sizeof(SchedulerAttributes) == 48);
+
+}  // namespace
+
+void share_core_as(Stream stream) {
+  SchedulerAttributes attributes;
+  if (syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) != 0) return;
+  const bool computes = stream == Stream::compute;
+  attributes.policy = computes ? SCHED_BATCH : SCHED_OTHER;
+  attributes.slice_ns = computes ? 0 : kShortSlice_ns;  // 0: the kernel's own
+  syscall(SYS_sched_setattr, 0, &attributes, 0);
+}
+
+}  // namespace moe
