@@ -257,6 +257,11 @@ std::string RowWriter::table_line(const std::vector<std::string>& texts, bool he
 void RowWriter::finish() {
   if (style_.format == Format::table && widths_.empty()) write_heading();
   if (style_.format == Format::json) write(written_ == 0 ? "]\n" : "\n]\n");
+  flush();
+}
+
+void RowWriter::flush() {
+  if (!waiting_.empty()) write_heading();
   if (std::fflush(file_) != 0) write("");
 }
 

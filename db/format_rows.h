@@ -43,6 +43,8 @@ class RowWriter {
  public:
   RowWriter(std::FILE* file, Style style, std::vector<std::string> columns);
   void row(const std::vector<Cell>& cells);
+  /// All rows so far, for who watches: a table that has written none takes its widths from these.
+  void flush();
   void finish();
 
  private:

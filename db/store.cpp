@@ -255,6 +255,19 @@ std::int64_t find_or_insert(Connection& connection, Trial trial) {
   return id;
 }
 
+void replace_prediction(Connection& connection, const Trial& trial) {
+  Transaction transaction(connection, "replace a prediction");
+  const int changed = update(connection, "replace a prediction",
+                             "UPDATE trial SET paper_s = ?2, predicted_s = ?3, lower_bound_s = ?4, "
+                             "predicted_peak_bytes = ?5, predicted_deviation_s = ?6 WHERE id = ?1",
+                             trial.id, trial.paper_s, trial.predicted_s, trial.lower_bound_s,
+                             trial.predicted_peak_bytes, trial.predicted_deviation_s);
+  require_row(connection, changed, "trial", trial.id);
+  update(connection, "remove a predicted timeline",
+         "DELETE FROM timeline WHERE trial_id = ?1 AND kind = 'predicted'", trial.id);
+  transaction.commit();
+}
+
 void name_planner(Connection& connection, std::int64_t trial_id, const std::string& planner) {
   // Names stand between separators, so that none is found inside another.
   update(connection, "store who planned a trial too",

@@ -89,6 +89,10 @@ std::int64_t find_or_insert(Connection&, Trial);
 /// That this planner came to the trial's schedule too: named in its also_planned_by, once, where it is not its own.
 void name_planner(Connection&, std::int64_t trial_id, const std::string& planner);
 
+/// Writes the figures of a prediction of `trial` (found by id): paper, predicted and lower bound, peak, deviation. Its
+/// predicted timelines go.
+void replace_prediction(Connection&, const Trial&);
+
 /// planned -> running. False where it was not planned (another process took it, or it is finished).
 bool claim_trial(Connection&, std::int64_t trial_id);
 void heartbeat_trial(Connection&, std::int64_t trial_id);

@@ -303,6 +303,11 @@ Benchmark interference_benchmark() {
                                           fmt::join(activity_names(), ", ")));
       }
     }
+    for (const std::string& name : options->names) {
+      if (std::ranges::count(options->names, name) > 1) {
+        throw moe::InputError(fmt::format("--activities: {} is named twice", name));
+      }
+    }
     if (options->names.size() == 1) {
       throw moe::InputError(fmt::format("--activities {}: expected at least two of {}",
                                         options->names.front(), fmt::join(activity_names(), ", ")));

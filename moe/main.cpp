@@ -78,7 +78,9 @@ void declare(CLI::App& app, Arguments& a) {
                      "measured (with --db)");
   app.add_option("--planner", a.planner, "or the planner that makes it, as moe-tune plan does")
       ->excludes(schedule)
-      ->needs(cluster);
+      ->needs(cluster)
+      ->check(not_empty());
+  cluster->needs("--planner");
   app.add_option("--plan-every", a.plan_every,
                  "iterations between plans made from the routing just seen; 0 = one plan for even "
                  "routing, before the first")
@@ -98,7 +100,8 @@ void declare(CLI::App& app, Arguments& a) {
       ->check(whole_number(0, kMostIterations))
       ->needs("--planner")
       ->excludes("--plan-every");
-  app.add_option("--db", a.database, "result database; created where there is none");
+  app.add_option("--db", a.database, "result database; created where there is none")
+      ->check(not_empty());
   app.add_option("--threads", a.threads,
                  "CPU threads per rank [OMP_NUM_THREADS, or cores divided by ranks]")
       ->check(whole_number(1, kMostThreads));
@@ -114,7 +117,7 @@ void declare(CLI::App& app, Arguments& a) {
          "may offload to, sleep until a link of so many Gbit/s would have carried them; 0 = "
          "as fast as memory")
       ->capture_default_str()
-      ->check(CLI::Range(0.0, 1e6));
+      ->check(gigabits_per_second());
   app.add_option("--evaluate-every", a.evaluate_every,
                  "iterations between held-out losses [only the last]")
       ->check(whole_number(0, kMostIterations));
@@ -196,6 +199,7 @@ class Report {
                                 step.dropped};
       if (weighs_z_loss_) row.emplace_back(step.z_loss);
       writer_->row(row);
+      writer_->flush();
     }
   }
 
@@ -257,6 +261,11 @@ struct Inputs {
 
 /// Everything that can be wrong with the user's files is found here, before any rank is started.
 Inputs read_inputs(const Arguments& arguments) {
+  if (arguments.plan_beside && arguments.plan_every == 0) {
+    throw InputError(
+        "--plan-beside: with --plan-every 0 there is one plan, before the first iteration: "
+        "expected --plan-every 1 or more");
+  }
   Inputs inputs;
   inputs.model = load_model(find_input(arguments.model, source_tree() / "experiments" / "models"));
   if (arguments.seed) inputs.model.seed = *arguments.seed;

@@ -164,7 +164,8 @@ int run(int argc, char** argv) {
       ->required();
   study_command
       ->add_option("--db", a.scenario.database, "result database; made where there is none")
-      ->required();
+      ->required()
+      ->check(moe::not_empty());
   study_command->add_option("--ranks", a.scenario.ranks, "ranks of every run [1]")
       ->check(moe::whole_number(1, moe::kMostRanks));
   study_command->add_option("--layout", a.scenario.layout, moe::kLayoutHelp);
@@ -203,7 +204,7 @@ int run(int argc, char** argv) {
   study_command
       ->add_option("--copy-gbps", s.job.copy_gbps,
                    "with --device cpu: Gbit/s of copies that schedules offload by [as memory is]")
-      ->check(CLI::Range(0.0, 1e6));
+      ->check(moe::gigabits_per_second());
   study_command
       ->add_option("--micro-profile-steps", s.micro_profile_steps,
                    "iterations, behind warm-up, of each run that mpmoe_pb chooses by; 0 = it "

@@ -60,6 +60,15 @@ CLI::Validator share() {
   return {check, ""};
 }
 
+CLI::Validator gigabits_per_second() {
+  const auto check = [](const std::string& text) {
+    const auto number = all_of<double>(text);
+    if (number && (*number == 0 || (*number >= 1e-3 && *number <= 1e6))) return std::string();
+    return fmt::format("expected 0, or Gbit/s from 0.001 to 1000000{}", got(text));
+  };
+  return {check, ""};
+}
+
 CLI::Validator size_in_bytes() {
   const auto replace = [](std::string& text) {
     try {

@@ -21,6 +21,8 @@ CLI::Validator whole_number(std::int64_t least, std::int64_t most = kAnyInteger)
 CLI::Validator seconds(bool zero = false);
 /// A number from 0 to 1; never NaN.
 CLI::Validator share();
+/// Gbit/s of a link, at least 0.001; 0 = no such link.
+CLI::Validator gigabits_per_second();
 /// Replaces "2G" by its number of bytes; at least 1.
 CLI::Validator size_in_bytes();
 /// Neither empty nor of control characters.

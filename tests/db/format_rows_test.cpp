@@ -126,6 +126,27 @@ TEST(FormatRows, ManyRowsStreamInTheWidthsOfTheFirst) {
   EXPECT_NE(text.find("\n2999\n"), std::string::npos);
 }
 
+TEST(FormatRows, WhoWatchesSeesEveryRow) {
+  for (const Format format : {Format::table, Format::csv}) {
+    char* text = nullptr;
+    std::size_t size = 0;
+    std::FILE* file = open_memstream(&text, &size);
+    RowWriter writer(file, {format, false}, {"step", "loss"});
+    writer.row({std::int64_t{1}, 5.5});
+    writer.flush();
+    EXPECT_EQ(std::string(text, size),
+              format == Format::csv ? "step,loss\n1,5.5\n" : "step  loss\n   1   5.5\n");
+    writer.row({std::int64_t{2}, 4.5});
+    writer.flush();
+    EXPECT_EQ(std::string(text, size), format == Format::csv
+                                           ? "step,loss\n1,5.5\n2,4.5\n"
+                                           : "step  loss\n   1   5.5\n   2   4.5\n");
+    writer.finish();
+    std::fclose(file);
+    std::free(text);
+  }
+}
+
 TEST(FormatRows, ColorsOnlyWhereAsked) {
   const Rows rows{{"status"}, {{"failed"}}};
   EXPECT_EQ(written(rows, {}).find('\x1b'), std::string::npos);

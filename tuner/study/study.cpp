@@ -189,6 +189,7 @@ class StudyRun {
     // A study that goes on may have profiled more than before: copies, what is given.
     const std::string costs = to_json(machine_.costs);
     if (study_.cost_model_json == costs) return;
+    costs_changed_ = !study_.cost_model_json.empty();
     const CostModel before =
         study_.cost_model_json.empty() ? CostModel{} : cost_model_from_json(study_.cost_model_json);
     std::vector<db::Fit> fits;
@@ -222,7 +223,9 @@ class StudyRun {
     std::map<std::string, std::int64_t> seen;  // decisions -> their trial
     for (const db::Trial& trial : db::load_trials(connection_, study_.id)) {
       const auto stored = db::load_schedule(connection_, trial.schedule_id);
-      seen.emplace(moe::decisions_json(moe::schedule_from_json(stored.json)), trial.id);
+      const moe::Schedule schedule = moe::schedule_from_json(stored.json);
+      seen.emplace(moe::decisions_json(schedule), trial.id);
+      if (costs_changed_) predict_again(situation, trial, schedule);
     }
     int made = 0;
     std::vector<PlannerRequest> requests{{&planner_named("sequential"), {}}};
@@ -285,6 +288,36 @@ class StudyRun {
     return all;
   }
 
+  static void set_figures(const Prediction& prediction, db::Trial& trial) {
+    trial.paper_s = prediction.paper_s;
+    trial.predicted_s = prediction.timeline.duration_s;
+    trial.lower_bound_s = prediction.bound.seconds();
+    trial.predicted_peak_bytes = prediction.peak_bytes;
+    trial.predicted_deviation_s = prediction.deviation_s;
+  }
+
+  void store_timeline(const Prediction& prediction, const db::Trial& trial) {
+    moe::TimelineRows rows =
+        moe::timeline_rows(prediction.program, prediction.timeline, prediction.routing, groups_);
+    rows.timeline.trial_id = trial.id;
+    rows.timeline.run_id = run_id_;
+    rows.timeline.kind = "predicted";
+    rows.timeline.label = fmt::format("{} {}", trial.planner, trial.parameters_json);
+    db::insert(connection_, rows.timeline, rows.ops, rows.spans);
+  }
+
+  /// One that is known, by costs that are not those it was predicted by: all of a study are compared.
+  void predict_again(const Situation& situation, db::Trial trial, const moe::Schedule& schedule) {
+    go_on();
+    const Prediction prediction =
+        predict(situation, planner_named(trial.planner), schedule, routings_);
+    set_figures(prediction, trial);
+    db::Transaction transaction(connection_, "store a prediction");
+    db::replace_prediction(connection_, trial);
+    store_timeline(prediction, trial);
+    transaction.commit();
+  }
+
   /// Returns the trial.
   std::int64_t store_candidate(const Situation& situation, const Planner& planner,
                                const Candidate& candidate) {
@@ -296,11 +329,7 @@ class StudyRun {
     trial.planner = candidate.planner;
     trial.parameters_json = candidate.parameters_json;
     trial.status = "planned";
-    trial.paper_s = prediction.paper_s;
-    trial.predicted_s = prediction.timeline.duration_s;
-    trial.lower_bound_s = prediction.bound.seconds();
-    trial.predicted_peak_bytes = prediction.peak_bytes;
-    trial.predicted_deviation_s = prediction.deviation_s;
+    set_figures(prediction, trial);
 
     if (const std::string names = moe::changes_results(candidate.schedule); !names.empty()) {
       options_.say(fmt::format("{} {}: {} changes results: its losses are not the others'",
@@ -317,13 +346,7 @@ class StudyRun {
                                 db::format_cell("bytes", options_.memory_limit_bytes));
       db::finish_trial(connection_, trial);
     }
-    moe::TimelineRows rows =
-        moe::timeline_rows(prediction.program, prediction.timeline, prediction.routing, groups_);
-    rows.timeline.trial_id = trial.id;
-    rows.timeline.run_id = run_id_;
-    rows.timeline.kind = "predicted";
-    rows.timeline.label = fmt::format("{} {}", candidate.planner, candidate.parameters_json);
-    db::insert(connection_, rows.timeline, rows.ops, rows.spans);
+    store_timeline(prediction, trial);
     transaction.commit();
     return trial.id;
   }
@@ -431,9 +454,10 @@ class StudyRun {
     std::vector<double> seconds;
     for (const auto& [number, value] : entry.repeats) seconds.push_back(value);
     if (!seconds.empty()) trial.measured_s = db::median(seconds);
-    const std::string spread =
+    std::string spread =
         spread_warning(fmt::format("{} {}", trial.planner, trial.parameters_json), seconds);
     if (!spread.empty()) {
+      if (trial.planner == "sequential") spread += " Every speed-up of this study is against it.";
       options_.say(spread);
       warning_ += (warning_.empty() ? "" : "\n") + spread;
     }
@@ -469,6 +493,7 @@ class StudyRun {
   moe::Routing typical_;                ///< the one whose sequential iteration is of median length
   std::string warning_;                 ///< of profile and repeats, for the run's record
   std::set<std::int64_t> running_;      ///< trials that this process has claimed
+  bool costs_changed_ = false;          ///< since what the study predicted before it was resumed
 };
 
 }  // namespace

@@ -42,6 +42,27 @@ TEST_F(StudyTest, AnExistingNameNeedsResume) {
   EXPECT_THROW(run_study(o), moe::InputError);  // other inputs would not be comparable
 }
 
+TEST_F(StudyTest, PredictsAllAgainByTheCostsOfALaterProfile) {
+  auto o = options();
+  o.planners = parse_planners("sequential");
+  o.repeats = 1;
+  run_study(o);
+  const double before_s = trials().front().predicted_s.value();
+  o.planners = parse_planners("sequential,tutel");
+  o.profile_rounds = 2;  // other costs, as nothing takes the same time twice
+  o.resume = true;
+  run_study(o);
+  const db::Trial sequential = trials().front();
+  EXPECT_EQ(sequential.planner, "sequential");
+  EXPECT_NE(sequential.predicted_s.value(), before_s);
+  EXPECT_TRUE(sequential.measured_s.has_value());
+  const auto connection = db::open_reader(database);
+  const auto predicted =
+      db::load_timelines(connection, {.trial_id = sequential.id, .kind = "predicted"});
+  ASSERT_EQ(predicted.size(), 1U) << "the earlier one is gone";
+  EXPECT_EQ(predicted.front().duration_s, sequential.predicted_s.value());
+}
+
 TEST_F(StudyTest, IsNotContinuedUnderAnotherLayout) {
   auto o = options();
   o.job.ranks = 2;
