@@ -111,6 +111,19 @@ expect "wrong use is exit code 2" equal "$status" 2
 status=0
 "${box[@]}" --nodes 2 --intra-gbps 4 -- true 2> /dev/null || status=$?
 expect "links inside nodes of one rank are wrong use" equal "$status" 2
+refused() {
+  local status=0 errors
+  errors=$("${box[@]}" --nodes 2 --ranks-per-node 2 "$@" -- true 2>&1) || status=$?
+  equal "$status" 2 && [[ $errors == "cluster-in-a-box: $1 "* ]]
+}
+for option in --nic-gbps --intra-gbps; do
+  for gbps in '' 0 0.0009 100.1 1e1 99999999999999; do
+    expect "$option '$gbps' is wrong use" refused "$option" "$gbps"
+  done
+  for gbps in 0.001 100; do
+    expect "$option $gbps can be made" "${box[@]}" --nodes 2 --ranks-per-node 2 "$option" "$gbps" -- true
+  done
+done
 
 start 'exit 0'
 wait "$pid" || true
