@@ -52,7 +52,7 @@ void Background::issue() {
 
 void Background::run() {
   try {
-    moe::share_core_as(activity_.subject.stream);
+    moe::share_core_as(activity_.bench->backend, activity_.subject.stream);
     const ThreadUse before = thread_use();
     const auto begin = std::chrono::steady_clock::now();
     const int round = activity_.collective ? calls_within(kRound_s, activity_) : 1;

@@ -152,7 +152,7 @@ class Together {
   /// From the first call's begin to the end of the last.
   db::TimeInterval run_y(int calls) const {
     moe::Backend& backend = bench_.backend;
-    moe::share_core_as(y_.subject.stream);
+    moe::share_core_as(backend, y_.subject.stream);
     const moe::Mark begin = backend.mark(y_.subject.stream);
     for (int call = 0; call < calls; ++call) y_.subject.call();
     const moe::Mark end = backend.mark(y_.subject.stream);

@@ -24,10 +24,10 @@ static_assert(sizeof(SchedulerAttributes) == 48);
 
 }  // namespace
 
-void share_core_as(Stream stream) {
+void share_core_as(Backend& backend, Stream stream) {
   SchedulerAttributes attributes;
   if (syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) != 0) return;
-  const bool computes = stream == Stream::compute;
+  const bool computes = stream == Stream::compute && backend.native_stream(stream) == nullptr;
   attributes.policy = computes ? SCHED_BATCH : SCHED_OTHER;
   attributes.slice_ns = computes ? 0 : kShortSlice_ns;  // 0: the kernel's own
   syscall(SYS_sched_setattr, 0, &attributes, 0);

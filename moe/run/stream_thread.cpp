@@ -66,7 +66,7 @@ bool await_turn(RunState& state, int op) {
 }
 
 void drive_stream(RunState& state, Stream stream) {
-  share_core_as(stream);
+  share_core_as(state.backend, stream);
   for (int seen = 0; (seen = state.progress.await_iteration(seen)) >= 0;) {
     try {
       run_queue(state, stream);

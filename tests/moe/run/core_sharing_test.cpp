@@ -24,34 +24,56 @@ Sharing sharing_of_this_thread() {
   return {sched_getscheduler(0), getpriority(PRIO_PROCESS, 0), attributes[3]};
 }
 
-Sharing as(Stream stream) {
+/// Kernels are issued to a device.
+class OnADevice : public Backend {
+ public:
+  std::string name() const override { return "device"; }
+  std::byte* arena(std::int64_t) override { return nullptr; }
+  std::byte* host_arena(std::int64_t) override { return nullptr; }
+  void upload(std::byte*, std::span<const std::byte>, Stream) override {}
+  void download(std::span<std::byte>, const std::byte*, Stream) override {}
+  void execute(const BoundOp&) override {}
+  Mark mark(Stream) override { return {}; }
+  void wait(Stream, Mark) override {}
+  double time_of(Mark) override { return 0; }
+  void forget_marks() override {}
+  void* native_stream(Stream) override { return this; }
+};
+
+Sharing as(Backend& backend, Stream stream) {
   Sharing found;
   std::thread([&] {
-    share_core_as(stream);
+    share_core_as(backend, stream);
     found = sharing_of_this_thread();
   }).join();
   return found;
 }
 
 TEST(CoreSharing, ThoseThatComputeRunInBatchAndKeepTheirNiceness) {
+  const auto cpu = make_cpu_backend(1);
+  OnADevice device;
   const Sharing usual = sharing_of_this_thread();
-  EXPECT_EQ(as(Stream::compute).policy, SCHED_BATCH);
-  for (const Stream stream : {Stream::inter_node, Stream::intra_node, Stream::copy}) {
-    EXPECT_EQ(as(stream).policy, SCHED_OTHER);
-    EXPECT_EQ(as(stream).niceness, usual.niceness);
-    EXPECT_EQ(as(stream).slice_ns, usual.slice_ns > 0 ? 100'000U : 0U);
+  EXPECT_EQ(as(*cpu, Stream::compute).policy, SCHED_BATCH);
+  EXPECT_EQ(as(*cpu, Stream::compute).niceness, usual.niceness);
+  for (const Sharing& found :
+       {as(*cpu, Stream::inter_node), as(*cpu, Stream::intra_node), as(*cpu, Stream::copy),
+        as(device, Stream::compute), as(device, Stream::inter_node)}) {
+    EXPECT_EQ(found.policy, SCHED_OTHER);
+    EXPECT_EQ(found.niceness, usual.niceness);
+    EXPECT_EQ(found.slice_ns, usual.slice_ns > 0 ? 100'000U : 0U);
   }
-  EXPECT_EQ(as(Stream::compute).niceness, usual.niceness);
   EXPECT_EQ(sharing_of_this_thread().policy, usual.policy) << "of that thread alone";
 }
 
 TEST(CoreSharing, MayBeSaidAgain) {
-  std::thread([] {
-    share_core_as(Stream::compute);
-    share_core_as(Stream::inter_node);
-    EXPECT_EQ(sched_getscheduler(0), SCHED_OTHER);
-    share_core_as(Stream::compute);
-    EXPECT_EQ(sched_getscheduler(0), SCHED_BATCH);
+  const auto cpu = make_cpu_backend(1);
+  std::thread([&] {
+    for (int round = 0; round < 2; ++round) {
+      share_core_as(*cpu, Stream::compute);
+      EXPECT_EQ(sched_getscheduler(0), SCHED_BATCH);
+      share_core_as(*cpu, Stream::inter_node);
+      EXPECT_EQ(sched_getscheduler(0), SCHED_OTHER);
+    }
   }).join();
 }
 
