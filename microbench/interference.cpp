@@ -302,8 +302,6 @@ Benchmark interference_benchmark() {
         throw moe::InputError(fmt::format("--activities {}: expected some of {}", name,
                                           fmt::join(activity_names(), ", ")));
       }
-    }
-    for (const std::string& name : options->names) {
       if (std::ranges::count(options->names, name) > 1) {
         throw moe::InputError(fmt::format("--activities: {} is named twice", name));
       }

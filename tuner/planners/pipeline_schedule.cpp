@@ -100,6 +100,8 @@ moe::Schedule pipeline_with_gradients(const moe::Program& program, std::string p
 
 Degrees degrees_of(const moe::Schedule& schedule) {
   Degrees degrees;
+  const auto ranges = moe::decisions_of<moe::PartitionRange>(schedule);
+  if (!ranges.empty()) degrees = {ranges.front().parts, ranges.front().parts};
   const auto splits = moe::decisions_of<moe::PipelineSplit>(schedule);
   for (auto split = splits.rbegin(); split != splits.rend(); ++split) {
     (split->phase == moe::Phase::forward ? degrees.forward : degrees.backward) = split->chunks;

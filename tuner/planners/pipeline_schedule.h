@@ -37,7 +37,8 @@ moe::Schedule pipeline_schedule(const moe::Program& program, std::string planner
 moe::Schedule pipeline_with_gradients(const moe::Program& program, std::string planner,
                                       Degrees degrees, InNode in_node = InNode::with_the_rest);
 
-/// The degrees of the first MoE layer of a schedule; {1, 1} where nothing is cut.
+/// The degrees of the first MoE layer that a schedule cuts, {1, 1} where it cuts none: a range along the batch has both
+/// phases in as many parts.
 Degrees degrees_of(const moe::Schedule& schedule);
 
 /// A schedule as a candidate that its degrees distinguish.

@@ -26,11 +26,11 @@ struct Profile {
 /// time. Nothing of ranks on GPUs, and of runs that did not store it.
 std::vector<SharedProcessors> shared_processors(const std::vector<db::RunRank>& ranks);
 
-/// Calibrates from every measured timeline of these training runs of `model` (calibrate.h), but
-/// those of warm-up iterations where there are others. Speeds beside all else are those that `moe-bench interference` has
-/// measured on this computer and device with ranks on nodes as these, whose network was as fast, if it has. At most 16
-/// routings, evenly spread over the run. Throws db::Error where a run or its timelines are missing, moe::InputError where the runs
-/// differ in ranks.
+/// Calibrates from every measured timeline of these training runs of `model` (calibrate.h), but those of warm-up
+/// iterations where there are others. Speeds beside all else are those that `moe-bench interference` has measured on
+/// this computer and device with ranks on nodes as these, whose network was as fast, if it has. At most 16 routings,
+/// evenly spread over the run. Throws db::Error where a run or its timelines are missing, moe::InputError where the
+/// runs differ in ranks.
 Profile profile_from_runs(const db::Connection& connection, const moe::Model& model,
                           std::string_view layout, const std::vector<std::int64_t>& run_ids);
 

@@ -10,7 +10,6 @@
 #include <set>
 #include <stdexcept>
 
-#include "db/format_rows.h"
 #include "db/identity.h"
 #include "db/liveness.h"
 #include "db/load.h"
@@ -22,13 +21,13 @@
 #include "moe/model/iteration.h"
 #include "moe/model/misfit.h"
 #include "moe/stop.h"
-#include "moe/train/train_store.h"
 #include "tuner/commands/routing_spec.h"
 #include "tuner/costs/fit_measurements.h"
 #include "tuner/planners/given.h"
 #include "tuner/planners/situation_costs.h"
 #include "tuner/study/chosen_trials.h"
 #include "tuner/study/micro_profiles.h"
+#include "tuner/study/predicted_trials.h"
 #include "tuner/study/prediction.h"
 #include "tuner/study/profile.h"
 #include "tuner/study/profile_runs.h"
@@ -69,6 +68,7 @@ class StudyRun {
     open_study();
     try {
       profile();
+      adopt_costs();
       predict_all();
       measure();
     } catch (const moe::Stopped& stopped) {
@@ -182,14 +182,38 @@ class StudyRun {
     if (!warning_.empty()) options_.say(warning_);
     groups_ = program_.groups = profile.groups;
     machine_ = std::move(profile.machine);
+    // What planners may use of a rank's memory is what the study was asked to keep to.
+    planned_cluster_ = machine_.cluster;
+    if (options_.memory_limit_bytes > 0)
+      planned_cluster_.memory_bytes = options_.memory_limit_bytes;
     routings_ = asked_routing_ ? std::vector{*asked_routing_} : std::move(profile.routings);
     const Planner& sequential = planner_named("sequential");
     const Situation any{program_, groups_, routings_.front(), machine_.costs, machine_.cluster};
     typical_ = predict(any, sequential, sequential.plan(any, {}), routings_).routing;
-    // A study that goes on may have profiled more than before: copies, what is given.
+  }
+
+  // --- 2. predict ---------------------------------------------------------------------------
+
+  Situation situation() const {
+    return {program_, groups_, typical_, machine_.costs, planned_cluster_};
+  }
+
+  PredictedBy predicted_by(const Situation& situation) const {
+    return {situation, routings_, study_.id, run_id_};
+  }
+
+  /// What is known of a study that goes on is predicted again where costs are others now (it may have profiled more:
+  /// copies, what is given): predictions by different costs cannot be ranked. The costs are the study's only then, so
+  /// that one killed meanwhile does it over.
+  void adopt_costs() {
     const std::string costs = to_json(machine_.costs);
     if (study_.cost_model_json == costs) return;
-    costs_changed_ = !study_.cost_model_json.empty();
+    const Situation now = situation();
+    for (const db::Trial& trial : db::load_trials(connection_, study_.id)) {
+      go_on();
+      const auto stored = db::load_schedule(connection_, trial.schedule_id);
+      predict_again(connection_, predicted_by(now), trial, moe::schedule_from_json(stored.json));
+    }
     const CostModel before =
         study_.cost_model_json.empty() ? CostModel{} : cost_model_from_json(study_.cost_model_json);
     std::vector<db::Fit> fits;
@@ -207,15 +231,10 @@ class StudyRun {
     transaction.commit();
   }
 
-  // --- 2. predict ---------------------------------------------------------------------------
-
   void predict_all() {
-    // What planners may use of a rank's memory is what the study was asked to keep to.
-    Cluster cluster = machine_.cluster;
-    if (options_.memory_limit_bytes > 0) cluster.memory_bytes = options_.memory_limit_bytes;
-    const Situation situation{program_, groups_, typical_, machine_.costs, cluster};
-    MicroProfiles micro_profiles = make_micro_profiles(situation);
-    Situation profiled = situation;
+    const Situation simulated = situation();
+    MicroProfiles micro_profiles = make_micro_profiles(simulated);
+    Situation profiled = simulated;
     profiled.micro_profile = [&](const moe::Schedule& schedule) {
       go_on();
       return micro_profiles.seconds(schedule);
@@ -223,9 +242,7 @@ class StudyRun {
     std::map<std::string, std::int64_t> seen;  // decisions -> their trial
     for (const db::Trial& trial : db::load_trials(connection_, study_.id)) {
       const auto stored = db::load_schedule(connection_, trial.schedule_id);
-      const moe::Schedule schedule = moe::schedule_from_json(stored.json);
-      seen.emplace(moe::decisions_json(schedule), trial.id);
-      if (costs_changed_) predict_again(situation, trial, schedule);
+      seen.emplace(moe::decisions_json(moe::schedule_from_json(stored.json)), trial.id);
     }
     int made = 0;
     std::vector<PlannerRequest> requests{{&planner_named("sequential"), {}}};
@@ -234,7 +251,7 @@ class StudyRun {
       PlannerOptions planner_options = request.options;
       planner_options.most_chunks = options_.most_chunks;
       const bool profiles = request.planner->profiles && options_.micro_profile_steps > 0;
-      const Situation& decides_from = profiles ? profiled : situation;
+      const Situation& decides_from = profiles ? profiled : simulated;
       const auto all = candidates(decides_from, *request.planner, planner_options);
       if (request.planner->profiles && !all.empty()) {
         options_.say(request.planner->remark(decides_from, planner_options, all.front().schedule));
@@ -246,7 +263,12 @@ class StudyRun {
           continue;
         }
         go_on();
-        known->second = store_candidate(situation, *request.planner, candidate);
+        if (const std::string names = moe::changes_results(candidate.schedule); !names.empty()) {
+          options_.say(fmt::format("{} {}: {} changes results: its losses are not the others'",
+                                   candidate.planner, candidate.parameters_json, names));
+        }
+        known->second = store_candidate(connection_, predicted_by(simulated), *request.planner,
+                                        candidate, options_.memory_limit_bytes);
         ++made;
       }
     }
@@ -286,69 +308,6 @@ class StudyRun {
       std::ranges::move(more.candidates, std::back_inserter(all));
     }
     return all;
-  }
-
-  static void set_figures(const Prediction& prediction, db::Trial& trial) {
-    trial.paper_s = prediction.paper_s;
-    trial.predicted_s = prediction.timeline.duration_s;
-    trial.lower_bound_s = prediction.bound.seconds();
-    trial.predicted_peak_bytes = prediction.peak_bytes;
-    trial.predicted_deviation_s = prediction.deviation_s;
-  }
-
-  void store_timeline(const Prediction& prediction, const db::Trial& trial) {
-    moe::TimelineRows rows =
-        moe::timeline_rows(prediction.program, prediction.timeline, prediction.routing, groups_);
-    rows.timeline.trial_id = trial.id;
-    rows.timeline.run_id = run_id_;
-    rows.timeline.kind = "predicted";
-    rows.timeline.label = fmt::format("{} {}", trial.planner, trial.parameters_json);
-    db::insert(connection_, rows.timeline, rows.ops, rows.spans);
-  }
-
-  /// One that is known, by costs that are not those it was predicted by: all of a study are compared.
-  void predict_again(const Situation& situation, db::Trial trial, const moe::Schedule& schedule) {
-    go_on();
-    const Prediction prediction =
-        predict(situation, planner_named(trial.planner), schedule, routings_);
-    set_figures(prediction, trial);
-    db::Transaction transaction(connection_, "store a prediction");
-    db::replace_prediction(connection_, trial);
-    store_timeline(prediction, trial);
-    transaction.commit();
-  }
-
-  /// Returns the trial.
-  std::int64_t store_candidate(const Situation& situation, const Planner& planner,
-                               const Candidate& candidate) {
-    const Prediction prediction = predict(situation, planner, candidate.schedule, routings_);
-    const bool fits_memory =
-        options_.memory_limit_bytes == 0 || prediction.peak_bytes <= options_.memory_limit_bytes;
-    db::Trial trial;
-    trial.study_id = study_.id;
-    trial.planner = candidate.planner;
-    trial.parameters_json = candidate.parameters_json;
-    trial.status = "planned";
-    set_figures(prediction, trial);
-
-    if (const std::string names = moe::changes_results(candidate.schedule); !names.empty()) {
-      options_.say(fmt::format("{} {}: {} changes results: its losses are not the others'",
-                               candidate.planner, candidate.parameters_json, names));
-    }
-
-    db::Transaction transaction(connection_, "store a prediction");
-    trial.schedule_id = db::find_or_insert(connection_, moe::schedule_row(candidate.schedule));
-    trial.id = db::find_or_insert(connection_, trial);
-    if (!fits_memory) {
-      trial.status = "infeasible";
-      trial.error = fmt::format("{} predicted, the limit is {}",
-                                db::format_cell("bytes", prediction.peak_bytes),
-                                db::format_cell("bytes", options_.memory_limit_bytes));
-      db::finish_trial(connection_, trial);
-    }
-    store_timeline(prediction, trial);
-    transaction.commit();
-    return trial.id;
   }
 
   // --- 3. measure ---------------------------------------------------------------------------
@@ -489,11 +448,11 @@ class StudyRun {
   std::int64_t run_id_ = 0;
   std::string hostname_;
   CostedCluster machine_;
+  Cluster planned_cluster_;             ///< machine_'s, with the memory that is asked for
   std::vector<moe::Routing> routings_;  ///< of the iterations that are predicted
   moe::Routing typical_;                ///< the one whose sequential iteration is of median length
   std::string warning_;                 ///< of profile and repeats, for the run's record
   std::set<std::int64_t> running_;      ///< trials that this process has claimed
-  bool costs_changed_ = false;          ///< since what the study predicted before it was resumed
 };
 
 }  // namespace

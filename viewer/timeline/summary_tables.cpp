@@ -56,27 +56,58 @@ void summary_row(const std::string& name, const db::RankStatistics& rank, double
   time_cell(rank.idle_s, theme::kMuted);
 }
 
+// Columns of one width, behind that of names: bars of one length are times of one length.
+bool begin_columns(const char* names, float names_px, Columns columns) {
+  std::vector<const char*> headers = {names, "computation", "communication", "exposed"};
+  if (columns.copy) headers.push_back("copy");
+  if (columns.host) headers.push_back("host");
+  headers.push_back("idle");
+  constexpr ImGuiTableFlags kFlags = ImGuiTableFlags_ScrollY | ImGuiTableFlags_SizingStretchSame;
+  if (!ImGui::BeginTable("summary", static_cast<int>(headers.size()), kFlags)) return false;
+  ImGui::TableSetupScrollFreeze(0, 1);
+  for (std::size_t i = 0; i < headers.size(); ++i) {
+    ImGui::TableSetupColumn(headers[i], i == 0 ? ImGuiTableColumnFlags_WidthFixed : 0,
+                            i == 0 ? names_px : 0);
+  }
+  header_row(headers, 1);
+  return true;
+}
+
 void draw_summary_table(const Summary& summary) {
   if (summary.ranks.empty()) return;
   const Columns columns = columns_of(summary);
-  std::vector<const char*> names = {"rank", "computation", "communication", "exposed"};
-  if (columns.copy) names.push_back("copy");
-  if (columns.host) names.push_back("host");
-  names.push_back("idle");
-
-  // Columns of one width: bars of one length are times of one length.
-  constexpr ImGuiTableFlags kFlags = ImGuiTableFlags_ScrollY | ImGuiTableFlags_SizingStretchSame;
-  if (!ImGui::BeginTable("summary", static_cast<int>(names.size()), kFlags)) return;
-  ImGui::TableSetupScrollFreeze(0, 1);
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    ImGui::TableSetupColumn(names[i], i == 0 ? ImGuiTableColumnFlags_WidthFixed : 0,
-                            i == 0 ? ImGui::CalcTextSize("mean ").x : 0);
-  }
-  header_row(names, 1);
+  if (!begin_columns("rank", ImGui::CalcTextSize("mean ").x, columns)) return;
   const double length_s = summary.range.length_s();
   if (summary.ranks.size() > 1) summary_row("mean", summary.mean, length_s, columns);
   for (const db::RankStatistics& rank : summary.ranks) {
     summary_row(std::to_string(rank.rank), rank, length_s, columns);
+  }
+  ImGui::EndTable();
+}
+
+std::string facts_of(const TimelinePanel& panel, const StackEntry& entry, const Summary& summary) {
+  return fmt::format("{}, {}{}", entry.timeline->info.kind, duration_text(summary.range.length_s()),
+                     panel.range ? " marked" : "");
+}
+
+// Of more timelines than have room beside each other: each one's means, and bars that are one scale's.
+void draw_means_table(const TimelinePanel& panel, std::span<const StackEntry> stack,
+                      const std::vector<Summary>& figures) {
+  Columns columns;
+  double longest_s = 0;
+  float names_px = 0;
+  std::vector<std::string> names;
+  for (std::size_t s = 0; s < figures.size(); ++s) {
+    const Columns own = columns_of(figures[s]);
+    columns = {columns.copy || own.copy, columns.host || own.host};
+    longest_s = std::max(longest_s, figures[s].range.length_s());
+    names.push_back(fmt::format("{}, {}", stack[s].title, facts_of(panel, stack[s], figures[s])));
+    names_px = std::max(names_px, ImGui::CalcTextSize(names.back().c_str()).x);
+  }
+  names_px = std::min(names_px, ImGui::GetContentRegionAvail().x * 0.4F);
+  if (!begin_columns("mean of ranks", names_px, columns)) return;
+  for (std::size_t s = 0; s < figures.size(); ++s) {
+    summary_row(names[s], figures[s].mean, longest_s, columns);
   }
   ImGui::EndTable();
 }
@@ -117,24 +148,29 @@ void draw_summaries(TimelinePanel& panel, const Fonts& fonts, std::span<const St
   const auto count = static_cast<float>(figures.size());
   const float room = ImGui::GetContentRegionAvail().x;
   const float width = std::max(fonts.text->FontSize * 23, (room - gap * (count - 1)) / count);
+  const auto draw_small = [&](const auto& draw_table) {
+    ImGui::PushFont(fonts.small);
+    ImGui::PushStyleVar(ImGuiStyleVar_CellPadding, {5, 4});
+    draw_table();
+    ImGui::PopStyleVar();
+    ImGui::PopFont();
+  };
+  if (count > 1 && width * count + gap * (count - 1) > room) {
+    draw_small([&] { draw_means_table(panel, stack, figures); });
+    return;
+  }
   for (std::size_t s = 0; s < figures.size(); ++s) {
     if (s > 0) ImGui::SameLine(0, gap);
     ImGui::PushID(static_cast<int>(s));
     ImGui::BeginChild("summary of one", {width, 0});
-    const std::string facts =
-        fmt::format("{}, {}{}", stack[s].timeline->info.kind,
-                    duration_text(figures[s].range.length_s()), panel.range ? " marked" : "");
+    const std::string facts = facts_of(panel, stack[s], figures[s]);
     const float facts_px = text_width(*fonts.text, facts) + fonts.text->FontSize;
     ImGui::PushFont(fonts.bold);
     ImGui::TextUnformatted(elided(*fonts.bold, stack[s].title, width - facts_px).c_str());
     ImGui::PopFont();
     ImGui::SameLine();
     ImGui::TextDisabled("%s", facts.c_str());
-    ImGui::PushFont(fonts.small);
-    ImGui::PushStyleVar(ImGuiStyleVar_CellPadding, {5, 4});
-    draw_summary_table(figures[s]);
-    ImGui::PopStyleVar();
-    ImGui::PopFont();
+    draw_small([&] { draw_summary_table(figures[s]); });
     ImGui::EndChild();
     ImGui::PopID();
   }

@@ -82,7 +82,8 @@ void draw_legend(TimelinePanel& panel, const Fonts& fonts, std::span<const Stack
 /// What the selected span is, beside its counterparts in the other timelines of the stack.
 void draw_selection(TimelinePanel& panel, const Fonts& fonts, std::span<const StackEntry> stack);
 
-/// Where the time went, per rank, a table for each timeline.
+/// Where the time went: a table of ranks for each timeline, or, where these have no room beside each other, one table of
+/// all with the means of their ranks.
 void draw_summaries(TimelinePanel& panel, const Fonts& fonts, std::span<const StackEntry> stack);
 
 /// Statistics of the stack inside the marked range, computed again only where something changed.

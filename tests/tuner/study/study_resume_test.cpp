@@ -1,3 +1,4 @@
+#include <SQLiteCpp/Database.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -61,6 +62,32 @@ TEST_F(StudyTest, PredictsAllAgainByTheCostsOfALaterProfile) {
       db::load_timelines(connection, {.trial_id = sequential.id, .kind = "predicted"});
   ASSERT_EQ(predicted.size(), 1U) << "the earlier one is gone";
   EXPECT_EQ(predicted.front().duration_s, sequential.predicted_s.value());
+}
+
+TEST_F(StudyTest, AnEndAmidPredictingAgainLeavesItToTheNext) {
+  auto o = options();
+  o.planners = parse_planners("sequential");
+  o.repeats = 1;
+  run_study(o);
+  const double right_s = trials().front().predicted_s.value();
+  const auto costs = [&] {
+    return db::find_study(db::open_reader(database), o.name)->cost_model_json;
+  };
+  const std::string right = costs(), other = to_json(CostModel{});
+  {
+    auto connection = db::open_writer(database);
+    auto study = db::find_study(connection, o.name).value();
+    study.cost_model_json = other;
+    db::update_study(connection, study);
+    connection.database().exec("UPDATE trial SET predicted_s = 1, planner = 'nobody'");
+  }
+  o.resume = true;
+  EXPECT_THROW(run_study(o), moe::InputError) << "there is no such planner";
+  EXPECT_EQ(costs(), other);
+  db::open_writer(database).database().exec("UPDATE trial SET planner = 'sequential'");
+  run_study(o);
+  EXPECT_EQ(trials().front().predicted_s.value(), right_s);
+  EXPECT_EQ(costs(), right);
 }
 
 TEST_F(StudyTest, IsNotContinuedUnderAnotherLayout) {
