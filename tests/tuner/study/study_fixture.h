@@ -21,7 +21,13 @@ struct StudyTest : ::testing::Test {
       std::filesystem::path(::testing::TempDir()) / ("study_test" + std::to_string(getpid()));
   std::string database = (directory / "results.db").string();
 
-  void SetUp() override { std::filesystem::create_directories(directory); }
+  std::string text = (directory / "text").string();
+
+  void SetUp() override {
+    std::filesystem::create_directories(directory);
+    std::ofstream file(text);
+    for (int i = 0; i < 4096; ++i) file << i << " times " << i << " is " << i * i << "\n";
+  }
   void TearDown() override { std::filesystem::remove_all(directory); }
 
   StudyOptions options(const std::string& name = "s") {
@@ -33,6 +39,7 @@ struct StudyTest : ::testing::Test {
     o.job.program = MOELAB_BINARY_DIR "/bin/moe-train";
     o.job.database = database;
     o.job.steps = 3;
+    o.job.data = {text};  // what is learnt is the same whatever stands in the source tree
     o.planners = parse_planners("tutel");
     o.most_chunks = 3;
     o.repeats = 2;
