@@ -18,6 +18,7 @@
 #include "moe/errors.h"
 #include "moe/kernels/execute.h"
 #include "moe/kernels/serial_team.h"
+#include "moe/stop.h"
 
 namespace moe {
 namespace {
@@ -96,13 +97,17 @@ class CpuExec {
     });
   }
 
-  /// At the rate of memory, or asleep until a slower link would have carried it.
+  /// At the rate of memory, or asleep until a slower link would have carried it; a process that is to end waits for none.
   void copy(std::byte* to, const std::byte* from, std::int64_t bytes) {
     const auto start = std::chrono::steady_clock::now();
     std::memcpy(to, from, static_cast<std::size_t>(bytes));
     if (!(copy_bytes_per_s_ > 0)) return;
     const std::chrono::duration<double> least(static_cast<double>(bytes) / copy_bytes_per_s_);
-    std::this_thread::sleep_until(start + least);
+    constexpr std::chrono::duration<double> kLongestSleep(0.1);
+    for (auto left = least; left.count() > 0 && stop_signal() == 0;
+         left = start + least - std::chrono::steady_clock::now()) {
+      std::this_thread::sleep_for(std::min(left, kLongestSleep));
+    }
   }
 
  private:

@@ -1,7 +1,10 @@
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include <array>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <span>
 #include <thread>
@@ -9,6 +12,7 @@
 
 #include "moe/backend/backend.h"
 #include "moe/errors.h"
+#include "moe/stop.h"
 
 namespace moe {
 namespace {
@@ -55,6 +59,30 @@ TEST(CpuBackend, CopiesBetweenItsArenasAsSlowlyAsAsked) {
       {&op, {{device, DType::f32, kRows, 1}}, {{host, DType::f32, kRows, 1}}, {{0, 40}, {40, 60}}});
   EXPECT_GE(now_s() - before, 0.02);
   EXPECT_EQ(std::memcmp(host, values.data(), kBytes), 0);
+}
+
+TEST(CpuBackend, WaitsForNoSlowCopyOnceItIsToEnd) {
+  const auto seconds_of_a_copy_of_an_hour = [] {
+    constexpr std::int64_t kBytes = 4;
+    const auto backend = make_cpu_backend(1, Waiting::asleep, kBytes / 3600.0);
+    std::byte *device = backend->arena(kBytes), *host = backend->host_arena(kBytes);
+    const Op op{OffloadRows{}, {}, {}, "offload"};
+    const double before = now_s();
+    backend->execute({&op, {{device, DType::f32, 1, 1}}, {{host, DType::f32, 1, 1}}, {{0, 1}}});
+    return now_s() - before;
+  };
+  EXPECT_EXIT(
+      {
+        stop_when_asked();
+        std::thread asks([] {
+          std::this_thread::sleep_for(std::chrono::milliseconds(20));
+          kill(getpid(), SIGTERM);
+        });
+        const double seconds = seconds_of_a_copy_of_an_hour();
+        asks.join();
+        std::exit(seconds >= 0.02 && seconds < 600 ? 0 : 1);
+      },
+      testing::ExitedWithCode(0), "");
 }
 
 TEST(CpuBackend, TimesMarksByTheSteadyClock) {
