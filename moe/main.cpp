@@ -272,11 +272,12 @@ Inputs read_inputs(const Arguments& arguments) {
   if (!arguments.schedule.empty()) {
     inputs.schedule = load_schedule(arguments.schedule);
   } else if (!arguments.planner.empty()) {
-    inputs.plan =
-        tuner::plan_in_training({arguments.planner, arguments.model, arguments.cluster,
-                                 arguments.cluster == "measured" ? arguments.database : "",
-                                 arguments.ranks.value_or(mpi_job_size().value_or(1)),
-                                 arguments.layout, arguments.plan_every});
+    inputs.plan = tuner::plan_in_training(
+        {arguments.planner, arguments.model, arguments.cluster,
+         arguments.cluster == "measured" ? arguments.database : "",
+         arguments.ranks.value_or(mpi_job_size().value_or(1)), arguments.layout,
+         arguments.plan_every, arguments.memory_limit_bytes,
+         [](const std::string& text) { std::cerr << "moe-train: " << text << '\n'; }});
     inputs.schedule = inputs.plan({});
     inputs.profiles = tuner::parse_planner(arguments.planner).planner->profiles;
     if (arguments.micro_profile_steps > 0 && !inputs.profiles) {

@@ -91,6 +91,10 @@ struct PlanRequest {
   int ranks = 1;
   std::string layout;  ///< moe::parse_layout; "" = all experts over all ranks
   int iterations = 0;  ///< PlannerOptions::iterations
+  /// Of a rank's arena, 0 = what the cluster says: for planners that keep to it. A plan of any other that needs more as
+  /// routing is now is not returned while another rules, which goes on; `say` hears of it, a line for a person.
+  std::int64_t memory_limit_bytes = 0;
+  std::function<void(const std::string&)> say = [](const std::string&) {};
 };
 /// What a plan inside training goes from; the first one from nothing but even routing.
 struct TrainingSoFar {
