@@ -213,16 +213,18 @@ int run(int argc, char** argv) {
       ->capture_default_str();
   study_command
       ->add_option("--profile-rounds", s.profile_rounds,
-                   "how often each schedule is run to learn costs, in turns: more tell better what "
-                   "changes meanwhile")
-      ->check(moe::whole_number(1, 100))
-      ->capture_default_str();
+                   fmt::format("how often each schedule is run to learn costs, in turns: more tell "
+                               "better what changes meanwhile [as the study was begun; {}]",
+                               kProfileRounds))
+      ->check(moe::whole_number(1, 100));
   study_command
-      ->add_option("--most-of-others", s.most_of_others,
-                   "share of the processors that other processes may have during a run: with more "
-                   "it is made again, three times in all; 1 = never")
-      ->check(moe::share())
-      ->capture_default_str();
+      ->add_option(
+          "--most-of-others", s.most_of_others,
+          fmt::format("share of the processors that other processes may have during a run: "
+                      "with more it is made again, three times in all; 1 = never [as the "
+                      "study was begun; {}]",
+                      kUsualOthers))
+      ->check(moe::share());
   study_command->add_option("--routing", s.routing,
                             "predict with this routing instead of what training routed");
   study_command

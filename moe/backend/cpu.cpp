@@ -104,9 +104,10 @@ class CpuExec {
     if (!(copy_bytes_per_s_ > 0)) return;
     const std::chrono::duration<double> least(static_cast<double>(bytes) / copy_bytes_per_s_);
     constexpr std::chrono::duration<double> kLongestSleep(0.1);
-    for (auto left = least; left.count() > 0 && stop_signal() == 0;
-         left = start + least - std::chrono::steady_clock::now()) {
-      std::this_thread::sleep_for(std::min(left, kLongestSleep));
+    while (stop_signal() == 0) {
+      const auto left = start + least - std::chrono::steady_clock::now();
+      if (left.count() <= 0) return;
+      std::this_thread::sleep_for(std::min<std::chrono::duration<double>>(left, kLongestSleep));
     }
   }
 

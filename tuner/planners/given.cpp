@@ -122,7 +122,7 @@ GivenCandidates candidates_of(const Planner& planner, const Situation& whole,
       continue;
     }
     if (candidate.planner == "sequential") {
-      candidate.planner = candidate.schedule.planner = "given";
+      candidate.planner = candidate.schedule.planner = kGivenAlone;
     }
     candidate.parameters_json = with_name(candidate.parameters_json, given.name);
     result.candidates.push_back(std::move(candidate));

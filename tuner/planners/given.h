@@ -34,6 +34,7 @@ moe::Schedule plan_from(const Given& given, const Planner& planner, const Planne
 /// A planner's candidates for given.program, joined: {"given": "bf16", "forward_chunks": 2, ...}. Those of
 /// sequential, which decides nothing, are planned by nobody and called "given". What contradicts the
 /// given decisions is left out, with the reason in `refused`.
+inline constexpr const char* kGivenAlone = "given";
 struct GivenCandidates {
   std::vector<Candidate> candidates;
   std::vector<std::string> refused;

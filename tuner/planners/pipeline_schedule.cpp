@@ -99,14 +99,15 @@ moe::Schedule pipeline_with_gradients(const moe::Program& program, std::string p
 }
 
 Degrees degrees_of(const moe::Schedule& schedule) {
-  Degrees degrees;
-  const auto ranges = moe::decisions_of<moe::PartitionRange>(schedule);
-  if (!ranges.empty()) degrees = {ranges.front().parts, ranges.front().parts};
-  const auto splits = moe::decisions_of<moe::PipelineSplit>(schedule);
-  for (auto split = splits.rbegin(); split != splits.rend(); ++split) {
-    (split->phase == moe::Phase::forward ? degrees.forward : degrees.backward) = split->chunks;
+  std::map<int, Degrees> of_layer;
+  for (const auto& range : moe::decisions_of<moe::PartitionRange>(schedule)) {
+    of_layer[range.layer] = {range.parts, range.parts};
   }
-  return degrees;
+  for (const auto& split : moe::decisions_of<moe::PipelineSplit>(schedule)) {
+    Degrees& degrees = of_layer[split.layer];
+    (split.phase == moe::Phase::forward ? degrees.forward : degrees.backward) = split.chunks;
+  }
+  return of_layer.empty() ? Degrees{} : of_layer.begin()->second;
 }
 
 Candidate degrees_candidate(moe::Schedule schedule) {

@@ -94,14 +94,18 @@ std::set<pid_t> children() {
   return found;
 }
 
-/// mpirun ends before what it has started on the other hosts of a box.
+/// mpirun ends before what it has started on the other hosts of a box. What goes on for longer is ended, so that it is
+/// not beside the next run.
 void wait_for_orphans(const std::set<pid_t>& others) {
   const double begin = now_s();
-  for (bool any = true; any && now_s() - begin < kOrphans_s;) {
+  for (bool any = true, late = false; any; late = now_s() - begin > kOrphans_s) {
     any = false;
     for (const pid_t pid : children()) {
-      if (!others.contains(pid)) any = waitpid(pid, nullptr, WNOHANG) == 0 || any;
+      if (others.contains(pid)) continue;
+      if (late) kill(pid, SIGKILL);
+      any = waitpid(pid, nullptr, WNOHANG) == 0 || any;
     }
+    if (late && now_s() - begin > 2 * kOrphans_s) return;  // one that the kernel does not let go of
     if (any) usleep(10'000);
   }
 }

@@ -6,10 +6,16 @@
 #include "db/store.h"
 #include "db/transaction.h"
 #include "moe/train/train_store.h"
+#include "tuner/planners/given.h"
 #include "tuner/study/prediction.h"
 
 namespace tuner {
 namespace {
+
+/// What is given alone is predicted as if nothing else were planned.
+const Planner& planner_of(const db::Trial& trial) {
+  return planner_named(trial.planner == kGivenAlone ? "sequential" : trial.planner);
+}
 
 void set_figures(const Prediction& prediction, db::Trial& trial) {
   trial.paper_s = prediction.paper_s;
@@ -60,8 +66,7 @@ std::int64_t store_candidate(db::Connection& connection, const PredictedBy& by,
 
 void predict_again(db::Connection& connection, const PredictedBy& by, db::Trial trial,
                    const moe::Schedule& schedule) {
-  const Prediction prediction =
-      predict(by.situation, planner_named(trial.planner), schedule, by.routings);
+  const Prediction prediction = predict(by.situation, planner_of(trial), schedule, by.routings);
   set_figures(prediction, trial);
   db::Transaction transaction(connection, "store a prediction");
   db::replace_prediction(connection, trial);

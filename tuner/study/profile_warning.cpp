@@ -22,7 +22,8 @@ std::string cause(const ProfileQuality& worst, double largest_share) {
       "Other processes took {:.0f}% of the processors meanwhile "
       "(up to {:.0f}% during a profile)",
       100 * *worst.share_of_others, 100 * largest_share);
-  if (*worst.share_of_others < kNoticeableShare) {
+  // Costs are fitted to all profiles: what disturbed one makes another look wrong.
+  if (largest_share < kNoticeableShare) {
     return taken +
            ": it was not for want of processors; look at the network, at the clock rate, or "
            "profile with more --steps, and begin another study.";

@@ -118,6 +118,7 @@ class StudyRun {
       study_.layout = layout_text();
       study_.id = db::insert(connection_, study_);
     }
+    how_measured_ = how_measured(options_, study_.settings_json);
     std::vector<const char*> argv;
     for (const std::string& argument : options_.argv) argv.push_back(argument.c_str());
     db::Run run = db::this_run("study", options_.name, static_cast<int>(argv.size()), argv.data());
@@ -167,8 +168,8 @@ class StudyRun {
     const std::vector<ProfileSchedule> schedules =
         schedules_to_profile(program_, given_, options_.planners);
     const ProfileRuns runs = run_profiles(
-        connection_, study_, options_.job, schedules, options_.profile_rounds,
-        options_.most_of_others, [this] { stay_alive(); }, options_.say);
+        connection_, study_, options_.job, schedules, how_measured_.profile_rounds,
+        how_measured_.most_of_others, [this] { stay_alive(); }, options_.say);
     Profile profile = profile_from_runs(connection_, options_.model, layout_text(), runs.runs);
     std::vector<double> errors;
     for (const auto& of_run : profile.errors) {
@@ -184,8 +185,9 @@ class StudyRun {
     machine_ = std::move(profile.machine);
     // What planners may use of a rank's memory is what the study was asked to keep to.
     planned_cluster_ = machine_.cluster;
-    if (options_.memory_limit_bytes > 0)
+    if (options_.memory_limit_bytes > 0) {
       planned_cluster_.memory_bytes = options_.memory_limit_bytes;
+    }
     routings_ = asked_routing_ ? std::vector{*asked_routing_} : std::move(profile.routings);
     const Planner& sequential = planner_named("sequential");
     const Situation any{program_, groups_, routings_.front(), machine_.costs, machine_.cluster};
@@ -203,19 +205,21 @@ class StudyRun {
   }
 
   /// What is known of a study that goes on is predicted again where costs are others now (it may have profiled more:
-  /// copies, what is given): predictions by different costs cannot be ranked. The costs are the study's only then, so
-  /// that one killed meanwhile does it over.
+  /// copies, what is given): predictions by different costs cannot be ranked. Meanwhile the study has no costs, so that
+  /// where it is killed the next process does it over.
   void adopt_costs() {
     const std::string costs = to_json(machine_.costs);
     if (study_.cost_model_json == costs) return;
+    const CostModel before =
+        study_.cost_model_json.empty() ? CostModel{} : cost_model_from_json(study_.cost_model_json);
+    study_.cost_model_json.clear();
+    db::update_study(connection_, study_);
     const Situation now = situation();
     for (const db::Trial& trial : db::load_trials(connection_, study_.id)) {
       go_on();
       const auto stored = db::load_schedule(connection_, trial.schedule_id);
       predict_again(connection_, predicted_by(now), trial, moe::schedule_from_json(stored.json));
     }
-    const CostModel before =
-        study_.cost_model_json.empty() ? CostModel{} : cost_model_from_json(study_.cost_model_json);
     std::vector<db::Fit> fits;
     for (const auto& [key, fit] : machine_.costs.fits) {
       const auto known = before.fits.find(key);
@@ -283,7 +287,7 @@ class StudyRun {
     options.run_id = run_id_;
     options.job = options_.job;
     options.iterations = options_.micro_profile_steps;
-    options.most_of_others = options_.most_of_others;
+    options.most_of_others = how_measured_.most_of_others;
     options.dtype = options_.model.dtype == moe::DType::f64 ? "f64" : "f32";
     options.time_limit_s = [&](const moe::Schedule& schedule) {
       return trial_time_limit_s(simulated_s(situation, schedule));
@@ -390,7 +394,7 @@ class StudyRun {
                    [this] { stay_alive(); });
     };
     const JobResult result =
-        train_undisturbed(train_once, options_.most_of_others, options_.say).result;
+        train_undisturbed(train_once, how_measured_.most_of_others, options_.say).result;
     if (result.status != "done") {
       finish(entry, result.status, result.error);
       options_.say(fmt::format("  {}: {}", result.status, result.error));
@@ -445,6 +449,7 @@ class StudyRun {
   std::vector<Given> given_;
   db::Connection connection_;
   db::Study study_;
+  HowMeasured how_measured_;
   std::int64_t run_id_ = 0;
   std::string hostname_;
   CostedCluster machine_;

@@ -16,6 +16,7 @@ namespace tuner {
 /// Values of StudyOptions::top beside numbers.
 inline constexpr int kTopAll = 0;
 inline constexpr int kTopOfEachPlanner = -1;
+inline constexpr int kProfileRounds = 3;
 
 struct StudyOptions {
   std::string name;
@@ -34,9 +35,11 @@ struct StudyOptions {
   double trial_time_limit_s = 0;  ///< 0 = from the prediction
   /// Iterations, behind warm-up, of each run that a planner which profiles chooses by; 0 = it simulates.
   int micro_profile_steps = 4;
-  int profile_rounds = 3;  ///< how often each schedule is run to learn costs (profile_runs.h)
+  /// How often each schedule is run to learn costs (profile_runs.h); none: as the study was begun, kProfileRounds.
+  std::optional<int> profile_rounds;
   /// Of the processors, 0 to 1: a run during which other processes have more is made again (undisturbed.h); 1 = none is.
-  double most_of_others = kUsualOthers;
+  /// None: as the study was begun, kUsualOthers.
+  std::optional<double> most_of_others;
   bool resume = false;
   std::vector<std::string> argv;  ///< for the record
   /// Words for a person, one line each.

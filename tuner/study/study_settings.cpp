@@ -21,6 +21,7 @@ std::string settings_json(const StudyOptions& options, const std::vector<Given>&
   for (const Given& each : given) {
     files.push_back({{"name", each.name}, {"decisions", moe::decisions_json(each.schedule)}});
   }
+  const HowMeasured how = how_measured(options, "{}");
   return json{{"planners", planners},
               {"given", files},
               {"most_chunks", options.most_chunks},
@@ -32,9 +33,18 @@ std::string settings_json(const StudyOptions& options, const std::vector<Given>&
               {"memory_limit_bytes", options.memory_limit_bytes},
               {"copy_gbps", options.job.copy_gbps},
               {"micro_profile_steps", options.micro_profile_steps},
+              {"profile_rounds", how.profile_rounds},
+              {"most_of_others", how.most_of_others},
               {"routing", options.routing},
               {"data", options.job.data}}
       .dump();
+}
+
+HowMeasured how_measured(const StudyOptions& options, const std::string& begun_json) {
+  const json begun = json::parse(begun_json);
+  const HowMeasured usual;
+  return {options.profile_rounds.value_or(begun.value("profile_rounds", usual.profile_rounds)),
+          options.most_of_others.value_or(begun.value("most_of_others", usual.most_of_others))};
 }
 
 std::string other_setting(const std::string& before_json, const std::string& now_json) {

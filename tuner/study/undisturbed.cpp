@@ -16,9 +16,11 @@ WatchedRun least_disturbed(const std::function<WatchedRun()>& train, double most
     say(fmt::format("  others had {:.0f}% of the processors: once more",
                     100 * best.share_of_others));
     WatchedRun next = train();
-    if (next.result.status != "done" || next.share_of_others < best.share_of_others) {
-      best = std::move(next);
+    if (next.result.status != "done") {
+      say(fmt::format("  {}: the run before counts", next.result.status));
+      break;
     }
+    if (next.share_of_others < best.share_of_others) best = std::move(next);
   }
   return best;
 }

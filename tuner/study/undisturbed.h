@@ -14,8 +14,8 @@ struct WatchedRun {
 };
 
 /// Trains; where others had more than `most_of_others` of the processors, again, kMostAttempts times in all, and gives the
-/// run that they disturbed least: the processors' time chooses, never how fast a run was. One that fails is given as it
-/// is. Says what is trained again and why.
+/// run that they disturbed least: the processors' time chooses, never how fast a run was. A first one that fails is
+/// given as it is; a later one that fails is not, the others count. Says what is trained again and why.
 WatchedRun train_undisturbed(const std::function<JobResult()>& train, double most_of_others,
                              const std::function<void(const std::string&)>& say);
 /// The same of runs that are watched already.

@@ -32,13 +32,16 @@ TEST(Options, SecondsAreFinite) {
   }
 }
 
-TEST(Options, SharesAreFromNoneToAll) {
+TEST(Options, RatesAreNoneOrWhatNetworksHave) {
   for (const char* text : {"0", "0.001", "25"}) {
     EXPECT_EQ(refusal(gigabits_per_second(), text), "");
   }
   for (const char* text : {"nan", "1e-300", "-1", "inf", "2e6", "fast"}) {
     EXPECT_THAT(refusal(gigabits_per_second(), text), HasSubstr("expected 0, or Gbit/s")) << text;
   }
+}
+
+TEST(Options, SharesAreFromNoneToAll) {
   for (const char* text : {"0", "0.1", "1"}) EXPECT_EQ(refusal(share(), text), "");
   for (const char* text : {"-0.1", "1.01", "nan", "10%", ""}) {
     EXPECT_THAT(refusal(share(), text), HasSubstr("expected a share from 0 to 1")) << text;

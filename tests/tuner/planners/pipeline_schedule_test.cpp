@@ -56,10 +56,11 @@ TEST(PipelineSchedule, DegreesAreThoseOfTheFirstLayer) {
   EXPECT_EQ(degrees_of({"",
                         {PipelineSplit{1, Phase::forward, 2}, PipelineSplit{3, Phase::forward, 8},
                          PipelineSplit{3, Phase::backward, 5}}}),
-            (Degrees{2, 5}));
+            (Degrees{2, 1}));
   const moe::PartitionRange in_four{1, 4, 0, 0}, in_two{3, 2, 0, 0};
   EXPECT_EQ(degrees_of({"", {in_four, in_two}}), (Degrees{4, 4}));
-  EXPECT_EQ(degrees_of({"", {in_two, PipelineSplit{1, Phase::backward, 3}}}), (Degrees{2, 3}));
+  EXPECT_EQ(degrees_of({"", {in_four, PipelineSplit{3, Phase::backward, 3}}}), (Degrees{4, 4}));
+  EXPECT_EQ(degrees_of({"", {in_two, PipelineSplit{1, Phase::backward, 3}}}), (Degrees{1, 3}));
 }
 
 TEST(PipelineSchedule, ACandidateSaysWhatDistinguishesIt) {

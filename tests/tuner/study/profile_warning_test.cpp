@@ -26,6 +26,8 @@ TEST(ProfileWarning, NamesTheWorstHowFarAndWhatOthersTook) {
 TEST(ProfileWarning, DoesNotBlameOthersWhoTookNothing) {
   EXPECT_THAT(profile_warning({{"sequential", 0.3, 0.01}}),
               AllOf(HasSubstr("30.0% too long"), HasSubstr("not for want of processors")));
+  EXPECT_THAT(profile_warning({{"sequential", 0.02, 0.5}, {"cut", -0.14, 0.01}}),
+              AllOf(HasSubstr("up to 50%"), HasSubstr("end them")));
   EXPECT_THAT(profile_warning({{"sequential", 0.3, std::nullopt}}),
               AllOf(HasSubstr("not known"), Not(HasSubstr("took 0%"))));
 }

@@ -20,6 +20,7 @@
 #include "moe/stop.h"
 #include "moe/train/train_store.h"
 #include "tests/tuner/study/study_fixture.h"
+#include "tuner/study/study_settings.h"
 
 namespace tuner {
 namespace {
@@ -46,13 +47,20 @@ TEST_F(StudyTest, AnExistingNameNeedsResume) {
 TEST_F(StudyTest, PredictsAllAgainByTheCostsOfALaterProfile) {
   auto o = options();
   o.planners = parse_planners("sequential");
+  o.given = {(directory / "int8.json").string()};
+  std::ofstream(o.given.front()) << R"({"decisions": [
+    {"decision": "compress_exchange", "layer": 1, "phase": "forward", "format": "int8"}]})";
   o.repeats = 1;
   run_study(o);
+  ASSERT_EQ(trials().size(), 2U);
   const double before_s = trials().front().predicted_s.value();
+  const double given_before_s = trials().back().predicted_s.value();
+  ASSERT_EQ(trials().back().planner, "given");
   o.planners = parse_planners("sequential,tutel");
   o.profile_rounds = 2;  // other costs, as nothing takes the same time twice
   o.resume = true;
   run_study(o);
+  EXPECT_NE(trials()[1].predicted_s.value(), given_before_s);
   const db::Trial sequential = trials().front();
   EXPECT_EQ(sequential.planner, "sequential");
   EXPECT_NE(sequential.predicted_s.value(), before_s);
@@ -64,6 +72,20 @@ TEST_F(StudyTest, PredictsAllAgainByTheCostsOfALaterProfile) {
   EXPECT_EQ(predicted.front().duration_s, sequential.predicted_s.value());
 }
 
+TEST(StudySettings, OfAStudyThatGoesOnAreThoseItWasBegunWithUnlessAskedFor) {
+  StudyOptions begun;
+  EXPECT_EQ(how_measured(begun, "{}").profile_rounds, kProfileRounds) << "of studies from before";
+  EXPECT_EQ(how_measured(begun, "{}").most_of_others, kUsualOthers);
+  begun.profile_rounds = 2;
+  begun.most_of_others = 1;
+  const std::string settings = settings_json(begun, {});
+  StudyOptions resumed;
+  EXPECT_EQ(how_measured(resumed, settings).profile_rounds, 2);
+  EXPECT_EQ(how_measured(resumed, settings).most_of_others, 1);
+  resumed.profile_rounds = 4;
+  EXPECT_EQ(how_measured(resumed, settings).profile_rounds, 4);
+}
+
 TEST_F(StudyTest, AnEndAmidPredictingAgainLeavesItToTheNext) {
   auto o = options();
   o.planners = parse_planners("sequential");
@@ -73,17 +95,18 @@ TEST_F(StudyTest, AnEndAmidPredictingAgainLeavesItToTheNext) {
   const auto costs = [&] {
     return db::find_study(db::open_reader(database), o.name)->cost_model_json;
   };
-  const std::string right = costs(), other = to_json(CostModel{});
+  const std::string right = costs();
   {
     auto connection = db::open_writer(database);
     auto study = db::find_study(connection, o.name).value();
-    study.cost_model_json = other;
+    study.cost_model_json = to_json(CostModel{});
     db::update_study(connection, study);
     connection.database().exec("UPDATE trial SET predicted_s = 1, planner = 'nobody'");
   }
   o.resume = true;
   EXPECT_THROW(run_study(o), moe::InputError) << "there is no such planner";
-  EXPECT_EQ(costs(), other);
+  EXPECT_EQ(costs(), "")
+      << "neither: some trials may be predicted by the one and some by the other";
   db::open_writer(database).database().exec("UPDATE trial SET planner = 'sequential'");
   run_study(o);
   EXPECT_EQ(trials().front().predicted_s.value(), right_s);
