@@ -270,6 +270,31 @@ TEST_F(Store, ATrialNamesEveryOtherPlannerOfItsScheduleOnce) {
   EXPECT_EQ(trial.also_planned_by, "fsmoe, fsmoe_no_iio, moe");
 }
 
+TEST_F(Store, APredictionIsReplacedWithItsTimelineAndNothingElse) {
+  const auto sample = store_sample(connection);
+  Trial trial = load_trials(connection, sample.study).at(1);
+  const Trial before = trial;
+  trial.paper_s = 0.5;
+  trial.predicted_s = 0.6;
+  trial.lower_bound_s = 0.4;
+  trial.predicted_peak_bytes = 123;
+  trial.predicted_deviation_s = 0.01;
+  trial.status = "not written";
+  replace_prediction(connection, trial);
+  const Trial after = load_trials(connection, sample.study).at(1);
+  EXPECT_EQ(after.paper_s, 0.5);
+  EXPECT_EQ(after.predicted_s, 0.6);
+  EXPECT_EQ(after.lower_bound_s, 0.4);
+  EXPECT_EQ(after.predicted_peak_bytes, 123);
+  EXPECT_EQ(after.predicted_deviation_s, 0.01);
+  EXPECT_EQ(after.status, before.status);
+  EXPECT_EQ(after.measured_s, before.measured_s);
+  EXPECT_THROW(load_timeline(connection, sample.predicted), Error);
+  EXPECT_NO_THROW(load_timeline(connection, sample.measured));
+  trial.id = 99;
+  expect_invalid([&] { replace_prediction(connection, trial); }, "no trial 99");
+}
+
 TEST_F(Store, ATrialIsClaimedOnce) {
   const auto sample = store_sample(connection);
   const auto id = find_or_insert(connection, sample_trial(connection, sample.study, "lina"));

@@ -151,6 +151,24 @@ TEST_F(TimelinePanelTest, ShiftAndDragMarksARangeThatLimitsTheFigures) {
   EXPECT_NEAR(summaries(panel, stack)[0].mean.idle_s, 1, 1e-6);
 }
 
+TEST_F(TimelinePanelTest, FiguresOfAnyNumberOfTimelinesHaveRoomBesideEachOther) {
+  stack.clear();
+  for (int count = 1; count <= 8; ++count) {
+    stack.push_back({&other, "a schedule of many words, chunks 4/4", "", ""});
+    float hidden_px = 0;
+    for (int frame = 0; frame < 3; ++frame) {  // a scroll bar takes a frame to be known
+      headless.frame([&] {
+        ImGui::SetNextWindowSize({1000, 200});
+        ImGui::Begin("figures", nullptr, ImGuiWindowFlags_HorizontalScrollbar);
+        draw_summaries(panel, headless.fonts, stack);
+        hidden_px = ImGui::GetScrollMaxX();
+        ImGui::End();
+      });
+    }
+    EXPECT_EQ(hidden_px, 0) << count;
+  }
+}
+
 TEST_F(TimelinePanelTest, TheSelectedOpIsFoundInTheOtherTimeline) {
   stack.push_back({&other, "two", "", ""});
   panel = {};
