@@ -91,23 +91,24 @@ std::string facts_of(const TimelinePanel& panel, const StackEntry& entry, const 
 }
 
 // Of more timelines than have room beside each other: each one's means, and bars that are one scale's.
-void draw_means_table(const TimelinePanel& panel, std::span<const StackEntry> stack,
-                      const std::vector<Summary>& figures) {
+void draw_means_table(const TimelinePanel& panel, const ImFont& font,
+                      std::span<const StackEntry> stack, const std::vector<Summary>& figures) {
   Columns columns;
   double longest_s = 0;
   float names_px = 0;
-  std::vector<std::string> names;
   for (std::size_t s = 0; s < figures.size(); ++s) {
     const Columns own = columns_of(figures[s]);
     columns = {columns.copy || own.copy, columns.host || own.host};
     longest_s = std::max(longest_s, figures[s].range.length_s());
-    names.push_back(fmt::format("{}, {}", stack[s].title, facts_of(panel, stack[s], figures[s])));
-    names_px = std::max(names_px, ImGui::CalcTextSize(names.back().c_str()).x);
+    const std::string facts = ", " + facts_of(panel, stack[s], figures[s]);
+    names_px = std::max(names_px, text_width(font, stack[s].title) + text_width(font, facts));
   }
   names_px = std::min(names_px, ImGui::GetContentRegionAvail().x * 0.4F);
   if (!begin_columns("mean of ranks", names_px, columns)) return;
   for (std::size_t s = 0; s < figures.size(); ++s) {
-    summary_row(names[s], figures[s].mean, longest_s, columns);
+    const std::string facts = ", " + facts_of(panel, stack[s], figures[s]);
+    summary_row(elided(font, stack[s].title, names_px - text_width(font, facts)) + facts,
+                figures[s].mean, longest_s, columns);
   }
   ImGui::EndTable();
 }
@@ -156,7 +157,7 @@ void draw_summaries(TimelinePanel& panel, const Fonts& fonts, std::span<const St
     ImGui::PopFont();
   };
   if (count > 1 && width * count + gap * (count - 1) > room) {
-    draw_small([&] { draw_means_table(panel, stack, figures); });
+    draw_small([&] { draw_means_table(panel, *fonts.small, stack, figures); });
     return;
   }
   for (std::size_t s = 0; s < figures.size(); ++s) {
