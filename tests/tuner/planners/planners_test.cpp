@@ -182,6 +182,8 @@ TEST(Planners, ScheduleWhateverTheProgramHas) {
     c.fits["memory"].beta_s_per_unit = 1e-10;
     return c;
   }();
+  PlannerOptions options;
+  options.most_chunks = 3;
   for (const int moe_every : {0, 1}) {
     for (const moe::Layout& layout :
          {moe::Layout{}, moe::Layout{1, 2, 1}, moe::Layout{1, 1, 2}, moe::Layout{1, 1, 1, 1, 2}}) {
@@ -196,9 +198,9 @@ TEST(Planners, ScheduleWhateverTheProgramHas) {
         const moe::Routing routing = make_routing("uniform", program, groups, 1);
         const Situation situation{program, groups, routing, costs, cluster};
         for (const Planner& planner : planners()) {
-          EXPECT_NO_THROW(moe::apply(program, planner.plan(situation, {})))
+          EXPECT_NO_THROW(moe::apply(program, planner.plan(situation, options)))
               << planner.name << " " << moe_every << " " << to_text(layout) << micro_batches;
-          for (const Candidate& candidate : planner.candidates(situation, {})) {
+          for (const Candidate& candidate : planner.candidates(situation, options)) {
             EXPECT_NO_THROW(moe::apply(program, candidate.schedule)) << candidate.parameters_json;
           }
         }
