@@ -5,8 +5,12 @@
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <random>
+#include <stdexcept>
+#include <vector>
 
+#include "moe/errors.h"
 #include "moe/model/iteration.h"
 #include "moe/passes/gate_choice.h"
 #include "moe/program/stage_program.h"
@@ -168,6 +172,61 @@ TEST(ScheduleInvariance, RandomSchedulesOfRandomModelsOnAnyRanksGiveTheSequentia
     const Draw simplest = shrink(draw);
     FAIL() << "draw " << i << ", shrunk:\n" << violation(simplest) << describe(simplest);
   }
+}
+
+/// The same decisions but for one number, a decision left out, said twice or taken from another draw. Throws InputError
+/// where that is no Schedule any more.
+Schedule bent(const Schedule& schedule, const Schedule& other, std::mt19937& random) {
+  const auto below = [&](std::size_t count) { return random() % count; };
+  nlohmann::json json = nlohmann::json::parse(to_json(schedule));
+  nlohmann::json& decisions = json.at("decisions");
+  const nlohmann::json others = nlohmann::json::parse(to_json(other)).at("decisions");
+  if (decisions.empty() || below(4) == 0) {
+    if (!others.empty()) decisions.push_back(others[below(others.size())]);
+  } else if (below(4) == 0) {
+    decisions.erase(below(decisions.size()));
+  } else if (below(4) == 0) {
+    decisions.push_back(decisions[below(decisions.size())]);
+  } else {
+    nlohmann::json& decision = decisions[below(decisions.size())];
+    std::vector<nlohmann::json*> numbers;
+    for (auto& [key, value] : decision.items()) {
+      if (value.is_number_integer()) numbers.push_back(&value);
+    }
+    if (!numbers.empty()) *numbers[below(numbers.size())] = static_cast<int>(below(12)) - 1;
+  }
+  return schedule_from_json(json.dump());
+}
+
+/// An illegal Schedule is refused with a reason before anything is computed; one that is not refused is as good as any.
+TEST(ScheduleInvariance, BentSchedulesAreRefusedOrGiveTheSequentialLossAndGradients) {
+  std::mt19937 random(20261122);
+  int refused = 0, the_same = 0;
+  for (int i = 0; i < 80; ++i) {
+    Draw draw = random_draw(random);
+    const Schedule other = random_draw(random).schedule;
+    draw.later.reset();
+    bool legal = true;
+    try {
+      draw.schedule = bent(draw.schedule, other, random);
+      apply(build_iteration(draw.model, make_groups(draw.layout, draw.node_of), 0), draw.schedule);
+    } catch (const InputError&) {
+      ++refused;
+      continue;
+    } catch (const std::invalid_argument& error) {
+      EXPECT_STRNE(error.what(), "");
+      legal = false;
+    }
+    if (legal) {
+      EXPECT_EQ(violation(draw), "") << "draw " << i << describe(draw);
+      ++the_same;
+    } else {
+      EXPECT_THROW(violation(draw), std::invalid_argument) << "draw " << i << describe(draw);
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 10);
+  EXPECT_GT(the_same, 10);
 }
 
 TEST(ScheduleInvariance, DrawsRangesOverGatesAndFromBehindThoseThatNeedTheWholeBatch) {
