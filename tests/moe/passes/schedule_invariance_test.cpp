@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
+#include <iostream>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <stdexcept>
@@ -158,12 +159,13 @@ Draw shrink(Draw draw) {
   return draw;
 }
 
+int number(const char* variable, int fallback) {
+  const char* text = std::getenv(variable);
+  return text ? std::atoi(text) : fallback;
+}
+
 /// MOELAB_DRAWS draws (200 where it is not set), from seed MOELAB_SEED.
 TEST(ScheduleInvariance, RandomSchedulesOfRandomModelsOnAnyRanksGiveTheSequentialLossAndGradients) {
-  const auto number = [](const char* name, int fallback) {
-    const char* text = std::getenv(name);
-    return text ? std::atoi(text) : fallback;
-  };
   const int draws = number("MOELAB_DRAWS", 200);
   std::mt19937 random(static_cast<unsigned>(number("MOELAB_SEED", 20240601)));
   for (int i = 0; i < draws; ++i) {
@@ -199,10 +201,12 @@ Schedule bent(const Schedule& schedule, const Schedule& other, std::mt19937& ran
 }
 
 /// An illegal Schedule is refused with a reason before anything is computed; one that is not refused is as good as any.
+/// MOELAB_DRAWS draws (80 where it is not set), from seed MOELAB_SEED.
 TEST(ScheduleInvariance, BentSchedulesAreRefusedOrGiveTheSequentialLossAndGradients) {
-  std::mt19937 random(20261122);
+  const int draws = number("MOELAB_DRAWS", 80);
+  std::mt19937 random(static_cast<unsigned>(number("MOELAB_SEED", 20261122)));
   int refused = 0, the_same = 0;
-  for (int i = 0; i < 80; ++i) {
+  for (int i = 0; i < draws; ++i) {
     Draw draw = random_draw(random);
     const Schedule other = random_draw(random).schedule;
     draw.later.reset();
@@ -225,8 +229,9 @@ TEST(ScheduleInvariance, BentSchedulesAreRefusedOrGiveTheSequentialLossAndGradie
       ++refused;
     }
   }
-  EXPECT_GT(refused, 10);
-  EXPECT_GT(the_same, 10);
+  std::cout << refused << " refused, " << the_same << " compute the same\n";
+  EXPECT_GT(refused, draws / 8);
+  EXPECT_GT(the_same, draws / 8);
 }
 
 TEST(ScheduleInvariance, DrawsRangesOverGatesAndFromBehindThoseThatNeedTheWholeBatch) {
