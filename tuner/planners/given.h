@@ -31,10 +31,12 @@ moe::Schedule join(const moe::Schedule& planned, const Given& given, const moe::
 moe::Schedule plan_from(const Given& given, const Planner& planner, const PlannerOptions& options,
                         const Situation& whole);
 
-/// A planner's candidates for given.program, joined: {"given": "bf16", "forward_chunks": 2, ...}. Those of
-/// sequential, which decides nothing, are planned by nobody and called "given". What contradicts the
-/// given decisions is left out, with the reason in `refused`.
+/// What the planner of a candidate is called that is given and nothing else.
 inline constexpr const char* kGivenAlone = "given";
+
+/// A planner's candidates for given.program, joined: {"given": "bf16", "forward_chunks": 2, ...}. Those of
+/// sequential, which decides nothing, are planned by nobody: kGivenAlone. What contradicts the
+/// given decisions is left out, with the reason in `refused`.
 struct GivenCandidates {
   std::vector<Candidate> candidates;
   std::vector<std::string> refused;

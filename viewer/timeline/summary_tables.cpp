@@ -96,19 +96,21 @@ void draw_means_table(const TimelinePanel& panel, const ImFont& font,
   Columns columns;
   double longest_s = 0;
   float names_px = 0;
+  std::vector<std::string> facts;
   for (std::size_t s = 0; s < figures.size(); ++s) {
     const Columns own = columns_of(figures[s]);
     columns = {columns.copy || own.copy, columns.host || own.host};
     longest_s = std::max(longest_s, figures[s].range.length_s());
-    const std::string facts = ", " + facts_of(panel, stack[s], figures[s]);
-    names_px = std::max(names_px, text_width(font, stack[s].title) + text_width(font, facts));
+    facts.push_back(", " + facts_of(panel, stack[s], figures[s]));
+    names_px =
+        std::max(names_px, text_width(font, stack[s].title) + text_width(font, facts.back()));
   }
   names_px = std::min(names_px, ImGui::GetContentRegionAvail().x * 0.4F);
   if (!begin_columns("mean of ranks", names_px, columns)) return;
   for (std::size_t s = 0; s < figures.size(); ++s) {
-    const std::string facts = ", " + facts_of(panel, stack[s], figures[s]);
-    summary_row(elided(font, stack[s].title, names_px - text_width(font, facts)) + facts,
-                figures[s].mean, longest_s, columns);
+    const float title_px = names_px - text_width(font, facts[s]);
+    summary_row(elided(font, stack[s].title, title_px) + facts[s], figures[s].mean, longest_s,
+                columns);
   }
   ImGui::EndTable();
 }
