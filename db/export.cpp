@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
+#include "db/console/output_file.h"
 #include "db/load.h"
-#include "db/output_file.h"
 
 namespace db {
 namespace {

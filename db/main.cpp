@@ -8,12 +8,12 @@
 
 #include "db/check.h"
 #include "db/connection.h"
+#include "db/console/format_rows.h"
+#include "db/console/output_file.h"
 #include "db/export.h"
-#include "db/format_rows.h"
 #include "db/identity.h"
 #include "db/listings.h"
 #include "db/load.h"
-#include "db/output_file.h"
 #include "db/query.h"
 
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "db/connection.h"
-#include "db/format_rows.h"
+#include "db/console/format_rows.h"
 
 struct sqlite3_stmt;
 

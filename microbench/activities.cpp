@@ -8,7 +8,7 @@
 #include "microbench/collectives/collectives.h"
 #include "microbench/copies.h"
 #include "microbench/pattern.h"
-#include "moe/program/expert_nodes.h"
+#include "moe/rows/expert_nodes.h"
 
 namespace microbench {
 namespace {

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <stdexcept>
 
-#include "db/statistics.h"
+#include "db/console/statistics.h"
 
 namespace microbench {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "db/store.h"
 #include "db/transaction.h"
-#include "moe/machine.h"
+#include "moe/run/machine.h"
 #include "moe/train/train_store.h"
 
 namespace microbench {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "db/format_rows.h"
+#include "db/console/format_rows.h"
 #include "microbench/collectives/collectives.h"
 #include "microbench/copies.h"
 #include "microbench/gemm.h"

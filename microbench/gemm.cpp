@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "db/format_rows.h"
+#include "db/console/format_rows.h"
 #include "microbench/pattern.h"
 #include "microbench/sizes.h"
 #include "microbench/table.h"

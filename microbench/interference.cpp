@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "db/format_rows.h"
-#include "db/statistics.h"
+#include "db/console/format_rows.h"
+#include "db/console/statistics.h"
 #include "microbench/background.h"
 #include "microbench/sizes.h"
 #include "microbench/table.h"

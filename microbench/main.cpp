@@ -7,8 +7,8 @@
 #include <numeric>
 #include <optional>
 
+#include "db/console/output_file.h"
 #include "db/identity.h"
-#include "db/output_file.h"
 #include "microbench/bench_store.h"
 #include "microbench/benchmarks.h"
 #include "microbench/declare_options.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "moe/backend/backend.h"
-#include "moe/program/tensor.h"
+#include "moe/rows/tensor.h"
 
 namespace microbench {
 

@@ -6,7 +6,7 @@
 #include <limits>
 #include <numeric>
 
-#include "db/statistics.h"
+#include "db/console/statistics.h"
 #include "moe/stop.h"
 
 namespace microbench {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "db/format_rows.h"
+#include "db/console/format_rows.h"
 #include "microbench/bench.h"
 
 namespace microbench {

@@ -6,10 +6,10 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "db/format_rows.h"
+#include "db/console/format_rows.h"
+#include "db/console/output_file.h"
+#include "db/console/statistics.h"
 #include "db/identity.h"
-#include "db/output_file.h"
-#include "db/statistics.h"
 #include "db/store.h"
 #include "moe/communicator/launch.h"
 #include "moe/communicator/open_device.h"

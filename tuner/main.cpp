@@ -4,8 +4,8 @@
 #include <csignal>
 #include <iostream>
 
+#include "db/console/output_file.h"
 #include "db/identity.h"
-#include "db/output_file.h"
 #include "moe/errors.h"
 #include "moe/input/options.h"
 #include "tuner/commands/commands.h"

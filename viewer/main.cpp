@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "db/connection.h"
+#include "db/console/output_file.h"
 #include "db/error.h"
-#include "db/output_file.h"
 #include "moelab_revision.h"
 #include "viewer/window/app.h"
 #include "viewer/window/window.h"

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "microbench/benchmarks.h"
-#include "moe/communicator/collective.h"
+#include "moe/ops/collective.h"
 
 /// The collectives of moe::Communicator, one a file. Each makes the case of one size: S bytes (see
-/// moe/communicator/collective.h), rounded down to whole elements on every rank, but at least one.
+/// moe/ops/collective.h), rounded down to whole elements on every rank, but at least one.
 namespace microbench {
 
 Case all_to_all_case(const Bench& bench, std::int64_t bytes);

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "db/format_rows.h"
+#include "db/console/format_rows.h"
 #include "moe/backend/backend.h"
 #include "moe/backend/cpu_gemm.h"
 #include "moe/backend/thread_sanitizer.h"

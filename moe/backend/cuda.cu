@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "db/format_rows.h"
+#include "db/console/format_rows.h"
 #include "moe/backend/backend.h"
 #include "moe/backend/cuda_check.cuh"
 #include "moe/backend/cuda_exec.cuh"

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "moe/program/op.h"
-#include "moe/program/row_layout.h"
-#include "moe/program/tensor.h"
+#include "moe/rows/row_layout.h"
+#include "moe/rows/tensor.h"
 
 namespace moe {
 

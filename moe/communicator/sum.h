@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <span>
 
-#include "moe/program/tensor.h"
+#include "moe/rows/tensor.h"
 
 namespace moe {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "moe/program/op.h"
-#include "moe/program/row_layout.h"
+#include "moe/rows/row_layout.h"
 
 namespace moe {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "moe/model/model.h"
-#include "moe/program/layout.h"
+#include "moe/rows/layout.h"
 
 namespace moe {
 

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "moe/ops/gate.h"
-#include "moe/program/groups.h"
-#include "moe/program/tensor.h"
+#include "moe/rows/groups.h"
+#include "moe/rows/tensor.h"
 
 namespace moe {
 

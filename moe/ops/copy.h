@@ -1,6 +1,6 @@
 #pragma once
 
-#include "moe/program/op_facts.h"
+#include "moe/rows/op_facts.h"
 
 /// Copies of routed rows between the device's memory and the host's (Pool), which run on a stream of their own
 /// beside what computes and communicates: R rows of one slice, M columns.

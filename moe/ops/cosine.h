@@ -1,6 +1,6 @@
 #pragma once
 
-#include "moe/program/op_facts.h"
+#include "moe/rows/op_facts.h"
 
 /// Logits by the angle between tokens and experts: T tokens of this rank, E experts, both in r
 /// dimensions.

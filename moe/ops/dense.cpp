@@ -1,13 +1,13 @@
 #include "moe/ops/dense.h"
 
-#include "moe/program/op_sizes.h"
+#include "moe/rows/op_sizes.h"
 
 namespace moe {
 
 Work EmbedTokens::work(const OpSizes& s) const { return s.gathered(s.out(0)); }
 Work EmbedTokensGradient::work(const OpSizes& s) const {
   std::int64_t bytes = s.bytes(s.in(1));
-  for (const Use& table : s.op.writes) bytes += s.bytes(table);
+  for (const Use& table : s.writes) bytes += s.bytes(table);
   return {0, bytes};
 }
 

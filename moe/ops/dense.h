@@ -1,6 +1,6 @@
 #pragma once
 
-#include "moe/program/op_facts.h"
+#include "moe/rows/op_facts.h"
 
 /// Ops on the tokens of a rank: T tokens, L tokens per sequence, V vocabulary, M model width, I and O
 /// the widths of a linear layer. Each comment says what is read -> written, by position.

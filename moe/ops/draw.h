@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "moe/program/op_facts.h"
+#include "moe/rows/op_facts.h"
 
 /// Ops of gates that draw numbers: T tokens of this rank, E experts. A number is a function of the seed,
 /// the layer, the iteration, the token's place in the global batch and the expert, so that neither

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "moe/program/op_facts.h"
+#include "moe/rows/op_facts.h"
 
 /// Ops of GShard's order: which token is in which sent row as a matrix, and products with it. T tokens, S sent
 /// rows, M their width.

@@ -1,7 +1,7 @@
 #include "moe/ops/exchange.h"
 
 #include "moe/ops/row_bytes.h"
-#include "moe/program/op_sizes.h"
+#include "moe/rows/op_sizes.h"
 
 namespace moe {
 

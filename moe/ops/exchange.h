@@ -4,9 +4,9 @@
 #include <string_view>
 #include <vector>
 
-#include "moe/program/groups.h"
-#include "moe/program/op_facts.h"
-#include "moe/program/tensor.h"
+#include "moe/rows/groups.h"
+#include "moe/rows/op_facts.h"
+#include "moe/rows/tensor.h"
 
 /// Ops that bring token copies to their experts and back: S sent rows, R received rows, and where n ranks
 /// share experts G gathered rows.

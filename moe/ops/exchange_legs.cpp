@@ -1,8 +1,8 @@
 #include "moe/ops/exchange_legs.h"
 
 #include "moe/ops/row_bytes.h"
-#include "moe/program/leg.h"
-#include "moe/program/op_sizes.h"
+#include "moe/rows/leg.h"
+#include "moe/rows/op_sizes.h"
 
 namespace moe {
 namespace {

@@ -1,6 +1,6 @@
 #include "moe/ops/expert.h"
 
-#include "moe/program/op_sizes.h"
+#include "moe/rows/op_sizes.h"
 
 namespace moe {
 namespace {
@@ -9,7 +9,7 @@ namespace {
 double rows_of_experts(const OpSizes& s, const Use& use, int first, int count) {
   const Rows rows_are = s.tensor(use).rows_are;
   if (rows_are == Rows::fixed) return s.rows(use);
-  const RowLayout& layout = s.binding.layouts.at(routed_layer(s.op));
+  const RowLayout& layout = s.binding.layouts.at(s.routed_layer);
   const auto ranges = rows_are == Rows::gathered ? gathered_expert_rows(layout, use.slice)
                                                  : expert_rows(layout, use.slice);
   std::int64_t rows = 0;

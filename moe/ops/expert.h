@@ -1,6 +1,6 @@
 #pragma once
 
-#include "moe/program/op_facts.h"
+#include "moe/rows/op_facts.h"
 
 /// Ops on received rows (gathered ones, where ranks share experts), which lie expert by expert: R rows, D
 /// experts of this rank, then G guests where a layer has any (expert_slots.h), I and O the widths of a linear layer of

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "moe/program/op_facts.h"
+#include "moe/rows/op_facts.h"
 
 /// A bias per expert that only the choice of experts sees: E experts.
 namespace moe {

@@ -1,6 +1,6 @@
 #include "moe/ops/expert_replicas.h"
 
-#include "moe/program/op_sizes.h"
+#include "moe/rows/op_sizes.h"
 
 namespace moe {
 namespace {
@@ -10,7 +10,7 @@ std::vector<std::int64_t> moved_bytes(const Kind& kind, const OpSizes& s) {
   const int members = group_size(s.groups, kind.group);
   const int self = index_in_group(s.groups, kind.group, s.rank);
   std::int64_t block_bytes = 0;  // of all tensors together
-  for (std::size_t i = 0; i < s.op.writes.size(); ++i) {
+  for (std::size_t i = 0; i < s.writes.size(); ++i) {
     const Tensor& tensor = s.tensor(s.in(i));
     const std::int64_t rows = kind.block_rows(tensor.rows, members);
     block_bytes += elements_of(rows, tensor.columns, 0, kind.share).count * bytes_of(tensor.dtype);
@@ -40,12 +40,12 @@ Work AddReturned::work(const OpSizes& s) const {
   const auto returned = static_cast<std::int64_t>(
       blocks(members, index_in_group(s.groups, GroupKind::expert, s.rank)).size());
   Work work;
-  for (const Use& use : s.op.writes) {
+  for (const Use& use : s.writes) {
     const std::int64_t block_bytes = s.bytes(use) / local_experts;
     work.memory_bytes += 3 * returned * block_bytes;
     work.flops += static_cast<double>(returned * block_bytes / bytes_of(s.tensor(use).dtype));
   }
-  work.calls = returned * static_cast<std::int64_t>(s.op.writes.size());
+  work.calls = returned * static_cast<std::int64_t>(s.writes.size());
   return work;
 }
 

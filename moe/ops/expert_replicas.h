@@ -2,10 +2,10 @@
 
 #include <vector>
 
-#include "moe/program/expert_moves.h"
-#include "moe/program/groups.h"
-#include "moe/program/op_facts.h"
-#include "moe/program/tensor.h"
+#include "moe/rows/expert_moves.h"
+#include "moe/rows/groups.h"
+#include "moe/rows/op_facts.h"
+#include "moe/rows/tensor.h"
 
 /// Ops by which members of an expert group compute experts of each other for an iteration (passes/replicate_experts.h):
 /// D experts of a rank, G guests at most, N gradients at most that come home to one, of n rows each.

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "moe/program/op_facts.h"
+#include "moe/rows/op_facts.h"
 
 /// Ops that gates are made of (model/gates): T tokens of this rank, E experts, k choices per token.
 namespace moe {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "moe/program/op_facts.h"
+#include "moe/rows/op_facts.h"
 
 /// Ops of gates that look at all tokens of a capacity group at once: T tokens of this rank in `groups` equal
 /// groups of n, E experts, each with c `slots` in every group.

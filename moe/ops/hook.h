@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "moe/ops/draw.h"
-#include "moe/program/op_facts.h"
+#include "moe/rows/op_facts.h"
 
 /// Ops that hooks put into a mixture of experts (model/hooks).
 namespace moe {

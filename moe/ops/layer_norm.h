@@ -1,6 +1,6 @@
 #pragma once
 
-#include "moe/program/op_facts.h"
+#include "moe/rows/op_facts.h"
 
 namespace moe {
 

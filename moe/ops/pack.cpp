@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-#include "moe/program/op_sizes.h"
+#include "moe/rows/op_sizes.h"
 
 namespace moe {
 

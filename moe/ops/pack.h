@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "moe/program/op_facts.h"
+#include "moe/rows/op_facts.h"
 
 /// Ops that make rows smaller for the way between ranks, and bring them back to what is left of them.
 namespace moe {

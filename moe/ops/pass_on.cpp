@@ -1,6 +1,6 @@
 #include "moe/ops/pass_on.h"
 
-#include "moe/program/op_sizes.h"
+#include "moe/rows/op_sizes.h"
 
 namespace moe {
 
@@ -8,7 +8,7 @@ Work PassOn::work(const OpSizes& s) const { return s.sent(bytes_to_peers(s)); }
 
 std::vector<std::int64_t> PassOn::bytes_to_peers(const OpSizes& s) const {
   std::vector<std::int64_t> bytes(static_cast<std::size_t>(group_size(s.groups, group)));
-  if (stage_of(s.groups, s.rank) == s.op.stage) {
+  if (stage_of(s.groups, s.rank) == s.stage) {
     const int self = index_in_group(s.groups, group, s.rank);
     bytes[static_cast<std::size_t>(1 - self)] = s.bytes(s.in(0));
   }

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "moe/program/groups.h"
-#include "moe/program/op_facts.h"
+#include "moe/rows/groups.h"
+#include "moe/rows/op_facts.h"
 
 namespace moe {
 

@@ -1,6 +1,6 @@
 #include "moe/ops/rms_norm.h"
 
-#include "moe/program/op_sizes.h"
+#include "moe/rows/op_sizes.h"
 
 namespace moe {
 

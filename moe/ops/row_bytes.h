@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "moe/program/op_sizes.h"
-#include "moe/program/row_layout.h"
+#include "moe/rows/op_sizes.h"
+#include "moe/rows/row_layout.h"
 
 namespace moe {
 
@@ -14,8 +14,7 @@ std::vector<std::int64_t> row_bytes_to_peers(const Kind& kind, const OpSizes& s)
   const Tensor& tensor = s.tensor(s.in(0));
   std::vector<std::int64_t> bytes(
       static_cast<std::size_t>(group_size(s.groups, kind.group, s.rank)));
-  for (const Segment& segment :
-       kind.sends(s.binding.layouts.at(routed_layer(s.op)), s.in(0).slice)) {
+  for (const Segment& segment : kind.sends(s.binding.layouts.at(s.routed_layer), s.in(0).slice)) {
     bytes[static_cast<std::size_t>(segment.peer)] +=
         segment.rows * tensor.columns * bytes_of(tensor.dtype);
   }

@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "moe/program/groups.h"
-#include "moe/program/op_facts.h"
+#include "moe/rows/groups.h"
+#include "moe/rows/op_facts.h"
 
 /// Ops by which the n ranks of a group that share dense matrices bring their tokens together and part them
 /// again: T tokens of each.

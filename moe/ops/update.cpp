@@ -1,6 +1,6 @@
 #include "moe/ops/update.h"
 
-#include "moe/program/op_sizes.h"
+#include "moe/rows/op_sizes.h"
 
 namespace moe {
 
@@ -9,7 +9,7 @@ Work AllReduce::work(const OpSizes& s) const { return s.sent(bytes_to_peers(s));
 std::vector<std::int64_t> AllReduce::bytes_to_peers(const OpSizes& s) const {
   const auto n = static_cast<std::int64_t>(group_size(s.groups, group));
   std::int64_t reduced = 0;
-  for (const Use& use : s.op.writes) reduced += s.bytes(use);
+  for (const Use& use : s.writes) reduced += s.bytes(use);
   std::vector<std::int64_t> bytes(static_cast<std::size_t>(n));
   if (n > 1) {
     bytes[static_cast<std::size_t>((index_in_group(s.groups, group, s.rank) + 1) % n)] =

@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "moe/program/groups.h"
-#include "moe/program/op_facts.h"
+#include "moe/rows/groups.h"
+#include "moe/rows/op_facts.h"
 
 /// What happens to gradients and parameters once a gradient is complete.
 namespace moe {

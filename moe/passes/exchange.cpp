@@ -12,7 +12,7 @@
 
 #include "moe/input/value.h"
 #include "moe/passes/decision_fields.h"
-#include "moe/program/expert_nodes.h"
+#include "moe/rows/expert_nodes.h"
 
 namespace moe {
 namespace {

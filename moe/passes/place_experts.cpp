@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 #include "moe/input/value.h"
-#include "moe/program/expert_slots.h"
+#include "moe/rows/expert_slots.h"
 
 namespace moe {
 namespace {

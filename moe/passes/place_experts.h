@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "moe/program/expert_placement.h"
 #include "moe/program/program.h"
+#include "moe/rows/expert_placement.h"
 
 namespace moe {
 

@@ -152,4 +152,8 @@ Schedule load_schedule(const std::string& path) {
   return schedule_from_json(read_file(path), path);
 }
 
+db::Schedule schedule_row(const Schedule& schedule) {
+  return {0, "", schedule.planner, to_json(schedule), changes_results(schedule)};
+}
+
 }  // namespace moe

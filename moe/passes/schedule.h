@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "db/records.h"
 #include "moe/passes/assign_stream.h"
 #include "moe/passes/compress_exchange.h"
 #include "moe/passes/exchange.h"
@@ -122,5 +123,8 @@ std::string decisions_json(const Schedule& schedule);
 Schedule schedule_from_json(std::string_view json, std::string name = "schedule");
 /// Reads a file of it.
 Schedule load_schedule(const std::string& path);
+
+/// A schedule as a row, its decisions in canonical order.
+db::Schedule schedule_row(const Schedule& schedule);
 
 }  // namespace moe

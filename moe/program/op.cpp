@@ -5,7 +5,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "moe/program/row_layout.h"
+#include "moe/rows/row_layout.h"
 
 namespace moe {
 namespace {

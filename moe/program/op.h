@@ -33,8 +33,8 @@
 #include "moe/ops/split_selection.h"
 #include "moe/ops/tensor_parallel.h"
 #include "moe/ops/update.h"
-#include "moe/program/routing.h"
-#include "moe/program/tensor.h"
+#include "moe/rows/routing.h"
+#include "moe/rows/tensor.h"
 
 /// The closed set of operations. What each is stands in moe/ops, a family a file.
 namespace moe {

@@ -140,10 +140,6 @@ std::vector<int> loss_ops(const Program& program) {
   return ops;
 }
 
-RoutedLayer routed_layer(const Tensor& tensor) {
-  return {tensor.layer, tensor.micro_batch, tensor.part};
-}
-
 bool uses_routed_rows(const Program& program, const Op& op) {
   const auto routed = [&](const Use& use) {
     return program.tensors[static_cast<std::size_t>(use.tensor)].rows_are != Rows::fixed;

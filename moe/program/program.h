@@ -3,10 +3,10 @@
 #include <map>
 #include <vector>
 
-#include "moe/program/expert_placement.h"
-#include "moe/program/groups.h"
 #include "moe/program/op.h"
-#include "moe/program/tensor.h"
+#include "moe/rows/expert_placement.h"
+#include "moe/rows/groups.h"
+#include "moe/rows/tensor.h"
 
 namespace moe {
 
@@ -90,9 +90,6 @@ std::vector<std::vector<int>> dependencies(const Program& program);
 
 /// The ops that write the loss or one of the others, ascending.
 std::vector<int> loss_ops(const Program& program);
-
-/// Whose routing binds the rows of a tensor.
-RoutedLayer routed_layer(const Tensor& tensor);
 
 /// By MoE layer whose experts are sent to other ranks, or belong to others than in order: who computes which.
 std::map<int, ExpertPlacement> placements(const Program& program);

@@ -19,4 +19,8 @@ struct Timeline {
   double duration_s = 0;  ///< begin to the end of the last span of any rank
 };
 
+/// Iterations at the beginning of a training that touch memory for the first time, or have it
+/// measured: no figure is made of their durations.
+inline constexpr int kWarmupIterations = 2;
+
 }  // namespace moe

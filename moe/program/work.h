@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "moe/program/binding.h"
-#include "moe/program/groups.h"
 #include "moe/program/program.h"
+#include "moe/rows/binding.h"
+#include "moe/rows/groups.h"
 
 namespace moe {
 

@@ -5,10 +5,11 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "db/format_rows.h"
+#include "db/console/format_rows.h"
 #include "moe/errors.h"
+#include "moe/program/row_handling.h"
 #include "moe/program/stage_program.h"
-#include "moe/program/window.h"
+#include "moe/rows/window.h"
 #include "moe/run/collectives.h"
 
 namespace moe {

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "moe/kernels/bound_op.h"
-#include "moe/program/binding.h"
+#include "moe/memory/memory_plan.h"
 #include "moe/program/start_rule.h"
-#include "moe/run/memory_plan.h"
+#include "moe/rows/binding.h"
 #include "moe/run/progress.h"
 #include "moe/run/runner.h"
 #include "moe/run/touched_memory.h"

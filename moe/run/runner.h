@@ -9,10 +9,10 @@
 
 #include "moe/backend/backend.h"
 #include "moe/communicator/communicator.h"
-#include "moe/program/groups.h"
 #include "moe/program/program.h"
-#include "moe/program/routing.h"
 #include "moe/program/timeline.h"
+#include "moe/rows/groups.h"
+#include "moe/rows/routing.h"
 
 namespace moe {
 

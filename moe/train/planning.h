@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "moe/passes/schedule.h"
-#include "moe/program/routing.h"
+#include "moe/rows/routing.h"
 
 namespace moe {
 

@@ -9,13 +9,12 @@
 #include <map>
 #include <utility>
 
-#include "db/statistics.h"
+#include "db/console/statistics.h"
 #include "db/store.h"
 #include "db/transaction.h"
-#include "moe/machine.h"
-#include "moe/program/row_layout.h"
-#include "moe/program/work.h"
-#include "moe/train/balance.h"
+#include "moe/rows/balance.h"
+#include "moe/rows/row_layout.h"
+#include "moe/run/machine.h"
 
 namespace moe {
 namespace {
@@ -28,39 +27,6 @@ constexpr double kAbandonWait_s = 10;
 constexpr std::size_t kRecentIterations = 16;
 
 }  // namespace
-
-TimelineRows timeline_rows(const Program& program, const Timeline& timeline, const Routing& routing,
-                           const Groups& groups,
-                           const std::vector<std::vector<std::int64_t>>& sent_bytes) {
-  TimelineRows rows;
-  rows.timeline.duration_s = timeline.duration_s;
-  for (std::size_t i = 0; i < program.ops.size(); ++i) {
-    const Op& op = program.ops[i];
-    rows.ops.push_back({0, static_cast<int>(i), op.name, std::string(kind_name(op)),
-                        std::string(activity_name(facts_of(op).activity)),
-                        std::string(stream_name(op.stream)), std::string(phase_name(op.phase)),
-                        op.layer, piece_of(op).index, piece_of(op).count});
-  }
-  for (std::size_t r = 0; r < timeline.ranks.size(); ++r) {
-    const int rank = static_cast<int>(r);
-    const Binding binding = bind(program, routing, groups, rank);
-    for (const OpSpan& span : timeline.ranks[r]) {
-      const Op& op = program.ops[span.op];
-      const Work work = work_of(program, op, binding, groups, rank);
-      std::int64_t bytes = work.memory_bytes;
-      if (is_communication(op)) {
-        bytes =
-            sent_bytes.empty() ? work.wire_bytes : sent_bytes[r][static_cast<std::size_t>(span.op)];
-      }
-      rows.spans.push_back({0, rank, span.op, span.start_s, span.duration_s, bytes, work.flops});
-    }
-  }
-  return rows;
-}
-
-db::Schedule schedule_row(const Schedule& schedule) {
-  return {0, "", schedule.planner, to_json(schedule), changes_results(schedule)};
-}
 
 std::vector<db::RunRank> rank_rows(std::int64_t run_id, const std::vector<RankInfo>& ranks,
                                    const std::vector<int>& threads) {

@@ -9,26 +9,12 @@
 
 #include "db/connection.h"
 #include "db/records.h"
-#include "moe/program/groups.h"
 #include "moe/program/program.h"
+#include "moe/program/timeline_rows.h"
+#include "moe/rows/groups.h"
 #include "moe/train/trainer.h"
 
 namespace moe {
-
-/// A timeline as rows of the database: one TimelineOp per op, one Span per op and rank with the
-/// FLOPs and bytes that the routing makes of it; where `sent_bytes` is given (by rank and op), the
-/// bytes of communications are those.
-struct TimelineRows {
-  db::Timeline timeline;
-  std::vector<db::TimelineOp> ops;
-  std::vector<db::Span> spans;
-};
-TimelineRows timeline_rows(const Program& program, const Timeline& timeline, const Routing& routing,
-                           const Groups& groups,
-                           const std::vector<std::vector<std::int64_t>>& sent_bytes = {});
-
-/// A schedule as a row, its decisions in canonical order.
-db::Schedule schedule_row(const Schedule& schedule);
 
 /// The ranks of a run as rows, their peaks still 0. `threads` as in OpenDevice.
 std::vector<db::RunRank> rank_rows(std::int64_t run_id, const std::vector<RankInfo>& ranks,

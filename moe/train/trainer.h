@@ -8,6 +8,7 @@
 #include "moe/communicator/ranks.h"
 #include "moe/model/model.h"
 #include "moe/passes/schedule.h"
+#include "moe/program/timeline.h"
 #include "moe/run/runner.h"
 #include "moe/train/data.h"
 #include "moe/train/move_experts.h"
@@ -42,10 +43,6 @@ struct StepReport {
   std::vector<std::int64_t> touched_peak_bytes;
   std::vector<std::vector<std::int64_t>> sent_bytes;  ///< by rank and op, as communicators counted
 };
-
-/// Iterations at the beginning of a training that touch memory for the first time, or have it
-/// measured: no figure is made of their durations.
-inline constexpr int kWarmupIterations = 2;
 
 /// Called on rank 0.
 struct TrainObserver {

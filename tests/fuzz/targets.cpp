@@ -7,7 +7,7 @@
 #include "moe/model/iteration.h"
 #include "moe/model/model.h"
 #include "moe/passes/schedule.h"
-#include "moe/program/routing.h"
+#include "moe/rows/routing.h"
 #include "tuner/costs/cluster.h"
 
 namespace fuzz {

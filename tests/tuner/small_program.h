@@ -1,8 +1,8 @@
 #pragma once
 
-#include "moe/program/groups.h"
 #include "moe/program/program_builder.h"
-#include "moe/program/routing.h"
+#include "moe/rows/groups.h"
+#include "moe/rows/routing.h"
 #include "tuner/costs/cluster.h"
 #include "tuner/costs/cost_model.h"
 

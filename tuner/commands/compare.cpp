@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "db/format_rows.h"
+#include "db/console/format_rows.h"
 #include "tuner/commands/commands.h"
 #include "tuner/commands/printing.h"
 #include "tuner/planners/given.h"

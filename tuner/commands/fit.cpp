@@ -3,13 +3,13 @@
 #include <map>
 #include <set>
 
-#include "db/format_rows.h"
+#include "db/console/format_rows.h"
 #include "db/identity.h"
 #include "db/load.h"
 #include "db/store.h"
 #include "db/transaction.h"
 #include "moe/errors.h"
-#include "moe/machine.h"
+#include "moe/run/machine.h"
 #include "tuner/commands/commands.h"
 #include "tuner/commands/printing.h"
 #include "tuner/costs/fit_measurements.h"

@@ -1,6 +1,6 @@
 #include <string>
 
-#include "db/output_file.h"
+#include "db/console/output_file.h"
 #include "tuner/commands/commands.h"
 #include "tuner/commands/printing.h"
 #include "tuner/planners/given.h"

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "db/format_rows.h"
+#include "db/console/format_rows.h"
 #include "moe/passes/schedule.h"
 #include "tuner/commands/commands.h"
 #include "tuner/costs/cluster.h"

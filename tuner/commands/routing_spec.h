@@ -5,9 +5,9 @@
 #include <string_view>
 
 #include "db/connection.h"
-#include "moe/program/groups.h"
 #include "moe/program/program.h"
-#include "moe/program/routing.h"
+#include "moe/rows/groups.h"
+#include "moe/rows/routing.h"
 
 namespace tuner {
 

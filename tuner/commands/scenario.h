@@ -4,9 +4,9 @@
 #include <string>
 
 #include "moe/model/model.h"
-#include "moe/program/groups.h"
 #include "moe/program/program.h"
-#include "moe/program/routing.h"
+#include "moe/rows/groups.h"
+#include "moe/rows/routing.h"
 #include "tuner/costs/cluster.h"
 #include "tuner/planners/planners.h"
 

@@ -5,15 +5,16 @@
 #include <iostream>
 #include <optional>
 
+#include "db/console/format_rows.h"
+#include "db/console/output_file.h"
 #include "db/export.h"
-#include "db/format_rows.h"
 #include "db/identity.h"
-#include "db/output_file.h"
 #include "db/store.h"
 #include "db/transaction.h"
-#include "moe/machine.h"
+#include "moe/program/row_handling.h"
 #include "moe/program/stage_program.h"
-#include "moe/train/train_store.h"
+#include "moe/program/timeline_rows.h"
+#include "moe/run/machine.h"
 #include "tuner/commands/commands.h"
 #include "tuner/commands/printing.h"
 #include "tuner/simulate/chained.h"

@@ -2,7 +2,7 @@
 #include <map>
 #include <vector>
 
-#include "db/format_rows.h"
+#include "db/console/format_rows.h"
 #include "db/load.h"
 #include "db/load_views.h"
 #include "moe/source_tree.h"

@@ -11,7 +11,7 @@
 #include <tuple>
 #include <utility>
 
-#include "db/statistics.h"
+#include "db/console/statistics.h"
 #include "db/timeline_statistics.h"
 #include "moe/program/start_rule.h"
 #include "tuner/costs/beside.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "moe/program/groups.h"
+#include "moe/rows/groups.h"
 #include "tuner/costs/cost_model.h"
 
 namespace tuner {

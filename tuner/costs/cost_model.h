@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "moe/program/binding.h"
-#include "moe/program/groups.h"
 #include "moe/program/program.h"
+#include "moe/rows/binding.h"
+#include "moe/rows/groups.h"
 #include "tuner/costs/fit.h"
 #include "tuner/costs/interference.h"
 

@@ -11,7 +11,7 @@
 #include <tuple>
 #include <utility>
 
-#include "moe/communicator/collective.h"
+#include "moe/ops/collective.h"
 
 namespace tuner {
 namespace {

@@ -14,7 +14,7 @@ namespace tuner {
 ///
 /// Units: flops for GEMMs, which become a fit of their op kind and, all together, "gemm", with an
 /// alpha for each expert's product; for a collective the bytes that cross the wire at each rank
-/// (bus_factor in moe/communicator/collective.h); bytes read and written
+/// (bus_factor in moe/ops/collective.h); bytes read and written
 /// (2 S) for "host_copy", which becomes the fit "memory", and for "host_to_device" and "device_to_host", which become
 /// those of "fetch_rows" and "offload_rows"; for "interference" seconds alone: "computation_beside_copy", whose beta
 /// is 1 / alpha(y, x), of the newest run that has the pair, as it depends on how the ranks of a run share cores.

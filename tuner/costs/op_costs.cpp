@@ -6,6 +6,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "moe/program/row_handling.h"
 #include "moe/program/work.h"
 
 namespace tuner {

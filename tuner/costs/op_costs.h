@@ -3,10 +3,10 @@
 #include <optional>
 #include <vector>
 
-#include "moe/program/binding.h"
-#include "moe/program/groups.h"
 #include "moe/program/program.h"
-#include "moe/program/routing.h"
+#include "moe/rows/binding.h"
+#include "moe/rows/groups.h"
+#include "moe/rows/routing.h"
 #include "tuner/costs/cluster.h"
 #include "tuner/costs/cost_model.h"
 

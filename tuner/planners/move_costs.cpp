@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "moe/program/expert_moves.h"
-#include "moe/train/move_experts.h"
+#include "moe/program/expert_state.h"
+#include "moe/rows/expert_moves.h"
 #include "tuner/planners/pro_prophet/greedy_placement.h"
 
 namespace tuner {

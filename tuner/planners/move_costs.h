@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "moe/program/expert_placement.h"
+#include "moe/rows/expert_placement.h"
 #include "tuner/planners/placement_costs.h"
 #include "tuner/planners/planners.h"
 

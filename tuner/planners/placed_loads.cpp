@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "moe/program/expert_slots.h"
-#include "moe/train/balance.h"
+#include "moe/rows/balance.h"
+#include "moe/rows/expert_slots.h"
 
 namespace tuner {
 int home_of(const GroupedRows& rows, int expert) {

@@ -4,9 +4,9 @@
 #include <span>
 #include <vector>
 
-#include "moe/program/expert_placement.h"
-#include "moe/program/groups.h"
-#include "moe/program/routing.h"
+#include "moe/rows/expert_placement.h"
+#include "moe/rows/groups.h"
+#include "moe/rows/routing.h"
 
 /// What travels in a MoE layer under an ExpertPlacement, and who computes it.
 namespace tuner {

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "db/format_rows.h"
-#include "moe/train/balance.h"
+#include "db/console/format_rows.h"
+#include "moe/rows/balance.h"
 #include "tuner/planners/move_costs.h"
 
 namespace tuner {

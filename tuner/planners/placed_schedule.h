@@ -3,7 +3,7 @@
 #include <functional>
 #include <string>
 
-#include "moe/program/expert_placement.h"
+#include "moe/rows/expert_placement.h"
 #include "tuner/planners/placement_costs.h"
 #include "tuner/planners/planners.h"
 #include "tuner/planners/pro_prophet/greedy_placement.h"

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "moe/program/row_handling.h"
 #include "tuner/planners/pipeline_schedule.h"
 #include "tuner/planners/pipeline_times.h"
 #include "tuner/planners/situation_costs.h"

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "moe/program/routing.h"
+#include "moe/rows/routing.h"
 #include "tuner/costs/op_costs.h"
 #include "tuner/planners/placed_loads.h"
 #include "tuner/planners/planners.h"

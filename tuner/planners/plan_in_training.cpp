@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "db/format_rows.h"
+#include "db/console/format_rows.h"
 #include "tuner/commands/scenario.h"
 #include "tuner/planners/placed_schedule.h"
 #include "tuner/planners/planners.h"

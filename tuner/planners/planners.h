@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "moe/passes/schedule.h"
-#include "moe/program/groups.h"
 #include "moe/program/program.h"
-#include "moe/program/routing.h"
+#include "moe/rows/groups.h"
+#include "moe/rows/routing.h"
 #include "moe/train/planning.h"
 #include "tuner/costs/cluster.h"
 #include "tuner/costs/cost_model.h"

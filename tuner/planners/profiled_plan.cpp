@@ -3,7 +3,7 @@
 #include <memory>
 #include <utility>
 
-#include "db/statistics.h"
+#include "db/console/statistics.h"
 
 namespace tuner {
 namespace {

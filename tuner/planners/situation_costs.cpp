@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "moe/memory/memory_plan.h"
+#include "moe/program/row_handling.h"
 #include "moe/program/stage_program.h"
-#include "moe/run/memory_plan.h"
 #include "tuner/simulate/simulate.h"
 
 namespace tuner {

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "moe/program/groups.h"
+#include "moe/rows/groups.h"
 #include "tuner/costs/cluster.h"
 #include "tuner/costs/op_costs.h"
 

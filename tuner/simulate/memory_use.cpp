@@ -4,7 +4,7 @@
 #include <limits>
 #include <map>
 
-#include "moe/run/memory_plan.h"
+#include "moe/memory/memory_plan.h"
 
 namespace tuner {
 namespace {

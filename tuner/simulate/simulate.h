@@ -4,10 +4,10 @@
 #include <memory>
 #include <vector>
 
-#include "moe/program/groups.h"
 #include "moe/program/program.h"
-#include "moe/program/routing.h"
 #include "moe/program/timeline.h"
+#include "moe/rows/groups.h"
+#include "moe/rows/routing.h"
 #include "tuner/costs/cluster.h"
 #include "tuner/costs/cost_model.h"
 #include "tuner/costs/op_costs.h"

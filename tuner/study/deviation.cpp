@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "db/statistics.h"
+#include "db/console/statistics.h"
 
 namespace tuner {
 namespace {

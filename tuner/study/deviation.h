@@ -4,9 +4,9 @@
 #include <span>
 #include <vector>
 
-#include "moe/program/binding.h"
-#include "moe/program/groups.h"
 #include "moe/program/program.h"
+#include "moe/rows/binding.h"
+#include "moe/rows/groups.h"
 #include "tuner/costs/cost_model.h"
 #include "tuner/simulate/critical_path.h"
 

@@ -8,11 +8,10 @@
 #include <span>
 #include <utility>
 
-#include "db/format_rows.h"
+#include "db/console/format_rows.h"
 #include "db/load.h"
 #include "db/store.h"
-#include "moe/train/train_store.h"
-#include "moe/train/trainer.h"
+#include "moe/program/timeline.h"
 #include "tuner/planners/mpmoe/memory_reuse.h"
 #include "tuner/planners/pipeline_schedule.h"
 #include "tuner/study/undisturbed.h"

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "db/format_rows.h"
+#include "db/console/format_rows.h"
 #include "db/store.h"
 #include "db/transaction.h"
-#include "moe/train/train_store.h"
+#include "moe/program/timeline_rows.h"
 #include "tuner/planners/given.h"
 #include "tuner/study/prediction.h"
 

@@ -5,7 +5,7 @@
 
 #include "db/connection.h"
 #include "db/records.h"
-#include "moe/program/routing.h"
+#include "moe/rows/routing.h"
 #include "tuner/planners/planners.h"
 
 namespace tuner {

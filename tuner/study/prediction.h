@@ -5,8 +5,8 @@
 #include <span>
 
 #include "moe/program/program.h"
-#include "moe/program/routing.h"
 #include "moe/program/timeline.h"
+#include "moe/rows/routing.h"
 #include "tuner/planners/planners.h"
 #include "tuner/simulate/lower_bound.h"
 

@@ -12,7 +12,7 @@
 #include "moe/errors.h"
 #include "moe/model/iteration.h"
 #include "moe/program/start_rule.h"
-#include "moe/train/trainer.h"
+#include "moe/program/timeline.h"
 #include "tuner/commands/routing_spec.h"
 #include "tuner/costs/calibrate.h"
 #include "tuner/costs/fit_measurements.h"

@@ -7,8 +7,8 @@
 #include "db/connection.h"
 #include "db/records.h"
 #include "moe/model/model.h"
-#include "moe/program/routing.h"
 #include "moe/program/timeline.h"
+#include "moe/rows/routing.h"
 #include "tuner/costs/cluster.h"
 
 namespace tuner {

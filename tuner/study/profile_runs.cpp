@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <nlohmann/json.hpp>
 
-#include "db/statistics.h"
+#include "db/console/statistics.h"
 #include "db/store.h"
 #include "tuner/study/profile.h"
 #include "tuner/study/undisturbed.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "db/format_rows.h"
+#include "db/console/format_rows.h"
 
 namespace tuner {
 namespace {

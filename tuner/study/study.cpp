@@ -10,16 +10,16 @@
 #include <set>
 #include <stdexcept>
 
+#include "db/console/statistics.h"
 #include "db/identity.h"
 #include "db/liveness.h"
 #include "db/load.h"
-#include "db/statistics.h"
 #include "db/store.h"
 #include "db/transaction.h"
 #include "moe/errors.h"
-#include "moe/machine.h"
 #include "moe/model/iteration.h"
 #include "moe/model/misfit.h"
+#include "moe/run/machine.h"
 #include "moe/stop.h"
 #include "tuner/commands/routing_spec.h"
 #include "tuner/costs/fit_measurements.h"

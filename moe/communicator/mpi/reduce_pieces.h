@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "moe/communicator/mpi/messages.h"
-#include "moe/program/tensor.h"
+#include "moe/rows/tensor.h"
 
 namespace moe {
 

@@ -19,6 +19,7 @@
 
 #include "moe/model/iteration.h"
 #include "moe/model/model.h"
+#include "moe/program/row_handling.h"
 #include "moe/program/work.h"
 #include "moe/run/runner.h"
 #include "moe/train/initialize.h"

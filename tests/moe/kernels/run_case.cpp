@@ -6,7 +6,7 @@
 #include <random>
 #include <stdexcept>
 
-#include "moe/run/memory_plan.h"
+#include "moe/memory/memory_plan.h"
 
 namespace moe::testing {
 namespace {

@@ -9,8 +9,9 @@
 
 #include "moe/passes/pipeline_split.h"
 #include "moe/program/program_builder.h"
+#include "moe/program/row_handling.h"
 #include "moe/program/work.h"
-#include "tests/moe/program/random_placement.h"
+#include "tests/moe/rows/random_placement.h"
 
 namespace moe::cases {
 namespace {

@@ -3,11 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "moe/memory/memory_plan.h"
 #include "moe/model/iteration.h"
 #include "moe/passes/schedule.h"
-#include "moe/program/binding.h"
 #include "moe/program/stage_program.h"
-#include "moe/run/memory_plan.h"
+#include "moe/rows/binding.h"
 #include "tests/moe/train/training_case.h"
 
 namespace moe::testing {

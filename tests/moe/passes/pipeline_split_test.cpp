@@ -7,9 +7,10 @@
 
 #include "moe/model/iteration.h"
 #include "moe/passes/schedule.h"
-#include "moe/program/binding.h"
-#include "moe/program/routing.h"
+#include "moe/program/row_handling.h"
 #include "moe/program/work.h"
+#include "moe/rows/binding.h"
+#include "moe/rows/routing.h"
 #include "tests/moe/train/training_case.h"
 
 namespace moe {

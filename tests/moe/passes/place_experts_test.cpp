@@ -7,7 +7,7 @@
 #include "moe/model/iteration.h"
 #include "moe/passes/schedule.h"
 #include "moe/program/work.h"
-#include "tests/moe/program/random_placement.h"
+#include "tests/moe/rows/random_placement.h"
 #include "tests/moe/train/training_case.h"
 
 namespace moe {

@@ -7,7 +7,7 @@
 #include "moe/model/gates/gates.h"
 #include "moe/model/iteration.h"
 #include "moe/model/orders/orders.h"
-#include "tests/moe/program/random_placement.h"
+#include "tests/moe/rows/random_placement.h"
 #include "tests/moe/train/training_case.h"
 
 namespace moe::testing {

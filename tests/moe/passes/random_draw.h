@@ -7,7 +7,7 @@
 
 #include "moe/model/model.h"
 #include "moe/passes/schedule.h"
-#include "moe/program/layout.h"
+#include "moe/rows/layout.h"
 
 /// What the invariance property is drawn over: models, layouts, nodes, and Schedules that are legal there.
 namespace moe::testing {

@@ -5,10 +5,11 @@
 
 #include <algorithm>
 
+#include "moe/memory/memory_plan.h"
 #include "moe/model/iteration.h"
 #include "moe/passes/schedule.h"
+#include "moe/program/row_handling.h"
 #include "moe/program/work.h"
-#include "moe/run/memory_plan.h"
 #include "tests/moe/train/training_case.h"
 
 namespace moe {

@@ -12,10 +12,11 @@
 #include <vector>
 
 #include "moe/errors.h"
+#include "moe/memory/memory_plan.h"
 #include "moe/model/iteration.h"
 #include "moe/passes/gate_choice.h"
+#include "moe/program/row_handling.h"
 #include "moe/program/stage_program.h"
-#include "moe/run/memory_plan.h"
 #include "tests/moe/passes/random_draw.h"
 #include "tests/moe/train/training_case.h"
 

@@ -5,7 +5,7 @@
 
 #include "moe/errors.h"
 #include "moe/model/iteration.h"
-#include "moe/program/groups.h"
+#include "moe/rows/groups.h"
 #include "tests/moe/train/training_case.h"
 
 namespace moe {

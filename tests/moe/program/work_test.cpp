@@ -4,6 +4,7 @@
 
 #include "moe/model/iteration.h"
 #include "moe/model/model.h"
+#include "moe/program/row_handling.h"
 #include "tests/moe/train/training_case.h"
 
 namespace moe {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "moe/errors.h"
+#include "moe/program/row_handling.h"
 #include "tests/moe/run/layer_program.h"
 
 namespace moe {

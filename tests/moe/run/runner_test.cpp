@@ -7,8 +7,8 @@
 #include <future>
 
 #include "moe/errors.h"
+#include "moe/memory/memory_plan.h"
 #include "moe/model/iteration.h"
-#include "moe/run/memory_plan.h"
 #include "moe/train/initialize.h"
 #include "tests/moe/run/layer_program.h"
 #include "tests/moe/train/training_case.h"

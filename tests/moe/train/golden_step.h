@@ -6,7 +6,7 @@
 #include <string>
 
 #include "moe/backend/backend.h"
-#include "moe/program/tensor.h"
+#include "moe/rows/tensor.h"
 
 /// The whole training step against PyTorch. tests/golden/make_golden.py wrote the files and says
 /// how; make_group_gate_golden.py beside it those of gates that look at whole groups.

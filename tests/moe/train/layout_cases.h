@@ -5,7 +5,7 @@
 
 #include "moe/communicator/communicator.h"
 #include "moe/model/model.h"
-#include "moe/program/layout.h"
+#include "moe/rows/layout.h"
 #include "tests/moe/train/training_case.h"
 
 /// The layouts of the papers and of large models, on threads (layout_test.cpp) and on processes

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "moe/errors.h"
+#include "moe/program/row_handling.h"
 #include "tests/tuner/small_program.h"
 
 namespace tuner {

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "moe/train/balance.h"
+#include "moe/rows/balance.h"
 #include "tests/tuner/planners/drifting_rows.h"
 #include "tuner/planners/fastermoe/fastermoe_equations.h"
 #include "tuner/planners/most_loaded/most_loaded_experts.h"

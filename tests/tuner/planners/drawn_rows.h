@@ -2,7 +2,7 @@
 
 #include <random>
 
-#include "moe/program/routing.h"
+#include "moe/rows/routing.h"
 
 /// Loads at random.
 namespace tuner::test {

@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "moe/program/routing.h"
+#include "moe/rows/routing.h"
 
 namespace tuner::test {
 

@@ -6,8 +6,8 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "moe/train/balance.h"
-#include "tests/moe/program/random_placement.h"
+#include "moe/rows/balance.h"
+#include "tests/moe/rows/random_placement.h"
 #include "tests/tuner/planners/drawn_rows.h"
 
 namespace tuner {

@@ -2,7 +2,7 @@
 
 #include "moe/model/iteration.h"
 #include "moe/model/model.h"
-#include "moe/program/layout.h"
+#include "moe/rows/layout.h"
 #include "tests/tuner/small_program.h"
 #include "tuner/commands/routing_spec.h"
 #include "tuner/planners/planners.h"

@@ -2,11 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include "moe/memory/memory_plan.h"
 #include "moe/model/iteration.h"
 #include "moe/model/model.h"
 #include "moe/passes/schedule.h"
+#include "moe/program/row_handling.h"
 #include "moe/program/stage_program.h"
-#include "moe/run/memory_plan.h"
 #include "tests/tuner/small_program.h"
 #include "tuner/planners/pipeline_schedule.h"
 #include "tuner/simulate/simulate.h"

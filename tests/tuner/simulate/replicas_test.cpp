@@ -3,6 +3,7 @@
 
 #include "moe/model/iteration.h"
 #include "moe/passes/schedule.h"
+#include "moe/program/row_handling.h"
 #include "moe/program/work.h"
 #include "tests/moe/train/training_case.h"
 #include "tests/tuner/small_program.h"

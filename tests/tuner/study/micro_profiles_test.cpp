@@ -11,7 +11,7 @@
 #include "db/identity.h"
 #include "db/load.h"
 #include "db/store.h"
-#include "moe/machine.h"
+#include "moe/run/machine.h"
 
 namespace tuner {
 namespace {

@@ -16,7 +16,7 @@
 #include "db/load.h"
 #include "db/store.h"
 #include "moe/errors.h"
-#include "moe/machine.h"
+#include "moe/run/machine.h"
 #include "moe/stop.h"
 #include "moe/train/train_store.h"
 #include "tests/tuner/study/study_fixture.h"

@@ -4,7 +4,7 @@
 #include <numeric>
 #include <utility>
 
-#include "moe/program/expert_slots.h"
+#include "moe/rows/expert_slots.h"
 #include "tuner/planners/eplb/first_copies.h"
 #include "tuner/planners/most_loaded/most_loaded_experts.h"
 #include "tuner/planners/smartmoe/smartmoe_greedy.h"

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "moe/program/expert_placement.h"
+#include "moe/rows/expert_placement.h"
 
 namespace tuner {
 

@@ -6,7 +6,7 @@
 #include "tuner/planners/lancet/axis_problem.h"
 
 /// What op kinds and tensors say of partition axes  [Lancet 5.2]: derived from what op kinds say of themselves
-/// (moe/program/op_facts.h) and from the roles of tensors.
+/// (moe/rows/op_facts.h) and from the roles of tensors.
 namespace tuner {
 
 /// A MoE layer whose rows may be cut, in how many pieces, on the pipeline stage that has it.

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "moe/program/expert_placement.h"
+#include "moe/rows/expert_placement.h"
 
 namespace tuner {
 

@@ -7,7 +7,7 @@
 #include <map>
 #include <utility>
 
-#include "db/format_rows.h"
+#include "db/console/format_rows.h"
 #include "tuner/planners/mpmoe/granularity_search.h"
 #include "tuner/planners/mpmoe/memory_reuse.h"
 #include "tuner/planners/mpmoe/performance_model.h"

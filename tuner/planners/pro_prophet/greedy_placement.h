@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "moe/program/expert_placement.h"
+#include "moe/rows/expert_placement.h"
 #include "tuner/planners/placed_loads.h"
 #include "tuner/planners/pro_prophet/pro_prophet_equations.h"
 

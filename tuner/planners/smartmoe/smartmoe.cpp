@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "moe/program/expert_slots.h"
+#include "moe/rows/expert_slots.h"
 #include "tuner/planners/move_costs.h"
 #include "tuner/planners/placed_schedule.h"
 #include "tuner/planners/smartmoe/smartmoe_greedy.h"

@@ -6,6 +6,7 @@
 
 #include "moe/errors.h"
 #include "moe/model/iteration.h"
+#include "moe/program/row_handling.h"
 #include "moe/program/work.h"
 #include "tests/moe/train/training_case.h"
 

@@ -9,7 +9,7 @@
 #include <numeric>
 #include <random>
 
-#include "moe/program/expert_slots.h"
+#include "moe/rows/expert_slots.h"
 
 namespace tuner {
 namespace {

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <random>
 
-#include "moe/program/expert_slots.h"
+#include "moe/rows/expert_slots.h"
 #include "tests/tuner/planners/drawn_rows.h"
 #include "tuner/planners/placed_loads.h"
 

@@ -7,7 +7,8 @@
 
 #include "moe/model/iteration.h"
 #include "moe/passes/schedule.h"
-#include "moe/program/binding.h"
+#include "moe/program/row_handling.h"
+#include "moe/rows/binding.h"
 #include "tests/moe/train/training_case.h"
 #include "tuner/planners/mpmoe/mpmoe_equations.h"
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "tests/moe/program/random_placement.h"
+#include "tests/moe/rows/random_placement.h"
 #include "tests/tuner/planners/drawn_rows.h"
 
 namespace tuner {

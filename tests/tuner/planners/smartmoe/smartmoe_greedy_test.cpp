@@ -8,7 +8,7 @@
 #include <random>
 #include <stdexcept>
 
-#include "moe/program/expert_slots.h"
+#include "moe/rows/expert_slots.h"
 
 namespace tuner {
 namespace {

@@ -1,0 +1,230 @@
+#include "moe/memory/memory_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <map>
+#include <optional>
+#include <stdexcept>
+
+#include "moe/memory/free_memory.h"
+
+namespace moe {
+namespace {
+
+constexpr std::int64_t aligned(std::int64_t bytes) {
+  return (std::max<std::int64_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+constexpr StreamProgress progress_of(int ops) {
+  StreamProgress progress{};
+  progress.fill(ops);
+  return progress;
+}
+
+/// Who uses a tensor, and when its memory passes from one to the next.
+struct Users {
+  int count = 0;  ///< of ops
+  int last = -1;  ///< op
+  /// Once streams have come so far, all users have ended.
+  StreamProgress until = progress_of(0);
+  /// So far have streams come when any of its writers starts. Whoever reads it waits for these, so it is enough
+  /// that they come after all users of the old.
+  StreamProgress known = progress_of(std::numeric_limits<int>::max());
+};
+
+/// Ops whose sizes become known with the routing of a layer; without one, from the beginning.
+struct Wave {
+  std::optional<RoutedLayer> layer;
+  std::vector<int> ops;  ///< ascending
+};
+
+}  // namespace
+
+struct MemoryPlan::State {
+  std::vector<Tensor> tensors;
+  std::vector<std::vector<TensorId>> activations;  ///< by op: those it uses
+  std::vector<Users> users;                        ///< by tensor
+  std::vector<Wave> waves;                         ///< in the order in which they become known
+
+  /// Memory of one pool; nothing lives over iterations in any but the device's.
+  struct Arena {
+    std::int64_t persistent = 0;
+    std::int64_t peak = 0;
+    int peak_op = -1;
+    FreeMemory free{0};
+  };
+
+  std::vector<std::int64_t> offsets, sizes;  ///< by tensor
+  std::array<Arena, kPoolCount> arenas;
+  std::size_t visited = 0;   ///< waves
+  std::vector<int> to_come;  ///< by tensor: users not visited
+
+  void add_users(const Program& program, const StartRule& rule);
+  void place_persistent();
+  void find_waves(const Program& program);
+
+  void visit(int op, const Binding& binding) {
+    for (const TensorId t : activations[op]) {
+      if (offsets[t] < 0) place(t, aligned(allocated_bytes(tensors[t], binding)), op);
+    }
+    for (const TensorId t : activations[op]) {
+      if (--to_come[t] > 0) continue;
+      arena(tensors[t].pool).free.give_back(offsets[t], offsets[t] + sizes[t], users[t].until);
+    }
+  }
+
+  Arena& arena(Pool pool) { return arenas[static_cast<std::size_t>(pool)]; }
+
+  void place(TensorId tensor, std::int64_t bytes, int op) {
+    Arena& in = arena(tensors[tensor].pool);
+    offsets[tensor] = in.free.take(bytes, users[tensor].known);
+    sizes[tensor] = bytes;
+    if (offsets[tensor] + bytes > in.peak) {
+      in.peak = offsets[tensor] + bytes;
+      in.peak_op = op;
+    }
+  }
+};
+
+void MemoryPlan::State::add_users(const Program& program, const StartRule& rule) {
+  users.resize(program.tensors.size());
+  activations.resize(program.ops.size());
+  for (std::size_t i = 0; i < program.ops.size(); ++i) {
+    const int op = static_cast<int>(i);
+    const auto stream = static_cast<std::size_t>(rule.stream[i]);
+    for (const auto* uses : {&program.ops[i].reads, &program.ops[i].writes}) {
+      for (const Use& use : *uses) {
+        Users& of = users[use.tensor];
+        if (of.last == op) continue;
+        of.last = op;
+        ++of.count;
+        of.until[stream] = std::max(of.until[stream], rule.place[i] + 1);
+        if (lives_within_iteration(tensors[use.tensor].role)) activations[i].push_back(use.tensor);
+      }
+    }
+    for (const Use& use : program.ops[i].writes) {
+      StreamProgress& known = users[use.tensor].known;
+      for (std::size_t s = 0; s < kStreamCount; ++s) {
+        known[s] = std::min(known[s], rule.progress[i][s]);
+      }
+    }
+  }
+}
+
+/// Role by role, so that the gradients of a block lie side by side and travel in one all-reduce.
+void MemoryPlan::State::place_persistent() {
+  offsets.assign(tensors.size(), -1);
+  sizes.assign(tensors.size(), 0);
+  const Binding unbound;
+  std::int64_t& persistent = arena(Pool::device).persistent;
+  for (const Role role :
+       {Role::input, Role::result, Role::parameter, Role::gradient, Role::optimizer_state}) {
+    for (std::size_t t = 0; t < tensors.size(); ++t) {
+      if (tensors[t].role != role) continue;
+      offsets[t] = persistent;
+      sizes[t] = aligned(allocated_bytes(tensors[t], unbound));
+      persistent += sizes[t];
+    }
+  }
+}
+
+void MemoryPlan::State::find_waves(const Program& program) {
+  waves.push_back({});
+  std::map<RoutedLayer, std::size_t> wave_of;
+  const auto wave = [&](RoutedLayer layer) {
+    const auto [found, added] = wave_of.try_emplace(layer, waves.size());
+    if (added) waves.push_back({layer, {}});
+    return found->second;
+  };
+  for (const RoutedLayer layer : routed_layers(program)) wave(layer);
+  for (std::size_t op = 0; op < activations.size(); ++op) {
+    std::size_t last = 0;
+    for (const TensorId t : activations[op]) {
+      const Tensor& tensor = tensors[t];
+      if (tensor.rows_are == Rows::fixed || tensor.rows > 0) continue;
+      last = std::max(last, wave(routed_layer(tensor)));
+    }
+    waves[last].ops.push_back(static_cast<int>(op));
+  }
+  std::erase_if(waves, [](const Wave& one) { return one.ops.empty(); });
+}
+
+MemoryPlan::MemoryPlan(const Program& program, const StartRule& rule)
+    : state_(std::make_unique<State>()) {
+  state_->tensors = program.tensors;
+  state_->add_users(program, rule);
+  state_->place_persistent();
+  state_->find_waves(program);
+  restart();
+}
+
+MemoryPlan::~MemoryPlan() = default;
+
+std::vector<int> MemoryPlan::advance(const Binding& binding) {
+  State& s = *state_;
+  std::vector<int> ops;
+  for (; s.visited < s.waves.size(); ++s.visited) {
+    const Wave& wave = s.waves[s.visited];
+    if (wave.layer && !binding.layouts.contains(*wave.layer)) break;
+    ops.insert(ops.end(), wave.ops.begin(), wave.ops.end());
+  }
+  std::sort(ops.begin(), ops.end());
+  for (const int op : ops) s.visit(op, binding);
+  return ops;
+}
+
+bool MemoryPlan::is_complete() const { return state_->visited == state_->waves.size(); }
+
+void MemoryPlan::restart() {
+  State& s = *state_;
+  s.visited = 0;
+  s.to_come.clear();
+  for (const Users& users : s.users) s.to_come.push_back(users.count);
+  for (std::size_t t = 0; t < s.tensors.size(); ++t) {
+    if (lives_within_iteration(s.tensors[t].role)) s.offsets[t] = -1;
+  }
+  for (State::Arena& arena : s.arenas) {
+    arena.peak = arena.persistent;
+    arena.peak_op = -1;
+    arena.free.restart(arena.persistent);
+  }
+}
+
+std::int64_t MemoryPlan::offset(TensorId tensor) const {
+  const std::int64_t offset = state_->offsets.at(tensor);
+  if (offset < 0) {
+    throw std::logic_error(
+        fmt::format("memory plan: {} has no place yet", state_->tensors[tensor].name));
+  }
+  return offset;
+}
+std::int64_t MemoryPlan::end(TensorId tensor) const {
+  return offset(tensor) + state_->sizes[tensor];
+}
+std::int64_t MemoryPlan::activations_begin() const {
+  return state_->arena(Pool::device).persistent;
+}
+std::int64_t MemoryPlan::peak_bytes(Pool pool) const { return state_->arena(pool).peak; }
+int MemoryPlan::peak_op(Pool pool) const { return state_->arena(pool).peak_op; }
+
+std::int64_t planned_peak_bytes(const Program& program, const Binding& binding, Pool pool) {
+  MemoryPlan plan(program, start_rule(program));
+  Binding known;
+  plan.advance(known);
+  for (const RoutedLayer layer : routed_layers(program)) {
+    if (plan.is_complete()) break;
+    if (const auto layout = binding.layouts.find(layer); layout != binding.layouts.end()) {
+      known.layouts.insert(*layout);
+    }
+    plan.advance(known);
+  }
+  if (!plan.is_complete()) {
+    throw std::invalid_argument("planned peak: the routing of a dropless layer is missing");
+  }
+  return plan.peak_bytes(pool);
+}
+
+}  // namespace moe

@@ -1,0 +1,82 @@
+#include "moe/program/row_handling.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace moe {
+
+std::vector<Rows> relays_of(const Program& program, int layer) {
+  std::vector<Rows> relays;
+  for (const Tensor& tensor : program.tensors) {
+    const bool relayed = tensor.rows_are == Rows::relayed || tensor.rows_are == Rows::leader_sent ||
+                         tensor.rows_are == Rows::leader_received;
+    if (relayed && tensor.layer == layer &&
+        std::find(relays.begin(), relays.end(), tensor.rows_are) == relays.end()) {
+      relays.push_back(tensor.rows_are);
+    }
+  }
+  return relays;
+}
+
+std::vector<Slice> slice_cuts(const Program& program, int layer) {
+  std::vector<Slice> cuts{{0, 1}, {1, 1}};
+  const auto add = [&](int index, int count) {
+    const int divisor = std::gcd(index, count);
+    cuts.push_back({index / divisor, count / divisor});
+  };
+  for (const Op& op : program.ops) {
+    for (const auto* uses : {&op.reads, &op.writes}) {
+      for (const Use& use : *uses) {
+        const Tensor& tensor = program.tensors[use.tensor];
+        if (tensor.rows_are == Rows::fixed || tensor.layer != layer) continue;
+        add(use.slice.index, use.slice.count);
+        add(use.slice.index + use.slice.span, use.slice.count);
+      }
+    }
+  }
+  std::sort(cuts.begin(), cuts.end(), [](Slice a, Slice b) {
+    return static_cast<std::int64_t>(a.index) * b.count <
+           static_cast<std::int64_t>(b.index) * a.count;
+  });
+  cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
+  return cuts;
+}
+
+std::map<int, RowHandling> row_handling(const Program& program) {
+  std::map<int, RowHandling> handling;
+  for (const Op& op : program.ops) {
+    if (!binds_routing(op)) continue;
+    const auto [layer, added] = handling.try_emplace(op.layer);
+    if (!added) continue;
+    layer->second = {slice_cuts(program, op.layer),
+                     relays_of(program, op.layer),
+                     {},
+                     std::get<ExchangeCounts>(op.kind).ranks_per_group};
+  }
+  for (auto& [layer, placement] : placements(program)) {
+    if (const auto found = handling.find(layer); found != handling.end()) {
+      found->second.placement = placement;
+    }
+  }
+  return handling;
+}
+
+Binding bind(const Program& program, const Routing& routing, const Groups& groups, int rank) {
+  Binding binding;
+  const std::map<int, RowHandling> handling = row_handling(program);
+  for (const Op& op : program.ops) {
+    if (!binds_routing(op)) continue;
+    const RowHandling& layer = handling.at(op.layer);
+    const auto layout = [&](const LayerRouting& counts) {
+      return make_row_layout(counts, groups, rank, layer);
+    };
+    // Counts of all ranks are many: copied only where there are parts to make of them.
+    const LayerRouting& whole = layer_of(routing, routed_layer(op));
+    binding.layouts.emplace(routed_layer(op),
+                            is_whole(op.part) ? layout(whole) : layout(part_of(whole, op.part)));
+  }
+  return binding;
+}
+
+}  // namespace moe

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "db/records.h"
+#include "moe/program/program.h"
+#include "moe/program/timeline.h"
+#include "moe/rows/groups.h"
+#include "moe/rows/routing.h"
+
+namespace moe {
+
+/// A timeline as rows of the database: one TimelineOp per op, one Span per op and rank with the
+/// FLOPs and bytes that the routing makes of it; where `sent_bytes` is given (by rank and op), the
+/// bytes of communications are those.
+struct TimelineRows {
+  db::Timeline timeline;
+  std::vector<db::TimelineOp> ops;
+  std::vector<db::Span> spans;
+};
+TimelineRows timeline_rows(const Program& program, const Timeline& timeline, const Routing& routing,
+                           const Groups& groups,
+                           const std::vector<std::vector<std::int64_t>>& sent_bytes = {});
+
+}  // namespace moe

@@ -1,0 +1,102 @@
+#include "moe/rows/balance.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace moe {
+namespace {
+
+std::int64_t sum_of_tokens(std::span<const std::int64_t> values) {
+  return std::accumulate(values.begin(), values.end(), std::int64_t{0});
+}
+
+double mean_tokens(std::span<const std::int64_t> values) {
+  return static_cast<double>(sum_of_tokens(values)) / static_cast<double>(values.size());
+}
+
+double deviation_of_tokens(std::span<const std::int64_t> values) {
+  const double mean = mean_tokens(values);
+  double squares = 0;
+  for (const std::int64_t value : values) {
+    const double away = static_cast<double>(value) - mean;
+    squares += away * away;
+  }
+  return std::sqrt(squares / static_cast<double>(values.size()));
+}
+
+}  // namespace
+
+std::vector<std::int64_t> expert_tokens(const LayerRouting& routing) {
+  std::vector<std::int64_t> tokens(static_cast<std::size_t>(routing.experts));
+  for (const auto& row : routing.tokens) {
+    for (std::size_t e = 0; e < tokens.size(); ++e) tokens[e] += row[e];
+  }
+  return tokens;
+}
+
+std::vector<std::int64_t> rank_tokens(const LayerRouting& routing, const Groups& groups,
+                                      const ExpertPlacement& placement) {
+  const ExpertSlots slots = expert_slots(placement, routing.experts, groups.layout.expert);
+  // All stages are divided alike: the ranks of the first count as those of any.
+  const int ranks = stage_ranks(groups);
+  std::vector<std::int64_t> tokens(static_cast<std::size_t>(ranks));
+  for (int source = 0; source < ranks; ++source) {
+    const std::vector<int> group = members(groups, GroupKind::expert, source);
+    const int self = index_in_group(groups, GroupKind::expert, source);
+    std::vector<std::int64_t> sent(group.size());
+    for (int expert = 0; expert < routing.experts; ++expert) {
+      sent[static_cast<std::size_t>(destination(slots, self, expert))] +=
+          routing.tokens[static_cast<std::size_t>(source)][static_cast<std::size_t>(expert)];
+    }
+    for (std::size_t member = 0; member < group.size(); ++member) {
+      for (const int rank : members(groups, GroupKind::expert_sharded, group[member])) {
+        tokens[static_cast<std::size_t>(rank)] += sent[member];
+      }
+    }
+  }
+  return tokens;
+}
+
+std::optional<double> cosine_similarity(std::span<const std::int64_t> a,
+                                        std::span<const std::int64_t> b) {
+  if (a.size() != b.size()) return std::nullopt;
+  double product = 0, a_squares = 0, b_squares = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const auto x = static_cast<double>(a[i]), y = static_cast<double>(b[i]);
+    product += x * y;
+    a_squares += x * x;
+    b_squares += y * y;
+  }
+  if (a_squares == 0 || b_squares == 0) return std::nullopt;
+  return product / std::sqrt(a_squares * b_squares);
+}
+
+db::Balance balance_of(const LayerRouting& routing, const Groups& groups,
+                       std::span<const std::int64_t> before, const ExpertPlacement& placement) {
+  const std::vector<std::int64_t> of_experts = expert_tokens(routing);
+  const std::vector<std::int64_t> of_ranks = rank_tokens(routing, groups);
+  db::Balance row;
+  row.layer = routing.layer;
+  row.experts = routing.experts;
+  row.unused_experts = static_cast<int>(std::count(of_experts.begin(), of_experts.end(), 0));
+  row.tokens = sum_of_tokens(of_experts);
+  if (!routing.asked.empty()) {
+    row.dropped_tokens = -row.tokens;
+    for (const auto& asked : routing.asked) *row.dropped_tokens += sum_of_tokens(asked);
+  }
+  row.max_tokens = *std::max_element(of_experts.begin(), of_experts.end());
+  row.standard_deviation = deviation_of_tokens(of_experts);
+  row.max_rank_tokens = *std::max_element(of_ranks.begin(), of_ranks.end());
+  row.mean_rank_tokens = mean_tokens(of_ranks);
+  row.rank_standard_deviation = deviation_of_tokens(of_ranks);
+  if (!placement.replicas.empty() || !placement.homes.empty()) {
+    const std::vector<std::int64_t> placed = rank_tokens(routing, groups, placement);
+    row.placed_max_rank_tokens = *std::max_element(placed.begin(), placed.end());
+    row.placed_rank_standard_deviation = deviation_of_tokens(placed);
+  }
+  row.locality = cosine_similarity(of_experts, before);
+  return row;
+}
+
+}  // namespace moe

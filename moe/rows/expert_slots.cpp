@@ -1,0 +1,163 @@
+#include "moe/rows/expert_slots.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+namespace moe {
+namespace {
+
+void check_homes(const ExpertHomes& homes, int experts, int members) {
+  if (static_cast<int>(homes.size()) != experts) {
+    throw std::invalid_argument(
+        fmt::format("homes of {} experts: expected one for each of {}", homes.size(), experts));
+  }
+  std::vector<int> owned(static_cast<std::size_t>(members));
+  for (std::size_t expert = 0; expert < homes.size(); ++expert) {
+    const int home = homes[expert];
+    if (home < 0 || home >= members) {
+      throw std::invalid_argument(fmt::format(
+          "expert {} at home on rank {}: expected one of the expert group, from 0 to {}", expert,
+          home, members - 1));
+    }
+    ++owned[static_cast<std::size_t>(home)];
+  }
+  for (int member = 0; member < members; ++member) {
+    if (owned[static_cast<std::size_t>(member)] == experts / members) continue;
+    throw std::invalid_argument(
+        fmt::format("rank {} is the home of {} experts: expected {} on each", member,
+                    owned[static_cast<std::size_t>(member)], experts / members));
+  }
+}
+
+void check_replica(const ReplicatedExpert& replica, const ExpertSlots& slots, int experts,
+                   int members) {
+  const auto refuse = [&](const std::string& why) {
+    throw std::invalid_argument(fmt::format("expert {} on ranks {}: {}", replica.expert,
+                                            fmt::join(replica.holders, ", "), why));
+  };
+  if (replica.expert < 0 || replica.expert >= experts) {
+    refuse(fmt::format("expected an expert from 0 to {}", experts - 1));
+  }
+  const int home = home_of(slots, replica.expert);
+  if (replica.holders.empty()) refuse("expected at least one rank beside its own");
+  for (std::size_t i = 0; i < replica.holders.size(); ++i) {
+    const int holder = replica.holders[i];
+    if (holder < 0 || holder >= members) {
+      refuse(fmt::format("rank {}: expected one of the expert group, from 0 to {}", holder,
+                         members - 1));
+    }
+    if (holder == home) {
+      refuse(fmt::format("it belongs to rank {} already: expected others", home));
+    }
+    if (i > 0 && holder <= replica.holders[i - 1]) {
+      refuse("expected ascending ranks, each once");
+    }
+  }
+}
+
+}  // namespace
+
+ExpertSlots expert_slots(const ExpertPlacement& placement, int experts, int members) {
+  if (members < 1 || experts < 1 || experts % members != 0) {
+    throw std::invalid_argument(
+        fmt::format("expert slots: {} experts on {} ranks", experts, members));
+  }
+  ExpertSlots slots;
+  slots.own = experts / members;
+  slots.rows_of_others = placement.rows_of_others;
+  if (!placement.homes.empty()) {
+    check_homes(placement.homes, experts, members);
+    slots.homes = placement.homes;
+    slots.owned.resize(static_cast<std::size_t>(members));
+    for (int expert = 0; expert < experts; ++expert) {
+      slots.owned[static_cast<std::size_t>(home_of(slots, expert))].push_back(expert);
+    }
+  }
+  if (placement.replicas.empty()) return slots;
+  slots.guests_of.resize(static_cast<std::size_t>(members));
+  slots.holders_of.resize(static_cast<std::size_t>(experts));
+  int last = -1;
+  for (const ReplicatedExpert& replica : placement.replicas) {
+    check_replica(replica, slots, experts, members);
+    if (replica.expert <= last) {
+      throw std::invalid_argument(
+          fmt::format("expert {} after expert {}: expected ascending experts, each once",
+                      replica.expert, last));
+    }
+    last = replica.expert;
+    slots.holders_of[static_cast<std::size_t>(last)] = replica.holders;
+    for (const int holder : replica.holders) {
+      auto& guests = slots.guests_of[static_cast<std::size_t>(holder)];
+      guests.push_back(last);
+      slots.guests = std::max(slots.guests, static_cast<int>(guests.size()));
+    }
+  }
+  return slots;
+}
+
+int slot_count(const ExpertSlots& slots) { return slots.own + slots.guests; }
+
+int expert_in(const ExpertSlots& slots, int member, int slot) {
+  const auto i = static_cast<std::size_t>(member);
+  if (slot < slots.own) {
+    return slots.owned.empty() ? member * slots.own + slot
+                               : slots.owned[i][static_cast<std::size_t>(slot)];
+  }
+  const auto& guests = slots.guests_of[i];
+  const auto guest = static_cast<std::size_t>(slot - slots.own);
+  return guest < guests.size() ? guests[guest] : -1;
+}
+
+int home_of(const ExpertSlots& slots, int expert) {
+  return slots.homes.empty() ? expert / slots.own : slots.homes[static_cast<std::size_t>(expert)];
+}
+
+ExpertHomes homes_in_order(int experts, int members) {
+  ExpertHomes homes;
+  for (int expert = 0; expert < experts; ++expert) homes.push_back(expert / (experts / members));
+  return homes;
+}
+
+ExpertHomes homes_of(const HomesByLayer& homes, int layer) {
+  const auto found = homes.find(layer);
+  return found == homes.end() ? ExpertHomes{} : found->second;
+}
+
+int slot_of(const ExpertSlots& slots, int member, int expert) {
+  const auto position = [&](const std::vector<int>& ascending) {
+    const auto found = std::lower_bound(ascending.begin(), ascending.end(), expert);
+    if (found == ascending.end() || *found != expert) {
+      throw std::logic_error(
+          fmt::format("expert slots: member {} does not compute expert {}", member, expert));
+    }
+    return static_cast<int>(found - ascending.begin());
+  };
+  const auto i = static_cast<std::size_t>(member);
+  if (home_of(slots, expert) == member) {
+    return slots.owned.empty() ? expert % slots.own : position(slots.owned[i]);
+  }
+  return slots.own + position(slots.guests_of.at(i));
+}
+
+int destination(const ExpertSlots& slots, int source, int expert) {
+  const int home = home_of(slots, expert);
+  if (slots.holders_of.empty() || source == home) return home;
+  const auto& holders = slots.holders_of[static_cast<std::size_t>(expert)];
+  if (holders.empty()) return home;
+  if (std::binary_search(holders.begin(), holders.end(), source)) return source;
+  switch (slots.rows_of_others) {
+    case RowsOfOthers::home:
+      return home;
+    case RowsOfOthers::spread: {
+      const auto turn = static_cast<std::size_t>(source) % (1 + holders.size());
+      return turn == 0 ? home : holders[turn - 1];
+    }
+  }
+  throw std::logic_error("destination: rows of others go nowhere");
+}
+
+}  // namespace moe

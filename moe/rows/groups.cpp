@@ -1,0 +1,182 @@
+#include "moe/rows/groups.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "moe/rows/expert_nodes.h"
+
+namespace moe {
+namespace {
+
+/// Coordinates of a rank in its layout.
+struct Place {
+  int stage, in_stage;
+  int data, expert, shard;      ///< among the experts
+  int dense_data, dense_shard;  ///< among the dense layers
+};
+
+Place place_of(const Layout& layout, int rank) {
+  const int in_stage = rank % stage_ranks(layout);
+  const int shard = in_stage % layout.expert_sharded, rest = in_stage / layout.expert_sharded;
+  return {rank / stage_ranks(layout), in_stage, rest / layout.expert,
+          rest % layout.expert,       shard,    in_stage / layout.tensor,
+          in_stage % layout.tensor};
+}
+
+/// In pairs of stages that begin with stage `first`, the one before it alone.
+int pair_of(int stage, int first) { return (stage + first) / 2; }
+bool is_of_nodes(GroupKind kind) {
+  return kind == GroupKind::expert_node || kind == GroupKind::expert_across ||
+         kind == GroupKind::expert_leaders;
+}
+
+/// Which members of its expert group a rank meets on its node, or across nodes.
+std::vector<int> members_by_node(const Groups& groups, GroupKind kind, int rank) {
+  const std::vector<int> group = members(groups, GroupKind::expert, rank);
+  const ExpertNodes nodes = expert_nodes(groups, rank);
+  const auto self =
+      static_cast<std::size_t>(std::lower_bound(group.begin(), group.end(), rank) - group.begin());
+  if (kind == GroupKind::expert_leaders && nodes.place[self] != 0) return {rank};
+  std::vector<int> result;
+  for (std::size_t other = 0; other < group.size(); ++other) {
+    const bool meets = kind == GroupKind::expert_node ? nodes.node[other] == nodes.node[self]
+                                                      : nodes.place[other] == nodes.place[self];
+    if (meets) result.push_back(group[other]);
+  }
+  return result;
+}
+
+bool in_one_group(GroupKind kind, const Place& a, const Place& b) {
+  switch (kind) {
+    case GroupKind::even_boundary:
+      return a.in_stage == b.in_stage && pair_of(a.stage, 0) == pair_of(b.stage, 0);
+    case GroupKind::odd_boundary:
+      return a.in_stage == b.in_stage && pair_of(a.stage, 1) == pair_of(b.stage, 1);
+    default:
+      break;
+  }
+  if (a.stage != b.stage) return false;
+  switch (kind) {
+    case GroupKind::stage:
+      return true;
+    case GroupKind::expert:
+      return a.data == b.data && a.shard == b.shard;
+    case GroupKind::expert_sharded:
+      return a.data == b.data && a.expert == b.expert;
+    case GroupKind::expert_data:
+      return a.expert == b.expert && a.shard == b.shard;
+    case GroupKind::tensor:
+      return a.dense_data == b.dense_data;
+    case GroupKind::data:
+      return a.dense_shard == b.dense_shard;
+    case GroupKind::expert_node:
+    case GroupKind::expert_across:
+    case GroupKind::expert_leaders:
+    case GroupKind::even_boundary:
+    case GroupKind::odd_boundary:
+      break;
+  }
+  throw std::logic_error("in_one_group: no such group");
+}
+
+}  // namespace
+
+Groups make_groups(const Layout& layout, std::vector<int> node_of) {
+  const int ranks = rank_count(layout);
+  if (node_of.empty()) node_of.assign(static_cast<std::size_t>(ranks), 0);
+  if (static_cast<int>(node_of.size()) != ranks) {
+    throw std::invalid_argument(fmt::format("groups: nodes of {} ranks given, layout {} has {}",
+                                            node_of.size(), to_text(layout), ranks));
+  }
+  return {ranks, layout, std::move(node_of)};
+}
+
+Groups make_groups(int ranks, int expert_ranks, std::vector<int> node_of) {
+  if (ranks < 1 || expert_ranks < 1 || ranks % expert_ranks != 0) {
+    throw std::invalid_argument(fmt::format(
+        "groups: {} ranks do not divide into expert groups of {}: expected a divisor of {}", ranks,
+        expert_ranks, ranks));
+  }
+  return make_groups({ranks / expert_ranks, expert_ranks, 1}, std::move(node_of));
+}
+
+int stage_ranks(const Groups& groups) { return stage_ranks(groups.layout); }
+int stage_of(const Groups& groups, int rank) { return rank / stage_ranks(groups); }
+int rank_in_stage(const Groups& groups, int rank) { return rank % stage_ranks(groups); }
+GroupKind boundary_after(int earlier) {
+  return earlier % 2 == 0 ? GroupKind::even_boundary : GroupKind::odd_boundary;
+}
+
+int group_size(const Groups& groups, GroupKind kind) {
+  switch (kind) {
+    case GroupKind::stage:
+      return stage_ranks(groups);
+    case GroupKind::expert:
+      return groups.layout.expert;
+    case GroupKind::expert_sharded:
+      return groups.layout.expert_sharded;
+    case GroupKind::expert_data:
+      return groups.layout.data;
+    case GroupKind::tensor:
+      return groups.layout.tensor;
+    case GroupKind::data:
+      return stage_ranks(groups) / groups.layout.tensor;
+    case GroupKind::even_boundary:
+      return groups.layout.pipeline > 1 ? 2 : 1;
+    case GroupKind::odd_boundary:
+      return groups.layout.pipeline > 2 ? 2 : 1;
+    case GroupKind::expert_node:
+    case GroupKind::expert_across:
+    case GroupKind::expert_leaders:
+      break;
+  }
+  throw std::logic_error("group_size: no such group, or one whose size depends on the rank");
+}
+
+int group_size(const Groups& groups, GroupKind kind, int rank) {
+  if (!is_of_nodes(kind)) return group_size(groups, kind);
+  return static_cast<int>(members(groups, kind, rank).size());
+}
+
+std::vector<int> members(const Groups& groups, GroupKind kind, int rank) {
+  if (is_of_nodes(kind)) return members_by_node(groups, kind, rank);
+  const Place place = place_of(groups.layout, rank);
+  std::vector<int> result;
+  for (int other = 0; other < groups.ranks; ++other) {
+    if (in_one_group(kind, place, place_of(groups.layout, other))) result.push_back(other);
+  }
+  return result;
+}
+
+int index_in_group(const Groups& groups, GroupKind kind, int rank) {
+  const Place place = place_of(groups.layout, rank);
+  switch (kind) {
+    case GroupKind::stage:
+      return place.in_stage;
+    case GroupKind::expert:
+      return place.expert;
+    case GroupKind::expert_sharded:
+      return place.shard;
+    case GroupKind::expert_data:
+      return place.data;
+    case GroupKind::tensor:
+      return place.dense_shard;
+    case GroupKind::data:
+      return place.dense_data;
+    case GroupKind::even_boundary:
+      return place.stage % 2;
+    case GroupKind::odd_boundary:
+      return place.stage > 0 ? (place.stage - 1) % 2 : 0;
+    case GroupKind::expert_node:
+    case GroupKind::expert_across:
+    case GroupKind::expert_leaders: {
+      const std::vector<int> group = members(groups, kind, rank);
+      return static_cast<int>(std::lower_bound(group.begin(), group.end(), rank) - group.begin());
+    }
+  }
+  throw std::logic_error("index_in_group: no such group");
+}
+
+}  // namespace moe

@@ -1,0 +1,210 @@
+#include "moe/rows/leg.h"
+
+#include <stdexcept>
+
+namespace moe {
+namespace {
+
+/// Rows of one source for one expert, as much as one piece has of them.
+struct Part {
+  int expert = 0;
+  std::size_t piece = 0;
+  int source = 0;       ///< member of the expert group
+  int destination = 0;  ///< likewise
+};
+
+[[noreturn]] void throw_no_end() { throw std::logic_error("leg: no leg begins or ends there"); }
+
+/// The member of the expert group that has the part.
+int holder(const RowLayout& layout, Rows rows, const Part& part) {
+  const ExpertNodes& nodes = layout.nodes;
+  const auto source = static_cast<std::size_t>(part.source);
+  const auto to = static_cast<std::size_t>(part.destination);
+  const auto on_node = [&](std::size_t of, int place) {
+    return nodes.members.at(static_cast<std::size_t>(nodes.node.at(of)))
+        .at(static_cast<std::size_t>(place));
+  };
+  switch (rows) {
+    case Rows::sent:
+      return part.source;
+    case Rows::relayed:
+      return on_node(source, nodes.place.at(to));
+    case Rows::leader_sent:
+      return on_node(source, 0);
+    case Rows::leader_received:
+      return on_node(to, 0);
+    case Rows::received:
+      return part.destination;
+    case Rows::fixed:
+    case Rows::gathered:
+      break;
+  }
+  throw_no_end();
+}
+
+/// How many parts lie before it at its holder, whether empty or not.
+std::int64_t position(const RowLayout& layout, Rows rows, const Part& part) {
+  const ExpertNodes& nodes = layout.nodes;
+  const auto source = static_cast<std::size_t>(part.source);
+  const auto to = static_cast<std::size_t>(part.destination);
+  const int local = slot_of(layout.slots, part.destination, part.expert);
+  const int slots = slot_count(layout.slots);
+  const auto on_node = [&] {
+    return static_cast<int>(
+        nodes.members.at(static_cast<std::size_t>(nodes.node.at(source))).size());
+  };
+  const auto everybody = static_cast<int>(layout.received.size());
+  const auto count = [&](int expert, int of_source, int sources) {
+    const auto pieces = static_cast<std::int64_t>(layout.cuts.size() - 1);
+    return (expert * pieces + static_cast<std::int64_t>(part.piece)) * sources + of_source;
+  };
+  switch (rows) {
+    case Rows::sent:
+      return count(part.expert, 0, 1);
+    case Rows::relayed:
+      return count(nodes.before.at(to) * slots + local, nodes.place.at(source), on_node());
+    case Rows::leader_sent:
+      return count(part.destination * slots + local, nodes.place.at(source), on_node());
+    case Rows::leader_received:
+      return count(nodes.place.at(to) * slots + local, part.source, everybody);
+    case Rows::received:
+      return count(local, part.source, everybody);
+    case Rows::fixed:
+    case Rows::gathered:
+      break;
+  }
+  throw_no_end();
+}
+
+int index_of(const RowLayout& layout, GroupKind group, int member) {
+  const auto i = static_cast<std::size_t>(member);
+  switch (group) {
+    case GroupKind::expert:
+      return member;
+    case GroupKind::expert_node:
+      return layout.nodes.place.at(i);
+    case GroupKind::expert_across:
+    case GroupKind::expert_leaders:
+      return layout.nodes.before.at(i);
+    case GroupKind::stage:
+    case GroupKind::expert_sharded:
+    case GroupKind::expert_data:
+    case GroupKind::tensor:
+    case GroupKind::data:
+    case GroupKind::even_boundary:
+    case GroupKind::odd_boundary:
+      break;
+  }
+  throw std::logic_error("leg: no leg takes place in such a group");
+}
+
+/// Calls visit(part, first row, rows) for the parts of the slice that this rank has, wherever they lie in one order: by
+/// destination, its slot, piece and source.
+template <class Visit>
+void visit_parts(const RowLayout& layout, Rows rows, Slice slice, const Visit& visit) {
+  const PieceRange pieces = pieces_of(layout, slice);
+  switch (rows) {
+    case Rows::sent:
+      for (int member = 0; member < static_cast<int>(layout.received.size()); ++member) {
+        for (int slot = 0; slot < slot_count(layout.slots); ++slot) {
+          const int expert = expert_in(layout.slots, member, slot);
+          if (expert < 0) break;
+          if (destination(layout.slots, layout.self, expert) != member) continue;
+          const auto e = static_cast<std::size_t>(expert);
+          const PairRows pair{layout.sent[e], layout.self, member};
+          for (std::size_t piece = pieces.begin; piece < pieces.end; ++piece) {
+            visit(Part{expert, piece, layout.self, member},
+                  layout.sent_offset[e] + rows_before(layout, pair, layout.cuts[piece]),
+                  piece_rows(layout, pair, piece));
+          }
+        }
+      }
+      return;
+    case Rows::received:
+      for (int local = 0; local < slot_count(layout.slots); ++local) {
+        const auto d = static_cast<std::size_t>(local);
+        const int expert = expert_in(layout.slots, layout.self, local);
+        if (expert < 0) break;
+        for (std::size_t piece = pieces.begin; piece < pieces.end; ++piece) {
+          std::int64_t row = layout.piece_offset[d][piece];
+          for (std::size_t source = 0; source < layout.received.size(); ++source) {
+            const auto from = static_cast<int>(source);
+            if (destination(layout.slots, from, expert) != layout.self) continue;
+            const std::int64_t count =
+                piece_rows(layout, {layout.received[source][d], from, layout.self}, piece);
+            visit(Part{expert, piece, from, layout.self}, row, count);
+            row += count;
+          }
+        }
+      }
+      return;
+    case Rows::relayed:
+    case Rows::leader_sent:
+    case Rows::leader_received: {
+      const RelayedRows& held = layout.relayed.at(rows);
+      for (std::size_t t = 0; t < held.targets.size(); ++t) {
+        const auto& [member, slot, expert] = held.targets[t];
+        for (std::size_t piece = pieces.begin; piece < pieces.end; ++piece) {
+          std::int64_t row = held.offset[t][piece];
+          for (std::size_t s = 0; s < held.sources.size(); ++s) {
+            if (destination(layout.slots, held.sources[s], expert) != member) continue;
+            const std::int64_t count =
+                piece_rows(layout, {held.tokens[t][s], held.sources[s], member}, piece);
+            visit(Part{expert, piece, held.sources[s], member}, row, count);
+            row += count;
+          }
+        }
+      }
+      return;
+    }
+    case Rows::fixed:
+    case Rows::gathered:
+      break;
+  }
+  throw_no_end();
+}
+
+/// What this rank has of it `here`, with those who have it `there`. Both ends see the same neighbours, and so
+/// make the same segments.
+std::vector<Segment> one_end(const RowLayout& layout, Slice slice, Rows here, Rows there,
+                             GroupKind group) {
+  std::vector<Segment> segments;
+  std::int64_t last_here = -1, last_there = -1;
+  int last_peer = -1;
+  visit_parts(layout, here, slice, [&](const Part& part, std::int64_t begin, std::int64_t rows) {
+    const int peer = holder(layout, there, part);
+    const std::int64_t at_here = position(layout, here, part),
+                       at_there = position(layout, there, part);
+    if (peer == last_peer && at_here == last_here + 1 && at_there == last_there + 1) {
+      segments.back().rows += rows;
+    } else {
+      segments.push_back({index_of(layout, group, peer), begin, rows});
+    }
+    last_peer = peer;
+    last_here = at_here;
+    last_there = at_there;
+  });
+  return segments;
+}
+
+}  // namespace
+
+std::vector<Segment> leg_sends(const RowLayout& layout, Slice slice, Rows from, Rows to,
+                               GroupKind group) {
+  return one_end(layout, slice, from, to, group);
+}
+
+std::vector<Segment> leg_receives(const RowLayout& layout, Slice slice, Rows from, Rows to,
+                                  GroupKind group) {
+  return one_end(layout, slice, to, from, group);
+}
+
+std::vector<Segment> sent_segments(const RowLayout& layout, Slice slice) {
+  return leg_sends(layout, slice, Rows::sent, Rows::received, GroupKind::expert);
+}
+
+std::vector<Segment> received_segments(const RowLayout& layout, Slice slice) {
+  return leg_receives(layout, slice, Rows::sent, Rows::received, GroupKind::expert);
+}
+
+}  // namespace moe

@@ -1,0 +1,40 @@
+#include "moe/rows/op_sizes.h"
+
+namespace moe {
+
+const Tensor& OpSizes::tensor(const Use& use) const {
+  return tensors[static_cast<std::size_t>(use.tensor)];
+}
+double OpSizes::rows(const Use& use) const {
+  return static_cast<double>(rows_of(tensor(use), use.slice, binding));
+}
+double OpSizes::columns(const Use& use) const { return static_cast<double>(tensor(use).columns); }
+std::int64_t OpSizes::bytes(const Use& use) const {
+  return rows_of(tensor(use), use.slice, binding) * tensor(use).columns *
+         bytes_of(tensor(use).dtype);
+}
+std::int64_t OpSizes::all_bytes() const {
+  std::int64_t total = 0;
+  for (const Use& use : reads) total += bytes(use);
+  for (const Use& use : writes) total += bytes(use);
+  return total;
+}
+
+Work OpSizes::element_wise(const Use& operand, double flops_per_element) const {
+  return {rows(operand) * columns(operand) * flops_per_element, all_bytes()};
+}
+Work OpSizes::gathered(const Use& rows) const { return {0, 2 * bytes(rows)}; }
+Work OpSizes::product(double rows, double inner, double outer, std::int64_t calls) const {
+  return {2 * rows * inner * outer, all_bytes(), 0, calls};
+}
+Work OpSizes::sent(const std::vector<std::int64_t>& bytes_to_peers) const {
+  Work work;
+  work.calls = 0;
+  for (const std::int64_t bytes : bytes_to_peers) {
+    work.wire_bytes += bytes;
+    if (bytes > 0) ++work.calls;
+  }
+  return work;
+}
+
+}  // namespace moe

@@ -1,0 +1,215 @@
+#include "moe/rows/routing.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <optional>
+#include <random>
+#include <set>
+#include <stdexcept>
+#include <utility>
+
+#include "moe/input/json.h"
+
+namespace moe {
+namespace {
+
+constexpr int kMostLayer = 9999;  // far more than models have blocks
+constexpr int kMostMicroBatch = 9999;
+constexpr std::int64_t kMostCopies = std::int64_t{1} << 32;  // two of each of 2^31 tokens
+
+void check_sizes(int ranks, int experts, std::int64_t copies) {
+  if (ranks < 1 || experts < 1 || copies < 0) {
+    throw std::invalid_argument(
+        fmt::format("routing: {} ranks, {} experts, {} copies", ranks, experts, copies));
+  }
+}
+
+/// Shares `copies` out in proportion to `weights` by largest remainder.
+std::vector<std::int64_t> apportion(const std::vector<double>& weights, std::int64_t copies) {
+  const double total = std::accumulate(weights.begin(), weights.end(), 0.0);
+  std::vector<std::int64_t> result(weights.size());
+  std::vector<std::pair<double, std::size_t>> remainders;
+  std::int64_t given = 0;
+  for (std::size_t e = 0; e < weights.size(); ++e) {
+    const double share = static_cast<double>(copies) * weights[e] / total;
+    result[e] = static_cast<std::int64_t>(share);
+    given += result[e];
+    remainders.emplace_back(-(share - static_cast<double>(result[e])), e);
+  }
+  std::sort(remainders.begin(), remainders.end());
+  for (std::size_t i = 0; given < copies; ++i, ++given) ++result[remainders[i].second];
+  return result;
+}
+
+/// [rank][expert]
+std::vector<std::vector<std::int64_t>> read_counts(const InputObject& layer, std::string_view key) {
+  std::vector<std::vector<std::int64_t>> counts;
+  std::int64_t copies = 0;
+  for (const InputValue& row : layer.list(key, "a list per rank, of a count per expert")) {
+    counts.push_back(row.integers(0, kMostCopies));
+    const auto& of_rank = counts.back();
+    if (of_rank.empty() || of_rank.size() != counts.front().size()) {
+      row.fail(fmt::format("as many experts as of rank 0, {}, at least 1", counts.front().size()));
+    }
+    // At most 2^20 of at most 2^32 each.
+    copies += std::accumulate(of_rank.begin(), of_rank.end(), std::int64_t{0});
+    if (copies > kMostCopies) {
+      layer.refuse(key, fmt::format("expected at most {} copies in a layer", kMostCopies));
+    }
+  }
+  if (counts.empty()) layer.refuse(key, "expected at least one rank, got none");
+  return counts;
+}
+
+/// Copy after copy to part after part, so that part `index` of `count` has as many of a row as of each expert.
+void take_share(std::vector<std::int64_t>& row, int index, int count) {
+  const auto of_part = [&](std::int64_t copies) { return (copies + count - 1 - index) / count; };
+  std::int64_t before = 0;
+  for (std::int64_t& tokens : row) {
+    const std::int64_t end = before + tokens;
+    tokens = of_part(end) - of_part(std::exchange(before, end));
+  }
+}
+
+}  // namespace
+
+const LayerRouting& layer_of(const Routing& routing, RoutedLayer wanted) {
+  for (const LayerRouting& candidate : routing.layers) {
+    if (candidate.layer == wanted.layer && candidate.micro_batch == wanted.micro_batch) {
+      return candidate;
+    }
+  }
+  throw std::out_of_range(fmt::format(
+      "no routing for layer {}{}", wanted.layer,
+      wanted.micro_batch > 0 ? fmt::format(", micro-batch {}", wanted.micro_batch) : ""));
+}
+
+LayerRouting part_of(const LayerRouting& routing, Slice part) {
+  LayerRouting of_part{routing.layer, routing.experts, routing.tokens, routing.micro_batch};
+  if (routing.by_part.size() == static_cast<std::size_t>(part.count)) {
+    of_part.tokens = routing.by_part[static_cast<std::size_t>(part.index)];
+    return of_part;
+  }
+  for (auto& row : of_part.tokens) take_share(row, part.index, part.count);
+  return of_part;
+}
+
+Routing add_micro_batches(const Routing& routing) {
+  Routing whole;
+  for (const LayerRouting& part : routing.layers) {
+    const auto same = std::find_if(whole.layers.begin(), whole.layers.end(),
+                                   [&](const auto& other) { return other.layer == part.layer; });
+    if (same == whole.layers.end()) {
+      whole.layers.push_back(part);
+      whole.layers.back().micro_batch = 0;
+      whole.layers.back().by_part.clear();
+      continue;
+    }
+    if (part.asked.empty()) same->asked.clear();  // not known of all
+    for (std::size_t rank = 0; rank < part.tokens.size(); ++rank) {
+      for (std::size_t e = 0; e < part.tokens[rank].size(); ++e) {
+        same->tokens[rank][e] += part.tokens[rank][e];
+        if (!same->asked.empty()) same->asked[rank][e] += part.asked.at(rank).at(e);
+      }
+    }
+  }
+  return whole;
+}
+
+Routing share_among_micro_batches(const Routing& whole, int micro_batches) {
+  Routing routing;
+  for (int i = 0; i < micro_batches; ++i) {
+    for (LayerRouting layer : whole.layers) {
+      layer.micro_batch = i;
+      layer.asked.clear();  // capacity is a micro-batch's own
+      for (auto& row : layer.tokens) take_share(row, i, micro_batches);
+      routing.layers.push_back(std::move(layer));
+    }
+  }
+  return routing;
+}
+
+LayerRouting uniform_routing(int layer, int ranks, int experts, std::int64_t copies) {
+  check_sizes(ranks, experts, copies);
+  std::vector<std::int64_t> row(experts, copies / experts);
+  for (std::int64_t e = 0; e < copies % experts; ++e) ++row[e];
+  return {layer, experts, std::vector<std::vector<std::int64_t>>(ranks, row), 0};
+}
+
+LayerRouting zipf_routing(int layer, int ranks, int experts, std::int64_t copies, double exponent,
+                          std::uint64_t seed, std::optional<std::int64_t> most) {
+  check_sizes(ranks, experts, copies);
+  const std::int64_t cap = most.value_or(copies);
+  if (copies > cap * experts) {
+    throw std::invalid_argument(fmt::format(
+        "routing: {} copies, {} experts that take at most {} each", copies, experts, cap));
+  }
+  std::vector<double> weights(experts);
+  for (int e = 0; e < experts; ++e) weights[e] = 1.0 / std::pow(e + 1.0, exponent);
+  std::mt19937_64 generator(seed);
+  for (int e = experts - 1; e > 0; --e) {
+    std::swap(weights[e], weights[generator() % static_cast<std::uint64_t>(e + 1)]);
+  }
+  // What is beyond the most popular ones' room goes to the others, in proportion.
+  std::vector<std::int64_t> row(static_cast<std::size_t>(experts), 0);
+  std::int64_t left = copies;
+  for (bool full = true; full && left > 0;) {
+    const std::vector<std::int64_t> shares = apportion(weights, left);
+    full = false;
+    for (std::size_t e = 0; e < row.size(); ++e) {
+      if (weights[e] == 0 || shares[e] < cap) continue;
+      row[e] = cap;
+      left -= cap;
+      weights[e] = 0;
+      full = true;
+    }
+    for (std::size_t e = 0; !full && e < row.size(); ++e) row[e] += shares[e];
+  }
+  return {layer, experts, std::vector<std::vector<std::int64_t>>(ranks, row), 0};
+}
+
+std::string to_json(const Routing& routing) {
+  nlohmann::json layers = nlohmann::json::array();
+  for (const LayerRouting& layer : routing.layers) {
+    layers.push_back({{"layer", layer.layer}, {"tokens", layer.tokens}});
+    if (layer.micro_batch > 0) layers.back()["micro_batch"] = layer.micro_batch;
+    if (!layer.asked.empty()) layers.back()["asked"] = layer.asked;
+  }
+  return nlohmann::json{{"layers", layers}}.dump();
+}
+
+Routing routing_from_json(std::string_view text, const std::string& name) {
+  const InputDocument document = parse_json(text, name);
+  Routing routing;
+  std::set<RoutedLayer> layers;
+  for (const InputValue& entry : document.object().list("layers", "a list of layers")) {
+    const InputObject object = entry.object();
+    LayerRouting layer;
+    layer.layer = static_cast<int>(object.integer("layer", 0, kMostLayer));
+    if (object.has("micro_batch")) {
+      layer.micro_batch = static_cast<int>(object.integer("micro_batch", 0, kMostMicroBatch));
+    }
+    if (!layers.insert({layer.layer, layer.micro_batch}).second) {
+      object.refuse("layer", "this layer is there twice");
+    }
+    layer.tokens = read_counts(object, "tokens");
+    if (object.has("asked")) {
+      layer.asked = read_counts(object, "asked");
+      if (layer.asked.size() != layer.tokens.size() ||
+          layer.asked.front().size() != layer.tokens.front().size()) {
+        object.refuse("asked", fmt::format("expected {} ranks of {} experts, as in tokens",
+                                           layer.tokens.size(), layer.tokens.front().size()));
+      }
+    }
+    layer.experts = static_cast<int>(layer.tokens.front().size());
+    routing.layers.push_back(std::move(layer));
+  }
+  document.no_other_keys();
+  return routing;
+}
+
+}  // namespace moe

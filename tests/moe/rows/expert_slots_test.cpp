@@ -1,0 +1,98 @@
+#include "moe/rows/expert_slots.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace moe {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+/// 8 experts of 4 members: 3 of member 1 on 0 and 2 as well, 6 of member 3 on 0.
+ExpertSlots slots_of(RowsOfOthers rows) {
+  return expert_slots({{{3, {0, 2}}, {6, {0}}}, rows}, 8, 4);
+}
+
+TEST(ExpertSlots, OfAMemberAreItsOwnThenItsGuestsThenEmptyOnes) {
+  const ExpertSlots slots = slots_of(RowsOfOthers::home);
+  EXPECT_EQ(slot_count(slots), 4) << "member 0 has two guests, so all have room for two";
+  const auto experts = [&](int member) {
+    std::vector<int> there;
+    for (int slot = 0; slot < slot_count(slots); ++slot) {
+      there.push_back(expert_in(slots, member, slot));
+    }
+    return there;
+  };
+  EXPECT_THAT(experts(0), ElementsAre(0, 1, 3, 6));
+  EXPECT_THAT(experts(1), ElementsAre(2, 3, -1, -1));
+  EXPECT_THAT(experts(2), ElementsAre(4, 5, 3, -1));
+  EXPECT_EQ(slot_of(slots, 0, 6), 3);
+  EXPECT_EQ(slot_of(slots, 1, 3), 1);
+  EXPECT_THROW(slot_of(slots, 2, 6), std::logic_error);
+}
+
+TEST(ExpertSlots, RowsOfAMemberThatHasTheExpertStay) {
+  for (const RowsOfOthers rows : {RowsOfOthers::home, RowsOfOthers::spread}) {
+    const ExpertSlots slots = slots_of(rows);
+    for (const int source : {0, 1, 2}) EXPECT_EQ(destination(slots, source, 3), source);
+    EXPECT_EQ(destination(slots, 0, 6), 0);
+    EXPECT_EQ(destination(slots, 2, 0), 0) << "no copies";
+  }
+}
+
+TEST(ExpertSlots, RowsOfOthersGoHomeOrInTurns) {
+  EXPECT_EQ(destination(slots_of(RowsOfOthers::home), 3, 3), 1);
+  // {home, holders...}[source mod 3] = {1, 0, 2}[0], and {3, 0}[1], {3, 0}[0].
+  EXPECT_EQ(destination(slots_of(RowsOfOthers::spread), 3, 3), 1);
+  EXPECT_EQ(destination(slots_of(RowsOfOthers::spread), 1, 6), 0);
+  EXPECT_EQ(destination(slots_of(RowsOfOthers::spread), 2, 6), 3);
+}
+
+TEST(ExpertSlots, WithoutReplicasAreTheOwnOnes) {
+  const ExpertSlots slots = expert_slots({}, 8, 4);
+  EXPECT_EQ(slot_count(slots), 2);
+  EXPECT_EQ(destination(slots, 0, 7), 3);
+}
+
+TEST(ExpertSlots, OwnExpertsAreThoseAtHomeThereAscending) {
+  const ExpertSlots slots =
+      expert_slots({{{3, {0}}}, RowsOfOthers::home, {2, 0, 1, 2, 3, 3, 0, 1}}, 8, 4);
+  EXPECT_EQ(home_of(slots, 3), 2);
+  EXPECT_EQ(expert_in(slots, 2, 0), 0);
+  EXPECT_EQ(expert_in(slots, 2, 1), 3);
+  EXPECT_EQ(expert_in(slots, 0, 2), 3) << "a guest";
+  EXPECT_EQ(slot_of(slots, 2, 3), 1);
+  EXPECT_EQ(slot_of(slots, 0, 3), 2);
+  EXPECT_EQ(destination(slots, 1, 3), 2);
+  EXPECT_EQ(destination(slots, 0, 3), 0);
+  EXPECT_EQ(destination(slots, 1, 7), 1);
+  EXPECT_THROW(slot_of(slots, 3, 3), std::logic_error);
+  EXPECT_THAT(homes_in_order(6, 3), ElementsAre(0, 0, 1, 1, 2, 2));
+}
+
+TEST(ExpertSlots, RefusesWhatIsNotThereNotInOrderOrAtHome) {
+  const auto refused = [](ExpertPlacement placement, const char* why) {
+    EXPECT_THAT([&] { expert_slots(placement, 8, 4); },
+                ThrowsMessage<std::invalid_argument>(HasSubstr(why)));
+  };
+  refused({{{8, {0}}}}, "expert 8 on ranks 0: expected an expert from 0 to 7");
+  refused({{{3, {}}}}, "expert 3 on ranks : expected at least one rank beside its own");
+  refused({{{3, {4}}}}, "rank 4: expected one of the expert group, from 0 to 3");
+  refused({{{3, {0, 1}}}}, "it belongs to rank 1 already");
+  refused({{{3, {2, 0}}}}, "expected ascending ranks, each once");
+  refused({{{3, {0, 0}}}}, "expected ascending ranks, each once");
+  refused({{{3, {0}}, {3, {2}}}}, "expert 3 after expert 3: expected ascending experts, each once");
+  EXPECT_THROW(expert_slots({}, 7, 4), std::invalid_argument);
+  refused({{}, RowsOfOthers::home, {0, 1}}, "homes of 2 experts: expected one for each of 8");
+  refused({{}, RowsOfOthers::home, {0, 0, 1, 1, 2, 2, 3, 4}},
+          "expert 7 at home on rank 4: expected one of the expert group, from 0 to 3");
+  refused({{}, RowsOfOthers::home, {0, 0, 1, 1, 2, 2, 3, 2}},
+          "rank 2 is the home of 3 experts: expected 2 on each");
+  refused({{{3, {2}}}, RowsOfOthers::home, {2, 0, 1, 2, 3, 3, 0, 1}},
+          "it belongs to rank 2 already");
+}
+
+}  // namespace
+}  // namespace moe
