@@ -1,16 +1,44 @@
 #include "moe/errors.h"
 
+#include <initializer_list>
+#include <utility>
+
 #include "db/error.h"
 #include "moe/stop.h"
 
 namespace moe {
+namespace {
+
+std::string joined(std::initializer_list<std::string_view> parts) {
+  std::string text;
+  for (const std::string_view part : parts) {
+    if (part.empty()) continue;
+    if (!text.empty()) text += ": ";
+    text += part;
+  }
+  return text;
+}
+
+}  // namespace
+
+Refusal::Refusal(std::string_view subject, std::string_view reason, std::string way_out,
+                 Where where)
+    : std::runtime_error(joined({subject, reason, way_out})),
+      way_out(std::move(way_out)),
+      where(std::move(where)) {}
+
+Refusal within(std::string_view subject, const Refusal& refusal) {
+  Refusal whole(subject, refusal.what(), "", refusal.where);
+  whole.way_out = refusal.way_out;
+  return whole;
+}
 
 int exit_code(const std::exception& error) {
   if (const auto* failure = dynamic_cast<const db::Error*>(&error)) return db::exit_code(*failure);
   if (const auto* stopped = dynamic_cast<const Stopped*>(&error)) return 128 + stopped->signal;
   if (dynamic_cast<const TimeLimit*>(&error)) return 124;
   if (dynamic_cast<const InputError*>(&error) || dynamic_cast<const Unavailable*>(&error) ||
-      dynamic_cast<const std::invalid_argument*>(&error)) {
+      dynamic_cast<const Refusal*>(&error) || dynamic_cast<const std::invalid_argument*>(&error)) {
     return 2;
   }
   return 1;

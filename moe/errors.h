@@ -1,11 +1,38 @@
 #pragma once
 
 #include <exception>
+#include <optional>
 #include <stdexcept>
+#include <string>
+#include <string_view>
 
-/// What can go wrong in the environment. Broken contracts are std::invalid_argument and
-/// std::logic_error.
+/// Refusals, and what can go wrong in the environment. A broken contract between functions is a
+/// std::invalid_argument or a std::logic_error: an error of the programmer, which nobody catches as
+/// an answer.
 namespace moe {
+
+/// The place in a training that an error is about, as far as it is known.
+struct Where {
+  std::string op{};  ///< its name
+  std::optional<int> layer{};
+  std::optional<int> rank{};
+
+  friend bool operator==(const Where&, const Where&) = default;
+};
+
+/// A schedule, model, layout or request is not legal. This is an answer: a planner may leave a
+/// candidate out because of it, and a program prints it and ends with 2.
+/// what() is "SUBJECT: REASON: WAY_OUT", without the parts that are empty, for example
+/// "pipeline_split: 9 chunks (layer 1, forward): a rank sends 8 rows: expected at most 8 chunks".
+struct Refusal : std::runtime_error {
+  /// `subject` is what is refused, and of which file and line if it came from one.
+  Refusal(std::string_view subject, std::string_view reason, std::string way_out, Where where = {});
+
+  std::string way_out;  ///< what would be legal instead
+  Where where;
+};
+/// A refusal met while `subject` was made: its text follows that of the subject.
+Refusal within(std::string_view subject, const Refusal& refusal);
 
 /// Something the program was built without, or a device that is not there.
 struct Unavailable : std::runtime_error {
@@ -38,9 +65,9 @@ struct NotFinite : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// What every program ends with: 124 for TimeLimit, 128 + the signal for Stopped (stop.h), 2 for
-/// wrong use, wrong input and what is not there, db::exit_code() for the database's errors, 1 for all
-/// else.
+/// The code that a program ends with: 124 for TimeLimit, 128 + the signal for Stopped (stop.h),
+/// db::exit_code() for the database's errors, 2 for wrong use, refusals, wrong input and things that
+/// are not there, 1 for all other errors.
 int exit_code(const std::exception& error);
 
 }  // namespace moe
