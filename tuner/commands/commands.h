@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "tuner/commands/scenario.h"
+#include "tuner/scenario/scenario.h"
 #include "tuner/study/study.h"
 
 /// What moe-tune's subcommands do; main.cpp reads the command line.

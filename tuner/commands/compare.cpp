@@ -7,8 +7,8 @@
 #include "db/console/format_rows.h"
 #include "tuner/commands/commands.h"
 #include "tuner/commands/printing.h"
-#include "tuner/planners/given.h"
-#include "tuner/planners/pipeline_schedule.h"
+#include "tuner/planners/pipeline/pipeline_schedule.h"
+#include "tuner/scenario/given.h"
 #include "tuner/simulate/timeline_text.h"
 #include "tuner/study/prediction.h"
 

@@ -3,7 +3,7 @@
 #include "db/console/output_file.h"
 #include "tuner/commands/commands.h"
 #include "tuner/commands/printing.h"
-#include "tuner/planners/given.h"
+#include "tuner/scenario/given.h"
 
 namespace tuner {
 

@@ -13,7 +13,7 @@
 #include "db/store.h"
 #include "moe/program/timeline.h"
 #include "tuner/planners/mpmoe/memory_reuse.h"
-#include "tuner/planners/pipeline_schedule.h"
+#include "tuner/planners/pipeline/pipeline_schedule.h"
 #include "tuner/study/undisturbed.h"
 
 namespace tuner {

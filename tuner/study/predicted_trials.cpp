@@ -6,7 +6,7 @@
 #include "db/store.h"
 #include "db/transaction.h"
 #include "moe/program/timeline_rows.h"
-#include "tuner/planners/given.h"
+#include "tuner/scenario/given.h"
 #include "tuner/study/prediction.h"
 
 namespace tuner {

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "tuner/planners/situation_costs.h"
+#include "tuner/planners/situation/situation_costs.h"
 #include "tuner/simulate/critical_path.h"
 #include "tuner/simulate/simulate.h"
 #include "tuner/study/deviation.h"

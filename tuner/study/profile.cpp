@@ -13,10 +13,10 @@
 #include "moe/model/iteration.h"
 #include "moe/program/start_rule.h"
 #include "moe/program/timeline.h"
-#include "tuner/commands/routing_spec.h"
 #include "tuner/costs/calibrate.h"
 #include "tuner/costs/fit_measurements.h"
 #include "tuner/costs/op_costs.h"
+#include "tuner/scenario/routing_spec.h"
 #include "tuner/simulate/simulate.h"
 #include "tuner/study/deviation.h"
 

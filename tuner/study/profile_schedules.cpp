@@ -6,7 +6,7 @@
 #include <iterator>
 #include <utility>
 
-#include "tuner/planners/pipeline_schedule.h"
+#include "tuner/planners/pipeline/pipeline_schedule.h"
 
 namespace tuner {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "moe/passes/schedule.h"
 #include "moe/program/program.h"
-#include "tuner/planners/given.h"
 #include "tuner/planners/planners.h"
+#include "tuner/scenario/given.h"
 
 namespace tuner {
 

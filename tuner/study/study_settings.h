@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "tuner/planners/given.h"
+#include "tuner/scenario/given.h"
 #include "tuner/study/study.h"
 
 namespace tuner {

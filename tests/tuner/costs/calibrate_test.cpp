@@ -9,7 +9,7 @@
 #include "moe/passes/schedule.h"
 #include "tests/tuner/small_program.h"
 #include "tuner/costs/op_costs.h"
-#include "tuner/planners/pipeline_schedule.h"
+#include "tuner/planners/pipeline/pipeline_schedule.h"
 #include "tuner/simulate/simulate.h"
 
 namespace tuner {

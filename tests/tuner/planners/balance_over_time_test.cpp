@@ -7,8 +7,8 @@
 #include "moe/rows/balance.h"
 #include "tests/tuner/planners/drifting_rows.h"
 #include "tuner/planners/fastermoe/fastermoe_equations.h"
-#include "tuner/planners/most_loaded/most_loaded_experts.h"
-#include "tuner/planners/placed_loads.h"
+#include "tuner/planners/placement/most_loaded_experts.h"
+#include "tuner/planners/placement/placed_loads.h"
 #include "tuner/planners/pro_prophet/greedy_placement.h"
 
 namespace tuner {

@@ -5,8 +5,8 @@
 #include "moe/model/iteration.h"
 #include "moe/model/model.h"
 #include "tests/tuner/small_program.h"
-#include "tuner/commands/routing_spec.h"
 #include "tuner/planners/planners.h"
+#include "tuner/scenario/routing_spec.h"
 
 namespace tuner::test {
 

@@ -8,10 +8,10 @@
 
 #include "tests/tuner/planners/fsmoe/drawn_phase.h"
 #include "tests/tuner/planners/pro_prophet/drawn_costs.h"
-#include "tuner/commands/scenario.h"
 #include "tuner/planners/fsmoe/fsmoe_degree.h"
 #include "tuner/planners/planners.h"
 #include "tuner/planners/pro_prophet/greedy_placement.h"
+#include "tuner/scenario/scenario.h"
 
 namespace tuner {
 namespace {

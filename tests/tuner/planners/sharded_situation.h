@@ -4,8 +4,8 @@
 #include "moe/model/model.h"
 #include "moe/rows/layout.h"
 #include "tests/tuner/small_program.h"
-#include "tuner/commands/routing_spec.h"
 #include "tuner/planners/planners.h"
+#include "tuner/scenario/routing_spec.h"
 #include "tuner/simulate/simulate.h"
 
 namespace tuner::test {

@@ -6,7 +6,7 @@
 
 #include "moe/passes/schedule.h"
 #include "tests/tuner/small_program.h"
-#include "tuner/planners/pipeline_schedule.h"
+#include "tuner/planners/pipeline/pipeline_schedule.h"
 #include "tuner/simulate/simulate.h"
 #include "tuner/simulate/timeline_text.h"
 

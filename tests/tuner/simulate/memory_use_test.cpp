@@ -9,7 +9,7 @@
 #include "moe/program/row_handling.h"
 #include "moe/program/stage_program.h"
 #include "tests/tuner/small_program.h"
-#include "tuner/planners/pipeline_schedule.h"
+#include "tuner/planners/pipeline/pipeline_schedule.h"
 #include "tuner/simulate/simulate.h"
 
 namespace tuner {

@@ -7,7 +7,7 @@
 
 #include "moe/passes/schedule.h"
 #include "tests/tuner/small_program.h"
-#include "tuner/planners/pipeline_schedule.h"
+#include "tuner/planners/pipeline/pipeline_schedule.h"
 #include "tuner/simulate/lower_bound.h"
 
 namespace tuner {

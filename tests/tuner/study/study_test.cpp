@@ -18,7 +18,7 @@
 #include "moe/model/iteration.h"
 #include "moe/train/train_store.h"
 #include "tests/tuner/study/study_fixture.h"
-#include "tuner/commands/routing_spec.h"
+#include "tuner/scenario/routing_spec.h"
 #include "tuner/simulate/simulate.h"
 #include "tuner/study/profile.h"
 

@@ -4,8 +4,8 @@
 #include <map>
 
 #include "tuner/planners/eplb/eplb_packing.h"
-#include "tuner/planners/move_costs.h"
-#include "tuner/planners/placed_schedule.h"
+#include "tuner/planners/placement/move_costs.h"
+#include "tuner/planners/placement/placed_schedule.h"
 
 namespace tuner {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "moe/rows/expert_slots.h"
 #include "tuner/planners/eplb/first_copies.h"
-#include "tuner/planners/most_loaded/most_loaded_experts.h"
+#include "tuner/planners/placement/most_loaded_experts.h"
 #include "tuner/planners/smartmoe/smartmoe_greedy.h"
 
 namespace tuner {

@@ -7,10 +7,10 @@
 #include <variant>
 
 #include "tuner/planners/fastermoe/fastermoe_equations.h"
-#include "tuner/planners/most_loaded/most_loaded_experts.h"
-#include "tuner/planners/pipeline_schedule.h"
-#include "tuner/planners/placed_schedule.h"
-#include "tuner/planners/situation_costs.h"
+#include "tuner/planners/pipeline/pipeline_schedule.h"
+#include "tuner/planners/placement/most_loaded_experts.h"
+#include "tuner/planners/placement/placed_schedule.h"
+#include "tuner/planners/situation/situation_costs.h"
 
 namespace tuner {
 namespace {

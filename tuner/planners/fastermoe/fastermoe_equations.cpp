@@ -1,6 +1,6 @@
 #include "tuner/planners/fastermoe/fastermoe_equations.h"
 
-#include "tuner/planners/most_loaded/most_loaded_experts.h"
+#include "tuner/planners/placement/most_loaded_experts.h"
 
 namespace tuner {
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "tuner/planners/pro_prophet/pro_prophet_equations.h"
+#include "tuner/planners/placement/pro_prophet_equations.h"
 
 /// FasterMoE's dynamic shadowing of one MoE layer [FasterMoE, its authors' code].
 namespace tuner {

@@ -7,10 +7,10 @@
 #include <stdexcept>
 #include <utility>
 
-#include "tuner/planners/best_degrees.h"
-#include "tuner/planners/fsmoe/fsmoe_gradients.h"
-#include "tuner/planners/gradient_places.h"
-#include "tuner/planners/situation_costs.h"
+#include "tuner/planners/gradients/gradient_places.h"
+#include "tuner/planners/gradients/gradient_shares.h"
+#include "tuner/planners/pipeline/best_degrees.h"
+#include "tuner/planners/situation/situation_costs.h"
 
 namespace tuner {
 namespace {

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "tuner/planners/fsmoe/fsmoe_degree.h"
-#include "tuner/planners/pipeline_schedule.h"
-#include "tuner/planners/pipeline_times.h"
+#include "tuner/planners/pipeline/pipeline_schedule.h"
+#include "tuner/planners/pipeline/pipeline_times.h"
 #include "tuner/planners/planners.h"
 
 namespace tuner {

@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include "tuner/planners/fsmoe/fsmoe_equations.h"
+#include "tuner/planners/pipeline/fsmoe_equations.h"
 
 namespace tuner {
 

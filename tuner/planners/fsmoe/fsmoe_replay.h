@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tuner/planners/fsmoe/fsmoe_equations.h"
+#include "tuner/planners/pipeline/fsmoe_equations.h"
 
 namespace tuner {
 

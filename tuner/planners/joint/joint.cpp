@@ -7,12 +7,12 @@
 #include <utility>
 
 #include "tuner/planners/fsmoe/fsmoe.h"
+#include "tuner/planners/gradients/weight_gradient_places.h"
 #include "tuner/planners/joint/joint_search.h"
-#include "tuner/planners/lancet/weight_gradient_places.h"
-#include "tuner/planners/move_costs.h"
-#include "tuner/planners/pipeline_schedule.h"
-#include "tuner/planners/placed_schedule.h"
-#include "tuner/planners/situation_costs.h"
+#include "tuner/planners/pipeline/pipeline_schedule.h"
+#include "tuner/planners/placement/move_costs.h"
+#include "tuner/planners/placement/placed_schedule.h"
+#include "tuner/planners/situation/situation_costs.h"
 #include "tuner/simulate/lower_bound.h"
 
 namespace tuner {

@@ -12,8 +12,8 @@
 
 #include "tuner/planners/lancet/lancet_equations.h"
 #include "tuner/planners/lancet/range_axes.h"
-#include "tuner/planners/pipeline_schedule.h"
-#include "tuner/planners/situation_costs.h"
+#include "tuner/planners/pipeline/pipeline_schedule.h"
+#include "tuner/planners/situation/situation_costs.h"
 
 namespace tuner {
 namespace {

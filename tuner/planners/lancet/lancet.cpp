@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "moe/program/start_rule.h"
+#include "tuner/planners/gradients/weight_gradient_places.h"
 #include "tuner/planners/lancet/forward_ranges.h"
 #include "tuner/planners/lancet/range_axes.h"
-#include "tuner/planners/lancet/weight_gradient_places.h"
-#include "tuner/planners/pipeline_schedule.h"
-#include "tuner/planners/situation_costs.h"
+#include "tuner/planners/pipeline/pipeline_schedule.h"
+#include "tuner/planners/situation/situation_costs.h"
 
 namespace tuner {
 namespace {

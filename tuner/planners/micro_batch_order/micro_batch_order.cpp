@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "tuner/planners/situation_costs.h"
+#include "tuner/planners/situation/situation_costs.h"
 
 namespace tuner {
 namespace {

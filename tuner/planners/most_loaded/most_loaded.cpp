@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "tuner/planners/most_loaded/most_loaded_experts.h"
-#include "tuner/planners/placed_schedule.h"
+#include "tuner/planners/placement/most_loaded_experts.h"
+#include "tuner/planners/placement/placed_schedule.h"
 
 namespace tuner {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "tuner/planners/pipeline_schedule.h"
-#include "tuner/planners/situation_costs.h"
+#include "tuner/planners/pipeline/pipeline_schedule.h"
+#include "tuner/planners/situation/situation_costs.h"
 
 namespace tuner::mpmoe {
 namespace {

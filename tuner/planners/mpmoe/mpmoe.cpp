@@ -11,9 +11,9 @@
 #include "tuner/planners/mpmoe/granularity_search.h"
 #include "tuner/planners/mpmoe/memory_reuse.h"
 #include "tuner/planners/mpmoe/performance_model.h"
-#include "tuner/planners/pipeline_schedule.h"
-#include "tuner/planners/pmoe/pmoe.h"
-#include "tuner/planners/situation_costs.h"
+#include "tuner/planners/mpmoe/pmoe.h"
+#include "tuner/planners/pipeline/pipeline_schedule.h"
+#include "tuner/planners/situation/situation_costs.h"
 
 namespace tuner {
 namespace {

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "tuner/planners/pipeline_schedule.h"
-#include "tuner/planners/pipeline_times.h"
-#include "tuner/planners/situation_costs.h"
+#include "tuner/planners/pipeline/pipeline_schedule.h"
+#include "tuner/planners/pipeline/pipeline_times.h"
+#include "tuner/planners/situation/situation_costs.h"
 
 namespace tuner::mpmoe {
 namespace {

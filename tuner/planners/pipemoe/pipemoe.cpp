@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "tuner/planners/best_degrees.h"
+#include "tuner/planners/pipeline/best_degrees.h"
 
 namespace tuner {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "tuner/planners/pipeline_schedule.h"
+#include "tuner/planners/pipeline/pipeline_schedule.h"
 #include "tuner/planners/planners.h"
 
 namespace tuner {

@@ -1,7 +1,7 @@
 #include "tuner/planners/pipemoe_lina/pipemoe_lina.h"
 
-#include "tuner/planners/best_degrees.h"
-#include "tuner/planners/gradient_places.h"
+#include "tuner/planners/gradients/gradient_places.h"
+#include "tuner/planners/pipeline/best_degrees.h"
 
 namespace tuner {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tuner/planners/pipeline_schedule.h"
+#include "tuner/planners/pipeline/pipeline_schedule.h"
 #include "tuner/planners/planners.h"
 
 namespace tuner {

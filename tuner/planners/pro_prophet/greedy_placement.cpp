@@ -6,7 +6,7 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "tuner/planners/most_loaded/most_loaded_experts.h"
+#include "tuner/planners/placement/most_loaded_experts.h"
 #include "tuner/planners/pro_prophet/replicated_loads.h"
 
 namespace tuner {

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "moe/rows/expert_placement.h"
-#include "tuner/planners/placed_loads.h"
-#include "tuner/planners/pro_prophet/pro_prophet_equations.h"
+#include "tuner/planners/placement/placed_loads.h"
+#include "tuner/planners/placement/pro_prophet_equations.h"
 
 namespace tuner {
 

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "tuner/planners/pipeline_schedule.h"
-#include "tuner/planners/placed_schedule.h"
+#include "tuner/planners/pipeline/pipeline_schedule.h"
+#include "tuner/planners/placement/placed_schedule.h"
 
 namespace tuner {
 namespace {

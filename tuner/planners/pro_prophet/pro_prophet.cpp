@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "tuner/planners/placed_schedule.h"
+#include "tuner/planners/placement/placed_schedule.h"
 #include "tuner/planners/pro_prophet/hidden_transfers.h"
 
 namespace tuner {

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "tuner/planners/placed_loads.h"
+#include "tuner/planners/placement/placed_loads.h"
 
 namespace tuner {
 

@@ -3,7 +3,7 @@
 #include <numeric>
 #include <vector>
 
-#include "tuner/planners/situation_costs.h"
+#include "tuner/planners/situation/situation_costs.h"
 
 namespace tuner {
 

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "moe/rows/expert_slots.h"
-#include "tuner/planners/move_costs.h"
-#include "tuner/planners/placed_schedule.h"
+#include "tuner/planners/placement/move_costs.h"
+#include "tuner/planners/placement/placed_schedule.h"
 #include "tuner/planners/smartmoe/smartmoe_greedy.h"
 
 namespace tuner {

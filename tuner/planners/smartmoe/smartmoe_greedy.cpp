@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "tuner/planners/most_loaded/most_loaded_experts.h"
+#include "tuner/planners/placement/most_loaded_experts.h"
 
 namespace tuner {
 

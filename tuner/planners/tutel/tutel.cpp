@@ -1,6 +1,6 @@
 #include "tuner/planners/tutel/tutel.h"
 
-#include "tuner/planners/pipeline_schedule.h"
+#include "tuner/planners/pipeline/pipeline_schedule.h"
 
 namespace tuner {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "tuner/planners/best_degrees.h"
-#include "tuner/planners/gradient_places.h"
+#include "tuner/planners/gradients/gradient_places.h"
+#include "tuner/planners/pipeline/best_degrees.h"
 
 namespace tuner {
 namespace {

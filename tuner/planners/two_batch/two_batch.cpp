@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "tuner/planners/pipeline_schedule.h"
-#include "tuner/planners/situation_costs.h"
+#include "tuner/planners/pipeline/pipeline_schedule.h"
+#include "tuner/planners/situation/situation_costs.h"
 
 namespace tuner {
 namespace {

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <random>
 
-#include "tuner/planners/most_loaded/most_loaded_experts.h"
+#include "tuner/planners/placement/most_loaded_experts.h"
 
 namespace tuner {
 namespace {

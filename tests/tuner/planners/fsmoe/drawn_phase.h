@@ -3,7 +3,7 @@
 #include <cmath>
 #include <random>
 
-#include "tuner/planners/fsmoe/fsmoe_equations.h"
+#include "tuner/planners/pipeline/fsmoe_equations.h"
 
 namespace tuner::test {
 

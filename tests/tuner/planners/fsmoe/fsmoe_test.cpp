@@ -5,7 +5,7 @@
 
 #include "tests/moe/train/training_case.h"
 #include "tests/tuner/planners/sharded_situation.h"
-#include "tuner/planners/best_degrees.h"
+#include "tuner/planners/pipeline/best_degrees.h"
 #include "tuner/planners/pipemoe/pipemoe.h"
 #include "tuner/planners/pipemoe_lina/pipemoe_lina.h"
 #include "tuner/planners/tutel/tutel.h"

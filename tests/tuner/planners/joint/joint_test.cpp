@@ -5,8 +5,8 @@
 
 #include <iostream>
 
-#include "tuner/commands/scenario.h"
-#include "tuner/planners/situation_costs.h"
+#include "tuner/planners/situation/situation_costs.h"
+#include "tuner/scenario/scenario.h"
 #include "tuner/simulate/lower_bound.h"
 
 namespace tuner {

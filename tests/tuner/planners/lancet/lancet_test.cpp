@@ -7,8 +7,8 @@
 
 #include "moe/model/iteration.h"
 #include "moe/passes/place_weight_gradient.h"
-#include "tuner/commands/scenario.h"
-#include "tuner/planners/situation_costs.h"
+#include "tuner/planners/situation/situation_costs.h"
+#include "tuner/scenario/scenario.h"
 #include "tuner/simulate/lower_bound.h"
 #include "tuner/simulate/simulate.h"
 

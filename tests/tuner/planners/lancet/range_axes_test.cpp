@@ -14,7 +14,7 @@
 #include "moe/model/orders/orders.h"
 #include "moe/passes/schedule.h"
 #include "tests/moe/train/training_case.h"
-#include "tuner/planners/pipeline_schedule.h"
+#include "tuner/planners/pipeline/pipeline_schedule.h"
 
 namespace tuner {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "tests/tuner/planners/even_situation.h"
 #include "tuner/planners/mpmoe/memory_reuse.h"
-#include "tuner/planners/pipeline_schedule.h"
-#include "tuner/planners/situation_costs.h"
+#include "tuner/planners/pipeline/pipeline_schedule.h"
+#include "tuner/planners/situation/situation_costs.h"
 
 namespace tuner::mpmoe {
 namespace {

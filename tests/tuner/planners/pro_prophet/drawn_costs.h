@@ -2,7 +2,7 @@
 
 #include <random>
 
-#include "tuner/planners/pro_prophet/pro_prophet_equations.h"
+#include "tuner/planners/placement/pro_prophet_equations.h"
 
 namespace tuner::test {
 

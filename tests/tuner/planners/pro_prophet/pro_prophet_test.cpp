@@ -7,8 +7,8 @@
 #include <cmath>
 
 #include "tests/tuner/planners/skewed_situation.h"
-#include "tuner/planners/placed_schedule.h"
-#include "tuner/planners/situation_costs.h"
+#include "tuner/planners/placement/placed_schedule.h"
+#include "tuner/planners/situation/situation_costs.h"
 #include "tuner/simulate/lower_bound.h"
 
 namespace tuner {

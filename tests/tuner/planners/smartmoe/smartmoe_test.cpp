@@ -6,9 +6,9 @@
 #include <algorithm>
 
 #include "tests/tuner/planners/skewed_situation.h"
-#include "tuner/planners/move_costs.h"
-#include "tuner/planners/placed_schedule.h"
-#include "tuner/planners/situation_costs.h"
+#include "tuner/planners/placement/move_costs.h"
+#include "tuner/planners/placement/placed_schedule.h"
+#include "tuner/planners/situation/situation_costs.h"
 
 namespace tuner {
 namespace {

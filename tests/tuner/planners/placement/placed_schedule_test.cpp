@@ -1,0 +1,183 @@
+#include "tuner/planners/placement/placed_schedule.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "tests/tuner/planners/skewed_situation.h"
+#include "tuner/planners/eplb/eplb.h"
+#include "tuner/planners/fastermoe/fastermoe.h"
+#include "tuner/planners/most_loaded/most_loaded.h"
+#include "tuner/planners/pipeline/pipeline_schedule.h"
+#include "tuner/planners/pro_prophet/pro_prophet.h"
+#include "tuner/planners/situation/situation_costs.h"
+#include "tuner/planners/smartmoe/smartmoe.h"
+
+namespace tuner {
+namespace {
+
+using test::SkewedSituation;
+using ::testing::Each;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+std::vector<std::size_t> experts_sent(const moe::Schedule& schedule) {
+  std::vector<std::size_t> counts;
+  for (const auto& decision : moe::decisions_of<moe::ReplicateExperts>(schedule)) {
+    counts.push_back(decision.placement.replicas.size());
+  }
+  return counts;
+}
+
+TEST(PlacedSchedule, MakesRanksReceiveAndComputeWhatPlacedLoadsSay) {
+  for (const moe::Layout& layout :
+       {moe::Layout{1, 4, 1}, moe::Layout{2, 2, 1}, moe::Layout{1, 2, 2}}) {
+    const SkewedSituation skewed(layout);
+    for (auto* plan : {plan_top2, plan_eplb, plan_pro_prophet_planner, plan_smartmoe_greedy}) {
+      const moe::Schedule schedule = plan(skewed.situation, {});
+      const moe::Program program = moe::apply(skewed.program, schedule);
+      const auto bindings = bind_all(program, skewed.groups, skewed.routing);
+      for (const PlacedLayer& layer : placed_layers(skewed.situation)) {
+        const PlacedLoads loads =
+            placed_loads(layer.routing, skewed.groups, placement_of(schedule, layer.layer));
+        for (int rank = 0; rank < skewed.groups.ranks; ++rank) {
+          std::int64_t computed = 0, received = 0;
+          for (const int sharing :
+               moe::members(skewed.groups, moe::GroupKind::expert_sharded, rank)) {
+            const moe::RowLayout& rows =
+                bindings[static_cast<std::size_t>(sharing)].layouts.at({layer.layer, 0, 0});
+            for (std::size_t member = 0; member < rows.received.size(); ++member) {
+              const auto all = std::accumulate(rows.received[member].begin(),
+                                               rows.received[member].end(), std::int64_t{0});
+              computed += all;
+              if (sharing == rank && static_cast<int>(member) != rows.self) received += all;
+            }
+          }
+          EXPECT_EQ(computed, loads.computed[static_cast<std::size_t>(rank)]);
+          EXPECT_EQ(received, loads.received[static_cast<std::size_t>(rank)]);
+        }
+      }
+    }
+  }
+}
+
+TEST(PlacedSchedule, OfFixedPoliciesSendsTwoOrThreeExpertsOfEveryLayerToAll) {
+  const SkewedSituation skewed;
+  EXPECT_THAT(experts_sent(plan_top2(skewed.situation, {})), ::testing::ElementsAre(2, 2, 2));
+  EXPECT_THAT(experts_sent(plan_top3(skewed.situation, {})), ::testing::ElementsAre(3, 3, 3));
+  for (const auto& decision :
+       moe::decisions_of<moe::ReplicateExperts>(plan_top2(skewed.situation, {}))) {
+    for (const auto& replica : decision.placement.replicas) EXPECT_THAT(replica.holders, SizeIs(3));
+  }
+}
+
+TEST(PlacedSchedule, OfProProphetIsFasterThanNoneWhereLoadsAreSkewed) {
+  const SkewedSituation skewed;
+  const moe::Schedule schedule = plan_pro_prophet_planner(skewed.situation, {});
+  EXPECT_THAT(experts_sent(schedule), SizeIs(3));
+  EXPECT_LT(simulated_s(skewed.situation, schedule), 0.9 * simulated_s(skewed.situation, {}));
+  EXPECT_LT(blocking_iteration_s(skewed.situation, schedule),
+            blocking_iteration_s(skewed.situation, {}));
+  EXPECT_THAT(placement_remark(skewed.situation, {}, schedule), HasSubstr("experts of 3 layers"));
+}
+
+TEST(PlacedSchedule, OfProProphetPredictsNoMoreThanOthersThatSendHome) {
+  const SkewedSituation skewed;
+  const auto predicted_s = [&](const moe::Schedule& schedule) {
+    return blocking_iteration_s(skewed.situation, schedule);
+  };
+  const double own_s = predicted_s(plan_pro_prophet_planner(skewed.situation, {}));
+  for (auto* plan : {plan_top2, plan_top3, plan_fastermoe}) {
+    EXPECT_LE(own_s, predicted_s(plan(skewed.situation, {})) * (1 + 1e-12));
+  }
+}
+
+TEST(PlacedSchedule, LeavesExpertsAtHomeWhereNothingIsGained) {
+  const SkewedSituation even(moe::Layout{1, 4, 1}, "uniform");
+  EXPECT_THAT(plan_pro_prophet_planner(even.situation, {}).decisions, IsEmpty());
+  EXPECT_THAT(placement_remark(even.situation, {}, plan_pro_prophet_planner(even.situation, {})),
+              HasSubstr("stay at home"));
+  const SkewedSituation alone(moe::Layout{4, 1, 1});
+  for (auto* plan : {plan_top2, plan_top3, plan_eplb, plan_fastermoe, plan_pro_prophet_planner,
+                     plan_smartmoe_greedy}) {
+    EXPECT_THAT(plan(alone.situation, {}).decisions, IsEmpty());
+  }
+}
+
+TEST(PlacedSchedule, GoesOnFromExpertsThatAreElsewhere) {
+  SkewedSituation skewed;
+  moe::ExpertHomes homes = moe::homes_in_order(8, 4);
+  std::reverse(homes.begin(), homes.end());
+  const moe::Schedule given{"given", {moe::PlaceExperts{1, homes}}};
+  skewed.program = moe::apply(skewed.program, given);
+  for (auto* plan :
+       {plan_top2, plan_fastermoe, plan_eplb, plan_pro_prophet, plan_smartmoe_greedy}) {
+    const moe::Schedule schedule = plan(skewed.situation, {});
+    EXPECT_NO_THROW(moe::apply(skewed.program, schedule)) << schedule.planner;
+    EXPECT_GT(blocking_iteration_s(skewed.situation, schedule), 0);
+  }
+}
+
+TEST(FasterMoe, ComputesWhatAGroupOfRanksSendsAsSoonAsItIsThere) {
+  const SkewedSituation four;
+  EXPECT_EQ(fastermoe_candidates(four.situation, {}).at(1).parameters_json,
+            R"({"exchange": "by groups", "ranks_per_group": 2})");
+  SkewedSituation eight(moe::Layout{1, 8, 1});
+  const auto candidates = fastermoe_candidates(eight.situation, {});
+  ASSERT_THAT(candidates, SizeIs(2));
+  const auto splits = moe::decisions_of<moe::PipelineSplit>(candidates[1].schedule);
+  ASSERT_THAT(splits, SizeIs(6));
+  for (const moe::PipelineSplit& split : splits) {
+    EXPECT_EQ(split.ranks_per_group, 4);
+    EXPECT_EQ(split.chunks, 2);
+  }
+  // The same exchange with experts that wait for all of it.
+  moe::Schedule waiting = candidates[0].schedule;
+  for (const moe::PipelineSplit& split : splits) {
+    waiting.decisions.push_back(
+        moe::Exchange{split.layer, split.phase, {}, moe::Route::pairwise, split.ranks_per_group});
+  }
+  waiting.decisions.push_back(moe::StreamAssignment{"exchange_step", moe::Stream::inter_node});
+  EXPECT_LT(simulated_s(eight.situation, candidates[1].schedule),
+            simulated_s(eight.situation, waiting));
+  const double planned_s = simulated_s(eight.situation, plan_fastermoe(eight.situation, {}));
+  for (const Candidate& candidate : candidates) {
+    EXPECT_LE(planned_s, simulated_s(eight.situation, candidate.schedule) * (1 + 1e-12));
+  }
+}
+
+TEST(Eplb, KeepsCopiesOnTheNodeWhereNodesHaveSeveralRanks) {
+  SkewedSituation skewed;
+  EXPECT_THAT(eplb_candidates(skewed.situation, {}), SizeIs(2)) << "first copies move, or stay";
+  skewed.cluster.nodes = 2;
+  skewed.cluster.ranks_per_node = 2;
+  skewed.groups = groups_of(skewed.cluster, moe::Layout{1, 4, 1});
+  skewed.program = moe::build_iteration(skewed.model, skewed.groups, 0);
+  const auto candidates = eplb_candidates(skewed.situation, {});
+  EXPECT_THAT(candidates, SizeIs(4));
+  std::vector<double> predicted_s;
+  for (const bool moved : {true, false}) {
+    const moe::Schedule& schedule = candidates[moved ? 2 : 3].schedule;
+    if (moved) {
+      EXPECT_EQ(schedule, plan_eplb(skewed.situation, {}));
+    }
+    EXPECT_THAT(moe::decisions_of<moe::PlaceExperts>(schedule), SizeIs(moved ? 3 : 0));
+    const auto decisions = moe::decisions_of<moe::ReplicateExperts>(schedule);
+    ASSERT_THAT(decisions, SizeIs(3));
+    for (const auto& decision : decisions) {
+      EXPECT_EQ(decision.placement.rows_of_others, moe::RowsOfOthers::spread);
+      const moe::ExpertHomes homes =
+          moved ? placement_of(schedule, decision.layer).homes : moe::homes_in_order(8, 4);
+      for (const auto& replica : decision.placement.replicas) {
+        EXPECT_THAT(replica.holders, Each(homes[static_cast<std::size_t>(replica.expert)] ^ 1));
+      }
+    }
+    predicted_s.push_back(blocking_iteration_s(skewed.situation, schedule));
+  }
+  EXPECT_LT(predicted_s[0], predicted_s[1]) << "loads are more even where first copies move too";
+}
+
+}  // namespace
+}  // namespace tuner

@@ -1,0 +1,73 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tuner/planners/planners.h"
+#include "tuner/planners/situation/situation_costs.h"
+#include "tuner/scenario/scenario.h"
+
+namespace tuner {
+namespace {
+
+using ::testing::HasSubstr;
+
+Scenario box_skewed() {
+  ScenarioOptions options;
+  options.model = "box-skewed";
+  options.cluster = "box";
+  options.ranks = 4;
+  options.routing = "zipf:1.2";
+  return load_scenario(options);
+}
+
+/// What a planner plans behind an iteration that was ruled by nothing, and what it says.
+struct Planned {
+  moe::Schedule schedule;
+  std::string said;
+};
+Planned plan_behind_one(const std::string& planner, std::int64_t memory_limit_bytes) {
+  Planned planned;
+  PlanRequest request;
+  request.planner = planner;
+  request.model = "box-skewed";
+  request.cluster = "box";
+  request.ranks = 4;
+  request.memory_limit_bytes = memory_limit_bytes;
+  request.say = [&](const std::string& text) { planned.said += text; };
+  const Scenario scenario = box_skewed();
+  const moe::Schedule nothing;
+  planned.schedule = plan_in_training(request)({&scenario.routing, &nothing});
+  return planned;
+}
+
+std::int64_t peak_bytes(const moe::Schedule& schedule) {
+  const Scenario scenario = box_skewed();
+  return planned_peak_bytes(moe::apply(scenario.program, schedule), scenario.groups,
+                            scenario.routing);
+}
+
+TEST(PlanInTraining, WhatRulesGoesOnWhereAPlanNeedsMoreThanTheLimit) {
+  const Planned free = plan_behind_one("top2", 0);
+  ASSERT_FALSE(free.schedule.decisions.empty());
+  EXPECT_EQ(free.said, "");
+  const std::int64_t needed = peak_bytes(free.schedule);
+  EXPECT_GT(needed, peak_bytes({})) << "copies of experts take memory";
+
+  EXPECT_EQ(plan_behind_one("top2", needed).schedule, free.schedule);
+  const Planned limited = plan_behind_one("top2", needed - 1);
+  EXPECT_EQ(limited.schedule, moe::Schedule{});
+  EXPECT_THAT(limited.said, HasSubstr("a plan of top2 needs "));
+}
+
+TEST(PlanInTraining, ThoseThatKeepToALimitPlanWithinIt) {
+  const std::int64_t unlimited = peak_bytes(plan_behind_one("joint", 0).schedule);
+  const std::int64_t limit = peak_bytes({}) * 9 / 10;
+  ASSERT_GT(unlimited, limit);
+  const Planned within = plan_behind_one("joint", limit);
+  EXPECT_EQ(within.said, "");
+  EXPECT_LE(peak_bytes(within.schedule), limit);
+}
+
+}  // namespace
+}  // namespace tuner

@@ -1,0 +1,230 @@
+#include "tuner/scenario/routing_spec.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <numeric>
+
+#include "db/identity.h"
+#include "db/load.h"
+#include "db/store.h"
+#include "moe/errors.h"
+#include "moe/model/iteration.h"
+#include "moe/model/model.h"
+
+namespace tuner {
+namespace {
+
+using ::testing::HasSubstr;
+
+struct RoutingSpecTest : ::testing::Test {
+  moe::Model model = [] {
+    moe::Model m;
+    m.blocks = 4;
+    m.moe_every = 2;
+    m.choices = 2;
+    return m;
+  }();
+  moe::Groups groups = moe::make_groups(2, 2);
+  moe::Program program = moe::build_iteration(model, groups, 0);
+
+  std::string error_of(const std::string& text) {
+    try {
+      make_routing(text, program, groups, 1);
+    } catch (const moe::InputError& error) {
+      return error.what();
+    }
+    return "no error";
+  }
+};
+
+TEST_F(RoutingSpecTest, UniformSharesEveryCopyOut) {
+  const auto routing = make_routing("uniform", program, groups, 1);
+  ASSERT_EQ(routing.layers.size(), 2u);
+  EXPECT_EQ(routing.layers[0].layer, 1);
+  EXPECT_EQ(routing.layers[1].layer, 3);
+  for (const auto& row : routing.layers[1].tokens) {
+    EXPECT_EQ(std::accumulate(row.begin(), row.end(), std::int64_t{0}), 8 / 2 * 64 * 2);
+    EXPECT_EQ(row.front(), row.back());
+  }
+}
+
+TEST_F(RoutingSpecTest, ZipfIsUnevenAndDiffersByLayer) {
+  const auto routing = make_routing("zipf:1.2", program, groups, 1);
+  const auto& row = routing.layers[0].tokens[0];
+  EXPECT_GT(std::ranges::max(row), 10 * std::ranges::min(row));
+  EXPECT_NE(routing.layers[0].tokens, routing.layers[1].tokens);
+}
+
+TEST_F(RoutingSpecTest, CapacityDropsWhatIsOverIt) {
+  model.capacity_factor = 1.0;
+  program = moe::build_iteration(model, groups, 0);
+  const auto routing = make_routing("zipf:2", program, groups, 1);
+  for (const auto& row : routing.layers[0].tokens) {
+    for (const std::int64_t tokens : row) EXPECT_LE(tokens, 2 * 256 / 8);
+  }
+}
+
+TEST_F(RoutingSpecTest, CapacityDropsFromAFileToo) {
+  const std::string path =
+      ::testing::TempDir() + "/routing_spec_test.json" + std::to_string(getpid());
+  std::ofstream(path) << moe::to_json(make_routing("zipf:2", program, groups, 1));
+  model.capacity_factor = 1.0;
+  program = moe::build_iteration(model, groups, 0);
+  EXPECT_EQ(moe::to_json(make_routing(path, program, groups, 1)),
+            moe::to_json(make_routing("zipf:2", program, groups, 1)));
+  std::remove(path.c_str());
+}
+
+TEST_F(RoutingSpecTest, ExpertsThatAreAlwaysFullLeaveNothingToAskFor) {
+  const std::string path =
+      ::testing::TempDir() + "/routing_full_test.json" + std::to_string(getpid());
+  model.capacity_factor = 1.25;
+  for (const char* gate : {"expert_choice", "soft_moe"}) {
+    model.gate = gate;
+    model.order = "einsum";
+    program = moe::build_iteration(model, groups, 0);
+    // 4 sequences of 64 tokens on a rank, one group: 2 * 1.25 * 256 / 8.
+    const auto routing = make_routing("uniform", program, groups, 1);
+    for (const auto& row : routing.layers.at(1).tokens) {
+      EXPECT_EQ(row, std::vector<std::int64_t>(8, 80)) << gate;
+    }
+    EXPECT_EQ(error_of("zipf:2"),
+              "routing \"zipf:2\": the gate of layer 1 gives every expert 80 copies from every "
+              "rank whatever its tokens are: expected uniform");
+    EXPECT_EQ(error_of("zipf:0"), "no error") << "which is uniform";
+    std::ofstream(path) << moe::to_json(routing);
+    EXPECT_EQ(error_of(path), "no error") << "what a run of this model routed";
+    moe::Routing other = routing;
+    other.layers[1].tokens[1][3] = 300;
+    std::ofstream(path) << moe::to_json(other);
+    EXPECT_THAT(error_of(path),
+                HasSubstr("the gate of layer 3 gives every expert 80 copies from every rank "
+                          "whatever its tokens are, not 300 from rank 1: expected uniform"));
+  }
+  std::remove(path.c_str());
+}
+
+TEST_F(RoutingSpecTest, RefusesMoreCountsThanMemoryShouldHold) {
+  groups = moe::make_groups(2'000'000, 2);
+  EXPECT_THAT(error_of("uniform"),
+              HasSubstr("3.2e+07 counts (2 layers, 2000000 ranks, 8 experts): expected at most"));
+}
+
+TEST_F(RoutingSpecTest, ErrorsSayWhatWasExpected) {
+  for (const char* text : {"zipf:x", "zipf:-1", "zipf:", "zipf:nan", "zipf:inf", "zipf:1e300"}) {
+    EXPECT_THAT(error_of(text), HasSubstr("expected zipf: and an exponent from 0 to 20")) << text;
+  }
+  EXPECT_THAT(error_of("unifrom"), HasSubstr("expected uniform, zipf:EXPONENT or a file"));
+}
+
+TEST_F(RoutingSpecTest, AFileMustFitTheProgram) {
+  const std::string path =
+      ::testing::TempDir() + "/routing_spec_test.json" + std::to_string(getpid());
+  const auto write = [&](const moe::Routing& routing) {
+    std::ofstream(path) << moe::to_json(routing);
+  };
+  const auto sound = make_routing("zipf:1", program, groups, 1);
+  write(sound);
+  EXPECT_EQ(moe::to_json(make_routing(path, program, groups, 1)), moe::to_json(sound));
+  auto wrong = sound;
+  wrong.layers.pop_back();
+  write(wrong);
+  EXPECT_THAT(error_of(path), HasSubstr("no routing for layer 3"));
+  wrong = sound;
+  wrong.layers[0].tokens.pop_back();
+  write(wrong);
+  EXPECT_THAT(error_of(path), HasSubstr("8 experts on 2 ranks expected, got 8 experts on 1 ranks"));
+  wrong = sound;
+  wrong.layers[0].tokens[1] = {257, 255, 0, 0, 0, 0, 0, 0};
+  write(wrong);
+  EXPECT_THAT(error_of(path), HasSubstr("rank 1 sends expert 0 257 copies, expected at most 256"));
+  wrong = sound;
+  wrong.layers[0].tokens[1][3] += 1;
+  write(wrong);
+  EXPECT_THAT(
+      error_of(path),
+      HasSubstr("layer 1: rank 1 sends 513 copies, expected at most 512 (2 of each token)"));
+  std::ofstream(path) << "{";
+  EXPECT_THAT(error_of(path), HasSubstr(path));
+  std::remove(path.c_str());
+}
+
+TEST_F(RoutingSpecTest, AFileOfOtherMicroBatchesIsOfTheWholeIteration) {
+  const std::string path =
+      ::testing::TempDir() + "/routing_parts_test.json" + std::to_string(getpid());
+  const auto whole = make_routing("zipf:1", program, groups, 1);
+  for (const int of_file : {2, 4}) {
+    std::ofstream(path) << moe::to_json(moe::share_among_micro_batches(whole, of_file));
+    for (const int of_model : {1, 2, 4}) {
+      model.micro_batches = of_model;
+      const moe::Program parts = moe::build_iteration(model, groups, 0);
+      const auto read = make_routing(path, parts, groups, 1);
+      EXPECT_EQ(read.layers.size(), 2u * static_cast<std::size_t>(of_model));
+      EXPECT_EQ(moe::to_json(moe::add_micro_batches(read)), moe::to_json(whole));
+    }
+  }
+  std::remove(path.c_str());
+}
+
+/// A run in whose iteration 5 this travelled.
+struct RecordedRun {
+  db::Connection connection = db::open_writer(":memory:");
+  std::int64_t id = 0;
+
+  explicit RecordedRun(const moe::Routing& routing, bool micro_batches_apart = true) {
+    const char* argv[] = {"test"};
+    db::Run run = db::this_run("train", "test", 1, argv);
+    run.machine_id = db::find_or_insert(connection, db::this_machine());
+    id = db::insert(connection, run);
+    std::vector<db::Load> loads;
+    for (const auto& layer : routing.layers) {
+      for (int rank = 0; rank < 2; ++rank) {
+        for (int expert = 0; expert < layer.experts; ++expert) {
+          loads.push_back(
+              {id, 5, layer.layer, rank, expert,
+               layer.tokens[static_cast<std::size_t>(rank)][static_cast<std::size_t>(expert)],
+               std::nullopt, micro_batches_apart ? layer.micro_batch : -1});
+        }
+      }
+    }
+    db::insert(connection, loads);
+  }
+  std::string read(int micro_batches) const {
+    return moe::to_json(recorded_routing(connection, id, 5, micro_batches));
+  }
+};
+
+TEST_F(RoutingSpecTest, ReadsWhatARunRecorded) {
+  const auto routing = make_routing("zipf:1", program, groups, 1);
+  const RecordedRun run(routing);
+  EXPECT_EQ(run.read(1), moe::to_json(routing));
+  EXPECT_THROW(recorded_routing(run.connection, run.id, 6, 1), db::Error);
+}
+
+TEST_F(RoutingSpecTest, ReadsWhatEveryMicroBatchRecorded) {
+  model.micro_batches = 2;
+  program = moe::build_iteration(model, groups, 0);
+  auto routing = make_routing("zipf:1", program, groups, 1);
+  for (auto& layer : routing.layers) {
+    // The second micro-batch likes other experts.
+    if (layer.micro_batch == 1) {
+      for (auto& row : layer.tokens) std::ranges::reverse(row);
+    }
+  }
+  const RecordedRun run(routing);
+  EXPECT_EQ(run.read(2), moe::to_json(routing));
+  EXPECT_EQ(run.read(1), moe::to_json(moe::add_micro_batches(routing)));
+}
+
+TEST_F(RoutingSpecTest, SharesOutWhatARunRecordedOfAllMicroBatchesTogether) {
+  const auto whole = make_routing("zipf:1", program, groups, 1);
+  const RecordedRun run(whole, false);
+  EXPECT_EQ(run.read(2), moe::to_json(moe::share_among_micro_batches(whole, 2)));
+}
+
+}  // namespace
+}  // namespace tuner

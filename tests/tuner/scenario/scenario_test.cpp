@@ -1,0 +1,228 @@
+#include "tuner/scenario/scenario.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "db/store.h"
+#include "moe/errors.h"
+#include "moe/source_tree.h"
+#include "tests/db/sample.h"
+#include "tests/db/temporary_directory.h"
+
+namespace tuner {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+ScenarioOptions of(const std::string& cluster, std::optional<int> ranks = std::nullopt) {
+  ScenarioOptions options;
+  options.model = "tiny";
+  options.cluster = cluster;
+  options.ranks = ranks;
+  return options;
+}
+
+std::string refusal(const ScenarioOptions& options) {
+  try {
+    load_scenario(options);
+  } catch (const std::exception& error) {
+    EXPECT_EQ(moe::exit_code(error), 2);
+    return error.what();
+  }
+  return "none";
+}
+
+TEST(Scenario, TakesAllRanksOfTheClusterAsOneExpertGroupUnlessTold) {
+  const Scenario all = load_scenario(of("box"));
+  EXPECT_EQ(all.groups.ranks, all.cluster.nodes * all.cluster.ranks_per_node);
+  EXPECT_EQ(all.groups.layout.expert, all.groups.ranks);
+  ScenarioOptions some = of("box", 2);
+  some.layout = "dp=2,ep=1";
+  EXPECT_EQ(load_scenario(some).groups.ranks, 2);
+  EXPECT_EQ(load_scenario(some).groups.layout.expert, 1);
+}
+
+TEST(Scenario, RoutesWhatItsModelRoutes) {
+  const Scenario scenario = load_scenario(of("box", 2));
+  ASSERT_EQ(scenario.routing.layers.size(), 2u);
+  EXPECT_EQ(scenario.routing.layers[0].layer, 1);
+  EXPECT_EQ(scenario.routing.layers[1].layer, 3);
+  EXPECT_EQ(scenario.routing.layers[0].tokens.size(), 2u);
+}
+
+TEST(Scenario, RefusesWhatItDoesNotKnowAndWhatDoesNotFit) {
+  EXPECT_THAT(refusal(of("bix")), AllOf(HasSubstr("bix"), HasSubstr("box")));
+  ScenarioOptions options = of("box");
+  options.model = "tony";
+  EXPECT_THAT(refusal(options), AllOf(HasSubstr("tony"), HasSubstr("tiny")));
+  EXPECT_THAT(refusal(of("box", 4097)),
+              HasSubstr("4097 ranks: expected at most 4096: choose with --ranks"));
+  options = of("box", 4);
+  options.layout = "ep=3";
+  EXPECT_THAT(refusal(options), HasSubstr("layout ep=3: 3 ranks, there are 4; nearest: "));
+  EXPECT_EQ(refusal(of("measured")), "--cluster measured needs --db FILE");
+}
+
+class MeasuredTest : public ::testing::Test {
+ protected:
+  db::TemporaryDirectory directory;
+  std::string path = directory.file("a.db");
+  db::Connection connection = db::open_writer(path);
+  std::int64_t machine = db::find_or_insert(connection, db::sample_machine());
+
+  ScenarioOptions measured(std::optional<int> ranks = std::nullopt) const {
+    ScenarioOptions options = of("measured", ranks);
+    options.database = path;
+    return options;
+  }
+  std::int64_t run() { return db::insert(connection, db::sample_run(machine)); }
+  /// A run on these nodes, by rank, that measured a collective.
+  void measure_on(const std::vector<int>& nodes) {
+    const std::int64_t id = run();
+    std::vector<db::RunRank> ranks(nodes.size());
+    for (std::size_t r = 0; r < nodes.size(); ++r) {
+      ranks[r].run_id = id;
+      ranks[r].rank = static_cast<int>(r);
+      ranks[r].hostname = "node" + std::to_string(nodes[r]);
+      ranks[r].node = nodes[r];
+    }
+    db::insert(connection, ranks);
+    db::Measurement row;
+    row.run_id = id;
+    row.op = "all_to_all";
+    row.device = "cpu";
+    row.dtype = "f32";
+    row.parameters_json = "{}";
+    row.ranks = static_cast<int>(nodes.size());
+    row.bytes = 1024;
+    row.time_s = row.min_s = row.max_s = 1e-3;
+    db::insert(connection, std::vector{row});
+  }
+  /// As moe-tune fit stores them: of a run of its own, without ranks.
+  void fit(const std::string& op, const std::string& link, int ranks, double beta) {
+    db::Fit row;
+    row.run_id = run();
+    row.op = op;
+    row.device = "cpu";
+    row.ranks = ranks;
+    row.link = link;
+    row.alpha_s = 1e-6;
+    row.beta_s_per_unit = beta;
+    row.unit = op == "gemm" ? "flop" : "byte";
+    row.samples = 5;
+    db::insert(connection, std::vector{row});
+  }
+  void fit_machine() {
+    fit("gemm", "", 1, 1e-11);
+    fit("memory", "", 1, 1e-10);
+  }
+  void study(const std::string& name, const std::string& model_json, int ranks, double gemm_s,
+             bool profiled = true) {
+    db::Study row;
+    row.name = name;
+    row.model_json = model_json;
+    row.settings_json = "{}";
+    row.profile_runs_json = "[]";
+    row.ranks = ranks;
+    row.created_at = ++now;
+    CostModel costs;
+    costs.fits["gemm"].beta_s_per_unit = gemm_s;
+    costs.fits["gemm"].unit = "flop";
+    Cluster cluster;
+    cluster.name = name;
+    cluster.nodes = ranks;
+    cluster.inter_node = {1e6, 0};
+    row.cluster_json = profiled ? to_json(cluster) : "{}";
+    row.cost_model_json = profiled ? to_json(costs) : "";
+    db::insert(connection, row);
+  }
+  static double gemm(const Scenario& scenario) {
+    return scenario.costs.fits.at("gemm").beta_s_per_unit;
+  }
+
+  double now = 1'000'000;
+  const std::string tiny =
+      moe::to_json(moe::load_model(moe::source_tree() / "experiments" / "models" / "tiny.toml"));
+};
+
+TEST_F(MeasuredTest, IsTheNewestProfileOfThisModelAndNumberOfRanks) {
+  fit_machine();
+  study("first", tiny, 2, 1e-3);
+  study("second", tiny, 2, 2e-3);
+  study("of four", tiny, 4, 4e-3);
+  study("of another model", "{\"d_model\":1}", 2, 5e-3);
+  study("not profiled yet", tiny, 2, 6e-3, false);
+  EXPECT_EQ(gemm(load_scenario(measured(2))), 2e-3);
+  EXPECT_EQ(load_scenario(measured(2)).cluster.name, "second");
+  EXPECT_EQ(gemm(load_scenario(measured(4))), 4e-3);
+  EXPECT_EQ(gemm(load_scenario(measured())), 4e-3) << "the newest of any number of ranks";
+  EXPECT_EQ(load_scenario(measured()).groups.ranks, 4);
+}
+
+TEST_F(MeasuredTest, IsTheFitsWhereNoStudyHasThatNumberOfRanks) {
+  study("of four", tiny, 4, 4e-3);
+  fit_machine();
+  EXPECT_EQ(gemm(load_scenario(measured(1))), 1e-11);
+  EXPECT_EQ(load_scenario(measured(1)).cluster.name, "measured");
+}
+
+TEST_F(MeasuredTest, NewerFitsReplaceOlderOnesAndShapesOfModelsDoNotCount) {
+  fit_machine();
+  fit("gemm", "", 1, 3e-11);
+  fit("linear[8 rows, 4x6]", "", 1, 1);
+  const Scenario scenario = load_scenario(measured());
+  EXPECT_EQ(gemm(scenario), 3e-11);
+  EXPECT_EQ(scenario.costs.fits.size(), 2u);
+  EXPECT_EQ(scenario.groups.ranks, 1);
+}
+
+TEST_F(MeasuredTest, HasTheNodesThatItsCollectivesWereMeasuredOn) {
+  measure_on({0, 0, 1, 1});
+  fit_machine();
+  fit("all_to_all", "inter_node", 4, 1e-9);
+  fit("all_reduce", "intra_node", 2, 1e-10);
+  const Scenario scenario = load_scenario(measured());
+  EXPECT_EQ(scenario.cluster.nodes, 2);
+  EXPECT_EQ(scenario.cluster.ranks_per_node, 2);
+  EXPECT_THAT(scenario.groups.node_of, ElementsAre(0, 0, 1, 1));
+  EXPECT_DOUBLE_EQ(scenario.cluster.inter_node.bandwidth_bytes_per_s, 2e9) << "of both its ranks";
+}
+
+TEST_F(MeasuredTest, RanksOfOneNodeAreOneNode) {
+  measure_on({0, 0, 0});
+  fit_machine();
+  fit("all_to_all", "intra_node", 3, 1e-9);
+  const Scenario scenario = load_scenario(measured(2));
+  EXPECT_EQ(scenario.cluster.nodes, 1);
+  EXPECT_EQ(scenario.cluster.ranks_per_node, 3);
+}
+
+TEST_F(MeasuredTest, RanksThatMetBetweenNodesAreANodeEachWhereNoRunTells) {
+  fit_machine();
+  fit("all_to_all", "inter_node", 2, 1e-9);
+  EXPECT_EQ(load_scenario(measured()).cluster.nodes, 2);
+  EXPECT_EQ(load_scenario(measured()).cluster.ranks_per_node, 1);
+}
+
+TEST_F(MeasuredTest, OfACollectiveTheFitOfTheNearestNumberOfRanksCounts) {
+  measure_on({0, 0, 0, 0});
+  fit_machine();
+  fit("all_to_all", "intra_node", 2, 2e-9);
+  fit("all_to_all", "intra_node", 4, 4e-9);
+  const auto beta = [&](std::optional<int> ranks) {
+    return load_scenario(measured(ranks)).costs.fits.at("all_to_all/intra_node").beta_s_per_unit;
+  };
+  EXPECT_EQ(beta(std::nullopt), 4e-9);
+  EXPECT_EQ(beta(4), 4e-9);
+  EXPECT_EQ(beta(2), 2e-9);
+}
+
+TEST_F(MeasuredTest, SaysHowToMeasureWhereThereIsNothing) {
+  EXPECT_EQ(refusal(measured()), path + ": no fits: measure with moe-bench all --db " + path +
+                                     " and moe-tune fit --db " + path + ", or run a study");
+}
+
+}  // namespace
+}  // namespace tuner

@@ -1,0 +1,298 @@
+#include "tuner/planners/gradients/gradient_places.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "tuner/planners/pipeline/pipeline_times.h"
+#include "tuner/planners/situation/situation_costs.h"
+
+namespace tuner {
+namespace {
+
+// Where they have so many rows:
+constexpr double kGrainsOfAll = 512;   ///< of all layers together, about
+constexpr double kGrainsOfLayer = 32;  ///< of a layer at least
+
+std::set<int> blocks_of(const moe::Program& program, int stage) {
+  std::set<int> blocks;
+  for (const moe::Op& op : program.ops) {
+    if (op.phase == moe::Phase::backward && op.layer >= 0 && op.stage == stage) {
+      blocks.insert(op.layer);
+    }
+  }
+  return blocks;
+}
+
+std::vector<GradientPlace> places_of_stage(const moe::Program& program, int stage) {
+  std::vector<GradientPlace> places;
+  for (const int block : blocks_of(program, stage)) {
+    for (const auto behind :
+         {moe::ExchangePlace::dispatch, moe::ExchangePlace::combine, moe::ExchangePlace::block}) {
+      const auto op = moe::place_of(program, behind, block);
+      if (op && program.ops[*op].stage == stage) places.push_back({behind, block, 0, *op});
+    }
+  }
+  std::sort(places.begin(), places.end(),
+            [](const GradientPlace& a, const GradientPlace& b) { return a.op < b.op; });
+  return places;
+}
+
+/// What the stage does behind `place`, until the next exchange or `last`.
+double seconds_behind(const moe::Program& program, const GradientPlace& place, std::size_t last,
+                      const std::vector<double>& seconds) {
+  const int stage = program.ops[place.op].stage;
+  double sum = 0;
+  for (std::size_t i = place.op + 1; i <= last; ++i) {
+    const moe::Op& op = program.ops[i];
+    if (moe::is_all_to_all(op) || moe::comes_once(op)) break;
+    if (moe::runs_in(op, stage)) sum += seconds[i];
+  }
+  return sum;
+}
+
+/// The same places with how long each is idle.
+std::vector<GradientPlace> measured(std::vector<GradientPlace> places, const moe::Program& program,
+                                    const std::vector<double>& seconds,
+                                    const std::map<PipelineOf, PipelineTimes>& pipelines) {
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    GradientPlace& place = places[i];
+    // A layer that is cut along the batch is no pipeline of chunks.
+    const auto pipeline =
+        place.behind == moe::ExchangePlace::dispatch
+            ? pipelines.find({moe::routed_layer(program.ops[place.op]), moe::Phase::backward})
+            : pipelines.end();
+    if (pipeline != pipelines.end()) {
+      const PipelineTimes& times = pipeline->second;
+      place.idle_s = overlappable_s(times.chunks, before_combine(times));
+    } else {
+      const std::size_t last = i + 1 < places.size() ? places[i + 1].op : program.ops.size() - 1;
+      place.idle_s = seconds_behind(program, place, last, seconds);
+    }
+  }
+  return places;
+}
+
+/// By tensor, the ops of backward that write it, and what of it.
+using Writers = std::map<moe::TensorId, std::vector<std::pair<std::size_t, moe::Slice>>>;
+Writers writers_in_backward(const moe::Program& program) {
+  Writers writers;
+  for (std::size_t i = 0; i < program.ops.size(); ++i) {
+    const moe::Op& op = program.ops[i];
+    if (op.phase != moe::Phase::backward || moe::comes_once(op)) continue;
+    for (const moe::Use& use : op.writes) writers[use.tensor].push_back({i, use.slice});
+  }
+  return writers;
+}
+
+/// The first of the places at which all that the op sums exists.
+std::size_t first_usable(const Writers& writers, const moe::Op& op,
+                         const std::vector<GradientPlace>& places) {
+  std::size_t last = 0;
+  for (const moe::Use& use : op.writes) {
+    const auto found = writers.find(use.tensor);
+    if (found == writers.end()) continue;
+    for (const auto& [index, slice] : found->second) {
+      if (moe::overlap(slice, use.slice)) last = std::max(last, index);
+    }
+  }
+  const auto place = std::find_if(places.begin(), places.end(),
+                                  [&](const GradientPlace& one) { return one.op >= last; });
+  return static_cast<std::size_t>(place - places.begin());
+}
+
+double bytes_summed(const moe::Program& program, const moe::Op& op) {
+  double bytes = 0;
+  for (const moe::Use& use : op.writes) {
+    const moe::Tensor& tensor = program.tensors[static_cast<std::size_t>(use.tensor)];
+    const auto rows =
+        moe::slice_end(tensor.rows, use.slice) - moe::slice_begin(tensor.rows, use.slice);
+    bytes += static_cast<double>(rows * tensor.columns * moe::bytes_of(tensor.dtype));
+  }
+  return bytes;
+}
+
+/// Cut so finely, or in chunks of so many bytes; never finer than rows, and not what several stages reduce.
+moe::Program cut_into_grains(moe::Program program, double chunk_bytes) {
+  struct Layer {
+    std::set<int> stages;
+    double bytes = 0;
+    std::int64_t rows = std::numeric_limits<int>::max();  ///< of the smallest of its all-reduces
+  };
+  std::map<int, Layer> layers;
+  for (const moe::Op& op : program.ops) {
+    if (!moe::reduces_gradients(op)) continue;
+    Layer& layer = layers[op.layer];
+    layer.stages.insert(op.stage);
+    layer.bytes += bytes_summed(program, op);
+    std::int64_t rows = 0;
+    for (const moe::Use& use : op.writes) {
+      rows += program.tensors[static_cast<std::size_t>(use.tensor)].rows;
+    }
+    layer.rows = std::min(layer.rows, rows);
+  }
+  double all = 0;
+  for (const auto& [number, layer] : layers) all += layer.bytes;
+  for (const auto& [number, layer] : layers) {
+    const double wanted =
+        chunk_bytes > 0 ? std::ceil(layer.bytes / chunk_bytes)
+                        : std::max(kGrainsOfLayer, std::ceil(kGrainsOfAll * layer.bytes / all));
+    const int grains = static_cast<int>(std::min(wanted, static_cast<double>(layer.rows)));
+    if (layer.stages.size() > 1 || grains < 2) continue;
+    program = moe::apply(std::move(program), moe::SliceAllReduce{number, grains, {}});
+  }
+  return program;
+}
+
+std::vector<GradientGrain> grains_of_stage(const moe::Program& cut, int stage,
+                                           const std::vector<GradientPlace>& places) {
+  const Writers writers = writers_in_backward(cut);
+  std::map<std::pair<int, int>, GradientGrain> grains;
+  std::map<int, std::size_t> layer_usable;
+  for (const moe::Op& op : cut.ops) {
+    if (!moe::reduces_gradients(op) || op.stage != stage) continue;
+    GradientGrain& grain =
+        grains.try_emplace({op.layer, op.chunk.index}, GradientGrain{op.layer, op.chunk.index})
+            .first->second;
+    grain.bytes += bytes_summed(cut, op);
+    grain.usable = std::max(grain.usable, first_usable(writers, op, places));
+    std::size_t& usable = layer_usable[op.layer];
+    usable = std::max(usable, grain.usable);
+  }
+  std::vector<GradientGrain> result;
+  for (auto& [key, grain] : grains) {
+    // Of a block all at once, in fewer pieces; head and embedding have all of backward between them.
+    if (grain.layer >= 0) grain.usable = layer_usable[grain.layer];
+    result.push_back(grain);
+  }
+  std::sort(result.begin(), result.end(), [](const GradientGrain& a, const GradientGrain& b) {
+    return std::tuple(a.usable, -a.layer, a.index) < std::tuple(b.usable, -b.layer, b.index);
+  });
+  return result;
+}
+
+LinearFit mean_all_reduce(const moe::Program& program, int stage, const std::vector<OpCost>& costs,
+                          const std::vector<double>& seconds) {
+  double calls = 0, alpha_s = 0, sending_s = 0, bytes = 0;
+  for (std::size_t i = 0; i < program.ops.size(); ++i) {
+    const moe::Op& op = program.ops[i];
+    if (!moe::reduces_gradients(op) || op.stage != stage) continue;
+    const double launch_s = costs[i].calls.empty() ? 0 : costs[i].calls.front().alpha_s;
+    calls += 1;
+    alpha_s += launch_s;
+    sending_s += std::max(seconds[i] - launch_s, 0.0);
+    bytes += bytes_summed(program, op);
+  }
+  LinearFit fit;
+  fit.unit = "byte";
+  if (calls > 0) fit.alpha_s = alpha_s / calls;
+  if (bytes > 0) fit.beta_s_per_unit = sending_s / bytes;
+  return fit;
+}
+
+/// A layer's gradients as the pieces that go to one place each.
+struct LayerPieces {
+  moe::SliceAllReduce slicing;
+  std::vector<std::size_t> places;
+};
+
+std::map<int, LayerPieces> pieces_by_layer(const StageGradients& stage, const GrainPlaces& places) {
+  std::map<std::pair<int, int>, std::size_t> by_grain;
+  for (std::size_t i = 0; i < stage.grains.size(); ++i) {
+    by_grain[{stage.grains[i].layer, stage.grains[i].index}] = places[i];
+  }
+  std::map<int, LayerPieces> layers;
+  for (const auto& [grain, place] : by_grain) {
+    LayerPieces& pieces = layers[grain.first];
+    pieces.slicing.layer = grain.first;
+    if (pieces.places.empty() || stage.grains_stay_apart || pieces.places.back() != place) {
+      pieces.places.push_back(place);
+      pieces.slicing.shares.push_back(0);
+    }
+    ++pieces.slicing.shares.back();
+    pieces.slicing.pieces = static_cast<int>(pieces.places.size());
+  }
+  return layers;
+}
+
+}  // namespace
+
+std::vector<StageGradients> gradients_by_stage(const Situation& situation,
+                                               const moe::Program& scheduled, double chunk_bytes) {
+  const auto costs = costs_of(situation, scheduled);
+  const std::vector<double> seconds = alone_seconds(situation, costs);
+  const auto pipelines = pipeline_times(scheduled, costs, situation.groups, situation.cluster);
+  const moe::Program cut = cut_into_grains(scheduled, chunk_bytes);
+  std::vector<StageGradients> stages;
+  for (int stage = 0; stage < scheduled.stages; ++stage) {
+    StageGradients& one = stages.emplace_back();
+    one.places = measured(places_of_stage(scheduled, stage), scheduled, seconds, pipelines);
+    one.grains = grains_of_stage(cut, stage, one.places);
+    one.grains_stay_apart = chunk_bytes > 0;
+    one.all_reduce = mean_all_reduce(scheduled, stage, costs, seconds);
+  }
+  return stages;
+}
+
+GrainPlaces places_for_bytes(const StageGradients& stage, const std::vector<double>& bytes) {
+  GrainPlaces result(stage.grains.size(), stage.places.size());
+  std::size_t next = 0;
+  double over = 0;  // what places before were given too little
+  for (std::size_t place = 0; place < stage.places.size(); ++place) {
+    if (bytes[place] <= 0) continue;
+    double wanted = bytes[place] + over;
+    while (next < stage.grains.size() && stage.grains[next].usable <= place &&
+           wanted >= stage.grains[next].bytes / 2) {
+      wanted -= stage.grains[next].bytes;
+      result[next++] = place;
+    }
+    over = wanted;
+  }
+  return result;
+}
+
+moe::Schedule with_gradients_at(moe::Schedule schedule, const moe::Program& scheduled,
+                                const std::vector<StageGradients>& stages,
+                                const std::vector<GrainPlaces>& places) {
+  const Writers writers = writers_in_backward(scheduled);
+  for (std::size_t s = 0; s < stages.size(); ++s) {
+    const StageGradients& stage = stages[s];
+    for (auto& [layer, pieces] : pieces_by_layer(stage, places[s])) {
+      moe::Program cut = scheduled;
+      if (pieces.slicing.pieces > 1) {
+        cut = moe::apply(std::move(cut), pieces.slicing);
+        schedule.decisions.push_back(pieces.slicing);
+      }
+      for (const moe::Op& op : cut.ops) {
+        if (!moe::reduces_gradients(op) || op.layer != layer || op.stage != static_cast<int>(s)) {
+          continue;
+        }
+        std::size_t& place = pieces.places[static_cast<std::size_t>(op.chunk.index)];
+        place = std::max(place, first_usable(writers, op, stage.places));
+      }
+      for (std::size_t piece = 0; piece < pieces.places.size(); ++piece) {
+        if (pieces.places[piece] >= stage.places.size()) continue;
+        const GradientPlace& place = stage.places[pieces.places[piece]];
+        schedule.decisions.push_back(
+            moe::PlaceAllReduce{layer, static_cast<int>(piece), place.behind, place.at});
+      }
+    }
+  }
+  return schedule;
+}
+
+moe::Schedule with_gradients(const Situation& situation, const moe::Schedule& pipeline,
+                             const moe::Program& scheduled,
+                             const std::function<GrainPlaces(const StageGradients&)>& places_of,
+                             double chunk_bytes) {
+  const auto stages = gradients_by_stage(situation, scheduled, chunk_bytes);
+  std::vector<GrainPlaces> places;
+  for (const StageGradients& stage : stages) places.push_back(places_of(stage));
+  return with_gradients_at(pipeline, scheduled, stages, places);
+}
+
+}  // namespace tuner

@@ -1,0 +1,21 @@
+#include "tuner/planners/mpmoe/pmoe.h"
+
+#include "tuner/planners/mpmoe/granularity_search.h"
+#include "tuner/planners/pipeline/pipeline_schedule.h"
+#include "tuner/planners/situation/situation_costs.h"
+
+namespace tuner {
+
+moe::Schedule plan_pmoe(const Situation& situation, const PlannerOptions& options) {
+  const auto schedule_of = [&](int n) {
+    return pipeline_schedule(situation.program, "pmoe", {n, n});
+  };
+  return schedule_of(mpmoe::until_it_rises(
+      1, options.most_chunks, [&](int n) { return simulated_s(situation, schedule_of(n)); }));
+}
+
+std::vector<Candidate> pmoe_candidates(const Situation& situation, const PlannerOptions& options) {
+  return {degrees_candidate(plan_pmoe(situation, options))};
+}
+
+}  // namespace tuner

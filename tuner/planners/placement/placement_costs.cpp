@@ -1,0 +1,184 @@
+#include "tuner/planners/placement/placement_costs.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "moe/program/row_handling.h"
+#include "tuner/planners/pipeline/pipeline_schedule.h"
+#include "tuner/planners/pipeline/pipeline_times.h"
+#include "tuner/planners/situation/situation_costs.h"
+
+namespace tuner {
+namespace {
+
+/// What is summed over the ops of a MoE layer.
+struct LayerSums {
+  double exchange_s = 0, exchange_startup_s = 0;  // of all its all-to-alls
+  int exchanges = 0;
+  double forward_experts_s = 0, forward_experts_startup_s = 0;
+  double fnec_s = 0, bnec_s = 0;
+};
+
+/// `binding`: of any rank. How often an op calls does not depend on it: an expert without rows is launched too.
+double startup_of(const Situation& situation, const moe::Op& op, const OpCost& cost,
+                  const moe::Binding& binding) {
+  if (moe::is_communication(op)) {
+    double alpha_s = 0;
+    for (const GroupCall& call : cost.calls) alpha_s = std::max(alpha_s, call.alpha_s);
+    return alpha_s;
+  }
+  const LinearFit& fit = situation.costs.fits.at(fit_key(situation.costs, situation.program, op));
+  return fit.alpha_s * units_of(situation.program, op, binding, situation.groups, 0).calls;
+}
+
+/// Computation beside the experts of neighbouring blocks, which transfers can hide under: of the micro-batch before
+/// whose dispatch a layer's parameters must be there, and of that behind whose combine its gradients are.
+class Neighbours {
+ public:
+  explicit Neighbours(const moe::Program& program) : last_(program.micro_batches - 1) {}
+
+  void add(const moe::Op& op, double seconds, std::map<int, LayerSums>& layers) {
+    const auto direction = moe::direction_of(op);
+    if (op.phase == moe::Phase::forward && op.micro_batch == 0) {
+      if (direction == moe::Direction::dispatch && seen_.insert(op.layer).second) {
+        layers[op.layer].fnec_s = before_s_;
+      }
+      if (direction == moe::Direction::combine) before_s_ = 0;
+      if (!direction && !moe::is_communication(op)) before_s_ += seconds;
+    }
+    if (op.phase == moe::Phase::backward && op.micro_batch == last_ && !moe::comes_once(op)) {
+      if (direction == moe::Direction::dispatch) behind_ = -1;
+      if (direction == moe::Direction::combine) behind_ = op.layer;
+      if (behind_ >= 0 && !moe::is_communication(op)) layers[behind_].bnec_s += seconds;
+    }
+  }
+
+ private:
+  int last_;
+  std::set<int> seen_;
+  double before_s_ = 0;
+  int behind_ = -1;  // the layer whose backward has ended last
+};
+
+std::map<int, LayerSums> sums_by_layer(const Situation& situation,
+                                       const std::vector<OpCost>& costs) {
+  const moe::Program& program = situation.program;
+  const std::vector<double> seconds = alone_seconds(situation, costs);
+  const moe::Binding binding = moe::bind(program, situation.routing, situation.groups, 0);
+  std::map<int, LayerSums> layers;
+  Neighbours neighbours(program);
+  for (std::size_t i = 0; i < program.ops.size(); ++i) {
+    const moe::Op& op = program.ops[i];
+    if (!belongs_to_pipeline(program, op)) {
+      neighbours.add(op, seconds[i], layers);
+      continue;
+    }
+    if (moe::direction_of(op)) neighbours.add(op, seconds[i], layers);
+    LayerSums& sums = layers[op.layer];
+    const double startup_s = startup_of(situation, op, costs[i], binding);
+    if (moe::is_communication(op)) {
+      // What ranks that share an expert exchange grows with the same rows.
+      sums.exchange_s += seconds[i];
+      sums.exchange_startup_s += startup_s;
+      sums.exchanges += moe::direction_of(op) ? 1 : 0;
+    } else if (op.phase == moe::Phase::forward) {
+      sums.forward_experts_s += seconds[i];
+      sums.forward_experts_startup_s += startup_s;
+    }
+  }
+  return layers;
+}
+
+RowCost row_cost(double seconds, double startup_s, const std::vector<std::int64_t>& rows) {
+  const auto most = *std::max_element(rows.begin(), rows.end());
+  const double volume_s = std::max(0.0, seconds - startup_s);
+  return {seconds - volume_s, most > 0 ? volume_s / static_cast<double>(most) : 0};
+}
+
+std::int64_t expert_bytes(const moe::Program& program, int layer, int local_experts) {
+  std::int64_t bytes = 0;
+  for (const moe::Parameter& parameter : program.parameters) {
+    if (parameter.layer != layer || !moe::belongs_to_experts(parameter)) continue;
+    const moe::Tensor& tensor = program.tensors[static_cast<std::size_t>(parameter.value)];
+    bytes += tensor.rows * tensor.columns * moe::bytes_of(tensor.dtype);
+  }
+  return bytes / local_experts;
+}
+
+/// Expert groups with members on the node of the first rank: they share its card.
+int groups_on_node(const moe::Groups& groups) {
+  std::set<int> firsts;
+  for (int rank = 0; rank < moe::stage_ranks(groups); ++rank) {
+    if (groups.node_of[static_cast<std::size_t>(rank)] != groups.node_of[0]) continue;
+    firsts.insert(moe::members(groups, moe::GroupKind::expert, rank).front());
+  }
+  return static_cast<int>(firsts.size());
+}
+
+/// [k]: `bytes` to k others, or from them.
+std::vector<double> transfer_seconds(const Situation& situation, const OpCost& exchange,
+                                     std::int64_t bytes) {
+  const moe::Groups& groups = situation.groups;
+  const std::vector<int> group = moe::members(groups, moe::GroupKind::expert, 0);
+  const bool crosses = std::any_of(group.begin(), group.end(), [&](int rank) {
+    return groups.node_of[static_cast<std::size_t>(rank)] != groups.node_of[0];
+  });
+  const Link& link = crosses ? situation.cluster.inter_node : situation.cluster.intra_node;
+  const double sharing = crosses ? groups_on_node(groups) : 1;
+  const double bytes_per_s =
+      std::min(crosses ? exchange.inter_node_bytes_per_s : exchange.intra_node_bytes_per_s,
+               link.bandwidth_bytes_per_s / sharing);
+  double alpha_s = 0;
+  for (const GroupCall& call : exchange.calls) alpha_s = std::max(alpha_s, call.alpha_s);
+  std::vector<double> seconds{0};
+  for (std::size_t k = 1; k < group.size(); ++k) {
+    seconds.push_back(alpha_s + static_cast<double>(k) * static_cast<double>(bytes) / bytes_per_s);
+  }
+  return seconds;
+}
+
+}  // namespace
+
+std::vector<PlacedLayer> placed_layers(const Situation& situation) {
+  const std::vector<OpCost> costs = costs_of(situation, situation.program);
+  const moe::Routing whole = moe::add_micro_batches(situation.routing);
+  const auto sums = sums_by_layer(situation, costs);
+  std::vector<PlacedLayer> layers;
+  for (std::size_t i = 0; i < situation.program.ops.size(); ++i) {
+    const moe::Op& op = situation.program.ops[i];
+    if (!moe::is_all_to_all(op) || (!layers.empty() && layers.back().layer >= op.layer)) continue;
+    PlacedLayer& one = layers.emplace_back();
+    one.layer = op.layer;
+    one.routing = moe::layer_of(whole, {op.layer, 0, 0});
+    const moe::ExpertHomes homes = moe::homes_of(situation.program.homes, op.layer);
+    one.rows = grouped_rows(one.routing, situation.groups, homes);
+    one.all_to_all = costs[i];
+    const LayerSums& sum = sums.at(op.layer);
+    const PlacedLoads loads =
+        placed_loads(one.routing, situation.groups, {{}, moe::RowsOfOthers::home, homes});
+    // Four all-to-alls, each of as many micro-batches together.
+    one.costs.exchange = row_cost(sum.exchange_s / 4, sum.exchange_startup_s / 4, loads.received);
+    one.costs.experts =
+        row_cost(sum.forward_experts_s, sum.forward_experts_startup_s, loads.computed);
+    const int local = one.routing.experts / situation.groups.layout.expert;
+    one.costs.trans_s =
+        transfer_seconds(situation, costs[i], expert_bytes(situation.program, op.layer, local));
+    one.costs.agg_s = one.costs.trans_s;  // gradients are as many bytes
+    one.costs.fnec_s = sum.fnec_s;
+    one.costs.bnec_s = sum.bnec_s;
+  }
+  return layers;
+}
+
+double seconds_beside_layers(const Situation& situation) {
+  const std::vector<double> seconds =
+      alone_seconds(situation, costs_of(situation, situation.program));
+  double sum_s = 0;
+  for (std::size_t i = 0; i < seconds.size(); ++i) {
+    if (!belongs_to_pipeline(situation.program, situation.program.ops[i])) sum_s += seconds[i];
+  }
+  return sum_s;
+}
+
+}  // namespace tuner

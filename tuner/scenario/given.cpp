@@ -1,0 +1,133 @@
+#include "tuner/scenario/given.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <utility>
+
+#include "moe/errors.h"
+#include "moe/input/value.h"
+
+namespace tuner {
+namespace {
+
+std::string with_name(const std::string& parameters_json, const std::string& name) {
+  const std::string others = parameters_json.substr(1, parameters_json.size() - 2);
+  return fmt::format(
+      R"({{"given": {}{}{}}})",
+      nlohmann::json(name).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace),
+      others.empty() ? "" : ", ", others);
+}
+
+/// A planner, whose own decisions are `own`, cannot go on from what is given: `why`.
+[[noreturn]] void refuse(const Given& given, const moe::Schedule& own, const std::string& why) {
+  for (const moe::Decision& decision : given.schedule.decisions) {
+    const auto same = std::ranges::find(own.decisions, moe::subject_of(decision), moe::subject_of);
+    if (same == own.decisions.end()) continue;
+    constexpr std::size_t most = 200;  // of what may list every expert
+    throw moe::InputError(
+        fmt::format("{}: {}: planner {} decides that too, as {}: leave it out of the file, or plan "
+                    "with another planner",
+                    given.file, moe::shortened(moe::to_json(decision), most), own.planner,
+                    moe::shortened(moe::to_json(*same), most)));
+  }
+  throw moe::InputError(fmt::format(
+      "{}: planner {} cannot go on from it: {}: leave out of the file what stands in its way, or "
+      "plan with another planner",
+      given.file, own.planner, why));
+}
+
+Situation after(const Given& given, const Situation& whole) {
+  Situation situation{given.program, whole.groups, whole.routing, whole.costs, whole.cluster};
+  if (whole.micro_profile) {
+    situation.micro_profile = [&](const moe::Schedule& schedule) {
+      try {
+        return whole.micro_profile(join(schedule, given, whole.program));
+      } catch (const moe::InputError&) {
+        return std::numeric_limits<double>::infinity();  // cannot be, so it is no choice
+      }
+    };
+  }
+  return situation;
+}
+
+}  // namespace
+
+Given load_given(const std::string& path, const moe::Program& whole) {
+  Given given{path, std::filesystem::path(path).stem().string(), moe::load_schedule(path), {}};
+  moe::check_applies(whole, given.schedule, path);
+  given.program = moe::apply(whole, given.schedule);
+  return given;
+}
+
+std::vector<Given> load_all_given(const std::vector<std::string>& files,
+                                  const moe::Program& program) {
+  std::vector<Given> all;
+  for (const std::string& file : files) {
+    all.push_back(load_given(file, program));
+    for (std::size_t i = 0; i + 1 < all.size(); ++i) {
+      if (all[i].name == all.back().name) {
+        throw moe::InputError(
+            fmt::format("--given {} and {}: trials are called by the file's name: expected "
+                        "another name for one of them",
+                        all[i].file, file));
+      }
+    }
+  }
+  return all;
+}
+
+moe::Schedule join(const moe::Schedule& planned, const Given& given, const moe::Program& whole) {
+  moe::Schedule both = planned;
+  both.decisions.insert(both.decisions.end(), given.schedule.decisions.begin(),
+                        given.schedule.decisions.end());
+  try {
+    moe::apply(whole, both);
+  } catch (const std::invalid_argument& error) {
+    refuse(given, planned, error.what());
+  }
+  return both;
+}
+
+moe::Schedule plan_from(const Given& given, const Planner& planner, const PlannerOptions& options,
+                        const Situation& whole) {
+  moe::Schedule planned;
+  try {
+    planned = planner.plan(after(given, whole), options);
+  } catch (const std::invalid_argument& error) {
+    refuse(given, planner.plan(whole, options), error.what());
+  }
+  return join(planned, given, whole.program);
+}
+
+GivenCandidates candidates_of(const Planner& planner, const Situation& whole,
+                              const PlannerOptions& options, const Given& given) {
+  GivenCandidates result;
+  std::vector<Candidate> planned;
+  try {
+    planned = planner.candidates(after(given, whole), options);
+  } catch (const std::invalid_argument& error) {
+    result.refused.push_back(fmt::format("{}: {}: {}", planner.name, given.file, error.what()));
+  }
+  for (Candidate& candidate : planned) {
+    try {
+      candidate.schedule = join(candidate.schedule, given, whole.program);
+    } catch (const moe::InputError& error) {
+      result.refused.push_back(
+          fmt::format("{} {}: {}", candidate.planner, candidate.parameters_json, error.what()));
+      continue;
+    }
+    if (candidate.planner == "sequential") {
+      candidate.planner = candidate.schedule.planner = kGivenAlone;
+    }
+    candidate.parameters_json = with_name(candidate.parameters_json, given.name);
+    result.candidates.push_back(std::move(candidate));
+  }
+  return result;
+}
+
+}  // namespace tuner

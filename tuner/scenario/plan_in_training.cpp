@@ -1,0 +1,42 @@
+#include <fmt/format.h>
+
+#include "db/console/format_rows.h"
+#include "tuner/planners/placement/placed_schedule.h"
+#include "tuner/planners/planners.h"
+#include "tuner/planners/situation/situation_costs.h"
+#include "tuner/scenario/scenario.h"
+
+namespace tuner {
+
+PlanInTraining plan_in_training(const PlanRequest& request) {
+  PlannerRequest planner = parse_planner(request.planner);
+  planner.options.iterations = request.iterations;
+  ScenarioOptions options;
+  options.model = request.model;
+  options.cluster = request.cluster;
+  options.database = request.database;
+  options.ranks = request.ranks;
+  options.layout = request.layout;
+  Scenario scenario = load_scenario(options);
+  if (request.memory_limit_bytes > 0) scenario.cluster.memory_bytes = request.memory_limit_bytes;
+  return [planner, scenario = std::move(scenario), limit = request.memory_limit_bytes,
+          say = request.say](const TrainingSoFar& so_far) {
+    const Situation even = scenario.situation();
+    Situation situation{even.program, even.groups,  so_far.routing ? *so_far.routing : even.routing,
+                        even.costs,   even.cluster, so_far.micro_profile};
+    if (so_far.ruling) situation.homes_now = homes_under(*so_far.ruling);
+    PlannerOptions plan_options = planner.options;
+    if (!so_far.ruling) plan_options.iterations = 0;  // experts are made where they are wanted
+    moe::Schedule plan = planner.planner->plan(situation, plan_options);
+    if (!so_far.ruling || limit == 0) return plan;
+    const std::int64_t peak = planned_peak_bytes(moe::apply(situation.program, plan),
+                                                 situation.groups, situation.routing);
+    if (peak <= limit) return plan;
+    say(fmt::format("a plan of {} needs {} of a rank's memory, the limit is {}: what rules goes on",
+                    planner.planner->name, db::format_cell("bytes", peak),
+                    db::format_cell("bytes", limit)));
+    return *so_far.ruling;
+  };
+}
+
+}  // namespace tuner
