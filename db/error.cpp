@@ -10,6 +10,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "db/console/exit_codes.h"
+
 namespace db {
 namespace {
 
@@ -42,10 +44,12 @@ bool means_disk_full(int code, sqlite3* handle) {
 
 }  // namespace
 
-int exit_code(const Error& error) {
-  const bool under_way = error.kind == ErrorKind::locked || error.kind == ErrorKind::disk_full ||
-                         error.kind == ErrorKind::gone;
-  return under_way ? 1 : 2;
+int exit_code(const std::exception& exception) {
+  const auto* error = dynamic_cast<const Error*>(&exception);
+  if (error == nullptr) return kExitFailed;
+  const bool under_way = error->kind == ErrorKind::locked || error->kind == ErrorKind::disk_full ||
+                         error->kind == ErrorKind::gone;
+  return under_way ? kExitFailed : kExitWrongUse;
 }
 
 Error translate(int code, const std::string& message, sqlite3* handle, const std::string& path,

@@ -29,9 +29,9 @@ class Error : public std::runtime_error {
   ErrorKind kind;
 };
 
-/// The exit code a program ends with: 2 for a wrong file or request, 1 for what failed under way (a
-/// lock, a full disk, a database that was taken away).
-int exit_code(const Error& error);
+/// The exit code that an exception means to moe-db and moe-view: 2 for a wrong file or request, 1
+/// for what failed under way (a lock, a full disk, a database that was taken away).
+int exit_code(const std::exception& error);
 
 /// Turns a SQLite result code into an Error that names the file and, where it is locked, who waited
 /// for how long and which process writes. `doing` says what was attempted; `handle` may be null.

@@ -10,6 +10,7 @@
 
 #include "db/console/output_file.h"
 #include "db/load.h"
+#include "db/output_place.h"
 
 namespace db {
 namespace {

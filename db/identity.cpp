@@ -127,8 +127,4 @@ std::string listed_environment_json(const std::vector<std::string>& environment)
   return json_dump(listed);
 }
 
-std::string version_line(const std::string& program) {
-  return fmt::format("{} {} ({})", program, moelab::version, moelab::revision());
-}
-
 }  // namespace db

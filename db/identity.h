@@ -30,7 +30,4 @@ Run this_run(const std::string& kind, const std::string& name, int argc, const c
 /// secret. A JSON object.
 std::string listed_environment_json(const std::vector<std::string>& environment);
 
-/// "moe-db 0.1.0 (a1b2c3d4e5f6)": what --version prints.
-std::string version_line(const std::string& program);
-
 }  // namespace db

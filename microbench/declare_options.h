@@ -2,8 +2,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "db/console/options.h"
 #include "microbench/benchmarks.h"
-#include "moe/input/options.h"
 
 namespace microbench {
 
@@ -15,7 +15,7 @@ inline void declare_options(CLI::App& app, const Benchmark& benchmark) {
     } else if (const auto* number = std::get_if<NumberWithin>(&option.value)) {
       app.add_option(option.name, *number->value, option.help)
           ->capture_default_str()
-          ->check(moe::whole_number(number->least, number->most));
+          ->check(db::options::whole_number(number->least, number->most));
     } else {
       app.add_option(option.name, *std::get<std::vector<std::string>*>(option.value), option.help)
           ->delimiter(',');

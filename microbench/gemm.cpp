@@ -9,11 +9,11 @@
 #include <string>
 
 #include "db/console/format_rows.h"
+#include "db/console/size.h"
 #include "microbench/pattern.h"
 #include "microbench/sizes.h"
 #include "microbench/table.h"
 #include "moe/errors.h"
-#include "moe/input/size.h"
 #include "moe/program/op.h"
 
 namespace microbench {
@@ -299,7 +299,7 @@ Benchmark gemm_benchmark() {
     std::string rows = "64:4096:x4", inputs = "512", outputs = "2048";
     int experts = 4;
     GemmSweep sweep() const {
-      return {parse_sizes(rows), moe::parse_size(inputs), moe::parse_size(outputs), experts};
+      return {parse_sizes(rows), db::parse_size(inputs), db::parse_size(outputs), experts};
     }
   };
   const auto options = std::make_shared<Options>();

@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "db/console/format_rows.h"
+#include "db/console/size.h"
 #include "db/console/statistics.h"
 #include "microbench/background.h"
 #include "microbench/sizes.h"
@@ -16,7 +17,6 @@
 #include "microbench/thread_use.h"
 #include "moe/communicator/ranks.h"
 #include "moe/errors.h"
-#include "moe/input/size.h"
 #include "moe/run/core_sharing.h"
 
 namespace microbench {
@@ -282,9 +282,8 @@ Benchmark interference_benchmark() {
         throw moe::InputError(fmt::format(
             "--beside-linear {}: expected rows, inputs and outputs, as 512x512x2048", linear));
       }
-      return {
-          moe::parse_size(bytes),
-          {moe::parse_size(numbers[0]), moe::parse_size(numbers[1]), moe::parse_size(numbers[2])}};
+      return {db::parse_size(bytes),
+              {db::parse_size(numbers[0]), db::parse_size(numbers[1]), db::parse_size(numbers[2])}};
     }
   };
   const auto options = std::make_shared<Options>();

@@ -7,7 +7,9 @@
 #include <numeric>
 #include <optional>
 
+#include "db/console/options.h"
 #include "db/console/output_file.h"
+#include "db/console/version.h"
 #include "db/identity.h"
 #include "microbench/bench_store.h"
 #include "microbench/benchmarks.h"
@@ -18,7 +20,6 @@
 #include "moe/communicator/launch.h"
 #include "moe/communicator/open_device.h"
 #include "moe/errors.h"
-#include "moe/input/options.h"
 #include "moe/stop.h"
 
 namespace microbench {
@@ -42,32 +43,32 @@ void declare(CLI::App& app, Arguments& a, const std::vector<Benchmark>& offered)
   for (const Benchmark& benchmark : offered) names.push_back(benchmark.name);
   app.add_option("WHAT", a.what, fmt::format("{}", fmt::join(names, ", ")))
       ->required()
-      ->check(CLI::IsMember(names));
+      ->check(db::options::one_of(names));
   app.add_option("--ranks", a.ranks, "ranks; outside an MPI job starts mpirun [1, or the job's]")
-      ->check(moe::whole_number(1, moe::kMostRanks));
+      ->check(db::options::whole_number(1, db::options::kMostRanks));
   app.add_option("--sizes", a.sizes,
                  "bytes of collectives and copies: FIRST:LAST:xN or :+N, or a list")
       ->capture_default_str();
   for (const Benchmark& benchmark : offered) declare_options(app, benchmark);
   app.add_option("--dtype", a.dtype, "f32, f64 or i32 (no GEMMs)")
       ->capture_default_str()
-      ->check(CLI::IsMember({"f32", "f64", "i32"}));
+      ->check(db::options::one_of({"f32", "f64", "i32"}));
   app.add_option("--device", a.device, "where buffers are and GEMMs run")
       ->capture_default_str()
-      ->check(CLI::IsMember({"cpu", "cuda"}));
+      ->check(db::options::one_of({"cpu", "cuda"}));
   app.add_option("--threads", a.threads,
                  "CPU threads per rank [OMP_NUM_THREADS, or cores divided by ranks]")
-      ->check(moe::whole_number(1, moe::kMostThreads));
+      ->check(db::options::whole_number(1, db::options::kMostThreads));
   app.add_option("--budget", a.budget_s, "seconds that the samples of one case may take")
       ->capture_default_str()
-      ->check(moe::seconds());
+      ->check(db::options::seconds());
   app.add_option("--time-limit", a.time_limit_s, "seconds that a wait for other ranks may last")
       ->capture_default_str()
-      ->check(moe::seconds());
+      ->check(db::options::seconds());
   app.add_option("--db", a.database, "result database; created where there is none");
   app.add_option("--format", a.format, "table, csv or json")
       ->capture_default_str()
-      ->check(CLI::IsMember({"table", "csv", "json"}));
+      ->check(db::options::one_of({"table", "csv", "json"}));
   app.set_version_flag("--version", [] { return db::version_line("moe-bench"); });
   app.footer(
       "Examples:\n"
@@ -160,19 +161,19 @@ int run(const Arguments& arguments, const Request& request, moe::Communicator& w
       try {
         if (writer) writer->row(result);
       } catch (const db::OutputError& error) {
-        if (!error.closed) throw;  // else SIGPIPE says so too, and all ranks end in order
+        if (!error.closed()) throw;  // else SIGPIPE says so too, and all ranks end in order
       }
     });
     if (!writer) return 0;
     writer->finish();
+  } catch (const db::OutputError& error) {
+    if (store) store->abandon(error.closed() ? "done" : "failed", error.what());
+    throw;
   } catch (const moe::Stopped& stopped) {
     if (store) store->abandon("killed", stopped.what());
     throw;
   } catch (const std::exception& error) {
     if (store) store->abandon(moe::stop_signal() != 0 ? "killed" : "failed", error.what());
-    throw;
-  } catch (const db::OutputError& error) {
-    if (store) store->abandon(error.closed ? "done" : "failed", error.message);
     throw;
   }
   const std::string error =
@@ -214,8 +215,8 @@ int main(int argc, char** argv) {
     world->broadcast(&common, 1, moe::DType::i32, 0, {.what = "exit code"});
     code = common;
   } catch (const db::OutputError& error) {
-    if (!error.closed) std::cerr << "moe-bench: " << error.message << '\n';
-    moe::abort_job(error.closed ? 0 : 1);
+    if (!error.closed()) std::cerr << "moe-bench: " << error.what() << '\n';
+    moe::abort_job(error.closed() ? 0 : 1);
   } catch (const moe::Stopped& stopped) {  // on all ranks together
     if (rank == 0) std::cerr << fmt::format("moe-bench: {}\n", stopped.what());
     code = moe::exit_code(stopped);

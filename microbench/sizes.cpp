@@ -5,12 +5,12 @@
 #include <stdexcept>
 #include <string>
 
-#include "moe/input/size.h"
+#include "db/console/size.h"
 
 namespace microbench {
 namespace {
 
-using moe::parse_size;
+using db::parse_size;
 
 constexpr std::size_t kMostSizes = 1000;
 

@@ -92,8 +92,7 @@ ResultWriter::ResultWriter(std::FILE* file, db::Format format) : file_(file), fo
 
 void ResultWriter::line(const std::string& text) {
   if (std::fprintf(file_, "%s\n", text.c_str()) < 0 || std::fflush(file_) != 0) {
-    throw db::OutputError{errno == EPIPE,
-                          fmt::format("cannot write to stdout: {}", std::strerror(errno))};
+    throw db::write_error("stdout", errno);
   }
 }
 

@@ -7,14 +7,15 @@
 #include <optional>
 
 #include "db/console/format_rows.h"
+#include "db/console/options.h"
 #include "db/console/output_file.h"
 #include "db/console/statistics.h"
+#include "db/console/version.h"
 #include "db/identity.h"
 #include "db/store.h"
 #include "moe/communicator/launch.h"
 #include "moe/communicator/open_device.h"
 #include "moe/errors.h"
-#include "moe/input/options.h"
 #include "moe/model/iteration.h"
 #include "moe/model/misfit.h"
 #include "moe/source_tree.h"
@@ -63,13 +64,13 @@ void declare(CLI::App& app, Arguments& a) {
                  "text files, or .bin files of uint16 tokens [this repository's text]");
   app.add_option("--steps", a.steps, "iterations")
       ->capture_default_str()
-      ->check(whole_number(1, kMostIterations));
+      ->check(db::options::whole_number(1, kMostIterations));
   app.add_option("--ranks", a.ranks, "ranks; outside an MPI job starts mpirun [1, or the job's]")
-      ->check(whole_number(1, kMostRanks));
+      ->check(db::options::whole_number(1, db::options::kMostRanks));
   app.add_option("--layout", a.layout, kLayoutHelp);
   app.add_option("--device", a.device, "where to compute")
       ->capture_default_str()
-      ->check(CLI::IsMember({"cpu", "cuda"}));
+      ->check(db::options::one_of({"cpu", "cuda"}));
   auto* schedule =
       app.add_option("--schedule", a.schedule, "Schedule as JSON [one stream, nothing overlapped]");
   auto* cluster =
@@ -79,13 +80,13 @@ void declare(CLI::App& app, Arguments& a) {
   app.add_option("--planner", a.planner, "or the planner that makes it, as moe-tune plan does")
       ->excludes(schedule)
       ->needs(cluster)
-      ->check(not_empty());
+      ->check(db::options::not_empty());
   cluster->needs("--planner");
   app.add_option("--plan-every", a.plan_every,
                  "iterations between plans made from the routing just seen; 0 = one plan for even "
                  "routing, before the first")
       ->capture_default_str()
-      ->check(whole_number(0, kMostIterations))
+      ->check(db::options::whole_number(0, kMostIterations))
       ->needs("--planner");
   app.add_flag(
          "--plan-beside", a.plan_beside,
@@ -97,52 +98,53 @@ void declare(CLI::App& app, Arguments& a) {
          "a planner that chooses by micro-profiles (mpmoe_pb) does so in this training, each of "
          "so many iterations; 0 = it chooses by simulation")
       ->capture_default_str()
-      ->check(whole_number(0, kMostIterations))
+      ->check(db::options::whole_number(0, kMostIterations))
       ->needs("--planner")
       ->excludes("--plan-every");
   app.add_option("--db", a.database, "result database; created where there is none")
-      ->check(not_empty());
+      ->check(db::options::not_empty());
   app.add_option("--threads", a.threads,
                  "CPU threads per rank [OMP_NUM_THREADS, or cores divided by ranks]")
-      ->check(whole_number(1, kMostThreads));
-  app.add_option("--seed", a.seed, "overrides the model's seed")->check(whole_number(0));
+      ->check(db::options::whole_number(1, db::options::kMostThreads));
+  app.add_option("--seed", a.seed, "overrides the model's seed")
+      ->check(db::options::whole_number(0));
   app.add_option("--memory-limit", a.memory_limit_bytes, "bytes of arena per rank, with K, M, G")
-      ->transform(size_in_bytes());
+      ->transform(db::options::size_in_bytes());
   app.add_option("--time-limit", a.time_limit_s, "seconds that any one wait may last")
       ->capture_default_str()
-      ->check(seconds());
+      ->check(db::options::seconds());
   app.add_option(
          "--copy-gbps", a.copy_gbps,
          "with --device cpu: copies to and from the second pool of memory, which a schedule "
          "may offload to, sleep until a link of so many Gbit/s would have carried them; 0 = "
          "as fast as memory")
       ->capture_default_str()
-      ->check(gigabits_per_second());
+      ->check(db::options::gigabits_per_second());
   app.add_option("--evaluate-every", a.evaluate_every,
                  "iterations between held-out losses [only the last]")
-      ->check(whole_number(0, kMostIterations));
+      ->check(db::options::whole_number(0, kMostIterations));
   app.add_option("--evaluate-batches", a.evaluate_batches, "batches per held-out loss; 0 = none")
       ->capture_default_str()
-      ->check(whole_number(0, kMostIterations));
+      ->check(db::options::whole_number(0, kMostIterations));
   app.add_option("--log-every", a.log_every, "iterations between rows of output")
       ->capture_default_str()
-      ->check(whole_number(1, kMostIterations));
+      ->check(db::options::whole_number(1, kMostIterations));
   app.add_option("--timelines", a.timelines, "typical iterations whose timeline is stored")
       ->capture_default_str()
-      ->check(whole_number(0, 1000));
+      ->check(db::options::whole_number(0, 1000));
   app.add_option("--loads-every", a.loads_every,
                  "iterations between those whose loads per expert and rank are stored; 0 = only "
                  "those with a timeline [as many as make a million rows]")
-      ->check(whole_number(0, kMostIterations));
+      ->check(db::options::whole_number(0, kMostIterations));
   app.add_flag("--print-program{scheduled}", a.print_program,
                "print the scheduled ops and end; =passes: after every decision too")
-      ->check(CLI::IsMember({"scheduled", "passes"}));
+      ->check(db::options::one_of({"scheduled", "passes"}));
   app.add_option("--format", a.format, "table, csv (a row per iteration) or json (one summary)")
       ->capture_default_str()
-      ->check(CLI::IsMember({"table", "csv", "json"}));
+      ->check(db::options::one_of({"table", "csv", "json"}));
   app.add_option("--color", a.color, "auto, always or never")
       ->capture_default_str()
-      ->check(CLI::IsMember({"auto", "always", "never"}));
+      ->check(db::options::one_of({"auto", "always", "never"}));
   app.set_version_flag("--version", [] { return db::version_line("moe-train"); });
   app.footer(
       "Examples:\n"
@@ -416,7 +418,7 @@ void run(const Arguments& arguments, Inputs inputs, Communicator& world, int arg
       try {
         report->observe(step);
       } catch (const db::OutputError& error) {
-        if (!error.closed) throw;  // else SIGPIPE says so too, and all ranks end in order
+        if (!error.closed()) throw;  // else SIGPIPE says so too, and all ranks end in order
       }
     };
     train(inputs.model, program, inputs.schedule, inputs.corpus, groups, *device.backend, world,
@@ -429,7 +431,7 @@ void run(const Arguments& arguments, Inputs inputs, Communicator& world, int arg
     }
     if (store) store->finish();
   } catch (const db::OutputError& error) {
-    if (store) store->abandon("failed", error.message);
+    if (store) store->abandon("failed", error.what());
     throw;
   } catch (const std::exception& error) {
     const bool killed = stop_signal() != 0 || dynamic_cast<const Stopped*>(&error) != nullptr;
@@ -469,8 +471,8 @@ int main(int argc, char** argv) {
     rank = world->rank;
     moe::run(arguments, std::move(inputs), *world, argc, argv);
   } catch (const db::OutputError& error) {
-    if (!error.closed) std::cerr << "moe-train: " << error.message << '\n';
-    moe::abort_job(error.closed ? 0 : 1);
+    if (!error.closed()) std::cerr << "moe-train: " << error.what() << '\n';
+    moe::abort_job(error.closed() ? 0 : 1);
   } catch (const moe::Stopped& stopped) {
     return moe::end_together(rank, stopped);
   } catch (const moe::NotFinite& error) {

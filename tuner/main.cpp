@@ -4,10 +4,11 @@
 #include <csignal>
 #include <iostream>
 
+#include "db/console/options.h"
 #include "db/console/output_file.h"
+#include "db/console/version.h"
 #include "db/identity.h"
 #include "moe/errors.h"
-#include "moe/input/options.h"
 #include "tuner/commands/commands.h"
 #include "tuner/planners/planners.h"
 
@@ -16,17 +17,13 @@ namespace {
 
 // --- command line ------------------------------------------------------------------------------
 
-CLI::Validator one_of(const std::vector<std::string>& values) {
-  return CLI::IsMember(values).description("");
-}
-
 void add_format(CLI::App& command, Arguments& a) {
   command.add_option("--format", a.format, "how rows are written")
-      ->check(one_of({"table", "csv", "json"}))
+      ->check(db::options::one_of({"table", "csv", "json"}))
       ->type_name("table|csv|json")
       ->capture_default_str();
   command.add_option("--color", a.color, "colours of a table; NO_COLOR is honoured")
-      ->check(one_of({"auto", "always", "never"}))
+      ->check(db::options::one_of({"auto", "always", "never"}))
       ->type_name("auto|always|never")
       ->capture_default_str();
 }
@@ -41,14 +38,14 @@ void add_scenario(CLI::App& command, Arguments& a,
       ->required();
   command.add_option("--db", a.scenario.database, database);
   command.add_option("--ranks", a.scenario.ranks, "ranks [all of the cluster]")
-      ->check(moe::whole_number(1, moe::kMostRanks));
+      ->check(db::options::whole_number(1, db::options::kMostRanks));
   command.add_option("--layout", a.scenario.layout, moe::kLayoutHelp);
   command
       .add_option("--routing", a.scenario.routing,
                   "uniform, zipf:EXPONENT, or a file with a Routing as JSON")
       ->capture_default_str();
   command.add_option("--most-chunks", a.most_chunks, "largest degree that planners try")
-      ->check(moe::whole_number(1, 64))
+      ->check(db::options::whole_number(1, 64))
       ->capture_default_str();
 }
 
@@ -127,7 +124,7 @@ int run(int argc, char** argv) {
       ->add_option(
           "--iterations", a.iterations,
           "simulate so many in a row, nothing between them, too: how long the middle one takes")
-      ->check(one_of({"1", "3", "5"}))
+      ->check(db::options::one_of({"1", "3", "5"}))
       ->type_name("1|3|5")
       ->capture_default_str();
   add_format(*simulate_command, a);
@@ -158,22 +155,22 @@ int run(int argc, char** argv) {
   StudyOptions& s = a.study;
   study_command->add_option("name", s.name, "name of the study")
       ->required()
-      ->check(moe::not_empty());
+      ->check(db::options::not_empty());
   study_command
       ->add_option("--model", a.scenario.model, "name in experiments/models, or a TOML file")
       ->required();
   study_command
       ->add_option("--db", a.scenario.database, "result database; made where there is none")
       ->required()
-      ->check(moe::not_empty());
+      ->check(db::options::not_empty());
   study_command->add_option("--ranks", a.scenario.ranks, "ranks of every run [1]")
-      ->check(moe::whole_number(1, moe::kMostRanks));
+      ->check(db::options::whole_number(1, db::options::kMostRanks));
   study_command->add_option("--layout", a.scenario.layout, moe::kLayoutHelp);
   study_command->add_option("--planners", a.planners, "whose candidates to try")
       ->capture_default_str();
   add_given(*study_command, s.given, "every candidate is tried with them too");
   study_command->add_option("--most-chunks", s.most_chunks, "largest degree that is tried")
-      ->check(moe::whole_number(1, 64))
+      ->check(db::options::whole_number(1, 64))
       ->capture_default_str();
   study_command
       ->add_option(
@@ -192,31 +189,31 @@ int run(int argc, char** argv) {
       ->type_name("K|all")
       ->capture_default_str();
   study_command->add_option("--repeats", s.repeats, "runs of each, one after the other in turn")
-      ->check(moe::whole_number(1, 1000))
+      ->check(db::options::whole_number(1, 1000))
       ->capture_default_str();
   study_command->add_option("--steps", s.job.steps, "iterations of each run")
-      ->check(moe::whole_number(1, 1'000'000))
+      ->check(db::options::whole_number(1, 1'000'000))
       ->capture_default_str();
   study_command
       ->add_option("--memory-limit", s.job.memory_limit_bytes,
                    "bytes per rank, with K, M, G; what needs more is infeasible [none]")
-      ->transform(moe::size_in_bytes());
+      ->transform(db::options::size_in_bytes());
   study_command
       ->add_option("--copy-gbps", s.job.copy_gbps,
                    "with --device cpu: Gbit/s of copies that schedules offload by [as memory is]")
-      ->check(moe::gigabits_per_second());
+      ->check(db::options::gigabits_per_second());
   study_command
       ->add_option("--micro-profile-steps", s.micro_profile_steps,
                    "iterations, behind warm-up, of each run that mpmoe_pb chooses by; 0 = it "
                    "chooses by simulation")
-      ->check(moe::whole_number(0, 1'000'000))
+      ->check(db::options::whole_number(0, 1'000'000))
       ->capture_default_str();
   study_command
       ->add_option("--profile-rounds", s.profile_rounds,
                    fmt::format("how often each schedule is run to learn costs, in turns: more tell "
                                "better what changes meanwhile [as the study was begun; {}]",
                                kProfileRounds))
-      ->check(moe::whole_number(1, 100));
+      ->check(db::options::whole_number(1, 100));
   study_command
       ->add_option(
           "--most-of-others", s.most_of_others,
@@ -224,21 +221,21 @@ int run(int argc, char** argv) {
                       "with more it is made again, three times in all; 1 = never [as the "
                       "study was begun; {}]",
                       kUsualOthers))
-      ->check(moe::share());
+      ->check(db::options::share());
   study_command->add_option("--routing", s.routing,
                             "predict with this routing instead of what training routed");
   study_command
       ->add_option("--trial-time-limit", s.trial_time_limit_s,
                    "seconds that one run may take [from its prediction]")
-      ->check(moe::seconds());
+      ->check(db::options::seconds());
   study_command->add_option("--device", s.job.device, "where to compute")
-      ->check(one_of({"cpu", "cuda"}))
+      ->check(db::options::one_of({"cpu", "cuda"}))
       ->type_name("cpu|cuda")
       ->capture_default_str();
   study_command->add_option("--threads", s.job.threads, "CPU threads per rank [moe-train's]")
-      ->check(moe::whole_number(1, moe::kMostThreads));
+      ->check(db::options::whole_number(1, db::options::kMostThreads));
   study_command->add_option("--seed", s.job.seed, "overrides the model's seed")
-      ->check(moe::whole_number(0));
+      ->check(db::options::whole_number(0));
   study_command->add_option("--data", s.job.data, "what to train on [moe-train's]");
   study_command->add_flag("--resume", s.resume,
                           "continue a study that was interrupted; begin it where there is none");
@@ -269,8 +266,8 @@ int main(int argc, char** argv) {
   try {
     return db::flushed("moe-tune", tuner::run(argc, argv));
   } catch (const db::OutputError& error) {
-    if (error.closed) return 0;
-    std::cerr << "moe-tune: " << error.message << '\n';
+    if (error.closed()) return 0;
+    std::cerr << "moe-tune: " << error.what() << '\n';
     return 1;
   } catch (const std::exception& error) {
     std::cerr << "moe-tune: " << error.what() << '\n';

@@ -9,9 +9,11 @@
 #include <vector>
 
 #include "db/connection.h"
+#include "db/console/options.h"
 #include "db/console/output_file.h"
+#include "db/console/run_program.h"
 #include "db/error.h"
-#include "moelab_revision.h"
+#include "db/output_place.h"
 #include "viewer/window/app.h"
 #include "viewer/window/window.h"
 
@@ -19,14 +21,15 @@ namespace {
 
 constexpr int kSettlingFrames = 4;  // layout and column widths of tables take a few
 
-constexpr const char* kExamples = R"(Examples:
-  moe-view results.db                                     # the latest study or run with a timeline
-  moe-view results.db --run 12 --panel loads
-  moe-view results.db --timeline 3 --timeline 8           # two timelines, one above the other
-  xvfb-run -a moe-view results.db --screenshot best.png   # a picture without a display
+const char* const kExamples = R"(moe-view results.db
+moe-view results.db --run 12 --panel loads
+moe-view results.db --timeline 3 --timeline 8
+xvfb-run -a moe-view results.db --screenshot best.png)";
 
-Keys: W/S zoom, A/D pan, F fit, ? shows the others.
-)";
+const char* const kNotes =
+    R"(Without --run or --timeline, the latest study or run with a timeline is shown.
+Several timelines are stacked. xvfb-run makes a picture without a display.
+Keys: W/S zoom, A/D pan, F fit, ? shows the others.)";
 
 struct Options {
   std::string database;
@@ -98,19 +101,12 @@ int view(const Options& options, Size size) {
   return 0;
 }
 
-int fail(const std::string& message, int code) {
-  fmt::print(stderr, "moe-view: {}\n", message);
-  return code;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
   Options options;
   CLI::App cli("Look at runs: timelines, expert loads, losses, trials.", "moe-view");
-  cli.footer(kExamples);
-  cli.set_version_flag("--version",
-                       fmt::format("moe-view {} ({})", moelab::version, moelab::revision()));
+  db::options::set_up_program(cli, kExamples, kNotes);
   cli.add_option("--db,db", options.database, "result database, with or without --db")
       ->required()
       ->type_name("FILE");
@@ -121,24 +117,18 @@ int main(int argc, char** argv) {
                  "timeline to stack, topmost first; repeatable")
       ->type_name("ID");
   cli.add_option("--panel", options.panel, "what to show first")
-      ->check(CLI::IsMember(panel_names()))
+      ->check(db::options::one_of(panel_names()))
       ->capture_default_str();
   cli.add_option("--range", options.range, "part of the timelines to show, in seconds")
       ->type_name("BEGIN:END");
   cli.add_option("--screenshot", options.screenshot, "write this PNG and end")->type_name("FILE");
   cli.add_option("--size", options.size, "of the window or the picture, in pixels")
       ->capture_default_str();
-  try {
-    cli.parse(argc, argv);
-    options.start.view = parse_range(options.range);
-    return view(options, parse_size(options.size));
-  } catch (const CLI::ParseError& error) {
-    return db::flushed("moe-view", cli.exit(error) == 0 ? 0 : 2);
-  } catch (const db::OutputError& error) {
-    return error.closed ? 0 : fail(error.message, 1);
-  } catch (const db::Error& error) {
-    return fail(error.what(), db::exit_code(error));
-  } catch (const std::exception& error) {
-    return fail(error.what(), 1);
-  }
+  return db::run_program(
+      cli, argc, argv,
+      [&] {
+        options.start.view = parse_range(options.range);
+        return view(options, parse_size(options.size));
+      },
+      db::exit_code);
 }

@@ -269,8 +269,7 @@ void RowWriter::write(std::string_view text) {
   const bool ok = std::fwrite(text.data(), 1, text.size(), file_) == text.size();
   if (ok && std::ferror(file_) == 0) return;
   if (ok) std::fflush(file_);  // another flush failed, a library's perhaps; this one says why
-  throw OutputError{errno == EPIPE,
-                    fmt::format("cannot write the result: {}", std::strerror(errno))};
+  throw write_error("stdout", errno);
 }
 
 }  // namespace db

@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "db/console/output_file.h"
+#include "db/console/output_error.h"
 
 /// Rows for people (aligned columns with units) and for machines (CSV quoted as RFC 4180 says,
 /// lines ending in LF; JSON). Every program's `--format`.

@@ -12,8 +12,6 @@
 #include <fstream>
 #include <iostream>
 
-#include "db/error.h"
-
 namespace db {
 namespace {
 
@@ -57,25 +55,19 @@ bool is_sqlite(const std::string& path) {
   return begin == magic;
 }
 
-bool same_file(const fs::path& a, const fs::path& b) {
-  struct stat first {
-  }, second{};
-  if (stat(a.c_str(), &first) == 0 && stat(b.c_str(), &second) == 0) {
-    return first.st_dev == second.st_dev && first.st_ino == second.st_ino;
-  }
-  const fs::path x = follow_links(a), y = follow_links(b);
-  std::error_code ignored;
-  return x.filename() == y.filename() && fs::equivalent(directory_of(x), directory_of(y), ignored);
-}
-
 }  // namespace
+
+OutputError write_error(const std::string& name, int code) {
+  return {fmt::format("{}: cannot be written: {}", name, std::strerror(code)),
+          code == EPIPE ? kExitDone : kExitFailed};
+}
 
 int flushed(std::string_view program, int code) {
   std::cout.flush();
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout) return code;
   if (errno == EPIPE) return code;
-  fmt::print(stderr, "{}: stdout cannot be written: {}\n", program, std::strerror(errno));
-  return 1;
+  fmt::print(stderr, "{}: {}\n", program, write_error("stdout", errno).what());
+  return kExitFailed;
 }
 
 OutputFile::OutputFile(const std::string& path) : path_(path) {
@@ -100,8 +92,8 @@ OutputFile::OutputFile(const std::string& path) : path_(path) {
   }
   if (exists && faccessat(AT_FDCWD, target.c_str(), W_OK, AT_EACCESS) != 0) fail_to_open(errno);
   if (exists && is_sqlite(target)) {
-    throw Error(ErrorKind::invalid,
-                fmt::format("{}: is a database: name another file for output", path_));
+    throw OutputError(fmt::format("{}: is a database: name another file for output", path_),
+                      kExitWrongUse);
   }
   open_beside(target);
   if (!exists) return;
@@ -148,16 +140,13 @@ void OutputFile::commit() {
 }
 
 void OutputFile::fail_to_open(int code) const {
-  const ErrorKind kind = code == ENOSPC || code == EDQUOT    ? ErrorKind::disk_full
-                         : code == ENOENT || code == ENOTDIR ? ErrorKind::not_found
-                                                             : ErrorKind::read_only;
-  throw Error(kind, fmt::format("{}: cannot be written: {}", path_, std::strerror(code)));
+  const bool full = code == ENOSPC || code == EDQUOT;
+  throw OutputError(fmt::format("{}: cannot be written: {}", path_, std::strerror(code)),
+                    full ? kExitFailed : kExitWrongUse);
 }
 
 void OutputFile::fail_to_write(int code) const {
-  throw OutputError{code == EPIPE,
-                    fmt::format("{}: cannot be written: {}", path_ == "-" ? "stdout" : path_,
-                                std::strerror(code))};
+  throw write_error(path_ == "-" ? "stdout" : path_, code);
 }
 
 void write_output(const std::string& path, std::string_view text) {
@@ -166,15 +155,15 @@ void write_output(const std::string& path, std::string_view text) {
   file.commit();
 }
 
-void refuse_database_as_output(const std::string& path, const std::string& database) {
-  if (path.empty() || path == "-" || database.empty()) return;
-  for (const char* suffix : {"", "-wal", "-shm", "-journal"}) {
-    if (same_file(path, database + suffix)) {
-      throw Error(ErrorKind::invalid,
-                  fmt::format("{}: belongs to the database {}: name another file for output", path,
-                              database));
-    }
+bool same_file(const std::string& a, const std::string& b) {
+  struct stat first {
+  }, second{};
+  if (stat(a.c_str(), &first) == 0 && stat(b.c_str(), &second) == 0) {
+    return first.st_dev == second.st_dev && first.st_ino == second.st_ino;
   }
+  const fs::path x = follow_links(a), y = follow_links(b);
+  std::error_code ignored;
+  return x.filename() == y.filename() && fs::equivalent(directory_of(x), directory_of(y), ignored);
 }
 
 }  // namespace db

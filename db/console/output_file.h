@@ -4,17 +4,12 @@
 #include <string>
 #include <string_view>
 
+#include "db/console/output_error.h"
+
 namespace db {
 
-/// Thrown where stdout or a file named for output takes no more. A reader that has seen enough
-/// (`| head`) is no failure: `closed` is true and main returns 0 in silence.
-struct OutputError {
-  bool closed = false;
-  std::string message;
-};
-
-/// What every main ends with: writes what stdout still holds back, of C and of C++, and returns
-/// `code`; 1, saying why on stderr, where stdout did not take all that was ever written to it.
+/// Writes what stdout still holds back, of C and of C++, and returns `code`. Where stdout did not
+/// take all that was ever written to it, says why on stderr and returns 1.
 int flushed(std::string_view program, int code);
 
 /// What a person named for output (`-o`, `--trace`, `--screenshot`); "-" is stdout. Links, devices
@@ -22,7 +17,7 @@ int flushed(std::string_view program, int code);
 /// beside it that takes its mode; until then, and where that fails, it is as it was.
 class OutputFile {
  public:
-  /// Throws Error where the name cannot be written to: no such directory, a directory, not
+  /// Throws OutputError where the name cannot be written to: no such directory, a directory, not
   /// permitted, a SQLite database.
   explicit OutputFile(const std::string& path);
   OutputFile(const OutputFile&) = delete;
@@ -48,8 +43,7 @@ class OutputFile {
 /// An OutputFile of this text.
 void write_output(const std::string& path, std::string_view text);
 
-/// Throws Error (invalid) where `path` is the database or one of the files that SQLite keeps beside
-/// it.
-void refuse_database_as_output(const std::string& path, const std::string& database);
+/// True where both name the same file, under whatever names, or would if it were made.
+bool same_file(const std::string& a, const std::string& b);
 
 }  // namespace db

@@ -79,7 +79,7 @@ class TreeBuilder {
     } else if (const auto end = what.find("] "); end != std::string_view::npos) {
       what.remove_prefix(end + 2);
     }
-    fail(lines_, fmt::format("not JSON: {}", shortened(what, 160)));
+    fail(lines_, fmt::format("not JSON: {}", db::shortened(what, 160)));
   }
 
  private:
@@ -142,7 +142,7 @@ class TreeBuilder {
                            [](const auto* a, const auto* b) { return a->key == b->key; });
     if (twice != sorted.end()) {
       fail((*std::next(twice))->node.line,
-           fmt::format("key \"{}\" is there twice, first in line {}", shortened((*twice)->key),
+           fmt::format("key \"{}\" is there twice, first in line {}", db::shortened((*twice)->key),
                        (*twice)->node.line));
     }
   }

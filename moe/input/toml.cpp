@@ -108,7 +108,7 @@ InputNode parse_toml_node(std::string_view text, const std::string& name) {
     const toml::table root = toml::parse(text, name);
     return node_of(name, root);
   } catch (const toml::parse_error& error) {
-    fail(name, error.source().begin.line, shortened(error.description(), 200));
+    fail(name, error.source().begin.line, db::shortened(error.description(), 200));
   }
 }
 

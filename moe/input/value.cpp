@@ -8,8 +8,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "db/console/size.h"
 #include "moe/errors.h"
-#include "moe/input/size.h"
 
 namespace moe {
 namespace {
@@ -28,7 +28,7 @@ std::string text_of(double number) {
 }
 
 std::string joined(std::string_view path, std::string_view key) {
-  return path.empty() ? shortened(key) : fmt::format("{}.{}", path, shortened(key));
+  return path.empty() ? db::shortened(key) : fmt::format("{}.{}", path, db::shortened(key));
 }
 
 /// "layers[3].tokens" -> "layers[].tokens": what is known of one entry is known of all.
@@ -63,22 +63,6 @@ bool looks_like(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-std::string shortened(std::string_view text, std::size_t most) {
-  const bool cut = text.size() > most;
-  std::size_t end = cut ? most - 3 : text.size();
-  // Not within a character of several bytes.
-  while (cut && end > 0 && (text[end] & 0xC0) == 0x80) --end;
-  std::string result(text.substr(0, end));
-  std::replace_if(
-      result.begin(), result.end(), [](unsigned char c) { return c < ' ' || c == 127; }, ' ');
-  return cut ? result + "..." : result;
-}
-
-std::string integer_range(std::int64_t least, std::int64_t most) {
-  return most == kAnyInteger ? fmt::format("an integer of at least {}", least)
-                             : fmt::format("an integer from {} to {}", least, most);
-}
-
 InputValue::InputValue(const InputDocument& document, const InputNode& node, std::string path)
     : document_(&document), node_(&node), path_(std::move(path)) {}
 
@@ -93,7 +77,7 @@ void InputValue::fail(std::string_view expected) const {
           [](bool value) { return std::string(value ? "true" : "false"); },
           [](std::int64_t value) { return fmt::to_string(value); },
           [](double value) { return text_of(value); },
-          [](const std::string& value) { return fmt::format("\"{}\"", shortened(value)); },
+          [](const std::string& value) { return fmt::format("\"{}\"", db::shortened(value)); },
           [](const InputNode::List& value) { return fmt::format("a list of {}", value.size()); },
           [&](const InputNode::Members&) {
             return std::string(document_->kind_ == InputDocument::Kind::json ? "an object"
@@ -105,7 +89,7 @@ void InputValue::fail(std::string_view expected) const {
 
 std::int64_t InputValue::integer(std::int64_t least, std::int64_t most) const {
   const auto* value = std::get_if<std::int64_t>(&node_->value);
-  if (value == nullptr || *value < least || *value > most) fail(integer_range(least, most));
+  if (value == nullptr || *value < least || *value > most) fail(db::integer_range(least, most));
   return *value;
 }
 
@@ -156,7 +140,7 @@ std::int64_t InputValue::bytes() const {
   }
   if (const auto* value = std::get_if<std::string>(&node_->value)) {
     try {
-      return parse_size(*value);
+      return db::parse_size(*value);
     } catch (const std::invalid_argument&) {
     }
   }
@@ -191,7 +175,7 @@ std::vector<std::int64_t> InputValue::integers(std::int64_t least, std::int64_t 
     const auto* value = std::get_if<std::int64_t>(&node.value);
     if (value == nullptr || *value < least || *value > most) {
       InputValue(*document_, node, fmt::format("{}[{}]", path_, result.size()))
-          .fail(integer_range(least, most));
+          .fail(db::integer_range(least, most));
     }
     result.push_back(*value);
   }
@@ -233,7 +217,7 @@ InputValue InputObject::member(std::string_view key, std::string_view expected) 
     std::string hint;
     for (const InputMember& other : std::get<InputNode::Members>(node_->value)) {
       if (!other.asked_for && other.node.source == node_->source && looks_like(other.key, key)) {
-        hint = fmt::format("; line {} has {}", other.node.line, shortened(other.key));
+        hint = fmt::format("; line {} has {}", other.node.line, db::shortened(other.key));
       }
     }
     refuse(key, fmt::format("missing; expected {}{}", expected, hint));
@@ -249,7 +233,7 @@ std::optional<InputValue> InputObject::optional_member(std::string_view key) con
 
 std::int64_t InputObject::integer(std::string_view key, std::int64_t least,
                                   std::int64_t most) const {
-  return member(key, integer_range(least, most)).integer(least, most);
+  return member(key, db::integer_range(least, most)).integer(least, most);
 }
 
 double InputObject::number(std::string_view key, double least, double most,

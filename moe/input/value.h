@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -9,6 +8,8 @@
 #include <string_view>
 #include <variant>
 #include <vector>
+
+#include "db/console/shown_text.h"
 
 /// What users hand in as JSON or TOML, read key by key. Whatever is not as asked for throws
 /// InputError "FILE:LINE: key.of.key: expected ..., got ...", values cut to a readable length.
@@ -30,7 +31,7 @@ struct InputMember {
   mutable bool asked_for = false;
 };
 
-inline constexpr std::int64_t kAnyInteger = std::numeric_limits<std::int64_t>::max();
+using db::kAnyInteger;
 
 class InputDocument;
 class InputObject;
@@ -135,10 +136,5 @@ class InputDocument {
   /// Keys asked for, there or not, by the path of their object without indices.
   mutable std::map<std::string, std::set<std::string>> asked_for_;
 };
-
-/// `text` for a message: printable, at most `most` characters of it, "..." where cut.
-std::string shortened(std::string_view text, std::size_t most = 40);
-/// "an integer from 1 to 8", "an integer of at least 1".
-std::string integer_range(std::int64_t least, std::int64_t most);
 
 }  // namespace moe

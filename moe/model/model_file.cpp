@@ -363,7 +363,7 @@ std::filesystem::path find_input(const std::string& name_or_path,
   }
   std::sort(names.begin(), names.end());
   throw InputError(fmt::format(
-      "{}: no such file, and {} has {}", shortened(name_or_path, 200), there.string(),
+      "{}: no such file, and {} has {}", db::shortened(name_or_path, 200), there.string(),
       names.empty() ? "no TOML files" : fmt::format("only {}", fmt::join(names, ", "))));
 }
 

@@ -32,7 +32,7 @@ std::string none_here(const Program& program) {
 Program apply(Program program, const StreamAssignment& assignment) {
   const auto refuse = [&](std::string_view why) {
     throw std::invalid_argument(fmt::format("assign_stream: {} on {}: {}",
-                                            shortened(assignment.kind),
+                                            db::shortened(assignment.kind),
                                             stream_name(assignment.stream), why));
   };
   if (!is_kind_name(assignment.kind)) refuse("no op is called that");

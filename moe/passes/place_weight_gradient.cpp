@@ -18,10 +18,10 @@ namespace moe {
 namespace {
 
 [[noreturn]] void refuse_placing(const PlaceWeightGradient& placing, const std::string& why) {
-  throw std::invalid_argument(
-      fmt::format("place_weight_gradient: {} behind {} of layer {}{}: {}",
-                  shortened(placing.parameter), direction_name(placing.direction), placing.layer,
-                  placing.chunk > 0 ? fmt::format(", chunk {}", placing.chunk) : "", why));
+  throw std::invalid_argument(fmt::format(
+      "place_weight_gradient: {} behind {} of layer {}{}: {}", db::shortened(placing.parameter),
+      direction_name(placing.direction), placing.layer,
+      placing.chunk > 0 ? fmt::format(", chunk {}", placing.chunk) : "", why));
 }
 
 TensorId gradient_named(const Program& program, const PlaceWeightGradient& placing) {

@@ -44,8 +44,8 @@ void refuse_contradictions(const Schedule& schedule) {
     if (first) continue;
     constexpr std::size_t most = 200;  // of what may list every expert
     throw std::invalid_argument(fmt::format("{}: decided already, as {}",
-                                            shortened(to_json(decision), most),
-                                            shortened(to_json(*other->second), most)));
+                                            db::shortened(to_json(decision), most),
+                                            db::shortened(to_json(*other->second), most)));
   }
 }
 

@@ -59,9 +59,9 @@ TEST(Error, NamesTheFileAndTheCause) {
 }
 
 TEST(Error, WrongFilesExitWithTwo) {
-  EXPECT_EQ(exit_code({ErrorKind::newer, ""}), 2);
-  EXPECT_EQ(exit_code({ErrorKind::disk_full, ""}), 1);
-  EXPECT_EQ(exit_code({ErrorKind::gone, ""}), 1);
+  EXPECT_EQ(exit_code(Error(ErrorKind::newer, "")), 2);
+  EXPECT_EQ(exit_code(Error(ErrorKind::disk_full, "")), 1);
+  EXPECT_EQ(exit_code(Error(ErrorKind::gone, "")), 1);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "db/check.h"
+#include "db/console/output_error.h"
 #include "db/load.h"
 #include "tests/db/sample.h"
 #include "tests/db/temporary_directory.h"
@@ -85,11 +86,11 @@ TEST_F(ExportTrace, PutsTimelinesSideBySide) {
 
 TEST_F(ExportTrace, LeavesNothingBehindWhereItCannotWrite) {
   const std::vector<std::int64_t> ids{sample.measured};
-  EXPECT_THROW(export_trace(connection, ids, directory.file("none/t.json")), Error);
+  EXPECT_THROW(export_trace(connection, ids, directory.file("none/t.json")), OutputError);
   EXPECT_THROW(export_trace(connection, std::vector<std::int64_t>{99}, directory.file("t.json")),
                Error);
   std::filesystem::create_directory(directory.file("taken"));
-  EXPECT_THROW(export_trace(connection, ids, directory.file("taken")), Error);
+  EXPECT_THROW(export_trace(connection, ids, directory.file("taken")), OutputError);
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory.path()), {}), 1);
 }
 

@@ -47,9 +47,5 @@ TEST(Identity, TextThatIsNotUtf8IsStillJson) {
   EXPECT_TRUE(nlohmann::json::accept(listed_environment_json({"OMP_X=\xff\xfe"})));
 }
 
-TEST(Identity, VersionLineNamesProgramAndRevision) {
-  EXPECT_EQ(version_line("moe-db").rfind("moe-db ", 0), 0U);
-}
-
 }  // namespace
 }  // namespace db

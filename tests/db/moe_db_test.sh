@@ -33,9 +33,9 @@ expect 0 out "moe-db spans --db results.db" "$moe_db" spans --help
 expect 0 out "moe-db check --db results.db" "$moe_db" check --help
 expect 2 err "subcommand is required" "$moe_db"
 expect 2 err "--db is required" "$moe_db" runs
-expect 2 err "xml not in" "$moe_db" runs --db a.db --format xml
+expect 2 err 'expected table, csv, json, got "xml"' "$moe_db" runs --db a.db --format xml
 for count in -1 1.5 99999999999999999999; do
-  expect 2 err "expected an integer of at least 0, got $count" "$moe_db" runs --db a.db --limit "$count"
+  expect 2 err "expected an integer" "$moe_db" runs --db a.db --limit "$count"
 done
 expect 2 err "--colour" "$moe_db" runs --db a.db --colour
 expect 2 err "no such file" "$moe_db" runs --db none.db

@@ -1,6 +1,7 @@
 #include <string>
 
 #include "db/console/output_file.h"
+#include "db/output_place.h"
 #include "tuner/commands/commands.h"
 #include "tuner/commands/printing.h"
 #include "tuner/scenario/given.h"

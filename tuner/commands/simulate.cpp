@@ -9,6 +9,7 @@
 #include "db/console/output_file.h"
 #include "db/export.h"
 #include "db/identity.h"
+#include "db/output_place.h"
 #include "db/store.h"
 #include "db/transaction.h"
 #include "moe/program/row_handling.h"

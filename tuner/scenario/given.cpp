@@ -32,8 +32,8 @@ std::string with_name(const std::string& parameters_json, const std::string& nam
     throw moe::InputError(
         fmt::format("{}: {}: planner {} decides that too, as {}: leave it out of the file, or plan "
                     "with another planner",
-                    given.file, moe::shortened(moe::to_json(decision), most), own.planner,
-                    moe::shortened(moe::to_json(*same), most)));
+                    given.file, db::shortened(moe::to_json(decision), most), own.planner,
+                    db::shortened(moe::to_json(*same), most)));
   }
   throw moe::InputError(fmt::format(
       "{}: planner {} cannot go on from it: {}: leave out of the file what stands in its way, or "

@@ -67,7 +67,7 @@ std::vector<GatedLayer> gated_layers(const moe::Program& program) {
   throw moe::InputError(fmt::format(
       "routing \"{}\": the gate of layer {} gives every expert {} copies from every rank whatever "
       "its tokens are{}: expected uniform",
-      moe::shortened(asked, 200), layer.at.layer, layer.capacity.value_or(0), instead));
+      db::shortened(asked, 200), layer.at.layer, layer.capacity.value_or(0), instead));
 }
 
 void fit_capacity(moe::LayerRouting& routing, const GatedLayer& layer, const std::string& asked) {
@@ -89,7 +89,7 @@ double parse_exponent(std::string_view text) {
       !(exponent >= 0 && exponent <= kMostExponent)) {
     throw moe::InputError(fmt::format(
         "routing \"zipf:{}\": expected zipf: and an exponent from 0 to {}, as in zipf:1.2",
-        moe::shortened(text), kMostExponent));
+        db::shortened(text), kMostExponent));
   }
   return exponent;
 }
@@ -108,7 +108,7 @@ moe::Routing read_routing(const std::string& path) {
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored)) {
     throw moe::InputError(fmt::format("routing \"{}\": expected uniform, zipf:EXPONENT or a file",
-                                      moe::shortened(path, 200)));
+                                      db::shortened(path, 200)));
   }
   return moe::routing_from_json(moe::read_file(path), path);
 }

@@ -178,7 +178,7 @@ TEST(FormatRows, AFullDiskIsNamedAlsoWhereAnothersFlushMetIt) {
     writer.row({std::int64_t{1}});
     FAIL() << "accepted";
   } catch (const OutputError& error) {
-    EXPECT_EQ(error.message, "cannot write the result: No space left on device");
+    EXPECT_STREQ(error.what(), "stdout: cannot be written: No space left on device");
   }
 }
 

@@ -48,13 +48,6 @@ TEST(InputValue, TakesIntegersForIntegersOnly) {
 TEST(InputValue, CutsWhatIsLong) {
   EXPECT_LT(chunks_error("1" + std::string(300, '0')).size(), 100u);
   EXPECT_LT(chunks_error("\"" + std::string(3000, 'x') + "\"").size(), 120u);
-  EXPECT_EQ(shortened("ab\ncd"), "ab cd");
-  EXPECT_EQ(shortened("123456789", 8), "12345...");
-  EXPECT_EQ(shortened("1234\xC3\xA4"
-                      "6789",
-                      8),
-            "1234...")
-      << "no half character";
 }
 
 TEST(InputValue, TakesNoNaNForANumber) {

@@ -1,4 +1,4 @@
-#include "moe/input/size.h"
+#include "db/console/size.h"
 
 #include <fmt/format.h>
 
@@ -6,9 +6,9 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "moe/input/value.h"
+#include "db/console/shown_text.h"
 
-namespace moe {
+namespace db {
 
 std::int64_t parse_size(std::string_view text) {
   constexpr std::string_view kLetters = "KMGT";
@@ -31,4 +31,4 @@ std::int64_t parse_size(std::string_view text) {
   return static_cast<std::int64_t>(size);
 }
 
-}  // namespace moe
+}  // namespace db

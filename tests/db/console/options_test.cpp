@@ -1,9 +1,11 @@
-#include "moe/input/options.h"
+#include "db/console/options.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace moe {
+#include <CLI/CLI.hpp>
+
+namespace db::options {
 namespace {
 
 using testing::HasSubstr;
@@ -64,4 +66,4 @@ TEST(Options, ANameIsAText) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace db::options

@@ -1,16 +1,21 @@
-#include "moe/input/options.h"
+#include "db/console/options.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
+#include <memory>
 #include <optional>
 #include <stdexcept>
-#include <string>
 
-#include "moe/input/size.h"
+#include "db/console/exit_codes.h"
+#include "db/console/help_text.h"
+#include "db/console/size.h"
+#include "db/console/version.h"
 
-namespace moe {
+namespace db::options {
 namespace {
 
 template <class Number>
@@ -23,7 +28,23 @@ std::optional<Number> all_of(const std::string& text) {
 
 std::string got(const std::string& text) { return fmt::format(", got \"{}\"", shortened(text)); }
 
+/// "Example:" or "Examples:", then each indented.
+std::string example_text(const std::string& examples) {
+  const bool several = examples.find('\n') != std::string::npos;
+  std::string text = several ? "Examples:\n  " : "Example:\n  ";
+  for (const char c : examples) text += c == '\n' ? std::string("\n  ") : std::string(1, c);
+  return text;
+}
+
 }  // namespace
+
+CLI::Validator one_of(const std::vector<std::string>& words) {
+  const auto check = [words](const std::string& text) {
+    if (std::find(words.begin(), words.end(), text) != words.end()) return std::string();
+    return fmt::format("expected {}{}", fmt::join(words, ", "), got(text));
+  };
+  return {check, ""};
+}
 
 CLI::Validator whole_number(std::int64_t least, std::int64_t most) {
   const auto check = [=](const std::string& text) {
@@ -93,4 +114,45 @@ CLI::Validator not_empty() {
   return {check, ""};
 }
 
-}  // namespace moe
+Style Output::style(std::FILE* file) const {
+  return {*parse_format(format), use_color(color, file)};
+}
+
+void add_output(CLI::App& app, Output& output) {
+  app.add_option("--format", output.format,
+                 "how results are written: as a table for people, or as CSV or JSON for programs")
+      ->check(one_of({"table", "csv", "json"}))
+      ->type_name("table|csv|json")
+      ->capture_default_str()
+      ->group("Output");
+  app.add_option("--color", output.color,
+                 "whether a table has colours; auto: on a terminal, unless NO_COLOR is set")
+      ->check(one_of({"auto", "always", "never"}))
+      ->type_name("auto|always|never")
+      ->capture_default_str()
+      ->group("Output");
+}
+
+void add_device(CLI::App& app, std::string& device, const std::string& help) {
+  app.add_option("--device", device, help)
+      ->check(one_of({"cpu", "cuda"}))
+      ->type_name("cpu|cuda")
+      ->capture_default_str();
+}
+
+void add_database(CLI::App& app, std::string& path, const std::string& help) {
+  app.add_option("--db", path, help)->check(not_empty())->type_name("FILE");
+}
+
+void set_up_program(CLI::App& app, const std::string& examples, const std::string& notes) {
+  app.formatter(std::make_shared<HelpText>());
+  app.set_version_flag("--version", version_line(app.get_name()), "print version and build");
+  app.footer(example_text(examples) + "\n\n" + (notes.empty() ? "" : notes + "\n\n") +
+             kExitCodeHelp);
+}
+
+void set_footer(CLI::App& command, const std::string& examples, const std::string& notes) {
+  command.footer(example_text(examples) + (notes.empty() ? "" : "\n\n" + notes));
+}
+
+}  // namespace db::options

@@ -1,10 +1,10 @@
-#include "moe/input/size.h"
+#include "db/console/size.h"
 
 #include <gtest/gtest.h>
 
 #include <stdexcept>
 
-namespace moe {
+namespace db {
 namespace {
 
 TEST(Size, TakesLettersForPowersOf1024) {
@@ -24,4 +24,4 @@ TEST(Size, RefusesWhatIsNoWholeNumberOrDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace db

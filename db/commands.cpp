@@ -1,0 +1,194 @@
+#include "db/commands.h"
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <map>
+#include <memory>
+
+#include "db/check.h"
+#include "db/connection.h"
+#include "db/console/exit_codes.h"
+#include "db/console/options.h"
+#include "db/export.h"
+#include "db/listings.h"
+#include "db/load.h"
+#include "db/query.h"
+
+namespace db {
+namespace {
+
+/// What the command line says; one subcommand uses some of it.
+struct Arguments {
+  std::string path;
+  options::Output output;
+  std::int64_t limit = 0;
+  std::map<std::string, std::string> filters;  // by option
+  std::string sql;
+  std::int64_t run = 0;
+  std::vector<std::int64_t> timelines;
+  std::string file;
+  double stale_after_s = 60;
+  bool fix = false;
+};
+
+int list(const Listing& listing, const Arguments& arguments) {
+  const auto connection = open_reader(arguments.path);
+  const auto rows = write_listing(stdout, arguments.output.style(stdout), connection, listing,
+                                  arguments.filters, arguments.limit);
+  if (rows == 0) fmt::print(stderr, "moe-db: no {} match\n", listing.command);
+  return kExitDone;
+}
+
+int query(const Arguments& arguments) {
+  const auto connection = open_reader(arguments.path);
+  Query query(connection, arguments.sql);
+  write_query(stdout, arguments.output.style(stdout), query);
+  return kExitDone;
+}
+
+int export_timelines(const Arguments& arguments) {
+  const auto connection = open_reader(arguments.path);
+  auto timelines = arguments.timelines;
+  if (timelines.empty()) {
+    const auto timeline = default_timeline(connection, arguments.run);
+    fmt::print(stderr, "moe-db: timeline {} of run {}: {}, iteration {}\n", timeline.id,
+               arguments.run, timeline.kind, timeline.iteration);
+    timelines.push_back(timeline.id);
+  }
+  for (const std::int64_t id : timelines) {
+    const auto timeline = load_timeline(connection, id);
+    if (arguments.run != 0 && timeline.run_id != arguments.run) {
+      throw Error(ErrorKind::not_found, fmt::format("{}: timeline {} is not of run {}",
+                                                    arguments.path, id, arguments.run));
+    }
+  }
+  export_trace(connection, timelines, arguments.file);
+  return kExitDone;
+}
+
+int check(const Arguments& arguments) {
+  std::vector<std::string> problems;
+  try {
+    if (arguments.fix) {
+      auto connection = open_writer(arguments.path, {.create = false});
+      const auto fixed = fix_stale(connection, arguments.stale_after_s);
+      fmt::print(stderr, "moe-db: {} trials requeued, {} runs marked killed\n",
+                 fixed.requeued_trials, fixed.killed_runs);
+    }
+    problems = find_problems(open_reader(arguments.path), arguments.stale_after_s);
+  } catch (const Error& error) {
+    if (error.kind != ErrorKind::corrupt) throw;
+    problems.emplace_back(error.what());
+  }
+  for (const std::string& problem : problems) fmt::print("{}\n", escaped(problem));
+  if (problems.empty()) fmt::print("{}: sound\n", escaped(arguments.path));
+  return problems.empty() ? kExitDone : kExitFailed;
+}
+
+using Shared = std::shared_ptr<Arguments>;
+
+CLI::App& add_command(CLI::App& app, const std::string& name, const std::string& description,
+                      const Shared& arguments) {
+  CLI::App* command = app.add_subcommand(name, description);
+  options::add_database(*command, arguments->path, "the database to read");
+  command->get_option("--db")->required();
+  return *command;
+}
+
+void add_listing(CLI::App& app, const Listing& listing, const Shared& arguments,
+                 std::function<int()>& action) {
+  CLI::App& command = add_command(app, listing.command, listing.description, arguments);
+  options::add_output(command, arguments->output);
+  command.add_option("--limit", arguments->limit, "print at most this many rows; 0 prints all")
+      ->check(options::whole_number(0))
+      ->type_name("N")
+      ->capture_default_str()
+      ->group("Rows");
+  for (const ListingFilter& filter : listing.filters) {
+    const auto keep = [arguments, &filter](const std::string& value) {
+      arguments->filters[filter.option] = value;
+    };
+    command.add_option_function<std::string>(filter.option, keep, filter.description)
+        ->type_name("VALUE")
+        ->group("Rows");
+  }
+  const std::string notes = *listing.notes == '\0' ? "" : std::string("\n") + listing.notes;
+  options::set_footer(command, fmt::format("moe-db {}", listing.example),
+                      fmt::format("A table has the main columns. CSV and JSON have every column "
+                                  "of {}.{}",
+                                  listing.view, notes));
+  command.callback([arguments, &listing, &action] {
+    action = [arguments, &listing] { return list(listing, *arguments); };
+  });
+}
+
+void add_query(CLI::App& app, const Shared& arguments, std::function<int()>& action) {
+  CLI::App& command = add_command(app, "query", "run one SQL statement that only reads", arguments);
+  options::add_output(command, arguments->output);
+  command.add_option("SQL", arguments->sql, "the statement; db/views.md lists the views")
+      ->required()
+      ->type_name("");
+  options::set_footer(command,
+                      "moe-db query --db results.db \\\n"
+                      "  \"SELECT planner, min(measured_s) AS best_s FROM trial_view GROUP BY 1\"",
+                      "A table formats a column by the end of its name: _s, _bytes, _bytes_per_s.");
+  command.callback([arguments, &action] { action = [arguments] { return query(*arguments); }; });
+}
+
+void add_export(CLI::App& app, const Shared& arguments, std::function<int()>& action) {
+  CLI::App* formats = app.add_subcommand("export", "write timelines in formats of other programs");
+  formats->require_subcommand(1);
+  CLI::App& command = add_command(*formats, "trace",
+                                  "write Chrome trace-event JSON, which Perfetto opens", arguments);
+  command
+      .add_option("--run", arguments->run,
+                  "export the last measured iteration of this run; where none was measured, "
+                  "its shortest prediction")
+      ->type_name("ID");
+  command
+      .add_option("--timeline", arguments->timelines,
+                  "export this timeline; several are put side by side")
+      ->type_name("ID");
+  command.add_option("-o,--output", arguments->file, "the file to write; - is stdout")
+      ->required()
+      ->type_name("FILE");
+  options::set_footer(command, "moe-db export trace --db results.db --run 7 -o trace.json",
+                      "Open the file in https://ui.perfetto.dev.");
+  command.callback([arguments, &action] {
+    if (arguments->run == 0 && arguments->timelines.empty()) {
+      throw CLI::RequiredError("--run or --timeline");
+    }
+    action = [arguments] { return export_timelines(*arguments); };
+  });
+}
+
+void add_check(CLI::App& app, const Shared& arguments, std::function<int()>& action) {
+  CLI::App& command = add_command(
+      app, "check", "look for damage, lost rows, and runs and trials that were killed", arguments);
+  command
+      .add_option("--stale-after", arguments->stale_after_s,
+                  "take what says it runs for killed after this many seconds without a sign "
+                  "of life")
+      ->check(options::seconds(true))
+      ->type_name("S")
+      ->capture_default_str();
+  command.add_flag("--fix", arguments->fix,
+                   "requeue killed trials, mark killed runs as killed, bring views up to date");
+  options::set_footer(command, "moe-db check --db results.db",
+                      "Exit codes: 0 sound, 1 something is wrong, 2 no database.");
+  command.callback([arguments, &action] { action = [arguments] { return check(*arguments); }; });
+}
+
+}  // namespace
+
+void add_commands(CLI::App& app, std::function<int()>& action) {
+  const auto arguments = std::make_shared<Arguments>();
+  app.require_subcommand(1);
+  for (const Listing& listing : all_listings()) add_listing(app, listing, arguments, action);
+  add_query(app, arguments, action);
+  add_export(app, arguments, action);
+  add_check(app, arguments, action);
+}
+
+}  // namespace db

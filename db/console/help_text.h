@@ -1,0 +1,23 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+namespace db {
+
+/// `text` in lines of at most 80 columns: what follows a line break within it begins a new line,
+/// and every line but the first begins with `indent` blanks. `first` columns of the first line are
+/// taken already.
+std::string wrapped(const std::string& text, std::size_t indent, std::size_t first = 0);
+
+/// How `--help` looks: two columns within 80, the default value after each text.
+class HelpText : public CLI::Formatter {
+ public:
+  std::string make_help(const CLI::App* app, std::string name,
+                        CLI::AppFormatMode mode) const override;
+  std::string make_description(const CLI::App* app) const override;
+  std::string make_option(const CLI::Option* option, bool is_positional) const override;
+  std::string make_subcommand(const CLI::App* command) const override;
+};
+
+}  // namespace db

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "db/console/format_rows.h"
+#include "db/console/shown_text.h"
+
+namespace CLI {
+class App;
+class Validator;
+}  // namespace CLI
+
+/// What the command lines of all programs have in common. CLI11 by itself takes "true" for 1, NaN
+/// for positive, and negative numbers wherever nobody forbids them. Who uses these includes
+/// CLI/CLI.hpp; this header does not.
+namespace db::options {
+
+/// MPI jobs and predictions of more ranks than this are mistakes.
+inline constexpr int kMostRanks = 4096;
+inline constexpr int kMostThreads = 1024;
+inline constexpr double kMostSeconds = 1e7;  ///< four months; clocks add it to a time without care
+
+// --- checks ------------------------------------------------------------------------------------
+
+/// One of these words.
+CLI::Validator one_of(const std::vector<std::string>& words);
+/// Digits only, within [least, most].
+CLI::Validator whole_number(std::int64_t least, std::int64_t most = kAnyInteger);
+/// Seconds above 0 (or, with `zero`, of 0) up to kMostSeconds; never NaN.
+CLI::Validator seconds(bool zero = false);
+/// A number from 0 to 1; never NaN.
+CLI::Validator share();
+/// Gbit/s of a link, at least 0.001; 0 means that there is no such link.
+CLI::Validator gigabits_per_second();
+/// Replaces "2G" by its number of bytes; at least 1.
+CLI::Validator size_in_bytes();
+/// A text that is not empty and has no control characters.
+CLI::Validator not_empty();
+
+// --- options that several programs have --------------------------------------------------------
+
+/// What `--format` and `--color` say.
+struct Output {
+  std::string format = "table";
+  std::string color = "auto";
+
+  Style style(std::FILE* file) const;
+};
+
+/// Adds `--format` and `--color`.
+void add_output(CLI::App& app, Output& output);
+/// Adds `--device`, whose text is `help`.
+void add_device(CLI::App& app, std::string& device, const std::string& help);
+/// Adds `--db`, whose text is `help`.
+void add_database(CLI::App& app, std::string& path, const std::string& help);
+
+// --- programs ----------------------------------------------------------------------------------
+
+/// Gives a program `--version`, the help of 80 columns, and the end of its help: examples, one a
+/// line, notes, and the exit codes.
+void set_up_program(CLI::App& app, const std::string& examples, const std::string& notes = "");
+/// Ends the help of a subcommand: its examples, one a line, and notes.
+void set_footer(CLI::App& command, const std::string& examples, const std::string& notes = "");
+
+}  // namespace db::options

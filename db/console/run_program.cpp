@@ -1,0 +1,55 @@
+#include "db/console/run_program.h"
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <new>
+#include <sstream>
+
+#include "db/console/exit_codes.h"
+#include "db/console/output_file.h"
+#include "db/console/shown_text.h"
+
+namespace db {
+namespace {
+
+/// Prints what `--help` or `--version` asked for, or what is wrong with the command line.
+int answer(const CLI::App& app, const CLI::ParseError& error) {
+  std::ostringstream out, errors;
+  const int code = app.exit(error, out, errors);
+  fmt::print("{}", out.str());
+  fmt::print(stderr, "{}", escaped(errors.str(), true));
+  return code == 0 ? kExitDone : kExitWrongUse;
+}
+
+}  // namespace
+
+void say_error(const std::string& program, const std::string& text) {
+  fmt::print(stderr, "{}: {}\n", program, escaped(text, true));
+}
+
+int run_program(CLI::App& app, int argc, char** argv, const std::function<int()>& work,
+                int (*exit_code)(const std::exception&)) {
+  // `PROGRAM ... | head` then ends by an error of write, and in silence.
+  std::signal(SIGPIPE, SIG_IGN);
+  int code = kExitDone;
+  try {
+    app.parse(argc, argv);
+    code = work();
+  } catch (const CLI::ParseError& error) {
+    code = answer(app, error);
+  } catch (const OutputError& error) {
+    if (!error.closed()) say_error(app.get_name(), error.what());
+    return error.exit_code;
+  } catch (const std::bad_alloc&) {
+    code = kExitOutOfMemory;
+    say_error(app.get_name(), "out of memory");
+  } catch (const std::exception& error) {
+    code = exit_code(error);
+    say_error(app.get_name(), error.what());
+  }
+  return flushed(app.get_name(), code);
+}
+
+}  // namespace db

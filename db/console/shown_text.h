@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+
+/// Texts of others (what a person typed, what a file holds) in messages and tables.
+namespace db {
+
+/// `text` without anything that a terminal acts on: control characters and bytes that are not
+/// UTF-8 are written as "\n", "\t" or "\x1b". Lines stay lines where `keep_lines` is set.
+std::string escaped(std::string_view text, bool keep_lines = false);
+
+/// `text` escaped, at most `most` characters of it, and "..." where it was cut.
+std::string shortened(std::string_view text, std::size_t most = 40);
+
+inline constexpr std::int64_t kAnyInteger = std::numeric_limits<std::int64_t>::max();
+/// "an integer from 1 to 8", "an integer of at least 1".
+std::string integer_range(std::int64_t least, std::int64_t most);
+
+}  // namespace db

@@ -1,0 +1,21 @@
+#include "db/output_place.h"
+
+#include <fmt/core.h>
+
+#include "db/console/output_file.h"
+#include "db/error.h"
+
+namespace db {
+
+void refuse_database_as_output(const std::string& path, const std::string& database) {
+  if (path.empty() || path == "-" || database.empty()) return;
+  for (const char* suffix : {"", "-wal", "-shm", "-journal"}) {
+    if (same_file(path, database + suffix)) {
+      throw Error(ErrorKind::invalid,
+                  fmt::format("{}: belongs to the database {}: name another file for output", path,
+                              database));
+    }
+  }
+}
+
+}  // namespace db

@@ -1,0 +1,11 @@
+#pragma once
+
+#include <string>
+
+namespace db {
+
+/// Throws Error (invalid) where `path`, which was named for output, is the database or one of the
+/// files that SQLite keeps beside it.
+void refuse_database_as_output(const std::string& path, const std::string& database);
+
+}  // namespace db
