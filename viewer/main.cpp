@@ -14,7 +14,7 @@
 #include "db/console/run_program.h"
 #include "db/error.h"
 #include "db/output_place.h"
-#include "viewer/window/app.h"
+#include "viewer/app/app.h"
 #include "viewer/window/window.h"
 
 namespace {

@@ -9,7 +9,7 @@
 #include "db/error.h"
 #include "db/load.h"
 #include "viewer/model/format.h"
-#include "viewer/window/app.h"
+#include "viewer/panels/panels.h"
 #include "viewer/window/fixed_window.h"
 #include "viewer/window/table.h"
 
@@ -91,11 +91,11 @@ void draw_fits(const FitPanel& panel) {
   ImGui::EndTable();
 }
 
-void draw_fits(App& app, Rect area) {
-  auto& panel = app.states.of<FitPanel>();
-  refresh(panel, app.session);
+void draw_fits(PanelContext& context, Rect area) {
+  auto& panel = context.states.of<FitPanel>();
+  refresh(panel, context.session);
   begin_fixed("fits", area);
-  ImGui::PushFont(app.fonts.bold);
+  ImGui::PushFont(context.fonts.bold);
   ImGui::TextUnformatted("Fits");
   ImGui::PopFont();
   ImGui::SameLine();

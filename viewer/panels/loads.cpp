@@ -8,7 +8,8 @@
 
 #include "viewer/model/format.h"
 #include "viewer/panels/balance_charts.h"
-#include "viewer/window/app.h"
+#include "viewer/panels/panels.h"
+#include "viewer/panels/run_list.h"
 #include "viewer/window/fixed_window.h"
 #include "viewer/window/heat_map.h"
 
@@ -291,13 +292,18 @@ void draw_run(LoadPanel& panel, const Fonts& fonts, const RunData& run, std::int
   draw_charts(panel, fonts, run, area);
 }
 
-void draw_loads(App& app, Rect area) {
+void draw_loads(PanelContext& context, Rect area) {
   begin_fixed("loads", area);
-  draw_run(app.states.of<LoadPanel>(), app.fonts, app.session.run, app.session.selected_run);
+  const Session& session = context.session;
+  if (session.catalog.runs.empty()) {
+    draw_no_runs();
+  } else {
+    draw_run(context.states.of<LoadPanel>(), context.fonts, session.run, session.selected_run);
+  }
   ImGui::End();
 }
 
-bool is_playing(App& app) { return app.states.of<LoadPanel>().playing; }
+bool is_playing(PanelStates& states) { return states.of<LoadPanel>().playing; }
 
 }  // namespace
 

@@ -3,11 +3,19 @@
 #include <span>
 #include <string_view>
 
+#include "viewer/model/session.h"
+#include "viewer/panels/panel_states.h"
 #include "viewer/window/plot.h"
 
 namespace viewer {
 
-struct App;
+/// What a panel draws from.
+struct PanelContext {
+  Session& session;  ///< what is loaded and picked; a click may pick something else
+  const Fonts& fonts;
+  PanelStates& states;               ///< what panels keep from frame to frame
+  const char* next_panel = nullptr;  ///< name of the panel to show from the next frame on
+};
 
 /// A key and what it does, for the list of keys.
 struct KeyHelp {
@@ -15,17 +23,18 @@ struct KeyHelp {
   const char* what;
 };
 
-/// What stands at the left of a panel, to pick from.
+/// The list at the left of a panel.
 enum class SideList { none, runs, runs_and_timelines };
 
-/// A way to look at the database, behind a tab of its own.
+/// One view of the database, with a tab of its own.
 struct Panel {
-  const char* name;   ///< of --panel: "loads"
-  const char* title;  ///< of the tab: "Loads"
+  const char* name;   ///< as --panel takes it: "loads"
+  const char* title;  ///< the text of the tab: "Loads"
   SideList side_list;
   std::span<const KeyHelp> keys;
-  void (*draw)(App& app, Rect area);
-  bool (*is_moving)(App& app);  ///< whether the next frame is due without an event; may be null
+  void (*draw)(PanelContext& context, Rect area);
+  /// Whether the next frame is due without an event. May be null.
+  bool (*is_moving)(PanelStates& states);
 };
 
 // clang-format off
@@ -43,7 +52,7 @@ struct Panel {
 VIEWER_PANELS(VIEWER_DECLARE_PANEL)
 #undef VIEWER_DECLARE_PANEL
 
-/// Those of the list above.
+/// The panels of the list above.
 std::span<const Panel> all_panels();
 
 /// The panel of that name, or null.

@@ -8,9 +8,9 @@
 
 #include "viewer/model/catalog.h"
 #include "viewer/model/format.h"
-#include "viewer/window/app.h"
+#include "viewer/panels/panels.h"
+#include "viewer/panels/run_list.h"
 #include "viewer/window/fixed_window.h"
-#include "viewer/window/run_list.h"
 #include "viewer/window/table.h"
 
 /// Runs with all their columns and, below, the trials of studies.
@@ -269,29 +269,34 @@ void title(const Fonts& fonts, const char* text, std::size_t count, const char* 
   ImGui::TextDisabled("%zu    %s", count, hint);
 }
 
-void draw_runs(App& app, Rect area) {
+void draw_runs(PanelContext& context, Rect area) {
   begin_fixed("tables", area);
   Pick pick;
-  const Catalog& catalog = app.session.catalog;
-  auto& filter = app.states.of<RunFilter>();
+  const Catalog& catalog = context.session.catalog;
+  auto& filter = context.states.of<RunFilter>();
   const bool trials = !catalog.trials.empty();
-  title(app.fonts, "Runs", catalog.runs.size(), "click one to look at it");
+  title(context.fonts, "Runs", catalog.runs.size(), "click one to look at it");
+  if (catalog.runs.empty()) {
+    draw_no_runs();
+    ImGui::End();
+    return;
+  }
   draw_filter(filter);
   const float row = ImGui::GetTextLineHeight() + 2 * ImGui::GetStyle().CellPadding.y;
   const float needed = row * (static_cast<float>(catalog.runs.size()) + 1.5F);
-  draw_runs(filter, app.session,
+  draw_runs(filter, context.session,
             trials ? std::min(needed, ImGui::GetContentRegionAvail().y * 0.55F) : 0, pick);
   if (trials) {
     ImGui::Spacing();
-    title(app.fonts, "Trials", catalog.trials.size(),
+    title(context.fonts, "Trials", catalog.trials.size(),
           "click one to see its timelines beside the sequential schedule's");
     draw_trials(catalog, pick);
   }
   ImGui::End();
-  if (pick.run) select_run(app.session, *pick.run);
+  if (pick.run) select_run(context.session, *pick.run);
   if (pick.trial) {
-    select_trial(app.session, *pick.trial);
-    show_panel(app, "timeline");
+    select_trial(context.session, *pick.trial);
+    context.next_panel = "timeline";
   }
 }
 

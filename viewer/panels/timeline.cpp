@@ -3,9 +3,10 @@
 #include <utility>
 
 #include "viewer/model/catalog.h"
+#include "viewer/panels/panels.h"
+#include "viewer/panels/run_list.h"
 #include "viewer/timeline/input.h"
 #include "viewer/timeline/timeline_panel.h"
-#include "viewer/window/app.h"
 #include "viewer/window/fixed_window.h"
 
 /// The stacked timelines: legend, lanes, and below them the selected span and the figures.
@@ -62,9 +63,7 @@ void follow(TimelinePanel& panel, Session& session) {
 void draw_empty(const Session& session) {
   ImGui::Spacing();
   if (session.catalog.runs.empty()) {
-    ImGui::TextDisabled(
-        "This database holds no runs yet: moe-train, moe-tune study and moe-bench write them with "
-        "--db.");
+    draw_no_runs();
   } else if (session.stacked.empty()) {
     ImGui::TextDisabled(
         "No timeline is picked. Tick one in the list on the left; moe-train and moe-tune record "
@@ -109,19 +108,19 @@ void draw_stack(TimelinePanel& panel, const Fonts& fonts, std::span<const StackE
   draw_timelines(panel, fonts, stack, {corner, {corner.x + room.x, corner.y + room.y}});
 }
 
-void draw_timeline(App& app, Rect area) {
-  auto& panel = app.states.of<TimelinePanel>();
-  follow(panel, app.session);
-  const std::vector<StackEntry> stack = stack_of(app.session);
+void draw_timeline(PanelContext& context, Rect area) {
+  auto& panel = context.states.of<TimelinePanel>();
+  follow(panel, context.session);
+  const std::vector<StackEntry> stack = stack_of(context.session);
   const bool drawable = stack_extent(stack).length_s() > 0;
-  const float em = app.fonts.text->FontSize;
+  const float em = context.fonts.text->FontSize;
   const float details = std::min(em * 13.5F, area.height() * 0.35F);
 
   begin_fixed("timeline", {area.min, {area.max.x, area.max.y - details - 1}});
   if (drawable) {
-    draw_stack(panel, app.fonts, stack, area.width());
+    draw_stack(panel, context.fonts, stack, area.width());
   } else {
-    draw_empty(app.session);
+    draw_empty(context.session);
   }
   ImGui::End();
 
@@ -130,18 +129,18 @@ void draw_timeline(App& app, Rect area) {
     // Where room is scarce the figures have it until a span is selected.
     if (panel.selected || area.width() > em * kWide_em) {
       ImGui::BeginChild("selection", {std::min(em * 23, area.width() * 0.4F), 0});
-      draw_selection(panel, app.fonts, stack);
+      draw_selection(panel, context.fonts, stack);
       ImGui::EndChild();
       ImGui::SameLine(0, em * 1.5F);
     }
     ImGui::BeginChild("figures", {0, 0}, false, ImGuiWindowFlags_HorizontalScrollbar);
-    draw_summaries(panel, app.fonts, stack);
+    draw_summaries(panel, context.fonts, stack);
     ImGui::EndChild();
   }
   ImGui::End();
 }
 
-bool is_moving_timeline(App&) { return is_view_key_held(); }
+bool is_moving_timeline(PanelStates&) { return is_view_key_held(); }
 
 }  // namespace
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/viewer/open_app.h"
+#include "tests/viewer/app/open_app.h"
 
 namespace viewer {
 namespace {

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "tests/viewer/open_app.h"
-#include "viewer/window/run_list.h"
+#include "tests/viewer/app/open_app.h"
+#include "viewer/panels/run_list.h"
 
 namespace viewer {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include "tests/viewer/open_app.h"
+#include "tests/viewer/app/open_app.h"
 #include "viewer/timeline/timeline_panel.h"
 
 namespace viewer {

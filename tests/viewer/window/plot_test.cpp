@@ -1,15 +1,20 @@
 #include "viewer/window/plot.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "tests/viewer/drawn.h"
 #include "tests/viewer/headless.h"
 #include "viewer/window/heat_map.h"
 
 namespace viewer {
 namespace {
+
+using ::testing::Contains;
+using ::testing::Not;
 
 void inside_window(Headless& headless, const std::function<void()>& draw) {
   headless.frame([&] {
@@ -30,18 +35,62 @@ TEST(Plot, ElidedTextFitsAndWholeTextStaysWhole) {
   EXPECT_EQ(elided(font, text, 10), "");
 }
 
-TEST(Plot, ALineWithGapsOneValueOrNoneDraws) {
-  Headless headless;
-  const double nan = std::nan("");
-  for (const std::vector<double>& y :
-       {std::vector<double>{1, nan, 3, 4}, {nan, nan, nan, nan}, {2, 2, 2, 2}, {1}, {}}) {
+// The stretches of x that the line covers in a chart 1000 px wide.
+class LineTest : public ::testing::Test {
+ protected:
+  std::vector<Stretch> line(const std::vector<double>& y) {
     Series series{"loss", theme::kAccent, {}, y, false};
     for (std::size_t i = 0; i < y.size(); ++i) series.x.push_back(static_cast<double>(i));
     LineChart chart;
     chart.title = "Loss";
     chart.series = {series};
-    inside_window(headless, [&] { draw_line_chart(headless.fonts, chart, {{0, 0}, {400, 300}}); });
+    headless.frame([&] {
+      ImGui::SetNextWindowPos({0, 0});
+      ImGui::SetNextWindowSize({1100, 400});
+      ImGui::Begin("plot");
+      draw_line_chart(headless.fonts, chart, {{20, 40}, {1020, 340}});
+      ImGui::End();
+    });
+    return drawn_columns(theme::kAccent);
   }
+  static float length(const Stretch& stretch) { return stretch.second - stretch.first; }
+
+  Headless headless;
+  // Labels at the left, a margin at the right.
+  float left = 20 + 4 * headless.fonts.small->FontSize;
+  float width = 1020 - headless.fonts.small->FontSize - left;
+};
+
+TEST_F(LineTest, AGapInterruptsItAndAValueBetweenGapsIsADot) {
+  const std::vector<Stretch> drawn = line({1, std::nan(""), 3, 4});
+  ASSERT_EQ(drawn.size(), 2U);
+  EXPECT_NEAR(drawn[0].first, left, 5);
+  EXPECT_LT(length(drawn[0]), 10);
+  EXPECT_NEAR(drawn[1].first, left + width * 2 / 3, 5);
+  EXPECT_NEAR(drawn[1].second, left + width, 5);
+}
+
+TEST_F(LineTest, OfEqualValuesSpansTheChart) {
+  const std::vector<Stretch> drawn = line({2, 2, 2, 2});
+  ASSERT_EQ(drawn.size(), 1U);
+  EXPECT_NEAR(drawn[0].first, left, 5);
+  EXPECT_NEAR(drawn[0].second, left + width, 5);
+}
+
+TEST_F(LineTest, OfOneValueIsADotInTheMiddle) {
+  const std::vector<Stretch> drawn = line({1});
+  ASSERT_EQ(drawn.size(), 1U);
+  EXPECT_NEAR((drawn[0].first + drawn[0].second) / 2, left + width / 2, 2);
+  EXPECT_LT(length(drawn[0]), 10);
+}
+
+TEST_F(LineTest, WithoutAValueTheChartSaysSo) {
+  for (const std::vector<double>& none : {std::vector<double>{}, {std::nan(""), std::nan("")}}) {
+    EXPECT_TRUE(line(none).empty());
+    EXPECT_THAT(drawn_texts(), Contains("nothing recorded"));
+  }
+  EXPECT_FALSE(line({1, 2}).empty());
+  EXPECT_THAT(drawn_texts(), Not(Contains("nothing recorded")));
 }
 
 TEST(Plot, AThinnedLineKeepsTheEndsAndExtremesOfEveryColumnOfPixels) {

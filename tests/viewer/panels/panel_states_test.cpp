@@ -1,4 +1,4 @@
-#include "viewer/window/panel_states.h"
+#include "viewer/panels/panel_states.h"
 
 #include <gtest/gtest.h>
 

@@ -12,8 +12,8 @@
 
 #include "db/connection.h"
 #include "tests/viewer/synthetic_database.h"
+#include "viewer/app/app.h"
 #include "viewer/timeline/timeline_panel.h"
-#include "viewer/window/app.h"
 #include "viewer/window/window.h"
 
 /// Real pictures: these need a display, Xvfb's will do.

@@ -4,7 +4,7 @@
 #include "db/store.h"
 #include "tests/viewer/headless.h"
 #include "tests/viewer/synthetic_database.h"
-#include "viewer/window/app.h"
+#include "viewer/app/app.h"
 
 namespace viewer {
 

@@ -2,16 +2,15 @@
 
 #include "viewer/model/session.h"
 #include "viewer/panels/panels.h"
-#include "viewer/window/panel_states.h"
 #include "viewer/window/theme.h"
 
-/// The window's content: which panel is shown and where everything goes. Knows ImGui, not GLFW.
+/// The content of the window: tabs, the list at the left, one panel. Uses ImGui, not GLFW.
 namespace viewer {
 
 struct App {
   Session session;
   Fonts fonts = {};
-  const Panel* panel = &all_panels().front();  ///< the one that is shown
+  const Panel* panel = &all_panels().front();  ///< shown now
   bool help = false;
   PanelStates states = {};
 };
@@ -19,10 +18,10 @@ struct App {
 /// Draws one frame over the whole display and reacts to input.
 void draw_app(App& app);
 
-/// Whether something moves by itself, so that the next frame is due without an event.
+/// Whether the panel moves by itself, so that the next frame is due without an event.
 bool is_moving(App& app);
 
-/// Shows the panel of that name, which must be there.
+/// Shows the panel of that name. Throws std::invalid_argument where there is none.
 void show_panel(App& app, std::string_view name);
 
 }  // namespace viewer

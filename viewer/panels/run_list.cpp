@@ -1,4 +1,4 @@
-#include "viewer/window/run_list.h"
+#include "viewer/panels/run_list.h"
 
 #include <fmt/format.h>
 #include <imgui.h>
@@ -11,7 +11,6 @@
 
 #include "viewer/model/catalog.h"
 #include "viewer/model/format.h"
-#include "viewer/window/app.h"
 #include "viewer/window/plot.h"
 #include "viewer/window/table.h"
 
@@ -117,7 +116,9 @@ bool draw_timeline_choices(Session& session, const Fonts& fonts) {
   for (const db::Timeline* timeline : own) {
     changed |= draw_timeline_choice(session, fonts, *timeline);
   }
-  if (own.empty()) ImGui::TextDisabled("This run has no timeline.");
+  if (own.empty() && !session.catalog.runs.empty()) {
+    ImGui::TextDisabled("This run has no timeline.");
+  }
   if (own.size() < session.catalog.timelines.size()) {
     ImGui::Spacing();
     ImGui::TextDisabled("of other runs, to stack beside them");
@@ -148,28 +149,32 @@ void draw_status_dot(const std::string& status) {
   ImGui::Dummy({em * 0.7F, em});
 }
 
+void draw_no_runs() {
+  ImGui::TextDisabled(
+      "This database holds no runs yet: moe-train, moe-tune study and moe-bench write them with "
+      "--db.");
+}
+
 void draw_filter(RunFilter& filter) {
   ImGui::SetNextItemWidth(-1);
   ImGui::InputTextWithHint("##filter", "filter: words of id, name, planner, status ...",
                            &filter.words);
 }
 
-void draw_run_list(App& app, bool with_timelines) {
-  Session& session = app.session;
-  auto& filter = app.states.of<RunFilter>();
-  draw_heading(app.fonts, "Runs", fmt::format("{}", session.catalog.runs.size()));
+void draw_run_list(Session& session, const Fonts& fonts, RunFilter& filter, bool with_timelines) {
+  draw_heading(fonts, "Runs", fmt::format("{}", session.catalog.runs.size()));
   draw_filter(filter);
   const float row = ImGui::GetTextLineHeight() + 2 * ImGui::GetStyle().CellPadding.y;
   const float needed = row * (static_cast<float>(session.catalog.runs.size()) + 1.5F);
   const float room = ImGui::GetContentRegionAvail().y * (with_timelines ? 0.45F : 1);
   const std::optional<std::int64_t> picked =
-      draw_narrow_runs(filter, app.fonts, session, std::min(needed, room));
+      draw_narrow_runs(filter, fonts, session, std::min(needed, room));
   bool restacked = false;
   if (with_timelines) {
     ImGui::Spacing();
-    draw_heading(app.fonts, "Timelines", "ticked ones are stacked");
+    draw_heading(fonts, "Timelines", "ticked ones are stacked");
     ImGui::BeginChild("choices");
-    restacked = draw_timeline_choices(session, app.fonts);
+    restacked = draw_timeline_choices(session, fonts);
     ImGui::EndChild();
   }
   if (restacked) load_stack(session);

@@ -1,4 +1,4 @@
-#include "viewer/window/app.h"
+#include "viewer/app/app.h"
 
 #include <fmt/format.h>
 
@@ -9,8 +9,8 @@
 #include <string>
 
 #include "viewer/model/catalog.h"
+#include "viewer/panels/run_list.h"
 #include "viewer/window/fixed_window.h"
-#include "viewer/window/run_list.h"
 
 namespace viewer {
 
@@ -134,7 +134,9 @@ void show_panel(App& app, std::string_view name) {
   app.panel = panel;
 }
 
-bool is_moving(App& app) { return app.panel->is_moving != nullptr && app.panel->is_moving(app); }
+bool is_moving(App& app) {
+  return app.panel->is_moving != nullptr && app.panel->is_moving(app.states);
+}
 
 void draw_app(App& app) {
   handle_global_keys(app);
@@ -146,11 +148,14 @@ void draw_app(App& app) {
   if (panel.side_list != SideList::none) {
     const float left = std::min(app.fonts.text->FontSize * 24, display.x * 0.3F);
     begin_fixed("list", {below.min, {left, display.y}});
-    draw_run_list(app, panel.side_list == SideList::runs_and_timelines);
+    draw_run_list(app.session, app.fonts, app.states.of<RunFilter>(),
+                  panel.side_list == SideList::runs_and_timelines);
     ImGui::End();
     below.min.x = left + 1;
   }
-  panel.draw(app, below);
+  PanelContext context{app.session, app.fonts, app.states};
+  panel.draw(context, below);
+  if (context.next_panel != nullptr) show_panel(app, context.next_panel);
   if (app.help) draw_help(app);
 }
 

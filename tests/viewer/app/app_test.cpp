@@ -1,13 +1,24 @@
-#include "viewer/window/app.h"
+#include "viewer/app/app.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
+#include <set>
 #include <stdexcept>
+#include <string>
 
-#include "tests/viewer/open_app.h"
+#include "tests/viewer/app/open_app.h"
+#include "tests/viewer/drawn.h"
 
 namespace viewer {
 namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 class AppTest : public ::testing::Test, public OpenApp {};
 
@@ -25,27 +36,40 @@ TEST_F(AppTest, EveryPanelDrawsEveryRun) {
     for (const RunRow& run : app.session.catalog.runs) {
       select_run(app.session, run.id);
       for (int i = 0; i < 2; ++i) headless.frame([&] { draw_app(app); });
+      EXPECT_THAT(drawn_texts(), Contains(StartsWith("run " + std::to_string(run.id) + " ")));
     }
   }
   EXPECT_EQ(app.session.problem, "");
 }
 
-TEST_F(AppTest, AnEmptyDatabaseDrawsWithAWordInEveryPanel) {
+TEST_F(AppTest, OfAnEmptyDatabaseEveryPanelSaysWhichProgramsFillIt) {
   const db::Connection empty = db::open_writer(":memory:");
   App app{open_session(empty, {})};
   app.fonts = headless.fonts;
   for (const Panel& panel : all_panels()) {
     show_panel(app, panel.name);
     headless.frame([&] { draw_app(app); });
+    EXPECT_THAT(drawn_texts(), Contains(AllOf(HasSubstr(" yet: "), HasSubstr("moe-tune"))))
+        << panel.name;
   }
 }
 
-TEST_F(AppTest, ASmallWindowIsDrawnToo) {
+TEST_F(AppTest, InASmallWindowTheTabsAreThereAndEveryPanelDrawsWordsOfItsOwn) {
   App app = open(ids.sequential_run, "timeline");
   ImGui::GetIO().DisplaySize = {320, 240};
+  std::map<std::string, std::set<std::string>> panels_with;  // by text
   for (const Panel& panel : all_panels()) {
     show_panel(app, panel.name);
     for (int i = 0; i < 2; ++i) headless.frame([&] { draw_app(app); });
+    const std::vector<std::string> texts = drawn_texts();
+    for (const Panel& tab : all_panels()) EXPECT_THAT(texts, Contains(std::string(tab.title)));
+    for (const std::string& text : texts) panels_with[text].insert(panel.name);
+  }
+  for (const Panel& panel : all_panels()) {
+    const std::set<std::string> alone{panel.name};
+    EXPECT_TRUE(std::any_of(panels_with.begin(), panels_with.end(),
+                            [&](const auto& text) { return text.second == alone; }))
+        << panel.name << " is empty";
   }
 }
 
