@@ -34,9 +34,9 @@ void launch(Exec& exec, const ExpertLinear& op, const BoundOp& bound) {
                    y + range.begin * outputs, range.rows, inputs, outputs);
     });
   };
-  const std::size_t each = (bound.reads.size() - 1) / (op.guests > 0 ? 2 : 1);
+  const std::size_t each = (bound.reads.size() - 1) / (op.replica_slots > 0 ? 2 : 1);
   multiply(0, op.local_experts, 1, each > 1);
-  if (op.guests > 0) multiply(op.local_experts, op.guests, 1 + each, each > 1);
+  if (op.replica_slots > 0) multiply(op.local_experts, op.replica_slots, 1 + each, each > 1);
 }
 
 template <class Real, class Exec>
@@ -54,7 +54,7 @@ void launch(Exec& exec, const ExpertLinearInputGradient& op, const BoundOp& boun
     });
   };
   multiply(0, op.local_experts, bound.reads[1]);
-  if (op.guests > 0) multiply(op.local_experts, op.guests, bound.reads[2]);
+  if (op.replica_slots > 0) multiply(op.local_experts, op.replica_slots, bound.reads[2]);
 }
 
 /// An expert without rows still has a gradient: zero, unless slices add up.

@@ -20,7 +20,7 @@ bool is_of_one_micro_batch(const Program& program, TensorId tensor) {
     case Role::parameter:
     case Role::gradient:
     case Role::optimizer_state:
-    case Role::guest:
+    case Role::replica:
       return false;
   }
   throw std::logic_error("is_of_one_micro_batch: no such role");

@@ -21,11 +21,11 @@ double rows_of_experts(const OpSizes& s, const Use& use, int first, int count) {
 
 Work ExpertLinear::work(const OpSizes& s) const {
   return s.product(s.rows(s.in(0)), s.columns(s.in(0)), s.columns(s.out(0)),
-                   local_experts + guests);
+                   local_experts + replica_slots);
 }
 Work ExpertLinearInputGradient::work(const OpSizes& s) const {
   return s.product(s.rows(s.in(0)), s.columns(s.in(0)), s.columns(s.out(0)),
-                   local_experts + guests);
+                   local_experts + replica_slots);
 }
 Work ExpertLinearWeightGradient::work(const OpSizes& s) const {
   const double rows = rows_of_experts(s, s.in(0), first_slot, local_experts);

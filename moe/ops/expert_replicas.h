@@ -8,7 +8,7 @@
 #include "moe/rows/tensor.h"
 
 /// Ops by which members of an expert group compute experts of each other for an iteration (passes/replicate_experts.h):
-/// D experts of a rank, G guests at most, N gradients at most that come home to one, of n rows each.
+/// D experts of a rank, G replicas at most, N gradients at most that come home to one, of n rows each.
 namespace moe {
 
 /// Whose experts are where, of a group whose members have as many each.
@@ -20,21 +20,21 @@ struct PlacedExperts {
   }
 };
 
-/// parameters[D*n,c]..., (what is written, where a piece came before) -> guests[G*n,c]...: every rank gets the
-/// parameters of its guests, of each the share of rows; empty slots stay as they are.  [Pro-Prophet's Trans]
+/// parameters[D*n,c]..., (what is written, where a piece came before) -> replicas[G*n,c]...: every rank gets the
+/// parameters of its replicas, of each the share of rows; empty slots stay as they are.  [Pro-Prophet's Trans]
 struct SendExperts : PlacedExperts {
   static constexpr OpFacts facts = collective_op("send_experts", Operands::any_number(Cut::whole),
                                                  Operands::any_number(Cut::whole));
   static constexpr GroupKind group = GroupKind::expert;
   Slice share{};
-  std::vector<ExpertMove> moves(int members) const { return moves_to_guests(slots(members)); }
+  std::vector<ExpertMove> moves(int members) const { return moves_to_replicas(slots(members)); }
   /// Rows of an expert in a tensor of so many that it reads.
   std::int64_t block_rows(std::int64_t rows, int) const { return rows / local_experts; }
   Work work(const OpSizes& sizes) const;
   std::vector<std::int64_t> bytes_to_peers(const OpSizes& sizes) const;
 };
 
-/// gradients of guests[G*n,c]..., (what is written, where a piece came before) -> returned[N*n,c]...: every rank gets
+/// gradients of replicas[G*n,c]..., (what is written, where a piece came before) -> returned[N*n,c]...: every rank gets
 /// what others have of the gradients of its experts, the share of rows.  [Pro-Prophet's Agg]
 struct ReturnGradients : PlacedExperts {
   static constexpr OpFacts facts = collective_op(
@@ -43,7 +43,7 @@ struct ReturnGradients : PlacedExperts {
   Slice share{};
   std::vector<ExpertMove> moves(int members) const { return moves_home(slots(members)); }
   std::int64_t block_rows(std::int64_t rows, int members) const {
-    return rows / slots(members).guests;
+    return rows / slots(members).replica_slots;
   }
   Work work(const OpSizes& sizes) const;
   std::vector<std::int64_t> bytes_to_peers(const OpSizes& sizes) const;

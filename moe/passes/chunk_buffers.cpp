@@ -17,7 +17,7 @@ std::int64_t most_pairs(const Program& program, int layer) {
   }
   const ExpertSlots slots = expert_slots(placements(program)[layer], experts, members);
   const int sources = slots.rows_of_others == RowsOfOthers::home ? 1 : members;
-  return std::int64_t{experts} + slots.guests * sources;
+  return std::int64_t{experts} + slots.replica_slots * sources;
 }
 
 std::int64_t most_rows_of_chunk(const Program& program, const Tensor& tensor, int chunks) {

@@ -55,14 +55,17 @@ LayerExperts experts_of(const Program& program, const ReplicateExperts& replicat
 }
 
 /// Blocks of rows of other ranks' experts beside the tensors that hold a rank's own.
-class Guests {
+class Replicas {
  public:
-  Guests(Program& program, int own, const ExpertSlots& slots)
-      : program_(program), own_(own), guests_(slots.guests), returned_(most_returned(slots)) {}
+  Replicas(Program& program, int own, const ExpertSlots& slots)
+      : program_(program),
+        own_(own),
+        replica_slots_(slots.replica_slots),
+        returned_(most_returned(slots)) {}
 
-  /// What holds the guests' of a parameter, or of its gradient.
-  TensorId of(TensorId own) { return beside(guest_of_, own, guests_, "guests"); }
-  /// What the guests' gradients come home in.
+  /// What holds the replicas' of a parameter, or of its gradient.
+  TensorId of(TensorId own) { return beside(replica_of_, own, replica_slots_, "replicas"); }
+  /// What the replicas' gradients come home in.
   TensorId returned(TensorId gradient) {
     return beside(returned_of_, gradient, returned_, "returned");
   }
@@ -74,7 +77,7 @@ class Guests {
     if (added) {
       Tensor tensor = tensor_at(program_, own);
       tensor.name += fmt::format(".{}", what);
-      tensor.role = Role::guest;
+      tensor.role = Role::replica;
       tensor.rows = tensor.rows / own_ * blocks;
       program_.tensors.push_back(std::move(tensor));
     }
@@ -82,8 +85,8 @@ class Guests {
   }
 
   Program& program_;
-  int own_, guests_, returned_;
-  std::map<TensorId, TensorId> guest_of_, returned_of_;
+  int own_, replica_slots_, returned_;
+  std::map<TensorId, TensorId> replica_of_, returned_of_;
 };
 
 /// Parameters and gradients of the layer's experts, in the order in which its ops use them.
@@ -95,31 +98,31 @@ void add_once(std::vector<TensorId>& tensors, TensorId tensor) {
   if (std::find(tensors.begin(), tensors.end(), tensor) == tensors.end()) tensors.push_back(tensor);
 }
 
-/// Gives the op the guests that it works on, too; gradients of their weights are an op of their own, which follows.
-void add_guests(Op& op, int guests_here, Guests& guests, ExpertTensors& tensors,
-                std::vector<Op>& behind) {
+/// Gives the op the replicas that it works on, too; gradients of their weights are an op of their own, which follows.
+void add_replicas(Op& op, int replica_slots, Replicas& replicas, ExpertTensors& tensors,
+                  std::vector<Op>& behind) {
   if (auto* linear = std::get_if<ExpertLinear>(&op.kind)) {
-    linear->guests = guests_here;
+    linear->replica_slots = replica_slots;
     for (std::size_t i = 1, own = op.reads.size(); i < own; ++i) {
       add_once(tensors.parameters, op.reads[i].tensor);
-      op.reads.push_back({guests.of(op.reads[i].tensor)});
+      op.reads.push_back({replicas.of(op.reads[i].tensor)});
     }
   } else if (auto* input = std::get_if<ExpertLinearInputGradient>(&op.kind)) {
-    input->guests = guests_here;
-    op.reads.push_back({guests.of(op.reads.at(1).tensor)});
+    input->replica_slots = replica_slots;
+    op.reads.push_back({replicas.of(op.reads.at(1).tensor)});
   } else if (const auto* weight = std::get_if<ExpertLinearWeightGradient>(&op.kind)) {
-    Op of_guests = op;
-    of_guests.name += " of guests";
-    of_guests.kind =
-        ExpertLinearWeightGradient{guests_here, weight->accumulate, weight->local_experts};
-    for (Use& use : of_guests.writes) {
+    Op of_replicas = op;
+    of_replicas.name += " of replicas";
+    of_replicas.kind =
+        ExpertLinearWeightGradient{replica_slots, weight->accumulate, weight->local_experts};
+    for (Use& use : of_replicas.writes) {
       add_once(tensors.gradients, use.tensor);
-      use.tensor = guests.of(use.tensor);
+      use.tensor = replicas.of(use.tensor);
     }
-    for (std::size_t i = 2; i < of_guests.reads.size(); ++i) {
-      of_guests.reads[i].tensor = guests.of(of_guests.reads[i].tensor);
+    for (std::size_t i = 2; i < of_replicas.reads.size(); ++i) {
+      of_replicas.reads[i].tensor = replicas.of(of_replicas.reads[i].tensor);
     }
-    behind.push_back(std::move(of_guests));
+    behind.push_back(std::move(of_replicas));
   }
 }
 
@@ -130,19 +133,19 @@ std::vector<Use> whole_uses(const std::vector<TensorId>& tensors) {
 }
 
 Op send_op(const ReplicateExperts& replicating, const ExpertPlacement& placement,
-           const LayerExperts& experts, Guests& guests, const ExpertTensors& tensors) {
+           const LayerExperts& experts, Replicas& replicas, const ExpertTensors& tensors) {
   Op op;
   op.kind = SendExperts{{placement, experts.own}};
   op.name = "send experts";
   op.layer = replicating.layer;
   op.stage = experts.stage;
   op.reads = whole_uses(tensors.parameters);
-  for (const TensorId parameter : tensors.parameters) op.writes.push_back({guests.of(parameter)});
+  for (const TensorId parameter : tensors.parameters) op.writes.push_back({replicas.of(parameter)});
   return op;
 }
 
 std::vector<Op> return_ops(const ReplicateExperts& replicating, const ExpertPlacement& placement,
-                           const LayerExperts& experts, Guests& guests,
+                           const LayerExperts& experts, Replicas& replicas,
                            const ExpertTensors& tensors) {
   Op home;
   home.layer = replicating.layer;
@@ -154,8 +157,8 @@ std::vector<Op> return_ops(const ReplicateExperts& replicating, const ExpertPlac
   add.kind = AddReturned{{placement, experts.own}};
   add.name = "add returned gradients";
   for (const TensorId gradient : tensors.gradients) {
-    home.reads.push_back({guests.of(gradient)});
-    home.writes.push_back({guests.returned(gradient)});
+    home.reads.push_back({replicas.of(gradient)});
+    home.writes.push_back({replicas.returned(gradient)});
   }
   add.reads = home.writes;
   add.writes = whole_uses(tensors.gradients);
@@ -163,8 +166,8 @@ std::vector<Op> return_ops(const ReplicateExperts& replicating, const ExpertPlac
   return {std::move(home), std::move(add)};
 }
 
-/// Room for what a rank can receive for its guests. A rank receives at most R rows for D experts from P ranks, as many
-/// from each; of G guests it computes its own rows (home), or anybody's (spread).
+/// Room for what a rank can receive for its replicas. A rank receives at most R rows for D experts from P ranks, as many
+/// from each; of G replicas it computes its own rows (home), or anybody's (spread).
 void raise_bounds(Program& program, int layer, const ExpertSlots& slots) {
   const std::int64_t members = program.groups.layout.expert;
   const std::int64_t sharing = program.groups.layout.expert_sharded;
@@ -178,7 +181,7 @@ void raise_bounds(Program& program, int layer, const ExpertSlots& slots) {
     const std::int64_t ranks = tensor.rows_are == Rows::gathered ? sharing : 1;
     if (tensor.rows_are != Rows::received && tensor.rows_are != Rows::gathered) continue;
     const std::int64_t received = tensor.rows / ranks, parts = share * slots.own;
-    const std::int64_t more = (received * slots.guests + parts - 1) / parts;
+    const std::int64_t more = (received * slots.replica_slots + parts - 1) / parts;
     tensor.rows = ranks * std::max(received, std::min(received + more, members * most_sent));
   }
 }
@@ -203,9 +206,10 @@ Program apply(Program program, const ReplicateExperts& replicating) {
   } catch (const std::invalid_argument& error) {
     refuse_replicas(replicating, error.what());
   }
-  if (slots.guests == 0) refuse_replicas(replicating, "no replicas: expected at least one expert");
+  if (slots.replica_slots == 0)
+    refuse_replicas(replicating, "no replicas: expected at least one expert");
 
-  Guests guests(program, experts.own, slots);
+  Replicas replicas(program, experts.own, slots);
   ExpertTensors tensors;
   std::vector<Op> ops;
   std::optional<std::size_t> first_routed, first_once;
@@ -213,7 +217,7 @@ Program apply(Program program, const ReplicateExperts& replicating) {
     std::vector<Op> behind;
     if (op.layer == replicating.layer) {
       if (!first_routed && uses_routed_rows(program, op)) first_routed = ops.size();
-      add_guests(op, slots.guests, guests, tensors, behind);
+      add_replicas(op, slots.replica_slots, replicas, tensors, behind);
     }
     if (!first_once && comes_once(op)) first_once = ops.size();
     ops.push_back(std::move(op));
@@ -221,11 +225,11 @@ Program apply(Program program, const ReplicateExperts& replicating) {
   }
   const auto place = [&](std::size_t i) { return ops.begin() + static_cast<std::ptrdiff_t>(i); };
   if (!tensors.gradients.empty()) {
-    std::vector<Op> home = return_ops(replicating, placement, experts, guests, tensors);
+    std::vector<Op> home = return_ops(replicating, placement, experts, replicas, tensors);
     ops.insert(place(first_once.value_or(ops.size())), std::make_move_iterator(home.begin()),
                std::make_move_iterator(home.end()));
   }
-  ops.insert(place(*first_routed), send_op(replicating, placement, experts, guests, tensors));
+  ops.insert(place(*first_routed), send_op(replicating, placement, experts, replicas, tensors));
   program.ops = std::move(ops);
   raise_bounds(program, replicating.layer, slots);
   validate(program);

@@ -29,8 +29,8 @@ std::string subject(const ReplicateExperts& replicating);
 ///   send_experts       parameters to the ranks that compute them (Trans), before the layer's first routed rows
 ///   return_gradients   gradients of their copies home (Agg), behind all of backward
 ///   add_returned       them to those worked out there, before gradients are reduced
-/// and to every expert op the guests of its rank: experts that it computes for others, on rows that lie behind those of
-/// its own (row_layout.h). Every rank has room for as many guests as any has. A rank's rows for an expert that it has
+/// and to every expert op the replicas of its rank: experts that it computes for others, on rows that lie behind those of
+/// its own (row_layout.h). Every rank has room for as many replicas as any has. A rank's rows for an expert that it has
 /// stay where they are; parameters, optimizer state and what they are updated with stay where they were.
 ///
 /// Each row is computed as it was; gradients of a replicated expert are sums over the same rows in another order. With

@@ -8,25 +8,27 @@
 
 namespace moe {
 
-/// Sizes that bind late: the row layout of every MoE layer and micro-batch (of every part of it, where it is cut)
-/// whose routing is known so far, on one rank.
+/// The sizes that depend on routing, on one rank: the row layout of every MoE layer in every
+/// micro-batch, or in every part of it where the batch is cut. It holds those whose routing is
+/// known so far.
 struct Binding {
   std::map<RoutedLayer, RowLayout> layouts;
 };
 
-/// Whose routing binds the rows of a tensor.
+/// The MoE layer, micro-batch and part whose routing decides how many rows the tensor has.
 RoutedLayer routed_layer(const Tensor& tensor);
 
 /// True when the rows of this tensor are known.
 bool is_bound(const Tensor& tensor, const Binding& binding);
 
-/// Rows really used, of a window by the largest of its slices. Throws std::out_of_range naming tensor and layer
-/// when the layer is not bound yet.
+/// Rows in use of a tensor, or of one slice of it. A tensor that holds one slice at a time
+/// (Tensor::windows) counts as the largest slice that it holds. Throws std::out_of_range with the
+/// tensor and its layer where the routing of the layer is not known yet.
 std::int64_t rows_of(const Tensor& tensor, const Binding& binding);
 std::int64_t rows_of(const Tensor& tensor, Slice slice, const Binding& binding);
 
-/// Bytes to set aside: the most that capacity allows where there is a capacity (known before the
-/// first step), the rows really used where the layer is dropless.
+/// Bytes to set aside for a tensor. With a capacity these are the most that it allows, known before
+/// the first step; where the layer is dropless, the rows in use.
 std::int64_t allocated_bytes(const Tensor& tensor, const Binding& binding);
 
 }  // namespace moe

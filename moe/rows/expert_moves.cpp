@@ -15,7 +15,7 @@ void visit_replicas(const ExpertSlots& slots, const Visit& visit) {
 
 }  // namespace
 
-std::vector<ExpertMove> moves_to_guests(const ExpertSlots& slots) {
+std::vector<ExpertMove> moves_to_replicas(const ExpertSlots& slots) {
   std::vector<ExpertMove> moves;
   visit_replicas(slots, [&](int expert, int holder) {
     const int home = home_of(slots, expert);
@@ -26,7 +26,7 @@ std::vector<ExpertMove> moves_to_guests(const ExpertSlots& slots) {
 }
 
 std::vector<ExpertMove> moves_home(const ExpertSlots& slots) {
-  std::vector<int> returned(slots.guests_of.size());
+  std::vector<int> returned(slots.replicas_of.size());
   std::vector<ExpertMove> moves;
   visit_replicas(slots, [&](int expert, int holder) {
     const int home = home_of(slots, expert);

@@ -8,25 +8,27 @@
 
 namespace moe {
 
-/// One expert's block of rows on its way between members of an expert group: block `block` of the tensor of one becomes
-/// block `to_block` of the tensor of the other.
+/// One expert's block of rows on its way between two members of an expert group: block `block` of
+/// the tensor of member `from` becomes block `to_block` of the tensor of member `to`.
 struct ExpertMove {
   int from = 0, block = 0;
   int to = 0, to_block = 0;
 };
 
-/// Parameters from the members that experts belong to, [D] blocks, to those that have them as guests, [G] blocks; by
-/// expert, then holder.
-std::vector<ExpertMove> moves_to_guests(const ExpertSlots& slots);
-/// Gradients from the guests, [G] blocks, to where their experts belong: a block for each, by expert, then holder.
+/// Sends the parameters of replicated experts from their homes (tensors of D blocks) to the holders
+/// of their replicas (tensors of G blocks). Ordered by expert, then holder.
+std::vector<ExpertMove> moves_to_replicas(const ExpertSlots& slots);
+/// Sends the gradients of replicas (tensors of G blocks) to the homes of their experts, where every
+/// replica's gradient gets a block of its own. Ordered by expert, then holder.
 std::vector<ExpertMove> moves_home(const ExpertSlots& slots);
-/// Blocks that a member gets so at most.
+/// The largest number of blocks that moves_home brings to one member.
 int most_returned(const ExpertSlots& slots);
-/// By block that comes home to a member: which of its own experts it is of.
+/// [block that moves_home brings to `member`]: the slot of the expert that it belongs to.
 std::vector<int> returned_to(const ExpertSlots& slots, int member);
 
-/// What lies elsewhere, on its member or on another, when experts change their homes: [D] blocks to [D] blocks, by expert.
-/// Throws as expert_slots.
+/// The moves from one assignment of homes to another, for tensors of D blocks on both sides,
+/// ordered by expert. An expert that stays on its member but in another slot moves too. Throws as
+/// expert_slots.
 std::vector<ExpertMove> moves_between_homes(const ExpertHomes& from, const ExpertHomes& to,
                                             int experts, int members);
 
@@ -34,7 +36,7 @@ std::vector<ExpertMove> moves_between_homes(const ExpertHomes& from, const Exper
 struct ElementRange {
   std::int64_t begin = 0, count = 0;
 };
-/// Of a tensor of blocks of `block_rows` rows: the share of the block's rows.
+/// The elements of a share of one block, in a tensor made of blocks of `block_rows` rows.
 ElementRange elements_of(std::int64_t block_rows, std::int64_t columns, int block, Slice share);
 
 }  // namespace moe

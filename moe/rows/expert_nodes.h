@@ -6,17 +6,17 @@
 
 namespace moe {
 
-/// Where the members of an expert group are. Nodes are counted in the order of their first members, places
-/// within a node in the order of ranks.
+/// On which nodes the members of an expert group are. Nodes are numbered in the order of their
+/// first members, places within a node in the order of ranks.
 struct ExpertNodes {
   std::vector<std::vector<int>> members;  ///< [node][place]: index in the expert group, ascending
   // By member:
   std::vector<int> node;
   std::vector<int> place;
-  std::vector<int> before;  ///< members of smaller index that have the same place in their nodes
+  std::vector<int> before;  ///< how many members of smaller index have the same place
 };
 
-/// Of the expert group that `rank` belongs to.
+/// The nodes of the expert group that `rank` belongs to.
 ExpertNodes expert_nodes(const Groups& groups, int rank);
 
 }  // namespace moe

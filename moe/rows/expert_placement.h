@@ -4,33 +4,35 @@
 #include <map>
 #include <vector>
 
-/// Who computes which expert of a MoE layer, where that is not its own rank alone. Ranks are counted as members of
-/// an expert group; every group of a layout does alike.
+/// Which ranks compute which experts of a MoE layer. Every expert has a **home**, the rank that
+/// keeps its parameters and its optimizer state; other ranks may compute **replicas** of it for an
+/// iteration. Ranks are counted as members of an expert group, and every expert group of a layout
+/// has the same placement.
 namespace moe {
 
-/// An expert that other members of the group compute beside the one that it belongs to: for an iteration they have
-/// its parameters, its optimizer state stays where it is (Pro-Prophet's lightweight placement).
+/// An expert of which other members of the group hold a replica. For an iteration they have its
+/// parameters too; its optimizer state stays at its home (Pro-Prophet's lightweight placement).
 struct ReplicatedExpert {
   int expert = 0;
-  std::vector<int> holders;  ///< ascending, without the member that the expert belongs to
+  std::vector<int> holders;  ///< members that hold a replica, ascending, without the home
   friend auto operator<=>(const ReplicatedExpert&, const ReplicatedExpert&) = default;
 };
 
-/// Where a member sends its rows for a replicated expert that it does not hold itself. One that holds it computes
-/// its own rows.
+/// Where a member sends its rows for a replicated expert that it does not hold itself. A member
+/// that holds the expert, or a replica of it, computes its own rows.
 enum class RowsOfOthers {
-  home,    ///< to the member that the expert belongs to (Pro-Prophet, FasterMoE)
-  spread,  ///< in turns to all that hold it, the one that it belongs to first (EPLB)
+  home,    ///< to the home of the expert (Pro-Prophet, FasterMoE)
+  spread,  ///< source by source to the home and the holders in turn, the home first (EPLB)
 };
 
-/// [expert]: the member that it belongs to, which has its parameters and optimizer state: as many experts for each.
-/// Empty: in order, expert e of D per member to member e / D.
+/// [expert]: its home. Every member is the home of the same number D of experts. Empty: the experts
+/// are in order, expert e at home on member e / D.
 using ExpertHomes = std::vector<int>;
-/// Of MoE layers; one that is absent has its experts in order.
+/// The homes of several MoE layers, by layer. In a layer that is absent the experts are in order.
 using HomesByLayer = std::map<int, ExpertHomes>;
 
 struct ExpertPlacement {
-  std::vector<ReplicatedExpert> replicas;  ///< by expert, ascending; each at most once
+  std::vector<ReplicatedExpert> replicas;  ///< ascending by expert, each expert at most once
   RowsOfOthers rows_of_others = RowsOfOthers::home;
   ExpertHomes homes = {};
   friend auto operator<=>(const ExpertPlacement&, const ExpertPlacement&) = default;

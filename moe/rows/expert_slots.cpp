@@ -12,8 +12,8 @@ namespace {
 
 void check_homes(const ExpertHomes& homes, int experts, int members) {
   if (static_cast<int>(homes.size()) != experts) {
-    throw std::invalid_argument(
-        fmt::format("homes of {} experts: expected one for each of {}", homes.size(), experts));
+    throw std::invalid_argument(fmt::format(
+        "homes: {} entries, expected one for each of {} experts", homes.size(), experts));
   }
   std::vector<int> owned(static_cast<std::size_t>(members));
   for (std::size_t expert = 0; expert < homes.size(); ++expert) {
@@ -43,7 +43,7 @@ void check_replica(const ReplicatedExpert& replica, const ExpertSlots& slots, in
     refuse(fmt::format("expected an expert from 0 to {}", experts - 1));
   }
   const int home = home_of(slots, replica.expert);
-  if (replica.holders.empty()) refuse("expected at least one rank beside its own");
+  if (replica.holders.empty()) refuse("expected at least one rank besides its home");
   for (std::size_t i = 0; i < replica.holders.size(); ++i) {
     const int holder = replica.holders[i];
     if (holder < 0 || holder >= members) {
@@ -51,7 +51,7 @@ void check_replica(const ReplicatedExpert& replica, const ExpertSlots& slots, in
                          members - 1));
     }
     if (holder == home) {
-      refuse(fmt::format("it belongs to rank {} already: expected others", home));
+      refuse(fmt::format("rank {} is its home: expected other ranks", home));
     }
     if (i > 0 && holder <= replica.holders[i - 1]) {
       refuse("expected ascending ranks, each once");
@@ -64,7 +64,7 @@ void check_replica(const ReplicatedExpert& replica, const ExpertSlots& slots, in
 ExpertSlots expert_slots(const ExpertPlacement& placement, int experts, int members) {
   if (members < 1 || experts < 1 || experts % members != 0) {
     throw std::invalid_argument(
-        fmt::format("expert slots: {} experts on {} ranks", experts, members));
+        fmt::format("expert slots: {} experts do not divide over {} ranks", experts, members));
   }
   ExpertSlots slots;
   slots.own = experts / members;
@@ -78,7 +78,7 @@ ExpertSlots expert_slots(const ExpertPlacement& placement, int experts, int memb
     }
   }
   if (placement.replicas.empty()) return slots;
-  slots.guests_of.resize(static_cast<std::size_t>(members));
+  slots.replicas_of.resize(static_cast<std::size_t>(members));
   slots.holders_of.resize(static_cast<std::size_t>(experts));
   int last = -1;
   for (const ReplicatedExpert& replica : placement.replicas) {
@@ -91,15 +91,15 @@ ExpertSlots expert_slots(const ExpertPlacement& placement, int experts, int memb
     last = replica.expert;
     slots.holders_of[static_cast<std::size_t>(last)] = replica.holders;
     for (const int holder : replica.holders) {
-      auto& guests = slots.guests_of[static_cast<std::size_t>(holder)];
-      guests.push_back(last);
-      slots.guests = std::max(slots.guests, static_cast<int>(guests.size()));
+      auto& replicas = slots.replicas_of[static_cast<std::size_t>(holder)];
+      replicas.push_back(last);
+      slots.replica_slots = std::max(slots.replica_slots, static_cast<int>(replicas.size()));
     }
   }
   return slots;
 }
 
-int slot_count(const ExpertSlots& slots) { return slots.own + slots.guests; }
+int slot_count(const ExpertSlots& slots) { return slots.own + slots.replica_slots; }
 
 int expert_in(const ExpertSlots& slots, int member, int slot) {
   const auto i = static_cast<std::size_t>(member);
@@ -107,9 +107,9 @@ int expert_in(const ExpertSlots& slots, int member, int slot) {
     return slots.owned.empty() ? member * slots.own + slot
                                : slots.owned[i][static_cast<std::size_t>(slot)];
   }
-  const auto& guests = slots.guests_of[i];
-  const auto guest = static_cast<std::size_t>(slot - slots.own);
-  return guest < guests.size() ? guests[guest] : -1;
+  const auto& replicas = slots.replicas_of[i];
+  const auto replica = static_cast<std::size_t>(slot - slots.own);
+  return replica < replicas.size() ? replicas[replica] : -1;
 }
 
 int home_of(const ExpertSlots& slots, int expert) {
@@ -140,7 +140,7 @@ int slot_of(const ExpertSlots& slots, int member, int expert) {
   if (home_of(slots, expert) == member) {
     return slots.owned.empty() ? expert % slots.own : position(slots.owned[i]);
   }
-  return slots.own + position(slots.guests_of.at(i));
+  return slots.own + position(slots.replicas_of.at(i));
 }
 
 int destination(const ExpertSlots& slots, int source, int expert) {
@@ -157,7 +157,7 @@ int destination(const ExpertSlots& slots, int source, int expert) {
       return turn == 0 ? home : holders[turn - 1];
     }
   }
-  throw std::logic_error("destination: rows of others go nowhere");
+  throw std::logic_error("destination: no such RowsOfOthers");
 }
 
 }  // namespace moe

@@ -6,37 +6,43 @@
 
 namespace moe {
 
-/// Which experts every member of an expert group computes, and for which other members. A member's slots are its own
-/// D experts, ascending, then those that it computes beside them (its guests), ascending, then empty ones: as many slots on
-/// every member, so that all carry out the same ops.
+/// Which experts every member of an expert group computes. A member has a row of slots: first the D
+/// experts that are at home there, then the replicas that it holds, then empty slots. Experts and
+/// replicas ascend. Every member has the same number of slots, so that all carry out the same ops.
 struct ExpertSlots {
-  int own = 1;     ///< D: experts that belong to a member
-  int guests = 0;  ///< slots beside them: the most guests that any member has
-  std::vector<std::vector<int>> guests_of{};  ///< [member]: experts; empty where nobody has any
-  std::vector<std::vector<int>>
-      holders_of{};  ///< [expert]: as ReplicatedExpert::holders; empty likewise
+  int own = 1;            ///< D: experts at home on each member
+  int replica_slots = 0;  ///< slots for replicas on each member: the most that any member holds
+  /// [member]: the experts of which it holds a replica. Empty where there are no replicas.
+  std::vector<std::vector<int>> replicas_of{};
+  /// [expert]: as ReplicatedExpert::holders. Empty where there are no replicas.
+  std::vector<std::vector<int>> holders_of{};
   RowsOfOthers rows_of_others = RowsOfOthers::home;
   ExpertHomes homes{};  ///< as ExpertPlacement::homes
-  std::vector<std::vector<int>>
-      owned{};  ///< [member]: its own experts; empty where they are in order
+  /// [member]: the experts at home there, ascending. Empty where the experts are in order.
+  std::vector<std::vector<int>> owned{};
 };
 
-/// Throws std::invalid_argument where the members do not divide the experts, homes are not of every expert, not there or
-/// not as many experts' for each member, an expert is not there, stands twice or
-/// does not ascend, or its holders are none, not there, twice, do not ascend, or are the member that it belongs to.
+/// Throws std::invalid_argument
+/// - where the number of experts does not divide by the number of members,
+/// - where homes does not name a member for every expert, as many experts for each,
+/// - where a replicated expert does not exist, stands twice or does not ascend,
+/// - where its holders are none, not members, its home, or not ascending.
 ExpertSlots expert_slots(const ExpertPlacement& placement, int experts, int members);
 
+/// Slots of each member: its experts and the slots for replicas.
 int slot_count(const ExpertSlots& slots);
-/// The expert that a member computes there; -1 in an empty slot.
+/// The expert in a slot of a member; -1 where the slot is empty.
 int expert_in(const ExpertSlots& slots, int member, int slot);
-/// Where a member has the expert, which it computes.
+/// The slot in which a member has the expert or its replica. Throws std::logic_error where it has
+/// neither.
 int slot_of(const ExpertSlots& slots, int member, int expert);
 int home_of(const ExpertSlots& slots, int expert);
-/// The homes that an empty ExpertHomes stands for.
+/// The homes that an empty ExpertHomes stands for, written out.
 ExpertHomes homes_in_order(int experts, int members);
-/// Of one layer; empty where its experts are in order.
+/// The homes of one layer; empty where its experts are in order.
 ExpertHomes homes_of(const HomesByLayer& homes, int layer);
-/// The member that computes the rows of `source` for an expert: `source` where it has it, else as RowsOfOthers says.
+/// The member that computes the rows of member `source` for an expert: `source` itself where it has
+/// the expert or a replica, else as RowsOfOthers says.
 int destination(const ExpertSlots& slots, int source, int expert);
 
 }  // namespace moe

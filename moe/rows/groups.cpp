@@ -25,14 +25,15 @@ Place place_of(const Layout& layout, int rank) {
           in_stage % layout.tensor};
 }
 
-/// In pairs of stages that begin with stage `first`, the one before it alone.
+/// The pair that a stage is in, where pairs begin with stage `first` and earlier stages are alone.
 int pair_of(int stage, int first) { return (stage + first) / 2; }
 bool is_of_nodes(GroupKind kind) {
   return kind == GroupKind::expert_node || kind == GroupKind::expert_across ||
          kind == GroupKind::expert_leaders;
 }
 
-/// Which members of its expert group a rank meets on its node, or across nodes.
+/// The members of its expert group that a rank meets in a group of nodes, on its own node or
+/// across.
 std::vector<int> members_by_node(const Groups& groups, GroupKind kind, int rank) {
   const std::vector<int> group = members(groups, GroupKind::expert, rank);
   const ExpertNodes nodes = expert_nodes(groups, rank);
@@ -87,7 +88,7 @@ Groups make_groups(const Layout& layout, std::vector<int> node_of) {
   const int ranks = rank_count(layout);
   if (node_of.empty()) node_of.assign(static_cast<std::size_t>(ranks), 0);
   if (static_cast<int>(node_of.size()) != ranks) {
-    throw std::invalid_argument(fmt::format("groups: nodes of {} ranks given, layout {} has {}",
+    throw std::invalid_argument(fmt::format("groups: nodes of {} ranks, but layout {} has {} ranks",
                                             node_of.size(), to_text(layout), ranks));
   }
   return {ranks, layout, std::move(node_of)};

@@ -7,19 +7,19 @@
 
 namespace moe {
 
-/// Who takes part in a communication, or holds copies of a parameter.
+/// Which ranks take part in a communication, or hold copies of a parameter.
 enum class GroupKind : std::uint8_t {
-  stage,   ///< all ranks of a pipeline stage: they hold what nobody shares
-  expert,  ///< EP: ranks that hold all experts between them, and exchange rows with each other
+  stage,           ///< all ranks of a pipeline stage, which hold copies of undivided parameters
+  expert,          ///< EP: ranks that together hold all experts and exchange rows with each other
   expert_sharded,  ///< ESP: ranks that hold shares of the same experts
   expert_data,     ///< ranks that hold the same shares of the same experts
   expert_node,     ///< ranks of an expert group that are on one node
   expert_across,   ///< ranks of an expert group that have the same place in their nodes
-  expert_leaders,  ///< the first ranks of an expert group's nodes; every other rank is by itself
+  expert_leaders,  ///< the first rank of each node of an expert group; any other rank is alone
   tensor,          ///< TP: ranks that hold shares of the same dense matrices
   data,            ///< ranks that hold the same shares of dense matrices
-  even_boundary,   ///< PP: ranks in the same place of stages 0 and 1, of 2 and 3, ...
-  odd_boundary,    ///< of stages 1 and 2, of 3 and 4, ...
+  even_boundary,   ///< PP: ranks in the same place of stages 0 and 1, of stages 2 and 3, ...
+  odd_boundary,    ///< PP: ranks in the same place of stages 1 and 2, of stages 3 and 4, ...
 };
 
 /// The ranks of a job: how they are divided, and where they are.
@@ -29,22 +29,24 @@ struct Groups {
   std::vector<int> node_of{0};  ///< node of each rank
 };
 
-/// Throws std::invalid_argument when node_of names another number of ranks; it is zeros when empty.
+/// An empty node_of means one node. Throws std::invalid_argument where node_of is of another number
+/// of ranks than the layout.
 Groups make_groups(const Layout& layout, std::vector<int> node_of = {});
-/// Expert groups of `expert_ranks`, the experts copied between them. Throws std::invalid_argument unless
-/// expert_ranks divides ranks.
+/// Expert groups of `expert_ranks` ranks, each with a copy of all experts. Throws
+/// std::invalid_argument unless expert_ranks divides ranks.
 Groups make_groups(int ranks, int expert_ranks, std::vector<int> node_of = {});
 
 /// Ranks of one pipeline stage.
 int stage_ranks(const Groups& groups);
-/// The stage of a rank, and its place among the ranks of the stage: its `rank` in routings.
+/// The pipeline stage of a rank.
 int stage_of(const Groups& groups, int rank);
+/// The place of a rank among the ranks of its stage: its source rank in a LayerRouting.
 int rank_in_stage(const Groups& groups, int rank);
-/// The pairs of ranks that stage `earlier` and the one behind it pass rows on between.
+/// The kind of group in which stage `earlier` passes rows to the stage after it.
 GroupKind boundary_after(int earlier);
 
-/// Ranks in every group of this kind; in the largest, where a stage has no neighbour. Throws std::logic_error
-/// for the groups of nodes, which may differ.
+/// Ranks in every group of this kind. At a boundary this is 2 although a stage without a neighbour
+/// is alone. Throws std::logic_error for the groups of nodes, which may differ in size.
 int group_size(const Groups& groups, GroupKind kind);
 /// Ranks in the group of this kind that `rank` belongs to.
 int group_size(const Groups& groups, GroupKind kind, int rank);

@@ -54,7 +54,7 @@ Asked read(std::string_view text) {
       std::vector<std::string_view> keys;
       for (const Degree& degree : kDegrees) keys.push_back(degree.key);
       throw std::invalid_argument(
-          fmt::format("layout: \"{}\": expected degrees such as dp=2,ep=4, of {}", part,
+          fmt::format("layout: \"{}\": expected degrees such as dp=2,ep=4; the keys are {}", part,
                       fmt::join(keys, ", ")));
     }
     std::optional<int>& degree = asked[static_cast<std::size_t>(found - kDegrees.begin())];
@@ -72,7 +72,7 @@ double distance(const Layout& a, const Layout& b) {
   return sum;
 }
 
-/// Of those that fit, where there are any.
+/// Only layouts that fit, where there are any.
 std::vector<std::string> nearest_texts(const Layout& asked, int ranks, const LayoutFits& fits) {
   std::vector<Layout> layouts = nearest_layouts(asked, ranks);
   if (fits && std::any_of(layouts.begin(), layouts.end(), fits)) {
@@ -151,9 +151,9 @@ Layout parse_layout(std::string_view text, int ranks, const LayoutFits& fits) {
   if (!expert_given && product <= ranks && ranks % static_cast<int>(product) == 0) {
     layout.expert = ranks / static_cast<int>(product);
   } else if (product != ranks) {
-    throw std::invalid_argument(fmt::format("layout {}: {} ranks, there are {}; nearest: {}", text,
-                                            product, ranks,
-                                            fmt::join(nearest_texts(layout, ranks, fits), " or ")));
+    throw std::invalid_argument(
+        fmt::format("layout {} makes {} ranks, but there are {}; nearest: {}", text, product, ranks,
+                    fmt::join(nearest_texts(layout, ranks, fits), " or ")));
   }
   const int in_stage = stage_ranks(layout);
   if (in_stage % layout.tensor != 0) {

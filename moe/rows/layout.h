@@ -7,12 +7,16 @@
 
 namespace moe {
 
-/// How the ranks of a job are divided: the degrees of every kind of parallelism. First into `pipeline` stages
-/// of neighbours, each of which has some of the blocks. The ranks of a stage are divided twice.
-/// For the experts, data x expert x expert_sharded = ranks, and rank = (d * expert + e) * expert_sharded + s:
-/// the ranks that share an expert are neighbours, then come those that the experts are spread over, then the
-/// copies of all experts. For the dense layers, `tensor` neighbours share every matrix and the rest are copies;
-/// FSMoE's layouts have tensor = expert_sharded (its N_MP = N_ESP). Every rank of a stage has its own tokens.
+/// How the ranks of a job are divided: the degree of every kind of parallelism.
+///
+/// The ranks are first divided into `pipeline` stages of neighbours; each stage has some of the
+/// blocks. The R ranks of a stage are then divided twice, once for the experts and once for the
+/// dense layers. Every rank of a stage has its own tokens.
+///   Experts: data x expert x expert_sharded = R, and rank = (d * expert + e) * expert_sharded + s.
+///     Ranks that share an expert are neighbours; next to each other are those that the experts are
+///     spread over; farthest apart are the copies of all experts.
+///   Dense layers: `tensor` neighbours share every matrix; the R / tensor such groups are copies.
+/// FSMoE's layouts have tensor = expert_sharded (its N_MP = N_ESP).
 struct Layout {
   int data = 1;            ///< dp: copies of the experts
   int expert = 1;          ///< ep: ranks that the experts are spread over
@@ -22,13 +26,13 @@ struct Layout {
   friend bool operator==(const Layout&, const Layout&) = default;
 };
 
-/// What people may write for a layout, for the help of --layout.
+/// The help text of --layout.
 inline constexpr const char* kLayoutHelp =
     "how ranks are divided: dp=COPIES of the experts, ep=RANKS that experts are spread over, "
     "esp=RANKS that every expert is cut over, tp=RANKS that attention and dense networks are cut "
     "over, pp=STAGES that the blocks are spread over [ep=all]";
 
-/// What a number of ranks can be divided by, ascending.
+/// The divisors of a number, ascending.
 std::vector<int> divisors(int number);
 
 int rank_count(const Layout& layout);
@@ -37,19 +41,20 @@ int stage_ranks(const Layout& layout);
 
 /// "dp=2,ep=2,esp=1,tp=1,pp=1"
 std::string to_text(const Layout& layout);
-/// The same without degrees of 1, but for ep: "dp=2,ep=2"
+/// As to_text, without the degrees that are 1; ep is always named: "dp=2,ep=2"
 std::string short_text(const Layout& layout);
 
-/// Layouts of so many ranks, those that differ least from `wanted` first: by the sum of the logarithms of the
-/// ratios of their degrees. All there are, with the tp of `wanted` or a divisor of it.
+/// All layouts of `ranks` ranks whose tp divides that of `wanted`, those nearest to `wanted` first.
+/// The distance of two layouts is the sum of |log(ratio)| over their degrees.
 std::vector<Layout> nearest_layouts(const Layout& wanted, int ranks);
 
 using LayoutFits = std::function<bool(const Layout&)>;
 
-/// A layout of `ranks` ranks as people write it: "dp=2,ep=2", keys in any order. What is absent is 1, but
-/// ep is all that is left where it is absent; "" is all experts over all ranks. Throws
-/// std::invalid_argument naming key and value, or, where the degrees do not make `ranks`, the nearest
-/// layouts that do, of these such as `fits` where there are any; tp has to divide the ranks of a stage.
+/// Reads a layout of `ranks` ranks as people write it: "dp=2,ep=2", with the keys in any order. A
+/// degree that is absent is 1, except ep, which then takes all ranks that are left; "" spreads the
+/// experts over all ranks. Throws std::invalid_argument with the key and its value; where the
+/// degrees do not make `ranks` ranks, with the nearest layouts that do (only those that satisfy
+/// `fits`, where there are any); and where tp does not divide the ranks of a stage.
 Layout parse_layout(std::string_view text, int ranks, const LayoutFits& fits = {});
 
 }  // namespace moe

@@ -5,28 +5,30 @@
 namespace moe {
 namespace {
 
-/// Rows of one source for one expert, as much as one piece has of them.
-struct Part {
+/// The rows of one piece that one source sends to one expert.
+struct Run {
   int expert = 0;
   std::size_t piece = 0;
   int source = 0;       ///< member of the expert group
   int destination = 0;  ///< likewise
 };
 
-[[noreturn]] void throw_no_end() { throw std::logic_error("leg: no leg begins or ends there"); }
+[[noreturn]] void throw_no_end() {
+  throw std::logic_error("leg: no leg begins or ends with rows of this kind");
+}
 
-/// The member of the expert group that has the part.
-int holder(const RowLayout& layout, Rows rows, const Part& part) {
+/// The member of the expert group that holds the run.
+int holder(const RowLayout& layout, Rows rows, const Run& run) {
   const ExpertNodes& nodes = layout.nodes;
-  const auto source = static_cast<std::size_t>(part.source);
-  const auto to = static_cast<std::size_t>(part.destination);
+  const auto source = static_cast<std::size_t>(run.source);
+  const auto to = static_cast<std::size_t>(run.destination);
   const auto on_node = [&](std::size_t of, int place) {
     return nodes.members.at(static_cast<std::size_t>(nodes.node.at(of)))
         .at(static_cast<std::size_t>(place));
   };
   switch (rows) {
     case Rows::sent:
-      return part.source;
+      return run.source;
     case Rows::relayed:
       return on_node(source, nodes.place.at(to));
     case Rows::leader_sent:
@@ -34,7 +36,7 @@ int holder(const RowLayout& layout, Rows rows, const Part& part) {
     case Rows::leader_received:
       return on_node(to, 0);
     case Rows::received:
-      return part.destination;
+      return run.destination;
     case Rows::fixed:
     case Rows::gathered:
       break;
@@ -42,12 +44,12 @@ int holder(const RowLayout& layout, Rows rows, const Part& part) {
   throw_no_end();
 }
 
-/// How many parts lie before it at its holder, whether empty or not.
-std::int64_t position(const RowLayout& layout, Rows rows, const Part& part) {
+/// How many runs lie before this one at its holder, empty ones included.
+std::int64_t position(const RowLayout& layout, Rows rows, const Run& run) {
   const ExpertNodes& nodes = layout.nodes;
-  const auto source = static_cast<std::size_t>(part.source);
-  const auto to = static_cast<std::size_t>(part.destination);
-  const int local = slot_of(layout.slots, part.destination, part.expert);
+  const auto source = static_cast<std::size_t>(run.source);
+  const auto to = static_cast<std::size_t>(run.destination);
+  const int local = slot_of(layout.slots, run.destination, run.expert);
   const int slots = slot_count(layout.slots);
   const auto on_node = [&] {
     return static_cast<int>(
@@ -56,19 +58,19 @@ std::int64_t position(const RowLayout& layout, Rows rows, const Part& part) {
   const auto everybody = static_cast<int>(layout.received.size());
   const auto count = [&](int expert, int of_source, int sources) {
     const auto pieces = static_cast<std::int64_t>(layout.cuts.size() - 1);
-    return (expert * pieces + static_cast<std::int64_t>(part.piece)) * sources + of_source;
+    return (expert * pieces + static_cast<std::int64_t>(run.piece)) * sources + of_source;
   };
   switch (rows) {
     case Rows::sent:
-      return count(part.expert, 0, 1);
+      return count(run.expert, 0, 1);
     case Rows::relayed:
       return count(nodes.before.at(to) * slots + local, nodes.place.at(source), on_node());
     case Rows::leader_sent:
-      return count(part.destination * slots + local, nodes.place.at(source), on_node());
+      return count(run.destination * slots + local, nodes.place.at(source), on_node());
     case Rows::leader_received:
-      return count(nodes.place.at(to) * slots + local, part.source, everybody);
+      return count(nodes.place.at(to) * slots + local, run.source, everybody);
     case Rows::received:
-      return count(local, part.source, everybody);
+      return count(local, run.source, everybody);
     case Rows::fixed:
     case Rows::gathered:
       break;
@@ -95,13 +97,13 @@ int index_of(const RowLayout& layout, GroupKind group, int member) {
     case GroupKind::odd_boundary:
       break;
   }
-  throw std::logic_error("leg: no leg takes place in such a group");
+  throw std::logic_error("leg: no leg takes place in a group of this kind");
 }
 
-/// Calls visit(part, first row, rows) for the parts of the slice that this rank has, wherever they lie in one order: by
-/// destination, its slot, piece and source.
+/// Calls visit(run, first row, rows) for the runs of the slice that this rank holds. They come in
+/// one order, wherever they lie: by destination, its slot, piece and source.
 template <class Visit>
-void visit_parts(const RowLayout& layout, Rows rows, Slice slice, const Visit& visit) {
+void visit_runs(const RowLayout& layout, Rows rows, Slice slice, const Visit& visit) {
   const PieceRange pieces = pieces_of(layout, slice);
   switch (rows) {
     case Rows::sent:
@@ -113,7 +115,7 @@ void visit_parts(const RowLayout& layout, Rows rows, Slice slice, const Visit& v
           const auto e = static_cast<std::size_t>(expert);
           const PairRows pair{layout.sent[e], layout.self, member};
           for (std::size_t piece = pieces.begin; piece < pieces.end; ++piece) {
-            visit(Part{expert, piece, layout.self, member},
+            visit(Run{expert, piece, layout.self, member},
                   layout.sent_offset[e] + rows_before(layout, pair, layout.cuts[piece]),
                   piece_rows(layout, pair, piece));
           }
@@ -132,7 +134,7 @@ void visit_parts(const RowLayout& layout, Rows rows, Slice slice, const Visit& v
             if (destination(layout.slots, from, expert) != layout.self) continue;
             const std::int64_t count =
                 piece_rows(layout, {layout.received[source][d], from, layout.self}, piece);
-            visit(Part{expert, piece, from, layout.self}, row, count);
+            visit(Run{expert, piece, from, layout.self}, row, count);
             row += count;
           }
         }
@@ -150,7 +152,7 @@ void visit_parts(const RowLayout& layout, Rows rows, Slice slice, const Visit& v
             if (destination(layout.slots, held.sources[s], expert) != member) continue;
             const std::int64_t count =
                 piece_rows(layout, {held.tokens[t][s], held.sources[s], member}, piece);
-            visit(Part{expert, piece, held.sources[s], member}, row, count);
+            visit(Run{expert, piece, held.sources[s], member}, row, count);
             row += count;
           }
         }
@@ -164,17 +166,17 @@ void visit_parts(const RowLayout& layout, Rows rows, Slice slice, const Visit& v
   throw_no_end();
 }
 
-/// What this rank has of it `here`, with those who have it `there`. Both ends see the same neighbours, and so
-/// make the same segments.
+/// The segments of this rank's rows of kind `here`, each with the peer that holds them as rows of
+/// kind `there`. Both ends see the same neighbours, and so make the same segments.
 std::vector<Segment> one_end(const RowLayout& layout, Slice slice, Rows here, Rows there,
                              GroupKind group) {
   std::vector<Segment> segments;
   std::int64_t last_here = -1, last_there = -1;
   int last_peer = -1;
-  visit_parts(layout, here, slice, [&](const Part& part, std::int64_t begin, std::int64_t rows) {
-    const int peer = holder(layout, there, part);
-    const std::int64_t at_here = position(layout, here, part),
-                       at_there = position(layout, there, part);
+  visit_runs(layout, here, slice, [&](const Run& run, std::int64_t begin, std::int64_t rows) {
+    const int peer = holder(layout, there, run);
+    const std::int64_t at_here = position(layout, here, run),
+                       at_there = position(layout, there, run);
     if (peer == last_peer && at_here == last_here + 1 && at_there == last_there + 1) {
       segments.back().rows += rows;
     } else {

@@ -6,16 +6,16 @@
 #include <stdexcept>
 #include <string_view>
 
-/// What an op kind says of itself, whatever its sizes. Every alternative of OpKind has
-///   static constexpr OpFacts facts{...};           all of it, there is no default to fall back to
-///   Work work(const OpSizes&) const;               FLOPs and bytes on one rank
-/// and where a Communicator carries it out, or the host with one,
-///   GroupKind group                                whose members take part (a field or a constant)
+/// The facts that every kind of op states about itself. Every alternative of OpKind has
+///   static constexpr OpFacts facts{...};    every field, there are no defaults
+///   Work work(const OpSizes&) const;        FLOPs and bytes on one rank
+/// and, if it communicates,
+///   GroupKind group                         which ranks take part (a field or a constant)
 ///   std::vector<std::int64_t> bytes_to_peers(const OpSizes&) const;
-/// What is missing does not compile (op.h).
+/// A kind that lacks one of these does not compile (op.h).
 namespace moe {
 
-/// Who carries an op out.
+/// Which part of the program carries an op out.
 enum class Executor : std::uint8_t {
   kernel,        ///< the Backend, on the op's stream (moe/kernels)
   communicator,  ///< a Communicator of the op's group, on the op's stream (moe/run/collectives)
@@ -33,15 +33,18 @@ enum class CostUnit : std::uint8_t {
   wire_bytes,  ///< communication
 };
 
-/// How one operand behaves when its op is cut into slices of rows: along the routed rows (Op::chunk) or along
-/// the batch (Op::part).
+/// What becomes of one operand when its op is cut: into chunks of the routed rows (Op::chunk) or
+/// into parts of the batch (Op::part). "Share" below means either.
 enum class Cut : std::uint8_t {
-  /// Every piece needs all of it: an op that uses routed rows so cannot be cut along them. Written by an op whose
-  /// other operands can be cut: the same from every piece, or of the piece alone (SelectExperts).
+  /// Read: every share needs all of the operand, so an op that reads routed rows this way cannot be
+  /// cut into chunks. Written: every share writes all of the operand, either the same values or
+  /// those of the share alone (SelectExperts).
   whole,
-  rows,    ///< a piece uses its own rows only
-  tokens,  ///< a piece of the batch, made of whole sequences, uses its own rows only; one of routed rows needs all
-  sum,     ///< written: every piece after the first adds to it, and so reads it too
+  rows,  ///< each share uses its own rows only
+  /// A part of the batch, which is made of whole sequences, uses its own rows only; a chunk of the
+  /// routed rows needs all rows.
+  tokens,
+  sum,  ///< written: every share after the first adds to it, and so reads it too
 };
 
 /// The cuts of an op's reads or writes by position. The last operands may be absent (a bias).
@@ -76,8 +79,9 @@ class Operands {
   bool unbounded_ = false;
 };
 
+/// See the head of this file.
 struct OpFacts {
-  std::string_view name;  ///< snake case: "expert_linear_input_gradient"
+  std::string_view name;  ///< in snake case: "expert_linear_input_gradient"
   Executor executor;
   Activity activity;
   CostUnit unit;
@@ -102,11 +106,11 @@ constexpr OpFacts collective_op(std::string_view name, Operands reads, Operands 
           writes};
 }
 
-/// What one op has to do on one rank: the single thing that costs, rooflines and bandwidths read.
+/// The work of one op on one rank. Costs, rooflines and bandwidths are all worked out from it.
 struct Work {
-  double flops = 0;               ///< multiply and add counted as two
+  double flops = 0;               ///< a multiplication and an addition count as two
   std::int64_t memory_bytes = 0;  ///< read plus written, each tensor slice once per use
-  std::int64_t wire_bytes = 0;    ///< communication: sent to other ranks
+  std::int64_t wire_bytes = 0;    ///< sent to other ranks
   std::int64_t calls = 1;         ///< GEMMs or kernels launched one after the other
 };
 

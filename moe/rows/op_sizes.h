@@ -10,14 +10,14 @@
 
 namespace moe {
 
-/// One op on one rank with its sizes known: what Op::work() and bytes_to_peers() of the op kinds
-/// count with.
+/// One op on one rank with its sizes known. The op kinds work out work() and bytes_to_peers() from
+/// it.
 struct OpSizes {
   const std::vector<Tensor>& tensors;  ///< of the Program
   const std::vector<Use>& reads;       ///< of the op
-  const std::vector<Use>& writes;
-  RoutedLayer routed_layer;  ///< whose routing the op binds or uses
-  int stage = 0;             ///< of the pipeline, that carries the op out
+  const std::vector<Use>& writes;      ///< of the op
+  RoutedLayer routed_layer;            ///< the layer whose routing the op binds or uses
+  int stage = 0;                       ///< the pipeline stage that carries the op out
   const Binding& binding;
   const Groups& groups;
   int rank = 0;
@@ -28,16 +28,18 @@ struct OpSizes {
   double rows(const Use& use) const;
   double columns(const Use& use) const;
   std::int64_t bytes(const Use& use) const;
-  /// Of everything the op reads and writes.
+  /// The bytes of everything that the op reads and writes.
   std::int64_t all_bytes() const;
 
-  /// `flops_per_element` on every element of `operand`; everything is read and written once.
+  /// Work of an op that does `flops_per_element` on every element of `operand` and reads and writes
+  /// each of its operands once.
   Work element_wise(const Use& operand, double flops_per_element) const;
-  /// Rows gathered or scattered: what is touched is the rows moved, not the whole other side.
+  /// Work of an op that gathers or scatters `rows`. Only the rows moved count, not the whole tensor
+  /// that they come from or go to.
   Work gathered(const Use& rows) const;
-  /// A matrix product of rows x inner by inner x outer, in `calls` parts.
+  /// Work of a product of a rows x inner matrix with an inner x outer one, in `calls` GEMMs.
   Work product(double rows, double inner, double outer, std::int64_t calls = 1) const;
-  /// A communication that sends so much to every peer.
+  /// Work of a communication that sends these bytes to its peers.
   Work sent(const std::vector<std::int64_t>& bytes_to_peers) const;
 };
 

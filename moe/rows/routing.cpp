@@ -65,7 +65,8 @@ std::vector<std::vector<std::int64_t>> read_counts(const InputObject& layer, std
   return counts;
 }
 
-/// Copy after copy to part after part, so that part `index` of `count` has as many of a row as of each expert.
+/// Deals out copy after copy to part after part, so that part `index` of `count` has its share of
+/// each row and of each expert.
 void take_share(std::vector<std::int64_t>& row, int index, int count) {
   const auto of_part = [&](std::int64_t copies) { return (copies + count - 1 - index) / count; };
   std::int64_t before = 0;
@@ -109,7 +110,7 @@ Routing add_micro_batches(const Routing& routing) {
       whole.layers.back().by_part.clear();
       continue;
     }
-    if (part.asked.empty()) same->asked.clear();  // not known of all
+    if (part.asked.empty()) same->asked.clear();  // not recorded in every micro-batch
     for (std::size_t rank = 0; rank < part.tokens.size(); ++rank) {
       for (std::size_t e = 0; e < part.tokens[rank].size(); ++e) {
         same->tokens[rank][e] += part.tokens[rank][e];

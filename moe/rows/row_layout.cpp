@@ -15,8 +15,8 @@ bool same_point(Slice cut, int index, int count) {
          static_cast<std::int64_t>(index) * cut.count;
 }
 
-/// Position of the boundary index/count among the cuts. Throws std::logic_error when no op
-/// announced it.
+/// Position of the boundary index/count among the cuts. Throws std::logic_error where no op uses
+/// it.
 std::size_t cut_position(const RowLayout& layout, int index, int count) {
   const auto found = std::lower_bound(layout.cuts.begin(), layout.cuts.end(), Slice{index, count},
                                       [](Slice a, Slice b) {
@@ -25,18 +25,18 @@ std::size_t cut_position(const RowLayout& layout, int index, int count) {
                                       });
   if (found == layout.cuts.end() || !same_point(*found, index, count)) {
     throw std::logic_error(
-        fmt::format("row layout: {}/{} is no slice boundary of this layer", index, count));
+        fmt::format("row layout: {}/{} is not a slice boundary of this layer", index, count));
   }
   return static_cast<std::size_t>(found - layout.cuts.begin());
 }
 
-/// What a rank of the world sends, by expert.
+/// [expert]: the rows that a rank of the world sends.
 const std::vector<std::int64_t>& tokens_of(const LayerRouting& routing, const Groups& groups,
                                            int rank) {
   return routing.tokens[static_cast<std::size_t>(rank_in_stage(groups, rank))];
 }
 
-/// Rows of a member of an expert group, of these ranks, that `member` computes for an expert.
+/// The rows of member `source` for an expert that `member` computes, in an expert group of `ranks`.
 std::int64_t rows_for(const ExpertSlots& slots, const LayerRouting& routing, const Groups& groups,
                       const std::vector<int>& ranks, int source, int expert, int member) {
   if (expert < 0 || destination(slots, source, expert) != member) return 0;
@@ -65,7 +65,8 @@ std::vector<std::vector<std::int64_t>> received_by(const RowLayout& layout,
   return received;
 }
 
-/// [local expert][piece + 1]: where pieces begin that hold these members' rows, one behind the other.
+/// [local expert][piece + 1]: the first row of every piece, where a piece holds the rows of one of
+/// these members after those of the other.
 std::vector<std::vector<std::int64_t>> offsets_of(
     std::span<const std::vector<std::vector<std::int64_t>>> members, std::size_t pieces) {
   std::vector<std::vector<std::int64_t>> result;
@@ -96,7 +97,8 @@ std::int64_t rows_in(const std::vector<RowRange>& ranges) {
   return rows;
 }
 
-/// The received rows of the slice in pieces, once per sharing rank, `stride` rows further for each.
+/// The received rows of the slice, piece by piece, once for every sharing rank, each time `stride`
+/// rows further on.
 std::vector<Segment> own_segments(const RowLayout& layout, Slice slice, std::int64_t stride) {
   const PieceRange pieces = pieces_of(layout, slice);
   std::vector<Segment> segments;
@@ -112,7 +114,7 @@ std::vector<Segment> own_segments(const RowLayout& layout, Slice slice, std::int
   return segments;
 }
 
-/// The rows on the way from the sources to the experts of some destinations.
+/// The relayed rows from these sources to the experts of these destinations.
 RelayedRows rows_between(const RowLayout& layout, const LayerRouting& routing, const Groups& groups,
                          const std::vector<int>& group, std::vector<int> sources,
                          const std::vector<int>& destinations) {
@@ -168,7 +170,7 @@ RelayedRows make_relayed(const RowLayout& layout, const LayerRouting& routing, c
     case Rows::gathered:
       break;
   }
-  throw std::logic_error("row layout: rows that no leg ends with");
+  throw std::logic_error("row layout: rows of this kind are not relayed");
 }
 
 }  // namespace
@@ -199,14 +201,17 @@ RowLayout make_row_layout(const LayerRouting& routing, const Groups& groups, int
   if (static_cast<int>(routing.tokens.size()) != stage_ranks(groups) ||
       routing.experts % groups.layout.expert != 0) {
     throw std::invalid_argument(fmt::format(
-        "row layout of layer {}: routing of {} ranks and {} experts, {} ranks in groups of {}",
+        "row layout of layer {}: the routing has {} ranks and {} experts, the layout {} ranks in "
+        "expert groups of {}",
         routing.layer, routing.tokens.size(), routing.experts, stage_ranks(groups),
         groups.layout.expert));
   }
   if (ranks_per_group < 0 ||
       (ranks_per_group > 0 && static_cast<int>(group.size()) % ranks_per_group != 0)) {
-    throw std::invalid_argument(fmt::format("row layout of layer {}: {} ranks in groups of {}",
-                                            routing.layer, group.size(), ranks_per_group));
+    throw std::invalid_argument(
+        fmt::format("row layout of layer {}: {} ranks do not divide into "
+                    "groups of {}",
+                    routing.layer, group.size(), ranks_per_group));
   }
   RowLayout layout;
   layout.ranks_per_group = ranks_per_group;

@@ -20,21 +20,22 @@ struct RowRange {
   std::int64_t rows = 0;
 };
 
-/// Rows exchanged with one member of a group (its index in the group). The i-th segment that a sends to
-/// b is the i-th segment that b receives from a.
+/// Rows [begin, begin + rows) exchanged with one member of a group. The i-th segment that member a
+/// sends to member b is the i-th segment that b receives from a.
 struct Segment {
-  int peer = 0;
+  int peer = 0;  ///< the member's index in the group
   std::int64_t begin = 0;
   std::int64_t rows = 0;
 };
 
-/// Rows that a rank has between two legs of an exchange (leg.h), ordered by where they go, then piece, then source.
+/// The rows that a rank has between two legs of an exchange (leg.h), ordered by target, then piece,
+/// then source.
 struct RelayedRows {
-  /// A slot of a member of the expert group, and the expert that it has there.
+  /// Where rows go: a slot of a member of the expert group, and the expert in that slot.
   struct Target {
     int member = 0, slot = 0, expert = 0;
   };
-  std::vector<Target> targets;                    ///< by member, then slot; without empty slots
+  std::vector<Target> targets;                    ///< by member, then slot, without empty slots
   std::vector<int> sources;                       ///< members of the expert group, ascending
   std::vector<std::vector<std::int64_t>> tokens;  ///< [target][source]
   std::vector<std::vector<std::int64_t>> offset;  ///< [target][piece + 1], absolute row
@@ -42,27 +43,33 @@ struct RelayedRows {
 
 /// Where the rows of one MoE layer lie on one rank.
 ///
-/// Sent rows are ordered by expert, then slot. Slice c of r holds, for each expert with n rows,
-/// slots [nc/r, n(c+1)/r): shares are cut expert by expert, so that every chunk carries the load of
-/// the whole. Where ranks_per_group is not 0, slices are of steps between groups of so many members instead (FasterMoE's
-/// pairwise exchange): of G groups, step s has what every group g sends to group g + s modulo G, and slice c of r the steps
-/// [Gc/r, G(c+1)/r), of a broken one the slots as above. Received rows are ordered by local expert, then piece, then source, then slot, where
-/// pieces are cut at every slice boundary that any op of the layer uses. A slice of any degree in
-/// use, forward or backward, is therefore one contiguous range per local expert, and one GEMM.
-/// Gathered rows, where ranks share experts, are ordered by local expert, then piece, then sharing rank;
-/// within these as that rank received them. Local experts are those of a rank's ExpertSlots, in their order: its own,
-/// and those that it computes beside them.
+/// Slices. Ops work on slices of the routed rows (chunks). Rows are cut expert by expert, so that
+/// every slice carries the same share of the load: of the n rows that a source sends to an expert,
+/// slice c of r holds rows [nc/r, n(c+1)/r). Where ranks_per_group is not 0, slices are cut by
+/// steps of FasterMoE's pairwise exchange instead: the expert group is divided into G groups of
+/// that many members, in step s every group g sends to group (g + s) mod G, and slice c of r holds
+/// the steps [Gc/r, G(c+1)/r). A step that a slice holds only in part is cut expert by expert as
+/// above.
+///
+/// Pieces. The boundaries of all slices that any op of the layer uses, forward or backward, cut the
+/// rows into pieces. Every slice is a range of whole pieces.
+///
+/// Order of rows. Sent rows are ordered by expert. Received rows are ordered by local expert, then
+/// piece, then source; a slice is therefore one contiguous range per local expert, and one GEMM.
+/// Gathered rows, where ranks share experts (esp), are ordered by local expert, then piece, then
+/// sharing rank, and within these as that rank received them. The local experts of a rank are those
+/// of its ExpertSlots, in their order.
 struct RowLayout {
   int experts = 0;
   ExpertSlots slots;
-  std::vector<Slice>
-      cuts;      ///< pieces between neighbouring cuts: cuts[i].index / cuts[i].count, from 0 to 1
-  int self = 0;  ///< this rank's index in the expert group
-  int ranks_per_group =
-      0;  ///< 0: every pair of a source and an expert has its share of every slice
-  std::vector<std::int64_t> sent;  ///< [expert]: rows of this rank
-  /// [expert group member][local expert]: rows. What others send each other is not kept: all ranks
-  /// together would need their cube.
+  /// The boundaries of the pieces, as fractions cuts[i].index / cuts[i].count, ascending from 0 to
+  /// 1.
+  std::vector<Slice> cuts;
+  int self = 0;                    ///< this rank's index in the expert group
+  int ranks_per_group = 0;         ///< 0: slices are cut expert by expert
+  std::vector<std::int64_t> sent;  ///< [expert]: rows that this rank sends
+  /// [expert group member][local expert]: rows that this rank receives. Rows that other ranks send
+  /// each other are not kept: over all ranks they would take memory cubic in the number of ranks.
   std::vector<std::vector<std::int64_t>> received;
   std::vector<std::int64_t> sent_offset;                ///< [expert + 1]
   std::vector<std::vector<std::int64_t>> piece_offset;  ///< [local expert][piece + 1], absolute row
@@ -71,23 +78,22 @@ struct RowLayout {
   std::vector<std::vector<std::vector<std::int64_t>>> shared_rows;
   std::vector<std::vector<std::int64_t>> gathered_offset;  ///< as piece_offset, of gathered rows
 
-  ExpertNodes
-      nodes;  ///< of the expert group, where exchanges of the layer go by way of other ranks
+  ExpertNodes nodes;  ///< of the expert group; empty unless rows are relayed
   std::map<Rows, RelayedRows> relayed;
 };
 
-/// What a Program does to the routed rows of a MoE layer, the same in all its micro-batches and parts
+/// How a Program handles the routed rows of a MoE layer, the same in all micro-batches and parts
 /// (program/row_handling.h).
 struct RowHandling {
-  std::vector<Slice> cuts;  ///< where any op of the layer begins or ends a slice
-  std::vector<Rows>
-      relays;  ///< rows between the legs of an exchange that tensors of the layer hold
-  /// Of its SendExperts; without them every rank computes its own, where Program::homes says.
+  std::vector<Slice> cuts;   ///< every boundary of a slice that an op of the layer uses
+  std::vector<Rows> relays;  ///< the kinds of rows between legs that tensors of the layer hold
+  /// The replicas are those of the layer's SendExperts, the homes those of Program::homes.
   ExpertPlacement placement;
-  int ranks_per_group = 0;  ///< of its ExchangeCounts
+  int ranks_per_group = 0;  ///< of the layer's ExchangeCounts
 };
-/// Takes time as ranks of the group times local experts, plus experts. Throws std::invalid_argument where the routing is of other ranks
-/// or experts, the placement not of these, or ranks_per_group does not divide the expert group.
+/// Takes time in proportion to members of the expert group x local experts, plus experts. Throws
+/// std::invalid_argument where the routing is of another number of ranks or experts, where the
+/// placement does not fit them, and where ranks_per_group does not divide the expert group.
 RowLayout make_row_layout(const LayerRouting& routing, const Groups& groups, int rank,
                           std::vector<Slice> cuts, std::span<const Rows> relays = {},
                           const ExpertPlacement& placement = {}, int ranks_per_group = 0);
@@ -102,45 +108,49 @@ std::int64_t received_rows(const RowLayout& layout, Slice slice);
 std::int64_t gathered_rows(const RowLayout& layout, Slice slice);
 std::int64_t relayed_rows(const RowLayout& layout, Rows rows, Slice slice);
 
-/// Pieces [begin, end) that make up a slice. Throws std::logic_error where it begins or ends at no cut.
+/// Pieces [begin, end) that make up a slice. Throws std::logic_error where an end of the slice is
+/// not one of the cuts.
 struct PieceRange {
   std::size_t begin, end;
 };
 PieceRange pieces_of(const RowLayout& layout, Slice slice);
-/// Of the rows that one member of the expert group sends to an expert on another (or on itself).
+/// The rows that one member of the expert group sends to one expert of another member or of itself.
 struct PairRows {
   std::int64_t rows = 0;
   int source = 0, destination = 0;  ///< members
 };
-/// Those before the cut.
+/// How many rows of the pair lie before the cut.
 std::int64_t rows_before(const RowLayout& layout, const PairRows& pair, Slice cut);
-/// Those of a piece.
+/// How many rows of the pair lie in a piece.
 std::int64_t piece_rows(const RowLayout& layout, const PairRows& pair, std::size_t piece);
 
-/// The received rows of `slice` for each local expert.
+/// [local expert]: the received rows of `slice`.
 std::vector<RowRange> expert_rows(const RowLayout& layout, Slice slice);
-/// The same of gathered rows.
+/// [local expert]: the gathered rows of `slice`.
 std::vector<RowRange> gathered_expert_rows(const RowLayout& layout, Slice slice);
-/// The sent rows of `slice`, without experts that have none; those of neighbours that adjoin are one range.
+/// The sent rows of `slice`, one range per expert. Experts without rows have no range; ranges that
+/// adjoin are joined.
 std::vector<RowRange> sent_ranges(const RowLayout& layout, Slice slice);
 
-/// Rows that this rank sends in a dispatch (receives in a combine), by who computes them, local expert there and piece.
-/// (leg.cpp)
+/// The rows that this rank sends in a dispatch (and receives in a combine), ordered by destination,
+/// local expert there, and piece. Defined in leg.cpp.
 std::vector<Segment> sent_segments(const RowLayout& layout, Slice slice);
-/// Rows that this rank receives in a dispatch (sends in a combine), in the order in which each peer
-/// sends them. (leg.cpp)
+/// The rows that this rank receives in a dispatch (and sends in a combine), in the order in which
+/// each peer sends them. Defined in leg.cpp.
 std::vector<Segment> received_segments(const RowLayout& layout, Slice slice);
 
-/// The received rows of this rank, once for every rank that shares its experts: what it sends in a gather.
+/// What this rank sends in a gather: its received rows, once for every rank that shares its
+/// experts.
 std::vector<Segment> shared_segments(const RowLayout& layout, Slice slice);
-/// The gathered rows by the sharing rank that received them: what comes in a gather, and what a scatter sends
-/// back.
+/// What this rank receives in a gather and sends back in a scatter: the gathered rows, by the
+/// sharing rank that received them.
 std::vector<Segment> gathered_segments(const RowLayout& layout, Slice slice);
-/// What comes in a scatter: the rows of this rank from every sharing rank, one block of received_rows(layout)
-/// rows behind the other.
+/// What this rank receives in a scatter: its own rows from every sharing rank, in one block of
+/// received_rows(layout) rows after the other.
 std::vector<Segment> scattered_segments(const RowLayout& layout, Slice slice);
 
-/// Op kinds that exchange routed rows say what a rank sends and receives, peers by their index in the group.
+/// An op kind that exchanges routed rows gives the segments that a rank sends and receives, peers
+/// by their index in the group.
 template <class Kind>
 concept ExchangesRows = requires(const Kind& kind, const RowLayout& layout, Slice slice) {
   { kind.sends(layout, slice) } -> std::same_as<std::vector<Segment>>;

@@ -4,8 +4,8 @@
 #include <stdexcept>
 #include <string>
 
-/// What a Program computes on: named two-dimensional tensors, some of whose row counts are known
-/// only once the gate has spoken.
+/// The named two-dimensional tensors that a Program computes on. Some of their row counts are known
+/// only once the gate has routed the tokens.
 namespace moe {
 
 enum class DType : std::uint8_t { f32, f64, i32 };
@@ -21,36 +21,38 @@ constexpr int bytes_of(DType dtype) {
   throw std::logic_error("bytes_of: no such dtype");
 }
 
-/// How long a tensor lives and who fills it.
+/// How long a tensor lives and what writes it.
 enum class Role : std::uint8_t {
   input,      ///< token ids, written before each iteration
   parameter,  ///< lives over iterations
-  gradient,   ///< of a parameter; lives over iterations, first write of each iteration overwrites
+  gradient,   ///< of a parameter; lives over iterations; the first write of each overwrites it
   optimizer_state,  ///< lives over iterations
-  result,           ///< scalars read after each iteration
+  result,           ///< scalars that are read after each iteration
   activation,       ///< lives from its first write to its last read within one iteration
-  guest,  ///< lives as long: of an expert of another rank, parameters or their gradient; no token is in it
+  /// Parameters or gradients of expert replicas; lives as long as an activation, but its rows are
+  /// not tokens.
+  replica,
 };
 constexpr bool lives_within_iteration(Role role) {
-  return role == Role::activation || role == Role::guest;
+  return role == Role::activation || role == Role::replica;
 }
 
-/// What the leading dimension counts.
+/// What the rows of a tensor are.
 enum class Rows : std::uint8_t {
-  fixed,     ///< Tensor::rows, known when the Program is built
+  fixed,     ///< as many as Tensor::rows, known when the Program is built
   sent,      ///< token copies that this rank's gate sends into MoE layer Tensor::layer
   received,  ///< token copies that this rank's experts of MoE layer Tensor::layer receive
-  gathered,  ///< the received ones of all ranks that share this rank's experts (ESP)
-  // Between two legs of an exchange, see leg.h:
-  relayed,          ///< 2DH: of this node, for the ranks that have this one's place in their nodes
-  leader_sent,      ///< 1DH: all that this node sends, at its first rank
-  leader_received,  ///< 1DH: all that this node receives, at its first rank
+  gathered,  ///< the received rows of all ranks that share this rank's experts (esp)
+  // Rows between two legs of an exchange, see leg.h:
+  relayed,      ///< 2DH: rows of this node for the ranks that have this rank's place in their nodes
+  leader_sent,  ///< 1DH: all rows that this node sends, at its first rank
+  leader_received,  ///< 1DH: all rows that this node receives, at its first rank
 };
 
-/// Whose memory holds it.
+/// The memory that holds a tensor.
 enum class Pool : std::uint8_t {
   device,  ///< the Backend's arena, which ops compute on
-  host,    ///< the host's, which copies offload to (ops/copy.h)
+  host,    ///< the host's memory, which activations are offloaded to (ops/copy.h)
 };
 inline constexpr int kPoolCount = 2;
 
@@ -61,24 +63,26 @@ struct Tensor {
   DType dtype = DType::f32;
   Role role = Role::activation;
   Rows rows_are = Rows::fixed;
-  std::int64_t rows = 1;  ///< not fixed: the largest count capacity allows, 0 when dropless
+  /// Where rows_are is not `fixed`: the most rows that the capacity allows, 0 when dropless.
+  std::int64_t rows = 1;
   std::int64_t columns = 1;
-  int layer = -1;       ///< the MoE layer whose Routing binds the rows; -1 for fixed rows
-  int micro_batch = 0;  ///< that it belongs to
-  int part = 0;         ///< of the batch, whose routing binds the rows (Op::part)
-  /// Not fixed, with a capacity: the most of them that one rank sends to one expert.
+  int layer = -1;       ///< the MoE layer whose routing decides the rows; -1 for fixed rows
+  int micro_batch = 0;  ///< the micro-batch that the tensor belongs to
+  int part = 0;         ///< the part of it (Op::part)
+  /// Where rows_are is not `fixed` and there is a capacity: the most rows that one rank sends to
+  /// one expert.
   std::int64_t rows_per_pair = 0;
-  /// More than 1: it holds one of so many equal slices of received rows at a time, those of every expert one behind
-  /// the other. A Use names the slice that it then holds; the next one takes its place. `rows` is of a slice.
+  /// More than 1: the tensor is a buffer for one of `windows` equal slices of received rows at a
+  /// time, the rows of one expert after those of the other. A Use names the slice that the buffer
+  /// holds; the next slice overwrites it. `rows` then counts the rows of one slice.
   int windows = 1;
-  /// Which of them: this one and every window_step-th behind it.
+  /// The slices that use this buffer: first_window and every window_step-th after it.
   int first_window = 0, window_step = 1;
   Pool pool = Pool::device;
 };
 
-/// `span` of `count` equal shares of a tensor's rows from the index-th on:
-/// [index/count, (index+span)/count). Rows bound by routing are shared out expert by expert, see
-/// RowLayout.
+/// A share of a tensor's rows: `span` of `count` equal shares from the index-th on, that is
+/// [index/count, (index+span)/count). Routed rows are shared out expert by expert, see RowLayout.
 struct Slice {
   int index = 0;
   int count = 1;
@@ -95,10 +99,11 @@ constexpr bool overlap(Slice a, Slice b) {
              static_cast<std::int64_t>(a.index + a.span) * b.count;
 }
 
-/// First row of the slice when `rows` rows are shared out, and the row behind its last.
+/// The first row of the slice when `rows` rows are shared out.
 constexpr std::int64_t slice_begin(std::int64_t rows, Slice slice) {
   return rows * slice.index / slice.count;
 }
+/// The row after the last row of the slice.
 constexpr std::int64_t slice_end(std::int64_t rows, Slice slice) {
   return rows * (slice.index + slice.span) / slice.count;
 }
@@ -109,7 +114,8 @@ struct Use {
   Slice slice{};
 };
 
-/// True where two uses of the tensor touch the same memory: slices of a window take each other's place.
+/// True where two uses of the tensor touch the same memory. All slices of a tensor with windows
+/// share its memory.
 constexpr bool meet(const Tensor& tensor, Slice a, Slice b) {
   return tensor.windows > 1 || overlap(a, b);
 }

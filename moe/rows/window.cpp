@@ -21,14 +21,14 @@ std::vector<Segment> window_segments(std::vector<Segment> segments,
                                      const std::vector<RowRange>& slice_rows) {
   const std::vector<RowRange> held = window_rows(slice_rows);
   for (Segment& segment : segments) {
-    // Ranges ascend: the last that does not begin behind the segment is its expert's.
-    const auto behind =
+    // Ranges ascend: the last one that does not begin after the segment is that of its expert.
+    const auto next =
         std::upper_bound(slice_rows.begin(), slice_rows.end(), segment.begin,
                          [](std::int64_t row, const RowRange& range) { return row < range.begin; });
-    const auto expert = static_cast<std::size_t>(behind - slice_rows.begin()) - 1;
-    if (behind == slice_rows.begin() ||
+    const auto expert = static_cast<std::size_t>(next - slice_rows.begin()) - 1;
+    if (next == slice_rows.begin() ||
         segment.begin + segment.rows > slice_rows[expert].begin + slice_rows[expert].rows) {
-      throw std::logic_error(fmt::format("window: rows {} to {} are not of the slice",
+      throw std::logic_error(fmt::format("window: rows {} to {} are not in the slice",
                                          segment.begin, segment.begin + segment.rows));
     }
     segment.begin += held[expert].begin - slice_rows[expert].begin;

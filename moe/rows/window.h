@@ -4,14 +4,16 @@
 
 #include "moe/rows/row_layout.h"
 
-/// Where the rows of a slice lie in a tensor that holds no more than that slice (Tensor::windows).
+/// Where the rows of a slice lie in a tensor that holds only that slice (Tensor::windows).
 namespace moe {
 
-/// As many rows for each local expert as `slice_rows` (expert_rows) has, one behind the other from 0 on.
+/// [local expert]: the rows of the slice in its window, one range after the other from row 0 on.
+/// `slice_rows`: expert_rows of the slice.
 std::vector<RowRange> window_rows(std::vector<RowRange> slice_rows);
 
-/// `segments` of a slice's received rows, moved from where they lie among all received rows to where they lie in
-/// its window. `slice_rows`: expert_rows of the slice. Throws std::logic_error for one that reaches beyond the slice.
+/// Moves segments of a slice from their place among all received rows to their place in the slice's
+/// window. `slice_rows`: expert_rows of the slice. Throws std::logic_error for a segment that
+/// reaches beyond the slice.
 std::vector<Segment> window_segments(std::vector<Segment> segments,
                                      const std::vector<RowRange>& slice_rows);
 

@@ -70,9 +70,9 @@ class Watch {
     const auto index = static_cast<int>(bound.op - program_.ops.data());
     for (std::size_t i = 0; i < bound.writes.size(); ++i) {
       const Use& use = bound.op->writes[i];
-      // Of guests there may be fewer than room for them, and parameters are looked at where they belong.
+      // Of replicas there may be fewer than room for them, and parameters are looked at where they belong.
       const Tensor& tensor = program_.tensors[static_cast<std::size_t>(use.tensor)];
-      if (bound.writes[i].dtype == DType::i32 || tensor.role == Role::guest) continue;
+      if (bound.writes[i].dtype == DType::i32 || tensor.role == Role::replica) continue;
       if (--left_.at(held(use)) > 0) continue;
       if (tensor.pool == Pool::host) continue;
       if (index < first_.op) look(index, use.tensor, bound.writes[i], bound.op->stream);

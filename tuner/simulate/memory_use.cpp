@@ -26,7 +26,7 @@ std::map<moe::TensorId, Life> lives(const moe::Program& stage, const std::vector
       for (const moe::Use& use : *uses) {
         const moe::Tensor& tensor = stage.tensors[static_cast<std::size_t>(use.tensor)];
         const bool planned =
-            tensor.role == moe::Role::activation || tensor.role == moe::Role::guest;
+            tensor.role == moe::Role::activation || tensor.role == moe::Role::replica;
         if (!planned || tensor.pool != moe::Pool::device) continue;
         Life& life = found[use.tensor];
         life.begin_s = std::min(life.begin_s, span.start_s);

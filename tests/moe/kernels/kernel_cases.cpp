@@ -185,8 +185,8 @@ void add_gated_silu(Cases& cases) {
   }
 }
 
-/// Two experts of this rank, then three guests, the last slot empty.
-void add_expert_guests(Cases& cases) {
+/// Two experts of this rank, then three replicas, the last slot empty.
+void add_expert_replicas(Cases& cases) {
   const int inputs = 5, outputs = 4, rows = 17;
   const std::vector<RowRange> first{{0, 2}, {4, 1}, {7, 3}, {12, 1}, {17, 0}},
       second{{2, 2}, {5, 2}, {10, 2}, {13, 4}, {17, 0}};
@@ -195,16 +195,16 @@ void add_expert_guests(Cases& cases) {
   const HostTensor x = random_tensor(rows, inputs, 1), dy = random_tensor(rows, outputs, 6),
                    weight = random_tensor(2 * inputs, outputs, 2),
                    bias = random_tensor(2, outputs, 3),
-                   guest_weight = random_tensor(3 * inputs, outputs, 4),
-                   guest_bias = random_tensor(3, outputs, 5);
-  KernelCase forward{"expert_linear with guests",
+                   replica_weight = random_tensor(3 * inputs, outputs, 4),
+                   replica_bias = random_tensor(3, outputs, 5);
+  KernelCase forward{"expert_linear with replicas",
                      ExpertLinear{2, 1, 3},
-                     {x, weight, bias, guest_weight, guest_bias},
+                     {x, weight, bias, replica_weight, replica_bias},
                      {blank(rows, outputs)},
                      steps};
   KernelCase input{forward.name + " input gradient",
                    ExpertLinearInputGradient{2, 3},
-                   {dy, weight, guest_weight},
+                   {dy, weight, replica_weight},
                    {sized_like(x)},
                    steps};
   KernelCase own{forward.name + " weight gradient",
@@ -212,20 +212,20 @@ void add_expert_guests(Cases& cases) {
                  {x, dy},
                  {sized_like(weight), sized_like(bias)},
                  steps};
-  KernelCase of_guests{forward.name + " weight gradient of guests",
-                       ExpertLinearWeightGradient{3, false, 2},
-                       {x, dy},
-                       {sized_like(guest_weight), sized_like(guest_bias)},
-                       steps};
+  KernelCase of_replicas{forward.name + " weight gradient of replicas",
+                         ExpertLinearWeightGradient{3, false, 2},
+                         {x, dy},
+                         {sized_like(replica_weight), sized_like(replica_bias)},
+                         steps};
   cases.push_back({forward, 0, input, 0, {0}});
   cases.push_back({forward, 0, own, 1, {1, 2}});
-  cases.push_back({forward, 0, of_guests, 1, {3, 4}});
+  cases.push_back({forward, 0, of_replicas, 1, {3, 4}});
 
   forward.name += ", without biases";
-  forward.reads = {x, weight, guest_weight};
-  of_guests.name = forward.name + " weight gradient of guests";
-  of_guests.writes.pop_back();
-  cases.push_back({forward, 0, of_guests, 1, {2}});
+  forward.reads = {x, weight, replica_weight};
+  of_replicas.name = forward.name + " weight gradient of replicas";
+  of_replicas.writes.pop_back();
+  cases.push_back({forward, 0, of_replicas, 1, {2}});
 }
 
 void add_experts(Cases& cases) {
@@ -281,7 +281,7 @@ void add_experts(Cases& cases) {
     weight.writes.pop_back();
     cases.push_back({forward, 0, weight, 1, {1}});
   }
-  add_expert_guests(cases);
+  add_expert_replicas(cases);
 }
 
 void add_routes(Cases& cases) {

@@ -154,7 +154,7 @@ TEST(HoistTransfer, RefusesWhatIsNotThereOrComesTooEarlyOrTooLate) {
   EXPECT_THAT(refusal({1, Transfer::send, one(ExchangePlace::combine, 1)}),
               HasSubstr("behind combine of 1: \"experts up\" stands between"));
   EXPECT_THAT(refusal({1, Transfer::give_back, one(ExchangePlace::dispatch, 1)}),
-              HasSubstr("behind dispatch of 1: \"experts down dW of guests\" stands between"));
+              HasSubstr("behind dispatch of 1: \"experts down dW of replicas\" stands between"));
   EXPECT_THAT(
       refusal(
           {2, Transfer::send, {{1, ExchangePlace::combine, 1}, {1, ExchangePlace::dispatch, 1}}}),

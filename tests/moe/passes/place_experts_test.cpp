@@ -156,7 +156,8 @@ TEST(PlaceExperts, RefusesWhatItCannotDo) {
   refused(program, {0, in_order}, "place_experts: layer 0: no experts there");
   refused(program, {9, in_order}, "place_experts: layer 9: no experts there");
   refused(program, {1, {}}, "layer 1: no homes: expected one for each of 28 experts");
-  refused(program, {1, {0, 1, 2}}, "layer 1: homes of 3 experts: expected one for each of 28");
+  refused(program, {1, {0, 1, 2}},
+          "layer 1: homes: 3 entries, expected one for each of 28 experts");
   ExpertHomes wrong = in_order;
   wrong[5] = 4;
   refused(program, {1, wrong},
@@ -181,7 +182,7 @@ TEST(PlaceExperts, RefusesWhatItCannotDo) {
       [&] {
         apply(apply(program, PlaceExperts{1, moved}), ReplicateExperts{1, {{{3, {1}}}}});
       },
-      ThrowsMessage<std::invalid_argument>(HasSubstr("it belongs to rank 1 already")));
+      ThrowsMessage<std::invalid_argument>(HasSubstr("rank 1 is its home")));
   EXPECT_THAT(
       [&] {
         apply(program, Schedule{"", {PlaceExperts{1, in_order}, PlaceExperts{1, moved}}});

@@ -77,27 +77,27 @@ TEST(ReplicateExperts, SendsParametersBeforeTheLayerAndBringsGradientsHomeBehind
   // Of the operands of the gate's ops and of all-reduces nothing is said here.
   EXPECT_EQ(
       text,
-      R"(send_experts up.weight, up.bias, down.weight, down.bias -> up.weight.guests, up.bias.guests, down.weight.guests, down.bias.guests
+      R"(send_experts up.weight, up.bias, down.weight, down.bias -> up.weight.replicas, up.bias.replicas, down.weight.replicas, down.bias.replicas
 permute
 all_to_all
-expert_linear received, up.weight, up.bias, up.weight.guests, up.bias.guests -> up
+expert_linear received, up.weight, up.bias, up.weight.replicas, up.bias.replicas -> up
 gelu
-expert_linear activated, down.weight, down.bias, down.weight.guests, down.bias.guests -> down
+expert_linear activated, down.weight, down.bias, down.weight.replicas, down.bias.replicas -> down
 all_to_all
 combine
 combine_weight_gradient
 combine_input_gradient
 all_to_all
-expert_linear_input_gradient d_produced, down.weight, down.weight.guests -> d_input.down
+expert_linear_input_gradient d_produced, down.weight, down.weight.replicas -> d_input.down
 gelu_gradient
-expert_linear_input_gradient d_hidden, up.weight, up.weight.guests -> d_input.up
+expert_linear_input_gradient d_hidden, up.weight, up.weight.replicas -> d_input.up
 all_to_all
 expert_linear_weight_gradient activated, d_produced -> d_down.weight, d_down.bias
-expert_linear_weight_gradient activated, d_produced -> d_down.weight.guests, d_down.bias.guests
+expert_linear_weight_gradient activated, d_produced -> d_down.weight.replicas, d_down.bias.replicas
 expert_linear_weight_gradient received, d_hidden -> d_up.weight, d_up.bias
-expert_linear_weight_gradient received, d_hidden -> d_up.weight.guests, d_up.bias.guests
+expert_linear_weight_gradient received, d_hidden -> d_up.weight.replicas, d_up.bias.replicas
 permute_gradient
-return_gradients d_down.weight.guests, d_down.bias.guests, d_up.weight.guests, d_up.bias.guests -> d_down.weight.returned, d_down.bias.returned, d_up.weight.returned, d_up.bias.returned
+return_gradients d_down.weight.replicas, d_down.bias.replicas, d_up.weight.replicas, d_up.bias.replicas -> d_down.weight.returned, d_down.bias.returned, d_up.weight.returned, d_up.bias.returned
 add_returned d_down.weight.returned, d_down.bias.returned, d_up.weight.returned, d_up.bias.returned, d_down.weight, d_down.bias, d_up.weight, d_up.bias -> d_down.weight, d_down.bias, d_up.weight, d_up.bias
 all_reduce
 all_reduce
@@ -176,7 +176,7 @@ TEST(ReplicateExperts, HoldsWhatItPlansWithACapacityAndWithout) {
   }
 }
 
-TEST(ReplicateExperts, SetsAsideRoomForTheRowsOfItsGuests) {
+TEST(ReplicateExperts, SetsAsideRoomForTheRowsOfItsReplicas) {
   Model model = small_model(DType::f32);
   model.capacity_factor = 1;
   const Program whole = build_iteration(model, make_groups(4, 4), 0);
@@ -225,7 +225,7 @@ TEST(ReplicateExperts, RefusesWhatItCannotDo) {
   refused(program, {1, {}}, "layer 1: no replicas: expected at least one expert");
   refused(program, {1, {{{28, {1}}}}},
           "layer 1: expert 28 on ranks 1: expected an expert from 0 to 27");
-  refused(program, {1, {{{3, {0}}}}}, "it belongs to rank 0 already");
+  refused(program, {1, {{{3, {0}}}}}, "rank 0 is its home");
   refused(program, {1, {{{3, {4}}}}}, "rank 4: expected one of the expert group, from 0 to 3");
   refused(build_iteration(small_model(DType::f32), make_groups(4, 1), 0), {1, {{{3, {1}}}}},
           "every rank has all experts: expected a layout with ep of at least 2");

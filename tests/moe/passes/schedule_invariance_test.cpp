@@ -352,7 +352,7 @@ TEST(ScheduleInvariance, PlannedPeakIsTouchedAndNothingBeyondIt) {
           << describe(draw);
       EXPECT_LE(outcome.touched_host_peaks[rank], outcome.planned_host_peaks[rank])
           << describe(draw);
-      // Room for rows or guests that did not come is left as it was.
+      // Room for rows or replicas that did not come is left as it was.
       if (draw.model.capacity_factor || !decisions_of<ReplicateExperts>(draw.schedule).empty()) {
         EXPECT_LE(outcome.touched_peaks[rank], outcome.planned_peaks[rank]) << describe(draw);
       } else {

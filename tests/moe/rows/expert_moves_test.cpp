@@ -23,8 +23,8 @@ using Move = std::array<int, 4>;
 /// 8 experts of 4 members: 2 on 3; 3 on 0 and 2; 6 on 0.
 const ExpertSlots kSlots = expert_slots({{{2, {3}}, {3, {0, 2}}, {6, {0}}}}, 8, 4);
 
-TEST(ExpertMoves, ParametersGoFromTheBlockOfTheExpertToTheBlockOfTheGuest) {
-  EXPECT_THAT(listed(moves_to_guests(kSlots)),
+TEST(ExpertMoves, ParametersGoFromTheBlockOfTheExpertToTheBlockOfTheReplica) {
+  EXPECT_THAT(listed(moves_to_replicas(kSlots)),
               ElementsAre(Move{1, 0, 3, 0}, Move{1, 1, 0, 0}, Move{1, 1, 2, 0}, Move{3, 0, 0, 1}));
 }
 
@@ -38,7 +38,7 @@ TEST(ExpertMoves, EveryGradientComesHomeToABlockOfItsOwn) {
 }
 
 TEST(ExpertMoves, WithoutReplicasAreNone) {
-  EXPECT_THAT(moves_to_guests(expert_slots({}, 8, 4)), IsEmpty());
+  EXPECT_THAT(moves_to_replicas(expert_slots({}, 8, 4)), IsEmpty());
   EXPECT_EQ(most_returned(expert_slots({}, 8, 4)), 0);
 }
 
@@ -53,7 +53,7 @@ TEST(ExpertMoves, BetweenHomesAreOfWhatLiesElsewhereThen) {
 TEST(ExpertMoves, OfReplicasGoFromAndToTheBlocksOfTheirHomes) {
   // Member 0 has 1 2, member 1 has 0 3; 2 on member 1 too.
   const ExpertSlots slots = expert_slots({{{2, {1}}}, RowsOfOthers::home, {1, 0, 0, 1}}, 4, 2);
-  EXPECT_THAT(listed(moves_to_guests(slots)), ElementsAre(Move{0, 1, 1, 0}));
+  EXPECT_THAT(listed(moves_to_replicas(slots)), ElementsAre(Move{0, 1, 1, 0}));
   EXPECT_THAT(listed(moves_home(slots)), ElementsAre(Move{1, 0, 0, 0}));
   EXPECT_THAT(returned_to(slots, 0), ElementsAre(1));
 }

@@ -15,9 +15,9 @@ ExpertSlots slots_of(RowsOfOthers rows) {
   return expert_slots({{{3, {0, 2}}, {6, {0}}}, rows}, 8, 4);
 }
 
-TEST(ExpertSlots, OfAMemberAreItsOwnThenItsGuestsThenEmptyOnes) {
+TEST(ExpertSlots, OfAMemberHoldItsOwnExpertsThenReplicasThenNothing) {
   const ExpertSlots slots = slots_of(RowsOfOthers::home);
-  EXPECT_EQ(slot_count(slots), 4) << "member 0 has two guests, so all have room for two";
+  EXPECT_EQ(slot_count(slots), 4) << "member 0 has two replicas, so all have room for two";
   const auto experts = [&](int member) {
     std::vector<int> there;
     for (int slot = 0; slot < slot_count(slots); ++slot) {
@@ -62,7 +62,7 @@ TEST(ExpertSlots, OwnExpertsAreThoseAtHomeThereAscending) {
   EXPECT_EQ(home_of(slots, 3), 2);
   EXPECT_EQ(expert_in(slots, 2, 0), 0);
   EXPECT_EQ(expert_in(slots, 2, 1), 3);
-  EXPECT_EQ(expert_in(slots, 0, 2), 3) << "a guest";
+  EXPECT_EQ(expert_in(slots, 0, 2), 3) << "a replica";
   EXPECT_EQ(slot_of(slots, 2, 3), 1);
   EXPECT_EQ(slot_of(slots, 0, 3), 2);
   EXPECT_EQ(destination(slots, 1, 3), 2);
@@ -78,20 +78,19 @@ TEST(ExpertSlots, RefusesWhatIsNotThereNotInOrderOrAtHome) {
                 ThrowsMessage<std::invalid_argument>(HasSubstr(why)));
   };
   refused({{{8, {0}}}}, "expert 8 on ranks 0: expected an expert from 0 to 7");
-  refused({{{3, {}}}}, "expert 3 on ranks : expected at least one rank beside its own");
+  refused({{{3, {}}}}, "expert 3 on ranks : expected at least one rank besides its home");
   refused({{{3, {4}}}}, "rank 4: expected one of the expert group, from 0 to 3");
-  refused({{{3, {0, 1}}}}, "it belongs to rank 1 already");
+  refused({{{3, {0, 1}}}}, "rank 1 is its home");
   refused({{{3, {2, 0}}}}, "expected ascending ranks, each once");
   refused({{{3, {0, 0}}}}, "expected ascending ranks, each once");
   refused({{{3, {0}}, {3, {2}}}}, "expert 3 after expert 3: expected ascending experts, each once");
   EXPECT_THROW(expert_slots({}, 7, 4), std::invalid_argument);
-  refused({{}, RowsOfOthers::home, {0, 1}}, "homes of 2 experts: expected one for each of 8");
+  refused({{}, RowsOfOthers::home, {0, 1}}, "homes: 2 entries, expected one for each of 8 experts");
   refused({{}, RowsOfOthers::home, {0, 0, 1, 1, 2, 2, 3, 4}},
           "expert 7 at home on rank 4: expected one of the expert group, from 0 to 3");
   refused({{}, RowsOfOthers::home, {0, 0, 1, 1, 2, 2, 3, 2}},
           "rank 2 is the home of 3 experts: expected 2 on each");
-  refused({{{3, {2}}}, RowsOfOthers::home, {2, 0, 1, 2, 3, 3, 0, 1}},
-          "it belongs to rank 2 already");
+  refused({{{3, {2}}}, RowsOfOthers::home, {2, 0, 1, 2, 3, 3, 0, 1}}, "rank 2 is its home");
 }
 
 }  // namespace

@@ -84,8 +84,8 @@ TEST(Groups, RefuseRanksThatDoNotDivideAndNodesOfOtherRanks) {
   EXPECT_THROW(make(0, 1)(), std::invalid_argument);
   EXPECT_THROW(make(4, 0)(), std::invalid_argument);
   EXPECT_THAT(make(4, 2, {0, 1}),
-              ThrowsMessage<std::invalid_argument>(
-                  StrEq("groups: nodes of 2 ranks given, layout dp=2,ep=2,esp=1,tp=1,pp=1 has 4")));
+              ThrowsMessage<std::invalid_argument>(StrEq(
+                  "groups: nodes of 2 ranks, but layout dp=2,ep=2,esp=1,tp=1,pp=1 has 4 ranks")));
 }
 
 }  // namespace

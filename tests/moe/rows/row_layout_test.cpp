@@ -187,7 +187,7 @@ TEST(RowLayout, StepsHoldWhatEveryGroupSendsToTheOneSoFarBehindIt) {
                std::invalid_argument);
 }
 
-TEST(RowLayout, RowsOfAReplicatedExpertStayWhereItsGuestIs) {
+TEST(RowLayout, RowsOfAReplicatedExpertStayWhereItsReplicaIs) {
   // 4 experts of 2 ranks; rank 0 computes expert 2 as well.
   const LayerRouting routing{1, 4, {{5, 1, 7, 2}, {4, 3, 6, 8}}};
   const auto layout = [&](int rank) {

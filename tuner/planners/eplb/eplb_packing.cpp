@@ -112,14 +112,14 @@ moe::ExpertHomes homes_in(const EplbGroup& group, std::size_t experts) {
                              : group.homes;
 }
 
-/// Takes from members with more guests than spare slots those of least load.
+/// Takes from members with more replicas than spare slots those of least load.
 void leave_out_beyond(std::vector<std::vector<int>>& holders, std::span<const std::int64_t> loads,
                       const EplbGroup& group) {
-  std::vector<int> guests(static_cast<std::size_t>(group.members), 0);
+  std::vector<int> replicas(static_cast<std::size_t>(group.members), 0);
   const std::vector<int> order = most_loaded(loads);
   for (const int expert : order) {
     std::erase_if(holders[static_cast<std::size_t>(expert)], [&](int member) {
-      return ++guests[static_cast<std::size_t>(member)] > group.spare_slots;
+      return ++replicas[static_cast<std::size_t>(member)] > group.spare_slots;
     });
   }
 }

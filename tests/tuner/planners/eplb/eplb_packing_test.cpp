@@ -172,7 +172,7 @@ TEST(EplbPacking, WithFirstCopiesThatMoveIsLegalAndMoreEven) {
     }
     const auto placement = eplb_moved_placement(loads, group);
     const moe::ExpertSlots slots = moe::expert_slots(placement, 12, 4);  // throws where it is not
-    EXPECT_LE(slots.guests, group.spare_slots);
+    EXPECT_LE(slots.replica_slots, group.spare_slots);
     for (const auto& replica : placement.replicas) {
       for (const int holder : replica.holders) {
         const int home = placement.homes[static_cast<std::size_t>(replica.expert)];
@@ -206,13 +206,13 @@ TEST(EplbPacking, IsLegalAndNearTheBestOfAllPlacementsOfSmallLayers) {
     }
     const int spare = 1 + static_cast<int>(random() % 2);
     const auto placement = eplb_placement(loads, {members, spare, {}, false});
-    std::vector<int> guests(static_cast<std::size_t>(members), 0);
+    std::vector<int> replicas(static_cast<std::size_t>(members), 0);
     for (const auto& replica : placement.replicas) {
       EXPECT_TRUE(std::is_sorted(replica.holders.begin(), replica.holders.end()));
-      for (const int holder : replica.holders) ++guests[static_cast<std::size_t>(holder)];
+      for (const int holder : replica.holders) ++replicas[static_cast<std::size_t>(holder)];
     }
-    EXPECT_LE(*std::max_element(guests.begin(), guests.end()), spare);
-    std::vector<int> free(guests.size(), spare);
+    EXPECT_LE(*std::max_element(replicas.begin(), replicas.end()), spare);
+    std::vector<int> free(replicas.size(), spare);
     moe::ExpertPlacement tried;
     const double least = least_of_all_placements(loads, members, 0, free, tried);
     const auto largest = [&](const moe::ExpertPlacement& one) {
