@@ -60,7 +60,7 @@ Program apply(Program program, const PlaceWeightGradient& placing) {
       const Op& op = program.ops[i];
       if (op.micro_batch != micro_batch || op.phase != Phase::backward) continue;
       if (writes(op, gradient) && makes_weight_gradients(program, op)) makers.push_back(i);
-      if (!target && op.layer == placing.layer && piece_of(op).index == placing.chunk &&
+      if (!target && op.layer == placing.layer && share_of(op).index == placing.chunk &&
           direction_of(op) == placing.direction) {
         target = i;
       }

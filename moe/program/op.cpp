@@ -31,7 +31,7 @@ void OpKind::become(Kind kind) {
 
 namespace {
 
-/// Of every alternative, for other sources to link with.
+/// Instantiates become() for every alternative, so that other sources can link with it.
 template <class... Kinds>
 constexpr std::tuple<void (OpKind::*)(Kinds)...> all_become(const std::variant<Kinds...>*) {
   return {&OpKind::become<Kinds>...};
@@ -89,7 +89,7 @@ bool runs_in(const Op& op, int stage) {
 }
 RoutedLayer routed_layer(const Op& op) { return {op.layer, op.micro_batch, op.part.index}; }
 
-Slice piece_of(const Op& op) {
+Slice share_of(const Op& op) {
   return {op.part.index * op.chunk.count + op.chunk.index, op.part.count * op.chunk.count};
 }
 
@@ -101,7 +101,8 @@ bool is_all_to_all(const Op& op) {
 }
 
 std::optional<Direction> direction_of(const Op& op) {
-  // How far rows have come on their way to the experts.
+  // How far rows of a kind have come on their way to the experts: 0 at the source, 2 at the
+  // experts.
   const auto way = [](Rows rows) {
     return rows == Rows::received ? 2 : rows == Rows::sent ? 0 : 1;
   };

@@ -36,7 +36,7 @@
 #include "moe/rows/routing.h"
 #include "moe/rows/tensor.h"
 
-/// The closed set of operations. What each is stands in moe/ops, a family a file.
+/// The closed set of operations. The files of moe/ops define the kinds, one family a file.
 namespace moe {
 
 enum class Stream : std::uint8_t { compute, inter_node, intra_node, copy, host };
@@ -67,8 +67,9 @@ template <class Kind, class... Kinds>
 inline constexpr bool is_alternative<Kind, std::variant<Kinds...>> = (std::is_same_v<Kind, Kinds> ||
                                                                       ...);
 
-/// One of them. Made, copied, moved and destroyed in op.cpp alone: what a variant of so many needs for that would else
-/// be compiled in every source that has an Op.
+/// One alternative of AnyOpKind. It is made, copied, moved and destroyed in op.cpp only: the code
+/// that a variant of so many alternatives needs for that would otherwise be compiled in every
+/// source.
 struct OpKind : AnyOpKind {
   template <class Kind>
   requires is_alternative<Kind, AnyOpKind> OpKind(Kind kind) : OpKind() { become(std::move(kind)); }
@@ -84,28 +85,29 @@ struct OpKind : AnyOpKind {
   ~OpKind();
 };
 
+/// One op of a Program.
 struct Op {
   OpKind kind;
   std::vector<Use> reads;
   std::vector<Use> writes;
-  std::string name;  ///< what a person reads in a timeline: "attention qkv", "all_to_all dispatch"
+  std::string name;  ///< as shown in timelines: "attention qkv", "all_to_all dispatch"
   int layer = -1;    ///< block of the model, -1 outside the blocks
   Phase phase = Phase::forward;
-  Slice chunk{};  ///< which share of the layer's rows; {0, 1} = all
+  Slice chunk{};  ///< the share of the layer's routed rows that it works on; {0, 1} = all
   Stream stream = Stream::compute;
-  int micro_batch = 0;  ///< whose rows it works on; 0 too for what comes after all of them
-  int stage = 0;        ///< of the pipeline, that carries it out; the one that sends, of PassOn
-  Slice part{};  ///< which share of the micro-batch's tokens, where ops are cut along the batch
+  int micro_batch = 0;  ///< that it works on; 0 for ops that run once after all micro-batches
+  int stage = 0;        ///< pipeline stage that carries it out; for PassOn the one that sends
+  Slice part{};         ///< the share of the micro-batch's tokens that it works on; {0, 1} = all
 };
 
-/// Ops that speak to other ranks.
+/// Kinds that communicate with other ranks.
 template <class Kind>
 concept Communicates = requires(const Kind& kind, const OpSizes& sizes) {
   { kind.group } -> std::convertible_to<GroupKind>;
   { kind.bytes_to_peers(sizes) } -> std::same_as<std::vector<std::int64_t>>;
 };
 
-/// Ops that move experts between ranks.
+/// Kinds that send experts' parameters or gradients to other ranks.
 template <class Kind>
 concept MovesExperts = requires(const Kind& kind, std::int64_t rows, int members) {
   { kind.moves(members) } -> std::same_as<std::vector<ExpertMove>>;
@@ -113,7 +115,7 @@ concept MovesExperts = requires(const Kind& kind, std::int64_t rows, int members
   { kind.share } -> std::convertible_to<Slice>;
 };
 
-/// What every alternative of OpKind must say of itself (op_facts.h).
+/// The facts that every alternative of OpKind must state about itself (op_facts.h).
 template <class Kind>
 concept DescribesItself = requires(const Kind& kind, const OpSizes& sizes) {
   { Kind::facts } -> std::convertible_to<OpFacts>;
@@ -145,39 +147,43 @@ static_assert(no_name_twice<AnyOpKind>, "two op kinds have one name");
 
 const OpFacts& facts_of(const Op& op);
 std::string_view kind_name(const Op& op);
-/// The group that a communication takes place in; none for what stays on its rank.
+/// The kind of group that an op communicates in; none where it does not communicate.
 std::optional<GroupKind> group_of(const Op& op);
 bool is_communication(const Op& op);
 /// True for an AllToAll, and for a leg or a step of one.
 bool is_all_to_all(const Op& op);
-/// Where the rows of an AllToAll, or of a leg or a step of one, go: to the experts or back; none for other ops.
+/// The direction of an AllToAll, or of a leg or a step of one: to the experts or back. None for
+/// other ops.
 std::optional<Direction> direction_of(const Op& op);
-/// True for what a Communicator's all_to_all_v carries out: whatever exchanges routed rows (row_layout.h).
+/// True for an op that exchanges routed rows (row_layout.h), by all_to_all_v of a Communicator.
 bool exchanges_rows(const Op& op);
-/// True for the exchange that tells every rank how many routed rows of Op::layer it has.
+/// True for the exchange of counts, after which every rank knows how many routed rows of Op::layer
+/// it has.
 bool binds_routing(const Op& op);
-/// True for what a Communicator's all_to_all_v carries out between tensors of fixed rows: experts' parameters and
-/// gradients on their way between ranks (expert_moves.h).
+/// True for an op that sends parameters or gradients of experts between ranks (expert_moves.h), by
+/// all_to_all_v of a Communicator between tensors of fixed rows.
 bool moves_experts(const Op& op);
-/// True for the sum of gradients over ranks that hold copies of a parameter.
+/// True for an op that sums gradients over the ranks that hold copies of a parameter.
 bool reduces_gradients(const Op& op);
-/// True for what brings the gradients of replicated experts home and adds them there.
+/// True for the ops that send gradients of expert replicas to the experts' homes and add them
+/// there.
 bool brings_gradients_home(const Op& op);
-/// True for what comes once in an iteration, after all its micro-batches: gradients brought home and reduced,
-/// parameters updated.
+/// True for an op that runs once in an iteration, after all micro-batches: it brings gradients of
+/// replicas home, reduces gradients or updates parameters.
 bool comes_once(const Op& op);
-/// True for an op that ranks of this stage take part in.
+/// True for an op that the ranks of this pipeline stage take part in.
 bool runs_in(const Op& op, int stage);
-/// Whose routing it binds, or uses.
+/// The layer, micro-batch and part whose routing the op binds or uses.
 RoutedLayer routed_layer(const Op& op);
-/// Which piece of its layer's work it is, cut along the batch, along the routed rows or not at all.
-Slice piece_of(const Op& op);
+/// The share of its layer's work that an op does: of p parts with c chunks each, chunk j of part i
+/// is share i * c + j of p * c.
+Slice share_of(const Op& op);
 
-/// True when some alternative has this kind_name.
+/// True where some kind of op has this name.
 bool is_kind_name(std::string_view name);
 
-/// The same op for a later slice of its rows: what it writes as a sum (Cut::sum) is added to, and so
-/// also read.
+/// The same op for a later share of its rows: it adds to the operands that are sums (Cut::sum), and
+/// so also reads them.
 Op accumulating(Op op);
 
 std::string_view stream_name(Stream stream);

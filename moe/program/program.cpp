@@ -25,7 +25,7 @@ std::string use_text(const Program& program, const Use& use) {
                      use.slice.count);
 }
 
-/// Where there are several: the stage and the micro-batch.
+/// The stage and the micro-batch of an op, where a Program has several.
 std::string place_text(const Program& program, const Op& op) {
   std::string text;
   if (program.stages > 1) text += fmt::format("stage {} ", op.stage);
@@ -60,7 +60,7 @@ std::int64_t whole_element(const Shard& shard, std::int64_t columns, std::int64_
                                  ? shard.first_block + held_block
                                  : shard.blocks[static_cast<std::size_t>(held_block)];
   const std::int64_t whole_row = block * shard.of_rows + shard.first_row + row % shard.block_rows;
-  std::int64_t place = column, group_begin = 0;  // place: within the group, of what is held
+  std::int64_t place = column, group_begin = 0;  // place: among the columns held of the group
   for (const std::int64_t width : shard.column_groups) {
     const std::int64_t held = width * columns / shard.of_columns;
     if (place < held) {
@@ -155,10 +155,10 @@ std::string to_text(const Program& program) {
   }
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const Op& op = program.ops[i];
-    const Slice piece = piece_of(op);
+    const Slice share = share_of(op);
     text += fmt::format("{:3} {}{:8} {:8} {:>4} {:10} {:29} {} -> {}\n", i, place_text(program, op),
                         phase_name(op.phase), op.layer < 0 ? "" : fmt::format("layer {}", op.layer),
-                        piece.count == 1 ? "" : fmt::format("{}/{}", piece.index + 1, piece.count),
+                        share.count == 1 ? "" : fmt::format("{}/{}", share.index + 1, share.count),
                         stream_name(op.stream), kind_name(op), list_text(program, op.reads),
                         list_text(program, op.writes));
   }

@@ -10,68 +10,75 @@
 
 namespace moe {
 
-/// How a parameter starts.
+/// How a parameter is initialized.
 enum class Initial : std::uint8_t { zero, one, normal };
 
-/// Which part of a parameter of the whole model a rank holds, so that its initial values do not depend on
-/// the layout. Parameters are blocks of rows: one per expert, or a single one. A rank holds some blocks in
-/// a row, of each some rows and columns.
+/// Which part of a parameter of the whole model a rank holds. Initial values are drawn by the place
+/// in the whole model, so that they do not depend on the layout. A parameter consists of blocks of
+/// rows: one block per expert, or a single one. A rank holds consecutive blocks, and of each block
+/// the same rows and columns.
 struct Shard {
   std::int64_t first_block = 0;
-  std::int64_t block_rows = 1;  ///< held of each block
-  std::int64_t first_row = 0, of_rows = 1;
-  std::int64_t first_column = 0, of_columns = 1;
-  /// Widths of groups of columns that are cut alike (q, k and v of attention): of each, the share that
-  /// first_column and the columns held are of all. One group where empty.
+  std::int64_t block_rows = 1;                    ///< rows held of each block
+  std::int64_t first_row = 0, of_rows = 1;        ///< first row held of a block, and its rows
+  std::int64_t first_column = 0, of_columns = 1;  ///< likewise for columns
+  /// Widths of the groups of columns (q, k and v of attention). The rank holds the same share of
+  /// each group, in proportion as first_column and the columns held are to of_columns. Empty: one
+  /// group.
   std::vector<std::int64_t> column_groups{};
-  /// The blocks held, where they are not those in a row from first_block on.
+  /// The blocks held, where they are not consecutive from first_block on.
   std::vector<std::int64_t> blocks{};
 };
 
-/// A parameter with its gradient and its place in the global model.
+/// A parameter with its gradient and its place in the whole model.
 struct Parameter {
   TensorId value = -1;
   TensorId gradient = -1;
-  bool optimized =
-      true;  ///< false: some other op of the update moves it, by what is the same on all ranks
+  /// False: the optimizer leaves it alone; another op of the update phase changes it, in the same
+  /// way on all ranks.
+  bool optimized = true;
   std::vector<TensorId> optimizer_state;
   Initial initial = Initial::zero;
   double standard_deviation = 0;
   Shard shard;
   int layer = -1;                         ///< block of the model, -1 outside the blocks
-  int stage = 0;                          ///< of the pipeline
-  GroupKind replicas = GroupKind::stage;  ///< who holds copies of it and shares its gradient
+  int stage = 0;                          ///< pipeline stage
+  GroupKind replicas = GroupKind::stage;  ///< ranks that hold copies of it and sum its gradient
 };
 
-/// True for those that are blocks of experts (ep): in [D*n,c] n rows of each of a rank's D experts.
+/// True for parameters made of blocks of experts: [D*n,c] holds n rows of each of a rank's D
+/// experts.
 inline bool belongs_to_experts(const Parameter& parameter) {
   return parameter.replicas == GroupKind::expert_data;
 }
 
-/// What every rank does in one iteration: ops in issue order, the same list on every rank, each of which
-/// carries out those of its pipeline stage (stage_program.h). Plain data; only the rewrites in passes/ make a
-/// Program out of a Program.
+/// All ops of one iteration in issue order. The list is the same on every rank; each rank carries
+/// out the ops of its pipeline stage (stage_program.h). Plain data: only the rewrites in passes/
+/// make one Program from another.
 struct Program {
-  Groups groups;  ///< of the ranks that it is for
+  Groups groups;  ///< of the ranks that carry it out
   std::vector<Tensor> tensors;
   std::vector<Op> ops;
   std::vector<Parameter> parameters;
-  int stages = 1;         ///< of the pipeline
-  int micro_batches = 1;  ///< whose gradients an iteration adds up
+  int stages = 1;         ///< pipeline stages
+  int micro_batches = 1;  ///< an iteration adds up the gradients of so many
   // By micro-batch:
   std::vector<TensorId> tokens;   ///< i32[T]
   std::vector<TensorId> targets;  ///< i32[T]
-  std::vector<TensorId>
-      losses;  ///< scalars; sum over them and over ranks to the mean cross-entropy
+  /// Scalars whose sum, over micro-batches and over ranks, is the mean cross-entropy.
+  std::vector<TensorId> losses;
 
-  /// Load balancing: a scalar per micro-batch and MoE layer whose gate balances, in order.
+  /// Load-balancing losses: a scalar per micro-batch and per MoE layer whose gate has such a loss,
+  /// in order.
   std::vector<TensorId> auxiliary_losses;
-  std::vector<TensorId> z_losses;  ///< router z-loss: the same, where the model weighs it
-  TensorId step = -1;              ///< i32[1,1], number of this iteration from 1
-  /// By MoE layer: the ranks that its experts belong to, where they are not in order (passes/place_experts.h).
+  /// Router z-losses: a scalar per micro-batch and MoE layer, in order; empty unless the model has
+  /// them.
+  std::vector<TensorId> z_losses;
+  TensorId step = -1;  ///< i32[1,1]: the number of this iteration, from 1
+  /// The homes of experts in every MoE layer where they are not in order (passes/place_experts.h).
   HomesByLayer homes;
 
-  // In program.cpp alone: else every source that has a Program would compile them.
+  // Defined in program.cpp, so that not every source that has a Program compiles them.
   Program();
   Program(const Program&);
   Program(Program&&) noexcept;
@@ -80,30 +87,34 @@ struct Program {
   ~Program();
 };
 
-/// Position in the whole parameter, row-major, of element `element` of the rank's tensor.
+/// The place that element `element` of the rank's tensor has in the whole parameter, row-major.
 std::int64_t whole_element(const Shard& shard, std::int64_t columns, std::int64_t element);
 
-/// For each op, the earlier ops it must wait for, ascending: an op that reads what another wrote,
-/// overwrites what another read or wrote, slice by slice; slices of a window take each other's place. What another dependency already implies
-/// by itself is left in; what stream order implies is left in too.
+/// For each op, the earlier ops that it must wait for, ascending. An op waits for those that wrote
+/// what it reads, and for those that read or wrote what it overwrites. Only overlapping slices
+/// count; slices of a tensor with windows all overlap. Dependencies that follow from other
+/// dependencies or from the order of a stream are listed too.
 std::vector<std::vector<int>> dependencies(const Program& program);
 
-/// The ops that write the loss or one of the others, ascending.
+/// The ops that write a loss (the cross-entropy, a load-balancing loss or a z-loss), ascending.
 std::vector<int> loss_ops(const Program& program);
 
-/// By MoE layer whose experts are sent to other ranks, or belong to others than in order: who computes which.
+/// The placements of the MoE layers that have replicas, or experts that are not at home in order.
 std::map<int, ExpertPlacement> placements(const Program& program);
 
-/// True for an op that reads or writes rows which only the routing of a layer tells the number of.
+/// True for an op that reads or writes rows whose number depends on the routing of a layer.
 bool uses_routed_rows(const Program& program, const Op& op);
 
-/// Throws std::logic_error with the op's position and name when an op has more operands than its
-/// kind, a use names no tensor, a slice is not within [0, count) or not one that a window holds, an activation or a gradient is read
-/// before any op wrote that part of it in this iteration, or is overwritten before any op read it.
+/// Throws std::logic_error with the op's position and name
+/// - where an op has more operands than its kind, or an operand is not a tensor of the Program,
+/// - where a slice is not within [0, count), or is not one that the tensor's windows hold,
+/// - where an op reads an activation or gradient that no earlier op of the iteration wrote,
+/// - where an op overwrites an activation or gradient that no op has read.
 void validate(const Program& program);
 
-/// One line per layer whose experts are not at home in order, and one per op, for golden tests and `--print-program`:
-/// `12 forward  layer 1 1/2 compute    permute  reads x, expert, slot, offsets -> sent[1/2]`
+/// One line per layer whose experts are not at home in order, then one line per op. Golden tests
+/// and `--print-program` show it: `12 forward  layer 1 1/2 compute    permute  reads x, expert,
+/// slot, offsets -> sent[1/2]`
 std::string to_text(const Program& program);
 
 }  // namespace moe

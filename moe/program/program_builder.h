@@ -8,7 +8,7 @@
 
 namespace moe {
 
-/// Adds tensors and ops to a Program under construction; all on the compute stream.
+/// Adds tensors and ops to a Program under construction. All ops are on the compute stream.
 class ProgramBuilder {
  public:
   Program program;
@@ -23,10 +23,10 @@ class ProgramBuilder {
     int layer = -1;
     int stage = 0;
     GroupKind replicas = GroupKind::stage;
-    std::optional<Shard> shard{};  ///< all of it where absent
+    std::optional<Shard> shard{};  ///< absent: the rank holds all of the parameter
     bool optimized = true;
   };
-  /// The parameter and its gradient; returns the parameter's tensor.
+  /// Adds the parameter and its gradient; returns the parameter's tensor.
   TensorId parameter(const ParameterShape& shape);
   TensorId gradient_of(TensorId parameter) const;
   TensorId state_like(TensorId parameter, const std::string& name);
@@ -36,7 +36,7 @@ class ProgramBuilder {
   TensorId activation(const std::string& name, std::int64_t rows, std::int64_t columns);
   TensorId activation(const std::string& name, std::int64_t rows, std::int64_t columns,
                       DType dtype);
-  /// rows: the largest count capacity allows, 0 when dropless.
+  /// rows: the most that the capacity allows, 0 when dropless.
   TensorId routed(const std::string& name, Rows rows_are, std::int64_t rows, std::int64_t columns,
                   int layer);
 

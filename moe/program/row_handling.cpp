@@ -71,7 +71,7 @@ Binding bind(const Program& program, const Routing& routing, const Groups& group
     const auto layout = [&](const LayerRouting& counts) {
       return make_row_layout(counts, groups, rank, layer);
     };
-    // Counts of all ranks are many: copied only where there are parts to make of them.
+    // The counts of all ranks are large: they are copied only where parts are made from them.
     const LayerRouting& whole = layer_of(routing, routed_layer(op));
     binding.layouts.emplace(routed_layer(op),
                             is_whole(op.part) ? layout(whole) : layout(part_of(whole, op.part)));

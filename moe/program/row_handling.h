@@ -7,20 +7,23 @@
 #include "moe/rows/binding.h"
 #include "moe/rows/row_layout.h"
 
-/// What a Program does to the routed rows of its MoE layers, and the row layouts that follow once the routing is known.
+/// How a Program handles the routed rows of its MoE layers, and the row layouts that follow from it
+/// once the routing is known.
 namespace moe {
 
-/// Every slice boundary used on rows of MoE layer `layer`, ascending from 0 to 1, as reduced fractions {index, count}.
+/// Every slice boundary that ops use on rows of MoE layer `layer`, ascending from 0 to 1, as
+/// reduced fractions {index, count}.
 std::vector<Slice> slice_cuts(const Program& program, int layer);
 
-/// Which rows between legs tensors of MoE layer `layer` hold, without repetition.
+/// The kinds of rows between legs that tensors of MoE layer `layer` hold, each once.
 std::vector<Rows> relays_of(const Program& program, int layer);
 
-/// By MoE layer, of those whose routing the Program binds.
+/// By MoE layer, for the layers whose routing the Program binds.
 std::map<int, RowHandling> row_handling(const Program& program);
 
-/// The layouts of all MoE layers of `program` on `rank` under `routing`. An op that works on a part of the batch
-/// has the layout of part_of(its layer's routing). Throws std::out_of_range for a layer without routing.
+/// The row layouts of all MoE layers of `program` on `rank` under `routing`. A part of the batch
+/// has the layout of part_of(its layer's routing). Throws std::out_of_range for a layer without
+/// routing.
 Binding bind(const Program& program, const Routing& routing, const Groups& groups, int rank);
 
 }  // namespace moe

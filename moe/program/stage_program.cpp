@@ -6,7 +6,7 @@
 namespace moe {
 namespace {
 
-/// Tensors of a whole Program that a stage has, numbered anew in the same order.
+/// The tensors of a whole Program that a stage has, renumbered in the same order.
 class StageTensors {
  public:
   explicit StageTensors(std::size_t count) : here_(count, -1) {}

@@ -6,17 +6,18 @@
 
 namespace moe {
 
-/// What the ranks of one pipeline stage carry out of a whole Program: a Program by itself, with the tensors
-/// and parameters that its ops use. What the stage does not have (tokens, losses) is absent, or -1 where it
-/// has a place of its own.
+/// The share of a whole Program that the ranks of one pipeline stage carry out. It is a Program
+/// itself, with only the tensors and parameters that its ops use. Tensors that the stage does not
+/// have are left out of lists (losses), or are -1 in lists by micro-batch (tokens, targets) and in
+/// `step`.
 struct StageProgram {
   Program program;
   std::vector<int> op_of;  ///< by op: its place in the whole Program
 };
 
-/// Of rows that are passed on the sending stage keeps what is read, the receiving one what is written.
+/// The sending stage keeps what a PassOn reads, the receiving stage what it writes.
 StageProgram stage_program(const Program& whole, int stage);
-/// Of every stage.
+/// [stage]
 std::vector<StageProgram> stage_programs(const Program& whole);
 
 }  // namespace moe

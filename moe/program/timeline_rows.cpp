@@ -15,7 +15,7 @@ TimelineRows timeline_rows(const Program& program, const Timeline& timeline, con
     rows.ops.push_back({0, static_cast<int>(i), op.name, std::string(kind_name(op)),
                         std::string(activity_name(facts_of(op).activity)),
                         std::string(stream_name(op.stream)), std::string(phase_name(op.phase)),
-                        op.layer, piece_of(op).index, piece_of(op).count});
+                        op.layer, share_of(op).index, share_of(op).count});
   }
   for (std::size_t r = 0; r < timeline.ranks.size(); ++r) {
     const int rank = static_cast<int>(r);

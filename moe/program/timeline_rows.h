@@ -11,9 +11,9 @@
 
 namespace moe {
 
-/// A timeline as rows of the database: one TimelineOp per op, one Span per op and rank with the
-/// FLOPs and bytes that the routing makes of it; where `sent_bytes` is given (by rank and op), the
-/// bytes of communications are those.
+/// A timeline as rows of the database: one TimelineOp per op, and one Span per op and rank with its
+/// FLOPs and bytes under `routing`. Where sent_bytes ([rank][op]) is given, the bytes of
+/// communications are taken from it.
 struct TimelineRows {
   db::Timeline timeline;
   std::vector<db::TimelineOp> ops;

@@ -18,12 +18,12 @@ Point end_of(Slice slice) { return {slice.index + slice.span, slice.count}; }
 
 /// What has happened to one tensor in this iteration.
 struct History {
-  bool window = false;  ///< a slice takes the place of the one before it
+  bool window = false;  ///< every slice overwrites the one before it (Tensor::windows)
   struct Write {
     Slice slice;
     bool read = false;
   };
-  std::vector<Write> writes;  ///< in order of their begin; a slice once
+  std::vector<Write> writes;  ///< ordered by begin, each slice once
 
   void write(Slice slice) {
     if (window && !writes.empty() && !(writes.front().slice == slice)) writes.clear();
@@ -40,7 +40,7 @@ struct History {
     writes.insert(place, {slice, false});
   }
 
-  /// True when every row of the slice has been written; they count as read then.
+  /// True where every row of the slice has been written; it then counts as read.
   bool read(Slice slice) {
     Point covered = begin_of(slice);
     for (Write& write : writes) {
@@ -80,22 +80,23 @@ void validate(const Program& program) {
       }
       const Slice s = use.slice;
       if (s.count < 1 || s.index < 0 || s.span < 1 || s.index > s.count - s.span) {
-        fail(fmt::format("shares {} to {} of {} of {}", s.index, s.index + s.span, s.count,
-                         name(use)));
+        fail(fmt::format("uses shares {} to {} of {} of {}, which do not exist", s.index,
+                         s.index + s.span, s.count, name(use)));
       }
       const Tensor& tensor = program.tensors[static_cast<std::size_t>(use.tensor)];
       const bool held = s.count == tensor.windows && s.span == 1 &&
                         s.index % tensor.window_step == tensor.first_window;
       if (tensor.windows > 1 && !held) {
         fail(fmt::format(
-            "uses share {} of {} of {}, which holds {} and every {}-th behind it of {}", s.index,
-            s.count, name(use), tensor.first_window, tensor.window_step, tensor.windows));
+            "uses share {} of {} of {}, which holds share {} and every {}-th after it of {}",
+            s.index, s.count, name(use), tensor.first_window, tensor.window_step, tensor.windows));
       }
     };
     const OpFacts& facts = facts_of(op);
     if (!facts.reads.allow(op.reads.size()) || !facts.writes.allow(op.writes.size())) {
-      fail(fmt::format("{} reads and {} writes, a {} has at most {} and {}", op.reads.size(),
-                       op.writes.size(), facts.name, facts.reads.most(), facts.writes.most()));
+      fail(fmt::format("has {} reads and {} writes, but a {} has at most {} and {}",
+                       op.reads.size(), op.writes.size(), facts.name, facts.reads.most(),
+                       facts.writes.most()));
     }
     for (const Use& use : op.reads) {
       check_use(use);

@@ -9,11 +9,11 @@ namespace moe {
 std::string describe(const Op& op) {
   std::string text = op.name;
   if (op.layer >= 0) text += fmt::format(" (layer {}", op.layer);
-  const Slice piece = piece_of(op);
-  if (piece.count > 1) {
-    text += fmt::format("{}chunk {}/{}", op.layer >= 0 ? ", " : " (", piece.index + 1, piece.count);
+  const Slice share = share_of(op);
+  if (share.count > 1) {
+    text += fmt::format("{}chunk {}/{}", op.layer >= 0 ? ", " : " (", share.index + 1, share.count);
   }
-  return op.layer >= 0 || piece.count > 1 ? text + ")" : text;
+  return op.layer >= 0 || share.count > 1 ? text + ")" : text;
 }
 
 CallContext call_context(const RunState& state, const Op& op) {

@@ -27,8 +27,8 @@ std::string timeline_text(const moe::Program& program, const moe::Timeline& time
         text += fmt::format("{:12.3f} {:11.3f}  {}", 1e3 * span.start_s,
                             1e3 * (span.start_s + span.duration_s), op.name);
         if (op.layer >= 0) text += fmt::format(", layer {}", op.layer);
-        if (const moe::Slice piece = moe::piece_of(op); piece.count > 1) {
-          text += fmt::format(", {}/{}", piece.index + 1, piece.count);
+        if (const moe::Slice share = moe::share_of(op); share.count > 1) {
+          text += fmt::format(", {}/{}", share.index + 1, share.count);
         }
         text += '\n';
       }

@@ -147,7 +147,8 @@ TEST(Validate, AWindowHoldsTheSliceLastWrittenAndNoOther) {
   EXPECT_THAT(unread.refusal(), HasSubstr("overwrites b, which nothing has read"));
   Chain others = window();
   others.read_b({2, 4});
-  EXPECT_THAT(others.refusal(), HasSubstr("uses share 2 of 4 of b, which holds 1 and every 2-th"));
+  EXPECT_THAT(others.refusal(),
+              HasSubstr("uses share 2 of 4 of b, which holds share 1 and every 2-th"));
   Chain whole = window();
   whole.read_b();
   EXPECT_THAT(whole.refusal(), HasSubstr("uses share 0 of 1 of b"));
@@ -179,7 +180,7 @@ TEST(Validate, RefusesATensorThatIsNotThere) {
 TEST(Validate, RefusesMoreOperandsThanTheKindHas) {
   Chain p;
   p.add({{p.a}, {p.a}}, {{p.b}});
-  EXPECT_EQ(p.refusal(), "op 0 \"gelu\": 2 reads and 1 writes, a gelu has at most 1 and 1");
+  EXPECT_EQ(p.refusal(), "op 0 \"gelu\": has 2 reads and 1 writes, but a gelu has at most 1 and 1");
   Chain q;
   q.add({{q.a}}, {{q.b}, {q.c}});
   EXPECT_THAT(q.refusal(), HasSubstr("1 reads and 2 writes"));

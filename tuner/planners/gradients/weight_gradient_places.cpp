@@ -125,7 +125,7 @@ std::vector<moe::PlaceWeightGradient> weight_gradient_places(const Situation& si
     if (assignment[j] < 0) continue;
     const moe::Op& exchange = program.ops[exchanges[static_cast<std::size_t>(assignment[j])]];
     places.push_back({makers[j].parameter, exchange.layer, *moe::direction_of(exchange),
-                      moe::piece_of(exchange).index});
+                      moe::share_of(exchange).index});
   }
   return places;
 }

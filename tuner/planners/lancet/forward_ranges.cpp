@@ -110,8 +110,8 @@ void learn_shares(const Situation& situation, const moe::Program& whole, const m
   double added_s = 0;
   for (std::size_t i = 0; i < cut.ops.size(); ++i) {
     const moe::Op& part = cut.ops[i];
-    const moe::Slice piece = moe::piece_of(part);
-    const bool first_piece = piece.count > 1 && piece.index == 0;
+    const moe::Slice share = moe::share_of(part);
+    const bool first_piece = share.count > 1 && share.index == 0;
     if (!first_piece || part.phase != moe::Phase::forward || part.micro_batch != 0) continue;
     // The first pieces stand in the order of the whole ops, but for what is made for pieces.
     const auto same = std::find_if(next, forward.end(), [&](std::size_t op) {
@@ -125,7 +125,7 @@ void learn_shares(const Situation& situation, const moe::Program& whole, const m
     ForwardOp& op = ops[static_cast<std::size_t>(same - forward.begin())];
     op.added_s = std::exchange(added_s, 0);
     const double both_s = op.whole_s();
-    op.shared_s = std::clamp((both_s - seconds[i]) / (1 - 1.0 / piece.count), 0.0, both_s);
+    op.shared_s = std::clamp((both_s - seconds[i]) / (1 - 1.0 / share.count), 0.0, both_s);
     op.fixed_s = both_s - op.shared_s;
     op.cut = true;
   }

@@ -37,13 +37,13 @@ struct Pipeline {
 
 void add(Pipeline& pipeline, const moe::Program& program, const moe::Op& op, double seconds) {
   PartitionTimes& sums = pipeline.sums;
-  const moe::Slice piece = moe::piece_of(op);
-  pipeline.n = piece.count;
+  const moe::Slice share = moe::share_of(op);
+  pipeline.n = share.count;
   switch (moe::facts_of(op).activity) {
     case moe::Activity::communication:
       if (moe::direction_of(op) == moe::Direction::combine) {
         sums.back += seconds;
-        pipeline.returned = piece.index;
+        pipeline.returned = share.index;
       } else {
         sums.send += seconds;
       }
@@ -52,14 +52,14 @@ void add(Pipeline& pipeline, const moe::Program& program, const moe::Op& op, dou
       sums.copy += seconds;
       if (uses_single_buffer(program, op)) {
         sums.waited_copy += seconds;
-        pipeline.copied = piece.index;
+        pipeline.copied = share.index;
       }
       return;
     case moe::Activity::computation:
       sums.compute += seconds;
-      if (piece.index == pipeline.returned) sums.trailing += seconds;
+      if (share.index == pipeline.returned) sums.trailing += seconds;
       // In backward the copy is of the chunk to come, whose work waits for it.
-      if (op.phase == moe::Phase::forward && piece.index == pipeline.copied) {
+      if (op.phase == moe::Phase::forward && share.index == pipeline.copied) {
         sums.beside_waited += seconds;
       }
       return;

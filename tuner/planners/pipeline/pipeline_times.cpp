@@ -66,7 +66,7 @@ std::map<PipelineOf, PipelineTimes> pipeline_times(const moe::Program& program,
     moe::RoutedLayer layer = moe::routed_layer(op);
     layer.part = 0;  // parts of the batch go through it like chunks
     const auto entry = sums.try_emplace({layer, op.phase}).first;
-    entry->second.chunks = moe::piece_of(op).count;
+    entry->second.chunks = moe::share_of(op).count;
     sum_for(entry->second, op) += seconds;
     entry->second.trailing_s = moe::is_communication(op) ? 0 : entry->second.trailing_s + seconds;
     if (moe::direction_of(op) == moe::Direction::dispatch) open = &entry->second;
