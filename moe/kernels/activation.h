@@ -33,7 +33,7 @@ struct SigmoidCurve {
   }
 };
 
-/// max(x, 0); what is no number stays none.
+/// max(x, 0); NaN stays NaN.
 template <class Real>
 struct ReluCurve {
   static MOE_BODY Real value(Real x) { return x < Real(0) ? Real(0) : x; }

@@ -12,8 +12,8 @@ struct AddReturnedBody {
   MOE_BODY void operator()(std::int64_t i) const { gradient[i] += returned[i]; }
 };
 
-/// Range i is the expert, among this rank's, that the i-th returned block is of. One after the other, so that the sum
-/// has one order.
+/// ranges[i].begin is the slot of the expert whose gradient the i-th returned block is. Blocks are
+/// added one after the other, so that the sum has one order.
 template <class Real, class Exec>
 void launch(Exec& exec, const AddReturned& op, const BoundOp& bound) {
   for (std::size_t tensor = 0; tensor < bound.writes.size(); ++tensor) {

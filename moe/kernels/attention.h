@@ -7,8 +7,8 @@
 
 namespace moe {
 
-/// Rows of one block of queries of some heads of one sequence: row r is query
-/// begin + r mod queries of head r / queries, `head_stride` elements from head to head.
+/// The rows of a block of queries, of several heads of one sequence. Row r is query begin + r mod
+/// queries of head r / queries; heads lie `head_stride` elements apart.
 struct QueryRows {
   std::int64_t begin, queries, length, head_stride;
 
@@ -68,15 +68,16 @@ struct CausalSoftmaxGradientBody {
   }
 };
 
-/// Sizes that forward and backward share. Queries go in blocks, so that GEMMs stop at the block of the
-/// diagonal and a block of scores stays in the cache of a processor; the executor says how many heads one
-/// call takes and how long a block is. A call takes heads of k and v, and of q one after the other those
-/// that share them, so that what is added up for a head of k and v has one owner.
+/// Sizes that forward and backward share. Queries are computed in blocks, so that GEMMs stop at the
+/// block of the diagonal and a block of scores stays in the cache of a processor. The executor
+/// decides how many heads one call takes and how long a block is. A call takes heads of k and v,
+/// and for each the heads of q that share it, one after the other; the sums for a head of k and v
+/// so have one owner.
 template <class Real>
 struct AttentionShape {
   std::int64_t heads, key_value_heads, sharing, length, sequences, head_width, block;
   std::int64_t width, row;                  ///< of y and of qkv
-  std::int64_t square, probability_stride;  ///< of one head, of those that share k and v
+  std::int64_t square, probability_stride;  ///< of one head, of all heads that share k and v
   Real scale;
 
   template <class Exec, class Op>
@@ -161,8 +162,8 @@ void launch(Exec& exec, const Attention& op, const BoundOp& bound) {
   }
 }
 
-/// Blocks go from the last to the first: the last touches every key, and its first head overwrites dK and
-/// dV; all others add.
+/// Blocks run from the last to the first. The last block touches every key, so its first head
+/// overwrites dK and dV; all others add to them.
 template <class Real, class Exec>
 void launch(Exec& exec, const AttentionGradient& op, const BoundOp& bound) {
   const auto s = AttentionShape<Real>::of(exec, op, bound.reads[1]);

@@ -9,8 +9,9 @@
 
 namespace moe {
 
-/// A tensor as a kernel sees it, row-major: of routed rows all there are (BoundOp::ranges says which are meant),
-/// of fixed ones those of its slice.
+/// A tensor as a kernel sees it, row-major. Where rows are fixed, it has the rows of the op's
+/// slice. Where rows are routed, it has all rows, and BoundOp::ranges tells which ones the op works
+/// on.
 struct View {
   void* data = nullptr;
   DType dtype = DType::f32;
@@ -23,9 +24,11 @@ struct BoundOp {
   const Op* op = nullptr;
   std::vector<View> reads;   ///< by position as in Op::reads
   std::vector<View> writes;  ///< by position as in Op::writes
-  /// The rows of its slice of the first operand, reads before writes, that routed rows are: received and
-  /// gathered ones for each local expert, sent ones with those that adjoin as one. All rows of the first read
-  /// where none are. Of AddReturned: of which expert each block is that comes home, as a row.
+  /// The rows that the op works on: its slice of the first operand, reads before writes, whose rows
+  /// are routed. Received and gathered rows have one range per local expert; sent rows have one
+  /// range for each run of adjoining rows. All rows of the first read where no operand has routed
+  /// rows. For AddReturned, ranges[i].begin is the slot of the expert whose gradient the i-th
+  /// returned block is.
   std::vector<RowRange> ranges;
 };
 

@@ -6,10 +6,10 @@
 
 namespace moe {
 
-/// The tokens that an expert takes. A team per expert.
+/// Chooses the tokens that an expert takes. A team per expert.
 ///
-/// The c-th largest score of a group is found bit by bit: the largest integer that at least c scores reach. All
-/// above it are taken, and of those that equal it the first.
+/// The c-th largest score of a group is found bit by bit, as the largest integer that at least c
+/// scores reach. All tokens with a larger score are taken, then the first of those that equal it.
 template <class Real>
 struct ChooseTokensBody {
   const Real* scores;

@@ -6,13 +6,13 @@
 
 namespace moe {
 
-/// What one element adds to `count` sums over the rows of its column.
+/// The terms that one element adds to the `count` sums over the rows of its column.
 template <class Real, int count>
 struct Sums {
   Real value[count];
 };
 
-/// Where the sums of each column go; added to what is there where `accumulate`.
+/// Where the sums of each column are stored, or added where `accumulate`.
 template <class Real, int count>
 struct SumTargets {
   Real* out[count];
@@ -24,7 +24,7 @@ struct SumTargets {
   }
 };
 
-/// The elements of a matrix themselves: the gradient of a bias.
+/// The elements of a matrix as terms: their sums are the gradient of a bias.
 template <class Real>
 struct ElementTerms {
   const Real* in;

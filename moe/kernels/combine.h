@@ -5,7 +5,7 @@
 namespace moe {
 
 /// y[token] = sum over its copies of weight * returned, in the order of the choices; zero where all
-/// were dropped. A team per token.
+/// copies were dropped. A team per token.
 template <class Real>
 struct CombineBody {
   const Real* returned;

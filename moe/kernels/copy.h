@@ -4,7 +4,7 @@
 
 namespace moe {
 
-/// The op's rows from its first read to its write, ranges that adjoin in one copy.
+/// Copies the op's rows from its first read to its write; ranges that adjoin are one copy.
 template <class Exec>
 void copy_rows(Exec& exec, const BoundOp& bound) {
   const View& from = bound.reads[0];
@@ -30,7 +30,7 @@ template <class Real, class Exec>
 void launch(Exec& exec, const FetchRows&, const BoundOp& bound) {
   copy_rows(exec, bound);
 }
-/// Its stream has waited before it; there is nothing to do.
+/// Nothing to do: its stream has waited for the copies before this op starts.
 template <class Real, class Exec>
 void launch(Exec&, const AwaitCopies&, const BoundOp&) {}
 

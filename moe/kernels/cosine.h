@@ -6,8 +6,8 @@
 
 namespace moe {
 
-/// lengths[row] = |row|, at least 1e-12, so that a row of zeros has an angle of zero with
-/// everything. A team per row.
+/// lengths[row] = |row|, at least 1e-12, so that the cosine of a row of zeros with any other is 0.
+/// A team per row.
 template <class Real>
 struct LengthBody {
   const Real* x;
@@ -35,7 +35,7 @@ struct InverseTemperature {
   }
 };
 
-/// A team per token; each member sums for experts of its own.
+/// A team per token; each member of the team computes the logits of some experts.
 template <class Real>
 struct CosineLogitsBody {
   const Real* tokens;
@@ -98,7 +98,7 @@ struct CosineInputGradientBody {
   }
 };
 
-/// The same for the experts, sums over all tokens. A team per expert.
+/// The same for the experts, with sums over all tokens. A team per expert.
 template <class Real>
 struct CosineWeightGradientBody {
   const Real* d_logits;
@@ -156,7 +156,7 @@ struct LogScaleGradientBody {
   }
 };
 
-/// Of an op that reads a scale at `position` where one is learned.
+/// The temperature of an op, which reads a scale at `position` where the scale is learned.
 template <class Real>
 InverseTemperature<Real> inverse_temperature(const BoundOp& bound, std::size_t position,
                                              bool learned, double temperature) {

@@ -5,8 +5,8 @@
 
 #include "moe/kernels/device.h"
 
-/// Random numbers that depend on nothing but what they are asked for by: the same on every rank and
-/// back end, in whatever order they are drawn. (SplitMix64, Box-Muller)
+/// Random numbers that are functions of their keys alone: the same on every rank and back end, in
+/// whatever order they are drawn. (SplitMix64, Box-Muller)
 namespace moe {
 
 MOE_BODY std::uint64_t mix(std::uint64_t x) {

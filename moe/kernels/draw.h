@@ -7,7 +7,7 @@
 
 namespace moe {
 
-/// What the numbers of one token are drawn by, expert by expert: mix(key ^ expert).
+/// The key of one token's random numbers. The number of an expert is drawn from mix(key ^ expert).
 MOE_BODY std::uint64_t token_key(std::int64_t seed, std::int64_t layer, std::int64_t iteration,
                                  std::int64_t token) {
   std::uint64_t key = mix(static_cast<std::uint64_t>(seed));
@@ -16,7 +16,8 @@ MOE_BODY std::uint64_t token_key(std::int64_t seed, std::int64_t layer, std::int
   return mix(key ^ static_cast<std::uint64_t>(token));
 }
 
-/// In double whatever the gate computes in, so that float and double rank experts by the same noise.
+/// Normal noise, in double whatever the gate computes in, so that float and double rank experts by
+/// the same noise.
 MOE_BODY double noise(std::uint64_t key, std::int64_t expert) {
   return normal(mix(key ^ static_cast<std::uint64_t>(expert)));
 }
@@ -77,7 +78,8 @@ struct AddNoiseGradientBody {
   }
 };
 
-/// Uniform numbers by token ids, or by iteration and place where there are none. A team per token.
+/// Uniform numbers drawn by token id, or by iteration and place of the token where there are no
+/// ids. A team per token.
 template <class Real>
 struct DrawRankingBody {
   const std::int32_t* ids;

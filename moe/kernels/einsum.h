@@ -7,7 +7,8 @@
 
 namespace moe {
 
-/// Row of a copy: its weight at its token, 0 elsewhere. A team per copy: each row has one writer.
+/// The mask's row of a copy: its weight in the column of its token, 0 elsewhere. A team per copy,
+/// so that each row has one writer.
 template <class Real>
 struct DispatchMaskBody {
   SentRows rows;
@@ -97,7 +98,7 @@ void launch(Exec& exec, const EinsumRows& op, const BoundOp& bound) {
   }
 }
 
-/// The blocks of a group add up, expert by expert.
+/// The blocks of a group are added up, expert by expert.
 template <class Real, class Exec>
 void launch(Exec& exec, const EinsumTokens& op, const BoundOp& bound) {
   const View& mask = bound.reads[0];

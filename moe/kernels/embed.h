@@ -5,7 +5,8 @@
 
 namespace moe {
 
-/// x[t] = token_table[tokens[t]] + position_table[t mod L]; the latter may be nullptr. A team per token.
+/// x[t] = token_table[tokens[t]] + position_table[t mod L]; the latter may be nullptr. A team per
+/// token.
 template <class Real>
 struct EmbedTokensBody {
   const std::int32_t* tokens;
@@ -33,9 +34,10 @@ struct FillZero {
   MOE_BODY void operator()(std::int64_t i) const { out[i] = 0; }
 };
 
-/// Gradient of the token table, added to what the table holds. A team per token: the first token with an id
-/// owns that row of the table and adds up all others with the same id in the order of the tokens.
-/// Every sum has one owner and one order: no atomics, the same bits on every run.
+/// The gradient of the token table, added to its present values. A team per token: the first token
+/// with an id owns that row of the table and adds up all others with the same id in the order of
+/// the tokens. Every sum has one owner and one order, so there are no atomics and every run gives
+/// the same bits.
 template <class Real>
 struct TokenTableGradientBody {
   const std::int32_t* tokens;

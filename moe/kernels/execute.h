@@ -38,7 +38,8 @@
 
 namespace moe {
 
-/// Type of the numbers that the op computes with: of its first operand that holds no integers, float where all do.
+/// The type that the op computes in: that of its first operand, writes before reads, that is not of
+/// integers; float where all are.
 inline DType real_type(const BoundOp& bound) {
   for (const auto* views : {&bound.writes, &bound.reads}) {
     for (const View& view : *views) {
@@ -48,7 +49,8 @@ inline DType real_type(const BoundOp& bound) {
   return DType::f32;
 }
 
-/// Issues one op of Executor::kernel on an executor, which both back ends have one of:
+/// Issues one op of Executor::kernel on an executor. Each back end has an executor with these
+/// members:
 ///   rows(n, width, f)                       f(team, row) for every row, each about `width` long
 ///   elements(n, f)                          f(i) for every element
 ///   column_sums(n, width, f, targets)       sums of f(row, column) over the rows, in row order
@@ -56,9 +58,9 @@ inline DType real_type(const BoundOp& bound) {
 ///   batches(n, f)                           f(executor, first, count) until all n are covered
 ///   copy(to, from, bytes)                   between the device's memory and the host's
 ///   kQueryBlock                             queries that attention takes at once
-/// Each call comes after the one before it has finished.
+/// Calls take effect one after the other.
 ///
-/// Throws std::logic_error for ops that something else carries out.
+/// Throws std::logic_error for ops that are not carried out by kernels.
 template <class Exec>
 void execute_op(Exec& exec, const BoundOp& bound) {
   std::visit(

@@ -34,7 +34,7 @@ struct SumExpertLoadsBody {
   }
 };
 
-/// In whole numbers: E times the mean is the sum. One team.
+/// Compares in whole numbers, E times a load with the sum of all loads. One team.
 template <class Real>
 struct AdjustExpertBiasBody {
   const Real* loads;

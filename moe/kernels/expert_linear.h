@@ -4,8 +4,8 @@
 
 namespace moe {
 
-/// Calls f(i, the rows in this slice of the i-th of `experts` experts from a slot on). Throws std::logic_error when the
-/// op was bound with fewer ranges.
+/// Calls f(i, rows) for the experts in slots first_slot + i, i < experts, with their rows in this
+/// slice. Throws std::logic_error where the op was bound with fewer ranges.
 template <class F>
 void for_each_expert(const BoundOp& bound, int first_slot, int experts, F f) {
   if (static_cast<int>(bound.ranges.size()) < first_slot + experts) {
@@ -23,7 +23,7 @@ void launch(Exec& exec, const ExpertLinear& op, const BoundOp& bound) {
   const Real* x = data_of<Real>(bound.reads[0]);
   Real* y = data_of<Real>(bound.writes[0]);
   const std::int64_t inputs = bound.reads[0].columns, outputs = bound.writes[0].columns;
-  // Weight and bias of experts from a slot on.
+  // The weights and biases of `experts` experts, which are in the slots from `first_slot` on.
   const auto multiply = [&](int first_slot, int experts, std::size_t first, bool biased) {
     const Real* weight = data_of<Real>(bound.reads[first]);
     const Real* bias = biased ? data_of<Real>(bound.reads[first + 1]) : nullptr;
@@ -57,7 +57,7 @@ void launch(Exec& exec, const ExpertLinearInputGradient& op, const BoundOp& boun
   if (op.replica_slots > 0) multiply(op.local_experts, op.replica_slots, bound.reads[2]);
 }
 
-/// An expert without rows still has a gradient: zero, unless slices add up.
+/// An expert without rows has a gradient of zero; where slices add up it keeps its value.
 template <class Real, class Exec>
 void launch(Exec& exec, const ExpertLinearWeightGradient& op, const BoundOp& bound) {
   const Real* x = data_of<Real>(bound.reads[0]);

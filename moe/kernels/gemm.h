@@ -6,9 +6,10 @@
 
 namespace moe {
 
-/// C = op(A) op(B) + beta C (+ bias in every row), all row-major: op(A) is [m,k], op(B) is [k,n],
-/// C is [m,n]. Leading dimensions count elements from row to row as stored. A batch of several
-/// repeats it at A + i stride_a and so on. What an executor's gemm() takes.
+/// The argument of an executor's gemm(): C = op(A) op(B) + beta C (+ bias in every row), all
+/// row-major. op(A) is [m,k], op(B) is [k,n], C is [m,n]. Leading dimensions count elements from
+/// row to row as stored. A batch repeats the product at A + i stride_a, B + i stride_b and C + i
+/// stride_c.
 template <class Real>
 struct Gemm {
   std::int64_t m = 0, n = 0, k = 0;
@@ -25,8 +26,8 @@ struct Gemm {
   std::int64_t batch = 1, stride_a = 0, stride_b = 0, stride_c = 0;
 };
 
-/// Every row of C becomes the bias, or zero without one: what a product is added to. A team per
-/// row.
+/// Sets every row of C to the bias, or to zero without one, before a product is added to it. A team
+/// per row.
 template <class Real>
 struct FillRowsBody {
   Real* c;

@@ -10,8 +10,8 @@ namespace moe {
 /// Added to the variance.
 inline constexpr double kLayerNormEpsilon = 1e-5;
 
-/// y = (x - mean) / sqrt(variance + epsilon) * scale + shift, a team per row; the statistics stay
-/// for backward. The variance is taken around the mean: no cancellation.
+/// y = (x - mean) / sqrt(variance + epsilon) * scale + shift. A team per row. The statistics are
+/// kept for backward. The variance is a mean of (x - mean)^2, which avoids cancellation.
 template <class Real>
 struct LayerNormBody {
   const Real* x;

@@ -16,8 +16,8 @@ struct AddBiasShareBody {
   MOE_BODY void operator()(std::int64_t i) const { y[i] += share * bias[i % columns]; }
 };
 
-/// y[rows,O] = x[rows,I] W[I,O] + bias_share bias[O]; `bias` may be nullptr. All three are shared by the
-/// dense layers and the experts.
+/// y[rows,O] = x[rows,I] W[I,O] + bias_share bias[O]; `bias` may be nullptr. Dense layers and
+/// experts share the three functions of this file.
 template <class Real, class Exec>
 void linear(Exec& exec, const Real* x, const Real* weight, const Real* bias, double bias_share,
             Real* y, std::int64_t rows, std::int64_t inputs, std::int64_t outputs) {

@@ -5,8 +5,8 @@
 
 namespace moe {
 
-/// Gradient of the gate's weights and of the load-balancing loss with respect to the logits. A team
-/// per token.
+/// The gradient of the gate's weights and of the load-balancing loss with respect to the logits. A
+/// team per token.
 ///
 /// With probabilities p: weight = p[chosen] for k = 1; weight_j = p_j / P, P = sum of the chosen
 /// p_j, for k > 1, so d p_j = (d weight_j - sum_i d weight_i weight_i) / P. The load-balancing loss

@@ -9,7 +9,7 @@
 namespace moe {
 
 /// e^x without a branch or a call, so that loops over it vectorise. Within 2 ulp; 0 below -87,
-/// infinity above 88.8, NaN stays NaN.
+/// infinity above 88.8; NaN stays NaN.
 ///
 /// x = n ln 2 + r with |r| <= ln 2 / 2, ln 2 in two parts so that r is exact; e^r by its Taylor
 /// series to degree 7, whose remainder is below 6e-9; 2^n through the exponent bits.
@@ -35,7 +35,7 @@ MOE_BODY float exponential(float x) {
 
 MOE_BODY double exponential(double x) { return std::exp(x); }
 
-/// Integers in the order of the numbers they stand for.
+/// Maps numbers to integers in the same order.
 MOE_BODY std::uint32_t ordered_bits(float x) {
   const auto bits = std::bit_cast<std::uint32_t>(x);
   return bits >> 31 ? ~bits : bits | 0x80000000u;

@@ -7,7 +7,7 @@
 
 namespace moe {
 
-/// Two numbers to an integer, the first in its lower half. A team per row.
+/// Packs two numbers into an integer, the first in its lower half. A team per row.
 template <class Real>
 struct PackBf16Body {
   const Real* x;
@@ -47,7 +47,7 @@ struct UnpackBf16Body {
   }
 };
 
-/// The bits of the row's scale, then four numbers to an integer. A team per row.
+/// Packs a row as the bits of its scale, then four numbers to an integer. A team per row.
 template <class Real>
 struct PackInt8Body {
   const Real* x;
@@ -60,7 +60,7 @@ struct PackInt8Body {
     std::int32_t* out = packed + row * words;
     const std::int64_t n = width;
     const Real largest = team.max(n, [=](std::int64_t i) { return in[i] < 0 ? -in[i] : in[i]; });
-    // Not a number as soon as one of them is none, or infinite.
+    // The scale is NaN where a number of the row is NaN or infinite.
     const Real poison = team.sum(n, [=](std::int64_t i) { return in[i] * 0; });
     const float scale = static_cast<float>(largest) / 127.0f + static_cast<float>(poison);
     const float inverse = scale > 0 ? 1.0f / scale : 0.0f;
@@ -99,7 +99,7 @@ struct UnpackInt8Body {
   }
 };
 
-/// f(row) for the rows of the op's slice, range by range.
+/// Calls f(row) for the rows of the op's slice, range by range.
 template <class Exec, class F>
 void slice_rows(Exec& exec, const BoundOp& bound, std::int64_t width, F at) {
   for (const RowRange& range : bound.ranges) exec.rows(range.rows, width, at(range.begin));

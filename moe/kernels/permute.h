@@ -4,7 +4,7 @@
 
 namespace moe {
 
-/// sent[row of copy] = x[token]. A team per copy: each row has one writer.
+/// sent[row of copy] = x[token]. A team per copy, so that each row has one writer.
 template <class Real>
 struct PermuteBody {
   const Real* x;

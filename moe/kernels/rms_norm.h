@@ -10,7 +10,8 @@ namespace moe {
 /// Added to the mean square.
 inline constexpr double kRmsNormEpsilon = 1e-5;
 
-/// y = x / sqrt(mean(x^2) + epsilon) * scale, a team per row; the reciprocal root stays for backward.
+/// y = x / sqrt(mean(x^2) + epsilon) * scale. A team per row. The reciprocal root is kept for
+/// backward.
 template <class Real>
 struct RmsNormBody {
   const Real* x;

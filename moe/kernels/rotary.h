@@ -6,8 +6,9 @@
 
 namespace moe {
 
-/// Turns the heads of q and k by `sense` times the angles of moe/ops/rotary.h; v is copied. `in` may be
-/// `out`. A team per token. Angles in double: a float knows one of 4000 turns to a thousandth only.
+/// Turns the heads of q and k by `sense` times the angles of moe/ops/rotary.h and copies v. `in`
+/// may be `out`. A team per token. Angles are in double: after 4000 turns a float is exact to a
+/// thousandth only.
 template <class Real>
 struct RotaryBody {
   const Real* in;

@@ -8,7 +8,7 @@
 
 namespace moe {
 
-/// The upper half of a float, rounded. What is not a number stays so.
+/// The upper half of a float, rounded. NaN stays NaN.
 MOE_BODY float rounded_bf16(float x) {
   const auto bits = std::bit_cast<std::uint32_t>(x);
   const std::uint32_t rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) & 0xffff0000u;

@@ -9,8 +9,9 @@
 
 namespace moe {
 
-/// The k experts of highest ranking: ties to the lower expert, so that an expert comes after another
-/// exactly when its ranking is lower, or the same and its index higher. A team per token.
+/// Chooses the k experts of highest ranking. Ties go to the lower expert: an expert comes after
+/// another where its ranking is lower, or where it is the same and its index is higher. A team per
+/// token.
 template <class Real>
 struct ExpertChoiceBody {
   const Real* rankings;
@@ -40,7 +41,7 @@ struct ExpertChoiceBody {
           team.max(experts, [=](std::int64_t e) { return left(e) ? ranking[e] : lowest; });
       std::int64_t found =
           team.first(0, experts, [=](std::int64_t e) { return left(e) && ranking[e] == best; });
-      // Rankings that are not numbers compare with nothing: still an expert that exists.
+      // A ranking of NaN compares with nothing; the choice must still be an expert that exists.
       if (found == experts) found = choice % experts;
       last = best;
       last_expert = found;
@@ -94,18 +95,18 @@ struct ExpertChoiceGradientBody {
   }
 };
 
-/// What SelectExperts has given out before these tokens, per expert; null where nothing.
+/// [expert]: the counts of the tokens before these (SelectExperts); null for the first tokens.
 struct GivenOut {
   const std::int32_t* demand = nullptr;
   const std::int32_t* used = nullptr;
 };
 
-/// Which copies of tokens [begin, end) of `tokens` an expert takes, and their slots. A team per expert. What
-/// is given of tokens begins with token `begin`.
+/// Decides which copies of tokens [begin, end) of `tokens` an expert takes, and their slots. A team
+/// per expert. Arrays by token begin with token `begin`.
 ///
-/// Within a group copies are taken in the order of Drop until the capacity is reached; slots then
-/// number the copies kept over all groups, in token order. Writes offsets[expert + 1] = copies kept,
-/// to be summed up, demand[expert], and what the next tokens go on from.
+/// Within a group, copies are taken in the order of Drop until the capacity is reached. Slots
+/// number the copies kept over all groups, in token order. Writes offsets[expert + 1] = copies kept
+/// (summed up later), demand[expert], and the counts from which the next tokens go on.
 template <class Real>
 struct ExpertSlotBody {
   const std::int32_t* chosen;
@@ -120,8 +121,9 @@ struct ExpertSlotBody {
   int choices;
   Drop drop;
 
-  /// Takes copies among `size` tokens from `first` on, room for `room`; returns how many asked.
-  /// copy_of(t) is the copy that token first + t asks with in this round, -1 where with none.
+  /// Takes at most `room` copies of `size` tokens from `first` on; returns how many tokens asked
+  /// for this expert. copy_of(t) is the copy with which token first + t asks in this round, -1
+  /// where it does not ask.
   template <class Team, class CopyOf>
   MOE_BODY std::int32_t take(Team& team, std::int64_t size, std::int64_t room,
                              CopyOf copy_of) const {
@@ -134,8 +136,8 @@ struct ExpertSlotBody {
         });
   }
 
-  /// The same by the tokens' scores, ties in token order: finds the score that the last copy kept
-  /// has, bit by bit, and keeps what lies above.
+  /// As take, but by the tokens' scores, ties in token order: finds the score of the last copy that
+  /// is kept, bit by bit, and keeps the copies with a higher score.
   template <class Team, class CopyOf>
   MOE_BODY std::int32_t take_best(Team& team, std::int64_t first, std::int64_t size,
                                   std::int64_t room, CopyOf copy_of) const {
@@ -236,7 +238,7 @@ struct ExpertSlotBody {
   }
 };
 
-/// Counts at offsets[1 ...] -> their exclusive prefix sum. One team.
+/// Replaces the counts at offsets[1 ...] by their exclusive prefix sum. One team.
 struct OffsetBody {
   std::int32_t* offsets;
   std::int64_t experts;

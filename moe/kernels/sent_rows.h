@@ -7,7 +7,7 @@
 
 namespace moe {
 
-/// Where the copies of tokens lie among the sent rows: copy i = token * k + choice is row
+/// Where the copies of tokens lie among the sent rows: copy i = token * k + choice is in row
 /// offsets[expert] + slot.
 struct SentRows {
   const std::int32_t* expert;
@@ -26,8 +26,8 @@ struct SentRows {
   }
 };
 
-/// Of an op that reads the experts at position `expert`, the slots at `slot` and the offsets after
-/// them.
+/// The sent rows of an op that reads the experts at position `expert`, the slots at `slot` and the
+/// offsets at `slot` + 1.
 inline SentRows sent_rows_of(const BoundOp& bound, int expert, int slot, Slice slice = {}) {
   return {data_of<std::int32_t>(bound.reads[expert]), data_of<std::int32_t>(bound.reads[slot]),
           data_of<std::int32_t>(bound.reads[slot + 1]), slice};

@@ -5,15 +5,15 @@
 
 namespace moe {
 
-/// Those who work on one row together, seen from the body of a kernel. On the processor a team is
-/// one thread whose loops are written to vectorise; on the device it is a warp or a block
-/// (backend/device_team.cuh) with the same functions:
+/// A team is the group of threads that work on one row together, as the body of a kernel sees it.
+/// On the processor it is one thread whose loops are written to vectorise; on the device it is a
+/// warp or a block (backend/device_team.cuh). Both have these functions:
 ///   for_each(n, f)        f(i) once for every i, in any order
 ///   sum(n, f), max(n, f)  of f(i), called once for every i; the order depends on n alone
 ///   first(begin, end, f)  the first i with f(i), end where there is none
 ///   scan(n, f, g)         g(i, sum of f over all before i) in any order; returns the whole sum
-///   sync()                what one member wrote, the others see after it
-///   leader()              true for one member: who stores a scalar
+///   sync()                after it, all members see what any member wrote
+///   leader()              true for one member, which stores scalars
 /// All members get the same results and must call the same functions in the same order.
 class SerialTeam {
  public:
@@ -23,8 +23,8 @@ class SerialTeam {
     for (std::int64_t i = 0; i < n; ++i) f(i);
   }
 
-  /// Sixteen partial sums, whatever the width of the processor's vectors: the result is the same
-  /// on every machine.
+  /// Sixteen partial sums, whatever the width of the processor's vectors, so that the result is the
+  /// same on every machine.
   template <class F>
   auto sum(std::int64_t n, F f) {
     using Value = std::decay_t<decltype(f(std::int64_t{0}))>;
@@ -69,8 +69,8 @@ class SerialTeam {
   static constexpr int kLanes = 16;
   static constexpr int kBlock = 256;
 
-  /// First the values of a block, then lane by lane: two loops that each vectorise, where one that
-  /// did both would not.
+  /// First computes the values of a block, then adds them lane by lane: each of the two loops
+  /// vectorises, where one loop that did both would not.
   template <class Value, class F, class Operation>
   static Value fold(std::int64_t n, Value start, F f, Operation operation) {
     Value partial[kLanes];

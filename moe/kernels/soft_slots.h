@@ -6,17 +6,17 @@
 
 namespace moe {
 
-/// Where the logits of slots and the masks lie, see ops/group_gate.h.
+/// Where the logits of slots lie, and the rows of the masks; see ops/group_gate.h.
 struct SlotLayout {
   std::int64_t width;                  ///< of logits: experts * slots
   std::int64_t slots, groups, tokens;  ///< tokens of a group
 
-  /// Of a mask's row.
+  /// The group and the column of logits that belong to a row of a mask.
   MOE_BODY std::int64_t group_of(std::int64_t row) const { return row / slots % groups; }
   MOE_BODY std::int64_t column_of(std::int64_t row) const {
     return row / (groups * slots) * slots + row % slots;
   }
-  /// Of a column of logits in a group.
+  /// The row of a mask that belongs to a column of logits in a group.
   MOE_BODY std::int64_t row_of(std::int64_t column, std::int64_t group) const {
     return (column / slots * groups + group) * slots + column % slots;
   }
@@ -112,11 +112,12 @@ struct SoftCombineGradientBody {
   }
 };
 
-/// Every expert has as many rows on every rank. One element per expert.
+/// Offsets and demand where every expert has the same number of rows on every rank. One element per
+/// expert.
 struct EvenSlotsBody {
   std::int32_t* offsets;
   std::int32_t* demand;
-  std::int64_t rows;  ///< of an expert on this rank
+  std::int64_t rows;  ///< rows of each expert on this rank
 
   MOE_BODY void operator()(std::int64_t expert) const {
     if (expert == 0) offsets[0] = 0;

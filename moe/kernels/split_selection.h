@@ -4,15 +4,16 @@
 
 namespace moe {
 
-/// Which of an expert's copies are the part's, and their slots. A team per expert. Writes offsets[expert + 1] =
-/// copies kept, to be summed up, and demand[expert], of this part and those before.
+/// Finds the copies of an expert that belong to this part of the batch, and their slots. A team per
+/// expert. Writes offsets[expert + 1] = copies kept (summed up later), and demand[expert] of this
+/// part and those before it.
 struct SplitSelectionBody {
   const std::int32_t* chosen;
-  const std::int32_t* given;  ///< slots in the whole
+  const std::int32_t* given;  ///< slots in the whole batch
   std::int32_t* slots;
   std::int32_t* offsets;
   std::int32_t* demand;
-  const std::int32_t* demand_before;  ///< null: of the first part
+  const std::int32_t* demand_before;  ///< demand of the parts before; null for the first part
   std::int64_t tokens;
   int choices;
   bool drops;

@@ -21,7 +21,7 @@ constexpr DType dtype_of<std::int32_t>() {
   return DType::i32;
 }
 
-/// The elements of a tensor. Throws std::logic_error where they are not of type T.
+/// The elements of a tensor. Throws std::logic_error where their type is not T.
 template <class T>
 T* data_of(const View& view) {
   if (view.dtype != dtype_of<T>()) {

@@ -11,7 +11,8 @@ namespace moe {
 
 class InputObject;
 
-/// Run every communication of one kind (its kind_name) on a stream; or every copy of one on the compute stream.
+/// Puts every communication of one kind (its kind_name) on a stream, or every copy of one kind on
+/// the compute stream.
 struct StreamAssignment {
   static constexpr std::string_view name = "assign_stream";
   static constexpr bool changes_results = false;
@@ -23,10 +24,11 @@ struct StreamAssignment {
 void write(nlohmann::json& object, const StreamAssignment& assignment);
 std::string subject(const StreamAssignment& assignment);
 
-/// Runs after everything that cuts ops. Streams only add concurrency: dependencies still order all
-/// that touch the same rows, so values do not change. Throws std::invalid_argument when no
-/// alternative has that name, when it is neither a communication that a Communicator carries out nor a copy, when it
-/// was moved before, or when the stream is not compute, inter_node or intra_node; of a copy, not compute.
+/// Runs last, after the decisions that cut or move ops. Streams only add concurrency: dependencies
+/// still order all ops that touch the same rows, so values do not change. Throws
+/// std::invalid_argument where no kind has that name, where the kind is neither a communication of
+/// a Communicator nor a copy, where it was moved before, and where the stream is not compute,
+/// inter_node or intra_node (for a copy: not compute).
 Program apply(Program program, const StreamAssignment& assignment);
 
 }  // namespace moe

@@ -12,11 +12,13 @@ namespace moe {
 
 class InputObject;
 
-/// Send the rows of one phase of one MoE layer in fewer bits: dispatch and combine, or their gradients.
+/// Sends the rows of one phase of one MoE layer in fewer bits: the rows of dispatch and combine, or
+/// their gradients.
 struct CompressExchange {
   static constexpr std::string_view name = "compress_exchange";
-  /// Every row is rounded on its way: losses and gradients are others, close ones, and still the same ones on any
-  /// ranks but for what rounding makes of the least differences.
+  /// Every row is rounded on its way, so losses and gradients differ slightly from those without.
+  /// They remain the same on any number of ranks, except where rounding magnifies the smallest
+  /// differences.
   static constexpr bool changes_results = true;
   int layer = 0;
   Phase phase = Phase::forward;
@@ -27,9 +29,10 @@ struct CompressExchange {
 void write(nlohmann::json& object, const CompressExchange& compress);
 std::string subject(const CompressExchange& compress);
 
-/// Runs behind replicate_experts alone, so that what it adds is cut with the rest. Each all-to-all of the layer and phase gets an op before it that
-/// packs its rows, carries these, and an op behind it that unpacks them. Throws std::invalid_argument where there is no
-/// all-to-all, or rows are packed already.
+/// Runs after replicate_experts and before all other decisions, so that they also cut and move what
+/// it adds: each all-to-all of the layer and phase gets an op before it that packs its rows,
+/// carries the packed rows, and gets an op after it that unpacks them. Throws std::invalid_argument
+/// where there is no all-to-all, or where rows are packed already.
 Program apply(Program program, const CompressExchange& compress);
 
 }  // namespace moe

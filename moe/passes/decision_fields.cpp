@@ -6,6 +6,10 @@
 
 namespace moe {
 
+std::string_view key_of(const InputObject& input, std::string_view key, std::string_view former) {
+  return input.has(former) && !input.has(key) ? former : key;
+}
+
 int read_layer(const InputObject& input) {
   return static_cast<int>(input.integer("layer", 0, std::numeric_limits<int>::max()));
 }
@@ -22,8 +26,8 @@ Direction read_direction(const InputObject& input) {
 
 ExchangePlace read_place(const InputObject& input) {
   const auto& places = kExchangePlaceNames;
-  return static_cast<ExchangePlace>(
-      input.member("behind", "a place").one_of({places[0], places[1], places[2]}));
+  return static_cast<ExchangePlace>(input.member(key_of(input, "after", "behind"), "a place")
+                                        .one_of({places[0], places[1], places[2]}));
 }
 
 }  // namespace moe

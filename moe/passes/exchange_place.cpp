@@ -19,11 +19,11 @@ bool is_at(const Op& op, ExchangePlace place) {
 
 }  // namespace
 
-std::optional<std::size_t> place_of(const Program& program, Phase phase, ExchangePlace behind,
+std::optional<std::size_t> place_of(const Program& program, Phase phase, ExchangePlace after,
                                     int at) {
   for (std::size_t i = program.ops.size(); i-- > 0;) {
     const Op& op = program.ops[i];
-    if (op.layer != at || op.phase != phase || comes_once(op) || !is_at(op, behind)) continue;
+    if (op.layer != at || op.phase != phase || comes_once(op) || !is_at(op, after)) continue;
     if (phase == Phase::backward || op.micro_batch == 0) return i;
   }
   return std::nullopt;

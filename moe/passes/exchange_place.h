@@ -9,11 +9,11 @@
 
 namespace moe {
 
-/// What in a phase of a block communication can be put behind.
+/// A place in one phase of a block, after which communication can be put.
 enum class ExchangePlace : std::uint8_t {
-  dispatch,  ///< all that brings rows, or their gradients, to the experts
-  combine,   ///< all that brings them back
-  block,     ///< all of the block's phase
+  dispatch,  ///< after all ops that bring rows, or their gradients, to the experts
+  combine,   ///< after all ops that bring them back
+  block,     ///< after all ops of the block in that phase
 };
 inline constexpr std::array<std::string_view, 3> kExchangePlaceNames{"dispatch", "combine",
                                                                      "block"};
@@ -21,9 +21,9 @@ constexpr std::string_view exchange_place_name(ExchangePlace place) {
   return kExchangePlaceNames[static_cast<std::size_t>(place)];
 }
 
-/// The op that stands last of it, by its place in the Program: in backward of the last micro-batch, in forward of the
-/// first. None where block `at` has nothing of the kind.
-std::optional<std::size_t> place_of(const Program& program, Phase phase, ExchangePlace behind,
+/// The last op before the place, by its position in the Program: in the first micro-batch for the
+/// forward phase, in the last one for the backward phase. None where block `at` has no such ops.
+std::optional<std::size_t> place_of(const Program& program, Phase phase, ExchangePlace after,
                                     int at);
 
 }  // namespace moe

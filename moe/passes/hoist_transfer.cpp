@@ -57,18 +57,18 @@ std::int64_t most_block_rows(const Program& program, const Op& op) {
 }
 
 int sum_of_shares(const Program& program, const Op& op, const HoistTransfer& hoisting) {
-  if (hoisting.pieces.empty()) refuse_hoisting(hoisting, "no pieces: expected at least one");
+  if (hoisting.slices.empty()) refuse_hoisting(hoisting, "no slices: expected at least one");
   const std::int64_t rows = most_block_rows(program, op);
   std::int64_t sum = 0;
-  for (const TransferPiece& piece : hoisting.pieces) {
-    if (piece.share < 1) {
-      refuse_hoisting(hoisting, fmt::format("a share of {}: expected at least 1", piece.share));
+  for (const TransferSlice& slice : hoisting.slices) {
+    if (slice.share < 1) {
+      refuse_hoisting(hoisting, fmt::format("a share of {}: expected at least 1", slice.share));
     }
-    sum += piece.share;
+    sum += slice.share;
   }
-  if (static_cast<std::int64_t>(hoisting.pieces.size()) > rows) {
-    refuse_hoisting(hoisting,
-                    fmt::format("{} pieces of {} rows of an expert", hoisting.pieces.size(), rows));
+  if (static_cast<std::int64_t>(hoisting.slices.size()) > rows) {
+    refuse_hoisting(hoisting, fmt::format("{} slices, but an expert has {} rows",
+                                          hoisting.slices.size(), rows));
   }
   if (sum > std::numeric_limits<int>::max()) {
     refuse_hoisting(hoisting, fmt::format("shares of {} together: expected at most {}", sum,
@@ -77,13 +77,13 @@ int sum_of_shares(const Program& program, const Op& op, const HoistTransfer& hoi
   return static_cast<int>(sum);
 }
 
-/// The op that a piece is to stand right behind. Throws where it may not.
+/// The op right after which a slice is to run. Throws where it may not run there.
 std::size_t target_of(const Program& program, std::size_t transfer, const HoistTransfer& hoisting,
-                      const TransferPiece& piece) {
+                      const TransferSlice& slice) {
   const std::string where =
-      fmt::format("behind {} of {}", exchange_place_name(*piece.behind), piece.at);
+      fmt::format("after {} of {}", exchange_place_name(*slice.after), slice.at);
   const Phase phase = hoisting.transfer == Transfer::send ? Phase::forward : Phase::backward;
-  const auto place = place_of(program, phase, *piece.behind, piece.at);
+  const auto place = place_of(program, phase, *slice.after, slice.at);
   if (!place) {
     refuse_hoisting(hoisting,
                     fmt::format("{}: no such place in the {} phase", where, phase_name(phase)));
@@ -99,14 +99,14 @@ std::size_t target_of(const Program& program, std::size_t transfer, const HoistT
   return *place;
 }
 
-Op cut_piece_of(Op op, int index, int pieces, Slice share) {
+Op cut_slice_of(Op op, int index, int slices, Slice share) {
   std::visit(
       [&](auto& kind) {
         if constexpr (MovesExperts<std::decay_t<decltype(kind)>>) kind.share = share;
       },
       op.kind);
-  op.chunk = {index, pieces};
-  // What the pieces before it have brought stays.
+  op.chunk = {index, slices};
+  // The rows that earlier slices have brought stay.
   if (index > 0) op.reads.insert(op.reads.end(), op.writes.begin(), op.writes.end());
   return op;
 }
@@ -117,30 +117,30 @@ Program apply(Program program, const HoistTransfer& hoisting) {
   const std::size_t transfer = find_transfer(program, hoisting);
   const Op whole = program.ops[transfer];
   const int shares = sum_of_shares(program, whole, hoisting);
-  // What stood behind a place comes after the piece there; a piece without a place stands where the whole did.
-  std::vector<std::pair<std::size_t, Op>> pieces;
+  // Ops that stood after a place follow the slice there; a slice without a place stands where the whole transfer did.
+  std::vector<std::pair<std::size_t, Op>> slices;
   int before = 0;
-  for (const TransferPiece& piece : hoisting.pieces) {
-    const int index = static_cast<int>(pieces.size());
+  for (const TransferSlice& slice : hoisting.slices) {
+    const int index = static_cast<int>(slices.size());
     const std::size_t target =
-        piece.behind ? target_of(program, transfer, hoisting, piece) : transfer;
-    if (!pieces.empty() && target < pieces.back().first) {
+        slice.after ? target_of(program, transfer, hoisting, slice) : transfer;
+    if (!slices.empty() && target < slices.back().first) {
       refuse_hoisting(hoisting,
-                      fmt::format("piece {} would stand before piece {}: expected the order in "
-                                  "which they stand",
+                      fmt::format("slice {} would run before slice {}: expected them in the order "
+                                  "in which they run",
                                   index + 1, index));
     }
-    const Slice share{before, shares, piece.share};
-    pieces.emplace_back(
-        target, cut_piece_of(whole, index, static_cast<int>(hoisting.pieces.size()), share));
-    before += piece.share;
+    const Slice share{before, shares, slice.share};
+    slices.emplace_back(
+        target, cut_slice_of(whole, index, static_cast<int>(hoisting.slices.size()), share));
+    before += slice.share;
   }
   std::vector<Op> ops;
   std::size_t next = 0;
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     if (i != transfer) ops.push_back(std::move(program.ops[i]));
-    for (; next < pieces.size() && pieces[next].first == i; ++next) {
-      ops.push_back(std::move(pieces[next].second));
+    for (; next < slices.size() && slices[next].first == i; ++next) {
+      ops.push_back(std::move(slices[next].second));
     }
   }
   program.ops = std::move(ops);
@@ -155,12 +155,12 @@ std::string subject(const HoistTransfer& hoisting) {
 void write(nlohmann::json& object, const HoistTransfer& hoisting) {
   object["layer"] = hoisting.layer;
   object["transfer"] = name_of(hoisting.transfer);
-  object["pieces"] = nlohmann::json::array();
-  for (const TransferPiece& piece : hoisting.pieces) {
-    auto& one = object["pieces"].emplace_back(nlohmann::json{{"share", piece.share}});
-    if (!piece.behind) continue;
-    one["behind"] = exchange_place_name(*piece.behind);
-    one["at"] = piece.at;
+  object["slices"] = nlohmann::json::array();
+  for (const TransferSlice& slice : hoisting.slices) {
+    auto& one = object["slices"].emplace_back(nlohmann::json{{"share", slice.share}});
+    if (!slice.after) continue;
+    one["after"] = exchange_place_name(*slice.after);
+    one["at"] = slice.at;
   }
 }
 
@@ -170,13 +170,14 @@ HoistTransfer HoistTransfer::read(const InputObject& input) {
   hoisting.layer = read_layer(input);
   hoisting.transfer = static_cast<Transfer>(
       input.member("transfer", "what is sent").one_of({kTransfers[0], kTransfers[1]}));
-  for (const InputValue& entry : input.list("pieces", "a list of pieces")) {
-    const InputObject object = entry.object("a piece");
-    TransferPiece& piece = hoisting.pieces.emplace_back();
-    if (object.has("share")) piece.share = static_cast<int>(object.integer("share", 1, most));
-    if (!object.has("behind")) continue;
-    piece.behind = read_place(object);
-    piece.at = static_cast<int>(object.integer("at", 0, most));
+  for (const InputValue& entry :
+       input.list(key_of(input, "slices", "pieces"), "a list of slices")) {
+    const InputObject object = entry.object("a slice");
+    TransferSlice& slice = hoisting.slices.emplace_back();
+    if (object.has("share")) slice.share = static_cast<int>(object.integer("share", 1, most));
+    if (!object.has(key_of(object, "after", "behind"))) continue;
+    slice.after = read_place(object);
+    slice.at = static_cast<int>(object.integer("at", 0, most));
   }
   return hoisting;
 }

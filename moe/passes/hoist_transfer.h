@@ -14,43 +14,46 @@ namespace moe {
 
 class InputObject;
 
-/// What of replicated experts goes between ranks.
+/// The two transfers of replicated experts between ranks.
 enum class Transfer : std::uint8_t {
-  send,       ///< parameters to those who compute them (Trans)
-  give_back,  ///< gradients home (Agg)
+  send,       ///< parameters, from the home to the holders of replicas (Trans)
+  give_back,  ///< gradients, from the holders of replicas to the home (Agg)
 };
 
-/// A share of a transfer and where it stands.
-struct TransferPiece {
-  int share = 1;  ///< of the rows of every expert, about as shares are to each other
-  /// Right behind this of block `at`: of its forward phase in the first micro-batch, or of its backward phase in the
-  /// last. None: where the transfer stood.
-  std::optional<ExchangePlace> behind;
+/// A slice of a transfer and the place where it runs.
+struct TransferSlice {
+  int share = 1;  ///< of the rows of every expert, in proportion to the shares of the other slices
+  /// Right after this place of block `at`: in the forward phase of the first micro-batch for a
+  /// send, in the backward phase of the last one for a return. None: where the whole transfer was.
+  std::optional<ExchangePlace> after;
   int at = 0;
-  friend auto operator<=>(const TransferPiece&, const TransferPiece&) = default;
+  friend auto operator<=>(const TransferSlice&, const TransferSlice&) = default;
 };
 
-/// Send the replicated experts of one MoE layer, or bring their gradients home, in pieces beside what other blocks
-/// compute.                [Pro-Prophet Alg. 2: Trans beside FEC and FNEC of the block before, Agg beside its BEC and BNEC]
+/// Sends the replicated experts of one MoE layer, or returns their gradients, in slices while other
+/// blocks compute. [Pro-Prophet Alg. 2: Trans runs during FEC and FNEC of the previous block, Agg
+/// during its BEC and BNEC]
 struct HoistTransfer {
   static constexpr std::string_view name = "hoist_transfer";
   static constexpr bool changes_results = false;
   int layer = 0;
   Transfer transfer = Transfer::send;
-  std::vector<TransferPiece> pieces;  ///< in the order in which they stand
+  std::vector<TransferSlice> slices;  ///< in the order in which they run
   friend auto operator<=>(const HoistTransfer&, const HoistTransfer&) = default;
   static HoistTransfer read(const InputObject& input);
 };
 void write(nlohmann::json& object, const HoistTransfer& hoisting);
 std::string subject(const HoistTransfer& hoisting);
 
-/// Runs after what moves ops of backward, before place_allreduce and assign_stream: on the stream of computation pieces
-/// only stand elsewhere, on one of their own they run beside it. What is carried out with what is sent, and what comes
-/// home, is the same; gradients are added where they were, once all pieces are there.
+/// Runs after the decisions that move ops of backward, before place_allreduce and assign_stream. On
+/// the compute stream the slices only change their place; on a stream of their own they run while
+/// ops compute. The same parameters and gradients are sent. Gradients are added to those at home
+/// where they were before, once all slices are there.
 ///
-/// Throws std::invalid_argument where the layer has no replicas, there are no pieces or more than rows, a share is less
-/// than 1, a place is not there or of another pipeline stage, a piece would stand behind what uses it or before what makes
-/// it, and where pieces do not stand in order.
+/// Throws std::invalid_argument where the layer has no replicas, where there are no slices or more
+/// slices than rows, where a share is less than 1, where a place does not exist or is in another
+/// pipeline stage, where a slice would run after an op that uses it or before an op that makes it,
+/// and where the slices are not in order.
 Program apply(Program program, const HoistTransfer& hoisting);
 
 }  // namespace moe

@@ -17,11 +17,12 @@ struct LayerPhase {
 bool is_of(const Op& op, const LayerPhase& where);
 bool writes_any_of(const Op& op, const std::set<TensorId>& tensors);
 
-/// Rows that experts of the layer receive or make.
+/// True for rows that experts of the layer receive or make.
 bool is_received(const Program& program, int layer, const Use& use);
 
-/// One chunk's ops: MPMoE's S (what is sent to the experts), C and R (what comes back); in backward the weight gradients,
-/// which nothing on the way home waits for; and what is done with rows that have come home.
+/// The ops of one chunk. `send`, `compute` and `back` are MPMoE's S, C and R: the exchange to the
+/// experts, the experts, and the exchange back. `weights` are the weight gradients in backward,
+/// which no exchange waits for. `home` are the ops on rows that have come back.
 struct ChunkOps {
   std::vector<Op> send, compute, back, weights, home;
 };
@@ -29,10 +30,11 @@ std::vector<Op> all_of(const ChunkOps& chunk);
 
 struct LayerChunks {
   std::vector<ChunkOps> chunks;
-  std::size_t place = 0;  ///< of the first of them, among the ops that are left
+  std::size_t place = 0;  ///< where the first chunk stood, counted in the ops that are left
 };
 
-/// Takes the ops that pipeline_split cuts (follows_routed_rows) out of the Program, chunk by chunk.
+/// Removes from the Program the ops that pipeline_split has cut (follows_routed_rows), chunk by
+/// chunk.
 LayerChunks take_chunks(Program& program, const LayerPhase& from);
 
 }  // namespace moe

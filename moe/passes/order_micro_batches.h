@@ -12,16 +12,20 @@ namespace moe {
 
 class InputObject;
 
-/// In which order ranks work on micro-batches.
+/// The order in which ranks work on micro-batches.
 enum class MicroBatchOrder : std::uint8_t {
-  gpipe,        ///< all forward, then all backward  [GPipe, 2.3]
-  one_f_one_b,  ///< a stage as many forward as stages come behind it, then one forward, one backward, ...
-                ///< [PipeDream-Flush, also called 1F1B]
-  interleaved,  ///< the backward pass of one among the forward pass of the next: one computes while rows of the
-  ///< other travel  [Megatron-Core's batch-level overlap; DeepSeek's DualPipe, on one stage]
+  gpipe,  ///< all forward passes, then all backward passes  [GPipe, 2.3]
+  /// A stage runs as many forward passes as there are stages after it, then one forward and one
+  /// backward pass in turn.  [PipeDream-Flush, also called 1F1B]
+  one_f_one_b,
+  /// The backward pass of one micro-batch runs in turn with the forward pass of the next: one
+  /// computes while rows of the other travel.
+  /// [Megatron-Core's batch-level overlap; DeepSeek's DualPipe, on one stage]
+  interleaved,
 };
 
-/// Whatever the order, the gradients of micro-batches are added up from the first to the last.
+/// Decides that order. Whatever it is, the gradients of micro-batches are added up from the first
+/// to the last.
 struct OrderMicroBatches {
   static constexpr std::string_view name = "order_micro_batches";
   static constexpr bool changes_results = false;
@@ -32,18 +36,19 @@ struct OrderMicroBatches {
 void write(nlohmann::json& object, const OrderMicroBatches& ordering);
 std::string subject(const OrderMicroBatches&);
 
-/// Runs after what cuts ops. A stage's ops of one micro-batch and phase stay together. Stages are put
-/// together as they would follow each other if forward took one time unit and backward two, rows passed on
-/// behind the ops that make them: one order on all ranks, in which no two stages can wait for each other.
+/// Runs after the decisions that cut ops. A stage's ops of one micro-batch and phase stay together.
+/// The ops of all stages are merged in the order in which they would run if a forward pass took one
+/// unit of time and a backward pass two; rows are passed on right after the ops that make them. So
+/// all ranks have one order, in which no two stages can wait for each other.
 ///
-/// On the stream of computation a stage takes the rows of its next micro-batch before it works on this one: move
-/// pass_on to a stream of its own.
+/// On the compute stream, a stage receives the rows of its next micro-batch before it works on the
+/// present one; assign pass_on to a stream of its own to avoid that.
 ///
-/// Interleaved passes take turns behind each exchange of routed rows, backward first: what one does up to and with
-/// its next exchange, then the other. Move exchanges to a stream of their own.
+/// Interleaved passes take turns at each exchange of routed rows, backward first: one pass runs up
+/// to and including its next exchange, then the other. Assign exchanges to a stream of their own.
 ///
-/// Throws std::invalid_argument where there is one micro-batch, or another order was given before; for interleaved
-/// also where there are several stages.
+/// Throws std::invalid_argument where there is one micro-batch, where another order was given
+/// before, and for interleaved also where there are several stages.
 Program apply(Program program, const OrderMicroBatches& ordering);
 
 }  // namespace moe

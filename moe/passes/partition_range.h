@@ -14,10 +14,11 @@ namespace moe {
 
 class InputObject;
 
-/// Cut a range of forward ops along the batch into `parts` equal ones: of a MoE layer the gate's choice and all up to
-/// the tokens put back together, `ops_before` ops ahead of it and `ops_after` behind it, so that the exchange of
-/// one part runs beside what is dense of another. A choice that needs the whole batch stays whole: what it chose is dealt
-/// out to the parts, and ops_before is 0.  [Lancet 4.1, 5; Figs. 4c, 4d]
+/// Cuts a range of forward ops along the batch into `parts` equal parts, so that the exchange of
+/// one part runs while dense layers compute another. The range consists of a MoE layer from the
+/// gate's choice of experts to its combine, of `ops_before` ops before these and of `ops_after` ops
+/// after them. A gate that needs the whole batch is not cut: its choice is divided among the parts,
+/// and ops_before must be 0.  [Lancet 4.1, 5; Figs. 4c, 4d]
 struct PartitionRange {
   static constexpr std::string_view name = "partition_range";
   static constexpr bool changes_results = false;
@@ -31,20 +32,23 @@ struct PartitionRange {
 void write(nlohmann::json& object, const PartitionRange& range);
 std::string subject(const PartitionRange& range);
 
-/// Sequences of a rank and micro-batch; parts divide them.
+/// Sequences of a rank in a micro-batch; the number of parts must divide it.
 std::int64_t sequences_of(const Program& program);
-/// Positions of the forward ops of one micro-batch, ascending.
+/// The positions of the forward ops of one micro-batch, ascending.
 std::vector<std::size_t> forward_ops(const Program& program, int micro_batch);
 
-/// Runs after what makes ops and before what else cuts them. Each part is routed for itself, with rows of its own, and
-/// exchanged as soon as it is (its routing is known when its counts are, Lancet's irregular exchange). The same tokens are
-/// dropped as without: the gate hands on how much of every expert's capacity is used (SelectExperts), or has chosen for
-/// all parts before the first of them begins (SplitSelection). Ops stand stage by stage, each up to an exchange of rows,
-/// part after part in each  [Lancet 5.3]. What needs all tokens and nothing in the range waits for (losses of the gate)
-/// follows the range. In backward the layer's ops on routed rows are cut into the same parts. How many rows a part has
-/// only its routing tells, with a capacity too: memory is planned as for a dropless layer.
+/// Runs after the decisions that make ops and before the others that cut them. Each part is routed
+/// by itself, has rows of its own, and is exchanged as soon as its counts are known (Lancet's
+/// irregular exchange). The same tokens are dropped as in the whole batch: the gate passes on how
+/// much of every expert's capacity is used (SelectExperts), or chooses for all parts before the
+/// first one begins (SplitSelection). The range is divided into stages that end with an exchange of
+/// rows; each stage runs part after part  [Lancet 5.3]. Ops that need all tokens and that no op of
+/// the range waits for (losses of the gate) follow the range. In backward the layer's ops on routed
+/// rows are cut into the same parts. Even with a capacity, the number of rows of a part follows
+/// from its routing, so memory is planned as for a dropless layer.
 ///
-/// Throws std::invalid_argument naming the op or the number that does not allow it, and what would.
+/// Throws std::invalid_argument with the op or the number that prevents the cut, and with what
+/// would fit.
 Program apply(Program program, const PartitionRange& range);
 
 }  // namespace moe

@@ -28,16 +28,16 @@ bool reduces_what(const Op& reduction, const Op& adding) {
 Program apply(Program program, const PlaceAllReduce& placing) {
   const auto refuse = [&](const std::string& why) {
     throw std::invalid_argument(
-        fmt::format("place_allreduce: layer {}, piece {} behind {} of {}: {}", placing.layer,
-                    placing.piece, exchange_place_name(placing.behind), placing.at, why));
+        fmt::format("place_allreduce: layer {}, slice {} after {} of {}: {}", placing.layer,
+                    placing.slice, exchange_place_name(placing.after), placing.at, why));
   };
-  const auto place = place_of(program, placing.behind, placing.at);
+  const auto place = place_of(program, placing.after, placing.at);
   if (!place) refuse("no such place in the backward phase");
   const int stage = program.ops[*place].stage;
   std::vector<std::size_t> moved;
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const Op& op = program.ops[i];
-    if (reduces_gradients(op) && op.layer == placing.layer && op.chunk.index == placing.piece &&
+    if (reduces_gradients(op) && op.layer == placing.layer && op.chunk.index == placing.slice &&
         op.stage == stage) {
       moved.push_back(i);
     }
@@ -61,13 +61,13 @@ Program apply(Program program, const PlaceAllReduce& placing) {
 }
 
 std::string subject(const PlaceAllReduce& placing) {
-  return fmt::format("{} {}", placing.layer, placing.piece);
+  return fmt::format("{} {}", placing.layer, placing.slice);
 }
 
 void write(nlohmann::json& object, const PlaceAllReduce& placing) {
   object["layer"] = placing.layer;
-  object["piece"] = placing.piece;
-  object["behind"] = exchange_place_name(placing.behind);
+  object["slice"] = placing.slice;
+  object["after"] = exchange_place_name(placing.after);
   object["at"] = placing.at;
 }
 
@@ -75,8 +75,8 @@ PlaceAllReduce PlaceAllReduce::read(const InputObject& input) {
   constexpr std::int64_t most = std::numeric_limits<int>::max();
   PlaceAllReduce placing;
   placing.layer = static_cast<int>(input.integer("layer", -1, most));
-  placing.piece = static_cast<int>(input.integer("piece", 0, most));
-  placing.behind = read_place(input);
+  placing.slice = static_cast<int>(input.integer(key_of(input, "slice", "piece"), 0, most));
+  placing.after = read_place(input);
   placing.at = static_cast<int>(input.integer("at", 0, most));
   return placing;
 }

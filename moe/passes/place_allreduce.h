@@ -12,16 +12,16 @@ namespace moe {
 
 class InputObject;
 
-/// Reduce the gradients of one block (-1: of what lies outside the blocks), or a piece of them where they are
-/// sliced, among the backward phase of block `at`: right behind its dispatch, where the stream of the exchange is
-/// idle while experts work, or behind its combine, beside what is no experts.
-///                                             [FSMoE 4 and 5: gradients behind the last dispatch; Lina]
+/// All-reduces the gradients of one block (-1: of the parameters outside the blocks), or one slice
+/// of them, during the backward phase of block `at`: right after its dispatch, where the stream of
+/// the exchange is idle while the experts compute, or after its combine, while dense layers
+/// compute. [FSMoE 4 and 5: gradients after the last dispatch; Lina]
 struct PlaceAllReduce {
   static constexpr std::string_view name = "place_allreduce";
   static constexpr bool changes_results = false;
-  int layer = 0;  ///< whose gradients; -1 can be placed in one pipeline stage only
-  int piece = 0;  ///< of slice_allreduce
-  ExchangePlace behind = ExchangePlace::dispatch;
+  int layer = 0;  ///< the block; -1 can be placed in one pipeline stage only
+  int slice = 0;  ///< of slice_allreduce
+  ExchangePlace after = ExchangePlace::dispatch;
   int at = 0;
   friend auto operator<=>(const PlaceAllReduce&, const PlaceAllReduce&) = default;
   static PlaceAllReduce read(const InputObject& input);
@@ -29,18 +29,19 @@ struct PlaceAllReduce {
 void write(nlohmann::json& object, const PlaceAllReduce& placing);
 std::string subject(const PlaceAllReduce& placing);
 
-/// place_of, in the backward phase.
-inline std::optional<std::size_t> place_of(const Program& program, ExchangePlace behind, int at) {
-  return place_of(program, Phase::backward, behind, at);
+/// As place_of, in the backward phase.
+inline std::optional<std::size_t> place_of(const Program& program, ExchangePlace after, int at) {
+  return place_of(program, Phase::backward, after, at);
 }
 
-/// Runs after what slices gradients and moves ops of backward, before assign_stream. The all-reduces of the layer's
-/// piece, of every group of ranks, that the pipeline stage of block `at` carries out come to stand behind the
-/// place; of several at one place that of the highest layer first, then of the highest piece. They sum what they
-/// did, over the same ranks; where gradients of replicated experts are added to what is reduced, that goes along.
+/// Runs after the decisions that slice gradients and move ops of backward, before assign_stream. It
+/// moves the all-reduces of that slice, over every group of ranks in the pipeline stage of block
+/// `at`, to right after the place. Of several at one place the highest layer comes first, then the
+/// highest slice. The sums are over the same ranks as before. Ops that add the gradients of expert
+/// replicas to the reduced gradients move too.
 ///
-/// Throws std::invalid_argument where there is no such place, where nothing is reduced, and where not all of the
-/// gradients exist at that place.
+/// Throws std::invalid_argument where there is no such place, where nothing is reduced, and where
+/// some of the gradients do not exist yet at that place.
 Program apply(Program program, const PlaceAllReduce& placing);
 
 }  // namespace moe

@@ -12,29 +12,33 @@ namespace moe {
 
 class InputObject;
 
-/// Let the experts of one MoE layer belong to other ranks of their expert group than in order: from the iteration on
-/// that the schedule begins to rule, with parameters and optimizer state. [SmartMoE's expert placement; EPLB's physical one]
+/// Gives the experts of one MoE layer other homes in their expert group, with their parameters and
+/// optimizer states, from the first iteration of the schedule on.  [SmartMoE's expert placement;
+/// EPLB's physical one]
 struct PlaceExperts {
   static constexpr std::string_view name = "place_experts";
   static constexpr bool changes_results = false;
   int layer = 0;
-  ExpertHomes homes;  ///< of every expert a member of its group, as many experts for each
+  ExpertHomes
+      homes;  ///< [expert]: a member of its group; every member has the same number of experts
   friend auto operator<=>(const PlaceExperts&, const PlaceExperts&) = default;
   static PlaceExperts read(const InputObject& input);
 };
 void write(nlohmann::json& object, const PlaceExperts& placing);
 std::string subject(const PlaceExperts& placing);
 
-/// Runs first: whatever goes by where experts are, replicas above all, goes by Program::homes. Ops and sizes stay as they
-/// are: every rank has as many experts as before, ascending, and a parameter's Shard says which. So each expert
-/// computes the same rows in the same order, and no bit of the results changes; in a Program that begins so, parameters
-/// are initialized where they are, and between iterations a training moves them (train/move_experts.h).
+/// Runs first, since other decisions (replicas above all) depend on Program::homes. Ops and sizes
+/// do not change: every rank has as many experts as before, ascending, and the Shard of a parameter
+/// says which. Each expert computes the same rows in the same order, so no bit of the results
+/// changes. In the first schedule of a training, parameters are initialized at these homes; between
+/// iterations the trainer moves them (train/move_experts.h).
 ///
-/// All expert groups of a layout do alike, and so do the ranks that share experts: esp, tp, dp and pp are free. Homes in
-/// order leave the Program as it is.
+/// All expert groups of a layout, and all ranks that share experts, have the same homes; dp, esp,
+/// tp and pp may have any degree. Homes in order leave the Program as it is.
 ///
-/// Throws std::invalid_argument where the layer has no experts, or replicas already, where an expert group is one rank,
-/// and where a home is missing or not there, or a rank is the home of more experts than another.
+/// Throws std::invalid_argument where the layer has no experts, or replicas already, where an
+/// expert group is one rank, where a home is missing or is not a member, and where a rank is the
+/// home of more experts than another.
 Program apply(Program program, const PlaceExperts& placing);
 
 }  // namespace moe

@@ -9,19 +9,23 @@
 
 namespace moe {
 
-/// The rows of a MoE layer in one micro-batch whose chunks share buffers, and how backward comes by those that it needs.
+/// The tensors of received rows of a MoE layer in one micro-batch whose chunks share buffers, by
+/// how backward gets the rows that it needs.
 struct RestoredRows {
-  std::set<TensorId> received;    ///< that experts receive or make of them, forward or backward
-  std::set<TensorId> of_experts;  ///< of forward: what experts make
-  std::set<TensorId> exchanged;   ///< that an exchange reads or writes
-  std::set<TensorId> staying;     ///< of forward, until backward reads them
-  std::vector<TensorId> offloaded;
-  std::set<std::size_t> repeated;    ///< places among a chunk's forward ops (all_of)
-  std::set<TensorId> made_by_those;  ///< in backward
+  std::set<TensorId> received;    ///< all: the rows that experts receive and make, in both phases
+  std::set<TensorId> of_experts;  ///< the rows that experts make in forward
+  std::set<TensorId> exchanged;   ///< the rows that an exchange reads or writes
+  std::set<TensorId>
+      staying;  ///< rows of forward that stay on the device until backward reads them
+  std::vector<TensorId> offloaded;  ///< rows of forward that are copied to the host
+  /// The forward ops that backward repeats, by position among the ops of a chunk (all_of).
+  std::set<std::size_t> repeated;
+  std::set<TensorId> made_by_those;  ///< the rows that the repeated ops write in backward
 };
 bool is_offloaded(const RestoredRows& rows, TensorId tensor);
 
-/// As `restoring` says, from the ops of the first chunk of each phase: all chunks have the same.
+/// Sorts the tensors by `restoring`, given the ops of the first chunk of each phase (all chunks
+/// have the same ops).
 RestoredRows restored_rows(const Program& program, const RestoreActivation& restoring,
                            const ChunkOps& forward, const ChunkOps& backward);
 

@@ -28,15 +28,17 @@
 
 namespace moe {
 
-/// One decision of a Schedule; each is a file of moe/passes with its fields, its JSON, its rewrite
-/// and what it refuses. The alternatives stand in the order in which they are applied: first what is where, then what
-/// makes ops, then what cuts them, then what moves the pieces.
+/// One decision of a Schedule. Each is defined in a file of moe/passes with its fields, its JSON,
+/// its rewrite and its refusals. The alternatives stand in the order in which they are applied:
+/// first those that place experts, then those that make ops, then those that cut ops, then those
+/// that move ops.
 using AnyDecision =
     std::variant<PlaceExperts, ReplicateExperts, CompressExchange, Exchange, PartitionRange,
                  PipelineSplit, RestoreActivation, SliceAllReduce, OrderMicroBatches,
                  PlaceWeightGradient, HoistTransfer, PlaceAllReduce, StreamAssignment>;
 
-/// One of them. Copied, moved, destroyed and compared in schedule.cpp alone, as OpKind in op.cpp.
+/// One alternative of AnyDecision. Copied, moved, destroyed and compared in schedule.cpp only, as
+/// OpKind is in op.cpp.
 struct Decision : AnyDecision {
   using AnyDecision::AnyDecision;
   Decision();
@@ -49,7 +51,7 @@ struct Decision : AnyDecision {
   friend bool operator<(const Decision& a, const Decision& b);
 };
 
-/// What every decision has beside its fields.
+/// What every decision must have besides its fields.
 template <class D>
 concept DescribesDecision = std::totally_ordered<D> &&
     requires(const D& decision, Program program, nlohmann::json& object, const InputObject& input) {
@@ -66,18 +68,20 @@ template <class... Ds>
 inline constexpr bool all_are_decisions<std::variant<Ds...>> = (DescribesDecision<Ds> && ...);
 static_assert(all_are_decisions<AnyDecision>, "a decision lacks a fact, its rewrite or JSON");
 
-/// Decisions only: what `apply` turns a Program into another Program with. The empty Schedule
-/// leaves the Program as it is: one stream, nothing overlapped.
+/// The decisions by which `apply` turns a Program into another Program. The empty Schedule leaves
+/// the Program as it is: all ops on one stream, nothing overlapped.
 struct Schedule {
   std::string planner;
   std::vector<Decision> decisions;
   friend bool operator==(const Schedule&, const Schedule&) = default;
 };
 
-/// The same decisions in the order in which they are applied, the same ones side by side.
+/// The same decisions in the order in which they are applied, those of one kind sorted by their
+/// fields.
 Schedule canonical(Schedule schedule);
 
-/// What it decides about; two decisions on one subject contradict each other.
+/// The kind of a decision and what it is about. Two decisions with the same subject contradict each
+/// other.
 std::pair<std::size_t, std::string> subject_of(const Decision& decision);
 
 /// The decisions of one kind, in the schedule's order.
@@ -90,41 +94,42 @@ std::vector<D> decisions_of(const Schedule& schedule) {
   return found;
 }
 
-/// Puts more decisions, of any kind or of one, behind those that there are.
+/// Appends decisions to the schedule.
 template <class D>
 void append(Schedule& schedule, std::vector<D> decisions) {
   std::move(decisions.begin(), decisions.end(), std::back_inserter(schedule.decisions));
 }
 
-/// The names of those of its decisions that change what is computed, a comma between; "" where all only say how.
+/// The names of the decisions that change losses and gradients, separated by commas; "" where there
+/// are none.
 std::string changes_results(const Schedule& schedule);
 
-/// Applies each decision through its rewrite, in canonical order; `after` sees the Program after
-/// each. Throws std::invalid_argument with the reason where a decision is not legal for this
+/// Applies each decision by its rewrite, in canonical order, and calls `after` with the Program
+/// after each. Throws std::invalid_argument with the reason where a decision is not legal for this
 /// Program.
 Program apply(Program program, const Schedule& schedule,
               const std::function<void(const Decision&, const Program&)>& after = {});
 
-/// True where `apply` refuses none of its decisions.
+/// True where `apply` refuses none of the decisions.
 bool is_legal(const Program& program, const Schedule& schedule);
 
-/// Throws InputError "FILE: ..." where a schedule from `file` (empty: nobody's) is not legal for this
-/// Program.
+/// Throws InputError "FILE: ..." where the schedule is not legal for this Program. `file` is where
+/// the schedule came from; empty where it came from no file.
 void check_applies(const Program& program, const Schedule& schedule, const std::string& file);
 
 /// {"chunks": 4, "decision": "pipeline_split", "layer": 1, "phase": "forward"}
 std::string to_json(const Decision& decision);
-/// Canonical JSON: equal schedules print alike, whatever made them.
+/// Canonical JSON: equal schedules print alike.
 std::string to_json(const Schedule& schedule);
-/// A schedule's identity: its canonical JSON without the name of who made it.
+/// The identity of a schedule: its canonical JSON without the planner's name.
 std::string decisions_json(const Schedule& schedule);
-/// Throws InputError "NAME:LINE: ..." that says what is unknown, missing, there twice or out of
+/// Throws InputError "NAME:LINE: ..." for a field that is unknown, missing, given twice or out of
 /// range.
 Schedule schedule_from_json(std::string_view json, std::string name = "schedule");
-/// Reads a file of it.
+/// Reads a schedule from a JSON file. Throws as schedule_from_json.
 Schedule load_schedule(const std::string& path);
 
-/// A schedule as a row, its decisions in canonical order.
+/// A schedule as a row of the database, its decisions in canonical order.
 db::Schedule schedule_row(const Schedule& schedule);
 
 }  // namespace moe

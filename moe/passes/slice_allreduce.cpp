@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "moe/input/value.h"
+#include "moe/passes/decision_fields.h"
 
 namespace moe {
 namespace {
@@ -20,10 +21,10 @@ std::int64_t rows_reduced(const Program& program, const Op& op) {
   return rows;
 }
 
-/// The uses of `op` cut after the rows where piece after piece has had its share of the bytes.
+/// The uses of `op`, divided into slices of whole rows in proportion to `shares` of the bytes.
 std::vector<std::vector<Use>> cut_by_shares(const Program& program, const Op& op,
                                             const std::vector<int>& shares) {
-  const int pieces = static_cast<int>(shares.size());
+  const int slices = static_cast<int>(shares.size());
   std::int64_t shares_left = std::accumulate(shares.begin(), shares.end(), std::int64_t{0});
   std::int64_t left = 0;  // bytes
   for (const Use& use : op.writes) {
@@ -34,9 +35,9 @@ std::vector<std::vector<Use>> cut_by_shares(const Program& program, const Op& op
   std::vector<std::vector<Use>> result;
   std::size_t index = 0;
   std::int64_t row = 0;  // of the tensor at `index`
-  for (int piece = 0; piece < pieces; ++piece) {
-    const int pieces_left = pieces - piece;
-    const int share = shares[static_cast<std::size_t>(piece)];
+  for (int slice = 0; slice < slices; ++slice) {
+    const int slices_left = slices - slice;
+    const int share = shares[static_cast<std::size_t>(slice)];
     auto wanted = static_cast<std::int64_t>(static_cast<double>(left) * share /
                                             static_cast<double>(shares_left));
     shares_left -= share;
@@ -44,11 +45,11 @@ std::vector<std::vector<Use>> cut_by_shares(const Program& program, const Op& op
     while (index < op.writes.size()) {
       const Tensor& tensor = program.tensors[op.writes[index].tensor];
       const std::int64_t row_bytes = tensor.columns * bytes_of(tensor.dtype);
-      // As many rows as come nearest to the share, at least one, and one left for each later piece.
+      // As many rows as come nearest to the share, at least one, and one left for each later slice.
       const std::int64_t fitting = (wanted + row_bytes / 2) / row_bytes;
-      const std::int64_t most = std::min(tensor.rows - row, rows_left - (pieces_left - 1));
+      const std::int64_t most = std::min(tensor.rows - row, rows_left - (slices_left - 1));
       const std::int64_t taken =
-          pieces_left == 1 ? tensor.rows - row
+          slices_left == 1 ? tensor.rows - row
                            : std::clamp<std::int64_t>(fitting, uses.empty() ? 1 : 0, most);
       if (taken == 0) break;
       uses.push_back({op.writes[index].tensor,
@@ -73,14 +74,14 @@ std::vector<std::vector<Use>> cut_by_shares(const Program& program, const Op& op
 
 Program apply(Program program, const SliceAllReduce& slicing) {
   const auto refuse = [&](const std::string& why) {
-    throw std::invalid_argument(fmt::format("slice_allreduce: {} pieces (layer {}): {}",
-                                            slicing.pieces, slicing.layer, why));
+    throw std::invalid_argument(fmt::format("slice_allreduce: {} slices (layer {}): {}",
+                                            slicing.slices, slicing.layer, why));
   };
-  if (slicing.pieces < 1) refuse("at least one piece is needed");
+  if (slicing.slices < 1) refuse("at least one slice is needed");
   std::vector<int> shares = slicing.shares;
-  if (shares.empty()) shares.assign(static_cast<std::size_t>(slicing.pieces), 1);
-  if (shares.size() != static_cast<std::size_t>(slicing.pieces)) {
-    refuse(fmt::format("{} shares: one for each piece expected", shares.size()));
+  if (shares.empty()) shares.assign(static_cast<std::size_t>(slicing.slices), 1);
+  if (shares.size() != static_cast<std::size_t>(slicing.slices)) {
+    refuse(fmt::format("{} shares: one for each slice expected", shares.size()));
   }
   if (const int least = *std::min_element(shares.begin(), shares.end()); least < 1) {
     refuse(fmt::format("a share of {}: at least 1 expected", least));
@@ -94,16 +95,16 @@ Program apply(Program program, const SliceAllReduce& slicing) {
     }
     found = true;
     if (op.chunk.count != 1) refuse("its gradients are sliced already");
-    if (const std::int64_t rows = rows_reduced(program, op); slicing.pieces > rows) {
+    if (const std::int64_t rows = rows_reduced(program, op); slicing.slices > rows) {
       refuse(fmt::format("\"{}\" reduces {} rows", op.name, rows));
     }
     int index = 0;
     for (std::vector<Use>& uses : cut_by_shares(program, op, shares)) {
-      Op piece = op;
-      piece.reads = uses;
-      piece.writes = std::move(uses);
-      piece.chunk = {index++, slicing.pieces};
-      ops.push_back(std::move(piece));
+      Op slice = op;
+      slice.reads = uses;
+      slice.writes = std::move(uses);
+      slice.chunk = {index++, slicing.slices};
+      ops.push_back(std::move(slice));
     }
   }
   if (!found) refuse("no gradients are reduced there");
@@ -116,7 +117,7 @@ std::string subject(const SliceAllReduce& slicing) { return std::to_string(slici
 
 void write(nlohmann::json& object, const SliceAllReduce& slicing) {
   object["layer"] = slicing.layer;
-  object["pieces"] = slicing.pieces;
+  object["slices"] = slicing.slices;
   if (!slicing.shares.empty()) object["shares"] = slicing.shares;
 }
 
@@ -124,7 +125,7 @@ SliceAllReduce SliceAllReduce::read(const InputObject& input) {
   constexpr std::int64_t most = std::numeric_limits<int>::max();
   SliceAllReduce slicing;
   slicing.layer = static_cast<int>(input.integer("layer", -1, most));
-  slicing.pieces = static_cast<int>(input.integer("pieces", 1, most));
+  slicing.slices = static_cast<int>(input.integer(key_of(input, "slices", "pieces"), 1, most));
   if (input.has("shares")) {
     for (const std::int64_t share : input.member("shares", "a list of shares").integers(1, most)) {
       slicing.shares.push_back(static_cast<int>(share));

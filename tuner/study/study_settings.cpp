@@ -47,6 +47,19 @@ HowMeasured how_measured(const StudyOptions& options, const std::string& begun_j
           options.most_of_others.value_or(begun.value("most_of_others", usual.most_of_others))};
 }
 
+namespace {
+
+/// A given schedule with its decisions as they are written today: older studies named some fields
+/// otherwise.
+json as_written_today(json given) {
+  const std::string decisions = given.at("decisions");
+  given["decisions"] =
+      moe::decisions_json(moe::schedule_from_json("{\"decisions\": " + decisions + "}"));
+  return given;
+}
+
+}  // namespace
+
 std::string other_setting(const std::string& before_json, const std::string& now_json) {
   const json before = json::parse(before_json), now = json::parse(now_json);
   for (const char* key : {"steps", "device", "threads", "memory_limit_bytes", "routing", "data"}) {
@@ -57,7 +70,7 @@ std::string other_setting(const std::string& before_json, const std::string& now
   // Each was profiled at its place.
   const json files = before.value("given", json::array());
   for (std::size_t i = 0; i < files.size(); ++i) {
-    if (i >= now.at("given").size() || files[i] != now.at("given")[i]) {
+    if (i >= now.at("given").size() || as_written_today(files[i]) != now.at("given")[i]) {
       return "--given, or with others before them";
     }
   }

@@ -35,15 +35,15 @@ Program iteration(const Layout& layout = {1, 4, 1}) {
   return apply(build_iteration(three_moe_blocks(), make_groups(layout), 0), replicated());
 }
 
-/// A share behind the dispatch of a block, one behind its combine, and one that stays.
+/// A slice after the dispatch of a block, one after its combine, and one that stays.
 HoistTransfer in_three(int layer, Transfer transfer, int at) {
   return {layer,
           transfer,
           {{3, ExchangePlace::dispatch, at}, {1, ExchangePlace::combine, at}, {2, {}, 0}}};
 }
 
-/// Kind and layer of what stands before each piece.
-std::vector<std::string> before_pieces(const Program& program, int layer, std::string_view kind) {
+/// Kind and layer of what stands before each slice.
+std::vector<std::string> before_slices(const Program& program, int layer, std::string_view kind) {
   std::vector<std::string> before;
   for (std::size_t i = 1; i < program.ops.size(); ++i) {
     const Op &op = program.ops[i], &last = program.ops[i - 1];
@@ -57,10 +57,10 @@ std::vector<std::string> before_pieces(const Program& program, int layer, std::s
 TEST(HoistTransfer, PutsPiecesBehindTheExchangesOfAnotherBlock) {
   const Program sent = apply(iteration(), in_three(2, Transfer::send, 1));
   EXPECT_THAT(
-      before_pieces(sent, 2, "send_experts"),
+      before_slices(sent, 2, "send_experts"),
       ElementsAre("all_to_all 1 forward", "all_to_all 1 forward", "load_balancing_loss 2 forward"));
   const Program home = apply(iteration(), in_three(2, Transfer::give_back, 1));
-  const auto places = before_pieces(home, 2, "return_gradients");
+  const auto places = before_slices(home, 2, "return_gradients");
   ASSERT_EQ(places.size(), 3u);
   EXPECT_EQ(places[0], "all_to_all 1 backward");
   EXPECT_EQ(places[1], "all_to_all 1 backward");
@@ -75,9 +75,9 @@ TEST(HoistTransfer, PiecesMoveTogetherWhatTheWholeMoves) {
       for (const Op& op : program.ops) {
         if (op.layer != 2 || !moves_experts(op)) continue;
         if ((transfer == Transfer::send) != std::holds_alternative<SendExperts>(op.kind)) continue;
-        const auto piece =
+        const auto slice =
             bytes_to_peers(program, op, {}, groups, transfer == Transfer::send ? 2 : 0);
-        for (std::size_t peer = 0; peer < 4; ++peer) bytes[peer] += piece[peer];
+        for (std::size_t peer = 0; peer < 4; ++peer) bytes[peer] += slice[peer];
       }
       return bytes;
     };
@@ -140,25 +140,25 @@ TEST(HoistTransfer, RefusesWhatIsNotThereOrComesTooEarlyOrTooLate) {
     }
     return std::string();
   };
-  const auto one = [](ExchangePlace behind, int at) {
-    return std::vector<TransferPiece>{{1, behind, at}};
+  const auto one = [](ExchangePlace after, int at) {
+    return std::vector<TransferSlice>{{1, after, at}};
   };
   EXPECT_THAT(refusal({0, Transfer::send, one(ExchangePlace::block, 0)}),
               HasSubstr("send of layer 0: no experts are replicated there"));
-  EXPECT_THAT(refusal({1, Transfer::send, {}}), HasSubstr("no pieces: expected at least one"));
+  EXPECT_THAT(refusal({1, Transfer::send, {}}), HasSubstr("no slices: expected at least one"));
   EXPECT_THAT(refusal({1, Transfer::send, {{0, {}, 0}}}), HasSubstr("a share of 0"));
-  EXPECT_THAT(refusal({1, Transfer::send, std::vector<TransferPiece>(99)}),
-              HasSubstr("99 pieces of "));
+  EXPECT_THAT(refusal({1, Transfer::send, std::vector<TransferSlice>(99)}),
+              HasSubstr("99 slices, but"));
   EXPECT_THAT(refusal({1, Transfer::send, one(ExchangePlace::dispatch, 7)}),
-              HasSubstr("behind dispatch of 7: no such place in the forward phase"));
+              HasSubstr("after dispatch of 7: no such place in the forward phase"));
   EXPECT_THAT(refusal({1, Transfer::send, one(ExchangePlace::combine, 1)}),
-              HasSubstr("behind combine of 1: \"experts up\" stands between"));
+              HasSubstr("after combine of 1: \"experts up\" stands between"));
   EXPECT_THAT(refusal({1, Transfer::give_back, one(ExchangePlace::dispatch, 1)}),
-              HasSubstr("behind dispatch of 1: \"experts down dW of replicas\" stands between"));
+              HasSubstr("after dispatch of 1: \"experts down dW of replicas\" stands between"));
   EXPECT_THAT(
       refusal(
           {2, Transfer::send, {{1, ExchangePlace::combine, 1}, {1, ExchangePlace::dispatch, 1}}}),
-      HasSubstr("piece 2 would stand before piece 1"));
+      HasSubstr("slice 2 would run before slice 1"));
   EXPECT_EQ(refusal({1, Transfer::send, one(ExchangePlace::dispatch, 1)}), "")
       << "before the experts, after the rows: as FasterMoE does";
   EXPECT_EQ(refusal({1, Transfer::give_back, one(ExchangePlace::block, 1)}), "");
@@ -174,7 +174,7 @@ TEST(HoistTransfer, RefusesAPlaceOfAnotherStage) {
     apply(program, in_three(2, Transfer::send, 1));
     ADD_FAILURE();
   } catch (const std::invalid_argument& error) {
-    EXPECT_THAT(error.what(), HasSubstr("behind dispatch of 1: another pipeline stage has it"));
+    EXPECT_THAT(error.what(), HasSubstr("after dispatch of 1: another pipeline stage has it"));
   }
 }
 
@@ -183,8 +183,14 @@ TEST(HoistTransfer, ComesBackFromJson) {
   EXPECT_EQ(schedule_from_json(to_json(schedule)), schedule);
   EXPECT_EQ(
       to_json(schedule.decisions[0]),
-      R"({"decision":"hoist_transfer","layer":2,"pieces":[{"at":1,"behind":"dispatch","share":3},)"
-      R"({"at":1,"behind":"combine","share":1},{"share":2}],"transfer":"return"})");
+      R"({"decision":"hoist_transfer","layer":2,"slices":[{"after":"dispatch","at":1,"share":3},)"
+      R"({"after":"combine","at":1,"share":1},{"share":2}],"transfer":"return"})");
+  EXPECT_EQ(schedule_from_json(R"({"planner": "mine", "decisions": [
+      {"decision": "hoist_transfer", "layer": 2, "transfer": "return", "pieces": [
+       {"behind": "dispatch", "at": 1, "share": 3}, {"behind": "combine", "at": 1, "share": 1},
+       {"share": 2}]}]})"),
+            schedule)
+      << "by the former names of its fields";
 }
 
 }  // namespace

@@ -24,9 +24,9 @@ Program iteration(const Layout& layout = {1, 4, 1}) {
   return build_iteration(three_moe_blocks(), make_groups(layout), 0);
 }
 
-std::size_t place_of_reduction(const Program& program, int layer, int piece = 0) {
+std::size_t place_of_reduction(const Program& program, int layer, int slice = 0) {
   const auto op = std::find_if(program.ops.begin(), program.ops.end(), [&](const Op& one) {
-    return one.layer == layer && one.chunk.index == piece &&
+    return one.layer == layer && one.chunk.index == slice &&
            std::holds_alternative<AllReduce>(one.kind);
   });
   return static_cast<std::size_t>(op - program.ops.begin());
@@ -36,18 +36,18 @@ TEST(PlaceAllReduce, StandsBehindTheLastDispatchCombineOrOpOfABlock) {
   const Schedule cut = chunked(three_moe_blocks(), 1, 3);
   const Program whole = apply(iteration({1, 2, 2}), cut);
   struct Expected {
-    ExchangePlace behind;
-    std::string before;  ///< kind of the op that it stands behind, "" = any
+    ExchangePlace after;
+    std::string before;  ///< kind of the op that it stands after, "" = any
   };
-  for (const auto& [behind, before] :
+  for (const auto& [after, before] :
        {Expected{ExchangePlace::dispatch, "gather_rows"},
         Expected{ExchangePlace::combine, "all_to_all"}, Expected{ExchangePlace::block, ""}}) {
-    const Program placed = apply(whole, PlaceAllReduce{2, 0, behind, 1});
+    const Program placed = apply(whole, PlaceAllReduce{2, 0, after, 1});
     EXPECT_EQ(placed.ops.size(), whole.ops.size());
     const std::size_t at = place_of_reduction(placed, 2);
     const Op& op = placed.ops[at - 1];
     EXPECT_EQ(op.layer, 1);
-    EXPECT_EQ(place_of(placed, behind, 1), at - 1);
+    EXPECT_EQ(place_of(placed, after, 1), at - 1);
     if (!before.empty()) {
       EXPECT_EQ(kind_name(op), before);
       EXPECT_EQ(op.chunk.index, 2);
@@ -92,12 +92,12 @@ TEST(PlaceAllReduce, LeavesLossesAndGradientsAsTheyWereBitForBit) {
     int legal = 0;
     for (const int layer : {-1, 0, 1, 2}) {
       for (const int at : {0, 1, 2}) {
-        for (const ExchangePlace behind :
+        for (const ExchangePlace after :
              {ExchangePlace::dispatch, ExchangePlace::combine, ExchangePlace::block}) {
           Schedule schedule = before;
           schedule.decisions.push_back(StreamAssignment{"all_reduce", Stream::inter_node});
-          const int piece = layer == 0 ? 0 : 3;
-          schedule.decisions.push_back(PlaceAllReduce{layer, piece, behind, at});
+          const int slice = layer == 0 ? 0 : 3;
+          schedule.decisions.push_back(PlaceAllReduce{layer, slice, after, at});
           if (!is_legal(program, schedule)) continue;
           ++legal;
           const Outcome outcome = train_small(model, schedule, layout, 2);
@@ -107,7 +107,7 @@ TEST(PlaceAllReduce, LeavesLossesAndGradientsAsTheyWereBitForBit) {
         }
       }
     }
-    // Of the last piece outside the blocks (the head's) 9, of blocks 2, 1 and 0 7, 4 and 1.
+    // Of the last slice outside the blocks (the head's) 9, of blocks 2, 1 and 0 7, 4 and 1.
     EXPECT_EQ(legal, 9 + 7 + 4 + 1);
   }
 }
@@ -136,7 +136,7 @@ TEST(PlaceAllReduce, RefusesWhatIsNotThereAndWhatDoesNotExistYet) {
     return std::string();
   };
   EXPECT_THAT(refusal({2, 0, ExchangePlace::dispatch, 9}),
-              HasSubstr("layer 2, piece 0 behind dispatch of 9: no such place in the backward"));
+              HasSubstr("layer 2, slice 0 after dispatch of 9: no such place in the backward"));
   EXPECT_THAT(refusal({9, 0, ExchangePlace::combine, 0}), HasSubstr("no gradients are reduced"));
   EXPECT_THAT(refusal({2, 1, ExchangePlace::combine, 0}), HasSubstr("no gradients are reduced"));
   EXPECT_THAT(refusal({1, 0, ExchangePlace::dispatch, 1}),
@@ -151,7 +151,11 @@ TEST(PlaceAllReduce, ComesBackFromJson) {
   const Schedule schedule{"mine", {PlaceAllReduce{-1, 2, ExchangePlace::combine, 3}}};
   EXPECT_EQ(schedule_from_json(to_json(schedule)), schedule);
   EXPECT_EQ(to_json(schedule.decisions[0]),
-            R"({"at":3,"behind":"combine","decision":"place_allreduce","layer":-1,"piece":2})");
+            R"({"after":"combine","at":3,"decision":"place_allreduce","layer":-1,"slice":2})");
+  EXPECT_EQ(schedule_from_json(R"({"planner": "mine", "decisions": [
+      {"decision": "place_allreduce", "layer": -1, "piece": 2, "behind": "combine", "at": 3}]})"),
+            schedule)
+      << "by the former names of its fields";
 }
 
 TEST(PlaceAllReduce, OneGradientHasOnePlace) {

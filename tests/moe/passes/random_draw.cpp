@@ -153,7 +153,7 @@ Schedule random_schedule(std::mt19937& random, const Model& model, const Layout&
   for (int block = -1; block < model.blocks && stage_ranks(layout) > 1; ++block) {
     if (random() % 3 == 0) {
       SliceAllReduce slicing{block, 1 + static_cast<int>(random() % 2)};
-      if (slicing.pieces == 2 && random() % 2) slicing.shares = {1, 3};
+      if (slicing.slices == 2 && random() % 2) slicing.shares = {1, 3};
       schedule.decisions.push_back(slicing);
     }
   }
@@ -194,11 +194,11 @@ void draw_placements(std::mt19937& random, Draw& draw) {
       if (random() % 3 == 0) continue;
       HoistTransfer hoisting{replicated.layer, transfer, {}};
       for (int i = 0; i < 1 + static_cast<int>(random() % 3); ++i) {
-        TransferPiece& piece = hoisting.pieces.emplace_back();
-        piece.share = 1 + static_cast<int>(random() % 3);
+        TransferSlice& slice = hoisting.slices.emplace_back();
+        slice.share = 1 + static_cast<int>(random() % 3);
         if (random() % 4 == 0) continue;
-        piece.behind = static_cast<ExchangePlace>(random() % 3);
-        piece.at = std::max(0, replicated.layer - static_cast<int>(random() % 2));
+        slice.after = static_cast<ExchangePlace>(random() % 3);
+        slice.at = std::max(0, replicated.layer - static_cast<int>(random() % 2));
       }
       place(hoisting);
     }

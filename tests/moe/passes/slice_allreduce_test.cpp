@@ -41,10 +41,10 @@ std::int64_t bytes(const Program& program, const Op& op) {
 TEST(SliceAllReduce, CoversEveryRowOnceInOrder) {
   const Program whole = iteration();
   for (const int layer : {-1, 0, 1}) {
-    for (const int pieces : {1, 2, 3, 7, 16}) {
-      const Program sliced = apply(whole, SliceAllReduce{layer, pieces});
+    for (const int slices : {1, 2, 3, 7, 16}) {
+      const Program sliced = apply(whole, SliceAllReduce{layer, slices});
       EXPECT_EQ(reductions(sliced, layer).size(),
-                reductions(whole, layer).size() * static_cast<std::size_t>(pieces));
+                reductions(whole, layer).size() * static_cast<std::size_t>(slices));
       std::map<TensorId, std::int64_t> next;  // row that comes next
       for (const Op* op : reductions(sliced, layer)) {
         EXPECT_FALSE(op->writes.empty());
@@ -70,22 +70,22 @@ TEST(SliceAllReduce, SharesTheBytesOutToWithinARow) {
     sizes[std::get<AllReduce>(op->kind).group].push_back(bytes(sliced, *op));
   }
   ASSERT_EQ(sizes.size(), 2u);  // dense parameters over the world, experts over their replicas
-  for (const auto& [group, pieces] : sizes) {
-    ASSERT_EQ(pieces.size(), 4u);
-    const auto [least, most] = std::minmax_element(pieces.begin(), pieces.end());
+  for (const auto& [group, slices] : sizes) {
+    ASSERT_EQ(slices.size(), 4u);
+    const auto [least, most] = std::minmax_element(slices.begin(), slices.end());
     EXPECT_LE(*most - *least, 2 * 3 * 16 * 4);  // widest row: 3 d_model
   }
 }
 
 TEST(SliceAllReduce, PiecesAreToEachOtherAsTheirSharesAre) {
   const Program sliced = apply(iteration(4, 4), SliceAllReduce{1, 3, {1, 4, 3}});
-  const auto pieces = reductions(sliced, 1);
-  ASSERT_EQ(pieces.size(), 3u);
+  const auto slices = reductions(sliced, 1);
+  ASSERT_EQ(slices.size(), 3u);
   std::int64_t all = 0;
-  for (const Op* op : pieces) all += bytes(sliced, *op);
+  for (const Op* op : slices) all += bytes(sliced, *op);
   const std::int64_t row = 2 * 3 * 16 * 4;  // as above
-  EXPECT_NEAR(bytes(sliced, *pieces[0]), all / 8, row);
-  EXPECT_NEAR(bytes(sliced, *pieces[1]), all / 2, row);
+  EXPECT_NEAR(bytes(sliced, *slices[0]), all / 8, row);
+  EXPECT_NEAR(bytes(sliced, *slices[1]), all / 2, row);
   EXPECT_EQ(reductions(apply(iteration(), SliceAllReduce{1, 2, {1, 1000000}}), 1).size(), 4u);
 }
 
@@ -98,12 +98,16 @@ TEST(SliceAllReduce, RefusesSharesThatAreNotOneForEachPiece) {
     }
     return std::string();
   };
-  EXPECT_THAT(refusal({1, 3, {1, 2}}), HasSubstr("2 shares: one for each piece expected"));
+  EXPECT_THAT(refusal({1, 3, {1, 2}}), HasSubstr("2 shares: one for each slice expected"));
   EXPECT_THAT(refusal({1, 2, {1, 0}}), HasSubstr("a share of 0: at least 1 expected"));
   const Schedule schedule{"mine", {SliceAllReduce{1, 2, {3, 5}}}};
   EXPECT_EQ(schedule_from_json(to_json(schedule)), schedule);
   EXPECT_EQ(to_json(schedule.decisions[0]),
-            R"({"decision":"slice_allreduce","layer":1,"pieces":2,"shares":[3,5]})");
+            R"({"decision":"slice_allreduce","layer":1,"shares":[3,5],"slices":2})");
+  EXPECT_EQ(schedule_from_json(R"({"planner": "mine", "decisions": [
+      {"decision": "slice_allreduce", "layer": 1, "shares": [3, 5], "pieces": 2}]})"),
+            schedule)
+      << "by the former name of its field";
 }
 
 TEST(SliceAllReduce, LeavesLossesAndGradientsAsTheyWereBitForBit) {
@@ -122,7 +126,7 @@ TEST(SliceAllReduce, RefusesWhatCannotBeSliced) {
       [] {
         apply(iteration(), SliceAllReduce{0, 0});
       },
-      ThrowsMessage<std::invalid_argument>(HasSubstr("at least one piece")));
+      ThrowsMessage<std::invalid_argument>(HasSubstr("at least one slice")));
   EXPECT_THAT(
       [] {
         apply(iteration(), SliceAllReduce{5, 2});

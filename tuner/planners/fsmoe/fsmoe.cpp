@@ -24,7 +24,7 @@ std::vector<BackwardPart> parts_of(const StageGradients& stage, Fill fill) {
   std::vector<BackwardPart> parts{{0, 0}};
   for (const GradientPlace& place : stage.places) {
     const bool filled =
-        fill == Fill::all_of_backward || place.behind != moe::ExchangePlace::dispatch;
+        fill == Fill::all_of_backward || place.after != moe::ExchangePlace::dispatch;
     parts.push_back({filled ? place.idle_s : 0, 0});
   }
   for (const GradientGrain& grain : stage.grains) parts[grain.usable].gradients += grain.bytes;
@@ -52,7 +52,7 @@ BothSteps both_steps(const StageGradients& stage, Fill fill, const PhaseSeconds&
     const double gar_s = reduce_s(first.given[i] + bytes);
     if (part == 0) return gar_s;
     const GradientPlace& place = stage.places[i - 1];
-    if (place.behind != moe::ExchangePlace::dispatch) return std::max(place.idle_s, gar_s);
+    if (place.after != moe::ExchangePlace::dispatch) return std::max(place.idle_s, gar_s);
     return phase_s(place.at, gar_s);
   };
   return {first, rest};

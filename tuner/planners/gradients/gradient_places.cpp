@@ -63,7 +63,7 @@ std::vector<GradientPlace> measured(std::vector<GradientPlace> places, const moe
     GradientPlace& place = places[i];
     // A layer that is cut along the batch is no pipeline of chunks.
     const auto pipeline =
-        place.behind == moe::ExchangePlace::dispatch
+        place.after == moe::ExchangePlace::dispatch
             ? pipelines.find({moe::routed_layer(program.ops[place.op]), moe::Phase::backward})
             : pipelines.end();
     if (pipeline != pipelines.end()) {
@@ -214,7 +214,7 @@ std::map<int, LayerPieces> pieces_by_layer(const StageGradients& stage, const Gr
       pieces.slicing.shares.push_back(0);
     }
     ++pieces.slicing.shares.back();
-    pieces.slicing.pieces = static_cast<int>(pieces.places.size());
+    pieces.slicing.slices = static_cast<int>(pieces.places.size());
   }
   return layers;
 }
@@ -263,7 +263,7 @@ moe::Schedule with_gradients_at(moe::Schedule schedule, const moe::Program& sche
     const StageGradients& stage = stages[s];
     for (auto& [layer, pieces] : pieces_by_layer(stage, places[s])) {
       moe::Program cut = scheduled;
-      if (pieces.slicing.pieces > 1) {
+      if (pieces.slicing.slices > 1) {
         cut = moe::apply(std::move(cut), pieces.slicing);
         schedule.decisions.push_back(pieces.slicing);
       }
@@ -278,7 +278,7 @@ moe::Schedule with_gradients_at(moe::Schedule schedule, const moe::Program& sche
         if (pieces.places[piece] >= stage.places.size()) continue;
         const GradientPlace& place = stage.places[pieces.places[piece]];
         schedule.decisions.push_back(
-            moe::PlaceAllReduce{layer, static_cast<int>(piece), place.behind, place.at});
+            moe::PlaceAllReduce{layer, static_cast<int>(piece), place.after, place.at});
       }
     }
   }

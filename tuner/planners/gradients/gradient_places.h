@@ -13,10 +13,10 @@ namespace tuner {
 
 /// A place in backward that gradients can be reduced at beside other work.
 struct GradientPlace {
-  moe::ExchangePlace behind = moe::ExchangePlace::dispatch;
+  moe::ExchangePlace after = moe::ExchangePlace::dispatch;
   int at = 0;         ///< a block
   double idle_s = 0;  ///< so long until the next place or exchange, or between dispatch and combine
-  std::size_t op = 0;  ///< of the Program, that it is behind
+  std::size_t op = 0;  ///< the op of the Program that it comes after
 };
 
 /// Part of the gradients that a block's all-reduces sum, of about equal bytes.

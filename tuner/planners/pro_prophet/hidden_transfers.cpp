@@ -38,20 +38,20 @@ int known_shares(double transfer_s, double known_s) {
   return static_cast<int>(std::lround(kShares * split.known_s / transfer_s));
 }
 
-using Pieces = std::vector<moe::TransferPiece>;
+using Slices = std::vector<moe::TransferSlice>;
 
-Pieces without_empty(Pieces pieces) {
-  std::erase_if(pieces, [](const moe::TransferPiece& piece) { return piece.share == 0; });
-  return pieces;
+Slices without_empty(Slices slices) {
+  std::erase_if(slices, [](const moe::TransferSlice& slice) { return slice.share == 0; });
+  return slices;
 }
 
-Pieces send_pieces(int before, double trans_s, double fnec_s) {
+Slices send_slices(int before, double trans_s, double fnec_s) {
   const int known = known_shares(trans_s, fnec_s);
   return without_empty({{kShares - known, moe::ExchangePlace::dispatch, before},
                         {known, moe::ExchangePlace::combine, before}});
 }
 
-Pieces return_pieces(int layer, std::optional<int> before, double agg_s, double bnec_s) {
+Slices return_slices(int layer, std::optional<int> before, double agg_s, double bnec_s) {
   const int known = before ? known_shares(agg_s, bnec_s) : kShares;
   return without_empty({{known, moe::ExchangePlace::block, layer},
                         {kShares - known, moe::ExchangePlace::dispatch, before.value_or(0)}});
@@ -74,11 +74,11 @@ moe::Schedule with_hidden_transfers(const Situation& situation, moe::Schedule pl
     if (last) {
       schedule.decisions.push_back(moe::HoistTransfer{
           layer.layer, moe::Transfer::send,
-          send_pieces(*last, transfers_s(layer.costs.trans_s, devices), layer.costs.fnec_s)});
+          send_slices(*last, transfers_s(layer.costs.trans_s, devices), layer.costs.fnec_s)});
     }
     schedule.decisions.push_back(
         moe::HoistTransfer{layer.layer, moe::Transfer::give_back,
-                           return_pieces(layer.layer, last, transfers_s(layer.costs.agg_s, devices),
+                           return_slices(layer.layer, last, transfers_s(layer.costs.agg_s, devices),
                                          layer.costs.bnec_s)});
   }
   append(schedule, pipeline_schedule(situation.program, {}, {1, 1}).decisions);

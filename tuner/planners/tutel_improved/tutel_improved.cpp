@@ -11,9 +11,9 @@ namespace {
 /// True where what follows is no experts: behind a combine, or a block before another without experts.
 bool is_dense(const std::vector<GradientPlace>& places, std::size_t index) {
   using moe::ExchangePlace;
-  if (places[index].behind == ExchangePlace::dispatch) return false;
-  if (places[index].behind == ExchangePlace::combine) return true;
-  return index + 1 == places.size() || places[index + 1].behind != ExchangePlace::dispatch;
+  if (places[index].after == ExchangePlace::dispatch) return false;
+  if (places[index].after == ExchangePlace::combine) return true;
+  return index + 1 == places.size() || places[index + 1].after != ExchangePlace::dispatch;
 }
 
 GrainPlaces beside_dense_parts(const StageGradients& stage) {

@@ -28,7 +28,7 @@ struct FsmoeTest : ::testing::Test, ShardedSituation {
 int placed(const moe::Schedule& schedule, ExchangePlace behind) {
   int count = 0;
   for (const auto& placing : moe::decisions_of<moe::PlaceAllReduce>(schedule)) {
-    count += placing.behind == behind;
+    count += placing.after == behind;
   }
   return count;
 }

@@ -40,8 +40,8 @@ TEST_F(GradientPlacesTest, StandInTheOrderOfBackward) {
   ASSERT_EQ(stages.size(), 1u);
   std::vector<std::pair<ExchangePlace, int>> places;
   for (const GradientPlace& place : stages[0].places) {
-    places.emplace_back(place.behind, place.at);
-    EXPECT_EQ(moe::place_of(scheduled, place.behind, place.at), place.op);
+    places.emplace_back(place.after, place.at);
+    EXPECT_EQ(moe::place_of(scheduled, place.after, place.at), place.op);
   }
   ASSERT_EQ(places.size(), 12u);
   EXPECT_THAT(
@@ -56,7 +56,7 @@ TEST_F(GradientPlacesTest, AreIdleForWhatIsComputedMeanwhile) {
       op_costs(scheduled, groups, bind_all(scheduled, groups, routing), costs, cluster);
   // Behind the combine of block 2 comes the rest of block 2.
   const GradientPlace &combine = stage.places[4], &block = stage.places[5];
-  ASSERT_EQ(combine.behind, ExchangePlace::combine);
+  ASSERT_EQ(combine.after, ExchangePlace::combine);
   double seconds = 0;
   for (std::size_t i = combine.op + 1; i <= block.op; ++i) {
     seconds += alone_seconds(op_cost[i], groups, cluster);

@@ -19,18 +19,18 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 /// Of a layer; empty where it is sent as it stands.
-std::vector<moe::TransferPiece> pieces_of(const moe::Schedule& schedule, int layer,
+std::vector<moe::TransferSlice> slices_of(const moe::Schedule& schedule, int layer,
                                           moe::Transfer transfer) {
   for (const auto& hoisting : moe::decisions_of<moe::HoistTransfer>(schedule)) {
-    if (hoisting.layer == layer && hoisting.transfer == transfer) return hoisting.pieces;
+    if (hoisting.layer == layer && hoisting.transfer == transfer) return hoisting.slices;
   }
   return {};
 }
 
-int share_at(const std::vector<moe::TransferPiece>& pieces, moe::ExchangePlace behind, int at) {
+int share_at(const std::vector<moe::TransferSlice>& slices, moe::ExchangePlace behind, int at) {
   int share = 0;
-  for (const auto& piece : pieces) {
-    if (piece.behind == behind && piece.at == at) share += piece.share;
+  for (const auto& slice : slices) {
+    if (slice.after == behind && slice.at == at) share += slice.share;
   }
   return share;
 }
@@ -45,7 +45,7 @@ TEST(ProProphet, PlannerSendsAndSchedulerHidesTheSame) {
             moe::decisions_of<moe::ReplicateExperts>(scheduler));
   // Three home, two out: nobody stands before the first layer.
   EXPECT_THAT(moe::decisions_of<moe::HoistTransfer>(scheduler), SizeIs(5));
-  EXPECT_THAT(pieces_of(scheduler, 0, moe::Transfer::send), IsEmpty());
+  EXPECT_THAT(slices_of(scheduler, 0, moe::Transfer::send), IsEmpty());
   EXPECT_THAT(moe::decisions_of<moe::StreamAssignment>(scheduler), SizeIs(3));
 }
 
@@ -85,16 +85,16 @@ TEST(ProProphet, FillsTheTimeWithoutExpertsFirst) {
       const auto& costs = layers[static_cast<std::size_t>(layer)].costs;
       const auto devices = devices_sent_to(placement_of(schedule, layer));
       ASSERT_FALSE(devices.empty());
-      const auto pieces = pieces_of(schedule, layer, moe::Transfer::send);
+      const auto slices = slices_of(schedule, layer, moe::Transfer::send);
       const double trans_s = transfers_s(costs.trans_s, devices);
-      const int known = share_at(pieces, moe::ExchangePlace::combine, layer - 1);
-      const int rest = share_at(pieces, moe::ExchangePlace::dispatch, layer - 1);
+      const int known = share_at(slices, moe::ExchangePlace::combine, layer - 1);
+      const int rest = share_at(slices, moe::ExchangePlace::dispatch, layer - 1);
       EXPECT_EQ(known + rest, 100);
       EXPECT_NEAR(known, 100 * std::min(1.0, costs.fnec_s / trans_s), 0.5 + 1e-9);
       if (slower > 1) {
         EXPECT_GT(rest, 0);
       }
-      const auto home = pieces_of(schedule, layer, moe::Transfer::give_back);
+      const auto home = slices_of(schedule, layer, moe::Transfer::give_back);
       const double agg_s = transfers_s(costs.agg_s, devices);
       EXPECT_NEAR(share_at(home, moe::ExchangePlace::block, layer),
                   100 * std::min(1.0, costs.bnec_s / agg_s), 0.5 + 1e-9);
