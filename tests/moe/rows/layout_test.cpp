@@ -56,7 +56,7 @@ TEST(Layout, TensorParallelRanksDivideTheOthers) {
 
 TEST(Layout, RefusesWhatIsNoDegree) {
   for (const char* text : {"np=2", "dp", "dp2", ",", "dp=1,,ep=2"}) {
-    EXPECT_THAT(error_of(text, 2), HasSubstr("of dp, ep, esp, tp")) << text;
+    EXPECT_THAT(error_of(text, 2), HasSubstr("the keys are dp, ep, esp, tp")) << text;
   }
   for (const char* text : {"dp=0", "dp=-1", "dp=", "dp=2x", "dp= 2", "dp=99999999999", "dp=1.0"}) {
     EXPECT_THAT(error_of(text, 2), HasSubstr("expected a number from 1")) << text;
