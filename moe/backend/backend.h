@@ -16,18 +16,18 @@ namespace moe {
 /// A point in a stream of one device; valid until the backend is told to forget_marks().
 using Mark = int;
 
-/// What else than a backend's own kernels may keep its device at work: communication of NCCL's.
-/// Called by waits for the device, from any thread.
+/// Watches the work on a device that is not the backend's own, which is communication by NCCL.
+/// Waits for the device call it, from any thread.
 struct DeviceWatch {
-  /// Says what has not finished, "" for nothing: "all_reduce of rank 1 with ranks 0, 2". Throws
+  /// Says what has not finished: "all_reduce of rank 1 with ranks 0, 2"; "" where all has. Throws
   /// CommunicationError where something failed.
   std::function<std::string()> under_way;
-  /// Ends it all, because a wait has exceeded its limit.
+  /// Ends all that work, because a wait has exceeded its limit.
   std::function<void()> abort;
 };
 
-/// How threads of a parallel loop wait for the next one: asleep costs nobody a core but tens of
-/// microseconds to wake; awake takes a core.
+/// How the threads of a parallel loop wait for the next loop. Asleep, they leave the core to others
+/// but take tens of microseconds to wake; awake, they keep the core.
 enum class Waiting : std::uint8_t { asleep, awake };
 
 /// Memory, streams, events and kernels of one device, as one rank uses it. Each stream is driven by
@@ -38,63 +38,66 @@ class Backend {
 
   virtual std::string name() const = 0;
 
-  /// Makes the arena hold at least `bytes` and returns its base; called when nothing runs. CPU:
-  /// address space, pages come with first use. Throws std::bad_alloc-like moe::OutOfMemory with the
-  /// bytes asked for and free.
+  /// Makes the arena hold at least `bytes` and returns its base. Called when nothing runs. On a CPU
+  /// it is address space, of which pages are taken at first use. Throws OutOfMemory with the bytes
+  /// asked for and the bytes free.
   virtual std::byte* arena(std::int64_t bytes) = 0;
 
-  /// The same of host memory that copies offload to (Pool::host), pinned where there is a device; what it held is
-  /// lost where it grows.
+  /// As arena(), for the host memory that activations are offloaded to (Pool::host), pinned where
+  /// there is a device. Growing it loses its contents.
   virtual std::byte* host_arena(std::int64_t bytes) = 0;
 
-  /// Copies between host memory and the arena in stream order; has finished when it returns.
+  /// Copies between host memory and the arena in stream order. The copy has finished when the call
+  /// returns.
   virtual void upload(std::byte* device, std::span<const std::byte> host, Stream stream) = 0;
   virtual void download(std::span<std::byte> host, const std::byte* device, Stream stream) = 0;
 
-  /// Issues one computing op on op.op->stream. CPU: has finished when it returns. CUDA: is
-  /// enqueued.
+  /// Issues one computing op on op.op->stream. On a CPU it has finished when the call returns; on
+  /// CUDA it is enqueued.
   virtual void execute(const BoundOp& op) = 0;
 
-  /// Marks the present end of a stream; later work on another stream can wait for it, and its time
-  /// can be read.
+  /// Marks the present end of a stream. Later work on another stream can wait for the mark, and its
+  /// time can be read.
   virtual Mark mark(Stream stream) = 0;
-  /// Work issued on `stream` from now on starts after `mark`. Host streams wait here.
+  /// Makes work issued on `stream` from now on start after `mark`. The host stream waits in this
+  /// call.
   virtual void wait(Stream stream, Mark mark) = 0;
-  /// Blocks until `mark` is reached; returns its time in seconds of std::chrono::steady_clock. CUDA:
-  /// as all waits for a device throws TimeLimit.
+  /// Blocks until `mark` is reached; returns its time in seconds of std::chrono::steady_clock. On
+  /// CUDA it throws TimeLimit, as every wait for a device does.
   virtual double time_of(Mark mark) = 0;
-  /// Starts a new iteration: all marks made so far become invalid. Called when nothing runs.
+  /// Makes all marks invalid, before a new iteration. Called when nothing runs.
   virtual void forget_marks() = 0;
 
-  /// What waits look at while they wait; called when nothing runs.
+  /// Sets the watch that waits for the device call. Called when nothing runs.
   virtual void watch(DeviceWatch) {}
 
   /// The device's own stream (cudaStream_t) or nullptr.
   virtual void* native_stream(Stream) { return nullptr; }
 };
 
-/// One rank's CPU: kernels on `threads` threads through oneDNN; streams are the host threads that
-/// call. `waiting` decides below which size a kernel keeps to one thread. Copies between the device's memory and the
-/// host's, which are one here, take as long as at `copy_bytes_per_s` at least; 0: as long as memory takes.
+/// The CPU of one rank, with kernels on `threads` threads and matrix products by oneDNN. Its
+/// streams are the host threads that call it. `waiting` decides below which size a kernel uses only
+/// one thread. The memory of device and host is the same here; copies between them are slowed down
+/// to `copy_bytes_per_s`, unless it is 0.
 std::unique_ptr<Backend> make_cpu_backend(int threads, Waiting waiting = Waiting::asleep,
                                           double copy_bytes_per_s = 0);
 
-/// Device `device` of this host; every wait for it ends after `time_limit_s` in TimeLimit. Throws
-/// moe::Unavailable ("built without CUDA", "no CUDA device: ...").
+/// CUDA device `device` of this host. Every wait for it throws TimeLimit after `time_limit_s`.
+/// Throws Unavailable ("built without CUDA", "no CUDA device: ...").
 std::unique_ptr<Backend> make_cuda_backend(int device, double time_limit_s = 60);
-/// Devices that can be used; 0 when built without CUDA or when there is no driver.
+/// The number of devices that can be used; 0 where built without CUDA or where there is no driver.
 int cuda_device_count();
-/// What tells these devices from all others, by number: the same for every process that sees one,
-/// however it numbers them. "GPU-5d5ba0d6-d33d-4b2c-8a1c-0242ac120002"
+/// [device]: its unique name, "GPU-5d5ba0d6-d33d-4b2c-8a1c-0242ac120002". It is the same in every
+/// process, however the process numbers its devices.
 std::vector<std::string> cuda_device_ids();
-/// "NVIDIA H100 80GB HBM3" or "".
+/// "NVIDIA H100 80GB HBM3"; "" where there is no such device.
 std::string cuda_device_name(int device);
 
 /// "2.6.3"
 std::string onednn_version();
-/// Memory that is free on the device now; 0 without one.
+/// The bytes that are free on the device now; 0 where there is no such device.
 std::int64_t cuda_free_bytes(int device);
-/// "runtime 13.0, driver 13.0", "" when built without CUDA or when there is no device.
+/// "runtime 13.0, driver 13.0"; "" where built without CUDA or where there is no device.
 std::string cuda_version();
 
 }  // namespace moe

@@ -23,19 +23,19 @@
 namespace moe {
 namespace {
 
-/// What a second thread must at least be given, or it costs more than it saves: one asleep takes
-/// tens of microseconds to wake. Measured: README.
+/// The least work for which a second thread pays: a thread that sleeps takes tens of microseconds
+/// to wake. README has the measurements.
 struct Grain {
   std::int64_t elements, gemm_flops;
 };
 constexpr Grain kGrainAsleep{131072, 8'000'000}, kGrainAwake{32768, 1'000'000};
 
-/// Kernels on the threads of one rank. What is split over threads has one owner per result, so the
-/// order of no sum depends on how many there are.
+/// Kernels on the threads of one rank. Every result has one owner, so the order of a sum does not
+/// depend on the number of threads.
 class CpuExec {
  public:
-  /// Queries per block: what lies above the diagonal is skipped in steps of this; shorter blocks
-  /// make GEMMs too small to be fast.
+  /// Queries per block. Scores above the diagonal are skipped in steps of this; shorter blocks
+  /// would make GEMMs too small to be fast.
   static constexpr std::int64_t kQueryBlock = 64;
 
   CpuExec(int threads, Grain grain, double copy_bytes_per_s = 0)
@@ -57,7 +57,7 @@ class CpuExec {
     });
   }
 
-  /// Down the rows with a strip of sums in the first-level cache.
+  /// Goes down the rows with a strip of sums in the first-level cache.
   template <class Terms, class Real, int count>
   void column_sums(std::int64_t rows, std::int64_t width, Terms terms,
                    SumTargets<Real, count> targets) {
@@ -97,7 +97,8 @@ class CpuExec {
     });
   }
 
-  /// At the rate of memory, or asleep until a slower link would have carried it; a process that is to end waits for none.
+  /// Copies at the rate of memory, then sleeps until a slower link would have carried it, unless
+  /// the process was asked to end.
   void copy(std::byte* to, const std::byte* from, std::int64_t bytes) {
     const auto start = std::chrono::steady_clock::now();
     std::memcpy(to, from, static_cast<std::size_t>(bytes));
@@ -112,7 +113,7 @@ class CpuExec {
   }
 
  private:
-  /// f(begin, end) over equal shares of [0, count), a thread each.
+  /// Calls f(begin, end) for equal shares of [0, count), each on a thread.
   template <class F>
   MOELAB_NOT_INSTRUMENTED void share(std::int64_t count, std::int64_t width, F f) {
     const std::int64_t parts = std::min<std::int64_t>(threads_, count);
@@ -135,7 +136,7 @@ class CpuExec {
   double copy_bytes_per_s_;
 };
 
-/// Address space that grows and keeps what is in it; pages come with their first use.
+/// Address space that grows and keeps its contents. Pages are taken at their first use.
 class Arena {
  public:
   Arena() = default;
@@ -161,7 +162,7 @@ class Arena {
     }
     base_ = grown;
     bytes_ = rounded;
-    // Few large pages instead of many small ones where the system allows it; no harm where not.
+    // Asks for few large pages instead of many small ones; the system may ignore it.
     madvise(base_, bytes_, MADV_HUGEPAGE);
     return static_cast<std::byte*>(base_);
   }
@@ -202,7 +203,7 @@ class CpuBackend : public Backend {
     execute_op(exec, op);
   }
 
-  /// All work has finished when its call returns: a mark is a time that has passed.
+  /// All work has finished when its call returns, so a mark is a time that has passed.
   Mark mark(Stream) override {
     const std::chrono::duration<double> now = std::chrono::steady_clock::now().time_since_epoch();
     const std::lock_guard lock(mutex_);

@@ -4,9 +4,9 @@
 
 namespace moe {
 
-/// Matrix products on the processor, as many threads as OpenMP gives to the caller. float: oneDNN,
-/// any shape near the speed of the core. double: oneDNN has none, and only tests compute in double;
-/// a blocked loop, one thread.
+/// Matrix products on the processor, with as many threads as OpenMP gives to the caller. In float
+/// they are oneDNN's. In double, which oneDNN lacks and only tests use, they are a blocked loop on
+/// one thread.
 void cpu_gemm(const Gemm<float>& gemm);
 void cpu_gemm(const Gemm<double>& gemm);
 

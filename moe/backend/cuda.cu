@@ -26,8 +26,8 @@ class CudaBackend : public Backend {
     at(Stream::host).make_staging();
     forget_marks();
   }
-  /// What frees memory waits for the device, however long: where work on it does not end, the memory
-  /// is left to the end of the process.
+  /// Freeing memory waits for the device without limit. Where work on the device does not end, its
+  /// memory is left until the process ends.
   ~CudaBackend() override {
     if (cudaSetDevice(device_) != cudaSuccess) cudaGetLastError();
     const double limit_s = waits_.expired() ? kShortWait_s : kLongWait_s;
@@ -43,7 +43,7 @@ class CudaBackend : public Backend {
 
   std::string name() const override { return cuda_device_name(device_); }
 
-  /// Growing copies what there is, so for a moment both need room.
+  /// Growing copies the contents, so for a moment both arenas need room.
   std::byte* arena(std::int64_t bytes) override {
     use_device();
     if (bytes <= arena_bytes_) return static_cast<std::byte*>(arena_.get());
@@ -137,9 +137,9 @@ class CudaBackend : public Backend {
   }
 
  private:
-  /// CUDA keeps the device per host thread, and each stream has its own.
+  /// CUDA keeps the current device per host thread, and each stream has a thread.
   void use_device() const { check(cudaSetDevice(device_), "cudaSetDevice"); }
-  /// Waits until all that was issued on it is done.
+  /// Waits until all work issued on the stream is done.
   void drain(const DeviceStream& stream) {
     const OwnedEvent end = make_event(cudaEventDisableTiming);
     check(cudaEventRecord(end.get(), stream.get()), "cudaEventRecord");
@@ -159,7 +159,7 @@ class CudaBackend : public Backend {
   Marks marks_;
 };
 
-/// What cudaGetDeviceCount has to say, once: the driver may not be there at all.
+/// The answer of cudaGetDeviceCount, asked once: there may be no driver at all.
 std::pair<int, cudaError_t> count_devices() {
   int count = 0;
   const cudaError_t status = cudaGetDeviceCount(&count);

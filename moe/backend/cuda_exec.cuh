@@ -10,10 +10,10 @@
 namespace moe {
 
 inline constexpr int kBlockThreads = 256;
-/// Rows up to this width get a warp, wider ones a block. By width alone, so that the order of a
-/// row's sums does not depend on how many rows there are.
+/// Rows up to this width are computed by a warp, wider rows by a block. Only the width decides, so
+/// that the order of a row's sums does not depend on the number of rows.
 inline constexpr std::int64_t kWarpWidth = 1024;
-/// Columns and rows that one block of column_sums looks at together.
+/// Columns and rows of the tile that one block of column_sums reads at once.
 inline constexpr int kTileColumns = 32, kTileRows = 16;
 
 template <int threads, class F>
@@ -35,7 +35,7 @@ __global__ void __launch_bounds__(kBlockThreads) elements_kernel(std::int64_t co
   }
 }
 
-/// A block per 32 columns: each of its rows of threads sums every 16th row of the matrix, and the
+/// A block per 32 columns. Each of its rows of threads sums every 16th row of the matrix; then the
 /// partial sums are added in order.
 template <class Terms, class Real, int count>
 __global__ void __launch_bounds__(kTileColumns* kTileRows)
@@ -62,11 +62,11 @@ __global__ void __launch_bounds__(kTileColumns* kTileRows)
   }
 }
 
-/// Enqueues on one stream; see kernels/execute.h for what an executor offers.
+/// The executor that enqueues on one CUDA stream; kernels/execute.h lists its functions.
 class CudaExec {
  public:
-  /// Long enough for GEMMs to fill the device, short enough to skip most of what lies above the
-  /// diagonal of long sequences.
+  /// Long enough for GEMMs to fill the device, short enough to skip most scores above the diagonal
+  /// of long sequences.
   static constexpr std::int64_t kQueryBlock = 512;
 
   explicit CudaExec(DeviceStream& stream) : device_stream_(stream), stream_(stream.get()) {}
@@ -99,7 +99,7 @@ class CudaExec {
     check(cudaGetLastError(), "column_sums_kernel");
   }
 
-  /// cuBLAS counts by columns: it computes C^T = op(B)^T op(A)^T on the same memory.
+  /// cuBLAS is column-major: it computes C^T = op(B)^T op(A)^T on the same memory.
   template <class Real>
   void gemm(const Gemm<Real>& gemm) {
     if (gemm.m == 0 || gemm.n == 0) return;
@@ -129,14 +129,14 @@ class CudaExec {
           "cudaMemcpyAsync between device and host");
   }
 
-  /// All at once: the device has room for every batch.
+  /// One call with all batches, since the device has room for them.
   template <class F>
   void batches(std::int64_t count, F f) {
     f(*this, std::int64_t{0}, count);
   }
 
  private:
-  /// Enough to fill any device; what is left over, the kernels loop for.
+  /// As many blocks as fill any device; the kernels loop over the rest.
   static unsigned blocks(std::int64_t count, std::int64_t per_block) {
     return static_cast<unsigned>(
         std::min<std::int64_t>((count + per_block - 1) / per_block, 1 << 16));

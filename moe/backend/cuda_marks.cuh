@@ -9,7 +9,7 @@
 
 namespace moe {
 
-/// Timing events by number, reused after forget(), and the host time that belongs to them.
+/// Timing events by number, reused after forget(), and how their times relate to the host's clock.
 class Marks {
  public:
   std::pair<Mark, cudaEvent_t> next() {
@@ -22,9 +22,9 @@ class Marks {
     const std::lock_guard lock(mutex_);
     return events_.at(static_cast<std::size_t>(mark)).get();
   }
-  /// Forgets all marks and compares the clocks anew, because event times are floats whose
-  /// precision fades with the distance to the reference. The shortest of a few exchanges is the
-  /// truest.
+  /// Forgets all marks and compares the clocks of device and host again, because event times are
+  /// floats, which lose precision with the distance to the reference. Of several comparisons the
+  /// shortest is kept, as the most exact.
   void forget(cudaStream_t stream, DeviceWaits& waits) {
     const std::lock_guard lock(mutex_);
     used_ = 0;
@@ -36,7 +36,8 @@ class Marks {
       if (!spare_) spare_ = make_event(cudaEventDefault);
       const double begin_s = steady_clock_s();
       check(cudaEventRecord(spare_.get(), stream), "cudaEventRecord");
-      // A sleep would be part of the time. The stream is empty: this takes microseconds.
+      // Spins, since a sleep would add to the time. The stream is empty, so this takes
+      // microseconds.
       while (steady_clock_s() - begin_s < kSpin_s &&
              !is_ready(cudaEventQuery(spare_.get()), "cudaEventQuery")) {
       }

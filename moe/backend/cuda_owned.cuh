@@ -6,7 +6,7 @@
 
 namespace moe {
 
-/// One thing of the CUDA runtime, given back by `destroy`, whose status nobody is left to hear.
+/// Owns one handle of the CUDA runtime and gives it back by `destroy`, whose status is ignored.
 template <class T, auto destroy>
 class Owned {
  public:
@@ -21,7 +21,7 @@ class Owned {
     if (value_ != T{}) destroy(value_);
   }
   T get() const { return value_; }
-  /// Never given back.
+  /// Drops the handle without giving it back.
   void leak() { value_ = T{}; }
   explicit operator bool() const { return value_ != T{}; }
 

@@ -10,7 +10,7 @@
 
 namespace moe {
 
-/// A pinned buffer and the event that says when the copy that uses it is over.
+/// A pinned buffer, and the event at which the copy that uses it is over.
 struct Staging {
   static constexpr std::size_t kBytes = 8 << 20;
   PinnedMemory memory;
@@ -23,7 +23,8 @@ struct Staging {
   }
 };
 
-/// What one stream owns. Its host thread alone uses it.
+/// A CUDA stream with its cuBLAS handle and its pinned buffers. Used only by the host thread of the
+/// stream.
 class DeviceStream {
  public:
   explicit DeviceStream(DeviceWaits& waits) : waits_(&waits) {
@@ -34,7 +35,8 @@ class DeviceStream {
 
   cudaStream_t get() const { return stream_.get(); }
 
-  /// Made on first use: a handle holds tens of megabytes on the device. FP32 stays FP32: no TF32.
+  /// The cuBLAS handle, made on first use because it takes tens of megabytes on the device. FP32
+  /// stays FP32, without TF32.
   cublasHandle_t blas() {
     if (!blas_) {
       cublasHandle_t handle = nullptr;
@@ -46,20 +48,20 @@ class DeviceStream {
     return blas_.get();
   }
 
-  /// Allocations may wait for all that runs on the device, kernels of NCCL that wait for other
-  /// ranks among them: what an iteration needs is made before it.
+  /// Makes the pinned buffers before the first iteration: an allocation may wait for all that runs
+  /// on the device, even for kernels of NCCL that wait for other ranks.
   void make_staging() {
     if (staging_.empty()) staging_ = std::vector<Staging>(2);
   }
 
-  /// Gives nothing back that waits for the device: it will not end.
+  /// Drops all handles that would wait for the device, whose work will not end.
   void leak() {
     blas_.leak();
     for (Staging& staging : staging_) staging.memory.leak();
   }
 
   void upload(std::byte* device, std::span<const std::byte> host) {
-    pieces(host.size(), [&](std::size_t begin, std::size_t bytes, const Staging& staging) {
+    in_steps(host.size(), [&](std::size_t begin, std::size_t bytes, const Staging& staging) {
       std::memcpy(staging.memory.get(), host.data() + begin, bytes);
       check(cudaMemcpyAsync(device + begin, staging.memory.get(), bytes, cudaMemcpyHostToDevice,
                             get()),
@@ -68,7 +70,7 @@ class DeviceStream {
     wait_for_staging();
   }
 
-  /// Two buffers: while one is copied out, the other is filled.
+  /// Uses two buffers: while one is copied to `host`, the other is filled.
   void download(std::span<std::byte> host, const std::byte* device) {
     std::byte* done = host.data();
     std::size_t done_bytes = 0;
@@ -78,11 +80,11 @@ class DeviceStream {
       waits_->until(filled->free.get(), "a copy to the host");
       std::memcpy(done, filled->memory.get(), done_bytes);
     };
-    pieces(host.size(), [&](std::size_t begin, std::size_t bytes, const Staging& staging) {
+    in_steps(host.size(), [&](std::size_t begin, std::size_t bytes, const Staging& staging) {
       check(cudaMemcpyAsync(staging.memory.get(), device + begin, bytes, cudaMemcpyDeviceToHost,
                             get()),
             "cudaMemcpyAsync from the device");
-      // Recorded here too: empty() below may come before pieces() gets to it.
+      // Recorded here too, because empty() below waits for it before in_steps() records it.
       check(cudaEventRecord(staging.free.get(), get()), "cudaEventRecord");
       empty();
       filled = &staging;
@@ -93,8 +95,10 @@ class DeviceStream {
   }
 
  private:
+  /// Calls f(begin, bytes, staging) for `total` bytes in steps of a buffer, with the two buffers in
+  /// turn.
   template <class F>
-  void pieces(std::size_t total, F f) {
+  void in_steps(std::size_t total, F f) {
     make_staging();
     int next = 0;
     for (std::size_t begin = 0; begin < total; begin += Staging::kBytes) {

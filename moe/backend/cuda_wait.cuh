@@ -16,8 +16,8 @@ inline double steady_clock_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// False where CUDA says "not ready". That is no error, but CUDA would keep it as this thread's last
-/// one, for the next kernel launch to find: it is forgotten here.
+/// False where CUDA says "not ready". That is not an error, but CUDA keeps it as this thread's last
+/// error, which the next kernel launch would find; so it is cleared here.
 inline bool is_ready(cudaError_t status, const char* what,
                      std::source_location where = std::source_location::current()) {
   if (status == cudaErrorNotReady) {
@@ -28,15 +28,15 @@ inline bool is_ready(cudaError_t status, const char* what,
   return true;
 }
 
-/// Sleeps a sixteenth of what was waited so far: late by little, since a device idles while the host
-/// learns of the counts of a MoE layer, and woken seldom.
+/// Sleeps for a sixteenth of the time waited so far. The host is thus late by little (a device
+/// idles until the host knows the counts of a MoE layer), and wakes seldom.
 inline void sleep_after(double waited_s) {
   std::this_thread::sleep_for(
       std::chrono::duration<double>(std::clamp(waited_s / 16, 20e-6, 500e-6)));
 }
 
-/// Waits for one device by queries and sleeps: none is without end, and the core is free meanwhile.
-/// From any thread.
+/// Waits for one device by queries and sleeps, so that every wait has a limit and the core is free
+/// meanwhile. May be called from any thread.
 class DeviceWaits {
  public:
   DeviceWaits(int device, double limit_s) : device_(device), limit_s_(limit_s) {}
@@ -44,8 +44,8 @@ class DeviceWaits {
   void watch(DeviceWatch watch) { watch_ = std::move(watch); }
   bool expired() const { return expired_; }
 
-  /// Returns when `event` is reached; `what` says for whom: "a copy to the host". Throws TimeLimit,
-  /// after what else runs on the device was told to end, and what that throws.
+  /// Returns when `event` is reached. `what` names it for messages: "a copy to the host". After the
+  /// time limit it aborts other work on the device (DeviceWatch) and throws TimeLimit.
   void until(cudaEvent_t event, const char* what) {
     const double begin_s = steady_clock_s();
     for (double look_s = kLookEvery_s; !is_ready(cudaEventQuery(event), "cudaEventQuery");) {
@@ -59,8 +59,8 @@ class DeviceWaits {
     }
   }
 
-  /// True when nothing is left to do on `stream`, or nothing will ever be done; false where that has
-  /// not come true within `limit_s`.
+  /// True once no work is left on `stream`, or the device has failed; false where neither happened
+  /// within `limit_s`.
   static bool ends(cudaStream_t stream, double limit_s) noexcept {
     const double begin_s = steady_clock_s();
     cudaError_t status;

@@ -5,9 +5,9 @@
 
 namespace moe {
 
-/// The team of a row on the device: `threads` neighbouring threads, a warp or a whole block. Same
-/// functions as SerialTeam, whose comment is their contract. Sums run in an order that depends on
-/// n and `threads` alone.
+/// The team of a row on the device: `threads` neighbouring threads, a warp or a whole block. Its
+/// functions are those of SerialTeam, whose comment is their contract. The order of sums depends
+/// only on n and `threads`.
 template <int threads>
 class DeviceTeam {
   static_assert(threads == 32 || (threads % 32 == 0 && (threads & (threads - 1)) == 0));
@@ -95,7 +95,8 @@ class DeviceTeam {
   __device__ static int lane() { return static_cast<int>(threadIdx.x) % 32; }
   __device__ static int warp() { return static_cast<int>(threadIdx.x) / 32; }
 
-  /// A butterfly: every thread ends with the same bits, since a + b and b + a are the same.
+  /// A butterfly reduction: every thread ends with the same bits, since a + b and b + a are the
+  /// same.
   template <class Value, class Operation>
   __device__ static Value reduce(Value value, Operation operation) {
     for (int distance = 16; distance > 0; distance /= 2) {

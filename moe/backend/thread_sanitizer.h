@@ -1,10 +1,10 @@
 #pragma once
 
 /// libgomp is not instrumented, so the thread sanitizer does not see that the threads of a parallel
-/// loop begin after what came before it and end before what follows. A function that holds such a
-/// loop says so: itself MOELAB_NOT_INSTRUMENTED, since the compiler hands the loop's variables to
-/// the threads, and with happens_before and happens_after at either end, in the caller and in the
-/// threads. Nothing at all without the sanitizer.
+/// loop begin after the code before the loop and end before the code after it. A function with such
+/// a loop is therefore marked MOELAB_NOT_INSTRUMENTED (the compiler passes the loop's variables to
+/// the threads), and calls happens_before and happens_after at either end, in the caller and in the
+/// threads. Without the sanitizer all this is empty.
 #ifdef __SANITIZE_THREAD__
 
 #include <sanitizer/tsan_interface.h>

@@ -9,10 +9,10 @@
 
 namespace moe {
 
-/// Ranges of addresses that do not overlap, each with more to say, in the order of their addresses. A subtree has a
-/// summary, by which the lowest range with some property is found without looking at all: in logarithmic time where the
-/// summary tells whether there is one. Balanced by random priorities.  [Seidel and Aragon 1996, "Randomized Search
-/// Trees"]
+/// A search tree of address ranges that do not overlap. Every subtree has a summary, so that the
+/// lowest range with some property is found in logarithmic time where the summary tells whether a
+/// subtree contains one. Balanced by random priorities.  [Seidel and Aragon 1996, "Randomized
+/// Search Trees"]
 ///
 /// `Range` has a member `begin`; `Summary` is made of a Range, and has include(const Summary&).
 template <class Range, class Summary>
@@ -30,21 +30,21 @@ class AddressTree {
     root_ = join(join(halves.below, node), halves.rest);
   }
 
-  /// The one that begins there.
+  /// Removes the range that begins at `begin`.
   void erase(std::int64_t begin) {
     const Halves low = split(root_, begin), high = split(low.rest, begin + 1);
     unused_.push_back(high.below);
     root_ = join(low.below, high.rest);
   }
 
-  /// The lowest that begins at `from` or behind and `is(range)`; `may(summary)` is true where a range of the subtree
-  /// may be so.
+  /// The lowest range that begins at `from` or after and for which `is(range)` holds.
+  /// `may(summary)` is false where no range of the subtree can have that property.
   template <class May, class Is>
   std::optional<Range> first(std::int64_t from, const May& may, const Is& is) const {
     return first(root_, from, may, is);
   }
 
-  /// The last that begins at `address` or before.
+  /// The last range that begins at `address` or before.
   std::optional<Range> last_until(std::int64_t address) const {
     std::optional<Range> last;
     for (int node = root_; node >= 0;) {
@@ -68,7 +68,7 @@ class AddressTree {
     std::uint64_t priority = 0;
     int left = -1, right = -1;
   };
-  /// What begins before an address, and the rest.
+  /// The ranges that begin below an address, and the rest.
   struct Halves {
     int below = -1, rest = -1;
   };
@@ -126,7 +126,7 @@ class AddressTree {
   }
 
   std::vector<Node> nodes_;
-  std::vector<int> unused_;  ///< nodes
+  std::vector<int> unused_;  ///< indices of free nodes
   int root_ = -1;
   std::uint64_t drawn_ = 0;
 };

@@ -29,25 +29,25 @@ void FreeMemory::Untils::include(const Untils& other) {
 
 void FreeMemory::restart(std::int64_t begin) {
   holes_.clear();
-  pieces_.clear();
+  fragments_.clear();
   holes_.insert({begin, kEnd});
-  pieces_.insert({begin, kEnd, {}});
+  fragments_.insert({begin, kEnd, {}});
 }
 
 std::int64_t FreeMemory::take(std::int64_t bytes, const StreamProgress& known) {
-  const auto first_piece = [&](std::int64_t from, bool usable) {
-    return pieces_.first(
+  const auto first_fragment = [&](std::int64_t from, bool usable) {
+    return fragments_.first(
         from,
         [&](const Untils& all) {
           return usable ? has_come(known, all.least) : !has_come(known, all.most);
         },
-        [&](const Piece& piece) { return has_come(known, piece.until) == usable; });
+        [&](const Fragment& fragment) { return has_come(known, fragment.until) == usable; });
   };
   // What others touch is passed over, and holes that are too small, each all at once, until neither is in the way.
   std::int64_t from = 0;
-  while (const auto usable = first_piece(from, true)) {
+  while (const auto usable = first_fragment(from, true)) {
     const std::int64_t begin = usable->begin;
-    const Hole hole = holes_.last_until(begin).value();  // which it is a piece of
+    const Hole hole = holes_.last_until(begin).value();  // the hole that it is in
     if (hole.end - begin < bytes) {
       const auto next = holes_.first(
           hole.end, [&](const LargestHole& largest) { return largest.bytes >= bytes; },
@@ -56,7 +56,7 @@ std::int64_t FreeMemory::take(std::int64_t bytes, const StreamProgress& known) {
       from = next->begin;
       continue;
     }
-    const auto touched = first_piece(begin, false);
+    const auto touched = first_fragment(begin, false);
     const bool is_cut = touched && touched->begin < hole.end;
     if (is_cut && touched->begin - begin < bytes) {
       from = touched->end;
@@ -72,19 +72,19 @@ void FreeMemory::take_from(Hole hole, std::int64_t begin, std::int64_t end) {
   holes_.erase(hole.begin);
   if (hole.begin < begin) holes_.insert({hole.begin, begin});
   if (end < hole.end) holes_.insert({end, hole.end});
-  // Who comes behind the new owner comes behind all that touched the pieces before.
+  // Whoever runs after the new owner also runs after all earlier users of these fragments.
   while (begin < end) {
-    Piece piece = pieces_.last_until(begin).value();  // begins there, as what is taken does
-    pieces_.erase(piece.begin);
-    begin = piece.end;
+    Fragment fragment = fragments_.last_until(begin).value();  // begins at `begin` too
+    fragments_.erase(fragment.begin);
+    begin = fragment.end;
     if (begin <= end) continue;
-    piece.begin = end;
-    pieces_.insert(piece);
+    fragment.begin = end;
+    fragments_.insert(fragment);
   }
 }
 
 void FreeMemory::give_back(std::int64_t begin, std::int64_t end, const StreamProgress& until) {
-  pieces_.insert({begin, end, until});
+  fragments_.insert({begin, end, until});
   Hole hole{begin, end};
   if (const auto before = holes_.last_until(begin); before && before->end == begin) {
     hole.begin = before->begin;

@@ -7,22 +7,23 @@
 
 namespace moe {
 
-/// Addresses from one on, without end: what is given out, lowest first, and of what has been given back how far
-/// streams must have come until nobody touches it any more.
+/// The free addresses of an arena without end. Memory is given out lowest first. Memory that is
+/// given back says how far the streams must have come before it is free.
 class FreeMemory {
  public:
   explicit FreeMemory(std::int64_t begin) { restart(begin); }
-  /// All free, from `begin` on.
+  /// Makes all memory from `begin` on free.
   void restart(std::int64_t begin);
 
-  /// Takes the lowest `bytes` that nobody touches once streams have come as far as `known`; returns where they
-  /// begin. Logarithmic, for every time that memory which others touch alternates with holes that are too small.
+  /// Takes the lowest `bytes` that are free once streams have come as far as `known`; returns where
+  /// they begin. Takes logarithmic time for each change between memory that is still in use and
+  /// holes that are too small.
   std::int64_t take(std::int64_t bytes, const StreamProgress& known);
-  /// [begin, end) was taken, and is free once streams have come as far as `until`.
+  /// Gives back [begin, end), which was taken; it is free once streams have come as far as `until`.
   void give_back(std::int64_t begin, std::int64_t end, const StreamProgress& until);
 
  private:
-  /// Free memory between what is in use.
+  /// A range of memory that is not taken.
   struct Hole {
     std::int64_t begin = 0, end = 0;
   };
@@ -31,13 +32,13 @@ class FreeMemory {
     void include(const LargestHole& other);
     std::int64_t bytes;
   };
-  /// Of a hole, what was given back together.
-  struct Piece {
+  /// The part of a hole that was given back at once.
+  struct Fragment {
     std::int64_t begin = 0, end = 0;
     StreamProgress until{};
   };
   struct Untils {
-    explicit Untils(const Piece& piece) : least(piece.until), most(piece.until) {}
+    explicit Untils(const Fragment& fragment) : least(fragment.until), most(fragment.until) {}
     void include(const Untils& other);
     StreamProgress least, most;  ///< stream by stream
   };
@@ -45,7 +46,7 @@ class FreeMemory {
   void take_from(Hole hole, std::int64_t begin, std::int64_t end);
 
   AddressTree<Hole, LargestHole> holes_;
-  AddressTree<Piece, Untils> pieces_;  ///< which the holes consist of
+  AddressTree<Fragment, Untils> fragments_;  ///< of the holes
 };
 
 }  // namespace moe

@@ -4,10 +4,10 @@
 
 namespace moe {
 
-/// Splits off a communicator for each group and stream that the Program communicates on; those there
-/// are stay. Every rank makes the same ones in the same order.
+/// Makes a communicator for each group and stream that the Program communicates on and that has
+/// none yet. Every rank makes the same ones in the same order.
 ///
-/// On NCCL, RunState::issued_before holds what communicator/issue_order.h asks for.
+/// On NCCL it also sets RunState::issued_before as communicator/issue_order.h asks.
 void make_communicators(RunState& state);
 
 /// Carries out one op of Executor::communicator on its group.

@@ -4,8 +4,8 @@
 
 namespace moe {
 
-/// Goes through the queue of the host stream on the calling thread, and prepares the ops that each
-/// host op makes known.
+/// Carries out the queue of the host stream on the calling thread. After each op it prepares the
+/// ops whose sizes that op has made known.
 void run_host(RunState& state);
 
 }  // namespace moe

@@ -4,8 +4,8 @@
 
 namespace moe {
 
-/// This computer as the database knows it, with its GPUs and the libraries this build computes and
-/// communicates with. The same whichever program asks and whichever device it uses, so that one
+/// This computer as a row of the database, with its GPUs and the libraries that this build computes
+/// and communicates with. It does not depend on the program or the device in use, so that one
 /// machine is one row.
 db::Machine this_machine();
 

@@ -9,35 +9,36 @@
 
 namespace moe {
 
-/// What the threads of a runner tell each other: which ops are prepared, which have ended, that one
-/// of them has failed, and when the next iteration begins.
+/// The threads of a runner tell each other by it which ops are prepared, which have ended, that one
+/// of the threads has failed, and when the next iteration begins.
 class Progress {
  public:
-  /// Of the driving thread: a new iteration of `ops` ops, which `threads` threads go through.
+  /// The driving thread begins a new iteration of `ops` ops on `threads` threads.
   void begin(std::size_t ops, int threads);
-  /// Waits until those threads are through. Rethrows what made one of them fail.
+  /// Waits until those threads have finished the iteration. Rethrows the failure of any of them.
   void await_end();
-  /// No iteration will begin any more.
+  /// Says that no other iteration will begin.
   void stop();
   bool has_failed() const;
 
-  /// Of a stream's thread: blocks until an iteration after number `seen` begins; its number, or -1
-  /// when there will be none.
+  /// A stream's thread blocks until an iteration after number `seen` begins. Returns its number, or
+  /// -1 when there will be none.
   int await_iteration(int seen);
   void leave_iteration();
 
   enum class Verdict : std::uint8_t { go, failed, timed_out };
   struct Turn {
     Verdict verdict = Verdict::go;
-    int missing = -1;  ///< timed out: the op that has not ended; -1 where `op` is not prepared
+    int missing =
+        -1;  ///< where timed out: the op that has not ended; -1 where `op` is not prepared
   };
-  /// Blocks until `op` is prepared and all of `first` and `second` have ended, another thread has
-  /// failed, or `limit_s` is over.
+  /// Blocks until `op` is prepared and all of `first` and `second` have ended, or another thread
+  /// has failed, or `limit_s` is over.
   Turn await(int op, std::span<const int> first, std::span<const int> second, double limit_s);
 
   void prepared(std::span<const int> ops);
   void ended(int op);
-  /// The first failure is the one that counts.
+  /// Only the first failure is kept.
   void failed(std::exception_ptr error);
 
  private:
@@ -45,8 +46,8 @@ class Progress {
   std::condition_variable changed_;
   std::vector<bool> prepared_, ended_;  ///< by op
   std::exception_ptr failure_;
-  int iteration_ = 0;  ///< begun
-  int busy_ = 0;       ///< threads within the present one
+  int iteration_ = 0;  ///< the iteration that has begun last
+  int busy_ = 0;       ///< threads that have not finished it
   bool stopping_ = false;
 };
 

@@ -15,13 +15,13 @@
 #include "moe/run/runner.h"
 #include "moe/run/touched_memory.h"
 
-/// What the parts of a runner share: prepare, collectives, host_ops, stream_thread, collect.
+/// The state that the parts of a runner share: prepare, collectives, host_ops, stream_thread.
 namespace moe {
 
 /// An op whose addresses, rows and messages are known.
 struct PreparedOp {
   BoundOp bound;
-  std::vector<Segment> send, receive;  ///< of what exchanges routed rows, or moves experts
+  std::vector<Segment> send, receive;  ///< where it exchanges routed rows or moves experts
 };
 
 using GroupOnStream = std::pair<GroupKind, Stream>;
@@ -33,8 +33,8 @@ struct RunState {
   RunOptions options;
   std::map<GroupOnStream, std::unique_ptr<Communicator>> communicators;
   std::byte* arena = nullptr;
-  std::int64_t arena_bytes = 0;     ///< of tensors; TouchedMemory::kGuardBytes lie behind them
-  std::byte* host_arena = nullptr;  ///< of what is offloaded, the same
+  std::int64_t arena_bytes = 0;     ///< of tensors; TouchedMemory::kGuardBytes follow them
+  std::byte* host_arena = nullptr;  ///< for offloaded activations, likewise with a guard
   std::int64_t host_arena_bytes = 0;
 
   // Of the Program:
@@ -42,23 +42,25 @@ struct RunState {
   Program program;         ///< of this rank's stage
   std::vector<int> op_of;  ///< by op of `program`: its place in `whole`
   StartRule rule;
-  std::vector<std::vector<int>> waits_for;      ///< by op: those of the rule on other streams
-  std::vector<std::vector<int>> issued_before;  ///< by op: must be on its stream before it
-  std::vector<int> loss_ops;                    ///< that write a loss, ascending
+  std::vector<std::vector<int>> waits_for;  ///< [op]: the ops of the start rule on other streams
+  std::vector<std::vector<int>> issued_before;  ///< [op]: the ops that must be issued before it
+  std::vector<int> loss_ops;                    ///< the ops that write a loss, ascending
   std::map<int, RowHandling> row_handling;      ///< by MoE layer
   std::optional<MemoryPlan> plan;
 
-  // Of the iteration. The driving thread writes what a stream's thread reads once the op is prepared.
+  // Of the iteration. The driving thread writes an op's entries; its stream's thread reads them
+  // once the op is prepared.
   Binding binding;
-  std::map<RoutedLayer, std::vector<int>>
-      placed;                        ///< ops that have places, by the layer whose rows they lack
-  std::vector<PreparedOp> prepared;  ///< by op
+  /// Ops whose tensors have places in the arena but whose rows are not known, by the layer that
+  /// they wait for.
+  std::map<RoutedLayer, std::vector<int>> placed;
+  std::vector<PreparedOp> prepared;                   ///< by op
   std::vector<Mark> begin_marks, end_marks;           ///< by op on device streams
   std::vector<std::pair<double, double>> host_times;  ///< by op on the host stream
   std::optional<TouchedMemory> touched, touched_host;
   AfterOp after_op;
   BeforeUpdate before_update;
-  bool passes_over_updates = false;  ///< read by a stream's thread once the decision has been made
+  bool passes_over_updates = false;  ///< read by streams' threads once decision() has ended
   IterationResult result;
   Progress progress;
 
@@ -66,7 +68,8 @@ struct RunState {
       : groups(std::move(groups)), backend(backend), world(world), options(options) {}
 
   const Op& op(int index) const { return program.ops[static_cast<std::size_t>(index)]; }
-  /// What Progress counts behind the ops: whether this iteration updates.
+  /// The number that Progress has, after those of the ops, for the decision whether this iteration
+  /// updates.
   int decision() const { return static_cast<int>(program.ops.size()); }
   PreparedOp& prepared_op(int index) { return prepared[static_cast<std::size_t>(index)]; }
 };
@@ -76,7 +79,7 @@ std::string describe(const Op& op);
 
 CallContext call_context(const RunState& state, const Op& op);
 
-/// Seconds of steady_clock.
+/// The time of steady_clock in seconds.
 double now_s();
 
 }  // namespace moe

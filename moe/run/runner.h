@@ -16,69 +16,74 @@
 
 namespace moe {
 
-/// What one rank saw of one iteration.
+/// One iteration as one rank measured it.
 struct IterationResult {
-  /// By op of this rank's stage, start in seconds of its steady_clock; empty where not asked for.
+  /// [op of this rank's stage], the start in seconds of its steady_clock; empty unless
+  /// RunOptions::record_spans.
   std::vector<OpSpan> spans;
   double begin_s = 0;  ///< steady_clock
   double end_s = 0;
-  Routing routing;           ///< rows that really travelled, from every rank of the stage
+  Routing routing;           ///< rows that were sent, by every rank of the stage
   std::int64_t dropped = 0;  ///< copies over capacity, all ranks and layers of the stage
-  /// By op of the whole Program: bytes handed to other ranks as the communicator counted them; 0 for what computes.
+  /// [op of the whole Program]: bytes sent to other ranks as the communicator counted them; 0 for
+  /// ops that compute.
   std::vector<std::int64_t> sent_bytes;
   std::int64_t planned_peak_bytes = 0;
-  std::int64_t planned_host_peak_bytes = 0;  ///< of what is offloaded to the host's memory
-  /// Highest arena byte that an op has written to, rounded up to the alignment of tensors. Only
-  /// where it was asked for.
+  std::int64_t planned_host_peak_bytes = 0;  ///< of activations offloaded to the host's memory
+  /// The highest byte of the arena that an op has written to, rounded up to the alignment of
+  /// tensors. None unless measured.
   std::optional<std::int64_t> touched_peak_bytes;
   std::optional<std::int64_t> touched_host_peak_bytes;
 };
 
 struct RunOptions {
-  std::int64_t memory_limit_bytes = 0;  ///< of the arena; 0 = what the device has
-  /// Of the host's, where only routing tells how much is offloaded; 0 = as much as the device's.
+  std::int64_t memory_limit_bytes = 0;  ///< of the arena; 0 = the memory of the device
+  /// Of the host's arena, where the bytes offloaded depend on routing; 0 = as the device's.
   std::int64_t host_memory_limit_bytes = 0;
   double time_limit_s = 60;  ///< of each wait
   bool record_spans = true;
-  /// NCCL over the same ranks; without it device buffers go through the host.
+  /// NCCL over the same ranks; without it, messages between devices go through the host.
   Communicator* device_world = nullptr;
 };
 
-/// Called on the thread of an op's stream once the op has ended, before anything waits for it; what
-/// it throws fails the iteration.
+/// Called on the thread of an op's stream when the op has ended, before any op that waits for it
+/// starts. An exception from it fails the iteration.
 using AfterOp = std::function<void(const BoundOp&)>;
 
 /// Called by the driving thread once every op that writes a loss has ended, in list order among the
-/// host stream's ops; no op of the update starts before it returns. False: the updates of this
-/// iteration are passed over. May read() losses, and communicate over `world`.
+/// ops of the host stream. No op of the update phase starts before it returns. Where it returns
+/// false, this iteration does not update parameters. It may read() losses and communicate over
+/// `world`.
 using BeforeUpdate = std::function<bool()>;
 
-/// Executes its stage's part of one Program again and again on one rank: a host thread per stream takes its ops in list
-/// order as start_rule.h lets it. The calling thread drives the host stream and the memory plan.
+/// Runs the Program of a rank's stage, iteration after iteration. A host thread per stream carries
+/// out its ops in list order, as start_rule.h allows. The calling thread drives the host stream and
+/// the memory plan.
 class Runner {
  public:
-  /// `world` outlives the runner; group and stream communicators are split off it (collective).
-  /// Throws OutOfMemory when the plan of a capacity-bound Program exceeds the limit, before
-  /// anything runs.
+  /// `world` must outlive the runner; communicators for groups and streams are made from it
+  /// (collective). Throws OutOfMemory where the plan of a Program with a capacity exceeds the
+  /// limit, before anything runs.
   Runner(Program program, Groups groups, Backend& backend, Communicator& world, RunOptions options);
   ~Runner();
 
-  /// What this rank carries out: the Program of its stage (stage_program.h), whose tensors write() and read()
-  /// take, and that of all stages.
+  /// The Program of this rank's stage (stage_program.h), whose tensors write() and read() take, and
+  /// the Program of all stages.
   const Program& program() const;
   const Program& whole() const;
   /// The place in whole() of an op of program().
   int whole_op(int op) const;
-  /// Replaces the Program (same tensors and parameters, other ops); parameters keep their values.
+  /// Replaces the Program by one with the same tensors and parameters but other ops. Parameters
+  /// keep their values.
   void reschedule(Program program);
-  /// For the iterations to come.
+  /// Sets the function for the iterations to come.
   void set_before_update(BeforeUpdate before_update);
 
-  /// One iteration. `measure_memory` fills the arena with a pattern beforehand and looks afterwards
-  /// how far it was overwritten, which takes time. Throws what the first failing op threw; the
-  /// runner cannot be used after that.
+  /// Runs one iteration. `measure_memory` fills the arena with a pattern before and looks
+  /// afterwards how far it was overwritten, which takes time. Throws the exception of the first op
+  /// that fails; the runner cannot be used after that.
   IterationResult iterate(bool measure_memory = false);
-  /// The same with every op looked at as it ends.
+  /// Runs one iteration and calls `after_op` for every op as it ends.
   IterationResult iterate_observed(const AfterOp& after_op);
 
   /// Copies a whole tensor in or out; fixed rows only, while no iteration runs (BeforeUpdate).

@@ -10,7 +10,8 @@
 
 #include "moe/train/mapped_file.h"
 
-/// What a model is trained on: files of text, a token per byte, or of 16-bit tokens.
+/// The text that a model is trained on: files of text with a token per byte, or files of 16-bit
+/// tokens.
 namespace moe {
 
 struct CorpusOptions {
@@ -19,14 +20,14 @@ struct CorpusOptions {
   double held_out_fraction = 0.1;  ///< the last tokens of the corpus, never trained on
 };
 
-/// Files one after the other as one row of tokens. A file named `*.bin` holds uint16 tokens, little
-/// endian: raw as nanoGPT writes them, or after llm.c's header of 256 int32 (magic 20240520,
-/// version 1, count). Any other file is text, a token per byte.
+/// Files one after the other as one sequence of tokens. A file named `*.bin` holds uint16 tokens,
+/// little endian, either raw as nanoGPT writes them or after llm.c's header of 256 int32 (magic
+/// 20240520, version 1, count). Any other file is text with a token per byte.
 struct Corpus {
   struct Part {
     std::filesystem::path file;
     std::variant<std::vector<std::byte>, MappedFile> storage;  ///< text; .bin
-    std::span<const std::byte> bytes;                          ///< of the tokens alone
+    std::span<const std::byte> bytes;                          ///< of the tokens, without a header
     int bytes_per_token = 1;
     std::int64_t first = 0;  ///< place of its first token in the corpus
   };
@@ -40,12 +41,12 @@ struct Corpus {
 };
 
 /// The repository's own text, or /usr/share/common-licenses where the sources are gone; sorted by
-/// path. Throws InputError when there is neither.
+/// path. Throws InputError where there is neither.
 std::vector<std::filesystem::path> default_corpus_files();
 
 /// Opens `files`, or default_corpus_files() where there are none. Throws InputError for a file that
-/// cannot be read, a `.bin` that is cut short, a token not within the vocabulary (file, position,
-/// value), and when either split is too short for one sequence and its target.
+/// cannot be read, for a `.bin` that is cut short, for a token outside the vocabulary (file,
+/// position, value), and where either split is too short for one sequence and its target.
 Corpus open_corpus(std::vector<std::filesystem::path> files, const CorpusOptions& options);
 
 enum class Split : std::uint8_t { training, held_out };
@@ -62,9 +63,9 @@ struct Batch {
   std::vector<std::int32_t> targets;
 };
 
-/// Each sample starts at a place of its own in the split, drawn from (seed, split, step, its number
-/// in the global batch): the global batch is the same however many ranks share it. Throws InputError
-/// where another program has meanwhile cut a file short or made a token too large.
+/// Every sample starts at a place in the split that is drawn from (seed, split, step, its number in
+/// the global batch), so that the global batch is the same however many ranks share it. Throws
+/// InputError where another program has meanwhile cut a file short or made a token too large.
 Batch draw_batch(const Corpus& corpus, Split split, std::int64_t seed, std::int64_t step,
                  SampleRange samples);
 

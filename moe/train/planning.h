@@ -11,39 +11,44 @@
 
 namespace moe {
 
-/// What an iteration shows to who plans those that follow.
+/// What a planner gets to see of an iteration.
 struct SeenIteration {
   int iteration = 0;  ///< from 1
   double duration_s = 0;
   Routing routing;
-  /// What rules as a plan begins to: what ruled it, or, where plans are made beside, what rules the next.
+  /// The schedule that a new plan would replace: that of this iteration, or of the next one where
+  /// plans are made while it runs (PlanningTurn::beside).
   Schedule ruling{};
 };
 
-/// The Schedule of the iterations that follow; none to go on as before.
+/// Returns the schedule of the iterations that follow, or none to go on as before.
 using Replan = std::function<std::optional<Schedule>(const SeenIteration& seen)>;
 
-/// When plans are made, and so which iteration the plan from iteration j rules first.
+/// When the plan from iteration j is made, and in which iteration it is in force first.
 enum class PlanningTurn : std::uint8_t {
-  between,  ///< between iterations, which wait for it: j + 1
-  beside,  ///< on a thread of its own beside iteration j + 1: j + 2  [Pro-Prophet Alg. 2: Plan in an all-to-all]
+  between,  ///< before iteration j + 1, which waits for it and runs by it
+  /// On a thread of its own while iteration j + 1 runs; in force from iteration j + 2 on.
+  /// [Pro-Prophet Alg. 2: Plan during an all-to-all]
+  beside,
 };
 
-/// Of plans that were made, on rank 0.
+/// How long planning took, as rank 0 counts it.
 struct PlanningTime {
   int plans = 0;
   double total_s = 0;
-  double exposed_s = 0;  ///< that iterations waited for
+  double exposed_s = 0;  ///< the time that iterations waited for plans
 };
 
-/// Asks a Replan after every iteration, and counts what that takes. Its destructor waits for a plan that is being made.
+/// Asks a Replan after every iteration, and counts the time. Its destructor waits for a plan that
+/// is being made.
 class Planning {
  public:
-  /// `steps`: iterations there will be; no plan is begun that could rule none of them.
+  /// `steps`: how many iterations there will be. No plan is begun that would come after the last
+  /// one.
   Planning(Replan replan, PlanningTurn turn, int steps = std::numeric_limits<int>::max());
 
-  /// Begins with what the iteration has shown; the schedule of the next one, where it is to change. Throws what the Replan
-  /// throws.
+  /// Begins a plan from this iteration. Returns the schedule of the next iteration where it is to
+  /// change. Throws what the Replan throws.
   std::optional<Schedule> after(SeenIteration seen);
   const PlanningTime& time() const { return time_; }
 

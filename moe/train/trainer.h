@@ -29,40 +29,42 @@ struct TrainOptions {
 struct StepReport {
   int iteration = 0;  ///< from 1
   double loss = 0;
-  double auxiliary_loss = 0;  ///< load balancing, of all layers
-  double z_loss = 0;          ///< of all routers; 0 where the model does not weigh it
+  double auxiliary_loss = 0;  ///< sum of the load-balancing losses of all layers
+  double z_loss = 0;          ///< sum over all routers; 0 where the model does not have it
   std::optional<double> heldout_loss;
-  double duration_s = 0;  ///< first begin to last end of any rank, on rank 0's clock
+  double duration_s = 0;  ///< from the first begin to the last end of any rank, on rank 0's clock
   std::int64_t dropped = 0;
   Routing routing;
   Timeline timeline;                                  ///< empty where spans are not recorded
   std::vector<std::int64_t> planned_peak_bytes;       ///< by rank
-  std::vector<std::int64_t> planned_host_peak_bytes;  ///< by rank, of what is offloaded
-  /// By rank: how far the arena was written to. Measured in the first iterations, which are warm-up
-  /// in every report, and 0 in the others.
+  std::vector<std::int64_t> planned_host_peak_bytes;  ///< by rank, of offloaded activations
+  /// By rank: how far the arena was written to. Measured in the first iterations, which every
+  /// report counts as warm-up; 0 in the others.
   std::vector<std::int64_t> touched_peak_bytes;
   std::vector<std::vector<std::int64_t>> sent_bytes;  ///< by rank and op, as communicators counted
 };
 
 /// Called on rank 0.
 struct TrainObserver {
-  /// Before the first iteration, and before the one that a new schedule begins with.
+  /// Before the first iteration, and before the first iteration of every new schedule.
   std::function<void(int iteration, const Schedule&, const Program&)> schedule =
       [](int, const Schedule&, const Program&) {};
-  /// When experts have moved to other ranks, before the iteration that needs them there; in no iteration's duration.
+  /// When experts have moved to other ranks, before the iteration that needs them there. The time
+  /// that it takes is part of no iteration's duration.
   std::function<void(int iteration, const ExpertTraffic&, double duration_s)> moved =
       [](int, const ExpertTraffic&, double) {};
   /// After every iteration.
   std::function<void(const StepReport&)> step = [](const StepReport&) {};
-  /// After an iteration that a plan was made for: what planning has taken until now.
+  /// After an iteration for which a plan was made, with the planning time so far.
   std::function<void(const PlanningTime&)> planned = [](const PlanningTime&) {};
 };
 
-/// Trains from fresh parameters on this rank's share of the global batch. `program` is the iteration
-/// of this rank with nothing scheduled, `schedule` what it begins with; they may change between
-/// iterations, the same on every rank (TrainOptions::replan); experts whose homes change then are moved. Throws, on all ranks together:
-/// NotFinite where a loss is not finite, with the parameters that gave it as they were; Stopped
-/// after the iteration or held-out batch in which a signal asked any rank to end.
+/// Trains from fresh parameters on this rank's share of the global batch. `program` is the
+/// iteration without a schedule, `schedule` the first one. The schedule may change between
+/// iterations, on all ranks at once (TrainOptions::replan); experts that get other homes are then
+/// moved. All ranks throw together: NotFinite where a loss is not finite, with the parameters still
+/// those that gave it; Stopped after the iteration or held-out batch in which a signal asked any
+/// rank to end.
 void train(const Model& model, const Program& program, Schedule schedule, const Corpus& corpus,
            const Groups& groups, Backend& backend, Communicator& world,
            const std::vector<RankInfo>& ranks, const TrainOptions& options,
