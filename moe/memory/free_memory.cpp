@@ -43,7 +43,8 @@ std::int64_t FreeMemory::take(std::int64_t bytes, const StreamProgress& known) {
         },
         [&](const Fragment& fragment) { return has_come(known, fragment.until) == usable; });
   };
-  // What others touch is passed over, and holes that are too small, each all at once, until neither is in the way.
+  // Passes over memory that is still in use, then over holes that are too small, each in one step,
+  // until a hole fits.
   std::int64_t from = 0;
   while (const auto usable = first_fragment(from, true)) {
     const std::int64_t begin = usable->begin;

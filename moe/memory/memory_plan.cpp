@@ -24,18 +24,19 @@ constexpr StreamProgress progress_of(int ops) {
   return progress;
 }
 
-/// Who uses a tensor, and when its memory passes from one to the next.
+/// The ops that use a tensor, and when its memory may pass to another tensor.
 struct Users {
-  int count = 0;  ///< of ops
-  int last = -1;  ///< op
-  /// Once streams have come so far, all users have ended.
+  int count = 0;  ///< number of ops
+  int last = -1;  ///< the last op
+  /// Once the streams have come so far, all users have ended.
   StreamProgress until = progress_of(0);
-  /// So far have streams come when any of its writers starts. Whoever reads it waits for these, so it is enough
-  /// that they come after all users of the old.
+  /// The streams have come at least so far when any of its writers starts. Readers wait for
+  /// writers, so it is enough that the writers come after all users of the previous tensor.
   StreamProgress known = progress_of(std::numeric_limits<int>::max());
 };
 
-/// Ops whose sizes become known with the routing of a layer; without one, from the beginning.
+/// The ops whose sizes become known with the routing of a layer, or at the beginning where there is
+/// no layer.
 struct Wave {
   std::optional<RoutedLayer> layer;
   std::vector<int> ops;  ///< ascending
@@ -45,11 +46,11 @@ struct Wave {
 
 struct MemoryPlan::State {
   std::vector<Tensor> tensors;
-  std::vector<std::vector<TensorId>> activations;  ///< by op: those it uses
+  std::vector<std::vector<TensorId>> activations;  ///< [op]: the activations that it uses
   std::vector<Users> users;                        ///< by tensor
   std::vector<Wave> waves;                         ///< in the order in which they become known
 
-  /// Memory of one pool; nothing lives over iterations in any but the device's.
+  /// The memory of one pool. Only the device's holds tensors that live over iterations.
   struct Arena {
     std::int64_t persistent = 0;
     std::int64_t peak = 0;
@@ -59,8 +60,8 @@ struct MemoryPlan::State {
 
   std::vector<std::int64_t> offsets, sizes;  ///< by tensor
   std::array<Arena, kPoolCount> arenas;
-  std::size_t visited = 0;   ///< waves
-  std::vector<int> to_come;  ///< by tensor: users not visited
+  std::size_t visited = 0;   ///< waves visited
+  std::vector<int> to_come;  ///< [tensor]: users not yet visited
 
   void add_users(const Program& program, const StartRule& rule);
   void place_persistent();
@@ -114,7 +115,7 @@ void MemoryPlan::State::add_users(const Program& program, const StartRule& rule)
   }
 }
 
-/// Role by role, so that the gradients of a block lie side by side and travel in one all-reduce.
+/// Places tensors role by role, so that the gradients of a block adjoin and take one all-reduce.
 void MemoryPlan::State::place_persistent() {
   offsets.assign(tensors.size(), -1);
   sizes.assign(tensors.size(), 0);

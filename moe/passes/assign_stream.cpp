@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::array kStreams{Stream::compute, Stream::inter_node, Stream::intra_node};
 
-/// "there is none in this iteration: expected one of all_reduce, all_to_all"
+/// The end of a refusal: "there is none in this iteration: expected one of all_reduce, all_to_all"
 std::string none_here(const Program& program) {
   std::set<std::string_view> kinds;
   for (const Op& op : program.ops) {

@@ -7,7 +7,7 @@
 namespace moe {
 namespace {
 
-/// Of a rank that sends and an expert: from so many a rank receives rows at most.
+/// The most pairs of a sending rank and an expert from which a rank receives rows.
 std::int64_t most_pairs(const Program& program, int layer) {
   const int members = program.groups.layout.expert;
   int experts = 0;

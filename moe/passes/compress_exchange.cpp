@@ -12,7 +12,7 @@
 namespace moe {
 namespace {
 
-/// A tensor that holds the rows of `rows` packed.
+/// Adds a tensor that holds the rows of `rows` in packed form.
 TensorId add_packed(Program& program, TensorId rows, WireFormat format) {
   Tensor packed = program.tensors[static_cast<std::size_t>(rows)];
   packed.name += fmt::format(".{}", wire_format_name(format));

@@ -33,14 +33,15 @@ std::string describe_exchange(const Exchange& exchange) {
   throw std::invalid_argument(fmt::format("{}: {}", describe_exchange(exchange), why));
 }
 
-/// Ranks of an expert group on each of its nodes.
+/// The number of ranks that an expert group has on each of its nodes.
 std::vector<std::size_t> ranks_by_node(const Groups& groups, int rank) {
   std::vector<std::size_t> ranks;
   for (const auto& node : expert_nodes(groups, rank).members) ranks.push_back(node.size());
   return ranks;
 }
 
-/// The same of every expert group of the stage, which is what all its ranks having one Program needs.
+/// The number of ranks on each node, which must be the same for every expert group of the stage,
+/// since all its ranks have one Program.
 std::vector<std::size_t> check_nodes(const Groups& groups, int stage, const Exchange& exchange) {
   const int first_rank = stage * stage_ranks(groups);
   const std::vector<std::size_t> first = ranks_by_node(groups, first_rank);
@@ -63,20 +64,20 @@ std::vector<std::size_t> check_nodes(const Groups& groups, int stage, const Exch
   return first;
 }
 
-/// What the rows are between legs, from the source to the expert.
+/// The kinds of rows between the legs of a route, from the source to the expert.
 std::vector<Rows> stops(Route route) {
   if (route == Route::two_d) return {Rows::relayed};
   return {Rows::leader_sent, Rows::leader_received};
 }
 
-/// Where the rows of an exchange begin and end: tensors whose rows are sent and received.
+/// The tensors at both ends of an exchange, with sent and with received rows.
 struct ExchangeEnds {
   const Tensor& sent;
   const Tensor& received;
 };
 
-/// The largest count that capacity allows, as in Tensor::rows. Each of P sources sends a rank at most 1 / P of
-/// what it receives at most.
+/// The most rows that the capacity allows, as Tensor::rows. Each of P sources sends a rank at most
+/// 1 / P of the most that the rank receives.
 std::int64_t most_rows(Rows rows, const ExchangeEnds& ends, std::int64_t sources,
                        std::int64_t on_node) {
   const std::int64_t sent = ends.sent.rows, received = ends.received.rows;

@@ -26,7 +26,7 @@ std::string_view name_of(Transfer transfer) {
                                           name_of(hoisting.transfer), hoisting.layer, why));
 }
 
-/// Where the op stands that is to be cut.
+/// The position of the transfer that is to be cut.
 std::size_t find_transfer(const Program& program, const HoistTransfer& hoisting) {
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const Op& op = program.ops[i];
@@ -40,7 +40,7 @@ std::size_t find_transfer(const Program& program, const HoistTransfer& hoisting)
   refuse_hoisting(hoisting, "no experts are replicated there (replicate_experts)");
 }
 
-/// Rows of an expert in its largest tensor.
+/// The rows of an expert in its largest tensor.
 std::int64_t most_block_rows(const Program& program, const Op& op) {
   std::int64_t most = 0;
   std::visit(
@@ -117,7 +117,8 @@ Program apply(Program program, const HoistTransfer& hoisting) {
   const std::size_t transfer = find_transfer(program, hoisting);
   const Op whole = program.ops[transfer];
   const int shares = sum_of_shares(program, whole, hoisting);
-  // Ops that stood after a place follow the slice there; a slice without a place stands where the whole transfer did.
+  // Ops that stood after a place follow the slice there. A slice without a place stands where the
+  // whole transfer stood.
   std::vector<std::pair<std::size_t, Op>> slices;
   int before = 0;
   for (const TransferSlice& slice : hoisting.slices) {

@@ -23,7 +23,7 @@ constexpr std::array<std::string_view, 3> kOrders{"gpipe", "one_f_one_b", "inter
       fmt::format("order_micro_batches: {}: {}", kOrders[static_cast<std::size_t>(order)], why));
 }
 
-/// What a stage does with one micro-batch in one phase.
+/// The work of a stage on one micro-batch in one phase.
 struct Task {
   Phase phase = Phase::forward;
   int micro_batch = 0;
@@ -32,7 +32,7 @@ struct Task {
 
 int units_of(Phase phase) { return phase == Phase::forward ? 1 : 2; }
 
-/// One stage after another, in its own order.
+/// The tasks of every stage, in the order of that stage.
 std::vector<Task> tasks_of_stage(MicroBatchOrder order, int stage, int stages, int micro_batches) {
   const int ahead =
       order == MicroBatchOrder::gpipe ? micro_batches : std::min(stages - stage, micro_batches);
@@ -46,7 +46,7 @@ std::vector<Task> tasks_of_stage(MicroBatchOrder order, int stage, int stages, i
   return tasks;
 }
 
-/// Ends of the tasks that have been placed, by stage; 0 where they have not.
+/// [stage]: the end of every task that has been placed; 0 where it has not.
 class Ends {
  public:
   Ends(int stages, int micro_batches)
@@ -70,7 +70,7 @@ std::vector<std::pair<int, Task>> in_time(MicroBatchOrder order, int stages, int
   }
   Ends ends(stages, micro_batches);
   std::vector<std::size_t> next(queues.size(), 0);
-  std::vector<int> idle(queues.size(), 0);  // from when on
+  std::vector<int> idle(queues.size(), 0);  // [stage]: when it becomes idle
   std::vector<std::pair<int, Task>> result;
   const auto total = queues.size() * queues.front().size();
   while (result.size() < total) {
@@ -102,7 +102,7 @@ using Ops = std::vector<Op>;
 
 void append(Ops& ops, Ops more) { std::move(more.begin(), more.end(), std::back_inserter(ops)); }
 
-/// Cut behind every exchange of routed rows, or every few of them in a row.
+/// Cuts the ops into stretches that end with an exchange of routed rows, or with several in a row.
 std::vector<Ops> turns_of(Ops ops) {
   std::vector<Ops> turns(1);
   for (Op& op : ops) {
@@ -114,7 +114,7 @@ std::vector<Ops> turns_of(Ops ops) {
   return turns;
 }
 
-/// The turns of both, those of each spread evenly over all.
+/// Merges the stretches of both passes, those of each pass spread evenly.
 Ops in_turns(Ops backward, Ops forward) {
   std::vector<Ops> first = turns_of(std::move(backward)), second = turns_of(std::move(forward));
   Ops ops;
@@ -152,7 +152,7 @@ Program apply(Program program, const OrderMicroBatches& ordering) {
     last = op.micro_batch;
   }
   Ops ordered, update;
-  // By stage, micro-batch and phase, in the order that each has.
+  // By stage, micro-batch and phase, each in its own order.
   const auto place = [&](int stage, Task task) {
     return static_cast<std::size_t>((stage * program.micro_batches + task.micro_batch) * 2 +
                                     (task.phase == Phase::forward ? 0 : 1));

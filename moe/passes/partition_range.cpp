@@ -41,8 +41,8 @@ OpList ops_of(const Program& program, int micro_batch, Phase phase) {
   return list;
 }
 
-/// Of the forward ops of a micro-batch, by place among them: the gate's choice, or what deals it out to parts, and the op
-/// that puts tokens back together, the last one on routed rows.
+/// Two positions among the forward ops of a micro-batch: the gate's choice (or the SplitSelection
+/// after it), and the last op on routed rows, which combines tokens.
 struct RoutedSection {
   OpList forward;
   std::size_t choice = 0, last = 0;
@@ -69,21 +69,21 @@ RoutedSection routed_section(const Program& program, int layer, int micro_batch)
   return section;
 }
 
-/// What a cut makes of an operand.
+/// What becomes of an operand when its op is cut.
 enum class Share : std::uint8_t {
   none,     ///< all of it, the same for all parts
   rows,     ///< the part's rows of it
-  own,      ///< a tensor of the part's own
-  unknown,  ///< it cannot be had in parts
+  own,      ///< a tensor of its own for every part
+  unknown,  ///< it cannot be cut into parts
 };
 
-/// Cuts ops of one micro-batch, and knows which tensors every part has of its own.
+/// Cuts ops of one micro-batch, and keeps track of the tensors that every part has of its own.
 class Cutter {
  public:
   Cutter(Program& program, int layer, int parts)
       : program_(program), layer_(layer), parts_(parts) {}
 
-  /// Empty where the op can be cut into parts, otherwise the operand that is in the way.
+  /// Empty where the op can be cut into parts, otherwise the operand that prevents it.
   std::optional<std::string> obstacle(const Op& op) const {
     bool cut = binds_routing(op);
     std::optional<std::string> found;
@@ -103,7 +103,8 @@ class Cutter {
     return found;
   }
 
-  /// From now on every part has its own of what this op, which is to be cut, makes as a whole.
+  /// Gives every part tensors of its own for the whole operands that this op, which is to be cut,
+  /// writes.
   void own_results(const Op& op) {
     const OpFacts& facts = facts_of(op);
     for (std::size_t i = 0; i < op.writes.size(); ++i) {
@@ -125,7 +126,8 @@ class Cutter {
     cut_uses(op.writes, facts.writes, op.part);
     draw_further(op);
     if (part == 0) return op;
-    // Where it adds to what parts have of their own, it goes on from the one before.
+    // Where it adds to tensors that parts have of their own, a part goes on from the part before
+    // it.
     const std::size_t reads = op.reads.size();
     op = accumulating(std::move(op));
     for (std::size_t i = reads; i < op.reads.size(); ++i) {
@@ -138,8 +140,8 @@ class Cutter {
     return op;
   }
 
-  /// An op that is not cut takes what the last part has made: it has gone on from all others, or made the same.
-  /// Throws where it has done neither.
+  /// Makes an op that is not cut use the tensors of the last part, which has gone on from all
+  /// others or has the same values. Throws where neither holds.
   void use_last(Op& op) const {
     for (auto* uses : {&op.reads, &op.writes}) {
       for (Use& use : *uses) {
@@ -173,7 +175,7 @@ class Cutter {
       case Cut::whole:
         break;
     }
-    // What the gate and the exchange of counts make of all tokens they make of a part as well.
+    // The gate and the exchange of counts do for a part what they do for all tokens.
     if (written) {
       const bool of_each_part =
           deals_out_copies(op) || binds_routing(op) || tensor.role == Role::gradient;
@@ -182,8 +184,8 @@ class Cutter {
     return tensor.role == Role::activation ? Share::unknown : Share::none;
   }
 
-  /// True where all that the op reads as a whole lives over iterations: what it makes of that as a whole is the same
-  /// for every part.
+  /// True where all operands that the op reads as a whole live over iterations: the operands that
+  /// it writes as a whole are then the same for every part.
   bool does_not_see_tokens(const Op& op) const {
     const OpFacts& facts = facts_of(op);
     for (std::size_t i = 0; i < op.reads.size(); ++i) {
@@ -203,7 +205,7 @@ class Cutter {
       Tensor tensor = first;
       tensor.name += fmt::format("[part {}/{}]", part + 1, parts_);
       tensor.part = part;
-      // Any part may fill an expert: only its own routing says how much room it needs.
+      // Any part may fill an expert, so the memory that a part needs depends on its routing.
       if (tensor.rows_are != Rows::fixed) tensor.rows = 0;
       if (part == 0) {
         own.push_back(whole);
@@ -226,7 +228,7 @@ class Cutter {
     }
   }
 
-  /// Numbers are drawn by the place of a token in the global batch.
+  /// Random numbers are drawn by the place of a token in the global batch.
   void draw_further(Op& op) const {
     std::visit(
         [&](auto& kind) {
@@ -241,10 +243,11 @@ class Cutter {
   Program& program_;
   int layer_, parts_;
   std::map<TensorId, std::vector<TensorId>> own_;  ///< by the tensor that the whole op had
-  std::set<TensorId> of_one_part_;                 ///< that no part goes on with
+  std::set<TensorId> of_one_part_;                 ///< tensors of which a part holds only its share
 };
 
-/// Stage by stage, each up to its last exchange of rows, all parts of one before the next.
+/// The order of the cut ops: stage by stage, where a stage ends with an exchange of rows and runs
+/// for all parts before the next stage.
 std::vector<Op> in_parts(const Program& program, const Cutter& cutter, const OpList& cut,
                          int parts) {
   std::vector<OpList> stages(1);
@@ -269,7 +272,7 @@ bool uses_any(const std::vector<Use>& uses, const std::set<TensorId>& tensors) {
                      [&](const Use& use) { return tensors.contains(use.tensor); });
 }
 
-/// Which ops of [first, last] of the section are cut; the others come after them.
+/// The ops of [first, last] of the section that are cut; the others come after them.
 OpList cut_forward(const Program& program, Cutter& cutter, const RoutedSection& section,
                    std::size_t first, std::size_t last, int layer) {
   OpList cut;
@@ -304,7 +307,7 @@ OpList cut_forward(const Program& program, Cutter& cutter, const RoutedSection& 
   return cut;
 }
 
-/// The backward ops on routed rows of the layer, which lie by part now.
+/// The backward ops on routed rows of the layer, which are to be cut into the same parts.
 OpList cut_backward(const Program& program, Cutter& cutter, const OpList& backward, int layer) {
   for (const std::size_t i : backward) {
     const Op& op = program.ops[i];
@@ -333,8 +336,8 @@ OpList cut_backward(const Program& program, Cutter& cutter, const OpList& backwa
   return cut;
 }
 
-/// The Program with `parts` where the first of the ops at `cut` stood, and without these. Experts that are sent among
-/// them are sent before them, as nothing makes what is sent.
+/// The Program without the ops at `cut`, and with `parts` where the first of them stood. Transfers
+/// of experts that stood among them come before them, since no op writes what they send.
 void replace(Program& program, const OpList& cut, std::vector<Op> parts) {
   std::vector<Op> ops;
   std::size_t next = 0;
@@ -372,7 +375,7 @@ void partition_micro_batch(Program& program, const PartitionRange& range, int mi
                         std::binary_search(cut_too.begin(), cut_too.end(), i);
     if (!is_cut) cutter.use_last(program.ops[i]);
   }
-  // Backward first: it stands behind, so that the places of the forward ops stay.
+  // Backward first: it comes after the forward ops, whose positions so stay the same.
   replace(program, cut_too, std::move(backward_parts));
   replace(program, cut, std::move(forward_parts));
 }
@@ -424,7 +427,7 @@ std::vector<std::size_t> forward_ops(const Program& program, int micro_batch) {
 }
 
 Program apply(Program program, const PartitionRange& range) {
-  if (range.parts == 1) {  // refused alike, and nothing to do
+  if (range.parts == 1) {  // checked like any other, with nothing to do
     Program copy = program;
     cut_into_parts(copy, range);
     return program;

@@ -46,7 +46,8 @@ Op cut_piece(const Program& program, Op op, Slice chunk) {
   return chunk.index > 0 ? accumulating(std::move(op)) : op;
 }
 
-/// True for what brings copies of tokens into the order of the experts, which is no order of steps.
+/// True for ops that bring copies of tokens into the order of the experts, which is not the order
+/// of steps.
 bool places_copies(const Program& program, const Op& op) {
   return std::none_of(op.reads.begin(), op.reads.end(), [&](const Use& use) {
     return program.tensors[static_cast<std::size_t>(use.tensor)].rows_are != Rows::fixed;
@@ -59,7 +60,7 @@ bool layer_is_cut(const Program& program, int layer) {
   });
 }
 
-/// How the layer's rows are shared out among slices; both phases use the same rows.
+/// How the layer's rows are divided among chunks; both phases use the same rows.
 template <class Refuse>
 void share_out(Program& program, const PipelineSplit& split, const Refuse& refuse) {
   const int size = split.ranks_per_group;
@@ -84,7 +85,7 @@ void share_out(Program& program, const PipelineSplit& split, const Refuse& refus
   }
 }
 
-/// Copies of tokens that the op places at most, where it places copies.
+/// The most copies of tokens that the op places, where it places copies.
 std::optional<std::int64_t> copies_placed(const Program& program, const Op& op) {
   const std::size_t expert = std::holds_alternative<Permute>(op.kind) ? 1 : 0;
   const bool places = expert == 1 || std::holds_alternative<DispatchMask>(op.kind);
@@ -93,7 +94,7 @@ std::optional<std::int64_t> copies_placed(const Program& program, const Op& op) 
   return chosen.rows * chosen.columns;
 }
 
-/// Rows that a rank can send into the layer; 0 where the Program does not tell.
+/// The most rows that a rank can send into the layer; 0 where the Program does not tell.
 std::int64_t most_sent_rows(const Program& program, int layer) {
   std::int64_t rows = 0;
   for (const Op& op : program.ops) {
@@ -113,8 +114,8 @@ bool reads_any_of(const Op& op, const std::vector<TensorId>& tensors) {
   });
 }
 
-/// The ops cut before each that computes with what an exchange among them has brought: a slice's next stretch
-/// waits for other ranks.
+/// Cuts the ops into stretches. A new stretch begins with an op that computes with rows that an
+/// exchange among these ops has brought, and so waits for other ranks.
 std::vector<std::vector<Op>> stretches(std::vector<Op> ops) {
   std::vector<std::vector<Op>> result(1);
   std::vector<TensorId> brought;
@@ -131,7 +132,7 @@ std::vector<std::vector<Op>> stretches(std::vector<Op> ops) {
   return result;
 }
 
-/// Slice after slice, each one stretch behind the one before it.
+/// Chunk after chunk, each chunk one stretch later than the one before it.
 std::vector<Op> staggered(const Program& program, const std::vector<std::vector<Op>>& stretches,
                           int chunks) {
   std::vector<Op> ops;
@@ -148,7 +149,7 @@ std::vector<Op> staggered(const Program& program, const std::vector<std::vector<
   return ops;
 }
 
-/// False where the micro-batch has nothing of the layer and phase.
+/// False where the micro-batch has no ops of the layer and phase.
 template <class Refuse>
 bool split_micro_batch(Program& program, const PipelineSplit& split, int micro_batch,
                        const Refuse& refuse) {
@@ -159,7 +160,8 @@ bool split_micro_batch(Program& program, const PipelineSplit& split, int micro_b
   for (Op& op : program.ops) {
     if (op.layer != split.layer || op.phase != split.phase || op.micro_batch != micro_batch ||
         !follows_routed_rows(program, op)) {
-      // Ops that stand among the cut ones come after them all, so none of those may read what they write.
+      // Ops between the cut ones will come after all of them, so none of the cut ops may read what
+      // these write.
       if (!first.empty() || !whole.empty()) {
         for (const Use& use : op.writes) written_among.push_back(use.tensor);
       }

@@ -16,7 +16,7 @@ namespace {
   throw std::invalid_argument(fmt::format("place_experts: layer {}: {}", placing.layer, why));
 }
 
-/// Experts of a rank in the layer. Throws where there are none to place.
+/// The number of experts of a rank in the layer. Throws where there are none.
 int experts_to_place(const Program& program, const PlaceExperts& placing) {
   int own = 0;
   for (const Op& op : program.ops) {
@@ -52,7 +52,7 @@ Program apply(Program program, const PlaceExperts& placing) {
   if (!in_order) program.homes[placing.layer] = placing.homes;
   for (Parameter& parameter : program.parameters) {
     if (!belongs_to_experts(parameter) || parameter.layer != placing.layer) continue;
-    // Whose Program it is, its parameters alone say.
+    // Only its parameters say which experts a rank has.
     const auto member = static_cast<std::size_t>(parameter.shard.first_block / own);
     parameter.shard.blocks.clear();
     if (in_order) continue;

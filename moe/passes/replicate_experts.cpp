@@ -34,7 +34,8 @@ Tensor& tensor_at(Program& program, TensorId tensor) {
   return program.tensors[static_cast<std::size_t>(tensor)];
 }
 
-/// Experts of a rank in the layer, and the stage that has it. Throws where there are none to replicate.
+/// The number of experts of a rank in the layer, and the stage of the layer. Throws where there are
+/// no experts.
 struct LayerExperts {
   int own = 0;
   int stage = 0;
@@ -54,7 +55,7 @@ LayerExperts experts_of(const Program& program, const ReplicateExperts& replicat
   return *found;
 }
 
-/// Blocks of rows of other ranks' experts beside the tensors that hold a rank's own.
+/// The tensors of expert replicas, which a rank has in addition to those of its own experts.
 class Replicas {
  public:
   Replicas(Program& program, int own, const ExpertSlots& slots)
@@ -63,9 +64,9 @@ class Replicas {
         replica_slots_(slots.replica_slots),
         returned_(most_returned(slots)) {}
 
-  /// What holds the replicas' of a parameter, or of its gradient.
+  /// The tensor of replicas of a parameter, or of its gradient.
   TensorId of(TensorId own) { return beside(replica_of_, own, replica_slots_, "replicas"); }
-  /// What the replicas' gradients come home in.
+  /// The tensor in which the gradients of replicas arrive at home.
   TensorId returned(TensorId gradient) {
     return beside(returned_of_, gradient, returned_, "returned");
   }
@@ -98,7 +99,8 @@ void add_once(std::vector<TensorId>& tensors, TensorId tensor) {
   if (std::find(tensors.begin(), tensors.end(), tensor) == tensors.end()) tensors.push_back(tensor);
 }
 
-/// Gives the op the replicas that it works on, too; gradients of their weights are an op of their own, which follows.
+/// Makes the op compute the replicas too. The weight gradient of replicas is an op of its own,
+/// which follows.
 void add_replicas(Op& op, int replica_slots, Replicas& replicas, ExpertTensors& tensors,
                   std::vector<Op>& behind) {
   if (auto* linear = std::get_if<ExpertLinear>(&op.kind)) {
@@ -166,8 +168,9 @@ std::vector<Op> return_ops(const ReplicateExperts& replicating, const ExpertPlac
   return {std::move(home), std::move(add)};
 }
 
-/// Room for what a rank can receive for its replicas. A rank receives at most R rows for D experts from P ranks, as many
-/// from each; of G replicas it computes its own rows (home), or anybody's (spread).
+/// Makes room for the rows that a rank can receive for its replicas. Without replicas a rank
+/// receives at most R rows for D experts, as many from each of P ranks. For G replicas it computes
+/// its own rows (home), or rows of any rank (spread).
 void raise_bounds(Program& program, int layer, const ExpertSlots& slots) {
   const std::int64_t members = program.groups.layout.expert;
   const std::int64_t sharing = program.groups.layout.expert_sharded;

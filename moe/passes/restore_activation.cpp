@@ -34,7 +34,7 @@ class BufferSharing {
   BufferSharing(Program& program, const RestoreActivation& restoring, int micro_batch)
       : program_(program), restoring_(restoring), micro_batch_(micro_batch) {}
 
-  /// False where the micro-batch has nothing of the layer.
+  /// False where the micro-batch has no ops of the layer.
   bool rewrite() {
     check();
     forward_ = take_chunks(program_, of_phase(Phase::forward));
@@ -101,7 +101,7 @@ class BufferSharing {
   }
 
   void make_buffers() {
-    // Backward's own first: they are like what the tensors still are.
+    // The buffers of backward first: they are copies of the tensors, which are still as they were.
     std::set<TensorId> restored = rows_.made_by_those;
     restored.insert(rows_.offloaded.begin(), rows_.offloaded.end());
     for (const TensorId tensor : restored) {
@@ -127,7 +127,7 @@ class BufferSharing {
     }
   }
 
-  /// What an op of `phase` uses instead.
+  /// The buffer that an op of `phase` uses instead.
   TensorId instead_of(TensorId tensor, Phase phase, int chunk) const {
     if (phase == Phase::backward) {
       const auto restored = backward_rings_.find(tensor);
@@ -178,7 +178,7 @@ class BufferSharing {
     return op;
   }
 
-  /// What backward brings to the layer: until it is there, nothing need be fetched.
+  /// The gradient that reaches the layer in backward. Nothing needs to be fetched before it exists.
   TensorId arrival_of_backward() const {
     for (const Op& op : backward_.chunks.front().send) {
       for (const Use& use : op.reads) {
@@ -195,7 +195,7 @@ class BufferSharing {
     refuse_restoring(restoring_, "no op of its backward reads a gradient of tokens");
   }
 
-  /// The repeated ops of a chunk, up to the last exchange among them and behind it.
+  /// The repeated ops of a chunk, divided after the last exchange among them.
   std::pair<std::vector<Op>, std::vector<Op>> repeats(int chunk) const {
     const std::vector<Op> ops = all_of(forward_.chunks[static_cast<std::size_t>(chunk)]);
     std::pair<std::vector<Op>, std::vector<Op>> result;
@@ -216,7 +216,7 @@ class BufferSharing {
       out.push_back(with_buffers(ops[i], phase));
       if (phase == Phase::backward) continue;
       for (const Use& use : ops[i].writes) {
-        // An exchange in steps writes again and again.
+        // An exchange in steps writes several times.
         const bool complete =
             std::none_of(ops.begin() + static_cast<std::ptrdiff_t>(i) + 1, ops.end(),
                          [&](const Op& later) { return writes_any_of(later, {use.tensor}); });
@@ -259,7 +259,8 @@ class BufferSharing {
     };
     const auto send = [&](int chunk) {
       if (chunk >= count_) return;
-      // What is computed again can be while the gradient travels; else the gradient is needed first.
+      // Ops that are repeated can run while the gradient travels; without them the gradient is
+      // needed first.
       const bool first = restoring_.hidden == RestoreHidden::recompute;
       if (!first) stage(&ChunkOps::send, chunk);
       std::ranges::move(repeats(chunk).first, std::back_inserter(out));
@@ -339,7 +340,7 @@ Program apply(Program program, const RestoreActivation& restoring) {
                      fmt::format("hidden_buffers = {}: expected 1 or 2", restoring.hidden_buffers));
   }
   for (const Phase phase : {Phase::forward, Phase::backward}) {
-    // One chunk: the same order, and the same reasons why a layer has none.
+    // One chunk is checked like several, and has the same order.
     if (is_cut(program, restoring, phase)) continue;
     try {
       program = apply(std::move(program), PipelineSplit{restoring.layer, phase, 1});

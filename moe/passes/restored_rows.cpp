@@ -66,7 +66,7 @@ class Restoring {
                                              : restoring_.dispatched == RestoreDispatched::keep;
   }
 
-  /// An element-wise op's, of nothing but rows that backward needs as well.
+  /// True for the output of an element-wise op that reads only rows that backward needs too.
   bool is_made_again_easily(TensorId tensor) const {
     for (const Op& op : forward_) {
       if (!writes_any_of(op, {tensor})) continue;
@@ -85,7 +85,7 @@ class Restoring {
     return restoring_.hidden == RestoreHidden::offload && !is_made_again_easily(tensor);
   }
 
-  /// What neither stays nor is offloaded.
+  /// Rows that neither stay nor are offloaded.
   std::set<TensorId> stay_or_offload() {
     std::set<TensorId> others;
     for (const TensorId tensor : kept_) {
@@ -101,7 +101,8 @@ class Restoring {
     return others;
   }
 
-  /// Backwards through what a chunk's forward does: whatever makes something wanted is repeated.
+  /// Goes backwards through the forward ops of a chunk: every op that makes a wanted tensor is
+  /// repeated.
   void repeat_forward(std::set<TensorId> wanted) {
     for (std::size_t i = forward_.size(); i-- > 0;) {
       if (!writes_any_of(forward_[i], wanted)) continue;
@@ -125,7 +126,7 @@ class Restoring {
   RestoredRows rows_;
   std::set<TensorId> written_;    ///< in forward
   std::set<TensorId> kept_;       ///< received rows of forward that backward reads
-  std::set<TensorId> available_;  ///< routed rows of forward that are there in backward
+  std::set<TensorId> available_;  ///< routed rows of forward that exist in backward
 };
 
 }  // namespace

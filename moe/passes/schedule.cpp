@@ -42,7 +42,7 @@ void refuse_contradictions(const Schedule& schedule) {
   for (const Decision& decision : schedule.decisions) {
     const auto [other, first] = decided.try_emplace(subject_of(decision), &decision);
     if (first) continue;
-    constexpr std::size_t most = 200;  // of what may list every expert
+    constexpr std::size_t most = 200;  // characters of a subject, which may list every expert
     throw std::invalid_argument(fmt::format("{}: decided already, as {}",
                                             db::shortened(to_json(decision), most),
                                             db::shortened(to_json(*other->second), most)));

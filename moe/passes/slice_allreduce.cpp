@@ -34,7 +34,7 @@ std::vector<std::vector<Use>> cut_by_shares(const Program& program, const Op& op
   std::int64_t rows_left = rows_reduced(program, op);
   std::vector<std::vector<Use>> result;
   std::size_t index = 0;
-  std::int64_t row = 0;  // of the tensor at `index`
+  std::int64_t row = 0;  // the next row of the tensor at `index`
   for (int slice = 0; slice < slices; ++slice) {
     const int slices_left = slices - slice;
     const int share = shares[static_cast<std::size_t>(slice)];

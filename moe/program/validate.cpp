@@ -16,7 +16,7 @@ bool before(Point a, Point b) { return a.index * b.count < b.index * a.count; }
 Point begin_of(Slice slice) { return {slice.index, slice.count}; }
 Point end_of(Slice slice) { return {slice.index + slice.span, slice.count}; }
 
-/// What has happened to one tensor in this iteration.
+/// The writes to one tensor in this iteration, and whether they have been read.
 struct History {
   bool window = false;  ///< every slice overwrites the one before it (Tensor::windows)
   struct Write {

@@ -38,7 +38,7 @@ std::vector<std::int64_t> expert_tokens(const LayerRouting& routing) {
 std::vector<std::int64_t> rank_tokens(const LayerRouting& routing, const Groups& groups,
                                       const ExpertPlacement& placement) {
   const ExpertSlots slots = expert_slots(placement, routing.experts, groups.layout.expert);
-  // All stages are divided alike: the ranks of the first count as those of any.
+  // All stages are divided alike, so the ranks of the first stage stand for those of any.
   const int ranks = stage_ranks(groups);
   std::vector<std::int64_t> tokens(static_cast<std::size_t>(ranks));
   for (int source = 0; source < ranks; ++source) {

@@ -5,7 +5,7 @@
 namespace moe {
 namespace {
 
-/// visit(expert, holder) by expert, then holder.
+/// Calls visit(expert, holder) for every replica, by expert, then holder.
 template <class Visit>
 void visit_replicas(const ExpertSlots& slots, const Visit& visit) {
   for (std::size_t expert = 0; expert < slots.holders_of.size(); ++expert) {

@@ -10,7 +10,7 @@
 namespace moe {
 namespace {
 
-/// Coordinates of a rank in its layout.
+/// The coordinates of a rank in its layout.
 struct Place {
   int stage, in_stage;
   int data, expert, shard;      ///< among the experts

@@ -126,7 +126,7 @@ Routing share_among_micro_batches(const Routing& whole, int micro_batches) {
   for (int i = 0; i < micro_batches; ++i) {
     for (LayerRouting layer : whole.layers) {
       layer.micro_batch = i;
-      layer.asked.clear();  // capacity is a micro-batch's own
+      layer.asked.clear();  // each micro-batch has its own capacity
       for (auto& row : layer.tokens) take_share(row, i, micro_batches);
       routing.layers.push_back(std::move(layer));
     }
@@ -155,7 +155,7 @@ LayerRouting zipf_routing(int layer, int ranks, int experts, std::int64_t copies
   for (int e = experts - 1; e > 0; --e) {
     std::swap(weights[e], weights[generator() % static_cast<std::uint64_t>(e + 1)]);
   }
-  // What is beyond the most popular ones' room goes to the others, in proportion.
+  // Copies beyond the room of the most popular experts go to the others, in proportion.
   std::vector<std::int64_t> row(static_cast<std::size_t>(experts), 0);
   std::int64_t left = copies;
   for (bool full = true; full && left > 0;) {

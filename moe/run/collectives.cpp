@@ -14,11 +14,11 @@ struct Buffer {
   std::int64_t count;
 };
 
-/// The rows of the op's written slices; those that lie side by side in the arena as one.
+/// The rows that the op writes, as ranges; ranges that adjoin in the arena are one.
 std::vector<Buffer> adjoining(const RunState& state, int index) {
   const BoundOp& bound = state.prepared[static_cast<std::size_t>(index)].bound;
   std::vector<Buffer> buffers;
-  std::byte* end = nullptr;  // of the last buffer, padding included, where its tensor ends there
+  std::byte* end = nullptr;  // end of the last buffer, with its padding where its tensor ends there
   for (std::size_t i = 0; i < bound.writes.size(); ++i) {
     const View& view = bound.writes[i];
     const Use& use = bound.op->writes[i];

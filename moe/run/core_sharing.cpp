@@ -9,9 +9,10 @@
 namespace moe {
 namespace {
 
-constexpr std::uint64_t kShortSlice_ns = 100'000;  // the least that Linux gives
+constexpr std::uint64_t kShortSlice_ns = 100'000;  // the shortest time slice that Linux gives
 
-/// The kernel's sched_attr in its first form: glibc has none before 2.41, and the kernel's header contradicts it.
+/// The first version of the kernel's sched_attr. glibc has none before 2.41, and the kernel's
+/// header conflicts with glibc's.
 struct SchedulerAttributes {
   std::uint32_t size = sizeof(SchedulerAttributes);
   std::uint32_t policy = 0;
@@ -29,7 +30,7 @@ void share_core_as(Backend& backend, Stream stream) {
   if (syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) != 0) return;
   const bool computes = stream == Stream::compute && backend.native_stream(stream) == nullptr;
   attributes.policy = computes ? SCHED_BATCH : SCHED_OTHER;
-  attributes.slice_ns = computes ? 0 : kShortSlice_ns;  // 0: the kernel's own
+  attributes.slice_ns = computes ? 0 : kShortSlice_ns;  // 0: as the kernel chooses
   syscall(SYS_sched_setattr, 0, &attributes, 0);
 }
 

@@ -9,7 +9,8 @@
 namespace moe {
 namespace {
 
-/// Of one micro-batch, part after part where it is cut; `part` has asked for what those before it have, and more.
+/// Adds up the routing of one micro-batch part after part. `part.asked` includes the copies asked
+/// for in earlier parts.
 void add_part(Routing& routing, LayerRouting part, bool cut, std::int64_t& dropped) {
   const auto all = std::find_if(routing.layers.begin(), routing.layers.end(), [&](const auto& one) {
     return one.layer == part.layer && one.micro_batch == part.micro_batch;
@@ -67,10 +68,10 @@ void carry_out(const ExchangeCounts& kind, RunState& state, int index) {
   add_part(state.result.routing, std::move(routing), !is_whole(op.part), state.result.dropped);
 }
 
-/// Once in an iteration, when the losses of the stage are there, also on a stage that makes none: it is ranks of
-/// all stages that decide.
+/// Decides whether this iteration updates parameters, once the losses of the stage exist. A stage
+/// without losses takes part too, since the ranks of all stages decide together.
 void decide_update(RunState& state) {
-  constexpr double kForever_s = 1e9;  // the streams that it waits for have limits
+  constexpr double kForever_s = 1e9;  // the streams that it waits for have limits of their own
   const int decision = state.decision();
   if (state.before_update) {
     state.progress.prepared({&decision, 1});
@@ -88,7 +89,8 @@ void decide_update(RunState& state) {
 
 void run_host(RunState& state) {
   prepare(state);
-  // A stage without losses decides last: what others decide by may wait for its host ops.
+  // A stage without losses decides last, since the losses of other stages may wait for its host
+  // ops.
   bool decided = false;
   for (const int index : state.rule.queues[static_cast<std::size_t>(Stream::host)]) {
     if (!decided && !state.loss_ops.empty() && index > state.loss_ops.back()) {

@@ -31,8 +31,8 @@ void check_limit(const RunState& state) {
       kWhatToChange));
 }
 
-/// A plan that capacity bounds is known now, and refused now; a dropless one can only be bounded by
-/// the limit.
+/// The size of the arena. With a capacity the whole plan is known now, and refused now if it
+/// exceeds the limit; a dropless plan is bounded by the limit only.
 void make_arena(RunState& state) {
   state.plan->advance({});
   check_limit(state);
@@ -55,7 +55,7 @@ bool offloads(const Program& program) {
                      [](const Tensor& tensor) { return tensor.pool == Pool::host; });
 }
 
-/// For what is offloaded, where anything is; after make_arena.
+/// Makes the host's arena where activations are offloaded; called after make_arena.
 void make_host_arena(RunState& state) {
   if (!offloads(state.program)) return;
   const RunOptions& options = state.options;
@@ -67,7 +67,7 @@ void make_host_arena(RunState& state) {
   state.host_arena_bytes = bytes;
 }
 
-/// A layer without whose routing nobody knows how many rows the op has; none where all are known.
+/// A layer whose routing is missing to know the rows of the op; none where all are known.
 std::optional<RoutedLayer> layer_lacked(const RunState& state, const Op& op) {
   for (const auto* uses : {&op.reads, &op.writes}) {
     for (const Use& use : *uses) {
@@ -111,11 +111,12 @@ std::vector<RowRange> bound_ranges(const RunState& state, const Op& op, const Bo
       }
     }
   }
-  if (op.reads.empty()) return {};  // what another stage passes on
+  if (op.reads.empty()) return {};  // rows that another stage passes on
   return {{0, bound.reads.front().rows}};
 }
 
-/// What this rank sends and receives of experts, in elements of the arena: all tensors go in one call.
+/// The segments of experts that this rank sends and receives, in elements of the arena, since all
+/// tensors are sent in one call.
 template <MovesExperts Kind>
 void prepare_moves(const RunState& state, const Kind& kind, PreparedOp& prepared) {
   const int members = group_size(state.groups, kind.group);

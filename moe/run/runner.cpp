@@ -15,7 +15,7 @@ namespace {
 constexpr Stream kDriven[] = {Stream::compute, Stream::inter_node, Stream::intra_node,
                               Stream::copy};
 
-/// Times and peaks of the iteration that has just ended.
+/// Collects the times and peaks of the iteration that has just ended.
 void collect(RunState& state) {
   IterationResult& result = state.result;
   result.end_s = result.begin_s;

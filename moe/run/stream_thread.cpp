@@ -36,7 +36,7 @@ void run_queue(RunState& state, Stream stream) {
       }
     }
     state.begin_marks[index] = state.backend.mark(stream);
-    // Only the update comes after the decision, and only it may look at it.
+    // Only ops of the update phase come after the decision, and only they may read it.
     if (state.op(op).phase != Phase::update || !state.passes_over_updates) carry_out(state, op);
     state.end_marks[index] = state.backend.mark(stream);
     if (state.after_op) {
@@ -50,7 +50,7 @@ void run_queue(RunState& state, Stream stream) {
 }  // namespace
 
 bool await_turn(RunState& state, int op) {
-  // Twice the limit of a call, so that a collective that hangs speaks first.
+  // Twice the limit of a call, so that a collective that hangs reports first.
   const double limit_s = 2 * state.options.time_limit_s;
   const auto index = static_cast<std::size_t>(op);
   const Progress::Turn turn =

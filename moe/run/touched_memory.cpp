@@ -8,7 +8,8 @@ namespace {
 
 constexpr std::int64_t kBlockBytes = 1 << 20;
 
-/// Differs from byte to byte, so that no value that a tensor is filled with looks like it.
+/// The pattern differs from byte to byte, so that a tensor filled with one value never looks like
+/// it.
 std::byte pattern_at(std::int64_t offset) {
   const auto hash = static_cast<std::uint64_t>(offset) * 0x9e3779b97f4a7c15;
   return static_cast<std::byte>(hash >> 56);

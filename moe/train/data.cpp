@@ -69,7 +69,7 @@ Corpus::Part open_part(const std::filesystem::path& path) {
     part.bytes = without_header(path, file.bytes());
     part.storage = std::move(file);
   } else {
-    // Text is small and may be edited while it is trained on: keep a copy.
+    // Text is small and may be edited during the training, so a copy is kept.
     std::vector<std::byte> text(file.bytes().begin(), file.bytes().end());
     part.bytes = text;
     part.storage = std::move(text);

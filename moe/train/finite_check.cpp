@@ -20,12 +20,12 @@ namespace {
 constexpr int kNowhere = std::numeric_limits<int>::max();
 constexpr int kBefore = -1;  ///< a parameter, before the first op
 
-/// What is not finite in one tensor.
+/// The values of one tensor that are not finite.
 struct Finding {
   int op = kNowhere;
   TensorId tensor = -1;
-  std::int64_t count = 0, of = 0;    ///< values
-  std::int64_t row = 0, column = 0;  ///< of the first
+  std::int64_t count = 0, of = 0;    ///< values that are not finite, and all values
+  std::int64_t row = 0, column = 0;  ///< of the first value that is not finite
   double value = 0;
 };
 
@@ -54,8 +54,8 @@ void scan(std::span<const std::byte> bytes, DType dtype, std::int64_t columns, F
   }
 }
 
-/// Looks at tensors as they become whole: what is written in slices or in steps after the last of them, while
-/// what reads the last of them still waits; a window slice by slice.
+/// Checks every tensor as soon as it is whole: after the last of its slices or steps, before any op
+/// reads that. A tensor with windows is checked slice by slice.
 class Watch {
  public:
   Watch(const Program& program, Backend& backend, Finding& first)
@@ -70,7 +70,7 @@ class Watch {
     const auto index = static_cast<int>(bound.op - program_.ops.data());
     for (std::size_t i = 0; i < bound.writes.size(); ++i) {
       const Use& use = bound.op->writes[i];
-      // Of replicas there may be fewer than room for them, and parameters are looked at where they belong.
+      // Slots for replicas may be empty; their parameters are checked at home.
       const Tensor& tensor = program_.tensors[static_cast<std::size_t>(use.tensor)];
       if (bound.writes[i].dtype == DType::i32 || tensor.role == Role::replica) continue;
       if (--left_.at(held(use)) > 0) continue;
@@ -89,7 +89,7 @@ class Watch {
     if (finding.count > 0) first_ = finding;
   }
 
-  using Held = std::pair<TensorId, int>;  ///< with the slice that a window holds
+  using Held = std::pair<TensorId, int>;  ///< a tensor, and the slice that its window holds
   Held held(const Use& use) const {
     const bool window = program_.tensors[static_cast<std::size_t>(use.tensor)].windows > 1;
     return {use.tensor, window ? use.slice.index : 0};
@@ -99,7 +99,7 @@ class Watch {
   Backend& backend_;
   Finding& first_;
   std::mutex mutex_;
-  std::map<Held, int> left_;  ///< times that it is still to be written in this iteration
+  std::map<Held, int> left_;  ///< how many more times it is written in this iteration
 };
 
 Finding look_at_parameters(const Runner& runner) {
@@ -143,7 +143,8 @@ std::string describe(const Program& program, const Finding& finding, int rank) {
                      tensor);
 }
 
-/// The first in the order of the whole Program over all ranks; of the same op the lowest rank's.
+/// The finding that comes first in the order of the whole Program, over all ranks; for the same op,
+/// that of the lowest rank.
 std::string first_of_all(const Finding& mine, const Runner& runner, Communicator& world) {
   const bool found = mine.op != kNowhere;
   const std::int32_t place = !found || mine.op == kBefore ? mine.op : runner.whole_op(mine.op);

@@ -10,7 +10,7 @@
 namespace moe {
 namespace {
 
-/// Blocks of a tensor to where they belong.
+/// Sends the blocks of a tensor to their new homes.
 void move_blocks(Runner& runner, TensorId id, const std::vector<ExpertMove>& moves, int own,
                  Communicator& group, const CallContext& call) {
   const Tensor& tensor = runner.program().tensors[static_cast<std::size_t>(id)];
@@ -38,7 +38,8 @@ void move_experts(Runner& runner, const HomesByLayer& to, Communicator& world,
       world.split(members(groups, GroupKind::expert, world.rank));
   CallContext call;
   call.time_limit_s = time_limit_s;
-  // All members of an expert group are of one stage, and so have the same parameters in the same order.
+  // All members of an expert group are in one stage, and so have the same parameters in the same
+  // order.
   for (const Parameter& parameter : runner.program().parameters) {
     if (!belongs_to_experts(parameter)) continue;
     const auto moves = moves_to_homes(from, to, parameter.layer, group->size);

@@ -19,11 +19,11 @@
 namespace moe {
 namespace {
 
-/// How long an iteration waits for another process that writes: all ranks wait with it.
+/// How long an iteration waits for another process that writes; all ranks wait as long.
 constexpr double kFlushWait_s = 0.2;
-/// A run that failed has something to say: it waits no longer than this to store that.
+/// How long a run that failed waits to store its failure.
 constexpr double kAbandonWait_s = 10;
-/// Iterations at the end among which the typical ones are chosen.
+/// How many of the last iterations the typical ones are chosen from.
 constexpr std::size_t kRecentIterations = 16;
 
 }  // namespace
@@ -189,7 +189,7 @@ void TrainStore::store_timelines() {
     if (!warms_up(recent)) durations.push_back(recent.report.duration_s);
   }
   const double median = durations.empty() ? 0 : db::median(durations);
-  // Warm-up last, for want of others.
+  // Iterations of the warm-up are taken only where there are no others.
   const auto place = [&](const Recent& recent) {
     return std::pair(warms_up(recent), std::abs(recent.report.duration_s - median));
   };

@@ -16,7 +16,7 @@
 namespace moe {
 namespace {
 
-/// Collects `mine` of every rank, in rank order.
+/// Gathers `mine` from every rank, in rank order.
 std::vector<double> gather(Communicator& world, const std::vector<double>& mine, const char* what,
                            double time_limit_s) {
   std::vector<double> all(mine.size() * world.size);
@@ -47,7 +47,8 @@ void load_batch(Runner& runner, const Corpus& corpus, Split split, const Model& 
   }
 }
 
-/// Everyone's spans on rank 0's clock, from the first begin on, of a Program of so many ops.
+/// The spans of all ranks on rank 0's clock, counted from the first begin, for a Program of `ops`
+/// ops.
 void merge_timelines(StepReport& report, const IterationResult& mine, std::size_t ops,
                      const Groups& groups, Communicator& world, const std::vector<RankInfo>& ranks,
                      double time_limit_s) {
@@ -99,7 +100,7 @@ void merge_timelines(StepReport& report, const IterationResult& mine, std::size_
   }
 }
 
-/// The routing of all stages, each told by its first rank.
+/// The routing of all stages; the first rank of each stage sends it.
 Routing routing_of_stages(Routing mine, const Groups& groups, Communicator& world,
                           double time_limit_s) {
   if (groups.layout.pipeline == 1) return mine;
@@ -117,7 +118,8 @@ Routing routing_of_stages(Routing mine, const Groups& groups, Communicator& worl
   return whole;
 }
 
-/// What rank 0 decides after an iteration, on every rank; none to go on as before.
+/// Sends the schedule that rank 0 has decided on after an iteration to every rank; none to go on as
+/// before.
 std::optional<Schedule> next_schedule(Planning& planning, SeenIteration seen, Communicator& world,
                                       double time_limit_s) {
   CallContext call;
@@ -150,14 +152,14 @@ void train(const Model& model, const Program& program, Schedule schedule, const 
   });
   const auto iterate = [&](const std::string& what, bool measure_memory) {
     IterationResult result = runner.iterate(measure_memory);
-    // No "-nan".
+    // Avoids "-nan".
     const double loss = std::abs(agreement.cross_entropy + agreement.auxiliary + agreement.z_loss);
     if (!agreement.is_finite()) {
       throw_not_finite(runner, backend, world, fmt::format("{} is {}", what, loss));
     }
     return result;
   };
-  // None where a signal asks for the end meanwhile.
+  // No held-out loss where a signal asks for the end meanwhile.
   const auto evaluate = [&](int step) -> std::optional<double> {
     runner.reschedule(without_noise(forward_only(scheduled)));
     double sum = 0;
@@ -176,7 +178,7 @@ void train(const Model& model, const Program& program, Schedule schedule, const 
     CallContext call;
     call.time_limit_s = options.run.time_limit_s;
     call.what = "barrier before an iteration";
-    world.barrier(call);  // so that an iteration's time is its own, not the wait for a late rank
+    world.barrier(call);  // so that an iteration's time does not include the wait for a late rank
     IterationResult mine =
         iterate(fmt::format("iteration {}: the loss", step), step <= kWarmupIterations);
 
