@@ -24,7 +24,7 @@ namespace moe {
 namespace {
 
 /// The least work for which a second thread pays: a thread that sleeps takes tens of microseconds
-/// to wake. README has the measurements.
+/// to wake. Measured in experiments/threads.
 struct Grain {
   std::int64_t elements, gemm_flops;
 };

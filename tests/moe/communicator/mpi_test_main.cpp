@@ -1,5 +1,5 @@
-// main() of programs whose tests run on all ranks of an MPI job. Started by mpirun, see CMakeLists.txt. Prints
-// what differs on each rank and exits with 1 if anything did.
+// main() of programs whose tests run on all ranks of an MPI job. Started by mpirun, see
+// CMakeLists.txt. Prints what differs on each rank and exits with 1 if anything did.
 #include "tests/moe/communicator/mpi_test_main.h"
 
 #include <gtest/gtest.h>

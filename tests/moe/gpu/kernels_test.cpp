@@ -1,4 +1,4 @@
-// The same table of ops and shapes on a CUDA device, against the processor in double.
+// The table of ops and shapes on a CUDA device, compared with the processor in double.
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,8 @@ namespace {
 
 TEST(AddReturned, AddsEveryBlockToTheGradientOfItsExpert) {
   const auto backend = make_cpu_backend(1);
-  // Two experts of two rows and a column, and of one row; blocks of experts 1, 1 and 0 have come home.
+  // Two experts of two rows and a column, and of one row; blocks of experts 1, 1 and 0 have come
+  // home.
   const HostTensor weights{6, 1, {1, 2, 3, 4, 5, 6}}, biases{3, 2, {7, 8, 9, 10, 11, 12}};
   const KernelCase add{"add returned",
                        AddReturned{{{}, 2}},

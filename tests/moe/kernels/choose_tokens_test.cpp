@@ -58,7 +58,7 @@ TEST(KernelChooseTokens, TakesTheTokensOfLargestScoreOnRandomScores) {
     choose.groups = 1 + static_cast<int>(random() % 4);
     const int size = 1 + static_cast<int>(random() % 50);
     choose.slots = 1 + static_cast<int>(random() % static_cast<unsigned>(size));
-    // Of both signs: any score has its place.
+    // Scores of both signs, which are all ordered alike.
     expect_by_the_rule(choose, random_tensor(choose.groups * size, choose.experts, random()));
   }
 }

@@ -83,11 +83,11 @@ void add_router_z_loss(Cases& cases) {
   }
 }
 
-/// Of the batch, one after the other.
-std::vector<Step> in_pieces(int pieces) {
+/// Parts of the batch, one after the other.
+std::vector<Step> in_parts(int parts) {
   std::vector<Step> steps;
-  for (int piece = 0; piece < pieces; ++piece) {
-    steps.push_back({.part = {piece, pieces}, .accumulate = piece > 0});
+  for (int part = 0; part < parts; ++part) {
+    steps.push_back({.part = {part, parts}, .accumulate = part > 0});
   }
   return steps;
 }
@@ -113,8 +113,8 @@ std::vector<KernelCase> gate_cases() {
                                 random_tensor(60, experts, 9)));
   }
   for (const Drop drop : {Drop::choice, Drop::position, Drop::probability}) {
-    for (const int pieces : {1, 3}) {
-      if (drop != Drop::position && pieces > 1) continue;
+    for (const int parts : {1, 3}) {
+      if (drop != Drop::position && parts > 1) continue;
       KernelCase select = select_case({.experts = 7,
                                        .choices = 3,
                                        .normalize = true,
@@ -123,19 +123,19 @@ std::vector<KernelCase> gate_cases() {
                                        .drop = drop,
                                        .even = drop == Drop::position},
                                       random_tensor(60, 7, 8, 2), random_tensor(60, 7, 9));
-      select.name += " by " + std::string(drop_name(drop)) + " in " + std::to_string(pieces);
-      select.steps = in_pieces(pieces);
+      select.name += " by " + std::string(drop_name(drop)) + " in " + std::to_string(parts);
+      select.steps = in_parts(parts);
       cases.push_back(std::move(select));
     }
   }
-  for (const int pieces : {1, 3}) {
+  for (const int parts : {1, 3}) {
     const auto chosen = reference(select_case({.experts = 7, .choices = 3, .capacity = 20},
                                               random_tensor(60, 7, 8, 2), random_tensor(60, 7, 9)));
-    cases.push_back({"split_selection in " + std::to_string(pieces),
+    cases.push_back({"split_selection in " + std::to_string(parts),
                      SplitSelection{.experts = 7, .choices = 3},
                      {chosen[0], chosen[2]},
                      {blank_integers(60, 3), blank_integers(1, 8), blank_integers(1, 7)},
-                     in_pieces(pieces)});
+                     in_parts(parts)});
   }
   cases.push_back({"add_noise, quiet",
                    AddNoise{{}, true},

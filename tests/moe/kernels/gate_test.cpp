@@ -1,4 +1,4 @@
-// The gate against the rules of ops/gate.h, written down a second time as plainly as they are stated.
+// The gate against a second, plain implementation of the rules of ops/gate.h.
 
 #include <gtest/gtest.h>
 
@@ -127,15 +127,15 @@ TEST(KernelGate, GivesTiesToTheLowerExpert) {
   }
 }
 
-/// Of the slots of a whole: every piece numbers the copies of each expert that it keeps itself. `kept`: by expert, of
-/// the last piece.
-std::vector<double> slots_of_pieces(const std::vector<HostTensor>& whole, int pieces,
-                                    std::vector<double>& kept) {
+/// The slots in parts, given those of the whole: every part numbers the copies of each expert that
+/// it keeps itself. `kept`: [expert], the copies that the last part keeps.
+std::vector<double> slots_of_parts(const std::vector<HostTensor>& whole, int parts,
+                                   std::vector<double>& kept) {
   const auto& experts = whole[0].values;
   std::vector<double> slots = whole[2].values, before(kept.size(), 0);
-  const std::size_t piece = slots.size() / static_cast<std::size_t>(pieces);
+  const std::size_t part = slots.size() / static_cast<std::size_t>(parts);
   for (std::size_t i = 0; i < slots.size(); ++i) {
-    if (i % piece == 0) {
+    if (i % part == 0) {
       for (std::size_t e = 0; e < kept.size(); ++e) before[e] += std::exchange(kept[e], 0);
     }
     if (slots[i] < 0) continue;
@@ -146,7 +146,7 @@ std::vector<double> slots_of_pieces(const std::vector<HostTensor>& whole, int pi
   return slots;
 }
 
-/// Capacity passing: piece after piece, choices, drops and counts are those of the whole.
+/// Capacity passing: part after part, choices, drops and counts are those of the whole.
 TEST(KernelGate, InPiecesKeepsAndDropsWhatTheWholeDoes) {
   const auto backend = make_cpu_backend(1);
   std::mt19937 random(5);
@@ -163,11 +163,11 @@ TEST(KernelGate, InPiecesKeepsAndDropsWhatTheWholeDoes) {
                                     random_tensor(tokens, gate.experts, random()));
     SCOPED_TRACE(kernel.name + " by " + std::string(drop_name(gate.drop)));
     const auto whole = run_case(*backend, kernel, DType::f64);
-    for (int pieces = 2; pieces <= 8; ++pieces) {
-      if (tokens % pieces != 0) continue;
+    for (int parts = 2; parts <= 8; ++parts) {
+      if (tokens % parts != 0) continue;
       kernel.steps.clear();
-      for (int piece = 0; piece < pieces; ++piece) {
-        kernel.steps.push_back({.part = {piece, pieces}, .accumulate = piece > 0});
+      for (int part = 0; part < parts; ++part) {
+        kernel.steps.push_back({.part = {part, parts}, .accumulate = part > 0});
       }
       if (!gate.refusal_to_cut().empty()) {
         EXPECT_THROW(run_case(*backend, kernel, DType::f64), std::logic_error);
@@ -175,10 +175,10 @@ TEST(KernelGate, InPiecesKeepsAndDropsWhatTheWholeDoes) {
       }
       const auto cut = run_case(*backend, kernel, DType::f64);
       for (const std::size_t same : {0, 1, 4, 5}) {
-        EXPECT_EQ(cut[same].values, whole[same].values) << pieces << " pieces, output " << same;
+        EXPECT_EQ(cut[same].values, whole[same].values) << parts << " parts, output " << same;
       }
       std::vector<double> kept(static_cast<std::size_t>(gate.experts), 0);
-      EXPECT_EQ(cut[2].values, slots_of_pieces(whole, pieces, kept)) << pieces << " pieces";
+      EXPECT_EQ(cut[2].values, slots_of_parts(whole, parts, kept)) << parts << " parts";
       for (std::size_t e = 0; e < kept.size(); ++e) {
         EXPECT_EQ(cut[3].values[e + 1] - cut[3].values[e], kept[e]);
       }

@@ -21,7 +21,7 @@ void add_embed(Cases& cases) {
                         {blank(vocabulary, width), blank(length, width)}};
     cases.push_back({forward, 0, gradient, 1, {1, 2}});
 
-    // Without learned positions; what the token table's gradient holds already (here: nothing) stays.
+    // Without learned positions. The gradient is added to that of the token table (here zero).
     forward.name += " without positions";
     forward.reads.pop_back();
     gradient.name = forward.name + " gradient";

@@ -26,7 +26,7 @@ inline void PrintTo(const GradientCase& pair, std::ostream* out) { *out << pair.
 /// One case per op and shape; gradients are fed by their forward op in double.
 std::vector<GradientCase> gradient_cases();
 std::vector<KernelCase> kernel_cases();
-/// Those of gate_kernel_cases.cpp and order_kernel_cases.cpp, which are among these.
+/// The cases of gate_kernel_cases.cpp and order_kernel_cases.cpp, which are among all cases.
 std::vector<GradientCase> gate_gradient_cases();
 std::vector<GradientCase> order_gradient_cases();
 std::vector<KernelCase> gate_cases();
@@ -43,7 +43,7 @@ KernelCase select_case(const SelectExperts& select, HostTensor ranking, HostTens
 /// scores[T,E] -> the case in which experts choose by them.
 KernelCase choose_case(const ChooseTokens& choose, HostTensor scores);
 
-/// What the softmax gate makes of logits[T,E], in double.
+/// The results of the softmax gate for logits[T,E], in double.
 struct Gated {
   HostTensor probabilities, expert, weight, slot, offsets, demand;
 };

@@ -90,8 +90,8 @@ TEST(Kernels, GiveTheSameBitsOnAnyNumberOfThreads) {
   }
 }
 
-/// What chunks compute is bit for bit what the whole computes, on a processor: rows do not know
-/// their neighbours. cuBLAS promises nothing of the kind.
+/// On a processor, chunks give the same bits as the whole, since rows do not depend on their
+/// neighbours. cuBLAS does not promise that.
 TEST(KernelExpertLinear, GivesTheSameBitsInChunks) {
   const auto backend = make_cpu_backend(1);
   const std::int64_t rows = 301, inputs = 140, outputs = 96;

@@ -1,4 +1,5 @@
-// Cases of orders by einsum, of gates that look at whole groups, of hooks and of what travels in fewer bits.
+// Cases of orders by einsum, of gates that look at whole groups, of hooks and of compressed
+// exchanges.
 #include "tests/moe/kernels/kernel_cases.h"
 
 namespace moe::testing {

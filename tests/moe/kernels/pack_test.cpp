@@ -1,4 +1,4 @@
-// What is left of rows that were packed and unpacked.
+// The precision of rows that were packed and unpacked.
 
 #include <gtest/gtest.h>
 

@@ -34,10 +34,10 @@ struct KernelCase {
   std::vector<Step> steps{Step{}};
 };
 
-/// What the writes of the case hold after its steps, with real numbers of type `real`.
+/// The writes of the case after its steps, computed in the type `real`.
 std::vector<HostTensor> run_case(Backend& backend, const KernelCase& kernel, DType real);
 
-/// The same in double on a processor: what the reads of backward ops are made of.
+/// The same in double on a processor. The reads of backward ops are made from it.
 std::vector<HostTensor> reference(const KernelCase& kernel);
 
 /// Writes that have a meaning: the scratch of AttentionGradient, its last, has none.

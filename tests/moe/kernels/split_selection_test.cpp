@@ -1,4 +1,4 @@
-// What is dealt out to parts against its rule, written down a second time as plainly as it is stated.
+// SplitSelection against a second, plain implementation of its rule.
 
 #include <gtest/gtest.h>
 

@@ -36,7 +36,7 @@ TEST(FreeMemory, JoinsNeighboursThatCameBackAtDifferentTimes) {
   EXPECT_EQ(memory.take(10, {0, 4, 0, 0, 0}), 0);
 }
 
-/// The same by looking at every address.
+/// FreeMemory implemented by looking at every address.
 class Addresses {
  public:
   std::int64_t take(std::int64_t bytes, const StreamProgress& known) {

@@ -242,7 +242,8 @@ TEST_F(ModelFile, RefusesHeadsAndNetworksThatDoNotFit) {
 }
 
 TEST_F(ModelFile, RefusesSizesThatNobodyCanMeanByTheNetworksThereAre) {
-  // 2 or 3 matrices of 2^18 x 2^23 in each of 2 experts: 8.8e12 or 1.3e13 parameters, and attention's.
+  // 2 or 3 matrices of 2^18 x 2^23 in each of 2 experts: 8.8e12 or 1.3e13 parameters, and
+  // attention's.
   const std::string large = "d_model = 262144\nd_hidden = 1\n";
   const auto with = [&](const std::string& moe) {
     std::string text = kGood;

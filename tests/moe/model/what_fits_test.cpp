@@ -35,7 +35,7 @@ std::vector<std::string> ways_in(const std::string& message) {
   return ways;
 }
 
-/// What follows an option in a way such as "--ranks 2 --layout ep=2"; "" where it has none.
+/// The value of an option in a way out such as "--ranks 2 --layout ep=2"; "" where it has none.
 std::string option_in(const std::string& way, const std::string& option) {
   const std::size_t at = way.find(option + " ");
   if (at == std::string::npos) return "";
@@ -73,7 +73,7 @@ class WhatFits : public ::testing::Test {
     return "";
   }
 
-  /// What is said of the model that was loaded last when somebody does as the way says.
+  /// The error for the model that was loaded last when somebody follows the way out.
   std::string follow(const std::string& way, const Layout& layout) {
     try {
       if (way.starts_with("--")) {

@@ -15,30 +15,29 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-/// The gate's choice in so many pieces, one after the other.
-Program cut_gate(Program program, int pieces) {
+/// Cuts the gate's choice into so many parts, one after the other.
+Program cut_gate(Program program, int parts) {
   std::vector<Op> ops;
   for (const Op& op : program.ops) {
     if (!std::holds_alternative<SelectExperts>(op.kind)) {
       ops.push_back(op);
       continue;
     }
-    for (int i = 0; i < pieces; ++i) {
-      Op piece = op;
-      piece.part = {i, pieces};
+    for (int i = 0; i < parts; ++i) {
+      Op part = op;
+      part.part = {i, parts};
       const OpFacts& facts = facts_of(op);
-      for (std::size_t at = 0; at < piece.reads.size(); ++at) {
-        if (facts.reads.at(at) == Cut::rows) piece.reads[at].slice = piece.part;
+      for (std::size_t at = 0; at < part.reads.size(); ++at) {
+        if (facts.reads.at(at) == Cut::rows) part.reads[at].slice = part.part;
       }
-      for (std::size_t at = 0; at < piece.writes.size(); ++at) {
-        if (facts.writes.at(at) == Cut::rows) piece.writes[at].slice = piece.part;
+      for (std::size_t at = 0; at < part.writes.size(); ++at) {
+        if (facts.writes.at(at) == Cut::rows) part.writes[at].slice = part.part;
       }
-      if (i + 1 < pieces) {  // what counts go by is the last piece's
-        program.tensors.push_back(
-            program.tensors[static_cast<std::size_t>(piece.writes[3].tensor)]);
-        piece.writes[3].tensor = static_cast<TensorId>(program.tensors.size()) - 1;
+      if (i + 1 < parts) {  // the exchange of counts uses those of the last part
+        program.tensors.push_back(program.tensors[static_cast<std::size_t>(part.writes[3].tensor)]);
+        part.writes[3].tensor = static_cast<TensorId>(program.tensors.size()) - 1;
       }
-      ops.push_back(i > 0 ? accumulating(std::move(piece)) : std::move(piece));
+      ops.push_back(i > 0 ? accumulating(std::move(part)) : std::move(part));
     }
   }
   program.ops = std::move(ops);
@@ -53,17 +52,18 @@ std::vector<double> normals(std::mt19937& random, std::size_t count) {
   return values;
 }
 
-/// Of equal pieces for any number from 1 to 8, on one rank or two.
+/// Divides into 1 to 8 equal parts, on one rank or two.
 constexpr int kTokens = 2 * 840;
 
-/// What the slots of a rank, [tokens, k] in the whole, are in pieces: each numbers its own copies.
-std::vector<double> slots_in_pieces(const std::vector<double>& whole,
-                                    std::span<const double> experts, int pieces) {
+/// The slots that a rank has in parts, given its slots [tokens, k] in the whole: each part numbers
+/// its own copies.
+std::vector<double> slots_in_parts(const std::vector<double>& whole,
+                                   std::span<const double> experts, int parts) {
   std::vector<double> slots = whole;
   std::map<double, int> before, kept;  // by expert
-  const std::size_t piece = whole.size() / static_cast<std::size_t>(pieces);
+  const std::size_t part = whole.size() / static_cast<std::size_t>(parts);
   for (std::size_t i = 0; i < whole.size(); ++i) {
-    if (i % piece == 0) before = kept;
+    if (i % part == 0) before = kept;
     if (whole[i] < 0) continue;
     slots[i] -= before[experts[i]];
     ++kept[experts[i]];
@@ -83,7 +83,7 @@ testing::GateInputs random_inputs(std::mt19937& random, const Gate& gate, int ch
   model.sequence_length = 10;
   model.global_batch = kTokens / 10;
   model.capacity_factor = 0.6;
-  model.capacity_groups = 4;  // pieces begin within groups
+  model.capacity_groups = 4;  // parts begin within groups
   model.dtype = DType::f64;
   inputs.x = normals(random, kTokens * 4);
   inputs.d_weight = normals(random, kTokens * 6);
@@ -97,8 +97,9 @@ testing::GateInputs random_inputs(std::mt19937& random, const Gate& gate, int ch
   return inputs;
 }
 
-/// What a decision that cuts gates rests on: brute force over gates, k, drops, pieces and ranks.
-TEST(SelectExperts, InPiecesOneAfterTheOtherIsTheWhole) {
+/// Decisions that cut gates rely on this. Brute force over gates, k, orders of dropping, parts and
+/// ranks.
+TEST(SelectExperts, InPartsOneAfterTheOtherIsTheWhole) {
   std::mt19937 random(8);
   int cut = 0;
   for (const Gate& gate : gates()) {
@@ -111,18 +112,18 @@ TEST(SelectExperts, InPiecesOneAfterTheOtherIsTheWhole) {
         const testing::GateInputs inputs = random_inputs(random, gate, choices, drop);
         for (const int ranks : {1, 2}) {
           const testing::GateResults whole = testing::run_gate(inputs, ranks);
-          for (int pieces = 2; pieces <= 8; ++pieces) {
+          for (int parts = 2; parts <= 8; ++parts) {
             const testing::GateResults results = testing::run_gate(
                 inputs, ranks,
-                [&](Program program) { return cut_gate(std::move(program), pieces); });
+                [&](Program program) { return cut_gate(std::move(program), parts); });
             EXPECT_EQ(results.expert, whole.expert);
             for (std::size_t rank = 0; rank < whole.slot.size(); ++rank) {
               const auto& slots = whole.slot[rank];
               const std::span<const double> experts(whole.expert);
-              EXPECT_EQ(results.slot[rank],
-                        slots_in_pieces(slots, experts.subspan(rank * slots.size(), slots.size()),
-                                        pieces))
-                  << gate.name << ", " << pieces << " pieces";
+              EXPECT_EQ(
+                  results.slot[rank],
+                  slots_in_parts(slots, experts.subspan(rank * slots.size(), slots.size()), parts))
+                  << gate.name << ", " << parts << " parts";
             }
             EXPECT_EQ(results.demand, whole.demand);
             EXPECT_EQ(results.weight, whole.weight);
@@ -133,7 +134,7 @@ TEST(SelectExperts, InPiecesOneAfterTheOtherIsTheWhole) {
       }
     }
   }
-  EXPECT_EQ(cut, 7 * 4 * 2 * 7);  // gates, (k, drop), ranks, pieces
+  EXPECT_EQ(cut, 7 * 4 * 2 * 7);  // gates, (k, drop), ranks, parts
 }
 
 TEST(SelectExperts, SaysWhyItCannotBeCutAndWhatCould) {

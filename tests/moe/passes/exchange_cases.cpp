@@ -70,8 +70,8 @@ std::vector<Row> rows_sent(const LayerRouting& routing, int rank) {
   return rows;
 }
 
-/// The rows that a rank receives: of its own experts, then of those that it has beside them, each by piece, then
-/// source, then slot.
+/// The rows that a rank receives: of its own experts, then of those that it has beside them, each
+/// by piece, then source, then slot.
 std::vector<Row> rows_received(const LayerRouting& routing, const Groups& groups, int rank,
                                int pieces, const ExpertPlacement& placement) {
   const int members_there = groups.layout.expert, local = routing.experts / members_there;

@@ -21,7 +21,8 @@ Program iteration(const Groups& groups) {
   return build_iteration(small_model(DType::f32), groups, 0);
 }
 
-/// "exchange_in_node inter_node 1/2, ..." of one phase of layer 1, what is between the permutation and the experts.
+/// The ops between the permutation and the experts, in one phase of layer 1: "exchange_in_node
+/// inter_node 1/2, ..."
 std::vector<std::string> kinds(const Program& program, Phase phase) {
   std::vector<std::string> names;
   for (const Op& op : program.ops) {

@@ -113,7 +113,8 @@ TEST(PartitionRange, OnRanksThatShareExpertsAndInMicroBatches) {
   }
 }
 
-/// The model with every gate, k and way to drop in which copies are chosen for whole capacity groups.
+/// The model with every gate, k and order of dropping that chooses copies for whole capacity
+/// groups.
 std::vector<Model> with_whole_choices(const Model& alike) {
   std::vector<Model> models;
   for (const Gate& gate : gates()) {

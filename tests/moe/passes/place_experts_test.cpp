@@ -170,7 +170,7 @@ TEST(PlaceExperts, RefusesWhatItCannotDo) {
           "every rank has all experts: expected a layout with ep of at least 2");
   refused(apply(program, ReplicateExperts{1, {{{3, {1}}}}}), {1, in_order},
           "its experts are replicated already: expected homes before replicas");
-  // What replicas say of homes: that they are elsewhere, and who is at home.
+  // Replicas must not have homes of their own, and must not be at the home of their expert.
   EXPECT_THAT(
       [&] {
         apply(program, ReplicateExperts{1, {{{3, {1}}}, RowsOfOthers::home, in_order}});

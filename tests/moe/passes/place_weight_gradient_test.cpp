@@ -108,7 +108,7 @@ TEST(PlaceWeightGradient, RefusesWhatIsNotThereAndWhatDependsOnTheExchange) {
               HasSubstr("no such exchange in the backward phase"));
   EXPECT_THAT(refusal({"block1.attention.output.weight", 0, Direction::dispatch, 3}),
               HasSubstr("layer 0, chunk 3: no such exchange"));
-  // What comes after the exchange, and needs what it brought.
+  // Ops after the exchange that need the rows it has brought.
   EXPECT_THAT(refusal({"block0.attention.output.weight", 0, Direction::dispatch, 0}),
               HasSubstr("stands between, and one uses what the other makes"));
 }

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kDrawnRanks[] = {1, 2, 3, 4, 6, 7, 8};
 
-/// What the papers' models differ in: norms, positions, heads, networks.
+/// Draws what differs between the papers' models: norms, positions, heads, networks.
 void draw_architecture(std::mt19937& random, Model& model) {
   const auto one_in = [&](unsigned n) { return random() % n == 0; };
   if (one_in(2)) model.norm = Norm::rms_norm;
@@ -48,8 +48,8 @@ Model random_model(std::mt19937& random) {
   if (model.blocks < model.moe_every) model.moe_every = 1;
   const Gate& gate = gates()[random() % gates().size()];
   model.gate = gate.name;
-  // In float two experts may be as near to each other as rounding is: the sigmoids of a model at its
-  // beginning nearly always, the more so the more choices there are.
+  // In float two experts may be as near to each other as rounding is: the sigmoids of a model at
+  // its beginning nearly always, the more so the more choices there are.
   if (model.gate == "bias_adjusted") model.dtype = DType::f64;
   model.choices = model.dtype == DType::f64 ? pick({1, 2, 3, 7}) : pick({1, 2});
   model.drop = gate.facts.scores_tokens ? static_cast<Drop>(pick({0, 1, 2}))
@@ -142,7 +142,8 @@ Schedule random_schedule(std::mt19937& random, const Model& model, const Layout&
           if (ranks_per_group > 0 && random() % 2) split.chunks = layout.expert / ranks_per_group;
           schedule.decisions.push_back(split);
         }
-        // In float a value may be as near to where rounding steps as sums in another order are apart.
+        // In float a value may be as near to where rounding steps as sums in another order are
+        // apart.
         if (model.dtype == DType::f64 && random() % 4 == 0) {
           schedule.decisions.push_back(
               CompressExchange{block, phase, random() % 2 ? WireFormat::bf16 : WireFormat::int8});
@@ -172,7 +173,8 @@ Schedule random_schedule(std::mt19937& random, const Model& model, const Layout&
   return schedule;
 }
 
-/// A few gradients worked out behind a few exchanges, and a few reduced among backward, as far as that is legal.
+/// Places a few gradients after exchanges, and a few all-reduces during backward, as far as that is
+/// legal.
 void draw_placements(std::mt19937& random, Draw& draw) {
   const Program program = build_iteration(draw.model, make_groups(draw.layout, draw.node_of), 0);
   const auto place = [&](const Decision& placing) {
@@ -226,7 +228,7 @@ void draw_partitions(std::mt19937& random, Draw& draw) {
   for (int block = 0; block < draw.model.blocks; ++block) {
     if (!has_experts(draw.model, block) || random() % 2 == 0) continue;
     Schedule more = without_splits_of(block, draw.schedule);
-    // Of gates that need the whole batch nothing before them can be cut.
+    // Ops before a gate that needs the whole batch cannot be cut.
     const unsigned most_before = random() % 3 == 0 ? 1 : 12;
     PartitionRange range{block, 2 + static_cast<int>(random() % 3),
                          static_cast<int>(random() % most_before), static_cast<int>(random() % 12)};
@@ -240,8 +242,8 @@ void draw_partitions(std::mt19937& random, Draw& draw) {
   }
 }
 
-/// Buffers shared among the chunks of layers that are cut alike in both phases, or not at all; what some models and
-/// layouts do not allow is left out.
+/// Buffers shared among the chunks of layers that are cut alike in both phases, or not at all; what
+/// some models and layouts do not allow is left out.
 void draw_shared_buffers(std::mt19937& random, Draw& draw) {
   const Program program = build_iteration(draw.model, make_groups(draw.layout, draw.node_of), 0);
   for (int block = 0; block < draw.model.blocks; ++block) {
@@ -258,7 +260,8 @@ void draw_shared_buffers(std::mt19937& random, Draw& draw) {
   }
 }
 
-/// The same with other homes; replicas of layers whose holders these leave at home are left out.
+/// Draws a later schedule with other homes. Replicas are removed from layers where a holder would
+/// be the home.
 void draw_homes_to_come(std::mt19937& random, Draw& draw) {
   if (draw.layout.expert == 1 || random() % 2 == 0) return;
   const Program program = build_iteration(draw.model, make_groups(draw.layout, draw.node_of), 0);

@@ -9,7 +9,8 @@
 #include "moe/passes/schedule.h"
 #include "moe/rows/layout.h"
 
-/// What the invariance property is drawn over: models, layouts, nodes, and Schedules that are legal there.
+/// Random draws for the invariance property: models, layouts, nodes, and Schedules that are legal
+/// for them.
 namespace moe::testing {
 
 /// One draw of the property: this model under this schedule on these ranks computes what it does in
@@ -25,7 +26,8 @@ struct Draw {
 
 std::string describe(const Draw& draw);
 
-/// Drops assignments of streams to kinds of ops that the draw's Program no longer has, as shrinking it does.
+/// Removes stream assignments for kinds of ops that the draw's Program no longer has after it was
+/// shrunk.
 void keep_streams_there(Draw& draw);
 
 Draw random_draw(std::mt19937& random);

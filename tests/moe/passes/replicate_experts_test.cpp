@@ -25,7 +25,8 @@ using ::testing::ThrowsMessage;
 using testing::train_small;
 using testing::with_streams_of;
 
-/// Of the 28 experts of the small model's layer: a few on a few others, one on all of them.
+/// Replicates a few of the 28 experts of the small model's layer on a few other ranks, and one on
+/// all of them.
 ExpertPlacement placement_on(int members, RowsOfOthers rows = RowsOfOthers::home) {
   const int own = 28 / members;
   ExpertPlacement placement{{{0, {members - 1}}, {own, {}}, {27, {0}}}, rows};
@@ -74,7 +75,7 @@ TEST(ReplicateExperts, SendsParametersBeforeTheLayerAndBringsGradientsHomeBehind
     }
     text += "\n";
   }
-  // Of the operands of the gate's ops and of all-reduces nothing is said here.
+  // The operands of the gate's ops and of all-reduces are not listed.
   EXPECT_EQ(
       text,
       R"(send_experts up.weight, up.bias, down.weight, down.bias -> up.weight.replicas, up.bias.replicas, down.weight.replicas, down.bias.replicas

@@ -30,7 +30,7 @@ struct Strategy {
   Dispatched dispatched;
   Hidden hidden;
 };
-/// MPMoE's S1 to S4, and buffers that chunks share where nothing that backward needs is overwritten.
+/// MPMoE's S1 to S4, and shared buffers that overwrite nothing that backward needs.
 constexpr Strategy kStrategies[] = {{Dispatched::offload, Hidden::offload},
                                     {Dispatched::communicate, Hidden::offload},
                                     {Dispatched::offload, Hidden::recompute},
@@ -108,7 +108,8 @@ TEST(RestoreActivation, ReluNeedsOneHiddenTensorOfForwardAndGeluTwo) {
       return std::count_if(offloading.ops.begin(), offloading.ops.end(),
                            [](const Op& op) { return kind_name(op) == "fetch_rows"; });
     };
-    // A chunk's hidden rows: of GELU its input, which its output is made of again; of ReLU its output.
+    // The hidden rows of a chunk: the input of GELU, from which its output is computed again; the
+    // output of ReLU.
     EXPECT_EQ(fetched({Dispatched::keep, Hidden::offload}), 2);
   }
 }

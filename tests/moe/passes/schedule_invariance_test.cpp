@@ -24,7 +24,7 @@ namespace moe::testing {
 namespace {
 
 constexpr int kRanks[] = {1, 2, 4, 7};  // that divide the small model
-/// What rounding explains when sums are taken in another order.
+/// The differences that rounding explains when sums are taken in another order.
 constexpr double kDouble = 1e-12;
 constexpr double kFloat = 1e-5;
 constexpr double kLater = 1e-4;  ///< of losses after updates
@@ -34,7 +34,7 @@ const Schedule kSequential{"sequential", {}};
 
 double tolerance(DType dtype) { return dtype == DType::f64 ? kDouble : kFloat; }
 
-/// Of a schedule, what changes results.
+/// The decisions of a schedule that change results.
 Schedule changing(const Schedule& schedule) {
   Schedule kept{"changing", {}};
   for (const Decision& decision : schedule.decisions) {
@@ -177,8 +177,8 @@ TEST(ScheduleInvariance, RandomSchedulesOfRandomModelsOnAnyRanksGiveTheSequentia
   }
 }
 
-/// The same decisions but for one number, a decision left out, said twice or taken from another draw. Throws InputError
-/// where that is no Schedule any more.
+/// The same decisions with one number changed, with a decision left out or repeated, or with one
+/// taken from another draw. Throws InputError where the result is not a Schedule.
 Schedule bent(const Schedule& schedule, const Schedule& other, std::mt19937& random) {
   const auto below = [&](std::size_t count) { return random() % count; };
   nlohmann::json json = nlohmann::json::parse(to_json(schedule));
@@ -201,8 +201,9 @@ Schedule bent(const Schedule& schedule, const Schedule& other, std::mt19937& ran
   return schedule_from_json(json.dump());
 }
 
-/// An illegal Schedule is refused with a reason before anything is computed; one that is not refused is as good as any.
-/// MOELAB_DRAWS draws (80 where it is not set), from seed MOELAB_SEED.
+/// An illegal Schedule is refused with a reason before anything is computed. A Schedule that is not
+/// refused leaves results as they were. MOELAB_DRAWS draws (80 where it is not set), from seed
+/// MOELAB_SEED.
 TEST(ScheduleInvariance, BentSchedulesAreRefusedOrGiveTheSequentialLossAndGradients) {
   const int draws = number("MOELAB_DRAWS", 80);
   std::mt19937 random(static_cast<unsigned>(number("MOELAB_SEED", 20261122)));

@@ -52,10 +52,10 @@ TEST(Binding, GivesEveryRankWhatItSendsAndReceives) {
 TEST(Binding, CutsRoutedRowsExpertByExpertAndFixedOnesEvenly) {
   const Layer layer;
   const Binding binding = layer.bound(0);
-  // Of 3 rows to expert 0 and 1 to expert 1 the first halves are 1 and 0.
+  // The first halves of 3 rows to expert 0 and 1 row to expert 1 are 1 and 0 rows.
   EXPECT_EQ(rows_of(layer.tensor(layer.sent), {0, 2}, binding), 1);
   EXPECT_EQ(rows_of(layer.tensor(layer.sent), {1, 2}, binding), 3);
-  // Of 3 rows from rank 0 and 2 from rank 1 the first halves are 1 and 1.
+  // The first halves of 3 rows from rank 0 and 2 rows from rank 1 are 1 and 1 rows.
   EXPECT_EQ(rows_of(layer.tensor(layer.received), {0, 2}, binding), 2);
   EXPECT_EQ(rows_of(layer.tensor(layer.received), {1, 2}, binding), 3);
   EXPECT_EQ(rows_of(layer.tensor(layer.x), {0, 3}, binding), 3);

@@ -9,7 +9,8 @@ namespace {
 using ::testing::ElementsAre;
 
 TEST(ExpertNodes, AreCountedInTheOrderOfTheirFirstMembers) {
-  // Of 12 ranks, two of every three share an expert: the group of rank 1 is 1, 3, 5, 7, 9, 11.
+  // 12 ranks, of which pairs of neighbours share experts: the expert group of rank 1 is 1, 3, 5, 7,
+  // 9, 11.
   const Groups groups = make_groups(Layout{1, 6, 2}, {9, 9, 4, 4, 4, 4, 9, 9, 1, 1, 1, 1});
   const ExpertNodes nodes = expert_nodes(groups, 7);
   EXPECT_THAT(nodes.members, ElementsAre(ElementsAre(0, 3), ElementsAre(1, 2), ElementsAre(4, 5)));

@@ -9,7 +9,8 @@ namespace {
 
 constexpr std::array kRelays{Rows::relayed, Rows::leader_sent, Rows::leader_received};
 
-/// Of rank `rank` of 8 on two nodes, each of which sends 5 rows to each of 16 experts.
+/// The row layout of one of 8 ranks on two nodes, where every rank sends 5 rows to each of 16
+/// experts.
 RowLayout layout_of(int rank, std::vector<Slice> cuts = {{0, 1}, {1, 1}}) {
   return make_row_layout(uniform_routing(1, 8, 16, 80), make_groups(8, 8, {0, 0, 0, 0, 1, 1, 1, 1}),
                          rank, std::move(cuts), kRelays);

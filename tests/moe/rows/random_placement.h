@@ -14,8 +14,8 @@ inline ExpertHomes random_homes(std::mt19937& random, int experts, int members) 
   return homes;
 }
 
-/// About one expert in three is replicated, on up to all other members; at least one is. Needs two members.
-/// `homes`: where experts belong; not a part of the placement.
+/// Replicates about one expert in three, at least one, on up to all other members. Needs two
+/// members. `homes`: where experts belong; not a part of the placement.
 inline ExpertPlacement random_placement(std::mt19937& random, int experts, int members,
                                         ExpertHomes homes = {}) {
   if (homes.empty()) homes = homes_in_order(experts, members);

@@ -168,7 +168,8 @@ TEST(RowLayout, WhatIsSentArrivesAtItsExpertInOneRangePerSlice) {
 }
 
 TEST(RowLayout, StepsHoldWhatEveryGroupSendsToTheOneSoFarBehindIt) {
-  // 4 ranks with an expert each, in groups of 2: rank 1 sends 1 row to its own group's first, and so on.
+  // 4 ranks with an expert each, in groups of 2. Rank 1 sends 1 row to the first of its own group,
+  // and so on.
   const LayerRouting routing{1, 4, {{5, 6, 7, 8}, {1, 2, 3, 4}, {9, 9, 9, 9}, {0, 4, 0, 0}}};
   const auto layout = [&](int rank) {
     return make_row_layout(routing, make_groups(4, 4), rank, cuts_of(2, 4), {}, {}, 2);
@@ -271,7 +272,7 @@ TEST(RowLayout, SharingRanksGatherEachRowOnceAndGetTheirOwnBack) {
           }
         }
       }
-      // What every rank scatters back from there comes home in its own block.
+      // The rows that every rank scatters back from there arrive in a block of their own.
       for (int c = 0; c < degree; ++c) {
         const Slice slice{c, degree};
         std::vector<std::size_t> next(sharing.size());

@@ -49,7 +49,7 @@ Sharing as(Backend& backend, Stream stream) {
   return found;
 }
 
-/// False where this machine lets no thread say how it shares a core: then threads take turns as ever.
+/// False where this machine does not let threads set how they share a core.
 bool may_be_said() {
   std::array<std::uint64_t, 6> attributes{};
   return syscall(SYS_sched_getattr, 0, attributes.data(), sizeof attributes, 0) == 0 &&

@@ -15,7 +15,7 @@ namespace {
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// What `ranks` ranks agree on when each of them holds these losses of two MoE layers.
+/// The agreement of several ranks, each of which holds these losses of two MoE layers.
 template <class T>
 std::vector<Agreement> agreed(const std::vector<double>& cross_entropy,
                               const std::vector<double>& auxiliary) {

@@ -47,7 +47,7 @@ std::string expert_weight(const Program& program) {
   return "";
 }
 
-/// What every rank says.
+/// The error of every rank.
 std::vector<std::string> search(int ranks, const Schedule& schedule, const Spoil& spoil) {
   const Model model = small_model(DType::f32);
   const Groups groups = make_groups(ranks, ranks);

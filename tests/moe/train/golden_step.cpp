@@ -159,7 +159,7 @@ struct Trained {
   Values updated;          // parameters after the last step
 };
 
-/// What one rank holds, tensor by tensor.
+/// The tensors of one rank.
 struct RankTrained {
   Program program;
   Trained part;
@@ -172,7 +172,7 @@ std::size_t place_in_whole(const Program& program, const Parameter& parameter,
       whole_element(parameter.shard, tensor.columns, static_cast<std::int64_t>(element)));
 }
 
-/// Of a ChooseTokens: 1 for every token and expert that takes it.
+/// The choice of a ChooseTokens: 1 where an expert takes a token.
 std::vector<int> taken_by(Backend& backend, const BoundOp& bound) {
   const View& slots = bound.writes[2];
   std::vector<std::int32_t> slot(static_cast<std::size_t>(slots.rows * slots.columns));

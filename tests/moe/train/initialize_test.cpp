@@ -21,7 +21,7 @@ std::vector<double> read(const Runner& runner, TensorId id) {
   return values;
 }
 
-/// What every parameter begins with, experts of all ranks one after the other.
+/// The initial values of every parameter, with the experts of all ranks one after the other.
 Values begin_with(int ranks, std::int64_t seed) {
   const Model model = testing::small_model(DType::f64);
   const Groups groups = make_groups(ranks, ranks);
@@ -92,7 +92,7 @@ TEST(Initialize, ScalesAreOneBiasesZeroAndWeightsSpreadAsTheModelSays) {
   }
   int checked = 0;
   for (const auto& [name, values] : begin_with(1, 5)) {
-    // What feeds the residual stream of 2 blocks: 0.02 / sqrt(2 * 2).
+    // Weights that feed the residual stream of 2 blocks begin with 0.02 / sqrt(2 * 2).
     const double expected = name.ends_with("experts.down.weight") ? 0.01 : 0.02;
     if (expected == 0.02 && !name.ends_with("experts.up.weight")) continue;
     ++checked;

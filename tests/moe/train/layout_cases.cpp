@@ -17,8 +17,8 @@ Schedule with_order(Schedule schedule, MicroBatchOrder order) {
   return schedule;
 }
 
-/// In every layer the first expert of each of so many ranks on the next rank too, the transfers of the last layer beside
-/// the layer before.
+/// In every layer the first expert of each of so many ranks on the next rank too, the transfers of
+/// the last layer beside the layer before.
 Schedule with_replicas(const Model& model, Schedule schedule, int members) {
   ExpertPlacement placement;
   for (int member = 0; member < members; ++member) {
@@ -40,7 +40,8 @@ Schedule with_replicas(const Model& model, Schedule schedule, int members) {
   return schedule;
 }
 
-/// The schedule with every layer's experts dealt out in turn, and then, for each step, one rank further.
+/// The schedule with every layer's experts dealt out in turn, and then, for each step, one rank
+/// further.
 Schedules with_moving_homes(const Model& model, const Schedule& schedule, int members) {
   Schedules in_turn;
   for (int step = 0; step < kSteps; ++step) {

@@ -18,14 +18,16 @@ struct LayoutCase {
   Schedules schedules;  ///< by step, the last one from there on
 };
 
-/// Those of so many ranks: 4 or 8. Pipelines under GPipe and under 1F1B, exchanges in chunks and whole.
+/// The layouts of 4 or 8 ranks. Pipelines run under GPipe and under 1F1B, exchanges in chunks and
+/// whole.
 std::vector<LayoutCase> layout_cases(int ranks);
 
-/// A model that divides over all of them, in micro-batches, in double; every row is kept.
+/// A model that all these layouts can train, in micro-batches and in double; every row is kept.
 Model layout_model();
 
-/// Trains layout_model() on the ranks of `world` and, for itself, on one rank. Reports to GoogleTest where
-/// losses, the rank's part of a gradient, or its touched peak are not what they should be. Collective.
+/// Trains layout_model() on the ranks of `world`, and on one rank for comparison. Reports to
+/// GoogleTest where losses, the rank's part of a gradient, or its touched peak are not as they
+/// should be. Collective.
 void check_layout(const LayoutCase& layout_case, Communicator& world);
 
 }  // namespace moe::testing

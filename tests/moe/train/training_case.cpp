@@ -55,7 +55,7 @@ void write_batch(Runner& runner, const Model& model, int rank, int ranks, std::i
   runner.write(program.step, std::as_bytes(std::span(&step, 1)));
 }
 
-/// Of a tensor that is like a parameter.
+/// Reads a tensor that has the shape of a parameter.
 TensorPart read_part(const Runner& runner, const Parameter& parameter, TensorId id,
                      const std::string& name, bool first_replica) {
   const Tensor& tensor = runner.program().tensors[id];

@@ -34,7 +34,8 @@ struct Outcome {
 /// Schedules by step; the last one rules on.
 using Schedules = std::vector<Schedule>;
 
-/// A rank's part of a parameter, its gradient or optimizer state, by the name of the parameter, or of the state.
+/// A rank's part of a parameter, of its gradient or of an optimizer state, with the name of the
+/// parameter or state.
 struct TensorPart {
   std::string name;
   std::vector<std::int64_t> places;  ///< of its values in the whole parameter, row-major
@@ -42,7 +43,7 @@ struct TensorPart {
   bool first_replica = true;  ///< of the ranks that hold the same part
 };
 
-/// What one rank has of a training.
+/// The results of a training on one rank.
 struct RankOutcome {
   std::vector<double> losses, auxiliary_losses, z_losses;  ///< its share, by step
   std::vector<TensorPart> gradients;                       ///< of the first step
@@ -50,15 +51,15 @@ struct RankOutcome {
   IterationResult last;
 };
 
-/// `steps` iterations of this rank of `world`; tokens depend on the step and the place in the global batch
-/// alone. Collective.
+/// `steps` iterations of this rank of `world`; tokens depend on the step and the place in the
+/// global batch alone. Collective.
 RankOutcome train_rank(const Model& model, const Schedules& schedules, const Groups& groups,
                        int steps, Communicator& world, Backend& backend);
 
 /// `steps` iterations on `ranks` threads; tokens depend on the step and the place in the global
 /// batch alone.
 Outcome train_small(const Model& model, const Schedule& schedule, int ranks, int steps);
-/// The same with ranks divided so, on one node or on nodes, on backends that each rank makes itself.
+/// The same under a layout, on one node or on several, with a backend that each rank makes itself.
 using MakeBackend = std::function<std::unique_ptr<Backend>()>;
 Outcome train_small(
     const Model& model, const Schedule& schedule, const Layout& layout, int steps,
@@ -74,21 +75,22 @@ Outcome train_in_turn(
 
 /// |a - b| / |b| over all elements; the largest over all gradients.
 double largest_difference(const Outcome& a, const Outcome& b);
-/// The same of what there is after the last step.
+/// The same for parameters and optimizer states after the last step.
 double largest_state_difference(const Outcome& a, const Outcome& b);
 
 /// A model that divides over 1, 2, 4 and 7 ranks.
 Model small_model(DType dtype);
-/// The same with so many blocks, all of which have experts.
+/// The same with `blocks` blocks, all of which have experts.
 Model all_moe_model(DType dtype, int blocks);
 
-/// A schedule that was written for any model and ranks, without the streams of kinds that `program` has no op of
-/// once its other decisions have been applied.
+/// A schedule that was written for any model and ranks, without the streams of kinds that `program`
+/// has no op of once its other decisions have been applied.
 Schedule with_streams_of(const Program& program, Schedule schedule);
 
 /// Every MoE layer in `forward` and `backward` chunks, exchanges on the inter-node stream.
 Schedule chunked(const Model& model, int forward, int backward);
-/// Three chunks forward and two backward of layer 1 exchanged by each route that is not flat, a schedule each.
+/// Three chunks forward and two backward of layer 1 exchanged by each route that is not flat, a
+/// schedule each.
 std::vector<Schedule> chunked_by_routes(const Model& model);
 
 }  // namespace moe::testing

@@ -42,7 +42,7 @@ TEST(Experts, HaveAsManyMatricesAsTheySay) {
   }
 }
 
-/// What the way home of the gradients waits for comes first.
+/// The input gradients, which the exchange of gradients waits for, come first.
 TEST(Experts, LeaveTheirWeightGradientsToTheEnd) {
   for (const Expert& expert : experts()) {
     Model model = testing::small_model(DType::f32);

@@ -21,10 +21,10 @@ struct GateInputs {
   std::map<std::string, std::vector<double>> parameters;  ///< by name without the layer's
 };
 
-/// What the ranks made of it together, tokens of all in order.
+/// The results of all ranks together, with the tokens of all ranks in order.
 struct GateResults {
   std::vector<double> expert, weight, d_x;
-  /// By rank: slots count on each rank from 0.
+  /// [rank]: slots are counted from 0 on each rank.
   std::vector<std::vector<double>> slot;
   std::vector<double> demand;
   double auxiliary_loss = 0, z_loss = 0;

@@ -76,7 +76,7 @@ struct OneRank {
 
 class EveryGate : public ::testing::TestWithParam<std::tuple<std::string, int>> {};
 
-/// Of those that learn anything.
+/// Of every gate with parameters.
 TEST_P(EveryGate, HasTheGradientOfItsLosses) {
   OneRank one(std::get<0>(GetParam()), std::get<1>(GetParam()));
   std::vector<double> weights = one.read(one.gate().value);
@@ -119,7 +119,8 @@ INSTANTIATE_TEST_SUITE_P(
       return std::get<0>(instance.param) + "_top" + std::to_string(std::get<1>(instance.param));
     });
 
-/// Noise and draws go by a token's place in the global batch, z-loss and loads of experts are of all of it.
+/// Noise and draws depend on a token's place in the global batch; z-loss and loads of experts are
+/// those of the global batch.
 TEST(Gates, ComputeInMicroBatchesWhatTheyDoInTheWhole) {
   for (const Gate& gate : gates()) {
     Model model = small_model(DType::f64);

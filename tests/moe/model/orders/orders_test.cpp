@@ -92,7 +92,8 @@ TEST(EinsumOrder, CountsThreeProductsOfRowsTokensAndWidthEachWay) {
   Model model = small_model(DType::f32);
   model.choices = 2;
   model.order = "einsum";
-  // 14 sequences of 8 tokens on a rank, two copies of each: a multiply and an add for all of width 16.
+  // 14 sequences of 8 tokens on a rank, two copies of each: a multiply and an add for all of width
+  // 16.
   const double tokens = 14 * 8, rows = 2 * tokens, product = 2 * rows * tokens * 16;
   const auto flops = flops_of(model);
   for (const char* name : {"order einsum", "order einsum dX", "combine einsum", "combine einsum dM",
