@@ -1,0 +1,179 @@
+#include "moe/command/arguments.h"
+
+#include <CLI/CLI.hpp>
+
+#include "moe/rows/layout.h"
+
+namespace moe {
+namespace {
+
+namespace options = db::options;
+
+constexpr int kMostIterations = 1'000'000'000;
+
+const char* const kExamples =
+    "moe-train --model tiny --steps 300\n"
+    "moe-train --model box-small --ranks 4 --planner pipemoe --cluster box\n"
+    "moe-tune plan --model tiny --ranks 4 --cluster box --planner tutel:2 -o s.json\n"
+    "moe-train --model tiny --ranks 4 --schedule s.json --db results.db\n"
+    "moe-train --model tiny --data corpus/*.txt --format csv > losses.csv";
+
+CLI::Validator iterations(int least) { return options::whole_number(least, kMostIterations); }
+
+void declare_training(CLI::App& app, TrainArguments& a) {
+  const char* const group = "Training";
+  app.add_option("--model", a.model, "the model: a name in experiments/models, or a TOML file")
+      ->required()
+      ->type_name("NAME|FILE")
+      ->group(group);
+  app.add_option("--data", a.data,
+                 "what to train on: text files, or .bin files of uint16 tokens [default: the text "
+                 "of this repository]")
+      ->type_name("FILE")
+      ->group(group);
+  app.add_option("--steps", a.steps, "how many iterations to train")
+      ->capture_default_str()
+      ->check(iterations(1))
+      ->type_name("N")
+      ->group(group);
+  app.add_option("--seed", a.seed, "use this seed instead of the model's")
+      ->check(options::whole_number(0))
+      ->type_name("N")
+      ->group(group);
+  app.add_option(
+         "--evaluate-every", a.evaluate_every,
+         "compute the held-out loss every N iterations; 0: only after the last [default: 0]")
+      ->check(iterations(0))
+      ->type_name("N")
+      ->group(group);
+  app.add_option("--evaluate-batches", a.evaluate_batches,
+                 "how many batches a held-out loss is the mean of; 0: no held-out loss")
+      ->capture_default_str()
+      ->check(iterations(0))
+      ->type_name("N")
+      ->group(group);
+}
+
+void declare_machine(CLI::App& app, TrainArguments& a) {
+  const char* const group = "Machine";
+  app.add_option("--ranks", a.ranks,
+                 "how many ranks train; outside an MPI job, mpirun is started for more than one "
+                 "[default: 1, or the ranks of the job]")
+      ->check(options::whole_number(1, options::kMostRanks))
+      ->type_name("N")
+      ->group(group);
+  app.add_option("--layout", a.layout, kLayoutHelp)->type_name("LAYOUT")->group(group);
+  options::add_device(app, a.device, "where to compute");
+  app.get_option("--device")->group(group);
+  app.add_option("--threads", a.threads,
+                 "how many CPU threads a rank computes with [default: OMP_NUM_THREADS, or the "
+                 "cores divided by the ranks]")
+      ->check(options::whole_number(1, options::kMostThreads))
+      ->type_name("N")
+      ->group(group);
+  app.add_option("--memory-limit", a.memory_limit_bytes,
+                 "how much memory the tensors of a rank may take: bytes, or with K, M, G or T")
+      ->transform(options::size_in_bytes())
+      ->type_name("SIZE")
+      ->group(group);
+  app.add_option("--time-limit", a.time_limit_s,
+                 "how many seconds a rank waits for others before the job ends")
+      ->capture_default_str()
+      ->check(options::seconds())
+      ->type_name("S")
+      ->group(group);
+  app.add_option("--copy-gbps", a.copy_gbps,
+                 "with --device cpu: how many Gbit/s the link carries to the second memory that a "
+                 "schedule may offload to; copies sleep until it would have carried them; 0: as "
+                 "fast as memory is")
+      ->capture_default_str()
+      ->check(options::gigabits_per_second())
+      ->type_name("GBPS")
+      ->group(group);
+}
+
+void declare_schedule(CLI::App& app, TrainArguments& a) {
+  const char* const group = "Schedule";
+  auto* schedule = app.add_option("--schedule", a.schedule,
+                                  "train under the schedule in this JSON file [default: one "
+                                  "stream, nothing overlaps]")
+                       ->type_name("FILE")
+                       ->group(group);
+  auto* cluster = app.add_option("--cluster", a.cluster,
+                                 "what --planner plans for: a name in experiments/clusters, a "
+                                 "TOML file, or measured, which takes the fits in --db")
+                      ->type_name("NAME|FILE")
+                      ->group(group);
+  app.add_option("--planner", a.planner,
+                 "train under the schedule that this planner makes, as moe-tune plan does")
+      ->excludes(schedule)
+      ->needs(cluster)
+      ->check(options::not_empty())
+      ->type_name("PLANNER")
+      ->group(group);
+  cluster->needs("--planner");
+  app.add_option("--plan-every", a.plan_every,
+                 "plan again every N iterations, from the routing of the last one; 0: plan once, "
+                 "for even routing, before the first iteration")
+      ->capture_default_str()
+      ->check(iterations(0))
+      ->needs("--planner")
+      ->type_name("N")
+      ->group(group);
+  app.add_flag("--plan-beside", a.plan_beside,
+               "plan on a thread of its own while the next iteration runs; the new schedule rules "
+               "from the iteration after that one on")
+      ->needs("--plan-every")
+      ->group(group);
+  app.add_option("--micro-profile-steps", a.micro_profile_steps,
+                 "let mpmoe_pb choose by micro-profiles, runs of N iterations within this "
+                 "training; 0: it chooses by simulation")
+      ->capture_default_str()
+      ->check(iterations(0))
+      ->needs("--planner")
+      ->excludes("--plan-every")
+      ->type_name("N")
+      ->group(group);
+  app.add_flag("--print-program{scheduled}", a.print_program,
+               "print the scheduled ops and end; =passes prints them after every decision too")
+      ->check(options::one_of({"scheduled", "passes"}))
+      ->group(group);
+}
+
+void declare_results(CLI::App& app, TrainArguments& a) {
+  options::add_database(app, a.database,
+                        "store the run in this database, which is created where there is none");
+  app.get_option("--db")->group("Output");
+  app.add_option("--timelines", a.timelines,
+                 "how many iterations have their timeline stored: those of typical duration")
+      ->capture_default_str()
+      ->check(options::whole_number(0, 1000))
+      ->type_name("N")
+      ->group("Output");
+  app.add_option("--loads-every", a.loads_every,
+                 "store the loads of experts and ranks every N iterations; 0: only with a "
+                 "timeline [default: as often as makes a million rows]")
+      ->check(iterations(0))
+      ->type_name("N")
+      ->group("Output");
+  app.add_option("--log-every", a.log_every, "print a row of the table every N iterations")
+      ->capture_default_str()
+      ->check(iterations(1))
+      ->type_name("N")
+      ->group("Output");
+  options::add_output(app, a.output);
+}
+
+}  // namespace
+
+void declare(CLI::App& app, TrainArguments& arguments) {
+  options::set_up_program(app, kExamples,
+                          "A table and JSON have a summary at the end; CSV has a row for every\n"
+                          "iteration. JSON is the summary alone.");
+  declare_training(app, arguments);
+  declare_machine(app, arguments);
+  declare_schedule(app, arguments);
+  declare_results(app, arguments);
+}
+
+}  // namespace moe

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "db/console/options.h"
+
+namespace moe {
+
+/// What the command line of moe-train says.
+struct TrainArguments {
+  std::string model;
+  std::vector<std::filesystem::path> data;
+  int steps = 100;
+  std::optional<int> ranks;
+  std::string layout;
+  std::string device = "cpu";
+  std::string schedule;
+  std::string planner;
+  std::string cluster;
+  int plan_every = 0;
+  bool plan_beside = false;
+  int micro_profile_steps = 0;
+  std::string database;
+  int threads = 0;
+  std::optional<std::int64_t> seed;
+  std::int64_t memory_limit_bytes = 0;
+  double time_limit_s = 60;
+  double copy_gbps = 0;
+  int evaluate_every = 0;
+  int evaluate_batches = 4;
+  int log_every = 10;
+  int timelines = 1;
+  std::optional<int> loads_every;
+  std::string print_program;
+  db::options::Output output;
+};
+
+/// Declares moe-train's options, which are stored in `arguments`.
+void declare(CLI::App& app, TrainArguments& arguments);
+
+}  // namespace moe

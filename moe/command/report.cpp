@@ -1,0 +1,99 @@
+#include "moe/command/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "db/console/statistics.h"
+
+namespace moe {
+
+TrainReport::TrainReport(const TrainArguments& arguments, const Model& model)
+    : format_(*db::parse_format(arguments.output.format)),
+      database_(arguments.database),
+      steps_(arguments.steps),
+      log_every_(arguments.log_every),
+      tokens_(model.global_batch * model.sequence_length),
+      weighs_z_loss_(model.z_loss_weight > 0) {
+  if (format_ == db::Format::json) return;
+  std::vector<std::string> columns{"iteration",   "loss",         "heldout_loss", "auxiliary_loss",
+                                   "iteration_s", "tokens_per_s", "dropped"};
+  if (weighs_z_loss_) columns.emplace_back("z_loss");
+  writer_.emplace(stdout, arguments.output.style(stdout), std::move(columns));
+}
+
+std::vector<db::Cell> TrainReport::row(const StepReport& step) const {
+  std::vector<db::Cell> cells{std::int64_t{step.iteration},
+                              step.loss,
+                              step.heldout_loss ? db::Cell(*step.heldout_loss) : db::Cell(),
+                              step.auxiliary_loss,
+                              step.duration_s,
+                              static_cast<double>(tokens_) / step.duration_s,
+                              step.dropped};
+  if (weighs_z_loss_) cells.emplace_back(step.z_loss);
+  return cells;
+}
+
+void TrainReport::observe(const StepReport& step) {
+  last_ = step;
+  last_.timeline = {};
+  const auto raise = [](std::int64_t& peak, const std::vector<std::int64_t>& by_rank) {
+    for (const std::int64_t bytes : by_rank) peak = std::max(peak, bytes);
+  };
+  raise(planned_peak_bytes_, step.planned_peak_bytes);
+  raise(planned_host_peak_bytes_, step.planned_host_peak_bytes);
+  raise(touched_peak_bytes_, step.touched_peak_bytes);
+  if (step.iteration > kWarmupIterations || steps_ <= kWarmupIterations) {
+    durations_.push_back(step.duration_s);
+  }
+  const bool every_row = format_ == db::Format::csv;
+  if (writer_ &&
+      (every_row || step.iteration == 1 || step.iteration % log_every_ == 0 || step.heldout_loss)) {
+    writer_->row(row(step));
+    writer_->flush();
+  }
+}
+
+void TrainReport::finish(std::optional<std::int64_t> run_id) {
+  const double median_s = durations_.empty() ? 0 : db::median(durations_);
+  if (!writer_) {
+    std::cout << json_summary(run_id, median_s) << '\n';
+    return;
+  }
+  writer_->finish();
+  if (format_ == db::Format::table) print_summary(run_id, median_s);
+}
+
+void TrainReport::print_summary(std::optional<std::int64_t> run_id, double median_s) const {
+  std::cerr << fmt::format("{} iterations, median {}{}\n", last_.iteration,
+                           db::format_cell("iteration_s", median_s),
+                           run_id ? fmt::format(", run {} in {}", *run_id, database_) : "");
+  if (planning_.plans > 0) {
+    std::cerr << fmt::format("{} plans in {}, {} of it between iterations\n", planning_.plans,
+                             db::format_cell("total_s", planning_.total_s),
+                             db::format_cell("exposed_s", planning_.exposed_s));
+  }
+}
+
+std::string TrainReport::json_summary(std::optional<std::int64_t> run_id, double median_s) const {
+  nlohmann::json json{{"steps", last_.iteration},
+                      {"iteration_s", median_s},
+                      {"loss", last_.loss},
+                      {"auxiliary_loss", last_.auxiliary_loss},
+                      {"planned_peak_bytes", planned_peak_bytes_},
+                      {"measured_peak_bytes", touched_peak_bytes_}};
+  if (planned_host_peak_bytes_ > 0) json["planned_host_peak_bytes"] = planned_host_peak_bytes_;
+  if (weighs_z_loss_) json["z_loss"] = last_.z_loss;
+  if (last_.heldout_loss) json["heldout_loss"] = *last_.heldout_loss;
+  if (planning_.plans > 0) {
+    json["plans"] = planning_.plans;
+    json["planning_s"] = planning_.total_s;
+    json["exposed_planning_s"] = planning_.exposed_s;
+  }
+  if (run_id) json["run"] = *run_id;
+  return json.dump();
+}
+
+}  // namespace moe

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "moe/command/arguments.h"
+#include "moe/communicator/communicator.h"
+#include "moe/model/model.h"
+#include "moe/passes/schedule.h"
+#include "moe/train/data.h"
+#include "moe/train/planning.h"
+
+namespace moe {
+
+/// The schedules of a training: what it begins with, and who changes it.
+struct SchedulePlan {
+  Schedule first;
+  Replan replan{};       ///< TrainOptions::replan; may be empty
+  std::string remark{};  ///< a line for a person before the first iteration; may be empty
+  std::function<std::string()> last_remark{};  ///< the same after the last; may be empty
+};
+
+/// Everything that moe-train reads before it starts a rank.
+struct TrainInputs {
+  Model model;
+  SchedulePlan plan;
+  Corpus corpus;
+};
+
+/// Reads and checks model, schedule and corpus, and opens the database. `make_plan` is called where
+/// `--planner` is given. Throws InputError, Refusal, db::Error.
+TrainInputs read_inputs(const TrainArguments& arguments,
+                        const std::function<SchedulePlan()>& make_plan);
+
+/// Trains, or prints the program, on one rank of `world`. Throws as train() does.
+void run_training(const TrainArguments& arguments, const TrainInputs& inputs, Communicator& world,
+                  int argc, char** argv);
+
+}  // namespace moe

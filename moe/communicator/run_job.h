@@ -1,0 +1,28 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "moe/communicator/communicator.h"
+
+namespace moe {
+
+/// What a program says of the ranks that it runs on.
+struct Job {
+  std::string program;       ///< its name, in messages
+  std::optional<int> ranks;  ///< of `--ranks`; none: not given
+  int threads = 0;           ///< per rank, 0 = the default
+  double time_limit_s = 60;  ///< that ranks wait for one another
+};
+
+/// Runs a program on all ranks of a job. `prepare` comes first, in this process alone: what is wrong
+/// with the user's files is said before a rank is started. `work` runs on every rank and returns the
+/// exit code. What all ranks throw together (Stopped, NotFinite) is said once, by rank 0; after any
+/// other exception of `work` this rank names itself and ends the whole job.
+/// May restart this process, or replace it by mpirun (launch.h): call it before anything is written
+/// or any thread is started.
+int run_job(const Job& job, char** argv, const std::function<void()>& prepare,
+            const std::function<int(Communicator& world)>& work);
+
+}  // namespace moe
