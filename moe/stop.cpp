@@ -42,7 +42,7 @@ double seconds_since_stop() {
 }
 
 std::string stop_reason(int signal) {
-  return signal == SIGUSR1 ? "asked to by mpirun" : strsignal(signal);
+  return signal == SIGUSR1 ? "asked by mpirun" : strsignal(signal);
 }
 
 }  // namespace moe

@@ -44,7 +44,7 @@ TensorId ProgramBuilder::gradient_of(TensorId value) const {
   const auto it = std::find_if(program.parameters.begin(), program.parameters.end(),
                                [&](const Parameter& p) { return p.value == value; });
   if (it == program.parameters.end()) {
-    throw std::logic_error(fmt::format("tensor {} is no parameter", value));
+    throw std::logic_error(fmt::format("tensor {} is not a parameter", value));
   }
   return it->gradient;
 }

@@ -25,7 +25,8 @@ void check_limit(const RunState& state) {
   const int op = state.plan->peak_op();
   throw OutOfMemory(fmt::format(
       "rank {}: {} needs {} of arena, {} more than the limit of {}: {}", state.world.rank,
-      op < 0 ? std::string("what lives over iterations") : describe(state.op(op)),
+      op < 0 ? std::string("the model (parameters, gradients, optimizer states)")
+             : describe(state.op(op)),
       db::format_cell("bytes", state.plan->peak_bytes()),
       db::format_cell("bytes", state.plan->peak_bytes() - limit), db::format_cell("bytes", limit),
       kWhatToChange));
@@ -41,9 +42,8 @@ void make_arena(RunState& state) {
     bytes = state.options.memory_limit_bytes;
     if (bytes == 0)
       throw std::invalid_argument(
-          "run: only routing tells how many rows a dropless layer, or one cut along the batch, "
-          "has: a memory "
-          "limit is needed");
+          "run: how many rows a dropless layer has, or one cut along the batch, depends on its "
+          "routing: expected a memory limit");
   }
   if (bytes <= state.arena_bytes) return;
   state.arena = state.backend.arena(bytes + TouchedMemory::kGuardBytes);

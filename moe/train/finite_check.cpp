@@ -149,7 +149,7 @@ std::string first_of_all(const Finding& mine, const Runner& runner, Communicator
   const bool found = mine.op != kNowhere;
   const std::int32_t place = !found || mine.op == kBefore ? mine.op : runner.whole_op(mine.op);
   std::vector<std::int32_t> places(static_cast<std::size_t>(world.size));
-  const CallContext call{.what = "search for what is not finite"};
+  const CallContext call{.what = "search for values that are not finite"};
   world.all_gather(&place, places.data(), 1, DType::i32, call);
   const auto texts =
       gather_texts(world, found ? describe(runner.program(), mine, world.rank) : "", call);

@@ -55,7 +55,7 @@ TEST(ProgramBuilder, FindsTheGradientOfEachParameterAndOfNothingElse) {
   EXPECT_EQ(p[p.build.gradient_of(b)].name, "d_b");
   const TensorId x = p.build.activation("x", 1, 1);
   EXPECT_THAT([&] { p.build.gradient_of(x); },
-              ThrowsMessage<std::logic_error>(StrEq("tensor 4 is no parameter")));
+              ThrowsMessage<std::logic_error>(StrEq("tensor 4 is not a parameter")));
   EXPECT_THROW(p.build.gradient_of(p.build.gradient_of(a)), std::logic_error);
 }
 
