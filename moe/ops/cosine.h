@@ -7,7 +7,8 @@
 namespace moe {
 
 /// tokens[T,r], experts[E,r], (log_scale[1,1]) ->
-///     logits[T,E] = cos(token, expert) / (temperature e^log_scale), lengths[T,1], expert_lengths[E,1]
+///     logits[T,E] = cos(token, expert) / (temperature e^log_scale), lengths[T,1],
+///     expert_lengths[E,1]
 struct CosineLogits {
   static constexpr OpFacts facts =
       kernel_op("cosine_logits", CostUnit::flops, {Cut::rows, Cut::whole, Cut::whole},
@@ -25,7 +26,8 @@ struct CosineLogitsInputGradient {
   double temperature = 1;
   Work work(const OpSizes& sizes) const;
 };
-/// The same reads, (d_experts, d_log_scale where `accumulate`) -> d_experts[E,r], (d_log_scale[1,1])
+/// The same reads, (d_experts, d_log_scale where `accumulate`) -> d_experts[E,r],
+/// (d_log_scale[1,1])
 struct CosineLogitsWeightGradient {
   static constexpr OpFacts facts =
       kernel_op("cosine_logits_weight_gradient", CostUnit::flops,

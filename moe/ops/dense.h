@@ -2,8 +2,9 @@
 
 #include "moe/rows/op_facts.h"
 
-/// Ops on the tokens of a rank: T tokens, L tokens per sequence, V vocabulary, M model width, I and O
-/// the widths of a linear layer. Each comment says what is read -> written, by position.
+/// Ops on the tokens of a rank. T tokens, L tokens per sequence, V vocabulary, M model width; I and
+/// O are the widths of a linear layer. Each comment gives the operands as reads -> writes, by
+/// position, with optional ones in parentheses.
 namespace moe {
 
 /// tokens i32[T], token_table[V,M], (position_table[L,M]) -> x[T,M]
@@ -13,8 +14,9 @@ struct EmbedTokens {
   std::int64_t sequence_length = 0;
   Work work(const OpSizes& sizes) const;
 };
-/// tokens i32[T], dx[T,M], (d_token_table[V,M]), (the gradients where `accumulate`) -> d_token_table[V,M],
-/// (d_position_table[L,M]). Where d_token_table is read, what it holds is added to: a tied head's share.
+/// tokens i32[T], dx[T,M], (d_token_table[V,M]), (the gradients where `accumulate`) ->
+/// d_token_table[V,M], (d_position_table[L,M]). Where d_token_table is read, the gradient is added
+/// to its values, which are those of a tied head.
 struct EmbedTokensGradient {
   static constexpr OpFacts facts =
       kernel_op("embed_tokens_gradient", CostUnit::bytes,
@@ -24,8 +26,8 @@ struct EmbedTokensGradient {
   Work work(const OpSizes& sizes) const;
 };
 
-/// x[T,I], weight[I,O], (bias[O]) -> y[T,O] = x W + bias_share b. Ranks that add up their y to the whole have a
-/// share of the bias each.
+/// x[T,I], weight[I,O], (bias[O]) -> y[T,O] = x W + bias_share b. Where ranks add up their y, each
+/// of them adds a share of the bias.
 struct Linear {
   static constexpr OpFacts facts =
       kernel_op("linear", CostUnit::flops, {Cut::rows, Cut::whole, Cut::whole}, {Cut::rows});
@@ -70,14 +72,15 @@ struct Relu {
   static constexpr OpFacts facts = kernel_op("relu", CostUnit::bytes, {Cut::rows}, {Cut::rows});
   Work work(const OpSizes& sizes) const;
 };
-/// dy[n,c], y[n,c] -> dx[n,c], 0 where y = max(x, 0) is (or where x is not above 0, which says the same); n may be
-/// received rows of one slice
+/// dy[n,c], y[n,c] -> dx[n,c] = dy where y > 0, else 0; y may also be x, which gives the same. n
+/// may be received rows of one slice
 struct ReluGradient {
   static constexpr OpFacts facts =
       kernel_op("relu_gradient", CostUnit::bytes, {Cut::rows, Cut::rows}, {Cut::rows});
   Work work(const OpSizes& sizes) const;
 };
-/// a[n,c], x[n,c] -> y[n,c] = silu(a) x with silu(a) = a / (1 + e^-a); n may be received rows of one slice
+/// a[n,c], x[n,c] -> y[n,c] = silu(a) x with silu(a) = a / (1 + e^-a); n may be received rows of
+/// one slice
 struct GatedSilu {
   static constexpr OpFacts facts =
       kernel_op("gated_silu", CostUnit::bytes, {Cut::rows, Cut::rows}, {Cut::rows});

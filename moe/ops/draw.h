@@ -4,9 +4,9 @@
 
 #include "moe/rows/op_facts.h"
 
-/// Ops of gates that draw numbers: T tokens of this rank, E experts. A number is a function of the seed,
-/// the layer, the iteration, the token's place in the global batch and the expert, so that neither
-/// ranks nor chunks nor the order of ops change it.
+/// Ops of gates that draw random numbers. T tokens of this rank, E experts. A number is a function
+/// of the seed, the layer, the iteration, the token's place in the global batch and the expert, so
+/// that neither ranks nor chunks nor the order of ops change it.
 namespace moe {
 
 struct Draw {

@@ -2,17 +2,18 @@
 
 #include "moe/rows/op_facts.h"
 
-/// Ops of GShard's order: which token is in which sent row as a matrix, and products with it. T tokens, S sent
-/// rows, M their width.
+/// Ops of GShard's order, which brings tokens into sent rows by products with a matrix, the mask. T
+/// tokens, S sent rows of width M.
 ///
-/// GShard's mask is token x expert x slot with room for every expert's capacity; here expert and slot are one
-/// dimension that holds the rows there are, so that a dropless layer has one too and no padding travels. A mask
-/// is [S,n]: what of each of the n tokens of its block is in a row. One block of all T tokens, or where `groups`
-/// is more than 1 one for each capacity group: row r is then of group (r / slots) mod groups.
+/// A mask is [S,n]: the weight of each of n tokens in each sent row. GShard's mask is token x
+/// expert x slot with room for every expert's capacity. Here expert and slot are one dimension with
+/// only the rows in use, so that a dropless layer has a mask too and no padding is sent. There is
+/// one block of all T tokens, or one for each capacity group where `groups` is more than 1: row r
+/// is then in group (r / slots) mod groups.
 namespace moe {
 
-/// expert i32[T,k], slot i32[T,k], offsets i32[1,E+1], (weight[T,k]) -> mask[S,T] (one slice): weight, or 1
-/// without, where the row holds a copy of the token, 0 elsewhere.
+/// expert i32[T,k], slot i32[T,k], offsets i32[1,E+1], (weight[T,k]) -> mask[S,T] (one slice):
+/// weight, or 1 without, where the row holds a copy of the token, 0 elsewhere.
 struct DispatchMask {
   static constexpr OpFacts facts =
       kernel_op("dispatch_mask", CostUnit::bytes, {Cut::whole, Cut::whole, Cut::whole, Cut::whole},
@@ -20,7 +21,8 @@ struct DispatchMask {
   int choices = 1;
   Work work(const OpSizes& sizes) const;
 };
-/// d_mask[S,T], expert i32[T,k], slot i32[T,k], offsets i32[1,E+1] -> d_weight[T,k], zero where dropped
+/// d_mask[S,T], expert i32[T,k], slot i32[T,k], offsets i32[1,E+1] -> d_weight[T,k], zero where
+/// dropped
 struct DispatchMaskGradient {
   static constexpr OpFacts facts =
       kernel_op("dispatch_mask_gradient", CostUnit::bytes,

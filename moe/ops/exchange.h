@@ -8,16 +8,16 @@
 #include "moe/rows/op_facts.h"
 #include "moe/rows/tensor.h"
 
-/// Ops that bring token copies to their experts and back: S sent rows, R received rows, and where n ranks
-/// share experts G gathered rows.
+/// Ops that bring token copies to their experts and back. S sent rows, R received rows; where n
+/// ranks share experts, G gathered rows.
 namespace moe {
 
 struct RowLayout;  // row_layout.h
 struct Segment;
 
-/// offsets i32[1,E+1], demand i32[1,E] -> total_demand i32[1,E]. All ranks of the world learn how
-/// many rows every rank sends to every expert of Op::layer: this is what binds sent and received
-/// rows (binds_routing in op.h), and how they are shared out among slices: see RowLayout.
+/// offsets i32[1,E+1], demand i32[1,E] -> total_demand i32[1,E]. All ranks of the stage learn how
+/// many rows every rank sends to every expert of Op::layer. This decides the numbers of sent and
+/// received rows (binds_routing in op.h) and how they are divided into slices (RowLayout).
 struct ExchangeCounts {
   static constexpr OpFacts facts{"exchange_counts",        Executor::host,
                                  Activity::communication,  CostUnit::wire_bytes,
@@ -61,8 +61,8 @@ struct AllToAll {
   std::vector<std::int64_t> bytes_to_peers(const OpSizes& sizes) const;
 };
 
-/// received[R,M] -> gathered[G,M] (one slice of each): every rank that shares the experts gets the rows of
-/// all (FSMoE's ESP-AllGather, with as many rows from each rank as it has).
+/// received[R,M] -> gathered[G,M] (one slice of each): all ranks that share the experts get the
+/// rows of all of them (FSMoE's ESP-AllGather; ranks may have different numbers of rows).
 struct GatherRows {
   static constexpr OpFacts facts = collective_op("gather_rows", {Cut::rows}, {Cut::rows});
   static constexpr GroupKind group = GroupKind::expert_sharded;
@@ -71,9 +71,9 @@ struct GatherRows {
   Work work(const OpSizes& sizes) const;
   std::vector<std::int64_t> bytes_to_peers(const OpSizes& sizes) const;
 };
-/// partial[G,M] -> shares[R,n*M] (one slice of each): every rank gets its own rows of every sharing rank's
-/// share of the result, as n blocks of R rows behind each other. With SumShares, FSMoE's
-/// ESP-ReduceScatter: as many bytes travel.
+/// partial[G,M] -> shares[R,n*M] (one slice of each): every rank gets its own rows of the partial
+/// results of all n sharing ranks, as n blocks of R rows. Together with SumShares it is FSMoE's
+/// ESP-ReduceScatter and sends as many bytes.
 struct ScatterRows {
   static constexpr OpFacts facts = collective_op("scatter_rows", {Cut::rows}, {Cut::rows});
   static constexpr GroupKind group = GroupKind::expert_sharded;

@@ -4,7 +4,8 @@
 
 #include "moe/ops/exchange.h"
 
-/// An AllToAll carried out in several ops (passes/exchange.h): M columns, rows by what the tensors' are (leg.h).
+/// The ops of an AllToAll that goes by a route of several ops (passes/exchange.h). M columns; the
+/// rows are those of the tensors' kinds (leg.h).
 namespace moe {
 
 /// from[.,M] -> to[.,M] (one slice of each) among the ranks of a node
@@ -31,9 +32,10 @@ struct ExchangeAcrossNodes {
   std::vector<std::int64_t> bytes_to_peers(const OpSizes& sizes) const;
 };
 
-/// The share of an AllToAll that groups of `ranks_per_group` ranks a distance of `step` groups apart have with
-/// each other: in a dispatch group g sends to group g + step, in a combine it sends back to g - step (FasterMoE;
-/// code). Reads, after the first step, what the steps before it have written, and adds to it.
+/// One step of FasterMoE's pairwise exchange (its code): the share of an AllToAll between groups of
+/// `ranks_per_group` ranks that are `step` groups apart. In a dispatch group g sends to group g +
+/// step, in a combine it sends back to group g - step. Steps after the first also read the rows
+/// that earlier steps have written, and add to them.
 struct ExchangeStep {
   static constexpr OpFacts facts =
       collective_op("exchange_step", {Cut::rows, Cut::rows}, {Cut::rows});

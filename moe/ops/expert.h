@@ -2,13 +2,14 @@
 
 #include "moe/rows/op_facts.h"
 
-/// Ops on received rows (gathered ones, where ranks share experts), which lie expert by expert: R rows, D
-/// experts of this rank, then G replicas where a layer has any (expert_slots.h), I and O the widths of a linear layer of
-/// each.
+/// Ops on received rows (on gathered rows, where ranks share experts), which lie expert by expert.
+/// R rows; D experts at home on this rank, then G slots for replicas where the layer has any
+/// (expert_slots.h); I and O are the widths of a linear layer of an expert.
 namespace moe {
 
-/// x[R,I], weight[D*I,O], (bias[D,O]), (weight[G*I,O] and bias[G,O] of replicas) -> y[R,O] (one slice): y = x W_d +
-/// bias_share b_d for the rows of expert d. Ranks that add up their y to the whole have a share of the bias each.
+/// x[R,I], weight[D*I,O], (bias[D,O]), (weight[G*I,O] and bias[G,O] of replicas) -> y[R,O] (one
+/// slice): y = x W_d + bias_share b_d for the rows of expert d. Where ranks add up their y, each of
+/// them adds a share of the bias.
 struct ExpertLinear {
   static constexpr OpFacts facts =
       kernel_op("expert_linear", CostUnit::flops,
@@ -26,8 +27,8 @@ struct ExpertLinearInputGradient {
   int replica_slots = 0;
   Work work(const OpSizes& sizes) const;
 };
-/// x[R,I], dy[R,O], (what is written, where `accumulate`) -> d_weight[D*I,O], (d_bias[D,O]) (one slice of
-/// the rows) of D experts from the first_slot-th on: of this rank, or its replicas
+/// x[R,I], dy[R,O], (the gradients where `accumulate`) -> d_weight[D*I,O], (d_bias[D,O]) (one slice
+/// of the rows), for the D experts in the slots from first_slot on: the rank's own, or its replicas
 struct ExpertLinearWeightGradient {
   static constexpr OpFacts facts =
       kernel_op("expert_linear_weight_gradient", CostUnit::flops,

@@ -2,7 +2,7 @@
 
 #include "moe/rows/op_facts.h"
 
-/// A bias per expert that only the choice of experts sees: E experts.
+/// Ops on a bias per expert that affects only the choice of experts. E experts.
 namespace moe {
 
 /// scores[T,E], bias[1,E] -> ranking[T,E] = scores + bias
@@ -11,8 +11,8 @@ struct AddExpertBias {
       kernel_op("add_expert_bias", CostUnit::bytes, {Cut::rows, Cut::whole}, {Cut::rows});
   Work work(const OpSizes& sizes) const;
 };
-/// total_demand i32[1,E], (loads[1,E] where `accumulate`) -> loads[1,E], summed over micro-batches: whole
-/// numbers, exact up to 2^24 in float
+/// total_demand i32[1,E], (loads[1,E] where `accumulate`) -> loads[1,E], summed over micro-batches.
+/// The numbers are whole and exact up to 2^24 in float
 struct SumExpertLoads {
   static constexpr OpFacts facts =
       kernel_op("sum_expert_loads", CostUnit::bytes, {Cut::whole, Cut::whole}, {Cut::sum});

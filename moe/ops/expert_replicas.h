@@ -7,11 +7,11 @@
 #include "moe/rows/op_facts.h"
 #include "moe/rows/tensor.h"
 
-/// Ops by which members of an expert group compute experts of each other for an iteration (passes/replicate_experts.h):
-/// D experts of a rank, G replicas at most, N gradients at most that come home to one, of n rows each.
+/// Ops for expert replicas (passes/replicate_experts.h). A rank has D experts, G slots for
+/// replicas, and room for N gradients that are sent home; each has n rows in a tensor.
 namespace moe {
 
-/// Whose experts are where, of a group whose members have as many each.
+/// The placement of the experts of a group, D of which are at home on each member.
 struct PlacedExperts {
   ExpertPlacement placement;
   int local_experts = 1;  ///< D
@@ -20,22 +20,24 @@ struct PlacedExperts {
   }
 };
 
-/// parameters[D*n,c]..., (what is written, where a piece came before) -> replicas[G*n,c]...: every rank gets the
-/// parameters of its replicas, of each the share of rows; empty slots stay as they are.  [Pro-Prophet's Trans]
+/// parameters[D*n,c]..., (the replicas, after the first slice) -> replicas[G*n,c]...: every rank
+/// gets the parameters of its replicas, or a share of their rows. Empty slots keep their values.
+/// [Pro-Prophet's Trans]
 struct SendExperts : PlacedExperts {
   static constexpr OpFacts facts = collective_op("send_experts", Operands::any_number(Cut::whole),
                                                  Operands::any_number(Cut::whole));
   static constexpr GroupKind group = GroupKind::expert;
   Slice share{};
   std::vector<ExpertMove> moves(int members) const { return moves_to_replicas(slots(members)); }
-  /// Rows of an expert in a tensor of so many that it reads.
+  /// The rows of an expert, in a tensor of `rows` rows that the op reads.
   std::int64_t block_rows(std::int64_t rows, int) const { return rows / local_experts; }
   Work work(const OpSizes& sizes) const;
   std::vector<std::int64_t> bytes_to_peers(const OpSizes& sizes) const;
 };
 
-/// gradients of replicas[G*n,c]..., (what is written, where a piece came before) -> returned[N*n,c]...: every rank gets
-/// what others have of the gradients of its experts, the share of rows.  [Pro-Prophet's Agg]
+/// gradients of replicas[G*n,c]..., (returned, after the first slice) -> returned[N*n,c]...: every
+/// rank gets the gradients of its experts that other ranks computed, or a share of their rows.
+/// [Pro-Prophet's Agg]
 struct ReturnGradients : PlacedExperts {
   static constexpr OpFacts facts = collective_op(
       "return_gradients", Operands::any_number(Cut::whole), Operands::any_number(Cut::whole));
@@ -49,12 +51,13 @@ struct ReturnGradients : PlacedExperts {
   std::vector<std::int64_t> bytes_to_peers(const OpSizes& sizes) const;
 };
 
-/// returned[N*n,c]..., gradients[D*n,c]... -> the same gradients: each plus what came home of it, by ascending holder
+/// returned[N*n,c]..., gradients[D*n,c]... -> the same gradients, to which those returned are
+/// added, by ascending holder
 struct AddReturned : PlacedExperts {
   static constexpr OpFacts facts =
       kernel_op("add_returned", CostUnit::bytes, Operands::any_number(Cut::whole),
                 Operands::any_number(Cut::whole));
-  /// By returned block: which expert of this member it is of.
+  /// [returned block]: the slot of the expert of this member whose gradient it is.
   std::vector<int> blocks(int members, int member) const {
     return returned_to(slots(members), member);
   }

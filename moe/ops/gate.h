@@ -16,39 +16,41 @@ struct Softmax {
   Work work(const OpSizes& sizes) const;
 };
 
-/// dy[n,c], y[n,c] -> dx[n,c] = y (dy - sum of the row of dy y), of y = softmax(x)
+/// dy[n,c], y[n,c] -> dx[n,c] = y (dy - sum over the row of dy y), where y = softmax(x)
 struct SoftmaxGradient {
   static constexpr OpFacts facts =
       kernel_op("softmax_gradient", CostUnit::bytes, {Cut::rows, Cut::rows}, {Cut::rows});
   Work work(const OpSizes& sizes) const;
 };
 
-/// The order in which the copies of a capacity group reach their experts; those that come when an
+/// The order in which an expert takes the copies of a capacity group. Copies that come when the
 /// expert is full are dropped.
 enum class Drop : std::uint8_t {
   choice,    ///< all first choices before all second ones, tokens in order  [GShard, Algorithm 1]
-  position,  ///< token by token, each with all its choices: an order that can be cut
-  probability,  ///< as `choice`, tokens by the score of their first choice, the highest first: batch-prioritized
-                ///< routing  [Riquelme et al. 2021, V-MoE]
+  position,  ///< token by token, each with all its choices; this order can be cut into parts
+  /// As `choice`, but the tokens by the score of their first choice, the highest first:
+  /// batch-prioritized routing  [Riquelme et al. 2021, V-MoE]
+  probability,
 };
 inline constexpr std::array<std::string_view, 3> kDropNames{"choice", "position", "probability"};
 constexpr std::string_view drop_name(Drop drop) {
   return kDropNames[static_cast<std::size_t>(drop)];
 }
 
-/// ranking[T,E], scores[T,E], (demand, used of the piece before where `accumulate`) ->
-///     expert i32[T,k], weight[T,k], slot i32[T,k], offsets i32[1,E+1], demand i32[1,E], used i32[1,E]
-/// The k experts of highest ranking are chosen (ties: lower expert first). weight = their scores,
-/// divided by the sum of the chosen where `normalize`, or 1 / k where `even`. Tokens form
+/// ranking[T,E], scores[T,E], (demand, used of the part before where `accumulate`) ->
+///     expert i32[T,k], weight[T,k], slot i32[T,k], offsets i32[1,E+1], demand i32[1,E],
+///     used i32[1,E]
+/// Chooses the k experts of highest ranking (ties: lower expert first). weight = their scores,
+/// divided by the sum of the chosen scores where `normalize`, or 1 / k where `even`. Tokens form
 /// `capacity_groups` equal groups; in each group an expert takes at most `capacity` copies, in the
-/// order that `drop` says. slot = position among the copies kept for that expert on this rank, in
-/// token order; -1 when dropped. offsets = exclusive prefix sum of kept copies per expert; demand =
-/// copies asked for before dropping.
+/// order of `drop`. slot = position among the copies kept for that expert on this rank, in token
+/// order; -1 where dropped. offsets = exclusive prefix sum of the copies kept per expert. demand =
+/// copies asked for, before any are dropped.
 ///
-/// Cut along the batch (Op::part), a piece goes on where the one before it ended: `used` holds, per expert, the
-/// copies kept of the capacity group that the next token belongs to. Piece after piece keeps and drops what
-/// the whole does. Slots and offsets are those of the piece's own copies, demand of all up to it.
-/// [Lancet 4.1: capacity passing]
+/// Where the op is cut along the batch (Op::part), a part goes on where the part before it ended:
+/// `used` holds, per expert, the copies kept in the capacity group of the next token. The parts
+/// together keep and drop the same copies as the whole. Slots and offsets number the copies of the
+/// part; demand counts all parts so far. [Lancet 4.1: capacity passing]
 struct SelectExperts {
   static constexpr OpFacts facts =
       kernel_op("select_experts", CostUnit::bytes, {Cut::rows, Cut::rows, Cut::whole, Cut::whole},
@@ -60,10 +62,11 @@ struct SelectExperts {
   std::optional<std::int64_t> capacity{};  ///< copies per expert and group; none = dropless
   Drop drop = Drop::choice;
   bool even = false;
-  std::string_view gate{};  ///< whose op it is, for a refusal
+  std::string_view gate{};  ///< the name of the gate, for a refusal
   bool accumulate = false;
   Work work(const OpSizes& sizes) const;
-  /// Why it cannot be cut along the tokens, with the gate's name and what could be; empty where it can.
+  /// Why it cannot be cut along the batch, with the name of the gate and what would fit; empty
+  /// where it can.
   std::string refusal_to_cut() const;
 };
 /// d_weight[T,k], scores[T,E], expert i32[T,k], weight[T,k] -> d_scores[T,E], zero where not chosen

@@ -2,14 +2,15 @@
 
 #include "moe/rows/op_facts.h"
 
-/// Ops of gates that look at all tokens of a capacity group at once: T tokens of this rank in `groups` equal
-/// groups of n, E experts, each with c `slots` in every group.
+/// Ops of gates that look at all tokens of a capacity group at once. T tokens of this rank in
+/// `groups` equal groups of n; E experts, each with c `slots` in every group.
 namespace moe {
 
 /// scores[T,E] -> expert i32[T,E], weight[T,E], slot i32[T,E], offsets i32[1,E+1], demand i32[1,E]
-/// In every group each expert takes the c tokens of highest score (ties: the earlier token). Column e is expert
-/// e: weight = its score, slot = position among the tokens that it takes on this rank, in token order, -1
-/// where it does not take this one. demand = what is taken.  [Zhou et al. 2022, Expert Choice]
+/// In every group each expert takes the c tokens of highest score (ties: the earlier token). Column
+/// e belongs to expert e: weight = its score; slot = position among the tokens that it takes on
+/// this rank, in token order, -1 where it does not take the token. demand = the number of tokens
+/// taken.  [Zhou et al. 2022, Expert Choice]
 struct ChooseTokens {
   static constexpr OpFacts facts =
       kernel_op("choose_tokens", CostUnit::bytes, {Cut::whole},
@@ -20,10 +21,11 @@ struct ChooseTokens {
   Work work(const OpSizes& sizes) const;
 };
 
-/// logits[T,E*c] -> dispatch[S,n], combine[S,n], offsets i32[1,E+1], demand i32[1,E]; S = E*groups*c
-/// Row (e * groups + g) * c + s is slot s of expert e in group g, of logits in column e * c + s. dispatch: softmax
-/// over the tokens of the group, so that a row adds up to 1; combine: softmax over all slots, so that a token
-/// does.  [Puigcerver et al. 2023, D and C of Soft MoE]
+/// logits[T,E*c] -> dispatch[S,n], combine[S,n], offsets i32[1,E+1], demand i32[1,E]; S =
+/// E*groups*c Row (e * groups + g) * c + s of a mask is slot s of expert e in group g; its logits
+/// are in column e * c + s. dispatch is the softmax over the tokens of the group, so that each row
+/// adds up to 1. combine is the softmax over all slots, so that each token adds up to 1.
+/// [Puigcerver et al. 2023, D and C of Soft MoE]
 struct SoftSlots {
   static constexpr OpFacts facts = kernel_op("soft_slots", CostUnit::bytes, {Cut::whole},
                                              {Cut::whole, Cut::whole, Cut::whole, Cut::whole});

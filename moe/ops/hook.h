@@ -5,11 +5,12 @@
 #include "moe/ops/draw.h"
 #include "moe/rows/op_facts.h"
 
-/// Ops that hooks put into a mixture of experts (model/hooks).
+/// Ops that hooks add to a MoE layer (model/hooks).
 namespace moe {
 
-/// x[T,M], step i32[1,1] -> y[T,M] = x (1 + epsilon u), u uniform in [-1, 1) and drawn as draw.h says, column
-/// by column: the same on any ranks and in any micro-batches, and for x and its gradient.
+/// x[T,M], step i32[1,1] -> y[T,M] = x (1 + epsilon u), with u uniform in [-1, 1) and drawn as
+/// draw.h says, column by column. It does not depend on the number of ranks or micro-batches, and
+/// is the same for x and its gradient.
 struct Jitter {
   static constexpr OpFacts facts =
       kernel_op("jitter", CostUnit::bytes, {Cut::rows, Cut::whole}, {Cut::rows});

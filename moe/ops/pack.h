@@ -5,20 +5,21 @@
 
 #include "moe/rows/op_facts.h"
 
-/// Ops that make rows smaller for the way between ranks, and bring them back to what is left of them.
+/// Ops that pack rows into fewer bits before they are sent, and unpack them afterwards.
 namespace moe {
 
-/// How numbers travel.
+/// How numbers are sent.
 enum class WireFormat : std::uint8_t {
   bf16,  ///< 16 bits each, rounded to the nearest (ties to even)
-  int8,  ///< 8 bits each and a float for a row: q times the row's largest |x| / 127, q rounded to the nearest
+  int8,  ///< 8 bits each, q = x / s rounded, and a float s per row, its largest |x| / 127
 };
 std::string_view wire_format_name(WireFormat format);
 
-/// Integers of 32 bits that a row of `columns` numbers is packed into.
+/// The number of 32-bit integers into which a row of `columns` numbers is packed.
 std::int64_t packed_columns(WireFormat format, std::int64_t columns);
 
-/// x[n,c] -> packed i32[n,packed_columns] (one slice). A row that is not all numbers arrives as none.
+/// x[n,c] -> packed i32[n,packed_columns] (one slice). A row with NaN or infinite values arrives as
+/// NaN.
 struct PackRows {
   static constexpr OpFacts facts =
       kernel_op("pack_rows", CostUnit::bytes, {Cut::rows}, {Cut::rows});

@@ -8,8 +8,9 @@
 
 namespace moe {
 
-/// x[T,M] of Op::stage -> y[T,M] of the stage before or behind it. Every rank sends to the one in its own
-/// place there. The only op that two stages carry out: one reads, the other writes.
+/// x[T,M] of Op::stage -> y[T,M] of the stage before or after it. Every rank sends to the rank in
+/// the same place of that stage. It is the only op that two stages carry out: one reads, the other
+/// writes.
 struct PassOn {
   static constexpr OpFacts facts = collective_op("pass_on", {Cut::rows}, {Cut::rows});
   int to_stage = 1;

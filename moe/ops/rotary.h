@@ -4,10 +4,12 @@
 
 namespace moe {
 
-/// qkv[T,(heads + 2 key_value_heads) W] -> the same, in place: every head of q and k, of width W, turned by
-/// its token's position p in its sequence. With f_c = base^(-2c / W), for c < W / 2:
-///   (x_c, x_{c + W/2}) -> (x_c cos p f_c - x_{c + W/2} sin p f_c, x_c sin p f_c + x_{c + W/2} cos p f_c)
-/// [RoFormer Eq. 34, which pairs neighbours; halves, as GPT-NeoX pairs them, permute the columns of a head]
+/// qkv[T,(heads + 2 key_value_heads) W] -> the same, in place: turns every head of q and k, of
+/// width W, by the position p of its token in the sequence. With f_c = base^(-2c / W), a = x_c and
+/// b = x_{c + W/2}, for c < W / 2:
+///   (a, b) -> (a cos p f_c - b sin p f_c, a sin p f_c + b cos p f_c)
+/// [RoFormer Eq. 34, which pairs neighbouring columns; here halves are paired as in GPT-NeoX, which
+/// permutes the columns of a head]
 struct Rotary {
   static constexpr OpFacts facts =
       kernel_op("rotary", CostUnit::bytes, {Cut::tokens}, {Cut::tokens});

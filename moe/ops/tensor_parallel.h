@@ -5,8 +5,8 @@
 #include "moe/rows/groups.h"
 #include "moe/rows/op_facts.h"
 
-/// Ops by which the n ranks of a group that share dense matrices bring their tokens together and part them
-/// again: T tokens of each.
+/// Ops with which the n ranks of a group that share dense matrices gather their tokens and scatter
+/// the results. Each rank has T tokens.
 namespace moe {
 
 /// x[T,M] -> gathered[n*T,M], in rank order
@@ -14,7 +14,7 @@ struct AllGather {
   static constexpr OpFacts facts = collective_op("all_gather", {Cut::whole}, {Cut::whole});
   GroupKind group = GroupKind::tensor;
   Work work(const OpSizes& sizes) const;
-  /// What a rank has, to everyone.
+  /// A rank sends its tokens to every other rank.
   std::vector<std::int64_t> bytes_to_peers(const OpSizes& sizes) const;
 };
 /// partial[n*T,M] -> y[T,M]: this rank's rows of the sum over the ranks
@@ -22,7 +22,7 @@ struct ReduceScatter {
   static constexpr OpFacts facts = collective_op("reduce_scatter", {Cut::whole}, {Cut::whole});
   GroupKind group = GroupKind::tensor;
   Work work(const OpSizes& sizes) const;
-  /// To everyone the rows that are theirs.
+  /// A rank sends to every other rank the rows of that rank.
   std::vector<std::int64_t> bytes_to_peers(const OpSizes& sizes) const;
 };
 

@@ -5,7 +5,7 @@
 #include "moe/rows/groups.h"
 #include "moe/rows/op_facts.h"
 
-/// What happens to gradients and parameters once a gradient is complete.
+/// Ops on gradients that are complete, and on parameters.
 namespace moe {
 
 /// gradients -> the same gradients, summed over the group in place
@@ -14,13 +14,13 @@ struct AllReduce {
       collective_op("all_reduce", Operands::any_number(Cut::rows), Operands::any_number(Cut::rows));
   GroupKind group = GroupKind::stage;
   Work work(const OpSizes& sizes) const;
-  /// The ring: 2 (n-1)/n of the data to the next rank.
+  /// As in a ring: 2 (n-1)/n of the data to the next rank.
   std::vector<std::int64_t> bytes_to_peers(const OpSizes& sizes) const;
 };
 
 /// gradient[n], step i32[1,1] (1 in the first iteration), parameter[n], first_moment[n],
-/// second_moment[n] -> parameter[n], first_moment[n], second_moment[n]; moments corrected for their
-/// start at zero, no weight decay
+/// second_moment[n] -> parameter[n], first_moment[n], second_moment[n]. The moments are corrected
+/// for their start at zero; there is no weight decay
 struct AdamStep {
   static constexpr OpFacts facts = kernel_op(
       "adam_step", CostUnit::bytes, {Cut::rows, Cut::whole, Cut::rows, Cut::rows, Cut::rows},
