@@ -17,7 +17,7 @@ namespace moe {
 using Mark = int;
 
 /// Watches the work on a device that is not the backend's own, which is communication by NCCL.
-/// Waits for the device call it, from any thread.
+/// The waits of the backend call it, from any thread.
 struct DeviceWatch {
   /// Says what has not finished: "all_reduce of rank 1 with ranks 0, 2"; "" where all has. Throws
   /// CommunicationError where something failed.

@@ -8,10 +8,11 @@
 
 namespace moe {
 
-/// m = beta1 m + (1 - beta1) g, v = beta2 v + (1 - beta2) g^2, p -= learning_rate m' / (sqrt(v') +
-/// epsilon), m' = m / (1 - beta1^step), v' = v / (1 - beta2^step). [Kingma and Ba 2015, Algorithm
-/// 1] A team per block of elements: only the device knows the step, and computing two powers for
-/// every element would cost more than the update.
+/// m = beta1 m + (1 - beta1) g, v = beta2 v + (1 - beta2) g^2,
+/// p -= learning_rate m' / (sqrt(v') + epsilon),
+/// m' = m / (1 - beta1^step), v' = v / (1 - beta2^step).   [Kingma and Ba 2015, Algorithm 1]
+/// A team per block of elements: only the device knows the step, and computing two powers for every
+/// element would cost more than the update.
 template <class Real>
 struct AdamBody {
   static constexpr std::int64_t kBlock = 4096;

@@ -4,11 +4,12 @@
 
 namespace moe {
 
-/// qkv[T,(heads + 2 key_value_heads) W] -> y[T,heads W], probabilities[T*heads, L] (row = (sequence
-/// * heads + head) * L + query) Causal attention with heads of width W. The columns of qkv hold all
-/// heads of q, then those of k, then those of v. heads / key_value_heads consecutive heads of q
-/// share a head of k and v  [grouped-query attention, Ainslie et al. 2023]; with as many of each it
-/// is multi-head attention.
+/// qkv[T,(heads + 2 key_value_heads) W] -> y[T,heads W], probabilities[T*heads, L]
+/// Row (sequence * heads + head) * L + query of the probabilities belongs to that query.
+///
+/// Causal attention with heads of width W. The columns of qkv hold all heads of q, then those of k,
+/// then those of v. heads / key_value_heads consecutive heads of q share a head of k and v
+/// [grouped-query attention, Ainslie et al. 2023]; with as many of each it is multi-head attention.
 struct Attention {
   static constexpr OpFacts facts =
       kernel_op("attention", CostUnit::flops, {Cut::tokens}, {Cut::tokens, Cut::tokens});
@@ -17,8 +18,8 @@ struct Attention {
   int key_value_heads = heads;  ///< a divisor of heads
   Work work(const OpSizes& sizes) const;
 };
-/// dy[T,heads W], qkv[T,(heads + 2 key_value_heads) W], probabilities[T*heads, L] -> d_qkv like
-/// qkv, scratch[key_value_heads*L, L]
+/// dy[T,heads W], qkv[T,(heads + 2 key_value_heads) W], probabilities[T*heads, L] ->
+///     d_qkv like qkv, scratch[key_value_heads*L, L]
 struct AttentionGradient {
   static constexpr OpFacts facts =
       kernel_op("attention_gradient", CostUnit::flops, {Cut::whole, Cut::whole, Cut::whole},

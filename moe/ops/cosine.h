@@ -26,8 +26,8 @@ struct CosineLogitsInputGradient {
   double temperature = 1;
   Work work(const OpSizes& sizes) const;
 };
-/// The same reads, (d_experts, d_log_scale where `accumulate`) -> d_experts[E,r],
-/// (d_log_scale[1,1])
+/// The same reads, (d_experts, d_log_scale where `accumulate`) ->
+///     d_experts[E,r], (d_log_scale[1,1])
 struct CosineLogitsWeightGradient {
   static constexpr OpFacts facts =
       kernel_op("cosine_logits_weight_gradient", CostUnit::flops,

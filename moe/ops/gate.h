@@ -50,7 +50,7 @@ constexpr std::string_view drop_name(Drop drop) {
 /// Where the op is cut along the batch (Op::part), a part goes on where the part before it ended:
 /// `used` holds, per expert, the copies kept in the capacity group of the next token. The parts
 /// together keep and drop the same copies as the whole. Slots and offsets number the copies of the
-/// part; demand counts all parts so far. [Lancet 4.1: capacity passing]
+/// part; demand counts all parts so far.  [Lancet 4.1: capacity passing]
 struct SelectExperts {
   static constexpr OpFacts facts =
       kernel_op("select_experts", CostUnit::bytes, {Cut::rows, Cut::rows, Cut::whole, Cut::whole},
