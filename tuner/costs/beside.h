@@ -9,17 +9,19 @@
 #include "tuner/costs/fit.h"
 #include "tuner/costs/interference.h"
 
-/// How executions that ran beside others tell the speeds of interference (calibrate.h, 3).
+/// Works out the speeds of interference from ops that ran while other ops ran (calibrate.h, 3).
 namespace tuner {
 
-inline constexpr double kAlone =
-    0.02;  ///< share of a span that may overlap and still count as alone
-inline constexpr double kSlowest = 0.05;          ///< a factor below this is no measurement
-inline constexpr double kEnoughOverlap_s = 1e-3;  ///< of a kind, to speak of its own interference
-inline constexpr double kOneOf =
-    0.9;  ///< of all company, what counts as that of one occupation alone
+/// The share of a span that may overlap other work while the span still counts as alone.
+inline constexpr double kAlone = 0.02;
+/// The lowest speed that counts as a measurement.
+inline constexpr double kSlowest = 0.05;
+/// The least overlap by which the interference of a kind is measured.
+inline constexpr double kEnoughOverlap_s = 1e-3;
+/// The share of all overlap above which it counts as overlap with a single occupation.
+inline constexpr double kOneOf = 0.9;
 
-/// Seconds of an execution beside each occupation, and beside any.
+/// The seconds of an execution during which each occupation, and any of them, was at work too.
 struct BesideSeconds {
   std::array<double, kOccupations> each{};
   double links = 0;  ///< beside communication of either link
@@ -32,10 +34,11 @@ struct Observation {
   BesideSeconds beside;  ///< of sample.seconds
 };
 
-/// Speeds of one occupation beside another.
+/// The speeds of one occupation while another is at work.
 class Beside {
  public:
-  /// `beside_s`: of the observation, beside the other. Not counted where much of the company is another's.
+  /// `beside_s`: the seconds of the observation during which the other was at work. Not counted
+  /// where third occupations were at work for much of the time.
   void add(const Observation& observation, const LinearFit& alone, double beside_s) {
     const Sample& sample = observation.sample;
     if (beside_s <= kAlone * sample.seconds || beside_s < kOneOf * observation.beside.any) return;
@@ -43,7 +46,7 @@ class Beside {
     speeds_.emplace_back((work - (sample.seconds - beside_s)) / beside_s, beside_s);
     seconds_ += beside_s;
   }
-  /// The median, each observation weighing as long as it lasted.
+  /// The median, where each observation weighs as many seconds as it lasted.
   std::optional<double> speed() const {
     if (seconds_ < kEnoughOverlap_s) return std::nullopt;
     auto sorted = speeds_;
@@ -55,11 +58,11 @@ class Beside {
   }
 
  private:
-  std::vector<std::pair<double, double>> speeds_;  ///< and seconds
+  std::vector<std::pair<double, double>> speeds_;  ///< speed and seconds of each observation
   double seconds_ = 0;
 };
 
-/// Every pair, and what either link does to others, or is done to by computation.
+/// The speeds of every pair of occupations, and those for both links together.
 class Pairs {
  public:
   void add(Occupation own, const Observation& observation, const LinearFit& alone) {
@@ -71,7 +74,7 @@ class Pairs {
       beside_links_[std::size_t(own)].add(observation, alone, observation.beside.links);
     }
   }
-  /// What was seen too little of on one link is taken to be as on both.
+  /// Where one link was observed too little, the speed for both links is used.
   void write(Interference& interference) const {
     for (std::size_t y = 0; y < kOccupations; ++y) {
       for (std::size_t x = 0; x < kOccupations; ++x) {

@@ -12,42 +12,44 @@
 
 namespace tuner {
 
-/// One iteration as it really ran: the scheduled Program, the rows it moved, and its spans.
+/// One measured iteration: the scheduled Program, the rows that it sent, and its spans.
 struct MeasuredIteration {
   const moe::Program* program = nullptr;
   std::vector<moe::Binding> bindings;  ///< by rank
   moe::Timeline timeline;
 };
 
-/// Costs from measured iterations of one model on one machine: what a study predicts with.
+/// Works out costs from measured iterations of one model on one machine. Studies predict with them.
 ///
 /// A collective *moves* on a rank from the arrival of its last participant to its end there; before
-/// that the rank only waits, and nothing slows down.
+/// that the rank only waits, and slows nothing down.
 ///
-/// 1. Computation and copies that overlapped nothing of another occupation of their rank (under 2% of
-///    their time; interference.h) are timed alone. Samples of one shape with nearly equal units become their median; a line is fitted to
-///    these per shape (shape_key), per kind, and for "gemm", "memory" and "copy". [Lancet caches op times
-///    by shape]
-/// 2. Collectives that moved while no participant computed or copied give one sample per call: from last
-///    arrival to last end against the most bytes any rank sent or received. Fitted per kind and
-///    link.
-/// 3. Computation beside communication: of a span of d seconds, o of them beside a moving collective,
-///    the work W (alone, by the fits of 1) is (d - o) + s o, so
+/// 1. Computation and copies count as alone where less than 2% of their time overlapped another
+///    occupation of their rank (interference.h). Samples of one shape with nearly equal units
+///    become their median. A line is fitted to these per shape (shape_key), per kind, and for
+///    "gemm", "memory" and "copy".  [Lancet caches op times by shape]
+/// 2. Collectives that moved while no participant computed or copied give one sample per call: the
+///    time from the last arrival to the last end, and the most bytes that any rank sent or
+///    received. They are fitted per kind and link.
+/// 3. Computation beside communication: in a span of d seconds, o of which overlap a moving
+///    collective, the work W (its time alone, by the fits of 1) is (d - o) + s o, so
 ///        s = (W - (d - o)) / o                    [MPMoE's alpha(comp, comm), 4.2]
-///    and likewise for every other pair of occupations, from spans of whose company at least 90% was
-///    the other's. The median over all such spans of a pair, and of computation of a kind beside
-///    communication, each weighing its o; clamped to [0.05, 1]. What too little was seen of on one link is
-///    taken to be as on both; alpha(y, all) is left to who has measured it (study/profile.h), or the product.
-/// Where ranks share fewer processors than they are, the time of an op is what it had of them: its span, of
-/// which each moment counts min(1, seats / of these ranks that compute then); and samples of one size
-/// become their mean, as an operating system gives some all of a core and lets others wait.
+///    The same holds for every other pair of occupations. Only spans count in which at least 90% of
+///    the overlap is with the other occupation of the pair. The speed of a pair, and of
+///    computation of one kind beside communication, is the median over these spans, each weighed by
+///    its o, and clamped to [0.05, 1]. Where one link was observed too little, the speed for both
+///    links is used. alpha(y, all) is measured by study/profile.h; else the pairs are multiplied.
+/// 4. Launch gaps are medians of the start minus the end of the last op waited for; contended gaps,
+///    which are rare and long, are means.
 ///
-/// 4. Launch gaps: medians of start minus the end of the last thing waited for; of contended ones
-///    the mean, for they are rare and long.
+/// Where there are more ranks than processors, the time of an op is the processor time that it had:
+/// each moment of its span counts min(1, seats / ranks that compute then). Samples of one size then
+/// become their mean, because the operating system gives some ops a whole core and lets others
+/// wait.
 ///
-/// To tell alpha from beta, and to see interference, give it iterations of the sequential schedule,
-/// of one cut into chunks but on one stream, and of an overlapped one. Throws std::invalid_argument
-/// when there are none or a timeline does not fit its Program.
+/// To tell alpha from beta, and to observe interference, give it iterations of the sequential
+/// schedule, of one cut into chunks on one stream, and of an overlapped one. Throws
+/// std::invalid_argument where there are none, or where a timeline does not fit its Program.
 CostModel calibrate(std::span<const MeasuredIteration> iterations, const moe::Groups& groups,
                     std::string device,
                     const std::vector<SharedProcessors>& shared_processors = {});

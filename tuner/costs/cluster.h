@@ -18,32 +18,33 @@ struct Link {
 
 /// Ranks that compute on the same processors.
 struct SharedProcessors {
-  double seats = 1;  ///< how many of them compute at one time as fast as one alone, in parts too
+  double seats = 1;  ///< how many can compute at once, each as fast as one alone; may be a fraction
   std::vector<int> ranks;  ///< ascending
 
   friend bool operator==(const SharedProcessors&, const SharedProcessors&) = default;
 };
 
-/// The machine a prediction is for. Ranks fill a node before the next one begins.
+/// The machine that a prediction is for. Ranks fill one node before the next.
 struct Cluster {
   std::string name;
-  std::string device = "cpu";  ///< "cpu" | "cuda": whose fits apply
+  std::string device = "cpu";  ///< "cpu" | "cuda": the device whose fits apply
   int nodes = 1;
   int ranks_per_node = 1;
   Link inter_node;                                  ///< network card of a node, shared by its ranks
   Link intra_node;                                  ///< of one rank to the others of its node
   std::int64_t memory_bytes = 0;                    ///< of one rank; 0 = not known
-  std::vector<SharedProcessors> shared_processors;  ///< ranks in none, or at most one, of them
+  std::vector<SharedProcessors> shared_processors;  ///< every rank is in at most one of them
 };
 
-/// Those of the cluster that hold more of the ranks 0 .. ranks - 1 than can compute at one time, with these.
+/// The shared processors with more of the ranks 0 .. ranks - 1 than can compute at once, with only
+/// these ranks.
 std::vector<SharedProcessors> contended_processors(const std::vector<SharedProcessors>& shared,
                                                    int ranks);
 
-/// What each of `computing` ranks has of the speed that it would have alone: min(1, seats / computing).
+/// The speed of each of `computing` ranks, relative to its speed alone: min(1, seats / computing).
 double processor_share(const SharedProcessors& shared, int computing);
 
-/// A cluster with what its file says about the speed of its devices and collectives.
+/// A cluster, and the costs of its devices and collectives.
 struct CostedCluster {
   Cluster cluster;
   CostModel costs;
@@ -56,7 +57,7 @@ struct CostedCluster {
 ///     nodes = 4
 ///     ranks_per_node = 1
 ///     memory = "2G"                              # per rank; bytes, or a text with K, M, G (1024)
-///     processors = 2                             # that all ranks share, where each has none to itself
+///     processors = 2                             # shared by all ranks, where there are too few
 ///     [inter_node]                               # one network card per node, each direction
 ///     bandwidth_gbit_per_s = 2.0
 ///     latency_s = 60e-6
@@ -74,14 +75,15 @@ struct CostedCluster {
 ///     link = "inter_node"
 ///     alpha_s = 2e-4
 ///     beta_s_per_byte = 4.3e-9    # on the wire
-///     # speed of the first beside the second, in (0, 1]: of computation, inter_node, intra_node, copy, or
-///     # communication for both links; beside all: beside two others or more (interference.h)
+///     # the speed of the first while the second runs, in (0, 1]; each is computation,
+///     # inter_node, intra_node, copy, or communication for both links; "all" as the second
+///     # stands for two others or more (interference.h)
 ///     [interference]
 ///     computation_beside_communication = 0.9
 ///     inter_node_beside_all = 0.7
 ///
-/// Throws moe::InputError "FILE:LINE: key: expected ..., got ..." for what is unknown, missing or
-/// out of range.
+/// Throws moe::InputError "FILE:LINE: key: expected ..., got ..." for a key that is unknown,
+/// missing or out of range.
 CostedCluster load_cluster(const std::filesystem::path& path);
 
 /// Ranks are placed node by node. Throws std::invalid_argument unless the cluster has as many as the layout.

@@ -9,8 +9,8 @@
 
 namespace tuner {
 
-/// One timed execution: `calls` kernels or messages one after the other that did `units` (flops or
-/// bytes) of work in all.
+/// One timed execution of `calls` kernels or messages, one after the other, with `units` of work
+/// (flops or bytes) in all.
 struct Sample {
   double calls = 1;
   double units = 0;
@@ -27,13 +27,14 @@ struct LinearFit {
   double alpha_s = 0;
   double beta_s_per_unit = 0;
   std::string unit;  ///< "flop" | "byte"
-  double r2 = 0;     ///< of the unweighted residuals; 1 where all times are equal and met
+  double r2 = 0;  ///< of the unweighted residuals; 1 where all times are equal and fitted exactly
   int samples = 0;
   double min_units = 0;  ///< range the samples covered
   double max_units = 0;
   double max_relative_residual = 0;  ///< largest |fitted - measured| / measured
-  /// Standard deviation of (fitted - measured) / measured, samples less coefficients above zero in
-  /// the denominator; none where that is 0: the line goes through all samples whatever they are.
+  /// The standard deviation of (fitted - measured) / measured, with the number of samples minus the
+  /// number of coefficients above zero in the denominator. None where that is 0, since the line
+  /// then goes through all samples.
   std::optional<double> relative_deviation = {};
   friend bool operator==(const LinearFit&, const LinearFit&) = default;
 };

@@ -12,7 +12,7 @@
 
 namespace tuner {
 
-/// What keeps a rank busy, as far as it slows down what else the rank does.
+/// The kinds of work of a rank that slow each other down.
 enum class Occupation : std::uint8_t { computation, inter_node, intra_node, copy };
 inline constexpr std::size_t kOccupations = 4;
 
@@ -22,18 +22,19 @@ constexpr bool is_link(Occupation occupation) {
   return occupation == Occupation::inter_node || occupation == Occupation::intra_node;
 }
 
-/// Which occupations there are beside an op on its rank.
+/// [occupation]: true where the rank does work of that kind while an op runs.
 using Company = std::array<bool, kOccupations>;
 
-/// How fast y runs while x runs beside it on the same rank, in (0, 1].
+/// The speed of y while x runs on the same rank, in (0, 1], relative to y alone.
 ///   speed[y][x] = MPMoE's alpha(y, x)                                   [MPMoE 4.2, printed]
-/// Measured by `moe-bench interference` or by calibrate(); 1 where nothing is known. Communication
-/// beside other communication of its own link is 1: links say how they are shared.
+/// Measured by `moe-bench interference` or by calibrate(); 1 where nothing is known. It is 1 for
+/// two communications of one link, since the simulation shares the link between them.
 struct Interference {
   std::array<std::array<double, kOccupations>, kOccupations> speed;
-  /// y beside two others or more: MPMoE's alpha(y, all). None: the product of the pairs.
+  /// The speed of y while two or more others run: MPMoE's alpha(y, all). None: the product of the
+  /// pairs.
   std::array<std::optional<double>, kOccupations> beside_all;
-  /// Op kinds whose own slowdown beside communication was measured.
+  /// The speed of op kinds, by name, while communication runs, where it was measured.
   std::map<std::string, double, std::less<>> kind_beside_communication;
 
   Interference();
@@ -42,21 +43,24 @@ struct Interference {
 double& speed_of(Interference& interference, Occupation y, Occupation x);
 double speed_of(const Interference& interference, Occupation y, Occupation x);
 
-/// The speed of y in company; `beside_communication`: of y's own op kind, where it was measured.
+/// The speed of y while `company` runs. `beside_communication`: that of y's own op kind while
+/// communication runs, where it was measured.
 ///
-/// Beside one other that of the pair. Beside several alpha(y, all) where it was measured, for the
-/// product of the pairs errs where one pair leaves the core idle that the other wants: between two
-/// nodes of one core, communication beside computation ran at 0.93, beside copies at 0.93, beside
-/// both at 0.70 (microbench/README.md). y beside more of itself is a factor of its own.
+/// With one other occupation it is the speed of the pair. With several it is alpha(y, all) where
+/// that was measured, because the product of the pairs is wrong where one pair leaves a core idle
+/// that the other needs: between two nodes of one core, communication ran at 0.93 beside
+/// computation, at 0.93 beside copies, and at 0.70 beside both (microbench/README.md). More work of
+/// y's own occupation is a separate factor.
 double speed_beside(const Interference& interference, Occupation y, const Company& company,
                     std::optional<double> beside_communication = std::nullopt);
 
-/// Sets the speed that a key names, Y_beside_X, clamped to 1: Y of "computation", "inter_node",
-/// "intra_node", "copy", X of these or "all". False where it names none.
+/// Sets the speed that a key Y_beside_X names, at most 1. Y is "computation", "inter_node",
+/// "intra_node" or "copy"; X is one of these or "all". False where the key is not of this form.
 bool set_speed(Interference& interference, std::string_view key, double speed);
 
-/// Reads keys Y_beside_X of a table, each a speed in [least, most], which `expected` says in words. "communication" as Y or X is both
-/// links, for which what names one of them goes first.
+/// Reads the keys Y_beside_X of a table, each a speed in [least, most], which `expected` says in
+/// words. "communication" as Y or X stands for both links; a key that names one link takes
+/// precedence.
 void read_speeds(const moe::InputObject& table, double least, double most,
                  std::string_view expected, Interference& interference);
 /// {"computation_beside_copy": 0.5, ...}: the speeds that are not 1.

@@ -24,25 +24,25 @@ struct GroupCall {
   std::vector<int> ranks;  ///< world ranks, ascending
   std::vector<Transfer> transfers;
   double alpha_s = 0;
-  Occupation link = Occupation::intra_node;  ///< what it keeps busy: the slowest that it crosses
+  Occupation link = Occupation::intra_node;  ///< the slowest link that it crosses
 };
 
 /// Everything that simulate() and lower_bound() need to know of one op.
 struct OpCost {
   moe::Activity activity = moe::Activity::computation;
-  std::vector<double>
-      seconds;  ///< of what computes or copies, by rank, with the device to itself; 0 in other stages
+  /// For computation and copies, [rank]: the time where nothing else runs; 0 in other stages.
+  std::vector<double> seconds;
   std::optional<double> speed_beside_communication;  ///< of its own kind, where it was measured
-  // Of communication:
+  // For communication:
   std::vector<GroupCall> calls;
   std::vector<int> call_of;  ///< index into `calls`, by rank; -1 in other stages
-  /// What one rank reaches in this collective, each direction: 1 / beta of its fit, or the link's
-  /// bandwidth.
+  /// The bandwidth of one rank in this collective, in each direction: 1 / beta of its fit, or that
+  /// of the link.
   double inter_node_bytes_per_s = 0;
   double intra_node_bytes_per_s = 0;
 };
 
-/// Of what computes or copies.
+/// The occupation of an op that computes or copies.
 Occupation occupation_of(const OpCost& cost);
 
 /// Costs of every op of `program` on every rank. Bindings by rank. Throws std::out_of_range where a
@@ -56,19 +56,21 @@ std::vector<OpCost> op_costs(const moe::Program& program, const moe::Groups& gro
 std::vector<moe::Binding> bind_all(const moe::Program& program, const moe::Groups& groups,
                                    const moe::Routing& routing);
 
-/// Bytes through the network card of each node and the intra-node link of each rank.
+/// The bytes of a call through the network card of each node and the intra-node link of each rank.
 struct LinkLoads {
   std::vector<double> node_out, node_in;  ///< by node
   std::vector<double> rank_out, rank_in;  ///< by rank, within its node
 };
 LinkLoads link_loads(const GroupCall& call, const moe::Groups& groups);
 
-/// How long each member of a call is busy with it at least, by world rank (0 elsewhere): alpha +
-/// the largest of bytes out and in, divided by what the collective's fit and the link allow.
+/// The least time that each member of a call is busy with it, by world rank (0 for others): alpha +
+/// the larger of its bytes out and in, divided by the bandwidth that the collective's fit and the
+/// link allow.
 std::vector<double> call_seconds(const OpCost& cost, const GroupCall& call,
                                  const moe::Groups& groups, const Cluster& cluster);
 
-/// Time of an op on its slowest rank with nothing beside it: all its groups at once, which share the cards of nodes.
+/// The time of an op on its slowest rank where nothing else runs. All its groups run at once and
+/// share the network cards of nodes.
 double alone_seconds(const OpCost& cost, const moe::Groups& groups, const Cluster& cluster);
 
 }  // namespace tuner
