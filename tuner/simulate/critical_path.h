@@ -8,7 +8,7 @@
 
 namespace tuner {
 
-/// An op on the way to the end of a timeline, and how long it took there: of a collective from the
+/// An op on the critical path of a timeline, and its time there; for a collective the time from the
 /// arrival of its last participant.
 struct PathStep {
   int op = 0;
@@ -16,9 +16,9 @@ struct PathStep {
   double seconds = 0;
 };
 
-/// What the duration of a timeline is made of, last op first: from the op that ends last, again and again
-/// to the one whose end it waited for (on its stream, by start_rule.h, or as a collective on the rank
-/// that arrived last). The gaps between them are launch gaps.
+/// The ops that make up the duration of a timeline, last op first. It starts at the op that ends
+/// last and goes from each op to the one whose end it waited for: on its stream, by start_rule.h,
+/// or, for a collective, on the rank that arrived last. The gaps between them are launch gaps.
 std::vector<PathStep> critical_path(const moe::Program& program, const std::vector<OpCost>& costs,
                                     const moe::Timeline& timeline);
 

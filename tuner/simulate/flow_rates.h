@@ -24,9 +24,10 @@ struct Flow {
   bool between_nodes = false;
 };
 
-/// Max-min fair rates (fair_share.h) of flows over network cards, ranks' links inside nodes, and what each rank
-/// reaches in each call: that of the call's collective times `speed(rank, link)`, the link that the call keeps busy.
-/// Bytes per second, in their order.
+/// Max-min fair rates (fair_share.h) of flows, in bytes per second and in their order. They are
+/// limited by the network cards, by the links of ranks inside nodes, and by the bandwidth of each
+/// rank in each call: that of the collective times `speed(rank, link)`, where `link` is the one
+/// that the call keeps busy.
 std::vector<double> flow_rates(std::span<const Flow> flows, const std::vector<OpCost>& costs,
                                const moe::Groups& groups, const Cluster& cluster,
                                const std::function<double(int rank, Occupation link)>& speed);

@@ -12,11 +12,11 @@
 
 namespace tuner {
 
-/// Times that no execution of a scheduled Program can beat under a cost model, however lucky:
-/// nothing interferes, no gap between ops, nobody waits for a late partner on a busy stream.
+/// Times that no execution of a scheduled Program can beat under a cost model. They assume no
+/// interference, no gaps between ops, and no waits for late participants on a busy stream.
 struct LowerBound {
-  /// The most work of its own that any (rank, stream) has, one op after another; or, where ranks share
-  /// processors, the computation and copies of all of them over the processors.
+  /// The most work of its own that any (rank, stream) has, one op after another; or, where ranks
+  /// share processors, the computation and copies of all of them over the processors.
   double stream_s = 0;
   /// The most that any network card or intra-node link has to carry, at its rate.
   double link_s = 0;
@@ -27,8 +27,9 @@ struct LowerBound {
   double seconds() const;  ///< the largest of the three
 };
 
-/// An op's own length on a rank is its cost alone; of a collective alpha + max over the rank's
-/// links (bytes / what that link or the collective's fit allows). Never more than simulate() says.
+/// The length of an op on a rank is its cost alone; that of a collective is alpha + max over the
+/// rank's links of bytes / (the bandwidth that the link or the collective's fit allows). Never more
+/// than simulate() gives.
 LowerBound lower_bound(const moe::Program& program, const moe::Groups& groups,
                        const std::vector<OpCost>& costs, const Cluster& cluster);
 LowerBound lower_bound(const moe::Program& program, const moe::Groups& groups,

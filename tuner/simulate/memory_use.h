@@ -9,23 +9,23 @@
 
 namespace tuner {
 
-/// Bytes of the arena that are in use from a time on, until the next of its list.
+/// The bytes of the arena in use from a time on, until the next entry of the list.
 struct MemoryUse {
   double time_s = 0;
   std::int64_t bytes = 0;
 };
 
-/// What a rank's arena holds over a timeline, from time 0: all that lives over iterations, and every
-/// activation from the start of the first op that uses it to the end of the last. `stage`: the Program
-/// of the rank's stage, op_of its places in the whole (stage_program.h); `spans` of the whole Program's
-/// ops on the rank. The plan never gives out memory before its users are known to have ended
-/// (memory_plan.h), so what is in use is never more than planned_peak_bytes(), and less where
-/// neighbours in time left holes. Ascending times, no two alike.
+/// The memory in use in a rank's arena over a timeline, from time 0: all tensors that live over
+/// iterations, and every activation from the start of the first op that uses it to the end of the
+/// last one. `stage` is the Program of the rank's stage, op_of its places in the whole Program
+/// (stage_program.h), `spans` those of the whole Program's ops on the rank. The memory in use never
+/// exceeds planned_peak_bytes(), since the plan gives memory out only after its users have ended
+/// (memory_plan.h); it is less where holes are left. Times ascend, each once.
 std::vector<MemoryUse> memory_over_time(const moe::Program& stage, const std::vector<int>& op_of,
                                         const moe::Binding& binding,
                                         const std::vector<moe::OpSpan>& spans);
 
-/// The first moment at which most is in use; {} of an empty list.
+/// The first moment at which most memory is in use; {} for an empty list.
 MemoryUse peak_of(const std::vector<MemoryUse>& uses);
 
 }  // namespace tuner

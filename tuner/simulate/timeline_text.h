@@ -14,13 +14,13 @@ namespace tuner {
 ///           1.000       3.000  all_to_all dispatch, layer 1, 1/2
 std::string timeline_text(const moe::Program& program, const moe::Timeline& timeline);
 
-/// What a timeline amounts to: means over ranks, except the duration.
+/// The times of a timeline by what happens in them: means over ranks, except the duration.
 struct TimelineSummary {
   double duration_s = 0;
-  double computation_s = 0;    ///< any stream computes
-  double communication_s = 0;  ///< any collective is under way, waiting for partners included
-  double overlapped_s = 0;     ///< of that, covered by computation on the same rank
-  double exposed_s = 0;        ///< of that, not covered
+  double computation_s = 0;    ///< while any stream computes
+  double communication_s = 0;  ///< while any collective is under way, waiting for others included
+  double overlapped_s = 0;     ///< the part of communication_s during which the rank computes
+  double exposed_s = 0;        ///< the part of communication_s during which it does not
 };
 TimelineSummary summarize(const moe::Program& program, const moe::Timeline& timeline);
 
