@@ -6,10 +6,10 @@
 
 #include "db/records.h"
 
-/// Where a figure comes from: the machine, the build, the command line.
+/// The origin of a figure: the machine, the build, the command line.
 namespace db {
 
-/// What only the caller knows about the machine.
+/// The facts about the machine that only the caller knows.
 struct MachineParts {
   std::map<std::string, std::string> libraries;  ///< {"oneDNN", "2.6.3"}, {"NVIDIA driver", ...}
   std::string gpu;

@@ -8,7 +8,7 @@
 
 #include "db/connection.h"
 
-/// Reading the views whose figures are worked out in one place: what every program shows alike.
+/// Reads the views whose figures all programs show alike, because they are worked out in one place.
 /// Throws Error.
 namespace db {
 
@@ -32,7 +32,7 @@ struct RunOverview {
 /// Newest first.
 std::vector<RunOverview> load_run_overviews(const Connection&);
 
-/// A row of balance_view: figures that are none where nothing was routed, or not known.
+/// A row of balance_view. Figures are none where nothing was routed or where they are not known.
 struct BalanceOverview {
   int iteration = 0;
   int layer = 0;
@@ -47,11 +47,11 @@ struct BalanceOverview {
   std::optional<double> locality;
 };
 
-/// Of one run, by iteration and layer.
+/// The rows of one run, by iteration and layer.
 std::vector<BalanceOverview> load_balances(const Connection&, std::int64_t run_id);
 
-/// Figures of trial_view that compare a trial with the sequential one of its study; none where one of the
-/// two was not measured.
+/// The figures of trial_view that compare a trial with the sequential trial of its study; none
+/// where one of the two was not measured.
 struct TrialFigures {
   std::optional<double> speedup;  ///< measured times
   std::string

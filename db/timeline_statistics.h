@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-/// Where the time of a timeline went: stretches of time, and per rank what they were spent on.
+/// How the time of a timeline was spent, per rank: intervals of time and the activity in them.
 namespace db {
 
 /// Seconds [begin_s, end_s).
@@ -15,7 +15,7 @@ struct TimeInterval {
   bool operator==(const TimeInterval&) const = default;
 };
 
-/// The same time as intervals that are sorted and neither touch nor overlap; those of no length are
+/// The same time as sorted intervals that neither touch nor overlap. Intervals of no length are
 /// left out.
 std::vector<TimeInterval> merged(std::vector<TimeInterval> intervals);
 
@@ -28,13 +28,14 @@ double common_length_s(std::span<const TimeInterval> a, std::span<const TimeInte
 /// Seconds of `interval` that `others`, which must be merged, cover.
 double covered_length_s(TimeInterval interval, std::span<const TimeInterval> others);
 
-/// When what ran on one rank, by activity (TimelineOp::activity). In any order; they may overlap.
+/// The intervals in which ops ran on one rank, by activity (TimelineOp::activity). In any order;
+/// they may overlap.
 struct ActivityIntervals {
   std::vector<TimeInterval> computation;
   std::vector<TimeInterval> communication;
   std::vector<TimeInterval> copy;
   std::vector<TimeInterval> host;
-  std::vector<TimeInterval> unknown;  ///< nobody knows what, but something ran
+  std::vector<TimeInterval> unknown;  ///< an op ran whose activity is not known
 };
 
 /// Seconds during which at least one op of an activity ran on a rank. They add up to more than the
@@ -43,7 +44,7 @@ struct RankStatistics {
   int rank = 0;
   double computation_s = 0;
   double communication_s = 0;
-  double exposed_s = 0;  ///< of communication_s, during which no computation ran
+  double exposed_s = 0;  ///< the part of communication_s during which no computation ran
   double copy_s = 0;
   double host_s = 0;
   double idle_s = 0;  ///< during which no op ran
@@ -54,7 +55,7 @@ struct RankStatistics {
 /// Statistics of the part of `intervals` inside `range`.
 RankStatistics rank_statistics(int rank, ActivityIntervals intervals, TimeInterval range);
 
-/// Of every figure over ranks; `rank` is -1. Zeros where there are none.
+/// The mean of every figure over ranks; `rank` is -1. Zeros where there are no ranks.
 RankStatistics mean(std::span<const RankStatistics> ranks);
 
 }  // namespace db

@@ -10,35 +10,37 @@
 
 namespace microbench {
 
-/// What a rank may do beside something else: a case of its own buffers, stream and communicators.
+/// Work that a rank can do while it does other work: a case with buffers, a stream and
+/// communicators of its own.
 struct Activity {
   std::string name;
   bool collective = false;
   std::unique_ptr<moe::Communicator> world, measured;  ///< of a collective's group
   std::unique_ptr<Bench> bench;                        ///< refers to these; the case refers to it
   Case subject;
-  double call_s = 0;  ///< of one call with nothing beside it, on the slowest rank
+  double call_s = 0;  ///< the time of one call alone, on the slowest rank
 };
 
-/// Names of all there are: "computation" (a linear layer), "memory_bound" (an addition of two
-/// matrices, computation that memory limits), "inter_node" and "intra_node" (all-to-all among ranks
-/// of different nodes and of one), "copy" (what an offload does).
+/// The names of all activities: "computation" (a linear layer), "memory_bound" (an addition of two
+/// matrices, which memory limits), "inter_node" and "intra_node" (all-to-all between ranks of
+/// different nodes, and of one node), "copy" (as activations are offloaded).
 const std::vector<std::string>& activity_names();
 
 struct ActivitySizes {
-  std::int64_t bytes = 4 << 20;  ///< of a copy, of what a rank sends, of a matrix to add
+  std::int64_t bytes = 4 << 20;  ///< copied, or sent by a rank, or of a matrix that is added
   LinearSizes linear;
 };
 
-/// Those of `names` (of all when empty) that these ranks have, `node` by rank: a node of at least two
-/// ranks has communication inside it; nodes of equally many ranks have communication between them, of
-/// each rank with those at its place in other nodes. Why one is left out is said on rank 0.
+/// The activities of `names` (of all, when empty) that these ranks can do; `node` is by rank.
+/// Communication inside nodes needs a node of at least two ranks. Communication between nodes needs
+/// nodes with the same number of ranks; each rank exchanges with the ranks at its place in other
+/// nodes. Rank 0 says why an activity is left out.
 std::vector<std::string> possible_activities(const Bench& bench,
                                              const std::vector<std::string>& names,
                                              const std::vector<int>& node);
 
-/// These, whose buffers lie in the arena beside each other: nothing else may be placed there while
-/// they live. Collective over bench.world and bench.measured.
+/// Makes these activities, whose buffers adjoin in the arena; nothing else may be placed there
+/// while they live. Collective over bench.world and bench.measured.
 std::vector<std::unique_ptr<Activity>> make_activities(const Bench& bench,
                                                        const std::vector<std::string>& possible,
                                                        const ActivitySizes& sizes,

@@ -12,12 +12,12 @@
 
 namespace microbench {
 
-/// Calls of an activity, one after the other, beside what else this rank does: on a thread of their
-/// own, as training drives a stream, until stop(). The ranks of a collective agree on the end every
-/// few milliseconds, when all of them have been told to stop.
+/// Runs calls of an activity, one after the other, while this rank does other work: on a thread of
+/// their own, as training drives a stream, until stop(). The ranks of a collective check every few
+/// milliseconds whether all of them have been told to stop, and then end together.
 ///
-/// Collectives that return when they are enqueued are issued by the constructor, so that every rank
-/// enqueues those of all streams in one order: as many as, alone, take `seconds`.
+/// Collectives that return when they are enqueued (NCCL) are issued by the constructor, as many as
+/// take `seconds` alone, so that every rank enqueues those of all streams in one order.
 class Background {
  public:
   /// Returns when the first call has begun.
@@ -27,10 +27,11 @@ class Background {
   Background(const Background&) = delete;
   Background& operator=(const Background&) = delete;
 
-  /// When calls ran, in seconds of steady_clock, merged. Throws what a call threw.
+  /// The intervals in which calls ran, in seconds of steady_clock, merged. Rethrows the exception
+  /// of a call.
   std::vector<db::TimeInterval> stop();
-  /// Of its thread, from the first call's begin until all ranks were done, and how long that was; nothing where the
-  /// constructor issued the calls. To be asked after stop().
+  /// The use of its thread from the begin of the first call until all ranks were done, and how long
+  /// that was; empty where the constructor issued the calls. Call it after stop().
   const ThreadUse& use() const { return use_; }
   double length_s() const { return length_s_; }
 

@@ -10,10 +10,10 @@
 
 namespace microbench {
 
-/// Writes one run of moe-bench into the database, row by row: what a killed run had measured stays.
-/// Where another process locks the database meanwhile, measuring goes on and rows wait in memory:
-/// the other ranks would wait too. Only the begin and the end of the run wait for the lock. Used on
-/// rank 0.
+/// Writes one run of moe-bench into the database, row by row, so that a killed run keeps its
+/// measurements. While another process has locked the database, measuring goes on and rows wait in
+/// memory, since all ranks would otherwise wait. Only the begin and the end of the run wait for the
+/// lock. Used on rank 0.
 class BenchStore {
  public:
   /// Stores the begin of the run, with this machine and its ranks. `time_limit_s`: of a wait for
@@ -21,12 +21,13 @@ class BenchStore {
   BenchStore(const std::string& path, db::Run run, const std::vector<moe::RankInfo>& ranks,
              const std::vector<int>& threads, double time_limit_s);
 
-  /// Throws db::Error (gone) where the database was taken away.
+  /// Throws db::Error (gone) where the database was deleted or moved.
   void add(db::Measurement row);
   /// Stores what is left, and the end of the run: "done", or "failed" and why. Throws db::Error
   /// (locked) where the time limit passed.
   void finish(const std::string& status, const std::string& error);
-  /// The same for a run that ends by an exception, which matters more than what the database says.
+  /// As finish, for a run that ends by an exception. Errors of the database are ignored, since the
+  /// exception matters more.
   void abandon(const std::string& status, const std::string& error) noexcept;
 
   std::int64_t run_id() const { return run_id_; }

@@ -12,11 +12,11 @@ namespace microbench {
 /// `device_to_host` as training copies: Backend::upload and download.
 std::vector<Plan> copy_plans(const Bench& bench, const std::vector<std::int64_t>& sizes);
 
-/// What leaves the arena for host memory as training offloads it: memcpy on a CPU, device_to_host
-/// elsewhere. Its buffers end in the arena at arena_end(bench, {bytes}).
+/// A copy from the arena to host memory, as training offloads activations: memcpy on a CPU,
+/// device_to_host elsewhere. Its buffers end in the arena at arena_end(bench, {bytes}).
 Case offload_case(const Bench& bench, std::int64_t bytes);
 
-/// "copies".
+/// The benchmark "copies".
 Benchmark copy_benchmark();
 
 }  // namespace microbench

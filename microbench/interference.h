@@ -8,25 +8,25 @@
 
 namespace microbench {
 
-/// How fast y runs while x runs beside it on every rank, in (0, 1]: MPMoE's alpha(y, x)
-/// [MPMoE 4.2 and Fig. 3, printed], for every activity y (activities.h) beside every other x, and
-/// beside "all" others at the same time where there are several (memory_bound, a second kind of
-/// computation, is none of them).
+/// Measures the speed of y while x runs on every rank, in (0, 1]: MPMoE's alpha(y, x) [MPMoE 4.2
+/// and Fig. 3, printed]. It does so for every activity y (activities.h) and every other x, and
+/// where there are several others also for "all" of them at once (without memory_bound, a second
+/// kind of computation).
 ///
-/// y alone and y beside x are timed in turns. x keeps running, on a thread and stream of its own,
-/// from before y begins until after it ends; a sample during which any x ran for less than
-/// kLeastOverlap of y on any rank is refused and repeated with more calls of x. Both are verified:
-/// y while x runs beside it.
+/// y alone and y beside x are timed in turns. x runs on a thread and stream of its own, from before
+/// y begins until after it ends. A sample is refused, and repeated with more calls of x, where some
+/// x ran for less than kLeastOverlap of y on some rank. The results of both are verified, those of
+/// y while x runs.
 ///
-/// A row's op is "interference", its parameters {"activity": y, "beside": x, "alone_s":, "overlap":}:
-/// medians of a call of y alone and of the least share of y during which x ran. Its time is that
-/// beside x, so speed = alone_s / time_s.
+/// The op of a row is "interference", its parameters are {"activity": y, "beside": x, "alone_s":,
+/// "overlap":}: the medians of a call of y alone, and of the least share of y during which x ran.
+/// The time of the row is that of y beside x, so speed = alone_s / time_s.
 std::vector<Plan> interference_plans(const Bench& bench, const std::vector<std::string>& names,
                                      const ActivitySizes& sizes, const std::vector<int>& node);
 
 inline constexpr double kLeastOverlap = 0.9;
 
-/// "interference", with the activities and their sizes as its options.
+/// The benchmark "interference", with the activities and their sizes as its options.
 Benchmark interference_benchmark();
 
 }  // namespace microbench

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What the exit codes of all programs mean.
+/// The exit codes of all programs and their meanings.
 namespace db {
 
 inline constexpr int kExitDone = 0;

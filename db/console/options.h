@@ -12,15 +12,15 @@ class App;
 class Validator;
 }  // namespace CLI
 
-/// What the command lines of all programs have in common. CLI11 by itself takes "true" for 1, NaN
-/// for positive, and negative numbers wherever nobody forbids them. Who uses these includes
-/// CLI/CLI.hpp; this header does not.
+/// Options and checks that the command lines of all programs have in common. CLI11 by itself
+/// accepts "true" as 1, NaN as positive, and negative numbers unless they are forbidden. Sources
+/// that use these include CLI/CLI.hpp; this header does not.
 namespace db::options {
 
 /// MPI jobs and predictions of more ranks than this are mistakes.
 inline constexpr int kMostRanks = 4096;
 inline constexpr int kMostThreads = 1024;
-inline constexpr double kMostSeconds = 1e7;  ///< four months; clocks add it to a time without care
+inline constexpr double kMostSeconds = 1e7;  ///< four months; added to a clock it does not overflow
 
 // --- checks ------------------------------------------------------------------------------------
 
@@ -41,7 +41,7 @@ CLI::Validator not_empty();
 
 // --- options that several programs have --------------------------------------------------------
 
-/// What `--format` and `--color` say.
+/// The values of `--format` and `--color`.
 struct Output {
   std::string format = "table";
   std::string color = "auto";

@@ -7,13 +7,13 @@
 
 namespace db {
 
-/// What a person named for output cannot be opened, or stdout or such a file takes no more.
+/// A file that was named for output cannot be opened, or it or stdout cannot be written any more.
 struct OutputError : std::runtime_error {
   OutputError(const std::string& message, int exit_code)
       : std::runtime_error(message), exit_code(exit_code) {}
 
-  /// What the program ends with: 2 where the name is wrong, 1 where writing failed, and 0 where a
-  /// reader has seen enough (`| head`): main then says nothing.
+  /// The exit code of the program: 2 where the name is wrong, 1 where writing failed, and 0 where a
+  /// reader has closed the pipe (`| head`), which main does not report.
   int exit_code = kExitFailed;
 
   bool closed() const { return exit_code == kExitDone; }

@@ -8,13 +8,14 @@
 
 namespace db {
 
-/// Writes what stdout still holds back, of C and of C++, and returns `code`. Where stdout did not
-/// take all that was ever written to it, says why on stderr and returns 1.
+/// Flushes stdout, of C and of C++, and returns `code`. Where some of what was written to stdout
+/// could not be written, says why on stderr and returns 1.
 int flushed(std::string_view program, int code);
 
-/// What a person named for output (`-o`, `--trace`, `--screenshot`); "-" is stdout. Links, devices
-/// and pipes are written through. A plain file is replaced once everything is written, by a file
-/// beside it that takes its mode; until then, and where that fails, it is as it was.
+/// A file named for output (`-o`, `--trace`, `--screenshot`); "-" is stdout. Links, devices and
+/// pipes are written directly. A plain file is replaced once everything is written, by a temporary
+/// file in the same directory with the same mode; until then, and where that fails, it keeps its
+/// contents.
 class OutputFile {
  public:
   /// Throws OutputError where the name cannot be written to: no such directory, a directory, not
@@ -36,11 +37,11 @@ class OutputFile {
 
   std::string path_;       ///< as it was named
   std::string replaced_;   ///< the plain file that commit() replaces, links followed; or empty
-  std::string temporary_;  ///< what it is replaced by
+  std::string temporary_;  ///< the file that replaces it
   std::FILE* file_ = nullptr;
 };
 
-/// An OutputFile of this text.
+/// Writes this text to an OutputFile.
 void write_output(const std::string& path, std::string_view text);
 
 /// True where both name the same file, under whatever names, or would if it were made.
