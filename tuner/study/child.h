@@ -20,17 +20,18 @@ struct ChildResult {
   double seconds = 0;
 };
 
-/// Runs a program (argv[0] is its path) in a process group of its own and waits for it. `alive` is
-/// called about once a second meanwhile. Past `time_limit_s` the group gets SIGTERM, 5 seconds
-/// later SIGKILL. When this process dies, the child gets SIGTERM; when it is asked to end
-/// (moe/stop.h), the group is ended as past the limit and moe::Stopped is thrown. Processes that the child leaves behind
-/// become this process's own, which waits for them up to a second: what they used of the processors counts as its
-/// children's (processor_time.h). Throws std::system_error where it cannot be started.
+/// Runs a program (argv[0] is its path) in a process group of its own and waits for it. Calls
+/// `alive` about once a second meanwhile. After `time_limit_s` the group gets SIGTERM, 5 seconds
+/// later SIGKILL. When this process dies, the child gets SIGTERM; when this process is asked to end
+/// (moe/stop.h), it ends the group in the same way and throws moe::Stopped. Processes that the
+/// child leaves running become children of this process, which waits for them for up to a second;
+/// their processor time counts as that of its children (processor_time.h). Throws std::system_error
+/// where the program cannot be started.
 ChildResult run_child(const std::vector<std::string>& argv, double time_limit_s,
                       const std::function<void()>& alive);
 
-/// Processes that the kernel has killed for want of memory since it started; -1 where it does not
-/// say.
+/// The number of processes that the kernel has killed since it started because memory ran out; -1
+/// where it does not tell.
 long out_of_memory_kills();
 
 }  // namespace tuner

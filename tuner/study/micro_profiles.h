@@ -11,29 +11,31 @@
 
 namespace tuner {
 
-/// Short real trainings that a planner of a study chooses by.  [MPMoE 4.1: "profile-based"]
+/// Short trainings by whose times a planner of a study chooses.  [MPMoE 4.1: "profile-based"]
 struct MicroProfileOptions {
   std::string study;
-  std::int64_t run_id = 0;  ///< of the study's process: what is measured is stored as its
+  std::int64_t run_id = 0;  ///< of the study's process, under which measurements are stored
   TrainingJob job;
-  int iterations = 4;         ///< behind warm-up
+  int iterations = 4;         ///< after warm-up
   double most_of_others = 1;  ///< as train_undisturbed (undisturbed.h)
   std::string dtype;          ///< for the record
-  /// Seconds that one may take.
+  /// The time limit of one training, in seconds.
   std::function<double(const moe::Schedule&)> time_limit_s;
   std::function<void()> alive;
   std::function<void(const std::string&)> say;
 };
 
-/// Runs schedules for a few iterations, each once, and remembers: a measurement "micro_profile" of the study with the
-/// median, least and most seconds of an iteration, whose parameters name study, schedule (chunks and strategy too), training
-/// run and what became of it. That run's planner is "micro-profile".
+/// Trains under schedules for a few iterations, each schedule once, and keeps the results. Each is
+/// stored as a measurement "micro_profile" of the study with the median, least and most seconds of
+/// an iteration; its parameters name the study, the schedule (with chunks and strategy), the
+/// training run and its status. The planner of that run is "micro-profile".
 class MicroProfiles {
  public:
-  /// Goes on from what the study has measured in at least as many iterations.
+  /// Takes over the study's measurements of at least as many iterations.
   MicroProfiles(db::Connection& connection, MicroProfileOptions options);
 
-  /// Seconds of an iteration; infinite where the training failed. Throws as train (training_job.h).
+  /// The seconds of an iteration; infinite where the training failed. Throws as train
+  /// (training_job.h).
   double seconds(const moe::Schedule& schedule);
 
  private:

@@ -2,7 +2,7 @@
 
 namespace tuner {
 
-/// What the processors of this computer have done since it started, and whom for. Seconds.
+/// The processor time of this computer since it started, in seconds.
 struct ProcessorTime {
   double at_s = 0;    ///< steady clock
   double busy_s = 0;  ///< all processors, all processes, and what a hypervisor gave to others
@@ -12,8 +12,8 @@ struct ProcessorTime {
 
 ProcessorTime processor_time();
 
-/// Share of the processors' time, 0 to 1, that went to processes other than this one and its
-/// children. Children count once they have been waited for.
+/// The share of processor time, 0 to 1, that processes other than this one and its children used.
+/// Children count once they have been waited for.
 double share_of_others(const ProcessorTime& before, const ProcessorTime& after);
 
 }  // namespace tuner

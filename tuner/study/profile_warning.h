@@ -13,17 +13,18 @@ struct ProfileQuality {
   std::optional<double> share_of_others;  ///< of the processors meanwhile; none: not known
 };
 
-/// Worse than this is said aloud.
+/// A larger error is reported.
 inline constexpr double kLargestProfileError = 0.1;
 
 /// Empty where every schedule is predicted within kLargestProfileError; otherwise the worst one, by
 /// how much, what other processes took meanwhile, and what to do.
 std::string profile_warning(const std::vector<ProfileQuality>& qualities);
 
-/// Repeats of one trial further apart than this are said aloud: the slowest over the fastest.
+/// A larger ratio of the slowest to the fastest repeat of a trial is reported.
 inline constexpr double kLargestSpread = 1.25;
 
-/// Empty where the seconds of a trial's repeats lie within kLargestSpread; otherwise their extremes.
+/// Empty where the seconds of a trial's repeats lie within kLargestSpread; otherwise their
+/// extremes.
 std::string spread_warning(const std::string& trial, const std::vector<double>& repeats_s);
 
 }  // namespace tuner

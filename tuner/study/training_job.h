@@ -11,7 +11,7 @@
 
 namespace tuner {
 
-/// How a study runs moe-train: the same for every trial but the schedule.
+/// How a study runs moe-train, the same for every trial except for the schedule.
 struct TrainingJob {
   std::string program;  ///< path of moe-train
   std::string model;
@@ -27,10 +27,9 @@ struct TrainingJob {
   std::vector<std::string> data;
 };
 
-/// What became of one run of moe-train.
+/// The result of one run of moe-train.
 struct JobResult {
-  /// A trial status of the database: "done", or why not: "out_of_memory", "hung", "crashed",
-  /// "failed".
+  /// A trial status of the database: "done", "out_of_memory", "hung", "crashed" or "failed".
   std::string status;
   std::string error;  ///< what a failed run complained of, in a line
   int exit_code = 0;  ///< 128 + the signal where one ended it
@@ -49,7 +48,7 @@ JobResult train(const TrainingJob& job, const moe::Schedule& schedule, int steps
 /// signal is "crashed"; the rest is "failed".
 JobResult classify(const ChildResult& child, bool kernel_killed_for_memory);
 
-/// Throws what makes this process end as the training did that `what` names.
+/// Throws an error with which this process ends as the training did; `what` names the training.
 [[noreturn]] void throw_failure(const std::string& what, const JobResult& result);
 
 /// moe-train beside this program. Throws moe::InputError where it is not there.
