@@ -140,6 +140,9 @@ struct Study {
   double created_at = 0;
 };
 
+/// The planner that decides nothing. Every speed-up is against its schedule.
+inline constexpr char kSequential[] = "sequential";
+
 /// One candidate schedule of a study with the paper's, the predicted and the measured time side by
 /// side. Unique by (study_id, schedule_id).
 struct Trial {

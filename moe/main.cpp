@@ -9,7 +9,8 @@
 #include "moe/communicator/launch.h"
 #include "moe/communicator/run_job.h"
 #include "moe/errors.h"
-#include "tuner/planners/planners.h"
+#include "tuner/scenario/measured_plan.h"
+#include "tuner/scenario/plan_in_training.h"
 
 namespace {
 
@@ -22,12 +23,8 @@ moe::SchedulePlan make_plan(const moe::TrainArguments& arguments) {
        arguments.cluster == "measured" ? arguments.database : "",
        arguments.ranks.value_or(moe::mpi_job_size().value_or(1)), arguments.layout,
        arguments.plan_every, arguments.memory_limit_bytes, say});
-  const bool profiles = tuner::parse_planner(arguments.planner).planner->profiles;
-  if (arguments.micro_profile_steps > 0 && !profiles) {
-    throw moe::InputError(fmt::format(
-        "--micro-profile-steps: planner {} plans without: expected mpmoe_pb, or no such option",
-        arguments.planner));
-  }
+  const bool measures = arguments.micro_profile_steps > 0;
+  if (measures) tuner::expect_measuring(arguments.planner, "--micro-profile-steps");
   moe::SchedulePlan result{.first = plan({})};
   if (arguments.plan_every > 0) {
     result.replan = [plan, every = arguments.plan_every](
@@ -37,21 +34,26 @@ moe::SchedulePlan make_plan(const moe::TrainArguments& arguments) {
     };
   }
   const std::string& name = arguments.planner;
-  if (arguments.micro_profile_steps > 0) {
-    const auto chosen = [name](int iteration, int runs) {
-      say(fmt::format("iteration {}: {} has chosen by {} micro-profiles", iteration, name, runs));
+  if (measures) {
+    const auto measured =
+        std::make_shared<tuner::MeasuredPlan>(plan, arguments.micro_profile_steps);
+    result.replan = [measured, name](const moe::SeenIteration& seen) {
+      const bool was_done = measured->is_done();
+      auto next = measured->after(seen.routing, seen.duration_s);
+      if (measured->is_done() && !was_done) {
+        say(fmt::format("iteration {}: {} has chosen by {} micro-profiles", seen.iteration, name,
+                        measured->measured()));
+      }
+      return next;
     };
-    const auto profiled = std::make_shared<tuner::PlanByProfiles>(
-        tuner::plan_by_profiles(plan, arguments.micro_profile_steps, chosen));
-    result.replan = profiled->replan;
-    result.last_remark = [profiled, name]() -> std::string {
-      if (profiled->has_chosen()) return "";
+    result.last_remark = [measured, name]() -> std::string {
+      if (measured->is_done()) return "";
       return fmt::format(
           "{} has not chosen yet: training ended after {} micro-profiles; more --steps, or fewer "
           "--micro-profile-steps",
-          name, profiled->profiles());
+          name, measured->measured());
     };
-  } else if (profiles) {
+  } else if (tuner::chooses_by_measuring(name)) {
     result.remark =
         fmt::format("{} has chosen by simulation; --micro-profile-steps chooses by running", name);
   }

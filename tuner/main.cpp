@@ -143,6 +143,8 @@ int run(int argc, char** argv) {
   add_scenario(*compare_command, a);
   a.planners = "sequential,tutel,pipemoe";
   compare_command->add_option("--planners", a.planners, "comma-separated")->capture_default_str();
+  compare_command->add_flag("--candidates", a.candidates,
+                            "a row for each candidate of a planner, not its choice alone");
   add_given(*compare_command, a.given, "planners go on from them, beside their own plans");
   add_format(*compare_command, a);
   compare_command->footer(

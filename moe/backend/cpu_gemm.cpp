@@ -89,12 +89,6 @@ void run(const Gemm<Real>& gemm) {
 
 }  // namespace
 
-std::string onednn_version() {
-  const dnnl_version_t* version = dnnl_version();
-  return std::to_string(version->major) + "." + std::to_string(version->minor) + "." +
-         std::to_string(version->patch);
-}
-
 void cpu_gemm(const Gemm<float>& gemm) { run(gemm); }
 void cpu_gemm(const Gemm<double>& gemm) { run(gemm); }
 

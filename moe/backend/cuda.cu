@@ -159,69 +159,21 @@ class CudaBackend : public Backend {
   Marks marks_;
 };
 
-/// The answer of cudaGetDeviceCount, asked once: there may be no driver at all.
-std::pair<int, cudaError_t> count_devices() {
-  int count = 0;
-  const cudaError_t status = cudaGetDeviceCount(&count);
-  if (status != cudaSuccess) cudaGetLastError();  // forgets it
-  return {status == cudaSuccess ? count : 0, status};
-}
-
 }  // namespace
 
 std::unique_ptr<Backend> make_cuda_backend(int device, double time_limit_s) {
-  const auto [count, status] = count_devices();
-  if (count == 0) throw Unavailable(std::string("no CUDA device: ") + cudaGetErrorString(status));
+  const int count = cuda_device_count();
+  if (count == 0) {
+    int none = 0;
+    const cudaError_t status = cudaGetDeviceCount(&none);
+    cudaGetLastError();  // forgets it
+    throw Unavailable(std::string("no CUDA device: ") + cudaGetErrorString(status));
+  }
   if (device < 0 || device >= count) {
     throw Unavailable("no CUDA device " + std::to_string(device) + ": there are " +
                       std::to_string(count));
   }
   return std::make_unique<CudaBackend>(device, time_limit_s);
-}
-
-int cuda_device_count() { return count_devices().first; }
-
-std::vector<std::string> cuda_device_ids() {
-  std::vector<std::string> ids(cuda_device_count());
-  for (std::size_t device = 0; device < ids.size(); ++device) {
-    cudaDeviceProp properties{};
-    check(cudaGetDeviceProperties(&properties, static_cast<int>(device)),
-          "cudaGetDeviceProperties");
-    ids[device] = "GPU-";
-    for (std::size_t i = 0; i < sizeof properties.uuid.bytes; ++i) {
-      constexpr std::string_view digits = "0123456789abcdef";
-      const auto byte = static_cast<unsigned char>(properties.uuid.bytes[i]);
-      if (i == 4 || i == 6 || i == 8 || i == 10) ids[device] += '-';
-      ids[device] += {digits[byte / 16], digits[byte % 16]};
-    }
-  }
-  return ids;
-}
-
-std::string cuda_device_name(int device) {
-  cudaDeviceProp properties{};
-  if (device < 0 || device >= cuda_device_count()) return "";
-  check(cudaGetDeviceProperties(&properties, device), "cudaGetDeviceProperties");
-  return properties.name;
-}
-
-std::int64_t cuda_free_bytes(int device) {
-  if (device < 0 || device >= cuda_device_count()) return 0;
-  check(cudaSetDevice(device), "cudaSetDevice");
-  std::size_t free = 0, total = 0;
-  check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
-  return static_cast<std::int64_t>(free);
-}
-
-std::string cuda_version() {
-  if (cuda_device_count() == 0) return "";
-  int runtime = 0, driver = 0;
-  check(cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
-  check(cudaDriverGetVersion(&driver), "cudaDriverGetVersion");
-  const auto text = [](int version) {
-    return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
-  };
-  return "runtime " + text(runtime) + ", driver " + text(driver);
 }
 
 }  // namespace moe

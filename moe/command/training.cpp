@@ -136,7 +136,7 @@ TrainInputs read_inputs(const TrainArguments& arguments,
   } else if (!arguments.planner.empty()) {
     inputs.plan = make_plan();
   } else {
-    inputs.plan.first.planner = "sequential";
+    inputs.plan.first.planner = db::kSequential;
   }
   inputs.corpus =
       open_corpus(arguments.data, {inputs.model.vocabulary, inputs.model.sequence_length, 0.1});

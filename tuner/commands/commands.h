@@ -17,6 +17,7 @@ struct Arguments {
   std::vector<std::string> given;  ///< schedule files whose decisions planners go on from
   std::string output = "-";
   std::string trace;
+  bool candidates = false;  ///< compare: a row for each candidate
   bool timeline = false;
   bool fits = false;
   bool memory = false;

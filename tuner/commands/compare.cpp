@@ -1,13 +1,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "db/console/format_rows.h"
+#include "db/records.h"
+#include "moe/errors.h"
 #include "tuner/commands/commands.h"
 #include "tuner/commands/printing.h"
 #include "tuner/planners/pipeline/pipeline_schedule.h"
+#include "tuner/planners/planners.h"
 #include "tuner/scenario/given.h"
 #include "tuner/simulate/timeline_text.h"
 #include "tuner/study/prediction.h"
@@ -15,79 +21,161 @@
 namespace tuner {
 namespace {
 
-struct Plan {
+/// A row: what a planner planned and its prediction, or the reason why it refused.
+struct Compared {
   const Planner* planner = nullptr;
-  moe::Schedule schedule;
-  db::Cell given, changes_results;  ///< names
+  std::string name;
+  std::string parameters_json = "{}";
+  std::string given;              ///< name of the --given file that it goes on from
+  std::vector<db::Cell> figures;  ///< as kFigures; empty where the planner refused
+  std::string changes;            ///< the decisions that change results
+  std::string refusal;
 };
+constexpr auto kFigures = std::to_array<const char*>(
+    {"forward_chunks", "backward_chunks", "paper_s", "predicted_s", "predicted_deviation_s",
+     "lower_bound_s", "predicted_speedup", "exposed_s", "predicted_peak_bytes", "fits_memory"});
 
-/// What every planner makes of the model, and then of what is given.
-std::vector<Plan> plans_of(const Situation& whole, const std::vector<PlannerRequest>& requests,
-                           const std::vector<std::string>& given_files) {
-  std::vector<Plan> plans;
-  for (const PlannerRequest& request : requests) {
-    plans.push_back({request.planner, request.planner->plan(whole, request.options), {}, {}});
-  }
-  for (const std::string& file : given_files) {
-    const Given given = load_given(file, whole.program);
-    for (const PlannerRequest& request : requests) {
-      plans.push_back({request.planner,
-                       plan_from(given, *request.planner, request.options, whole),
-                       given.name,
-                       {}});
+std::vector<db::Cell> figures_of(const moe::Schedule& schedule, const Prediction& prediction,
+                                 const Cluster& cluster, double sequential_s) {
+  const Degrees degrees = degrees_of(schedule);
+  const double predicted_s = prediction.timeline.duration_s;
+  return {std::int64_t{degrees.forward},
+          std::int64_t{degrees.backward},
+          optional_cell(prediction.paper_s),
+          predicted_s,
+          optional_cell(prediction.deviation_s),
+          prediction.bound.seconds(),
+          sequential_s / predicted_s,
+          summarize(prediction.program, prediction.timeline).exposed_s,
+          prediction.peak_bytes,
+          fits_memory(prediction.peak_bytes, cluster)};
+}
+
+double sequential_seconds(const Situation& situation) {
+  const Planner& baseline = planner_named(db::kSequential);
+  return predict(situation, baseline, baseline.plan(situation, {})).timeline.duration_s;
+}
+
+/// The planner's own choice.
+Candidate own_choice(const Situation& whole, const PlannerRequest& request, const Given* given) {
+  const Planner& planner = *request.planner;
+  moe::Schedule schedule = given ? plan_from(*given, planner, request.options, whole)
+                                 : planner.plan(whole, request.options);
+  std::string parameters = parameters_of(planner, request.options, schedule);
+  return {std::string(planner.name), std::move(parameters), std::move(schedule)};
+}
+
+/// What a request adds: a row for each schedule, and one for each refusal.
+class Rows {
+ public:
+  Rows(const Situation& whole, bool all_candidates)
+      : whole_(whole), all_candidates_(all_candidates), sequential_s_(sequential_seconds(whole)) {}
+
+  void add(const PlannerRequest& request, const Given* given) {
+    try {
+      for (Candidate& one : planned(request, given)) {
+        Compared row = row_of(request, given);
+        row.name = one.planner;
+        row.parameters_json = std::move(one.parameters_json);
+        row.changes = moe::changes_results(one.schedule);
+        row.figures = figures_of(one.schedule, predict(whole_, *row.planner, one.schedule),
+                                 whole_.cluster, sequential_s_);
+        rows_.push_back(std::move(row));
+      }
+    } catch (const moe::Refusal& refusal) {
+      add_refusal(request, given, refusal.what());
+      if (!first_) first_ = refusal;
     }
   }
-  for (Plan& plan : plans) plan.changes_results = changes_cell(plan.schedule);
-  return plans;
+  /// Throws the first refusal where every planner refused.
+  const std::vector<Compared>& rows() const {
+    const bool any =
+        std::ranges::any_of(rows_, [](const Compared& row) { return !row.figures.empty(); });
+    if (!any && first_) throw moe::Refusal(*first_);
+    return rows_;
+  }
+
+ private:
+  Compared row_of(const PlannerRequest& request, const Given* given) const {
+    Compared row;
+    row.planner = request.planner;
+    row.name = request.planner->name;
+    if (given) row.given = given->name;
+    return row;
+  }
+  void add_refusal(const PlannerRequest& request, const Given* given, std::string reason) {
+    Compared row = row_of(request, given);
+    row.parameters_json = to_json(request.options);
+    row.refusal = std::move(reason);
+    rows_.push_back(std::move(row));
+  }
+  std::vector<Candidate> planned(const PlannerRequest& request, const Given* given) {
+    if (!all_candidates_) return {own_choice(whole_, request, given)};
+    if (!given) return candidates_of(*request.planner, whole_, request.options);
+    GivenCandidates all = candidates_of(*request.planner, whole_, request.options, *given);
+    for (std::string& reason : all.refused) add_refusal(request, given, std::move(reason));
+    return std::move(all.candidates);
+  }
+
+  const Situation& whole_;
+  const bool all_candidates_;
+  const double sequential_s_;
+  std::vector<Compared> rows_;
+  std::optional<moe::Refusal> first_;
+};
+
+std::vector<PlannerRequest> requests_of(const Arguments& arguments) {
+  auto requests = parse_planners(arguments.planners);
+  for (PlannerRequest& request : requests) {
+    request.options.most_chunks = arguments.most_chunks;
+    if (!request.planner->measures) continue;
+    warn(fmt::format("{}: chosen by simulation, as nothing is run; a study chooses by running",
+                     request.planner->name));
+  }
+  return requests;
+}
+
+db::Cell text_cell(const std::string& text) { return text.empty() ? db::Cell() : db::Cell(text); }
+
+bool any_has(const std::vector<Compared>& rows, std::string Compared::*text) {
+  return std::ranges::any_of(rows, [&](const Compared& row) { return !(row.*text).empty(); });
+}
+
+void print(const std::vector<Compared>& rows, const Arguments& arguments) {
+  std::vector<std::string> columns{"planner", "parameters"};
+  columns.insert(columns.end(), kFigures.begin(), kFigures.end());
+  std::vector<std::pair<const char*, std::string Compared::*>> seldom{
+      {"given", &Compared::given},
+      {"changes_results", &Compared::changes},
+      {"refusal", &Compared::refusal}};
+  std::erase_if(seldom, [&](const auto& column) {
+    return !shows_column(arguments, any_has(rows, column.second));
+  });
+  for (const auto& [name, text] : seldom) columns.emplace_back(name);
+  db::RowWriter writer(stdout, style_of(arguments), columns);
+  for (const Compared& row : rows) {
+    std::vector<db::Cell> cells{row.name, row.parameters_json};
+    cells.insert(cells.end(), row.figures.begin(), row.figures.end());
+    cells.resize(2 + kFigures.size());
+    for (const auto& [name, text] : seldom) cells.push_back(text_cell(row.*text));
+    writer.row(cells);
+  }
+  writer.finish();
 }
 
 }  // namespace
 
 int compare(const Arguments& arguments) {
-  auto requests = parse_planners(arguments.planners);
-  for (PlannerRequest& request : requests) request.options.most_chunks = arguments.most_chunks;
-  const Scenario scenario = load_scenario(arguments.scenario);
+  const std::vector<PlannerRequest> requests = requests_of(arguments);
+  const Scenario scenario = load_said(arguments.scenario);
   const Situation situation = scenario.situation();
-  const std::vector<Plan> plans = plans_of(situation, requests, arguments.given);
-  for (const PlannerRequest& request : requests) {
-    if (!request.planner->profiles) continue;
-    warn(fmt::format("{}: chosen by simulation, as nothing is run; a study chooses by running",
-                     request.planner->name));
+  Rows rows(situation, arguments.candidates);
+  for (const PlannerRequest& request : requests) rows.add(request, nullptr);
+  for (const std::string& file : arguments.given) {
+    const Given given = load_given(file, scenario.program);
+    for (const PlannerRequest& request : requests) rows.add(request, &given);
   }
-  const Planner& baseline = planner_named("sequential");
-  const double sequential_s =
-      predict(situation, baseline, baseline.plan(situation, {})).timeline.duration_s;
-
-  std::vector<std::string> columns{
-      "planner",     "forward_chunks",        "backward_chunks", "paper_s",
-      "predicted_s", "predicted_deviation_s", "lower_bound_s",   "predicted_speedup",
-      "exposed_s",   "predicted_peak_bytes",  "fits_memory"};
-  const bool shows_given = shows_column(arguments, !arguments.given.empty());
-  const bool shows_changes = shows_column(
-      arguments, std::ranges::any_of(
-                     plans, [](const Plan& plan) { return plan.changes_results != db::Cell(); }));
-  if (shows_given) columns.emplace_back("given");
-  if (shows_changes) columns.emplace_back("changes_results");
-  db::RowWriter writer(stdout, style_of(arguments), columns);
-  for (const Plan& plan : plans) {
-    const Prediction prediction = predict(situation, *plan.planner, plan.schedule);
-    const Degrees degrees = degrees_of(plan.schedule);
-    std::vector<db::Cell> row{std::string(plan.planner->name),
-                              std::int64_t{degrees.forward},
-                              std::int64_t{degrees.backward},
-                              prediction.paper_s,
-                              prediction.timeline.duration_s,
-                              optional_cell(prediction.deviation_s),
-                              prediction.bound.seconds(),
-                              sequential_s / prediction.timeline.duration_s,
-                              summarize(prediction.program, prediction.timeline).exposed_s,
-                              prediction.peak_bytes,
-                              fits_memory(prediction.peak_bytes, scenario.cluster)};
-    if (shows_given) row.push_back(plan.given);
-    if (shows_changes) row.push_back(plan.changes_results);
-    writer.row(row);
-  }
-  writer.finish();
+  print(rows.rows(), arguments);
   return 0;
 }
 

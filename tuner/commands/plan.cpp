@@ -4,6 +4,7 @@
 #include "db/output_place.h"
 #include "tuner/commands/commands.h"
 #include "tuner/commands/printing.h"
+#include "tuner/planners/planners.h"
 #include "tuner/scenario/given.h"
 
 namespace tuner {
@@ -12,11 +13,11 @@ int plan(const Arguments& arguments) {
   db::refuse_database_as_output(arguments.output, arguments.scenario.database);
   PlannerRequest request = parse_planner(arguments.planner);
   request.options.most_chunks = arguments.most_chunks;
-  Scenario scenario = load_scenario(arguments.scenario);
+  Scenario scenario = load_said(arguments.scenario);
   moe::Schedule schedule;
   if (arguments.given.empty()) {
     schedule = request.planner->plan(scenario.situation(), request.options);
-    moe::check_applies(scenario.program, schedule, "");  // a plan that is not legal is no plan
+    moe::check_applies(scenario.program, schedule, "");  // a plan that is not legal is refused
   } else {
     const Given given = load_given(arguments.given.front(), scenario.program);
     schedule = plan_from(given, *request.planner, request.options, scenario.situation());

@@ -17,6 +17,12 @@ db::Cell optional_cell(const std::optional<double>& value) {
   return value ? db::Cell(*value) : db::Cell();
 }
 
+Scenario load_said(const ScenarioOptions& options) {
+  Scenario scenario = load_scenario(options);
+  for (const std::string& remark : scenario.remarks) warn(remark);
+  return scenario;
+}
+
 void warn(const std::string& text) { std::cerr << "moe-tune: " << text << '\n'; }
 
 bool shows_column(const Arguments& arguments, bool one_has_it) {

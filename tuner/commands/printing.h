@@ -9,27 +9,29 @@
 #include "tuner/commands/commands.h"
 #include "tuner/costs/cluster.h"
 
-/// How every subcommand prints: rows as `--format` and `--color` say, the rest on stderr.
+/// How every subcommand prints: rows on stdout as `--format` and `--color` say, all else on stderr.
 namespace tuner {
 
 db::Style style_of(const Arguments& arguments);
 
-/// "yes" or "no": whether a rank's peak is within the memory that a rank of the cluster has; nothing where the
-/// cluster does not say how much.
+/// "yes" or "no": whether a peak fits the memory of a rank. Empty where the cluster does not say how
+/// much memory that is.
 db::Cell fits_memory(std::int64_t peak_bytes, const Cluster& cluster);
 
-/// Nothing of nothing.
+/// Empty for no value.
 db::Cell optional_cell(const std::optional<double>& value);
 
 /// One line on stderr, with the program's name.
 void warn(const std::string& text);
-/// Whether columns that say something of few schedules are printed: where one has it, and always for a program,
-/// whose columns are to be the same.
+/// Loads what the command line names, and says the remarks on stderr. Throws as load_scenario.
+Scenario load_said(const ScenarioOptions& options);
+/// Whether a column is printed that is empty for most schedules. A table has it where one schedule has
+/// a value; CSV and JSON always have it, so that programs find the same columns.
 bool shows_column(const Arguments& arguments, bool one_has_it);
 
-/// What of a schedule's decisions changes results, nothing where all only say how.
+/// The decisions of a schedule that change results; empty where none does.
 db::Cell changes_cell(const moe::Schedule& schedule);
-/// Says so where the schedule changes losses and gradients.
+/// Warns where the schedule changes losses and gradients.
 void warn_of_other_results(const moe::Schedule& schedule);
 
 }  // namespace tuner

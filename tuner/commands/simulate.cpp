@@ -18,6 +18,7 @@
 #include "moe/run/machine.h"
 #include "tuner/commands/commands.h"
 #include "tuner/commands/printing.h"
+#include "tuner/planners/planners.h"
 #include "tuner/simulate/chained.h"
 #include "tuner/simulate/memory_use.h"
 #include "tuner/simulate/timeline_text.h"
@@ -26,13 +27,13 @@
 namespace tuner {
 namespace {
 
-/// The planner that made a schedule, for its closed form. Of one that names none of them, written by
-/// hand, the sum of its ops, or the pipeline's form where it cuts layers.
+/// The planner that made a schedule, for its closed form. A schedule that was written by hand names
+/// none: it gets the form of a pipeline where it cuts layers, else the sum of its ops.
 const Planner& maker_of(const moe::Schedule& schedule) {
   const auto maker = std::ranges::find(planners(), schedule.planner, &Planner::name);
   if (maker != planners().end()) return *maker;
   const bool cuts = !moe::decisions_of<moe::PipelineSplit>(schedule).empty();
-  return planner_named(cuts ? "tutel" : "sequential");
+  return planner_named(cuts ? "tutel" : db::kSequential);
 }
 
 void write_trace(const Scenario& scenario, const moe::Schedule& schedule,
@@ -70,7 +71,7 @@ std::int64_t store_simulation(const Scenario& scenario, const moe::Schedule& sch
   return id;
 }
 
-/// What a rank's arena holds over the predicted iteration.
+/// The use of a rank's arena over the predicted iteration.
 struct RankMemory {
   int rank = 0;
   std::vector<MemoryUse> uses;
@@ -96,7 +97,7 @@ std::vector<RankMemory> memory_of_ranks(const Scenario& scenario, const Predicti
   return memory;
 }
 
-/// Nothing of what is below a nanosecond: the times it is the difference of are sums of thousands.
+/// 0 for less than a nanosecond: such a difference of two sums of thousands of times is rounding.
 double rounded_off(double seconds) { return std::abs(seconds) < 1e-9 ? 0 : seconds; }
 
 void print_memory(const std::vector<RankMemory>& memory, const Arguments& arguments) {
@@ -118,7 +119,7 @@ int simulate_schedule(const Arguments& arguments, int argc, char** argv) {
   if (!database.empty() && arguments.scenario.cluster != "measured") {
     connection = db::open_writer(database, {.create = false});
   }
-  const Scenario scenario = load_scenario(arguments.scenario);
+  const Scenario scenario = load_said(arguments.scenario);
   moe::Schedule schedule;
   if (!arguments.schedule.empty()) {
     schedule = moe::load_schedule(arguments.schedule);
@@ -178,7 +179,7 @@ int simulate_schedule(const Arguments& arguments, int argc, char** argv) {
                             static_cast<std::int64_t>(prediction.program.ops.size()),
                             summary.duration_s,
                             optional_cell(prediction.deviation_s),
-                            prediction.paper_s,
+                            optional_cell(prediction.paper_s),
                             prediction.bound.seconds(),
                             prediction.bound.where,
                             summary.computation_s,

@@ -9,6 +9,7 @@
 #include "moe/stop.h"
 #include "tuner/commands/commands.h"
 #include "tuner/commands/printing.h"
+#include "tuner/planners/planners.h"
 
 namespace tuner {
 namespace {

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <cmath>
 
+#include "db/records.h"
 #include "moe/errors.h"
 #include "moe/model/named.h"
 #include "tuner/planners/eplb/eplb.h"
@@ -31,70 +34,180 @@ namespace tuner {
 
 const std::vector<Planner>& planners() {
   static const std::vector<Planner> all{
-      {"sequential", "one stream, nothing overlapped: DeepSpeed-MoE style", plan_sequential,
-       sequential_paper_seconds, sequential_candidates},
-      {"tutel",
-       "fixed degree (tutel:R, default 2): all-to-all beside experts, the same R forward and "
-       "backward",
-       plan_tutel, pipelined_iteration_s, tutel_candidates, true},
-      {"pipemoe", "best degree by model, forward and backward apart: all-to-all beside experts",
-       plan_pipemoe, pipelined_iteration_s, pipemoe_candidates, false, pipemoe_remark},
-      {"tutel_improved", "pipemoe, and gradients of a block all-reduced beside what is no experts",
-       plan_tutel_improved, pipelined_iteration_s, tutel_improved_candidates},
-      {"pipemoe_lina",
-       "pipemoe, and gradients all-reduced in chunks of 30 MB wherever the exchange leaves time",
-       plan_pipemoe_lina, pipelined_iteration_s, pipemoe_lina_candidates},
-      {"fsmoe_no_iio", "fsmoe with one stream for what crosses nodes and what stays inside them",
-       plan_fsmoe_no_iio, pipelined_iteration_s, fsmoe_no_iio_candidates, false, fsmoe_remark},
-      {"fsmoe",
-       "what stays inside nodes beside what crosses them, gradients all-reduced in pieces that fit "
-       "what is idle",
-       plan_fsmoe, pipelined_iteration_s, fsmoe_candidates, false, fsmoe_remark},
-      {"lancet",
-       "exchanges under dense ops of other parts of the batch, and under weight gradients",
-       plan_lancet, lancet_paper_seconds, lancet_candidates, false, lancet_remark},
-      {"pmoe",
-       "as many chunks forward as backward, as many as a search finds best, sharing no buffers",
-       plan_pmoe, mpmoe::modelled_iteration_s, pmoe_candidates},
-      {"mpmoe_pb",
-       "pmoe with buffers shared among chunks: chunks and how backward restores them by profiles",
-       plan_mpmoe_pb, mpmoe_paper_seconds, mpmoe_pb_candidates, false, mpmoe_remark, true, true},
-      {"mpmoe_pm", "the same by a performance model with interference", plan_mpmoe_pm,
-       mpmoe_paper_seconds, mpmoe_pm_candidates, false, mpmoe_remark, true},
-      {"fastermoe",
-       "popular experts on all ranks, exchanges with groups of ranks beside the experts",
-       plan_fastermoe, blocking_iteration_s, fastermoe_candidates, false, placement_remark},
-      {"top2", "in every MoE layer the 2 most loaded experts on all ranks", plan_top2,
-       blocking_iteration_s, top2_candidates, false, placement_remark},
-      {"top3", "in every MoE layer the 3 most loaded experts on all ranks", plan_top3,
-       blocking_iteration_s, top3_candidates, false, placement_remark},
-      {"eplb", "copies of loaded experts packed onto a spare slot of every rank", plan_eplb,
-       blocking_iteration_s, eplb_candidates, false, placement_remark},
-      {"smartmoe_greedy",
-       "experts moved for good, with their optimizer state, to where the largest load falls",
-       plan_smartmoe_greedy, blocking_iteration_s, smartmoe_greedy_candidates, false,
-       placement_remark},
-      {"pro_prophet_planner",
-       "experts sent, by search, to the ranks that have most rows for them; nothing overlapped",
-       plan_pro_prophet_planner, blocking_iteration_s, pro_prophet_planner_candidates, false,
-       placement_remark},
-      {"pro_prophet_scheduler", "the same, sent beside what the blocks before compute",
-       plan_pro_prophet_scheduler, overlapped_iteration_s, pro_prophet_scheduler_candidates, false,
-       placement_remark},
-      {"pro_prophet", "the same, by a search that knows what is hidden so", plan_pro_prophet,
-       overlapped_iteration_s, pro_prophet_candidates, false, placement_remark},
-      {"gpipe", "micro-batches through pipeline stages: all forward, then all backward", plan_gpipe,
-       micro_batch_order_paper_seconds, gpipe_candidates},
-      {"one_f_one_b", "micro-batches through pipeline stages: one forward, one backward (1F1B)",
-       plan_one_f_one_b, micro_batch_order_paper_seconds, one_f_one_b_candidates},
-      {"two_batch",
-       "the backward pass of a micro-batch among the forward pass of the next, rows of one "
-       "travelling while the other computes",
-       plan_two_batch, two_batch_paper_seconds, two_batch_candidates},
-      {"joint",
-       "all decisions together, by search from what all the others plan, within the memory there "
-       "is",
-       plan_joint, lancet_paper_seconds, joint_candidates, false, joint_remark, true},
+      {.name = db::kSequential,
+       .description = "one stream, nothing overlapped, as DeepSpeed-MoE trains",
+       .plan = plan_sequential,
+       .paper_seconds = sequential_paper_seconds},
+      {.name = "tutel",
+       .description = "a fixed degree, 2 unless asked: all-to-all beside experts, in equal chunks "
+                      "forward and backward",
+       .plan = plan_tutel,
+       .paper_seconds = pipelined_iteration_s,
+       .candidates = tutel_candidates,
+       .parameters = degrees_json,
+       .options = {kDegree, kMostChunks}},
+      {.name = "pipemoe",
+       .description = "tutel with the best degrees by simulation, forward and backward apart",
+       .plan = plan_pipemoe,
+       .paper_seconds = pipelined_iteration_s,
+       .candidates = pipemoe_candidates,
+       .parameters = degrees_json,
+       .remark = pipemoe_remark,
+       .options = {kMostChunks}},
+      {.name = "tutel_improved",
+       .description = "pipemoe, and a block's gradients all-reduced while dense layers compute",
+       .plan = plan_tutel_improved,
+       .paper_seconds = pipelined_iteration_s,
+       .parameters = degrees_json,
+       .options = {kMostChunks}},
+      {.name = "pipemoe_lina",
+       .description =
+           "pipemoe, and gradients all-reduced in slices of 30 MB wherever the stream of "
+           "the all-to-all is idle",
+       .plan = plan_pipemoe_lina,
+       .paper_seconds = pipelined_iteration_s,
+       .parameters = degrees_json,
+       .options = {kSliceMegabytes, kMostChunks}},
+      {.name = "fsmoe_no_iio",
+       .description = "fsmoe with one stream for all communication",
+       .plan = plan_fsmoe_no_iio,
+       .paper_seconds = pipelined_iteration_s,
+       .candidates = fsmoe_no_iio_candidates,
+       .parameters = degrees_json,
+       .remark = fsmoe_remark,
+       .options = {kMostChunks}},
+      {.name = "fsmoe",
+       .description = "communication inside nodes beside communication between them; gradients "
+                      "all-reduced in slices that fit the idle time of backward",
+       .plan = plan_fsmoe,
+       .paper_seconds = pipelined_iteration_s,
+       .candidates = fsmoe_candidates,
+       .parameters = degrees_json,
+       .remark = fsmoe_remark,
+       .options = {kMostChunks}},
+      {.name = "lancet",
+       .description = "exchanges beside dense ops of other parts of the batch, and beside weight "
+                      "gradients",
+       .plan = plan_lancet,
+       .paper_seconds = lancet_paper_seconds,
+       .candidates = lancet_candidates,
+       .remark = lancet_remark,
+       .options = {kMostParts}},
+      {.name = "pmoe",
+       .description =
+           "equal chunks forward and backward, as many as a search finds best; no shared "
+           "buffers",
+       .plan = plan_pmoe,
+       .paper_seconds = mpmoe::modelled_iteration_s,
+       .parameters = degrees_json,
+       .options = {kDegree, kMostChunks}},
+      {.name = "mpmoe_pb",
+       .description = "pmoe with buffers that chunks share; the chunks, and how backward restores "
+                      "the buffers, by short trainings",
+       .plan = plan_mpmoe_pb,
+       .paper_seconds = mpmoe_paper_seconds,
+       .candidates = mpmoe_pb_candidates,
+       .parameters = mpmoe_parameters,
+       .remark = mpmoe_remark,
+       .options = {kMostChunks},
+       .offloads = true,
+       .measures = true},
+      {.name = "mpmoe_pm",
+       .description = "mpmoe_pb by a performance model with interference",
+       .plan = plan_mpmoe_pm,
+       .paper_seconds = mpmoe_paper_seconds,
+       .candidates = mpmoe_pm_candidates,
+       .parameters = mpmoe_parameters,
+       .remark = mpmoe_remark,
+       .options = {kMostChunks},
+       .offloads = true},
+      {.name = "fastermoe",
+       .description = "popular experts on all ranks; rows exchanged by groups of ranks beside the "
+                      "experts",
+       .plan = plan_fastermoe,
+       .paper_seconds = blocking_iteration_s,
+       .candidates = fastermoe_candidates,
+       .parameters = placed_json,
+       .remark = placement_remark,
+       .options = {kRanksPerGroup}},
+      {.name = "top2",
+       .description = "in every MoE layer the 2 most loaded experts on all ranks",
+       .plan = plan_top2,
+       .paper_seconds = blocking_iteration_s,
+       .parameters = placed_json,
+       .remark = placement_remark},
+      {.name = "top3",
+       .description = "in every MoE layer the 3 most loaded experts on all ranks",
+       .plan = plan_top3,
+       .paper_seconds = blocking_iteration_s,
+       .parameters = placed_json,
+       .remark = placement_remark},
+      {.name = "eplb",
+       .description = "copies of loaded experts packed onto a spare slot of every rank",
+       .plan = plan_eplb,
+       .paper_seconds = blocking_iteration_s,
+       .candidates = eplb_candidates,
+       .parameters = placed_json,
+       .remark = placement_remark,
+       .options = {kSpareSlots}},
+      {.name = "smartmoe_greedy",
+       .description =
+           "experts move to other ranks for good, with their optimizer state, where that "
+           "lowers the largest load",
+       .plan = plan_smartmoe_greedy,
+       .paper_seconds = blocking_iteration_s,
+       .candidates = smartmoe_greedy_candidates,
+       .remark = placement_remark},
+      {.name = "pro_prophet_planner",
+       .description = "experts sent, by search, to the ranks that have most rows for them; nothing "
+                      "overlapped",
+       .plan = plan_pro_prophet_planner,
+       .paper_seconds = blocking_iteration_s,
+       .parameters = placed_json,
+       .remark = placement_remark,
+       .options = {kBalance, kLeftOut}},
+      {.name = "pro_prophet_scheduler",
+       .description = "pro_prophet_planner, with experts sent while earlier blocks compute",
+       .plan = plan_pro_prophet_scheduler,
+       .paper_seconds = overlapped_iteration_s,
+       .parameters = placed_json,
+       .remark = placement_remark,
+       .options = {kBalance, kLeftOut}},
+      {.name = "pro_prophet",
+       .description = "pro_prophet_scheduler, by a search that knows that transfers are hidden",
+       .plan = plan_pro_prophet,
+       .paper_seconds = overlapped_iteration_s,
+       .parameters = placed_json,
+       .remark = placement_remark,
+       .options = {kBalance, kLeftOut}},
+      {.name = "gpipe",
+       .description = "micro-batches through pipeline stages: all forward, then all backward",
+       .plan = plan_gpipe,
+       .paper_seconds = micro_batch_order_paper_seconds,
+       .candidates = gpipe_candidates},
+      {.name = "one_f_one_b",
+       .description = "micro-batches through pipeline stages: one forward, one backward (1F1B)",
+       .plan = plan_one_f_one_b,
+       .paper_seconds = micro_batch_order_paper_seconds,
+       .candidates = one_f_one_b_candidates},
+      {.name = "two_batch",
+       .description = "the backward pass of a micro-batch beside the forward pass of the next: one "
+                      "computes while rows of the other travel",
+       .plan = plan_two_batch,
+       .paper_seconds = two_batch_paper_seconds,
+       .candidates = two_batch_candidates},
+      {.name = "joint",
+       .description =
+           "all decisions together, by a search that starts from the plans of all others "
+           "and keeps to the memory of a rank",
+       .plan =
+           [](const Situation& situation, const PlannerOptions& options) {
+             return plan_joint(situation, options, planners());
+           },
+       .paper_seconds = lancet_paper_seconds,
+       .remark = joint_remark,
+       .options = {kMostTried, kMostChunks},
+       .offloads = true},
   };
   return all;
 }
@@ -103,23 +216,55 @@ const Planner& planner_named(std::string_view name) {
   return moe::find_named(planners(), name, "planner");
 }
 
+namespace {
+
+std::string range_of(const PlannerOption& option) {
+  return fmt::format("{}={:.15g}..{:.15g}", option.key, option.least, option.most);
+}
+
+[[noreturn]] void refuse(std::string_view request, const Planner& planner,
+                         const std::string& reason) {
+  const std::string options = options_text(planner);
+  throw moe::InputError(fmt::format("planner \"{}\": {}: expected {}{}", request, reason,
+                                    planner.name, options.empty() ? "" : " and any of " + options));
+}
+
+/// "KEY=VALUE", or the value of a degree, which needs no key.
+void parse_option(std::string_view request, std::string_view text, const Planner& planner,
+                  PlannerOptions& options) {
+  const auto equals = text.find('=');
+  const bool has_key = equals != std::string_view::npos;
+  const std::string_view key = has_key ? text.substr(0, equals) : kDegree.key;
+  const std::string_view number = has_key ? text.substr(equals + 1) : text;
+  const auto option = std::ranges::find(planner.options, key, &PlannerOption::key);
+  if (option == planner.options.end()) {
+    refuse(request, planner, fmt::format("{} takes no {}", planner.name, key));
+  }
+  double value = 0;
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
+  const bool read = error == std::errc() && end == number.data() + number.size();
+  if (!read || !(value >= option->least && value <= option->most) ||
+      (option->whole && value != std::floor(value))) {
+    refuse(request, planner,
+           fmt::format("{}: \"{}\" is not a {} from {:.15g} to {:.15g}", key, number,
+                       option->whole ? "whole number" : "number", option->least, option->most));
+  }
+  if (!options.asked.emplace(option->key, value).second) {
+    refuse(request, planner, fmt::format("{} stands there twice", key));
+  }
+}
+
+}  // namespace
+
 PlannerRequest parse_planner(std::string_view text) {
-  const auto colon = text.find(':');
-  const std::string_view name = text.substr(0, colon);
+  auto colon = text.find(':');
   PlannerRequest request;
-  request.planner = &planner_named(name);
-  if (colon != std::string_view::npos) {
-    if (!request.planner->takes_degree) {
-      throw moe::InputError(fmt::format("planner \"{}\": {} takes no degree", text, name));
-    }
-    const std::string_view degree = text.substr(colon + 1);
-    const auto [end, error] =
-        std::from_chars(degree.data(), degree.data() + degree.size(), request.options.degree);
-    if (error != std::errc() || end != degree.data() + degree.size() ||
-        request.options.degree < 1) {
-      throw moe::InputError(
-          fmt::format("planner \"{}\": a degree of 1 or more expected after the colon", text));
-    }
+  request.planner = &planner_named(text.substr(0, colon));
+  std::string_view rest = text;
+  while (colon != std::string_view::npos) {
+    rest.remove_prefix(colon + 1);
+    colon = rest.find(':');
+    parse_option(text, rest.substr(0, colon), *request.planner, request.options);
   }
   return request;
 }
@@ -132,6 +277,30 @@ std::vector<PlannerRequest> parse_planners(std::string_view text) {
     if (comma == std::string_view::npos) return requests;
     text.remove_prefix(comma + 1);
   }
+}
+
+std::string to_text(const PlannerRequest& request) {
+  std::string text(request.planner->name);
+  for (const auto& [key, value] : request.options.asked) {
+    text += fmt::format(":{}={:.15g}", key, value);
+  }
+  return text;
+}
+
+std::string options_text(const Planner& planner) {
+  std::string text;
+  for (const PlannerOption& option : planner.options) {
+    text += (text.empty() ? "" : ", ") + range_of(option);
+  }
+  return text;
+}
+
+std::string measuring_planners() {
+  std::string text;
+  for (const Planner& planner : planners()) {
+    if (planner.measures) text += (text.empty() ? "" : ", ") + std::string(planner.name);
+  }
+  return text;
 }
 
 }  // namespace tuner

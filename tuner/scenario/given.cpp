@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "db/records.h"
 #include "moe/errors.h"
 #include "moe/input/value.h"
 
@@ -16,11 +17,9 @@ namespace tuner {
 namespace {
 
 std::string with_name(const std::string& parameters_json, const std::string& name) {
-  const std::string others = parameters_json.substr(1, parameters_json.size() - 2);
-  return fmt::format(
-      R"({{"given": {}{}{}}})",
-      nlohmann::json(name).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace),
-      others.empty() ? "" : ", ", others);
+  const std::string given =
+      nlohmann::json(name).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return join_parameters(fmt::format(R"({{"given": {}}})", given), parameters_json);
 }
 
 /// A planner, whose own decisions are `own`, cannot go on from what is given: `why`.
@@ -43,12 +42,12 @@ std::string with_name(const std::string& parameters_json, const std::string& nam
 
 Situation after(const Given& given, const Situation& whole) {
   Situation situation{given.program, whole.groups, whole.routing, whole.costs, whole.cluster};
-  if (whole.micro_profile) {
-    situation.micro_profile = [&](const moe::Schedule& schedule) {
+  if (whole.measure) {
+    situation.measure = [&](const moe::Schedule& schedule) {
       try {
-        return whole.micro_profile(join(schedule, given, whole.program));
+        return whole.measure(join(schedule, given, whole.program));
       } catch (const moe::InputError&) {
-        return std::numeric_limits<double>::infinity();  // cannot be, so it is no choice
+        return std::numeric_limits<double>::infinity();  // not legal, so it is never chosen
       }
     };
   }
@@ -109,7 +108,7 @@ GivenCandidates candidates_of(const Planner& planner, const Situation& whole,
   GivenCandidates result;
   std::vector<Candidate> planned;
   try {
-    planned = planner.candidates(after(given, whole), options);
+    planned = candidates_of(planner, after(given, whole), options);
   } catch (const std::invalid_argument& error) {
     result.refused.push_back(fmt::format("{}: {}: {}", planner.name, given.file, error.what()));
   }
@@ -121,7 +120,7 @@ GivenCandidates candidates_of(const Planner& planner, const Situation& whole,
           fmt::format("{} {}: {}", candidate.planner, candidate.parameters_json, error.what()));
       continue;
     }
-    if (candidate.planner == "sequential") {
+    if (candidate.planner == db::kSequential) {
       candidate.planner = candidate.schedule.planner = kGivenAlone;
     }
     candidate.parameters_json = with_name(candidate.parameters_json, given.name);

@@ -5,7 +5,7 @@
 
 #include "moe/passes/schedule.h"
 #include "moe/program/program.h"
-#include "tuner/planners/planners.h"
+#include "tuner/planners/situation/planner.h"
 
 namespace tuner {
 

@@ -1,16 +1,18 @@
+#include "tuner/scenario/plan_in_training.h"
+
 #include <fmt/format.h>
 
 #include "db/console/format_rows.h"
+#include "moe/errors.h"
 #include "tuner/planners/placement/placed_schedule.h"
 #include "tuner/planners/planners.h"
 #include "tuner/planners/situation/situation_costs.h"
 #include "tuner/scenario/scenario.h"
 
 namespace tuner {
+namespace {
 
-PlanInTraining plan_in_training(const PlanRequest& request) {
-  PlannerRequest planner = parse_planner(request.planner);
-  planner.options.iterations = request.iterations;
+Scenario scenario_of(const PlanRequest& request) {
   ScenarioOptions options;
   options.model = request.model;
   options.cluster = request.cluster;
@@ -18,12 +20,21 @@ PlanInTraining plan_in_training(const PlanRequest& request) {
   options.ranks = request.ranks;
   options.layout = request.layout;
   Scenario scenario = load_scenario(options);
+  for (const std::string& remark : scenario.remarks) request.say(remark);
   if (request.memory_limit_bytes > 0) scenario.cluster.memory_bytes = request.memory_limit_bytes;
-  return [planner, scenario = std::move(scenario), limit = request.memory_limit_bytes,
+  return scenario;
+}
+
+}  // namespace
+
+PlanInTraining plan_in_training(const PlanRequest& request) {
+  PlannerRequest planner = parse_planner(request.planner);
+  planner.options.iterations = request.iterations;
+  return [planner, scenario = scenario_of(request), limit = request.memory_limit_bytes,
           say = request.say](const TrainingSoFar& so_far) {
     const Situation even = scenario.situation();
     Situation situation{even.program, even.groups,  so_far.routing ? *so_far.routing : even.routing,
-                        even.costs,   even.cluster, so_far.micro_profile};
+                        even.costs,   even.cluster, so_far.measure};
     if (so_far.ruling) situation.homes_now = homes_under(*so_far.ruling);
     PlannerOptions plan_options = planner.options;
     if (!so_far.ruling) plan_options.iterations = 0;  // experts are made where they are wanted
@@ -32,11 +43,22 @@ PlanInTraining plan_in_training(const PlanRequest& request) {
     const std::int64_t peak = planned_peak_bytes(moe::apply(situation.program, plan),
                                                  situation.groups, situation.routing);
     if (peak <= limit) return plan;
-    say(fmt::format("a plan of {} needs {} of a rank's memory, the limit is {}: what rules goes on",
-                    planner.planner->name, db::format_cell("bytes", peak),
-                    db::format_cell("bytes", limit)));
+    say(fmt::format(
+        "a plan of {} needs {} of a rank's memory, the limit is {}: the ruling schedule goes on",
+        planner.planner->name, db::format_cell("bytes", peak), db::format_cell("bytes", limit)));
     return *so_far.ruling;
   };
+}
+
+bool chooses_by_measuring(const std::string& planner) {
+  return parse_planner(planner).planner->measures;
+}
+
+void expect_measuring(const std::string& planner, const std::string& option) {
+  if (chooses_by_measuring(planner)) return;
+  throw moe::InputError(
+      fmt::format("{}: planner {} does not choose by measuring: expected one of {}, or no {}",
+                  option, planner, measuring_planners(), option));
 }
 
 }  // namespace tuner

@@ -2,17 +2,18 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "moe/model/model.h"
 #include "moe/program/program.h"
 #include "moe/rows/groups.h"
 #include "moe/rows/routing.h"
 #include "tuner/costs/cluster.h"
-#include "tuner/planners/planners.h"
+#include "tuner/planners/situation/planner.h"
 
 namespace tuner {
 
-/// What a user names on the command line to have something predicted.
+/// What a person names on the command line to have something predicted.
 struct ScenarioOptions {
   std::string model;         ///< name in experiments/models, or a TOML file
   std::string cluster;       ///< name in experiments/clusters, a TOML file, or "measured"
@@ -22,7 +23,7 @@ struct ScenarioOptions {
   std::string routing = "uniform";
 };
 
-/// The same, loaded and checked against one another.
+/// The same, loaded, and checked against each other.
 struct Scenario {
   moe::Model model;
   Cluster cluster;
@@ -30,14 +31,14 @@ struct Scenario {
   moe::Groups groups;
   moe::Program program;  ///< not scheduled
   moe::Routing routing;
+  std::vector<std::string> remarks;  ///< a line each, for a person
 
   Situation situation() const { return {program, groups, routing, costs, cluster}; }
 };
 
-/// "measured": the newest profile of a study of this model and number of ranks in the database, and
-/// where there is none, the newest fits in it (moe-tune fit), each of the number of ranks nearest to
-/// that asked for. Throws moe::InputError,
-/// std::invalid_argument where model and ranks do not divide, db::Error.
+/// Loads the model, then the costs (of a cluster's file, or measured: measured_costs.h), the layout's
+/// groups, the Program and its routing. Throws moe::InputError, moe::Refusal or std::invalid_argument
+/// where they do not fit each other, db::Error.
 Scenario load_scenario(const ScenarioOptions& options);
 
 }  // namespace tuner

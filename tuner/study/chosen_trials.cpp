@@ -30,7 +30,7 @@ std::vector<db::Trial> chosen_trials(std::vector<db::Trial> trials, int top) {
     });
   }
   std::stable_partition(trials.begin(), trials.end(),
-                        [](const db::Trial& trial) { return trial.planner == "sequential"; });
+                        [](const db::Trial& trial) { return trial.planner == db::kSequential; });
   if (top != kTopOfEachPlanner && top != kTopAll && trials.size() > static_cast<std::size_t>(top)) {
     trials.resize(static_cast<std::size_t>(top) + 1);
   }

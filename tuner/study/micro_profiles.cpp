@@ -12,8 +12,7 @@
 #include "db/load.h"
 #include "db/store.h"
 #include "moe/program/timeline.h"
-#include "tuner/planners/mpmoe/memory_reuse.h"
-#include "tuner/planners/pipeline/pipeline_schedule.h"
+#include "tuner/planners/planners.h"
 #include "tuner/study/undisturbed.h"
 
 namespace tuner {
@@ -21,6 +20,12 @@ namespace {
 
 constexpr const char* kMicroProfileOp = "micro_profile";
 constexpr const char* kMicroProfilePlanner = "micro-profile";
+
+/// The parameters of a schedule as its planner gives them; "{}" where no planner made it.
+std::string parameters_of_schedule(const moe::Schedule& schedule) {
+  const auto maker = std::ranges::find(planners(), schedule.planner, &Planner::name);
+  return maker == planners().end() ? "{}" : parameters_of(*maker, {}, schedule);
+}
 
 double seconds_measured(const db::Measurement& row) {
   return row.samples > 0 ? row.time_s : std::numeric_limits<double>::infinity();
@@ -64,9 +69,9 @@ double MicroProfiles::measure(const moe::Schedule& schedule, std::int64_t schedu
   nlohmann::json parameters{{"study", options_.study},
                             {"schedule", schedule_id},
                             {"planner", schedule.planner},
-                            {"chunks", degrees_of(schedule).forward},
-                            {"strategy", mpmoe::strategy_of(schedule)},
                             {"status", result.status}};
+  const std::string of_schedule = parameters_of_schedule(schedule);
+  parameters.update(nlohmann::json::parse(of_schedule));
   if (result.status == "done") {
     parameters["run"] = result.run_id;
     row.time_s = row.min_s = row.max_s = result.iteration_s;
@@ -81,8 +86,7 @@ double MicroProfiles::measure(const moe::Schedule& schedule, std::int64_t schedu
   }
   row.parameters_json = parameters.dump();
   db::insert(connection_, std::span<const db::Measurement>(&row, 1));
-  options_.say(fmt::format("  micro-profile of {}, {} in {} partitions: {}", schedule.planner,
-                           mpmoe::strategy_of(schedule), degrees_of(schedule).forward,
+  options_.say(fmt::format("  micro-profile of {} {}: {}", schedule.planner, of_schedule,
                            row.samples > 0
                                ? db::format_cell("measured_s", row.time_s) + " an iteration"
                                : fmt::format("{}: {}", result.status, result.error)));

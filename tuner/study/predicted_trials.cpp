@@ -6,6 +6,7 @@
 #include "db/store.h"
 #include "db/transaction.h"
 #include "moe/program/timeline_rows.h"
+#include "tuner/planners/planners.h"
 #include "tuner/scenario/given.h"
 #include "tuner/study/prediction.h"
 
@@ -14,7 +15,7 @@ namespace {
 
 /// What is given alone is predicted as if nothing else were planned.
 const Planner& planner_of(const db::Trial& trial) {
-  return planner_named(trial.planner == kGivenAlone ? "sequential" : trial.planner);
+  return planner_named(trial.planner == kGivenAlone ? db::kSequential : trial.planner);
 }
 
 void set_figures(const Prediction& prediction, db::Trial& trial) {

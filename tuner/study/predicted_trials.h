@@ -6,7 +6,7 @@
 #include "db/connection.h"
 #include "db/records.h"
 #include "moe/rows/routing.h"
-#include "tuner/planners/planners.h"
+#include "tuner/planners/situation/planner.h"
 
 namespace tuner {
 

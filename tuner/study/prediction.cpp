@@ -36,7 +36,7 @@ Prediction predict(const Situation& situation, const Planner& planner,
   if (routings.empty()) throw std::invalid_argument("predict: no routing");
   Prediction prediction;
   prediction.program = moe::apply(situation.program, schedule);
-  prediction.paper_s = planner.paper_seconds(situation, schedule);
+  if (planner.paper_seconds) prediction.paper_s = planner.paper_seconds(situation, schedule);
   std::vector<std::pair<moe::Timeline, const moe::Routing*>> timelines;
   for (const moe::Routing& routing : routings) {
     timelines.emplace_back(

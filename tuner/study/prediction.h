@@ -7,17 +7,17 @@
 #include "moe/program/program.h"
 #include "moe/program/timeline.h"
 #include "moe/rows/routing.h"
-#include "tuner/planners/planners.h"
+#include "tuner/planners/situation/planner.h"
 #include "tuner/simulate/lower_bound.h"
 
 namespace tuner {
 
 /// All that can be said of a schedule before it runs.
 struct Prediction {
-  moe::Program program;    ///< scheduled
-  double paper_s = 0;      ///< the closed form of the planner's paper
-  moe::Timeline timeline;  ///< simulated
-  moe::Routing routing;    ///< that the timeline and the bound are of
+  moe::Program program;           ///< scheduled
+  std::optional<double> paper_s;  ///< the closed form of the planner's paper, if it has one
+  moe::Timeline timeline;         ///< simulated
+  moe::Routing routing;           ///< that the timeline and the bound are of
   LowerBound bound;
   std::int64_t peak_bytes = 0;       ///< of the arena, on the rank that needs most
   std::int64_t host_peak_bytes = 0;  ///< of what is offloaded, the same

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <utility>
 
+#include "db/records.h"
 #include "tuner/planners/pipeline/pipeline_schedule.h"
 
 namespace tuner {
@@ -25,7 +26,7 @@ std::vector<ProfileSchedule> profile_schedules(const moe::Program& program) {
     return std::holds_alternative<moe::StreamAssignment>(decision);
   });
   return {
-      {"sequential", {"profile", {}}},
+      {db::kSequential, {"profile", {}}},
       {fmt::format("{} chunks on one stream", kSmallestChunks), std::move(cut)},
       {fmt::format("{} chunks overlapped", kOverlappedChunks), overlapped(kOverlappedChunks)},
       {fmt::format("{} chunks overlapped", kSmallestChunks), overlapped(kSmallestChunks)},

@@ -189,7 +189,7 @@ class StudyRun {
       planned_cluster_.memory_bytes = options_.memory_limit_bytes;
     }
     routings_ = asked_routing_ ? std::vector{*asked_routing_} : std::move(profile.routings);
-    const Planner& sequential = planner_named("sequential");
+    const Planner& sequential = planner_named(db::kSequential);
     const Situation any{program_, groups_, routings_.front(), machine_.costs, machine_.cluster};
     typical_ = predict(any, sequential, sequential.plan(any, {}), routings_).routing;
   }
@@ -238,8 +238,8 @@ class StudyRun {
   void predict_all() {
     const Situation simulated = situation();
     MicroProfiles micro_profiles = make_micro_profiles(simulated);
-    Situation profiled = simulated;
-    profiled.micro_profile = [&](const moe::Schedule& schedule) {
+    Situation measured = simulated;
+    measured.measure = [&](const moe::Schedule& schedule) {
       go_on();
       return micro_profiles.seconds(schedule);
     };
@@ -249,15 +249,15 @@ class StudyRun {
       seen.emplace(moe::decisions_json(moe::schedule_from_json(stored.json)), trial.id);
     }
     int made = 0;
-    std::vector<PlannerRequest> requests{{&planner_named("sequential"), {}}};
+    std::vector<PlannerRequest> requests{{&planner_named(db::kSequential), {}}};
     requests.insert(requests.end(), options_.planners.begin(), options_.planners.end());
     for (const PlannerRequest& request : requests) {
       PlannerOptions planner_options = request.options;
       planner_options.most_chunks = options_.most_chunks;
-      const bool profiles = request.planner->profiles && options_.micro_profile_steps > 0;
-      const Situation& decides_from = profiles ? profiled : simulated;
+      const bool measures = request.planner->measures && options_.micro_profile_steps > 0;
+      const Situation& decides_from = measures ? measured : simulated;
       const auto all = candidates(decides_from, *request.planner, planner_options);
-      if (request.planner->profiles && !all.empty()) {
+      if (request.planner->measures && !all.empty()) {
         options_.say(request.planner->remark(decides_from, planner_options, all.front().schedule));
       }
       for (const Candidate& candidate : all) {
@@ -305,7 +305,7 @@ class StudyRun {
   /// Of a planner, without and with what is given.
   std::vector<Candidate> candidates(const Situation& situation, const Planner& planner,
                                     const PlannerOptions& planner_options) const {
-    std::vector<Candidate> all = planner.candidates(situation, planner_options);
+    std::vector<Candidate> all = candidates_of(planner, situation, planner_options);
     for (const Given& given : given_) {
       GivenCandidates more = candidates_of(planner, situation, planner_options, given);
       for (const std::string& reason : more.refused) options_.say("left out: " + reason);
@@ -420,7 +420,8 @@ class StudyRun {
     std::string spread =
         spread_warning(fmt::format("{} {}", trial.planner, trial.parameters_json), seconds);
     if (!spread.empty()) {
-      if (trial.planner == "sequential") spread += " Every speed-up of this study is against it.";
+      if (trial.planner == db::kSequential)
+        spread += " Every speed-up of this study is against it.";
       options_.say(spread);
       warning_ += (warning_.empty() ? "" : "\n") + spread;
     }

@@ -1,7 +1,5 @@
 #include "tuner/study/study_settings.h"
 
-#include <fmt/format.h>
-
 #include <nlohmann/json.hpp>
 
 #include "moe/passes/schedule.h"
@@ -13,9 +11,7 @@ using nlohmann::json;
 std::string settings_json(const StudyOptions& options, const std::vector<Given>& given) {
   json planners = json::array();
   for (const PlannerRequest& request : options.planners) {
-    planners.push_back(request.options.degree > 0
-                           ? fmt::format("{}:{}", request.planner->name, request.options.degree)
-                           : std::string(request.planner->name));
+    planners.push_back(to_text(request));
   }
   json files = json::array();
   for (const Given& each : given) {

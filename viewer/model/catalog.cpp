@@ -72,7 +72,7 @@ const db::Timeline* best_of_trial(const Catalog& catalog, const TrialRow& trial)
 const TrialRow* sequential_of(const Catalog& catalog, std::int64_t study_id) {
   const auto found =
       std::find_if(catalog.trials.begin(), catalog.trials.end(), [&](const TrialRow& t) {
-        return t.trial.study_id == study_id && t.trial.planner == "sequential";
+        return t.trial.study_id == study_id && t.trial.planner == db::kSequential;
       });
   return found == catalog.trials.end() ? nullptr : &*found;
 }

@@ -10,8 +10,6 @@ bool has_mpi() { return false; }
 
 std::unique_ptr<Communicator> make_mpi_world(double) { throw Unavailable("built without MPI"); }
 
-std::string mpi_version() { return ""; }
-
 void finalize_mpi() {}
 
 void abort_job(int exit_code) {

@@ -184,14 +184,6 @@ std::unique_ptr<Communicator> make_mpi_world(double start_limit_s) {
   return std::make_unique<MpiCommunicator>(std::move(group));
 }
 
-std::string mpi_version() {
-  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
-  int length = 0;
-  if (MPI_Get_library_version(text.data(), &length) != MPI_SUCCESS) return "MPI";
-  const std::string whole(text.data(), static_cast<std::size_t>(length));
-  return whole.substr(0, whole.find_first_of(",\n"));
-}
-
 void finalize_mpi() {
   const std::lock_guard lock(mpi_mutex());
   if (!is_initialized() || is_finalized()) return;

@@ -1,9 +1,10 @@
+#include "tuner/scenario/plan_in_training.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "tuner/planners/planners.h"
 #include "tuner/planners/situation/situation_costs.h"
 #include "tuner/scenario/scenario.h"
 
@@ -21,12 +22,12 @@ Scenario box_skewed() {
   return load_scenario(options);
 }
 
-/// What a planner plans behind an iteration that was ruled by nothing, and what it says.
+/// The plan of a planner after an iteration under the empty schedule, and the lines that it says.
 struct Planned {
   moe::Schedule schedule;
   std::string said;
 };
-Planned plan_behind_one(const std::string& planner, std::int64_t memory_limit_bytes) {
+Planned plan_after_one(const std::string& planner, std::int64_t memory_limit_bytes) {
   Planned planned;
   PlanRequest request;
   request.planner = planner;
@@ -48,23 +49,23 @@ std::int64_t peak_bytes(const moe::Schedule& schedule) {
 }
 
 TEST(PlanInTraining, WhatRulesGoesOnWhereAPlanNeedsMoreThanTheLimit) {
-  const Planned free = plan_behind_one("top2", 0);
+  const Planned free = plan_after_one("top2", 0);
   ASSERT_FALSE(free.schedule.decisions.empty());
   EXPECT_EQ(free.said, "");
   const std::int64_t needed = peak_bytes(free.schedule);
   EXPECT_GT(needed, peak_bytes({})) << "copies of experts take memory";
 
-  EXPECT_EQ(plan_behind_one("top2", needed).schedule, free.schedule);
-  const Planned limited = plan_behind_one("top2", needed - 1);
+  EXPECT_EQ(plan_after_one("top2", needed).schedule, free.schedule);
+  const Planned limited = plan_after_one("top2", needed - 1);
   EXPECT_EQ(limited.schedule, moe::Schedule{});
   EXPECT_THAT(limited.said, HasSubstr("a plan of top2 needs "));
 }
 
 TEST(PlanInTraining, ThoseThatKeepToALimitPlanWithinIt) {
-  const std::int64_t unlimited = peak_bytes(plan_behind_one("joint", 0).schedule);
+  const std::int64_t unlimited = peak_bytes(plan_after_one("joint", 0).schedule);
   const std::int64_t limit = peak_bytes({}) * 9 / 10;
   ASSERT_GT(unlimited, limit);
-  const Planned within = plan_behind_one("joint", limit);
+  const Planned within = plan_after_one("joint", limit);
   EXPECT_EQ(within.said, "");
   EXPECT_LE(peak_bytes(within.schedule), limit);
 }

@@ -10,10 +10,10 @@
 namespace tuner {
 namespace {
 
-constexpr int kSpareSlots = 1;
+constexpr int kUsualSpareSlots = 1;
 
-/// Nodes of the members of an expert group, counted from 0; empty where groups differ in them, or nodes in their
-/// members, or where a node has one member alone or all.
+/// [member]: the node of each member of an expert group, counted from 0. Empty where groups differ in
+/// it, where nodes have unequally many members, and where a node has one member or all of them.
 std::vector<int> nodes_of_members(const moe::Groups& groups) {
   std::vector<int> nodes;
   for (int rank = 0; rank < moe::stage_ranks(groups); ++rank) {
@@ -35,14 +35,15 @@ std::vector<int> nodes_of_members(const moe::Groups& groups) {
   return nodes;
 }
 
-/// What becomes of first copies.
+/// Whether the copy of an expert that is updated may change its rank.
 enum class FirstCopies { stay, move };
 
 moe::Schedule eplb_schedule(const Situation& situation, const PlannerOptions& options,
                             const std::vector<int>& nodes, FirstCopies first) {
+  const int spare_slots = whole_value_of(options, kSpareSlots, kUsualSpareSlots);
   return placed_schedule(situation, "eplb", [&](const PlacedLayer& layer) {
     const std::vector<std::int64_t> loads = rows_by_expert(layer.rows);
-    const EplbGroup group{layer.rows.members, kSpareSlots, nodes, !nodes.empty(),
+    const EplbGroup group{layer.rows.members, spare_slots, nodes, !nodes.empty(),
                           current_homes(situation, layer)};
     moe::ExpertPlacement stay = eplb_placement(loads, group);
     stay.homes = group.homes;

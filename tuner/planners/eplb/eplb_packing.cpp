@@ -7,7 +7,7 @@
 #include "moe/rows/expert_slots.h"
 #include "tuner/planners/eplb/first_copies.h"
 #include "tuner/planners/placement/most_loaded_experts.h"
-#include "tuner/planners/smartmoe/smartmoe_greedy.h"
+#include "tuner/planners/placement/packed_homes.h"
 
 namespace tuner {
 namespace {

@@ -15,7 +15,7 @@
 namespace tuner {
 namespace {
 
-constexpr int kRanksPerGroup = 4;  ///< FasterMoE's default
+constexpr int kUsualRanksPerGroup = 4;  // FasterMoE's default
 
 moe::Schedule shadows(const Situation& situation) {
   return placed_schedule(situation, "fastermoe", [&](const PlacedLayer& layer) {
@@ -25,17 +25,16 @@ moe::Schedule shadows(const Situation& situation) {
   });
 }
 
-/// Ranks of a group: FasterMoE's default, or where these are not two groups at least, the most that are.
-int ranks_per_group(const Situation& situation) {
+/// The ranks of a group: as many as are asked for, or the most below that make two groups at least.
+int ranks_per_group(const Situation& situation, const PlannerOptions& options) {
   const int members = situation.groups.layout.expert;
-  int size = kRanksPerGroup;
+  int size = whole_value_of(options, kRanksPerGroup, kUsualRanksPerGroup);
   while (size > 1 && (members % size != 0 || members == size)) --size;
   return size;
 }
 
-/// What every group sends to another computed as soon as it is there, and sent back.
-moe::Schedule by_groups(const Situation& situation, moe::Schedule schedule) {
-  const int size = ranks_per_group(situation);
+/// Experts compute the rows that a group sends as soon as they arrive, and send them back.
+moe::Schedule by_groups(const Situation& situation, int size, moe::Schedule schedule) {
   const int groups = situation.groups.layout.expert / size;
   for (moe::Decision& decision :
        pipeline_schedule(situation.program, {}, {groups, groups}).decisions) {
@@ -47,14 +46,15 @@ moe::Schedule by_groups(const Situation& situation, moe::Schedule schedule) {
 
 }  // namespace
 
-std::vector<Candidate> fastermoe_candidates(const Situation& situation, const PlannerOptions&) {
+std::vector<Candidate> fastermoe_candidates(const Situation& situation,
+                                            const PlannerOptions& options) {
   const moe::Schedule alone = shadows(situation);
   std::vector<Candidate> candidates{{alone.planner, R"({"exchange": "whole"})", alone}};
   if (situation.groups.layout.expert < 2) return candidates;
+  const int size = ranks_per_group(situation, options);
   candidates.push_back({alone.planner,
-                        fmt::format(R"({{"exchange": "by groups", "ranks_per_group": {}}})",
-                                    ranks_per_group(situation)),
-                        by_groups(situation, alone)});
+                        fmt::format(R"({{"exchange": "by groups", "ranks_per_group": {}}})", size),
+                        by_groups(situation, size, alone)});
   return candidates;
 }
 

@@ -7,82 +7,13 @@
 #include <stdexcept>
 #include <utility>
 
-#include "tuner/planners/gradients/gradient_places.h"
-#include "tuner/planners/gradients/gradient_shares.h"
 #include "tuner/planners/pipeline/best_degrees.h"
 #include "tuner/planners/situation/situation_costs.h"
 
 namespace tuner {
 namespace {
 
-constexpr int kQuanta = 128;  ///< that step 2 shares out
-
 const char* name_of(InNode in_node) { return in_node == InNode::beside ? "fsmoe" : "fsmoe_no_iio"; }
-
-/// The places of a stage as the equations see them, a part before them all for what exists by the first.
-std::vector<BackwardPart> parts_of(const StageGradients& stage, Fill fill) {
-  std::vector<BackwardPart> parts{{0, 0}};
-  for (const GradientPlace& place : stage.places) {
-    const bool filled =
-        fill == Fill::all_of_backward || place.after != moe::ExchangePlace::dispatch;
-    parts.push_back({filled ? place.idle_s : 0, 0});
-  }
-  for (const GradientGrain& grain : stage.grains) parts[grain.usable].gradients += grain.bytes;
-  return parts;
-}
-
-/// What the phase of a layer takes with so long an all-reduce behind its last dispatch.
-using PhaseSeconds = std::function<double(int layer, double gar_s)>;
-
-/// What step 1 gives to the places of a stage, and what it leaves for step 2. Refers to the stage.
-struct BothSteps {
-  GradientShares first;
-  GradientRest rest;
-};
-BothSteps both_steps(const StageGradients& stage, Fill fill, const PhaseSeconds& phase_s) {
-  const auto parts = parts_of(stage, fill);
-  const GradientShares first = fill_overlappable(parts, stage.all_reduce);
-  const auto reduce_s = [all_reduce = stage.all_reduce](double bytes) {
-    return bytes > 0 ? seconds_of(all_reduce, 1, bytes) : 0;
-  };
-  GradientRest rest = rest_after(parts, first);
-  rest.left_seconds = reduce_s;
-  rest.seconds = [&stage, first, reduce_s, phase_s](int part, double bytes) {
-    const auto i = static_cast<std::size_t>(part);
-    const double gar_s = reduce_s(first.given[i] + bytes);
-    if (part == 0) return gar_s;
-    const GradientPlace& place = stage.places[i - 1];
-    if (place.after != moe::ExchangePlace::dispatch) return std::max(place.idle_s, gar_s);
-    return phase_s(place.at, gar_s);
-  };
-  return {first, rest};
-}
-
-/// Bytes that every place of a stage is to reduce.
-std::vector<double> bytes_by_place(const StageGradients& stage, Fill fill,
-                                   const PhaseSeconds& phase_s) {
-  const auto [first, rest] = both_steps(stage, fill, phase_s);
-  const SharedRest second = share_exactly(rest, kQuanta);
-  std::vector<double> bytes;
-  for (std::size_t part = 1; part < first.given.size(); ++part) {
-    bytes.push_back(first.given[part] + second.shares.given[part]);
-  }
-  return bytes;
-}
-
-/// `pipeline`, which makes `scheduled`, with gradients shared out.
-moe::Schedule with_gradients_shared(const Situation& situation, const moe::Schedule& pipeline,
-                                    const moe::Program& scheduled, Fill fill,
-                                    const PhaseSeconds& phase_s) {
-  return with_gradients(situation, pipeline, scheduled, [&](const StageGradients& stage) {
-    return places_for_bytes(stage, bytes_by_place(stage, fill, phase_s));
-  });
-}
-
-std::map<PipelineOf, PipelineTimes> times_of(const Situation& situation,
-                                             const moe::Program& program) {
-  return pipeline_times(program, costs_of(situation, program), situation.groups, situation.cluster);
-}
 
 moe::Schedule by_simulation(const Situation& situation, int most_chunks, InNode in_node,
                             Fill fill) {
@@ -94,7 +25,7 @@ moe::Schedule by_simulation(const Situation& situation, int most_chunks, InNode 
 
 std::vector<Candidate> ways_to_plan(const Situation& situation, const PlannerOptions& options,
                                     InNode in_node) {
-  const int most = options.most_chunks;
+  const int most = most_chunks(options);
   std::vector<Candidate> candidates;
   for (const auto& [by, schedule] :
        {std::pair{"simulation", by_simulation(situation, most, in_node, Fill::all_of_backward)},
@@ -108,11 +39,6 @@ std::vector<Candidate> ways_to_plan(const Situation& situation, const PlannerOpt
 
 moe::Schedule best_way(const Situation& situation, const PlannerOptions& options, InNode in_node) {
   return fastest_simulated(situation, ways_to_plan(situation, options, in_node)).schedule;
-}
-
-/// In the last micro-batch, whose backward gradients wait for.
-PipelineOf last_of(const moe::Program& program, int layer, moe::Phase phase) {
-  return {{layer, program.micro_batches - 1}, phase};
 }
 
 /// Algorithm 1 for every layer of a model.
@@ -161,8 +87,8 @@ std::pair<double, double> second_step_s(const Situation& situation, const Algori
   const moe::Program scheduled = moe::apply(situation.program, algorithm.pipeline(in_node));
   for (const StageGradients& stage : gradients_by_stage(situation, scheduled)) {
     const GradientRest rest =
-        both_steps(stage, Fill::all_of_backward, algorithm.backward_seconds()).rest;
-    seconds.first += share_exactly(rest, kQuanta).seconds;
+        rest_of_stage(stage, Fill::all_of_backward, algorithm.backward_seconds());
+    seconds.first += share_exactly(rest, kGradientQuanta).seconds;
     seconds.second += share_by_evolution(rest, evaluations, 1).seconds;
   }
   return seconds;
@@ -177,24 +103,10 @@ moe::Schedule fsmoe_schedule(const Situation& situation, Degrees degrees, InNode
       fill);
 }
 
-moe::Schedule with_gradients_filled(const Situation& situation, const moe::Schedule& pipeline,
-                                    Fill fill) {
-  const moe::Program scheduled = moe::apply(situation.program, pipeline);
-  const auto times = times_of(situation, scheduled);
-  return with_gradients_shared(situation, pipeline, scheduled, fill, [&](int layer, double gar_s) {
-    const auto one = times.find(last_of(scheduled, layer, moe::Phase::backward));
-    if (one == times.end()) {
-      throw std::invalid_argument(
-          fmt::format("fsmoe: backward of layer {} is no pipeline of chunks", layer));
-    }
-    return moe_phase_s(one->second.chunks, before_combine(one->second), gar_s);
-  });
-}
-
 std::map<PipelineOf, MoePhase> moe_phases(const Situation& situation, InNode in_node) {
   const auto chunks = [&](int count) {
     const moe::Schedule cut = pipeline_schedule(situation.program, "", {count, count}, in_node);
-    return times_of(situation, moe::apply(situation.program, cut));
+    return pipeline_times(situation, moe::apply(situation.program, cut));
   };
   const auto whole = chunks(1), halves = chunks(2);
   // alpha + n beta and alpha + n / 2 beta.
@@ -218,7 +130,7 @@ moe::Schedule fsmoe_schedule_by_equations(const Situation& situation, int most_c
   moe::Schedule schedule =
       with_gradients_shared(situation, pipeline, moe::apply(program, pipeline),
                             Fill::all_of_backward, algorithm.backward_seconds());
-  const auto times = times_of(situation, moe::apply(program, schedule));
+  const auto times = pipeline_times(situation, moe::apply(program, schedule));
   std::erase_if(schedule.decisions, [](const moe::Decision& decision) {
     const auto* split = std::get_if<moe::PipelineSplit>(&decision);
     return split && split->phase == moe::Phase::backward;
@@ -244,9 +156,9 @@ std::string fsmoe_remark(const Situation& situation, const PlannerOptions& optio
                          const moe::Schedule& schedule) {
   const InNode in_node =
       schedule.planner == name_of(InNode::beside) ? InNode::beside : InNode::with_the_rest;
-  const AlgorithmOne algorithm = algorithm_one(situation, options.most_chunks, in_node);
+  const AlgorithmOne algorithm = algorithm_one(situation, most_chunks(options), in_node);
   const Degrees own = degrees_of(schedule), paper = degrees_of(fsmoe_schedule_by_equations(
-                                                situation, options.most_chunks, in_node));
+                                                situation, most_chunks(options), in_node));
   const auto [exact_s, evolved_s] = second_step_s(situation, algorithm, in_node);
   return fmt::format(
       "{}: {} chunks forward, {} backward in the first MoE layer by simulation; {} and {} by the "

@@ -4,17 +4,12 @@
 #include <string>
 
 #include "tuner/planners/fsmoe/fsmoe_degree.h"
+#include "tuner/planners/gradients/filled_gradients.h"
 #include "tuner/planners/pipeline/pipeline_schedule.h"
 #include "tuner/planners/pipeline/pipeline_times.h"
-#include "tuner/planners/planners.h"
+#include "tuner/planners/situation/planner.h"
 
 namespace tuner {
-
-/// Where step 1 looks for idle time.
-enum class Fill {
-  all_of_backward,  ///< as the paper does
-  dense_parts,  ///< not between dispatch and combine, where an all-reduce holds up what is scattered or sent home
-};
 
 /// FSMoE: what crosses nodes and what stays inside on streams of their own beside the experts, and the gradients
 /// all-reduced in pieces where the inter-node stream is idle: behind the last dispatch, and beside what is no
@@ -28,11 +23,6 @@ moe::Schedule plan_fsmoe_no_iio(const Situation& situation, const PlannerOptions
 /// (fill_overlappable), step 2 shares the rest for the least time by the closed form (share_exactly).
 moe::Schedule fsmoe_schedule(const Situation& situation, Degrees degrees, InNode in_node,
                              Fill fill = Fill::all_of_backward);
-
-/// `pipeline`, whose exchanges and all-reduces have their streams, with the gradients shared out in the same way: no
-/// decision about them stands in it. Throws std::invalid_argument where a layer is cut along the batch in backward.
-moe::Schedule with_gradients_filled(const Situation& situation, const moe::Schedule& pipeline,
-                                    Fill fill);
 
 /// As the paper plans: each layer's degrees by Algorithm 1, forward without gradients, backward with those that steps 1
 /// and 2 give it, the time of step 2 being that of Algorithm 1.

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "moe/program/start_rule.h"
-#include "tuner/planners/lancet/lancet_equations.h"
+#include "tuner/planners/gradients/weight_gradient_assignment.h"
 #include "tuner/planners/situation/situation_costs.h"
 
 namespace tuner {

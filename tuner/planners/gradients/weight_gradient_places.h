@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "moe/passes/place_weight_gradient.h"
-#include "tuner/planners/planners.h"
+#include "tuner/planners/situation/planner.h"
 
 namespace tuner {
 

@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "tuner/planners/fsmoe/fsmoe.h"
+#include "tuner/planners/gradients/filled_gradients.h"
 #include "tuner/planners/gradients/weight_gradient_places.h"
 #include "tuner/planners/joint/joint_search.h"
 #include "tuner/planners/pipeline/pipeline_schedule.h"
@@ -22,13 +22,14 @@ constexpr std::string_view kName = "joint";
 
 /// Spans that a search simulates at most, so that it ends within some ten seconds, and tries that it has in any case.
 constexpr std::int64_t kMostSpans = 800'000;
-constexpr int kFewestTried = 40, kMostTried = 600;
+constexpr int kFewestTried = 40, kUsualMostTried = 600;
 
-int most_tried(const Situation& situation) {
+int most_tried(const Situation& situation, const PlannerOptions& options) {
   const auto spans = static_cast<std::int64_t>(situation.program.ops.size()) *
                      moe::rank_count(situation.groups.layout);
-  return static_cast<int>(std::clamp<std::int64_t>(kMostSpans / std::max<std::int64_t>(spans, 1),
-                                                   kFewestTried, kMostTried));
+  const auto usual = std::clamp<std::int64_t>(kMostSpans / std::max<std::int64_t>(spans, 1),
+                                              kFewestTried, kUsualMostTried);
+  return whole_value_of(options, kMostTried, static_cast<int>(usual));
 }
 
 /// Simulated, with the share of an iteration in bringing experts to other homes; none where it is not legal or does not
@@ -46,14 +47,19 @@ std::optional<double> judged_s(const Situation& situation, const PlannerOptions&
   }
 }
 
-/// What the others plan, those left out that cannot here; by prediction alone, as it chooses among them.
-std::vector<moe::Schedule> seeds(Situation situation, const PlannerOptions& options) {
-  situation.micro_profile = nullptr;
+/// The candidates of other planners. One that refuses the situation is left out; any other error is a
+/// bug in the planner and is passed on with its name.
+std::vector<moe::Schedule> seeds(Situation situation, const PlannerOptions& options,
+                                 std::span<const Planner> others) {
+  situation.measure = nullptr;  // the search simulates, so its seeds are chosen by simulation too
+  PlannerOptions for_others = options;
+  for_others.asked.clear();
+  for_others.most_chunks = most_chunks(options);
   std::vector<moe::Schedule> schedules;
-  for (const Planner& planner : planners()) {
+  for (const Planner& planner : others) {
     if (planner.name == kName) continue;
     try {
-      for (Candidate& candidate : planner.candidates(situation, options)) {
+      for (Candidate& candidate : candidates_of(planner, situation, for_others)) {
         schedules.push_back(std::move(candidate.schedule));
       }
     } catch (const std::invalid_argument&) {
@@ -133,16 +139,17 @@ std::vector<moe::Schedule> gradients_anew(const Situation& situation,
   return result;
 }
 
-JointResult searched(const Situation& situation, const PlannerOptions& options) {
+JointResult searched(const Situation& situation, const PlannerOptions& options,
+                     std::span<const Planner> others) {
   JointProblem problem;
-  problem.seeds = seeds(situation, options);
+  problem.seeds = seeds(situation, options, others);
   problem.seconds = [&](const moe::Schedule& schedule) {
     return judged_s(situation, options, schedule);
   };
   problem.neighbours = {
       [&](const moe::Schedule& schedule) { return other_chunks(situation, schedule); },
       [&](const moe::Schedule& schedule) { return gradients_anew(situation, schedule); }};
-  problem.most_tried = most_tried(situation);
+  problem.most_tried = most_tried(situation, options);
   if (auto found = search_jointly(problem)) return *found;
   // Nothing fits: what takes least memory is for others to say.
   return {moe::Schedule{}, simulated_s(situation, {}), 0, 0, 0};
@@ -150,14 +157,11 @@ JointResult searched(const Situation& situation, const PlannerOptions& options) 
 
 }  // namespace
 
-moe::Schedule plan_joint(const Situation& situation, const PlannerOptions& options) {
-  moe::Schedule schedule = searched(situation, options).schedule;
+moe::Schedule plan_joint(const Situation& situation, const PlannerOptions& options,
+                         std::span<const Planner> others) {
+  moe::Schedule schedule = searched(situation, options, others).schedule;
   schedule.planner = kName;
   return schedule;
-}
-
-std::vector<Candidate> joint_candidates(const Situation& situation, const PlannerOptions& options) {
-  return {{std::string(kName), "{}", plan_joint(situation, options)}};
 }
 
 std::string joint_remark(const Situation& situation, const PlannerOptions&,

@@ -1,21 +1,24 @@
 #pragma once
 
+#include <span>
 #include <string>
-#include <vector>
 
-#include "tuner/planners/planners.h"
+#include "tuner/planners/situation/planner.h"
 
 namespace tuner {
 
-/// All decisions together: from what every other planner plans, by search (joint_search.h) over what they decide,
-/// over the chunks of phases and layers, and with weight gradients (Lancet's) and all-reduces (FSMoE's) planned anew
-/// for what has been found; by simulation, within the memory of a rank where the cluster says how much that is. In
-/// prediction never worse than any of them.  [ours]
-moe::Schedule plan_joint(const Situation& situation, const PlannerOptions& options);
+inline constexpr PlannerOption kMostTried{
+    "most_tried", 1, 1e6, "schedules that the search simulates [40 to 600, by the model's size]"};
 
-std::vector<Candidate> joint_candidates(const Situation& situation, const PlannerOptions& options);
+/// All decisions together. A search (joint_search.h) starts from the plans of all other planners. It
+/// exchanges what they decide, changes the chunks of phases and layers, and plans weight gradients
+/// (Lancet's) and all-reduces (FSMoE's) anew for what it has found. It goes by simulation and keeps to
+/// the memory of a rank where the cluster says how much that is. In prediction it is never worse than
+/// any planner of `others`; those that refuse the situation are left out.                      [ours]
+moe::Schedule plan_joint(const Situation& situation, const PlannerOptions& options,
+                         std::span<const Planner> others);
 
-/// What it began with, how far it is from the lower bound, and what it would take without each of the things that it
+/// How far the schedule is from its lower bound, and how long it would take without each thing that it
 /// decides.
 std::string joint_remark(const Situation& situation, const PlannerOptions& options,
                          const moe::Schedule& schedule);

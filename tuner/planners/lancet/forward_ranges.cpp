@@ -170,25 +170,26 @@ double range_seconds(const std::vector<ForwardOp>& ops, std::size_t first, std::
 
 /// The least number of pieces from 2 on; 0: none.
 template <class Legal>
-int least_pieces(const Legal& legal) {
-  for (int k = 2; k <= kMostParts; ++k) {
+int least_pieces(int most_parts, const Legal& legal) {
+  for (int k = 2; k <= most_parts; ++k) {
     if (legal(k)) return k;
   }
   return 0;
 }
 
 /// By layer, those whose partition axes allow a cut into some number of pieces.
-std::map<int, CutLayer> layers_to_cut(const moe::Program& program, RangeAxes& axes) {
+std::map<int, CutLayer> layers_to_cut(const moe::Program& program, int most_parts,
+                                      RangeAxes& axes) {
   std::map<int, CutLayer> layers;
   for (const int layer : moe_layers(program)) {
     CutLayer cut{axes.moe_ops(layer)};
-    cut.parts = least_pieces([&](int k) {
+    cut.parts = least_pieces(most_parts, [&](int k) {
       cut.far = axes.reach(layer, k);
       return cut.far.has_value();
     });
     const bool over_the_gate = cut.far && cut.far->first < cut.ops.layer.first;
     if (!over_the_gate) {
-      cut.chunks = least_pieces([&](int k) {
+      cut.chunks = least_pieces(most_parts, [&](int k) {
         return axes.legal({layer, cut.ops.routed, k, kCapacityAxes});
       });
     }
@@ -243,10 +244,11 @@ std::vector<Group> instruction_groups(const std::vector<ForwardOp>& ops,
 
 }  // namespace
 
-ForwardRanges forward_ranges(const Situation& situation, const moe::Schedule& streams) {
+ForwardRanges forward_ranges(const Situation& situation, const moe::Schedule& streams,
+                             int most_parts) {
   const moe::Program whole = moe::apply(situation.program, streams);
   RangeAxes axes(whole);
-  const std::map<int, CutLayer> layers = layers_to_cut(whole, axes);
+  const std::map<int, CutLayer> layers = layers_to_cut(whole, most_parts, axes);
   const ForwardCosts costs = forward_costs(situation, streams, whole, layers);
   const std::vector<Group> groups = instruction_groups(costs.along_batch, layers);
 
@@ -287,7 +289,7 @@ ForwardRanges forward_ranges(const Situation& situation, const moe::Schedule& st
     const std::optional<PricedCut> cut = cut_of(first, end, k);
     return cut ? cut->seconds : kNever;
   };
-  std::vector<int> parts(kMostParts - 1);
+  std::vector<int> parts(static_cast<std::size_t>(most_parts) - 1);
   std::iota(parts.begin(), parts.end(), 2);
   std::vector<moe::Decision> planned;
   for (const InstructionRange& range : best_ranges(static_cast<int>(groups.size()), parts, price)) {

@@ -4,12 +4,12 @@
 #include <vector>
 
 #include "moe/passes/schedule.h"
-#include "tuner/planners/planners.h"
+#include "tuner/planners/situation/planner.h"
 
 namespace tuner {
 
-/// That a range is cut into; the least is 2.  [Lancet 5.1]
-inline constexpr int kMostParts = 8;
+/// The most parts that a range is cut into; the least are 2.                          [Lancet 5.1]
+inline constexpr int kUsualMostParts = 8;
 
 struct ForwardRanges {
   std::vector<moe::Decision> cuts;
@@ -24,6 +24,7 @@ struct ForwardRanges {
 /// on, or along capacity, which reaches no further than its exchanges (pipeline_split), whichever is faster.
 /// [Lancet 5.2; a range of the exchanges alone]
 /// `streams`: the schedule without ranges.
-ForwardRanges forward_ranges(const Situation& situation, const moe::Schedule& streams);
+ForwardRanges forward_ranges(const Situation& situation, const moe::Schedule& streams,
+                             int most_parts = kUsualMostParts);
 
 }  // namespace tuner

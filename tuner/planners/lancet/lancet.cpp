@@ -53,18 +53,18 @@ class SaidOfLayers {
 
 /// Of MoE layers that no number of parts can be cut into along the batch, or no further to the front than from behind
 /// their gates on, why.
-std::string not_along_the_batch(const Situation& situation) {
+std::string not_along_the_batch(const Situation& situation, int most_parts) {
   RangeAxes axes(situation.program);
   SaidOfLayers said;
   const std::int64_t sequences = moe::sequences_of(situation.program);
   bool divide = false;
-  for (int parts = 2; parts <= kMostParts; ++parts) divide = divide || sequences % parts == 0;
+  for (int parts = 2; parts <= most_parts; ++parts) divide = divide || sequences % parts == 0;
   for (const int layer : moe_layers(situation.program)) {
     if (!divide) {
       said.add(
           fmt::format("not along the batch: {} sequences of a rank and micro-batch: expected a "
                       "number that one of 2 to {} divides",
-                      sequences, kMostParts),
+                      sequences, most_parts),
           layer);
       continue;
     }
@@ -80,23 +80,27 @@ std::string not_along_the_batch(const Situation& situation) {
   return said.text();
 }
 
+int most_parts_of(const PlannerOptions& options) {
+  return whole_value_of(options, kMostParts, kUsualMostParts);
+}
+
 moe::Schedule streams_alone(const Situation& situation) {
   return pipeline_schedule(situation.program, "lancet", {1, 1});
 }
 
 }  // namespace
 
-moe::Schedule lancet_schedule(const Situation& situation, LancetPasses passes) {
+moe::Schedule lancet_schedule(const Situation& situation, LancetPasses passes, int most_parts) {
   moe::Schedule schedule = streams_alone(situation);
-  if (passes.ranges) append(schedule, forward_ranges(situation, schedule).cuts);
+  if (passes.ranges) append(schedule, forward_ranges(situation, schedule, most_parts).cuts);
   if (passes.weight_gradients) {
     append(schedule, weight_gradient_places(situation, schedule));
   }
   return schedule;
 }
 
-moe::Schedule plan_lancet(const Situation& situation, const PlannerOptions&) {
-  return lancet_schedule(situation, {});
+moe::Schedule plan_lancet(const Situation& situation, const PlannerOptions& options) {
+  return lancet_schedule(situation, {}, most_parts_of(options));
 }
 
 double lancet_paper_seconds(const Situation& situation, const moe::Schedule& schedule) {
@@ -116,19 +120,20 @@ double lancet_paper_seconds(const Situation& situation, const moe::Schedule& sch
   return std::max(computed_s, communicated_s);
 }
 
-std::vector<Candidate> lancet_candidates(const Situation& situation, const PlannerOptions&) {
+std::vector<Candidate> lancet_candidates(const Situation& situation,
+                                         const PlannerOptions& options) {
   std::vector<Candidate> candidates;
   for (const LancetPasses passes :
        {LancetPasses{true, true}, LancetPasses{true, false}, LancetPasses{false, true}}) {
     candidates.push_back({"lancet",
                           fmt::format(R"({{"ranges": {}, "weight_gradients": {}}})", passes.ranges,
                                       passes.weight_gradients),
-                          lancet_schedule(situation, passes)});
+                          lancet_schedule(situation, passes, most_parts_of(options))});
   }
   return candidates;
 }
 
-std::string lancet_remark(const Situation& situation, const PlannerOptions&,
+std::string lancet_remark(const Situation& situation, const PlannerOptions& options,
                           const moe::Schedule& schedule) {
   SaidOfLayers cut;
   for (const auto& range : moe::decisions_of<moe::PartitionRange>(schedule)) {
@@ -143,8 +148,9 @@ std::string lancet_remark(const Situation& situation, const PlannerOptions&,
   std::string text = fmt::format("lancet: {}; {} weight gradients behind exchanges",
                                  ranges.empty() ? "no range of forward is cut" : ranges,
                                  moe::decisions_of<moe::PlaceWeightGradient>(schedule).size());
-  std::vector<std::string> not_cut = forward_ranges(situation, streams_alone(situation)).left_out;
-  not_cut.insert(not_cut.begin(), not_along_the_batch(situation));
+  std::vector<std::string> not_cut =
+      forward_ranges(situation, streams_alone(situation), most_parts_of(options)).left_out;
+  not_cut.insert(not_cut.begin(), not_along_the_batch(situation, most_parts_of(options)));
   for (const std::string& why : not_cut) {
     if (!why.empty()) text += "; " + why;
   }

@@ -7,24 +7,6 @@
 /// What Lancet computes, as pure functions [Lancet; printed unless said otherwise]. Times in seconds.
 namespace tuner {
 
-/// A gradient of parameters, and the exchanges that no path of dependencies joins it with.
-struct WeightGradient {
-  double seconds = 0;
-  std::vector<int> may_overlap;  ///< indices of exchanges, ascending
-};
-
-/// Which exchange every weight gradient is put behind, -1: it stays. Exchange after exchange takes the free gradient
-/// whose time is nearest to what is left uncovered, until it is covered  [Alg. 1]. From the authors' code (facts
-/// only): it stops where one is placed and the nearest takes more than twice what is left, and it takes those that
-/// have no later chance.
-std::vector<int> assign_weight_gradients(std::span<const double> exchange_s,
-                                         std::span<const WeightGradient> gradients);
-
-/// What exchanges take with nothing beside them, under an assignment: the sum of max(0, exchange - gradients behind it).
-/// What the paper's integer program makes least  [4.2].
-double uncovered_s(std::span<const double> exchange_s, std::span<const WeightGradient> gradients,
-                   std::span<const int> assignment);
-
 /// What is done of a part up to an exchange, and the exchange (0 where none follows).
 struct PipelineStage {
   double compute_s = 0;

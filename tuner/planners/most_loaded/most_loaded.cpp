@@ -27,12 +27,4 @@ moe::Schedule plan_top3(const Situation& situation, const PlannerOptions&) {
   return top(situation, "top3", 3);
 }
 
-std::vector<Candidate> top2_candidates(const Situation& situation, const PlannerOptions& options) {
-  return {placed_candidate(plan_top2(situation, options))};
-}
-
-std::vector<Candidate> top3_candidates(const Situation& situation, const PlannerOptions& options) {
-  return {placed_candidate(plan_top3(situation, options))};
-}
-
 }  // namespace tuner

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tuner/planners/planners.h"
+#include "tuner/planners/situation/planner.h"
 
 namespace tuner {
 
@@ -8,8 +8,5 @@ namespace tuner {
 /// layer, parameters and gradients where they are needed.                            [Pro-Prophet VI-C, printed]
 moe::Schedule plan_top2(const Situation& situation, const PlannerOptions& options);
 moe::Schedule plan_top3(const Situation& situation, const PlannerOptions& options);
-
-std::vector<Candidate> top2_candidates(const Situation& situation, const PlannerOptions& options);
-std::vector<Candidate> top3_candidates(const Situation& situation, const PlannerOptions& options);
 
 }  // namespace tuner

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "moe/passes/restore_activation.h"
-#include "tuner/planners/planners.h"
+#include "tuner/planners/situation/planner.h"
 
 namespace tuner::mpmoe {
 

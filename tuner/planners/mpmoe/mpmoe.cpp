@@ -24,7 +24,7 @@ using mpmoe::Strategy;
 /// Configurations (n, S) that have been rated.
 class Configurations {
  public:
-  Configurations(const Situation& situation, std::string planner, MicroProfile rate)
+  Configurations(const Situation& situation, std::string planner, MeasureSchedule rate)
       : situation_(situation), planner_(std::move(planner)), rate_(std::move(rate)) {}
 
   /// Infinite where buffers cannot be shared so, or it does not fit.
@@ -55,7 +55,7 @@ class Configurations {
  private:
   const Situation& situation_;
   std::string planner_;
-  MicroProfile rate_;
+  MeasureSchedule rate_;
   std::map<std::pair<int, std::string_view>, double> seconds_;
   std::vector<Rated> all_;
 };
@@ -78,11 +78,8 @@ moe::Schedule without_reuse(const Situation& situation, const PlannerOptions& op
 }
 
 Candidate reuse_candidate(moe::Schedule schedule) {
-  const Degrees degrees = degrees_of(schedule);
-  return {schedule.planner,
-          fmt::format(R"({{"forward_chunks": {}, "backward_chunks": {}, "strategy": "{}"}})",
-                      degrees.forward, degrees.backward, mpmoe::strategy_of(schedule)),
-          std::move(schedule)};
+  std::string parameters = mpmoe_parameters(schedule);
+  return {schedule.planner, std::move(parameters), std::move(schedule)};
 }
 
 std::vector<Candidate> all_candidates(const Situation& situation, const PlannerOptions& options,
@@ -90,7 +87,7 @@ std::vector<Candidate> all_candidates(const Situation& situation, const PlannerO
   std::vector<Candidate> candidates;
   for (const Strategy& strategy : mpmoe::kStrategies) {
     for (const int n : {2, 4, 8}) {
-      if (n > options.most_chunks) continue;
+      if (n > most_chunks(options)) continue;
       auto schedule = mpmoe::reuse_schedule(situation.program, own.planner, n, strategy);
       if (schedule) candidates.push_back(reuse_candidate(std::move(*schedule)));
     }
@@ -104,11 +101,11 @@ std::vector<Candidate> all_candidates(const Situation& situation, const PlannerO
 }  // namespace
 
 moe::Schedule plan_mpmoe_by_profiles(const Situation& situation, const PlannerOptions& options,
-                                     const MicroProfile& profile) {
+                                     const MeasureSchedule& profile) {
   Configurations tried(situation, "mpmoe_pb", profile);
   const double tokens = tokens_of_rank(situation.program);
   for (const Strategy& strategy : mpmoe::kStrategies) {
-    mpmoe::GranularitySearch search(options.most_chunks);
+    mpmoe::GranularitySearch search(most_chunks(options));
     mpmoe::best_partitions(search, tokens, [&](int n) { return tried.seconds(n, strategy); });
   }
   if (tried.all().empty()) return without_reuse(situation, options, "mpmoe_pb");
@@ -116,11 +113,8 @@ moe::Schedule plan_mpmoe_by_profiles(const Situation& situation, const PlannerOp
 }
 
 moe::Schedule plan_mpmoe_pb(const Situation& situation, const PlannerOptions& options) {
-  if (situation.micro_profile) {
-    return plan_mpmoe_by_profiles(situation, options, situation.micro_profile);
-  }
   return plan_mpmoe_by_profiles(situation, options, [&](const moe::Schedule& schedule) {
-    return simulated_s(situation, schedule);
+    return measured_or_simulated_s(situation, schedule);
   });
 }
 
@@ -128,9 +122,14 @@ moe::Schedule plan_mpmoe_pm(const Situation& situation, const PlannerOptions& op
   Configurations tried(situation, "mpmoe_pm", [&](const moe::Schedule& schedule) {
     return mpmoe::modelled_iteration_s(situation, schedule);
   });
-  tried.rate_all(options.most_chunks);
+  tried.rate_all(most_chunks(options));
   if (tried.all().empty()) return without_reuse(situation, options, "mpmoe_pm");
   return tried.best();
+}
+
+std::string mpmoe_parameters(const moe::Schedule& schedule) {
+  return join_parameters(degrees_json(schedule),
+                         fmt::format(R"({{"strategy": "{}"}})", mpmoe::strategy_of(schedule)));
 }
 
 double mpmoe_paper_seconds(const Situation& situation, const moe::Schedule& schedule) {
@@ -140,7 +139,7 @@ double mpmoe_paper_seconds(const Situation& situation, const moe::Schedule& sche
 std::vector<Candidate> mpmoe_pb_candidates(const Situation& situation,
                                            const PlannerOptions& options) {
   moe::Schedule own = plan_mpmoe_pb(situation, options);
-  if (!situation.micro_profile) return all_candidates(situation, options, std::move(own));
+  if (!situation.measure) return all_candidates(situation, options, std::move(own));
   return {reuse_candidate(std::move(own))};
 }
 
@@ -163,7 +162,7 @@ std::string mpmoe_remark(const Situation& situation, const PlannerOptions&,
                            planned_peak_bytes(program, situation.groups, situation.routing, pool));
   };
   const char* by = schedule.planner == "mpmoe_pm" ? "its performance model"
-                   : situation.micro_profile      ? "micro-profiles"
+                   : situation.measure            ? "micro-profiles"
                                                   : "simulation: nothing was run";
   return fmt::format("{}: {} in {} partitions, {} of arena and {} offloaded; chosen by {}",
                      schedule.planner, mpmoe::strategy_of(schedule), degrees_of(schedule).forward,

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "tuner/planners/planners.h"
+#include "tuner/planners/situation/planner.h"
 
 namespace tuner {
 
@@ -13,14 +13,17 @@ namespace tuner {
 /// Where a layer's buffers cannot be shared, the plan is PMoE's, under this planner's name.
 ///                                                                                     [MPMoE 4.1, Alg. 1]
 moe::Schedule plan_mpmoe_by_profiles(const Situation& situation, const PlannerOptions& options,
-                                     const MicroProfile& profile);
+                                     const MeasureSchedule& profile);
 /// The same with the situation's micro-profiles, and with simulation where there are none.
 moe::Schedule plan_mpmoe_pb(const Situation& situation, const PlannerOptions& options);
 
 /// MPMoE-pm: the fastest that fits of all (n, S) by the performance model (mpmoe/performance_model.h).  [MPMoE 4.2]
 moe::Schedule plan_mpmoe_pm(const Situation& situation, const PlannerOptions& options);
 
-/// The performance model, of both.
+/// {"forward_chunks": 4, "backward_chunks": 4, "strategy": "S2"}
+std::string mpmoe_parameters(const moe::Schedule& schedule);
+
+/// The performance model, for both.
 double mpmoe_paper_seconds(const Situation& situation, const moe::Schedule& schedule);
 
 /// S1 to S4, each in 2, 4 and 8 partitions as far as most_chunks goes, and its own choice; that alone where micro-profiles

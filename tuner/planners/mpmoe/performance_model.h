@@ -3,7 +3,7 @@
 #include "moe/program/op.h"
 #include "tuner/costs/cost_model.h"
 #include "tuner/costs/op_costs.h"
-#include "tuner/planners/planners.h"
+#include "tuner/planners/situation/planner.h"
 
 /// How long n partitions take in a pipeline of communication, computation and copies.  [MPMoE 4.2, Fig. 8]
 namespace tuner::mpmoe {

@@ -10,12 +10,11 @@ moe::Schedule plan_pmoe(const Situation& situation, const PlannerOptions& option
   const auto schedule_of = [&](int n) {
     return pipeline_schedule(situation.program, "pmoe", {n, n});
   };
+  if (const auto degree = asked_for(options, kDegree)) {
+    return schedule_of(static_cast<int>(*degree));
+  }
   return schedule_of(mpmoe::until_it_rises(
-      1, options.most_chunks, [&](int n) { return simulated_s(situation, schedule_of(n)); }));
-}
-
-std::vector<Candidate> pmoe_candidates(const Situation& situation, const PlannerOptions& options) {
-  return {degrees_candidate(plan_pmoe(situation, options))};
+      1, most_chunks(options), [&](int n) { return simulated_s(situation, schedule_of(n)); }));
 }
 
 }  // namespace tuner

@@ -3,7 +3,7 @@
 #include <functional>
 
 #include "tuner/planners/pipeline/pipeline_schedule.h"
-#include "tuner/planners/planners.h"
+#include "tuner/planners/situation/planner.h"
 
 namespace tuner {
 

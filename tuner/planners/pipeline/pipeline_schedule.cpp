@@ -110,12 +110,15 @@ Degrees degrees_of(const moe::Schedule& schedule) {
   return of_layer.empty() ? Degrees{} : of_layer.begin()->second;
 }
 
-Candidate degrees_candidate(moe::Schedule schedule) {
+std::string degrees_json(const moe::Schedule& schedule) {
   const Degrees degrees = degrees_of(schedule);
-  return {schedule.planner,
-          fmt::format(R"({{"forward_chunks": {}, "backward_chunks": {}}})", degrees.forward,
-                      degrees.backward),
-          std::move(schedule)};
+  return fmt::format(R"({{"forward_chunks": {}, "backward_chunks": {}}})", degrees.forward,
+                     degrees.backward);
+}
+
+Candidate degrees_candidate(moe::Schedule schedule) {
+  std::string parameters = degrees_json(schedule);
+  return {schedule.planner, std::move(parameters), std::move(schedule)};
 }
 
 Candidate pipeline_candidate(const moe::Program& program, std::string planner, Degrees degrees) {

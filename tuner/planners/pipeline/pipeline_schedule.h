@@ -6,7 +6,7 @@
 #include "moe/passes/schedule.h"
 #include "moe/program/program.h"
 #include "tuner/costs/op_costs.h"
-#include "tuner/planners/planners.h"
+#include "tuner/planners/situation/planner.h"
 
 namespace tuner {
 
@@ -41,7 +41,10 @@ moe::Schedule pipeline_with_gradients(const moe::Program& program, std::string p
 /// phases in as many parts.
 Degrees degrees_of(const moe::Schedule& schedule);
 
-/// A schedule as a candidate that its degrees distinguish.
+/// {"forward_chunks": 4, "backward_chunks": 2}
+std::string degrees_json(const moe::Schedule& schedule);
+
+/// A schedule as a candidate that its degrees tell from others.
 Candidate degrees_candidate(moe::Schedule schedule);
 Candidate pipeline_candidate(const moe::Program& program, std::string planner, Degrees degrees);
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tuner/planners/situation/situation_costs.h"
+
 namespace tuner {
 namespace {
 
@@ -88,6 +90,12 @@ std::map<PipelineOf, PipelineTimes> pipeline_times(const moe::Program& program,
     one.trailing_s = sum.trailing_s;
   }
   return times;
+}
+
+std::map<PipelineOf, PipelineTimes> pipeline_times(const Situation& situation,
+                                                   const moe::Program& scheduled) {
+  return pipeline_times(scheduled, costs_of(situation, scheduled), situation.groups,
+                        situation.cluster);
 }
 
 }  // namespace tuner

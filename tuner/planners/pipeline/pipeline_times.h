@@ -7,6 +7,7 @@
 #include "moe/program/op.h"
 #include "tuner/costs/op_costs.h"
 #include "tuner/planners/pipeline/fsmoe_equations.h"
+#include "tuner/planners/situation/planner.h"
 
 namespace tuner {
 
@@ -33,5 +34,8 @@ std::map<PipelineOf, PipelineTimes> pipeline_times(const moe::Program& program,
                                                    const std::vector<OpCost>& costs,
                                                    const moe::Groups& groups,
                                                    const Cluster& cluster);
+/// The same for a scheduled Program in a planner's situation.
+std::map<PipelineOf, PipelineTimes> pipeline_times(const Situation& situation,
+                                                   const moe::Program& scheduled);
 
 }  // namespace tuner

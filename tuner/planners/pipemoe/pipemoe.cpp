@@ -18,13 +18,13 @@ moe::Schedule schedule_of(const Situation& situation, Degrees degrees) {
 }  // namespace
 
 Degrees pipemoe_degrees_by_simulation(const Situation& situation, const PlannerOptions& options) {
-  return best_degrees_by_simulation(situation, options.most_chunks, [&](Degrees degrees) {
+  return best_degrees_by_simulation(situation, most_chunks(options), [&](Degrees degrees) {
     return schedule_of(situation, degrees);
   });
 }
 
 Degrees pipemoe_degrees_by_equations(const Situation& situation, const PlannerOptions& options) {
-  return best_degrees(options.most_chunks, [&](Degrees degrees) {
+  return best_degrees(most_chunks(options), [&](Degrees degrees) {
     return pipelined_iteration_s(situation, schedule_of(situation, degrees));
   });
 }
@@ -44,7 +44,7 @@ std::string pipemoe_remark(const Situation& situation, const PlannerOptions& opt
 
 std::vector<Candidate> pipemoe_candidates(const Situation& situation,
                                           const PlannerOptions& options) {
-  const int pairs = std::min(kPairsUpTo, options.most_chunks);
+  const int pairs = std::min(kPairsUpTo, most_chunks(options));
   std::vector<Degrees> tried;
   for (int forward = 1; forward <= pairs; ++forward) {
     for (int backward = 1; backward <= pairs; ++backward) tried.push_back({forward, backward});

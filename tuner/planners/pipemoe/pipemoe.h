@@ -3,7 +3,7 @@
 #include <string>
 
 #include "tuner/planners/pipeline/pipeline_schedule.h"
-#include "tuner/planners/planners.h"
+#include "tuner/planners/situation/planner.h"
 
 namespace tuner {
 

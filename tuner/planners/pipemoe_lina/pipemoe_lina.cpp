@@ -6,7 +6,7 @@
 namespace tuner {
 namespace {
 
-/// Chunk after chunk as soon as it exists, at a place that others have not filled.
+/// Puts slice after slice, as soon as it exists, at the first place that others leave idle.
 GrainPlaces wherever_idle(const StageGradients& stage) {
   GrainPlaces places(stage.grains.size(), stage.places.size());
   std::size_t next = 0;
@@ -24,23 +24,19 @@ GrainPlaces wherever_idle(const StageGradients& stage) {
 }  // namespace
 
 moe::Schedule pipemoe_lina_schedule(const Situation& situation, Degrees degrees,
-                                    double chunk_bytes) {
+                                    double slice_bytes) {
   const moe::Schedule pipeline =
       pipeline_with_gradients(situation.program, "pipemoe_lina", degrees);
   return with_gradients(situation, pipeline, moe::apply(situation.program, pipeline), wherever_idle,
-                        chunk_bytes);
+                        slice_bytes);
 }
 
 moe::Schedule plan_pipemoe_lina(const Situation& situation, const PlannerOptions& options) {
+  const double slice_bytes = 1e6 * value_of(options, kSliceMegabytes, kLinaSliceBytes / 1e6);
   const auto schedule_of = [&](Degrees degrees) {
-    return pipemoe_lina_schedule(situation, degrees);
+    return pipemoe_lina_schedule(situation, degrees, slice_bytes);
   };
-  return schedule_of(best_degrees_by_simulation(situation, options.most_chunks, schedule_of));
-}
-
-std::vector<Candidate> pipemoe_lina_candidates(const Situation& situation,
-                                               const PlannerOptions& options) {
-  return {degrees_candidate(plan_pipemoe_lina(situation, options))};
+  return schedule_of(best_degrees_by_simulation(situation, most_chunks(options), schedule_of));
 }
 
 }  // namespace tuner

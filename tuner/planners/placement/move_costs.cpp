@@ -5,7 +5,7 @@
 
 #include "moe/program/expert_state.h"
 #include "moe/rows/expert_moves.h"
-#include "tuner/planners/pro_prophet/greedy_placement.h"
+#include "tuner/planners/placement/placed_layer.h"
 
 namespace tuner {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "moe/rows/expert_placement.h"
 #include "tuner/planners/placement/placement_costs.h"
-#include "tuner/planners/planners.h"
+#include "tuner/planners/situation/planner.h"
 
 /// What moving experts to other homes costs: once, between two iterations (moe/train/move_experts.h).
 namespace tuner {

@@ -135,12 +135,12 @@ std::string placement_remark(const Situation& situation, const PlannerOptions&,
                      after / layers, before / layers);
 }
 
-Candidate placed_candidate(moe::Schedule schedule) {
+std::string placed_json(const moe::Schedule& schedule) {
   std::size_t experts = 0;
   for (const auto& decision : moe::decisions_of<moe::ReplicateExperts>(schedule)) {
     experts += decision.placement.replicas.size();
   }
-  return {schedule.planner, fmt::format(R"({{"experts_sent": {}}})", experts), std::move(schedule)};
+  return fmt::format(R"({{"experts_sent": {}}})", experts);
 }
 
 }  // namespace tuner

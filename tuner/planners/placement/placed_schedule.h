@@ -4,9 +4,9 @@
 #include <string>
 
 #include "moe/rows/expert_placement.h"
+#include "tuner/planners/placement/placed_layer.h"
 #include "tuner/planners/placement/placement_costs.h"
-#include "tuner/planners/planners.h"
-#include "tuner/planners/pro_prophet/greedy_placement.h"
+#include "tuner/planners/situation/planner.h"
 
 /// What planners that place experts have in common.
 namespace tuner {
@@ -36,7 +36,7 @@ double blocking_iteration_s(const Situation& situation, const moe::Schedule& sch
 std::string placement_remark(const Situation& situation, const PlannerOptions& options,
                              const moe::Schedule& schedule);
 
-/// Its own choice alone, with how many experts it sends.
-Candidate placed_candidate(moe::Schedule schedule);
+/// How many experts a schedule sends to other ranks: {"experts_sent": 5}.
+std::string placed_json(const moe::Schedule& schedule);
 
 }  // namespace tuner

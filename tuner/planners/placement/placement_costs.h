@@ -6,7 +6,7 @@
 #include "tuner/costs/op_costs.h"
 #include "tuner/planners/placement/placed_loads.h"
 #include "tuner/planners/placement/pro_prophet_equations.h"
-#include "tuner/planners/planners.h"
+#include "tuner/planners/situation/planner.h"
 
 namespace tuner {
 

@@ -12,11 +12,6 @@
 namespace tuner {
 namespace {
 
-double layer_s(const ProProphetCosts& costs, const ProProphetTimes& times, Transfers transfers) {
-  return transfers == Transfers::blocking ? blocking_layer_s(times)
-                                          : overlapped_layer_s(times, costs.fnec_s, costs.bnec_s);
-}
-
 /// Devices that a search may send experts to, beside their own: by number.
 std::vector<int> receivers_to_try(int devices, std::optional<int> left_out) {
   if (left_out) {
@@ -138,27 +133,6 @@ class Search {
 };
 
 }  // namespace
-
-std::vector<int> devices_sent_to(const moe::ExpertPlacement& placement) {
-  std::vector<int> devices;
-  for (const moe::ReplicatedExpert& replica : placement.replicas) {
-    devices.push_back(static_cast<int>(replica.holders.size()));
-  }
-  return devices;
-}
-
-double placed_layer_s(const moe::LayerRouting& routing, const moe::Groups& groups,
-                      const moe::ExpertPlacement& placement, const ProProphetCosts& costs,
-                      Transfers transfers) {
-  const PlacedLoads loads = placed_loads(routing, groups, placement);
-  const std::vector<int> devices = devices_sent_to(placement);
-  return layer_s(
-      costs,
-      {all_to_all_s(costs, *std::max_element(loads.received.begin(), loads.received.end())),
-       forward_experts_s(costs, *std::max_element(loads.computed.begin(), loads.computed.end())),
-       transfers_s(costs.trans_s, devices), transfers_s(costs.agg_s, devices)},
-      transfers);
-}
 
 GreedyPlacement greedy_placement(const GroupedRows& rows, const ProProphetCosts& costs,
                                  const GreedyOptions& options) {

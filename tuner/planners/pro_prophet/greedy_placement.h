@@ -4,24 +4,9 @@
 #include <vector>
 
 #include "moe/rows/expert_placement.h"
-#include "tuner/planners/placement/placed_loads.h"
-#include "tuner/planners/placement/pro_prophet_equations.h"
+#include "tuner/planners/placement/placed_layer.h"
 
 namespace tuner {
-
-/// What transfers of parameters and gradients cost a layer.
-enum class Transfers {
-  blocking,    ///< all of it: Eq. 6
-  overlapped,  ///< what neighbouring computation does not hide: Eq. 8
-};
-
-/// Of every expert that is sent: to how many devices.
-std::vector<int> devices_sent_to(const moe::ExpertPlacement& placement);
-
-/// Of one layer under `placement`, from scratch. Throws std::invalid_argument as placed_loads.
-double placed_layer_s(const moe::LayerRouting& routing, const moe::Groups& groups,
-                      const moe::ExpertPlacement& placement, const ProProphetCosts& costs,
-                      Transfers transfers);
 
 struct GreedyOptions {
   Transfers transfers = Transfers::blocking;

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "moe/passes/schedule.h"
-#include "tuner/planners/planners.h"
+#include "tuner/planners/situation/planner.h"
 
 namespace tuner {
 

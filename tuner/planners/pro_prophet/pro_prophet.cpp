@@ -1,52 +1,58 @@
 #include "tuner/planners/pro_prophet/pro_prophet.h"
 
+#include <fmt/format.h>
+
+#include <optional>
 #include <utility>
 
+#include "moe/errors.h"
 #include "tuner/planners/placement/placed_schedule.h"
+#include "tuner/planners/pro_prophet/greedy_placement.h"
 #include "tuner/planners/pro_prophet/hidden_transfers.h"
 
 namespace tuner {
 namespace {
 
-moe::Schedule searched(const Situation& situation, std::string planner, Transfers transfers) {
-  return placed_schedule(situation, std::move(planner), [&](const PlacedLayer& layer) {
-    return greedy_placement(layer.rows, layer.costs, {transfers}).placement;
+/// n of the search, as far as it was asked for.
+std::optional<int> left_out(const PlannerOptions& options, std::string_view planner, int devices) {
+  const auto asked = asked_for(options, kLeftOut);
+  if (!asked) return std::nullopt;
+  if (*asked >= devices) {
+    throw moe::Refusal(planner, fmt::format("left_out={} of {} devices", *asked, devices),
+                       fmt::format("expected 0 to {}", devices - 1));
+  }
+  return static_cast<int>(*asked);
+}
+
+moe::Schedule searched(const Situation& situation, const PlannerOptions& options,
+                       std::string_view planner, Transfers transfers) {
+  GreedyOptions search{.transfers = transfers};
+  search.balance = value_of(options, kBalance, search.balance);
+  return placed_schedule(situation, std::string(planner), [&](const PlacedLayer& layer) {
+    search.left_out = left_out(options, planner, layer.rows.members);
+    return greedy_placement(layer.rows, layer.costs, search).placement;
   });
 }
 
 }  // namespace
 
-moe::Schedule plan_pro_prophet_planner(const Situation& situation, const PlannerOptions&) {
-  return searched(situation, "pro_prophet_planner", Transfers::blocking);
+moe::Schedule plan_pro_prophet_planner(const Situation& situation, const PlannerOptions& options) {
+  return searched(situation, options, "pro_prophet_planner", Transfers::blocking);
 }
 
-moe::Schedule plan_pro_prophet_scheduler(const Situation& situation, const PlannerOptions&) {
-  return with_hidden_transfers(situation,
-                               searched(situation, "pro_prophet_scheduler", Transfers::blocking));
+moe::Schedule plan_pro_prophet_scheduler(const Situation& situation,
+                                         const PlannerOptions& options) {
+  return with_hidden_transfers(
+      situation, searched(situation, options, "pro_prophet_scheduler", Transfers::blocking));
 }
 
-moe::Schedule plan_pro_prophet(const Situation& situation, const PlannerOptions&) {
+moe::Schedule plan_pro_prophet(const Situation& situation, const PlannerOptions& options) {
   return with_hidden_transfers(situation,
-                               searched(situation, "pro_prophet", Transfers::overlapped));
+                               searched(situation, options, "pro_prophet", Transfers::overlapped));
 }
 
 double overlapped_iteration_s(const Situation& situation, const moe::Schedule& schedule) {
   return placed_iteration_s(situation, schedule, Transfers::overlapped);
-}
-
-std::vector<Candidate> pro_prophet_planner_candidates(const Situation& situation,
-                                                      const PlannerOptions& options) {
-  return {placed_candidate(plan_pro_prophet_planner(situation, options))};
-}
-
-std::vector<Candidate> pro_prophet_scheduler_candidates(const Situation& situation,
-                                                        const PlannerOptions& options) {
-  return {placed_candidate(plan_pro_prophet_scheduler(situation, options))};
-}
-
-std::vector<Candidate> pro_prophet_candidates(const Situation& situation,
-                                              const PlannerOptions& options) {
-  return {placed_candidate(plan_pro_prophet(situation, options))};
 }
 
 }  // namespace tuner

@@ -3,13 +3,14 @@
 #include <numeric>
 #include <vector>
 
+#include "db/records.h"
 #include "tuner/planners/situation/situation_costs.h"
 
 namespace tuner {
 
 moe::Schedule plan_sequential(const Situation&, const PlannerOptions&) {
   moe::Schedule schedule;
-  schedule.planner = "sequential";
+  schedule.planner = db::kSequential;
   return schedule;
 }
 
@@ -17,11 +18,6 @@ double sequential_paper_seconds(const Situation& situation, const moe::Schedule&
   const moe::Program program = moe::apply(situation.program, schedule);
   const std::vector<double> seconds = alone_seconds(situation, costs_of(situation, program));
   return std::accumulate(seconds.begin(), seconds.end(), 0.0);
-}
-
-std::vector<Candidate> sequential_candidates(const Situation& situation,
-                                             const PlannerOptions& options) {
-  return {{"sequential", "{}", plan_sequential(situation, options)}};
 }
 
 }  // namespace tuner

@@ -27,6 +27,10 @@ double simulated_s(const Situation& situation, const moe::Schedule& schedule) {
   return simulated_program_s(situation, moe::apply(situation.program, schedule));
 }
 
+double measured_or_simulated_s(const Situation& situation, const moe::Schedule& schedule) {
+  return situation.measure ? situation.measure(schedule) : simulated_s(situation, schedule);
+}
+
 double simulated_program_s(const Situation& situation, const moe::Program& scheduled) {
   return simulate(scheduled, situation.groups, situation.routing, situation.costs,
                   situation.cluster)

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "tuner/costs/op_costs.h"
-#include "tuner/planners/planners.h"
+#include "tuner/planners/situation/planner.h"
 
 /// What a Program costs in a planner's situation.
 namespace tuner {
@@ -17,6 +17,8 @@ std::vector<double> alone_seconds(const Situation& situation, const std::vector<
 
 /// Of an iteration under `schedule`, simulated. Throws as moe::apply and simulate.
 double simulated_s(const Situation& situation, const moe::Schedule& schedule);
+/// Measured where the situation can measure, else simulated.
+double measured_or_simulated_s(const Situation& situation, const moe::Schedule& schedule);
 /// The same of a scheduled Program.
 double simulated_program_s(const Situation& situation, const moe::Program& scheduled);
 /// The fastest by simulation, of equals the first. There is at least one.

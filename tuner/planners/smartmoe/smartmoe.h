@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tuner/planners/planners.h"
+#include "tuner/planners/situation/planner.h"
 
 namespace tuner {
 

@@ -4,25 +4,22 @@
 
 namespace tuner {
 namespace {
-constexpr int kDefaultDegree = 2;
-}
+
+constexpr int kUsualDegree = 2;
+
+}  // namespace
 
 moe::Schedule plan_tutel(const Situation& situation, const PlannerOptions& options) {
-  const int degree = options.degree > 0 ? options.degree : kDefaultDegree;
+  const int degree = whole_value_of(options, kDegree, kUsualDegree);
   return pipeline_schedule(situation.program, "tutel", {degree, degree});
 }
 
 std::vector<Candidate> tutel_candidates(const Situation& situation, const PlannerOptions& options) {
+  if (asked_for(options, kDegree)) return {degrees_candidate(plan_tutel(situation, options))};
   std::vector<Candidate> candidates;
   for (const int degree : {1, 2, 3, 4, 8}) {
-    const bool asked = options.degree == 0 ? degree <= options.most_chunks : false;
-    if (asked) {
-      candidates.push_back(pipeline_candidate(situation.program, "tutel", {degree, degree}));
-    }
-  }
-  if (options.degree > 0) {
-    candidates.push_back(
-        pipeline_candidate(situation.program, "tutel", {options.degree, options.degree}));
+    if (degree > most_chunks(options)) continue;
+    candidates.push_back(pipeline_candidate(situation.program, "tutel", {degree, degree}));
   }
   return candidates;
 }

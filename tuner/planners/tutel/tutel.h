@@ -1,15 +1,15 @@
 #pragma once
 
-#include "tuner/planners/planners.h"
+#include "tuner/planners/situation/planner.h"
 
 namespace tuner {
 
-/// Tutel: the user fixes one degree R (options.degree, default 2); dispatch, experts and combine of
-/// R chunks overlap, all-to-all on one stream of its own, the same R forward and backward;
-/// gradients are all-reduced after backward.      [FSMoE's baseline as its authors ran it, code]
+/// Tutel: a person fixes one degree (kDegree, 2 unless asked). Every MoE layer is cut into so many
+/// chunks, forward and backward. The all-to-all has a stream of its own beside the experts; gradients
+/// are all-reduced after backward.              [FSMoE's baseline as its authors ran it, code]
 moe::Schedule plan_tutel(const Situation& situation, const PlannerOptions& options);
 
-/// The degree asked for, or 1 to 4, and 8 where most_chunks allows.
+/// The degree that was asked for, else 1 to 4 and 8, as far as the most chunks go.
 std::vector<Candidate> tutel_candidates(const Situation& situation, const PlannerOptions& options);
 
 }  // namespace tuner

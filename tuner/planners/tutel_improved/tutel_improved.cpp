@@ -8,7 +8,8 @@
 namespace tuner {
 namespace {
 
-/// True where what follows is no experts: behind a combine, or a block before another without experts.
+/// True where no experts compute after the place: after a combine, or a block before another
+/// without experts.
 bool is_dense(const std::vector<GradientPlace>& places, std::size_t index) {
   using moe::ExchangePlace;
   if (places[index].after == ExchangePlace::dispatch) return false;
@@ -39,12 +40,7 @@ moe::Schedule plan_tutel_improved(const Situation& situation, const PlannerOptio
   const auto schedule_of = [&](Degrees degrees) {
     return tutel_improved_schedule(situation, degrees);
   };
-  return schedule_of(best_degrees_by_simulation(situation, options.most_chunks, schedule_of));
-}
-
-std::vector<Candidate> tutel_improved_candidates(const Situation& situation,
-                                                 const PlannerOptions& options) {
-  return {degrees_candidate(plan_tutel_improved(situation, options))};
+  return schedule_of(best_degrees_by_simulation(situation, most_chunks(options), schedule_of));
 }
 
 }  // namespace tuner

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "tuner/planners/pipeline/pipeline_schedule.h"
-#include "tuner/planners/planners.h"
+#include "tuner/planners/situation/planner.h"
 
 namespace tuner {
 
@@ -12,9 +12,5 @@ moe::Schedule plan_tutel_improved(const Situation& situation, const PlannerOptio
 
 /// The same with these degrees.
 moe::Schedule tutel_improved_schedule(const Situation& situation, Degrees degrees);
-
-/// Its own choice.
-std::vector<Candidate> tutel_improved_candidates(const Situation& situation,
-                                                 const PlannerOptions& options);
 
 }  // namespace tuner

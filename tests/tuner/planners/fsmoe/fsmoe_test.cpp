@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 struct FsmoeTest : ::testing::Test, ShardedSituation {
-  PlannerOptions options{.degree = 0, .most_chunks = 4};
+  PlannerOptions options{.most_chunks = 4};
 };
 
 /// Pieces at places of a kind.

@@ -109,7 +109,7 @@ TEST_F(MpmoeTest, MicroProfilesChooseWhereThereAreAnyAndOnlyOfWhatFits) {
   const std::string simulated = mpmoe_remark(situation, {}, plan_mpmoe_pb(situation, {}));
   EXPECT_THAT(simulated, HasSubstr("chosen by simulation"));
   std::int64_t largest = 0;
-  situation.micro_profile = [&](const moe::Schedule& schedule) {
+  situation.measure = [&](const moe::Schedule& schedule) {
     largest = std::max(largest, peak(schedule));
     return favours_s2_in_3(schedule);
   };

@@ -1,4 +1,4 @@
-#include "tuner/scenario/profiled_plan.h"
+#include "tuner/scenario/measured_plan.h"
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,8 @@ moe::Schedule in_chunks(int chunks) {
 }
 
 /// The fastest of 1, 2 and 3 chunks.
-moe::Schedule fastest(const MicroProfile& seconds) {
+moe::Schedule fastest(const TrainingSoFar& so_far) {
+  const MeasureSchedule& seconds = so_far.measure;
   moe::Schedule best = in_chunks(1);
   double best_s = seconds(best);
   for (const int chunks : {2, 3}) {
@@ -27,8 +28,8 @@ moe::Schedule fastest(const MicroProfile& seconds) {
   return best;
 }
 
-TEST(ProfiledPlan, RunsWhatIsAskedForAndThenWhatWasChosen) {
-  ProfiledPlan plan(fastest, 3);
+TEST(MeasuredPlan, RunsWhatIsAskedForAndThenWhatWasChosen) {
+  MeasuredPlan plan(fastest, 3);
   moe::Schedule ruling = in_chunks(7);
   std::vector<int> chunks;  // of every iteration
   for (int iteration = 0; iteration < 16; ++iteration) {
@@ -36,34 +37,34 @@ TEST(ProfiledPlan, RunsWhatIsAskedForAndThenWhatWasChosen) {
     chunks.push_back(now);
     const bool first = iteration > 0 && chunks[chunks.size() - 2] != now;
     // Two chunks are best, and an iteration's memory is new under a new schedule.
-    if (auto next = plan.after(now == 2 ? (first ? 100 : 1) : 2)) ruling = *next;
+    if (auto next = plan.after({}, now == 2 ? (first ? 100 : 1) : 2)) ruling = *next;
     EXPECT_EQ(plan.is_done(), iteration >= 12);
   }
   EXPECT_EQ(chunks, (std::vector<int>{7, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 2, 2, 2}));
-  EXPECT_EQ(plan.profiles(), 3);
+  EXPECT_EQ(plan.measured(), 3);
 }
 
-TEST(ProfiledPlan, EndsWithATrainingThatEndsBeforeItAndWithAPlannerThatThrows) {
+TEST(MeasuredPlan, EndsWithATrainingThatEndsBeforeItAndWithAPlannerThatThrows) {
   {
-    ProfiledPlan abandoned(fastest, 2);
-    EXPECT_TRUE(abandoned.after(1));
+    MeasuredPlan abandoned(fastest, 2);
+    EXPECT_TRUE(abandoned.after({}, 1));
   }
-  ProfiledPlan failing(
-      [](const MicroProfile& seconds) -> moe::Schedule {
-        seconds(in_chunks(2));
+  MeasuredPlan failing(
+      [](const TrainingSoFar& so_far) -> moe::Schedule {
+        so_far.measure(in_chunks(2));
         throw std::invalid_argument("no plan");
       },
       1);
-  EXPECT_TRUE(failing.after(1));
-  EXPECT_FALSE(failing.after(1)) << "the first is left out";
-  EXPECT_THROW(failing.after(1), std::invalid_argument);
+  EXPECT_TRUE(failing.after({}, 1));
+  EXPECT_FALSE(failing.after({}, 1)) << "the first is left out";
+  EXPECT_THROW(failing.after({}, 1), std::invalid_argument);
 }
 
-TEST(ProfiledPlan, OfAPlannerThatAsksNothingIsThereAfterOneIteration) {
-  ProfiledPlan plan([](const MicroProfile&) { return in_chunks(4); }, 2);
-  EXPECT_EQ(plan.after(1), in_chunks(4));
+TEST(MeasuredPlan, OfAPlannerThatAsksNothingIsThereAfterOneIteration) {
+  MeasuredPlan plan([](const TrainingSoFar&) { return in_chunks(4); }, 2);
+  EXPECT_EQ(plan.after({}, 1), in_chunks(4));
   EXPECT_TRUE(plan.is_done());
-  EXPECT_FALSE(plan.after(1));
+  EXPECT_FALSE(plan.after({}, 1));
 }
 
 }  // namespace

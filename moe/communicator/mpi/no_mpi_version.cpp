@@ -1,0 +1,7 @@
+#include "moe/communicator/communicator.h"
+
+namespace moe {
+
+std::string mpi_version() { return ""; }
+
+}  // namespace moe

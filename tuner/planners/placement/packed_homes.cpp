@@ -1,0 +1,42 @@
+#include "tuner/planners/placement/packed_homes.h"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+#include "tuner/planners/placement/most_loaded_experts.h"
+
+namespace tuner {
+
+std::vector<std::int64_t> loads_of_members(std::span<const std::int64_t> loads,
+                                           std::span<const int> homes, int members) {
+  std::vector<std::int64_t> of_members(static_cast<std::size_t>(members), 0);
+  for (std::size_t expert = 0; expert < loads.size(); ++expert) {
+    of_members[static_cast<std::size_t>(homes[expert])] += loads[expert];
+  }
+  return of_members;
+}
+
+moe::ExpertHomes packed_homes(std::span<const std::int64_t> loads, int members) {
+  if (members < 1 || loads.size() % static_cast<std::size_t>(members) != 0) {
+    throw std::invalid_argument(
+        fmt::format("packed_homes: {} experts on {} members", loads.size(), members));
+  }
+  const std::size_t slots = loads.size() / static_cast<std::size_t>(members);
+  moe::ExpertHomes homes(loads.size(), 0);
+  std::vector<std::size_t> taken(static_cast<std::size_t>(members), 0);
+  std::vector<std::int64_t> load(taken.size(), 0);
+  for (const int expert : most_loaded(loads)) {
+    std::size_t least = taken.size();
+    for (std::size_t member = 0; member < taken.size(); ++member) {
+      if (taken[member] == slots) continue;
+      if (least == taken.size() || load[member] < load[least]) least = member;
+    }
+    homes[static_cast<std::size_t>(expert)] = static_cast<int>(least);
+    load[least] += loads[static_cast<std::size_t>(expert)];
+    ++taken[least];
+  }
+  return homes;
+}
+
+}  // namespace tuner

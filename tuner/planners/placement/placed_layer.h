@@ -1,0 +1,29 @@
+#pragma once
+
+#include <vector>
+
+#include "moe/rows/expert_placement.h"
+#include "tuner/planners/placement/placed_loads.h"
+#include "tuner/planners/placement/pro_prophet_equations.h"
+
+/// The time of one MoE layer under a placement of its experts, by Pro-Prophet's performance model.
+namespace tuner {
+
+/// How much of the transfers of parameters and gradients a layer pays for.
+enum class Transfers {
+  blocking,    ///< all of it: Eq. 6
+  overlapped,  ///< the part that neighbouring computation does not hide: Eq. 8
+};
+
+/// Eq. 6 or Eq. 8.
+double layer_s(const ProProphetCosts& costs, const ProProphetTimes& times, Transfers transfers);
+
+/// To how many devices each expert is sent, of the experts that are sent.
+std::vector<int> devices_sent_to(const moe::ExpertPlacement& placement);
+
+/// The time of a layer under `placement`. Throws std::invalid_argument as placed_loads.
+double placed_layer_s(const moe::LayerRouting& routing, const moe::Groups& groups,
+                      const moe::ExpertPlacement& placement, const ProProphetCosts& costs,
+                      Transfers transfers);
+
+}  // namespace tuner

@@ -1,0 +1,42 @@
+#include "tuner/planners/situation/planner.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace tuner {
+namespace {
+
+/// The options that were asked for and then `own`, a planner's parameters: without options that
+/// these tell anyway, as chunks tell the degree.
+std::string with_asked(const PlannerOptions& options, const std::string& own) {
+  PlannerOptions more = options;
+  std::erase_if(more.asked, [&](const auto& entry) {
+    return entry.first == kDegree.key ||
+           own.find(fmt::format("\"{}\":", entry.first)) != std::string::npos;
+  });
+  return join_parameters(to_json(more), own);
+}
+
+}  // namespace
+
+std::string parameters_of(const Planner& planner, const PlannerOptions& options,
+                          const moe::Schedule& schedule) {
+  return with_asked(options, planner.parameters ? planner.parameters(schedule) : "{}");
+}
+
+std::vector<Candidate> candidates_of(const Planner& planner, const Situation& situation,
+                                     const PlannerOptions& options) {
+  if (!planner.candidates) {
+    moe::Schedule schedule = planner.plan(situation, options);
+    std::string parameters = parameters_of(planner, options, schedule);
+    return {{schedule.planner, std::move(parameters), std::move(schedule)}};
+  }
+  std::vector<Candidate> candidates = planner.candidates(situation, options);
+  for (Candidate& one : candidates) {
+    one.parameters_json = with_asked(options, one.parameters_json);
+  }
+  return candidates;
+}
+
+}  // namespace tuner

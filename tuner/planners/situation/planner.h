@@ -1,0 +1,70 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "moe/passes/schedule.h"
+#include "moe/program/program.h"
+#include "moe/rows/groups.h"
+#include "moe/rows/routing.h"
+#include "tuner/costs/cluster.h"
+#include "tuner/costs/cost_model.h"
+#include "tuner/planners/situation/planner_options.h"
+
+namespace tuner {
+
+/// Seconds of an iteration under a schedule, measured in a short real training. Infinite where the
+/// training fails.
+using MeasureSchedule = std::function<double(const moe::Schedule&)>;
+
+/// What a planner decides from.
+struct Situation {
+  const moe::Program& program;  ///< not scheduled; every schedule is applied to it
+  const moe::Groups& groups;
+  const moe::Routing& routing;
+  const CostModel& costs;
+  const Cluster& cluster;
+  MeasureSchedule measure{};  ///< empty where nothing can be run: planners simulate instead
+  /// The homes of experts when the plan begins to rule, by layer; a layer that is absent has those of
+  /// the Program. Moving experts to other homes costs time (placement/move_costs.h).
+  moe::HomesByLayer homes_now = {};
+};
+
+/// A schedule that a study tries.
+struct Candidate {
+  std::string planner;
+  std::string parameters_json;  ///< what tells it from the planner's others: {"forward_chunks": 4}
+  moe::Schedule schedule;
+};
+
+/// A planner decides and never edits a Program: moe::apply does that.
+struct Planner {
+  std::string_view name;
+  std::string_view description;
+  moe::Schedule (*plan)(const Situation&, const PlannerOptions&);
+  /// The closed form of the planner's paper, in seconds of an iteration under such a schedule. Null
+  /// where there is none.
+  double (*paper_seconds)(const Situation&, const moe::Schedule&) = nullptr;
+  /// All schedules that a study tries for this planner, its own choice among them. Null: its own
+  /// choice alone.
+  std::vector<Candidate> (*candidates)(const Situation&, const PlannerOptions&) = nullptr;
+  /// A JSON object of what tells such a schedule from the planner's others. Null: nothing does.
+  std::string (*parameters)(const moe::Schedule&) = nullptr;
+  /// A line for a person about a schedule that it planned. Null: it has nothing to say.
+  std::string (*remark)(const Situation&, const PlannerOptions&, const moe::Schedule&) = nullptr;
+  std::vector<PlannerOption> options{};
+  bool offloads = false;  ///< may plan copies to the host's memory, so that their costs matter
+  bool measures = false;  ///< chooses by Situation::measure where it can
+};
+
+/// What tells a schedule of this planner from its others, with the options that were asked for.
+std::string parameters_of(const Planner& planner, const PlannerOptions& options,
+                          const moe::Schedule& schedule);
+
+/// The planner's candidates; the options that were asked for are among their parameters.
+std::vector<Candidate> candidates_of(const Planner& planner, const Situation& situation,
+                                     const PlannerOptions& options);
+
+}  // namespace tuner

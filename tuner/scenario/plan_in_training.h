@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "tuner/planners/situation/planner.h"
+
+namespace tuner {
+
+/// What moe-train needs to plan by itself; texts as on moe-tune's command line.
+struct PlanRequest {
+  std::string planner;   ///< "pipemoe", "tutel:4"
+  std::string model;     ///< name or file
+  std::string cluster;   ///< name, file, or "measured"
+  std::string database;  ///< for "measured"
+  int ranks = 1;
+  std::string layout;  ///< moe::parse_layout; "" = all experts over all ranks
+  int iterations = 0;  ///< PlannerOptions::iterations
+  /// The limit of a rank's arena; 0 = the cluster's memory. Planners that keep to a limit get it. A plan
+  /// of any other that needs more under the present routing is dropped: the ruling schedule goes on.
+  std::int64_t memory_limit_bytes = 0;
+  /// Hears of costs measured elsewhere and of dropped plans, a line each.
+  std::function<void(const std::string&)> say = [](const std::string&) {};
+};
+
+/// What a plan inside training starts from. The first plan knows nothing: it assumes even routing.
+struct TrainingSoFar {
+  const moe::Routing* routing = nullptr;  ///< of the last iteration
+  const moe::Schedule* ruling = nullptr;  ///< the schedule of the last iteration
+  MeasureSchedule measure{};              ///< Situation::measure
+};
+using PlanInTraining = std::function<moe::Schedule(const TrainingSoFar&)>;
+
+/// Loads costs and cluster once. Throws as load_scenario (scenario.h) and parse_planner.
+PlanInTraining plan_in_training(const PlanRequest& request);
+
+/// True where the planner that is asked for chooses by short trainings where it can.
+bool chooses_by_measuring(const std::string& planner);
+/// Throws moe::InputError, naming the planners that do, where it does not; `option` asked for it.
+void expect_measuring(const std::string& planner, const std::string& option);
+
+}  // namespace tuner
