@@ -110,7 +110,9 @@ TEST(Planners, AreParsedWithOptions) {
 }
 
 TEST_F(PlannersTest, OptionsThatWereAskedForAreAmongTheParameters) {
-  Planner planner{.name = "test", .plan = [](const Situation&, const PlannerOptions&) {
+  Planner planner{.name = "test",
+                  .description = "decides nothing",
+                  .plan = [](const Situation&, const PlannerOptions&) {
                     return moe::Schedule{"test", {}};
                   }};
   PlannerOptions options;

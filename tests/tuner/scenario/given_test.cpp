@@ -11,6 +11,7 @@
 #include "moe/model/iteration.h"
 #include "moe/model/model.h"
 #include "tests/tuner/small_program.h"
+#include "tuner/planners/planners.h"
 #include "tuner/scenario/routing_spec.h"
 
 namespace tuner {

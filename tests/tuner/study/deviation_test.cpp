@@ -9,6 +9,7 @@
 
 #include "tests/tuner/small_program.h"
 #include "tuner/costs/fit.h"
+#include "tuner/planners/planners.h"
 #include "tuner/simulate/simulate.h"
 #include "tuner/study/prediction.h"
 

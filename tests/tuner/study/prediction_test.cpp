@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "tests/tuner/small_program.h"
+#include "tuner/planners/planners.h"
 
 namespace tuner {
 namespace {

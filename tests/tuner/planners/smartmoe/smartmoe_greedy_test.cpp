@@ -6,9 +6,9 @@
 
 #include <algorithm>
 #include <random>
-#include <stdexcept>
 
 #include "moe/rows/expert_slots.h"
+#include "tuner/planners/placement/packed_homes.h"
 
 namespace tuner {
 namespace {
@@ -24,8 +24,6 @@ TEST(SmartMoeGreedy, WorkedByHand) {
   EXPECT_THAT(smartmoe_homes(std::vector<std::int64_t>{1, 4, 4, 1}, in_order, 2), in_order);
   EXPECT_THAT(smartmoe_homes(std::vector<std::int64_t>{1, 4, 1, 4}, {1, 0, 0, 1}, 2),
               ElementsAre(1, 0, 0, 1));
-  EXPECT_THAT(packed_homes(std::vector<std::int64_t>{1, 4, 4, 1}, 2), ElementsAre(0, 0, 1, 1));
-  EXPECT_THROW(packed_homes(std::vector<std::int64_t>{1, 2, 3}, 2), std::invalid_argument);
 }
 
 moe::ExpertHomes in_order(const std::vector<std::int64_t>& loads, int members) {
