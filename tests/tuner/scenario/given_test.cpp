@@ -49,7 +49,8 @@ const char* const kCompressed = R"("decision": "compress_exchange", "format": "b
 TEST_F(GivenTest, CandidatesHaveTheGivenDecisionsAndTheirName) {
   const Given bf16 = given(kCompressed);
   EXPECT_EQ(bf16.name, file.stem().string());
-  const auto tried = candidates_of(planner_named("tutel"), situation, {2, 8}, bf16);
+  const auto tried =
+      candidates_of(planner_named("tutel"), situation, {.asked = {{"degree", 2}}}, bf16);
   EXPECT_THAT(tried.refused, SizeIs(0));
   ASSERT_THAT(tried.candidates, SizeIs(1));
   const Candidate& candidate = tried.candidates.front();
@@ -69,12 +70,12 @@ TEST_F(GivenTest, WhatSequentialAddsNothingToIsPlannedByNobody) {
 }
 
 TEST_F(GivenTest, WhatContradictsAPlannerIsLeftOutWithTheReason) {
-  const auto tried = candidates_of(planner_named("tutel"), situation, {0, 3},
+  const auto tried = candidates_of(planner_named("tutel"), situation, {.most_chunks = 3},
                                    given(R"("decision": "pipeline_split", "chunks": 4)"));
   EXPECT_THAT(tried.candidates, SizeIs(1)) << "with one chunk";
   EXPECT_THAT(tried.refused, ElementsAre(HasSubstr(file.string()), HasSubstr(file.string())));
   // One that fails while it plans.
-  const auto none = candidates_of(planner_named("pipemoe"), situation, {0, 3},
+  const auto none = candidates_of(planner_named("pipemoe"), situation, {.most_chunks = 3},
                                   given(R"("decision": "pipeline_split", "chunks": 4)"));
   EXPECT_THAT(none.candidates, SizeIs(0));
   EXPECT_THAT(none.refused, ElementsAre(HasSubstr(file.string())));
