@@ -14,8 +14,8 @@ namespace tuner {
 
 db::Style style_of(const Arguments& arguments);
 
-/// "yes" or "no": whether a peak fits the memory of a rank. Empty where the cluster does not say how
-/// much memory that is.
+/// "yes" or "no": whether a peak fits the memory of a rank. Empty where the cluster does not say
+/// how much memory that is.
 db::Cell fits_memory(std::int64_t peak_bytes, const Cluster& cluster);
 
 /// Empty for no value.
@@ -25,8 +25,8 @@ db::Cell optional_cell(const std::optional<double>& value);
 void warn(const std::string& text);
 /// Loads what the command line names, and says the remarks on stderr. Throws as load_scenario.
 Scenario load_said(const ScenarioOptions& options);
-/// Whether a column is printed that is empty for most schedules. A table has it where one schedule has
-/// a value; CSV and JSON always have it, so that programs find the same columns.
+/// Whether a column is printed that is empty for most schedules. A table has it where one schedule
+/// has a value; CSV and JSON always have it, so that programs find the same columns.
 bool shows_column(const Arguments& arguments, bool one_has_it);
 
 /// The decisions of a schedule that change results; empty where none does.

@@ -172,8 +172,8 @@ struct BusyTimes {
   }
 };
 
-/// What a rank that computes has of the processors over time, where some share them: each min(1, P / n) while
-/// n of them compute.
+/// What a rank that computes has of the processors over time, where some share them: each min(1, P
+/// / n) while n of them compute.
 class SharedTime {
  public:
   /// `busy` by rank, merged.
@@ -323,8 +323,8 @@ double mean_or_zero(const std::vector<double>& values) {
   return values.empty() ? 0 : sum / static_cast<double>(values.size());
 }
 
-/// What stands for samples of one size. Where ranks share processors an op has had more time than its
-/// share or less, and only all of them together as much as there is: their mean.
+/// What stands for samples of one size. Where ranks share processors an op has had more time than
+/// its share or less, and only all of them together as much as there is: their mean.
 enum class Typical : std::uint8_t { median, mean };
 
 /// Samples timed alone, those of one size together; none where none was alone.

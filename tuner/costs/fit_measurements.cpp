@@ -32,9 +32,9 @@ bool is_slowdown(const std::string& op) {
   return set_speed(any, op, 1);
 }
 
-/// "computation_beside_copy" and the seconds that a second alone takes: a line through the origin, as
-/// all samples have one unit. An addition beside a product is a second computation beside one; other
-/// rows of memory_bound say nothing that the model asks for.
+/// "computation_beside_copy" and the seconds that a second alone takes: a line through the origin,
+/// as all samples have one unit. An addition beside a product is a second computation beside one;
+/// other rows of memory_bound say nothing that the model asks for.
 std::optional<std::pair<std::string, Sample>> slowdown_of(const db::Measurement& row) {
   const auto parameters = nlohmann::json::parse(row.parameters_json, nullptr, false);
   if (!parameters.is_object()) return std::nullopt;

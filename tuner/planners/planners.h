@@ -21,7 +21,8 @@ struct PlannerRequest {
 };
 
 /// "NAME", "NAME:KEY=VALUE", "NAME:KEY=VALUE:KEY=VALUE"; "NAME:4" is short for "NAME:degree=4".
-/// Throws moe::InputError, with the planners or options there are, for an unknown name, key or value.
+/// Throws moe::InputError, with the planners or options there are, for an unknown name, key or
+/// value.
 PlannerRequest parse_planner(std::string_view text);
 /// Several, separated by commas.
 std::vector<PlannerRequest> parse_planners(std::string_view text);

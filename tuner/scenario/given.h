@@ -23,8 +23,9 @@ Given load_given(const std::string& path, const moe::Program& whole);
 /// All of them. Throws moe::InputError too where two have one name.
 std::vector<Given> load_all_given(const std::vector<std::string>& files, const moe::Program& whole);
 
-/// What was planned for given.program and the given decisions, as one schedule. Throws moe::InputError where they
-/// contradict each other in `whole`, naming the file, what of it the planner decides too, and what would do.
+/// What was planned for given.program and the given decisions, as one schedule. Throws
+/// moe::InputError where they contradict each other in `whole`, naming the file, what of it the
+/// planner decides too, and what would do.
 moe::Schedule join(const moe::Schedule& planned, const Given& given, const moe::Program& whole);
 
 /// The planner's schedule for given.program, joined. Throws as join.
@@ -34,9 +35,9 @@ moe::Schedule plan_from(const Given& given, const Planner& planner, const Planne
 /// What the planner of a candidate is called that is given and nothing else.
 inline constexpr const char* kGivenAlone = "given";
 
-/// A planner's candidates for given.program, joined: {"given": "bf16", "forward_chunks": 2, ...}. Those of
-/// sequential, which decides nothing, are planned by nobody: kGivenAlone. What contradicts the
-/// given decisions is left out, with the reason in `refused`.
+/// A planner's candidates for given.program, joined: {"given": "bf16", "forward_chunks": 2, ...}.
+/// Those of sequential, which decides nothing, are planned by nobody: kGivenAlone. What contradicts
+/// the given decisions is left out, with the reason in `refused`.
 struct GivenCandidates {
   std::vector<Candidate> candidates;
   std::vector<std::string> refused;

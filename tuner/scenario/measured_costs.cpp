@@ -48,8 +48,8 @@ std::optional<MeasuredCosts> costs_of_study(const db::Connection& connection,
   return measured;
 }
 
-/// The number of nodes that `ranks` ranks were on, in the run of a fit. A run that only fitted does not
-/// tell: then the most of any run that measured so many ranks. 0 where no run tells.
+/// The number of nodes that `ranks` ranks were on, in the run of a fit. A run that only fitted does
+/// not tell: then the most of any run that measured so many ranks. 0 where no run tells.
 int nodes_measured(const db::Connection& connection, std::int64_t run_id, int ranks) {
   std::set<std::int64_t> runs{run_id};
   for (const db::Measurement& row : db::load_measurements(connection)) {

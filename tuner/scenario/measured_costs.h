@@ -20,9 +20,10 @@ struct MeasuredCosts {
   std::string remark;  ///< a line for a person where they were measured under another layout
 };
 
-/// The newest profile of a study of this model and number of ranks, of the same layout if there is one.
-/// Without such a study the newest fits of moe-tune fit; of a collective that was measured on several
-/// numbers of ranks the nearest one. Throws moe::InputError where the database has neither, db::Error.
+/// The newest profile of a study of this model and number of ranks, of the same layout if there is
+/// one. Without such a study the newest fits of moe-tune fit; of a collective that was measured on
+/// several numbers of ranks the nearest one. Throws moe::InputError where the database has neither,
+/// db::Error.
 MeasuredCosts measured_costs(const std::string& database, const CostsWanted& wanted);
 
 }  // namespace tuner

@@ -11,10 +11,10 @@
 
 namespace tuner {
 
-/// The plan of a planner that measures (Planner::measures), inside a training. The planner runs on a
-/// thread of its own. Whenever it asks how long an iteration takes under a schedule, training goes on
-/// under that schedule for some iterations and answers. Schedules leave losses as they are, so nothing
-/// is lost.
+/// The plan of a planner that measures (Planner::measures), inside a training. The planner runs on
+/// a thread of its own. Whenever it asks how long an iteration takes under a schedule, training
+/// goes on under that schedule for some iterations and answers. Schedules leave losses as they are,
+/// so nothing is lost.
 class MeasuredPlan {
  public:
   /// An answer is the median of `iterations`, without the first one under a schedule.
@@ -23,8 +23,9 @@ class MeasuredPlan {
   MeasuredPlan& operator=(const MeasuredPlan&) = delete;
   ~MeasuredPlan();
 
-  /// To be called after every iteration, with its routing and its seconds; the first call begins the
-  /// plan. Returns the schedule of the next iteration where it changes. Throws what the plan throws.
+  /// To be called after every iteration, with its routing and its seconds; the first call begins
+  /// the plan. Returns the schedule of the next iteration where it changes. Throws what the plan
+  /// throws.
   std::optional<moe::Schedule> after(const moe::Routing& routing, double duration_s);
   /// True once after() has returned the plan.
   bool is_done() const { return done_; }

@@ -17,8 +17,9 @@ struct PlanRequest {
   int ranks = 1;
   std::string layout;  ///< moe::parse_layout; "" = all experts over all ranks
   int iterations = 0;  ///< PlannerOptions::iterations
-  /// The limit of a rank's arena; 0 = the cluster's memory. Planners that keep to a limit get it. A plan
-  /// of any other that needs more under the present routing is dropped: the ruling schedule goes on.
+  /// The limit of a rank's arena; 0 = the cluster's memory. Planners that keep to a limit get it. A
+  /// plan of any other that needs more under the present routing is dropped: the ruling schedule
+  /// goes on.
   std::int64_t memory_limit_bytes = 0;
   /// Hears of costs measured elsewhere and of dropped plans, a line each.
   std::function<void(const std::string&)> say = [](const std::string&) {};

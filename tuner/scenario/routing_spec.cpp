@@ -28,8 +28,8 @@ struct GatedLayer {
   int experts = 0;
   std::int64_t copies = 0;  ///< asked for on each rank
   int choices = 1;          ///< of a token at most
-  /// Rows of an expert from each rank at most; where all experts are full whatever tokens ask for, just so
-  /// many.
+  /// Rows of an expert from each rank at most; where all experts are full whatever tokens ask for,
+  /// just so many.
   std::optional<std::int64_t> capacity{};
   bool full = false;
 };
@@ -94,7 +94,8 @@ double parse_exponent(std::string_view text) {
   return exponent;
 }
 
-/// Of so many micro-batches: as it is, or where it is of another number, the whole iteration's shared out.
+/// Of so many micro-batches: as it is, or where it is of another number, the whole iteration's
+/// shared out.
 moe::Routing of_micro_batches(moe::Routing routing, int micro_batches) {
   int found = 1;
   for (const moe::LayerRouting& layer : routing.layers) {

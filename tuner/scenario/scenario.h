@@ -36,9 +36,9 @@ struct Scenario {
   Situation situation() const { return {program, groups, routing, costs, cluster}; }
 };
 
-/// Loads the model, then the costs (of a cluster's file, or measured: measured_costs.h), the layout's
-/// groups, the Program and its routing. Throws moe::InputError, moe::Refusal or std::invalid_argument
-/// where they do not fit each other, db::Error.
+/// Loads the model, then the costs (of a cluster's file, or measured: measured_costs.h), the
+/// layout's groups, the Program and its routing. Throws moe::InputError, moe::Refusal or
+/// std::invalid_argument where they do not fit each other, db::Error.
 Scenario load_scenario(const ScenarioOptions& options);
 
 }  // namespace tuner

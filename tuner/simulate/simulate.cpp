@@ -16,8 +16,8 @@ namespace tuner {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-/// Flows that would end within this share of how long they took end with the last of them: sizes that differ by
-/// a row are common, and every end costs new rates for all flows.
+/// Flows that would end within this share of how long they took end with the last of them: sizes
+/// that differ by a row are common, and every end costs new rates for all flows.
 constexpr double kTogether = 1e-4;
 
 enum class EventKind : std::uint8_t { start, computed, transfer };

@@ -94,8 +94,8 @@ std::set<pid_t> children() {
   return found;
 }
 
-/// mpirun ends before what it has started on the other hosts of a box. What goes on for longer is ended, so that it is
-/// not beside the next run.
+/// mpirun ends before what it has started on the other hosts of a box. What goes on for longer is
+/// ended, so that it is not beside the next run.
 void wait_for_orphans(const std::set<pid_t>& others) {
   const double begin = now_s();
   for (bool any = true, late = false; any; late = now_s() - begin > kOrphans_s) {

@@ -33,7 +33,8 @@ std::vector<int> nodes_of(const std::vector<db::RunRank>& ranks) {
 
 bool is_warm(const db::Timeline& timeline) { return timeline.iteration > moe::kWarmupIterations; }
 
-/// Of at most kMostRoutings iterations after the warm-up, in order, among those whose loads are stored.
+/// Of at most kMostRoutings iterations after the warm-up, in order, among those whose loads are
+/// stored.
 std::vector<moe::Routing> routings_of_run(const db::Connection& connection, std::int64_t run_id,
                                           int micro_batches) {
   std::vector<int> iterations = db::load_recorded_iterations(connection, run_id);
@@ -49,12 +50,12 @@ std::vector<moe::Routing> routings_of_run(const db::Connection& connection, std:
   return routings;
 }
 
-/// How much another network's rate may differ from what training saw, for its interference to speak of this one: a card
-/// half as fast leaves a core about twice the time.
+/// How much another network's rate may differ from what training saw, for its interference to speak
+/// of this one: a card half as fast leaves a core about twice the time.
 constexpr double kSameRate = 1.25;
 
-/// True where a message between nodes took alone, in this measurement, what these costs say: the same network. True too
-/// where the measurement is of none, or the costs know of none.
+/// True where a message between nodes took alone, in this measurement, what these costs say: the
+/// same network. True too where the measurement is of none, or the costs know of none.
 bool is_same_network(const db::Measurement& row, const CostModel& costs, int nodes) {
   const auto parameters = nlohmann::json::parse(row.parameters_json, nullptr, false);
   if (!parameters.is_object() || parameters.value("activity", "") != "inter_node") return true;
@@ -65,8 +66,8 @@ bool is_same_network(const db::Measurement& row, const CostModel& costs, int nod
   return ratio < kSameRate && ratio > 1 / kSameRate;
 }
 
-/// What `moe-bench interference` has measured on nodes and a network like those of a run of the same computer: a training
-/// seldom does so much at a time that its timelines tell.
+/// What `moe-bench interference` has measured on nodes and a network like those of a run of the
+/// same computer: a training seldom does so much at a time that its timelines tell.
 void set_speeds_beside_all(const db::Connection& connection, const db::Run& like,
                            const std::vector<int>& nodes, int node_count, CostModel& costs) {
   auto rows = db::load_measurements(connection, {.op = "interference", .device = like.device});

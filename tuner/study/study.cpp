@@ -53,8 +53,8 @@ std::optional<moe::Routing> routing_asked_for(const StudyOptions& options,
 
 class StudyRun {
  public:
-  /// What is wrong with the model, the routing or what is given is said before there is a database, and not after
-  /// minutes of profiling.
+  /// What is wrong with the model, the routing or what is given is said before there is a database,
+  /// and not after minutes of profiling.
   explicit StudyRun(const StudyOptions& options)
       : options_(options),
         groups_(moe::make_groups(
@@ -204,9 +204,9 @@ class StudyRun {
     return {situation, routings_, study_.id, run_id_};
   }
 
-  /// What is known of a study that goes on is predicted again where costs are others now (it may have profiled more:
-  /// copies, what is given): predictions by different costs cannot be ranked. Meanwhile the study has no costs, so that
-  /// where it is killed the next process does it over.
+  /// What is known of a study that goes on is predicted again where costs are others now (it may
+  /// have profiled more: copies, what is given): predictions by different costs cannot be ranked.
+  /// Meanwhile the study has no costs, so that where it is killed the next process does it over.
   void adopt_costs() {
     const std::string costs = to_json(machine_.costs);
     if (study_.cost_model_json == costs) return;

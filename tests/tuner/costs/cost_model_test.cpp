@@ -25,7 +25,8 @@ LinearFit line(double alpha_s, double beta_s_per_unit) {
   return fit;
 }
 
-/// linear [8,4] x [4,6]; gelu of it; a product of two local experts on rows of layer 0, on one rank.
+/// linear [8,4] x [4,6]; gelu of it; a product of two local experts on rows of layer 0, on one
+/// rank.
 struct Ops {
   moe::ProgramBuilder build{moe::DType::f32};
   moe::Groups groups = moe::make_groups(1, 1);

@@ -1,4 +1,5 @@
-// What a placement is worth one iteration after the loads that it was planned from, and how even it makes loads.
+// What a placement is worth one iteration after the loads that it was planned from, and how even it
+// makes loads.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -18,8 +19,8 @@ constexpr int kDevices = 16;
 constexpr int kIterations = 200;
 constexpr double kSkew = 1.2;
 
-/// MoE-GPT-M on 16 devices of 10 TFLOP/s and 5 GB/s: rows are 1024 wide and meet 2 x 1024 x 2048 weights, which are sent
-/// along a tree.
+/// MoE-GPT-M on 16 devices of 10 TFLOP/s and 5 GB/s: rows are 1024 wide and meet 2 x 1024 x 2048
+/// weights, which are sent along a tree.
 ProProphetCosts gpt_m_costs() {
   constexpr double weights = 2.0 * 1024 * 2048;
   ProProphetCosts costs{{1e-4, 4096 / 5e9}, {1e-4, 2 * weights / 10e12}, {0}, {0}, 5e-3, 1e-2};
@@ -35,8 +36,8 @@ moe::ExpertPlacement pro_prophet(const moe::LayerRouting& routing, const moe::Gr
   return greedy_placement(grouped_rows(routing, groups), costs, {Transfers::overlapped}).placement;
 }
 
-/// How alike the loads of neighbouring iterations are, and times with a plan over those with that of the same
-/// iteration's loads.
+/// How alike the loads of neighbouring iterations are, and times with a plan over those with that
+/// of the same iteration's loads.
 struct OverTime {
   double locality = 0;
   double planned_before = 0;    ///< from the iteration before

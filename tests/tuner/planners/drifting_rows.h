@@ -9,9 +9,10 @@
 
 namespace tuner::test {
 
-/// A layer's loads from iteration to iteration: every source's popularity of an expert is e^(z_expert + w_expert,source),
-/// z of standard deviation `skew`, w a third of it; in every iteration a share `drift` of both is drawn anew, so
-/// that the distribution of loads stays what it is.
+/// A layer's loads from iteration to iteration: every source's popularity of an expert is
+/// e^(z_expert + w_expert,source), z of standard deviation `skew`, w a third of it; in every
+/// iteration a share `drift` of both is drawn anew, so that the distribution of loads stays what it
+/// is.
 class DriftingRows {
  public:
   DriftingRows(int sources, int experts, double skew, double drift, std::uint64_t seed)

@@ -1,5 +1,6 @@
-// How long planning takes. Of one MoE layer: FSMoE's SLSQP took 193 ms [FSMoE 6.2], Pro-Prophet plans while it trains.
-// Of a model: Lancet took under 20 minutes, costs measured meanwhile [Lancet 7]; here costs are known.
+// How long planning takes. Of one MoE layer: FSMoE's SLSQP took 193 ms [FSMoE 6.2], Pro-Prophet
+// plans while it trains. Of a model: Lancet took under 20 minutes, costs measured meanwhile [Lancet
+// 7]; here costs are known.
 //     build/release/bin/planning_time
 #include <benchmark/benchmark.h>
 
@@ -38,8 +39,9 @@ BENCHMARK_CAPTURE(plan_layer, slsqp, degree_by_slsqp)->Unit(benchmark::kMicrosec
 BENCHMARK_CAPTURE(plan_layer, all_by_equations, degree_by_equations)->Unit(benchmark::kMicrosecond);
 BENCHMARK_CAPTURE(plan_layer, all_by_replay, degree_by_replay)->Unit(benchmark::kMicrosecond);
 
-/// Pro-Prophet's search for one layer of as many experts as ranks, popularity ~ 1 / place^skew, another one from
-/// every rank; state.range: ranks, 10 skew. From the layer's routing to a placement.
+/// Pro-Prophet's search for one layer of as many experts as ranks, popularity ~ 1 / place^skew,
+/// another one from every rank; state.range: ranks, 10 skew. From the layer's routing to a
+/// placement.
 void place_experts(benchmark::State& state, Transfers transfers) {
   const int ranks = static_cast<int>(state.range(0));
   const double skew = static_cast<double>(state.range(1)) / 10;

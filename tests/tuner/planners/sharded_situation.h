@@ -10,8 +10,8 @@
 
 namespace tuner::test {
 
-/// A model whose experts and dense matrices are shared by the two ranks of each of two nodes, on links slow enough
-/// for exchanges and gradients to matter.
+/// A model whose experts and dense matrices are shared by the two ranks of each of two nodes, on
+/// links slow enough for exchanges and gradients to matter.
 struct ShardedSituation {
   moe::Model model = [] {
     moe::Model m;

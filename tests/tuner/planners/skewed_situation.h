@@ -10,8 +10,8 @@
 
 namespace tuner::test {
 
-/// A model of three MoE layers whose experts are of very different popularity, on four ranks on a network that takes
-/// about as long with a layer's rows as its experts with computing them.
+/// A model of three MoE layers whose experts are of very different popularity, on four ranks on a
+/// network that takes about as long with a layer's rows as its experts with computing them.
 struct SkewedSituation {
   moe::Model model = [] {
     moe::Model m;

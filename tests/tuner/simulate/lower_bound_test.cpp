@@ -9,8 +9,8 @@ namespace {
 
 using namespace test;
 
-/// Two ranks on two nodes: rank 1 gets 3000 rows, rank 0 gets 1000. Dispatch and return move 1500 rows
-/// one way and 500 the other: 1.5 s. permute 1, experts 2 and 6, combine 0.5, on one stream.
+/// Two ranks on two nodes: rank 1 gets 3000 rows, rank 0 gets 1000. Dispatch and return move 1500
+/// rows one way and 500 the other: 1.5 s. permute 1, experts 2 and 6, combine 0.5, on one stream.
 struct Uneven {
   SmallLayer layer = small_layer();
   moe::Groups groups = two_nodes();
@@ -52,8 +52,8 @@ TEST(LowerBound, ACardCarriesWhatAllRanksOfItsNodeSend) {
       {moe::LayerRouting{0, 4, {{0, 0, 1000, 0}, {0, 0, 0, 1000}, {0, 0, 0, 0}, {0, 0, 0, 0}}}}};
   c.costs.fits["permute"].alpha_s = c.costs.fits["combine"].alpha_s = 0;
   c.costs.fits["gelu"].beta_s_per_unit = 0;
-  // Each rank of node 0 sends 1000 rows, which come back: 1 s and 1 s of its own, 2 s of the card in
-  // each direction. Of the counts a rank sends 16 bytes to each of the other node's two.
+  // Each rank of node 0 sends 1000 rows, which come back: 1 s and 1 s of its own, 2 s of the card
+  // in each direction. Of the counts a rank sends 16 bytes to each of the other node's two.
   const LowerBound bound = c.bound();
   EXPECT_NEAR(bound.link_s, 2 + 4 * 16e-6, 1e-9);
   EXPECT_NEAR(bound.chain_s, 1 + 1 + 2 * 16e-6, 1e-9);

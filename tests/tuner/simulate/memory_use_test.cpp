@@ -39,7 +39,8 @@ TEST(MemoryOverTime, HoldsAnActivationFromItsFirstOpToItsLast) {
     return bytes;
   };
   constexpr std::int64_t row = kColumns * 4, rows = 1024 * row;
-  // 1024 rows leave and arrive: permute 0 to 1 s, dispatch to 1.512, experts to 3.56, return to 4.07.
+  // 1024 rows leave and arrive: permute 0 to 1 s, dispatch to 1.512, experts to 3.56, return to
+  // 4.07.
   EXPECT_GE(at(0.5), rows) << "sent";
   EXPECT_LT(at(0.5), 2 * rows);
   EXPECT_GE(at(1.2), 2 * rows) << "sent and received";

@@ -1,4 +1,5 @@
-// What replicas of experts do to a prediction: rows that stay, work that is shared, transfers beside other blocks.
+// What replicas of experts do to a prediction: rows that stay, work that is shared, transfers
+// beside other blocks.
 #include <gtest/gtest.h>
 
 #include "moe/model/iteration.h"

@@ -128,8 +128,8 @@ TEST(Simulate, CommunicationSlowsDownBesideComputation) {
   EXPECT_NEAR(span_of(program, timeline, 0, "dispatch").duration_s, 1, 1e-9);
 }
 
-/// The layer with its "unrelated" op of 4 s as a copy on a stream of its own, beside the rest: permute,
-/// dispatch, experts, return and combine take 1, 1, 4, 1 and 0.5 s.
+/// The layer with its "unrelated" op of 4 s as a copy on a stream of its own, beside the rest:
+/// permute, dispatch, experts, return and combine take 1, 1, 4, 1 and 0.5 s.
 struct WithCopy {
   moe::Program program = small_layer(true).program;
   moe::Groups groups = two_nodes();
@@ -158,8 +158,8 @@ TEST(Simulate, CopiesAreAnActivityOfTheirOwn) {
 
   set_speed(c.model.interference, "copy_beside_computation", 0.5);
   set_speed(c.model.interference, "copy_beside_inter_node", 0.25);
-  // 0.5 of 4 s beside permute, 0.25 beside the dispatch, 2 beside experts, 0.25 beside the return, 0.25
-  // beside combine, the last 0.75 alone.
+  // 0.5 of 4 s beside permute, 0.25 beside the dispatch, 2 beside experts, 0.25 beside the return,
+  // 0.25 beside combine, the last 0.75 alone.
   moe::Timeline timeline = c.run();
   EXPECT_NEAR(end_of(span_of(c.program, timeline, 0, "combine")), alone_s, 1e-3);
   EXPECT_NEAR(span_of(c.program, timeline, 0, "unrelated").duration_s, 7.5 + 0.75, 1e-3);
@@ -179,8 +179,8 @@ TEST(Simulate, ThreeBesideEachOtherRunAsFastAsThreeWereMeasured) {
   set_speed(c.model.interference, "copy_beside_computation", 0.5);
   set_speed(c.model.interference, "copy_beside_inter_node", 0.5);
   const auto copied_s = [&] { return span_of(c.program, c.run(), 0, "unrelated").duration_s; };
-  // As PipelinesTwoChunks: of 7 s computation and communication are both there for 1.5 s, one of them
-  // for 5.5 s; then the copy is alone.
+  // As PipelinesTwoChunks: of 7 s computation and communication are both there for 1.5 s, one of
+  // them for 5.5 s; then the copy is alone.
   EXPECT_NEAR(copied_s(), 7 + 4 - 5.5 * 0.5 - 1.5 * 0.25, 1e-3) << "the product of the pairs";
   set_speed(c.model.interference, "copy_beside_all", 0.4);
   EXPECT_NEAR(copied_s(), 7 + 4 - 5.5 * 0.5 - 1.5 * 0.4, 1e-3);
@@ -189,14 +189,16 @@ TEST(Simulate, ThreeBesideEachOtherRunAsFastAsThreeWereMeasured) {
 TEST(Simulate, CopiesNeedTheProcessorsThatRanksShare) {
   WithCopy c;
   c.cluster.shared_processors = {{1, {0, 1}}};
-  // Both ranks always copy or compute; each has half of the processor, and beside its own copy all of that.
+  // Both ranks always copy or compute; each has half of the processor, and beside its own copy all
+  // of that.
   const auto timeline = c.run();
   EXPECT_NEAR(span_of(c.program, timeline, 0, "permute").duration_s, 2, 1e-3);
   EXPECT_NEAR(span_of(c.program, timeline, 0, "unrelated").duration_s, 8, 1e-3);
 }
 
 TEST(Simulate, LegsOfAnExchangeTakeTheirOwnLinks) {
-  // Two nodes of two ranks, 1000 rows from each rank to each: a card carries 4 MB each way, whatever the route.
+  // Two nodes of two ranks, 1000 rows from each rank to each: a card carries 4 MB each way,
+  // whatever the route.
   moe::Program flat = small_layer().program;
   flat.groups = moe::make_groups(4, 4, {0, 0, 1, 1});
   const moe::Routing even{

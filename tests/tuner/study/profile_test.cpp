@@ -108,8 +108,8 @@ TEST_F(ProfileTest, MakesCostsRoutingsAndErrorsOfStoredRuns) {
   EXPECT_THROW(load_op_timeline(connection, timeline, 1, 3), db::Error);  // of another model
 }
 
-/// Runs of two ranks on two nodes that a machine with known costs has simulated; the micro-batches of
-/// their iterations route differently.
+/// Runs of two ranks on two nodes that a machine with known costs has simulated; the micro-batches
+/// of their iterations route differently.
 struct SimulatedRuns {
   moe::Model model = [] {
     moe::Model m;
@@ -146,8 +146,8 @@ struct SimulatedRuns {
     db::insert(connection, moe::rank_rows(ids.back(), ranks, {}));
     const moe::Program scheduled = moe::apply(program, schedule);
     for (int iteration = 10; iteration < 13; ++iteration) {
-      // Most of the first micro-batch goes to the experts of rank 0, most of the second to those of rank 1:
-      // together they are even.
+      // Most of the first micro-batch goes to the experts of rank 0, most of the second to those of
+      // rank 1: together they are even.
       moe::Routing routing = make_routing("uniform", program, groups, 1);
       for (moe::LayerRouting& layer : routing.layers) {
         for (auto& row : layer.tokens) {

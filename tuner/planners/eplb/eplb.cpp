@@ -12,8 +12,8 @@ namespace {
 
 constexpr int kUsualSpareSlots = 1;
 
-/// [member]: the node of each member of an expert group, counted from 0. Empty where groups differ in
-/// it, where nodes have unequally many members, and where a node has one member or all of them.
+/// [member]: the node of each member of an expert group, counted from 0. Empty where groups differ
+/// in it, where nodes have unequally many members, and where a node has one member or all of them.
 std::vector<int> nodes_of_members(const moe::Groups& groups) {
   std::vector<int> nodes;
   for (int rank = 0; rank < moe::stage_ranks(groups); ++rank) {

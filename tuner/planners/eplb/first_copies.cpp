@@ -18,7 +18,8 @@ class Choice {
   void take(int member, int expert) { at_[static_cast<std::size_t>(member)].push_back(expert); }
   const std::vector<int>& at(int member) const { return at_[static_cast<std::size_t>(member)]; }
 
-  /// Finds the expert a home among its holders, if others that are at home there can go to other holders of theirs.
+  /// Finds the expert a home among its holders, if others that are at home there can go to other
+  /// holders of theirs.
   bool augment(int expert) {
     std::vector<bool> tried(at_.size(), false);
     return augment(expert, tried);

@@ -7,8 +7,9 @@ namespace tuner {
 inline constexpr PlannerOption kRanksPerGroup{
     "ranks_per_group", 1, 4096, "ranks that exchange rows at a time, at most half of them [4]"};
 
-/// FasterMoE: popular experts are shadowed on all ranks (fastermoe_equations.h). In its smart schedule
-/// ranks exchange rows with one group of four ranks after another, on a stream beside the experts.
+/// FasterMoE: popular experts are shadowed on all ranks (fastermoe_equations.h). In its smart
+/// schedule ranks exchange rows with one group of four ranks after another, on a stream beside the
+/// experts.
 ///                                                                                [FasterMoE, code]
 /// FasterMoE computes the rows of one group while the next group sends. The steps of the `pairwise`
 /// route cannot do that: experts wait for all of them. Chunks that are exchanged by groups can. The

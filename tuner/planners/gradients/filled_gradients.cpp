@@ -9,7 +9,8 @@
 namespace tuner {
 namespace {
 
-/// The places of a stage as the equations see them, a part before them all for what exists by the first.
+/// The places of a stage as the equations see them, a part before them all for what exists by the
+/// first.
 std::vector<BackwardPart> parts_of(const StageGradients& stage, Fill fill) {
   std::vector<BackwardPart> parts{{0, 0}};
   for (const GradientPlace& place : stage.places) {

@@ -8,14 +8,16 @@
 #include "tuner/planners/pipeline/pipeline_times.h"
 #include "tuner/planners/situation/planner.h"
 
-/// FSMoE's two steps of sharing gradients out over the backward phase [FSMoE 5], for a schedule whose
-/// exchanges and all-reduces have their streams and whose gradients are neither sliced nor placed.
+/// FSMoE's two steps of sharing gradients out over the backward phase [FSMoE 5], for a schedule
+/// whose exchanges and all-reduces have their streams and whose gradients are neither sliced nor
+/// placed.
 namespace tuner {
 
 /// Where step 1 looks for idle time.
 enum class Fill {
   all_of_backward,  ///< everywhere, as the paper does
-  /// Not between dispatch and combine: there an all-reduce delays the reduce-scatter and the combine.
+  /// Not between dispatch and combine: there an all-reduce delays the reduce-scatter and the
+  /// combine.
   dense_parts,
 };
 

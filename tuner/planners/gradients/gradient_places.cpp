@@ -116,7 +116,8 @@ double bytes_summed(const moe::Program& program, const moe::Op& op) {
   return bytes;
 }
 
-/// Cut so finely, or in chunks of so many bytes; never finer than rows, and not what several stages reduce.
+/// Cut so finely, or in chunks of so many bytes; never finer than rows, and not what several stages
+/// reduce.
 moe::Program cut_into_grains(moe::Program program, double chunk_bytes) {
   struct Layer {
     std::set<int> stages;
@@ -165,7 +166,8 @@ std::vector<GradientGrain> grains_of_stage(const moe::Program& cut, int stage,
   }
   std::vector<GradientGrain> result;
   for (auto& [key, grain] : grains) {
-    // Of a block all at once, in fewer pieces; head and embedding have all of backward between them.
+    // Of a block all at once, in fewer pieces; head and embedding have all of backward between
+    // them.
     if (grain.layer >= 0) grain.usable = layer_usable[grain.layer];
     result.push_back(grain);
   }

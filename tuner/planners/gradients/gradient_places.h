@@ -35,8 +35,8 @@ struct StageGradients {
   bool grains_stay_apart = false;     ///< each is reduced by itself
 };
 
-/// By stage. `scheduled`: cut and with its streams, gradients neither sliced nor placed. Grains of at most
-/// `chunk_bytes` that stay apart; for 0 so fine that any plan can be followed.
+/// By stage. `scheduled`: cut and with its streams, gradients neither sliced nor placed. Grains of
+/// at most `chunk_bytes` that stay apart; for 0 so fine that any plan can be followed.
 std::vector<StageGradients> gradients_by_stage(const Situation& situation,
                                                const moe::Program& scheduled,
                                                double chunk_bytes = 0);
@@ -47,15 +47,15 @@ using GrainPlaces = std::vector<std::size_t>;
 /// Grains in their order, as near as they come to what each place is to reduce.
 GrainPlaces places_for_bytes(const StageGradients& stage, const std::vector<double>& bytes);
 
-/// `schedule` with the slices and places of the gradients of `scheduled`, which it makes: grains of a layer that lie
-/// side by side at one place are one piece, but for those that stay apart. What a place is too early for, as rows
-/// are never cut, goes to the next.
+/// `schedule` with the slices and places of the gradients of `scheduled`, which it makes: grains of
+/// a layer that lie side by side at one place are one piece, but for those that stay apart. What a
+/// place is too early for, as rows are never cut, goes to the next.
 moe::Schedule with_gradients_at(moe::Schedule schedule, const moe::Program& scheduled,
                                 const std::vector<StageGradients>& stages,
                                 const std::vector<GrainPlaces>& places);
 
-/// The same with the grains of `scheduled`, which `pipeline` makes, of at most `chunk_bytes` where that is not 0, at the
-/// places that `places_of` says for each stage.
+/// The same with the grains of `scheduled`, which `pipeline` makes, of at most `chunk_bytes` where
+/// that is not 0, at the places that `places_of` says for each stage.
 moe::Schedule with_gradients(const Situation& situation, const moe::Schedule& pipeline,
                              const moe::Program& scheduled,
                              const std::function<GrainPlaces(const StageGradients&)>& places_of,

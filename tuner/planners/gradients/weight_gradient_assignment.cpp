@@ -7,7 +7,8 @@
 namespace tuner {
 namespace {
 
-/// Of the free gradients that may overlap the exchange, the one whose time is nearest to `wanted_s`; -1: none.
+/// Of the free gradients that may overlap the exchange, the one whose time is nearest to
+/// `wanted_s`; -1: none.
 int nearest(std::span<const WeightGradient> gradients, std::span<const int> assignment,
             int exchange, double wanted_s) {
   int best = -1;

@@ -11,7 +11,8 @@
 namespace tuner {
 namespace {
 
-/// The ops of one micro-batch's backward phase that make a parameter's gradient, and what they stand for.
+/// The ops of one micro-batch's backward phase that make a parameter's gradient, and what they
+/// stand for.
 struct Maker {
   std::string parameter;
   std::vector<std::size_t> ops;
@@ -90,8 +91,8 @@ std::vector<moe::PlaceWeightGradient> weight_gradient_places(const Situation& si
   std::vector<WeightGradient> gradients;
   for (const Maker& maker : makers) {
     WeightGradient gradient;
-    // What it reads must have been issued before the exchange, and what reads it comes after: where both hold no
-    // path can join them but from the exchange to it.
+    // What it reads must have been issued before the exchange, and what reads it comes after: where
+    // both hold no path can join them but from the exchange to it.
     std::size_t made = 0, used = program.ops.size();
     for (const std::size_t op : maker.ops) {
       gradient.seconds += seconds(op);

@@ -9,15 +9,18 @@
 
 namespace tuner {
 
-/// What the decisions of a Schedule are about: those of one aspect are taken over from another Schedule together.
+/// What the decisions of a Schedule are about: those of one aspect are taken over from another
+/// Schedule together.
 enum class Aspect : std::uint8_t {
   wire_format,  ///< how numbers travel
-  placement,  ///< of experts: where they belong, who computes them, when they are sent and their gradients brought home
-  routes,     ///< by way of whom rows reach their experts
-  cuts,       ///< into chunks of rows, or parts of the batch
-  memory,     ///< what chunks share, and how backward comes by what it needs
-  streams,    ///< what communicates beside what
-  gradients,  ///< the pieces and places of their all-reduces, and their stream
+  /// of experts: where they belong, who computes them, when they are sent and their gradients
+  /// brought home
+  placement,
+  routes,            ///< by way of whom rows reach their experts
+  cuts,              ///< into chunks of rows, or parts of the batch
+  memory,            ///< what chunks share, and how backward comes by what it needs
+  streams,           ///< what communicates beside what
+  gradients,         ///< the pieces and places of their all-reduces, and their stream
   weight_gradients,  ///< when they are worked out
   micro_batches,     ///< their order
 };

@@ -20,7 +20,8 @@ namespace {
 
 constexpr std::string_view kName = "joint";
 
-/// Spans that a search simulates at most, so that it ends within some ten seconds, and tries that it has in any case.
+/// Spans that a search simulates at most, so that it ends within some ten seconds, and tries that
+/// it has in any case.
 constexpr std::int64_t kMostSpans = 800'000;
 constexpr int kFewestTried = 40, kUsualMostTried = 600;
 
@@ -32,8 +33,8 @@ int most_tried(const Situation& situation, const PlannerOptions& options) {
   return whole_value_of(options, kMostTried, static_cast<int>(usual));
 }
 
-/// Simulated, with the share of an iteration in bringing experts to other homes; none where it is not legal or does not
-/// fit.
+/// Simulated, with the share of an iteration in bringing experts to other homes; none where it is
+/// not legal or does not fit.
 std::optional<double> judged_s(const Situation& situation, const PlannerOptions& options,
                                const moe::Schedule& schedule) {
   try {
@@ -47,8 +48,8 @@ std::optional<double> judged_s(const Situation& situation, const PlannerOptions&
   }
 }
 
-/// The candidates of other planners. One that refuses the situation is left out; any other error is a
-/// bug in the planner and is passed on with its name.
+/// The candidates of other planners. One that refuses the situation is left out; any other error is
+/// a bug in the planner and is passed on with its name.
 std::vector<moe::Schedule> seeds(Situation situation, const PlannerOptions& options,
                                  std::span<const Planner> others) {
   situation.measure = nullptr;  // the search simulates, so its seeds are chosen by simulation too

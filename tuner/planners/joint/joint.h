@@ -10,16 +10,16 @@ namespace tuner {
 inline constexpr PlannerOption kMostTried{
     "most_tried", 1, 1e6, "schedules that the search simulates [40 to 600, by the model's size]"};
 
-/// All decisions together. A search (joint_search.h) starts from the plans of all other planners. It
-/// exchanges what they decide, changes the chunks of phases and layers, and plans weight gradients
-/// (Lancet's) and all-reduces (FSMoE's) anew for what it has found. It goes by simulation and keeps to
-/// the memory of a rank where the cluster says how much that is. In prediction it is never worse than
-/// any planner of `others`; those that refuse the situation are left out.                      [ours]
+/// All decisions together. A search (joint_search.h) starts from the plans of all other planners.
+/// It exchanges what they decide, changes the chunks of phases and layers, and plans weight
+/// gradients (Lancet's) and all-reduces (FSMoE's) anew for what it has found. It goes by simulation
+/// and keeps to the memory of a rank where the cluster says how much that is. In prediction it is
+/// never worse than any planner of `others`; those that refuse the situation are left out. [ours]
 moe::Schedule plan_joint(const Situation& situation, const PlannerOptions& options,
                          std::span<const Planner> others);
 
-/// How far the schedule is from its lower bound, and how long it would take without each thing that it
-/// decides.
+/// How far the schedule is from its lower bound, and how long it would take without each thing that
+/// it decides.
 std::string joint_remark(const Situation& situation, const PlannerOptions& options,
                          const moe::Schedule& schedule);
 

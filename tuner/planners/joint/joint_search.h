@@ -28,12 +28,14 @@ struct JointResult {
   int tried = 0;            ///< different schedules, seeds among them
 };
 
-/// From the best seed on, in rounds as long as one finds anything better: the aspects of every other seed in its
-/// place, each alone and those that go together, then its neighbours. Never worse than any seed; the same for the
-/// same problem. No schedule is judged twice. None where no seed may be.  [ours]
+/// From the best seed on, in rounds as long as one finds anything better: the aspects of every
+/// other seed in its place, each alone and those that go together, then its neighbours. Never worse
+/// than any seed; the same for the same problem. No schedule is judged twice. None where no seed
+/// may be. [ours]
 std::optional<JointResult> search_jointly(const JointProblem& problem);
 
-/// What a schedule takes without one of its aspects, and without those that do not stand alone then.
+/// What a schedule takes without one of its aspects, and without those that do not stand alone
+/// then.
 struct WithoutAspect {
   Aspect aspect;
   Aspects with_it;                ///< gradients or weight gradients, placed by what is taken away

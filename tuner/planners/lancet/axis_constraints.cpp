@@ -111,7 +111,8 @@ bool has_rows(const Program& program, const Op& op) {
   return moe::uses_routed_rows(program, op) || moe::binds_routing(op);
 }
 
-/// A gate's choice that needs the whole batch: it is made of all tokens, and dealt out to the parts.
+/// A gate's choice that needs the whole batch: it is made of all tokens, and dealt out to the
+/// parts.
 AxisMode dealing_mode(const Op& op) {
   constexpr std::size_t of_tokens = 3;  // expert, weight, slot; what follows are counts
   return mode_of(op, OpCut::dealt, [](const Use&, Cut, std::size_t i, bool written) {

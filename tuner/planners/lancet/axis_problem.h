@@ -13,12 +13,13 @@ namespace tuner {
 
 /// Along what the pieces of a tensor lie where the ops of a range are cut.
 enum class Axis : std::uint8_t {
-  none,       ///< all of it, the same for every piece: the paper's -1
-  batch,      ///< rows of whole sequences: the paper's 0
-  columns,    ///< the paper's 1
-  capacity,   ///< routed rows, of every expert the same share
-  irregular,  ///< of a part of the batch alone, as many rows as its own gate says: the paper's A_irr
-  later,      ///< whole, and there only behind all pieces (OpCut::waits): ours
+  none,      ///< all of it, the same for every piece: the paper's -1
+  batch,     ///< rows of whole sequences: the paper's 0
+  columns,   ///< the paper's 1
+  capacity,  ///< routed rows, of every expert the same share
+  /// of a part of the batch alone, as many rows as its own gate says: the paper's A_irr
+  irregular,
+  later,  ///< whole, and there only behind all pieces (OpCut::waits): ours
 };
 inline constexpr int kAxisCount = 6;
 
@@ -81,7 +82,8 @@ struct AxisSolution {
   friend bool operator==(const AxisSolution&, const AxisSolution&) = default;
 };
 
-/// Of a search's tree. Propagation decides ranges of the models here at the first one, single ops at 21 at most.
+/// Of a search's tree. Propagation decides ranges of the models here at the first one, single ops
+/// at 21 at most.
 inline constexpr std::int64_t kMostNodes = 10'000;
 
 /// A search came to its most nodes: whether there is a solution is not known.
@@ -89,8 +91,9 @@ struct SearchGivenUp : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// By Gecode. Of several solutions the one whose modes, op after op, stand first in their lists, and then the axes in
-/// the order of Axis. None where nothing satisfies all constraints. Throws SearchGivenUp after more than `most_nodes`.
+/// By Gecode. Of several solutions the one whose modes, op after op, stand first in their lists,
+/// and then the axes in the order of Axis. None where nothing satisfies all constraints. Throws
+/// SearchGivenUp after more than `most_nodes`.
 std::optional<AxisSolution> solve(const AxisProblem& problem, std::int64_t most_nodes = kMostNodes);
 
 }  // namespace tuner

@@ -22,7 +22,8 @@ namespace {
 constexpr int kGroups = 5;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-/// One part of `parts` takes fixed_s + added_s + shared_s / parts; an op that is not cut in a range takes all, after it.
+/// One part of `parts` takes fixed_s + added_s + shared_s / parts; an op that is not cut in a range
+/// takes all, after it.
 struct ForwardOp {
   double fixed_s = 0, shared_s = 0;
   double added_s = 0;  ///< for an op before it that only parts need
@@ -37,7 +38,8 @@ struct Group {
   int layer = -1;  ///< the MoE layer that it is, from the gate's choice on
 };
 
-/// A MoE layer that can be cut: along the batch, with `far` as far as that reaches, or along capacity.
+/// A MoE layer that can be cut: along the batch, with `far` as far as that reaches, or along
+/// capacity.
 struct CutLayer {
   MoeOps ops;
   std::optional<OpRange> far{};

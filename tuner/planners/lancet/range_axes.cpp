@@ -64,7 +64,8 @@ AxisProblem with_first(const AxisProblem& problem, const std::vector<std::size_t
   return some;
 }
 
-/// The last constraint's variable with which it would hold if the tensor had whatever axis it asks for; -1: none alone.
+/// The last constraint's variable with which it would hold if the tensor had whatever axis it asks
+/// for; -1: none alone.
 int variable_in_the_way(const AxisProblem& problem, std::int64_t most_nodes) {
   for (const int variable : problem.constraints.back().variables) {
     AxisProblem freed = problem;

@@ -36,15 +36,16 @@ struct RangeQuestion {
   AxisSet axes = kBatchAxes;
 };
 
-/// Infers partition axes for ranges of one Program  [Lancet 5.2]. An op between the gate's choice and the op that puts
-/// tokens together waits for all pieces where nothing that is cut needs it (losses of the gate: ours). Tensors that
-/// the range does not make are whole, so that none of them is irregular, and nothing behind the range can use one
-/// that is, but for what every part adds to. A gate that needs the whole batch is cut into nothing, and deals its choice
-/// out: a range has it for its first op. Where a range cuts the layer along the batch, the layer's backward ops on routed
-/// rows are cut alike, and asked as well.
+/// Infers partition axes for ranges of one Program [Lancet 5.2]. An op between the gate's choice
+/// and the op that puts tokens together waits for all pieces where nothing that is cut needs it
+/// (losses of the gate: ours). Tensors that the range does not make are whole, so that none of them
+/// is irregular, and nothing behind the range can use one that is, but for what every part adds to.
+/// A gate that needs the whole batch is cut into nothing, and deals its choice out: a range has it
+/// for its first op. Where a range cuts the layer along the batch, the layer's backward ops on
+/// routed rows are cut alike, and asked as well.
 ///
-/// Problems that are the same, those of layers of one kind, are solved once; a range whose search is given up counts as
-/// one that cannot be cut. `program` must outlive it.
+/// Problems that are the same, those of layers of one kind, are solved once; a range whose search
+/// is given up counts as one that cannot be cut. `program` must outlive it.
 class RangeAxes {
  public:
   explicit RangeAxes(const moe::Program& program, std::int64_t most_nodes = kMostNodes);
@@ -55,12 +56,14 @@ class RangeAxes {
   bool legal(const RangeQuestion& question);
   /// The axis of every tensor that the ops use; none where the range cannot be cut.
   std::optional<std::map<moe::TensorId, Axis>> axes(const RangeQuestion& question);
-  /// Of a range that cannot be cut: the op that is in the way, counted from the gate's choice on and then to the front, and
-  /// why, or which tensor that the others cut otherwise. "" where it can be cut.
+  /// Of a range that cannot be cut: the op that is in the way, counted from the gate's choice on
+  /// and then to the front, and why, or which tensor that the others cut otherwise. "" where it can
+  /// be cut.
   std::string obstacle(const RangeQuestion& question);
 
-  /// The longest range around the layer that can be cut so: as far to the front as goes with nothing behind the layer,
-  /// and as far to the back with nothing before it. None where not even the layer can.
+  /// The longest range around the layer that can be cut so: as far to the front as goes with
+  /// nothing behind the layer, and as far to the back with nothing before it. None where not even
+  /// the layer can.
   std::optional<OpRange> reach(int layer, int parts);
 
   std::size_t problems_solved() const { return solved_.size(); }

@@ -12,7 +12,8 @@
 
 namespace tuner::mpmoe {
 
-/// How what chunks overwrite in each other's buffers is restored in backward.  [MPMoE Table 2, printed]
+/// How what chunks overwrite in each other's buffers is restored in backward. [MPMoE Table 2,
+/// printed]
 struct Strategy {
   std::string_view name;
   moe::RestoreDispatched dispatched;  ///< T_DI
@@ -24,8 +25,9 @@ inline constexpr std::array<Strategy, 4> kStrategies{
      {"S3", moe::RestoreDispatched::offload, moe::RestoreHidden::recompute},
      {"S4", moe::RestoreDispatched::communicate, moe::RestoreHidden::recompute}}};
 
-/// Every MoE layer in n partitions, forward and backward alike, the exchange on its own stream, buffers shared and
-/// restored by the strategy. None where a layer of the Program does not allow that (restore_activation.h).
+/// Every MoE layer in n partitions, forward and backward alike, the exchange on its own stream,
+/// buffers shared and restored by the strategy. None where a layer of the Program does not allow
+/// that (restore_activation.h).
 std::optional<moe::Schedule> reuse_schedule(const moe::Program& program, std::string planner, int n,
                                             const Strategy& strategy);
 

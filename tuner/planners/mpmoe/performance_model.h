@@ -5,7 +5,8 @@
 #include "tuner/costs/op_costs.h"
 #include "tuner/planners/situation/planner.h"
 
-/// How long n partitions take in a pipeline of communication, computation and copies.  [MPMoE 4.2, Fig. 8]
+/// How long n partitions take in a pipeline of communication, computation and copies. [MPMoE 4.2,
+/// Fig. 8]
 namespace tuner::mpmoe {
 
 /// alpha(y, x): the speed of y while x runs, in (0, 1].  [MPMoE 2.3, printed]
@@ -21,8 +22,8 @@ Alphas alphas_of(const Interference& interference);
 struct PartitionTimes {
   double send = 0, compute = 0, back = 0;  ///< S, C, R
   double copy = 0;                         ///< M: all its copies
-  /// Of these, copies of what there is one buffer of: the next partition's C waits for them. Not in the paper, whose Eq. 5
-  /// counts one buffer of T_M and whose figure copies it beside the next C.
+  /// Of these, copies of what there is one buffer of: the next partition's C waits for them. Not in
+  /// the paper, whose Eq. 5 counts one buffer of T_M and whose figure copies it beside the next C.
   double waited_copy = 0;
   double beside_waited =
       0;  ///< of C, what comes behind what is copied so, and runs beside the copy
@@ -32,11 +33,12 @@ struct PartitionTimes {
 
 /// What a phase of a pipeline takes, as long as its busiest stream:
 ///   max(comm / alpha(comm, others), comp / alpha(comp, others), mem / alpha(mem, others))
-/// others: which of the streams have anything to do.  [of P2 in paradigm 1 printed: max((t_S + t_R)/alpha(comm,comp),
-/// t_C/alpha(comp,comm))]
+/// others: which of the streams have anything to do. [of P2 in paradigm 1 printed: max((t_S +
+/// t_R)/alpha(comm,comp), t_C/alpha(comp,comm))]
 double phase_s(const Alphas& alphas, double comm, double comp, double mem);
 
-/// When copies come: paradigm 1 has none, 2 behind what they copy (forward), 3 ahead of the C that needs it (backward).
+/// When copies come: paradigm 1 has none, 2 behind what they copy (forward), 3 ahead of the C that
+/// needs it (backward).
 enum class Copies { behind, ahead };
 
 /// A layer's pipeline of n partitions, in the order S0 S1 C0 R0 S2 C1 R1 ...:
@@ -45,12 +47,13 @@ enum class Copies { behind, ahead };
 ///   P2, n-2 times R_i, S_(i+2) beside C_(i+1)    (and M)
 ///   P3            R_(n-2) beside C_(n-1)         (behind: and M)
 ///   P4            R_(n-1)                        (behind: beside the last copy)
-/// n = 1: S, C, R one after another. [The phases are printed as words, their times are lost: reconstructed from the
-/// order; paradigm 1 is either without copies.] Throws std::invalid_argument if n < 1.
+/// n = 1: S, C, R one after another. [The phases are printed as words, their times are lost:
+/// reconstructed from the order; paradigm 1 is either without copies.] Throws std::invalid_argument
+/// if n < 1.
 double pipeline_s(const Alphas& alphas, Copies copies, int n, const PartitionTimes& times);
 
-/// Closed form of an iteration: pipeline_s of every phase of every MoE layer, with the means of its partitions' times
-/// (each op on its slowest rank), and all else one after another.
+/// Closed form of an iteration: pipeline_s of every phase of every MoE layer, with the means of its
+/// partitions' times (each op on its slowest rank), and all else one after another.
 double modelled_iteration_s(const Situation& situation, const moe::Schedule& schedule);
 
 }  // namespace tuner::mpmoe

@@ -7,9 +7,9 @@
 
 namespace tuner {
 
-/// PipeMoE: the pipeline of Tutel with the degree chosen by a model, forward and backward apart. Both
-/// try degrees 1..options.most_chunks of one phase with the other uncut: the loss stands between the
-/// phases, so they do not compete. Ties: fewer chunks.
+/// PipeMoE: the pipeline of Tutel with the degree chosen by a model, forward and backward apart.
+/// Both try degrees 1..options.most_chunks of one phase with the other uncut: the loss stands
+/// between the phases, so they do not compete. Ties: fewer chunks.
 Degrees pipemoe_degrees_by_simulation(const Situation& situation, const PlannerOptions& options);
 /// What the paper's closed form would take.
 Degrees pipemoe_degrees_by_equations(const Situation& situation, const PlannerOptions& options);

@@ -23,8 +23,8 @@ struct PlacedLoads {
 PlacedLoads placed_loads(const moe::LayerRouting& routing, const moe::Groups& groups,
                          const moe::ExpertPlacement& placement);
 
-/// The rows of a layer as planners go through them. Copies of the experts (dp) have their own tokens, and so has each
-/// of the ranks that share an expert (esp).
+/// The rows of a layer as planners go through them. Copies of the experts (dp) have their own
+/// tokens, and so has each of the ranks that share an expert (esp).
 struct GroupedRows {
   int copies = 1;
   int shards = 1;
@@ -48,8 +48,9 @@ int home_of(const GroupedRows& rows, int expert);
 /// The largest over the mean; 1 where there is no load.
 double max_over_mean(const std::vector<std::int64_t>& loads);
 
-/// RB, Pro-Prophet's balance degree before over after, of what ranks compute: the standard deviation of the loads
-/// [Pro-Prophet VI-C, printed]. 1 where nothing is replicated, and all experts are at home in order.
+/// RB, Pro-Prophet's balance degree before over after, of what ranks compute: the standard
+/// deviation of the loads [Pro-Prophet VI-C, printed]. 1 where nothing is replicated, and all
+/// experts are at home in order.
 double balance_ratio(const moe::LayerRouting& routing, const moe::Groups& groups,
                      const moe::ExpertPlacement& placement);
 

@@ -20,7 +20,8 @@ struct LayerSums {
   double fnec_s = 0, bnec_s = 0;
 };
 
-/// `binding`: of any rank. How often an op calls does not depend on it: an expert without rows is launched too.
+/// `binding`: of any rank. How often an op calls does not depend on it: an expert without rows is
+/// launched too.
 double startup_of(const Situation& situation, const moe::Op& op, const OpCost& cost,
                   const moe::Binding& binding) {
   if (moe::is_communication(op)) {
@@ -32,8 +33,9 @@ double startup_of(const Situation& situation, const moe::Op& op, const OpCost& c
   return fit.alpha_s * units_of(situation.program, op, binding, situation.groups, 0).calls;
 }
 
-/// Computation beside the experts of neighbouring blocks, which transfers can hide under: of the micro-batch before
-/// whose dispatch a layer's parameters must be there, and of that behind whose combine its gradients are.
+/// Computation beside the experts of neighbouring blocks, which transfers can hide under: of the
+/// micro-batch before whose dispatch a layer's parameters must be there, and of that behind whose
+/// combine its gradients are.
 class Neighbours {
  public:
   explicit Neighbours(const moe::Program& program) : last_(program.micro_batches - 1) {}

@@ -19,8 +19,8 @@ struct PlacedLayer {
   OpCost all_to_all;  ///< of its first one
 };
 
-/// Every MoE layer of the situation's Program, ascending. Costs are those that the whole iteration's ops have by the
-/// situation's fits, without any decision:
+/// Every MoE layer of the situation's Program, ascending. Costs are those that the whole
+/// iteration's ops have by the situation's fits, without any decision:
 ///   exchange   the mean of the layer's all-to-alls; what rows cost follows from the rank that receives most
 ///              (Pro-Prophet's mean bandwidth)
 ///   experts    all that is done at the experts in forward, likewise from the rank that computes most
@@ -31,7 +31,8 @@ struct PlacedLayer {
 /// Throws as op_costs.
 std::vector<PlacedLayer> placed_layers(const Situation& situation);
 
-/// All that an iteration does but the exchanges and experts of its MoE layers, one op after another.
+/// All that an iteration does but the exchanges and experts of its MoE layers, one op after
+/// another.
 double seconds_beside_layers(const Situation& situation);
 
 }  // namespace tuner

@@ -8,8 +8,8 @@
 
 namespace tuner {
 
-/// placed_loads() kept up to date as experts are replicated one after another, rows of members that do not hold an
-/// expert going home. Refers to `rows`.
+/// placed_loads() kept up to date as experts are replicated one after another, rows of members that
+/// do not hold an expert going home. Refers to `rows`.
 class ReplicatedLoads {
  public:
   explicit ReplicatedLoads(const GroupedRows& rows);

@@ -44,8 +44,8 @@ int most_chunks(const PlannerOptions& options);
 
 // --- parameters ---------------------------------------------------------------------------------
 
-/// One JSON object of the keys of two: {"a": 1} and {"b": 2} give {"a": 1, "b": 2}. Both are objects
-/// on one line, without a key in common.
+/// One JSON object of the keys of two: {"a": 1} and {"b": 2} give {"a": 1, "b": 2}. Both are
+/// objects on one line, without a key in common.
 std::string join_parameters(const std::string& first_json, const std::string& second_json);
 
 /// The options that were asked for as a JSON object: {"most_chunks": 4}; "{}" for none.

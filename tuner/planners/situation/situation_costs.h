@@ -24,11 +24,13 @@ double simulated_program_s(const Situation& situation, const moe::Program& sched
 /// The fastest by simulation, of equals the first. There is at least one.
 Candidate fastest_simulated(const Situation& situation, std::vector<Candidate> candidates);
 
-/// The highest that any rank's arena reaches in an iteration of the scheduled Program. Throws as moe::planned_peak_bytes.
+/// The highest that any rank's arena reaches in an iteration of the scheduled Program. Throws as
+/// moe::planned_peak_bytes.
 std::int64_t planned_peak_bytes(const moe::Program& program, const moe::Groups& groups,
                                 const moe::Routing& routing, moe::Pool pool = moe::Pool::device);
 
-/// True where the scheduled Program's planned peak is within the cluster's memory of a rank, or that is not known (0).
+/// True where the scheduled Program's planned peak is within the cluster's memory of a rank, or
+/// that is not known (0).
 bool fits_memory(const Situation& situation, const moe::Program& scheduled);
 
 }  // namespace tuner

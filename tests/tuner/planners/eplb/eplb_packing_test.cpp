@@ -32,7 +32,8 @@ double largest_per_copy(const std::vector<std::int64_t>& loads, const std::vecto
   return most;
 }
 
-/// The smallest largest load per copy of all ways to give the experts from `first` on `extra` copies.
+/// The smallest largest load per copy of all ways to give the experts from `first` on `extra`
+/// copies.
 double least_of_all_copies(const std::vector<std::int64_t>& loads, std::vector<int>& copies,
                            std::size_t first, int extra, int most) {
   if (first == loads.size()) return largest_per_copy(loads, copies);
@@ -61,8 +62,9 @@ TEST(EplbPacking, NoOtherNumbersOfCopiesHaveASmallerLoadPerCopy) {
 }
 
 TEST(EplbPacking, WorkedByHand) {
-  // Members have experts 0 1, 2 3 and 4 5, and a slot more each. 90 and 60 get a second copy, then 45 a third:
-  // copies of 30, 30 of expert 0 and 30 of expert 2 to pack. Members start with 30 + 10, 30 + 10 and 10 + 10.
+  // Members have experts 0 1, 2 3 and 4 5, and a slot more each. 90 and 60 get a second copy, then
+  // 45 a third: copies of 30, 30 of expert 0 and 30 of expert 2 to pack. Members start with 30 +
+  // 10, 30 + 10 and 10 + 10.
   const std::vector<std::int64_t> loads{90, 10, 60, 10, 10, 10};
   const auto placement = eplb_placement(loads, {3, 1, {}, false});
   EXPECT_THAT(placement.replicas,
@@ -150,8 +152,9 @@ TEST(EplbPacking, OfExpertsThatAreElsewhereGoesByTheirHomes) {
 }
 
 TEST(EplbPacking, MovesFirstCopiesByHand) {
-  // 3 copies of 30 of expert 0 to members 0 1 2, two of 30 of expert 2 to 0 and 1, which are the least loaded, then 10
-  // each of 1 and 3 to 2, of 4 to 0 and of 5 to 1: 70, 70 and 50. 0 and 2 stay at home.
+  // 3 copies of 30 of expert 0 to members 0 1 2, two of 30 of expert 2 to 0 and 1, which are the
+  // least loaded, then 10 each of 1 and 3 to 2, of 4 to 0 and of 5 to 1: 70, 70 and 50. 0 and 2
+  // stay at home.
   const std::vector<std::int64_t> loads{90, 10, 60, 10, 10, 10};
   const auto placement = eplb_moved_placement(loads, {3, 1, {}, false});
   EXPECT_THAT(placement.homes, ElementsAre(0, 2, 1, 2, 0, 1));

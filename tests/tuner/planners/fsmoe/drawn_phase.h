@@ -12,8 +12,8 @@ inline double draw_between(std::mt19937& random, double lowest, double highest) 
   return lowest * std::pow(highest / lowest, std::uniform_real_distribution<>(0, 1)(random));
 }
 
-/// A phase of any balance between its tasks; half of all reduce gradients. The equations take a reduce-scatter to be
-/// about as long as an all-gather: `alike` draws such ones, within a quarter.
+/// A phase of any balance between its tasks; half of all reduce gradients. The equations take a
+/// reduce-scatter to be about as long as an all-gather: `alike` draws such ones, within a quarter.
 inline MoePhase draw_phase(std::mt19937& random, bool alike) {
   MoePhase phase;
   for (PipelineTask* task : {&phase.a2a, &phase.ag, &phase.rs, &phase.exp}) {

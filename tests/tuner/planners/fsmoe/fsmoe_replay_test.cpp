@@ -19,7 +19,8 @@ namespace {
 
 using namespace test;
 
-/// The longest path through the tasks, each an edge to the next of its chunk and to the next of its stream's queue.
+/// The longest path through the tasks, each an edge to the next of its chunk and to the next of its
+/// stream's queue.
 double longest_path(int r, const ChunkTimes& t, double gar_s, bool one_stream) {
   std::map<std::string, double> seconds{{"gar", gar_s}};
   std::map<std::string, std::vector<std::string>> after;
@@ -86,8 +87,8 @@ TEST(FsmoeReplay, OneChunkIsTheSumOrTheGradients) {
   EXPECT_DOUBLE_EQ(replay_on_one_stream_s(1, t, 0), 11);
 }
 
-/// Over 10,000 draws: how often the closed form is what the launch order takes, by how much it is below at most,
-/// and what choosing by it costs.
+/// Over 10,000 draws: how often the closed form is what the launch order takes, by how much it is
+/// below at most, and what choosing by it costs.
 struct Comparison {
   double exact = 0;
   double most_below = 0;

@@ -22,8 +22,8 @@ using ::testing::DoubleEq;
 using ::testing::ElementsAre;
 
 TEST(FsmoeGradients, FirstStepWorkedByHand) {
-  // t_grad(n) = 1 + 0.5 n. Nothing exists in the first part; in the second 10 do and 3 s hide 4 of them;
-  // in the third 6 + 2 and 11 s hide all.
+  // t_grad(n) = 1 + 0.5 n. Nothing exists in the first part; in the second 10 do and 3 s hide 4 of
+  // them; in the third 6 + 2 and 11 s hide all.
   const std::vector<BackwardPart> parts{{5, 10}, {3, 2}, {11, 7}};
   const GradientShares shares = fill_overlappable(parts, line(1, 0.5));
   EXPECT_THAT(shares.given, ElementsAre(DoubleEq(0), DoubleEq(4), DoubleEq(8)));
@@ -68,7 +68,8 @@ TEST(FsmoeGradients, RestExistsFromItsPartOnAndLeavesWhatStepOneGave) {
   EXPECT_DOUBLE_EQ(rest.total, 13);
 }
 
-/// MoE layers that an all-reduce stretches, each with the degree that is then best, as Algorithm 1 finds it.
+/// MoE layers that an all-reduce stretches, each with the degree that is then best, as Algorithm 1
+/// finds it.
 GradientRest drawn_rest(std::mt19937& random, int parts) {
   std::vector<MoePhase> phases;
   GradientRest rest;

@@ -38,7 +38,8 @@ const std::string kWholeChoice = "NNBBBIII";
 /// On routed rows, and on others.
 const std::vector<std::string> kGeluOfRouted{"II", "KK", "CC"}, kGeluOfTokens{"BB", "CC"};
 
-/// A gate, its loss, experts that are a Gelu, and what is dense before and behind: 4 tokens of one sequence each.
+/// A gate, its loss, experts that are a Gelu, and what is dense before and behind: 4 tokens of one
+/// sequence each.
 struct GateLayer {
   Program program;
   std::vector<TensorId> of_tokens, routed;

@@ -33,7 +33,8 @@ TEST(AxisProblem, OfNothingIsSolvedAndOfNoWayIsNot) {
   EXPECT_EQ(solve({{kAllAxes}, {{{0}, {}}}, {}}), std::nullopt);
 }
 
-/// Each of `pigeons` in one of `holes`, none with another: variable i * holes + h is the batch where i is in h.
+/// Each of `pigeons` in one of `holes`, none with another: variable i * holes + h is the batch
+/// where i is in h.
 AxisProblem pigeons_in_holes(int pigeons, int holes) {
   AxisProblem problem;
   problem.domains.assign(static_cast<std::size_t>(pigeons * holes), {Axis::none, Axis::batch});

@@ -20,7 +20,8 @@ using ::testing::Ge;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-/// Lancet's smaller model, gates of one choice with a capacity, where the all-to-all takes a fifth of the time.
+/// Lancet's smaller model, gates of one choice with a capacity, where the all-to-all takes a fifth
+/// of the time.
 struct Lancet : ::testing::Test {
   Scenario scenario = load_scenario({.model = "gpt2-s-moe",
                                      .cluster = "fsmoe-testbed-b",

@@ -303,7 +303,8 @@ TEST(RangeAxes, OfAGateThatNeedsTheWholeBatchReachFromBehindItAlongTheBatchOrAlo
   EXPECT_EQ(routed.end, place_of(program, 0, "all_to_all combine") + 1);
   EXPECT_EQ(layer.end, place_of(program, 0, "combine") + 1);
 
-  // The gate's choice is made of all tokens, and dealt out; so is it for the layer's dense ops behind.
+  // The gate's choice is made of all tokens, and dealt out; so is it for the layer's dense ops
+  // behind.
   const auto found = axes.axes({0, layer, 2});
   ASSERT_TRUE(found);
   const auto axis_of = [&](std::string_view name) {
@@ -326,7 +327,8 @@ TEST(RangeAxes, OfAGateThatNeedsTheWholeBatchReachFromBehindItAlongTheBatchOrAlo
   // Without the gate nobody deals out: no part has counts of its own.
   EXPECT_THAT(axes.obstacle({0, {routed.first, layer.end}, 2}),
               HasSubstr("\"permute\" cannot be cut with the others: offsets is whole"));
-  // The exchanges and experts can be cut along capacity, and what puts tokens together waits for all of that.
+  // The exchanges and experts can be cut along capacity, and what puts tokens together waits for
+  // all of that.
   EXPECT_EQ(axes.obstacle({0, routed, 2, kCapacityAxes}), "");
   EXPECT_THAT(axes.obstacle({0, {routed.first, layer.end}, 2, kCapacityAxes}),
               HasSubstr("\"combine\" cannot be cut: it needs all of returned"));

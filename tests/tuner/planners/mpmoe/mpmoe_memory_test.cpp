@@ -1,4 +1,5 @@
-// What chunks that share buffers save: by MPMoE's equations, in the sizes of tensors, and in the arena of a training.
+// What chunks that share buffers save: by MPMoE's equations, in the sizes of tensors, and in the
+// arena of a training.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -52,8 +53,8 @@ moe::Schedule in_chunks(int chunks) {
            moe::StreamAssignment{"all_to_all", moe::Stream::inter_node}}};
 }
 
-/// Elements that tensors of the experts' rows have room for, by where they come from: of what forward makes (of that,
-/// what backward reads), of what backward brings back of it, of gradients.
+/// Elements that tensors of the experts' rows have room for, by where they come from: of what
+/// forward makes (of that, what backward reads), of what backward brings back of it, of gradients.
 struct Room {
   double forward = 0, kept = 0, restored = 0, gradients = 0;
 };
@@ -86,8 +87,9 @@ TEST(MpmoeMemory, TensorsOfSharedBuffersAreSmallerByWhatTheEquationsSay) {
   model.capacity_factor = 1;  // every expert has room for B / 4 rows of each rank
   const moe::Groups groups = moe::make_groups(4, 4);
   const moe::Program program = moe::build_iteration(model, groups, 0);
-  // The paper has one tensor of B x H in forward and in backward. Here the experts make two in forward (what goes into
-  // ReLU and what comes out of it, of which one is kept) and two gradients: H counts twice.
+  // The paper has one tensor of B x H in forward and in backward. Here the experts make two in
+  // forward (what goes into ReLU and what comes out of it, of which one is kept) and two gradients:
+  // H counts twice.
   const Sizes s{512 * 8 / 4, 32, 2 * 128, 4};
   for (const int n : {2, 4, 8}) {
     const Room whole = room_of(moe::apply(program, in_chunks(n)));

@@ -15,7 +15,8 @@ namespace {
 
 using namespace test;
 
-/// Mixtral of the paper's Table 2 on testbed A: B = 4, L = 1024, k = 2, f = 1.2, M = 4096, H = 14336.
+/// Mixtral of the paper's Table 2 on testbed A: B = 4, L = 1024, k = 2, f = 1.2, M = 4096, H =
+/// 14336.
 MessageSizes mixtral_sizes() { return message_sizes(2, 1.2, 4, 1024, 4096, 14336, 8); }
 
 TEST(FsmoeEquations, MessageSizesOfMixtralWorkedByHand) {
@@ -28,7 +29,8 @@ TEST(FsmoeEquations, MessageSizesOfMixtralWorkedByHand) {
 }
 
 TEST(FsmoeEquations, FitsOfTheTestbedsComeNearTheMeasuredTableTwo) {
-  // Forward on A, measured in ms: all-to-all 19.5, all-gather 12.3, reduce-scatter 13.7, experts 15.6.
+  // Forward on A, measured in ms: all-to-all 19.5, all-gather 12.3, reduce-scatter 13.7, experts
+  // 15.6.
   const ChunkTimes a = chunk_times(testbed_phase(testbed_a(), mixtral_sizes(), 3), 1);
   EXPECT_NEAR(2 * a.a2a, 23.93, 0.01);  // by the printed order of the betas it would be 2.8
   EXPECT_NEAR(a.ag, 9.80, 0.01);
@@ -104,7 +106,8 @@ TEST(FsmoeEquations, ExactlyOneClauseHoldsAndItsCaseIsTheLongestOfThoseItWeighs)
         });
     EXPECT_EQ(clauses, 1);
     const double seconds = moe_phase_s(r, phase);
-    // Whatever else holds, the gradients' case is weighed against one other: more of them never cost less.
+    // Whatever else holds, the gradients' case is weighed against one other: more of them never
+    // cost less.
     EXPECT_GE(seconds * (1 + 1e-12), case_seconds(FsmoeCase::gradients, r, t, phase.gar_s));
     EXPECT_LE(moe_phase_s(r, t, 0), seconds * (1 + 1e-12));
     EXPECT_NEAR(moe_phase_s(r, t, overlappable_s(r, t)), moe_phase_s(r, t, 0), 1e-9);

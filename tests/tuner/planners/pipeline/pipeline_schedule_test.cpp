@@ -71,8 +71,8 @@ TEST(PipelineSchedule, ACandidateSaysWhatDistinguishesIt) {
   EXPECT_EQ(candidate.schedule.planner, "pipemoe");
 }
 
-/// The closed form for 2 ranks with 2000 rows each, of which 1000 travel: exchange 1 s, experts 4 s,
-/// each permute 1 s, combine 0.5 s, unrelated 4 s.
+/// The closed form for 2 ranks with 2000 rows each, of which 1000 travel: exchange 1 s, experts 4
+/// s, each permute 1 s, combine 0.5 s, unrelated 4 s.
 struct ClosedForm : ::testing::Test {
   SmallLayer layer = small_layer(true);
   moe::Groups groups = two_nodes();

@@ -75,7 +75,8 @@ TEST(PlacementCosts, TransfersAreOneAfterAnotherOfAllThatAnExpertHas) {
 TEST(PlacementCosts, TransfersHideUnderWhatComputesBetweenLayersOfExperts) {
   const SkewedSituation skewed;
   const auto seconds = alone_seconds(skewed.situation, costs_of(skewed.situation, skewed.program));
-  // The second layer's: from the combine of the first to its own dispatch, and backward the other way round.
+  // The second layer's: from the combine of the first to its own dispatch, and backward the other
+  // way round.
   double forward_s = 0, backward_s = 0;
   bool between = false;
   for (std::size_t i = 0; i < seconds.size(); ++i) {

@@ -31,9 +31,10 @@ TEST(GreedyPlacement, OfThreeExpertsWorkedByHand) {
   const moe::Groups groups = moe::make_groups(3, 3);
   const moe::LayerRouting routing{0, 3, {{3, 0, 1}, {2, 1, 1}, {0, 1, 0}}, 0};
   const GreedyPlacement found = greedy_placement(grouped_rows(routing, groups), plain_layer(3), {});
-  // At home devices receive 2, 1, 2 and compute 5, 2, 2: 4 * 2 + 3 * 5. With expert 0 at device 1 too they receive
-  // 0, 1, 2 and compute 3, 4, 2: 4 * 2 + 3 * 4 + 2. With expert 1, before expert 2 which has as many, at device 2 they
-  // receive 0, 0, 2 and compute 3, 3, 3, which is balanced: 4 * 2 + 3 * 3 + 4.
+  // At home devices receive 2, 1, 2 and compute 5, 2, 2: 4 * 2 + 3 * 5. With expert 0 at device 1
+  // too they receive 0, 1, 2 and compute 3, 4, 2: 4 * 2 + 3 * 4 + 2. With expert 1, before expert 2
+  // which has as many, at device 2 they receive 0, 0, 2 and compute 3, 3, 3, which is balanced: 4 *
+  // 2 + 3 * 3 + 4.
   EXPECT_DOUBLE_EQ(found.at_home_s, 23);
   EXPECT_DOUBLE_EQ(found.seconds, 21);
   EXPECT_THAT(found.placement.replicas,
@@ -192,8 +193,8 @@ TEST(GreedyPlacement, MindsTheBusiestOfSeveralCopies) {
   const moe::LayerRouting routing{0, 2, {{60, 0}, {40, 0}, {1, 9}, {1, 9}}, 0};
   const auto found = greedy_placement(grouped_rows(routing, groups), plain_layer(2), {});
   EXPECT_DOUBLE_EQ(found.at_home_s, 4 * 40 + 3 * 100);
-  // Expert 0 at both: 60 and 40 in the first copy, 1 and 19 in the second, whose device 1 receives 9. That goes with
-  // expert 1 at both.
+  // Expert 0 at both: 60 and 40 in the first copy, 1 and 19 in the second, whose device 1 receives
+  // 9. That goes with expert 1 at both.
   EXPECT_THAT(found.placement.replicas,
               ElementsAre(moe::ReplicatedExpert{0, {1}}, moe::ReplicatedExpert{1, {0}}));
   EXPECT_DOUBLE_EQ(found.seconds, 3 * 60 + 2 * (1 + 1));

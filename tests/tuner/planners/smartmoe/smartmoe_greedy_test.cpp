@@ -16,7 +16,8 @@ namespace {
 using ::testing::ElementsAre;
 
 TEST(SmartMoeGreedy, WorkedByHand) {
-  // 9 to member 0, 8 to 1, 3 to 1 which has less, so that 1 is full: 2 to 0. 11 and 11 instead of 17 and 5.
+  // 9 to member 0, 8 to 1, 3 to 1 which has less, so that 1 is full: 2 to 0. 11 and 11 instead of
+  // 17 and 5.
   const std::vector<int> in_order{0, 0, 1, 1};
   EXPECT_THAT(smartmoe_homes(std::vector<std::int64_t>{9, 8, 3, 2}, in_order, 2),
               ElementsAre(0, 1, 1, 0));
