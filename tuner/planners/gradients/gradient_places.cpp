@@ -118,7 +118,7 @@ double bytes_summed(const moe::Program& program, const moe::Op& op) {
 
 /// Cut so finely, or in chunks of so many bytes; never finer than rows, and not what several stages
 /// reduce.
-moe::Program cut_into_grains(moe::Program program, double chunk_bytes) {
+moe::Program cut_into_grains(moe::Program program, double slice_bytes) {
   struct Layer {
     std::set<int> stages;
     double bytes = 0;
@@ -140,7 +140,7 @@ moe::Program cut_into_grains(moe::Program program, double chunk_bytes) {
   for (const auto& [number, layer] : layers) all += layer.bytes;
   for (const auto& [number, layer] : layers) {
     const double wanted =
-        chunk_bytes > 0 ? std::ceil(layer.bytes / chunk_bytes)
+        slice_bytes > 0 ? std::ceil(layer.bytes / slice_bytes)
                         : std::max(kGrainsOfLayer, std::ceil(kGrainsOfAll * layer.bytes / all));
     const int grains = static_cast<int>(std::min(wanted, static_cast<double>(layer.rows)));
     if (layer.stages.size() > 1 || grains < 2) continue;
@@ -224,17 +224,17 @@ std::map<int, LayerPieces> pieces_by_layer(const StageGradients& stage, const Gr
 }  // namespace
 
 std::vector<StageGradients> gradients_by_stage(const Situation& situation,
-                                               const moe::Program& scheduled, double chunk_bytes) {
+                                               const moe::Program& scheduled, double slice_bytes) {
   const auto costs = costs_of(situation, scheduled);
   const std::vector<double> seconds = alone_seconds(situation, costs);
   const auto pipelines = pipeline_times(scheduled, costs, situation.groups, situation.cluster);
-  const moe::Program cut = cut_into_grains(scheduled, chunk_bytes);
+  const moe::Program cut = cut_into_grains(scheduled, slice_bytes);
   std::vector<StageGradients> stages;
   for (int stage = 0; stage < scheduled.stages; ++stage) {
     StageGradients& one = stages.emplace_back();
     one.places = measured(places_of_stage(scheduled, stage), scheduled, seconds, pipelines);
     one.grains = grains_of_stage(cut, stage, one.places);
-    one.grains_stay_apart = chunk_bytes > 0;
+    one.grains_stay_apart = slice_bytes > 0;
     one.all_reduce = mean_all_reduce(scheduled, stage, costs, seconds);
   }
   return stages;
@@ -290,8 +290,8 @@ moe::Schedule with_gradients_at(moe::Schedule schedule, const moe::Program& sche
 moe::Schedule with_gradients(const Situation& situation, const moe::Schedule& pipeline,
                              const moe::Program& scheduled,
                              const std::function<GrainPlaces(const StageGradients&)>& places_of,
-                             double chunk_bytes) {
-  const auto stages = gradients_by_stage(situation, scheduled, chunk_bytes);
+                             double slice_bytes) {
+  const auto stages = gradients_by_stage(situation, scheduled, slice_bytes);
   std::vector<GrainPlaces> places;
   for (const StageGradients& stage : stages) places.push_back(places_of(stage));
   return with_gradients_at(pipeline, scheduled, stages, places);

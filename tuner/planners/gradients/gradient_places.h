@@ -11,54 +11,55 @@
 
 namespace tuner {
 
-/// A place in backward that gradients can be reduced at beside other work.
+/// A place in backward where gradients can be all-reduced beside other work.
 struct GradientPlace {
   moe::ExchangePlace after = moe::ExchangePlace::dispatch;
-  int at = 0;         ///< a block
-  double idle_s = 0;  ///< so long until the next place or exchange, or between dispatch and combine
-  std::size_t op = 0;  ///< the op of the Program that it comes after
+  int at = 0;          ///< the block
+  double idle_s = 0;   ///< until the next place or exchange, or between dispatch and combine
+  std::size_t op = 0;  ///< index of the op of the Program that the place comes after
 };
 
-/// Part of the gradients that a block's all-reduces sum, of about equal bytes.
+/// A part of the gradients that the all-reduces of a block sum. Parts have about equal bytes.
 struct GradientGrain {
-  int layer = 0;  ///< -1: what lies outside the blocks
+  int layer = 0;  ///< -1: outside the blocks
   int index = 0;  ///< within the layer
   double bytes = 0;
-  std::size_t usable = 0;  ///< index of the first place at which it exists; places.size() = of none
+  /// index of the first place at which it exists; places.size() = it exists at none
+  std::size_t usable = 0;
 };
 
-/// What one pipeline stage has to reduce, and where it can.
+/// The gradients of one pipeline stage, and the places for them.
 struct StageGradients {
   std::vector<GradientPlace> places;  ///< in the order of backward
-  std::vector<GradientGrain> grains;  ///< in the order in which they come to exist
-  LinearFit all_reduce;               ///< seconds of bytes, of these all-reduces on average
-  bool grains_stay_apart = false;     ///< each is reduced by itself
+  std::vector<GradientGrain> grains;  ///< in the order in which backward makes them
+  LinearFit all_reduce;               ///< seconds by bytes, the average over these all-reduces
+  bool grains_stay_apart = false;     ///< each is a slice of its own
 };
 
-/// By stage. `scheduled`: cut and with its streams, gradients neither sliced nor placed. Grains of
-/// at most `chunk_bytes` that stay apart; for 0 so fine that any plan can be followed.
+/// [stage]. `scheduled` is cut and has its streams; gradients are neither sliced nor placed. Grains
+/// have at most `slice_bytes` and stay apart; for 0 they are so fine that any plan can be followed.
 std::vector<StageGradients> gradients_by_stage(const Situation& situation,
                                                const moe::Program& scheduled,
-                                               double chunk_bytes = 0);
+                                               double slice_bytes = 0);
 
-/// Where every grain goes: an index of places, or places.size() for after backward.
+/// The place of every grain: an index of places, or places.size() for after backward.
 using GrainPlaces = std::vector<std::size_t>;
 
-/// Grains in their order, as near as they come to what each place is to reduce.
+/// Grains in their order, so that each place reduces as nearly as possible `bytes` of its own.
 GrainPlaces places_for_bytes(const StageGradients& stage, const std::vector<double>& bytes);
 
-/// `schedule` with the slices and places of the gradients of `scheduled`, which it makes: grains of
-/// a layer that lie side by side at one place are one piece, but for those that stay apart. What a
-/// place is too early for, as rows are never cut, goes to the next.
+/// `schedule`, which makes `scheduled`, with slices and places of its gradients. Neighbouring
+/// grains of a layer at one place are one slice, except those that stay apart. Rows are never cut:
+/// a slice that does not exist yet at its place goes to the next one.
 moe::Schedule with_gradients_at(moe::Schedule schedule, const moe::Program& scheduled,
                                 const std::vector<StageGradients>& stages,
                                 const std::vector<GrainPlaces>& places);
 
-/// The same with the grains of `scheduled`, which `pipeline` makes, of at most `chunk_bytes` where
-/// that is not 0, at the places that `places_of` says for each stage.
+/// The same with the grains of `scheduled`, of at most `slice_bytes` unless that is 0, at the
+/// places that `places_of` says for each stage.
 moe::Schedule with_gradients(const Situation& situation, const moe::Schedule& pipeline,
                              const moe::Program& scheduled,
                              const std::function<GrainPlaces(const StageGradients&)>& places_of,
-                             double chunk_bytes = 0);
+                             double slice_bytes = 0);
 
 }  // namespace tuner

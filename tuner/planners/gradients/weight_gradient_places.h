@@ -7,8 +7,8 @@
 
 namespace tuner {
 
-/// Where Lancet puts weight gradients (Alg. 1): behind the exchanges of rows of the backward phase,
-/// those of the first micro-batch deciding for all. `decided`: the schedule without them.
+/// Where Lancet puts weight gradients (Alg. 1): after exchanges of rows in the backward phase.
+/// Those of the first micro-batch decide for all. `decided` is the schedule without them.
 std::vector<moe::PlaceWeightGradient> weight_gradient_places(const Situation& situation,
                                                              const moe::Schedule& decided);
 

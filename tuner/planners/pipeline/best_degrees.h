@@ -7,11 +7,12 @@
 
 namespace tuner {
 
-/// The best degrees by `seconds_of`: 1 .. most of one phase with the other uncut, then of the other
-/// phase. The loss stands between the phases, so they do not compete. Of equals fewer chunks.
+/// The best degrees by `seconds_of`. It tries 1 .. most chunks in one phase with the other uncut,
+/// then in the other phase. The loss stands between the phases, so they do not compete. Equal
+/// times: fewer chunks.
 Degrees best_degrees(int most, const std::function<double(Degrees)>& seconds_of);
 
-/// By simulation of what `schedule_of` plans for each.
+/// The same, by simulation of the schedule for each.
 Degrees best_degrees_by_simulation(const Situation& situation, int most,
                                    const std::function<moe::Schedule(Degrees)>& schedule_of);
 

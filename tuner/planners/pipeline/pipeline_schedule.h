@@ -17,30 +17,29 @@ struct Degrees {
   friend bool operator==(const Degrees&, const Degrees&) = default;
 };
 
-/// MoE layers of a Program, ascending.
+/// The MoE layers of a Program, ascending.
 std::vector<int> moe_layers(const moe::Program& program);
 
-/// Where a pipeline sends what stays inside a node: what ranks that share an expert exchange, legs
-/// of an exchange.
+/// The stream for communication inside a node: the exchanges of ranks that share an expert, and the
+/// legs of an exchange that stay inside a node.
 enum class InNode {
   with_the_rest,  ///< the one stream of communication
   beside,         ///< a stream of its own
 };
 
-/// All MoE layers cut alike, all-to-all on the inter_node stream beside the experts, and all other
-/// exchanges of rows on it as well unless told otherwise. What Tutel and PipeMoE do [FSMoE 6.1:
-/// both on one communication stream]; the gradients are all-reduced where they stand, after
-/// backward.
+/// Cuts all MoE layers alike and puts the all-to-all on the inter_node stream beside the experts,
+/// with all other exchanges of rows unless `in_node` says otherwise. So do Tutel and PipeMoE [FSMoE
+/// 6.1: both on one communication stream]. Gradients are all-reduced after backward.
 moe::Schedule pipeline_schedule(const moe::Program& program, std::string planner, Degrees degrees,
                                 InNode in_node = InNode::with_the_rest);
 
-/// The same with gradients all-reduced on the inter_node stream, where there are any: what the
-/// planners of gradients start from.
+/// The same with all-reduces on the inter_node stream, if there are any. Planners of gradients
+/// start from it.
 moe::Schedule pipeline_with_gradients(const moe::Program& program, std::string planner,
                                       Degrees degrees, InNode in_node = InNode::with_the_rest);
 
-/// The degrees of the first MoE layer that a schedule cuts, {1, 1} where it cuts none: a range
-/// along the batch has both phases in as many parts.
+/// The degrees of the first MoE layer that a schedule cuts; {1, 1} where it cuts none. A range
+/// along the batch has equally many parts in both phases.
 Degrees degrees_of(const moe::Schedule& schedule);
 
 /// {"forward_chunks": 4, "backward_chunks": 2}
@@ -50,17 +49,17 @@ std::string degrees_json(const moe::Schedule& schedule);
 Candidate degrees_candidate(moe::Schedule schedule);
 Candidate pipeline_candidate(const moe::Program& program, std::string planner, Degrees degrees);
 
-/// What a scheduled Program does outside the pipelines of its MoE layers, one after another.
-/// Between pipelines gradients on a stream of their own are reduced beside whatever there is; after
-/// backward nothing is beside them. `costs` by op.
+/// The time of a scheduled Program outside the pipelines of its MoE layers, op after op. Between
+/// pipelines, gradients on a stream of their own are all-reduced beside other ops; after backward
+/// nothing runs beside them. `costs` by op.
 double outside_pipelines_s(const Situation& situation, const moe::Program& program,
                            const std::vector<OpCost>& costs);
 
-/// Closed form of an iteration under `schedule`: every phase of every MoE layer by FSMoE's
-/// equations (fsmoe/fsmoe_equations.h; PipeMoE's are those with t_ag = t_rs = t_gar = 0) from the
-/// times of its pipeline (pipeline_times.h), and everything else one after another, but for
-/// gradients that are reduced on a stream of their own between pipelines: these beside all that
-/// stands there. Of Tutel and its like, too, which publish none.
+/// The closed form of an iteration under `schedule`. Every phase of every MoE layer counts by
+/// FSMoE's equations (fsmoe_equations.h; PipeMoE's are those with t_ag = t_rs = t_gar = 0) from the
+/// times of its pipeline (pipeline_times.h). All else counts op after op, except gradients that are
+/// all-reduced on a stream of their own between pipelines, beside the ops there. It is also used
+/// for Tutel and other planners that publish no closed form.
 double pipelined_iteration_s(const Situation& situation, const moe::Schedule& schedule);
 
 }  // namespace tuner

@@ -15,24 +15,24 @@ namespace tuner {
 struct PipelineTimes {
   int chunks = 1;
   ChunkTimes chunk;  ///< means over chunks, each task on its slowest rank
-  double gar_s = 0;  ///< gradients reduced between its dispatch and its combine
-  /// Of what works at the experts, behind the last combine: weight gradients, that nothing which
-  /// travels waits for.
+  double gar_s = 0;  ///< all-reduces of gradients between its dispatch and its combine
+  /// Expert ops after the last combine: weight gradients, for which no exchange waits.
   double trailing_s = 0;
 };
 
-/// Times of a chunk without what trails: between dispatch and combine only this keeps the experts
-/// busy.
+/// The times of a chunk without trailing_s: only these ops keep the experts busy between dispatch
+/// and combine.
 ChunkTimes before_combine(const PipelineTimes& times);
 
 using PipelineOf = std::pair<moe::RoutedLayer, moe::Phase>;
 
-/// True for an exchange of rows, and for what works at the experts: on rows that they received, as
-/// its tensors tell.
+/// True for an exchange of rows, and for an op that works on rows which experts received, as its
+/// tensors tell.
 bool belongs_to_pipeline(const moe::Program& program, const moe::Op& op);
 
-/// All-gather and reduce-scatter of ranks that share experts count by themselves where they have a
-/// stream of their own, and with the all-to-all where they travel on its stream. `costs` by op.
+/// The times of every pipeline. The all-gather and reduce-scatter of ranks that share experts count
+/// by themselves where they have a stream of their own; on the stream of the all-to-all they count
+/// with it. `costs` by op.
 std::map<PipelineOf, PipelineTimes> pipeline_times(const moe::Program& program,
                                                    const std::vector<OpCost>& costs,
                                                    const moe::Groups& groups,
