@@ -9,33 +9,34 @@
 /// DeepSeek's expert-parallelism load balancer, EPLB [its public code, facts alone].
 namespace tuner {
 
-/// Copies of every expert, `extra` more than one each in all: each extra one to the expert whose
-/// load per copy is largest, of equals the first, none with more than `most` copies. [EPLB, code]
-/// No other division has a smaller largest load per copy.
+/// The number of copies of every expert: one each and `extra` more. Each further copy goes to the
+/// expert with the largest load per copy (equal loads: the first), and no expert has more than
+/// `most`. No other division has a smaller largest load per copy. [EPLB, code]
 std::vector<int> copies_by_load(std::span<const std::int64_t> loads, int extra, int most);
 
 struct EplbGroup {
   int members = 1;
-  int spare_slots = 1;        ///< experts that a member can have beside its own
-  std::vector<int> node_of;   ///< [member]; used where hierarchical
-  bool hierarchical = false;  ///< copies of an expert on the node of its home alone
-  moe::ExpertHomes homes{};   ///< where experts are now; empty: in order
+  int spare_slots = 1;        ///< slots of a member beside those of its own experts
+  std::vector<int> node_of;   ///< [member]; used if hierarchical
+  bool hierarchical = false;  ///< copies of an expert stay on the node of its home
+  moe::ExpertHomes homes{};   ///< present homes; empty: in order
 };
 
-/// EPLB's placement for one layer: copies_by_load, then packed, heaviest per copy first, of equals
-/// the first, each on the least loaded member that has a free slot and not the expert; a copy that
-/// fits nowhere is left out. Rows of members without the expert are spread over those that have it.
+/// EPLB's placement for one layer. Numbers of copies are those of copies_by_load. Copies are packed
+/// heaviest first (equal loads: the first), each on the least loaded member that has a free slot
+/// and does not hold the expert. A copy that fits nowhere is left out. Rows of members without the
+/// expert are spread over those that have it.
 ///
-/// Here first copies stay at home, with the optimizer's state, and what is packed are the others;
-/// the load of a member starts as what its own experts have left. Hierarchical: a node's experts
-/// are those of its members, and each node's slots are for these alone.
+/// Here first copies stay at home with the optimizer's state, and only further copies are packed.
+/// The load of a member starts with the rows that its own experts keep. Hierarchical: the experts
+/// of a node are those of its members, and only they get the node's slots.
 moe::ExpertPlacement eplb_placement(std::span<const std::int64_t> loads, const EplbGroup& group);
 
 /// The same with first copies packed like the others, as EPLB does. Hierarchical: experts are
-/// packed onto nodes by load first, as many onto each, then within each node. [EPLB, code] EPLB,
-/// made for inference, knows no home, and lets two copies of an expert lie on one member. Where
-/// parameters are updated one copy must be the first, and every member have as many of these:
-/// first_copies chooses them (ExpertPlacement::homes). [ours]
+/// packed onto nodes by load first, equally many onto each, then within each node. [EPLB, code]
+/// EPLB, made for inference, has no homes and lets two copies of an expert lie on one member. Where
+/// parameters are updated, one copy must be the first, and every member must have equally many of
+/// these: first_copies chooses them (ExpertPlacement::homes). [ours]
 moe::ExpertPlacement eplb_moved_placement(std::span<const std::int64_t> loads,
                                           const EplbGroup& group);
 

@@ -4,14 +4,14 @@
 
 namespace tuner {
 
-/// Micro-batches through the stages of a pipeline: all forward then all backward, or one forward,
-/// one backward in turn; rows that stages pass on travel beside computation. No candidates where a
-/// model has one micro-batch, and their schedule is then the empty one.
+/// Micro-batches through the stages of a pipeline: all forward then all backward, or one forward
+/// and one backward in turn. Rows that stages pass on travel beside computation. A model with one
+/// micro-batch gets the empty schedule and no candidates.
 moe::Schedule plan_gpipe(const Situation& situation, const PlannerOptions& options);
 moe::Schedule plan_one_f_one_b(const Situation& situation, const PlannerOptions& options);
 
-/// GPipe's bubble, for both: of p stages and m micro-batches, with t the longest that any stage
-/// takes for the forward and backward pass of one and u for its updates and reductions,
+/// GPipe's bubble, for both. With p stages and m micro-batches, t the longest time of a stage for
+/// the forward and backward pass of one micro-batch, and u that for its updates and all-reduces:
 ///     (m + p - 1) t + u.  [GPipe 2.3, reconstructed from its O((p-1)/(m+p-1))]
 double micro_batch_order_paper_seconds(const Situation& situation, const moe::Schedule& schedule);
 

@@ -13,26 +13,26 @@ namespace tuner {
 /// A MoE layer as planners that place experts see it.
 struct PlacedLayer {
   int layer = 0;
-  moe::LayerRouting routing;  ///< of all micro-batches together
+  moe::LayerRouting routing;  ///< all micro-batches together
   GroupedRows rows;
   ProProphetCosts costs;
-  OpCost all_to_all;  ///< of its first one
+  OpCost all_to_all;  ///< the cost of its first all-to-all
 };
 
-/// Every MoE layer of the situation's Program, ascending. Costs are those that the whole
-/// iteration's ops have by the situation's fits, without any decision:
-///   exchange   the mean of the layer's all-to-alls; what rows cost follows from the rank that receives most
-///              (Pro-Prophet's mean bandwidth)
-///   experts    all that is done at the experts in forward, likewise from the rank that computes most
-///   trans_s    an expert's parameters to k others one after another, as an all-to-all whose link crosses nodes where
-///              the expert group does
-///   fnec_s     all that computes between the MoE layer before, or the beginning, and this one's dispatch, in one
-///              micro-batch; bnec_s likewise, up to the end of backward
+/// Every MoE layer of the situation's Program, ascending. Costs are those of the whole iteration's
+/// ops by the situation's fits, without any decision:
+/// - exchange: the mean of the layer's all-to-alls. The cost of a row follows from the rank that
+///   receives most (Pro-Prophet's mean bandwidth).
+/// - experts: all forward ops of the experts. The cost of a row follows from the rank that computes
+///   most.
+/// - trans_s: an expert's parameters to k others, one after another, as an all-to-all. Its link
+///   crosses nodes where the expert group does.
+/// - fnec_s: computation from the MoE layer before, or from the beginning, up to this one's
+///   dispatch, in one micro-batch; bnec_s likewise, up to the end of backward.
 /// Throws as op_costs.
 std::vector<PlacedLayer> placed_layers(const Situation& situation);
 
-/// All that an iteration does but the exchanges and experts of its MoE layers, one op after
-/// another.
+/// The time of an iteration without the exchanges and experts of its MoE layers, op after op.
 double seconds_beside_layers(const Situation& situation);
 
 }  // namespace tuner

@@ -6,16 +6,16 @@
 namespace tuner {
 
 /// `placed` with exchanges and transfers on the inter_node stream, and the transfers of replicated
-/// experts in pieces among those of other blocks [Pro-Prophet Alg. 2]. Block by block, p the MoE
-/// layer before b:
-///   Trans of b  behind the dispatch of p, beside its experts (FEC), then behind its combine, beside what has no
-///               experts (FNEC). The latter's time is known beforehand and filled first; the rest is left to the
-///               former, however long they take.
-///   Agg of b    behind all of b's backward phase, beside what has no experts (BNEC), then behind the dispatch of p,
-///               beside its experts (BEC): filled likewise.
-/// The first MoE layer of a pipeline stage has nobody before it: its parameters go out when the
-/// iteration begins, its gradients home behind its own backward phase. A piece is a share of every
-/// expert, in steps of a hundredth.
+/// experts in shares among the ops of other blocks [Pro-Prophet Alg. 2]. For block b, with p the
+/// MoE layer before it:
+/// - Trans of b goes after the dispatch of p, beside p's experts (FEC), and after the combine of p,
+///   beside computation without experts (FNEC). The time of FNEC is known beforehand, so it is
+///   filled first. The experts get the rest, even if they do not hide it.
+/// - Agg of b goes after b's backward phase, beside computation without experts (BNEC), and after
+///   the dispatch of p, beside p's experts (BEC), filled likewise.
+/// The first MoE layer of a pipeline stage has no layer before it: its parameters are sent when the
+/// iteration begins, and its gradients come home after its own backward phase. A share is a part of
+/// every expert, in steps of a hundredth.
 moe::Schedule with_hidden_transfers(const Situation& situation, moe::Schedule placed);
 
 }  // namespace tuner

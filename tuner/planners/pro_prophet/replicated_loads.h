@@ -8,19 +8,20 @@
 
 namespace tuner {
 
-/// placed_loads() kept up to date as experts are replicated one after another, rows of members that
-/// do not hold an expert going home. Refers to `rows`.
+/// placed_loads(), kept up to date while experts are replicated one after another. Rows of members
+/// that do not hold an expert go to its home. Refers to `rows`.
 class ReplicatedLoads {
  public:
   explicit ReplicatedLoads(const GroupedRows& rows);
 
-  /// `holders`: members that hold it beside its home from now on, if any; each expert once.
+  /// Takes an expert; each expert once. `holders`: the members that hold it beside its home from
+  /// now on, if any.
   void take(int expert, std::span<const int> holders);
 
   struct Extremes {
     std::int64_t most_received = 0;
     std::int64_t most_computed = 0, least_computed = 0;
-    /// Of members whose experts have all been taken: whatever is taken next, neither falls again.
+    /// The largest loads of members whose experts have all been taken: they never fall again.
     std::int64_t settled_received = 0, settled_computed = 0;
   };
   Extremes extremes() const;
@@ -29,9 +30,9 @@ class ReplicatedLoads {
   const GroupedRows& rows_;
   std::vector<std::int64_t> received_;  // [copy][shard][member]
   std::vector<std::int64_t>
-      computed_;           // [copy][member]: alike on all that share the member's experts
-  std::vector<int> left_;  // [member]: experts that were not taken yet
-  std::vector<std::int64_t> settled_;  // [member]: all bits where none is left, else none
+      computed_;           // [copy][member]: equal on all ranks that share the member's experts
+  std::vector<int> left_;  // [member]: how many of its experts were not taken yet
+  std::vector<std::int64_t> settled_;  // [member]: a mask, all bits set where none is left, else 0
 };
 
 }  // namespace tuner

@@ -5,13 +5,14 @@
 namespace tuner {
 
 /// SmartMoE's online part: in every MoE layer experts change their homes, with their optimizer
-/// state, where its greedy placement lowers the largest load of a rank (smartmoe_greedy.h); nothing
-/// else is decided. Loads are those of all copies of the experts together. [SmartMoE, code] From
-/// where they are now: Situation::homes_now. Where it is known how long a plan will rule, a layer's
-/// experts move only if it pays for the move by then (move_costs.h): its code moves whenever the
-/// largest load falls, its paper weighs the cost of migration, by what formula is not in what we
-/// have. [reconstructed] Its offline part, a pool of parallel layouts searched before training, is
-/// --layout and moe-tune compare here.
+/// state, where its greedy placement lowers the largest load of a rank (smartmoe_greedy.h). Nothing
+/// else is decided. Loads are those of all copies of the experts together. [SmartMoE, code]
+/// Experts start from Situation::homes_now. Where the number of iterations is known, a layer's
+/// experts move only if the plan pays for the move by then (placement/move_costs.h). The authors'
+/// code moves whenever the largest load falls. The paper weighs the cost of migration; its formula
+/// is not in what we have. [reconstructed]
+/// The offline part, a pool of parallel layouts that is searched before training, is --layout and
+/// moe-tune compare here.
 moe::Schedule plan_smartmoe_greedy(const Situation& situation, const PlannerOptions& options);
 
 /// Its own choice alone, with how many experts it moves.

@@ -5,10 +5,10 @@
 
 namespace tuner {
 
-/// Tutel-Improved: PipeMoE's pipeline, and the gradients of a block all-reduced whole beside the
-/// first part of backward without experts that begins after they exist: what follows the combine of
-/// the next MoE layer, or a block that has none. Degrees by simulation, forward and backward apart.
-/// [FSMoE 6.1 and its baseline, code]
+/// Tutel-Improved: PipeMoE's pipeline, with the gradients of a block all-reduced whole beside the
+/// first dense part of backward that begins after they exist: after the combine of the next MoE
+/// layer, or in a block without experts. Degrees are chosen by simulation, forward and backward
+/// apart. [FSMoE 6.1 and its baseline, code]
 moe::Schedule plan_tutel_improved(const Situation& situation, const PlannerOptions& options);
 
 /// The same with these degrees.

@@ -4,15 +4,15 @@
 
 namespace tuner {
 
-/// Two micro-batches at a time: the backward pass of one among the forward pass of the next,
-/// exchanges on a stream of their own, so that one computes while rows of the other travel.
+/// Two micro-batches at a time: the backward pass of one beside the forward pass of the next, with
+/// exchanges on a stream of their own. One computes while rows of the other travel.
 /// [Megatron-Core's batch-level overlap of mixture-of-experts; DeepSeek's DualPipe, on one stage]
-/// The empty schedule where a model has one micro-batch or the layout several stages, and no
-/// candidates then.
+/// Where a model has one micro-batch or the layout several stages: the empty schedule, and no
+/// candidates.
 moe::Schedule plan_two_batch(const Situation& situation, const PlannerOptions& options);
 
-/// With m micro-batches, f and b what computes in the forward and the backward pass of one, F and B
-/// what its exchanges take, u what comes once in an iteration:
+/// With m micro-batches, f and b the computation in the forward and backward pass of one, F and B
+/// its exchanges, and u all that happens once in an iteration:
 ///     f + F + (m - 1) max(f + b, F + B) + b + B + u.  [ours: neither publishes a closed form]
 double two_batch_paper_seconds(const Situation& situation, const moe::Schedule& schedule);
 
