@@ -9,19 +9,18 @@
 
 namespace tuner {
 
-/// What the decisions of a Schedule are about: those of one aspect are taken over from another
-/// Schedule together.
+/// The subjects of a Schedule's decisions. The search exchanges all decisions of one aspect
+/// together.
 enum class Aspect : std::uint8_t {
   wire_format,  ///< how numbers travel
-  /// of experts: where they belong, who computes them, when they are sent and their gradients
-  /// brought home
+  /// the homes of experts, the ranks that compute them, and when parameters and gradients are sent
   placement,
-  routes,            ///< by way of whom rows reach their experts
+  routes,            ///< the ranks that rows pass on the way to their experts
   cuts,              ///< into chunks of rows, or parts of the batch
-  memory,            ///< what chunks share, and how backward comes by what it needs
-  streams,           ///< what communicates beside what
-  gradients,         ///< the pieces and places of their all-reduces, and their stream
-  weight_gradients,  ///< when they are worked out
+  memory,            ///< the buffers that chunks share, and how backward restores them
+  streams,           ///< the streams of exchanges
+  gradients,         ///< the slices and places of their all-reduces, and their stream
+  weight_gradients,  ///< when they are computed
   micro_batches,     ///< their order
 };
 inline constexpr auto kAspectNames =
@@ -37,10 +36,10 @@ Aspect aspect_of(const moe::Decision& decision);
 /// Several aspects at once.
 using Aspects = std::vector<Aspect>;
 
-/// The aspects that a schedule decides anything of, in the order above.
+/// The aspects that a schedule has decisions about, in the order above.
 Aspects aspects_of(const moe::Schedule& schedule);
 
-/// `schedule` without its decisions of these aspects, and with those of `from` instead.
+/// `schedule` without its decisions about these aspects, and with those of `from` instead.
 moe::Schedule without(moe::Schedule schedule, const Aspects& aspects);
 moe::Schedule with(const moe::Schedule& schedule, const Aspects& aspects,
                    const moe::Schedule& from);

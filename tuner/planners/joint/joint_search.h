@@ -9,37 +9,37 @@
 
 namespace tuner {
 
-/// What a search over all decisions together begins with, and how it judges.
+/// The start of a search over all decisions, and its judge.
 struct JointProblem {
   std::vector<moe::Schedule>
-      seeds;  ///< what others have planned; those that may not be are passed over
-  /// None for a schedule that is not legal, or needs more memory than there is.
+      seeds;  ///< the plans of others; those that are not allowed are skipped
+  /// The time of a schedule; empty where it is not legal or needs more memory than there is.
   std::function<std::optional<double>(const moe::Schedule&)> seconds;
-  /// Schedules near one: other numbers of chunks, gradients planned anew for its cuts.
+  /// Schedules near one: with other numbers of chunks, or gradients planned anew.
   std::vector<std::function<std::vector<moe::Schedule>(const moe::Schedule&)>> neighbours;
-  int most_tried = 600;  ///< beside the seeds
+  int most_tried = 600;  ///< schedules that are judged beside the seeds
 };
 
 struct JointResult {
   moe::Schedule schedule;
   double seconds = 0;
-  std::size_t seed = 0;     ///< that was best before the search
+  std::size_t seed = 0;     ///< index of the best seed before the search
   double seed_seconds = 0;  ///< of it
   int tried = 0;            ///< different schedules, seeds among them
 };
 
-/// From the best seed on, in rounds as long as one finds anything better: the aspects of every
-/// other seed in its place, each alone and those that go together, then its neighbours. Never worse
-/// than any seed; the same for the same problem. No schedule is judged twice. None where no seed
-/// may be. [ours]
+/// Starts from the best seed and goes on in rounds while one finds anything better. A round tries
+/// the aspects of every other seed, each alone and those that go together, then the neighbours. The
+/// result is never worse than any seed, and the same for the same problem. No schedule is judged
+/// twice. Empty where no seed is allowed. [ours]
 std::optional<JointResult> search_jointly(const JointProblem& problem);
 
-/// What a schedule takes without one of its aspects, and without those that do not stand alone
-/// then.
+/// The time of a schedule without one of its aspects, and without those that cannot stand without
+/// it.
 struct WithoutAspect {
   Aspect aspect;
-  Aspects with_it;                ///< gradients or weight gradients, placed by what is taken away
-  std::optional<double> seconds;  ///< none where nothing does
+  Aspects with_it;                ///< gradients or weight gradients whose places need the aspect
+  std::optional<double> seconds;  ///< empty where the rest is not legal
 };
 std::vector<WithoutAspect> each_taken_away(
     const moe::Schedule& schedule,

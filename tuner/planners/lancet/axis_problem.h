@@ -11,19 +11,19 @@
 /// Lancet's partition axes as a constraint satisfaction problem over plain numbers  [Lancet 5.2].
 namespace tuner {
 
-/// Along what the pieces of a tensor lie where the ops of a range are cut.
+/// How a tensor is divided where the ops of a range are cut into parts.
 enum class Axis : std::uint8_t {
-  none,      ///< all of it, the same for every piece: the paper's -1
+  none,      ///< whole, and the same for every part: the paper's -1
   batch,     ///< rows of whole sequences: the paper's 0
   columns,   ///< the paper's 1
-  capacity,  ///< routed rows, of every expert the same share
-  /// of a part of the batch alone, as many rows as its own gate says: the paper's A_irr
+  capacity,  ///< routed rows, an equal share of every expert
+  /// the rows of one part of the batch, as many as its own gate says: the paper's A_irr
   irregular,
-  later,  ///< whole, and there only behind all pieces (OpCut::waits): ours
+  later,  ///< whole, and ready only after all parts (OpCut::waits): ours
 };
 inline constexpr int kAxisCount = 6;
 
-/// Axes that a tensor may have.
+/// A set of axes that a tensor may have.
 class AxisSet {
  public:
   constexpr AxisSet() = default;
@@ -46,33 +46,34 @@ class AxisSet {
 inline constexpr AxisSet kAllAxes{Axis::none,     Axis::batch,     Axis::columns,
                                   Axis::capacity, Axis::irregular, Axis::later};
 
-/// What becomes of an op of the range.
+/// How an op of the range is cut.
 enum class OpCut : std::uint8_t {
   batch,
   columns,
   capacity,
-  dealt,  ///< it is whole, what it makes is dealt out to the parts: ours
-  waits,  ///< it is whole, behind all pieces: ours
+  dealt,  ///< whole; its result is dealt out to the parts: ours
+  waits,  ///< whole, after all parts: ours
 };
 
-/// One way in which an op can be cut: the axes that its operands may have then.
+/// One way to cut an op: the axes that its operands may have then.
 struct AxisMode {
   OpCut cut = OpCut::batch;
   std::vector<AxisSet> operands;
   friend auto operator<=>(const AxisMode&, const AxisMode&) = default;
 };
-/// What an op says of the axes of its operands, F in the paper: one of the modes holds.
+/// An op's rule for the axes of its operands, F in the paper: one of the modes holds.
 struct AxisConstraint {
-  std::vector<int> variables;  ///< by operand
+  std::vector<int> variables;  ///< [operand]
   std::vector<AxisMode> modes;
   friend auto operator<=>(const AxisConstraint&, const AxisConstraint&) = default;
 };
 
-/// A variable is a tensor, which so has one axis wherever it is used.
+/// A variable is a tensor, so that it has one axis wherever it is used.
 struct AxisProblem {
   std::vector<AxisSet> domains;             ///< by variable
   std::vector<AxisConstraint> constraints;  ///< by op, in issue order
-  /// Where the first op waits, the second one does too: it overwrites what the first one uses.
+  /// Where the first op of a pair waits, the second waits too: it overwrites an operand of the
+  /// first.
   std::vector<std::pair<int, int>> waits_with;
   friend auto operator<=>(const AxisProblem&, const AxisProblem&) = default;
 };
@@ -82,18 +83,18 @@ struct AxisSolution {
   friend bool operator==(const AxisSolution&, const AxisSolution&) = default;
 };
 
-/// Of a search's tree. Propagation decides ranges of the models here at the first one, single ops
-/// at 21 at most.
+/// The most nodes of a search's tree. For the models here propagation decides a range at the first
+/// node, a single op after 21 at most.
 inline constexpr std::int64_t kMostNodes = 10'000;
 
-/// A search came to its most nodes: whether there is a solution is not known.
+/// A search came to its most nodes. Whether there is a solution is not known.
 struct SearchGivenUp : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// By Gecode. Of several solutions the one whose modes, op after op, stand first in their lists,
-/// and then the axes in the order of Axis. None where nothing satisfies all constraints. Throws
-/// SearchGivenUp after more than `most_nodes`.
+/// By Gecode. Of several solutions it is the one whose modes, op after op, stand first in their
+/// lists, then the one whose axes come first in Axis. Empty where nothing satisfies all
+/// constraints. Throws SearchGivenUp after more than `most_nodes`.
 std::optional<AxisSolution> solve(const AxisProblem& problem, std::int64_t most_nodes = kMostNodes);
 
 }  // namespace tuner

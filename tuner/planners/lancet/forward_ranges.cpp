@@ -18,42 +18,43 @@
 namespace tuner {
 namespace {
 
-/// Groups of ops between neighbouring MoE layers  [Lancet 7, hyper-parameters].
+/// The number of groups of ops between neighbouring MoE layers  [Lancet 7, hyper-parameters].
 constexpr int kGroups = 5;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-/// One part of `parts` takes fixed_s + added_s + shared_s / parts; an op that is not cut in a range
-/// takes all, after it.
+/// A part of `parts` takes fixed_s + added_s + shared_s / parts. An op that is not cut in a range
+/// takes all of its time, after the parts.
 struct ForwardOp {
   double fixed_s = 0, shared_s = 0;
-  double added_s = 0;  ///< for an op before it that only parts need
+  double added_s = 0;  ///< an op before it that exists only for parts
   bool exchange = false;
   bool cut = false;
   double whole_s() const { return fixed_s + shared_s; }
 };
 
-/// What the dynamic program counts: ops that stay together.
+/// The unit of the dynamic program: ops that stay together.
 struct Group {
   OpRange ops;
-  int layer = -1;  ///< the MoE layer that it is, from the gate's choice on
+  int layer = -1;  ///< the MoE layer that it is, from the gate's choice on; -1: none
 };
 
-/// A MoE layer that can be cut: along the batch, with `far` as far as that reaches, or along
-/// capacity.
+/// A MoE layer that can be cut: along the batch, at most over `far`, or along capacity.
 struct CutLayer {
   MoeOps ops;
   std::optional<OpRange> far{};
-  int parts = 0;   ///< of the batch, the least number
-  int chunks = 0;  ///< of capacity, the least number; 0: along the batch alone
+  int parts = 0;  ///< the least number of parts of the batch
+  /// the least number of chunks of capacity; 0: it can be cut along the batch alone
+  int chunks = 0;
 };
 
-/// Costs of forward ops, and of their pieces.
+/// The costs of forward ops, whole and in parts.
 struct ForwardCosts {
   std::vector<ForwardOp> along_batch, along_capacity;
-  std::vector<std::string> refusals;  ///< of cuts that have no pieces to learn from
+  /// cuts that were refused, so that no costs were learned from them
+  std::vector<std::string> refusals;
 };
 
-/// A schedule with those of some decisions behind it that `apply` accepts.
+/// A schedule with those of the decisions that `apply` accepts.
 struct Accepted {
   std::vector<moe::Decision> decisions;
   moe::Program program;
@@ -97,13 +98,13 @@ moe::PipelineSplit along_capacity(int layer, int chunks) {
   return {layer, moe::Phase::forward, chunks};
 }
 
-/// A way to cut a range, and the time of the range then.
+/// A way to cut a range, and the time of the range with it.
 struct PricedCut {
   moe::Decision decision;
   double seconds = 0;
 };
 
-/// Takes from a Program in which ranges are cut what a piece of each op takes, where it says.
+/// Learns the time of a part of each op from a Program in which ranges are cut.
 void learn_shares(const Situation& situation, const moe::Program& whole, const moe::Program& cut,
                   std::vector<ForwardOp>& ops) {
   const std::vector<double> seconds = alone_seconds(situation, costs_of(situation, cut));
@@ -115,7 +116,7 @@ void learn_shares(const Situation& situation, const moe::Program& whole, const m
     const moe::Slice share = moe::share_of(part);
     const bool first_piece = share.count > 1 && share.index == 0;
     if (!first_piece || part.phase != moe::Phase::forward || part.micro_batch != 0) continue;
-    // The first pieces stand in the order of the whole ops, but for what is made for pieces.
+    // The first parts stand in the order of the whole ops, except ops that exist only for parts.
     const auto same = std::find_if(next, forward.end(), [&](std::size_t op) {
       return whole.ops[op].name == part.name && whole.ops[op].layer == part.layer;
     });
@@ -170,7 +171,7 @@ double range_seconds(const std::vector<ForwardOp>& ops, std::size_t first, std::
   return waiting_s + pipelined_s(stages, parts);
 }
 
-/// The least number of pieces from 2 on; 0: none.
+/// The least legal number of parts from 2 on; 0: none.
 template <class Legal>
 int least_pieces(int most_parts, const Legal& legal) {
   for (int k = 2; k <= most_parts; ++k) {
@@ -179,7 +180,7 @@ int least_pieces(int most_parts, const Legal& legal) {
   return 0;
 }
 
-/// By layer, those whose partition axes allow a cut into some number of pieces.
+/// [layer]: the layers whose partition axes allow a cut into some number of parts.
 std::map<int, CutLayer> layers_to_cut(const moe::Program& program, int most_parts,
                                       RangeAxes& axes) {
   std::map<int, CutLayer> layers;
@@ -200,7 +201,8 @@ std::map<int, CutLayer> layers_to_cut(const moe::Program& program, int most_part
   return layers;
 }
 
-/// Costs of pieces, along the batch from ranges as far as they reach, to the front and to the back.
+/// The costs of parts. Those along the batch come from ranges that reach as far as possible, to the
+/// front and to the back.
 ForwardCosts forward_costs(const Situation& situation, const moe::Schedule& streams,
                            const moe::Program& whole, const std::map<int, CutLayer>& layers) {
   const std::vector<double> seconds = alone_seconds(situation, costs_of(situation, whole));
@@ -258,7 +260,7 @@ ForwardRanges forward_ranges(const Situation& situation, const moe::Schedule& st
     return OpRange{groups[static_cast<std::size_t>(first)].ops.first,
                    groups[static_cast<std::size_t>(end) - 1].ops.end};
   };
-  // Of groups [first, end) in k pieces, the fastest way that their axes allow.
+  // The fastest way to cut groups [first, end) into k parts that their axes allow.
   const auto cut_of = [&](int first, int end, int k) -> std::optional<PricedCut> {
     int layer = -1;
     for (int g = first; g < end; ++g) {
@@ -286,7 +288,7 @@ ForwardRanges forward_ranges(const Situation& situation, const moe::Schedule& st
       const OpRange range = range_of(first, end);
       return range_seconds(costs.along_batch, range.first, range.end, 1);
     }
-    // Dense ops before and behind together: at most from one MoE layer to the next.
+    // Dense ops before and after the layer, at most from one MoE layer to the next.
     if (end - first > kGroups + 1) return kNever;
     const std::optional<PricedCut> cut = cut_of(first, end, k);
     return cut ? cut->seconds : kNever;

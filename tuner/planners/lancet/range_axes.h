@@ -12,40 +12,42 @@
 
 namespace tuner {
 
-/// Forward ops [first, end) of the first micro-batch, by place among them (moe::forward_ops).
+/// Forward ops [first, end) of the first micro-batch, as places among moe::forward_ops.
 struct OpRange {
   std::size_t first = 0, end = 0;
   friend bool operator==(const OpRange&, const OpRange&) = default;
 };
 
-/// Where a MoE layer is among the forward ops.
+/// The places of a MoE layer among the forward ops.
 struct MoeOps {
-  OpRange layer;   ///< from the op that chooses experts to the one that puts tokens together again
-  OpRange routed;  ///< of these, from the first to the last whose pieces follow routed rows
+  OpRange layer;   ///< from the op that chooses experts to the op that combines their results
+  OpRange routed;  ///< the ops among them, from first to last, whose chunks follow routed rows
 };
 
-/// What partition_range can carry out: parts of the batch, what a gate routes of them irregularly.
+/// The axes that partition_range can carry out: parts of the batch, whose routed rows are
+/// irregular.
 inline constexpr AxisSet kBatchAxes{Axis::none, Axis::batch, Axis::irregular, Axis::later};
-/// What pipeline_split can carry out.
+/// The axes that pipeline_split can carry out.
 inline constexpr AxisSet kCapacityAxes{Axis::none, Axis::capacity, Axis::later};
 
 struct RangeQuestion {
-  int layer = 0;  ///< whose exchange is to run beside other pieces
+  int layer = 0;  ///< the layer whose exchange is to run beside other parts
   OpRange ops;
   int parts = 2;
   AxisSet axes = kBatchAxes;
 };
 
-/// Infers partition axes for ranges of one Program [Lancet 5.2]. An op between the gate's choice
-/// and the op that puts tokens together waits for all pieces where nothing that is cut needs it
-/// (losses of the gate: ours). Tensors that the range does not make are whole, so that none of them
-/// is irregular, and nothing behind the range can use one that is, but for what every part adds to.
-/// A gate that needs the whole batch is cut into nothing, and deals its choice out: a range has it
-/// for its first op. Where a range cuts the layer along the batch, the layer's backward ops on
-/// routed rows are cut alike, and asked as well.
+/// Infers partition axes for ranges of one Program [Lancet 5.2].
 ///
-/// Problems that are the same, those of layers of one kind, are solved once; a range whose search
-/// is given up counts as one that cannot be cut. `program` must outlive it.
+/// An op between the gate's choice and the combining op waits for all parts where no cut op needs
+/// it (a loss of the gate: ours). Tensors made outside the range are whole, so none of them is
+/// irregular. No op after the range can use an irregular tensor, except a sum to which every part
+/// adds. A gate that needs the whole batch is not cut and deals its choice out; it is the first op
+/// of its range. Where a range cuts the layer along the batch, the layer's backward ops on routed
+/// rows are cut alike, so they are asked as well.
+///
+/// Equal problems, those of layers of one kind, are solved once. A range whose search is given up
+/// counts as one that cannot be cut. `program` must outlive it.
 class RangeAxes {
  public:
   explicit RangeAxes(const moe::Program& program, std::int64_t most_nodes = kMostNodes);
@@ -54,30 +56,30 @@ class RangeAxes {
   MoeOps moe_ops(int layer) const;
 
   bool legal(const RangeQuestion& question);
-  /// The axis of every tensor that the ops use; none where the range cannot be cut.
+  /// The axis of every tensor that the ops use; empty where the range cannot be cut.
   std::optional<std::map<moe::TensorId, Axis>> axes(const RangeQuestion& question);
-  /// Of a range that cannot be cut: the op that is in the way, counted from the gate's choice on
-  /// and then to the front, and why, or which tensor that the others cut otherwise. "" where it can
-  /// be cut.
+  /// For a range that cannot be cut: the op that prevents it and the reason, or the tensor that
+  /// other ops cut otherwise. Ops are looked at from the gate's choice on, then to the front. ""
+  /// where the range can be cut.
   std::string obstacle(const RangeQuestion& question);
 
-  /// The longest range around the layer that can be cut so: as far to the front as goes with
-  /// nothing behind the layer, and as far to the back with nothing before it. None where not even
-  /// the layer can.
+  /// The longest range around the layer that can be cut so: as far to the front as possible with no
+  /// op after the layer, and as far to the back with no op before it. Empty where not even the
+  /// layer can be cut.
   std::optional<OpRange> reach(int layer, int parts);
 
   std::size_t problems_solved() const { return solved_.size(); }
-  /// Of these, how many no search came to an end about (SearchGivenUp).
+  /// How many of these searches were given up (SearchGivenUp).
   std::size_t problems_given_up() const { return given_up_; }
 
  private:
-  /// A question as a problem, with what its variables and constraints stand for.
+  /// A question as a problem, with the tensors and ops of its variables and constraints.
   struct Posed {
     AxisProblem problem;
     std::vector<moe::TensorId> tensors;  ///< by variable
     std::vector<std::size_t> ops;        ///< by constraint, in the Program
     std::vector<std::size_t>
-        outwards;  ///< constraints: the choice and on, back to the front, backward
+        outwards;  ///< constraints: from the choice on, then to the front, then backward
   };
   /// An op of a question, and whether it may be cut or wait.
   struct Asked {

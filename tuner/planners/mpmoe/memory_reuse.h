@@ -12,8 +12,7 @@
 
 namespace tuner::mpmoe {
 
-/// How what chunks overwrite in each other's buffers is restored in backward. [MPMoE Table 2,
-/// printed]
+/// How backward restores the contents of buffers that chunks overwrite. [MPMoE Table 2, printed]
 struct Strategy {
   std::string_view name;
   moe::RestoreDispatched dispatched;  ///< T_DI
@@ -25,22 +24,22 @@ inline constexpr std::array<Strategy, 4> kStrategies{
      {"S3", moe::RestoreDispatched::offload, moe::RestoreHidden::recompute},
      {"S4", moe::RestoreDispatched::communicate, moe::RestoreHidden::recompute}}};
 
-/// Every MoE layer in n partitions, forward and backward alike, the exchange on its own stream,
-/// buffers shared and restored by the strategy. None where a layer of the Program does not allow
-/// that (restore_activation.h).
+/// Every MoE layer in n partitions, forward and backward, the exchange on its own stream, buffers
+/// shared and restored by the strategy. Empty where a layer of the Program does not allow that
+/// (restore_activation.h).
 std::optional<moe::Schedule> reuse_schedule(const moe::Program& program, std::string planner, int n,
                                             const Strategy& strategy);
 
-/// What a schedule decided: "S3"; "" where no layer shares buffers.
+/// The strategy that a schedule has: "S3"; "" where no layer shares buffers.
 std::string_view strategy_of(const moe::Schedule& schedule);
 
-/// A configuration (n, S) that was looked at.
+/// A configuration (n, S) with its time.
 struct Rated {
   moe::Schedule schedule;
-  double seconds = 0;  ///< of an iteration, by whoever rates it
+  double seconds = 0;  ///< an iteration: measured, simulated or by the performance model
 };
 
-/// The one with the least planned peak. `rated` is not empty.
+/// The configuration with the least planned peak. `rated` is not empty.
 const Rated& of_least_memory(const Situation& situation, const std::vector<Rated>& rated);
 
 }  // namespace tuner::mpmoe

@@ -101,8 +101,8 @@ std::vector<Candidate> all_candidates(const Situation& situation, const PlannerO
 }  // namespace
 
 moe::Schedule plan_mpmoe_by_profiles(const Situation& situation, const PlannerOptions& options,
-                                     const MeasureSchedule& profile) {
-  Configurations tried(situation, "mpmoe_pb", profile);
+                                     const MeasureSchedule& measure) {
+  Configurations tried(situation, "mpmoe_pb", measure);
   const double tokens = tokens_of_rank(situation.program);
   for (const Strategy& strategy : mpmoe::kStrategies) {
     mpmoe::GranularitySearch search(most_chunks(options));

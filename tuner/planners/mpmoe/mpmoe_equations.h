@@ -3,8 +3,8 @@
 #include <cstdint>
 
 /// MPMoE's equations, in its symbols: B tokens of a rank, M = d_model, H = d_hidden, E experts, n
-/// partitions (chunks). The paper counts elements of tensors; so do these. One expert a rank, one
-/// copy of each token: B rows everywhere.
+/// partitions (chunks). The paper counts elements of tensors, and so do these. Each rank has one
+/// expert and each token one copy: B rows everywhere.
 namespace tuner::mpmoe {
 
 struct Sizes {
@@ -23,13 +23,13 @@ double buffers(const Sizes& s);
 /// The same in a pipeline: every partition of every gradient.
 ///   M_buf^pipe = M_act^pipe = 4 B M + B H                                [Eq. 4, printed]
 double pipelined(const Sizes& s);
-/// What partitions that share memory save, once of activations and once of buffers: T_DI and T_DO
-/// keep two of n partitions each, T_M one.
+/// The saving of partitions that share memory, once for activations and once for buffers: T_DI and
+/// T_DO keep two of n partitions each, T_M one.
 ///   delta_act = delta_buf = B (2 M (n-2)/n + H (n-1)/n)                   [Eq. 5, printed]
-/// n = 1 would save less than nothing in print; two buffers are no more than one there, and it is
-/// 0. Throws std::invalid_argument if n < 1.
+/// For n = 1 the printed equation is negative; two buffers are no more than one there, so it is 0.
+/// Throws std::invalid_argument if n < 1.
 double saved(const Sizes& s, int n);
-/// Saved of all that there is.
+/// The share that is saved.
 ///   phi = (delta_act + delta_buf) / (M_ms + M_act^pipe + M_buf^pipe)      [Eq. 6, printed]
 double saving_ratio(const Sizes& s, int n);
 

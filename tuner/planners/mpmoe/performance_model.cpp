@@ -106,7 +106,7 @@ double phase_s(const Alphas& alphas, double comm, double comp, double mem) {
 
 double pipeline_s(const Alphas& alphas, Copies copies, int n, const PartitionTimes& times) {
   if (n < 1) throw std::invalid_argument(fmt::format("mpmoe: {} partitions", n));
-  const bool behind = copies == Copies::behind;
+  const bool after = copies == Copies::after;
   const PartitionTimes& t = times;
   const double before_back = t.compute - t.trailing;
   const double waited = std::max(t.waited_copy - t.beside_waited, 0.0);
@@ -137,7 +137,7 @@ double modelled_iteration_s(const Situation& situation, const moe::Schedule& sch
   const Alphas alphas = alphas_of(situation.costs.interference);
   double total_s = outside_pipelines_s(situation, program, costs);
   for (const auto& [where, pipeline] : pipelines) {
-    const Copies copies = where.second == moe::Phase::forward ? Copies::behind : Copies::ahead;
+    const Copies copies = where.second == moe::Phase::forward ? Copies::after : Copies::ahead;
     total_s += pipeline_s(alphas, copies, pipeline.n, divided(pipeline.sums, pipeline.n));
   }
   return total_s;

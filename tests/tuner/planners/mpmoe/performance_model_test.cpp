@@ -27,13 +27,13 @@ TEST(MpmoePerformanceModel, APhaseIsAsLongAsItsBusiestStreamSlowedDown) {
 
 TEST(MpmoePerformanceModel, PhasesOfAPipelineWorkedByHand) {
   const PartitionTimes without{.send = 2, .compute = 3, .back = 1};
-  EXPECT_DOUBLE_EQ(pipeline_s({}, Copies::behind, 1, without), 6);
+  EXPECT_DOUBLE_EQ(pipeline_s({}, Copies::after, 1, without), 6);
   // S0 2, S1 C0 3, R0 C1 3, R1 1; with four: twice R S C 3 between them.
   EXPECT_DOUBLE_EQ(pipeline_s({}, Copies::ahead, 2, without), 9);
   EXPECT_DOUBLE_EQ(pipeline_s({}, Copies::ahead, 4, without), 15);
   const PartitionTimes copying{.send = 2, .compute = 3, .back = 1, .copy = 5, .waited_copy = 1};
   // 2; max(2, 3, 4); twice max(3, 4, 5); max(1, 4, 5); max(1, 1)
-  EXPECT_DOUBLE_EQ(pipeline_s({}, Copies::behind, 4, copying), 2 + 4 + 10 + 5 + 1);
+  EXPECT_DOUBLE_EQ(pipeline_s({}, Copies::after, 4, copying), 2 + 4 + 10 + 5 + 1);
   // max(2, 5); max(2, 3, 5); twice 5; max(1, 4); 1
   EXPECT_DOUBLE_EQ(pipeline_s({}, Copies::ahead, 4, copying), 5 + 5 + 10 + 4 + 1);
   EXPECT_THROW(pipeline_s({}, Copies::ahead, 0, copying), std::invalid_argument);
