@@ -6,7 +6,7 @@
 #include "tuner/scenario/scenario.h"
 #include "tuner/study/study.h"
 
-/// What moe-tune's subcommands do; main.cpp reads the command line.
+/// The subcommands of moe-tune; main.cpp reads the command line.
 namespace tuner {
 
 struct Arguments {
@@ -30,7 +30,8 @@ struct Arguments {
   std::string top = "5";
 };
 
-/// Each prints its result on stdout and returns the exit code. Throw as what they call.
+/// Each prints its result on stdout and returns the exit code. They throw as the functions that
+/// they call.
 int fit(const Arguments& arguments, int argc, char** argv);
 int plan(const Arguments& arguments);
 int simulate_schedule(const Arguments& arguments, int argc, char** argv);

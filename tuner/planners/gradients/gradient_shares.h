@@ -35,7 +35,7 @@ GradientShares fill_overlappable(std::span<const BackwardPart> parts, const Line
 /// Step 2: the rest is shared among the parts for the least of
 ///   sum_i seconds(i, x_i) + left_seconds(total - sum_i x_i),
 ///   sum_{j<=i} x_j <= most_until_i   for every i
-///      [FSMoE Eq. 5, reconstructed: the printed indices cannot be right; x < what exists and is left]
+///     [FSMoE Eq. 5, reconstructed: the printed indices cannot be right; x < the gradients left]
 struct GradientRest {
   std::function<double(int part, double size)> seconds;
   std::function<double(double size)> left_seconds;  ///< after backward, where nothing hides it

@@ -113,14 +113,14 @@ double pipeline_s(const Alphas& alphas, Copies copies, int n, const PartitionTim
   const auto phase = [&](double comm, double comp, double mem) {
     return phase_s(alphas, comm, comp, mem);
   };
-  const double first = phase(t.send, 0, behind ? 0 : t.copy);
-  const double last = phase(t.back, t.trailing, behind ? waited : 0);
+  const double first = phase(t.send, 0, after ? 0 : t.copy);
+  const double last = phase(t.back, t.trailing, after ? waited : 0);
   if (n == 1) {
-    return first + phase(0, before_back, behind ? t.copy - t.waited_copy : 0) + last;
+    return first + phase(0, before_back, after ? t.copy - t.waited_copy : 0) + last;
   }
-  const double saturating = phase(t.send, t.compute, behind ? t.copy - t.waited_copy : t.copy);
+  const double saturating = phase(t.send, t.compute, after ? t.copy - t.waited_copy : t.copy);
   const double saturated = phase(t.send + t.back, t.compute + waited, t.copy);
-  const double melting = phase(t.back, before_back + waited, behind ? t.copy : 0);
+  const double melting = phase(t.back, before_back + waited, after ? t.copy : 0);
   return first + saturating + (n - 2) * saturated + melting + last;
 }
 
