@@ -66,7 +66,7 @@ std::vector<OpCost> call_shapes(const moe::Program& program, const moe::Groups& 
   return op_costs(program, groups, bindings, any, links);
 }
 
-/// What an op waited for last: on its own stream and on others, and when that ended.
+/// The ops that an op waited for last, on its own stream and on others, and when they ended.
 struct LastWait {
   double same_s = 0;
   double other_s = -1;
@@ -172,8 +172,8 @@ struct BusyTimes {
   }
 };
 
-/// What a rank that computes has of the processors over time, where some share them: each min(1, P
-/// / n) while n of them compute.
+/// The share of the processors that a computing rank has over time, where ranks share them: each
+/// gets min(1, P / n) while n of them compute.
 class SharedTime {
  public:
   /// `busy` by rank, merged.

@@ -177,11 +177,11 @@ CostModel cost_model_from_json(std::string_view text) {
   constexpr double kMost = std::numeric_limits<double>::max();
   const moe::InputDocument document = moe::parse_json(text, "cost model");
   const moe::InputObject json = document.object();
-  // What a calibration found is taken as it is: a fit over noise may have any sign.
+  // A calibration is taken as it is: a fit over noise may have any sign.
   const auto number = [&](const moe::InputObject& object, std::string_view key) {
     return object.number(key, -kMost, kMost, "a number");
   };
-  // None of what was stored before there were any.
+  // Models stored by earlier versions have none.
   const auto deviation = [](const moe::InputObject& object,
                             std::string_view key) -> std::optional<double> {
     if (!object.has(key)) return std::nullopt;

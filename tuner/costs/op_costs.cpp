@@ -57,7 +57,7 @@ OpCost communication_cost(const moe::Program& program, const moe::Op& op, const 
                       no_inter ? "of several nodes" : "of one node",
                       no_inter ? "inter_node link" : "intra_node link"));
     }
-    // A group of one has nothing to wait for but what was measured for it, inside a node.
+    // A group of one waits for nobody: it costs only what was measured for it, inside a node.
     const bool alone = call.ranks.size() == 1;
     const bool inside = std::ranges::all_of(call.ranks, [&](int rank) {
       return groups.node_of[static_cast<std::size_t>(rank)] ==

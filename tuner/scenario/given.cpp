@@ -22,12 +22,13 @@ std::string with_name(const std::string& parameters_json, const std::string& nam
   return join_parameters(fmt::format(R"({{"given": {}}})", given), parameters_json);
 }
 
-/// A planner, whose own decisions are `own`, cannot go on from what is given: `why`.
+/// Refuses: a planner, whose own decisions are `own`, cannot go on from the given ones. `why` is
+/// the reason.
 [[noreturn]] void refuse(const Given& given, const moe::Schedule& own, const std::string& why) {
   for (const moe::Decision& decision : given.schedule.decisions) {
     const auto same = std::ranges::find(own.decisions, moe::subject_of(decision), moe::subject_of);
     if (same == own.decisions.end()) continue;
-    constexpr std::size_t most = 200;  // of what may list every expert
+    constexpr std::size_t most = 200;  // characters: a decision may list every expert
     throw moe::InputError(
         fmt::format("{}: {}: planner {} decides that too, as {}: leave it out of the file, or plan "
                     "with another planner",

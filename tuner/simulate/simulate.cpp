@@ -34,7 +34,7 @@ struct Event {
   }
 };
 
-/// What an op's last wait was for.
+/// The op that an op waited for last.
 enum class Trigger : std::uint8_t { same_stream, other_stream, routing, contended };
 
 struct Queue {
@@ -102,7 +102,7 @@ struct Simulation::State {
   const CostModel& model;
   const Cluster& cluster;
 
-  /// What the ranks of one pipeline stage have in common.
+  /// The facts that all ranks of one pipeline stage share.
   struct Stage {
     std::array<std::vector<int>, moe::kStreamCount> queues;
     std::vector<std::vector<int>> successors;  ///< by op

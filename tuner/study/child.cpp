@@ -158,7 +158,7 @@ ChildResult run_child(const std::vector<std::string>& argv, double time_limit_s,
       killed = true;
     }
   }
-  kill(-child, SIGKILL);  // whatever it left behind in its group
+  kill(-child, SIGKILL);  // the processes that it left in its group
   wait_for_orphans(others);
   if (stopped) throw moe::Stopped(moe::stop_reason(moe::stop_signal()), moe::stop_signal());
   const auto drain = [](const Pipe& pipe, bool open, std::string& text) {

@@ -96,7 +96,8 @@ std::vector<SharedProcessors> shared_processors(const std::vector<db::RunRank>& 
   for (const db::RunRank& rank : ranks) {
     if (!rank.core_set || !rank.cores || !rank.threads) continue;
     SharedProcessors& shared = by_set[*rank.core_set];
-    // A rank alone has all its threads, and its costs hold what they wait for each other.
+    // A rank alone on its cores has all its threads, and its costs include how long they wait for
+    // each other.
     shared.seats = std::max(1.0, static_cast<double>(*rank.cores) / *rank.threads);
     shared.ranks.push_back(rank.rank);
   }

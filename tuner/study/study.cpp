@@ -40,7 +40,8 @@ namespace tuner {
 namespace {
 
 constexpr double kLeastTrialLimit_s = 120;
-constexpr double kSlack = 10;  ///< a trial that takes so many times its prediction hangs
+/// a trial that takes so many times its prediction counts as hanging
+constexpr double kSlack = 10;
 constexpr double kStaleRun_s = 60;
 
 std::optional<moe::Routing> routing_asked_for(const StudyOptions& options,
@@ -53,8 +54,8 @@ std::optional<moe::Routing> routing_asked_for(const StudyOptions& options,
 
 class StudyRun {
  public:
-  /// What is wrong with the model, the routing or what is given is said before there is a database,
-  /// and not after minutes of profiling.
+  /// Errors in the model, the routing or the given files are found before there is a database, and
+  /// not after minutes of profiling.
   explicit StudyRun(const StudyOptions& options)
       : options_(options),
         groups_(moe::make_groups(
@@ -132,8 +133,8 @@ class StudyRun {
 
   std::string layout_text() const { return to_text(groups_.layout); }
 
-  /// More repeats, more candidates or more planners may be asked for; what is compared must not
-  /// change.
+  /// More repeats, candidates or planners may be asked for. Settings that trials are compared under
+  /// must not change.
   void check_same_inputs() const {
     const auto refuse = [&](const std::string& what) {
       throw moe::InputError(fmt::format(
@@ -183,7 +184,7 @@ class StudyRun {
     if (!warning_.empty()) options_.say(warning_);
     groups_ = program_.groups = profile.groups;
     machine_ = std::move(profile.machine);
-    // What planners may use of a rank's memory is what the study was asked to keep to.
+    // Planners may use as much of a rank's memory as the study was asked to keep to.
     planned_cluster_ = machine_.cluster;
     if (options_.memory_limit_bytes > 0) {
       planned_cluster_.memory_bytes = options_.memory_limit_bytes;
@@ -204,9 +205,10 @@ class StudyRun {
     return {situation, routings_, study_.id, run_id_};
   }
 
-  /// What is known of a study that goes on is predicted again where costs are others now (it may
-  /// have profiled more: copies, what is given): predictions by different costs cannot be ranked.
-  /// Meanwhile the study has no costs, so that where it is killed the next process does it over.
+  /// Predicts the known trials of a resumed study again where costs have changed: it may have
+  /// profiled more (copies, given files), and predictions by different costs cannot be ranked.
+  /// Meanwhile the study has no costs, so that a process that resumes it after a kill does this
+  /// again.
   void adopt_costs() {
     const std::string costs = to_json(machine_.costs);
     if (study_.cost_model_json == costs) return;
@@ -302,7 +304,7 @@ class StudyRun {
     return kLeastTrialLimit_s + kSlack * predicted_s * options_.job.steps;
   }
 
-  /// Of a planner, without and with what is given.
+  /// A planner's candidates, without and with the given decisions.
   std::vector<Candidate> candidates(const Situation& situation, const Planner& planner,
                                     const PlannerOptions& planner_options) const {
     std::vector<Candidate> all = candidates_of(planner, situation, planner_options);
@@ -369,7 +371,7 @@ class StudyRun {
     }
   }
 
-  /// What is about to be trained, and for how long by prediction; starting ranks comes on top.
+  /// Says what will be trained, and the predicted time; starting ranks comes on top.
   void announce(const std::vector<Measured>& trials) const {
     int runs = 0;
     double seconds = 0;
@@ -446,7 +448,7 @@ class StudyRun {
   const StudyOptions& options_;
   moe::Groups groups_;
   moe::Program program_;
-  std::optional<moe::Routing> asked_routing_;  ///< instead of what the profile recorded
+  std::optional<moe::Routing> asked_routing_;  ///< instead of the profile's
   std::vector<Given> given_;
   db::Connection connection_;
   db::Study study_;

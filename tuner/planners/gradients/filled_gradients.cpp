@@ -9,8 +9,8 @@
 namespace tuner {
 namespace {
 
-/// The places of a stage as the equations see them, a part before them all for what exists by the
-/// first.
+/// The places of a stage as parts for the equations. A part before them all has the gradients that
+/// exist by the first place.
 std::vector<BackwardPart> parts_of(const StageGradients& stage, Fill fill) {
   std::vector<BackwardPart> parts{{0, 0}};
   for (const GradientPlace& place : stage.places) {
@@ -22,7 +22,7 @@ std::vector<BackwardPart> parts_of(const StageGradients& stage, Fill fill) {
   return parts;
 }
 
-/// What step 1 gives to the places of a stage, and what it leaves for step 2. Refers to the stage.
+/// The shares of step 1, and the rest for step 2. Refers to the stage.
 struct BothSteps {
   GradientShares first;
   GradientRest rest;
@@ -46,7 +46,7 @@ BothSteps both_steps(const StageGradients& stage, Fill fill, const PhaseSeconds&
   return {first, rest};
 }
 
-/// Bytes that every place of a stage is to reduce.
+/// [place]: the bytes that each place of a stage is to all-reduce.
 std::vector<double> bytes_by_place(const StageGradients& stage, Fill fill,
                                    const PhaseSeconds& phase_s) {
   const auto [first, rest] = both_steps(stage, fill, phase_s);

@@ -61,7 +61,7 @@ std::vector<GradientPlace> measured(std::vector<GradientPlace> places, const moe
                                     const std::map<PipelineOf, PipelineTimes>& pipelines) {
   for (std::size_t i = 0; i < places.size(); ++i) {
     GradientPlace& place = places[i];
-    // A layer that is cut along the batch is no pipeline of chunks.
+    // A layer that is cut along the batch has no pipeline of chunks.
     const auto pipeline =
         place.after == moe::ExchangePlace::dispatch
             ? pipelines.find({moe::routed_layer(program.ops[place.op]), moe::Phase::backward})
@@ -77,7 +77,7 @@ std::vector<GradientPlace> measured(std::vector<GradientPlace> places, const moe
   return places;
 }
 
-/// By tensor, the ops of backward that write it, and what of it.
+/// [tensor]: the ops of backward that write it, and which part of it.
 using Writers = std::map<moe::TensorId, std::vector<std::pair<std::size_t, moe::Slice>>>;
 Writers writers_in_backward(const moe::Program& program) {
   Writers writers;

@@ -11,8 +11,8 @@
 namespace tuner {
 namespace {
 
-/// The ops of one micro-batch's backward phase that make a parameter's gradient, and what they
-/// stand for.
+/// The ops of one micro-batch's backward phase that make a parameter's gradient, and the name of
+/// the parameter.
 struct Maker {
   std::string parameter;
   std::vector<std::size_t> ops;
@@ -22,7 +22,7 @@ bool is_exchange(const moe::Op& op) {
   return op.phase == moe::Phase::backward && op.micro_batch == 0 && moe::direction_of(op);
 }
 
-/// By op: the exchanges (by index) that it comes after on some path of dependencies.
+/// [op]: the exchanges (by index) that it comes after on some path of dependencies.
 std::vector<std::vector<bool>> exchanges_before(const moe::Program& program,
                                                 const std::vector<std::vector<int>>& waits,
                                                 const std::vector<std::size_t>& exchanges) {
@@ -82,7 +82,7 @@ std::vector<moe::PlaceWeightGradient> weight_gradient_places(const Situation& si
   }
   const std::vector<std::vector<int>> waits = moe::waits_for(program);
   const auto before = exchanges_before(program, waits, exchanges);
-  std::vector<std::vector<std::size_t>> waiting(program.ops.size());  // who waits for an op
+  std::vector<std::vector<std::size_t>> waiting(program.ops.size());  // [op]: the ops that wait for it
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     for (const int earlier : waits[i]) waiting[static_cast<std::size_t>(earlier)].push_back(i);
   }
@@ -91,8 +91,8 @@ std::vector<moe::PlaceWeightGradient> weight_gradient_places(const Situation& si
   std::vector<WeightGradient> gradients;
   for (const Maker& maker : makers) {
     WeightGradient gradient;
-    // What it reads must have been issued before the exchange, and what reads it comes after: where
-    // both hold no path can join them but from the exchange to it.
+    // Its operands must have been issued before the exchange, and its readers come after. Where
+    // both hold, no path can join them but from the exchange to it.
     std::size_t made = 0, used = program.ops.size();
     for (const std::size_t op : maker.ops) {
       gradient.seconds += seconds(op);

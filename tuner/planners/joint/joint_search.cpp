@@ -64,8 +64,8 @@ class Search {
   bool look_around(JointResult& best) {
     bool better = false;
     for (const auto& neighbours : problem_.neighbours) {
-      // Of the schedule there was: what is better meanwhile has other neighbours, looked at in the
-      // next round.
+      // Neighbours of the schedule that the round began with. A better one found meanwhile has
+      // others; they are looked at in the next round.
       for (moe::Schedule& schedule : neighbours(moe::Schedule(best.schedule))) {
         better = improve(best, std::move(schedule)) || better;
       }

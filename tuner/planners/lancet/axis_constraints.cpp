@@ -26,7 +26,7 @@ bool is_routed(const Tensor& tensor) { return tensor.rows_are != moe::Rows::fixe
 
 bool follows_rows(Cut cut) { return cut == Cut::rows || cut == Cut::tokens; }
 
-/// Which columns a piece of what an op writes takes; facts say it of rows only.
+/// The columns of a tensor that a part of an op writes; facts say it for rows only.
 enum class Columns : std::uint8_t {
   all,      ///< it cannot be cut along columns
   same,     ///< of every operand the same ones: it works element by element
@@ -71,11 +71,11 @@ AxisSet axis_in_part(const Program& program, const Op& op, const Use& use, Cut c
   const Tensor& tensor = tensor_at(program, use);
   if (is_routed(tensor)) return {Axis::irregular};
   if (follows_rows(cut)) return {Axis::batch};
-  // What a part reads whole is the same for all of them, or its own.
+  // A tensor that a part reads whole is the same for all parts, or its own.
   const AxisSet own =
       tensor.role == moe::Role::activation ? AxisSet{Axis::irregular} : AxisSet{Axis::none};
   if (!written || cut == Cut::sum) return own;
-  // What a gate and the exchange of counts make of all tokens they make of a part as well.
+  // A gate and the exchange of counts treat a part as they treat all tokens.
   if (moe::deals_out_copies(op) || moe::binds_routing(op)) return own;
   const bool same_for_all = whole_activation(program, op) == nullptr;
   return same_for_all || tensor.role == moe::Role::gradient ? AxisSet{Axis::none} : AxisSet{};
@@ -114,7 +114,7 @@ bool has_rows(const Program& program, const Op& op) {
 /// A gate's choice that needs the whole batch: it is made of all tokens, and dealt out to the
 /// parts.
 AxisMode dealing_mode(const Op& op) {
-  constexpr std::size_t of_tokens = 3;  // expert, weight, slot; what follows are counts
+  constexpr std::size_t of_tokens = 3;  // expert, weight, slot; counts follow
   return mode_of(op, OpCut::dealt, [](const Use&, Cut, std::size_t i, bool written) {
     if (!written) return AxisSet{Axis::none};
     return i < of_tokens ? AxisSet{Axis::batch} : AxisSet{Axis::irregular};

@@ -27,7 +27,7 @@ std::string these_layers(const std::vector<int>& layers) {
   return fmt::format("layers {}", fmt::join(layers, ", "));
 }
 
-/// What is said of layers, those of which the same is said together.
+/// Remarks about layers; layers with the same remark are named together.
 class SaidOfLayers {
  public:
   void add(const std::string& what, int layer) {
@@ -68,7 +68,7 @@ std::string not_along_the_batch(const Situation& situation, int most_parts) {
           layer);
       continue;
     }
-    // In one part all rows divide: what is in the way is an op.
+    // In one part all rows divide: only an op can prevent it.
     const OpRange inner = axes.moe_ops(layer).layer;
     if (const std::string why = axes.obstacle({layer, inner, 1}); !why.empty()) {
       said.add("not along the batch: " + why, layer);
@@ -137,7 +137,7 @@ std::string lancet_remark(const Situation& situation, const PlannerOptions& opti
                           const moe::Schedule& schedule) {
   SaidOfLayers cut;
   for (const auto& range : moe::decisions_of<moe::PartitionRange>(schedule)) {
-    cut.add(fmt::format("in {} parts with {} ops before and {} behind", range.parts,
+    cut.add(fmt::format("in {} parts with {} ops before and {} after", range.parts,
                         range.ops_before, range.ops_after),
             range.layer);
   }
@@ -145,7 +145,7 @@ std::string lancet_remark(const Situation& situation, const PlannerOptions& opti
     cut.add(fmt::format("in {} chunks along capacity", split.chunks), split.layer);
   }
   const std::string ranges = cut.text();
-  std::string text = fmt::format("lancet: {}; {} weight gradients behind exchanges",
+  std::string text = fmt::format("lancet: {}; {} weight gradients after exchanges",
                                  ranges.empty() ? "no range of forward is cut" : ranges,
                                  moe::decisions_of<moe::PlaceWeightGradient>(schedule).size());
   std::vector<std::string> not_cut =

@@ -21,14 +21,14 @@ bool uses(const std::vector<moe::Use>& operands, moe::TensorId tensor) {
                      [&](const moe::Use& use) { return use.tensor == tensor; });
 }
 
-/// True where the later op overwrites what the earlier one uses.
+/// True where the later op overwrites an operand of the earlier one.
 bool overwrites(const moe::Op& later, const moe::Op& earlier) {
   return std::any_of(later.writes.begin(), later.writes.end(), [&](const moe::Use& use) {
     return uses(earlier.reads, use.tensor) || uses(earlier.writes, use.tensor);
   });
 }
 
-/// What becomes of a tensor of a range beside what possible_axes says of it.
+/// Facts of a tensor in a range, beside those of possible_axes.
 struct TensorInRange {
   bool made = false;        ///< by an op of the range
   bool made_later = false;  ///< by one that may wait
@@ -91,7 +91,7 @@ std::string_view phrase(Axis axis) {
     case Axis::irregular:
       return "of each part alone";
     case Axis::later:
-      return "there only behind all parts";
+      return "there only after all parts";
   }
   throw std::logic_error("no such axis");
 }
@@ -297,7 +297,7 @@ std::string RangeAxes::obstacle(const RangeQuestion& question) try {
 std::optional<OpRange> RangeAxes::reach(int layer, int parts) {
   const OpRange inner = moe_ops(layer).layer;
   if (!legal({layer, inner, parts})) return std::nullopt;
-  // What a range contains can be cut where it can.
+  // A range inside one that can be cut can be cut too.
   const auto most = [&](std::size_t limit, const auto& range_of) {
     const auto more = std::views::iota(std::size_t{1}, limit + 1);
     const auto first_illegal = std::ranges::partition_point(more, [&](std::size_t count) {

@@ -19,7 +19,8 @@ bool has_kind(const moe::Program& program, std::string_view kind) {
                      [&](const moe::Op& op) { return moe::kind_name(op) == kind; });
 }
 
-/// What comes before the update: gradients that are reduced there may be so beside it.
+/// The index of the first op of the update. Gradients that are all-reduced before it may run beside
+/// other ops.
 std::size_t end_of_backward(const moe::Program& program) {
   std::size_t end = program.ops.size();
   while (end > 0 && moe::comes_once(program.ops[end - 1])) --end;

@@ -80,7 +80,7 @@ std::map<int, LayerSums> sums_by_layer(const Situation& situation,
     LayerSums& sums = layers[op.layer];
     const double startup_s = startup_of(situation, op, costs[i], binding);
     if (moe::is_communication(op)) {
-      // What ranks that share an expert exchange grows with the same rows.
+      // The exchanges of ranks that share an expert grow with the same rows.
       sums.exchange_s += seconds[i];
       sums.exchange_startup_s += startup_s;
       sums.exchanges += moe::direction_of(op) ? 1 : 0;
