@@ -255,11 +255,6 @@ int run(int argc, char** argv) {
   return code;
 }
 
-int exit_code(const std::exception& error) {
-  if (dynamic_cast<const std::out_of_range*>(&error)) return 2;
-  return moe::exit_code(error);
-}
-
 }  // namespace
 }  // namespace tuner
 
@@ -273,6 +268,6 @@ int main(int argc, char** argv) {
     return 1;
   } catch (const std::exception& error) {
     std::cerr << "moe-tune: " << error.what() << '\n';
-    return tuner::exit_code(error);
+    return moe::exit_code(error);
   }
 }

@@ -60,7 +60,7 @@ double sequential_seconds(const Situation& situation) {
 Candidate own_choice(const Situation& whole, const PlannerRequest& request, const Given* given) {
   const Planner& planner = *request.planner;
   moe::Schedule schedule = given ? plan_from(*given, planner, request.options, whole)
-                                 : planner.plan(whole, request.options);
+                                 : plan_with(planner, whole, request.options);
   std::string parameters = parameters_of(planner, request.options, schedule);
   return {std::string(planner.name), std::move(parameters), std::move(schedule)};
 }

@@ -16,7 +16,7 @@ int plan(const Arguments& arguments) {
   Scenario scenario = load_said(arguments.scenario);
   moe::Schedule schedule;
   if (arguments.given.empty()) {
-    schedule = request.planner->plan(scenario.situation(), request.options);
+    schedule = plan_with(*request.planner, scenario.situation(), request.options);
     moe::check_applies(scenario.program, schedule, "");  // a plan that is not legal is refused
   } else {
     const Given given = load_given(arguments.given.front(), scenario.program);

@@ -127,7 +127,7 @@ int simulate_schedule(const Arguments& arguments, int argc, char** argv) {
   } else {
     PlannerRequest request = parse_planner(arguments.planner);
     request.options.most_chunks = arguments.most_chunks;
-    schedule = request.planner->plan(scenario.situation(), request.options);
+    schedule = plan_with(*request.planner, scenario.situation(), request.options);
   }
   warn_of_other_results(schedule);
   const Prediction prediction = predict(scenario.situation(), maker_of(schedule), schedule);

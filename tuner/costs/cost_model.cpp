@@ -5,9 +5,9 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <stdexcept>
 #include <variant>
 
+#include "moe/errors.h"
 #include "moe/input/json.h"
 #include "moe/program/work.h"
 
@@ -86,11 +86,13 @@ const std::string& fit_key(const CostModel& costs, const moe::Program& program, 
     if (const auto found = costs.fits.find(key); found != costs.fits.end()) return found->first;
   }
   const std::string_view general = all_alike.back();
-  throw std::out_of_range(fmt::format(
-      "no fit for {} on {}: measure it with a study (moe-tune study profiles every op), or "
-      "\"{}\" with moe-bench {} --db F and moe-tune fit --db F, or write [fit.{}] in the cluster "
-      "file",
-      moe::kind_name(op), costs.device, general, general == "gemm" ? "gemm" : "copies", general));
+  throw moe::Refusal(
+      "costs", fmt::format("no fit for {} on {}", moe::kind_name(op), costs.device),
+      fmt::format("measure it with a study (moe-tune study profiles every op), or \"{}\" with "
+                  "moe-bench {} --db F and moe-tune fit --db F, or write [fit.{}] in the cluster "
+                  "file",
+                  general, general == "gemm" ? "gemm" : "copies", general),
+      {std::string(op.name), op.layer});
 }
 
 double seconds(const CostModel& costs, const moe::Program& program, const moe::Op& op,

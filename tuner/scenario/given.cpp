@@ -97,9 +97,9 @@ moe::Schedule plan_from(const Given& given, const Planner& planner, const Planne
                         const Situation& whole) {
   moe::Schedule planned;
   try {
-    planned = planner.plan(after(given, whole), options);
+    planned = plan_with(planner, after(given, whole), options);
   } catch (const std::invalid_argument& error) {
-    refuse(given, planner.plan(whole, options), error.what());
+    refuse(given, plan_with(planner, whole, options), error.what());
   }
   return join(planned, given, whole.program);
 }

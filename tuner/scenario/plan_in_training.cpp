@@ -38,7 +38,7 @@ PlanInTraining plan_in_training(const PlanRequest& request) {
     if (so_far.ruling) situation.homes_now = homes_under(*so_far.ruling);
     PlannerOptions plan_options = planner.options;
     if (!so_far.ruling) plan_options.iterations = 0;  // experts are made where they are wanted
-    moe::Schedule plan = planner.planner->plan(situation, plan_options);
+    moe::Schedule plan = plan_with(*planner.planner, situation, plan_options);
     if (!so_far.ruling || limit == 0) return plan;
     const std::int64_t peak = planned_peak_bytes(moe::apply(situation.program, plan),
                                                  situation.groups, situation.routing);

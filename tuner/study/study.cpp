@@ -307,7 +307,12 @@ class StudyRun {
   /// A planner's candidates, without and with the given decisions.
   std::vector<Candidate> candidates(const Situation& situation, const Planner& planner,
                                     const PlannerOptions& planner_options) const {
-    std::vector<Candidate> all = candidates_of(planner, situation, planner_options);
+    std::vector<Candidate> all;
+    try {
+      all = candidates_of(planner, situation, planner_options);
+    } catch (const moe::Refusal& refusal) {
+      options_.say(fmt::format("left out: {}: {}", planner.name, refusal.what()));
+    }
     for (const Given& given : given_) {
       GivenCandidates more = candidates_of(planner, situation, planner_options, given);
       for (const std::string& reason : more.refused) options_.say("left out: " + reason);

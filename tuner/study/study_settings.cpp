@@ -1,7 +1,11 @@
 #include "tuner/study/study_settings.h"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
+#include "db/console/shown_text.h"
+#include "moe/errors.h"
 #include "moe/passes/schedule.h"
 
 namespace tuner {
@@ -36,14 +40,22 @@ std::string settings_json(const StudyOptions& options, const std::vector<Given>&
       .dump();
 }
 
-HowMeasured how_measured(const StudyOptions& options, const std::string& begun_json) {
-  const json begun = json::parse(begun_json);
-  const HowMeasured usual;
-  return {options.profile_rounds.value_or(begun.value("profile_rounds", usual.profile_rounds)),
-          options.most_of_others.value_or(begun.value("most_of_others", usual.most_of_others))};
-}
-
 namespace {
+
+/// What `read` returns for the settings of a stored study. Throws moe::InputError where they are not
+/// what settings_json writes: somebody has changed the database.
+template <class Read>
+auto read_stored(const std::string& text, const Read& read) {
+  try {
+    const json settings = json::parse(text);
+    if (settings.is_object()) return read(settings);
+  } catch (const json::exception&) {  // said below
+  }
+  throw moe::InputError(
+      fmt::format("the study's settings_json in the database is {}: expected an object of settings "
+                  "as moe-tune study writes it: name another study",
+                  db::shortened(text, 200)));
+}
 
 /// A given schedule with its decisions as they are written today: older studies named some fields
 /// otherwise.
@@ -54,10 +66,7 @@ json as_written_today(json given) {
   return given;
 }
 
-}  // namespace
-
-std::string other_setting(const std::string& before_json, const std::string& now_json) {
-  const json before = json::parse(before_json), now = json::parse(now_json);
+std::string other_setting_than(const json& before, const json& now) {
   for (const char* key : {"steps", "device", "threads", "memory_limit_bytes", "routing", "data"}) {
     if (before.value(key, json()) != now.at(key)) return key;
   }
@@ -71,6 +80,22 @@ std::string other_setting(const std::string& before_json, const std::string& now
     }
   }
   return "";
+}
+
+}  // namespace
+
+HowMeasured how_measured(const StudyOptions& options, const std::string& begun_json) {
+  return read_stored(begun_json, [&](const json& begun) -> HowMeasured {
+    const HowMeasured usual;
+    return {options.profile_rounds.value_or(begun.value("profile_rounds", usual.profile_rounds)),
+            options.most_of_others.value_or(begun.value("most_of_others", usual.most_of_others))};
+  });
+}
+
+std::string other_setting(const std::string& before_json, const std::string& now_json) {
+  return read_stored(before_json, [&](const json& before) {
+    return other_setting_than(before, json::parse(now_json));
+  });
 }
 
 }  // namespace tuner

@@ -11,6 +11,8 @@
 namespace tuner {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -268,6 +270,47 @@ TEST(CommandLine, ComparesPlanners) {
   EXPECT_DOUBLE_EQ(rows.at(0).at("predicted_speedup"), 1);
   EXPECT_LE(rows.at(2).at("predicted_s").get<double>(),
             rows.at(1).at("predicted_s").get<double>() * (1 + 1e-9));
+}
+
+TEST(CommandLine, ComparesEveryCandidateAndSaysTheirParameters) {
+  const auto compared =
+      moe_tune(with({"compare"}, {"--planners", "tutel:most_chunks=3,pmoe:degree=2", "--candidates",
+                                  "--format", "json"}));
+  ASSERT_EQ(compared.code, 0) << compared.errors;
+  std::vector<std::string> parameters;
+  for (const auto& row : nlohmann::json::parse(compared.output)) {
+    parameters.push_back(row.at("planner").get<std::string>() + " " +
+                         row.at("parameters").get<std::string>());
+  }
+  EXPECT_THAT(parameters,
+              ElementsAre(HasSubstr(R"("most_chunks": 3, "forward_chunks": 1)"),
+                          HasSubstr(R"("forward_chunks": 2)"), HasSubstr(R"("forward_chunks": 3)"),
+                          AllOf(HasSubstr("pmoe"), HasSubstr(R"("forward_chunks": 2)"))));
+}
+
+TEST(CommandLine, APlannerThatRefusesHasARowWithTheReason) {
+  const auto compared = moe_tune(with(
+      {"compare"}, {"--planners", "sequential,pro_prophet:left_out=4000", "--format", "json"}));
+  ASSERT_EQ(compared.code, 0) << compared.errors;
+  const auto rows = nlohmann::json::parse(compared.output);
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_TRUE(rows.at(0).at("refusal").is_null());
+  EXPECT_TRUE(rows.at(1).at("predicted_s").is_null());
+  EXPECT_THAT(rows.at(1).at("refusal").get<std::string>(),
+              HasSubstr("pro_prophet: left_out=4000 of "));
+  const auto none = moe_tune(with({"compare"}, {"--planners", "pro_prophet:left_out=4000"}));
+  EXPECT_EQ(none.code, 2);
+  EXPECT_THAT(none.errors, HasSubstr("left_out=4000"));
+}
+
+TEST(CommandLine, AnotherProcessPlansAndSimulatesTheSame) {
+  const std::vector<std::string> joint{"--planner", "joint:most_tried=20", "--routing", "zipf:1"};
+  const auto plan = moe_tune(with({"plan"}, joint));
+  ASSERT_EQ(plan.code, 0) << plan.errors;
+  EXPECT_EQ(moe_tune(with({"plan"}, joint)).output, plan.output);
+  const std::vector<std::string> timeline{"--planner", "fsmoe", "--timeline"};
+  EXPECT_EQ(moe_tune(with({"simulate"}, timeline)).output,
+            moe_tune(with({"simulate"}, timeline)).output);
 }
 
 TEST(CommandLine, WhatChangesResultsIsMarkedWhereverItIsPredicted) {

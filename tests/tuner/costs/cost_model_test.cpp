@@ -81,13 +81,13 @@ TEST(CostModel, SaysHowToMeasureWhatHasNoFit) {
   costs.device = "cuda";
   costs.fits["memory"] = {};
   EXPECT_THAT([&] { fit_key(costs, ops.build.program, ops.op(0)); },
-              ThrowsMessage<std::out_of_range>(AllOf(HasSubstr("no fit for linear on cuda"),
+              ThrowsMessage<moe::Refusal>(AllOf(HasSubstr("no fit for linear on cuda"),
                                                      HasSubstr("\"gemm\" with moe-bench gemm"),
                                                      HasSubstr("[fit.gemm]"))));
   costs.fits.clear();
   costs.fits["gemm"] = {};
   EXPECT_THAT([&] { fit_key(costs, ops.build.program, ops.op(1)); },
-              ThrowsMessage<std::out_of_range>(
+              ThrowsMessage<moe::Refusal>(
                   AllOf(HasSubstr("no fit for gelu"), HasSubstr("with moe-bench copies"))));
 }
 

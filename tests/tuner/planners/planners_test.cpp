@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -124,6 +125,27 @@ TEST_F(PlannersTest, OptionsThatWereAskedForAreAmongTheParameters) {
             R"({"balance": 0.5, "sent": 2})");
   planner.parameters = [](const moe::Schedule&) { return std::string(R"({"balance": 1})"); };
   EXPECT_EQ(parameters_of(planner, options, {}), R"({"balance": 1})") << "the planner's own";
+}
+
+TEST_F(PlannersTest, AFailureOfAPlannerIsABugAndNamesIt) {
+  Planner planner{.name = "test",
+                  .description = "has a bug",
+                  .plan = [](const Situation&, const PlannerOptions&) -> moe::Schedule {
+                    throw std::invalid_argument("bug");
+                  }};
+  const auto named = ThrowsMessage<std::logic_error>("planner test: bug");
+  EXPECT_THAT([&] { plan_with(planner, situation, {}); }, named);
+  EXPECT_THAT([&] { candidates_of(planner, situation, {}); }, named);
+  planner.plan = [](const Situation&, const PlannerOptions&) -> moe::Schedule {
+    throw std::runtime_error("nlopt failure");
+  };
+  EXPECT_THAT([&] { plan_with(planner, situation, {}); },
+              ThrowsMessage<std::logic_error>("planner test: nlopt failure"));
+  planner.plan = [](const Situation&, const PlannerOptions&) -> moe::Schedule {
+    throw moe::Refusal("test", "one expert", "expected two");
+  };
+  EXPECT_THAT([&] { plan_with(planner, situation, {}); },
+              ThrowsMessage<moe::Refusal>("test: one expert: expected two"));
 }
 
 // --- on a whole model

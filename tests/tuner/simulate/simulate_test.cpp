@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "moe/errors.h"
 #include "moe/passes/schedule.h"
 #include "tests/tuner/small_program.h"
 #include "tuner/planners/pipeline/pipeline_schedule.h"
@@ -352,7 +353,7 @@ TEST(Simulate, NamesAMissingFitAndHowToMeasureIt) {
   try {
     simulate(small_layer().program, two_nodes(), kEven, costs, small_cluster());
     FAIL();
-  } catch (const std::out_of_range& error) {
+  } catch (const moe::Refusal& error) {
     EXPECT_NE(std::string(error.what()).find("permute"), std::string::npos);
     EXPECT_NE(std::string(error.what()).find("moe-tune fit"), std::string::npos);
   }

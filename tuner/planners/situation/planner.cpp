@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <stdexcept>
+#include <typeinfo>
 #include <utility>
 
 namespace tuner {
@@ -18,7 +20,29 @@ std::string with_asked(const PlannerOptions& options, const std::string& own) {
   return join_parameters(to_json(more), own);
 }
 
+/// Failures that no contract foresees. Refusals, wrong input and the environment have types of their
+/// own, derived from std::runtime_error.
+bool is_bug(const std::exception& error) {
+  return dynamic_cast<const std::logic_error*>(&error) ||
+         typeid(error) == typeid(std::runtime_error);
+}
+
+template <class Run>
+auto named(const Planner& planner, const Run& run) {
+  try {
+    return run();
+  } catch (const std::exception& error) {
+    if (!is_bug(error)) throw;
+    throw std::logic_error(fmt::format("planner {}: {}", planner.name, error.what()));
+  }
+}
+
 }  // namespace
+
+moe::Schedule plan_with(const Planner& planner, const Situation& situation,
+                        const PlannerOptions& options) {
+  return named(planner, [&] { return planner.plan(situation, options); });
+}
 
 std::string parameters_of(const Planner& planner, const PlannerOptions& options,
                           const moe::Schedule& schedule) {
@@ -28,11 +52,12 @@ std::string parameters_of(const Planner& planner, const PlannerOptions& options,
 std::vector<Candidate> candidates_of(const Planner& planner, const Situation& situation,
                                      const PlannerOptions& options) {
   if (!planner.candidates) {
-    moe::Schedule schedule = planner.plan(situation, options);
+    moe::Schedule schedule = plan_with(planner, situation, options);
     std::string parameters = parameters_of(planner, options, schedule);
     return {{schedule.planner, std::move(parameters), std::move(schedule)}};
   }
-  std::vector<Candidate> candidates = planner.candidates(situation, options);
+  std::vector<Candidate> candidates =
+      named(planner, [&] { return planner.candidates(situation, options); });
   for (Candidate& one : candidates) {
     one.parameters_json = with_asked(options, one.parameters_json);
   }

@@ -59,11 +59,17 @@ struct Planner {
   bool measures = false;  ///< chooses by Situation::measure where it can
 };
 
+/// The planner's own schedule. A refusal is an answer and passes. Any other failure of the planner is
+/// a bug: it is thrown as std::logic_error that names the planner.
+moe::Schedule plan_with(const Planner& planner, const Situation& situation,
+                        const PlannerOptions& options);
+
 /// What tells a schedule of this planner from its others, with the options that were asked for.
 std::string parameters_of(const Planner& planner, const PlannerOptions& options,
                           const moe::Schedule& schedule);
 
-/// The planner's candidates; the options that were asked for are among their parameters.
+/// The planner's candidates; the options that were asked for are among their parameters. Throws as
+/// plan_with.
 std::vector<Candidate> candidates_of(const Planner& planner, const Situation& situation,
                                      const PlannerOptions& options);
 

@@ -4,7 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <iostream>
+#include <stdexcept>
+#include <vector>
 
+#include "db/records.h"
+#include "moe/errors.h"
 #include "tuner/planners/planners.h"
 #include "tuner/planners/situation/situation_costs.h"
 #include "tuner/scenario/scenario.h"
@@ -14,6 +18,7 @@ namespace tuner {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 struct Joint : ::testing::Test {
   Scenario scenario = load_scenario(
@@ -35,6 +40,28 @@ TEST_F(Joint, IsNoWorseThanAnyOtherPlannerAndNoBetterThanItsLowerBound) {
   EXPECT_LE(lower_bound(program, situation.groups, costs_of(situation, program), situation.cluster)
                 .seconds(),
             joint_s);
+}
+
+TEST_F(Joint, LeavesOutPlannersThatRefuseAndPassesOnBugsWithTheirNames) {
+  const std::vector<Planner> refusing{
+      planner_named(db::kSequential),
+      {.name = "refusing",
+       .description = "plans nothing",
+       .plan = [](const Situation&, const PlannerOptions&) -> moe::Schedule {
+         throw moe::Refusal("refusing", "not here", "expected another model");
+       }}};
+  const std::vector<Planner> sequential(refusing.begin(), refusing.begin() + 1);
+  PlannerOptions few;
+  few.asked[kMostTried.key] = 1;
+  EXPECT_EQ(plan_joint(situation, few, refusing), plan_joint(situation, few, sequential));
+
+  std::vector<Planner> broken = refusing;
+  broken[1].name = "broken";
+  broken[1].plan = [](const Situation&, const PlannerOptions&) -> moe::Schedule {
+    throw std::invalid_argument("bug");
+  };
+  EXPECT_THAT([&] { plan_joint(situation, few, broken); },
+              ThrowsMessage<std::logic_error>("planner broken: bug"));
 }
 
 TEST_F(Joint, KeepsToTheMemoryOfARank) {
