@@ -86,7 +86,8 @@ struct CostedCluster {
 /// missing or out of range.
 CostedCluster load_cluster(const std::filesystem::path& path);
 
-/// Ranks are placed node by node. Throws std::invalid_argument unless the cluster has as many as the layout.
+/// Ranks are placed node by node. Throws std::invalid_argument unless the cluster has as many as
+/// the layout.
 moe::Groups groups_of(const Cluster& cluster, const moe::Layout& layout);
 
 std::string to_json(const Cluster& cluster);

@@ -64,7 +64,7 @@ std::string link_key(std::string_view op, std::string_view link);
 /// The keys of general fits for an op, the closest first: {"gemm"}, {"memory"}, or {"copy",
 /// "memory"} for copies.
 std::vector<std::string_view> general_fits(const moe::OpFacts& facts);
-/// The key of the fit by which `op`, which computes or copies, is costed. Throws std::out_of_range
+/// The key of the fit by which `op`, which computes or copies, is costed. Throws moe::Refusal
 /// with the op kind and with how to measure it.
 const std::string& fit_key(const CostModel& costs, const moe::Program& program, const moe::Op& op);
 

@@ -45,7 +45,7 @@ struct OpCost {
 /// The occupation of an op that computes or copies.
 Occupation occupation_of(const OpCost& cost);
 
-/// Costs of every op of `program` on every rank. Bindings by rank. Throws std::out_of_range where a
+/// Costs of every op of `program` on every rank. Bindings by rank. Throws moe::Refusal where a
 /// fit is missing (cost_model.h), std::invalid_argument where ranks on one node, or on several,
 /// meet in a collective and the cluster has no such link.
 std::vector<OpCost> op_costs(const moe::Program& program, const moe::Groups& groups,

@@ -42,8 +42,8 @@ std::string settings_json(const StudyOptions& options, const std::vector<Given>&
 
 namespace {
 
-/// What `read` returns for the settings of a stored study. Throws moe::InputError where they are not
-/// what settings_json writes: somebody has changed the database.
+/// What `read` returns for the settings of a stored study. Throws moe::InputError where they are
+/// not what settings_json writes: somebody has changed the database.
 template <class Read>
 auto read_stored(const std::string& text, const Read& read) {
   try {

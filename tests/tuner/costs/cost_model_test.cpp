@@ -82,8 +82,8 @@ TEST(CostModel, SaysHowToMeasureWhatHasNoFit) {
   costs.fits["memory"] = {};
   EXPECT_THAT([&] { fit_key(costs, ops.build.program, ops.op(0)); },
               ThrowsMessage<moe::Refusal>(AllOf(HasSubstr("no fit for linear on cuda"),
-                                                     HasSubstr("\"gemm\" with moe-bench gemm"),
-                                                     HasSubstr("[fit.gemm]"))));
+                                                HasSubstr("\"gemm\" with moe-bench gemm"),
+                                                HasSubstr("[fit.gemm]"))));
   costs.fits.clear();
   costs.fits["gemm"] = {};
   EXPECT_THAT([&] { fit_key(costs, ops.build.program, ops.op(1)); },

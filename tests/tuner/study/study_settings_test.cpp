@@ -19,7 +19,8 @@ StudyOptions options() {
 }
 
 TEST(StudySettings, NamePlannersAsAPersonWritesThem) {
-  EXPECT_THAT(settings_json(options(), {}), HasSubstr(R"(["tutel:degree=4","pmoe:most_chunks=6"])"));
+  EXPECT_THAT(settings_json(options(), {}),
+              HasSubstr(R"(["tutel:degree=4","pmoe:most_chunks=6"])"));
 }
 
 TEST(StudySettings, TheFirstThatDiffersIsNamed) {

@@ -82,7 +82,8 @@ std::vector<moe::PlaceWeightGradient> weight_gradient_places(const Situation& si
   }
   const std::vector<std::vector<int>> waits = moe::waits_for(program);
   const auto before = exchanges_before(program, waits, exchanges);
-  std::vector<std::vector<std::size_t>> waiting(program.ops.size());  // [op]: the ops that wait for it
+  std::vector<std::vector<std::size_t>> waiting(
+      program.ops.size());  // [op]: the ops that wait for it
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     for (const int earlier : waits[i]) waiting[static_cast<std::size_t>(earlier)].push_back(i);
   }

@@ -20,8 +20,8 @@ std::string with_asked(const PlannerOptions& options, const std::string& own) {
   return join_parameters(to_json(more), own);
 }
 
-/// Failures that no contract foresees. Refusals, wrong input and the environment have types of their
-/// own, derived from std::runtime_error.
+/// Failures that no contract foresees. Refusals, wrong input and the environment have types of
+/// their own, derived from std::runtime_error.
 bool is_bug(const std::exception& error) {
   return dynamic_cast<const std::logic_error*>(&error) ||
          typeid(error) == typeid(std::runtime_error);
