@@ -121,8 +121,8 @@ void declare_schedule(CLI::App& app, TrainArguments& a) {
       ->type_name("N")
       ->group(group);
   app.add_flag("--plan-beside", a.plan_beside,
-               "plan on a thread of its own while the next iteration runs; the new schedule rules "
-               "from the iteration after that one on")
+               "plan on a thread of its own while the next iteration runs; the new schedule is in "
+               "force from the iteration after that one on")
       ->needs("--plan-every")
       ->group(group);
   app.add_option("--micro-profile-steps", a.micro_profile_steps,
