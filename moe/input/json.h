@@ -7,7 +7,7 @@
 
 namespace moe {
 
-/// Parses strict JSON. Throws InputError "NAME:LINE: ..." for a syntax error, a key that is there
+/// Parses strict JSON. Throws InputError "NAME:LINE: ..." for a syntax error, a key that is given
 /// twice, more than 64 levels or more than 8 million values.
 InputDocument parse_json(std::string_view text, std::string name);
 

@@ -8,14 +8,14 @@
 
 namespace moe {
 
-/// The file that a file calls `base`. Throws InputError saying what there is instead.
+/// Finds the file that a file calls `base`. Throws InputError with the names that exist.
 using FindBase = std::function<std::filesystem::path(const std::string& base,
                                                      const std::filesystem::path& file)>;
 
-/// Reads a TOML file that may build on another: where it has a key `base`, every key that it does not have
-/// itself is that file's, table by table, but for `name` and `base`; and so on. Messages about a value name the
-/// file and line that it stands in. Throws InputError as parse_toml does, for a base that is not found, and with
-/// the way round for one that leads back.
+/// Reads a TOML file that may build on another one. Where it has a key `base`, the keys that it
+/// does not have are taken from that file, table by table, except `name` and `base`; that file may
+/// have a base too. Messages about a value name its file and line. Throws InputError as parse_toml
+/// does, where a base is not found, and, with the chain of files, where bases form a circle.
 InputDocument read_toml_on_base(const std::filesystem::path& path, const FindBase& find);
 
 }  // namespace moe

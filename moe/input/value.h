@@ -11,19 +11,19 @@
 
 #include "db/console/shown_text.h"
 
-/// What users hand in as JSON or TOML, read key by key. Whatever is not as asked for throws
-/// InputError "FILE:LINE: key.of.key: expected ..., got ...", values cut to a readable length.
+/// Files of users in JSON or TOML, read key by key. A value that is not as expected throws
+/// InputError "FILE:LINE: key.of.key: expected ..., got ...", with values cut to a readable length.
 namespace moe {
 
 struct InputMember;
 
-/// A value as it was parsed, and the line it stands in.
+/// A value as it was parsed, and its line.
 struct InputNode {
   using List = std::vector<InputNode>;
-  using Members = std::vector<InputMember>;  ///< no two of one key
+  using Members = std::vector<InputMember>;  ///< every key at most once
   std::variant<std::monostate, bool, std::int64_t, double, std::string, List, Members> value;
   int line = 0;
-  int source = 0;  ///< which of the texts that the document is made of it stands in
+  int source = 0;  ///< the number of the text that it is in, where a document has several
 };
 struct InputMember {
   std::string key;
@@ -41,15 +41,16 @@ class InputValue {
  public:
   InputValue(const InputDocument& document, const InputNode& node, std::string path);
 
-  /// Within [least, most]; a number with a fraction or an exponent is none.
+  /// An integer within [least, most], without a fraction or an exponent.
   std::int64_t integer(std::int64_t least, std::int64_t most = kAnyInteger) const;
-  /// Within [least, most], integers included, never NaN; `expected` says it in words.
+  /// A number within [least, most], which may be an integer but not NaN; `expected` says it in
+  /// words.
   double number(double least, double most, std::string_view expected) const;
-  /// Not empty.
+  /// A text that is not empty.
   std::string text(std::string_view expected = "a text") const;
   bool is(std::string_view text) const;
   bool boolean() const;
-  /// Index of the one of `choices` it is.
+  /// The index of the value among `choices`.
   std::size_t one_of(const std::vector<std::string_view>& choices) const;
   /// Bytes: a whole number, or a text such as "48G".
   std::int64_t bytes() const;
@@ -60,10 +61,10 @@ class InputValue {
 
   /// Throws "FILE:LINE: path: expected `expected`, got `this value`".
   [[noreturn]] void fail(std::string_view expected) const;
-  /// Throws "FILE:LINE: path: `message`": for what several values together get wrong.
+  /// Throws "FILE:LINE: path: `message`", for values that do not fit together.
   [[noreturn]] void refuse(std::string_view message) const;
   int line() const { return node_->line; }
-  /// True where it stands in a file that the one of `other` builds on (toml_base.h).
+  /// True where it is in a file that the file of `other` builds on (toml_base.h).
   bool is_below(const InputValue& other) const { return node_->source > other.node_->source; }
 
  private:
@@ -79,9 +80,9 @@ class InputObject {
   InputObject(const InputDocument& document, const InputNode& node, std::string path);
 
   bool has(std::string_view key) const;
-  /// Of every key there is, in the order of the file (JSON) or of the alphabet (TOML).
+  /// All members, in the order of the file (JSON) or of the alphabet (TOML).
   std::vector<std::string> keys() const;
-  /// Throws where it is missing, naming the key there that looks like it.
+  /// Throws where the key is missing, with the key that looks most like it.
   InputValue member(std::string_view key, std::string_view expected = "a value") const;
   std::optional<InputValue> optional_member(std::string_view key) const;
 
@@ -105,20 +106,20 @@ class InputObject {
   std::string path_;
 };
 
-/// A parsed text, or several made one. Its name begins every message: the file, or what the text is
-/// ("schedule").
+/// A parsed text, or several texts that were merged. Its name begins every message: that of the
+/// file, or of the kind of text ("schedule").
 class InputDocument {
  public:
   enum class Kind : std::uint8_t { json, toml };
   InputDocument(std::string name, Kind kind, InputNode root);
-  /// `names` by InputNode::source.
+  /// `names`: the name of each text, by InputNode::source.
   InputDocument(std::vector<std::string> names, Kind kind, InputNode root);
   InputDocument(const InputDocument&) = delete;
   InputDocument& operator=(const InputDocument&) = delete;
 
   InputValue root() const;
   InputObject object() const;
-  /// Throws for the first key that nobody asked for, with the nearest of those somebody did.
+  /// Throws for the first key that was never asked for, with the most similar key that was.
   void no_other_keys() const;
 
  private:
@@ -133,7 +134,7 @@ class InputDocument {
   std::vector<std::string> names_;
   Kind kind_;
   InputNode root_;
-  /// Keys asked for, there or not, by the path of their object without indices.
+  /// The keys that were asked for, present or not, by the path of their object without indices.
   mutable std::map<std::string, std::set<std::string>> asked_for_;
 };
 

@@ -8,22 +8,23 @@
 
 namespace moe {
 
-/// The backward of expert networks in two parts, so that what waits for the input gradient does not
-/// wait for the others.
+/// The backward of expert networks in two steps, so that ops that wait for the input gradient need
+/// not wait for the weight gradients.
 struct ExpertGradients {
   TensorId input = -1;            ///< d_received[R,M], its ops added
   std::function<void()> weights;  ///< adds the ops of the weight gradients
 };
 
-/// The networks of a rank's experts whose forward has been built: R received rows of width M.
+/// The networks of a rank's experts after their forward has been built. R received rows of width M.
 struct ExpertNetwork {
   TensorId output = -1;                                        ///< [R,M]
   std::function<ExpertGradients(TensorId d_output)> backward;  ///< d_output[R,M]
 };
 
-/// Every expert network, a line each: NAME, what a model file may say of it, what it is. A model file calls it
-/// NAME; experts/NAME.cpp defines NetworkPart NAME_network(const NetworkBuilder&, TensorId x), x[n,M], which
-/// makes experts, shared experts and the dense networks of a model alike.
+/// All expert networks, one line each: NAME, the keys of a model file for it, and a description. A
+/// model file calls it NAME. experts/NAME.cpp defines NetworkPart NAME_network(const
+/// NetworkBuilder&, TensorId x), x[n,M], which builds the experts, the shared experts and the dense
+/// networks of a model.
 #define MOELAB_EXPERTS(EXPERT)                                                \
   EXPERT(gpt, (NetworkFacts{.products = 2, .chooses_activation = true}),      \
          "up to the hidden width, GELU or ReLU, down, with biases")           \
@@ -37,7 +38,7 @@ MOELAB_EXPERTS(MOELAB_DECLARE_EXPERT)
 
 struct NetworkFacts {
   int products = 2;                 ///< matrices of d_model times the hidden width
-  bool chooses_activation = false;  ///< "activation" of a model file is its own to choose
+  bool chooses_activation = false;  ///< a model file may set "activation" for it
 };
 
 struct Expert {
@@ -52,7 +53,7 @@ struct Expert {
 
 const std::vector<Expert>& experts();
 
-/// Throws InputError naming the expert networks there are.
+/// Throws InputError with the names of all expert networks.
 const Expert& expert_named(std::string_view name);
 
 }  // namespace moe

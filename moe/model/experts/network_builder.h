@@ -8,28 +8,31 @@
 
 namespace moe {
 
-/// Where a feed-forward network stands: in every expert of this rank, on the rows that they received, or once,
-/// on tokens.
+/// Where a feed-forward network is: in every expert of this rank, on the rows that they received,
+/// or once, on tokens.
 enum class NetworkPlace : std::uint8_t { experts, tokens };
 
-/// Takes a function that adds the ops of a weight gradient, and calls it at once or later.
+/// Takes a function that adds the ops of a weight gradient, and calls it immediately or later.
 using WeightGradients = std::function<void(std::function<void()>)>;
 
-/// A part of a network whose forward has been built. Its backward adds the ops of the input gradient itself,
-/// and leaves it to `weights` when those of the weight gradients are added.
+/// A part of a network after its forward has been built. Its backward adds the ops of the input
+/// gradient, and passes those of the weight gradients to `weights`, which decides when they are
+/// added.
 struct NetworkPart {
   TensorId output = -1;
   std::function<TensorId(TensorId dy, const WeightGradients& weights)> backward;
 };
 
-/// What feed-forward networks are made of, wherever they stand: n rows of width M, hidden width H. Ranks that
-/// share a network hold h = H / ranks of it each, and what they produce is to be added up.
+/// The parts of feed-forward networks, wherever they are. n rows of width M, hidden width H. Of
+/// ranks that share a network each holds a width of h = H / ranks, and their outputs must be added
+/// up.
 class NetworkBuilder {
  public:
-  /// `name` of its ops ("ffn up") and parameters ("ffn.up.weight"). `build` outlives it.
+  /// `name` is that of its ops ("ffn up") and parameters ("ffn.up.weight"). `build` must outlive
+  /// it.
   NetworkBuilder(LayerBuilder& build, NetworkPlace place, std::string name, std::int64_t hidden);
 
-  /// The same, but its linear layers have no biases whatever the model has.
+  /// The same network builder, except that its linear layers never have biases.
   NetworkBuilder without_biases() const;
 
   /// x[n,M] -> [n,h] and x[n,h] -> [n,M], with biases where the model has any.

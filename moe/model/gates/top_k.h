@@ -4,14 +4,14 @@
 
 #include "moe/model/gates/gates.h"
 
-/// What gates share, and those that give every token its k best experts.
+/// Functions that gates share, and gates that give every token its k best experts.
 namespace moe {
 
-/// x[T,M] -> logits[T,outputs], without bias; as many outputs as experts where they are 0.
+/// x[T,M] -> logits[T,outputs], without bias. outputs = 0 stands for the number of experts.
 Layer gate_logits(LayerBuilder& build, TensorId x, const std::string& parameter = "gate",
                   std::int64_t outputs = 0);
 
-/// offsets i32[1,E+1], demand i32[1,E] -> i32[1,E], what all ranks asked for together.
+/// offsets i32[1,E+1], demand i32[1,E] -> i32[1,E], the demand of all ranks together.
 TensorId exchange_counts(LayerBuilder& build, TensorId offsets, TensorId demand);
 
 struct TopK {
@@ -20,30 +20,31 @@ struct TopK {
 };
 
 enum class Weights : std::uint8_t {
-  scores,  ///< those of the chosen experts; for more than one, over their sum
+  scores,  ///< the scores of the chosen experts, divided by their sum where k > 1
   even,    ///< 1 / k
 };
 
-/// SelectExperts with the model's k, capacity and way to drop, and the exchange of counts.
+/// SelectExperts with the model's k, capacity and order of dropping, and the exchange of counts.
 TopK select_top_k(LayerBuilder& build, TensorId ranking, TensorId scores,
                   Weights weights = Weights::scores);
 
-/// Given a gradient, adds what a loss of the gate adds to it.
+/// Adds to a gradient the gradient of a loss of the gate.
 using AddGradient = std::function<void(TensorId gradient)>;
 
-/// Of scores[T,E]; joins Program::auxiliary_losses. Adds to d_scores[T,E]. Softmax gates pass over that:
-/// SoftmaxGateGradient holds it.
+/// The load-balancing loss of scores[T,E], one of Program::auxiliary_losses. Its gradient is added
+/// to d_scores[T,E]; softmax gates do not use it, since SoftmaxGateGradient includes it.
 AddGradient load_balancing_loss(LayerBuilder& build, TensorId scores, const TopK& top);
 
-/// Of logits[T,E], where the model weighs one; joins Program::z_losses. Adds to d_logits[T,E].
+/// The router z-loss of logits[T,E], where the model has one, one of Program::z_losses. Its
+/// gradient is added to d_logits[T,E].
 AddGradient router_z_loss(LayerBuilder& build, TensorId logits);
 
-/// p = softmax(logits); the k experts of largest p, weighted by p for k = 1, by p over the sum of the
-/// chosen for more; both losses.
+/// The softmax gate: p = softmax(logits). Chooses the k experts of largest p, weighted by p for k =
+/// 1 and by p over the sum of the chosen p for k > 1. Has both losses.
 GateOutput softmax_top_k(LayerBuilder& build, const Layer& logits);
 
-/// The gradient of sigmoid scores by which experts have been chosen, with respect to the logits.
-/// `add_losses` adds to that of the scores.
+/// The gradient with respect to the logits, where experts were chosen by sigmoid scores.
+/// `add_losses` adds to the gradient of the scores.
 TensorId sigmoid_gate_gradient(LayerBuilder& build, TensorId d_weight, const TopK& top,
                                TensorId scores, TensorId logits, const AddGradient& add_losses);
 

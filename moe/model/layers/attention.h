@@ -4,8 +4,9 @@
 
 namespace moe {
 
-/// x[T,M] -> y[T,M]: queries, keys and values, turned by their positions where the model says so, causal
-/// attention (grouped where there are fewer heads of keys and values than of queries), output projection.
+/// x[T,M] -> y[T,M]: projects to queries, keys and values, turns queries and keys by their
+/// positions where the model has rotary positions, computes causal attention (grouped-query
+/// attention where there are fewer heads of keys and values), and projects the output.
 Layer attention(LayerBuilder& build, TensorId x);
 
 }  // namespace moe

@@ -4,9 +4,9 @@
 
 namespace moe {
 
-/// x[T,M] -> y[T,M], the block `build.block` of a transformer with norms before its parts:
-/// z = x + attention(norm(x)), y = z + network(norm(z)). The network is a dense one, or a mixture of experts,
-/// with what every token passes added where there are shared experts.
+/// x[T,M] -> y[T,M], the block `build.block` of a transformer with pre-normalisation: z = x +
+/// attention(norm(x)), y = z + network(norm(z)). The network is dense or a mixture of experts; the
+/// output of shared experts, which every token passes, is added to the latter.
 Layer block(LayerBuilder& build, TensorId x);
 
 }  // namespace moe

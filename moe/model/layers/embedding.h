@@ -4,11 +4,11 @@
 
 namespace moe {
 
-/// tokens i32[T] -> x[T,M], a token's row of a table, with its position's row of another where positions are
-/// learned. Its backward returns -1: token ids have no gradient.
+/// tokens i32[T] -> x[T,M]: the row of a token in a table, plus the row of its position in another
+/// table where positions are learned. Its backward returns -1, since token ids have no gradient.
 Layer embedding(LayerBuilder& build);
 
-/// token_table[V,M], which a tied head multiplies with too; made by whoever asks first.
+/// token_table[V,M], which a tied head uses too. The first call makes it.
 TensorId token_table(LayerBuilder& build);
 
 }  // namespace moe

@@ -4,8 +4,9 @@
 
 namespace moe {
 
-/// x[T,M] -> Program::loss: final norm, logits by a matrix of its own or, tied, by the token table, and
-/// cross-entropy of Program::targets. Its backward starts from the loss itself and takes no gradient.
+/// x[T,M] -> the loss: final norm, logits by a matrix of its own or, where it is tied, by the token
+/// table, and cross-entropy with Program::targets. Its backward starts from the loss and takes no
+/// gradient.
 Layer head(LayerBuilder& build, TensorId x);
 
 }  // namespace moe

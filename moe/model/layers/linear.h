@@ -13,19 +13,21 @@ struct LinearShape {
   bool bias = true;
   Sharded sharded = Sharded::not_at_all;  ///< how ranks cut it, where any share dense matrices
   std::vector<std::int64_t>
-      column_groups{};  ///< widths of those that are cut alike; none = all one
+      column_groups{};  ///< widths of the groups of columns that are cut alike; empty = one group
   double standard_deviation = LayerBuilder::kInitialDeviation;
 };
 
 /// x[n,inputs] -> y[n,outputs] = x W (+ b). Backward: the input gradient, then the weight gradient.
-/// Where ranks share it, n are the tokens of all of them (gather_tokens): cut by columns, y and dy have this
-/// rank's columns, and dx is to be added up (sum_tokens); cut by rows, x and dx have them, and y is to be added up.
+/// Where ranks share it, n are the tokens of all of them (gather_tokens). Cut by columns, y and dy
+/// have the columns of this rank, and dx must be added up (sum_tokens). Cut by rows, x and dx have
+/// the columns of this rank, and y must be added up.
 Layer linear(LayerBuilder& build, const LinearShape& shape, TensorId x);
 
-/// x[T,M] -> [n*T,M]: the tokens of the n ranks that share dense matrices; x itself where nobody does. A rank's
-/// tokens are whole sequences, so are those gathered (Megatron's sequence parallelism cuts sequences as well).
+/// x[T,M] -> [n*T,M]: the tokens of the n ranks that share dense matrices; x itself where no ranks
+/// do. The tokens of a rank are whole sequences (Megatron's sequence parallelism cuts sequences as
+/// well).
 TensorId gather_tokens(LayerBuilder& build, TensorId x, const std::string& name);
-/// partial[n*T,M] -> [T,M]: this rank's tokens of what those ranks' partial results add up to.
+/// partial[n*T,M] -> [T,M]: the tokens of this rank in the sum of these ranks' partial results.
 TensorId sum_tokens(LayerBuilder& build, TensorId partial, const std::string& name);
 
 }  // namespace moe

@@ -6,8 +6,9 @@
 
 namespace moe {
 
-/// x[T,M] -> y[T,M], each row normalised as the model says: by mean and deviation, scaled and shifted, or by
-/// its root mean square, scaled. `name` of its ops ("ffn norm"), `parameter` of what it learns ("norm2").
+/// x[T,M] -> y[T,M]: normalises each row as the model says, by mean and deviation with scale and
+/// shift, or by its root mean square with scale. `name` is that of its ops ("ffn norm"),
+/// `parameter` that of its parameters ("norm2").
 Layer norm(LayerBuilder& build, const std::string& name, const std::string& parameter, TensorId x);
 
 }  // namespace moe

@@ -10,7 +10,7 @@ namespace moe {
 
 struct OrderGradients {
   TensorId input = -1;     ///< d_x[T,M]
-  TensorId dispatch = -1;  ///< of MixedSlots::dispatch, where there are such
+  TensorId dispatch = -1;  ///< gradient of MixedSlots::dispatch, where there is one
 };
 /// x[T,M] in the order of the experts (FSMoE's Order).
 struct OrderedRows {
@@ -23,21 +23,23 @@ struct RestoreGradients {
   TensorId weight =
       -1;  ///< of GateOutput::weight, where the gate learns, or of MixedSlots::combine
 };
-/// What the experts returned in the order of the tokens, weighted (FSMoE's I-Order).
+/// The weighted sum of returned rows, in the order of the tokens (FSMoE's I-Order).
 struct RestoredTokens {
   TensorId output = -1;                                   ///< [T,M]
   std::function<RestoreGradients(TensorId dy)> backward;  ///< dy[T,M]
 };
 
-/// What an order can fill slots with.
+/// The contents with which an order can fill slots.
 enum class Slots : std::uint8_t {
-  copies,    ///< a token each
-  mixtures,  ///< of all tokens of a group, too (GateOutput::mixed)
+  copies,    ///< copies of single tokens
+  mixtures,  ///< also mixtures of all tokens of a group (GateOutput::mixed)
 };
 
-/// Every order, a line each: NAME, what it fills slots with, what it is. A model file calls it NAME; orders/NAME.cpp defines
-///   OrderedRows NAME_order(LayerBuilder&, const GateOutput&, TensorId x), x[T,M]
-///   RestoredTokens NAME_restore(LayerBuilder&, const GateOutput&, TensorId returned), returned[S,M]
+/// All orders, one line each: NAME, the contents of slots, and a description. A model file calls it
+/// NAME. orders/NAME.cpp defines
+///   OrderedRows NAME_order(LayerBuilder&, const GateOutput&, TensorId x)
+///   RestoredTokens NAME_restore(LayerBuilder&, const GateOutput&, TensorId returned)
+/// with x[T,M] and returned[S,M].
 #define MOELAB_ORDERS(ORDER)                                                                    \
   ORDER(sparse, copies, "copies rows one by one and adds them up weighted (Tutel, MegaBlocks)") \
   ORDER(einsum, mixtures, "products with a mask of token x expert x slot (GShard)")
@@ -58,10 +60,10 @@ struct Order {
 
 const std::vector<Order>& orders();
 
-/// Throws InputError naming the orders there are.
+/// Throws InputError with the names of all orders.
 const Order& order_named(std::string_view name);
 
-/// k of the gate's choice: copies of a token at most.
+/// k of the gate's choice: the most copies of a token.
 int copies_of_token(LayerBuilder& build, const GateOutput& gate);
 
 }  // namespace moe
