@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "moe/errors.h"
 #include "tuner/planners/gradients/filled_gradients.h"
 #include "tuner/planners/gradients/weight_gradient_places.h"
 #include "tuner/planners/joint/joint_search.h"
@@ -63,7 +64,7 @@ std::vector<moe::Schedule> seeds(Situation situation, const PlannerOptions& opti
       for (Candidate& candidate : candidates_of(planner, situation, for_others)) {
         schedules.push_back(std::move(candidate.schedule));
       }
-    } catch (const std::invalid_argument&) {
+    } catch (const moe::Refusal&) {  // it adds nothing
     }
   }
   return schedules;
