@@ -20,14 +20,14 @@ struct Interval {
 std::vector<int> assign_lanes(std::span<const Interval> intervals);
 
 /// Writes timelines as Chrome trace-event JSON, which Perfetto and chrome://tracing open: pid =
-/// rank (of the second timeline rank + 1000, and so on), tid = stream and lane, `ts` and `dur` in
-/// microseconds with three decimals, op, layer, chunk, phase, bytes and FLOPs in `args`. `path` is an
-/// OutputFile, and not the database. Throws Error or OutputError.
+/// rank (rank + 1000 for the second timeline, and so on), tid = stream and lane, `ts` and `dur` in
+/// microseconds with three decimals, and op, layer, chunk, phase, bytes and FLOPs in `args`. `path`
+/// is that of an OutputFile, which must not be the database. Throws Error or OutputError.
 void export_trace(const Connection& connection, std::span<const std::int64_t> timeline_ids,
                   const std::string& path);
 
-/// The timeline that `--run` alone means: the last iteration measured, else the shortest prediction.
-/// Throws Error where the run has none.
+/// The timeline that `--run` stands for: that of the last iteration measured, else the shortest
+/// prediction. Throws Error where the run has none.
 Timeline default_timeline(const Connection& connection, std::int64_t run_id);
 
 }  // namespace db

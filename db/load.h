@@ -44,8 +44,8 @@ struct LoadFilter {
 };
 std::vector<Load> load_loads(const Connection&, const LoadFilter&);
 
-/// Tokens of an expert over all source ranks and micro-batches (both -1 in the records): what a heat
-/// map of layer x expert shows.
+/// The tokens of each expert over all source ranks and micro-batches (both -1 in the records), as a
+/// heat map of layer x expert shows them.
 std::vector<Load> load_expert_loads(const Connection&, const LoadFilter&);
 
 /// The iterations of a run whose loads are stored, in order.

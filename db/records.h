@@ -91,7 +91,8 @@ struct Iteration {
   std::optional<double> z_loss = {};        ///< unweighted; none where the model does not weigh it
 };
 
-/// Tokens that source rank `rank` sent to `expert` of MoE layer `layer` in one micro-batch of an iteration.
+/// The tokens that source rank `rank` sent to `expert` of MoE layer `layer` in one micro-batch of
+/// an iteration.
 struct Load {
   std::int64_t run_id = 0;
   int iteration = 0;
@@ -204,8 +205,9 @@ struct Measurement {
   std::string device;
   std::string dtype;
   int ranks = 1;
-  /// Independent variables beside the size: {"m":..,"n":..,"k":..}; of "interference" what ran beside
-  /// what, how long it takes alone and how much of it was accompanied (interference_view).
+  /// Independent variables other than the size: {"m":..,"n":..,"k":..}. For "interference": the two
+  /// activities, the time of the first alone, and the share of it during which the second ran
+  /// (interference_view).
   std::string parameters_json;
   std::int64_t bytes = 0;  ///< S of nccl-tests; 0 for GEMMs
   std::int64_t count = 0;  ///< elements

@@ -295,7 +295,8 @@ void heartbeat_trial(Connection& connection, std::int64_t trial_id) {
 void finish_trial(Connection& connection, Trial trial) {
   if (!trial.finished_at) trial.finished_at = now();
   trial.heartbeat_at = *trial.finished_at;
-  // ?n is the n-th column of the record; its keys and started_at stay, and the names of others where it has none.
+  // ?n is the n-th column of the record. Keys and started_at are not changed; neither is
+  // also_planned_by, where the record has none.
   Transaction transaction(connection, "finish a trial");
   Statement statement(
       connection,

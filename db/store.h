@@ -86,11 +86,12 @@ void update_study(Connection&, const Study&);
 /// A new trial, "planned" where status is empty. Where (study, schedule) is there already, that
 /// row's id, and name_planner.
 std::int64_t find_or_insert(Connection&, Trial);
-/// That this planner came to the trial's schedule too: named in its also_planned_by, once, where it is not its own.
+/// Adds a planner that made the schedule of the trial too to its also_planned_by, once, unless it
+/// is the trial's own.
 void name_planner(Connection&, std::int64_t trial_id, const std::string& planner);
 
-/// Writes the figures of a prediction of `trial` (found by id): paper, predicted and lower bound, peak, deviation. Its
-/// predicted timelines go.
+/// Writes the figures of a prediction of `trial` (found by id): paper, predicted and lower bound,
+/// peak, deviation. Deletes its predicted timelines.
 void replace_prediction(Connection&, const Trial&);
 
 /// planned -> running. False where it was not planned (another process took it, or it is finished).

@@ -37,7 +37,8 @@ int own_descriptor(const fs::path& path) {
   return std::stoi(name);
 }
 
-/// Where links lead; the last one may name nothing yet. A descriptor of this process stays as it is.
+/// Follows links; the last one may name a file that does not exist. The name of a descriptor of
+/// this process stays as it is.
 fs::path follow_links(fs::path path) {
   std::error_code ignored;
   for (int links = 0; links < kMostLinks && own_descriptor(path) < 0; ++links) {

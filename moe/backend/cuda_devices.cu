@@ -1,4 +1,4 @@
-// The CUDA devices of this computer, without the kernels: programs that only name them need no more.
+// The CUDA devices of this computer, without kernels, for programs that only name them.
 #include <cstddef>
 #include <string_view>
 

@@ -28,8 +28,8 @@ const char* all_reduce_name(GroupKind group) {
   }
 }
 
-/// One all-reduce per block, stage and group, in the order in which backward completes them; what lies
-/// outside the blocks last.
+/// Adds one all-reduce per block, stage and group, in the order in which backward completes the
+/// gradients; those of parameters outside the blocks come last.
 void reduce_gradients(LayerBuilder& build) {
   const int stages = build.groups.layout.pipeline;
   for (build.block = build.model.blocks - 1; build.block >= -1; --build.block) {

@@ -367,7 +367,8 @@ TEST(Connection, ReaderInAWritingProcessKeepsItsLocks) {
   auto writer = open_writer(path);
   store_sample(writer);
   { const auto reader = open_reader(path); }  // closing a file of its own would drop the locks
-  // Without them another process would take itself for the last one and delete the log under the writer.
+  // Without them, another process would consider itself the last one and delete the log of the
+  // writer.
   in_processes(1, [&](int) {
     auto other = open_writer(path);
     heartbeat_run(other, 1);

@@ -59,8 +59,8 @@ TensorId NetworkBuilder::rows(const std::string& name, std::int64_t columns) con
              : build_->activation(full, build_->tokens * build_->tensor_ranks(), columns);
 }
 
-/// The weight gradient follows the input gradient at once: on tokens, nothing waits for the latter but the
-/// next op of the same stream.
+/// The weight gradient follows the input gradient immediately: on tokens, only the next op of the
+/// same stream waits for the input gradient.
 NetworkPart NetworkBuilder::linear_part(const std::string& name, TensorId x,
                                         Sharded sharded) const {
   const bool up = sharded == Sharded::by_columns;

@@ -2,9 +2,10 @@
 
 namespace moe {
 
-/// y = x (1 + 0.01 u) with u uniform in [-1, 1), anew in every iteration, layer and place, and the same on any
-/// ranks and in any micro-batches. Before the start of the layer: Switch Transformer's jitter [Fedus et al. 2021, 2.4
-/// and Table 11], there on the gate's input alone, here on that of the experts too. Held-out batches are not jittered
+/// y = x (1 + 0.01 u), with u uniform in [-1, 1) and drawn anew in every iteration, layer and
+/// place; it does not depend on the number of ranks or micro-batches. Before the start of the layer
+/// it is Switch Transformer's jitter [Fedus et al. 2021, 2.4 and Table 11], which is on the input
+/// of the gate only; here it is on that of the experts too. Held-out batches are not jittered
 /// (without_noise in iteration.h).
 Layer jitter_hook(LayerBuilder& build, HookPlace place, TensorId x) {
   constexpr double kEpsilon = 1e-2;
