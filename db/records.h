@@ -87,7 +87,7 @@ struct Iteration {
   double duration_s = 0;  ///< the slowest rank's
   std::int64_t tokens = 0;
   std::int64_t dropped_tokens = 0;          ///< token-expert assignments over capacity
-  std::optional<std::int64_t> schedule_id;  ///< that ruled it; none: the run's
+  std::optional<std::int64_t> schedule_id;  ///< the schedule in force; none: the one of the run
   std::optional<double> z_loss = {};        ///< unweighted; none where the model does not weigh it
 };
 

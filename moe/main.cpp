@@ -30,7 +30,7 @@ moe::SchedulePlan make_plan(const moe::TrainArguments& arguments) {
     result.replan = [plan, every = arguments.plan_every](
                         const moe::SeenIteration& seen) -> std::optional<moe::Schedule> {
       if (seen.iteration % every != 0) return std::nullopt;
-      return plan({&seen.routing, &seen.ruling});
+      return plan({&seen.routing, &seen.in_force});
     };
   }
   const std::string& name = arguments.planner;

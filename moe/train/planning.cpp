@@ -22,7 +22,7 @@ std::optional<Schedule> Planning::after(SeenIteration seen) {
   Planned before;
   if (running_.valid()) before = running_.get();
   const double waited_s = seconds_since(begin);
-  if (before.schedule) seen.ruling = *before.schedule;
+  if (before.schedule) seen.in_force = *before.schedule;
   const bool rules_nothing = turn_ == PlanningTurn::beside && seen.iteration + 1 >= steps_;
   if (rules_nothing) return counted(std::move(before), waited_s);
   auto plan = [replan = &replan_, seen = std::move(seen)] {

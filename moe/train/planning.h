@@ -18,7 +18,7 @@ struct SeenIteration {
   Routing routing;
   /// The schedule that a new plan would replace: that of this iteration, or of the next one where
   /// plans are made while it runs (PlanningTurn::beside).
-  Schedule ruling{};
+  Schedule in_force{};
 };
 
 /// Returns the schedule of the iterations that follow, or none to go on as before.

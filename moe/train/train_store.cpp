@@ -86,7 +86,7 @@ void TrainStore::observe(const StepReport& report) {
                          report.heldout_loss, report.duration_s, tokens_per_iteration_,
                          report.dropped, std::nullopt, std::nullopt});
   if (weighs_z_loss_) iterations_.back().z_loss = report.z_loss;
-  ruled_by_.push_back(schedules_.rbegin()->first);
+  schedule_of_.push_back(schedules_.rbegin()->first);
   for (const LayerRouting& layer : add_micro_batches(report.routing).layers) {
     db::Balance& row = balances_.emplace_back(
         balance_of(layer, groups_, std::exchange(expert_tokens_[layer.layer], expert_tokens(layer)),
@@ -161,12 +161,12 @@ void TrainStore::store_waiting_rows() {
   db::Transaction transaction(connection_, "store iterations");
   std::map<int, std::int64_t> ids;
   for (std::size_t i = 0; i < iterations_.size(); ++i) {
-    const int ruling = ruled_by_[i];
-    if (ruling == 0) continue;  // the run's
-    if (!ids.contains(ruling)) {
-      ids[ruling] = db::find_or_insert(connection_, schedules_.at(ruling));
+    const int schedule = schedule_of_[i];
+    if (schedule == 0) continue;  // the run's
+    if (!ids.contains(schedule)) {
+      ids[schedule] = db::find_or_insert(connection_, schedules_.at(schedule));
     }
-    iterations_[i].schedule_id = ids[ruling];
+    iterations_[i].schedule_id = ids[schedule];
   }
   db::insert(connection_, iterations_);
   db::insert(connection_, balances_);
@@ -174,7 +174,7 @@ void TrainStore::store_waiting_rows() {
   db::heartbeat_run(connection_, run_id_);
   transaction.commit();
   iterations_.clear();
-  ruled_by_.clear();
+  schedule_of_.clear();
   balances_.clear();
   loads_.clear();
   if (!schedules_.empty()) schedules_.erase(schedules_.begin(), std::prev(schedules_.end()));

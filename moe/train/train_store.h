@@ -91,7 +91,7 @@ class TrainStore {
   bool said_locked_ = false;
   std::vector<db::RunRank> ranks_;
   std::vector<db::Iteration> iterations_;
-  std::vector<int> ruled_by_;  ///< [iteration of iterations_]: its schedule in schedules_
+  std::vector<int> schedule_of_;  ///< [iteration of iterations_]: its schedule in schedules_
   std::vector<db::Load> loads_;
   std::vector<db::Balance> balances_;
   std::map<int, std::vector<std::int64_t>> expert_tokens_;  ///< by layer, of the last iteration

@@ -35,18 +35,18 @@ PlanInTraining plan_in_training(const PlanRequest& request) {
     const Situation even = scenario.situation();
     Situation situation{even.program, even.groups,  so_far.routing ? *so_far.routing : even.routing,
                         even.costs,   even.cluster, so_far.measure};
-    if (so_far.ruling) situation.homes_now = homes_under(*so_far.ruling);
+    if (so_far.in_force) situation.homes_now = homes_under(*so_far.in_force);
     PlannerOptions plan_options = planner.options;
-    if (!so_far.ruling) plan_options.iterations = 0;  // experts are made where they are wanted
+    if (!so_far.in_force) plan_options.iterations = 0;  // experts are made where they are wanted
     moe::Schedule plan = plan_with(*planner.planner, situation, plan_options);
-    if (!so_far.ruling || limit == 0) return plan;
+    if (!so_far.in_force || limit == 0) return plan;
     const std::int64_t peak = planned_peak_bytes(moe::apply(situation.program, plan),
                                                  situation.groups, situation.routing);
     if (peak <= limit) return plan;
     say(fmt::format(
-        "a plan of {} needs {} of a rank's memory, the limit is {}: the ruling schedule goes on",
+        "a plan of {} needs {} of a rank's memory, the limit is {}: the schedule in force goes on",
         planner.planner->name, db::format_cell("bytes", peak), db::format_cell("bytes", limit)));
-    return *so_far.ruling;
+    return *so_far.in_force;
   };
 }
 

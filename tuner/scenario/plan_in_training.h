@@ -18,18 +18,18 @@ struct PlanRequest {
   std::string layout;  ///< moe::parse_layout; "" = all experts over all ranks
   int iterations = 0;  ///< PlannerOptions::iterations
   /// The limit of a rank's arena; 0 = the cluster's memory. Planners that keep to a limit get it. A
-  /// plan of any other that needs more under the present routing is dropped: the ruling schedule
+  /// plan of any other that needs more under the present routing is dropped: the schedule in force
   /// goes on.
   std::int64_t memory_limit_bytes = 0;
-  /// Hears of costs measured elsewhere and of dropped plans, a line each.
+  /// Called with a line about costs measured elsewhere, and about every dropped plan.
   std::function<void(const std::string&)> say = [](const std::string&) {};
 };
 
 /// What a plan inside training starts from. The first plan knows nothing: it assumes even routing.
 struct TrainingSoFar {
-  const moe::Routing* routing = nullptr;  ///< of the last iteration
-  const moe::Schedule* ruling = nullptr;  ///< the schedule of the last iteration
-  MeasureSchedule measure{};              ///< Situation::measure
+  const moe::Routing* routing = nullptr;    ///< of the last iteration
+  const moe::Schedule* in_force = nullptr;  ///< the schedule of the last iteration
+  MeasureSchedule measure{};                ///< Situation::measure
 };
 using PlanInTraining = std::function<moe::Schedule(const TrainingSoFar&)>;
 

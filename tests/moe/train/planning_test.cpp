@@ -54,13 +54,14 @@ TEST(Planning, BesideAnIterationKnowsWhatRulesNextAndBeginsNoPlanThatRulesNothin
   Planning planning(
       [&](const SeenIteration& seen) {
         asked.push_back(seen.iteration);
-        EXPECT_EQ(seen.ruling.planner, seen.iteration == 1 ? "first" : "1");
+        EXPECT_EQ(seen.in_force.planner, seen.iteration == 1 ? "first" : "1");
         return named(seen);
       },
       PlanningTurn::beside, 4);
   EXPECT_EQ(planning.after({1, 0, {}, {"first", {}}}), std::nullopt);
-  EXPECT_EQ(planning.after({2, 0, {}, {"first", {}}})->planner, "1") << "rules iteration 3";
-  EXPECT_EQ(planning.after({3, 0, {}, {"1", {}}})->planner, "2") << "rules iteration 4, the last";
+  EXPECT_EQ(planning.after({2, 0, {}, {"first", {}}})->planner, "1") << "in force in iteration 3";
+  EXPECT_EQ(planning.after({3, 0, {}, {"1", {}}})->planner, "2")
+      << "in force in iteration 4, the last";
   EXPECT_EQ(asked, (std::vector<int>{1, 2}));
 }
 

@@ -294,7 +294,7 @@ TEST(Trainer, ANewScheduleIsInForceFromTheNextIterationOnAndChangesNoLoss) {
     asked.push_back(seen.iteration);
     EXPECT_EQ(seen.routing.layers.at(0).tokens.size(), 2u);
     EXPECT_GT(seen.duration_s, 0);
-    EXPECT_EQ(seen.ruling.planner, seen.iteration > 2 ? "chunked" : "sequential");
+    EXPECT_EQ(seen.in_force.planner, seen.iteration > 2 ? "chunked" : "sequential");
     if (seen.iteration == 2) return cut;
     return std::nullopt;
   };
@@ -387,7 +387,7 @@ TEST(Trainer, HomesThatChangeBetweenIterationsTakeTheirStateAlongAndChangeNoBit)
           return one_further(4);
         case 4: {
           // As they are, with experts 0 and 1 at home on rank 1 now.
-          Schedule more = seen.ruling;
+          Schedule more = seen.in_force;
           more.decisions.push_back(ReplicateExperts{1, {{{0, {0, 3}}, {1, {2}}}}});
           return more;
         }

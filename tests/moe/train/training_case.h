@@ -31,7 +31,7 @@ struct Outcome {
   std::int64_t dropped = 0;  ///< last step
 };
 
-/// Schedules by step; the last one rules on.
+/// Schedules by step; the last one stays in force.
 using Schedules = std::vector<Schedule>;
 
 /// A rank's part of a parameter, of its gradient or of an optimizer state, with the name of the

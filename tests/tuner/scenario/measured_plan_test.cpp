@@ -30,14 +30,14 @@ moe::Schedule fastest(const TrainingSoFar& so_far) {
 
 TEST(MeasuredPlan, RunsWhatIsAskedForAndThenWhatWasChosen) {
   MeasuredPlan plan(fastest, 3);
-  moe::Schedule ruling = in_chunks(7);
+  moe::Schedule in_force = in_chunks(7);
   std::vector<int> chunks;  // of every iteration
   for (int iteration = 0; iteration < 16; ++iteration) {
-    const int now = degrees_of(ruling).forward;
+    const int now = degrees_of(in_force).forward;
     chunks.push_back(now);
     const bool first = iteration > 0 && chunks[chunks.size() - 2] != now;
     // Two chunks are best, and an iteration's memory is new under a new schedule.
-    if (auto next = plan.after({}, now == 2 ? (first ? 100 : 1) : 2)) ruling = *next;
+    if (auto next = plan.after({}, now == 2 ? (first ? 100 : 1) : 2)) in_force = *next;
     EXPECT_EQ(plan.is_done(), iteration >= 12);
   }
   EXPECT_EQ(chunks, (std::vector<int>{7, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 2, 2, 2}));

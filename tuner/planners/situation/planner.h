@@ -27,8 +27,8 @@ struct Situation {
   const CostModel& costs;
   const Cluster& cluster;
   MeasureSchedule measure{};  ///< empty where nothing can be run: planners simulate instead
-  /// The homes of experts when the plan begins to rule, by layer; a layer that is absent has those
-  /// of the Program. Moving experts to other homes costs time (placement/move_costs.h).
+  /// The homes of experts when the plan comes into force, by layer; a layer that is absent has
+  /// those of the Program. Moving experts to other homes costs time (placement/move_costs.h).
   moe::HomesByLayer homes_now = {};
 };
 

@@ -21,8 +21,8 @@ struct PlannerOption {
 struct PlannerOptions {
   std::map<std::string_view, double> asked{};  ///< by key of the declared option
   int most_chunks = 8;                         ///< for planners that search
-  /// How many iterations the plan will rule. Moving experts to other homes is paid once, so that
-  /// planners weigh its cost against so many iterations. 0 = unknown: they take it for free.
+  /// How many iterations the plan will be in force. Moving experts to other homes is paid once, so
+  /// that planners weigh its cost against so many iterations. 0 = unknown: they take it for free.
   int iterations = 0;
 };
 
