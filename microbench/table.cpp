@@ -9,25 +9,25 @@ namespace microbench {
 namespace {
 
 /// Of CSV and JSON: measurement_view's names, and what the database does not keep.
-const std::vector<std::string> columns = {"op",
-                                          "device",
-                                          "dtype",
-                                          "ranks",
-                                          "bytes",
-                                          "count",
-                                          "redop",
-                                          "root",
-                                          "parameters",
-                                          "flops",
-                                          "time_s",
-                                          "min_s",
-                                          "max_s",
-                                          "cv",
-                                          "samples",
-                                          "algorithm_bandwidth_bytes_per_s",
-                                          "bus_bandwidth_bytes_per_s",
-                                          "flops_per_s",
-                                          "wrong"};
+const std::vector<std::string> kFileColumns = {"op",
+                                               "device",
+                                               "dtype",
+                                               "ranks",
+                                               "bytes",
+                                               "count",
+                                               "redop",
+                                               "root",
+                                               "parameters",
+                                               "flops",
+                                               "time_s",
+                                               "min_s",
+                                               "max_s",
+                                               "cv",
+                                               "samples",
+                                               "algorithm_bandwidth_bytes_per_s",
+                                               "bus_bandwidth_bytes_per_s",
+                                               "flops_per_s",
+                                               "wrong"};
 
 double microseconds(double seconds) { return seconds * 1e6; }
 double gigabytes(double bytes) { return bytes / 1e9; }
@@ -87,7 +87,7 @@ Column bus_bandwidth_column() {
 }
 
 ResultWriter::ResultWriter(std::FILE* file, db::Format format) : file_(file), format_(format) {
-  if (format != db::Format::table) rows_.emplace(file, db::Style{format, false}, columns);
+  if (format != db::Format::table) rows_.emplace(file, db::Style{format, false}, kFileColumns);
 }
 
 void ResultWriter::line(const std::string& text) {

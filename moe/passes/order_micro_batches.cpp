@@ -27,7 +27,6 @@ constexpr std::array<std::string_view, 3> kOrders{"gpipe", "one_f_one_b", "inter
 struct Task {
   Phase phase = Phase::forward;
   int micro_batch = 0;
-  friend auto operator<=>(const Task&, const Task&) = default;
 };
 
 int units_of(Phase phase) { return phase == Phase::forward ? 1 : 2; }

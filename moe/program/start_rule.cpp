@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "moe/rows/binding.h"
+
 namespace moe {
 namespace {
 

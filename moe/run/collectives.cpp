@@ -124,7 +124,7 @@ void communicate(RunState& state, int index) {
   const std::int64_t before = group.sent_bytes();
   std::visit(
       [&](const auto& kind) {
-        if constexpr (kind.facts.executor == Executor::communicator) {
+        if constexpr (std::decay_t<decltype(kind)>::facts.executor == Executor::communicator) {
           carry_out(kind, state, index, group);
         } else {
           throw std::logic_error(op.name + ": no communicator carries this op out");

@@ -105,7 +105,7 @@ void run_host(RunState& state) {
     state.host_times[position].first = now_s();
     std::visit(
         [&](const auto& kind) {
-          if constexpr (kind.facts.executor == Executor::host) {
+          if constexpr (std::decay_t<decltype(kind)>::facts.executor == Executor::host) {
             carry_out(kind, state, index);
           } else {
             throw std::logic_error(state.op(index).name + ": the host does not carry this op out");

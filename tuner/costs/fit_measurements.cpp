@@ -88,7 +88,7 @@ std::vector<db::Fit> fit_measurements(std::span<const db::Measurement> measureme
   for (const auto& [key, rows] : samples) {
     const auto& [op, device, ranks, link] = key;
     const bool copies = std::any_of(kCopies.begin(), kCopies.end(),
-                                    [&](const auto& copy) { return copy.second == op; });
+                                    [&op = op](const auto& copy) { return copy.second == op; });
     const bool bytes = !link.empty() || copies;
     const LinearFit fit = fit_line(rows, bytes ? "byte" : is_slowdown(op) ? "second" : "flop");
     fits.push_back(to_record(link.empty() ? op : link_key(op, link), fit, device, ranks));

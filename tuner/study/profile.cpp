@@ -11,6 +11,7 @@
 #include "db/load.h"
 #include "moe/errors.h"
 #include "moe/model/iteration.h"
+#include "moe/passes/schedule.h"
 #include "moe/program/start_rule.h"
 #include "moe/program/timeline.h"
 #include "tuner/costs/calibrate.h"

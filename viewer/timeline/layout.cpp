@@ -67,8 +67,7 @@ StackLayout lay_out(std::span<const StackEntry> stack, float available, const La
       PlacedLane& lane = layout.lanes[next];
       layout.height += lane.first_of_rank ? sizes.rank_gap : 0;
       lane.y = layout.height;
-      const bool minor = is_minor(stack[s].timeline->lanes[lane.lane]);
-      lane.height = minor ? minor_height : height;
+      lane.height = is_minor(stack[s].timeline->lanes[lane.lane]) ? minor_height : height;
       layout.height += lane.height;
     }
   }

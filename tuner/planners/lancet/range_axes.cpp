@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ranges>
 #include <stdexcept>
 #include <utility>
 
@@ -94,6 +93,21 @@ std::string_view phrase(Axis axis) {
       return "there only after all parts";
   }
   throw std::logic_error("no such axis");
+}
+
+/// The most of 1 to LIMIT that something holds for, found by bisection; 0 if it does not hold for 1. It must hold
+/// for all that are fewer.
+std::size_t most(std::size_t limit, const auto& holds) {
+  std::size_t known = 0;
+  while (known < limit) {
+    const std::size_t middle = known + (limit - known + 1) / 2;
+    if (holds(middle)) {
+      known = middle;
+    } else {
+      limit = middle - 1;
+    }
+  }
+  return known;
 }
 
 }  // namespace
@@ -264,12 +278,11 @@ std::string RangeAxes::obstacle(const RangeQuestion& question) try {
   const Posed posed = pose(question);
   if (solved(posed.problem)) return {};
   // The more ops, the fewer solutions: the last of the fewest that have none is in the way.
-  const auto counts = std::views::iota(std::size_t{1}, posed.ops.size() + 1);
-  const auto fewest = std::ranges::partition_point(counts, [&](std::size_t some) {
+  const std::size_t solvable = most(posed.ops.size(), [&](std::size_t some) {
     return solve(with_first(posed.problem, posed.outwards, some), most_nodes_).has_value();
   });
-  if (fewest == counts.end()) throw SearchGivenUp("a search for its axes was given up");
-  const std::size_t count = *fewest;
+  if (solvable == posed.ops.size()) throw SearchGivenUp("a search for its axes was given up");
+  const std::size_t count = solvable + 1;
   const AxisProblem least = with_first(posed.problem, posed.outwards, count);
   const std::size_t in_the_way = posed.ops[posed.outwards[count - 1]];
   const moe::Op& op = program_.ops[in_the_way];
@@ -298,20 +311,13 @@ std::optional<OpRange> RangeAxes::reach(int layer, int parts) {
   const OpRange inner = moe_ops(layer).layer;
   if (!legal({layer, inner, parts})) return std::nullopt;
   // A range inside one that can be cut can be cut too.
-  const auto most = [&](std::size_t limit, const auto& range_of) {
-    const auto more = std::views::iota(std::size_t{1}, limit + 1);
-    const auto first_illegal = std::ranges::partition_point(more, [&](std::size_t count) {
-      return legal({layer, range_of(count), parts});
-    });
-    return static_cast<std::size_t>(first_illegal - more.begin());
-  };
-  return OpRange{inner.first - most(inner.first,
-                                    [&](std::size_t n) {
-                                      return OpRange{inner.first - n, inner.end};
-                                    }),
-                 inner.end + most(forward_.size() - inner.end, [&](std::size_t n) {
-                   return OpRange{inner.first, inner.end + n};
-                 })};
+  const std::size_t before = most(inner.first, [&](std::size_t n) {
+    return legal({layer, {inner.first - n, inner.end}, parts});
+  });
+  const std::size_t after = most(forward_.size() - inner.end, [&](std::size_t n) {
+    return legal({layer, {inner.first, inner.end + n}, parts});
+  });
+  return OpRange{inner.first - before, inner.end + after};
 }
 
 }  // namespace tuner
