@@ -45,7 +45,9 @@ void multiply(const Gemm<double>& gemm, const double* a, const double* b, double
               bool accumulate) {
   constexpr std::int64_t kDepth = 128, kWidth = 256;
   if (!accumulate) fill_rows<double>(gemm, c, nullptr);
-  std::vector<double> panel(kDepth * kWidth);
+  // As large as this product needs: most are small, and clearing a whole panel would take longer.
+  const std::int64_t stride = std::min(kWidth, gemm.n);
+  std::vector<double> panel(static_cast<std::size_t>(std::min(kDepth, gemm.k) * stride));
   const auto a_at = [&](std::int64_t i, std::int64_t k) {
     return gemm.transpose_a ? a[k * gemm.lda + i] : a[i * gemm.lda + k];
   };
@@ -55,7 +57,7 @@ void multiply(const Gemm<double>& gemm, const double* a, const double* b, double
       const std::int64_t width = std::min(kWidth, gemm.n - column);
       for (std::int64_t k = 0; k < depth; ++k) {
         for (std::int64_t j = 0; j < width; ++j) {
-          panel[k * kWidth + j] = gemm.transpose_b ? b[(column + j) * gemm.ldb + first + k]
+          panel[k * stride + j] = gemm.transpose_b ? b[(column + j) * gemm.ldb + first + k]
                                                    : b[(first + k) * gemm.ldb + column + j];
         }
       }
@@ -63,7 +65,7 @@ void multiply(const Gemm<double>& gemm, const double* a, const double* b, double
         double* out = c + i * gemm.ldc + column;
         for (std::int64_t k = 0; k < depth; ++k) {
           const double factor = a_at(i, first + k);
-          const double* in = panel.data() + k * kWidth;
+          const double* in = panel.data() + k * stride;
 #pragma GCC ivdep
           for (std::int64_t j = 0; j < width; ++j) out[j] += factor * in[j];
         }
