@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
-#include <iostream>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <stdexcept>
@@ -231,7 +230,6 @@ TEST(ScheduleInvariance, BentSchedulesAreRefusedOrGiveTheSequentialLossAndGradie
       ++refused;
     }
   }
-  std::cout << refused << " refused, " << the_same << " compute the same\n";
   EXPECT_GT(refused, draws / 8);
   EXPECT_GT(the_same, draws / 8);
 }

@@ -94,7 +94,16 @@ TEST_F(Data, StepsSeedsAndSplitsDrawOtherSamples) {
       tokens(Split::training, 1, 0), tokens(Split::training, 1, 1), tokens(Split::training, 2, 0),
       tokens(Split::held_out, 1, 0)};
   EXPECT_EQ(distinct.size(), 4u);
-  EXPECT_EQ(tokens(Split::training, 1, 1), tokens(Split::training, 1, 1));
+}
+
+/// A training that goes on from a checkpoint, and one of another version, draw the same samples.
+TEST_F(Data, SamplesOfASeedAndAStepStayTheSame) {
+  const Corpus corpus = open_corpus({write_text("a.txt", 50000)}, {.sequence_length = 16});
+  const auto tokens = draw_batch(corpus, Split::training, 1, 1, {0, 4}).tokens;
+  ASSERT_EQ(tokens.size(), 64u);
+  // The text counts to 250 again and again, so the first token says where a sample begins.
+  EXPECT_THAT((std::vector{tokens[0], tokens[16], tokens[32], tokens[48]}),
+              testing::ElementsAre(1, 2, 3, 4));
 }
 
 TEST_F(Data, TrainingNeverSeesWhatIsHeldOut) {

@@ -1,12 +1,15 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <array>
 #include <random>
+#include <string>
 
 #include "moe/model/iteration.h"
 #include "moe/model/model.h"
 #include "moe/passes/schedule.h"
 #include "moe/program/start_rule.h"
+#include "tests/another_process.h"
 #include "tests/tuner/small_program.h"
 #include "tuner/planners/pipeline/pipeline_schedule.h"
 #include "tuner/simulate/lower_bound.h"
@@ -123,6 +126,25 @@ TEST(SimulateProperty, IsNeverBelowTheLowerBoundOfTenThousandPrograms) {
     EXPECT_LE(bound.seconds(), simulated * (1 + 1e-9)) << "seed " << seed << " " << bound.where;
     EXPECT_GT(bound.seconds(), 0) << "seed " << seed;
   }
+}
+
+/// Every span of twenty programs, to the last bit.
+std::string spans_of_random_cases() {
+  std::string text;
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    RandomCase c = random_case(seed);
+    const std::vector<OpCost> costs = with_copies(c, seed);
+    for (const auto& spans : run_simulation(c.program, c.groups, costs, c.costs, c.cluster).ranks) {
+      for (const auto& span : spans) {
+        text += fmt::format("{} {} {:a} {:a}\n", seed, span.op, span.start_s, span.duration_s);
+      }
+    }
+  }
+  return text;
+}
+
+TEST(SimulateProperty, IsTheSameInEveryProcess) {
+  EXPECT_EQ(moelab::test::in_another_process(spans_of_random_cases), spans_of_random_cases());
 }
 
 TEST(SimulateProperty, KeepsTheOrderOfStreamsAndDependencies) {

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <iostream>
 #include <random>
 #include <stdexcept>
 
@@ -57,8 +56,6 @@ TEST(FsmoeDegree, SlsqpAndTryingAllAgreeOnNearlyEveryDraw) {
       agree += slsqp_s <= best_s * (1 + 1e-12);
       most_lost = std::max(most_lost, slsqp_s / best_s - 1);
     }
-    std::cout << "SLSQP finds the best degree in " << 100.0 * agree / draws
-              << "% of draws and loses at most " << 100 * most_lost << "%\n";
     EXPECT_GE(agree, draws * 99 / 100);
     EXPECT_LT(most_lost, 0.05);
   }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <iostream>
 #include <map>
 #include <random>
 #include <stdexcept>
@@ -112,9 +111,6 @@ Comparison compared(bool alike) {
                         1;
     result.most_lost = std::max(result.most_lost, lost);
   }
-  std::cout << "closed form exact in " << 100 * result.exact << "% of draws, at most "
-            << 100 * result.most_below << "% below; choosing chunks by it loses at most "
-            << 100 * result.most_lost << "%\n";
   return result;
 }
 

@@ -3,12 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <iostream>
 #include <stdexcept>
 #include <vector>
 
 #include "db/records.h"
 #include "moe/errors.h"
+#include "tests/another_process.h"
 #include "tuner/planners/planners.h"
 #include "tuner/planners/situation/situation_costs.h"
 #include "tuner/scenario/scenario.h"
@@ -35,7 +35,6 @@ TEST_F(Joint, IsNoWorseThanAnyOtherPlannerAndNoBetterThanItsLowerBound) {
     EXPECT_LE(joint_s, seconds) << planner.name;
     best_s = std::min(best_s, seconds);
   }
-  std::cout << joint_remark(situation, {}, schedule) << "\n";
   const moe::Program program = moe::apply(situation.program, schedule);
   EXPECT_LE(lower_bound(program, situation.groups, costs_of(situation, program), situation.cluster)
                 .seconds(),
@@ -62,6 +61,11 @@ TEST_F(Joint, LeavesOutPlannersThatRefuseAndPassesOnBugsWithTheirNames) {
   };
   EXPECT_THAT([&] { plan_joint(situation, few, broken); },
               ThrowsMessage<std::logic_error>("planner broken: bug"));
+}
+
+TEST_F(Joint, IsTheSameInEveryProcess) {
+  const auto plan = [&] { return moe::to_json(plan_joint(situation, {}, planners())); };
+  EXPECT_EQ(moelab::test::in_another_process(plan), plan());
 }
 
 TEST_F(Joint, KeepsToTheMemoryOfARank) {

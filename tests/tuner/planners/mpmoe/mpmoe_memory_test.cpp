@@ -1,9 +1,7 @@
 // What chunks that share buffers save: by MPMoE's equations, in the sizes of tensors, and in the
 // arena of a training.
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <iostream>
 #include <set>
 
 #include "moe/model/iteration.h"
@@ -132,13 +130,6 @@ TEST(MpmoeMemory, TheTouchedArenaSavesWhatTheEquationsSay) {
         own_bound += before.kept + before.gradients - after.restored - after.gradients;
       }
       const double bound = 2 * saved(s, n) * kRanks;
-      std::cout << fmt::format(
-          "{} chunks, {}, {}: {:.2f} of Eqs. 5 and 6, {:.2f} of what tensors of backward say; "
-          "{:.0f} of {:.0f} kB of arena\n",
-          n, moe::kDispatchedNames[static_cast<std::size_t>(strategy.dispatched)],
-          moe::kHiddenNames[static_cast<std::size_t>(strategy.hidden)], touched / bound,
-          touched / own_bound, touched * 4 / 1024,
-          static_cast<double>(whole.touched_peaks[0] + whole.touched_peaks[1]) / 1024);
       EXPECT_GE(touched, 0.95 * bound) << n << " " << moe::to_json(strategy);
       EXPECT_GE(touched, 0.95 * own_bound) << n << " " << moe::to_json(strategy);
     }
