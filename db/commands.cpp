@@ -18,7 +18,7 @@
 namespace db {
 namespace {
 
-/// What the command line says; one subcommand uses some of it.
+/// The values of the command line; each subcommand uses some of them.
 struct Arguments {
   std::string path;
   options::Output output;

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What the header of a file says; read without leaving a trace.
+// Fields of the header of a file, which is read without opening the database.
 struct Identity {
   std::int64_t application = 0;
   int version = 0;

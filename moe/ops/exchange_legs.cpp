@@ -7,7 +7,7 @@
 namespace moe {
 namespace {
 
-/// Those with the group of ranks that lies `ahead` groups after this rank's.
+/// The segments that are exchanged with the group of ranks `ahead` groups after this rank's group.
 std::vector<Segment> with_group_ahead(std::vector<Segment> segments, const RowLayout& layout,
                                       int ranks_per_group, int ahead) {
   const int groups = static_cast<int>(layout.received.size()) / ranks_per_group;

@@ -34,7 +34,8 @@ std::vector<std::int64_t> ReturnGradients::bytes_to_peers(const OpSizes& s) cons
   return moved_bytes(*this, s);
 }
 
-/// Of the blocks that come home to this rank: read, and added to what is read and written.
+/// Reads the blocks that are returned to this rank, and reads and writes the gradients to which
+/// they are added.
 Work AddReturned::work(const OpSizes& s) const {
   const int members = s.groups.layout.expert;
   const auto returned = static_cast<std::int64_t>(

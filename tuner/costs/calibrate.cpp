@@ -156,7 +156,7 @@ struct BusyTimes {
         if (x != own) others[own] = joined(others[own], each[x]);
       }
     }
-    // What waits for one link while it uses the other is slowed by neither.
+    // A collective that waits for one link while it uses the other is slowed by neither.
     others[std::size_t(Occupation::inter_node)] = processors;
     others[std::size_t(Occupation::intra_node)] = processors;
   }
@@ -277,7 +277,7 @@ void observe(const MeasuredIteration& iteration, const moe::Groups& groups,
             units_of(program, entry, iteration.bindings[rank], groups, static_cast<int>(rank));
         const db::TimeInterval interval = interval_of(span);
         sample.seconds = time_of[rank] != nullptr ? time_of[rank]->of(interval) : span.duration_s;
-        // Of the time that the op had, the same part as of its span.
+        // The overlap is the same share of the processor time that the op had as of its span.
         seen.compute[key].push_back(
             {sample, scaled(busy[rank].beside(own, interval), sample.seconds / span.duration_s)});
       }
@@ -323,8 +323,9 @@ double mean_or_zero(const std::vector<double>& values) {
   return values.empty() ? 0 : sum / static_cast<double>(values.size());
 }
 
-/// What stands for samples of one size. Where ranks share processors an op has had more time than
-/// its share or less, and only all of them together as much as there is: their mean.
+/// The value that represents samples of one size. Where ranks share processors it is the mean,
+/// because single ops get more or less than their share of the time and only all of them together
+/// get their share.
 enum class Typical : std::uint8_t { median, mean };
 
 /// Samples timed alone, those of one size together; none where none was alone.

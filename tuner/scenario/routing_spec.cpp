@@ -94,8 +94,8 @@ double parse_exponent(std::string_view text) {
   return exponent;
 }
 
-/// Of so many micro-batches: as it is, or where it is of another number, the whole iteration's
-/// shared out.
+/// A routing for `micro_batches`: the same where it has as many, else that of the whole iteration
+/// shared among them.
 moe::Routing of_micro_batches(moe::Routing routing, int micro_batches) {
   int found = 1;
   for (const moe::LayerRouting& layer : routing.layers) {

@@ -13,7 +13,7 @@
 namespace tuner {
 namespace {
 
-/// What is given alone is predicted as if nothing else were planned.
+/// Given schedules without a planner are predicted like those of sequential.
 const Planner& planner_of(const db::Trial& trial) {
   return planner_named(trial.planner == kGivenAlone ? db::kSequential : trial.planner);
 }

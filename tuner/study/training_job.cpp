@@ -20,8 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A file in memory that children and theirs read by a path of this process; it has no name that
-/// could be left behind, however this process ends.
+/// A file in memory that child processes read by a path of this process. It has no name in a file
+/// system, so nothing of it remains, however this process ends.
 class MemoryFile {
  public:
   explicit MemoryFile(const std::string& text) : file_(memfd_create("schedule.json", MFD_CLOEXEC)) {
@@ -79,8 +79,8 @@ bool is_banner(std::string_view line) {
          count.substr(digits).starts_with(" ranks (");
 }
 
-/// What went wrong, in one line: the first complaint that is not the echo of another rank's; where
-/// a rank died without one, what mpirun noticed.
+/// The failure in one line: the first message that does not only repeat that of another rank; where
+/// a rank died without a message, the line of mpirun.
 std::string complaint(const std::string& errors) {
   std::string noticed, echo;
   std::istringstream lines(errors);
@@ -96,7 +96,8 @@ std::string complaint(const std::string& errors) {
   return echo.empty() ? last_words(errors, 500) : echo;
 }
 
-/// By the words of moe::OutOfMemory's messages, and of those that the system's libraries have.
+/// True where the text has a message of moe::OutOfMemory, or of a system library that ran out of
+/// memory.
 bool says_out_of_memory(const std::string& errors) {
   std::string text = errors;
   std::transform(text.begin(), text.end(), text.begin(),

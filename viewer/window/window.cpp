@@ -20,7 +20,7 @@ namespace {
 constexpr double kFrame_s = 1.0 / 60;
 constexpr int kFramesAfterEvent = 3;  // ImGui settles hovering and layout over a few frames
 
-// What GLFW said last; it reports through a callback without a user pointer.
+// The last error of GLFW, which reports through a callback without a user pointer.
 std::string& last_glfw_error() {
   static std::string text;
   return text;

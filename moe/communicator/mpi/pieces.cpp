@@ -53,7 +53,7 @@ std::vector<std::int64_t> piece_bytes_by_rank(MPI_Comm comm) {
   MPI_Comm node = MPI_COMM_NULL;
   check_mpi(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node),
             "MPI_Comm_split_type");
-  // Of each node, its lowest rank stands for it.
+  // The lowest rank of each node represents the node.
   int lowest = rank;
   check_mpi(MPI_Bcast(&lowest, 1, MPI_INT, 0, node), "MPI_Bcast");
   check_mpi(MPI_Comm_free(&node), "MPI_Comm_free");

@@ -38,7 +38,7 @@ std::vector<Pack> packs_of_members(const EplbGroup& group) {
 
 double load_per_copy(std::int64_t load, int copies) { return static_cast<double>(load) / copies; }
 
-/// What members hold and compute while copies are packed.
+/// The copies and the load of every member while copies are packed.
 struct Packing {
   moe::ExpertHomes homes;                 // -1: first copies are packed like the others
   std::vector<std::vector<int>> holders;  // [expert], beside its home, unordered

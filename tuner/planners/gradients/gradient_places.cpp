@@ -42,9 +42,9 @@ std::vector<GradientPlace> places_of_stage(const moe::Program& program, int stag
   return places;
 }
 
-/// What the stage does behind `place`, until the next exchange or `last`.
-double seconds_behind(const moe::Program& program, const GradientPlace& place, std::size_t last,
-                      const std::vector<double>& seconds) {
+/// The time of the stage's ops after `place`, until the next exchange or `last`.
+double seconds_after(const moe::Program& program, const GradientPlace& place, std::size_t last,
+                     const std::vector<double>& seconds) {
   const int stage = program.ops[place.op].stage;
   double sum = 0;
   for (std::size_t i = place.op + 1; i <= last; ++i) {
@@ -55,7 +55,7 @@ double seconds_behind(const moe::Program& program, const GradientPlace& place, s
   return sum;
 }
 
-/// The same places with how long each is idle.
+/// The same places with the idle time at each.
 std::vector<GradientPlace> measured(std::vector<GradientPlace> places, const moe::Program& program,
                                     const std::vector<double>& seconds,
                                     const std::map<PipelineOf, PipelineTimes>& pipelines) {
@@ -71,7 +71,7 @@ std::vector<GradientPlace> measured(std::vector<GradientPlace> places, const moe
       place.idle_s = overlappable_s(times.chunks, before_combine(times));
     } else {
       const std::size_t last = i + 1 < places.size() ? places[i + 1].op : program.ops.size() - 1;
-      place.idle_s = seconds_behind(program, place, last, seconds);
+      place.idle_s = seconds_after(program, place, last, seconds);
     }
   }
   return places;
@@ -166,8 +166,8 @@ std::vector<GradientGrain> grains_of_stage(const moe::Program& cut, int stage,
   }
   std::vector<GradientGrain> result;
   for (auto& [key, grain] : grains) {
-    // Of a block all at once, in fewer pieces; head and embedding have all of backward between
-    // them.
+    // The gradients of a block become usable together, which makes fewer slices. Those of the head
+    // and of the embedding do not, since all of backward lies between them.
     if (grain.layer >= 0) grain.usable = layer_usable[grain.layer];
     result.push_back(grain);
   }
@@ -196,27 +196,27 @@ LinearFit mean_all_reduce(const moe::Program& program, int stage, const std::vec
   return fit;
 }
 
-/// A layer's gradients as the pieces that go to one place each.
-struct LayerPieces {
+/// A layer's gradients as slices, and the place of each slice.
+struct LayerSlices {
   moe::SliceAllReduce slicing;
   std::vector<std::size_t> places;
 };
 
-std::map<int, LayerPieces> pieces_by_layer(const StageGradients& stage, const GrainPlaces& places) {
+std::map<int, LayerSlices> slices_by_layer(const StageGradients& stage, const GrainPlaces& places) {
   std::map<std::pair<int, int>, std::size_t> by_grain;
   for (std::size_t i = 0; i < stage.grains.size(); ++i) {
     by_grain[{stage.grains[i].layer, stage.grains[i].index}] = places[i];
   }
-  std::map<int, LayerPieces> layers;
+  std::map<int, LayerSlices> layers;
   for (const auto& [grain, place] : by_grain) {
-    LayerPieces& pieces = layers[grain.first];
-    pieces.slicing.layer = grain.first;
-    if (pieces.places.empty() || stage.grains_stay_apart || pieces.places.back() != place) {
-      pieces.places.push_back(place);
-      pieces.slicing.shares.push_back(0);
+    LayerSlices& slices = layers[grain.first];
+    slices.slicing.layer = grain.first;
+    if (slices.places.empty() || stage.grains_stay_apart || slices.places.back() != place) {
+      slices.places.push_back(place);
+      slices.slicing.shares.push_back(0);
     }
-    ++pieces.slicing.shares.back();
-    pieces.slicing.slices = static_cast<int>(pieces.places.size());
+    ++slices.slicing.shares.back();
+    slices.slicing.slices = static_cast<int>(slices.places.size());
   }
   return layers;
 }
@@ -263,24 +263,24 @@ moe::Schedule with_gradients_at(moe::Schedule schedule, const moe::Program& sche
   const Writers writers = writers_in_backward(scheduled);
   for (std::size_t s = 0; s < stages.size(); ++s) {
     const StageGradients& stage = stages[s];
-    for (auto& [layer, pieces] : pieces_by_layer(stage, places[s])) {
+    for (auto& [layer, slices] : slices_by_layer(stage, places[s])) {
       moe::Program cut = scheduled;
-      if (pieces.slicing.slices > 1) {
-        cut = moe::apply(std::move(cut), pieces.slicing);
-        schedule.decisions.push_back(pieces.slicing);
+      if (slices.slicing.slices > 1) {
+        cut = moe::apply(std::move(cut), slices.slicing);
+        schedule.decisions.push_back(slices.slicing);
       }
       for (const moe::Op& op : cut.ops) {
         if (!moe::reduces_gradients(op) || op.layer != layer || op.stage != static_cast<int>(s)) {
           continue;
         }
-        std::size_t& place = pieces.places[static_cast<std::size_t>(op.chunk.index)];
+        std::size_t& place = slices.places[static_cast<std::size_t>(op.chunk.index)];
         place = std::max(place, first_usable(writers, op, stage.places));
       }
-      for (std::size_t piece = 0; piece < pieces.places.size(); ++piece) {
-        if (pieces.places[piece] >= stage.places.size()) continue;
-        const GradientPlace& place = stage.places[pieces.places[piece]];
+      for (std::size_t slice = 0; slice < slices.places.size(); ++slice) {
+        if (slices.places[slice] >= stage.places.size()) continue;
+        const GradientPlace& place = stage.places[slices.places[slice]];
         schedule.decisions.push_back(
-            moe::PlaceAllReduce{layer, static_cast<int>(piece), place.after, place.at});
+            moe::PlaceAllReduce{layer, static_cast<int>(slice), place.after, place.at});
       }
     }
   }

@@ -12,7 +12,7 @@
 namespace tuner {
 namespace {
 
-/// What t seconds reduce: g_inv.
+/// The gradients that an all-reduce of `seconds` reduces: the paper's g_inv.
 double reduced_within(const LinearFit& all_reduce, double seconds) {
   const double sending_s = seconds - all_reduce.alpha_s;
   if (sending_s <= 0) return 0;
@@ -20,7 +20,7 @@ double reduced_within(const LinearFit& all_reduce, double seconds) {
                                         : std::numeric_limits<double>::infinity();
 }
 
-/// By part, what may be reduced by its end without any later part's having less than it may.
+/// [part]: the most that may be reduced by its end, such that no later part exceeds its own limit.
 std::vector<double> attainable(const GradientRest& rest) {
   std::vector<double> most = rest.most_until;
   double limit = rest.total;
@@ -92,7 +92,7 @@ SharedRest share_exactly(const GradientRest& rest, int quanta) {
   if (!(quantum > 0)) return shared(rest, std::vector<double>(parts, 0.0));
   const auto most = attainable(rest);
   constexpr double never = std::numeric_limits<double>::infinity();
-  // By quanta given until a part: the least time, and how many the part had.
+  // [quanta given until a part]: the least time, and the quanta of that part.
   std::vector<double> least(states, never);
   least[0] = 0;
   std::vector<std::vector<std::size_t>> had(parts, std::vector<std::size_t>(states, 0));

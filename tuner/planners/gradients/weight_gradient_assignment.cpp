@@ -7,8 +7,8 @@
 namespace tuner {
 namespace {
 
-/// Of the free gradients that may overlap the exchange, the one whose time is nearest to
-/// `wanted_s`; -1: none.
+/// The free gradient that may overlap the exchange and whose time is nearest to `wanted_s`; -1
+/// where there is none.
 int nearest(std::span<const WeightGradient> gradients, std::span<const int> assignment,
             int exchange, double wanted_s) {
   int best = -1;

@@ -7,7 +7,8 @@
 namespace tuner {
 namespace {
 
-/// What is taken over at once: what stands for itself, and what means little without the other.
+/// The aspects that are taken over together: single ones, and those that mean little without each
+/// other.
 const std::vector<Aspects>& taken_together() {
   using enum Aspect;
   static const std::vector<Aspects> all{

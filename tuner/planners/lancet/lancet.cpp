@@ -51,8 +51,8 @@ class SaidOfLayers {
   std::vector<std::pair<std::string, std::vector<int>>> said_;
 };
 
-/// Of MoE layers that no number of parts can be cut into along the batch, or no further to the
-/// front than from behind their gates on, why.
+/// Why MoE layers cannot be cut along the batch into any number of parts, or only after their
+/// gates.
 std::string not_along_the_batch(const Situation& situation, int most_parts) {
   RangeAxes axes(situation.program);
   SaidOfLayers said;

@@ -35,7 +35,7 @@ std::vector<moe::Decision> decisions_for(const PlacedLayer& layer, moe::ExpertPl
   return decisions;
 }
 
-/// Of a layer under the schedule that was planned for the situation's Program.
+/// The placement of a layer under the schedule that was planned for the situation's Program.
 moe::ExpertPlacement placement_in(const Situation& situation, const moe::Schedule& schedule,
                                   int layer) {
   moe::ExpertPlacement placement = placement_of(schedule, layer);

@@ -12,7 +12,7 @@
 namespace tuner {
 namespace {
 
-/// What is summed over the ops of a MoE layer.
+/// Sums over the ops of a MoE layer.
 struct LayerSums {
   double exchange_s = 0, exchange_startup_s = 0;  // of all its all-to-alls
   int exchanges = 0;
@@ -33,9 +33,9 @@ double startup_of(const Situation& situation, const moe::Op& op, const OpCost& c
   return fit.alpha_s * units_of(situation.program, op, binding, situation.groups, 0).calls;
 }
 
-/// Computation beside the experts of neighbouring blocks, which transfers can hide under: of the
-/// micro-batch before whose dispatch a layer's parameters must be there, and of that behind whose
-/// combine its gradients are.
+/// The computation of neighbouring blocks, experts aside, that can hide transfers. For parameters
+/// it is that of the first micro-batch, before the layer's dispatch; for gradients that of the last
+/// one, after the layer's combine.
 class Neighbours {
  public:
   explicit Neighbours(const moe::Program& program) : last_(program.micro_batches - 1) {}

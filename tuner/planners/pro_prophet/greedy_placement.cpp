@@ -96,8 +96,9 @@ class Search {
                     forward_experts_s(costs_, loads.most_computed), trans_s, agg_s},
                    options_.transfers);
   }
-  /// What this and all that follows costs at least: transfers are only added, loads of members
-  /// whose experts have all been taken stay or rise, and nothing is better than computing evenly.
+  /// A lower bound of the cost of this placement and of all that follow from it: transfers are only
+  /// added, the loads of members whose experts have all been taken stay or rise, and no placement
+  /// beats even computation.
   double least_s(const ReplicatedLoads::Extremes& loads, double trans_s, double agg_s) const {
     const double fec_s = std::max(even_fec_s_, forward_experts_s(costs_, loads.settled_computed));
     return layer_s(costs_, {all_to_all_s(costs_, loads.settled_received), fec_s, trans_s, agg_s},

@@ -31,7 +31,7 @@ std::map<int, int> layer_before(const moe::Program& program) {
   return before;
 }
 
-/// Of kShares, how many belong beside the computation whose time is known.
+/// How many of kShares run during the computation whose time is known.
 int known_shares(double transfer_s, double known_s) {
   if (!(transfer_s > 0)) return kShares;
   const TransferShares split = split_transfer(transfer_s, known_s);
