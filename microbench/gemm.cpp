@@ -9,7 +9,6 @@
 #include <string>
 
 #include "db/console/format_rows.h"
-#include "db/console/size.h"
 #include "microbench/pattern.h"
 #include "microbench/sizes.h"
 #include "microbench/table.h"
@@ -270,7 +269,7 @@ Case gemm_case(const Bench& bench, Part part, Shape shape) {
 
 std::vector<Plan> gemm_plans(const Bench& bench, const GemmSweep& sweep) {
   if (bench.dtype == moe::DType::i32) {
-    throw std::invalid_argument("gemm: expected --dtype f32 or f64, got i32");
+    throw moe::Refusal("gemm", "--dtype i32", "expected f32 or f64");
   }
   std::vector<Plan> plans;
   for (int experts : {0, sweep.experts}) {
@@ -299,7 +298,7 @@ Benchmark gemm_benchmark() {
     std::string rows = "64:4096:x4", inputs = "512", outputs = "2048";
     int experts = 4;
     GemmSweep sweep() const {
-      return {parse_sizes(rows), db::parse_size(inputs), db::parse_size(outputs), experts};
+      return {parse_sizes(rows), parse_size(inputs), parse_size(outputs), experts};
     }
   };
   const auto options = std::make_shared<Options>();

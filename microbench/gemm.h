@@ -17,7 +17,7 @@ struct GemmSweep {
 
 /// `linear`, `linear_input_gradient`, `linear_weight_gradient` and the same three of
 /// `expert_linear`, each as the ops that training executes on this backend, all ranks at the same
-/// time. Throws std::invalid_argument for int32.
+/// time. Throws moe::Refusal for int32.
 std::vector<Plan> gemm_plans(const Bench& bench, const GemmSweep& sweep);
 
 /// x[rows, inputs] times weight[inputs, outputs].

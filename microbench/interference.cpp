@@ -9,7 +9,6 @@
 #include <stdexcept>
 
 #include "db/console/format_rows.h"
-#include "db/console/size.h"
 #include "db/console/statistics.h"
 #include "microbench/background.h"
 #include "microbench/sizes.h"
@@ -282,8 +281,8 @@ Benchmark interference_benchmark() {
         throw moe::InputError(fmt::format(
             "--beside-linear {}: expected rows, inputs and outputs, as 512x512x2048", linear));
       }
-      return {db::parse_size(bytes),
-              {db::parse_size(numbers[0]), db::parse_size(numbers[1]), db::parse_size(numbers[2])}};
+      return {parse_size(bytes),
+              {parse_size(numbers[0]), parse_size(numbers[1]), parse_size(numbers[2])}};
     }
   };
   const auto options = std::make_shared<Options>();

@@ -2,15 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <stdexcept>
 #include <string>
 
+#include "db/console/shown_text.h"
 #include "db/console/size.h"
+#include "moe/errors.h"
 
 namespace microbench {
 namespace {
-
-using db::parse_size;
 
 constexpr std::size_t kMostSizes = 1000;
 
@@ -21,8 +20,8 @@ void append_range(std::string_view part, std::vector<std::int64_t>& sizes) {
     return;
   }
   const auto fail = [&](std::string_view why) {
-    throw std::invalid_argument(fmt::format(
-        "size range \"{}\": {}; expected FIRST:LAST:xFACTOR or FIRST:LAST:+STEP", part, why));
+    throw moe::Refusal(fmt::format("size range \"{}\"", part), why,
+                       "expected FIRST:LAST:xFACTOR or FIRST:LAST:+STEP");
   };
   if (ends.size() != 3) fail(fmt::format("{} of 3 parts", ends.size()));
   const std::int64_t first = parse_size(ends[0]), last = parse_size(ends[1]);
@@ -49,6 +48,13 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
     if (end == std::string_view::npos) return parts;
     text.remove_prefix(end + 1);
   }
+}
+
+std::int64_t parse_size(std::string_view text) {
+  if (const auto size = db::parse_size(text)) return *size;
+  throw moe::Refusal(
+      "", fmt::format("size \"{}\"", db::shortened(text)),
+      "expected a whole number below 2^63, or one with K, M, G or T (powers of 1024)");
 }
 
 std::vector<std::int64_t> parse_sizes(std::string_view text) {

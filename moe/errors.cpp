@@ -24,13 +24,12 @@ std::string joined(std::initializer_list<std::string_view> parts) {
 Refusal::Refusal(std::string_view subject, std::string_view reason, std::string way_out,
                  Where where)
     : std::runtime_error(joined({subject, reason, way_out})),
+      reason(joined({subject, reason})),
       way_out(std::move(way_out)),
       where(std::move(where)) {}
 
 Refusal within(std::string_view subject, const Refusal& refusal) {
-  Refusal whole(subject, refusal.what(), "", refusal.where);
-  whole.way_out = refusal.way_out;
-  return whole;
+  return {subject, refusal.reason, refusal.way_out, refusal.where};
 }
 
 int exit_code(const std::exception& error) {
@@ -38,7 +37,7 @@ int exit_code(const std::exception& error) {
   if (const auto* stopped = dynamic_cast<const Stopped*>(&error)) return 128 + stopped->signal;
   if (dynamic_cast<const TimeLimit*>(&error)) return 124;
   if (dynamic_cast<const InputError*>(&error) || dynamic_cast<const Unavailable*>(&error) ||
-      dynamic_cast<const Refusal*>(&error) || dynamic_cast<const std::invalid_argument*>(&error)) {
+      dynamic_cast<const Refusal*>(&error)) {
     return 2;
   }
   return 1;

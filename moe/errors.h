@@ -28,6 +28,7 @@ struct Refusal : std::runtime_error {
   /// `subject` is what is refused, and of which file and line if it came from one.
   Refusal(std::string_view subject, std::string_view reason, std::string way_out, Where where = {});
 
+  std::string reason;   ///< with the subject before it
   std::string way_out;  ///< what would be legal instead
   Where where;
 };

@@ -8,7 +8,6 @@
 #include <charconv>
 #include <memory>
 #include <optional>
-#include <stdexcept>
 
 #include "db/console/exit_codes.h"
 #include "db/console/help_text.h"
@@ -92,12 +91,9 @@ CLI::Validator gigabits_per_second() {
 
 CLI::Validator size_in_bytes() {
   const auto replace = [](std::string& text) {
-    try {
-      if (const std::int64_t bytes = parse_size(text); bytes > 0) {
-        text = fmt::to_string(bytes);
-        return std::string();
-      }
-    } catch (const std::invalid_argument&) {
+    if (const auto bytes = parse_size(text); bytes.value_or(0) > 0) {
+      text = fmt::to_string(*bytes);
+      return std::string();
     }
     return "expected bytes, at least 1, with or without K, M, G or T" + got(text);
   };

@@ -1,16 +1,11 @@
 #include "db/console/size.h"
 
-#include <fmt/format.h>
-
 #include <charconv>
 #include <cmath>
-#include <stdexcept>
-
-#include "db/console/shown_text.h"
 
 namespace db {
 
-std::int64_t parse_size(std::string_view text) {
+std::optional<std::int64_t> parse_size(std::string_view text) {
   constexpr std::string_view kLetters = "KMGT";
   double size = 0;
   const char* const last = text.data() + text.size();
@@ -22,12 +17,7 @@ std::int64_t parse_size(std::string_view text) {
     understood = end + 1 == last && power != std::string_view::npos;
     if (understood) size = std::ldexp(size, 10 * (static_cast<int>(power) + 1));
   }
-  if (!understood || size != std::floor(size) || size >= 0x1p63) {
-    throw std::invalid_argument(
-        fmt::format("size \"{}\": expected a whole number below 2^63, or one with K, M, G or T "
-                    "(powers of 1024)",
-                    shortened(text)));
-  }
+  if (!understood || size != std::floor(size) || size >= 0x1p63) return std::nullopt;
   return static_cast<std::int64_t>(size);
 }
 

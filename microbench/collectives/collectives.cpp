@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <stdexcept>
 #include <utility>
 
 #include "microbench/table.h"
@@ -43,8 +42,8 @@ std::vector<Plan> collective_plans(const Bench& bench, const std::vector<std::st
                                    const std::vector<std::int64_t>& sizes) {
   for (const std::string& name : names) {
     if (std::ranges::find(collective_names(), name) == collective_names().end()) {
-      throw std::invalid_argument(fmt::format("collective \"{}\": expected one of {}", name,
-                                              fmt::join(collective_names(), ", ")));
+      throw moe::Refusal(fmt::format("collective \"{}\"", name), "",
+                         fmt::format("expected one of {}", fmt::join(collective_names(), ", ")));
     }
   }
   std::vector<Plan> plans;

@@ -24,7 +24,7 @@ Case broadcast_case(const Bench& bench, std::int64_t bytes);
 /// Names as in the result database: "all_to_all", "all_to_all_v", ...
 const std::vector<std::string>& collective_names();
 
-/// Every named collective (all when empty) × sizes. Throws std::invalid_argument for an unknown
+/// Every named collective (all when empty) × sizes. Throws moe::Refusal for an unknown
 /// name.
 std::vector<Plan> collective_plans(const Bench& bench, const std::vector<std::string>& names,
                                    const std::vector<std::int64_t>& sizes);

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <stdexcept>
 #include <utility>
 
 #include "db/console/size.h"
@@ -139,10 +138,7 @@ std::int64_t InputValue::bytes() const {
     return *value;
   }
   if (const auto* value = std::get_if<std::string>(&node_->value)) {
-    try {
-      return db::parse_size(*value);
-    } catch (const std::invalid_argument&) {
-    }
+    if (const auto size = db::parse_size(*value)) return *size;
   }
   fail("bytes: a whole number, or a text like \"48G\" (powers of 1024)");
 }

@@ -3,6 +3,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "moe/errors.h"
 #include "moe/kernels/device.h"
 #include "moe/kernels/math.h"
 #include "moe/kernels/view.h"
@@ -254,8 +255,8 @@ struct OffsetBody {
 template <class Real, class Exec>
 void launch(Exec& exec, const SelectExperts& op, const BoundOp& bound) {
   const Slice part = bound.op->part;
-  if (!is_whole(part) && !op.refusal_to_cut().empty()) {
-    throw std::logic_error(bound.op->name + ": " + op.refusal_to_cut());
+  if (const auto refusal = op.refusal_to_cut(); refusal && !is_whole(part)) {
+    throw std::logic_error(bound.op->name + ": " + refusal->what());
   }
   // Parts are equal.
   const std::int64_t count = bound.reads[0].rows, begin = count * part.index,

@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <stdexcept>
-
+#include "moe/errors.h"
 #include "moe/model/what_fits.h"
 
 namespace moe {
@@ -27,8 +26,8 @@ void check(const Model& model, const Groups& groups) {
   const auto misfit = misfit_of(model, groups.layout);
   if (!misfit) return;
   const std::string instead = what_fits(model, groups.layout, *misfit);
-  throw std::invalid_argument(fmt::format("model {}: {}{}{}", model.name, misfit->message,
-                                          instead.empty() ? "" : ": expected ", instead));
+  throw Refusal(fmt::format("model {}", model.name), misfit->message,
+                instead.empty() ? "" : "expected " + instead);
 }
 
 }  // namespace moe

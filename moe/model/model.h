@@ -81,8 +81,8 @@ std::filesystem::path find_input(const std::string& name_or_path,
                                  const std::filesystem::path& directory);
 std::string to_json(const Model& model);
 
-/// Throws std::invalid_argument naming the values when the model cannot be divided over these
-/// groups, and what would work instead (what_fits.h).
+/// Throws Refusal naming the values when the model cannot be divided over these groups, and what
+/// would work instead (what_fits.h).
 void check(const Model& model, const Groups& groups);
 
 }  // namespace moe

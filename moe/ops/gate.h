@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "moe/errors.h"
 #include "moe/rows/op_facts.h"
 
 /// Ops that gates are made of (model/gates): T tokens of this rank, E experts, k choices per token.
@@ -65,9 +66,8 @@ struct SelectExperts {
   std::string_view gate{};  ///< the name of the gate, for a refusal
   bool accumulate = false;
   Work work(const OpSizes& sizes) const;
-  /// Why it cannot be cut along the batch, with the name of the gate and what would fit; empty
-  /// where it can.
-  std::string refusal_to_cut() const;
+  /// Why it cannot be cut along the batch, with the name of the gate; none where it can.
+  std::optional<Refusal> refusal_to_cut() const;
 };
 /// d_weight[T,k], scores[T,E], expert i32[T,k], weight[T,k] -> d_scores[T,E], zero where not chosen
 struct SelectExpertsGradient {

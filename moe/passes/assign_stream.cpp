@@ -6,8 +6,9 @@
 #include <array>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <stdexcept>
+#include <utility>
 
+#include "moe/errors.h"
 #include "moe/input/value.h"
 
 namespace moe {
@@ -15,49 +16,50 @@ namespace {
 
 constexpr std::array kStreams{Stream::compute, Stream::inter_node, Stream::intra_node};
 
-/// The end of a refusal: "there is none in this iteration: expected one of all_reduce, all_to_all"
-std::string none_here(const Program& program) {
+/// "expected one of all_reduce, all_to_all"
+std::string expected_kind(const Program& program) {
   std::set<std::string_view> kinds;
   for (const Op& op : program.ops) {
     if (facts_of(op).executor == Executor::communicator) kinds.insert(kind_name(op));
   }
-  return kinds.empty()
-             ? std::string("there is none in this iteration, which has no communication to move")
-             : fmt::format("there is none in this iteration: expected one of {}",
-                           fmt::join(kinds, ", "));
+  return kinds.empty() ? std::string("this iteration has no communication to move")
+                       : fmt::format("expected one of {}", fmt::join(kinds, ", "));
 }
 
 }  // namespace
 
 Program apply(Program program, const StreamAssignment& assignment) {
-  const auto refuse = [&](std::string_view why) {
-    throw std::invalid_argument(fmt::format("assign_stream: {} on {}: {}",
-                                            db::shortened(assignment.kind),
-                                            stream_name(assignment.stream), why));
+  const auto refuse = [&](std::string_view why, std::string way_out, const Op* op = nullptr) {
+    throw Refusal(fmt::format("assign_stream: {} on {}", db::shortened(assignment.kind),
+                              stream_name(assignment.stream)),
+                  why, std::move(way_out), op == nullptr ? Where{} : Where{op->name, op->layer});
   };
-  if (!is_kind_name(assignment.kind)) refuse("no op is called that");
+  if (!is_kind_name(assignment.kind)) refuse("no op is called that", expected_kind(program));
   if (assignment.stream == Stream::host || assignment.stream == Stream::copy) {
-    refuse("collectives run on compute, inter_node or intra_node");
+    refuse("", "collectives run on compute, inter_node or intra_node");
   }
   bool found = false;
   for (Op& op : program.ops) {
     if (kind_name(op) != assignment.kind) continue;
     found = true;
     if (facts_of(op).activity == Activity::copy) {
-      if (assignment.stream != Stream::compute) refuse("copies run on copy or compute");
+      if (assignment.stream != Stream::compute) refuse("", "copies run on copy or compute", &op);
       op.stream = Stream::compute;
       continue;
     }
     if (facts_of(op).executor == Executor::kernel) {
-      refuse("only communication may leave the compute stream");
+      refuse("only communication may leave the compute stream", expected_kind(program), &op);
     }
-    if (facts_of(op).executor == Executor::host) refuse("the host reads what it exchanges");
+    if (facts_of(op).executor == Executor::host) {
+      refuse("the host reads what it exchanges", expected_kind(program), &op);
+    }
     if (op.stream != Stream::compute) {
-      refuse(fmt::format("it is on {} already", stream_name(op.stream)));
+      refuse(fmt::format("it is on {} already", stream_name(op.stream)),
+             "expected one stream for a kind", &op);
     }
     op.stream = assignment.stream;
   }
-  if (!found) refuse(none_here(program));
+  if (!found) refuse("there is none in this iteration", expected_kind(program));
   return program;
 }
 

@@ -26,7 +26,7 @@ std::string subject(const StreamAssignment& assignment);
 
 /// Runs last, after the decisions that cut or move ops. Streams only add concurrency: dependencies
 /// still order all ops that touch the same rows, so values do not change. Throws
-/// std::invalid_argument where no kind has that name, where the kind is neither a communication of
+/// Refusal where no kind has that name, where the kind is neither a communication of
 /// a Communicator nor a copy, where it was moved before, and where the stream is not compute,
 /// inter_node or intra_node (for a copy: not compute).
 Program apply(Program program, const StreamAssignment& assignment);

@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 #include <utility>
 
+#include "moe/errors.h"
 #include "moe/input/value.h"
 #include "moe/passes/decision_fields.h"
+#include "moe/passes/way_out.h"
 
 namespace moe {
 namespace {
@@ -25,10 +26,11 @@ TensorId add_packed(Program& program, TensorId rows, WireFormat format) {
 }  // namespace
 
 Program apply(Program program, const CompressExchange& compress) {
-  const auto refuse = [&](const std::string& why) {
-    throw std::invalid_argument(fmt::format("compress_exchange: {} (layer {}, {}): {}",
-                                            wire_format_name(compress.format), compress.layer,
-                                            phase_name(compress.phase), why));
+  const auto refuse = [&](std::string_view why, std::string way_out, std::string op = {}) {
+    throw Refusal(
+        fmt::format("compress_exchange: {} (layer {}, {})", wire_format_name(compress.format),
+                    compress.layer, phase_name(compress.phase)),
+        why, std::move(way_out), {std::move(op), compress.layer});
   };
   std::vector<Op> ops;
   bool any = false;
@@ -41,7 +43,7 @@ Program apply(Program program, const CompressExchange& compress) {
     any = true;
     const Use from = op.reads.at(0), to = op.writes.at(0);
     if (program.tensors[static_cast<std::size_t>(from.tensor)].dtype == DType::i32) {
-      refuse("the rows are packed already");
+      refuse("the rows are packed already", "expected one format for each exchange", op.name);
     }
     Op pack = op, unpack = op;
     pack.kind = PackRows{compress.format};
@@ -56,7 +58,12 @@ Program apply(Program program, const CompressExchange& compress) {
     for (Op* one : {&pack, &op, &unpack}) ops.push_back(std::move(*one));
   }
   program.ops = std::move(ops);
-  if (!any) refuse("no all-to-all there");
+  if (!any) {
+    refuse("no all-to-all there",
+           expected_layer(
+               program, [](const Op& op) { return std::holds_alternative<AllToAll>(op.kind); },
+               "expected a layout with ep of at least 2, and route = \"flat\""));
+  }
   validate(program);
   return program;
 }

@@ -31,7 +31,7 @@ std::string subject(const CompressExchange& compress);
 
 /// Runs after replicate_experts and before all other decisions, so that they also cut and move what
 /// it adds: each all-to-all of the layer and phase gets an op before it that packs its rows,
-/// carries the packed rows, and gets an op after it that unpacks them. Throws std::invalid_argument
+/// carries the packed rows, and gets an op after it that unpacks them. Throws Refusal
 /// where there is no all-to-all, or where rows are packed already.
 Program apply(Program program, const CompressExchange& compress);
 

@@ -7,15 +7,21 @@
 #include <array>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
+#include <utility>
 #include <vector>
 
+#include "moe/errors.h"
 #include "moe/input/value.h"
 #include "moe/passes/decision_fields.h"
+#include "moe/passes/way_out.h"
 #include "moe/rows/expert_nodes.h"
 
 namespace moe {
 namespace {
+
+constexpr std::string_view kNoExperts = "no experts there";
+constexpr std::string_view kDecided = "its exchange is decided already";
+constexpr const char* kOneRoute = "expected one route for each exchange";
 
 constexpr std::array<std::string_view, 4> kRoutes{"flat", "one_d", "two_d", "pairwise"};
 
@@ -29,8 +35,10 @@ std::string describe_exchange(const Exchange& exchange) {
       exchange.direction ? fmt::format(" {}", direction_name(*exchange.direction)) : "");
 }
 
-[[noreturn]] void refuse_exchange(const Exchange& exchange, const std::string& why) {
-  throw std::invalid_argument(fmt::format("{}: {}", describe_exchange(exchange), why));
+[[noreturn]] void refuse_exchange(const Exchange& exchange, std::string_view why,
+                                  std::string way_out, std::string op = {}) {
+  throw Refusal(describe_exchange(exchange), why, std::move(way_out),
+                {std::move(op), exchange.layer});
 }
 
 /// The number of ranks that an expert group has on each of its nodes.
@@ -51,14 +59,13 @@ std::vector<std::size_t> check_nodes(const Groups& groups, int stage, const Exch
     const auto whose = fmt::format("the expert group of rank {} has {} ranks on its nodes", rank,
                                    fmt::join(ranks, ", "));
     if (std::any_of(ranks.begin(), ranks.end(), [&](auto n) { return n != ranks.front(); })) {
-      refuse_exchange(exchange,
-                      whose + ": expected equally many on each: flat and pairwise take any");
+      refuse_exchange(exchange, whose, "expected equally many on each: flat and pairwise take any");
     }
     if (ranks != first) {
-      refuse_exchange(exchange,
-                      fmt::format("{}, that of rank {} has {}: expected all expert groups "
-                                  "alike: flat and pairwise take any",
-                                  whose, first_rank, fmt::join(first, ", ")));
+      refuse_exchange(
+          exchange,
+          fmt::format("{}, that of rank {} has {}", whose, first_rank, fmt::join(first, ", ")),
+          "expected all expert groups alike: flat and pairwise take any");
     }
   }
   return first;
@@ -163,7 +170,7 @@ void check_together(const std::vector<Exchange>& exchanges) {
       const Exchange &a = exchanges[j], &b = exchanges[i];
       const bool same_way = !a.direction || !b.direction || a.direction == b.direction;
       if (a.layer == b.layer && a.phase == b.phase && same_way) {
-        refuse_exchange(b, "its exchange is decided already");
+        refuse_exchange(b, kDecided, kOneRoute);
       }
     }
   }
@@ -177,15 +184,17 @@ Program apply(Program program, const Exchange& exchange) {
   if (exchange.route == Route::pairwise) {
     const int size = exchange.ranks_per_group;
     if (size < 1 || ranks % size != 0) {
-      refuse_exchange(exchange, fmt::format("{} ranks exchange rows: expected one of {}", ranks,
-                                            fmt::join(divisors(ranks), ", ")));
+      refuse_exchange(exchange, fmt::format("{} ranks exchange rows", ranks),
+                      fmt::format("expected one of {}", fmt::join(divisors(ranks), ", ")));
     }
     steps = ranks / size;
   } else if (exchange.route != Route::flat) {
     const auto op = std::find_if(program.ops.begin(), program.ops.end(), [&](const Op& candidate) {
       return candidate.layer == exchange.layer && is_all_to_all(candidate);
     });
-    if (op == program.ops.end()) refuse_exchange(exchange, "no experts there");
+    if (op == program.ops.end()) {
+      refuse_exchange(exchange, kNoExperts, expected_moe_layer(program));
+    }
     const std::vector<std::size_t> by_node = check_nodes(groups, op->stage, exchange);
     nodes = by_node.size();
     on_node = by_node.front();
@@ -204,8 +213,12 @@ Program apply(Program program, const Exchange& exchange) {
       continue;
     }
     found[static_cast<std::size_t>(whole->direction)] = true;
+    if (ops.size() + static_cast<std::size_t>(steps) > kMostOps) {
+      refuse_exchange(exchange, kTooManyOps, kFewerOps);
+    }
     if (op.chunk.count != 1 || op.stream != Stream::compute) {
-      refuse_exchange(exchange, "its exchange is cut or on a stream already");
+      refuse_exchange(exchange, "its exchange is cut or on a stream already",
+                      "expected the route to be decided first", op.name);
     }
     if (steps > 1) {
       add_steps(ops, op, exchange.ranks_per_group, steps);
@@ -220,7 +233,9 @@ Program apply(Program program, const Exchange& exchange) {
                                              static_cast<Direction>(direction)))) {
       continue;
     }
-    refuse_exchange(exchange, decided ? "its exchange is decided already" : "no experts there");
+    if (decided) refuse_exchange(exchange, kDecided, kOneRoute);
+    program.ops = std::move(ops);
+    refuse_exchange(exchange, kNoExperts, expected_moe_layer(program));
   }
   program.ops = std::move(ops);
   validate(program);

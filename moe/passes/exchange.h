@@ -53,12 +53,12 @@ std::string subject(const Exchange& exchange);
 ///
 /// With a capacity, every rank sets aside as much memory as a first rank needs in 1DH.
 ///
-/// Throws std::invalid_argument where the layer exchanges nothing in that phase, where its route is
+/// Throws Refusal where the layer exchanges nothing in that phase, where its route is
 /// decided already, where the nodes of expert groups do not all have the same number of their
 /// ranks, and where ranks_per_group does not divide the expert group.
 Program apply(Program program, const Exchange& exchange);
 
-/// Throws std::invalid_argument where two decisions of a schedule are about the same exchange.
+/// Throws Refusal where two decisions of a schedule are about the same exchange.
 void check_together(const std::vector<Exchange>& exchanges);
 
 }  // namespace moe

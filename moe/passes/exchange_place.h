@@ -3,8 +3,10 @@
 #include <array>
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <string_view>
 
+#include "moe/passes/move_ops.h"
 #include "moe/program/program.h"
 
 namespace moe {
@@ -25,5 +27,10 @@ constexpr std::string_view exchange_place_name(ExchangePlace place) {
 /// forward phase, in the last one for the backward phase. None where block `at` has no such ops.
 std::optional<std::size_t> place_of(const Program& program, Phase phase, ExchangePlace after,
                                     int at);
+
+/// "expected one of dispatch of 1, combine of 1, block of 1": the places of a phase that are among
+/// `places` and, unless it is negative, in pipeline stage `stage`. `otherwise` where there are none.
+std::string expected_place(const Program& program, Phase phase, int stage, PlacesAfter places,
+                           std::string otherwise);
 
 }  // namespace moe

@@ -15,12 +15,13 @@ bool chooses_experts(const Op& op) {
          std::holds_alternative<ChooseTokens>(op.kind);
 }
 
-std::string refusal_to_cut(const Op& op) {
+std::optional<Refusal> refusal_to_cut(const Op& op) {
   if (const auto* select = std::get_if<SelectExperts>(&op.kind)) {
     return select->refusal_to_cut();
   }
   if (!std::holds_alternative<ChooseTokens>(op.kind)) return {};
-  return "its gate looks at whole capacity groups: expected a gate that takes token by token";
+  return Refusal("", "its gate looks at whole capacity groups",
+                 "expected a gate that takes token by token");
 }
 
 bool deals_out_copies(const Op& op) {

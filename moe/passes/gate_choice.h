@@ -1,8 +1,9 @@
 #pragma once
 
 #include <cstddef>
-#include <string>
+#include <optional>
 
+#include "moe/errors.h"
 #include "moe/program/program.h"
 
 /// What decisions need to know about the op in which a gate chooses experts.
@@ -12,9 +13,9 @@ namespace moe {
 /// weight[T,k], slot i32[T,k], offsets i32[1,E+1] and demand i32[1,E].
 bool chooses_experts(const Op& op);
 
-/// Why an op that chooses experts cannot be cut along the batch, and what could be; empty where it
-/// can, and for other ops.
-std::string refusal_to_cut(const Op& op);
+/// Why an op that chooses experts cannot be cut along the batch; none where it can, and for other
+/// ops.
+std::optional<Refusal> refusal_to_cut(const Op& op);
 
 /// True for ops that, when cut, give each part of the batch the slots, offsets and demand of its
 /// own copies.

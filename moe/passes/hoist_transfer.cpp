@@ -5,12 +5,13 @@
 #include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 #include <utility>
 
+#include "moe/errors.h"
 #include "moe/input/value.h"
 #include "moe/passes/decision_fields.h"
 #include "moe/passes/move_ops.h"
+#include "moe/passes/way_out.h"
 
 namespace moe {
 namespace {
@@ -21,9 +22,11 @@ std::string_view name_of(Transfer transfer) {
   return kTransfers[static_cast<std::size_t>(transfer)];
 }
 
-[[noreturn]] void refuse_hoisting(const HoistTransfer& hoisting, const std::string& why) {
-  throw std::invalid_argument(fmt::format("hoist_transfer: {} of layer {}: {}",
-                                          name_of(hoisting.transfer), hoisting.layer, why));
+[[noreturn]] void refuse_hoisting(const HoistTransfer& hoisting, std::string_view why,
+                                  std::string way_out, std::string op = {}) {
+  throw Refusal(
+      fmt::format("hoist_transfer: {} of layer {}", name_of(hoisting.transfer), hoisting.layer),
+      why, std::move(way_out), {std::move(op), hoisting.layer});
 }
 
 /// The position of the transfer that is to be cut.
@@ -34,10 +37,17 @@ std::size_t find_transfer(const Program& program, const HoistTransfer& hoisting)
                             ? std::holds_alternative<SendExperts>(op.kind)
                             : std::holds_alternative<ReturnGradients>(op.kind);
     if (!wanted || op.layer != hoisting.layer) continue;
-    if (op.chunk.count > 1) refuse_hoisting(hoisting, "it is cut already");
+    if (op.chunk.count > 1) {
+      refuse_hoisting(hoisting, "it is cut already", "expected one decision for each transfer",
+                      op.name);
+    }
     return i;
   }
-  refuse_hoisting(hoisting, "no experts are replicated there (replicate_experts)");
+  refuse_hoisting(
+      hoisting, "no experts are replicated there (replicate_experts)",
+      expected_layer(
+          program, [](const Op& op) { return std::holds_alternative<SendExperts>(op.kind); },
+          "expected replicate_experts of the layer"));
 }
 
 /// The rows of an expert in its largest tensor.
@@ -57,22 +67,23 @@ std::int64_t most_block_rows(const Program& program, const Op& op) {
 }
 
 int sum_of_shares(const Program& program, const Op& op, const HoistTransfer& hoisting) {
-  if (hoisting.slices.empty()) refuse_hoisting(hoisting, "no slices: expected at least one");
+  if (hoisting.slices.empty()) refuse_hoisting(hoisting, "no slices", "expected at least one");
   const std::int64_t rows = most_block_rows(program, op);
   std::int64_t sum = 0;
   for (const TransferSlice& slice : hoisting.slices) {
     if (slice.share < 1) {
-      refuse_hoisting(hoisting, fmt::format("a share of {}: expected at least 1", slice.share));
+      refuse_hoisting(hoisting, fmt::format("a share of {}", slice.share), "expected at least 1");
     }
     sum += slice.share;
   }
   if (static_cast<std::int64_t>(hoisting.slices.size()) > rows) {
-    refuse_hoisting(hoisting, fmt::format("{} slices, but an expert has {} rows",
-                                          hoisting.slices.size(), rows));
+    refuse_hoisting(
+        hoisting, fmt::format("{} slices, but an expert has {} rows", hoisting.slices.size(), rows),
+        fmt::format("expected at most {}", rows), op.name);
   }
   if (sum > std::numeric_limits<int>::max()) {
-    refuse_hoisting(hoisting, fmt::format("shares of {} together: expected at most {}", sum,
-                                          std::numeric_limits<int>::max()));
+    refuse_hoisting(hoisting, fmt::format("shares of {} together", sum),
+                    fmt::format("expected at most {}", std::numeric_limits<int>::max()));
   }
   return static_cast<int>(sum);
 }
@@ -83,18 +94,22 @@ std::size_t target_of(const Program& program, std::size_t transfer, const HoistT
   const std::string where =
       fmt::format("after {} of {}", exchange_place_name(*slice.after), slice.at);
   const Phase phase = hoisting.transfer == Transfer::send ? Phase::forward : Phase::backward;
+  const auto refuse = [&](std::string_view why, std::string op = {}) {
+    refuse_hoisting(
+        hoisting, fmt::format("{}: {}", where, why),
+        expected_place(program, phase, program.ops[transfer].stage,
+                       allowed_places(program, {transfer}), "expected a slice without a place"),
+        std::move(op));
+  };
   const auto place = place_of(program, phase, *slice.after, slice.at);
-  if (!place) {
-    refuse_hoisting(hoisting,
-                    fmt::format("{}: no such place in the {} phase", where, phase_name(phase)));
-  }
+  if (!place) refuse(fmt::format("no such place in the {} phase", phase_name(phase)));
   if (program.ops[*place].stage != program.ops[transfer].stage) {
-    refuse_hoisting(hoisting, where + ": another pipeline stage has it");
+    refuse("another pipeline stage has it");
   }
   if (const auto other = in_the_way(program, {transfer}, *place)) {
-    refuse_hoisting(
-        hoisting, fmt::format("{}: \"{}\" stands between, and one uses what the other makes", where,
-                              program.ops[*other].name));
+    refuse(fmt::format("\"{}\" stands between, and one uses what the other makes",
+                       program.ops[*other].name),
+           program.ops[*other].name);
   }
   return *place;
 }
@@ -126,10 +141,8 @@ Program apply(Program program, const HoistTransfer& hoisting) {
     const std::size_t target =
         slice.after ? target_of(program, transfer, hoisting, slice) : transfer;
     if (!slices.empty() && target < slices.back().first) {
-      refuse_hoisting(hoisting,
-                      fmt::format("slice {} would run before slice {}: expected them in the order "
-                                  "in which they run",
-                                  index + 1, index));
+      refuse_hoisting(hoisting, fmt::format("slice {} would run before slice {}", index + 1, index),
+                      "expected them in the order in which they run");
     }
     const Slice share{before, shares, slice.share};
     slices.emplace_back(

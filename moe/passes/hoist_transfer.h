@@ -50,7 +50,7 @@ std::string subject(const HoistTransfer& hoisting);
 /// ops compute. The same parameters and gradients are sent. Gradients are added to those at home
 /// where they were before, once all slices are there.
 ///
-/// Throws std::invalid_argument where the layer has no replicas, where there are no slices or more
+/// Throws Refusal where the layer has no replicas, where there are no slices or more
 /// slices than rows, where a share is less than 1, where a place does not exist or is in another
 /// pipeline stage, where a slice would run after an op that uses it or before an op that makes it,
 /// and where the slices are not in order.

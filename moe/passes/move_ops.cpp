@@ -35,6 +35,19 @@ std::optional<std::size_t> in_the_way(const Program& program, const std::vector<
   return std::nullopt;
 }
 
+PlacesAfter allowed_places(const Program& program, const std::vector<std::size_t>& moved) {
+  PlacesAfter places{0, program.ops.size()};
+  for (std::size_t i = 0; i < program.ops.size(); ++i) {
+    if (std::find(moved.begin(), moved.end(), i) != moved.end()) continue;
+    for (const std::size_t one : moved) {
+      if (!depend(program, program.ops[one], program.ops[i])) continue;
+      if (i < one) places.first = std::max(places.first, i);
+      if (i > one) places.end = std::min(places.end, i);
+    }
+  }
+  return places;
+}
+
 Program moved_behind(Program program, const std::vector<std::size_t>& moved, std::size_t target) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < program.ops.size(); ++i) {

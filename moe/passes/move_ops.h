@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <vector>
 
@@ -12,6 +13,13 @@ namespace moe {
 /// uses what the other makes. None where they may move.
 std::optional<std::size_t> in_the_way(const Program& program, const std::vector<std::size_t>& moved,
                                       std::size_t target);
+
+/// The positions in the Program right after which `moved` may stand: from `first` up to, not
+/// including, `end`.
+struct PlacesAfter {
+  std::size_t first, end;
+};
+PlacesAfter allowed_places(const Program& program, const std::vector<std::size_t>& moved);
 
 /// The same ops with `moved` right after `target`, in the order they had.
 Program moved_behind(Program program, const std::vector<std::size_t>& moved, std::size_t target);

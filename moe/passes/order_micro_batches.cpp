@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "moe/errors.h"
 #include "moe/input/value.h"
 
 namespace moe {
@@ -18,9 +19,9 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kOrders{"gpipe", "one_f_one_b", "interleaved"};
 
-[[noreturn]] void refuse_order(MicroBatchOrder order, const std::string& why) {
-  throw std::invalid_argument(
-      fmt::format("order_micro_batches: {}: {}", kOrders[static_cast<std::size_t>(order)], why));
+[[noreturn]] void refuse_order(MicroBatchOrder order, std::string_view why, std::string way_out) {
+  throw Refusal(fmt::format("order_micro_batches: {}", kOrders[static_cast<std::size_t>(order)]),
+                why, std::move(way_out));
 }
 
 /// The work of a stage on one micro-batch in one phase.
@@ -132,21 +133,18 @@ Ops in_turns(Ops backward, Ops forward) {
 Program apply(Program program, const OrderMicroBatches& ordering) {
   const bool interleaved = ordering.order == MicroBatchOrder::interleaved;
   if (program.micro_batches < 2) {
-    refuse_order(ordering.order,
-                 "there is one micro-batch: expected micro_batches of at least 2 in the model's "
-                 "[training]");
+    refuse_order(ordering.order, "there is one micro-batch",
+                 "expected micro_batches of at least 2 in the model's [training]");
   }
   if (interleaved && program.stages > 1) {
-    refuse_order(ordering.order,
-                 fmt::format("there are {} pipeline stages: expected a layout with pp=1, or "
-                             "\"one_f_one_b\"",
-                             program.stages));
+    refuse_order(ordering.order, fmt::format("there are {} pipeline stages", program.stages),
+                 "expected a layout with pp=1, or \"one_f_one_b\"");
   }
   int last = 0;
   for (const Op& op : program.ops) {
     if (comes_once(op)) continue;
     if (op.micro_batch < last) {
-      throw std::invalid_argument("order_micro_batches: they are ordered already");
+      refuse_order(ordering.order, "they are ordered already", "expected one order");
     }
     last = op.micro_batch;
   }

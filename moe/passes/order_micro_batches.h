@@ -47,7 +47,7 @@ std::string subject(const OrderMicroBatches&);
 /// Interleaved passes take turns at each exchange of routed rows, backward first: one pass runs up
 /// to and including its next exchange, then the other. Assign exchanges to a stream of their own.
 ///
-/// Throws std::invalid_argument where there is one micro-batch, where another order was given
+/// Throws Refusal where there is one micro-batch, where another order was given
 /// before, and for interleaved also where there are several stages.
 Program apply(Program program, const OrderMicroBatches& ordering);
 

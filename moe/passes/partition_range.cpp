@@ -8,18 +8,25 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
-#include <stdexcept>
+#include <utility>
 #include <vector>
 
+#include "moe/errors.h"
 #include "moe/input/value.h"
 #include "moe/passes/decision_fields.h"
 #include "moe/passes/gate_choice.h"
+#include "moe/passes/way_out.h"
 
 namespace moe {
 namespace {
 
-[[noreturn]] void refuse_range(int layer, const std::string& why) {
-  throw std::invalid_argument(fmt::format("partition_range: layer {}: {}", layer, why));
+constexpr const char* kSplitRows =
+    "expected pipeline_split of the layer, which cuts it along the routed rows";
+
+[[noreturn]] void refuse_range(int layer, std::string_view why, std::string way_out,
+                               std::string op = {}) {
+  throw Refusal(fmt::format("partition_range: layer {}", layer), why, std::move(way_out),
+                {std::move(op), layer});
 }
 
 const Tensor& tensor_of(const Program& program, const Use& use) {
@@ -57,12 +64,11 @@ RoutedSection routed_section(const Program& program, int layer, int micro_batch)
     if (chooses_experts(op) || deals_out_copies(op)) choice = place;
     if (uses_routed_rows(program, op)) last = place;
   }
-  if (!last) refuse_range(layer, "no experts there");
+  if (!last) refuse_range(layer, "no experts there", expected_moe_layer(program));
   if (!choice) {
-    refuse_range(
-        layer,
-        "its gate looks at whole capacity groups: expected a gate that takes token by token, or "
-        "pipeline_split, which cuts the exchange along the routed rows");
+    refuse_range(layer, "its gate looks at whole capacity groups",
+                 "expected a gate that takes token by token, or pipeline_split, which cuts the "
+                 "exchange along the routed rows");
   }
   section.choice = *choice;
   section.last = *last;
@@ -147,8 +153,10 @@ class Cutter {
       for (Use& use : *uses) {
         if (const auto own = own_.find(use.tensor); own != own_.end()) {
           if (of_one_part_.contains(use.tensor)) {
-            refuse_range(layer_, fmt::format("\"{}\" needs {} of all parts", op.name,
-                                             tensor_of(program_, use).name));
+            refuse_range(
+                layer_,
+                fmt::format("\"{}\" needs {} of all parts", op.name, tensor_of(program_, use).name),
+                kSplitRows, op.name);
           }
           use.tensor = own->second.back();
         }
@@ -272,6 +280,17 @@ bool uses_any(const std::vector<Use>& uses, const std::set<TensorId>& tensors) {
                      [&](const Use& use) { return tensors.contains(use.tensor); });
 }
 
+/// A range of the section that ends before the op at `place`.
+std::string expected_without(const RoutedSection& section, std::size_t place) {
+  if (place < section.choice) {
+    return fmt::format("expected ops_before of at most {}", section.choice - place - 1);
+  }
+  if (place > section.last) {
+    return fmt::format("expected ops_after of at most {}", place - section.last - 1);
+  }
+  return kSplitRows;
+}
+
 /// The ops of [first, last] of the section that are cut; the others come after them.
 OpList cut_forward(const Program& program, Cutter& cutter, const RoutedSection& section,
                    std::size_t first, std::size_t last, int layer) {
@@ -279,11 +298,14 @@ OpList cut_forward(const Program& program, Cutter& cutter, const RoutedSection& 
   std::set<TensorId> made_later, read_later;  // by ops that come after the range
   for (std::size_t place = first; place <= last; ++place) {
     const Op& op = program.ops[section.forward[place]];
+    const auto refuse = [&](std::string_view why) {
+      refuse_range(layer, why, expected_without(section, place), op.name);
+    };
     if (op.stage != program.ops[section.forward[section.choice]].stage) {
-      refuse_range(layer, fmt::format("\"{}\" is of another pipeline stage", op.name));
+      refuse(fmt::format("\"{}\" is of another pipeline stage", op.name));
     }
     if (op.layer != layer && belongs_to_routing(program, op)) {
-      refuse_range(layer, fmt::format("\"{}\" is of MoE layer {}", op.name, op.layer));
+      refuse(fmt::format("\"{}\" is of MoE layer {}", op.name, op.layer));
     }
     const std::optional<std::string> obstacle = cutter.obstacle(op);
     const bool needs_later = uses_any(op.reads, made_later) || uses_any(op.writes, made_later);
@@ -296,10 +318,9 @@ OpList cut_forward(const Program& program, Cutter& cutter, const RoutedSection& 
     const bool may_wait = place > section.choice && place < section.last && !overwrites &&
                           !uses_routed_rows(program, op);
     if (!may_wait) {
-      refuse_range(layer, fmt::format("\"{}\" cannot be cut along the batch{}", op.name,
-                                      obstacle && *obstacle != op.name
-                                          ? fmt::format(" (it needs all of {})", *obstacle)
-                                          : ""));
+      refuse(fmt::format(
+          "\"{}\" cannot be cut along the batch{}", op.name,
+          obstacle && *obstacle != op.name ? fmt::format(" (it needs all of {})", *obstacle) : ""));
     }
     for (const Use& use : op.writes) made_later.insert(use.tensor);
     for (const Use& use : op.reads) read_later.insert(use.tensor);
@@ -329,7 +350,8 @@ OpList cut_backward(const Program& program, Cutter& cutter, const OpList& backwa
         uses_any(op.writes, read_among)) {
       refuse_range(layer,
                    fmt::format("\"{}\" cannot be cut along the batch{}", op.name,
-                               obstacle ? fmt::format(" (it needs all of {})", *obstacle) : ""));
+                               obstacle ? fmt::format(" (it needs all of {})", *obstacle) : ""),
+                   kSplitRows, op.name);
     }
     cut.push_back(i);
   }
@@ -386,8 +408,12 @@ void cut_into_parts(Program& program, const PartitionRange& range) {
   if (range.parts < 1 || sequences % range.parts != 0) {
     refuse_range(
         range.layer,
-        fmt::format("{} parts of {} sequences of a rank and micro-batch: expected a divisor of {}",
-                    range.parts, sequences, sequences));
+        fmt::format("{} parts of {} sequences of a rank and micro-batch", range.parts, sequences),
+        fmt::format("expected a divisor of {}", sequences));
+  }
+  if (range.parts > kMostBatchParts) {
+    refuse_range(range.layer, fmt::format("{} parts", range.parts),
+                 fmt::format("expected at most {}", kMostBatchParts));
   }
   for (int micro_batch = 0; micro_batch < program.micro_batches; ++micro_batch) {
     const RoutedSection section = routed_section(program, range.layer, micro_batch);
@@ -396,17 +422,21 @@ void cut_into_parts(Program& program, const PartitionRange& range) {
         range.ops_after < 0 || static_cast<std::size_t>(range.ops_after) > behind) {
       refuse_range(range.layer,
                    fmt::format("{} ops before and {} after: forward has {} and {} there",
-                               range.ops_before, range.ops_after, section.choice, behind));
+                               range.ops_before, range.ops_after, section.choice, behind),
+                   fmt::format("expected ops_before of 0 to {} and ops_after of 0 to {}",
+                               section.choice, behind));
     }
     const std::size_t choice = section.forward[section.choice];
-    if (const std::string refusal = refusal_to_cut(program.ops[choice]); !refusal.empty()) {
+    if (const auto refusal = refusal_to_cut(program.ops[choice])) {
       if (range.ops_before > 0) {
-        refuse_range(range.layer, fmt::format("{} ops before: {}, or ops_before = 0",
-                                              range.ops_before, refusal));
+        refuse_range(range.layer,
+                     fmt::format("{} ops before: {}", range.ops_before, refusal->reason),
+                     refusal->way_out + ", or ops_before = 0", program.ops[choice].name);
       }
       split_selection(program, choice);
     }
     partition_micro_batch(program, range, micro_batch);
+    if (program.ops.size() > kMostOps) refuse_range(range.layer, kTooManyOps, kFewerOps);
   }
 }
 

@@ -32,6 +32,9 @@ struct PartitionRange {
 void write(nlohmann::json& object, const PartitionRange& range);
 std::string subject(const PartitionRange& range);
 
+/// The most parts that any layer can be cut into, however many sequences a rank has.
+inline constexpr int kMostBatchParts = 1024;
+
 /// Sequences of a rank in a micro-batch; the number of parts must divide it.
 std::int64_t sequences_of(const Program& program);
 /// The positions of the forward ops of one micro-batch, ascending.
@@ -47,8 +50,7 @@ std::vector<std::size_t> forward_ops(const Program& program, int micro_batch);
 /// rows are cut into the same parts. Even with a capacity, the number of rows of a part follows
 /// from its routing, so memory is planned as for a dropless layer.
 ///
-/// Throws std::invalid_argument with the op or the number that prevents the cut, and with what
-/// would fit.
+/// Throws Refusal with the op or the number that prevents the cut.
 Program apply(Program program, const PartitionRange& range);
 
 }  // namespace moe

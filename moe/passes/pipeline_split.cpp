@@ -8,10 +8,12 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <stdexcept>
+#include <utility>
 
+#include "moe/errors.h"
 #include "moe/input/value.h"
 #include "moe/passes/decision_fields.h"
+#include "moe/passes/way_out.h"
 
 namespace moe {
 
@@ -66,8 +68,8 @@ void share_out(Program& program, const PipelineSplit& split, const Refuse& refus
   const int size = split.ranks_per_group;
   const int ranks = program.groups.layout.expert;
   if (size < 0 || (size > 0 && ranks % size != 0)) {
-    refuse(fmt::format("groups of {} ranks, where {} exchange rows: expected one of {}", size,
-                       ranks, fmt::join(divisors(ranks), ", ")));
+    refuse(fmt::format("groups of {} ranks, where {} exchange rows", size, ranks),
+           fmt::format("expected one of {}", fmt::join(divisors(ranks), ", ")));
   }
   const bool cut = layer_is_cut(program, split.layer);
   for (Op& op : program.ops) {
@@ -78,8 +80,8 @@ void share_out(Program& program, const PipelineSplit& split, const Refuse& refus
         return ranks_per_group == 0 ? std::string("along the rows of all ranks")
                                     : fmt::format("by groups of {} ranks", ranks_per_group);
       };
-      refuse(fmt::format("cut {}, the other phase {}: expected both alike", by(size),
-                         by(counts->ranks_per_group)));
+      refuse(fmt::format("cut {}, the other phase {}", by(size), by(counts->ranks_per_group)),
+             "expected both alike", op.name);
     }
     if (split.chunks > 1) counts->ranks_per_group = size;
   }
@@ -168,10 +170,17 @@ bool split_micro_batch(Program& program, const PipelineSplit& split, int micro_b
       ops.push_back(std::move(op));
       continue;
     }
-    if (op.chunk.count != 1) refuse("the layer is split already");
-    if (op.part.count != 1) refuse("the layer is cut along the batch (partition_range)");
+    if (op.chunk.count != 1) {
+      refuse("the layer is split already", "expected one decision for each phase of the layer",
+             op.name);
+    }
+    if (op.part.count != 1) {
+      refuse("the layer is cut along the batch (partition_range)",
+             "expected pipeline_split or partition_range, not both", op.name);
+    }
     if (reads_any_of(op, written_among)) {
-      refuse(fmt::format("\"{}\" reads what an op makes of all rows at once", op.name));
+      refuse(fmt::format("\"{}\" reads what an op makes of all rows at once", op.name),
+             "expected a hook that takes the rows one by one, or the layer uncut", op.name);
     }
     if (first.empty() && whole.empty()) insert_at = ops.size();
     if (split.ranks_per_group > 0 && places_copies(program, op)) {
@@ -199,24 +208,27 @@ bool split_micro_batch(Program& program, const PipelineSplit& split, int micro_b
 }  // namespace
 
 Program apply(Program program, const PipelineSplit& split) {
-  const auto refuse = [&](const std::string& why) {
-    throw std::invalid_argument(fmt::format("pipeline_split: {} chunks (layer {}, {}): {}",
-                                            split.chunks, split.layer, phase_name(split.phase),
-                                            why));
+  const auto refuse = [&](std::string_view why, std::string way_out, std::string op = {}) {
+    throw Refusal(fmt::format("pipeline_split: {} chunks (layer {}, {})", split.chunks, split.layer,
+                              phase_name(split.phase)),
+                  why, std::move(way_out), {std::move(op), split.layer});
   };
-  if (split.chunks < 1) refuse("at least one chunk is needed");
+  if (split.chunks < 1) refuse("", "expected at least 1 chunk");
+  if (split.chunks > kMostChunks)
+    refuse("", fmt::format("expected at most {} chunks", kMostChunks));
   const std::int64_t rows = most_sent_rows(program, split.layer);
-  if (rows > 0 && split.chunks > std::min<std::int64_t>(rows, kMostChunks)) {
-    refuse(rows < kMostChunks ? fmt::format("a rank sends at most {} rows there", rows)
-                              : fmt::format("at most {} chunks make sense", kMostChunks));
+  if (rows > 0 && split.chunks > rows) {
+    refuse(fmt::format("a rank sends at most {} rows there", rows),
+           fmt::format("expected at most {} chunks", rows));
   }
 
   share_out(program, split, refuse);
   bool found = false;
   for (int micro_batch = 0; micro_batch < program.micro_batches; ++micro_batch) {
     found = split_micro_batch(program, split, micro_batch, refuse) || found;
+    if (program.ops.size() > kMostOps) refuse(kTooManyOps, kFewerOps);
   }
-  if (!found) refuse("no experts there");
+  if (!found) refuse("no experts there", expected_moe_layer(program));
   validate(program);
   return program;
 }

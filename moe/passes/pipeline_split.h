@@ -48,7 +48,7 @@ inline constexpr int kMostChunks = 1024;
 /// first. The chunks of an expert's weight gradient are added up; all else is computed row by row,
 /// so the values do not change.
 ///
-/// Throws std::invalid_argument where the layer has no routed rows in that phase, where it is split
+/// Throws Refusal where the layer has no routed rows in that phase, where it is split
 /// already, where one of the ops needs all rows at once (of a hook), where chunks is not between 1
 /// and the rows that a rank can send (at most kMostChunks), and where ranks_per_group does not
 /// divide the expert group or differs from that of the layer's other phase.

@@ -5,13 +5,14 @@
 #include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
+#include "moe/errors.h"
 #include "moe/input/value.h"
 #include "moe/passes/decision_fields.h"
 #include "moe/passes/move_ops.h"
+#include "moe/passes/way_out.h"
 
 namespace moe {
 namespace {
@@ -23,16 +24,28 @@ bool reduces_what(const Op& reduction, const Op& adding) {
   });
 }
 
+/// Slices that the gradients of a layer are reduced in; 0 where the stage reduces none of it.
+int slices_reduced(const Program& program, int layer, int stage) {
+  for (const Op& op : program.ops) {
+    if (reduces_gradients(op) && op.layer == layer && op.stage == stage) return op.chunk.count;
+  }
+  return 0;
+}
+
 }  // namespace
 
 Program apply(Program program, const PlaceAllReduce& placing) {
-  const auto refuse = [&](const std::string& why) {
-    throw std::invalid_argument(
-        fmt::format("place_allreduce: layer {}, slice {} after {} of {}: {}", placing.layer,
-                    placing.slice, exchange_place_name(placing.after), placing.at, why));
+  const auto refuse = [&](std::string_view why, std::string way_out, std::string op = {}) {
+    throw Refusal(fmt::format("place_allreduce: layer {}, slice {} after {} of {}", placing.layer,
+                              placing.slice, exchange_place_name(placing.after), placing.at),
+                  why, std::move(way_out), {std::move(op), placing.layer});
   };
   const auto place = place_of(program, placing.after, placing.at);
-  if (!place) refuse("no such place in the backward phase");
+  if (!place) {
+    refuse("no such place in the backward phase",
+           expected_place(program, Phase::backward, -1, {0, program.ops.size()},
+                          "expected a model with blocks"));
+  }
   const int stage = program.ops[*place].stage;
   std::vector<std::size_t> moved;
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
@@ -42,7 +55,16 @@ Program apply(Program program, const PlaceAllReduce& placing) {
       moved.push_back(i);
     }
   }
-  if (moved.empty()) refuse("no gradients are reduced there");
+  if (moved.empty()) {
+    const auto slices = slices_reduced(program, placing.layer, stage);
+    refuse(
+        "no gradients are reduced there",
+        slices > 0
+            ? fmt::format("expected a slice from 0 to {}", slices - 1)
+            : expected_layer(
+                  program, [&](const Op& op) { return reduces_gradients(op) && op.stage == stage; },
+                  "expected a layout of at least 2 ranks for each stage"));
+  }
   for (std::size_t i = moved.front(); i-- > *place + 1;) {
     const Op& op = program.ops[i];
     if (std::holds_alternative<AddReturned>(op.kind) &&
@@ -53,7 +75,10 @@ Program apply(Program program, const PlaceAllReduce& placing) {
   }
   if (const auto other = in_the_way(program, moved, *place)) {
     refuse(fmt::format("\"{}\" of layer {} makes some of them, and comes later",
-                       program.ops[*other].name, program.ops[*other].layer));
+                       program.ops[*other].name, program.ops[*other].layer),
+           expected_place(program, Phase::backward, stage, allowed_places(program, moved),
+                          "expected no place for them"),
+           program.ops[*other].name);
   }
   program = moved_behind(std::move(program), moved, *place);
   validate(program);

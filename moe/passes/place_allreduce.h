@@ -40,7 +40,7 @@ inline std::optional<std::size_t> place_of(const Program& program, ExchangePlace
 /// highest slice. The sums are over the same ranks as before. Ops that add the gradients of expert
 /// replicas to the reduced gradients move too.
 ///
-/// Throws std::invalid_argument where there is no such place, where nothing is reduced, and where
+/// Throws Refusal where there is no such place, where nothing is reduced, and where
 /// some of the gradients do not exist yet at that place.
 Program apply(Program program, const PlaceAllReduce& placing);
 

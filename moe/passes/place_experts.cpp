@@ -4,16 +4,23 @@
 
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
+#include <utility>
 
+#include "moe/errors.h"
 #include "moe/input/value.h"
+#include "moe/passes/way_out.h"
 #include "moe/rows/expert_slots.h"
 
 namespace moe {
 namespace {
 
-[[noreturn]] void refuse_homes(const PlaceExperts& placing, const std::string& why) {
-  throw std::invalid_argument(fmt::format("place_experts: layer {}: {}", placing.layer, why));
+std::string described(const PlaceExperts& placing) {
+  return fmt::format("place_experts: layer {}", placing.layer);
+}
+
+[[noreturn]] void refuse_homes(const PlaceExperts& placing, std::string_view why,
+                               std::string way_out) {
+  throw Refusal(described(placing), why, std::move(way_out), {"", placing.layer});
 }
 
 /// The number of experts of a rank in the layer. Throws where there are none.
@@ -22,11 +29,11 @@ int experts_to_place(const Program& program, const PlaceExperts& placing) {
   for (const Op& op : program.ops) {
     if (op.layer != placing.layer) continue;
     if (std::holds_alternative<SendExperts>(op.kind)) {
-      refuse_homes(placing, "its experts are replicated already: expected homes before replicas");
+      refuse_homes(placing, "its experts are replicated already", "expected homes before replicas");
     }
     if (const auto* experts = std::get_if<ExpertLinear>(&op.kind)) own = experts->local_experts;
   }
-  if (own == 0) refuse_homes(placing, "no experts there");
+  if (own == 0) refuse_homes(placing, "no experts there", expected_moe_layer(program));
   return own;
 }
 
@@ -36,16 +43,16 @@ Program apply(Program program, const PlaceExperts& placing) {
   const int own = experts_to_place(program, placing);
   const int members = program.groups.layout.expert, experts = own * members;
   if (members < 2) {
-    refuse_homes(placing, "every rank has all experts: expected a layout with ep of at least 2");
+    refuse_homes(placing, "every rank has all experts", "expected a layout with ep of at least 2");
   }
   if (placing.homes.empty()) {
-    refuse_homes(placing, fmt::format("no homes: expected one for each of {} experts", experts));
+    refuse_homes(placing, "no homes", fmt::format("expected one for each of {} experts", experts));
   }
   ExpertSlots slots;
   try {
     slots = expert_slots({{}, RowsOfOthers::home, placing.homes}, experts, members);
-  } catch (const std::invalid_argument& error) {
-    refuse_homes(placing, error.what());
+  } catch (const Refusal& refusal) {
+    throw within(described(placing), refusal);
   }
   const bool in_order = placing.homes == homes_in_order(experts, members);
   program.homes.erase(placing.layer);

@@ -36,7 +36,7 @@ std::string subject(const PlaceExperts& placing);
 /// All expert groups of a layout, and all ranks that share experts, have the same homes; dp, esp,
 /// tp and pp may have any degree. Homes in order leave the Program as it is.
 ///
-/// Throws std::invalid_argument where the layer has no experts, or replicas already, where an
+/// Throws Refusal where the layer has no experts, or replicas already, where an
 /// expert group is one rank, where a home is missing or is not a member, and where a rank is the
 /// home of more experts than another.
 Program apply(Program program, const PlaceExperts& placing);

@@ -6,22 +6,59 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "moe/errors.h"
 #include "moe/input/value.h"
 #include "moe/passes/decision_fields.h"
 #include "moe/passes/move_ops.h"
+#include "moe/passes/way_out.h"
 
 namespace moe {
 namespace {
 
-[[noreturn]] void refuse_placing(const PlaceWeightGradient& placing, const std::string& why) {
-  throw std::invalid_argument(fmt::format(
-      "place_weight_gradient: {} behind {} of layer {}{}: {}", db::shortened(placing.parameter),
-      direction_name(placing.direction), placing.layer,
-      placing.chunk > 0 ? fmt::format(", chunk {}", placing.chunk) : "", why));
+/// "dispatch of layer 1, chunk 2"
+std::string exchange_text(Direction direction, int layer, int chunk) {
+  return fmt::format("{} of layer {}{}", direction_name(direction), layer,
+                     chunk > 0 ? fmt::format(", chunk {}", chunk) : "");
+}
+
+[[noreturn]] void refuse_placing(const PlaceWeightGradient& placing, std::string_view why,
+                                 std::string way_out, std::string op = {}) {
+  throw Refusal(fmt::format("place_weight_gradient: {} after {}", db::shortened(placing.parameter),
+                            exchange_text(placing.direction, placing.layer, placing.chunk)),
+                why, std::move(way_out), {std::move(op), placing.layer});
+}
+
+/// The exchanges of a micro-batch that its ops at `makers`, which make the gradient, may follow.
+std::string expected_exchange(const Program& program, const std::vector<std::size_t>& makers) {
+  const PlacesAfter places = allowed_places(program, makers);
+  const Op& maker = program.ops[makers.front()];
+  std::vector<std::string> names;
+  for (std::size_t i = places.first; i < places.end; ++i) {
+    const Op& op = program.ops[i];
+    const auto direction = direction_of(op);
+    if (!direction || op.phase != Phase::backward || op.micro_batch != maker.micro_batch ||
+        op.stage != maker.stage) {
+      continue;
+    }
+    names.push_back(exchange_text(*direction, op.layer, share_of(op).index));
+  }
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return expected_one_of(names, "expected it where it stands");
+}
+
+/// The parameters of the layer; those of all layers where it has none.
+std::string expected_parameter(const Program& program, int layer) {
+  std::vector<std::string> names, all;
+  for (const Parameter& parameter : program.parameters) {
+    const Tensor& tensor = program.tensors[static_cast<std::size_t>(parameter.value)];
+    if (parameter.layer == layer) names.push_back(tensor.name);
+    all.push_back(tensor.name);
+  }
+  return expected_one_of(names.empty() ? all : names, "expected a model with parameters");
 }
 
 TensorId gradient_named(const Program& program, const PlaceWeightGradient& placing) {
@@ -30,7 +67,8 @@ TensorId gradient_named(const Program& program, const PlaceWeightGradient& placi
       return parameter.gradient;
     }
   }
-  refuse_placing(placing, "no parameter is called that");
+  refuse_placing(placing, "no parameter is called that",
+                 expected_parameter(program, placing.layer));
 }
 
 bool writes(const Op& op, TensorId tensor) {
@@ -67,18 +105,24 @@ Program apply(Program program, const PlaceWeightGradient& placing) {
     }
     if (makers.empty()) continue;
     found = true;
-    if (!target) refuse_placing(placing, "no such exchange in the backward phase");
+    const auto refuse = [&](std::string_view why, std::string op = {}) {
+      refuse_placing(placing, why, expected_exchange(program, makers), std::move(op));
+    };
+    if (!target) refuse("no such exchange in the backward phase");
     if (program.ops[*target].stage != program.ops[makers.front()].stage) {
-      refuse_placing(placing, "another pipeline stage has it");
+      refuse("another pipeline stage has it");
     }
     if (const auto other = in_the_way(program, makers, *target)) {
-      refuse_placing(placing,
-                     fmt::format("\"{}\" stands between, and one uses what the other makes",
-                                 program.ops[*other].name));
+      refuse(fmt::format("\"{}\" stands between, and one uses what the other makes",
+                         program.ops[*other].name),
+             program.ops[*other].name);
     }
     program = moved_behind(std::move(program), makers, *target);
   }
-  if (!found) refuse_placing(placing, "no op of the backward phase makes its gradient alone");
+  if (!found) {
+    refuse_placing(placing, "no op of the backward phase makes its gradient alone",
+                   "expected a weight of a linear layer or of the experts");
+  }
   validate(program);
   return program;
 }

@@ -35,7 +35,7 @@ bool makes_weight_gradients(const Program& program, const Op& op);
 /// that compute the parameter's gradient to right after the exchange of the same micro-batch, in
 /// the order they had.
 ///
-/// Throws std::invalid_argument where there is no such parameter, gradient or exchange, where the
+/// Throws Refusal where there is no such parameter, gradient or exchange, where the
 /// gradient was placed before, and where one of the ops in between reads what these make, or makes
 /// what these read.
 Program apply(Program program, const PlaceWeightGradient& placing);

@@ -9,21 +9,26 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
+#include "moe/errors.h"
 #include "moe/input/value.h"
 #include "moe/passes/decision_fields.h"
+#include "moe/passes/way_out.h"
 
 namespace moe {
 namespace {
 
 constexpr std::array<std::string_view, 2> kRowsOfOthers{"home", "spread"};
 
-[[noreturn]] void refuse_replicas(const ReplicateExperts& replicating, const std::string& why) {
-  throw std::invalid_argument(
-      fmt::format("replicate_experts: layer {}: {}", replicating.layer, why));
+std::string described(const ReplicateExperts& replicating) {
+  return fmt::format("replicate_experts: layer {}", replicating.layer);
+}
+
+[[noreturn]] void refuse_replicas(const ReplicateExperts& replicating, std::string_view why,
+                                  std::string way_out) {
+  throw Refusal(described(replicating), why, std::move(way_out), {"", replicating.layer});
 }
 
 std::string_view name_of(RowsOfOthers rows) {
@@ -45,13 +50,14 @@ LayerExperts experts_of(const Program& program, const ReplicateExperts& replicat
   for (const Op& op : program.ops) {
     if (op.layer != replicating.layer) continue;
     if (std::holds_alternative<SendExperts>(op.kind)) {
-      refuse_replicas(replicating, "its experts are replicated already");
+      refuse_replicas(replicating, "its experts are replicated already",
+                      "expected one decision for each layer");
     }
     if (const auto* experts = std::get_if<ExpertLinear>(&op.kind)) {
       found = LayerExperts{experts->local_experts, op.stage};
     }
   }
-  if (!found) refuse_replicas(replicating, "no experts there");
+  if (!found) refuse_replicas(replicating, "no experts there", expected_moe_layer(program));
   return *found;
 }
 
@@ -195,22 +201,23 @@ Program apply(Program program, const ReplicateExperts& replicating) {
   const LayerExperts experts = experts_of(program, replicating);
   const int members = program.groups.layout.expert;
   if (members < 2) {
-    refuse_replicas(replicating,
-                    "every rank has all experts: expected a layout with ep of at least 2");
+    refuse_replicas(replicating, "every rank has all experts",
+                    "expected a layout with ep of at least 2");
   }
   if (!replicating.placement.homes.empty()) {
-    refuse_replicas(replicating, "homes: expected none here, place_experts says them");
+    refuse_replicas(replicating, "homes", "expected none here, place_experts says them");
   }
   ExpertPlacement placement = replicating.placement;
   placement.homes = homes_of(program.homes, replicating.layer);
   ExpertSlots slots;
   try {
     slots = expert_slots(placement, experts.own * members, members);
-  } catch (const std::invalid_argument& error) {
-    refuse_replicas(replicating, error.what());
+  } catch (const Refusal& refusal) {
+    throw within(described(replicating), refusal);
   }
-  if (slots.replica_slots == 0)
-    refuse_replicas(replicating, "no replicas: expected at least one expert");
+  if (slots.replica_slots == 0) {
+    refuse_replicas(replicating, "no replicas", "expected at least one expert");
+  }
 
   Replicas replicas(program, experts.own, slots);
   ExpertTensors tensors;

@@ -39,7 +39,7 @@ std::string subject(const ReplicateExperts& replicating);
 /// in another order. With a capacity, every rank sets aside memory for the rows that its replicas
 /// may receive.
 ///
-/// Throws std::invalid_argument where the layer has no experts, or replicas already, where an
+/// Throws Refusal where the layer has no experts, or replicas already, where an
 /// expert group is one rank, where nothing is replicated, where an expert does not exist or they do
 /// not ascend, where its holders are not other members of the group in ascending order, and where
 /// the placement has homes.

@@ -7,25 +7,30 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
+#include "moe/errors.h"
 #include "moe/input/value.h"
 #include "moe/passes/chunk_buffers.h"
 #include "moe/passes/decision_fields.h"
 #include "moe/passes/layer_chunks.h"
 #include "moe/passes/pipeline_split.h"
 #include "moe/passes/restored_rows.h"
+#include "moe/passes/way_out.h"
 
 namespace moe {
 namespace {
 
-[[noreturn]] void refuse_restoring(const RestoreActivation& restoring, const std::string& why) {
-  throw std::invalid_argument(
-      fmt::format("restore_activation: {}, {} (layer {}): {}",
-                  kDispatchedNames[static_cast<std::size_t>(restoring.dispatched)],
-                  kHiddenNames[static_cast<std::size_t>(restoring.hidden)], restoring.layer, why));
+std::string described(const RestoreActivation& restoring) {
+  return fmt::format("restore_activation: {}, {} (layer {})",
+                     kDispatchedNames[static_cast<std::size_t>(restoring.dispatched)],
+                     kHiddenNames[static_cast<std::size_t>(restoring.hidden)], restoring.layer);
+}
+
+[[noreturn]] void refuse_restoring(const RestoreActivation& restoring, std::string_view why,
+                                   std::string way_out, std::string op = {}) {
+  throw Refusal(described(restoring), why, std::move(way_out), {std::move(op), restoring.layer});
 }
 
 /// The rewrite of one micro-batch of the layer.
@@ -42,10 +47,10 @@ class BufferSharing {
     if (forward_.chunks.empty()) return false;
     count_ = static_cast<int>(forward_.chunks.size());
     if (backward_.chunks.size() != forward_.chunks.size()) {
-      refuse_restoring(restoring_,
-                       fmt::format("{} chunks forward, {} backward: expected pipeline_split into "
-                                   "as many of both phases",
-                                   count_, backward_.chunks.size()));
+      refuse_restoring(
+          restoring_,
+          fmt::format("{} chunks forward, {} backward", count_, backward_.chunks.size()),
+          "expected pipeline_split into as many of both phases");
     }
     rows_ = restored_rows(program_, restoring_, forward_.chunks.front(), backward_.chunks.front());
     make_buffers();
@@ -67,23 +72,23 @@ class BufferSharing {
       const bool cut = follows_routed_rows(program_, op);
       const auto* counts = std::get_if<ExchangeCounts>(&op.kind);
       if (counts != nullptr && counts->ranks_per_group > 0) {
-        refuse_restoring(restoring_,
-                         "the layer is cut by groups of ranks: expected pipeline_split without "
-                         "ranks_per_group");
+        refuse_restoring(restoring_, "the layer is cut by groups of ranks",
+                         "expected pipeline_split without ranks_per_group", op.name);
       }
       if (cut && op.part.count != 1) {
-        refuse_restoring(restoring_,
-                         "the layer is cut along the batch (partition_range): expected "
-                         "pipeline_split of it");
+        refuse_restoring(restoring_, "the layer is cut along the batch (partition_range)",
+                         "expected pipeline_split of it", op.name);
       }
       for (const auto* uses : {&op.reads, &op.writes}) {
         for (const Use& use : *uses) {
           if (program_.tensors[use.tensor].rows_are == Rows::gathered) {
-            refuse_restoring(restoring_, "ranks share its experts: expected a layout with esp = 1");
+            refuse_restoring(restoring_, "ranks share its experts",
+                             "expected a layout with esp = 1", op.name);
           }
           if (!cut && is_received(use)) {
             refuse_restoring(restoring_,
-                             fmt::format("\"{}\" needs all received rows at once", op.name));
+                             fmt::format("\"{}\" needs all received rows at once", op.name),
+                             "expected this layer to keep its rows", op.name);
           }
         }
       }
@@ -192,7 +197,9 @@ class BufferSharing {
         }
       }
     }
-    refuse_restoring(restoring_, "no op of its backward reads a gradient of tokens");
+    refuse_restoring(
+        restoring_, "no op of its backward reads a gradient of tokens",
+        "expected \"communicate\" and \"recompute\", or \"keep\", in place of \"offload\"");
   }
 
   /// The repeated ops of a chunk, divided after the last exchange among them.
@@ -336,23 +343,23 @@ bool is_cut(const Program& program, const RestoreActivation& restoring, Phase ph
 
 Program apply(Program program, const RestoreActivation& restoring) {
   if (restoring.hidden_buffers < 1 || restoring.hidden_buffers > 2) {
-    refuse_restoring(restoring,
-                     fmt::format("hidden_buffers = {}: expected 1 or 2", restoring.hidden_buffers));
+    refuse_restoring(restoring, fmt::format("hidden_buffers = {}", restoring.hidden_buffers),
+                     "expected 1 or 2");
   }
   for (const Phase phase : {Phase::forward, Phase::backward}) {
     // One chunk is checked like several, and has the same order.
     if (is_cut(program, restoring, phase)) continue;
     try {
       program = apply(std::move(program), PipelineSplit{restoring.layer, phase, 1});
-    } catch (const std::invalid_argument& error) {
-      refuse_restoring(restoring, error.what());
+    } catch (const Refusal& refusal) {
+      throw within(described(restoring), refusal);
     }
   }
   bool found = false;
   for (int micro_batch = 0; micro_batch < program.micro_batches; ++micro_batch) {
     found = BufferSharing(program, restoring, micro_batch).rewrite() || found;
   }
-  if (!found) refuse_restoring(restoring, "no experts there");
+  if (!found) refuse_restoring(restoring, "no experts there", expected_moe_layer(program));
   validate(program);
   return program;
 }

@@ -61,7 +61,7 @@ std::string subject(const RestoreActivation& restoring);
 /// chunk. The layer's forward phase ends after its copies, so that later ops can use the memory of
 /// the buffers. All values stay the same, bit for bit.
 ///
-/// Throws std::invalid_argument where the layer has no experts, where its phases are cut in another
+/// Throws Refusal where the layer has no experts, where its phases are cut in another
 /// way (by groups of ranks, or along the batch: partition_range), where ranks share experts (esp),
 /// where an op needs all received rows at once (a hook), and where hidden_buffers is not 1 or 2.
 Program apply(Program program, const RestoreActivation& restoring);

@@ -1,6 +1,7 @@
 #include "moe/passes/restored_rows.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace moe {
 namespace {

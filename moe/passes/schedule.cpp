@@ -7,7 +7,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <stdexcept>
 #include <utility>
 
 #include "moe/errors.h"
@@ -42,10 +41,11 @@ void refuse_contradictions(const Schedule& schedule) {
   for (const Decision& decision : schedule.decisions) {
     const auto [other, first] = decided.try_emplace(subject_of(decision), &decision);
     if (first) continue;
-    constexpr std::size_t most = 200;  // characters of a subject, which may list every expert
-    throw std::invalid_argument(fmt::format("{}: decided already, as {}",
-                                            db::shortened(to_json(decision), most),
-                                            db::shortened(to_json(*other->second), most)));
+    constexpr std::size_t most = 200;  // of a subject, which may list every expert
+    throw Refusal(
+        db::shortened(to_json(decision), most),
+        fmt::format("decided already, as {}", db::shortened(to_json(*other->second), most)),
+        "expected one of the two");
   }
 }
 
@@ -111,7 +111,7 @@ bool is_legal(const Program& program, const Schedule& schedule) {
   try {
     apply(program, schedule);
     return true;
-  } catch (const std::invalid_argument&) {
+  } catch (const Refusal&) {
     return false;
   }
 }
@@ -119,8 +119,8 @@ bool is_legal(const Program& program, const Schedule& schedule) {
 void check_applies(const Program& program, const Schedule& schedule, const std::string& file) {
   try {
     apply(program, schedule);
-  } catch (const std::invalid_argument& error) {
-    throw InputError(file.empty() ? error.what() : fmt::format("{}: {}", file, error.what()));
+  } catch (const Refusal& refusal) {
+    throw within(file, refusal);
   }
 }
 

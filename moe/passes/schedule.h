@@ -57,7 +57,7 @@ concept DescribesDecision = std::totally_ordered<D> &&
     requires(const D& decision, Program program, nlohmann::json& object, const InputObject& input) {
   { D::name } -> std::convertible_to<std::string_view>;
   { D::changes_results } -> std::convertible_to<bool>;    // true: losses and gradients are others
-  { apply(program, decision) } -> std::same_as<Program>;  // throws std::invalid_argument
+  { apply(program, decision) } -> std::same_as<Program>;  // throws Refusal
   { write(object, decision) } -> std::same_as<void>;      // adds its fields
   { subject(decision) } -> std::same_as<std::string>;  // two of a kind on one contradict each other
   { D::read(input) } -> std::same_as<D>;               // throws InputError
@@ -105,7 +105,7 @@ void append(Schedule& schedule, std::vector<D> decisions) {
 std::string changes_results(const Schedule& schedule);
 
 /// Applies each decision by its rewrite, in canonical order, and calls `after` with the Program
-/// after each. Throws std::invalid_argument with the reason where a decision is not legal for this
+/// after each. Throws Refusal with the reason where a decision is not legal for this
 /// Program.
 Program apply(Program program, const Schedule& schedule,
               const std::function<void(const Decision&, const Program&)>& after = {});
@@ -113,7 +113,7 @@ Program apply(Program program, const Schedule& schedule,
 /// True where `apply` refuses none of the decisions.
 bool is_legal(const Program& program, const Schedule& schedule);
 
-/// Throws InputError "FILE: ..." where the schedule is not legal for this Program. `file` is where
+/// Throws Refusal "FILE: ..." where the schedule is not legal for this Program. `file` is where
 /// the schedule came from; empty where it came from no file.
 void check_applies(const Program& program, const Schedule& schedule, const std::string& file);
 

@@ -6,11 +6,13 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <numeric>
-#include <stdexcept>
+#include <utility>
 #include <vector>
 
+#include "moe/errors.h"
 #include "moe/input/value.h"
 #include "moe/passes/decision_fields.h"
+#include "moe/passes/way_out.h"
 
 namespace moe {
 namespace {
@@ -73,18 +75,22 @@ std::vector<std::vector<Use>> cut_by_shares(const Program& program, const Op& op
 }  // namespace
 
 Program apply(Program program, const SliceAllReduce& slicing) {
-  const auto refuse = [&](const std::string& why) {
-    throw std::invalid_argument(fmt::format("slice_allreduce: {} slices (layer {}): {}",
-                                            slicing.slices, slicing.layer, why));
+  const auto refuse = [&](std::string_view why, std::string way_out, std::string op = {}) {
+    throw Refusal(
+        fmt::format("slice_allreduce: {} slices (layer {})", slicing.slices, slicing.layer), why,
+        std::move(way_out), {std::move(op), slicing.layer});
   };
-  if (slicing.slices < 1) refuse("at least one slice is needed");
+  if (slicing.slices < 1) refuse("", "expected at least one slice");
+  if (slicing.slices > kMostSlices) {
+    refuse("", fmt::format("expected at most {} slices", kMostSlices));
+  }
   std::vector<int> shares = slicing.shares;
   if (shares.empty()) shares.assign(static_cast<std::size_t>(slicing.slices), 1);
   if (shares.size() != static_cast<std::size_t>(slicing.slices)) {
-    refuse(fmt::format("{} shares: one for each slice expected", shares.size()));
+    refuse(fmt::format("{} shares", shares.size()), "expected one for each slice");
   }
   if (const int least = *std::min_element(shares.begin(), shares.end()); least < 1) {
-    refuse(fmt::format("a share of {}: at least 1 expected", least));
+    refuse(fmt::format("a share of {}", least), "expected at least 1");
   }
   bool found = false;
   std::vector<Op> ops;
@@ -94,9 +100,12 @@ Program apply(Program program, const SliceAllReduce& slicing) {
       continue;
     }
     found = true;
-    if (op.chunk.count != 1) refuse("its gradients are sliced already");
+    if (op.chunk.count != 1) {
+      refuse("its gradients are sliced already", "expected one decision for each layer", op.name);
+    }
     if (const std::int64_t rows = rows_reduced(program, op); slicing.slices > rows) {
-      refuse(fmt::format("\"{}\" reduces {} rows", op.name, rows));
+      refuse(fmt::format("\"{}\" reduces {} rows", op.name, rows),
+             fmt::format("expected at most {} slices", rows), op.name);
     }
     int index = 0;
     for (std::vector<Use>& uses : cut_by_shares(program, op, shares)) {
@@ -107,8 +116,8 @@ Program apply(Program program, const SliceAllReduce& slicing) {
       ops.push_back(std::move(slice));
     }
   }
-  if (!found) refuse("no gradients are reduced there");
   program.ops = std::move(ops);
+  if (!found) refuse("no gradients are reduced there", expected_reduced_layer(program));
   validate(program);
   return program;
 }

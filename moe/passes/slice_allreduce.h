@@ -27,13 +27,16 @@ struct SliceAllReduce {
 void write(nlohmann::json& object, const SliceAllReduce& slicing);
 std::string subject(const SliceAllReduce& slicing);
 
+/// The most slices of any block's gradients, however many rows they have.
+inline constexpr int kMostSlices = 1024;
+
 /// Runs after pipeline_split and before assign_stream. Every all-reduce of the layer becomes
 /// `slices` all-reduces over the rows of its tensors in order; a row is never cut. Each sum is over
 /// the same ranks as before: where a communicator adds in rank order, not a bit changes.
 ///
-/// Throws std::invalid_argument where the layer reduces nothing or is sliced already, where slices
-/// is not between 1 and the rows of its smallest all-reduce, and where shares are not one number of
-/// at least 1 for each slice.
+/// Throws Refusal where the layer reduces nothing or is sliced already, where slices is not between
+/// 1 and the rows of its smallest all-reduce, or more than kMostSlices, and where shares are not one
+/// number of at least 1 for each slice.
 Program apply(Program program, const SliceAllReduce& slicing);
 
 }  // namespace moe

@@ -6,55 +6,59 @@
 #include <algorithm>
 #include <stdexcept>
 #include <string>
+#include <utility>
+
+#include "moe/errors.h"
 
 namespace moe {
 namespace {
 
 void check_homes(const ExpertHomes& homes, int experts, int members) {
   if (static_cast<int>(homes.size()) != experts) {
-    throw std::invalid_argument(fmt::format(
-        "homes: {} entries, expected one for each of {} experts", homes.size(), experts));
+    throw Refusal("", fmt::format("homes: {} entries", homes.size()),
+                  fmt::format("expected one for each of {} experts", experts));
   }
   std::vector<int> owned(static_cast<std::size_t>(members));
   for (std::size_t expert = 0; expert < homes.size(); ++expert) {
     const int home = homes[expert];
     if (home < 0 || home >= members) {
-      throw std::invalid_argument(fmt::format(
-          "expert {} at home on rank {}: expected one of the expert group, from 0 to {}", expert,
-          home, members - 1));
+      throw Refusal("", fmt::format("expert {} at home on rank {}", expert, home),
+                    fmt::format("expected one of the expert group, from 0 to {}", members - 1));
     }
     ++owned[static_cast<std::size_t>(home)];
   }
   for (int member = 0; member < members; ++member) {
     if (owned[static_cast<std::size_t>(member)] == experts / members) continue;
-    throw std::invalid_argument(
-        fmt::format("rank {} is the home of {} experts: expected {} on each", member,
-                    owned[static_cast<std::size_t>(member)], experts / members));
+    throw Refusal("",
+                  fmt::format("rank {} is the home of {} experts", member,
+                              owned[static_cast<std::size_t>(member)]),
+                  fmt::format("expected {} on each", experts / members));
   }
 }
 
 void check_replica(const ReplicatedExpert& replica, const ExpertSlots& slots, int experts,
                    int members) {
-  const auto refuse = [&](const std::string& why) {
-    throw std::invalid_argument(fmt::format("expert {} on ranks {}: {}", replica.expert,
-                                            fmt::join(replica.holders, ", "), why));
+  const auto refuse = [&](std::string_view why, std::string way_out) {
+    throw Refusal(
+        fmt::format("expert {} on ranks {}", replica.expert, fmt::join(replica.holders, ", ")), why,
+        std::move(way_out));
   };
   if (replica.expert < 0 || replica.expert >= experts) {
-    refuse(fmt::format("expected an expert from 0 to {}", experts - 1));
+    refuse("", fmt::format("expected an expert from 0 to {}", experts - 1));
   }
   const int home = home_of(slots, replica.expert);
-  if (replica.holders.empty()) refuse("expected at least one rank besides its home");
+  if (replica.holders.empty()) refuse("", "expected at least one rank besides its home");
   for (std::size_t i = 0; i < replica.holders.size(); ++i) {
     const int holder = replica.holders[i];
     if (holder < 0 || holder >= members) {
-      refuse(fmt::format("rank {}: expected one of the expert group, from 0 to {}", holder,
-                         members - 1));
+      refuse(fmt::format("rank {}", holder),
+             fmt::format("expected one of the expert group, from 0 to {}", members - 1));
     }
     if (holder == home) {
-      refuse(fmt::format("rank {} is its home: expected other ranks", home));
+      refuse(fmt::format("rank {} is its home", home), "expected other ranks");
     }
     if (i > 0 && holder <= replica.holders[i - 1]) {
-      refuse("expected ascending ranks, each once");
+      refuse("", "expected ascending ranks, each once");
     }
   }
 }
@@ -84,9 +88,8 @@ ExpertSlots expert_slots(const ExpertPlacement& placement, int experts, int memb
   for (const ReplicatedExpert& replica : placement.replicas) {
     check_replica(replica, slots, experts, members);
     if (replica.expert <= last) {
-      throw std::invalid_argument(
-          fmt::format("expert {} after expert {}: expected ascending experts, each once",
-                      replica.expert, last));
+      throw Refusal("", fmt::format("expert {} after expert {}", replica.expert, last),
+                    "expected ascending experts, each once");
     }
     last = replica.expert;
     slots.holders_of[static_cast<std::size_t>(last)] = replica.holders;

@@ -22,8 +22,8 @@ struct ExpertSlots {
   std::vector<std::vector<int>> owned{};
 };
 
-/// Throws std::invalid_argument
-/// - where the number of experts does not divide by the number of members,
+/// Throws std::invalid_argument where the number of experts does not divide by the number of
+/// members. Throws Refusal
 /// - where homes does not name a member for every expert, as many experts for each,
 /// - where a replicated expert does not exist, stands twice or does not ascend,
 /// - where its holders are none, not members, its home, or not ascending.

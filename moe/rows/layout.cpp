@@ -8,9 +8,10 @@
 #include <charconv>
 #include <cmath>
 #include <optional>
-#include <stdexcept>
 #include <utility>
 #include <vector>
+
+#include "moe/errors.h"
 
 namespace moe {
 namespace {
@@ -35,8 +36,8 @@ int degree_in(std::string_view key, std::string_view value) {
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), degree);
   if (error != std::errc() || end != value.data() + value.size() || degree < 1 ||
       degree > kMostRanks) {
-    throw std::invalid_argument(
-        fmt::format("layout: {} = {}: expected a number from 1 to {}", key, value, kMostRanks));
+    throw Refusal("layout", fmt::format("{} = {}", key, value),
+                  fmt::format("expected a number from 1 to {}", kMostRanks));
   }
   return degree;
 }
@@ -53,12 +54,14 @@ Asked read(std::string_view text) {
     if (found == kDegrees.end() || equals == std::string_view::npos) {
       std::vector<std::string_view> keys;
       for (const Degree& degree : kDegrees) keys.push_back(degree.key);
-      throw std::invalid_argument(
-          fmt::format("layout: \"{}\": expected degrees such as dp=2,ep=4; the keys are {}", part,
-                      fmt::join(keys, ", ")));
+      throw Refusal("layout", fmt::format("\"{}\"", part),
+                    fmt::format("expected degrees such as dp=2,ep=4; the keys are {}",
+                                fmt::join(keys, ", ")));
     }
     std::optional<int>& degree = asked[static_cast<std::size_t>(found - kDegrees.begin())];
-    if (degree) throw std::invalid_argument(fmt::format("layout: {} is given twice", key));
+    if (degree) {
+      throw Refusal("layout", fmt::format("{} is given twice", key), "expected each degree once");
+    }
     degree = degree_in(key, part.substr(equals + 1));
   }
   return asked;
@@ -151,15 +154,16 @@ Layout parse_layout(std::string_view text, int ranks, const LayoutFits& fits) {
   if (!expert_given && product <= ranks && ranks % static_cast<int>(product) == 0) {
     layout.expert = ranks / static_cast<int>(product);
   } else if (product != ranks) {
-    throw std::invalid_argument(
-        fmt::format("layout {} makes {} ranks, but there are {}; nearest: {}", text, product, ranks,
-                    fmt::join(nearest_texts(layout, ranks, fits), " or ")));
+    throw Refusal(
+        fmt::format("layout {}", text), fmt::format("{} ranks, but there are {}", product, ranks),
+        fmt::format("nearest: {}", fmt::join(nearest_texts(layout, ranks, fits), " or ")));
   }
   const int in_stage = stage_ranks(layout);
   if (in_stage % layout.tensor != 0) {
-    throw std::invalid_argument(fmt::format(
-        "layout: tp = {} does not divide {} ranks{}: expected {}", layout.tensor, in_stage,
-        layout.pipeline > 1 ? " of a stage" : "", fmt::join(divisors(in_stage), ", ")));
+    throw Refusal("layout",
+                  fmt::format("tp = {} does not divide {} ranks{}", layout.tensor, in_stage,
+                              layout.pipeline > 1 ? " of a stage" : ""),
+                  fmt::format("expected {}", fmt::join(divisors(in_stage), ", ")));
   }
   return layout;
 }

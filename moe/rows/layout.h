@@ -52,7 +52,7 @@ using LayoutFits = std::function<bool(const Layout&)>;
 
 /// Reads a layout of `ranks` ranks as people write it: "dp=2,ep=2", with the keys in any order. A
 /// degree that is absent is 1, except ep, which then takes all ranks that are left; "" spreads the
-/// experts over all ranks. Throws std::invalid_argument with the key and its value; where the
+/// experts over all ranks. Throws Refusal with the key and its value; where the
 /// degrees do not make `ranks` ranks, with the nearest layouts that do (only those that satisfy
 /// `fits`, where there are any); and where tp does not divide the ranks of a stage.
 Layout parse_layout(std::string_view text, int ranks, const LayoutFits& fits = {});

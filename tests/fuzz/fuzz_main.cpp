@@ -67,7 +67,7 @@ void load(const Input& input, const std::filesystem::path& folder, Progress& pro
     ++progress.loaded;
   } catch (const moe::InputError& error) {
     refused(error);
-  } catch (const std::invalid_argument& error) {
+  } catch (const moe::Refusal& error) {
     refused(error);
   }
 }

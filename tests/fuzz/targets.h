@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "moe/errors.h"
+
 namespace fuzz {
 
 /// A loader, with texts that it takes.
@@ -13,7 +15,7 @@ struct Target {
   std::string file_name;  ///< as a failing input is written
   std::vector<std::string> samples;
   /// Loads a text and does what a program would do with it next; may write below the folder.
-  /// Throws moe::InputError or std::invalid_argument for what it refuses.
+  /// Throws moe::InputError or moe::Refusal for what it refuses.
   std::function<void(const std::string& text, const std::filesystem::path& folder)> load;
 };
 

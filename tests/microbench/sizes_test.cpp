@@ -2,7 +2,8 @@
 
 #include <gmock/gmock.h>
 
-#include <stdexcept>
+
+#include "moe/errors.h"
 
 namespace microbench {
 namespace {
@@ -24,15 +25,15 @@ TEST(Sizes, WhatIsWrongIsNamed) {
   for (const char* text :
        {"", "x", "12Q", "K", "1KK", "-1", "1.3", "1:2", "1:2:3", "1:2:x", "4:2:x2", "1:8:x1",
         "1:8:+0", "0:8:x2", "1,,2", "1e9", "0x10", "1:2:x2:4"}) {
-    EXPECT_THROW(parse_sizes(text), std::invalid_argument) << text;
+    EXPECT_THROW(parse_sizes(text), moe::Refusal) << text;
   }
   try {
     parse_sizes("4K,8:2:x2");
     FAIL();
-  } catch (const std::invalid_argument& error) {
+  } catch (const moe::Refusal& error) {
     EXPECT_THAT(error.what(), HasSubstr("\"8:2:x2\""));
   }
-  EXPECT_THROW(parse_sizes("1:1G:+1"), std::invalid_argument);  // too many to be meant
+  EXPECT_THROW(parse_sizes("1:1G:+1"), moe::Refusal);  // too many to be meant
 }
 
 TEST(Sizes, LastSizeNearTheLimitDoesNotOverflow) {

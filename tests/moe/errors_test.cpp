@@ -14,7 +14,6 @@ TEST(Errors, WhatAUserCanMendIs2) {
   EXPECT_EQ(exit_code(InputError("")), 2);
   EXPECT_EQ(exit_code(Unavailable("")), 2);
   EXPECT_EQ(exit_code(Refusal("", "", "")), 2);
-  EXPECT_EQ(exit_code(std::invalid_argument("")), 2);
   EXPECT_EQ(moe::exit_code(db::Error(db::ErrorKind::not_found, "")), 2);
   EXPECT_EQ(moe::exit_code(db::Error(db::ErrorKind::sql, "")), 2);
 }
@@ -25,6 +24,7 @@ TEST(Errors, WhatFailedUnderWayIs1) {
   EXPECT_EQ(exit_code(CommunicationError("")), 1);
   EXPECT_EQ(exit_code(NotFinite("")), 1);
   EXPECT_EQ(exit_code(std::logic_error("")), 1);
+  EXPECT_EQ(exit_code(std::invalid_argument("")), 1);
   EXPECT_EQ(exit_code(std::exception()), 1);
   EXPECT_EQ(moe::exit_code(db::Error(db::ErrorKind::locked, "")), 1);
   EXPECT_EQ(moe::exit_code(db::Error(db::ErrorKind::gone, "")), 1);

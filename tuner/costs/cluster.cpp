@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <numeric>
-#include <stdexcept>
 
+#include "moe/errors.h"
 #include "moe/input/json.h"
 #include "moe/input/read_file.h"
 #include "moe/input/toml.h"
@@ -114,10 +114,11 @@ double processor_share(const SharedProcessors& shared, int computing) {
 moe::Groups groups_of(const Cluster& cluster, const moe::Layout& layout) {
   const int ranks = moe::rank_count(layout);
   if (ranks > cluster.nodes * cluster.ranks_per_node) {
-    throw std::invalid_argument(fmt::format(
-        "cluster {}: {} ranks asked for, it has {} nodes of {}: expected at most --ranks {}",
-        cluster.name, ranks, cluster.nodes, cluster.ranks_per_node,
-        cluster.nodes * cluster.ranks_per_node));
+    throw moe::Refusal(
+        fmt::format("cluster {}", cluster.name),
+        fmt::format("{} ranks asked for, it has {} nodes of {}", ranks, cluster.nodes,
+                    cluster.ranks_per_node),
+        fmt::format("expected at most --ranks {}", cluster.nodes * cluster.ranks_per_node));
   }
   std::vector<int> node_of;
   for (int rank = 0; rank < ranks; ++rank) node_of.push_back(rank / cluster.ranks_per_node);

@@ -86,7 +86,7 @@ struct CostedCluster {
 /// missing or out of range.
 CostedCluster load_cluster(const std::filesystem::path& path);
 
-/// Ranks are placed node by node. Throws std::invalid_argument unless the cluster has as many as
+/// Ranks are placed node by node. Throws moe::Refusal unless the cluster has as many as
 /// the layout.
 moe::Groups groups_of(const Cluster& cluster, const moe::Layout& layout);
 

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <optional>
-#include <stdexcept>
 
+#include "moe/errors.h"
 #include "moe/program/row_handling.h"
 #include "moe/program/work.h"
 
@@ -51,11 +51,13 @@ OpCost communication_cost(const moe::Program& program, const moe::Op& op, const 
     }
     const bool no_inter = between_nodes && !(cost.inter_node_bytes_per_s > 0);
     if (no_inter || (within_node && !(cost.intra_node_bytes_per_s > 0))) {
-      throw std::invalid_argument(
-          fmt::format("cluster {}: {} runs between ranks {}, but no {} is given", cluster.name,
-                      op.name.empty() ? moe::kind_name(op) : op.name,
-                      no_inter ? "of several nodes" : "of one node",
-                      no_inter ? "inter_node link" : "intra_node link"));
+      const std::string_view name = op.name.empty() ? moe::kind_name(op) : op.name;
+      const std::string_view link = no_inter ? "inter_node link" : "intra_node link";
+      throw moe::Refusal(fmt::format("cluster {}", cluster.name),
+                         fmt::format("{} runs between ranks {}, but no {} is given", name,
+                                     no_inter ? "of several nodes" : "of one node", link),
+                         fmt::format("expected the {} in the cluster's file", link),
+                         {std::string(name), op.layer});
     }
     // A group of one waits for nobody: it costs only what was measured for it, inside a node.
     const bool alone = call.ranks.size() == 1;

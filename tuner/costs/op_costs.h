@@ -46,8 +46,7 @@ struct OpCost {
 Occupation occupation_of(const OpCost& cost);
 
 /// Costs of every op of `program` on every rank. Bindings by rank. Throws moe::Refusal where a
-/// fit is missing (cost_model.h), std::invalid_argument where ranks on one node, or on several,
-/// meet in a collective and the cluster has no such link.
+/// fit is missing (cost_model.h), and where ranks on one node, or on several, meet in a collective and the cluster has no such link.
 std::vector<OpCost> op_costs(const moe::Program& program, const moe::Groups& groups,
                              const std::vector<moe::Binding>& bindings, const CostModel& costs,
                              const Cluster& cluster);

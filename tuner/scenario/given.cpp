@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 #include <utility>
 
 #include "db/records.h"
@@ -29,16 +28,15 @@ std::string with_name(const std::string& parameters_json, const std::string& nam
     const auto same = std::ranges::find(own.decisions, moe::subject_of(decision), moe::subject_of);
     if (same == own.decisions.end()) continue;
     constexpr std::size_t most = 200;  // characters: a decision may list every expert
-    throw moe::InputError(
-        fmt::format("{}: {}: planner {} decides that too, as {}: leave it out of the file, or plan "
-                    "with another planner",
-                    given.file, db::shortened(moe::to_json(decision), most), own.planner,
-                    db::shortened(moe::to_json(*same), most)));
+    throw moe::Refusal(given.file,
+                       fmt::format("{}: planner {} decides that too, as {}",
+                                   db::shortened(moe::to_json(decision), most), own.planner,
+                                   db::shortened(moe::to_json(*same), most)),
+                       "leave it out of the file, or plan with another planner");
   }
-  throw moe::InputError(fmt::format(
-      "{}: planner {} cannot go on from it: {}: leave out of the file what stands in its way, or "
-      "plan with another planner",
-      given.file, own.planner, why));
+  throw moe::Refusal(given.file,
+                     fmt::format("planner {} cannot go on from it: {}", own.planner, why),
+                     "leave out of the file what stands in its way, or plan with another planner");
 }
 
 Situation after(const Given& given, const Situation& whole) {
@@ -47,7 +45,7 @@ Situation after(const Given& given, const Situation& whole) {
     situation.measure = [&](const moe::Schedule& schedule) {
       try {
         return whole.measure(join(schedule, given, whole.program));
-      } catch (const moe::InputError&) {
+      } catch (const moe::Refusal&) {
         return std::numeric_limits<double>::infinity();  // not legal, so it is never chosen
       }
     };
@@ -87,7 +85,7 @@ moe::Schedule join(const moe::Schedule& planned, const Given& given, const moe::
                         given.schedule.decisions.end());
   try {
     moe::apply(whole, both);
-  } catch (const std::invalid_argument& error) {
+  } catch (const moe::Refusal& error) {
     refuse(given, planned, error.what());
   }
   return both;
@@ -98,7 +96,7 @@ moe::Schedule plan_from(const Given& given, const Planner& planner, const Planne
   moe::Schedule planned;
   try {
     planned = plan_with(planner, after(given, whole), options);
-  } catch (const std::invalid_argument& error) {
+  } catch (const moe::Refusal& error) {
     refuse(given, plan_with(planner, whole, options), error.what());
   }
   return join(planned, given, whole.program);
@@ -110,13 +108,13 @@ GivenCandidates candidates_of(const Planner& planner, const Situation& whole,
   std::vector<Candidate> planned;
   try {
     planned = candidates_of(planner, after(given, whole), options);
-  } catch (const std::invalid_argument& error) {
+  } catch (const moe::Refusal& error) {
     result.refused.push_back(fmt::format("{}: {}: {}", planner.name, given.file, error.what()));
   }
   for (Candidate& candidate : planned) {
     try {
       candidate.schedule = join(candidate.schedule, given, whole.program);
-    } catch (const moe::InputError& error) {
+    } catch (const moe::Refusal& error) {
       result.refused.push_back(
           fmt::format("{} {}: {}", candidate.planner, candidate.parameters_json, error.what()));
       continue;

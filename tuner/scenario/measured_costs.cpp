@@ -20,7 +20,7 @@ namespace {
 bool is_layout(const std::string& layout, const std::string& asked, int ranks) {
   try {
     return layout == moe::to_text(moe::parse_layout(asked, ranks));
-  } catch (const std::invalid_argument&) {
+  } catch (const moe::Refusal&) {
     return false;  // it asks for another number of ranks
   }
 }

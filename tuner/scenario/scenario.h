@@ -37,8 +37,8 @@ struct Scenario {
 };
 
 /// Loads the model, then the costs (of a cluster's file, or measured: measured_costs.h), the
-/// layout's groups, the Program and its routing. Throws moe::InputError, moe::Refusal or
-/// std::invalid_argument where they do not fit each other, db::Error.
+/// layout's groups, the Program and its routing. Throws moe::InputError, moe::Refusal where they do
+/// not fit each other, db::Error.
 Scenario load_scenario(const ScenarioOptions& options);
 
 }  // namespace tuner

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <stdexcept>
 
+#include "moe/errors.h"
 #include "tests/moe/train/training_case.h"
 
 namespace moe {
@@ -36,7 +36,7 @@ TEST(Conflict, AGateThatFillsExpertsNeedsToKnowTheirCapacity) {
   EXPECT_EQ(conflict->key, "capacity_factor");
   EXPECT_THAT(conflict->message, HasSubstr("a number above 0 with gate = \"expert_choice\""));
   EXPECT_THAT([&] { check(model, make_groups(1, 1)); },
-              ThrowsMessage<std::invalid_argument>(HasSubstr("model small: capacity_factor: ")));
+              ThrowsMessage<Refusal>(HasSubstr("model small: capacity_factor: ")));
   model.moe_every = 0;
   EXPECT_FALSE(conflict_of(model)) << "nothing has experts";
 }
@@ -72,7 +72,7 @@ TEST(Conflict, GroupsOfSeveralRanksAreRefusedWithTheRanksThatFit) {
   model.capacity_groups = 2;
   EXPECT_NO_THROW(check(model, make_groups(2, 2)));
   EXPECT_THAT([&] { check(model, make_groups(4, 4)); },
-              ThrowsMessage<std::invalid_argument>(HasSubstr(
+              ThrowsMessage<Refusal>(HasSubstr(
                   "capacity_groups = 2 does not divide by 4 ranks: expected --layout ep=2,pp=2 or "
                   "capacity_groups = 4 or --ranks 2 --layout ep=2")));
 }

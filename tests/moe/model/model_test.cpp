@@ -3,7 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <stdexcept>
+
+#include "moe/errors.h"
 
 namespace moe {
 namespace {
@@ -13,7 +14,7 @@ using testing::HasSubstr;
 std::string error_of(const Model& model, int ranks) {
   try {
     check(model, make_groups(ranks, ranks));
-  } catch (const std::invalid_argument& error) {
+  } catch (const Refusal& error) {
     return error.what();
   }
   return "no error";
@@ -36,7 +37,7 @@ TEST(CheckModel, NamesTheKeyAndWhatWouldDivide) {
 std::string error_of(const Model& model, const Layout& layout) {
   try {
     check(model, make_groups(layout));
-  } catch (const std::invalid_argument& error) {
+  } catch (const Refusal& error) {
     return error.what();
   }
   return "no error";

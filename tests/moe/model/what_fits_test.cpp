@@ -8,10 +8,10 @@
 #include <filesystem>
 #include <fstream>
 #include <random>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "moe/errors.h"
 #include "moe/model/model.h"
 
 namespace moe {
@@ -67,7 +67,7 @@ class WhatFits : public ::testing::Test {
   static std::string refusal(const Model& model, const Layout& layout) {
     try {
       check(model, make_groups(layout));
-    } catch (const std::invalid_argument& error) {
+    } catch (const Refusal& error) {
       return error.what();
     }
     return "";
@@ -185,7 +185,7 @@ TEST_F(WhatFits, OfLayoutsOfOtherRanksTheNearestThatTheModelFitsAreNamed) {
   const auto said = [](const std::string& layout, int ranks, const LayoutFits& fits) {
     try {
       parse_layout(layout, ranks, fits);
-    } catch (const std::invalid_argument& error) {
+    } catch (const Refusal& error) {
       return std::string(error.what());
     }
     return std::string();

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "moe/errors.h"
 #include "moe/model/iteration.h"
 #include "moe/passes/pipeline_split.h"
 #include "moe/passes/restore_activation.h"
@@ -45,7 +46,7 @@ TEST(AssignStream, TakesCopiesToTheComputeStreamAndToNoOther) {
   try {
     apply(offloads, StreamAssignment{"offload_rows", Stream::inter_node});
     FAIL() << "accepted";
-  } catch (const std::invalid_argument& error) {
+  } catch (const Refusal& error) {
     EXPECT_STREQ(error.what(),
                  "assign_stream: offload_rows on inter_node: copies run on copy or compute");
   }
@@ -56,7 +57,7 @@ TEST(AssignStream, RefusesToMoveAnOpTwice) {
   try {
     apply(there, StreamAssignment{"all_reduce", Stream::intra_node});
     FAIL() << "accepted";
-  } catch (const std::invalid_argument& error) {
+  } catch (const Refusal& error) {
     EXPECT_STREQ(error.what(),
                  "assign_stream: all_reduce on intra_node: it is on inter_node already");
   }
@@ -67,7 +68,7 @@ TEST(AssignStream, RefusesAKindThatTheIterationDoesNotHave) {
     try {
       apply(build_iteration(model, make_groups(ranks, ranks), 0),
             StreamAssignment{kind, Stream::inter_node});
-    } catch (const std::invalid_argument& error) {
+    } catch (const Refusal& error) {
       return std::string(error.what());
     }
     return std::string("none");
@@ -90,7 +91,7 @@ TEST(AssignStream, RefusesStreamsThatAnOpCannotLeaveOrEnter) {
   const auto refusal = [](std::string kind, Stream stream) {
     try {
       apply(iteration(), StreamAssignment{std::move(kind), stream});
-    } catch (const std::invalid_argument& error) {
+    } catch (const Refusal& error) {
       return std::string(error.what());
     }
     return std::string("none");

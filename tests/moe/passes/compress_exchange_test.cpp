@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "moe/errors.h"
 #include "moe/model/iteration.h"
 #include "moe/passes/schedule.h"
 #include "moe/program/row_handling.h"
@@ -137,14 +138,14 @@ TEST(CompressExchange, RefusesWhatIsNotThereOrPackedAlready) {
       [&] {
         apply(program, CompressExchange{0, Phase::forward, WireFormat::bf16});
       },
-      ThrowsMessage<std::invalid_argument>(
+      ThrowsMessage<Refusal>(
           HasSubstr("compress_exchange: bf16 (layer 0, forward): no all-to-all there")));
   const Program once = apply(program, CompressExchange{1, Phase::forward, WireFormat::int8});
   EXPECT_THAT(
       [&] {
         apply(once, CompressExchange{1, Phase::forward, WireFormat::bf16});
       },
-      ThrowsMessage<std::invalid_argument>(HasSubstr("the rows are packed already")));
+      ThrowsMessage<Refusal>(HasSubstr("the rows are packed already")));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "moe/errors.h"
 #include "moe/model/iteration.h"
 #include "moe/passes/schedule.h"
 #include "tests/moe/passes/exchange_cases.h"
@@ -160,24 +161,23 @@ TEST(Exchange, RefusesWhatNodesAndRanksCannotDo) {
   };
   EXPECT_THAT(
       applied(make_groups(4, 4, {0, 0, 0, 1}), {1, Phase::forward, {}, Route::two_d, 0}),
-      ThrowsMessage<std::invalid_argument>(
+      ThrowsMessage<Refusal>(
           StrEq("exchange: two_d (layer 1, forward): the expert group of rank 0 has 3, 1 ranks on "
                 "its nodes: expected equally many on each: flat and pairwise take any")));
   EXPECT_THAT(
       applied(make_groups(Layout{2, 2, 1}, {0, 0, 0, 1}),
               {1, Phase::backward, Direction::combine, Route::one_d, 0}),
-      ThrowsMessage<std::invalid_argument>(
+      ThrowsMessage<Refusal>(
           StrEq("exchange: one_d (layer 1, backward combine): the expert group of rank 2 has 1, 1 "
                 "ranks on its nodes, that of rank 0 has 2: expected all expert groups alike: flat "
                 "and pairwise take any")));
   EXPECT_THAT(applied(make_groups(4, 4), {1, Phase::forward, {}, Route::pairwise, 3}),
-              ThrowsMessage<std::invalid_argument>(
+              ThrowsMessage<Refusal>(
                   StrEq("exchange: pairwise in groups of 3 (layer 1, forward): 4 ranks exchange "
                         "rows: expected one of 1, 2, 4")));
-  EXPECT_THAT(
-      applied(make_groups(4, 4), {0, Phase::forward, {}, Route::two_d, 0}),
-      ThrowsMessage<std::invalid_argument>(StrEq("exchange: two_d (layer 0, forward): no experts "
-                                                 "there")));
+  EXPECT_THAT(applied(make_groups(4, 4), {0, Phase::forward, {}, Route::two_d, 0}),
+              ThrowsMessage<Refusal>(StrEq("exchange: two_d (layer 0, forward): no experts "
+                                           "there: expected layer 1")));
 }
 
 TEST(Exchange, RefusesToBeDecidedTwice) {
@@ -191,8 +191,7 @@ TEST(Exchange, RefusesToBeDecidedTwice) {
         [&] {
           apply(dispatched, Exchange{1, Phase::forward, again, Route::one_d, 0});
         },
-        ThrowsMessage<std::invalid_argument>(
-            ::testing::HasSubstr("its exchange is decided already")));
+        ThrowsMessage<Refusal>(::testing::HasSubstr("its exchange is decided already")));
   }
   // Also where both are flat there.
   const Program one_node = iteration(make_groups(4, 4));
@@ -200,14 +199,13 @@ TEST(Exchange, RefusesToBeDecidedTwice) {
                        {Exchange{1, Phase::forward, {}, Route::two_d, 0},
                         Exchange{1, Phase::forward, Direction::combine, Route::one_d, 0}}};
   EXPECT_THAT([&] { apply(one_node, twice); },
-              ThrowsMessage<std::invalid_argument>(
-                  ::testing::HasSubstr("its exchange is decided already")));
+              ThrowsMessage<Refusal>(::testing::HasSubstr("its exchange is decided already")));
   const Program cut = apply(whole, PipelineSplit{1, Phase::forward, 2});
   EXPECT_THAT(
       [&] {
         apply(cut, Exchange{1, Phase::forward, {}, Route::two_d, 0});
       },
-      ThrowsMessage<std::invalid_argument>(::testing::HasSubstr("is cut")));
+      ThrowsMessage<Refusal>(::testing::HasSubstr("is cut")));
 }
 
 TEST(Exchange, PrintsAndReadsItsJson) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "moe/errors.h"
 #include "moe/model/iteration.h"
 #include "moe/passes/schedule.h"
 #include "moe/program/work.h"
@@ -120,7 +121,7 @@ TEST(HoistTransfer, LetsGradientsBeReducedEarly) {
   try {
     apply(program, early);
     ADD_FAILURE() << "the gradients are not home yet";
-  } catch (const std::invalid_argument& error) {
+  } catch (const Refusal& error) {
     EXPECT_THAT(error.what(), HasSubstr("\"return gradients\" of layer 2 makes some of them"));
   }
   early.decisions.push_back(
@@ -135,7 +136,7 @@ TEST(HoistTransfer, RefusesWhatIsNotThereOrComesTooEarlyOrTooLate) {
   const auto refusal = [](const HoistTransfer& hoisting, const Layout& layout = {1, 4, 1}) {
     try {
       apply(iteration(layout), hoisting);
-    } catch (const std::invalid_argument& error) {
+    } catch (const Refusal& error) {
       return std::string(error.what());
     }
     return std::string();
@@ -163,7 +164,7 @@ TEST(HoistTransfer, RefusesWhatIsNotThereOrComesTooEarlyOrTooLate) {
       << "before the experts, after the rows: as FasterMoE does";
   EXPECT_EQ(refusal({1, Transfer::give_back, one(ExchangePlace::block, 1)}), "");
   const Program twice = apply(iteration(), in_three(2, Transfer::send, 1));
-  EXPECT_THROW(apply(twice, in_three(2, Transfer::send, 0)), std::invalid_argument);
+  EXPECT_THROW(apply(twice, in_three(2, Transfer::send, 0)), Refusal);
 }
 
 TEST(HoistTransfer, RefusesAPlaceOfAnotherStage) {
@@ -173,7 +174,7 @@ TEST(HoistTransfer, RefusesAPlaceOfAnotherStage) {
   try {
     apply(program, in_three(2, Transfer::send, 1));
     ADD_FAILURE();
-  } catch (const std::invalid_argument& error) {
+  } catch (const Refusal& error) {
     EXPECT_THAT(error.what(), HasSubstr("after dispatch of 1: another pipeline stage has it"));
   }
 }

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "moe/errors.h"
 #include "moe/memory/memory_plan.h"
 #include "moe/model/iteration.h"
 #include "moe/passes/schedule.h"
@@ -102,7 +103,7 @@ TEST(OrderMicroBatches, RefusesToInterleaveOverStages) {
   try {
     apply(iteration(2, 3), OrderMicroBatches{MicroBatchOrder::interleaved});
     FAIL();
-  } catch (const std::invalid_argument& error) {
+  } catch (const Refusal& error) {
     EXPECT_THAT(error.what(), HasSubstr("2 pipeline stages: expected a layout with pp=1"));
   }
 }
@@ -111,7 +112,7 @@ TEST(OrderMicroBatches, RefusesOneMicroBatchAndASecondOrder) {
   const auto refusal = [](const Program& program, const Schedule& schedule) -> std::string {
     try {
       apply(program, schedule);
-    } catch (const std::invalid_argument& error) {
+    } catch (const Refusal& error) {
       return error.what();
     }
     return "";

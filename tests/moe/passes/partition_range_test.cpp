@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "moe/errors.h"
 #include "moe/model/conflict.h"
 #include "moe/model/gates/gates.h"
 #include "moe/model/iteration.h"
@@ -242,31 +243,31 @@ TEST(PartitionRange, ReachesToWhatRoutesTheNextLayerAndNoFurther) {
       [&] {
         apply(program, PartitionRange{0, 2, 0, between + 1});
       },
-      ThrowsMessage<std::invalid_argument>(HasSubstr("\"gate\" is of MoE layer 1")));
+      ThrowsMessage<Refusal>(HasSubstr("\"gate\" is of MoE layer 1")));
   EXPECT_THAT(
       [&] {
         apply(program, PartitionRange{1, 2, between + 1, 0});
       },
-      ThrowsMessage<std::invalid_argument>(HasSubstr("\"combine\" is of MoE layer 0")));
+      ThrowsMessage<Refusal>(HasSubstr("\"combine\" is of MoE layer 0")));
   const auto all_but_the_loss = static_cast<int>(std::ssize(forward) - place_of(1, "combine")) - 2;
   EXPECT_NO_THROW(apply(program, PartitionRange{1, 2, 0, all_but_the_loss}));
   EXPECT_THAT(
       [&] {
         apply(program, PartitionRange{1, 2, 0, all_but_the_loss + 1});
       },
-      ThrowsMessage<std::invalid_argument>(HasSubstr("cannot be cut along the batch")));
+      ThrowsMessage<Refusal>(HasSubstr("cannot be cut along the batch")));
   const auto all_but_the_embedding = static_cast<int>(place_of(0, "select_experts")) - 1;
   EXPECT_NO_THROW(apply(program, PartitionRange{0, 2, all_but_the_embedding, 0}));
   EXPECT_THAT(
       [&] {
         apply(program, PartitionRange{0, 2, all_but_the_embedding + 1, 0});
       },
-      ThrowsMessage<std::invalid_argument>(HasSubstr("cannot be cut along the batch")));
+      ThrowsMessage<Refusal>(HasSubstr("cannot be cut along the batch")));
 }
 
 void expect_refused(const Program& program, const PartitionRange& range,
                     const ::testing::Matcher<const std::string&>& why) {
-  EXPECT_THAT([&] { apply(program, range); }, ThrowsMessage<std::invalid_argument>(why));
+  EXPECT_THAT([&] { apply(program, range); }, ThrowsMessage<Refusal>(why));
 }
 
 TEST(PartitionRange, SaysWhatIsInTheWayAndWhatWouldDo) {
@@ -303,9 +304,8 @@ TEST(PartitionRange, SaysWhatIsInTheWayAndWhatWouldDo) {
 TEST(PartitionRange, AndASplitAlongTheRoutedRowsExcludeEachOther) {
   Schedule both = partitioned({1, 7, 0, 0});
   both.decisions.push_back(PipelineSplit{1, Phase::forward, 2});
-  EXPECT_THAT(
-      [&] { apply(iteration(), both); },
-      ThrowsMessage<std::invalid_argument>(HasSubstr("cut along the batch (partition_range)")));
+  EXPECT_THAT([&] { apply(iteration(), both); },
+              ThrowsMessage<Refusal>(HasSubstr("cut along the batch (partition_range)")));
 }
 
 TEST(PartitionRange, IsReadAsItIsWritten) {

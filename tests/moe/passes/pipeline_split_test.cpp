@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 
+#include "moe/errors.h"
 #include "moe/model/iteration.h"
 #include "moe/passes/schedule.h"
 #include "moe/program/row_handling.h"
@@ -99,7 +101,7 @@ TEST(PipelineSplit, RefusesGroupsThatDoNotDivideAndTwoWaysInOneLayer) {
       [] {
         apply(iteration(), PipelineSplit{1, Phase::forward, 2, 3});
       },
-      ThrowsMessage<std::invalid_argument>(
+      ThrowsMessage<Refusal>(
           HasSubstr("groups of 3 ranks, where 4 exchange rows: expected one of 1, 2, 4")));
   const auto both = [](int forward, int backward) {
     return apply(iteration(), Schedule{"",
@@ -108,11 +110,11 @@ TEST(PipelineSplit, RefusesGroupsThatDoNotDivideAndTwoWaysInOneLayer) {
   };
   EXPECT_NO_THROW(both(2, 2));
   EXPECT_THAT([&] { both(0, 2); },
-              ThrowsMessage<std::invalid_argument>(
+              ThrowsMessage<Refusal>(
                   HasSubstr("(layer 1, backward): cut by groups of 2 ranks, the other phase along "
                             "the rows of all ranks: expected both alike")));
-  EXPECT_THROW(both(1, 2), std::invalid_argument);
-  EXPECT_THROW(both(2, 0), std::invalid_argument);
+  EXPECT_THROW(both(1, 2), Refusal);
+  EXPECT_THROW(both(2, 0), Refusal);
 }
 
 TEST(PipelineSplit, RefusesAnOpAmongTheCutOnesThatNeedsAllRows) {
@@ -140,7 +142,7 @@ TEST(PipelineSplit, RefusesAnOpAmongTheCutOnesThatNeedsAllRows) {
       [&] {
         apply(program, PipelineSplit{1, Phase::forward, 2});
       },
-      ThrowsMessage<std::invalid_argument>(
+      ThrowsMessage<Refusal>(
           HasSubstr("\"sent again\" reads what an op makes of all rows at once")));
 }
 
@@ -198,27 +200,27 @@ TEST(PipelineSplit, PiecesOfAWeightGradientCannotChangePlaces) {
 }
 
 TEST(PipelineSplit, RefusesALayerWithoutExpertsNoChunksAndASecondCut) {
-  EXPECT_THAT([] { split(0, Phase::forward, 2); },
-              ThrowsMessage<std::invalid_argument>(
-                  StrEq("pipeline_split: 2 chunks (layer 0, forward): no experts there")));
-  EXPECT_THROW(split(7, Phase::forward, 2), std::invalid_argument);
-  EXPECT_THROW(split(1, Phase::update, 2), std::invalid_argument);
+  EXPECT_THAT(
+      [] { split(0, Phase::forward, 2); },
+      ThrowsMessage<Refusal>(StrEq(
+          "pipeline_split: 2 chunks (layer 0, forward): no experts there: expected layer 1")));
+  EXPECT_THROW(split(7, Phase::forward, 2), Refusal);
+  EXPECT_THROW(split(1, Phase::update, 2), Refusal);
   EXPECT_THAT([] { split(1, Phase::backward, 0); },
-              ThrowsMessage<std::invalid_argument>(StrEq(
-                  "pipeline_split: 0 chunks (layer 1, backward): at least one chunk is needed")));
+              ThrowsMessage<Refusal>(StrEq(
+                  "pipeline_split: 0 chunks (layer 1, backward): expected at least 1 chunk")));
   const auto twice = [](Phase second) {
     return [=] { apply(split(1, Phase::forward, 2), PipelineSplit{1, second, 2}); };
   };
-  EXPECT_THAT(twice(Phase::forward), ThrowsMessage<std::invalid_argument>(HasSubstr(
-                                         "(layer 1, forward): the layer is split already")));
+  EXPECT_THAT(twice(Phase::forward),
+              ThrowsMessage<Refusal>(HasSubstr("(layer 1, forward): the layer is split already")));
   EXPECT_NO_THROW(twice(Phase::backward)());
 }
 
 TEST(PipelineSplit, RefusesMoreChunksThanRowsAndThanMakeSense) {
   EXPECT_NO_THROW(split(1, Phase::forward, 112));
-  EXPECT_THAT(
-      [] { split(1, Phase::backward, 113); },
-      ThrowsMessage<std::invalid_argument>(HasSubstr("a rank sends at most 112 rows there")));
+  EXPECT_THAT([] { split(1, Phase::backward, 113); },
+              ThrowsMessage<Refusal>(HasSubstr("a rank sends at most 112 rows there")));
   Model large = small_model(DType::f32);
   large.global_batch = 28 * 30;
   const Program program = build_iteration(large, make_groups(1, 1), 0);
@@ -227,7 +229,9 @@ TEST(PipelineSplit, RefusesMoreChunksThanRowsAndThanMakeSense) {
       [&] {
         apply(program, PipelineSplit{1, Phase::forward, 1025});
       },
-      ThrowsMessage<std::invalid_argument>(HasSubstr("at most 1024 chunks make sense")));
+      ThrowsMessage<Refusal>(HasSubstr("expected at most 1024 chunks")));
+  EXPECT_THAT([] { split(0, Phase::forward, std::numeric_limits<int>::max()); },
+              ThrowsMessage<Refusal>(HasSubstr("expected at most 1024 chunks")));
 }
 
 TEST(PipelineSplit, CountsNoMoreRowsThanCapacityLetsTravel) {
@@ -240,7 +244,7 @@ TEST(PipelineSplit, CountsNoMoreRowsThanCapacityLetsTravel) {
       [&] {
         apply(program, PipelineSplit{1, Phase::forward, 29});
       },
-      ThrowsMessage<std::invalid_argument>(HasSubstr("a rank sends at most 28 rows")));
+      ThrowsMessage<Refusal>(HasSubstr("a rank sends at most 28 rows")));
 }
 
 }  // namespace

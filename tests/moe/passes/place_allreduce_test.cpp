@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "moe/errors.h"
 #include "moe/model/iteration.h"
 #include "moe/passes/schedule.h"
 #include "tests/moe/train/training_case.h"
@@ -130,7 +131,7 @@ TEST(PlaceAllReduce, RefusesWhatIsNotThereAndWhatDoesNotExistYet) {
   const auto refusal = [](const PlaceAllReduce& placing) {
     try {
       apply(iteration(), placing);
-    } catch (const std::invalid_argument& error) {
+    } catch (const Refusal& error) {
       return std::string(error.what());
     }
     return std::string();
@@ -162,7 +163,7 @@ TEST(PlaceAllReduce, OneGradientHasOnePlace) {
   EXPECT_THROW(apply(iteration(), Schedule{"",
                                            {PlaceAllReduce{2, 0, ExchangePlace::combine, 0},
                                             PlaceAllReduce{2, 0, ExchangePlace::dispatch, 1}}}),
-               std::invalid_argument);
+               Refusal);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "moe/errors.h"
 #include "moe/model/iteration.h"
 #include "moe/passes/schedule.h"
 #include "moe/program/work.h"
@@ -149,8 +150,7 @@ TEST(PlaceExperts, IsWhereReplicasAreSentFrom) {
 TEST(PlaceExperts, RefusesWhatItCannotDo) {
   const Program program = build_iteration(small_model(DType::f32), make_groups(4, 4), 0);
   const auto refused = [](const Program& whole, const PlaceExperts& placing, const char* why) {
-    EXPECT_THAT([&] { apply(whole, placing); },
-                ThrowsMessage<std::invalid_argument>(HasSubstr(why)));
+    EXPECT_THAT([&] { apply(whole, placing); }, ThrowsMessage<Refusal>(HasSubstr(why)));
   };
   const ExpertHomes in_order = homes_in_order(kExperts, 4);
   refused(program, {0, in_order}, "place_experts: layer 0: no experts there");
@@ -175,19 +175,19 @@ TEST(PlaceExperts, RefusesWhatItCannotDo) {
       [&] {
         apply(program, ReplicateExperts{1, {{{3, {1}}}, RowsOfOthers::home, in_order}});
       },
-      ThrowsMessage<std::invalid_argument>(HasSubstr("place_experts says them")));
+      ThrowsMessage<Refusal>(HasSubstr("place_experts says them")));
   ExpertHomes moved = in_order;
   std::swap(moved[3], moved[7]);
   EXPECT_THAT(
       [&] {
         apply(apply(program, PlaceExperts{1, moved}), ReplicateExperts{1, {{{3, {1}}}}});
       },
-      ThrowsMessage<std::invalid_argument>(HasSubstr("rank 1 is its home")));
+      ThrowsMessage<Refusal>(HasSubstr("rank 1 is its home")));
   EXPECT_THAT(
       [&] {
         apply(program, Schedule{"", {PlaceExperts{1, in_order}, PlaceExperts{1, moved}}});
       },
-      ThrowsMessage<std::invalid_argument>(HasSubstr("decided already")));
+      ThrowsMessage<Refusal>(HasSubstr("decided already")));
 }
 
 TEST(PlaceExperts, ComesBackFromJson) {

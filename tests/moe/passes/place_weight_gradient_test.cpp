@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <random>
 
+#include "moe/errors.h"
 #include "moe/model/iteration.h"
 #include "moe/passes/schedule.h"
 #include "tests/moe/train/training_case.h"
@@ -97,13 +98,13 @@ TEST(PlaceWeightGradient, RefusesWhatIsNotThereAndWhatDependsOnTheExchange) {
   const auto refusal = [&](const PlaceWeightGradient& placing) {
     try {
       apply(program, placing);
-    } catch (const std::invalid_argument& error) {
+    } catch (const Refusal& error) {
       return std::string(error.what());
     }
     return std::string();
   };
   EXPECT_THAT(refusal({"block9.none", 0, Direction::dispatch, 0}),
-              HasSubstr("block9.none behind dispatch of layer 0: no parameter is called that"));
+              HasSubstr("block9.none after dispatch of layer 0: no parameter is called that"));
   EXPECT_THAT(refusal({"block1.attention.output.weight", 5, Direction::dispatch, 0}),
               HasSubstr("no such exchange in the backward phase"));
   EXPECT_THAT(refusal({"block1.attention.output.weight", 0, Direction::dispatch, 3}),

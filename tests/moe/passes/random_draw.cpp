@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "moe/errors.h"
 #include "moe/model/experts/experts.h"
 #include "moe/model/gates/gates.h"
 #include "moe/model/iteration.h"
@@ -285,7 +286,7 @@ void draw_homes_to_come(std::mt19937& random, Draw& draw) {
       try {
         later = testing::with_streams_of(program, std::move(tried));
         break;
-      } catch (const std::invalid_argument&) {
+      } catch (const Refusal&) {
       }
     }
   }

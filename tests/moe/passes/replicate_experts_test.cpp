@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "moe/errors.h"
 #include "moe/memory/memory_plan.h"
 #include "moe/model/iteration.h"
 #include "moe/passes/schedule.h"
@@ -219,8 +220,7 @@ TEST(ReplicateExperts, RefusesWhatItCannotDo) {
   const Program program = build_iteration(small_model(DType::f32), make_groups(4, 4), 0);
   const auto refused = [](const Program& whole, const ReplicateExperts& replicating,
                           const char* why) {
-    EXPECT_THAT([&] { apply(whole, replicating); },
-                ThrowsMessage<std::invalid_argument>(HasSubstr(why)));
+    EXPECT_THAT([&] { apply(whole, replicating); }, ThrowsMessage<Refusal>(HasSubstr(why)));
   };
   refused(program, {0, {{{3, {1}}}}}, "replicate_experts: layer 0: no experts there");
   refused(program, {1, {}}, "layer 1: no replicas: expected at least one expert");

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "moe/errors.h"
 #include "moe/memory/memory_plan.h"
 #include "moe/model/iteration.h"
 #include "moe/passes/schedule.h"
@@ -233,7 +234,7 @@ TEST(RestoreActivation, RefusesWithTheReasonAndWhatWouldDo) {
         [&] {
           apply(program, Schedule{"refused", std::move(decisions)});
         },
-        ThrowsMessage<std::invalid_argument>(HasSubstr(why)));
+        ThrowsMessage<Refusal>(HasSubstr(why)));
   };
   const RestoreActivation one{1, Dispatched::offload, Hidden::recompute};
   const Program program = build_iteration(model, make_groups(4, 4), 0);

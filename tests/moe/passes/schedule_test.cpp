@@ -98,8 +98,7 @@ TEST(Apply, RefusesTwoDecisionsOnOneSubject) {
   for (const auto& pair : pairs) {
     const Schedule both{"", {pair.first, pair.second}};
     const std::string said = to_json(pair.second) + ": decided already, as " + to_json(pair.first);
-    EXPECT_THAT([&] { apply(iteration(), both); },
-                ThrowsMessage<std::invalid_argument>(HasSubstr(said)));
+    EXPECT_THAT([&] { apply(iteration(), both); }, ThrowsMessage<Refusal>(HasSubstr(said)));
   }
 }
 
@@ -111,21 +110,22 @@ TEST(Apply, RefusesToMoveAnOpTwice) {
                               {StreamAssignment{"all_to_all", Stream::inter_node},
                                StreamAssignment{"all_to_all", second}}});
         },
-        ThrowsMessage<std::invalid_argument>(HasSubstr("decided already, as")));
+        ThrowsMessage<Refusal>(HasSubstr("decided already, as")));
     EXPECT_THAT(
         [&] {
           apply(apply(iteration(), StreamAssignment{"all_to_all", Stream::inter_node}),
                 StreamAssignment{"all_to_all", second});
         },
-        ThrowsMessage<std::invalid_argument>(HasSubstr("it is on inter_node already")));
+        ThrowsMessage<Refusal>(HasSubstr("it is on inter_node already")));
   }
 }
 
 TEST(Apply, RefusalsOfAFileNameIt) {
   const Schedule schedule{"", {PipelineSplit{0, Phase::forward, 2}}};
   EXPECT_THAT([&] { check_applies(iteration(), schedule, "s.json"); },
-              ThrowsMessage<InputError>(
-                  "s.json: pipeline_split: 2 chunks (layer 0, forward): no experts there"));
+              ThrowsMessage<Refusal>(
+                  "s.json: pipeline_split: 2 chunks (layer 0, forward): no experts there: "
+                  "expected layer 1"));
   EXPECT_NO_THROW(
       check_applies(iteration(), chunked(testing::small_model(DType::f32), 2, 3), "s.json"));
 }

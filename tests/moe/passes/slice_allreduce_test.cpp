@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <map>
 
+#include "moe/errors.h"
 #include "moe/model/iteration.h"
 #include "moe/passes/schedule.h"
 #include "tests/moe/train/training_case.h"
@@ -93,13 +95,13 @@ TEST(SliceAllReduce, RefusesSharesThatAreNotOneForEachPiece) {
   const auto refusal = [](const SliceAllReduce& slicing) {
     try {
       apply(iteration(), slicing);
-    } catch (const std::invalid_argument& error) {
+    } catch (const Refusal& error) {
       return std::string(error.what());
     }
     return std::string();
   };
-  EXPECT_THAT(refusal({1, 3, {1, 2}}), HasSubstr("2 shares: one for each slice expected"));
-  EXPECT_THAT(refusal({1, 2, {1, 0}}), HasSubstr("a share of 0: at least 1 expected"));
+  EXPECT_THAT(refusal({1, 3, {1, 2}}), HasSubstr("2 shares: expected one for each slice"));
+  EXPECT_THAT(refusal({1, 2, {1, 0}}), HasSubstr("a share of 0: expected at least 1"));
   const Schedule schedule{"mine", {SliceAllReduce{1, 2, {3, 5}}}};
   EXPECT_EQ(schedule_from_json(to_json(schedule)), schedule);
   EXPECT_EQ(to_json(schedule.decisions[0]),
@@ -126,27 +128,34 @@ TEST(SliceAllReduce, RefusesWhatCannotBeSliced) {
       [] {
         apply(iteration(), SliceAllReduce{0, 0});
       },
-      ThrowsMessage<std::invalid_argument>(HasSubstr("at least one slice")));
+      ThrowsMessage<Refusal>(HasSubstr("expected at least one slice")));
   EXPECT_THAT(
       [] {
         apply(iteration(), SliceAllReduce{5, 2});
       },
-      ThrowsMessage<std::invalid_argument>(HasSubstr("layer 5): no gradients are reduced")));
+      ThrowsMessage<Refusal>(HasSubstr("layer 5): no gradients are reduced")));
   EXPECT_THAT(
       [] {
         apply(iteration(1, 1), SliceAllReduce{0, 2});
       },
-      ThrowsMessage<std::invalid_argument>(HasSubstr("no gradients are reduced")));
+      ThrowsMessage<Refusal>(HasSubstr("no gradients are reduced")));
   EXPECT_THAT(
       [] {
-        apply(iteration(), SliceAllReduce{0, 1'000'000});
+        apply(iteration(), SliceAllReduce{0, 1000});
       },
-      ThrowsMessage<std::invalid_argument>(HasSubstr("\"all_reduce\" reduces")));
+      ThrowsMessage<Refusal>(HasSubstr("\"all_reduce\" reduces")));
+  for (const int slices : {1025, std::numeric_limits<int>::max()}) {
+    EXPECT_THAT(
+        [&] {
+          apply(iteration(), SliceAllReduce{0, slices});
+        },
+        ThrowsMessage<Refusal>(HasSubstr("expected at most 1024 slices")));
+  }
   EXPECT_THAT(
       [] {
         apply(apply(iteration(), SliceAllReduce{0, 2}), SliceAllReduce{0, 2});
       },
-      ThrowsMessage<std::invalid_argument>(HasSubstr("sliced already")));
+      ThrowsMessage<Refusal>(HasSubstr("sliced already")));
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 
 #include <array>
 
+#include "moe/errors.h"
+
 namespace moe {
 namespace {
 
@@ -47,7 +49,7 @@ TEST(ExpertMoves, BetweenHomesAreOfWhatLiesElsewhereThen) {
   EXPECT_THAT(listed(moves_between_homes({}, {1, 0, 0, 1}, 4, 2)),
               ElementsAre(Move{0, 0, 1, 0}, Move{0, 1, 0, 0}, Move{1, 0, 0, 1}));
   EXPECT_THAT(moves_between_homes({1, 0, 0, 1}, {1, 0, 0, 1}, 4, 2), IsEmpty());
-  EXPECT_THROW(moves_between_homes({}, {1, 0, 1, 1}, 4, 2), std::invalid_argument);
+  EXPECT_THROW(moves_between_homes({}, {1, 0, 1, 1}, 4, 2), Refusal);
 }
 
 TEST(ExpertMoves, OfReplicasGoFromAndToTheBlocksOfTheirHomes) {

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "moe/errors.h"
+
 namespace moe {
 namespace {
 
@@ -74,8 +76,7 @@ TEST(ExpertSlots, OwnExpertsAreThoseAtHomeThereAscending) {
 
 TEST(ExpertSlots, RefusesWhatIsNotThereNotInOrderOrAtHome) {
   const auto refused = [](ExpertPlacement placement, const char* why) {
-    EXPECT_THAT([&] { expert_slots(placement, 8, 4); },
-                ThrowsMessage<std::invalid_argument>(HasSubstr(why)));
+    EXPECT_THAT([&] { expert_slots(placement, 8, 4); }, ThrowsMessage<Refusal>(HasSubstr(why)));
   };
   refused({{{8, {0}}}}, "expert 8 on ranks 0: expected an expert from 0 to 7");
   refused({{{3, {}}}}, "expert 3 on ranks : expected at least one rank besides its home");

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <stdexcept>
 
+#include "moe/errors.h"
 #include "moe/rows/groups.h"
 
 namespace moe {
@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 std::string error_of(std::string_view text, int ranks) {
   try {
     return to_text(parse_layout(text, ranks));
-  } catch (const std::invalid_argument& error) {
+  } catch (const Refusal& error) {
     return error.what();
   }
 }

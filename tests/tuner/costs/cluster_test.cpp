@@ -144,7 +144,7 @@ TEST(Cluster, EveryFileShippedIsSound) {
 TEST(Cluster, RanksFillANodeBeforeTheNext) {
   const auto [cluster, costs] = load(kSound);
   EXPECT_EQ(groups_of(cluster, moe::Layout{3, 2, 1}).node_of, (std::vector<int>{0, 0, 1, 1, 2, 2}));
-  EXPECT_THROW(groups_of(cluster, moe::Layout{3, 3, 1}), std::invalid_argument);
+  EXPECT_THROW(groups_of(cluster, moe::Layout{3, 3, 1}), moe::Refusal);
 }
 
 }  // namespace

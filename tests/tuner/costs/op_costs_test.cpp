@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <stdexcept>
 
+#include "moe/errors.h"
 #include "moe/passes/schedule.h"
 #include "tests/tuner/small_program.h"
 
@@ -196,11 +196,11 @@ TEST(OpCosts, RefuseALinkThatTheClusterLacksAndNameThatOne) {
     return [c] { c.all(); };
   };
   EXPECT_THAT(refusal(false, true),
-              ThrowsMessage<std::invalid_argument>(
+              ThrowsMessage<moe::Refusal>(
                   StrEq("cluster small: exchange counts runs between ranks of several nodes, but "
                         "no inter_node link is given")));
   EXPECT_THAT(refusal(true, false),
-              ThrowsMessage<std::invalid_argument>(
+              ThrowsMessage<moe::Refusal>(
                   StrEq("cluster small: exchange counts runs between ranks of one node, but no "
                         "intra_node link is given")));
 }

@@ -4,6 +4,7 @@
 
 #include <stdexcept>
 
+#include "moe/errors.h"
 #include "tests/tuner/small_program.h"
 #include "tuner/planners/planners.h"
 
@@ -52,7 +53,7 @@ TEST_F(PredictionTest, StaysAboveItsLowerBound) {
 TEST_F(PredictionTest, RefusesWhatIsNotLegal) {
   const moe::Schedule wrong{"x", {moe::PipelineSplit{7, moe::Phase::forward, 2}}};
   const Situation situation{program, groups, rows(1), costs, cluster};
-  EXPECT_THROW(predict(situation, sequential, wrong), std::invalid_argument);
+  EXPECT_THROW(predict(situation, sequential, wrong), moe::Refusal);
   EXPECT_THROW(predict(situation, sequential, schedule, std::vector<moe::Routing>{}),
                std::invalid_argument);
 }

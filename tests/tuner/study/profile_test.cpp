@@ -311,7 +311,7 @@ TEST_F(ProfileTest, ScenarioMeasuredIsTheProfileOfAStudyOfTheModel) {
   EXPECT_FALSE(loaded.costs.fits.empty());
   // Another number of ranks was not studied.
   scenario.ranks = 2;
-  EXPECT_THROW(load_scenario(scenario), std::invalid_argument);
+  EXPECT_THROW(load_scenario(scenario), moe::Refusal);
 }
 
 }  // namespace

@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <stdexcept>
 #include <vector>
+
+#include "moe/errors.h"
 
 namespace tuner {
 namespace {
@@ -83,8 +84,9 @@ moe::Schedule with_gradients_filled(const Situation& situation, const moe::Sched
   return with_gradients_shared(situation, pipeline, scheduled, fill, [&](int layer, double gar_s) {
     const auto one = times.find(last_of(scheduled, layer, moe::Phase::backward));
     if (one == times.end()) {
-      throw std::invalid_argument(
-          fmt::format("gradients: the backward phase of layer {} is not cut into chunks", layer));
+      throw moe::Refusal(
+          "gradients", fmt::format("the backward phase of layer {} is not cut into chunks", layer),
+          "expected pipeline_split of it in backward", {"", layer});
     }
     return moe_phase_s(one->second.chunks, before_combine(one->second), gar_s);
   });

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <stdexcept>
 #include <utility>
 
 #include "moe/errors.h"
@@ -44,7 +43,7 @@ std::optional<double> judged_s(const Situation& situation, const PlannerOptions&
     const double seconds = simulated_program_s(situation, program);
     if (options.iterations == 0) return seconds;
     return seconds + move_cost(situation, homes_under(schedule)).seconds / options.iterations;
-  } catch (const std::invalid_argument&) {
+  } catch (const moe::Refusal&) {
     return std::nullopt;
   }
 }
@@ -118,7 +117,7 @@ std::vector<moe::Schedule> gradients_anew(const Situation& situation,
   const auto add = [&](const auto& plan) {
     try {
       result.push_back(plan());
-    } catch (const std::invalid_argument&) {  // of what others cannot be planned for
+    } catch (const moe::Refusal&) {  // of what others cannot be planned for
     }
   };
   const auto places_anew = [&](moe::Schedule decided) {

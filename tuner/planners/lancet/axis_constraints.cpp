@@ -161,7 +161,7 @@ AxisSet possible_axes(const Program& program, moe::TensorId id, const AxisScope&
 
 std::vector<AxisMode> cut_modes(const Program& program, const Op& op, const AxisScope& scope) {
   if (!refusal(program, op, scope).empty()) return {};
-  if (!moe::refusal_to_cut(op).empty()) return {dealing_mode(op)};
+  if (moe::refusal_to_cut(op)) return {dealing_mode(op)};
   std::vector<AxisMode> modes;
   const auto add = [&](AxisMode mode) {
     if (can_hold(mode)) modes.push_back(std::move(mode));

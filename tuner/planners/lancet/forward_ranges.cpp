@@ -7,9 +7,9 @@
 #include <map>
 #include <numeric>
 #include <optional>
-#include <stdexcept>
 #include <utility>
 
+#include "moe/errors.h"
 #include "tuner/planners/lancet/lancet_equations.h"
 #include "tuner/planners/lancet/range_axes.h"
 #include "tuner/planners/pipeline/pipeline_schedule.h"
@@ -74,7 +74,7 @@ Accepted accepted(const Situation& situation, const moe::Schedule& streams,
   try {
     with(decisions);
     return result;
-  } catch (const std::invalid_argument&) {
+  } catch (const moe::Refusal&) {
     with({});  // and then one after the other
   }
   for (const moe::Decision& decision : decisions) {
@@ -82,7 +82,7 @@ Accepted accepted(const Situation& situation, const moe::Schedule& streams,
     more.push_back(decision);
     try {
       with(std::move(more));
-    } catch (const std::invalid_argument& refusal) {
+    } catch (const moe::Refusal& refusal) {
       result.refusals.push_back(refusal.what());
     }
   }

@@ -289,8 +289,9 @@ std::string RangeAxes::obstacle(const RangeQuestion& question) try {
   const std::size_t choice = moe_ops(question.layer).layer.first;
   if (choice < question.ops.end && in_the_way < forward_[choice]) {
     // Before a gate that needs the whole batch it is always that.
-    std::string why = moe::refusal_to_cut(program_.ops[forward_[choice]]);
-    if (!why.empty()) return why;
+    if (const auto refusal = moe::refusal_to_cut(program_.ops[forward_[choice]])) {
+      return refusal->what();
+    }
   }
   const auto variable =
       least.constraints.back().modes.empty() ? -1 : variable_in_the_way(least, most_nodes_);

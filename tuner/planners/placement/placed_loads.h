@@ -19,7 +19,7 @@ struct PlacedLoads {
       computed;  ///< rows of the experts, or shares of experts, that it computes; H_i
 };
 
-/// For all expert groups. Throws std::invalid_argument as moe::expert_slots.
+/// For all expert groups. Throws as moe::expert_slots.
 PlacedLoads placed_loads(const moe::LayerRouting& routing, const moe::Groups& groups,
                          const moe::ExpertPlacement& placement);
 
@@ -33,7 +33,7 @@ struct GroupedRows {
   std::vector<std::int64_t> rows;  ///< [copy][shard][expert][member]
   moe::ExpertHomes homes;          ///< [expert]
 };
-/// Throws std::invalid_argument as moe::expert_slots.
+/// Throws as moe::expert_slots.
 GroupedRows grouped_rows(const moe::LayerRouting& routing, const moe::Groups& groups,
                          moe::ExpertHomes homes = {});
 /// [member]: the rows of one expert in the group of one copy and shard.

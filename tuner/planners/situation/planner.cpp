@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <stdexcept>
-#include <typeinfo>
 #include <utility>
+
+#include "db/console/exit_codes.h"
+#include "moe/errors.h"
 
 namespace tuner {
 namespace {
@@ -20,12 +22,9 @@ std::string with_asked(const PlannerOptions& options, const std::string& own) {
   return join_parameters(to_json(more), own);
 }
 
-/// Failures that no contract foresees. Refusals, wrong input and the environment have types of
-/// their own, derived from std::runtime_error.
-bool is_bug(const std::exception& error) {
-  return dynamic_cast<const std::logic_error*>(&error) ||
-         typeid(error) == typeid(std::runtime_error);
-}
+/// Failures that no contract foresees, of the planner or of a library. Refusals, wrong input, memory,
+/// limits and signals have exit codes of their own.
+bool is_bug(const std::exception& error) { return moe::exit_code(error) == db::kExitFailed; }
 
 template <class Run>
 auto named(const Planner& planner, const Run& run) {

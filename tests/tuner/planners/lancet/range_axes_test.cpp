@@ -8,6 +8,7 @@
 #include <functional>
 #include <stdexcept>
 
+#include "moe/errors.h"
 #include "moe/model/conflict.h"
 #include "moe/model/gates/gates.h"
 #include "moe/model/iteration.h"
@@ -163,7 +164,7 @@ bool accepted(const Program& program, const Decision& decision) {
   try {
     apply(program, decision);
     return true;
-  } catch (const std::invalid_argument&) {
+  } catch (const moe::Refusal&) {
     return false;
   }
 }

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <numeric>
-#include <stdexcept>
 
+#include "moe/errors.h"
 #include "moe/rows/balance.h"
 #include "tests/moe/rows/random_placement.h"
 #include "tests/tuner/planners/drawn_rows.h"
@@ -67,7 +67,7 @@ TEST(PlacedLoads, RefusePlacementsThatAreNone) {
   for (const auto& wrong :
        {placement({{2, {0}}}), placement({{-1, {0}}}), placement({{0, {0}}}), placement({{0, {2}}}),
         placement({{0, {1, 1}}}), placement({{0, {1}}, {0, {1}}})}) {
-    EXPECT_THROW(placed_loads(routing, groups, wrong), std::invalid_argument);
+    EXPECT_THROW(placed_loads(routing, groups, wrong), moe::Refusal);
   }
 }
 
