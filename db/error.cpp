@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 #include <sqlite3.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -42,6 +43,22 @@ bool means_disk_full(int code, sqlite3* handle) {
          sqlite3_system_errno(handle) == ENOSPC;
 }
 
+/// The limit of the size of a file (ulimit -f), where this database or a file beside it has come near
+/// to it; 0 elsewhere. SQLite does not keep the errno of a failed write.
+long long file_limit_reached(int code, const std::string& path) {
+  rlimit limit{};
+  if ((code & 0xff) != SQLITE_IOERR || getrlimit(RLIMIT_FSIZE, &limit) != 0) return 0;
+  constexpr rlim_t longest_write = 64 << 10;
+  for (const char* ending : {"", "-wal", "-journal", "-shm"}) {
+    struct stat status {};
+    const bool there = stat((path + ending).c_str(), &status) == 0;
+    if (there && static_cast<rlim_t>(status.st_size) + longest_write >= limit.rlim_cur) {
+      return static_cast<long long>(limit.rlim_cur);
+    }
+  }
+  return 0;
+}
+
 }  // namespace
 
 int exit_code(const std::exception& exception) {
@@ -54,6 +71,13 @@ int exit_code(const std::exception& exception) {
 
 Error translate(int code, const std::string& message, sqlite3* handle, const std::string& path,
                 const std::string& doing, double waited_s) {
+  if (const long long limit = file_limit_reached(code, path); limit > 0) {
+    return {
+        ErrorKind::disk_full,
+        fmt::format("{}: this process may write files of {} bytes at most ({}); nothing of it was "
+                    "stored: raise ulimit -f",
+                    path, limit, doing)};
+  }
   if (means_disk_full(code, handle)) {
     return {ErrorKind::disk_full,
             fmt::format("{}: the disk is full ({}); nothing of it was stored", path, doing)};

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "moe/run/core_sharing.h"
+#include "moe/threads.h"
 
 namespace microbench {
 namespace {
@@ -30,7 +31,7 @@ Background::Background(const Activity& activity, double seconds)
     for (int left = calls_within(seconds, activity); left > 0; left -= burst_) issue();
     return;
   }
-  thread_ = std::thread([this] { run(); });
+  thread_ = moe::start_thread("a background activity", [this] { run(); });
   begun_.wait(false);
 }
 

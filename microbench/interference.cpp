@@ -328,8 +328,9 @@ Benchmark interference_benchmark() {
     }
   };
   return {"interference", own, check, [options](const Bench& bench, const CommonOptions&) {
-            return interference_plans(bench, options->names, options->sizes(),
-                                      moe::nodes_of(moe::survey_ranks(bench.world)));
+            return interference_plans(
+                bench, options->names, options->sizes(),
+                moe::nodes_of(moe::survey_ranks(bench.world, bench.sampling.time_limit_s)));
           }};
 }
 

@@ -9,6 +9,7 @@
 
 #include "db/console/options.h"
 #include "db/console/output_file.h"
+#include "db/console/run_program.h"
 #include "db/console/version.h"
 #include "db/identity.h"
 #include "microbench/bench_store.h"
@@ -18,6 +19,7 @@
 #include "microbench/sizes.h"
 #include "microbench/table.h"
 #include "moe/communicator/launch.h"
+#include "moe/communicator/mpirun.h"
 #include "moe/communicator/open_device.h"
 #include "moe/errors.h"
 #include "moe/stop.h"
@@ -120,7 +122,7 @@ std::vector<Plan> make_plans(const Bench& bench, const Request& request) {
 /// Returns the exit code.
 int run(const Arguments& arguments, const Request& request, moe::Communicator& world, int argc,
         char** argv) {
-  const auto ranks = moe::survey_ranks(world);
+  const auto ranks = moe::survey_ranks(world, arguments.time_limit_s);
   const bool cuda = arguments.device == "cuda";
   const moe::OpenDevice device =
       moe::open_device(world, ranks, {cuda, arguments.threads, arguments.time_limit_s});
@@ -173,7 +175,9 @@ int run(const Arguments& arguments, const Request& request, moe::Communicator& w
     if (store) store->abandon("killed", stopped.what());
     throw;
   } catch (const std::exception& error) {
-    if (store) store->abandon(moe::stop_signal() != 0 ? "killed" : "failed", error.what());
+    const bool killed =
+        moe::stop_signal() != 0 || dynamic_cast<const moe::Interrupted*>(&error) != nullptr;
+    if (store) store->abandon(killed ? "killed" : "failed", error.what());
     throw;
   }
   const std::string error =
@@ -190,6 +194,7 @@ int run(const Arguments& arguments, const Request& request, moe::Communicator& w
 }  // namespace microbench
 
 int main(int argc, char** argv) {
+  db::report_file_size_limit();
   microbench::Arguments arguments;
   CLI::App app(
       "Measures GEMMs, collectives, copies and how they slow each other down with the kernels and "
@@ -202,6 +207,7 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return db::flushed("moe-bench", app.exit(error) == 0 ? 0 : 2);
   }
+  moe::tell_launcher();
   moe::choose_waiting(arguments.ranks, arguments.threads, argv);
   int rank = 0, code = 0;
   try {
@@ -212,7 +218,8 @@ int main(int argc, char** argv) {
     code = microbench::run(arguments, request, *world, argc, argv);
     // A wrong value is everybody's failure.
     std::int32_t common = code;
-    world->broadcast(&common, 1, moe::DType::i32, 0, {.what = "exit code"});
+    world->broadcast(&common, 1, moe::DType::i32, 0,
+                     {.time_limit_s = arguments.time_limit_s, .what = "exit code"});
     code = common;
   } catch (const db::OutputError& error) {
     if (!error.closed()) std::cerr << "moe-bench: " << error.what() << '\n';

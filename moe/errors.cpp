@@ -35,6 +35,9 @@ Refusal within(std::string_view subject, const Refusal& refusal) {
 int exit_code(const std::exception& error) {
   if (const auto* failure = dynamic_cast<const db::Error*>(&error)) return db::exit_code(*failure);
   if (const auto* stopped = dynamic_cast<const Stopped*>(&error)) return 128 + stopped->signal;
+  if (const auto* interrupted = dynamic_cast<const Interrupted*>(&error)) {
+    return 128 + interrupted->signal;
+  }
   if (dynamic_cast<const TimeLimit*>(&error)) return 124;
   if (dynamic_cast<const InputError*>(&error) || dynamic_cast<const Unavailable*>(&error) ||
       dynamic_cast<const Refusal*>(&error)) {

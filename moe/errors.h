@@ -55,6 +55,11 @@ struct TimeLimit : std::runtime_error {
 struct CommunicationError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+/// A communication cannot finish because a signal asked one of its ranks to end (stop.h).
+struct Interrupted : CommunicationError {
+  Interrupted(const std::string& what, int signal) : CommunicationError(what), signal(signal) {}
+  int signal;
+};
 /// A model, schedule, cluster or data file is not what was expected; says file, line and
 /// expectation.
 struct InputError : std::runtime_error {

@@ -6,6 +6,7 @@
 
 #include "db/console/options.h"
 #include "db/console/output_file.h"
+#include "db/console/run_program.h"
 #include "db/console/version.h"
 #include "db/identity.h"
 #include "moe/errors.h"
@@ -260,6 +261,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // `moe-tune ... | head` then ends by an error of write
+  db::report_file_size_limit();
   try {
     return db::flushed("moe-tune", tuner::run(argc, argv));
   } catch (const db::OutputError& error) {

@@ -25,6 +25,8 @@ int answer(const CLI::App& app, const CLI::ParseError& error) {
 
 }  // namespace
 
+void report_file_size_limit() { std::signal(SIGXFSZ, SIG_IGN); }
+
 void say_error(const std::string& program, const std::string& text) {
   fmt::print(stderr, "{}: {}\n", program, escaped(text, true));
 }
@@ -33,6 +35,7 @@ int run_program(CLI::App& app, int argc, char** argv, const std::function<int()>
                 int (*exit_code)(const std::exception&)) {
   // `PROGRAM ... | head` then ends by an error of write, and in silence.
   std::signal(SIGPIPE, SIG_IGN);
+  report_file_size_limit();
   int code = kExitDone;
   try {
     app.parse(argc, argv);

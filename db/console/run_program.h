@@ -12,6 +12,10 @@ namespace db {
 /// Says on stderr what went wrong: "PROGRAM: text", without anything that a terminal acts on.
 void say_error(const std::string& program, const std::string& text);
 
+/// From now on a write beyond the limit of a file's size (ulimit -f) fails, as on a full disk; it
+/// would end the process otherwise. run_program calls this.
+void report_file_size_limit();
+
 /// The main() of every program: reads the command line, does `work`, says on stderr what it threw,
 /// and writes what stdout holds back. Returns the exit code: that of `work`, of wrong use, or what
 /// `exit_code` makes of the exception. A reader that closes stdout (`| head`) is no failure.

@@ -152,7 +152,7 @@ TrainInputs read_inputs(const TrainArguments& arguments,
 
 void run_training(const TrainArguments& arguments, const TrainInputs& inputs, Communicator& world,
                   int argc, char** argv) {
-  const std::vector<RankInfo> ranks = survey_ranks(world);
+  const std::vector<RankInfo> ranks = survey_ranks(world, arguments.time_limit_s);
   const Groups groups =
       make_groups(parse_layout(arguments.layout, world.size, fits(inputs.model)), nodes_of(ranks));
   const Program program = build_iteration(inputs.model, groups, world.rank);
@@ -182,7 +182,8 @@ void run_training(const TrainArguments& arguments, const TrainInputs& inputs, Co
     if (!last.empty()) say(last);
     if (store) store->finish();
   } catch (const std::exception& error) {
-    const bool killed = stop_signal() != 0 || dynamic_cast<const Stopped*>(&error) != nullptr;
+    const bool killed = stop_signal() != 0 || dynamic_cast<const Stopped*>(&error) != nullptr ||
+                        dynamic_cast<const Interrupted*>(&error) != nullptr;
     if (store) store->abandon(killed ? "killed" : "failed", error.what());
     throw;
   }

@@ -12,9 +12,9 @@ double clock_s() {
 
 }  // namespace
 
-ClockOffset measure_clock_offset(Communicator& world, int rounds) {
+ClockOffset measure_clock_offset(Communicator& world, double time_limit_s, int rounds) {
   ClockOffset best{.offset_s = 0, .error_s = std::numeric_limits<double>::infinity()};
-  const CallContext call{.what = "clock offset"};
+  const CallContext call{.time_limit_s = time_limit_s, .what = "clock offset"};
   const auto send = [&](int from, int to, double& value) {
     const Segment to_peer{.peer = to, .rows = 1}, from_peer{.peer = from, .rows = 1};
     const std::span<const Segment> none;

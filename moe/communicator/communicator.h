@@ -14,12 +14,15 @@
 
 namespace moe {
 
+/// Seconds that a wait for other ranks may last where nothing else is said.
+inline constexpr double kDefaultTimeLimit_s = 60;
+
 /// Where and under what name a collective runs.
 struct CallContext {
   void* native_stream = nullptr;    ///< device stream to order with, nullptr on the host
   Stream stream = Stream::compute;  ///< the same by name, for copies to and from the device
-  double time_limit_s = 60;         ///< of this call
-  std::string what{};               ///< for messages: "all_to_all dispatch (layer 3, chunk 1/2)"
+  double time_limit_s = kDefaultTimeLimit_s;  ///< of this call
+  std::string what{};  ///< for messages: "all_to_all dispatch (layer 3, chunk 1/2)"
 };
 
 /// A group of ranks that communicate. Host communicators return when the call has finished; NCCL
@@ -122,6 +125,7 @@ struct ClockOffset {
   double offset_s = 0;
   double error_s = 0;
 };
-ClockOffset measure_clock_offset(Communicator& world, int rounds = 32);
+ClockOffset measure_clock_offset(Communicator& world, double time_limit_s = kDefaultTimeLimit_s,
+                                 int rounds = 32);
 
 }  // namespace moe

@@ -60,7 +60,7 @@ bool in_path(const std::string& program) {
   return false;
 }
 
-[[noreturn]] void start_ranks(int ranks, char** argv) {
+[[noreturn]] void start_ranks(int ranks, char** argv, double time_limit_s) {
   if (!in_path("mpirun")) {
     throw InputError(
         fmt::format("--ranks {} needs mpirun, which is not in PATH: install the package "
@@ -75,7 +75,7 @@ bool in_path(const std::string& program) {
     setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", keep);
     setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", keep);
   }
-  run_mpirun(mpirun_command(ranks, argv));
+  run_mpirun(mpirun_command(ranks, argv), time_limit_s);
 }
 
 }  // namespace
@@ -107,6 +107,13 @@ bool inside_mpi_job() {
     if (std::getenv(variable) != nullptr) return true;
   }
   return false;
+}
+
+std::optional<int> mpi_job_rank() {
+  for (const char* variable : kRankVariables) {
+    if (const char* value = std::getenv(variable)) return std::atoi(value);
+  }
+  return std::nullopt;
 }
 
 std::optional<int> mpi_job_size() {
@@ -145,7 +152,7 @@ std::unique_ptr<Communicator> join_world(std::optional<int> ranks, char** argv,
   }
   if (!ranks || *ranks == 1) return make_solo_communicator();
   if (!has_mpi()) throw Unavailable(fmt::format("--ranks {}: built without MPI", *ranks));
-  start_ranks(*ranks, argv);
+  start_ranks(*ranks, argv, start_limit_s);
 }
 
 }  // namespace moe

@@ -17,23 +17,27 @@ namespace moe {
 /// `mpirun -np N` with the same arguments, ends as it ends (mpirun.h) and does not return. Throws
 /// InputError when N < 1 or mpirun is not installed, Unavailable when built without MPI. Call it
 /// first in main, before anything is written or any thread started. `start_limit_s`: see
-/// make_mpi_world.
+/// make_mpi_world and run_mpirun.
 std::unique_ptr<Communicator> join_world(std::optional<int> ranks, char** argv,
                                          double start_limit_s = kDefaultStartLimit_s);
 
-/// Decides how the threads of a rank wait for work, and restarts this process, once, because OpenMP
-/// reads that when it is loaded: awake where the rank's share of the cores (cores.h), less what
-/// others compute on now, leaves one over for whoever comes later; asleep where not, and in a
-/// cluster in a box, whose cores also move bytes. `ranks` as in join_world, `threads` per rank, 0 =
-/// the default. OMP_WAIT_POLICY and GOMP_SPINCOUNT of the user win. Nothing where join_world will
-/// start the ranks. Before anything is written or any thread started.
+/// Decides how the threads of a rank wait for work. Restarts this process, once, because OpenMP
+/// reads the decision when it is loaded. Threads wait awake where the rank's share of the cores
+/// (cores.h) leaves one free after its own threads and the threads that others run now. They wait
+/// asleep elsewhere, and in a cluster in a box, whose cores also move bytes. `ranks` is as in
+/// join_world; `threads` are per rank, 0 = the default. OMP_WAIT_POLICY and GOMP_SPINCOUNT of the
+/// user win. Does nothing where join_world will start the ranks. Call it before anything is written
+/// or any thread is started.
 void choose_waiting(std::optional<int> ranks, int threads, char** argv);
 
-/// What the environment of this process says about it.
+/// How the threads of this process wait, as its environment says.
 Waiting waiting_of_threads();
 
-/// What join_world runs; of the job's argv, the program and its arguments.
+/// The command that join_world runs; `argv` is the program and its arguments.
 std::vector<std::string> mpirun_command(int ranks, char** argv);
+
+/// This process's rank in the MPI job as its launcher says in the environment; none outside a job.
+std::optional<int> mpi_job_rank();
 
 /// Ranks of the MPI job as its launcher says in the environment; none outside a job or where it
 /// does not say.

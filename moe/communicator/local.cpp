@@ -16,6 +16,7 @@
 #include "moe/communicator/subgroup.h"
 #include "moe/communicator/sum.h"
 #include "moe/errors.h"
+#include "moe/threads.h"
 
 /// Ranks that are threads of one process. A collective is: publish your arguments, meet, work on
 /// the others' buffers, meet again before they change. The meetings order all memory. What peers
@@ -324,7 +325,7 @@ void run_local_ranks(int ranks, const std::function<void(Communicator&)>& body) 
   std::exception_ptr first;
   {
     std::vector<std::jthread> threads;
-    for (int rank = 0; rank < ranks; ++rank) {
+    const auto start = [&](int rank) {
       threads.emplace_back([&, rank] {
         try {
           LocalCommunicator communicator(world, rank);
@@ -338,6 +339,14 @@ void run_local_ranks(int ranks, const std::function<void(Communicator&)>& body) 
           job.fail(rank, fmt::format("rank {} ended with an exception", rank));
         }
       });
+    };
+    for (int rank = 0; rank < ranks; ++rank) {
+      try {
+        start(rank);
+      } catch (const std::system_error& error) {
+        job.fail(rank, fmt::format("no thread can be started for rank {}", rank));
+        throw_no_thread(fmt::format("rank {}", rank), error.code());
+      }
     }
   }
   // Who failed inside a call may end after those whom it told: the cause goes first.

@@ -1,6 +1,7 @@
 #include "moe/communicator/mpirun.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -8,18 +9,39 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <climits>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <set>
 #include <system_error>
+#include <utility>
 
+#include "moe/communicator/launch.h"
+#include "moe/communicator/mpirun_files.h"
+#include "moe/errors.h"
+#include "moe/orphans.h"
 #include "moe/stop.h"
 
 namespace moe {
 namespace {
 
 constexpr int kPoll_ms = 100;
+/// Between SIGTERM and SIGKILL.
+constexpr double kGrace_s = 3;
+/// The line by which rank 0 tells that it runs. Open MPI hands variables of this beginning on to
+/// the ranks of other hosts.
+constexpr const char* kLineVariable = "OMPI_MOELAB_LAUNCHER";
+
+using Clock = std::chrono::steady_clock;
+double seconds_since(Clock::time_point time) {
+  return std::chrono::duration<double>(Clock::now() - time).count();
+}
 
 /// In a process group of its own: what a terminal sends goes to this process alone.
 [[noreturn]] void become(std::vector<char*>& argv, pid_t parent, int out) {
@@ -33,72 +55,175 @@ constexpr int kPoll_ms = 100;
   _exit(127);
 }
 
-/// What mpirun prints, on its way to our stdout. mpirun itself would die of a reader that goes away,
+/// Carries what mpirun prints to our stdout. mpirun itself would die of a reader that goes away,
 /// and take its ranks along before they can end in order.
 class Relay {
  public:
-  explicit Relay(int from) : from_(from) {}
+  /// `line`: the one that is not handed on (tell_launcher).
+  Relay(int from, std::string line) : from_(from), line_(std::move(line)) {}
 
   /// What to wait for: of mpirun's end of the pipe while nothing is held, of stdout otherwise.
-  pollfd source() const { return {held_ == 0 && open_ ? from_ : -1, POLLIN, 0}; }
+  pollfd source() const { return {held_.empty() && open_ ? from_ : -1, POLLIN, 0}; }
   pollfd target() const {
-    return {gone_ ? -1 : STDOUT_FILENO, static_cast<short>(held_ > 0 ? POLLOUT : 0), 0};
+    return {gone_ ? -1 : STDOUT_FILENO, static_cast<short>(held_.empty() ? 0 : POLLOUT), 0};
   }
 
   /// Takes what there is, and hands on as much as stdout takes without waiting.
   void carry(short source_events, short target_events) {
-    if (source_events != 0) {
-      const ssize_t count = read(from_, buffer_.data(), buffer_.size());
-      if (count > 0) held_ = static_cast<std::size_t>(count), sent_ = 0;
-      open_ = count > 0 || (count < 0 && errno == EINTR);
-    }
+    if (source_events != 0) take();
     gone_ = gone_ || (target_events & POLLERR) != 0;
-    if (gone_) held_ = 0;
-    if (held_ == 0 || (target_events & POLLOUT) == 0) return;
-    const ssize_t count = write(STDOUT_FILENO, buffer_.data() + sent_, held_);
-    if (count < 0) {
-      if (errno == EINTR || errno == EAGAIN) return;
+    if (gone_) held_.clear();
+    if (held_.empty() || (target_events & POLLOUT) == 0) return;
+    const ssize_t count = write(STDOUT_FILENO, held_.data(), held_.size());
+    if (count >= 0) {
+      held_.erase(0, static_cast<std::size_t>(count));
+    } else if (errno != EINTR && errno != EAGAIN) {
       gone_ = true;
       if (errno != EPIPE) error_ = errno;
-      return;
     }
-    sent_ += static_cast<std::size_t>(count);
-    held_ -= static_cast<std::size_t>(count);
   }
 
-  bool gone() const { return gone_; }   ///< nothing can be handed on any more
-  int error() const { return error_; }  ///< why, as errno; 0 where the reader went away
-  bool is_empty() const { return held_ == 0; }
+  bool has_begun() const { return begun_; }  ///< something was printed
+  bool gone() const { return gone_; }        ///< nothing can be handed on any more
+  int error() const { return error_; }       ///< why, as errno; 0 where the reader went away
+  bool is_empty() const { return held_.empty(); }
 
  private:
+  void take() {
+    std::array<char, PIPE_BUF> buffer{};
+    const ssize_t count = read(from_, buffer.data(), buffer.size());
+    if (count > 0) {
+      begun_ = true;
+      unread_.append(buffer.data(), static_cast<std::size_t>(count));
+    }
+    open_ = count > 0 || (count < 0 && errno == EINTR);
+    // Whole lines until the one that is sought has come.
+    while (!line_.empty()) {
+      const std::size_t end = unread_.find('\n');
+      if (end == std::string::npos) break;
+      if (unread_.find(line_) < end) {
+        line_.clear();
+      } else {
+        held_.append(unread_, 0, end + 1);
+      }
+      unread_.erase(0, end + 1);
+    }
+    if (line_.empty() || !open_ || unread_.size() > PIPE_BUF)
+      held_.append(std::exchange(unread_, {}));
+  }
+
   int from_;
-  std::array<char, PIPE_BUF> buffer_{};
-  std::size_t held_ = 0, sent_ = 0;
-  bool open_ = true, gone_ = false;
+  std::string line_;
+  std::string unread_, held_;
+  bool open_ = true, begun_ = false, gone_ = false;
   int error_ = 0;
+};
+
+/// Since when a process has been stopped (SIGSTOP, a debugger).
+class StoppedSince {
+ public:
+  explicit StoppedSince(pid_t process) : stat_("/proc/" + std::to_string(process) + "/stat") {}
+
+  double seconds() {
+    std::string text;
+    std::getline(std::ifstream(stat_), text);
+    const std::size_t end = text.rfind(')');  // "pid (name) state ...": the name may hold anything
+    const char state = end != std::string::npos && end + 2 < text.size() ? text[end + 2] : '?';
+    if (state != 'T' && state != 't') since_ = Clock::now();
+    return seconds_since(since_);
+  }
+
+ private:
+  std::string stat_;
+  Clock::time_point since_ = Clock::now();
+};
+
+/// An mpirun that runs, and how it is ended.
+class Launch {
+ public:
+  /// `silence_limit_s`: how long it may take until its ranks run.
+  Launch(pid_t mpirun, double time_limit_s, double silence_limit_s)
+      : mpirun_(mpirun),
+        time_limit_s_(time_limit_s),
+        silence_limit_s_(silence_limit_s),
+        stopped_(mpirun) {}
+
+  /// From time to time while it runs.
+  void look(const Relay& relay) {
+    if (!marked_ && relay.has_begun()) marked_ = mark_mpirun_files(mpirun_);
+    if (asked_ == 0 && (stop_signal() != 0 || relay.gone())) ask();
+    if (terminated_at_) {
+      if (seconds_since(*terminated_at_) > kGrace_s) kill(-mpirun_, SIGKILL);
+    } else if (is_to_end(relay)) {
+      terminated_at_ = Clock::now();
+      kill(mpirun_, SIGTERM);
+      kill(mpirun_, SIGCONT);
+    }
+  }
+
+  bool was_ended() const { return terminated_at_.has_value(); }
+  int asked() const { return asked_; }  ///< the signal that asked for the end, 0 while none has
+  const std::string& hangs() const { return hangs_; }  ///< why it was ended unasked, "" otherwise
+
+ private:
+  void ask() {
+    asked_ = stop_signal() != 0 ? stop_signal() : SIGPIPE;
+    asked_at_ = Clock::now();
+    kill(mpirun_, SIGUSR1);
+    kill(mpirun_, SIGCONT);
+  }
+
+  bool is_to_end(const Relay& relay) {
+    const double stopped_s = stopped_.seconds();
+    if (asked_ != 0) return !relay.has_begun() || seconds_since(asked_at_) > time_limit_s_;
+    if (!relay.has_begun() && seconds_since(begin_) > silence_limit_s_) {
+      hangs_ = fmt::format(
+          "mpirun (process {}) has started no rank within {} s: does `mpirun -np 1 hostname` work? "
+          "A larger --time-limit gives it longer",
+          mpirun_, silence_limit_s_);
+    } else if (stopped_s > time_limit_s_) {
+      hangs_ = fmt::format("mpirun (process {}) has been stopped for {} s", mpirun_, time_limit_s_);
+    }
+    return !hangs_.empty();
+  }
+
+  pid_t mpirun_;
+  double time_limit_s_, silence_limit_s_;
+  StoppedSince stopped_;
+  Clock::time_point begin_ = Clock::now(), asked_at_;
+  std::optional<Clock::time_point> terminated_at_;
+  bool marked_ = false;
+  int asked_ = 0;
+  std::string hangs_;
 };
 
 }  // namespace
 
-void run_mpirun(const std::vector<std::string>& command) {
+void run_mpirun(const std::vector<std::string>& command, double time_limit_s, double launch_s) {
   std::vector<char*> argv;
   for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
   stop_when_asked();
+  remove_abandoned_mpirun_files();
   std::array<int, 2> out{};
   if (pipe2(out.data(), O_CLOEXEC) != 0) {
     throw std::system_error(errno, std::generic_category(), "pipe");
   }
   const pid_t parent = getpid();
+  const std::string line = fmt::format("moelab: the ranks of launcher {} run", parent);
+  setenv(kLineVariable, line.c_str(), 1);
+  adopt_orphans();
+  const std::set<pid_t> others = child_processes();
   const pid_t child = fork();
   if (child < 0) throw std::system_error(errno, std::generic_category(), "fork");
   if (child == 0) become(argv, parent, out[1]);
   setpgid(child, child);  // also here: whoever comes first
   close(out[1]);
 
-  Relay relay(out[0]);
-  int asked = 0, status = 0;
-  // Once mpirun has ended, until a look finds nothing more: whoever else holds its end of the pipe is
+  Relay relay(out[0], line);
+  Launch launch(child, time_limit_s, time_limit_s + launch_s);
+  int status = 0;
+  // After mpirun has ended, until a look finds nothing more. Others that hold its end of the pipe are
   // not waited for.
   for (bool ended = false, silent = false; !ended || !silent || !relay.is_empty();) {
     std::array<pollfd, 2> files{relay.source(), relay.target()};
@@ -106,17 +231,30 @@ void run_mpirun(const std::vector<std::string>& command) {
     silent = ended && (files[0].revents & POLLIN) == 0;
     relay.carry(files[0].revents, files[1].revents);
     ended = ended || waitpid(child, &status, WNOHANG) == child;
-    if (ended || asked != 0 || (stop_signal() == 0 && !relay.gone())) continue;
-    asked = stop_signal() != 0 ? stop_signal() : SIGPIPE;
-    kill(child, SIGUSR1);
+    if (!ended) launch.look(relay);
   }
+  if (launch.was_ended()) kill(-child, SIGKILL);  // what it has left in its group
+  std::error_code ignored;
+  end_orphans(others, std::filesystem::read_symlink("/proc/self/exe", ignored));
+  remove_mpirun_files(child);
   if (relay.error() != 0) {
     std::fprintf(stderr, "stdout: %s\n", std::strerror(relay.error()));
     _exit(1);
   }
+  if (!launch.hangs().empty()) throw CommunicationError(launch.hangs());
   std::fflush(nullptr);
-  if (asked != 0) _exit(128 + asked);
+  if (launch.asked() != 0) _exit(128 + launch.asked());
   _exit(WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
+}
+
+void tell_launcher() {
+  const char* variable = std::getenv(kLineVariable);
+  if (variable == nullptr) return;
+  const std::string line = std::string(variable) + "\n";
+  unsetenv(kLineVariable);
+  if (mpi_job_rank().value_or(0) != 0) return;
+  // Where it cannot be written, nothing else can.
+  [[maybe_unused]] const auto written = write(STDOUT_FILENO, line.data(), line.size());
 }
 
 }  // namespace moe

@@ -5,6 +5,9 @@
 
 namespace moe {
 
+/// Seconds that mpirun may take, beyond the limit of a wait, until its ranks run.
+inline constexpr double kLaunchLimit_s = 10;
+
 /// Runs mpirun (command[0]) and ends this process as it ends: with its exit code, or 128 + the
 /// signal that ended it. Throws std::system_error where it cannot be started.
 ///
@@ -12,6 +15,19 @@ namespace moe {
 /// 1, and takes no notice of SIGHUP and of a closed stdout. Here each of the four (stop.h) reaches
 /// the ranks as SIGUSR1, which mpirun hands on and ranks end in order by, and the exit code is
 /// 128 + the signal. When this process dies, mpirun gets SIGTERM.
-[[noreturn]] void run_mpirun(const std::vector<std::string>& command);
+///
+/// An mpirun that hangs is ended, by SIGTERM and three seconds later by SIGKILL:
+///   - when nothing has come from its ranks (tell_launcher) for time_limit_s + launch_s, or when it
+///     has been stopped for time_limit_s: then this throws CommunicationError;
+///   - when this process is asked to end: at once where nothing has come from its ranks, else after
+///     time_limit_s.
+/// Ranks that outlive mpirun, and files that it leaves (mpirun_files.h), are removed.
+[[noreturn]] void run_mpirun(const std::vector<std::string>& command, double time_limit_s,
+                             double launch_s = kLaunchLimit_s);
+
+/// Tells the run_mpirun that has started this process that its ranks run: rank 0 prints a line
+/// that run_mpirun keeps to itself. Does nothing in other processes. Call it before anything else
+/// is printed.
+void tell_launcher();
 
 }  // namespace moe

@@ -73,9 +73,9 @@ std::vector<std::string> gather_texts(Communicator& world, const std::string& mi
   return texts;
 }
 
-std::vector<RankInfo> survey_ranks(Communicator& world) {
-  const CallContext call{.what = "survey of the ranks"};
-  const ClockOffset clock = measure_clock_offset(world);
+std::vector<RankInfo> survey_ranks(Communicator& world, double time_limit_s) {
+  const CallContext call{.time_limit_s = time_limit_s, .what = "survey of the ranks"};
+  const ClockOffset clock = measure_clock_offset(world, time_limit_s);
   const std::array<double, 3> mine{clock.offset_s, clock.error_s, static_cast<double>(getpid())};
   std::vector<double> all(mine.size() * world.size);
   world.all_gather(mine.data(), all.data(), mine.size(), DType::f64, call);

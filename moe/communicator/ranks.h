@@ -19,8 +19,9 @@ struct RankInfo {
   ClockOffset clock;
 };
 
-/// Host names, machines, cores, process ids and clocks of all ranks of `world`, the same on every rank.
-std::vector<RankInfo> survey_ranks(Communicator& world);
+/// Host names, machines, cores, process ids and clocks of all ranks of `world`, the same on every
+/// rank. Each wait for another rank lasts time_limit_s at most. Collective.
+std::vector<RankInfo> survey_ranks(Communicator& world, double time_limit_s = kDefaultTimeLimit_s);
 /// RankInfo::node by rank.
 std::vector<int> nodes_of(const std::vector<RankInfo>& ranks);
 /// Ranks that share processors and memory with `rank`, itself included.

@@ -6,6 +6,7 @@
 #include "db/console/output_error.h"
 #include "db/console/run_program.h"
 #include "moe/communicator/launch.h"
+#include "moe/communicator/mpirun.h"
 #include "moe/errors.h"
 #include "moe/stop.h"
 
@@ -25,6 +26,7 @@ namespace {
 
 int run_job(const Job& job, char** argv, const std::function<void()>& prepare,
             const std::function<int(Communicator& world)>& work) {
+  tell_launcher();
   choose_waiting(job.ranks, job.threads, argv);
   std::optional<int> rank;
   // What every rank throws needs one message, and nobody has to be told.

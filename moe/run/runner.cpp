@@ -8,6 +8,7 @@
 #include "moe/run/host_ops.h"
 #include "moe/run/prepare.h"
 #include "moe/run/stream_thread.h"
+#include "moe/threads.h"
 
 namespace moe {
 namespace {
@@ -50,6 +51,13 @@ struct Runner::State {
   RunState run;
   std::vector<std::thread> threads;
 
+  State(Groups groups, Backend& backend, Communicator& world, const RunOptions& options)
+      : run(std::move(groups), backend, world, options) {}
+  ~State() {
+    run.progress.stop();
+    for (std::thread& thread : threads) thread.join();
+  }
+
   IterationResult iterate(const AfterOp& after_op, bool measure_memory) {
     if (run.progress.has_failed()) {
       throw std::logic_error("run: an earlier iteration of this runner failed");
@@ -78,17 +86,15 @@ struct Runner::State {
 
 Runner::Runner(Program program, Groups groups, Backend& backend, Communicator& world,
                RunOptions options)
-    : state_(new State{RunState(std::move(groups), backend, world, options), {}}) {
+    : state_(new State(std::move(groups), backend, world, options)) {
   adopt(state_->run, std::move(program));
   for (const Stream stream : kDriven) {
-    state_->threads.emplace_back(drive_stream, std::ref(state_->run), stream);
+    state_->threads.push_back(
+        start_thread("a stream", [this, stream] { drive_stream(state_->run, stream); }));
   }
 }
 
-Runner::~Runner() {
-  state_->run.progress.stop();
-  for (std::thread& thread : state_->threads) thread.join();
-}
+Runner::~Runner() = default;
 
 const Program& Runner::program() const { return state_->run.program; }
 const Program& Runner::whole() const { return state_->run.whole; }

@@ -164,14 +164,19 @@ void copy_tokens(const Corpus& corpus, std::int64_t begin, std::span<std::int32_
 
 std::vector<std::filesystem::path> default_corpus_files() {
   const std::filesystem::path licenses = "/usr/share/common-licenses";
+  const auto any = [](const std::filesystem::path&) { return true; };
   std::vector<std::filesystem::path> files;
+  // Installed programs have the text of the repository in a folder of its own.
+  if (std::filesystem::is_directory(source_tree() / "text")) {
+    add_files(source_tree() / "text", any, files);
+    return files;
+  }
   for (const auto* folder :
        {"db", "experiments", "microbench", "moe", "tests", "tuner", "viewer"}) {
     add_files(source_tree() / folder, is_source_text, files);
   }
   if (files.empty()) {
-    add_files(
-        licenses, [](const std::filesystem::path&) { return true; }, files);
+    add_files(licenses, any, files);
   }
   if (files.empty()) {
     throw InputError(fmt::format("no text in {} nor in {}: name files to train on",

@@ -50,6 +50,7 @@ TEST(Errors, ARefusalIsNoBrokenContract) {
 TEST(Errors, ATimeLimitIs124AndASignal128More) {
   EXPECT_EQ(exit_code(TimeLimit("")), 124);
   EXPECT_EQ(exit_code(Stopped("", 2)), 130);
+  EXPECT_EQ(exit_code(Interrupted("", 15)), 143);
 }
 
 }  // namespace

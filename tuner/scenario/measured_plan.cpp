@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "db/console/statistics.h"
+#include "moe/threads.h"
 
 namespace tuner {
 namespace {
@@ -17,7 +18,7 @@ MeasuredPlan::MeasuredPlan(PlanInTraining plan, int iterations)
 
 void MeasuredPlan::begin(const moe::Routing& routing) {
   routing_ = routing;
-  thread_ = std::thread([this] {
+  thread_ = moe::start_thread("a planner", [this] {
     std::optional<moe::Schedule> schedule;
     std::exception_ptr failure;
     try {

@@ -10,13 +10,12 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <filesystem>
 #include <fstream>
 #include <set>
-#include <sstream>
 #include <string>
 #include <system_error>
 
+#include "moe/orphans.h"
 #include "moe/stop.h"
 
 namespace tuner {
@@ -25,7 +24,6 @@ namespace {
 constexpr std::size_t kKeptErrors = 64 << 10;
 constexpr double kGrace_s = 5;  ///< between SIGTERM and SIGKILL
 constexpr int kPoll_ms = 100;
-constexpr double kOrphans_s = 1;
 
 using Clock = std::chrono::steady_clock;
 double now_s() { return std::chrono::duration<double>(Clock::now().time_since_epoch()).count(); }
@@ -74,42 +72,6 @@ struct Pipe {
   _exit(127);
 }
 
-/// Of this process.
-std::set<pid_t> children() {
-  std::set<pid_t> found;
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
-    const std::string name = entry.path().filename();
-    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    std::ifstream file(entry.path() / "stat");
-    std::string text;
-    std::getline(file, text);
-    const std::size_t behind_name = text.rfind(')');  // "pid (name) state parent ...", any name
-    if (behind_name == std::string::npos) continue;
-    std::istringstream fields(text.substr(behind_name + 1));
-    char state = 0;
-    pid_t parent = 0;
-    if (fields >> state >> parent && parent == getpid()) found.insert(std::stoi(name));
-  }
-  return found;
-}
-
-/// mpirun ends before what it has started on the other hosts of a box. What goes on for longer is
-/// ended, so that it is not beside the next run.
-void wait_for_orphans(const std::set<pid_t>& others) {
-  const double begin = now_s();
-  for (bool any = true, late = false; any; late = now_s() - begin > kOrphans_s) {
-    any = false;
-    for (const pid_t pid : children()) {
-      if (others.contains(pid)) continue;
-      if (late) kill(pid, SIGKILL);
-      any = waitpid(pid, nullptr, WNOHANG) == 0 || any;
-    }
-    if (late && now_s() - begin > 2 * kOrphans_s) return;  // one that the kernel does not let go of
-    if (any) usleep(10'000);
-  }
-}
-
 }  // namespace
 
 ChildResult run_child(const std::vector<std::string>& argv, double time_limit_s,
@@ -119,8 +81,8 @@ ChildResult run_child(const std::vector<std::string>& argv, double time_limit_s,
   arguments.push_back(nullptr);
   Pipe out, err;
   const pid_t parent = getpid();
-  prctl(PR_SET_CHILD_SUBREAPER, 1);
-  const std::set<pid_t> others = children();
+  moe::adopt_orphans();
+  const std::set<pid_t> others = moe::child_processes();
   const pid_t child = fork();
   if (child < 0) fail("fork");
   if (child == 0) become(arguments, out, err, parent);
@@ -158,8 +120,10 @@ ChildResult run_child(const std::vector<std::string>& argv, double time_limit_s,
       killed = true;
     }
   }
-  kill(-child, SIGKILL);  // the processes that it left in its group
-  wait_for_orphans(others);
+  kill(-child, SIGKILL);  // whatever it left behind in its group
+  // mpirun ends before the processes that it has started on the other hosts of a box: they are not
+  // to run beside the next training.
+  moe::end_orphans(others);
   if (stopped) throw moe::Stopped(moe::stop_reason(moe::stop_signal()), moe::stop_signal());
   const auto drain = [](const Pipe& pipe, bool open, std::string& text) {
     fcntl(pipe.read, F_SETFL, O_NONBLOCK);

@@ -49,6 +49,11 @@ double now_s() { return seconds_of(std::chrono::steady_clock::now()); }
 /// Words that a receiver has given once it has posted so much of a stream.
 std::int64_t words_at(std::int64_t bytes) { return bytes == 0 ? 0 : (bytes - 1) / kCreditBytes; }
 
+[[noreturn]] void throw_failure(const std::string& text, int signal) {
+  if (signal != 0) throw Interrupted(text, signal);
+  throw CommunicationError(text);
+}
+
 std::string text_of(int code) {
   std::array<char, MPI_MAX_ERROR_STRING> text{};
   int length = 0;
@@ -79,7 +84,8 @@ void announce_failure(const MpiGroup& group, const std::string& why) noexcept {
   try {
     const std::lock_guard lock(mpi_mutex());
     static std::list<std::string> notices;  // MPI may read them until the process ends
-    const std::string& notice = notices.emplace_back(why.substr(0, 500));
+    std::string& notice = notices.emplace_back(1, static_cast<char>(stop_signal()));
+    notice += why.substr(0, 500);
     for (int peer = 0; peer < group.size(); ++peer) {
       if (peer == group.rank) continue;
       MPI_Request request = MPI_REQUEST_NULL;
@@ -101,8 +107,9 @@ MpiMessages::MpiMessages(MpiGroup& group, const CallContext& call, std::string_v
       awaited_words_(group.size()),
       awaits_word_(group.size(), false) {
   if (!group.failure.empty()) {
-    throw CommunicationError(fmt::format("rank {}: {} on a communicator that failed before: {}",
-                                         group.world_ranks[group.rank], what_, group.failure));
+    throw_failure(fmt::format("rank {}: {} on a communicator that failed before: {}",
+                              group.world_ranks[group.rank], what_, group.failure),
+                  group.stop_signal);
   }
   throw_if_another_gave_up();
 }
@@ -319,8 +326,9 @@ void MpiMessages::wait(int begin, int end) {
 void MpiMessages::throw_if_another_gave_up() {
   // mpirun, when a rank has died, leaves the others a second from its SIGTERM to its SIGKILL.
   if (stop_signal() == SIGTERM && seconds_since_stop() > 0.3) {
-    throw CommunicationError(fmt::format("rank {}: {} cannot finish: this process was asked to end",
-                                         group_.world_ranks[group_.rank], what_));
+    throw Interrupted(fmt::format("rank {}: {} cannot finish: this process was asked to end ({})",
+                                  group_.world_ranks[group_.rank], what_, stop_reason(SIGTERM)),
+                      SIGTERM);
   }
   std::string notice;
   int sender = 0;
@@ -342,9 +350,12 @@ void MpiMessages::throw_if_another_gave_up() {
   }
   told = true;
   // The sender told everybody: no need to tell again.
-  group_.failure = fmt::format("rank {} gave up: {}", sender, notice);
-  throw CommunicationError(fmt::format("rank {}: {} cannot finish: {}",
-                                       group_.world_ranks[group_.rank], what_, group_.failure));
+  group_.stop_signal = notice.empty() ? 0 : notice.front();
+  group_.failure = fmt::format("rank {} gave up: {}", sender,
+                               notice.substr(std::min<std::size_t>(1, notice.size())));
+  throw_failure(fmt::format("rank {}: {} cannot finish: {}", group_.world_ranks[group_.rank], what_,
+                            group_.failure),
+                group_.stop_signal);
 }
 
 void MpiMessages::fail_at_limit(int begin, int end) {

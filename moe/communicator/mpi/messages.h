@@ -29,6 +29,7 @@ struct MpiGroup {
   int rank = 0;         ///< index in world_ranks
   int context = 0;      ///< tells this group's messages from those of others with the same members
   std::string failure;  ///< why it cannot be used any more
+  int stop_signal = 0;  ///< that asked the rank to end which gave up first; 0 where none did
   /// What reductions receive into; kept, as fresh pages cost more than adding what is in them.
   std::vector<std::byte> scratch{};
   std::int64_t sent_bytes = 0;  ///< to other ranks, so far
@@ -47,7 +48,8 @@ void check_mpi(int code, std::string_view call);
 
 int tag_of(const MpiGroup& group, Channel channel);
 
-/// Tells every other member that this one will not go on; returns at once, throws nothing.
+/// Tells every other member that this one will not go on, and which signal has asked it to end, if
+/// one has; returns at once, throws nothing.
 void announce_failure(const MpiGroup& group, const std::string& why) noexcept;
 
 /// True once a member of any group has told this process that it gave up.
@@ -83,9 +85,10 @@ class MpiMessages {
 
   /// Messages so far: the position of the next one.
   int posted() const { return static_cast<int>(messages_.size()); }
-  /// Waits, testing and sleeping (pace.h), until the messages [begin, end) are done; the others make
-  /// progress meanwhile. Throws TimeLimit naming the ranks whose messages are missing, or
-  /// CommunicationError when MPI reports one or another member gave up.
+  /// Waits, testing and sleeping (pace.h), until the messages [begin, end) are done. The others make
+  /// progress meanwhile. Throws TimeLimit naming the ranks whose messages are missing,
+  /// CommunicationError when MPI reports an error or another member gave up, and Interrupted when a
+  /// signal has asked that member, or this process, to end.
   void wait(int begin, int end);
   void wait_all() { wait(0, posted()); }
 

@@ -4,18 +4,20 @@
 
 namespace moe {
 
-/// How long a rank that waits for messages sleeps before it looks again. It shares its core with what computes, and
-/// every look costs that tens of microseconds: so it sleeps until what is under way must be there, by the rate at
-/// which bytes came before, or as long as the kernel has something to send, and looks finely only then. Times in
-/// seconds of any clock.
+/// How long a rank that waits for messages sleeps before it looks again. It shares its core with
+/// threads that compute, and every look costs them tens of microseconds. So it sleeps until the
+/// missing bytes must have arrived, at the rate at which bytes arrived before, or as long as the
+/// kernel has something to send. Only then it looks at short intervals. Times are in seconds of any
+/// clock.
 class Pace {
  public:
-  /// Begins a wait. What was learned of the rate stays.
+  /// Begins a wait. The rate that was learned stays.
   void begin(double now);
-  /// So many bytes more have come from other nodes.
+  /// Notes that `bytes` more have arrived from other nodes.
   void arrived(std::int64_t bytes, double now);
-  /// What is still to come from other nodes, or to be handed to the kernel for them, the larger; `near`: something of
-  /// this node is missing too, whose bytes move only while both sides look.
+  /// Seconds to sleep now. `missing_bytes` are still to arrive from other nodes, or to be handed to
+  /// the kernel for them, whichever is more. `near`: a message of this node is missing too, whose
+  /// bytes move only while both sides look.
   double sleep_s(std::int64_t missing_bytes, bool near, double now);
 
   double bytes_per_s() const { return rate_; }  ///< 0 while nothing is known

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "moe/communicator/launch.h"
+#include "moe/threads.h"
 
 namespace moe {
 namespace {
@@ -126,7 +127,8 @@ std::string missing_ranks() {
   return fmt::format("{}", fmt::join(missing, "; "));
 }
 
-StartWatch::StartWatch(double limit_s) : thread_([this, limit_s] { watch(limit_s); }) {}
+StartWatch::StartWatch(double limit_s)
+    : thread_(start_thread("the watch over MPI's start", [this, limit_s] { watch(limit_s); })) {}
 
 StartWatch::~StartWatch() {
   {

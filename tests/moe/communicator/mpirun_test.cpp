@@ -9,6 +9,8 @@
 #include <cstdio>
 #include <string>
 
+#include "moe/errors.h"
+
 namespace moe {
 namespace {
 
@@ -17,7 +19,10 @@ struct Job {
   pid_t pid = -1;
   int output = -1;
 
-  explicit Job(const std::string& script) {
+  static constexpr double kLimit_s = 20, kLaunch_s = 20;
+
+  explicit Job(const std::string& script, double time_limit_s = kLimit_s,
+               double launch_s = kLaunch_s) {
     std::array<int, 2> ends{};
     if (pipe(ends.data()) != 0) return;
     pid = fork();
@@ -25,7 +30,12 @@ struct Job {
       dup2(ends[1], STDOUT_FILENO);
       close(ends[0]);
       close(ends[1]);
-      run_mpirun({"/bin/sh", "-c", script});
+      if (std::freopen("/dev/null", "w", stderr) == nullptr) _exit(100);
+      try {
+        run_mpirun({"/bin/sh", "-c", script}, time_limit_s, launch_s);
+      } catch (const CommunicationError&) {
+        _exit(99);
+      }
     }
     close(ends[1]);
     output = ends[0];
@@ -79,11 +89,51 @@ TEST(Mpirun, AClosedStdoutAsksTheRanksToEnd) {
   EXPECT_EQ(job.exit_code(), 128 + SIGPIPE);
 }
 
+// What `moe-train` does first as rank 0, and what is printed afterwards.
+TEST(Mpirun, TheLineThatTellsOfRanksIsNotHandedOn) {
+  const Job job("echo first; echo \"$OMPI_MOELAB_LAUNCHER\"; echo second; printf third");
+  EXPECT_EQ(job.read_line(), "first");
+  EXPECT_EQ(job.read_line(), "second");
+  EXPECT_EQ(job.exit_code(), 0);
+  EXPECT_EQ(job.read_line(), "third");
+}
+
+// It sleeps in a process of its own, so that the shell answers no signal before the sleep ends.
+const std::string kHangs = "trap '' USR1 TERM; sleep 100 & wait; sleep 100";
+
+TEST(Mpirun, ThatStartsNoRankIsEndedAtItsLimit) {
+  EXPECT_EQ(Job(kHangs, 0.1, 0.2).exit_code(), 99);
+  // One that has started ranks is left alone.
+  EXPECT_EQ(Job("echo ready; sleep 1", 0.1, 0.2).exit_code(), 0);
+}
+
+TEST(Mpirun, ThatHangsIsEndedWhenTheProgramIsAskedToEnd) {
+  for (const std::string begin : {"", "echo ready; "}) {
+    Job job(begin + kHangs, 0.2);
+    if (!begin.empty()) {
+      EXPECT_EQ(job.read_line(), "ready");
+    }
+    usleep(200'000);  // until the launcher listens
+    kill(job.pid, SIGTERM);
+    EXPECT_EQ(job.exit_code(), 128 + SIGTERM);
+  }
+}
+
+TEST(Mpirun, ThatIsStoppedIsEndedAtTheLimitAndContinuedWhenAskedToEnd) {
+  EXPECT_EQ(Job("echo ready; kill -STOP $$", 0.2).exit_code(), 99);
+  Job job("trap 'echo handed on; exit 1' USR1; echo ready; kill -STOP $$; sleep 1");
+  EXPECT_EQ(job.read_line(), "ready");
+  usleep(200'000);
+  kill(job.pid, SIGTERM);
+  EXPECT_EQ(job.read_line(), "handed on");
+  EXPECT_EQ(job.exit_code(), 128 + SIGTERM);
+}
+
 TEST(Mpirun, ThatCannotBeExecutedIs127) {
   const pid_t child = fork();
   if (child == 0) {
     if (std::freopen("/dev/null", "w", stderr) == nullptr) _exit(1);
-    run_mpirun({"/nonexistent/mpirun"});
+    run_mpirun({"/nonexistent/mpirun"}, Job::kLimit_s);
   }
   int status = 0;
   waitpid(child, &status, 0);

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace moe {
+
+class Backend;
+class Communicator;
+
+/// The functions of the shared module libmoelab_cuda.so. CUDA's libraries take about a gigabyte of
+/// address space, so the module alone is linked with them, and a program loads it when a device is
+/// asked for. Each entry is the function of that name in backend.h or communicator.h.
+struct CudaModule {
+  const char* moelab_version;  ///< of the build that made the module
+  std::unique_ptr<Backend> (*make_cuda_backend)(int device, double time_limit_s);
+  int (*cuda_device_count)();
+  std::vector<std::string> (*cuda_device_ids)();
+  std::string (*cuda_device_name)(int device);
+  std::int64_t (*cuda_free_bytes)(int device);
+  std::string (*cuda_version)();
+  bool (*has_nccl)();
+  std::unique_ptr<Communicator> (*make_nccl_communicator)(Communicator& host, Backend& backend,
+                                                          int device, double time_limit_s);
+};
+
+/// The name by which the module exports its CudaModule.
+inline constexpr const char* kCudaModuleSymbol = "moelab_cuda_module";
+
+/// Loads the module, once, from lib/moelab beside the program's folder. Throws Unavailable where
+/// there is none, where it cannot be loaded or where it is of another version.
+const CudaModule& load_cuda_module();
+
+}  // namespace moe

@@ -1,0 +1,20 @@
+#include "moe/backend/cuda_module.h"
+#include "moe/communicator/communicator.h"
+#include "moe/errors.h"
+
+namespace moe {
+
+std::unique_ptr<Communicator> make_nccl_communicator(Communicator& host, Backend& backend,
+                                                     int device, double time_limit_s) {
+  return load_cuda_module().make_nccl_communicator(host, backend, device, time_limit_s);
+}
+
+bool has_nccl() {
+  try {
+    return load_cuda_module().has_nccl();
+  } catch (const Unavailable&) {
+    return false;
+  }
+}
+
+}  // namespace moe

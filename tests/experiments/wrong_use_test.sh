@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# Wrong use of the scripts of experiments/ and tests/ is exit code 2, with a word that names the option or the folder.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+scratch=$(mktemp -d)
+trap 'chmod -R u+w "$scratch"; rm -rf "$scratch"' EXIT
+
+failures=0
+# refused TEXT COMMAND...
+refused() {
+  local text=$1 status=0 output
+  shift
+  output=$("$@" 2>&1) || status=$?
+  if [[ $status != 2 || $output != *"$text"* ]]; then
+    echo "FAILED: $* ended with $status, not 2, or did not say '$text': $output"
+    failures=$((failures + 1))
+  fi
+}
+
+# The next option, or the end of the options, is no value.
+refused "--nodes needs a value" "$root/experiments/cluster-in-a-box" --nodes -- true
+refused "--nic-gbps needs a value" "$root/experiments/cluster-in-a-box" --nic-gbps
+refused "--out needs a value" "$root/experiments/quickstart" --out --quick
+refused "--preset needs a value" "$root/tests/run" --preset --label
+refused "--steps needs a value" "$root/experiments/gemm-share/run" --steps --bin
+refused "--threads needs a value" "$root/experiments/against_pytorch/run" --threads --rounds
+refused "--models needs a value" "$root/experiments/box_planners/run" --models --table
+refused "--every needs a value" "$root/experiments/skewed_training/run" --every --table
+
+# A checkout of somebody else, who lets others read it; and installed, where nothing is built.
+as_other=()
+if ((EUID == 0)); then as_other=(setpriv --reuid=65534 --regid=65534 --clear-groups); fi
+mkdir -p "$scratch/checkout/experiments" "$scratch/checkout/tests" "$scratch/share/moelab/experiments" "$scratch/bin"
+cp "$root/experiments/quickstart" "$scratch/checkout/experiments"
+cp "$root/experiments/quickstart" "$scratch/share/moelab/experiments"
+cp "$root/tests/run" "$scratch/checkout/tests"
+touch "$scratch/checkout/CMakeLists.txt"
+chmod -R a-w,a+rX "$scratch"
+refused "the build needs a checkout of your own" "${as_other[@]}" "$scratch/checkout/experiments/quickstart"
+refused "/build/ci cannot be made: Permission denied" "${as_other[@]}" "$scratch/checkout/tests/run"
+refused "--out DIR names another folder: $scratch/none cannot be made: Permission denied" \
+  "${as_other[@]}" "$scratch/share/moelab/experiments/quickstart" --out "$scratch/none"
+exit $((failures > 0))
