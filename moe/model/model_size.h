@@ -21,10 +21,10 @@ ModelSize model_size(const Model& model, std::int64_t parts);
 
 /// What the model has more of than anybody can mean (limits.h), and what to lower: "1e+14 parameters are more than
 /// 1e+13: lower experts, ...". Nothing where it has not.
-std::optional<std::string> excess_of(const Model& model, std::int64_t parts);
+std::optional<std::string> size_refusal(const Model& model, std::int64_t parts);
 
 /// Why an iteration in so many micro-batches would have more ops than anybody can mean (kMostPasses), and how many it
 /// may have. Nothing where it would not.
-std::optional<std::string> too_many_passes(const Model& model);
+std::optional<std::string> passes_refusal(const Model& model);
 
 }  // namespace moe

@@ -19,7 +19,7 @@ struct ModelChange {
 };
 
 /// Why a model cannot be trained under a layout.
-struct Misfit {
+struct LayoutRefusal {
   std::string message;               ///< "global_batch = 16 does not divide by 3 ranks"
   std::vector<ModelChange> changes;  ///< each of which may mend it
 };
@@ -28,6 +28,6 @@ struct Misfit {
 LayoutFits fits(const Model& model);
 
 /// The first there is; none where the model can be trained so.
-std::optional<Misfit> misfit_of(const Model& model, const Layout& layout);
+std::optional<LayoutRefusal> layout_refusal(const Model& model, const Layout& layout);
 
 }  // namespace moe
