@@ -8,13 +8,13 @@
 
 namespace moe {
 
-/// What sub-modules of the mixture of experts cannot be used together.
+/// Why sub-modules of the MoE layer cannot be used together.
 struct CombinationRefusal {
   std::string_view key;  ///< of [moe]
   std::string message;   ///< values, and what would work
 };
 
-/// The first that the model has; none where all goes together, or nothing has experts.
+/// The first reason there is; none where all goes together, or no block has experts.
 std::optional<CombinationRefusal> combination_refusal(const Model& model);
 
 }  // namespace moe

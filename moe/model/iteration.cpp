@@ -28,8 +28,8 @@ const char* all_reduce_name(GroupKind group) {
   }
 }
 
-/// One all-reduce per block, stage and group, in the order in which backward completes them; what lies
-/// outside the blocks last.
+/// One all-reduce for each block, stage and group, in the order in which backward completes the
+/// gradients. Parameters outside the blocks come last.
 void reduce_gradients(LayerBuilder& build) {
   const int stages = build.groups.layout.pipeline;
   for (build.block = build.model.blocks - 1; build.block >= -1; --build.block) {
@@ -84,7 +84,7 @@ void update_parameters(LayerBuilder& build) {
   }
 }
 
-/// `x`, in the stage that is built on from here.
+/// Passes `x` on to the stage that is built from here on.
 TensorId pass_on(LayerBuilder& build, TensorId x, int to_stage, const std::string& what) {
   if (to_stage == build.stage) return x;
   const TensorId y = build.activation("passed." + what, build.model.d_model);

@@ -22,7 +22,7 @@ ModelChange change(std::string_view key, Field Model::*field, Value value) {
           [field, value](Model& model) { model.*field = static_cast<Field>(value); }};
 }
 
-/// To the multiples of `parts` next to `value`.
+/// Changes to the multiples of `parts` next to `value`.
 template <class Field>
 std::vector<ModelChange> to_multiples(std::string_view key, Field Model::*field, std::int64_t value,
                                       std::int64_t parts, std::int64_t least = 1) {
@@ -40,7 +40,7 @@ LayoutRefusal not_divided(std::string_view key, std::int64_t value, std::int64_t
           std::move(changes)};
 }
 
-/// Ranks of a stage and micro-batches, of which each has as many sequences as any other.
+/// Equal parts of the global batch: one for each rank of a stage and micro-batch.
 struct Parts {
   std::int64_t count;
   std::string text;  ///< "3 ranks", "3 ranks of a stage times 4 micro_batches"
@@ -172,7 +172,7 @@ std::optional<LayoutRefusal> refusal_by_dense_layers(const Model& model, const L
   return std::nullopt;
 }
 
-/// More of them, as the sequences of a rank allow.
+/// Changes to more micro-batches, as many as the sequences of a rank allow.
 std::vector<ModelChange> to_more_micro_batches(const Model& model, const Layout& layout) {
   std::vector<ModelChange> changes;
   for (int count = model.micro_batches; ++count <= kMostMicroBatches;) {

@@ -24,10 +24,11 @@ struct LayoutRefusal {
   std::vector<ModelChange> changes;  ///< each of which may mend it
 };
 
-/// For parse_layout: whether the model, which has to outlive it, can be trained so.
+/// Whether the model can be trained under a layout, for parse_layout. The model outlives the
+/// result.
 LayoutFits fits(const Model& model);
 
-/// The first there is; none where the model can be trained so.
+/// The first reason there is; none where the model can be trained so.
 std::optional<LayoutRefusal> layout_refusal(const Model& model, const Layout& layout);
 
 }  // namespace moe

@@ -11,7 +11,7 @@
 namespace moe {
 namespace {
 
-/// Numbers of ranks below that are tried, nearest first; then half of it, a quarter, ...
+/// Smaller numbers of ranks to try: the nearest first, then half as many, a quarter, ...
 std::vector<int> fewer_ranks(int ranks) {
   constexpr int kNeighbours = 64;
   std::vector<int> numbers;
@@ -24,7 +24,7 @@ std::vector<int> fewer_ranks(int ranks) {
   return numbers;
 }
 
-/// And above: the next ones, twice as many, four times, ...
+/// Larger numbers of ranks to try: the next ones, then twice as many, four times, ...
 std::vector<int> more_ranks(int ranks) {
   constexpr int kNeighbours = 64, kMost = 1 << 14;
   std::vector<int> numbers;

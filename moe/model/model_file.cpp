@@ -21,8 +21,8 @@
 namespace moe {
 namespace {
 
-/// A key that another gate declares has no use; where the chosen gate declares one of that name too,
-/// that one is read.
+/// A key that another gate declares has no use; where the chosen gate declares one of that name
+/// too, that one is read.
 void read_own_keys(const InputObject& moe, Model& model) {
   const Gate& chosen = gate_named(model.gate);
   std::set<std::string_view> known;
@@ -102,13 +102,13 @@ void check_together(const InputObject& training, const InputObject& moe, const M
   }
 }
 
-/// Refuses sizes whose product nobody can mean, before anything is made of them; by what they are on as many ranks
-/// as may share the batch, check() by those there are.
+/// Refuses sizes whose product nobody can mean before anything is built from them. It takes as many
+/// ranks as can share the batch; check() takes the ranks there are.
 void check_sizes(const InputObject& root, const Model& model) {
   if (const auto refusal = size_refusal(model, model.global_batch)) root.refuse("model", *refusal);
 }
 
-/// A name is of a file beside `file`, or of one that is shipped.
+/// A name means a file beside `file`, or a shipped one.
 std::filesystem::path find_base(const std::string& base, const std::filesystem::path& file) {
   std::error_code ignored;
   const bool is_name = base.find_first_of("/.") == std::string::npos;

@@ -13,7 +13,7 @@
 namespace moe {
 namespace {
 
-/// What one MoE layer makes of the whole batch.
+/// What one MoE layer adds for the whole batch.
 struct Routed {
   double rows = 0;   ///< token copies
   double masks = 0;  ///< elements of dispatch and combine mask
@@ -65,8 +65,8 @@ ModelSize model_size(const Model& model, std::int64_t parts) {
                     (model.positions == Positions::learned ? length * m : 0) +
                     model.blocks * 2 * m * (m + key_width) + dense * m * dense_hidden +
                     mixtures * (layer.gate.parameters + m * (experts + shared) * hidden);
-  // A token's row: logits; norms, residuals and projections, a probability per head and key; what networks
-  // keep; scores of experts. For every copy of a token, what its expert keeps.
+  // A token's row: logits; norms, residuals and projections, a probability per head and key; what
+  // networks keep; scores of experts. For every copy of a token, what its expert keeps.
   const double row = v + model.blocks * (6 * m + 2 * key_width + model.heads * length) +
                      dense * (2 * m + dense_hidden) +
                      mixtures * (shared * hidden + layer.gate.activations_per_token);

@@ -23,10 +23,10 @@ struct ChooseTokens {
 
 /// logits[T,E*c] -> dispatch[S,n], combine[S,n], offsets i32[1,E+1], demand i32[1,E],
 ///     where S = E*groups*c
-/// Row (e * groups + g) * c + s of a mask is slot s of expert e in group g; its logits are in column
-/// e * c + s. dispatch is the softmax over the tokens of the group, so that each row adds up to 1.
-/// combine is the softmax over all slots, so that each token adds up to 1.
-/// [Puigcerver et al. 2023, D and C of Soft MoE]
+/// Row (e * groups + g) * c + s of a mask is slot s of expert e in group g; its logits are in
+/// column e * c + s. dispatch is the softmax over the tokens of the group, so that each row adds up
+/// to 1. combine is the softmax over all slots, so that each token adds up to 1. [Puigcerver et al.
+/// 2023, D and C of Soft MoE]
 struct SoftSlots {
   static constexpr OpFacts facts = kernel_op("soft_slots", CostUnit::bytes, {Cut::whole},
                                              {Cut::whole, Cut::whole, Cut::whole, Cut::whole});

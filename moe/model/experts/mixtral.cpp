@@ -2,8 +2,8 @@
 
 namespace moe {
 
-/// y = (silu(x G) * (x U)) D without biases, G[M,H], U[M,H] and D[H,M].  [FSMoE 3.1 names it, of Mixtral,
-/// which calls them W1, W3 and W2]
+/// y = (silu(x G) * (x U)) D without biases, G[M,H], U[M,H] and D[H,M].  [FSMoE 3.1 names it, of
+/// Mixtral, which calls them W1, W3 and W2]
 NetworkPart mixtral_network(const NetworkBuilder& builder, TensorId x) {
   const NetworkBuilder net = builder.without_biases();
   const NetworkPart gate = net.up("gate", x), up = net.up("up", x);

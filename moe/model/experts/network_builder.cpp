@@ -39,7 +39,7 @@ NetworkPart NetworkBuilder::activation(TensorId x) const {
   op(relu ? OpKind(Relu{}) : OpKind(Gelu{}), name, {x}, {y});
   const auto backward = [=, net = *this](TensorId dy, const WeightGradients&) {
     const TensorId dx = net.hidden_rows("d_hidden");
-    // What ReLU made tells its gradient, so that what it was made of need not be kept.
+    // The gradient of ReLU follows from its output, so its input need not be kept.
     net.op(relu ? OpKind(ReluGradient{}) : OpKind(GeluGradient{}), name + " gradient",
            {dy, relu ? y : x}, {dx});
     return dx;
@@ -59,8 +59,8 @@ TensorId NetworkBuilder::rows(const std::string& name, std::int64_t columns) con
              : build_->activation(full, build_->tokens * build_->tensor_ranks(), columns);
 }
 
-/// The weight gradient follows the input gradient at once: on tokens, nothing waits for the latter but the
-/// next op of the same stream.
+/// The weight gradient follows the input gradient at once: for tokens, only the next op of the same
+/// stream waits for the input gradient.
 NetworkPart NetworkBuilder::linear_part(const std::string& name, TensorId x,
                                         Sharded sharded) const {
   const bool up = sharded == Sharded::by_columns;

@@ -10,11 +10,11 @@ constexpr std::array kBiasAdjustedKeys{own_key(
     "How far an iteration moves the bias of an expert.")};  // [DeepSeek-V3 4.2]
 constexpr const ModelKey& kBiasSpeed = kBiasAdjustedKeys[0];
 
-/// s = 1 / (1 + e^-xW); the k experts of largest s + b, weighted by s alone as the sigmoid gate does. After
-/// every iteration b moves by bias_speed towards even loads: up where fewer copies asked for the expert, on
-/// all ranks and before drops, than for the mean expert, down where more. No auxiliary loss.
-/// [DeepSeek-V3, Eqs. 12 to 16 and 2.1.2; Wang et al. 2024, Algorithm 1. The sequence-wise loss that
-/// DeepSeek-V3 adds with a weight of 1e-4 is left out.]
+/// s = 1 / (1 + e^-xW); the k experts of largest s + b, weighted by s alone as the sigmoid gate
+/// does. After every iteration b moves by bias_speed towards even loads: up where fewer copies
+/// asked for the expert, on all ranks and before drops, than for the mean expert, down where more.
+/// No auxiliary loss. [DeepSeek-V3, Eqs. 12 to 16 and 2.1.2; Wang et al. 2024, Algorithm 1. The
+/// sequence-wise loss that DeepSeek-V3 adds with a weight of 1e-4 is left out.]
 GateOutput build_bias_adjusted(LayerBuilder& build, TensorId x) {
   const int experts = build.model.experts;
   const Layer logits = gate_logits(build, x);

@@ -4,10 +4,10 @@
 namespace moe {
 namespace {
 
-/// p = softmax(x W); every expert takes the c = k f n / E tokens of largest p for it among the n of a capacity
-/// group, f the capacity factor: k f is how many experts a token has on average. A token may have none, or all;
-/// weights are p as they are.  [Zhou et al. 2022, Eq. 1 and 2]
-/// Every expert gets as many tokens as any other: there is no load to balance and no loss for it.
+/// p = softmax(x W); every expert takes the c = k f n / E tokens of largest p for it among the n of
+/// a capacity group, f the capacity factor: k f is how many experts a token has on average. A token
+/// may have none, or all; weights are p as they are.  [Zhou et al. 2022, Eq. 1 and 2] Every expert
+/// gets as many tokens as any other: there is no load to balance and no loss for it.
 GateOutput build_expert_choice(LayerBuilder& build, TensorId x) {
   const int experts = build.model.experts;
   const Layer logits = gate_logits(build, x);

@@ -11,8 +11,8 @@
 
 namespace moe {
 
-/// Slots that hold mixtures of all tokens of a capacity group instead of a token each: masks as ops/einsum.h
-/// has them, with `groups` groups of this rank and `slots` slots of an expert in each.
+/// Slots that hold mixtures of all tokens of a capacity group instead of a token each: masks as
+/// ops/einsum.h has them, with `groups` groups of this rank and `slots` slots of an expert in each.
 struct MixedSlots {
   TensorId dispatch = -1, combine = -1;  ///< [S,n]
   int groups = 1;
@@ -21,7 +21,7 @@ struct MixedSlots {
   std::function<TensorId(TensorId d_dispatch, TensorId d_combine)> backward;
 };
 
-/// What a gate leaves for the layer: T tokens, E experts, k copies of a token at most.
+/// The result of a gate: T tokens, E experts, at most k copies of a token.
 struct GateOutput {
   TensorId expert = -1;   ///< i32[T,k]
   TensorId weight = -1;   ///< [T,k]
@@ -29,23 +29,24 @@ struct GateOutput {
   TensorId offsets = -1;  ///< i32[1,E+1], of the copies kept
   Backward
       backward;  ///< d_weight[T,k] -> gradient of the gate's input; empty where it learns nothing
-  /// Instead of all these, from gates whose slots mix tokens.
+  /// Gates whose slots mix tokens have this instead of all the others.
   std::optional<MixedSlots> mixed{};
 };
 
-/// What decides about a token's experts.
+/// Who decides about a token's experts.
 enum class Chooser : std::uint8_t {
   token,   ///< the token alone, as far as capacity goes
   group,   ///< all tokens of its capacity group; it gets any number of experts
   nobody,  ///< every slot mixes all tokens of a group: GateOutput::mixed
 };
-/// True for gates that need a whole capacity group, and so cannot be cut along the batch themselves. They fill every
-/// expert's capacity in every group.
+/// True for gates that need a whole capacity group, and so cannot be cut along the batch. They fill
+/// every expert's capacity in every group.
 constexpr bool takes_whole_groups(Chooser chooser) { return chooser != Chooser::token; }
 
-/// What a gate says of itself beside how it is built.
+/// What a gate says of itself.
 struct GateFacts {
-  /// By learned logits, token by token: has a router z-loss where the model weighs it, can drop by probability.
+  /// By learned logits, token by token: has a router z-loss where the model weighs it, can drop by
+  /// probability.
   bool scores_tokens = true;
   bool balances = true;        ///< has a load-balancing loss
   std::optional<Drop> drop{};  ///< the one way in which it drops, whatever the model says

@@ -5,9 +5,9 @@ namespace {
 
 /// Noisy top-k: the softmax gate on
 ///   H(x)_e = (x W)_e + n_e softplus((x W_noise)_e),   n_e standard normal
-/// [Shazeer et al. 2017, Eq. 4, which FSMoE 3.1 gives as GShard's gate; the GShard paper itself has no such
-/// noise, but passes over second experts at random]. Noise belongs to training: a held-out loss has none
-/// (without_noise in iteration.h).
+/// [Shazeer et al. 2017, Eq. 4, which FSMoE 3.1 gives as GShard's gate; the GShard paper itself has
+/// no such noise, but passes over second experts at random]. Noise belongs to training: a held-out
+/// loss has none (without_noise in iteration.h).
 GateOutput build_gshard(LayerBuilder& build, TensorId x) {
   const int experts = build.model.experts;
   const Layer logits = gate_logits(build, x), deviations = gate_logits(build, x, "gate.noise");

@@ -3,8 +3,9 @@
 namespace moe {
 namespace {
 
-/// The k experts of largest h(token id, expert), a random function of the seed and the layer that stays as it
-/// is; each weighted 1 / k. Nothing is learned.  [Roller et al. 2021, "Hash Layers": random hash]
+/// The k experts of largest h(token id, expert), a random function of the seed and the layer that
+/// stays as it is; each weighted 1 / k. Nothing is learned.  [Roller et al. 2021, "Hash Layers":
+/// random hash]
 GateOutput build_hash(LayerBuilder& build, TensorId) {
   const TensorId ranking = build.activation("gate_ranking", build.model.experts);
   build.op(HashTokens{build.model.seed, build.block}, "gate hash", {build.program().tokens.front()},

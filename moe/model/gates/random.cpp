@@ -3,8 +3,8 @@
 namespace moe {
 namespace {
 
-/// k experts by chance, others in every iteration, each weighted 1 / k; nothing is learned.  [Zuo et al. 2022,
-/// THOR] A held-out loss draws as the iteration before it did.
+/// k experts by chance, others in every iteration, each weighted 1 / k; nothing is learned.  [Zuo
+/// et al. 2022, THOR] A held-out loss draws as the iteration before it did.
 GateOutput build_random(LayerBuilder& build, TensorId) {
   const TensorId ranking = build.activation("gate_ranking", build.model.experts);
   build.op(DrawRanking{build.draw()}, "gate draw", {build.program().step}, {ranking});

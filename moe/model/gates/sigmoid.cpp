@@ -3,9 +3,9 @@
 namespace moe {
 namespace {
 
-/// s = 1 / (1 + e^-xW), each expert for itself; the k experts of largest s, weighted by s for k = 1,
-/// by s over the sum of the chosen for more.  [FSMoE 3.1 names it, of BASE and StableMoE]
-/// The load-balancing loss takes s where softmax gates have probabilities.
+/// s = 1 / (1 + e^-xW), each expert for itself; the k experts of largest s, weighted by s for k =
+/// 1, by s over the sum of the chosen for more.  [FSMoE 3.1 names it, of BASE and StableMoE] The
+/// load-balancing loss takes s where softmax gates have probabilities.
 GateOutput build_sigmoid(LayerBuilder& build, TensorId x) {
   const Layer logits = gate_logits(build, x);
   const TensorId scores = build.activation("gate_scores", build.model.experts);

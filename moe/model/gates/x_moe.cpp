@@ -22,10 +22,10 @@ constexpr std::array kXMoeKeys{
 constexpr const ModelKey& kGateRank = kXMoeKeys[0];
 constexpr const ModelKey& kGateTemperature = kXMoeKeys[1];
 
-/// The softmax gate on logits_e = cos(x W_proj, v_e) / tau, with v_e the expert's embedding in r dimensions.
-/// [Chi et al. 2022, "On the Representation Collapse of Sparse Mixture of Experts"; FSMoE 3.1]
-/// r = gate_rank. tau = gate_temperature; a learned one is learned through its logarithm, so that it
-/// stays positive.
+/// The softmax gate on logits_e = cos(x W_proj, v_e) / tau, with v_e the expert's embedding in r
+/// dimensions. [Chi et al. 2022, "On the Representation Collapse of Sparse Mixture of Experts";
+/// FSMoE 3.1] r = gate_rank. tau = gate_temperature; a learned one is learned through its
+/// logarithm, so that it stays positive.
 GateOutput build_x_moe(LayerBuilder& build, TensorId x) {
   const Model& model = build.model;
   const int experts = model.experts;

@@ -2,15 +2,15 @@
 
 namespace moe {
 
-/// y = x (1 + 0.01 u) with u uniform in [-1, 1), anew in every iteration, layer and place, and the same on any
-/// ranks and in any micro-batches. Before the start of the layer: Switch Transformer's jitter [Fedus et al. 2021, 2.4
-/// and Table 11], there on the gate's input alone, here on that of the experts too. Held-out batches are not jittered
-/// (without_noise in iteration.h).
+/// y = x (1 + 0.01 u) with u uniform in [-1, 1), anew in every iteration, layer and place, and the
+/// same on any ranks and in any micro-batches. Before the start of the layer: Switch Transformer's
+/// jitter [Fedus et al. 2021, 2.4 and Table 11], there on the gate's input alone, here on that of
+/// the experts too. Held-out batches are not jittered (without_noise in iteration.h).
 Layer jitter_hook(LayerBuilder& build, HookPlace place, TensorId x) {
   constexpr double kEpsilon = 1e-2;
   constexpr int kPlaces = static_cast<int>(kHookPlaces.size());
   Draw draw = build.draw();
-  // Of a place of its own, below all layers that gates draw for.
+  // A layer number below those of all gates, so that no gate draws the same numbers.
   draw.layer = -1 - (build.block * kPlaces + static_cast<int>(place));
   const Jitter kind{kEpsilon, draw};
   const std::string name = std::string(kHookPlaces[static_cast<std::size_t>(place)]) + ".jitter";

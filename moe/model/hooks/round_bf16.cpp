@@ -2,8 +2,9 @@
 
 namespace moe {
 
-/// Values and gradients that pass keep 8 bits of their mantissa: what training would do if they were stored or
-/// sent as bfloat16 there. They stay as large as they are, so it costs time and saves none.
+/// Values and gradients that pass keep 8 bits of their mantissa: what training would do if they
+/// were stored or sent as bfloat16 there. They stay as large as they are, so it costs time and
+/// saves none.
 Layer round_bf16_hook(LayerBuilder& build, HookPlace place, TensorId x) {
   const std::string name = std::string(kHookPlaces[static_cast<std::size_t>(place)]) + ".bf16";
   const TensorId y = build.like(name, x);

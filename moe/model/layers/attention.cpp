@@ -8,7 +8,8 @@ Layer attention(LayerBuilder& build, TensorId x) {
   const Model& model = build.model;
   const std::int64_t width = model.d_model, length = model.sequence_length;
   const std::int64_t key_width = width / model.heads * key_value_heads(model);
-  // Ranks that share dense matrices have some heads each, and the heads of keys and values that go with them.
+  // Ranks that share dense matrices have some heads each, and the heads of keys and values that go
+  // with them.
   const int parts = build.tensor_ranks(), heads = model.heads / parts,
             key_heads = key_value_heads(model) / parts;
   const std::int64_t tokens = build.tokens * parts;

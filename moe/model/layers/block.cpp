@@ -15,8 +15,9 @@ TensorId add(LayerBuilder& build, const std::string& op_name, const std::string&
   return sum;
 }
 
-/// Shared experts are a dense network as wide as all of them together: every rank has it for its own tokens,
-/// or a part of it where ranks share dense matrices (TP). ESP cuts what tokens travel to, which these are not.
+/// Shared experts are a dense network as wide as all of them together. Every rank has all of it for
+/// its own tokens, or a share of it where ranks share dense matrices (TP). ESP does not cut it:
+/// that cuts experts to which tokens travel.
 Layer with_shared_experts(LayerBuilder& build, TensorId x) {
   const Layer routed = mixture_of_experts(build, x);
   const Layer shared =

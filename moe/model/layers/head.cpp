@@ -7,8 +7,8 @@
 namespace moe {
 namespace {
 
-/// logits = x table^T: forward is what elsewhere is the input gradient of a linear layer, and the other way
-/// round.
+/// logits = x table^T: forward is the input gradient op of a linear layer, and the input gradient
+/// is its forward op.
 Layer tied_logits(LayerBuilder& build, TensorId x) {
   const TensorId table = token_table(build);
   const TensorId logits = build.activation("head", build.model.vocabulary);

@@ -14,8 +14,8 @@ MaskBlocks blocks_of(const GateOutput& gate) {
 
 }  // namespace
 
-/// sent = mask x; dx = mask^T d_sent. A row of the mask of a gate that chooses is a single 1: the rows are those
-/// of the sparse order bit for bit.
+/// sent = mask x; dx = mask^T d_sent. A row of the mask of a gate that chooses is a single 1: the
+/// rows are those of the sparse order bit for bit.
 OrderedRows einsum_order(LayerBuilder& build, const GateOutput& gate, TensorId x) {
   const std::int64_t width = build.model.d_model;
   const auto [groups, slots] = blocks_of(gate);
