@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "db/console/run_program.h"
+#include "moe/command/lists.h"
 #include "moe/command/training.h"
 #include "moe/communicator/launch.h"
 #include "moe/communicator/run_job.h"
@@ -15,6 +16,14 @@
 namespace {
 
 void say(const std::string& text) { std::cerr << fmt::format("moe-train: {}\n", text); }
+
+moe::Listing planner_list() {
+  moe::Listing list{"planners", {}};
+  for (const tuner::Planner& planner : tuner::planners()) {
+    list.entries.push_back({std::string(planner.name), std::string(planner.description)});
+  }
+  return list;
+}
 
 /// The plan of `--planner`. The planners are the tuner's: this file alone includes it.
 moe::SchedulePlan make_plan(const moe::TrainArguments& arguments) {
@@ -67,6 +76,7 @@ int main(int argc, char** argv) {
                "moe-train");
   moe::TrainArguments arguments;
   moe::declare(app, arguments);
+  moe::declare_lists(app, {planner_list()});
   const auto work = [&] {
     moe::TrainInputs inputs;
     const auto read = [&] {

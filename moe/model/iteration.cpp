@@ -84,7 +84,7 @@ void update_parameters(LayerBuilder& build) {
   }
 }
 
-/// `x`, in the stage that is built on from here.
+/// Passes `x` on to the stage that is built from here on.
 TensorId pass_on(LayerBuilder& build, TensorId x, int to_stage, const std::string& what) {
   if (to_stage == build.stage) return x;
   const TensorId y = build.activation("passed." + what, build.model.d_model);

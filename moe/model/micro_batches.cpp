@@ -49,7 +49,7 @@ void draw_further(Op& op) {
       op.kind);
 }
 
-/// What stands for every tensor of the first micro-batch in this one.
+/// The tensor of this micro-batch for every tensor of the first one.
 std::vector<TensorId> copy_tensors(Program& program, std::size_t count, int micro_batch) {
   std::vector<TensorId> here;
   for (std::size_t i = 0; i < count; ++i) {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "moe/errors.h"
-#include "moe/model/what_fits.h"
+#include "moe/model/layout_way_out.h"
 
 namespace moe {
 
@@ -23,10 +23,10 @@ int blocks_with_experts(const Model& model) {
 }
 
 void check(const Model& model, const Groups& groups) {
-  const auto misfit = misfit_of(model, groups.layout);
-  if (!misfit) return;
-  const std::string instead = what_fits(model, groups.layout, *misfit);
-  throw Refusal(fmt::format("model {}", model.name), misfit->message,
+  const auto refusal = layout_refusal(model, groups.layout);
+  if (!refusal) return;
+  const std::string instead = layout_way_out(model, groups.layout, *refusal);
+  throw Refusal(fmt::format("model {}", model.name), refusal->message,
                 instead.empty() ? "" : "expected " + instead);
 }
 

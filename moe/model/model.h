@@ -2,9 +2,11 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <variant>
 
 #include "moe/ops/gate.h"
 #include "moe/rows/groups.h"
@@ -18,8 +20,12 @@ enum class Positions : std::uint8_t { learned, rotary };
 enum class Head : std::uint8_t { untied, tied };  ///< tied: its matrix is the token table
 enum class Activation : std::uint8_t { gelu, relu };
 
+/// What a key of a model file says.
+using KeyValue = std::variant<bool, std::int64_t, double, std::string>;
+
 /// A decoder-only transformer whose every `moe_every`-th feed-forward network is a mixture of
-/// experts, with the batch and the optimizer it is trained with. Read from a TOML file.
+/// experts, with the batch and the optimizer it is trained with. Read from a TOML file. Each member
+/// but `own` has its key in common_keys() (model_key.h).
 struct Model {
   std::string name;
   std::int64_t vocabulary = 256;
@@ -52,11 +58,10 @@ struct Model {
   Drop drop = Drop::choice;
   double auxiliary_weight = 0.01;
   double z_loss_weight = 0;
-  double bias_speed = 1e-3;                ///< gate bias_adjusted  [DeepSeek-V3 4.2]
-  std::int64_t gate_rank = 0;              ///< gate x_moe; 0 = half the experts
-  std::optional<double> gate_temperature;  ///< gate x_moe; none = learned
-  std::int64_t global_batch = 8;           ///< sequences per iteration over all ranks
-  int micro_batches = 1;                   ///< equal parts of it, whose gradients are added up
+  /// Values of keys that the gate itself declares; those not set have their defaults.
+  std::map<std::string, KeyValue, std::less<>> own;
+  std::int64_t global_batch = 8;  ///< sequences per iteration over all ranks
+  int micro_batches = 1;          ///< equal parts of it, whose gradients are added up
   Optimizer optimizer = Optimizer::adam;
   double learning_rate = 1e-3;
   double momentum = 0.9;
@@ -79,10 +84,8 @@ Model load_model(const std::filesystem::path& path);
 /// listing the names there are.
 std::filesystem::path find_input(const std::string& name_or_path,
                                  const std::filesystem::path& directory);
-std::string to_json(const Model& model);
-
 /// Throws Refusal naming the values when the model cannot be divided over these groups, and what
-/// would work instead (what_fits.h).
+/// would work instead (layout_way_out.h).
 void check(const Model& model, const Groups& groups);
 
 }  // namespace moe

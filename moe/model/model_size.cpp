@@ -13,19 +13,24 @@
 namespace moe {
 namespace {
 
-/// What one MoE layer makes of the whole batch.
+/// What one MoE layer adds for the whole batch.
 struct Routed {
-  double rows = 0;        ///< token copies
-  double masks = 0;       ///< elements of dispatch and combine mask
-  double gate_width = 0;  ///< of the gate's logits
+  double rows = 0;   ///< token copies
+  double masks = 0;  ///< elements of dispatch and combine mask
+  GateSize gate;
 };
 
 Routed routed(const Model& model, std::int64_t parts) {
-  const Chooser chooser = gate_named(model.gate).facts.chooser;
+  const Gate& gate = gate_named(model.gate);
+  const Chooser chooser = gate.facts.chooser;
   const std::int64_t groups = model.capacity_groups > 0 ? model.capacity_groups : parts;
   const auto tokens = static_cast<double>(model.global_batch * model.sequence_length);
   const double experts = model.experts;
-  Routed all{tokens * (chooser == Chooser::token ? model.choices : experts), 0, experts};
+  const auto gate_size = [&](double logits) {
+    return gate.size != nullptr ? gate.size(model)
+                                : GateSize{static_cast<double>(model.d_model) * logits, logits};
+  };
+  Routed all{tokens * (chooser == Chooser::token ? model.choices : experts), 0, gate_size(experts)};
   if (model.capacity_factor) {
     const auto group_tokens = static_cast<std::int64_t>(tokens) / std::max<std::int64_t>(groups, 1);
     const auto capacity = static_cast<double>(
@@ -33,7 +38,7 @@ Routed routed(const Model& model, std::int64_t parts) {
                         std::max<std::int64_t>(group_tokens, 1), model.experts));
     const double slots = capacity * static_cast<double>(groups) * experts;
     all.rows = chooser == Chooser::nobody ? slots : std::min(all.rows, slots);
-    if (chooser == Chooser::nobody) all.gate_width = capacity * experts;
+    if (chooser == Chooser::nobody) all.gate = gate_size(capacity * experts);
   }
   if (order_named(model.order).slots == Slots::mixtures) {
     const auto seen = static_cast<double>(chooser == Chooser::nobody ? groups : parts);
@@ -59,21 +64,19 @@ ModelSize model_size(const Model& model, std::int64_t parts) {
   size.parameters = v * m * (model.head == Head::tied ? 1 : 2) +
                     (model.positions == Positions::learned ? length * m : 0) +
                     model.blocks * 2 * m * (m + key_width) + dense * m * dense_hidden +
-                    mixtures * m * (layer.gate_width + (experts + shared) * hidden) +
-                    mixtures * experts * static_cast<double>(model.gate_rank);
-  // A token's row: logits; norms, residuals and projections, a probability per head and key; what networks
-  // keep; scores of experts. For every copy of a token, what its expert keeps.
-  const double row =
-      v + model.blocks * (6 * m + 2 * key_width + model.heads * length) +
-      dense * (2 * m + dense_hidden) +
-      mixtures * (shared * hidden + layer.gate_width + static_cast<double>(model.gate_rank));
+                    mixtures * (layer.gate.parameters + m * (experts + shared) * hidden);
+  // A token's row: logits; norms, residuals and projections, a probability per head and key; what
+  // networks keep; scores of experts. For every copy of a token, what its expert keeps.
+  const double row = v + model.blocks * (6 * m + 2 * key_width + model.heads * length) +
+                     dense * (2 * m + dense_hidden) +
+                     mixtures * (shared * hidden + layer.gate.activations_per_token);
   size.masks = mixtures * layer.masks;
   size.activations = static_cast<double>(model.global_batch) * length * row +
                      mixtures * layer.rows * (2 * m + hidden) + size.masks;
   return size;
 }
 
-std::optional<std::string> excess_of(const Model& model, std::int64_t parts) {
+std::optional<std::string> size_refusal(const Model& model, std::int64_t parts) {
   const ModelSize size = model_size(model, parts);
   if (size.parameters > kMostParameters) {
     return fmt::format(
@@ -95,7 +98,7 @@ std::optional<std::string> excess_of(const Model& model, std::int64_t parts) {
   return std::nullopt;
 }
 
-std::optional<std::string> too_many_passes(const Model& model) {
+std::optional<std::string> passes_refusal(const Model& model) {
   const std::int64_t passes = std::int64_t{model.blocks} * model.micro_batches;
   if (passes <= kMostPasses) return std::nullopt;
   std::int64_t fewer = kMostPasses / model.blocks;

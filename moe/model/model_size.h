@@ -8,23 +8,24 @@
 
 namespace moe {
 
-/// Elements that the model has, roughly (no biases, no norms), in double: they may be more than any integer.
+/// How many elements the model has, roughly: without biases and norms. In double, as they may
+/// exceed any integer.
 struct ModelSize {
   double parameters = 0;
   double activations = 0;  ///< that an iteration over the global batch keeps for backward
   double masks = 0;        ///< of the activations: token x slot, of order einsum
 };
 
-/// Of a batch in `parts` equal parts, one for every rank of a stage and micro-batch: masks and slots grow with what a
-/// part has of it.
+/// The batch is cut into `parts` equal parts, one for each rank of a stage and micro-batch: masks
+/// and slots grow with the size of a part.
 ModelSize model_size(const Model& model, std::int64_t parts);
 
-/// What the model has more of than anybody can mean (limits.h), and what to lower: "1e+14 parameters are more than
-/// 1e+13: lower experts, ...". Nothing where it has not.
-std::optional<std::string> excess_of(const Model& model, std::int64_t parts);
+/// Why the model is larger than anybody can mean (limits.h), and what to lower: "1e+14 parameters
+/// are more than 1e+13: lower experts, ...". Nothing where it is not.
+std::optional<std::string> size_refusal(const Model& model, std::int64_t parts);
 
-/// Why an iteration in so many micro-batches would have more ops than anybody can mean (kMostPasses), and how many it
-/// may have. Nothing where it would not.
-std::optional<std::string> too_many_passes(const Model& model);
+/// Why an iteration in so many micro-batches would have too many ops (kMostPasses), and how many
+/// micro-batches it may have. Nothing where it would not.
+std::optional<std::string> passes_refusal(const Model& model);
 
 }  // namespace moe

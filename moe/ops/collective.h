@@ -22,7 +22,8 @@ std::string_view name_of(Collective collective);
 std::optional<Collective> collective_named(std::string_view name);
 
 /// What algorithm bandwidth S/t is multiplied with to give the bandwidth that the busiest link must
-/// have carried, whatever the algorithm, and S to give the bytes on it (nccl-tests, PERFORMANCE.md):
+/// have carried, whatever the algorithm, and S to give the bytes on it (nccl-tests,
+/// PERFORMANCE.md):
 ///   all-reduce 2 (n-1)/n;  all-gather, reduce-scatter, all-to-all(-v) (n-1)/n;  broadcast 1.
 /// S = bytes of the whole array: what a rank holds after all-gather, before reduce-scatter, sends
 /// in all-to-all; the busiest rank's sent or received bytes for all-to-all-v.

@@ -15,6 +15,8 @@ class InputObject;
 /// the compute stream.
 struct StreamAssignment {
   static constexpr std::string_view name = "assign_stream";
+  static constexpr std::string_view description =
+      "runs all communication of one kind on a stream of its own";
   static constexpr bool changes_results = false;
   std::string kind;
   Stream stream = Stream::compute;

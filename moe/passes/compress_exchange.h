@@ -16,6 +16,8 @@ class InputObject;
 /// their gradients.
 struct CompressExchange {
   static constexpr std::string_view name = "compress_exchange";
+  static constexpr std::string_view description =
+      "sends the rows of a MoE layer as bf16, or as int8 with scales";
   /// Every row is rounded on its way, so losses and gradients differ slightly from those without.
   /// They remain the same on any number of ranks, except where rounding magnifies the smallest
   /// differences.

@@ -28,6 +28,8 @@ std::string_view route_name(Route route);
 /// Carries out the exchanges of one phase of one MoE layer by a route of several ops.
 struct Exchange {
   static constexpr std::string_view name = "exchange";
+  static constexpr std::string_view description =
+      "sends rows to their experts by a route of several hops";
   static constexpr bool changes_results = false;
   int layer = 0;
   Phase phase = Phase::forward;

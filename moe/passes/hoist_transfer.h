@@ -35,6 +35,8 @@ struct TransferSlice {
 /// during its BEC and BNEC]
 struct HoistTransfer {
   static constexpr std::string_view name = "hoist_transfer";
+  static constexpr std::string_view description =
+      "sends replicas, or brings their gradients home, among other blocks";
   static constexpr bool changes_results = false;
   int layer = 0;
   Transfer transfer = Transfer::send;

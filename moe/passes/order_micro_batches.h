@@ -28,6 +28,8 @@ enum class MicroBatchOrder : std::uint8_t {
 /// to the last.
 struct OrderMicroBatches {
   static constexpr std::string_view name = "order_micro_batches";
+  static constexpr std::string_view description =
+      "chooses the order in which micro-batches pass the pipeline";
   static constexpr bool changes_results = false;
   MicroBatchOrder order = MicroBatchOrder::one_f_one_b;
   friend auto operator<=>(const OrderMicroBatches&, const OrderMicroBatches&) = default;

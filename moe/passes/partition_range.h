@@ -21,6 +21,8 @@ class InputObject;
 /// and ops_before must be 0.  [Lancet 4.1, 5; Figs. 4c, 4d]
 struct PartitionRange {
   static constexpr std::string_view name = "partition_range";
+  static constexpr std::string_view description =
+      "cuts a MoE layer and ops around it into parts of the batch";
   static constexpr bool changes_results = false;
   int layer = 0;
   int parts = 1;

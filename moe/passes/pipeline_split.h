@@ -20,6 +20,8 @@ class InputObject;
 /// the s-th group after it, computes the rows that it got, and sends them back.  [FasterMoE 4.2]
 struct PipelineSplit {
   static constexpr std::string_view name = "pipeline_split";
+  static constexpr std::string_view description =
+      "cuts the exchange and the experts of a MoE layer into chunks";
   static constexpr bool changes_results = false;
   int layer = 0;
   Phase phase = Phase::forward;

@@ -18,6 +18,8 @@ class InputObject;
 /// compute. [FSMoE 4 and 5: gradients after the last dispatch; Lina]
 struct PlaceAllReduce {
   static constexpr std::string_view name = "place_allreduce";
+  static constexpr std::string_view description =
+      "all-reduces gradients of a block after an exchange of another";
   static constexpr bool changes_results = false;
   int layer = 0;  ///< the block; -1 can be placed in one pipeline stage only
   int slice = 0;  ///< of slice_allreduce

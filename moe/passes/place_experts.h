@@ -17,6 +17,8 @@ class InputObject;
 /// EPLB's physical one]
 struct PlaceExperts {
   static constexpr std::string_view name = "place_experts";
+  static constexpr std::string_view description =
+      "makes other ranks the homes of experts, optimizer state included";
   static constexpr bool changes_results = false;
   int layer = 0;
   ExpertHomes

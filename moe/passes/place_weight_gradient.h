@@ -16,6 +16,8 @@ class InputObject;
 /// so that it runs while rows travel.  [Lancet 4: weight gradients hidden by all-to-alls]
 struct PlaceWeightGradient {
   static constexpr std::string_view name = "place_weight_gradient";
+  static constexpr std::string_view description =
+      "computes a weight gradient while rows of an exchange travel";
   static constexpr bool changes_results = false;
   std::string parameter;  ///< "block3.attention.output.weight"
   int layer = 0;          ///< of the exchange

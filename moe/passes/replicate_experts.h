@@ -17,6 +17,8 @@ class InputObject;
 /// ranks]
 struct ReplicateExperts {
   static constexpr std::string_view name = "replicate_experts";
+  static constexpr std::string_view description =
+      "computes experts on other ranks as well, for an iteration";
   static constexpr bool changes_results = false;
   int layer = 0;
   ExpertPlacement placement;  ///< without homes, which place_experts decides

@@ -35,6 +35,8 @@ inline constexpr std::array<std::string_view, 3> kHiddenNames{"keep", "offload",
 /// communicate, offload; S3 = offload, recompute; S4 = communicate, recompute]
 struct RestoreActivation {
   static constexpr std::string_view name = "restore_activation";
+  static constexpr std::string_view description =
+      "lets chunks share buffers and restores what backward needs";
   static constexpr bool changes_results = false;
   int layer = 0;
   RestoreDispatched dispatched = RestoreDispatched::keep;

@@ -60,7 +60,16 @@ Decision read_decision(const InputObject& object, std::index_sequence<index...>)
   return reads[chosen](object);
 }
 
+template <class... Ds>
+std::vector<DecisionKind> kinds_of(const std::variant<Ds...>*) {
+  return {{Ds::name, Ds::description, Ds::changes_results}...};
+}
+
 }  // namespace
+
+std::vector<DecisionKind> decision_kinds() {
+  return kinds_of(static_cast<const AnyDecision*>(nullptr));
+}
 
 Decision::Decision() = default;
 Decision::Decision(const Decision&) = default;

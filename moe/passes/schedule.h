@@ -51,22 +51,63 @@ struct Decision : AnyDecision {
   friend bool operator<(const Decision& a, const Decision& b);
 };
 
-/// What every decision must have besides its fields.
+/// What every decision has beside its fields. The compiler names the decision that lacks some of it
+/// as `D`.
 template <class D>
-concept DescribesDecision = std::totally_ordered<D> &&
-    requires(const D& decision, Program program, nlohmann::json& object, const InputObject& input) {
-  { D::name } -> std::convertible_to<std::string_view>;
-  { D::changes_results } -> std::convertible_to<bool>;    // true: losses and gradients are others
-  { apply(program, decision) } -> std::same_as<Program>;  // throws Refusal
-  { write(object, decision) } -> std::same_as<void>;      // adds its fields
-  { subject(decision) } -> std::same_as<std::string>;  // two of a kind on one contradict each other
-  { D::read(input) } -> std::same_as<D>;               // throws InputError
-};
+constexpr bool describes_itself_as_decision() {
+  static_assert(std::totally_ordered<D>, "this decision has no order: default operator<=>");
+  static_assert(
+      requires {
+        { D::name } -> std::convertible_to<std::string_view>;
+      },
+      "this decision lacks its name");
+  static_assert(
+      requires {
+        { D::description } -> std::convertible_to<std::string_view>;
+      },
+      "this decision lacks its description, one line for lists");
+  static_assert(
+      requires {
+        { D::changes_results } -> std::convertible_to<bool>;
+      },
+      "this decision does not say whether losses and gradients change");
+  static_assert(
+      requires(const D& decision, Program program) {
+        { apply(program, decision) } -> std::same_as<Program>;
+      },
+      "this decision lacks its rewrite, Program apply(Program, const D&)");
+  static_assert(
+      requires(const D& decision, nlohmann::json& object) {
+        { write(object, decision) } -> std::same_as<void>;
+      },
+      "this decision lacks write(json&, const D&), which adds its fields");
+  static_assert(
+      requires(const D& decision) {
+        { subject(decision) } -> std::same_as<std::string>;
+      },
+      "this decision lacks subject(const D&): two of one subject contradict each other");
+  static_assert(
+      requires(const InputObject& input) {
+        { D::read(input) } -> std::same_as<D>;
+      },
+      "this decision lacks static D read(const InputObject&)");
+  return true;
+}
 template <class Variant>
 inline constexpr bool all_are_decisions = false;
 template <class... Ds>
-inline constexpr bool all_are_decisions<std::variant<Ds...>> = (DescribesDecision<Ds> && ...);
-static_assert(all_are_decisions<AnyDecision>, "a decision lacks a fact, its rewrite or JSON");
+inline constexpr bool all_are_decisions<std::variant<Ds...>> =
+    (describes_itself_as_decision<Ds>() && ...);
+static_assert(all_are_decisions<AnyDecision>);
+
+/// A kind of decision, for lists.
+struct DecisionKind {
+  std::string_view name;
+  std::string_view description;
+  bool changes_results = false;
+};
+/// Every kind, in the order in which they are applied.
+std::vector<DecisionKind> decision_kinds();
 
 /// The decisions by which `apply` turns a Program into another Program. The empty Schedule leaves
 /// the Program as it is: all ops on one stream, nothing overlapped.

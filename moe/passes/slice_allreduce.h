@@ -17,6 +17,8 @@ class InputObject;
 /// whole rows allow. [FSMoE 5 and Lina reduce gradients in slices]
 struct SliceAllReduce {
   static constexpr std::string_view name = "slice_allreduce";
+  static constexpr std::string_view description =
+      "cuts the all-reduce of a block's gradients into slices";
   static constexpr bool changes_results = false;
   int layer = 0;
   int slices = 1;

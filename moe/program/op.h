@@ -115,21 +115,45 @@ concept MovesExperts = requires(const Kind& kind, std::int64_t rows, int members
   { kind.share } -> std::convertible_to<Slice>;
 };
 
-/// The facts that every alternative of OpKind must state about itself (op_facts.h).
 template <class Kind>
-concept DescribesItself = requires(const Kind& kind, const OpSizes& sizes) {
+concept HasFacts = requires {
   { Kind::facts } -> std::convertible_to<OpFacts>;
+};
+template <class Kind>
+concept HasWork = requires(const Kind& kind, const OpSizes& sizes) {
   { kind.work(sizes) } -> std::same_as<Work>;
+};
+template <class Kind>
+concept Accumulates = requires(Kind kind) {
+  kind.accumulate = true;
+};
+
+/// What every alternative of OpKind must say of itself (op_facts.h). The compiler names the op that
+/// does not as `Kind`.
+template <class Kind>
+constexpr bool describes_itself() {
+  static_assert(HasFacts<Kind>, "this op kind lacks `static constexpr OpFacts facts`");
+  static_assert(HasWork<Kind>, "this op kind lacks `Work work(const OpSizes&) const`");
+  if constexpr (HasFacts<Kind>) {
+    constexpr bool communicates = Kind::facts.activity == Activity::communication;
+    static_assert(Communicates<Kind> || !communicates,
+                  "this op kind communicates, and lacks `GroupKind group` or `bytes_to_peers`");
+    static_assert(communicates || !Communicates<Kind>,
+                  "this op kind has a group, and its facts say that it does not communicate");
+    static_assert(Accumulates<Kind> || !Kind::facts.writes.contain(Cut::sum),
+                  "this op kind writes a sum (Cut::sum), and lacks `bool accumulate`");
+    static_assert(!Accumulates<Kind> || Kind::facts.writes.contain(Cut::sum),
+                  "this op kind has `accumulate`, and writes no sum (Cut::sum)");
+  }
+  return true;
 }
-&&(Communicates<Kind> == (Kind::facts.activity == Activity::communication)) &&
-    ((requires(Kind kind) { kind.accumulate = true; }) == Kind::facts.writes.contain(Cut::sum));
 
 template <class Variant>
 inline constexpr bool all_describe_themselves = false;
 template <class... Kinds>
-inline constexpr bool all_describe_themselves<std::variant<Kinds...>> = (DescribesItself<Kinds> &&
-                                                                         ...);
-static_assert(all_describe_themselves<AnyOpKind>, "an op kind lacks its facts, work or group");
+inline constexpr bool all_describe_themselves<std::variant<Kinds...>> =
+    (describes_itself<Kinds>() && ...);
+static_assert(all_describe_themselves<AnyOpKind>);
 
 template <class Variant>
 inline constexpr bool no_name_twice = false;

@@ -6,6 +6,7 @@
 #include "moe/input/read_file.h"
 #include "moe/model/iteration.h"
 #include "moe/model/model.h"
+#include "moe/model/model_json.h"
 #include "moe/passes/schedule.h"
 #include "moe/rows/routing.h"
 #include "tuner/costs/cluster.h"

@@ -36,6 +36,16 @@ done >corpus.txt
 expect 0 out "moe-train 0." "$moe_train" --version
 expect 0 out "Examples:" "$moe_train" -h
 expect 2 err "--model is required" "$moe_train"
+for listed in gates orders hooks experts planners decisions; do
+  expect 0 out "$listed" "$moe_train" --list
+  expect 0 out "$listed" "$moe_train" --list $listed
+done
+expect 0 out "  bias_adjusted " "$moe_train" --list gates
+grep -q pipeline_split out && fail "--list gates lists decisions too"
+expect 0 out "; changes results" "$moe_train" --list decisions
+expect 0 out "  lancet " "$moe_train" --list planners
+expect 0 out "; with gate = \"x_moe\"" "$moe_train" --list keys
+expect 2 err "expected one of gates, orders" "$moe_train" --list gate
 expect 2 err "micro" "$moe_train" --model nonesuch
 expect 2 err "none.json: cannot be read" "$moe_train" --model micro --schedule none.json
 echo '{"decisions": [{"decision": "pipeline_split", "layer": 0, "phase": "forward", "chunks": 2}]}' >dense.json

@@ -12,6 +12,7 @@
 #include "db/output_place.h"
 #include "db/store.h"
 #include "db/transaction.h"
+#include "moe/model/model_json.h"
 #include "moe/program/row_handling.h"
 #include "moe/program/stage_program.h"
 #include "moe/program/timeline_rows.h"

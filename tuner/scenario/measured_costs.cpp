@@ -10,6 +10,7 @@
 
 #include "db/load.h"
 #include "moe/errors.h"
+#include "moe/model/model_json.h"
 #include "moe/rows/layout.h"
 #include "tuner/costs/fit_measurements.h"
 
@@ -25,13 +26,21 @@ bool is_layout(const std::string& layout, const std::string& asked, int ranks) {
   }
 }
 
+/// False too for a study of a model that this program cannot read.
+bool is_of_model(const db::Study& study, const moe::Model& model) try {
+  return moe::differing_keys(moe::model_from_json(study.model_json), model).empty();
+} catch (const moe::InputError&) {
+  return false;
+}
+
 /// Costs and machine of the newest study of this model, of the same layout where there is one.
 std::optional<MeasuredCosts> costs_of_study(const db::Connection& connection,
                                             const CostsWanted& wanted) {
+  const moe::Model model = moe::model_from_json(wanted.model_json);
   std::optional<db::Study> chosen;
   bool same_layout = false;
   for (db::Study& study : db::load_studies(connection)) {
-    if (study.model_json != wanted.model_json) continue;
+    if (!is_of_model(study, model)) continue;
     if (wanted.ranks && study.ranks != *wanted.ranks) continue;
     if (study.cost_model_json.empty() || study.cluster_json.empty()) continue;
     same_layout = is_layout(study.layout, wanted.layout, study.ranks);

@@ -7,7 +7,8 @@
 
 #include "moe/errors.h"
 #include "moe/model/iteration.h"
-#include "moe/model/misfit.h"
+#include "moe/model/layout_refusal.h"
+#include "moe/model/model_json.h"
 #include "moe/source_tree.h"
 #include "tuner/scenario/measured_costs.h"
 #include "tuner/scenario/routing_spec.h"

@@ -1,6 +1,7 @@
 #include "tuner/study/study.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -18,7 +19,8 @@
 #include "db/transaction.h"
 #include "moe/errors.h"
 #include "moe/model/iteration.h"
-#include "moe/model/misfit.h"
+#include "moe/model/layout_refusal.h"
+#include "moe/model/model_json.h"
 #include "moe/run/machine.h"
 #include "moe/stop.h"
 #include "tuner/costs/fit_measurements.h"
@@ -140,7 +142,15 @@ class StudyRun {
       throw moe::InputError(fmt::format(
           "study \"{}\" was begun with another {}: name another study", options_.name, what));
     };
-    if (study_.model_json != moe::to_json(options_.model)) refuse("model");
+    const auto differing =
+        moe::differing_keys(moe::model_from_json(study_.model_json, "its model"), options_.model);
+    if (!differing.empty()) {
+      std::vector<std::string> keys;
+      for (const moe::KeyDifference& one : differing) {
+        keys.push_back(fmt::format("{} was {}, now {}", one.key, one.first, one.second));
+      }
+      refuse(fmt::format("model ({})", fmt::join(keys, "; ")));
+    }
     if (study_.ranks != options_.job.ranks) refuse("number of ranks");
     // By degree: the text of a study from before a degree was known lacks it.
     if (moe::parse_layout(study_.layout, study_.ranks) != groups_.layout) {

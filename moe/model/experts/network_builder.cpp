@@ -39,7 +39,7 @@ NetworkPart NetworkBuilder::activation(TensorId x) const {
   op(relu ? OpKind(Relu{}) : OpKind(Gelu{}), name, {x}, {y});
   const auto backward = [=, net = *this](TensorId dy, const WeightGradients&) {
     const TensorId dx = net.hidden_rows("d_hidden");
-    // What ReLU made tells its gradient, so that what it was made of need not be kept.
+    // The gradient of ReLU follows from its output, so its input need not be kept.
     net.op(relu ? OpKind(ReluGradient{}) : OpKind(GeluGradient{}), name + " gradient",
            {dy, relu ? y : x}, {dx});
     return dx;

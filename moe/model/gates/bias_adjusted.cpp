@@ -1,13 +1,21 @@
+#include <array>
+
 #include "moe/model/gates/top_k.h"
 
 namespace moe {
+namespace {
 
-/// s = 1 / (1 + e^-xW); the k experts of largest s + b, weighted by s alone as the sigmoid gate does. After
-/// every iteration b moves by bias_speed towards even loads: up where fewer copies asked for the expert, on
-/// all ranks and before drops, than for the mean expert, down where more. No auxiliary loss.
-/// [DeepSeek-V3, Eqs. 12 to 16 and 2.1.2; Wang et al. 2024, Algorithm 1. The sequence-wise loss that
-/// DeepSeek-V3 adds with a weight of 1e-4 is left out.]
-GateOutput bias_adjusted_gate(LayerBuilder& build, TensorId x) {
+constexpr std::array kBiasAdjustedKeys{own_key(
+    "bias_speed", kFromZero, [](const Model&) -> KeyValue { return 1e-3; },
+    "How far an iteration moves the bias of an expert.")};  // [DeepSeek-V3 4.2]
+constexpr const ModelKey& kBiasSpeed = kBiasAdjustedKeys[0];
+
+/// s = 1 / (1 + e^-xW); the k experts of largest s + b, weighted by s alone as the sigmoid gate
+/// does. After every iteration b moves by bias_speed towards even loads: up where fewer copies
+/// asked for the expert, on all ranks and before drops, than for the mean expert, down where more.
+/// No auxiliary loss. [DeepSeek-V3, Eqs. 12 to 16 and 2.1.2; Wang et al. 2024, Algorithm 1. The
+/// sequence-wise loss that DeepSeek-V3 adds with a weight of 1e-4 is left out.]
+GateOutput build_bias_adjusted(LayerBuilder& build, TensorId x) {
   const int experts = build.model.experts;
   const Layer logits = gate_logits(build, x);
   const TensorId scores = build.activation("gate_scores", experts);
@@ -19,7 +27,8 @@ GateOutput bias_adjusted_gate(LayerBuilder& build, TensorId x) {
   const AddGradient add_z_loss = router_z_loss(build, logits.output);
   const TensorId loads = build.gradient(bias);  // what it moves by
   const auto adjust = [&build, bias, loads] {
-    build.op(AdjustExpertBias{build.model.bias_speed}, "adjust expert bias", {loads, bias}, {bias});
+    build.op(AdjustExpertBias{own_number(kBiasSpeed, build.model)}, "adjust expert bias",
+             {loads, bias}, {bias});
   };
   build.updates.push_back({build.stage, adjust});
 
@@ -31,6 +40,15 @@ GateOutput bias_adjusted_gate(LayerBuilder& build, TensorId x) {
     return logits.backward(d_logits);
   };
   return {top.expert, top.weight, top.slot, top.offsets, backward};
+}
+
+}  // namespace
+
+Gate bias_adjusted_gate() {
+  return {.description = "sigmoid with a bias that evens loads out (DeepSeek-V3)",
+          .facts = {.balances = false},
+          .keys = kBiasAdjustedKeys,
+          .build = build_bias_adjusted};
 }
 
 }  // namespace moe

@@ -2,12 +2,13 @@
 #include "moe/model/gates/top_k.h"
 
 namespace moe {
+namespace {
 
-/// p = softmax(x W); every expert takes the c = k f n / E tokens of largest p for it among the n of a capacity
-/// group, f the capacity factor: k f is how many experts a token has on average. A token may have none, or all;
-/// weights are p as they are.  [Zhou et al. 2022, Eq. 1 and 2]
-/// Every expert gets as many tokens as any other: there is no load to balance and no loss for it.
-GateOutput expert_choice_gate(LayerBuilder& build, TensorId x) {
+/// p = softmax(x W); every expert takes the c = k f n / E tokens of largest p for it among the n of
+/// a capacity group, f the capacity factor: k f is how many experts a token has on average. A token
+/// may have none, or all; weights are p as they are.  [Zhou et al. 2022, Eq. 1 and 2] Every expert
+/// gets as many tokens as any other: there is no load to balance and no loss for it.
+GateOutput build_expert_choice(LayerBuilder& build, TensorId x) {
   const int experts = build.model.experts;
   const Layer logits = gate_logits(build, x);
   const TensorId probabilities = build.activation("gate_probabilities", experts);
@@ -29,6 +30,14 @@ GateOutput expert_choice_gate(LayerBuilder& build, TensorId x) {
     return logits.backward(d_logits);
   };
   return gate;
+}
+
+}  // namespace
+
+Gate expert_choice_gate() {
+  return {.description = "every expert takes its tokens of largest score (Expert Choice)",
+          .facts = {.scores_tokens = false, .balances = false, .chooser = Chooser::group},
+          .build = build_expert_choice};
 }
 
 }  // namespace moe

@@ -4,8 +4,29 @@
 
 namespace moe {
 
+/// Every gate, a line each. gates/NAME.cpp defines Gate NAME_gate().
+#define MOELAB_GATES(GATE) \
+  GATE(softmax)            \
+  GATE(gshard)             \
+  GATE(sigmoid)            \
+  GATE(x_moe)              \
+  GATE(batch_prioritized)  \
+  GATE(bias_adjusted)      \
+  GATE(hash)               \
+  GATE(random)             \
+  GATE(expert_choice)      \
+  GATE(soft_moe)
+
+#define MOELAB_DECLARE_GATE(name) Gate name##_gate();
+MOELAB_GATES(MOELAB_DECLARE_GATE)
+#undef MOELAB_DECLARE_GATE
+
 const std::vector<Gate>& gates() {
-#define MOELAB_LIST_GATE(name, facts, description) {#name, description, facts, name##_gate},
+  const auto named = [](std::string_view name, Gate gate) {
+    gate.name = name;
+    return gate;
+  };
+#define MOELAB_LIST_GATE(name) named(#name, name##_gate()),
   static const std::vector<Gate> all{MOELAB_GATES(MOELAB_LIST_GATE)};
 #undef MOELAB_LIST_GATE
   return all;

@@ -1,11 +1,12 @@
 #include "moe/model/gates/top_k.h"
 
 namespace moe {
+namespace {
 
-/// s = 1 / (1 + e^-xW), each expert for itself; the k experts of largest s, weighted by s for k = 1,
-/// by s over the sum of the chosen for more.  [FSMoE 3.1 names it, of BASE and StableMoE]
-/// The load-balancing loss takes s where softmax gates have probabilities.
-GateOutput sigmoid_gate(LayerBuilder& build, TensorId x) {
+/// s = 1 / (1 + e^-xW), each expert for itself; the k experts of largest s, weighted by s for k =
+/// 1, by s over the sum of the chosen for more.  [FSMoE 3.1 names it, of BASE and StableMoE] The
+/// load-balancing loss takes s where softmax gates have probabilities.
+GateOutput build_sigmoid(LayerBuilder& build, TensorId x) {
   const Layer logits = gate_logits(build, x);
   const TensorId scores = build.activation("gate_scores", build.model.experts);
   build.op(Sigmoid{}, "gate sigmoid", {logits.output}, {scores});
@@ -20,6 +21,13 @@ GateOutput sigmoid_gate(LayerBuilder& build, TensorId x) {
     return logits.backward(d_logits);
   };
   return {top.expert, top.weight, top.slot, top.offsets, backward};
+}
+
+}  // namespace
+
+Gate sigmoid_gate() {
+  return {.description = "each expert's score for itself, the k largest (BASE, StableMoE)",
+          .build = build_sigmoid};
 }
 
 }  // namespace moe

@@ -2,13 +2,14 @@
 #include "moe/model/gates/top_k.h"
 
 namespace moe {
+namespace {
 
-/// Every expert has c = k f n / E slots in a capacity group of n tokens, f the capacity factor. Of logits x W,
-/// W[M,E*c], the softmax over tokens says what a slot is made of, the softmax over all slots what comes back to a
-/// token.  [Puigcerver et al. 2023, Eq. 1 and 2; without the normalisation of x and W that its section 2.3
-/// adds for wide models]
-/// Nothing is dropped and every expert gets as many rows as any other.
-GateOutput soft_moe_gate(LayerBuilder& build, TensorId x) {
+/// Every expert has c = k f n / E slots in a capacity group of n tokens, f the capacity factor. Of
+/// logits x W, W[M,E*c], the softmax over tokens says what a slot is made of, the softmax over all
+/// slots what comes back to a token.  [Puigcerver et al. 2023, Eq. 1 and 2; without the
+/// normalisation of x and W that its section 2.3 adds for wide models] Nothing is dropped and every
+/// expert gets as many rows as any other.
+GateOutput build_soft_moe(LayerBuilder& build, TensorId x) {
   const int experts = build.model.experts;
   MixedSlots mixed;
   mixed.slots = build.capacity().value();
@@ -35,6 +36,14 @@ GateOutput soft_moe_gate(LayerBuilder& build, TensorId x) {
   gate.offsets = offsets;
   gate.mixed = mixed;
   return gate;
+}
+
+}  // namespace
+
+Gate soft_moe_gate() {
+  return {.description = "slots mix all tokens, tokens mix what all slots return (Soft MoE)",
+          .facts = {.scores_tokens = false, .balances = false, .chooser = Chooser::nobody},
+          .build = build_soft_moe};
 }
 
 }  // namespace moe

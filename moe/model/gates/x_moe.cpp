@@ -1,24 +1,35 @@
 #include <algorithm>
+#include <array>
 
 #include "moe/model/gates/top_k.h"
 #include "moe/model/layers/linear.h"
+#include "moe/model/limits.h"
 
 namespace moe {
 namespace {
 
 constexpr double kFirstTemperature = 0.3;  ///< Chi et al.'s
 
-}  // namespace
+constexpr std::array kXMoeKeys{
+    own_key(
+        "gate_rank", IntegerRange{1, kMostWidth},
+        [](const Model& model) -> KeyValue { return std::int64_t{std::max(1, model.experts / 2)}; },
+        "Dimensions in which tokens and experts are compared.", "experts / 2"),  // [Chi et al.]
+    own_key(
+        "gate_temperature", or_word(kAboveZero, "learned"),
+        [](const Model&) -> KeyValue { return "learned"; },
+        "What cosines are divided by; learned, it begins at 0.3.")};
+constexpr const ModelKey& kGateRank = kXMoeKeys[0];
+constexpr const ModelKey& kGateTemperature = kXMoeKeys[1];
 
-/// The softmax gate on logits_e = cos(x W_proj, v_e) / tau, with v_e the expert's embedding in r dimensions.
-/// [Chi et al. 2022, "On the Representation Collapse of Sparse Mixture of Experts"; FSMoE 3.1]
-/// r = gate_rank, by default half the number of experts as there. tau is gate_temperature where the model
-/// fixes one; otherwise it begins at 0.3 and is learned, here through its logarithm so that it stays
-/// positive.
-GateOutput x_moe_gate(LayerBuilder& build, TensorId x) {
+/// The softmax gate on logits_e = cos(x W_proj, v_e) / tau, with v_e the expert's embedding in r
+/// dimensions. [Chi et al. 2022, "On the Representation Collapse of Sparse Mixture of Experts";
+/// FSMoE 3.1] r = gate_rank. tau = gate_temperature; a learned one is learned through its
+/// logarithm, so that it stays positive.
+GateOutput build_x_moe(LayerBuilder& build, TensorId x) {
   const Model& model = build.model;
   const int experts = model.experts;
-  const std::int64_t rank = model.gate_rank > 0 ? model.gate_rank : std::max(1, experts / 2);
+  const std::int64_t rank = own_integer(kGateRank, model);
   const Layer projected = linear(build,
                                  {.name = "gate projection",
                                   .parameter = "gate.projection",
@@ -28,8 +39,9 @@ GateOutput x_moe_gate(LayerBuilder& build, TensorId x) {
                                  x);
   const TensorId embeddings = build.weight("gate.weight", experts, rank);
   std::vector<TensorId> parameters{embeddings};
-  if (!model.gate_temperature) parameters.push_back(build.bias("gate.log_temperature", 1));
-  const double temperature = model.gate_temperature.value_or(kFirstTemperature);
+  const std::optional<double> fixed = own_optional_number(kGateTemperature, model);
+  if (!fixed) parameters.push_back(build.bias("gate.log_temperature", 1));
+  const double temperature = fixed.value_or(kFirstTemperature);
   const TensorId logits = build.activation("gate_logits", experts),
                  lengths = build.activation("gate_lengths", 1),
                  expert_lengths = build.activation("gate_expert_lengths", experts, 1);
@@ -49,6 +61,22 @@ GateOutput x_moe_gate(LayerBuilder& build, TensorId x) {
     return projected.backward(d_projected);
   };
   return softmax_top_k(build, {logits, backward});
+}
+
+GateSize x_moe_size(const Model& model) {
+  const auto rank = static_cast<double>(own_integer(kGateRank, model));
+  const auto d_model = static_cast<double>(model.d_model);
+  return {(d_model + model.experts) * rank, rank + model.experts};
+}
+
+}  // namespace
+
+Gate x_moe_gate() {
+  return {.description =
+              "softmax over the cosines between a token and the experts in few dimensions (X-MoE)",
+          .keys = kXMoeKeys,
+          .build = build_x_moe,
+          .size = x_moe_size};
 }
 
 }  // namespace moe

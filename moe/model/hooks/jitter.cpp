@@ -11,7 +11,7 @@ Layer jitter_hook(LayerBuilder& build, HookPlace place, TensorId x) {
   constexpr double kEpsilon = 1e-2;
   constexpr int kPlaces = static_cast<int>(kHookPlaces.size());
   Draw draw = build.draw();
-  // Of a place of its own, below all layers that gates draw for.
+  // A layer number below those of all gates, so that no gate draws the same numbers.
   draw.layer = -1 - (build.block * kPlaces + static_cast<int>(place));
   const Jitter kind{kEpsilon, draw};
   const std::string name = std::string(kHookPlaces[static_cast<std::size_t>(place)]) + ".jitter";

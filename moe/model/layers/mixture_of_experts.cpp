@@ -8,7 +8,7 @@
 namespace moe {
 namespace {
 
-/// The rows that the experts of this rank work on: those of all ranks that share them.
+/// The rows that the experts of this rank compute with: those of all ranks that share the experts.
 TensorId gather_shared(LayerBuilder& build, TensorId received, const std::string& name) {
   if (build.sharing_ranks() == 1) return received;
   const TensorId gathered = build.routed(name, Rows::gathered, build.model.d_model);
@@ -16,7 +16,7 @@ TensorId gather_shared(LayerBuilder& build, TensorId received, const std::string
   return gathered;
 }
 
-/// This rank's received rows of what the ranks that share its experts have produced together.
+/// This rank's received rows of the sum of what the ranks that share its experts have computed.
 TensorId sum_shared(LayerBuilder& build, TensorId partial, const std::string& name) {
   if (build.sharing_ranks() == 1) return partial;
   const std::int64_t width = build.model.d_model;
@@ -63,7 +63,8 @@ Layer mixture_of_experts(LayerBuilder& build, TensorId x) {
     const TensorId d_produced =
         exchange_rows(build, Direction::dispatch, home.backward(outer.returned), "d_produced",
                       "all_to_all gradient dispatch");
-    // Input gradients first, so that their way home does not wait for the weight gradients.
+    // Input gradients come first, so that they can travel back before the weight gradients are
+    // computed.
     const ExpertGradients gradients =
         experts.backward(gather_shared(build, produced.backward(d_produced), "d_gathered"));
     const TensorId d_received = arrived.backward(sum_shared(build, gradients.input, "d_summed"));

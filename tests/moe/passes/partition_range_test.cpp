@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "moe/errors.h"
-#include "moe/model/conflict.h"
+#include "moe/model/combination_refusal.h"
 #include "moe/model/gates/gates.h"
 #include "moe/model/iteration.h"
 #include "moe/passes/gate_choice.h"
@@ -127,7 +127,7 @@ std::vector<Model> with_whole_choices(const Model& alike) {
         model.gate = gate.name;
         model.choices = choices;
         model.drop = drop;
-        if (conflict_of(model)) continue;
+        if (combination_refusal(model)) continue;
         const Program program = build_iteration(model, make_groups(1, 1), 0);
         const bool whole = std::any_of(program.ops.begin(), program.ops.end(),
                                        [](const Op& op) { return !refusal_to_cut(op).empty(); });

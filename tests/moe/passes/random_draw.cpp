@@ -4,10 +4,9 @@
 #include <optional>
 
 #include "moe/errors.h"
-#include "moe/model/experts/experts.h"
-#include "moe/model/gates/gates.h"
 #include "moe/model/iteration.h"
-#include "moe/model/orders/orders.h"
+#include "moe/model/model_json.h"
+#include "tests/moe/model/random_model.h"
 #include "tests/moe/rows/random_placement.h"
 #include "tests/moe/train/training_case.h"
 
@@ -15,59 +14,6 @@ namespace moe::testing {
 namespace {
 
 constexpr int kDrawnRanks[] = {1, 2, 3, 4, 6, 7, 8};
-
-/// Draws what differs between the papers' models: norms, positions, heads, networks.
-void draw_architecture(std::mt19937& random, Model& model) {
-  const auto one_in = [&](unsigned n) { return random() % n == 0; };
-  if (one_in(2)) model.norm = Norm::rms_norm;
-  if (one_in(2)) model.positions = Positions::rotary;
-  if (one_in(2)) model.head = Head::tied;
-  if (one_in(2)) model.biases = false;
-  if (one_in(2)) model.key_value_heads = model.heads > 1 && one_in(2) ? model.heads / 2 : 1;
-  model.expert = experts()[random() % experts().size()].name;
-  if (one_in(2)) model.activation = Activation::relu;
-  if (one_in(3)) model.d_expert = 12;
-  if (one_in(3)) model.shared_experts = one_in(2) ? 1 : 2;
-  if (one_in(3) && model.blocks > model.moe_every) model.dense_blocks = 1;
-}
-
-Model random_model(std::mt19937& random) {
-  const auto pick = [&](std::initializer_list<int> values) {
-    return values.begin()[random() % values.size()];
-  };
-  Model model = small_model(pick({0, 1}) ? DType::f64 : DType::f32);
-  model.sequence_length = pick({4, 6, 9});
-  model.heads = pick({1, 2, 4});
-  model.d_model = 8 * pick({1, 2, 3});
-  model.d_hidden = pick({8, 20, 33, 28});
-  model.experts = pick({24, 28});
-  model.micro_batches = pick({1, 1, 2, 3});
-  // For 3, 6 and 8 ranks, or for 7.
-  model.global_batch = model.capacity_groups = pick({24, 28}) * model.micro_batches;
-  model.blocks = pick({1, 2, 3});
-  model.moe_every = pick({1, 2});
-  if (model.blocks < model.moe_every) model.moe_every = 1;
-  const Gate& gate = gates()[random() % gates().size()];
-  model.gate = gate.name;
-  // In float two experts may be as near to each other as rounding is: the sigmoids of a model at
-  // its beginning nearly always, the more so the more choices there are.
-  if (model.gate == "bias_adjusted") model.dtype = DType::f64;
-  model.choices = model.dtype == DType::f64 ? pick({1, 2, 3, 7}) : pick({1, 2});
-  model.drop = gate.facts.scores_tokens ? static_cast<Drop>(pick({0, 1, 2}))
-                                        : static_cast<Drop>(pick({0, 1}));
-  if (gate.facts.scores_tokens && pick({0, 1})) model.z_loss_weight = 0.01;
-  model.capacity_factor = pick({0, 1}) ? std::optional<double>(pick({1, 2}) * 0.75) : std::nullopt;
-  model.order = orders()[random() % orders().size()].name;
-  const Chooser chooser = gate_named(model.gate).facts.chooser;
-  if (takes_whole_groups(chooser)) model.capacity_factor = pick({1, 4});
-  if (chooser == Chooser::nobody) model.order = "einsum";
-  // The one hook that is the same on any ranks: rounding makes steps of the least differences.
-  if (pick({0, 1})) model.hooks["before_moe_start"] = "jitter";
-  model.optimizer = pick({0, 1}) ? Optimizer::adam : Optimizer::sgd;
-  model.seed = static_cast<std::int64_t>(random() % 1000);
-  draw_architecture(random, model);
-  return model;
-}
 
 int random_divisor(std::mt19937& random, int of, std::initializer_list<std::int64_t> and_of) {
   std::vector<int> divisors;

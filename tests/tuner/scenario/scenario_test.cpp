@@ -5,6 +5,7 @@
 
 #include "db/store.h"
 #include "moe/errors.h"
+#include "moe/model/model_json.h"
 #include "moe/source_tree.h"
 #include "tests/db/sample.h"
 #include "tests/db/temporary_directory.h"

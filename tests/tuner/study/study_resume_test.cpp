@@ -16,6 +16,7 @@
 #include "db/load.h"
 #include "db/store.h"
 #include "moe/errors.h"
+#include "moe/model/model_json.h"
 #include "moe/run/machine.h"
 #include "moe/stop.h"
 #include "moe/train/train_store.h"
@@ -111,6 +112,31 @@ TEST_F(StudyTest, AnEndAmidPredictingAgainLeavesItToTheNext) {
   run_study(o);
   EXPECT_EQ(trials().front().predicted_s.value(), right_s);
   EXPECT_EQ(costs(), right);
+}
+
+TEST_F(StudyTest, SaysWhichKeysOfItsModelDifferFromWhatItWasBegunWith) {
+  auto o = options();
+  o.resume = true;
+  o.model.gate = "bias_adjusted";
+  o.model.own["bias_speed"] = 0.5;
+  {
+    auto connection = db::open_writer(database);
+    db::Study begun;
+    begun.name = o.name;
+    begun.model_json = moe::to_json(o.model);
+    begun.settings_json = "{}";
+    begun.ranks = o.job.ranks;
+    db::insert(connection, begun);
+  }
+  o.model.own["bias_speed"] = 8.0;
+  o.model.learning_rate = 0.25;
+  try {
+    run_study(o);
+    FAIL() << "another model";
+  } catch (const moe::InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("was begun with another model (bias_speed was 0.5, now 8; "
+                                        "learning_rate was "));
+  }
 }
 
 TEST_F(StudyTest, IsNotContinuedUnderAnotherLayout) {

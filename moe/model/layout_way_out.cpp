@@ -1,4 +1,4 @@
-#include "moe/model/what_fits.h"
+#include "moe/model/layout_way_out.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,7 +11,7 @@
 namespace moe {
 namespace {
 
-/// Numbers of ranks below that are tried, nearest first; then half of it, a quarter, ...
+/// Smaller numbers of ranks to try: the nearest first, then half as many, a quarter, ...
 std::vector<int> fewer_ranks(int ranks) {
   constexpr int kNeighbours = 64;
   std::vector<int> numbers;
@@ -24,7 +24,7 @@ std::vector<int> fewer_ranks(int ranks) {
   return numbers;
 }
 
-/// And above: the next ones, twice as many, four times, ...
+/// Larger numbers of ranks to try: the next ones, then twice as many, four times, ...
 std::vector<int> more_ranks(int ranks) {
   constexpr int kNeighbours = 64, kMost = 1 << 14;
   std::vector<int> numbers;
@@ -39,7 +39,7 @@ std::vector<int> more_ranks(int ranks) {
 std::optional<Layout> nearest_fitting(const Model& model, const Layout& wanted, int ranks,
                                       int stages) {
   for (const Layout& layout : nearest_layouts(wanted, ranks)) {
-    if (layout.pipeline <= stages && !misfit_of(model, layout)) return layout;
+    if (layout.pipeline <= stages && !layout_refusal(model, layout)) return layout;
   }
   return std::nullopt;
 }
@@ -57,7 +57,7 @@ std::optional<std::string> first_fitting(const Model& model, const Layout& wante
 
 }  // namespace
 
-std::string what_fits(const Model& model, const Layout& layout, const Misfit& misfit) {
+std::string layout_way_out(const Model& model, const Layout& layout, const LayoutRefusal& refusal) {
   constexpr int kMostOfAKey = 2;
   const int ranks = rank_count(layout);
   std::vector<std::string> ways;
@@ -66,11 +66,11 @@ std::string what_fits(const Model& model, const Layout& layout, const Misfit& mi
   if (other) ways.push_back("--layout " + short_text(*other));
   auto with_others = first_fitting(model, layout, fewer_ranks(ranks));
   std::map<std::string_view, int> named;
-  for (const ModelChange& change : misfit.changes) {
+  for (const ModelChange& change : refusal.changes) {
     if (named[change.key] == kMostOfAKey) continue;
     Model changed = model;
     change.make(changed);
-    if (misfit_of(changed, layout)) continue;
+    if (layout_refusal(changed, layout)) continue;
     ways.push_back(change.text);
     ++named[change.key];
   }

@@ -1,4 +1,4 @@
-#include "moe/model/conflict.h"
+#include "moe/model/combination_refusal.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,58 +14,58 @@ using ::testing::HasSubstr;
 using testing::small_model;
 using ::testing::ThrowsMessage;
 
-TEST(Conflict, NoneInWhatGoesTogether) {
+TEST(CombinationRefusal, NoneInWhatGoesTogether) {
   Model model = small_model(DType::f32);
-  EXPECT_FALSE(conflict_of(model));
+  EXPECT_FALSE(combination_refusal(model));
   model.order = "einsum";
-  EXPECT_FALSE(conflict_of(model));
+  EXPECT_FALSE(combination_refusal(model));
   model.gate = "soft_moe";
   model.capacity_factor = 1;
-  EXPECT_FALSE(conflict_of(model));
+  EXPECT_FALSE(combination_refusal(model));
   model.gate = "expert_choice";
   model.order = "sparse";
-  EXPECT_FALSE(conflict_of(model));
+  EXPECT_FALSE(combination_refusal(model));
   EXPECT_NO_THROW(check(model, make_groups(4, 4)));
 }
 
-TEST(Conflict, AGateThatFillsExpertsNeedsToKnowTheirCapacity) {
+TEST(CombinationRefusal, AGateThatFillsExpertsNeedsToKnowTheirCapacity) {
   Model model = small_model(DType::f32);
   model.gate = "expert_choice";
-  const auto conflict = conflict_of(model);
-  ASSERT_TRUE(conflict);
-  EXPECT_EQ(conflict->key, "capacity_factor");
-  EXPECT_THAT(conflict->message, HasSubstr("a number above 0 with gate = \"expert_choice\""));
+  const auto refusal = combination_refusal(model);
+  ASSERT_TRUE(refusal);
+  EXPECT_EQ(refusal->key, "capacity_factor");
+  EXPECT_THAT(refusal->message, HasSubstr("a number above 0 with gate = \"expert_choice\""));
   EXPECT_THAT([&] { check(model, make_groups(1, 1)); },
               ThrowsMessage<Refusal>(HasSubstr("model small: capacity_factor: ")));
   model.moe_every = 0;
-  EXPECT_FALSE(conflict_of(model)) << "nothing has experts";
+  EXPECT_FALSE(combination_refusal(model)) << "nothing has experts";
 }
 
-TEST(Conflict, SlotsThatMixTokensNeedAnOrderThatCan) {
+TEST(CombinationRefusal, SlotsThatMixTokensNeedAnOrderThatCan) {
   Model model = small_model(DType::f32);
   model.gate = "soft_moe";
   model.capacity_factor = 1;
-  const auto conflict = conflict_of(model);
-  ASSERT_TRUE(conflict);
-  EXPECT_EQ(conflict->key, "order");
-  EXPECT_EQ(conflict->message,
+  const auto refusal = combination_refusal(model);
+  ASSERT_TRUE(refusal);
+  EXPECT_EQ(refusal->key, "order");
+  EXPECT_EQ(refusal->message,
             "expected \"einsum\" with gate = \"soft_moe\", whose slots mix tokens, got \"sparse\", "
             "which copies them");
 }
 
-TEST(Conflict, AHookThatMustKnowItsTokensStandsWhereTheyDoNotTravel) {
+TEST(CombinationRefusal, AHookThatMustKnowItsTokensStandsWhereTheyDoNotTravel) {
   Model model = small_model(DType::f32);
   model.hooks["after_dispatch"] = "jitter";
-  const auto conflict = conflict_of(model);
-  ASSERT_TRUE(conflict);
-  EXPECT_EQ(conflict->key, "hooks");
-  EXPECT_THAT(conflict->message,
+  const auto refusal = combination_refusal(model);
+  ASSERT_TRUE(refusal);
+  EXPECT_EQ(refusal->key, "hooks");
+  EXPECT_THAT(refusal->message,
               HasSubstr("after_dispatch = \"jitter\": expected before_moe_start"));
   model.hooks = {{"before_moe_end", "jitter"}, {"after_dispatch", "round_bf16"}};
-  EXPECT_FALSE(conflict_of(model));
+  EXPECT_FALSE(combination_refusal(model));
 }
 
-TEST(Conflict, GroupsOfSeveralRanksAreRefusedWithTheRanksThatFit) {
+TEST(CombinationRefusal, GroupsOfSeveralRanksAreRefusedWithTheRanksThatFit) {
   Model model = small_model(DType::f32);
   model.gate = "expert_choice";
   model.capacity_factor = 1;

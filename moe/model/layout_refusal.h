@@ -19,15 +19,16 @@ struct ModelChange {
 };
 
 /// Why a model cannot be trained under a layout.
-struct Misfit {
+struct LayoutRefusal {
   std::string message;               ///< "global_batch = 16 does not divide by 3 ranks"
   std::vector<ModelChange> changes;  ///< each of which may mend it
 };
 
-/// For parse_layout: whether the model, which has to outlive it, can be trained so.
+/// Whether the model can be trained under a layout, for parse_layout. The model outlives the
+/// result.
 LayoutFits fits(const Model& model);
 
-/// The first there is; none where the model can be trained so.
-std::optional<Misfit> misfit_of(const Model& model, const Layout& layout);
+/// The first reason there is; none where the model can be trained so.
+std::optional<LayoutRefusal> layout_refusal(const Model& model, const Layout& layout);
 
 }  // namespace moe

@@ -1,4 +1,4 @@
-#include "moe/model/conflict.h"
+#include "moe/model/combination_refusal.h"
 
 #include <fmt/format.h>
 
@@ -8,11 +8,11 @@
 
 namespace moe {
 
-std::optional<Conflict> conflict_of(const Model& model) {
+std::optional<CombinationRefusal> combination_refusal(const Model& model) {
   if (model.moe_every == 0) return std::nullopt;
   const Chooser chooser = gate_named(model.gate).facts.chooser;
   if (takes_whole_groups(chooser) && !model.capacity_factor) {
-    return Conflict{
+    return CombinationRefusal{
         "capacity_factor",
         fmt::format(
             "expected a number above 0 with gate = \"{}\", which gives every expert choices x "
@@ -25,17 +25,17 @@ std::optional<Conflict> conflict_of(const Model& model) {
       if (order.slots != Slots::mixtures) continue;
       able += fmt::format("{}\"{}\"", able.empty() ? "" : " or ", order.name);
     }
-    return Conflict{"order",
-                    fmt::format("expected {} with gate = \"{}\", whose slots mix tokens, got "
-                                "\"{}\", which copies them",
-                                able, model.gate, model.order)};
+    return CombinationRefusal{
+        "order", fmt::format("expected {} with gate = \"{}\", whose slots mix tokens, got "
+                             "\"{}\", which copies them",
+                             able, model.gate, model.order)};
   }
   for (const auto& [place, name] : model.hooks) {
     if (hook_named(name).rows == HookRows::tokens && routed_rows_at(hook_place_named(place))) {
-      return Conflict{"hooks",
-                      fmt::format("{} = \"{}\": expected before_moe_start or before_moe_end for "
-                                  "this hook, which has to know which tokens its rows are",
-                                  place, name)};
+      return CombinationRefusal{
+          "hooks", fmt::format("{} = \"{}\": expected before_moe_start or before_moe_end for "
+                               "this hook, which has to know which tokens its rows are",
+                               place, name)};
     }
   }
   return std::nullopt;

@@ -1,4 +1,4 @@
-#include "moe/model/misfit.h"
+#include "moe/model/layout_refusal.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "moe/model/conflict.h"
+#include "moe/model/combination_refusal.h"
 #include "moe/model/limits.h"
 #include "moe/model/model_size.h"
 
@@ -22,7 +22,7 @@ ModelChange change(std::string_view key, Field Model::*field, Value value) {
           [field, value](Model& model) { model.*field = static_cast<Field>(value); }};
 }
 
-/// To the multiples of `parts` next to `value`.
+/// Changes to the multiples of `parts` next to `value`.
 template <class Field>
 std::vector<ModelChange> to_multiples(std::string_view key, Field Model::*field, std::int64_t value,
                                       std::int64_t parts, std::int64_t least = 1) {
@@ -34,13 +34,13 @@ std::vector<ModelChange> to_multiples(std::string_view key, Field Model::*field,
 }
 
 /// "global_batch = 16 does not divide by 3 ranks"
-Misfit not_divided(std::string_view key, std::int64_t value, std::int64_t parts,
-                   std::string_view what, std::vector<ModelChange> changes) {
+LayoutRefusal not_divided(std::string_view key, std::int64_t value, std::int64_t parts,
+                          std::string_view what, std::vector<ModelChange> changes) {
   return {fmt::format("{} = {} does not divide by {} {}", key, value, parts, what),
           std::move(changes)};
 }
 
-/// Ranks of a stage and micro-batches, of which each has as many sequences as any other.
+/// Equal parts of the global batch: one for each rank of a stage and micro-batch.
 struct Parts {
   std::int64_t count;
   std::string text;  ///< "3 ranks", "3 ranks of a stage times 4 micro_batches"
@@ -55,7 +55,7 @@ Parts parts_of(const Model& model, const Layout& layout) {
                           : "")};
 }
 
-std::optional<Misfit> misfit_of_batch(const Model& model, const Layout& layout) {
+std::optional<LayoutRefusal> refusal_by_batch(const Model& model, const Layout& layout) {
   const Parts parts = parts_of(model, layout);
   if (model.global_batch % parts.count == 0) return std::nullopt;
   auto changes =
@@ -65,7 +65,7 @@ std::optional<Misfit> misfit_of_batch(const Model& model, const Layout& layout) 
     changes.push_back(change("micro_batches", &Model::micro_batches, count));
     break;
   }
-  return Misfit{
+  return LayoutRefusal{
       fmt::format("global_batch = {} does not divide by {}", model.global_batch, parts.text),
       std::move(changes)};
 }
@@ -85,13 +85,13 @@ std::vector<ModelChange> to_dividing_groups(int groups, std::int64_t parts, std:
   return changes;
 }
 
-std::optional<Misfit> misfit_of_capacity_groups(const Model& model, const Layout& layout) {
+std::optional<LayoutRefusal> refusal_by_capacity_groups(const Model& model, const Layout& layout) {
   if (model.capacity_groups == 0 || blocks_with_experts(model) == 0) return std::nullopt;
   const Parts parts = parts_of(model, layout);
   const std::int64_t tokens = model.global_batch * model.sequence_length;
   const auto refuse = [&](std::string message) {
-    return Misfit{std::move(message),
-                  to_dividing_groups(model.capacity_groups, parts.count, tokens)};
+    return LayoutRefusal{std::move(message),
+                         to_dividing_groups(model.capacity_groups, parts.count, tokens)};
   };
   if (model.capacity_groups % parts.count != 0) {
     return refuse(fmt::format("capacity_groups = {} does not divide by {}", model.capacity_groups,
@@ -106,24 +106,25 @@ std::optional<Misfit> misfit_of_capacity_groups(const Model& model, const Layout
   return std::nullopt;
 }
 
-std::optional<Misfit> misfit_of_stages(const Model& model, const Layout& layout) {
+std::optional<LayoutRefusal> refusal_by_stages(const Model& model, const Layout& layout) {
   if (layout.pipeline > model.blocks) {
-    return Misfit{fmt::format("{} blocks on {} pipeline stages: a stage would have none",
-                              model.blocks, layout.pipeline),
-                  layout.pipeline > kMostBlocks
-                      ? std::vector<ModelChange>{}
-                      : std::vector{change("blocks", &Model::blocks, layout.pipeline)}};
+    return LayoutRefusal{fmt::format("{} blocks on {} pipeline stages: a stage would have none",
+                                     model.blocks, layout.pipeline),
+                         layout.pipeline > kMostBlocks
+                             ? std::vector<ModelChange>{}
+                             : std::vector{change("blocks", &Model::blocks, layout.pipeline)}};
   }
   if (layout.pipeline > 1 && model.head == Head::tied) {
-    return Misfit{fmt::format("head = \"tied\" with {} pipeline stages: the first and the last "
-                              "would share a matrix",
-                              layout.pipeline),
-                  {{"head", "head = \"untied\"", [](Model& m) { m.head = Head::untied; }}}};
+    return LayoutRefusal{
+        fmt::format("head = \"tied\" with {} pipeline stages: the first and the last "
+                    "would share a matrix",
+                    layout.pipeline),
+        {{"head", "head = \"untied\"", [](Model& m) { m.head = Head::untied; }}}};
   }
   return std::nullopt;
 }
 
-std::optional<Misfit> misfit_of_experts(const Model& model, const Layout& layout) {
+std::optional<LayoutRefusal> refusal_by_experts(const Model& model, const Layout& layout) {
   if (blocks_with_experts(model) == 0) return std::nullopt;
   if (model.experts % layout.expert != 0) {
     return not_divided(
@@ -152,7 +153,7 @@ std::optional<Misfit> misfit_of_experts(const Model& model, const Layout& layout
   return std::nullopt;
 }
 
-std::optional<Misfit> misfit_of_dense_layers(const Model& model, const Layout& layout) {
+std::optional<LayoutRefusal> refusal_by_dense_layers(const Model& model, const Layout& layout) {
   constexpr std::string_view attention = "ranks that attention is cut over (tp)";
   if (model.heads % layout.tensor != 0) {
     return not_divided("heads", model.heads, layout.tensor, attention,
@@ -171,7 +172,7 @@ std::optional<Misfit> misfit_of_dense_layers(const Model& model, const Layout& l
   return std::nullopt;
 }
 
-/// More of them, as the sequences of a rank allow.
+/// Changes to more micro-batches, as many as the sequences of a rank allow.
 std::vector<ModelChange> to_more_micro_batches(const Model& model, const Layout& layout) {
   std::vector<ModelChange> changes;
   for (int count = model.micro_batches; ++count <= kMostMicroBatches;) {
@@ -181,29 +182,30 @@ std::vector<ModelChange> to_more_micro_batches(const Model& model, const Layout&
   return changes;
 }
 
-std::optional<Misfit> misfit_of_size(const Model& model, const Layout& layout) {
+std::optional<LayoutRefusal> refusal_by_size(const Model& model, const Layout& layout) {
   const std::int64_t parts = parts_of(model, layout).count;
   const std::int64_t tokens = model.global_batch * model.sequence_length / parts;
   if (tokens > kMostCopies / model.choices) {
-    return Misfit{fmt::format("choices = {} of each of {} tokens of a rank are more than {} copies",
-                              model.choices, tokens, kMostCopies),
-                  to_more_micro_batches(model, layout)};
+    return LayoutRefusal{
+        fmt::format("choices = {} of each of {} tokens of a rank are more than {} copies",
+                    model.choices, tokens, kMostCopies),
+        to_more_micro_batches(model, layout)};
   }
-  if (const auto excess = excess_of(model, parts)) {
+  if (const auto refusal = size_refusal(model, parts)) {
     std::vector<ModelChange> changes = to_more_micro_batches(model, layout);
     changes.push_back({"order", "order = \"sparse\"", [](Model& m) { m.order = "sparse"; }});
-    return Misfit{*excess, std::move(changes)};
+    return LayoutRefusal{*refusal, std::move(changes)};
   }
   return std::nullopt;
 }
 
 /// What is wrong with a model whatever the layout; says what was expected.
-std::optional<Misfit> misfit_of_any_layout(const Model& model) {
-  const auto refuse = [](std::string message) { return Misfit{std::move(message), {}}; };
-  if (const auto conflict = conflict_of(model)) {
-    return refuse(fmt::format("{}: {}", conflict->key, conflict->message));
+std::optional<LayoutRefusal> refusal_of_any_layout(const Model& model) {
+  const auto refuse = [](std::string message) { return LayoutRefusal{std::move(message), {}}; };
+  if (const auto refusal = combination_refusal(model)) {
+    return refuse(fmt::format("{}: {}", refusal->key, refusal->message));
   }
-  if (const auto passes = too_many_passes(model)) {
+  if (const auto passes = passes_refusal(model)) {
     return refuse(fmt::format("micro_batches: {}", *passes));
   }
   if (model.d_model % model.heads != 0) {
@@ -225,17 +227,17 @@ std::optional<Misfit> misfit_of_any_layout(const Model& model) {
 }  // namespace
 
 LayoutFits fits(const Model& model) {
-  return [&model](const Layout& layout) { return !misfit_of(model, layout); };
+  return [&model](const Layout& layout) { return !layout_refusal(model, layout); };
 }
 
-std::optional<Misfit> misfit_of(const Model& model, const Layout& layout) {
-  if (auto misfit = misfit_of_any_layout(model)) return misfit;
-  if (auto misfit = misfit_of_batch(model, layout)) return misfit;
-  if (auto misfit = misfit_of_capacity_groups(model, layout)) return misfit;
-  if (auto misfit = misfit_of_stages(model, layout)) return misfit;
-  if (auto misfit = misfit_of_experts(model, layout)) return misfit;
-  if (auto misfit = misfit_of_dense_layers(model, layout)) return misfit;
-  return misfit_of_size(model, layout);
+std::optional<LayoutRefusal> layout_refusal(const Model& model, const Layout& layout) {
+  if (auto refusal = refusal_of_any_layout(model)) return refusal;
+  if (auto refusal = refusal_by_batch(model, layout)) return refusal;
+  if (auto refusal = refusal_by_capacity_groups(model, layout)) return refusal;
+  if (auto refusal = refusal_by_stages(model, layout)) return refusal;
+  if (auto refusal = refusal_by_experts(model, layout)) return refusal;
+  if (auto refusal = refusal_by_dense_layers(model, layout)) return refusal;
+  return refusal_by_size(model, layout);
 }
 
 }  // namespace moe

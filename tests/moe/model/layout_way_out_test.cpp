@@ -1,4 +1,4 @@
-#include "moe/model/what_fits.h"
+#include "moe/model/layout_way_out.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -54,7 +54,7 @@ std::string table_of(const std::string& key) {
 }
 
 /// Model files as people write and change them.
-class WhatFits : public ::testing::Test {
+class LayoutWayOut : public ::testing::Test {
  protected:
   void SetUp() override { fs::create_directories(directory_); }
   void TearDown() override { fs::remove_all(directory_); }
@@ -101,7 +101,7 @@ std::string model_text(const std::string& model, const std::string& moe,
          "[training]\n" + training;
 }
 
-TEST_F(WhatFits, NamesLayoutsRanksAndKeys) {
+TEST_F(LayoutWayOut, NamesLayoutsRanksAndKeys) {
   const Model model = load(model_text("heads = 4\nblocks = 4\n", "experts = 8\nchoices = 2\n",
                                       "global_batch = 16\nmicro_batches = 2\n"));
   EXPECT_EQ(refusal(model, {1, 4, 1}), "");
@@ -120,7 +120,7 @@ TEST_F(WhatFits, NamesLayoutsRanksAndKeys) {
             "expected --layout dp=8,ep=1,tp=4 or --ranks 4 --layout dp=4,ep=1,tp=4");
 }
 
-TEST_F(WhatFits, EveryWayThatIsNamedWorksWhenItIsFollowed) {
+TEST_F(LayoutWayOut, EveryWayThatIsNamedWorksWhenItIsFollowed) {
   std::mt19937 random(11);
   const auto pick = [&](std::initializer_list<int> from) {
     return *(from.begin() + random() % from.size());
@@ -166,7 +166,7 @@ TEST_F(WhatFits, EveryWayThatIsNamedWorksWhenItIsFollowed) {
   EXPECT_GT(followed, refused);
 }
 
-TEST_F(WhatFits, IsSaidAtOnceOfTokensThatLittleDivides) {
+TEST_F(LayoutWayOut, IsSaidAtOnceOfTokensThatLittleDivides) {
   Model model;
   model.name = "prime";
   model.global_batch = 16777213;
@@ -179,7 +179,7 @@ TEST_F(WhatFits, IsSaidAtOnceOfTokensThatLittleDivides) {
             "do not divide into 96 capacity groups: expected capacity_groups = 64");
 }
 
-TEST_F(WhatFits, OfLayoutsOfOtherRanksTheNearestThatTheModelFitsAreNamed) {
+TEST_F(LayoutWayOut, OfLayoutsOfOtherRanksTheNearestThatTheModelFitsAreNamed) {
   const Model model = load(model_text("heads = 4\nblocks = 4\nhead = \"tied\"\n",
                                       "experts = 8\nchoices = 2\n", "global_batch = 48\n"));
   const auto said = [](const std::string& layout, int ranks, const LayoutFits& fits) {
@@ -198,7 +198,7 @@ TEST_F(WhatFits, OfLayoutsOfOtherRanksTheNearestThatTheModelFitsAreNamed) {
   EXPECT_EQ(refusal(model, {6, 1, 1}), "");
 }
 
-TEST_F(WhatFits, MasksThatNoRankCanHoldAreRefusedWithWhatWouldMakeThemFit) {
+TEST_F(LayoutWayOut, MasksThatNoRankCanHoldAreRefusedWithWhatWouldMakeThemFit) {
   Model model =
       load(model_text("heads = 4\nblocks = 2\n", "experts = 8\nchoices = 2\norder = \"einsum\"\n",
                       "global_batch = 4194304\n"));

@@ -1,0 +1,59 @@
+#include "moe/command/lists.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iostream>
+#include <string>
+#include <utility>
+
+#include "moe/passes/schedule.h"
+
+namespace moe {
+namespace {
+
+constexpr std::string_view kKeys = "keys";
+
+Listing decisions() {
+  Listing listing{"decisions", {}};
+  for (const DecisionKind& kind : decision_kinds()) {
+    const std::string_view effect = kind.changes_results ? "; changes results" : "";
+    listing.entries.push_back(
+        {std::string(kind.name), fmt::format("{}{}", kind.description, effect)});
+  }
+  return listing;
+}
+
+}  // namespace
+
+void declare_lists(CLI::App& app, std::vector<Listing> more) {
+  std::vector<Listing> lists = listings_of_model();
+  lists.push_back(decisions());
+  std::move(more.begin(), more.end(), std::back_inserter(lists));
+  std::vector<std::string> names;
+  for (const Listing& list : lists) names.push_back(list.title);
+  names.emplace_back(kKeys);
+
+  const auto print = [lists](const std::string& name) {
+    const std::vector<Listing> asked = name == kKeys ? listings_of_keys() : lists;
+    for (const Listing& list : asked) {
+      if (name.empty() || name == kKeys || name == list.title) std::cout << to_text(list);
+    }
+    throw CLI::Success();
+  };
+  app.add_option_function<std::string>(
+         "--list", print,
+         fmt::format("print what there is, a line each, and end; or one list: {}",
+                     fmt::join(names, ", ")))
+      ->expected(0, 1)
+      ->type_name("LIST")
+      ->check([names](const std::string& name) {
+        const bool known = name.empty() || std::count(names.begin(), names.end(), name) > 0;
+        return known ? "" : fmt::format("expected one of {}", fmt::join(names, ", "));
+      })
+      ->group("Help");
+}
+
+}  // namespace moe

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <vector>
+
+#include "db/console/options.h"
+#include "moe/model/listing.h"
+
+namespace moe {
+
+/// Declares --list [NAME], which prints what there is and ends: the gates, orders, hooks, expert
+/// networks and decisions, `more`, and by name alone the keys of a model file.
+void declare_lists(CLI::App& app, std::vector<Listing> more);
+
+}  // namespace moe

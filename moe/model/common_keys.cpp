@@ -1,0 +1,337 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+#include "moe/model/experts/experts.h"
+#include "moe/model/gates/gates.h"
+#include "moe/model/hooks/hooks.h"
+#include "moe/model/limits.h"
+#include "moe/model/model_key.h"
+#include "moe/model/orders/orders.h"
+
+namespace moe {
+namespace {
+
+constexpr std::int64_t kLargestInt = std::numeric_limits<int>::max();
+
+/// What model files call the values of an enumeration, in its order.
+template <class Enum>
+constexpr std::array<std::string_view, 0> kWordsOf{};
+template <>
+constexpr std::array<std::string_view, 2> kWordsOf<Optimizer>{"adam", "sgd"};
+template <>
+constexpr std::array<std::string_view, 2> kWordsOf<DType>{"f32", "f64"};
+template <>
+constexpr std::array<std::string_view, 2> kWordsOf<Norm>{"layer_norm", "rms_norm"};
+template <>
+constexpr std::array<std::string_view, 2> kWordsOf<Positions>{"learned", "rotary"};
+template <>
+constexpr std::array<std::string_view, 2> kWordsOf<Head>{"untied", "tied"};
+template <>
+constexpr std::array<std::string_view, 2> kWordsOf<Activation>{"gelu", "relu"};
+template <>
+constexpr std::array<std::string_view, 3> kWordsOf<Drop>{kDropNames};
+
+template <class Enum>
+std::vector<std::string_view> words_of_enum() {
+  return {kWordsOf<Enum>.begin(), kWordsOf<Enum>.end()};
+}
+
+template <auto kTable>
+std::vector<std::string_view> names_in() {
+  std::vector<std::string_view> names;
+  for (const auto& one : kTable()) names.push_back(one.name);
+  return names;
+}
+
+/// Members whose values are those of the key: numbers, words and texts.
+template <auto kMember>
+struct Member {
+  using Type = std::remove_cvref_t<decltype(std::declval<Model>().*kMember)>;
+
+  static KeyValue get(const ModelKey&, const Model& model) {
+    const Type& value = model.*kMember;
+    if constexpr (std::is_enum_v<Type>) {
+      return std::string(kWordsOf<Type>[static_cast<std::size_t>(value)]);
+    } else if constexpr (std::is_same_v<Type, int>) {
+      return std::int64_t{value};
+    } else {
+      return value;
+    }
+  }
+  static void set(const ModelKey&, Model& model, const KeyValue& value) {
+    if constexpr (std::is_enum_v<Type>) {
+      const auto& words = kWordsOf<Type>;
+      const auto found = std::find(words.begin(), words.end(), std::get<std::string>(value));
+      model.*kMember = static_cast<Type>(found - words.begin());
+    } else if constexpr (std::is_same_v<Type, int>) {
+      model.*kMember = static_cast<int>(std::get<std::int64_t>(value));
+    } else {
+      model.*kMember = std::get<Type>(value);
+    }
+  }
+};
+
+/// Members that follow another key as long as nothing sets them.
+template <auto kMember, auto kInForce>
+struct FollowingMember {
+  using Type = typename std::remove_cvref_t<decltype(std::declval<Model>().*kMember)>::value_type;
+
+  static KeyValue get(const ModelKey&, const Model& model) {
+    return static_cast<std::int64_t>(kInForce(model));
+  }
+  static void set(const ModelKey&, Model& model, const KeyValue& value) {
+    model.*kMember = static_cast<Type>(std::get<std::int64_t>(value));
+  }
+};
+
+KeyValue capacity_factor(const ModelKey& key, const Model& model) {
+  if (model.capacity_factor) return *model.capacity_factor;
+  return std::string(std::get<NumberRange>(key.range).word);
+}
+void set_capacity_factor(const ModelKey&, Model& model, const KeyValue& value) {
+  const double* factor = std::get_if<double>(&value);
+  model.capacity_factor = factor == nullptr ? std::nullopt : std::optional(*factor);
+}
+
+KeyValue hook_at(const ModelKey& key, const Model& model) {
+  const auto found = model.hooks.find(std::string(key.name));
+  return found == model.hooks.end() ? std::string() : found->second;
+}
+void set_hook_at(const ModelKey& key, Model& model, const KeyValue& value) {
+  model.hooks[std::string(key.name)] = std::get<std::string>(value);
+}
+
+std::string quoted_choice(std::string_view key, std::string_view value) {
+  return fmt::format("{} = \"{}\"", key, value);
+}
+
+constexpr std::array kWithRotary{KeyCondition{
+    "positions", "positions = \"rotary\"", [](const Model& model, const KeyValue&) -> std::string {
+      if (model.positions == Positions::rotary) return "";
+      return "positions = \"learned\" turn nothing: expected no rotary_base, or positions = "
+             "\"rotary\"";
+    }}};
+
+constexpr std::array kWithSgd{KeyCondition{
+    "optimizer", "optimizer = \"sgd\"", [](const Model& model, const KeyValue&) -> std::string {
+      if (model.optimizer == Optimizer::sgd) return "";
+      return "optimizer = \"adam\" has none; optimizer = \"sgd\" does";
+    }}};
+
+constexpr std::array kWithChosenActivation{KeyCondition{
+    "expert", "expert = \"gpt\"", [](const Model& model, const KeyValue&) -> std::string {
+      if (expert_named(model.expert).facts.chooses_activation) return "";
+      return quoted_choice("expert", model.expert) +
+             " has an activation of its own: expected no such key";
+    }}};
+
+std::string refuse_without_capacity(const Model& model) {
+  if (model.capacity_factor) return "";
+  return "a dropless model drops nothing: expected a capacity_factor beside it, or no such key";
+}
+
+constexpr std::array kGroupsWithCapacity{
+    KeyCondition{"capacity_factor", "a capacity_factor",
+                 [](const Model& model, const KeyValue& groups) -> std::string {
+                   if (groups == KeyValue(std::int64_t{0})) return "";
+                   return refuse_without_capacity(model);
+                 }}};
+
+std::string refuse_drop_of_gate(const Model& model, const KeyValue& value) {
+  const GateFacts facts = gate_named(model.gate).facts;
+  const std::string& drop = std::get<std::string>(value);
+  const std::string gate = quoted_choice("gate", model.gate);
+  if (takes_whole_groups(facts.chooser)) return gate + " fills every expert: expected no drop";
+  if (facts.drop && drop != drop_name(*facts.drop)) {
+    return fmt::format("{} drops by {}: expected that or no drop", gate, drop_name(*facts.drop));
+  }
+  if (drop == drop_name(Drop::probability) && !facts.scores_tokens) {
+    return gate + " does not rank tokens: expected \"choice\" or \"position\"";
+  }
+  return "";
+}
+
+constexpr std::array kDropWithCapacity{
+    KeyCondition{"gate", "a gate that drops", refuse_drop_of_gate},
+    KeyCondition{"capacity_factor", "a capacity_factor",
+                 [](const Model& model, const KeyValue&) -> std::string {
+                   return refuse_without_capacity(model);
+                 }}};
+
+/// The weight of a loss that the gate has not; 0 goes with all gates.
+std::string refuse_weight(const Model& model, const KeyValue& weight, bool has_loss,
+                          std::string_view loss, std::string_view key) {
+  if (has_loss || weight == KeyValue(0.0)) return "";
+  return fmt::format("{} has no {}: expected 0 or no {}", quoted_choice("gate", model.gate), loss,
+                     key);
+}
+
+constexpr std::array kWithBalance{
+    KeyCondition{"gate", "a gate that has this loss",
+                 [](const Model& model, const KeyValue& weight) -> std::string {
+                   return refuse_weight(model, weight, gate_named(model.gate).facts.balances,
+                                        "load-balancing loss", "auxiliary_weight");
+                 }}};
+constexpr std::array kWithZLoss{
+    KeyCondition{"gate", "a gate that has this loss",
+                 [](const Model& model, const KeyValue& weight) -> std::string {
+                   return refuse_weight(model, weight, gate_named(model.gate).facts.scores_tokens,
+                                        "router z-loss", "z_loss_weight");
+                 }}};
+
+template <auto kMember>
+constexpr ModelKey member_key(std::string_view table, std::string_view name, KeyRange range,
+                              std::string_view meaning, Presence presence = Presence::optional,
+                              std::span<const KeyCondition> conditions = {}) {
+  return {.name = name,
+          .table = table,
+          .meaning = meaning,
+          .range = range,
+          .get = Member<kMember>::get,
+          .set = Member<kMember>::set,
+          .presence = presence,
+          .conditions = conditions};
+}
+
+template <auto kMember, auto kInForce>
+constexpr ModelKey following_key(std::string_view table, std::string_view name, KeyRange range,
+                                 std::string_view meaning, std::string_view follows) {
+  using Access = FollowingMember<kMember, kInForce>;
+  return {.name = name,
+          .table = table,
+          .meaning = meaning,
+          .range = range,
+          .get = Access::get,
+          .set = Access::set,
+          .default_text = follows};
+}
+
+constexpr ModelKey hook_key(std::string_view place, std::string_view meaning) {
+  return {.name = place,
+          .table = "moe.hooks",
+          .meaning = meaning,
+          .range = WordRange{names_in<hooks>},
+          .get = hook_at,
+          .set = set_hook_at,
+          .default_text = "none"};
+}
+
+constexpr Presence kRequired = Presence::required;
+constexpr Presence kWithExperts = Presence::required_with_experts;
+constexpr Presence kOptional = Presence::optional;
+
+constexpr std::array kKeys{
+    ModelKey{.name = "name",
+             .table = "",
+             .meaning = "Name of the model.",
+             .range = AnyText{},
+             .get = Member<&Model::name>::get,
+             .set = Member<&Model::name>::set,
+             .default_text = "that of the file"},
+
+    member_key<&Model::vocabulary>("model", "vocabulary", IntegerRange{2, kMostWidth},
+                                   "Different tokens; 256 takes text byte by byte."),
+    member_key<&Model::sequence_length>("model", "sequence_length", IntegerRange{1, kMostWidth},
+                                        "Tokens of a sequence.", kRequired),
+    member_key<&Model::d_model>("model", "d_model", IntegerRange{1, kMostWidth},
+                                "Width of a token's row between layers.", kRequired),
+    member_key<&Model::d_hidden>("model", "d_hidden", IntegerRange{1, kMostWidth},
+                                 "Hidden width of a feed-forward network.", kRequired),
+    member_key<&Model::heads>("model", "heads", IntegerRange{1, kLargestInt},
+                              "Heads of attention, a divisor of d_model.", kRequired),
+    following_key<&Model::key_value_heads, key_value_heads>(
+        "model", "key_value_heads", IntegerRange{1, kLargestInt},
+        "Heads of keys and values, a divisor of heads.", "heads"),
+    member_key<&Model::blocks>("model", "blocks", IntegerRange{1, kMostBlocks},
+                               "Transformer blocks.", kRequired),
+    member_key<&Model::norm>("model", "norm", WordRange{words_of_enum<Norm>},
+                             "Normalisation before attention and before the network."),
+    member_key<&Model::positions>(
+        "model", "positions", WordRange{words_of_enum<Positions>},
+        "How positions enter: a learned table, or queries and keys turned by angles."),
+    member_key<&Model::rotary_base>("model", "rotary_base", kFromOne, "Base of these angles.",
+                                    kOptional, kWithRotary),
+    member_key<&Model::head>("model", "head", WordRange{words_of_enum<Head>},
+                             "Whether logits have a matrix of their own or use the token table."),
+    member_key<&Model::biases>("model", "biases", TrueOrFalse{},
+                               "Biases in attention, and in networks that can have them."),
+    member_key<&Model::dtype>("model", "dtype", WordRange{words_of_enum<DType>},
+                              "Format of parameters, activations and gradients."),
+
+    member_key<&Model::dense_blocks>("moe", "dense_blocks", IntegerRange{0, kMostBlocks},
+                                     "First blocks, which have no experts."),
+    member_key<&Model::moe_every>(
+        "moe", "moe_every", IntegerRange{0, kLargestInt},
+        "Of the other blocks every so many-th has experts; 0: none has any."),
+    member_key<&Model::experts>("moe", "experts", IntegerRange{1, kMostExperts},
+                                "Experts of a MoE layer.", kWithExperts),
+    member_key<&Model::choices>("moe", "choices", IntegerRange{1, kMostExperts},
+                                "Experts that a token gets: k of top-k.", kWithExperts),
+    member_key<&Model::gate>("moe", "gate", WordRange{names_in<gates>},
+                             "How tokens choose their experts."),
+    member_key<&Model::order>("moe", "order", WordRange{names_in<orders>},
+                              "How rows are brought into the order of their experts, and back."),
+    member_key<&Model::expert>("moe", "expert", WordRange{names_in<experts>},
+                               "Network of experts, shared experts and dense blocks."),
+    member_key<&Model::activation>("moe", "activation", WordRange{words_of_enum<Activation>},
+                                   "Activation of that network.", kOptional, kWithChosenActivation),
+    following_key<&Model::d_expert, expert_hidden>("moe", "d_expert", IntegerRange{1, kMostWidth},
+                                                   "Hidden width of an expert.", "d_hidden"),
+    member_key<&Model::shared_experts>("moe", "shared_experts", IntegerRange{0, 1 << 10},
+                                       "Experts that every token passes besides its own."),
+
+    // By name, as JSON has them.
+    hook_key("after_combine", "Changes rows that came back from the experts."),
+    hook_key("after_dispatch", "Changes rows that arrived for the experts."),
+    hook_key("before_combine", "Changes rows that the experts return."),
+    hook_key("before_dispatch", "Changes rows before they are sent."),
+    hook_key("before_moe_end", "Changes the output of the MoE layer."),
+    hook_key("before_moe_start", "Changes the input of the MoE layer."),
+
+    ModelKey{.name = "capacity_factor",
+             .table = "moe",
+             .meaning = "Rows that an expert takes, as a multiple of its even share.",
+             .range = or_word(kAboveZero, "dropless"),
+             .get = capacity_factor,
+             .set = set_capacity_factor},
+    member_key<&Model::capacity_groups>(
+        "moe", "capacity_groups", IntegerRange{0, kLargestInt},
+        "Equal groups of the global batch, each with capacities of its own; 0: one for each rank "
+        "and micro-batch.",
+        kOptional, kGroupsWithCapacity),
+    member_key<&Model::drop>("moe", "drop", WordRange{words_of_enum<Drop>},
+                             "Order in which rows reach their experts: the last are dropped.",
+                             kOptional, kDropWithCapacity),
+    member_key<&Model::auxiliary_weight>("moe", "auxiliary_weight", kFromZero,
+                                         "Weight of the load-balancing loss.", kOptional,
+                                         kWithBalance),
+    member_key<&Model::z_loss_weight>("moe", "z_loss_weight", kFromZero,
+                                      "Weight of the router z-loss.", kOptional, kWithZLoss),
+
+    member_key<&Model::global_batch>("training", "global_batch", IntegerRange{1, kMostWidth},
+                                     "Sequences of an iteration, on all ranks together.",
+                                     kRequired),
+    member_key<&Model::micro_batches>(
+        "training", "micro_batches", IntegerRange{1, kMostMicroBatches},
+        "Equal parts of the global batch, whose gradients are added up."),
+    member_key<&Model::optimizer>("training", "optimizer", WordRange{words_of_enum<Optimizer>},
+                                  "How parameters are updated."),
+    member_key<&Model::learning_rate>("training", "learning_rate", kAboveZero,
+                                      "Step of the optimizer."),
+    member_key<&Model::momentum>("training", "momentum", kFromZeroToBelowOne,
+                                 "Share of the last update that the next one keeps.", kOptional,
+                                 kWithSgd),
+    member_key<&Model::seed>("training", "seed", IntegerRange{0},
+                             "Seed of parameters, batches and draws."),
+};
+
+}  // namespace
+
+std::span<const ModelKey> common_keys() { return kKeys; }
+
+}  // namespace moe

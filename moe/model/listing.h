@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace moe {
+
+/// What a user may name, with a line about each: what `moe-train --list` prints.
+struct Listing {
+  struct Entry {
+    std::string name;
+    std::string text;
+  };
+  std::string title;  ///< "gates"
+  std::vector<Entry> entries;
+};
+
+/// Gates, orders, hooks and expert networks.
+std::vector<Listing> listings_of_model();
+/// The keys of a model file: "keys of [model]", "keys of [moe]", ...
+std::vector<Listing> listings_of_keys();
+
+/// The title, and each entry in lines of at most 80 columns.
+std::string to_text(const Listing& listing);
+
+}  // namespace moe

@@ -1,0 +1,60 @@
+#include "moe/model/model_json.h"
+
+#include <nlohmann/json.hpp>
+
+#include "moe/input/json.h"
+#include "moe/model/model_key.h"
+#include "moe/model/read_key.h"
+
+namespace moe {
+namespace {
+
+constexpr std::string_view kHooksTable = "moe.hooks", kHooks = "hooks";
+
+std::string name_in_json(const ModelKey& key) {
+  return key.table == kHooksTable ? std::string(kHooks) + "." + std::string(key.name)
+                                  : std::string(key.name);
+}
+
+}  // namespace
+
+std::string to_json(const Model& model) {
+  nlohmann::ordered_json json;
+  for (const ModelKey* key : keys_of(model)) {
+    const KeyValue value = key->get(*key, model);
+    const bool of_hook = key->table == kHooksTable;
+    if (of_hook && value == KeyValue(std::string())) continue;  // no hook there
+    nlohmann::ordered_json& table = of_hook ? json[kHooks] : json;
+    std::visit([&](const auto& v) { table[key->name] = v; }, value);
+  }
+  return json.dump();
+}
+
+Model model_from_json(std::string_view text, const std::string& name) {
+  const InputDocument document = parse_json(text, name);
+  const InputObject root = document.object();
+  Model model;
+  const auto read = [&](const ModelKey& key) {
+    auto value = root.optional_member(key.table == kHooksTable ? kHooks : key.name);
+    if (value && key.table == kHooksTable) value = value->object().optional_member(key.name);
+    if (value) key.set(key, model, read_value(key, *value));
+  };
+  for (const ModelKey& key : common_keys()) read(key);
+  for (const ModelKey* key : keys_of(model)) {
+    if (key->fallback != nullptr) read(*key);
+  }
+  document.no_other_keys();
+  return model;
+}
+
+std::vector<KeyDifference> differing_keys(const Model& first, const Model& second) {
+  std::vector<KeyDifference> differences;
+  for (const ModelKey* key : keys_of(first)) {
+    if (key->fallback != nullptr && first.gate != second.gate) continue;
+    const KeyValue a = key->get(*key, first), b = key->get(*key, second);
+    if (a != b) differences.push_back({name_in_json(*key), value_text(a), value_text(b)});
+  }
+  return differences;
+}
+
+}  // namespace moe

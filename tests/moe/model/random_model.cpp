@@ -1,0 +1,119 @@
+#include "tests/moe/model/random_model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "moe/model/experts/experts.h"
+#include "moe/model/gates/gates.h"
+#include "moe/model/orders/orders.h"
+#include "tests/moe/train/training_case.h"
+
+namespace moe::testing {
+namespace {
+
+/// Keys whose every value goes with any sizes.
+constexpr std::array<std::string_view, 10> kDrawnByRange{
+    "norm",       "positions", "rotary_base", "head",   "biases",
+    "activation", "optimizer", "momentum",    "expert", "auxiliary_weight"};
+
+struct DrawByRange {
+  std::mt19937& random;
+
+  KeyValue operator()(const IntegerRange& range) const {
+    // Not the least: one dimension or one choice is often a case of its own.
+    const std::int64_t next = range.least + 1 + static_cast<std::int64_t>(random() % 7);
+    return std::min(next, range.most);
+  }
+  KeyValue operator()(const NumberRange& range) const {
+    if (!range.word.empty() && random() % 3 == 0) return std::string(range.word);
+    constexpr double kStep = 0.125;
+    double number = kStep * static_cast<double>(random() % 16);
+    while (number < range.least) number += kStep;
+    return number > range.most ? range.least : number;
+  }
+  KeyValue operator()(const WordRange& range) const {
+    const std::vector<std::string_view> words = range.words();
+    return std::string(words[random() % words.size()]);
+  }
+  KeyValue operator()(TrueOrFalse) const { return random() % 2 == 0; }
+  KeyValue operator()(AnyText) const { return fmt::format("model {}", random() % 1000); }
+};
+
+}  // namespace
+
+KeyValue drawn_value(std::mt19937& random, const ModelKey& key) {
+  return std::visit(DrawByRange{random}, key.range);
+}
+
+std::string refusal_of(const ModelKey& key, const Model& model, const KeyValue& value) {
+  for (const KeyCondition& condition : key.conditions) {
+    if (std::string refusal = condition.refusal(model, value); !refusal.empty()) return refusal;
+  }
+  return "";
+}
+
+Model random_model(std::mt19937& random) {
+  const auto pick = [&](std::initializer_list<int> values) {
+    return values.begin()[random() % values.size()];
+  };
+  Model model = small_model(pick({0, 1}) ? DType::f64 : DType::f32);
+  model.sequence_length = pick({4, 6, 9});
+  model.heads = pick({1, 2, 4});
+  model.d_model = 8 * pick({1, 2, 3});
+  model.d_hidden = pick({8, 20, 33, 28});
+  model.experts = pick({24, 28});
+  model.micro_batches = pick({1, 1, 2, 3});
+  // For 3, 6 and 8 ranks, or for 7.
+  model.global_batch = model.capacity_groups = pick({24, 28}) * model.micro_batches;
+  model.blocks = pick({1, 2, 3});
+  model.moe_every = pick({1, 2});
+  if (model.blocks < model.moe_every) model.moe_every = 1;
+  const Gate& gate = gates()[random() % gates().size()];
+  model.gate = gate.name;
+  // In float two experts may be as near to each other as rounding is: the sigmoids of a model at its
+  // beginning nearly always, the more so the more choices there are.
+  if (model.gate == "bias_adjusted") model.dtype = DType::f64;
+  model.choices = model.dtype == DType::f64 ? pick({1, 2, 3, 7}) : pick({1, 2});
+  model.drop = gate.facts.scores_tokens ? static_cast<Drop>(pick({0, 1, 2}))
+                                        : static_cast<Drop>(pick({0, 1}));
+  if (gate.facts.scores_tokens && pick({0, 1})) model.z_loss_weight = 0.01;
+  model.capacity_factor = pick({0, 1}) ? std::optional<double>(pick({1, 2}) * 0.75) : std::nullopt;
+  model.order = orders()[random() % orders().size()].name;
+  const Chooser chooser = gate.facts.chooser;
+  if (takes_whole_groups(chooser)) model.capacity_factor = pick({1, 4});
+  if (chooser == Chooser::nobody) model.order = "einsum";
+  // The one hook that is the same on any ranks: rounding makes steps of the least differences.
+  if (pick({0, 1})) model.hooks["before_moe_start"] = "jitter";
+  model.seed = static_cast<std::int64_t>(random() % 1000);
+  if (pick({0, 1})) model.key_value_heads = model.heads > 1 && pick({0, 1}) ? model.heads / 2 : 1;
+  if (pick({0, 0, 1})) model.d_expert = 12;
+  if (pick({0, 0, 1})) model.shared_experts = pick({1, 2});
+  if (pick({0, 0, 1}) && model.blocks > model.moe_every) model.dense_blocks = 1;
+  for (const ModelKey* key : keys_of(model)) {
+    const bool own = key->fallback != nullptr;
+    if (!own && std::count(kDrawnByRange.begin(), kDrawnByRange.end(), key->name) == 0) continue;
+    const KeyValue value = drawn_value(random, *key);
+    if (pick({0, 1}) && refusal_of(*key, model, value).empty()) key->set(*key, model, value);
+  }
+  return model;
+}
+
+std::string model_file_text(const Model& model) {
+  std::map<std::string_view, std::string> tables;
+  for (const ModelKey* key : keys_of(model)) {
+    const KeyValue value = key->get(*key, model);
+    if (value == KeyValue(std::string()) || !refusal_of(*key, model, value).empty()) continue;
+    tables[key->table] += fmt::format("{} = {}\n", key->name, value_text(value));
+  }
+  std::string text;
+  for (const auto& [table, lines] : tables) {
+    if (!table.empty()) text += fmt::format("[{}]\n", table);
+    text += lines;
+  }
+  return text;
+}
+
+}  // namespace moe::testing
