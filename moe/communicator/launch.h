@@ -12,31 +12,32 @@ namespace moe {
 
 /// The ranks that a program runs on, from its `--ranks N` (none: not given).
 ///
-/// Inside an MPI job: the job's ranks; throws InputError when N is another number. Outside one: a
-/// group of this process alone when N is 1 or none, and for more this process runs
-/// `mpirun -np N` with the same arguments, ends as it ends (mpirun.h) and does not return. Throws
-/// InputError when N < 1 or mpirun is not installed, Unavailable when built without MPI. Call it
+/// Inside an MPI job these are the job's ranks; throws InputError when N is another number. Outside
+/// one, where N is 1 or none, they are this process alone. For more, this process runs `mpirun -np
+/// N` with the same arguments, ends as mpirun ends (mpirun.h), and does not return. Throws
+/// InputError when N < 1 or mpirun is not installed, Unavailable in a build without MPI. Call it
 /// first in main, before anything is written or any thread started. `start_limit_s`: see
 /// make_mpi_world.
 std::unique_ptr<Communicator> join_world(std::optional<int> ranks, char** argv,
                                          double start_limit_s = kDefaultStartLimit_s);
 
-/// Decides how the threads of a rank wait for work, and restarts this process, once, because OpenMP
-/// reads that when it is loaded: awake where the rank's share of the cores (cores.h), less what
-/// others compute on now, leaves one over for whoever comes later; asleep where not, and in a
-/// cluster in a box, whose cores also move bytes. `ranks` as in join_world, `threads` per rank, 0 =
-/// the default. OMP_WAIT_POLICY and GOMP_SPINCOUNT of the user win. Nothing where join_world will
-/// start the ranks. Before anything is written or any thread started.
+/// Decides whether the threads of a rank wait for work awake or asleep. OpenMP reads that when it
+/// is loaded, so this restarts the process, once. Threads wait awake if the rank's share of the
+/// cores (cores.h), less those on which others compute now, leaves at least one free. Otherwise
+/// they wait asleep, and always in a cluster in a box, whose cores also move bytes. `ranks` as in
+/// join_world; `threads` per rank, 0 = the default. The user's OMP_WAIT_POLICY and GOMP_SPINCOUNT
+/// win. Does nothing where join_world will start the ranks. Call it before anything is written or
+/// any thread started.
 void choose_waiting(std::optional<int> ranks, int threads, char** argv);
 
 /// What the environment of this process says about it.
 Waiting waiting_of_threads();
 
-/// What join_world runs; of the job's argv, the program and its arguments.
+/// The command that join_world runs for the program and arguments of argv.
 std::vector<std::string> mpirun_command(int ranks, char** argv);
 
-/// Ranks of the MPI job as its launcher says in the environment; none outside a job or where it
-/// does not say.
+/// Ranks of the MPI job, as its launcher says in the environment. None outside a job, or where the
+/// launcher does not say.
 std::optional<int> mpi_job_size();
 
 }  // namespace moe

@@ -21,7 +21,7 @@ namespace {
 
 constexpr int kPoll_ms = 100;
 
-/// In a process group of its own: what a terminal sends goes to this process alone.
+/// In a process group of its own, so that signals of a terminal go to this process alone.
 [[noreturn]] void become(std::vector<char*>& argv, pid_t parent, int out) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -33,19 +33,19 @@ constexpr int kPoll_ms = 100;
   _exit(127);
 }
 
-/// What mpirun prints, on its way to our stdout. mpirun itself would die of a reader that goes away,
+/// Passes the output of mpirun on to our stdout. If the reader goes away, mpirun itself would die
 /// and take its ranks along before they can end in order.
 class Relay {
  public:
   explicit Relay(int from) : from_(from) {}
 
-  /// What to wait for: of mpirun's end of the pipe while nothing is held, of stdout otherwise.
+  /// The descriptor to wait for: mpirun's end of the pipe while nothing is held, otherwise stdout.
   pollfd source() const { return {held_ == 0 && open_ ? from_ : -1, POLLIN, 0}; }
   pollfd target() const {
     return {gone_ ? -1 : STDOUT_FILENO, static_cast<short>(held_ > 0 ? POLLOUT : 0), 0};
   }
 
-  /// Takes what there is, and hands on as much as stdout takes without waiting.
+  /// Reads all there is, and writes as much as stdout takes without waiting.
   void carry(short source_events, short target_events) {
     if (source_events != 0) {
       const ssize_t count = read(from_, buffer_.data(), buffer_.size());
@@ -66,7 +66,7 @@ class Relay {
     held_ -= static_cast<std::size_t>(count);
   }
 
-  bool gone() const { return gone_; }   ///< nothing can be handed on any more
+  bool gone() const { return gone_; }   ///< nothing can be written any more
   int error() const { return error_; }  ///< why, as errno; 0 where the reader went away
   bool is_empty() const { return held_ == 0; }
 
@@ -98,8 +98,8 @@ void run_mpirun(const std::vector<std::string>& command) {
 
   Relay relay(out[0]);
   int asked = 0, status = 0;
-  // Once mpirun has ended, until a look finds nothing more: whoever else holds its end of the pipe is
-  // not waited for.
+  // After the end of mpirun, read until nothing is left, but do not wait for other processes that
+  // hold its end of the pipe.
   for (bool ended = false, silent = false; !ended || !silent || !relay.is_empty();) {
     std::array<pollfd, 2> files{relay.source(), relay.target()};
     poll(files.data(), files.size(), kPoll_ms);

@@ -5,13 +5,13 @@
 
 namespace moe {
 
-/// Runs mpirun (command[0]) and ends this process as it ends: with its exit code, or 128 + the
+/// Runs mpirun (command[0]) and ends this process as mpirun ends: with its exit code, or 128 + the
 /// signal that ended it. Throws std::system_error where it cannot be started.
 ///
-/// mpirun by itself answers SIGINT and SIGTERM by killing its ranks within a second and exit code
-/// 1, and takes no notice of SIGHUP and of a closed stdout. Here each of the four (stop.h) reaches
-/// the ranks as SIGUSR1, which mpirun hands on and ranks end in order by, and the exit code is
-/// 128 + the signal. When this process dies, mpirun gets SIGTERM.
+/// By itself mpirun answers SIGINT and SIGTERM by killing its ranks within a second, with exit code
+/// 1, and ignores SIGHUP and a closed stdout. Here each of the four (stop.h) reaches the ranks as
+/// SIGUSR1, which mpirun passes on and after which ranks end in order; the exit code is 128 + the
+/// signal. When this process dies, mpirun gets SIGTERM.
 [[noreturn]] void run_mpirun(const std::vector<std::string>& command);
 
 }  // namespace moe

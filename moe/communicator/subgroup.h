@@ -4,8 +4,8 @@
 
 namespace moe {
 
-/// The place of `rank` among those of its `size` ranks that a Communicator is split into. Throws std::invalid_argument
-/// unless they ascend, each once, and hold `rank`.
+/// The index of `rank` in a group of ranks that a Communicator of `size` ranks is split into.
+/// Throws std::invalid_argument unless they ascend, each once, with `rank` among them.
 int place_in_subgroup(std::span<const int> ranks, int rank, int size);
 
 }  // namespace moe

@@ -4,27 +4,29 @@
 
 namespace moe {
 
-/// How long a rank that waits for messages sleeps before it looks again. It shares its core with what computes, and
-/// every look costs that tens of microseconds: so it sleeps until what is under way must be there, by the rate at
-/// which bytes came before, or as long as the kernel has something to send, and looks finely only then. Times in
-/// seconds of any clock.
+/// How long a rank that waits for messages sleeps before it looks again. It shares its core with a
+/// computation, which loses tens of microseconds at every look. So it sleeps until the messages
+/// must have arrived, by the rate of the bytes before, or as long as the kernel has something to
+/// send. Only then does it look often. Times are seconds of any clock.
 class Pace {
  public:
-  /// Begins a wait. What was learned of the rate stays.
+  /// Begins a wait. The rate that was measured before stays.
   void begin(double now);
-  /// So many bytes more have come from other nodes.
+  /// More bytes have come from other nodes.
   void arrived(std::int64_t bytes, double now);
-  /// What is still to come from other nodes, or to be handed to the kernel for them, the larger; `near`: something of
-  /// this node is missing too, whose bytes move only while both sides look.
+  /// How long to sleep. `missing_bytes` are still to come from other nodes, or to be handed to the
+  /// kernel for them, whichever is more. `near`: messages of this node are missing too, whose bytes
+  /// move only while both sides look.
   double sleep_s(std::int64_t missing_bytes, bool near, double now);
 
   double bytes_per_s() const { return rate_; }  ///< 0 while nothing is known
 
   static constexpr double kShortest_s = 20e-6;
-  static constexpr double kLongestNear_s = 100e-6;  ///< where bytes move only while somebody looks
-  static constexpr double kLongestIdle_s = 400e-6;  ///< where nothing comes: somebody is late
-  static constexpr double kLongest_s = 5e-3;  ///< whatever was learned: others may have given up
-  /// What the kernel's buffers are trusted to hold of a message while nobody looks.
+  static constexpr double kLongestNear_s = 100e-6;  ///< while bytes move only if somebody looks
+  static constexpr double kLongestIdle_s =
+      400e-6;                                 ///< while nothing comes, because somebody is late
+  static constexpr double kLongest_s = 5e-3;  ///< in any case, because others may have given up
+  /// Bytes of a message that the kernel's buffers hold while nobody looks.
   static constexpr std::int64_t kHeldBytes = std::int64_t{64} << 10;
 
  private:
@@ -32,7 +34,8 @@ class Pace {
   double begin_ = 0;
   double last_arrival_ = 0;  ///< or the beginning
   double fine_ = kShortest_s;
-  // Of the stretch that the rate is measured over: from its first arrival, whose bytes came before.
+  // Of the time over which the rate is measured. It begins with an arrival, whose bytes do not
+  // count.
   double stretch_begin_ = 0;
   std::int64_t stretch_bytes_ = 0;
   bool in_stretch_ = false;
