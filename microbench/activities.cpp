@@ -68,8 +68,8 @@ Case addition_case(const Bench& bench, std::int64_t bytes) {
   return {row, prepare, timed, verify, run, moe::Stream::compute};
 }
 
-/// With whom a rank communicates between nodes and inside its own, itself included; one where there
-/// is none.
+/// The ranks with which a rank communicates between nodes and inside its own, itself included.
+/// Alone where there are no others.
 struct Peers {
   std::vector<int> between, inside;
 };
@@ -162,8 +162,9 @@ std::vector<std::unique_ptr<Activity>> make_activities(const Bench& bench,
     const Bench& own = *activity->bench;
     activity->subject = activity->name == "computation"    ? linear_case(own, sizes.linear)
                         : activity->name == "memory_bound" ? addition_case(own, sizes.bytes)
-                        : activity->name == "copy"         ? offload_case(own, sizes.bytes)
-                                                           : all_to_all_case(own, sizes.bytes);
+                        : activity->name == "copy"
+                            ? offload_case(own, sizes.bytes)
+                            : collective_case(own, "all_to_all", sizes.bytes);
   }
   return made;
 }

@@ -15,8 +15,8 @@ namespace microbench {
 struct Activity {
   std::string name;
   bool collective = false;
-  std::unique_ptr<moe::Communicator> world, measured;  ///< of a collective's group
-  std::unique_ptr<Bench> bench;                        ///< refers to these; the case refers to it
+  std::unique_ptr<moe::Communicator> world, measured;  ///< for a collective: its group
+  std::unique_ptr<Bench> bench;  ///< refers to the communicators; the case refers to it
   Case subject;
   double call_s = 0;  ///< the time of one call alone, on the slowest rank
 };

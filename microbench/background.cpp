@@ -10,11 +10,11 @@
 namespace microbench {
 namespace {
 
-/// Of the calls between two marks: long beside what marks take.
+/// How long the calls between two marks last: much longer than marks take.
 constexpr double kBurst_s = 1e-4;
-/// Bursts that may be enqueued on a device and not done.
+/// Bursts that may be enqueued on a device before they are done.
 constexpr std::size_t kMostUnderWay = 4;
-/// Of the calls of a collective between two agreements: long beside what those take.
+/// How long the calls of a collective between two agreements last: much longer than those take.
 constexpr double kRound_s = 0.01;
 constexpr double kMostCalls = 1000;
 

@@ -23,18 +23,22 @@ std::vector<std::int64_t> offsets_of(const Bench& bench, const std::vector<std::
 
 }  // namespace
 
-Result measure(const Bench& bench, Case subject) {
-  subject.prepare();
-  Sampling sampling = bench.sampling;
-  sampling.shortest_sample_s = std::max(sampling.shortest_sample_s, subject.shortest_sample_s);
-  const Samples samples = sample(bench.world, subject.timed, sampling);
-  Result row = std::move(subject.row);
+Summary summary_of(const std::vector<double>& seconds) {
+  return {.median_s = db::median(seconds),
+          .min_s = *std::min_element(seconds.begin(), seconds.end()),
+          .max_s = *std::max_element(seconds.begin(), seconds.end()),
+          .cv = coefficient_of_variation(seconds),
+          .samples = static_cast<int>(seconds.size())};
+}
+
+Result result_of(const Bench& bench, const Case& subject, const Summary& summary) {
+  Result row = subject.row;
   db::Measurement& m = row.measurement;
-  m.time_s = db::median(samples.seconds);
-  m.min_s = *std::min_element(samples.seconds.begin(), samples.seconds.end());
-  m.max_s = *std::max_element(samples.seconds.begin(), samples.seconds.end());
-  row.cv = coefficient_of_variation(samples.seconds);
-  m.samples = static_cast<int>(samples.seconds.size());
+  m.time_s = summary.median_s;
+  m.min_s = summary.min_s;
+  m.max_s = summary.max_s;
+  m.samples = summary.samples;
+  row.cv = summary.cv;
   m.algorithm_bandwidth_bytes_per_s = static_cast<double>(m.bytes) / m.time_s;
   m.bus_bandwidth_bytes_per_s = m.algorithm_bandwidth_bytes_per_s * row.bus_factor;
 
@@ -47,12 +51,20 @@ Result measure(const Bench& bench, Case subject) {
   return row;
 }
 
+Result measure(const Bench& bench, const Case& subject, double shortest_sample_s) {
+  subject.prepare();
+  Sampling sampling = bench.sampling;
+  sampling.shortest_sample_s = std::max(sampling.shortest_sample_s, shortest_sample_s);
+  return result_of(bench, subject,
+                   summary_of(sample(bench.world, subject.timed, sampling).seconds));
+}
+
 double timed_on_device(moe::Backend& backend, moe::Stream stream, int calls,
                        const std::function<void()>& call) {
   backend.forget_marks();
   const std::chrono::duration<double> start = std::chrono::steady_clock::now().time_since_epoch();
   for (int i = 0; i < calls; ++i) call();
-  // The mark's own time: who waits for a device sleeps, and learns of its end up to half a
+  // The mark's own time: a thread that waits for a device sleeps, and may learn of the end half a
   // millisecond late.
   return backend.time_of(backend.mark(stream)) - start.count();
 }

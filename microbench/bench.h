@@ -10,11 +10,12 @@
 #include "moe/backend/backend.h"
 #include "moe/communicator/communicator.h"
 
-/// A benchmark is a list of plans; a plan makes its case when its turn comes, so that the memory of
-/// one case is there at a time. What a case does is apart from how it is swept, timed and printed.
+/// A benchmark is a list of plans. A plan makes its case when its turn comes, so that memory for
+/// one case is needed at a time. The case knows neither how it is swept nor how it is timed and
+/// printed.
 namespace microbench {
 
-/// What benchmarks run on.
+/// The ranks and the backend that benchmarks run on.
 struct Bench {
   moe::Communicator& world;     ///< for timing: host memory
   moe::Communicator& measured;  ///< the same ranks, for buffers of the backend's arena
@@ -38,46 +39,62 @@ struct Column {
   std::function<std::string(const Result&)> text;
 };
 
-/// One row of output. Before it is measured the independent variables are set.
+/// One row of output. The independent variables are set before it is measured.
 struct Result {
-  /// Of its table, up to those that all have (table.h).
+  /// Columns of its table, without those that every table has (table.h).
   const std::vector<Column>* columns = nullptr;
   db::Measurement measurement;
   std::string redop = "none";
   int root = -1;
-  double bus_factor = 1;  ///< of algorithm bandwidth
+  double bus_factor = 1;  ///< bus bandwidth over algorithm bandwidth
   double cv = 0;          ///< standard deviation of the samples over their mean
   bool in_mean_of_bus_bandwidth = false;
 };
 
 struct Case {
   Result row;
-  std::function<void()> prepare;         ///< untimed, once: fills what is read
-  TimedCalls timed;                      ///< returns when the calls have finished
-  std::function<std::int64_t()> verify;  ///< one more call on fresh values: wrong elements here
-  // Of those that can run beside another (interference.h):
+  std::function<void()> prepare;  ///< fills the inputs; called once, untimed
+  TimedCalls timed;               ///< returns when the calls have finished
+  std::function<std::int64_t()>
+      verify;  ///< makes one more call on fresh values; wrong elements here
+  // For cases that can run beside another (interference.h):
   std::function<void()> call = {};  ///< one, issued on `stream`
   moe::Stream stream = moe::Stream::compute;
-  double shortest_sample_s = 0;                     ///< where that is longer than the sampling's
-  std::function<void(Result&)> complete = nullptr;  ///< says what else the samples have shown
+  std::function<void(Result&)> complete = nullptr;  ///< adds what else the samples have shown
 };
 
 struct Plan {
   std::string name;  ///< "all_reduce/1048576"
   std::function<Case()> make;
+  double shortest_sample_s = 0;  ///< if longer than that of the sampling
 };
 
-/// Times the case on all ranks and then verifies it: the same Result on every rank.
-Result measure(const Bench& bench, Case subject);
+/// Statistics of the samples of a case, in seconds per call.
+struct Summary {
+  double median_s = 0;
+  double min_s = 0;
+  double max_s = 0;
+  double cv = 0;  ///< standard deviation over mean
+  int samples = 0;
+};
+Summary summary_of(const std::vector<double>& seconds);
 
-/// Seconds that `calls` calls of `call` take, which enqueues on `stream`, from the first one's issue
-/// until the device has done the last.
+/// The row of the case with these figures. Makes and verifies one more call on every rank. The same
+/// Result on every rank.
+Result result_of(const Bench& bench, const Case& subject, const Summary& summary);
+
+/// Prepares the case, times it on all ranks (sampling.h) and verifies it. A sample lasts
+/// `shortest_sample_s` where that is longer than the sampling's.
+Result measure(const Bench& bench, const Case& subject, double shortest_sample_s = 0);
+
+/// Seconds from the issue of the first of `calls` calls until the device has done the last. `call`
+/// enqueues on `stream`.
 double timed_on_device(moe::Backend& backend, moe::Stream stream, int calls,
                        const std::function<void()>& call);
 
 /// Addresses in the backend's arena for buffers of these sizes, from arena_begin on.
 std::vector<std::byte*> place(const Bench& bench, const std::vector<std::int64_t>& bytes);
-/// Where the buffers end that place() finds.
+/// The end of these buffers in the arena.
 std::int64_t arena_end(const Bench& bench, const std::vector<std::int64_t>& bytes);
 
 /// As nccl-tests prints it: "float", "double", "int32".

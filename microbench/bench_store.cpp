@@ -12,7 +12,7 @@
 namespace microbench {
 namespace {
 
-/// How long a case waits for another process that writes: all ranks wait with it.
+/// How long a case waits for another process that writes. All ranks wait with it.
 constexpr double kRowWait_s = 0.2;
 
 }  // namespace
@@ -36,7 +36,7 @@ void BenchStore::add(db::Measurement row) {
     store_waiting_rows();
   } catch (const db::Error& error) {
     if (error.kind != db::ErrorKind::locked) throw;
-    if (!said_locked_) spdlog::warn("{}; measuring goes on and stores later", error.what());
+    if (!said_locked_) spdlog::warn("{}: measuring goes on, rows are stored later", error.what());
     said_locked_ = true;
   }
 }

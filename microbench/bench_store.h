@@ -16,15 +16,15 @@ namespace microbench {
 /// lock. Used on rank 0.
 class BenchStore {
  public:
-  /// Stores the begin of the run, with this machine and its ranks. `time_limit_s`: of a wait for
-  /// another's lock. Throws db::Error.
+  /// Stores the begin of the run, with this machine and its ranks. Waits at most `time_limit_s` for
+  /// a lock. Throws db::Error.
   BenchStore(const std::string& path, db::Run run, const std::vector<moe::RankInfo>& ranks,
              const std::vector<int>& threads, double time_limit_s);
 
   /// Throws db::Error (gone) where the database was deleted or moved.
   void add(db::Measurement row);
-  /// Stores what is left, and the end of the run: "done", or "failed" and why. Throws db::Error
-  /// (locked) where the time limit passed.
+  /// Stores the rows that wait, and the end of the run: "done", or "failed" and why. Throws
+  /// db::Error (locked) after the time limit.
   void finish(const std::string& status, const std::string& error);
   /// As finish, for a run that ends by an exception. Errors of the database are ignored, since the
   /// exception matters more.

@@ -22,7 +22,8 @@ void require_sizes_fit_twice(const CommonOptions& common) {
   const auto largest = *std::max_element(common.sizes.begin(), common.sizes.end());
   if (largest <= memory_bytes() / 2) return;
   throw moe::InputError(fmt::format(
-      "--sizes {}: {} twice, to send and to receive: expected at most half of the {} there are",
+      "--sizes {}: buffers to send and to receive hold {} each: expected at most half of this "
+      "machine's {}",
       common.sizes_text, db::format_cell("bytes", largest),
       db::format_cell("bytes", memory_bytes())));
 }

@@ -10,7 +10,7 @@
 
 namespace microbench {
 
-/// What the command line tells all benchmarks.
+/// Options that all benchmarks share.
 struct CommonOptions {
   std::vector<std::int64_t> sizes;  ///< bytes
   std::string sizes_text;           ///< as given
@@ -23,29 +23,29 @@ std::int64_t memory_bytes();
 /// Throws moe::InputError unless the largest size fits twice, to send and to receive.
 void require_sizes_fit_twice(const CommonOptions& common);
 
-/// What an option sets; what is there is its default.
+/// The variable that an option sets. Its value is the default.
 struct NumberWithin {
   int* value;
   int least, most;
 };
 using OptionValue = std::variant<std::string*, NumberWithin, std::vector<std::string>*>;
 
-/// An option of a benchmark's own (declare_options.h).
+/// An option of one benchmark (declare_options.h).
 struct BenchmarkOption {
   std::string name;  ///< "--rows"
   std::string help;
-  OptionValue value;  ///< there as long as the benchmark is
+  OptionValue value;  ///< lives as long as the benchmark
 };
 
-/// What moe-bench can measure.
+/// A benchmark that moe-bench offers.
 struct Benchmark {
   std::string name;  ///< on the command line
   std::vector<BenchmarkOption> options;
-  std::function<void(const CommonOptions&)> check;  ///< before ranks are started: InputError
+  std::function<void(const CommonOptions&)> check;  ///< throws InputError before ranks are started
   std::function<std::vector<Plan>(const Bench&, const CommonOptions&)> plans;
 };
 
-/// All there are, in the order in which `moe-bench all` runs them. A new one is a line here.
+/// All benchmarks, in the order in which `moe-bench all` runs them. A new one is a line here.
 std::vector<Benchmark> benchmarks();
 
 }  // namespace microbench

@@ -12,7 +12,7 @@ struct GemmSweep {
   std::vector<std::int64_t> rows;
   std::int64_t inputs = 512;
   std::int64_t outputs = 2048;
-  int experts = 4;  ///< of the expert layers, which share out the rows evenly
+  int experts = 4;  ///< of the expert layers; each has an even share of the rows
 };
 
 /// `linear`, `linear_input_gradient`, `linear_weight_gradient` and the same three of
@@ -26,9 +26,9 @@ struct LinearSizes {
   std::int64_t inputs = 512;
   std::int64_t outputs = 2048;
 };
-/// One of gemm_plans' cases: `linear`, forward.
+/// The case `linear` of gemm_plans, forward.
 Case linear_case(const Bench& bench, const LinearSizes& sizes);
-/// Where its buffers end in the arena.
+/// The end of its buffers in the arena.
 std::int64_t arena_end(const Bench& bench, const LinearSizes& sizes);
 
 /// "gemm", with the sweep as its options.

@@ -1,52 +1,222 @@
 #include "microbench/harness.h"
 
 #include <benchmark/benchmark.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <memory>
 #include <optional>
+
+#include "moe/errors.h"
 
 namespace microbench {
 namespace {
 
-/// Hands each measurement on where Google Benchmark would print.
-class Reporter : public benchmark::BenchmarkReporter {
- public:
-  Reporter(std::optional<Result>& measured, const std::function<void(const Result&)>& report)
-      : measured_(measured), report_(report) {}
+constexpr std::string_view kGooglePrefix = "--benchmark_";
 
-  bool ReportContext(const Context&) override { return true; }
-  void ReportRuns(const std::vector<Run>&) override {
-    if (measured_) report_(*measured_);
-    measured_.reset();
+/// The case that is measured now. There is one at a time.
+class Current {
+ public:
+  const Case& of(const Plan& plan) {
+    if (plan_ == &plan) return *case_;
+    plan_ = nullptr;
+    case_.reset();
+    case_.emplace(plan.make());
+    case_->prepare();
+    case_->timed(1);  // warms caches and connections up
+    plan_ = &plan;
+    repetitions_ = 0;
+    begun_ = std::chrono::steady_clock::now();
+    return *case_;
+  }
+  void end() {
+    plan_ = nullptr;
+    case_.reset();
+  }
+  void count_repetition() { ++repetitions_; }
+  /// Whether the samples of this case have taken longer, and enough repetitions are done.
+  bool has_spent(double budget_s) const {
+    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begun_;
+    return repetitions_ >= kSamplesWithoutBudget && spent.count() > budget_s;
   }
 
  private:
-  std::optional<Result>& measured_;
-  const std::function<void(const Result&)>& report_;
+  const Plan* plan_ = nullptr;
+  std::optional<Case> case_;
+  int repetitions_ = 0;
+  std::chrono::steady_clock::time_point begun_;
 };
+
+/// Takes the statistics of each case from Google Benchmark's report, verifies the case, and hands
+/// the result on. `shown` prints in Google Benchmark's own format; it may be null.
+class Reporter : public benchmark::BenchmarkReporter {
+ public:
+  Reporter(const Bench& bench, const std::vector<Plan>& plans, Current& current,
+           const std::function<void(const Result&)>& report,
+           std::unique_ptr<benchmark::BenchmarkReporter> shown)
+      : bench_(bench), current_(current), report_(report), shown_(std::move(shown)) {
+    for (const Plan& plan : plans) plans_.emplace(plan.name, &plan);
+  }
+
+  bool ReportContext(const Context& context) override {
+    return shown_ == nullptr || shown_->ReportContext(context);
+  }
+  void ReportRuns(const std::vector<Run>& runs) override {
+    if (shown_) shown_->ReportRuns(runs);
+    Summary summary;
+    bool complete = false;
+    if (runs.front().run_type == Run::RT_Iteration) {
+      samples_ = static_cast<int>(
+          std::ranges::count_if(runs, [](const Run& run) { return !run.error_occurred; }));
+    }
+    for (const Run& run : runs) {
+      if (run.error_occurred) continue;
+      const double seconds =
+          run.GetAdjustedRealTime() / benchmark::GetTimeUnitMultiplier(run.time_unit);
+      if (run.run_type == Run::RT_Iteration) {
+        // For several repetitions, statistics follow.
+        if (run.repetitions > 1) continue;
+        summary = {.median_s = seconds, .min_s = seconds, .max_s = seconds, .cv = 0, .samples = 1};
+        complete = true;
+      } else {
+        complete = true;
+        // With --benchmark_report_aggregates_only, only the statistics know the number.
+        summary.samples = samples_ > 0 ? samples_ : static_cast<int>(run.iterations);
+        if (run.aggregate_name == "median") summary.median_s = seconds;
+        if (run.aggregate_name == "min") summary.min_s = seconds;
+        if (run.aggregate_name == "max") summary.max_s = seconds;
+        if (run.aggregate_name == "cv") summary.cv = run.real_accumulated_time;
+      }
+    }
+    if (!complete) return;
+    const Plan& plan = *plans_.at(runs.front().run_name.function_name);
+    report_(result_of(bench_, current_.of(plan), summary));
+    current_.end();
+    samples_ = 0;
+  }
+  void Finalize() override {
+    if (shown_) shown_->Finalize();
+  }
+
+ private:
+  const Bench& bench_;
+  Current& current_;
+  const std::function<void(const Result&)>& report_;
+  std::unique_ptr<benchmark::BenchmarkReporter> shown_;
+  std::map<std::string, const Plan*> plans_;
+  int samples_ = 0;  ///< repetitions of the case that were reported and not skipped
+};
+
+double smallest(const std::vector<double>& values) {
+  return *std::min_element(values.begin(), values.end());
+}
+double largest(const std::vector<double>& values) {
+  return *std::max_element(values.begin(), values.end());
+}
+
+void run_on_google_benchmark(const Bench& bench, const std::vector<Plan>& plans,
+                             const std::function<void(const Result&)>& report,
+                             const std::vector<std::string>& google_options) {
+  set_google_options(bench, google_options);
+  static const bool described = [&] {
+    benchmark::AddCustomContext("backend", bench.backend.name());
+    benchmark::AddCustomContext("dtype", std::string(dtype_name(bench.dtype)));
+    return true;
+  }();
+  static_cast<void>(described);
+  const bool within_budget = google_options.empty();
+  Current current;
+  benchmark::ClearRegisteredBenchmarks();
+  for (const Plan& plan : plans) {
+    const auto run = [&](benchmark::State& state) {
+      const Case& subject = current.of(plan);
+      if (within_budget && current.has_spent(bench.sampling.budget_s)) {
+        state.SkipWithError("the budget is spent");
+        return;
+      }
+      double seconds = 0;
+      while (state.KeepRunningBatch(state.max_iterations)) {
+        seconds = subject.timed(static_cast<int>(state.max_iterations));
+        state.SetIterationTime(seconds);
+      }
+      throw_if_stopped();
+      if (seconds >= bench.sampling.shortest_sample_s) current.count_repetition();
+      const db::Measurement& of = subject.row.measurement;
+      if (of.bytes > 0) state.SetBytesProcessed(state.iterations() * of.bytes);
+      if (of.flops > 0) {
+        state.counters["FLOPS"] =
+            benchmark::Counter(of.flops, benchmark::Counter::kIsIterationInvariantRate);
+      }
+    };
+    auto* registered = benchmark::RegisterBenchmark(plan.name.c_str(), run)
+                           ->UseManualTime()
+                           ->Unit(benchmark::kMicrosecond)
+                           ->ComputeStatistics("min", smallest)
+                           ->ComputeStatistics("max", largest);
+    if (plan.shortest_sample_s > 0) registered->MinTime(plan.shortest_sample_s);
+  }
+  Reporter reporter(
+      bench, plans, current, report,
+      std::unique_ptr<benchmark::BenchmarkReporter>(
+          google_prints(google_options) ? benchmark::CreateDefaultDisplayReporter() : nullptr));
+  benchmark::RunSpecifiedBenchmarks(&reporter);
+  benchmark::ClearRegisteredBenchmarks();
+}
 
 }  // namespace
 
-void run_plans(const Bench& bench, const std::vector<Plan>& plans,
-               const std::function<void(const Result&)>& report) {
-  if (plans.empty()) return;
-  std::optional<Result> measured;
-  benchmark::ClearRegisteredBenchmarks();
-  for (const Plan& plan : plans) {
-    benchmark::RegisterBenchmark(plan.name.c_str(),
-                                 [&](benchmark::State& state) {
-                                   for (auto _ : state) {
-                                     static_cast<void>(_);
-                                     measured = measure(bench, plan.make());
-                                     state.SetIterationTime(measured->measurement.time_s);
-                                   }
-                                   state.SetBytesProcessed(measured->measurement.bytes);
-                                 })
-        ->UseManualTime()
-        ->Iterations(1);
+bool is_google_option(const std::string& argument) { return argument.starts_with(kGooglePrefix); }
+
+bool google_prints(const std::vector<std::string>& google_options) {
+  return std::ranges::any_of(google_options, [](const std::string& option) {
+    return option.starts_with("--benchmark_format") || option.starts_with("--benchmark_list_tests");
+  });
+}
+
+void set_google_options(const Bench& bench, const std::vector<std::string>& google_options) {
+  for (const std::string& option : google_options) {
+    // Otherwise Google Benchmark prints its help and ends with 0.
+    const auto value = option.substr(option.find('=') + 1);
+    const bool format =
+        option.starts_with("--benchmark_format") || option.starts_with("--benchmark_out_format");
+    if (format && value != "console" && value != "json" && value != "csv") {
+      throw moe::InputError(fmt::format("{}: expected console, json or csv", option));
+    }
   }
-  Reporter reporter(measured, report);
-  benchmark::RunSpecifiedBenchmarks(&reporter, nullptr, ".");
-  benchmark::ClearRegisteredBenchmarks();
+  // The last of two options with one name holds.
+  std::vector<std::string> all{
+      "moe-bench", fmt::format("--benchmark_repetitions={}", kRepetitions),
+      fmt::format("--benchmark_min_time={}", bench.sampling.shortest_sample_s)};
+  all.insert(all.end(), google_options.begin(), google_options.end());
+  std::vector<char*> arguments;
+  for (std::string& argument : all) arguments.push_back(argument.data());
+  int count = static_cast<int>(arguments.size());
+  benchmark::Initialize(&count, arguments.data());
+  if (count > 1) {
+    throw moe::InputError(fmt::format("{}: Google Benchmark has no such option", arguments[1]));
+  }
+}
+
+void run_plans(const Bench& bench, const std::vector<Plan>& plans,
+               const std::function<void(const Result&)>& report,
+               const std::vector<std::string>& google_options) {
+  if (plans.empty()) return;
+  if (bench.world.size == 1) {
+    run_on_google_benchmark(bench, plans, report, google_options);
+    return;
+  }
+  if (!google_options.empty()) {
+    throw moe::InputError(
+        fmt::format("{}: Google Benchmark measures one rank and here are {}: --format json prints "
+                    "the results of several",
+                    fmt::join(google_options, " "), bench.world.size));
+  }
+  for (const Plan& plan : plans) {
+    report(measure(bench, plan.make(), plan.shortest_sample_s));
+  }
 }
 
 }  // namespace microbench

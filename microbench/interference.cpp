@@ -21,13 +21,13 @@
 namespace microbench {
 namespace {
 
-/// An operating system shares a core out in slices of milliseconds: a sample has many of them.
+/// An operating system divides a core in time slices of milliseconds: a sample holds many of them.
 constexpr double kShortestSample_s = 0.05;
 constexpr int kMostAttempts = 8;
 
 using Activities = std::vector<std::unique_ptr<Activity>>;
 
-/// What threads had of their cores, in a second.
+/// Use of cores by threads, per second.
 struct PerSecond {
   double processors = 0, wakes = 0, preempted = 0;
 };
@@ -41,7 +41,7 @@ PerSecond per_second(const ThreadUse& use, double seconds) {
           static_cast<double>(use.preempted) / seconds};
 }
 
-/// Medians of each.
+/// The median of each figure.
 nlohmann::json to_json(const std::vector<PerSecond>& samples) {
   const auto median_of = [&](double PerSecond::*value) {
     std::vector<double> values;
@@ -70,8 +70,8 @@ class Together {
     }
   }
 
-  /// Seconds of `calls` calls of y beside x, after as many alone. Where x does not run beside all of
-  /// it, more calls of y are made: what keeps x from running at either end then is less of them.
+  /// Seconds of `calls` calls of y beside x, after as many alone. Where x does not run during all
+  /// of y, more calls of both are made, so that the time without x is a smaller share.
   double timed(int calls) {
     bench_.backend.forget_marks();
     barrier();
@@ -90,10 +90,10 @@ class Together {
       }
       longer_ *= 2;
     }
-    throw std::runtime_error(
-        fmt::format("interference: {} beside {}: the latter ran during {:.0f}% of the former: "
-                    "expected {:.0f}%: is this machine busy?",
-                    y_.name, names(), 100 * least, 100 * kLeastOverlap));
+    throw std::runtime_error(fmt::format(
+        "interference: {} beside {}: the second ran during {:.0f}% of the first, expected "
+        "at least {:.0f}%: is this machine busy?",
+        y_.name, names(), 100 * least, 100 * kLeastOverlap));
   }
 
   std::int64_t verify() {
@@ -139,7 +139,7 @@ class Together {
     return sample;
   }
 
-  /// Every x, for longer than y takes that alone takes `alone_s`.
+  /// Starts every x, for longer than y takes, which alone takes `alone_s`.
   std::vector<std::unique_ptr<Background>> start(double alone_s) const {
     std::vector<std::unique_ptr<Background>> running;
     for (const Activity* x : beside_) {
@@ -173,7 +173,7 @@ class Together {
   std::shared_ptr<const Activities> keep_;  ///< all, y and x among them
   Activity& y_;
   std::vector<Activity*> beside_;
-  double longer_ = 2;          ///< than y takes alone: what x has to last (background.h)
+  double longer_ = 2;          ///< how many times as long as y alone x lasts (background.h)
   std::vector<double> alone_;  ///< of a call, the slowest rank's
   std::vector<double> overlaps_;
   std::vector<PerSecond> y_use_, x_use_;  ///< of rank 0's threads, of those that issue on a device
@@ -233,7 +233,6 @@ Case together_case(const std::shared_ptr<Together>& together, const Bench& bench
   result.prepare = [together] { together->prepare(); };
   result.timed = [together](int calls) { return together->timed(calls); };
   result.verify = [together] { return together->verify(); };
-  result.shortest_sample_s = kShortestSample_s;
   result.complete = [together](Result& row) { together->complete(row); };
   return result;
 }
@@ -243,20 +242,20 @@ Case together_case(const std::shared_ptr<Together>& together, const Bench& bench
 std::vector<Plan> interference_plans(const Bench& bench, const std::vector<std::string>& names,
                                      const ActivitySizes& sizes, const std::vector<int>& node) {
   const std::vector<std::string> possible = possible_activities(bench, names, node);
-  // Made when the first plan's turn comes: other benchmarks use the arena before.
+  // Made when the turn of the first plan comes, because other benchmarks use the arena before.
   const auto activities = std::make_shared<Activities>();
   std::vector<Plan> plans;
   const auto add = [&](const std::string& y, const std::vector<std::string>& beside) {
-    plans.push_back({fmt::format("interference/{}/{}", y, fmt::join(beside, "+")), [=, &bench] {
-                       if (activities->empty())
-                         *activities = make_activities(bench, possible, sizes, node);
-                       std::vector<Activity*> others;
-                       for (const std::string& x : beside) others.push_back(&named(*activities, x));
-                       Activity& of = named(*activities, y);
-                       return together_case(
-                           std::make_shared<Together>(bench, activities, of, std::move(others)),
+    const auto make = [=, &bench] {
+      if (activities->empty()) *activities = make_activities(bench, possible, sizes, node);
+      std::vector<Activity*> others;
+      for (const std::string& x : beside) others.push_back(&named(*activities, x));
+      Activity& of = named(*activities, y);
+      return together_case(std::make_shared<Together>(bench, activities, of, std::move(others)),
                            bench, of);
-                     }});
+    };
+    plans.push_back(
+        {fmt::format("interference/{}/{}", y, fmt::join(beside, "+")), make, kShortestSample_s});
   };
   for (const std::string& y : possible) {
     std::vector<std::string> others;
@@ -288,11 +287,10 @@ Benchmark interference_benchmark() {
   const auto options = std::make_shared<Options>();
   const std::vector<BenchmarkOption> own{
       {"--activities",
-       fmt::format("some of {} [all], for interference", fmt::join(activity_names(), ", ")),
+       fmt::format("interference: some of {} [all]", fmt::join(activity_names(), ", ")),
        &options->names},
-      {"--beside-size", "bytes of copies and messages beside each other, for interference",
-       &options->bytes},
-      {"--beside-linear", "rows x inputs x outputs of a product beside others, for interference",
+      {"--beside-size", "interference: bytes of copies and messages", &options->bytes},
+      {"--beside-linear", "interference: rows x inputs x outputs of the product",
        &options->linear}};
   const auto check = [options](const CommonOptions& common) {
     for (const std::string& name : options->names) {

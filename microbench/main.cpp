@@ -38,6 +38,7 @@ struct Arguments {
   double time_limit_s = 60;
   std::string database;
   std::string format = "table";
+  std::vector<std::string> google_options;  ///< "--benchmark_format=json"
 };
 
 void declare(CLI::App& app, Arguments& a, const std::vector<Benchmark>& offered) {
@@ -46,7 +47,8 @@ void declare(CLI::App& app, Arguments& a, const std::vector<Benchmark>& offered)
   app.add_option("WHAT", a.what, fmt::format("{}", fmt::join(names, ", ")))
       ->required()
       ->check(db::options::one_of(names));
-  app.add_option("--ranks", a.ranks, "ranks; outside an MPI job starts mpirun [1, or the job's]")
+  app.add_option("--ranks", a.ranks,
+                 "ranks; several start mpirun, outside an MPI job [1, or the job's]")
       ->check(db::options::whole_number(1, db::options::kMostRanks));
   app.add_option("--sizes", a.sizes,
                  "bytes of collectives and copies: FIRST:LAST:xN or :+N, or a list")
@@ -55,22 +57,23 @@ void declare(CLI::App& app, Arguments& a, const std::vector<Benchmark>& offered)
   app.add_option("--dtype", a.dtype, "f32, f64 or i32 (no GEMMs)")
       ->capture_default_str()
       ->check(db::options::one_of({"f32", "f64", "i32"}));
-  app.add_option("--device", a.device, "where buffers are and GEMMs run")
+  app.add_option("--device", a.device, "device of buffers and GEMMs")
       ->capture_default_str()
       ->check(db::options::one_of({"cpu", "cuda"}));
   app.add_option("--threads", a.threads,
                  "CPU threads per rank [OMP_NUM_THREADS, or cores divided by ranks]")
       ->check(db::options::whole_number(1, db::options::kMostThreads));
-  app.add_option("--budget", a.budget_s, "seconds that the samples of one case may take")
+  app.add_option("--budget", a.budget_s, "seconds for the samples of one case")
       ->capture_default_str()
       ->check(db::options::seconds());
-  app.add_option("--time-limit", a.time_limit_s, "seconds that a wait for other ranks may last")
+  app.add_option("--time-limit", a.time_limit_s, "seconds to wait for other ranks")
       ->capture_default_str()
       ->check(db::options::seconds());
-  app.add_option("--db", a.database, "result database; created where there is none");
+  app.add_option("--db", a.database, "result database; created if missing");
   app.add_option("--format", a.format, "table, csv or json")
       ->capture_default_str()
       ->check(db::options::one_of({"table", "csv", "json"}));
+  app.allow_extras();  // Google Benchmark's
   app.set_version_flag("--version", [] { return db::version_line("moe-bench"); });
   app.footer(
       "Examples:\n"
@@ -78,17 +81,20 @@ void declare(CLI::App& app, Arguments& a, const std::vector<Benchmark>& offered)
       "  moe-bench collectives --ranks 4 --sizes 1M:64M:x4 --db results.db\n"
       "  moe-bench collectives --ranks 4 --collectives all_reduce,all_to_all --format csv\n"
       "  moe-bench interference --ranks 2 --db results.db\n"
-      "  moe-bench all --ranks 2 --sizes 4M --db results.db\n\n"
-      "Exit codes: 0 done, 1 a value was wrong or a run failed, 2 wrong use, 124 time limit, 128 + "
-      "N ended "
-      "by signal N.");
+      "  moe-bench all --ranks 2 --sizes 4M --db results.db\n"
+      "  moe-bench gemm --benchmark_out=a.json    # for Google Benchmark's compare.py\n\n"
+      "On one rank Google Benchmark measures, and its options work too:\n"
+      "--benchmark_format=json, --benchmark_out=FILE, --benchmark_repetitions=N,\n"
+      "--benchmark_min_time=SECONDS and --benchmark_filter=REGEX.\n\n"
+      "Exit codes: 0 done, 1 a value was wrong or a run failed, 2 wrong use, 124 time\n"
+      "limit, 128 + N ended by signal N.");
 }
 
 moe::DType dtype_of(const std::string& name) {
   return name == "f64" ? moe::DType::f64 : name == "i32" ? moe::DType::i32 : moe::DType::f32;
 }
 
-/// What the command line asks for, read before any rank is started.
+/// The command line, checked before any rank is started.
 struct Request {
   CommonOptions common;
   std::vector<Benchmark> chosen;
@@ -99,6 +105,12 @@ Request read_request(const Arguments& a, const std::vector<Benchmark>& offered) 
   const auto& sizes = request.common.sizes;
   if (*std::min_element(sizes.begin(), sizes.end()) < 1) {
     throw moe::InputError(fmt::format("--sizes {}: expected at least 1 byte", a.sizes));
+  }
+  if (!a.google_options.empty() && a.ranks.value_or(1) > 1) {
+    throw moe::InputError(fmt::format(
+        "{} --ranks {}: expected one rank, which is what Google Benchmark measures; --format json "
+        "prints the results of several",
+        fmt::join(a.google_options, " "), *a.ranks));
   }
   for (const Benchmark& benchmark : offered) {
     if (a.what != "all" && a.what != benchmark.name) continue;
@@ -140,6 +152,7 @@ int run(const Arguments& arguments, const Request& request, moe::Communicator& w
 
   std::optional<ResultWriter> writer;
   std::optional<BenchStore> store;
+  std::int64_t wrong = 0;
   if (world.rank == 0) {
     if (!arguments.database.empty()) {
       db::Run run = db::this_run("bench", arguments.what, argc, argv);
@@ -148,6 +161,8 @@ int run(const Arguments& arguments, const Request& request, moe::Communicator& w
       store.emplace(arguments.database, std::move(run), ranks, device.threads,
                     arguments.time_limit_s);
     }
+  }
+  if (world.rank == 0 && !google_prints(arguments.google_options)) {
     writer.emplace(stdout, *db::parse_format(arguments.format));
     writer->metadata(db::version_line("moe-bench"));
     writer->metadata(fmt::format("{} rank{}, {}, medians of the slowest rank", world.size,
@@ -158,16 +173,18 @@ int run(const Arguments& arguments, const Request& request, moe::Communicator& w
     }
   }
   try {
-    run_plans(bench, make_plans(bench, request), [&](const Result& result) {
+    const auto report = [&](const Result& result) {
+      wrong += result.measurement.wrong;
       if (store) store->add(result.measurement);
       try {
         if (writer) writer->row(result);
       } catch (const db::OutputError& error) {
-        if (!error.closed()) throw;  // else SIGPIPE says so too, and all ranks end in order
+        if (!error.closed()) throw;  // otherwise SIGPIPE ends all ranks in order
       }
-    });
-    if (!writer) return 0;
-    writer->finish();
+    };
+    run_plans(bench, make_plans(bench, request), report, arguments.google_options);
+    if (world.rank != 0) return 0;
+    if (writer) writer->finish();
   } catch (const db::OutputError& error) {
     if (store) store->abandon(error.closed() ? "done" : "failed", error.what());
     throw;
@@ -180,8 +197,7 @@ int run(const Arguments& arguments, const Request& request, moe::Communicator& w
     if (store) store->abandon(killed ? "killed" : "failed", error.what());
     throw;
   }
-  const std::string error =
-      writer->wrong() == 0 ? "" : fmt::format("{} wrong values", writer->wrong());
+  const std::string error = wrong == 0 ? "" : fmt::format("{} wrong values", wrong);
   if (store) {
     store->finish(error.empty() ? "done" : "failed", error);
     std::cerr << fmt::format("moe-bench: run {} in {}\n", store->run_id(), arguments.database);
@@ -204,6 +220,10 @@ int main(int argc, char** argv) {
   microbench::declare(app, arguments, offered);
   try {
     app.parse(argc, argv);
+    arguments.google_options = app.remaining();
+    for (const std::string& option : arguments.google_options) {
+      if (!microbench::is_google_option(option)) throw CLI::ExtrasError({option});
+    }
   } catch (const CLI::ParseError& error) {
     return db::flushed("moe-bench", app.exit(error) == 0 ? 0 : 2);
   }

@@ -11,8 +11,8 @@
 
 namespace microbench {
 
-/// The value that rank `rank` contributes at element `i`: small integers, so that sums over up to
-/// 100000 ranks are exact in every type, and different for neighbours in rank and place.
+/// The value that rank `rank` contributes at element `i`. Values are small integers, so that sums
+/// over up to 100000 ranks are exact in every type. Neighbouring ranks and elements differ.
 inline std::int64_t pattern(int rank, std::int64_t i) {
   return (i * 7 + rank * 31 + i / 1021) % 97;
 }
@@ -24,8 +24,8 @@ std::int64_t pattern_sum(int ranks, std::int64_t i);
 void fill(moe::Backend& backend, moe::Stream stream, std::byte* to, std::int64_t count,
           moe::DType dtype, const std::function<std::int64_t(std::int64_t)>& element);
 
-/// Elements of [0, count) that are not element(i), exactly, when `stream` has done what was issued
-/// on it.
+/// How many elements of [0, count) are not exactly element(i), after `stream` has done everything
+/// that was issued on it.
 std::int64_t count_wrong(moe::Backend& backend, moe::Stream stream, const std::byte* from,
                          std::int64_t count, moe::DType dtype,
                          const std::function<std::int64_t(std::int64_t)>& element);

@@ -32,6 +32,11 @@ struct Gathered {
 
 }  // namespace
 
+void throw_if_stopped() {
+  const int signal = moe::stop_signal();
+  if (signal != 0) throw moe::Stopped("stopped: " + moe::stop_reason(signal), signal);
+}
+
 Samples sample(moe::Communicator& world, const TimedCalls& timed, const Sampling& sampling) {
   using Clock = std::chrono::steady_clock;
   const Gathered gather{world, {.time_limit_s = sampling.time_limit_s, .what = "benchmark timing"}};
@@ -74,7 +79,7 @@ Samples sample(moe::Communicator& world, const TimedCalls& timed, const Sampling
     }
     const int taken = static_cast<int>(samples.seconds.size());
     const bool budget_spent = all[own.size() - 1] > sampling.budget_s;  // by rank 0's clock
-    if (taken >= 3 && budget_spent) break;
+    if (taken >= kSamplesWithoutBudget && budget_spent) break;
     if (taken >= sampling.fewest_samples &&
         relative_error_of_median(samples.seconds) <= sampling.relative_error) {
       break;

@@ -11,13 +11,19 @@ namespace microbench {
 struct Sampling {
   double shortest_sample_s = 0.005;  ///< calls are repeated until a sample lasts about this long
   int fewest_samples = 10;           ///< unless the budget ends earlier, and then at least 3
-  double relative_error = 0.01;      ///< of the median, below which it is known well enough
-  double budget_s = 2;               ///< of one case
-  double time_limit_s = 60;          ///< of one wait for other ranks
+  double relative_error = 0.01;      ///< of the median: below it, enough samples are taken
+  double budget_s = 2;               ///< for the samples of one case
+  double time_limit_s = 60;          ///< for one wait for other ranks
 };
 
+/// Samples that are taken even if the budget is spent.
+inline constexpr int kSamplesWithoutBudget = 3;
+
+/// Throws moe::Stopped if this process was asked to end.
+void throw_if_stopped();
+
 struct Samples {
-  std::vector<double> seconds;  ///< per call, the slowest rank's, in the order in which measured
+  std::vector<double> seconds;  ///< per call, of the slowest rank, in the order of measurement
   int calls_per_sample = 1;
 };
 
@@ -29,13 +35,13 @@ using TimedCalls = std::function<double(int calls)>;
 /// barrier before it, outside the time).
 Samples sample(moe::Communicator& world, const TimedCalls& timed, const Sampling& sampling);
 
-/// Standard deviation (n - 1) over the mean: what shows that a median stands for two kinds of
+/// Standard deviation (n - 1) over the mean. Where it is large, a median may stand for two kinds of
 /// samples. 0 for fewer than 2 values.
 double coefficient_of_variation(const std::vector<double>& values);
 
 /// Standard error of the median over the median, from the median absolute deviation (1.4826 MAD
-/// estimates the deviation of normal noise, 1.2533/sqrt(n) of it is the error of a median): a few
-/// outliers do not prolong a measurement. Infinite for fewer than 3 values.
+/// estimates the deviation of normal noise, 1.2533/sqrt(n) of it is the error of a median). So a
+/// few outliers do not prolong a measurement. Infinite for fewer than 3 values.
 double relative_error_of_median(const std::vector<double>& values);
 
 }  // namespace microbench

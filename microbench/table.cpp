@@ -8,7 +8,7 @@
 namespace microbench {
 namespace {
 
-/// Of CSV and JSON: measurement_view's names, and what the database does not keep.
+/// Columns of CSV and JSON: those of measurement_view, and some that the database does not keep.
 const std::vector<std::string> kFileColumns = {"op",
                                                "device",
                                                "dtype",
@@ -40,7 +40,7 @@ std::string text_of_line(const std::vector<Column>& columns, const auto& text) {
   return line;
 }
 
-/// What every table ends with.
+/// The last columns of every table.
 const std::vector<Column>& last_columns() {
   static const std::vector<Column> columns = {
       {"#wrong", "", 7, [](const Result& r) { return std::to_string(r.measurement.wrong); }},

@@ -27,7 +27,7 @@ class ResultWriter {
 
   void metadata(const std::string& line);  ///< a table's alone
   void row(const Result& result);
-  /// Prints how many values were wrong, the mean bus bandwidth and whose samples were most unlike.
+  /// Prints the number of wrong values, the mean bus bandwidth, and the case with the largest cv.
   void finish();
 
   std::int64_t wrong() const { return wrong_; }

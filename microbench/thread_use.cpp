@@ -7,7 +7,7 @@
 namespace microbench {
 
 ThreadUse thread_use() {
-  // What getrusage says of time is as old as the last tick of the clock.
+  // The times of getrusage are as old as the last tick of the clock.
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
   rusage use{};

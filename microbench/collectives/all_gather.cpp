@@ -3,26 +3,19 @@
 
 namespace microbench {
 
-Case all_gather_case(const Bench& bench, std::int64_t bytes) {
-  const int n = bench.world.size, rank = bench.world.rank;
-  const std::int64_t count = whole_elements(bench, bytes, n), share = count / n;
-  const CollectiveCase c(bench, moe::Collective::all_gather, {share, count});
-  const auto run = [=, &bench] {
-    bench.measured.all_gather(c.buffers[0], c.buffers[1], share, c.dtype, c.call);
-  };
-  const auto prepare = [=, &bench] {
-    fill(bench.backend, c.call.stream, c.buffers[0], share, c.dtype,
-         [=](auto i) { return pattern(rank, i); });
-    fill(bench.backend, c.call.stream, c.buffers[1], count, c.dtype, [](auto) { return -1; });
-  };
-  const auto verify = [=, &bench] {
-    prepare();
-    run();
-    return count_wrong(bench.backend, c.call.stream, c.buffers[1], count, c.dtype,
-                       [=](auto i) { return pattern(static_cast<int>(i / share), i % share); });
-  };
-  return {collective_row(bench, moe::Collective::all_gather, count, share), prepare, c.timed(run),
-          verify};
+MeasuredCollective measured_all_gather() {
+  return {.multiple = [](int ranks) { return ranks; },
+          .part = [](const Bench& bench, std::int64_t count) -> CollectivePart {
+            const int rank = bench.world.rank;
+            const std::int64_t share = count / bench.world.size;
+            return {
+                .call = moe::collective::AllGather{.count = share},
+                .count = share,
+                .sent = share,
+                .received = count,
+                .before = [=](auto i) { return pattern(rank, i); },
+                .after = [=](auto i) { return pattern(static_cast<int>(i / share), i % share); }};
+          }};
 }
 
 }  // namespace microbench

@@ -3,34 +3,25 @@
 
 namespace microbench {
 
-Case all_to_all_case(const Bench& bench, std::int64_t bytes) {
-  const int n = bench.world.size, rank = bench.world.rank;
-  const std::int64_t count = whole_elements(bench, bytes, n), share = count / n;
-  const CollectiveCase c(bench, moe::Collective::all_to_all, {count, count});
-  std::vector<moe::Segment> segments;  // one row per rank, both ways
-  for (int peer = 0; peer < n; ++peer) segments.push_back({peer, peer, 1});
-  const auto run = [=, &bench] {
-    bench.measured.all_to_all_v(c.buffers[0], segments, c.buffers[1], segments,
-                                share * moe::bytes_of(c.dtype), c.call);
-  };
-  const auto prepare = [=, &bench] {
-    fill(bench.backend, c.call.stream, c.buffers[0], count, c.dtype,
-         [=](auto i) { return pattern(rank, i); });
-    fill(bench.backend, c.call.stream, c.buffers[1], count, c.dtype, [](auto) { return -1; });
-  };
-  const auto verify = [=, &bench] {
-    prepare();
-    run();
-    return count_wrong(bench.backend, c.call.stream, c.buffers[1], count, c.dtype, [=](auto i) {
-      return pattern(static_cast<int>(i / share), rank * share + i % share);
-    });
-  };
-  return {collective_row(bench, moe::Collective::all_to_all, count, share),
-          prepare,
-          c.timed(run),
-          verify,
-          run,
-          c.call.stream};
+MeasuredCollective measured_all_to_all() {
+  return {.multiple = [](int ranks) { return ranks; },
+          .part = [](const Bench& bench, std::int64_t count) -> CollectivePart {
+            const int rank = bench.world.rank, ranks = bench.world.size;
+            const std::int64_t share = count / ranks;
+            CollectivePart part{
+                .call = moe::collective::AllToAllV{.row_bytes = share * moe::bytes_of(bench.dtype)},
+                .count = share,
+                .sent = count,
+                .received = count,
+                .before = [=](auto i) { return pattern(rank, i); },
+                .after =
+                    [=](auto i) {
+                      return pattern(static_cast<int>(i / share), rank * share + i % share);
+                    }};
+            for (int peer = 0; peer < ranks; ++peer) part.send.push_back({peer, peer, 1});
+            part.receive = part.send;
+            return part;
+          }};
 }
 
 }  // namespace microbench

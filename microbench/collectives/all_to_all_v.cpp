@@ -5,41 +5,36 @@
 
 namespace microbench {
 
-Case all_to_all_v_case(const Bench& bench, std::int64_t bytes) {
-  const int n = bench.world.size, rank = bench.world.rank;
-  // From everybody: two blocks to rank 0 and one to each other.
-  const std::int64_t block = whole_elements(bench, bytes, 2 * n) / (2 * n);
-  const auto blocks_to = [](int peer) { return peer == 0 ? 2 : 1; };
-  const auto begin_of = [](int peer) { return peer == 0 ? 0 : peer + 1; };
-  const std::int64_t sent = (n + 1) * block;
-  const std::int64_t received = n * blocks_to(rank) * block;
-  const CollectiveCase c(bench, moe::Collective::all_to_all_v, {sent, received});
-  std::vector<moe::Segment> send, receive;
-  for (int peer = 0; peer < n; ++peer) {
-    send.push_back({peer, begin_of(peer), blocks_to(peer)});
-    receive.push_back({peer, peer * blocks_to(rank), blocks_to(rank)});
-  }
-  const auto run = [=, &bench] {
-    bench.measured.all_to_all_v(c.buffers[0], send, c.buffers[1], receive,
-                                block * moe::bytes_of(c.dtype), c.call);
-  };
-  const auto prepare = [=, &bench] {
-    fill(bench.backend, c.call.stream, c.buffers[0], sent, c.dtype,
-         [=](auto i) { return pattern(rank, i); });
-    fill(bench.backend, c.call.stream, c.buffers[1], received, c.dtype, [](auto) { return -1; });
-  };
-  const auto verify = [=, &bench] {
-    prepare();
-    run();
-    const std::int64_t share = blocks_to(rank) * block;
-    return count_wrong(bench.backend, c.call.stream, c.buffers[1], received, c.dtype, [=](auto i) {
-      return pattern(static_cast<int>(i / share), begin_of(rank) * block + i % share);
-    });
-  };
-  Result row = collective_row(bench, moe::Collective::all_to_all_v, 2 * n * block, sent);
-  row.measurement.parameters_json =
-      fmt::format("{{\"imbalance\":{:.4g},\"matrix\":\"hot rank 0\"}}", 2.0 * n / (n + 1));
-  return {row, prepare, c.timed(run), verify};
+/// Every rank sends two blocks to rank 0 and one to each other, as if rank 0 held the popular
+/// experts: imbalance (busiest over mean) 2n/(n+1). S is what rank 0 receives, itself included.
+MeasuredCollective measured_all_to_all_v() {
+  return {.multiple = [](int ranks) { return 2 * ranks; },
+          .part = [](const Bench& bench, std::int64_t count) -> CollectivePart {
+            const int rank = bench.world.rank, ranks = bench.world.size;
+            const std::int64_t block = count / (2 * ranks);
+            const auto blocks_to = [](int peer) { return peer == 0 ? 2 : 1; };
+            const auto begin_of = [](int peer) { return peer == 0 ? 0 : peer + 1; };
+            const int own = blocks_to(rank);
+            CollectivePart part{
+                .call = moe::collective::AllToAllV{.row_bytes = block * moe::bytes_of(bench.dtype)},
+                .count = (ranks + 1) * block,
+                .sent = (ranks + 1) * block,
+                .received = ranks * own * block,
+                .before = [=](auto i) { return pattern(rank, i); },
+                .after =
+                    [=](auto i) {
+                      const std::int64_t share = own * block;
+                      return pattern(static_cast<int>(i / share),
+                                     begin_of(rank) * block + i % share);
+                    },
+                .parameters_json = fmt::format("{{\"imbalance\":{:.4g},\"matrix\":\"hot rank 0\"}}",
+                                               2.0 * ranks / (ranks + 1))};
+            for (int peer = 0; peer < ranks; ++peer) {
+              part.send.push_back({peer, begin_of(peer), blocks_to(peer)});
+              part.receive.push_back({peer, peer * own, own});
+            }
+            return part;
+          }};
 }
 
 }  // namespace microbench

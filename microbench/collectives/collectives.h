@@ -1,28 +1,69 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "microbench/benchmarks.h"
-#include "moe/ops/collective.h"
+#include "moe/communicator/collective_call.h"
 
-/// The collectives of moe::Communicator, one a file. Each makes the case of one size: S bytes (see
-/// moe/ops/collective.h), rounded down to whole elements on every rank, but at least one.
+/// The collectives of moe::Communicator, one a file: the call, and what must come out of it. What
+/// they share (buffers, sizes, timing, the check) is collective_case.cpp. S and the bandwidths are
+/// those of moe/ops/collective.h.
 namespace microbench {
 
-Case all_to_all_case(const Bench& bench, std::int64_t bytes);
-/// Rank 0 is sent twice the mean and everybody else less, as when one rank holds the popular
-/// experts: imbalance (busiest over mean) 2n/(n+1). S is what rank 0 receives, itself included.
-Case all_to_all_v_case(const Bench& bench, std::int64_t bytes);
-Case all_gather_case(const Bench& bench, std::int64_t bytes);
-Case reduce_scatter_case(const Bench& bench, std::int64_t bytes);
-/// Adds zeros while it is timed, so that repeated sums in place stay finite.
-Case all_reduce_case(const Bench& bench, std::int64_t bytes);
-Case broadcast_case(const Bench& bench, std::int64_t bytes);
+/// The value of element i of an array.
+using Element = std::function<std::int64_t(std::int64_t i)>;
 
-/// Names as in the result database: "all_to_all", "all_to_all_v", ...
+/// A collective as one rank sees it.
+struct CollectivePart {
+  moe::collective::Call call;  ///< without its buffers, segments and dtype
+  std::int64_t count = 0;      ///< elements as nccl-tests shows them
+  std::int64_t sent = 0;       ///< elements of the buffer that is read
+  std::int64_t received = 0;   ///< elements of the buffer that is written; 0 for a call in place
+  Element before;              ///< of the buffer that is read
+  Element after;               ///< of the buffer that is written, or of the one buffer
+  std::vector<moe::Segment> send = {}, receive = {};  ///< of an all-to-all-v
+  bool sums = false;
+  int root = -1;
+  std::string parameters_json = "{}";
+};
+
+/// A collective that moe-bench measures.
+struct MeasuredCollective {
+  /// S is a whole multiple of so many elements; 1 where it is empty.
+  std::function<int(int ranks)> multiple;
+  /// What rank bench.world.rank does where S is `count` elements.
+  std::function<CollectivePart(const Bench& bench, std::int64_t count)> part;
+};
+
+// clang-format off
+/// Every collective, by its name in the result database and in moe/ops/collective.cpp. A new one is
+/// collectives/NAME.cpp with `MeasuredCollective measured_NAME()`, and its line here.
+#define MICROBENCH_COLLECTIVES(collective) \
+  collective(all_to_all)                   \
+  collective(all_to_all_v)                 \
+  collective(all_gather)                   \
+  collective(reduce_scatter)               \
+  collective(all_reduce)                   \
+  collective(broadcast)                    \
+  collective(reduce)                       \
+  /* a new one goes above */
+// clang-format on
+
+#define MICROBENCH_DECLARE_COLLECTIVE(name) MeasuredCollective measured_##name();
+MICROBENCH_COLLECTIVES(MICROBENCH_DECLARE_COLLECTIVE)
+#undef MICROBENCH_DECLARE_COLLECTIVE
+
+/// "all_to_all", "all_to_all_v", ...
 const std::vector<std::string>& collective_names();
+
+/// The case of one collective with S = `bytes`, rounded down to whole elements on every rank, at
+/// least one. Sums in place add zeros while they are timed, so that they stay finite. Throws
+/// std::invalid_argument for an unknown name.
+Case collective_case(const Bench& bench, std::string_view name, std::int64_t bytes);
 
 /// Every named collective (all when empty) × sizes. Throws moe::Refusal for an unknown
 /// name.
@@ -33,27 +74,5 @@ std::vector<Plan> collective_plans(const Bench& bench, const std::vector<std::st
 Benchmark collective_benchmark();
 
 const std::vector<Column>& collective_columns();
-
-// --- what the cases share ------------------------------------------------------------------------
-
-/// Row, timing and arena of a collective whose buffers hold `counts` elements each.
-struct CollectiveCase {
-  const Bench* bench;
-  std::vector<std::byte*> buffers;
-  moe::CallContext call;
-  moe::DType dtype;
-
-  CollectiveCase(const Bench& bench, moe::Collective collective,
-                 const std::vector<std::int64_t>& counts);
-  TimedCalls timed(std::function<void()> one_call) const;
-};
-
-/// The row of `collective` with S = `total_count` elements, of which nccl-tests' count column shows
-/// `count`.
-Result collective_row(const Bench& bench, moe::Collective collective, std::int64_t total_count,
-                      std::int64_t count);
-
-/// Elements in `bytes`, a multiple of `multiple`, at least one of it.
-std::int64_t whole_elements(const Bench& bench, std::int64_t bytes, int multiple);
 
 }  // namespace microbench

@@ -23,7 +23,7 @@ ClockOffset measure_clock_offset(Communicator& world, double time_limit_s, int r
                        world.rank == to ? std::span(&from_peer, 1) : none, sizeof value, call);
   };
   for (int peer = 1; peer < world.size; ++peer) {
-    // Others have nothing to do with these exchanges; their calls move no data.
+    // The other ranks take part in these calls without data.
     for (int round = 0; round < rounds; ++round) {
       double question = 0;
       const double asked_s = clock_s();

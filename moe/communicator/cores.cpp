@@ -96,7 +96,7 @@ CoreSets core_sets(const std::vector<UsableCores>& usable, const std::vector<int
 
 int cores_of_rank(int ranks) {
   const UsableCores usable = usable_cores();
-  // A quota is one for all ranks of the group, as the machine's cores are.
+  // The ranks of a group share its quota, as they share the machine's cores.
   return even_share(static_cast<int>(usable.cores.size()), usable.most, ranks);
 }
 

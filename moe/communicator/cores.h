@@ -7,33 +7,33 @@
 namespace moe {
 
 /// Cores that a rank has to itself where `ranks` share this machine, at least 1: those of its
-/// affinity mask, no more than its control group's quota and than an even share of the machine.
+/// affinity mask, but no more than the quota of its control group, and no more than an even share.
 int cores_of_rank(int ranks);
 
-/// Where a process may compute.
+/// The cores on which a process may compute.
 struct UsableCores {
   std::vector<int> cores;  ///< numbers, ascending
-  int most = 0;            ///< that its control group lets it use at one time
+  int most = 0;            ///< how many its control group lets it use at a time
 };
 UsableCores usable_cores();
 
-/// Ranks that compute on the same cores, as far as any two of them have one in common.
+/// Sets of ranks that compute on the same cores. Two ranks with a core in common are in one set.
 struct CoreSets {
   std::vector<int> set;    ///< by rank
-  std::vector<int> cores;  ///< by set: how many its ranks can use at one time
+  std::vector<int> cores;  ///< by set: how many its ranks can use at a time
 };
 /// `usable` and `machine` by rank. Sets are numbered in the order of their first rank.
 CoreSets core_sets(const std::vector<UsableCores>& usable, const std::vector<int>& machine);
 
-/// Threads of a rank that was told no number: OMP_NUM_THREADS, or cores_of_rank.
+/// Threads of a rank that was given no number: OMP_NUM_THREADS, else cores_of_rank.
 int default_threads(int ranks);
 
-/// Threads of other processes that run on this machine's cores or wait for one, at this moment.
+/// Threads of other processes that now run on a core of this machine or wait for one.
 int others_running();
 
 /// The parts of cores_of_rank. `usable` cores of `online` ones; at least 1.
 int even_share(int usable, int online, int ranks);
-/// Whole cores in the text of a control group's cpu.max, at least 1; none where it sets no limit.
+/// Whole cores in the text of a control group's cpu.max, at least 1. None without a limit.
 std::optional<int> cores_of_quota(const std::string& cpu_max);
 
 }  // namespace moe

@@ -27,9 +27,9 @@ struct Setting {
   const char* variable;
   const char* value;
 };
-/// More ranks than cores is what people try first, containers run as root, and who binds cores
-/// knows how. Variables, because they leave a cluster's own settings alone and other MPIs ignore
-/// them. The last two are Open MPI 5's.
+/// People first try more ranks than cores; containers run as root; and users who bind cores know
+/// how. These are variables, because they leave a cluster's own settings alone and other MPIs
+/// ignore them. The last two are those of Open MPI 5.
 constexpr std::array kSettings = {
     Setting{"OMPI_MCA_rmaps_base_oversubscribe", "1"},
     Setting{"OMPI_MCA_hwloc_base_binding_policy", "none"},
@@ -69,7 +69,7 @@ bool in_path(const std::string& program) {
   }
   constexpr int keep = 0;
   for (const Setting& setting : kSettings) setenv(setting.variable, setting.value, keep);
-  // mpirun gives its ranks a terminal of their own: whether ours is one is decided here.
+  // mpirun gives its ranks a terminal of their own, so whether ours is one is decided here.
   if (isatty(STDOUT_FILENO) == 0) setenv("NO_COLOR", "1", keep);
   if (geteuid() == 0) {
     setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", keep);
@@ -88,7 +88,7 @@ void choose_waiting(std::optional<int> ranks, int threads, char** argv) {
   const bool box = std::getenv("MOELAB_BOX_NODES") != nullptr;
   const int free = cores_of_rank(here) - others_running();
   setenv(kPolicy, !box && threads < free ? "active" : "passive", 1);
-  // By its own name: through the link itself it would be "exe" to ps, top and pkill.
+  // By its own name: through the link, ps, top and pkill would call it "exe".
   std::error_code ignored;
   execv(std::filesystem::read_symlink("/proc/self/exe", ignored).c_str(), argv);
   // Where that fails, threads spin longer: slower, not wrong.

@@ -12,10 +12,10 @@ namespace moe {
 
 /// The ranks that a program runs on, from its `--ranks N` (none: not given).
 ///
-/// Inside an MPI job: the job's ranks; throws InputError when N is another number. Outside one: a
-/// group of this process alone when N is 1 or none, and for more this process runs
-/// `mpirun -np N` with the same arguments, ends as it ends (mpirun.h) and does not return. Throws
-/// InputError when N < 1 or mpirun is not installed, Unavailable when built without MPI. Call it
+/// Inside an MPI job these are the job's ranks; throws InputError when N is another number. Outside
+/// one, where N is 1 or none, they are this process alone. For more, this process runs `mpirun -np
+/// N` with the same arguments, ends as mpirun ends (mpirun.h), and does not return. Throws
+/// InputError when N < 1 or mpirun is not installed, Unavailable in a build without MPI. Call it
 /// first in main, before anything is written or any thread started. `start_limit_s`: see
 /// make_mpi_world and run_mpirun.
 std::unique_ptr<Communicator> join_world(std::optional<int> ranks, char** argv,

@@ -18,9 +18,9 @@
 #include "moe/errors.h"
 #include "moe/threads.h"
 
-/// Ranks that are threads of one process. A collective is: publish your arguments, meet, work on
-/// the others' buffers, meet again before they change. The meetings order all memory. What peers
-/// read of a rank's buffers counts as sent by it.
+/// Ranks that are threads of one process. In each collective a rank publishes its arguments, meets
+/// the others, works on their buffers, and meets them again before the buffers change. The meetings
+/// order all memory. What peers read of a rank's buffers counts as sent by that rank.
 namespace moe {
 namespace {
 
@@ -144,89 +144,14 @@ class LocalCommunicator : public Communicator {
   LocalCommunicator(Group& group, int rank)
       : Communicator(rank, static_cast<int>(group.world_ranks.size())), group_(group) {}
 
-  void all_to_all_v(const std::byte* from, std::span<const Segment> send, std::byte* to,
-                    std::span<const Segment> receive, std::int64_t row_bytes,
-                    const CallContext& call) override {
-    publish({.name = "all_to_all_v", .from = from, .count = row_bytes, .send = send}, call);
-    std::vector<std::size_t> next(size, 0);  // by peer: where its next segment to us is looked for
-    std::string mismatch;
-    for (const Segment& segment : receive) {
-      if (segment.rows == 0) continue;
-      check_peer(segment.peer);
-      const Arguments& peer = group_.arguments[segment.peer];
-      std::size_t& i = next[segment.peer];
-      while (i < peer.send.size() && (peer.send[i].peer != rank || peer.send[i].rows == 0)) ++i;
-      if (i == peer.send.size() || peer.send[i].rows != segment.rows) {
-        mismatch =
-            fmt::format("all_to_all_v: rank {} expects {} rows from rank {}, which sends {}", rank,
-                        segment.rows, segment.peer, i == peer.send.size() ? 0 : peer.send[i].rows);
-        break;
-      }
-      std::memcpy(to + segment.begin * row_bytes,
-                  static_cast<const std::byte*>(peer.from) + peer.send[i].begin * row_bytes,
-                  segment.rows * row_bytes);
-      ++i;
-    }
-    meet(call, "all_to_all_v");
-    for (const Segment& segment : send) {
-      if (segment.peer != rank) sent_bytes_ += segment.rows * row_bytes;
-    }
-    if (!mismatch.empty()) refuse(mismatch);  // now that nobody reads our buffers
+  void run(const collective::Call& what, const CallContext& call) override {
+    std::visit(
+        [&](const auto& one) {
+          collective::require_root(one, size);
+          carry_out(one, call);
+        },
+        what);
   }
-
-  void all_reduce(void* data, std::int64_t count, DType dtype, const CallContext& call) override {
-    publish({.name = "all_reduce", .to = data, .count = count, .dtype = dtype}, call);
-    // Each rank adds up one share of the elements, in everybody's buffer.
-    const std::int64_t begin = slice_begin(count, {rank, size});
-    const std::int64_t n = slice_end(count, {rank, size}) - begin;
-    std::vector<const void*> parts;
-    for (const Arguments& peer : group_.arguments) parts.push_back(at(peer.to, begin, dtype));
-    sum_in_order(parts, at(data, begin, dtype), n, dtype);
-    for (int peer = 0; peer < size && n > 0; ++peer) {
-      if (peer == rank) continue;
-      std::memcpy(at(group_.arguments[peer].to, begin, dtype), at(data, begin, dtype),
-                  n * bytes_of(dtype));
-    }
-    meet(call, "all_reduce");
-    sent_bytes_ += (count - n + (size - 1) * n) * bytes_of(dtype);  // their shares, then our sum
-  }
-
-  void all_gather(const void* from, void* to, std::int64_t count_per_rank, DType dtype,
-                  const CallContext& call) override {
-    publish({.name = "all_gather", .from = from, .count = count_per_rank, .dtype = dtype}, call);
-    for (int peer = 0; peer < size && count_per_rank > 0; ++peer) {
-      std::memmove(at(to, peer * count_per_rank, dtype), group_.arguments[peer].from,
-                   count_per_rank * bytes_of(dtype));
-    }
-    meet(call, "all_gather");
-    sent_bytes_ += (size - 1) * count_per_rank * bytes_of(dtype);
-  }
-
-  void reduce_scatter(const void* from, void* to, std::int64_t count_per_rank, DType dtype,
-                      const CallContext& call) override {
-    publish({.name = "reduce_scatter", .from = from, .count = count_per_rank, .dtype = dtype},
-            call);
-    std::vector<const void*> parts;
-    for (const Arguments& peer : group_.arguments) {
-      parts.push_back(at(peer.from, rank * count_per_rank, dtype));
-    }
-    sum_in_order(parts, to, count_per_rank, dtype);
-    meet(call, "reduce_scatter");
-    sent_bytes_ += (size - 1) * count_per_rank * bytes_of(dtype);
-  }
-
-  void broadcast(void* data, std::int64_t count, DType dtype, int root,
-                 const CallContext& call) override {
-    check_peer(root);
-    publish({.name = "broadcast", .to = data, .count = count, .dtype = dtype, .root = root}, call);
-    if (rank != root && count > 0) {
-      std::memcpy(data, group_.arguments[root].to, count * bytes_of(dtype));
-    }
-    meet(call, "broadcast");
-    if (rank == root) sent_bytes_ += (size - 1) * count * bytes_of(dtype);
-  }
-
-  void barrier(const CallContext& call) override { meet(call, "barrier"); }
 
   std::unique_ptr<Communicator> split(std::span<const int> ranks) override {
     const int self = place_in_subgroup(ranks, rank, size);
@@ -250,6 +175,91 @@ class LocalCommunicator : public Communicator {
   }
 
  private:
+  void carry_out(const collective::AllToAllV& c, const CallContext& call) {
+    publish({.name = c.name, .from = c.from, .count = c.row_bytes, .send = c.send}, call);
+    std::vector<std::size_t> next(size, 0);  // by peer: the segment to look at next
+    std::string mismatch;
+    for (const Segment& segment : c.receive) {
+      if (segment.rows == 0) continue;
+      check_peer(segment.peer);
+      const Arguments& peer = group_.arguments[segment.peer];
+      std::size_t& i = next[segment.peer];
+      while (i < peer.send.size() && (peer.send[i].peer != rank || peer.send[i].rows == 0)) ++i;
+      if (i == peer.send.size() || peer.send[i].rows != segment.rows) {
+        mismatch =
+            fmt::format("all_to_all_v: rank {} expects {} rows from rank {}, which sends {}", rank,
+                        segment.rows, segment.peer, i == peer.send.size() ? 0 : peer.send[i].rows);
+        break;
+      }
+      std::memcpy(c.to + segment.begin * c.row_bytes,
+                  static_cast<const std::byte*>(peer.from) + peer.send[i].begin * c.row_bytes,
+                  segment.rows * c.row_bytes);
+      ++i;
+    }
+    meet(call, c.name);
+    for (const Segment& segment : c.send) {
+      if (segment.peer != rank) sent_bytes_ += segment.rows * c.row_bytes;
+    }
+    if (!mismatch.empty()) refuse(mismatch);  // now that nobody reads our buffers
+  }
+
+  void carry_out(const collective::AllReduce& c, const CallContext& call) {
+    publish_array(c, -1, call);
+    // Each rank adds up one share of the elements, in everybody's buffer.
+    const std::int64_t begin = slice_begin(c.count, {rank, size});
+    const std::int64_t n = slice_end(c.count, {rank, size}) - begin;
+    std::byte* sum = at(c.to, begin, c.dtype);
+    sum_in_order(parts_at(begin, c.dtype), sum, n, c.dtype);
+    for (int peer = 0; peer < size && n > 0; ++peer) {
+      if (peer == rank) continue;
+      std::memcpy(at(group_.arguments[peer].to, begin, c.dtype), sum, n * bytes_of(c.dtype));
+    }
+    meet(call, c.name);
+    sent_bytes_ += (c.count - n + (size - 1) * n) * bytes_of(c.dtype);  // their shares, our sum
+  }
+
+  void carry_out(const collective::AllGather& c, const CallContext& call) {
+    publish_array(c, -1, call);
+    for (int peer = 0; peer < size && c.count > 0; ++peer) {
+      std::memmove(at(c.to, peer * c.count, c.dtype), group_.arguments[peer].from,
+                   c.count * bytes_of(c.dtype));
+    }
+    meet(call, c.name);
+    sent_bytes_ += (size - 1) * c.count * bytes_of(c.dtype);
+  }
+
+  void carry_out(const collective::ReduceScatter& c, const CallContext& call) {
+    publish_array(c, -1, call);
+    sum_in_order(parts_at(rank * c.count, c.dtype), c.to, c.count, c.dtype);
+    meet(call, c.name);
+    sent_bytes_ += (size - 1) * c.count * bytes_of(c.dtype);
+  }
+
+  void carry_out(const collective::Broadcast& c, const CallContext& call) {
+    publish_array(c, c.root, call);
+    if (rank != c.root && c.count > 0) {
+      std::memcpy(c.to, group_.arguments[c.root].from, c.count * bytes_of(c.dtype));
+    }
+    meet(call, c.name);
+    if (rank == c.root) sent_bytes_ += (size - 1) * c.count * bytes_of(c.dtype);
+  }
+
+  void carry_out(const collective::Reduce& c, const CallContext& call) {
+    publish_array(c, c.root, call);
+    // Each rank adds up one share of the elements, in the root's buffer.
+    const std::int64_t begin = slice_begin(c.count, {rank, size});
+    const std::int64_t n = slice_end(c.count, {rank, size}) - begin;
+    if (n > 0) {
+      sum_in_order(parts_at(begin, c.dtype), at(group_.arguments[c.root].to, begin, c.dtype), n,
+                   c.dtype);
+    }
+    meet(call, c.name);
+    // The others' shares, and our sum unless it is ours to keep.
+    sent_bytes_ += (c.count - (rank == c.root ? n : 0)) * bytes_of(c.dtype);
+  }
+
+  void carry_out(const collective::Barrier& c, const CallContext& call) { meet(call, c.name); }
+
   static std::byte* at(void* base, std::int64_t element, DType dtype) {
     return static_cast<std::byte*>(base) + element * bytes_of(dtype);
   }
@@ -274,6 +284,25 @@ class LocalCommunicator : public Communicator {
                            arguments.name, arguments.count, peer, theirs.name, theirs.count));
       }
     }
+  }
+
+  /// The same for a call on an array.
+  template <typename ArrayCall>
+  void publish_array(const ArrayCall& c, int root, const CallContext& call) {
+    publish({.name = c.name,
+             .from = c.from,
+             .to = c.to,
+             .count = c.count,
+             .dtype = c.dtype,
+             .root = root},
+            call);
+  }
+
+  /// Element `begin` of every rank's `from`, by rank.
+  std::vector<const void*> parts_at(std::int64_t begin, DType dtype) const {
+    std::vector<const void*> parts;
+    for (const Arguments& peer : group_.arguments) parts.push_back(at(peer.from, begin, dtype));
+    return parts;
   }
 
   void check_peer(int peer) const {
@@ -349,7 +378,7 @@ void run_local_ranks(int ranks, const std::function<void(Communicator&)>& body) 
       }
     }
   }
-  // Who failed inside a call may end after those whom it told: the cause goes first.
+  // A rank that failed inside a call may end after those that it told: its exception is the cause.
   if (job.culprit >= 0 && thrown[job.culprit]) std::rethrow_exception(thrown[job.culprit]);
   if (first) std::rethrow_exception(first);
 }

@@ -43,7 +43,7 @@ double seconds_since(Clock::time_point time) {
   return std::chrono::duration<double>(Clock::now() - time).count();
 }
 
-/// In a process group of its own: what a terminal sends goes to this process alone.
+/// In a process group of its own, so that signals of a terminal go to this process alone.
 [[noreturn]] void become(std::vector<char*>& argv, pid_t parent, int out) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -68,7 +68,7 @@ class Relay {
     return {gone_ ? -1 : STDOUT_FILENO, static_cast<short>(held_.empty() ? 0 : POLLOUT), 0};
   }
 
-  /// Takes what there is, and hands on as much as stdout takes without waiting.
+  /// Reads all there is, and writes as much as stdout takes without waiting.
   void carry(short source_events, short target_events) {
     if (source_events != 0) take();
     gone_ = gone_ || (target_events & POLLERR) != 0;

@@ -14,11 +14,11 @@
 #include "moe/communicator/nccl_family.h"
 #include "moe/communicator/subgroup.h"
 
-/// Ranks with a device each, over NCCL in its non-blocking mode: every call of NCCL's returns at
-/// once and is asked, with sleeps between, whether it is done, so that a peer that never comes ends
-/// in a time limit and not in a hang. Sent bytes are exact for all-to-all, which is sends and
-/// receives; NCCL does not say what algorithm it chose for the others, and they count as rings in
-/// the order of ranks.
+/// Ranks with a device each, over NCCL in its non-blocking mode: every call into NCCL returns at
+/// once, and this rank asks, with sleeps between, whether it is done. So a peer that never comes
+/// ends in a time limit and not in a hang. Sent bytes are exact for all-to-all, which is made of
+/// sends and receives. NCCL does not say which algorithm it chose for the others: they count as
+/// rings in the order of ranks.
 namespace moe {
 namespace {
 
@@ -68,81 +68,13 @@ class NcclCommunicator : public Communicator {
     family_.settle(member_, code, "ncclCommInitRank", call);
   }
 
-  void all_to_all_v(const std::byte* from, std::span<const Segment> send, std::byte* to,
-                    std::span<const Segment> receive, std::int64_t row_bytes,
-                    const CallContext& call) override {
-    family_.use_device();
-    copy_own(from, send, to, receive, row_bytes, call);
-    enqueue("ncclSend, ncclRecv", call, [&](ncclComm_t comm) {
-      const ncclResult_t begun = ncclGroupStart();
-      if (begun != ncclSuccess) return begun;
-      // An open group must be closed whatever happens: the first error is looked at afterwards.
-      ncclResult_t first_error = ncclSuccess;
-      const auto keep = [&](ncclResult_t code) {
-        if (first_error == ncclSuccess && code != ncclInProgress) first_error = code;
-      };
-      for (const Segment& segment : receive) {
-        if (segment.peer == rank || segment.rows == 0) continue;
-        keep(ncclRecv(to + segment.begin * row_bytes, segment.rows * row_bytes, ncclInt8,
-                      segment.peer, comm, stream(call)));
-      }
-      for (const Segment& segment : send) {
-        if (segment.peer == rank || segment.rows == 0) continue;
-        sent_bytes_ += segment.rows * row_bytes;
-        keep(ncclSend(from + segment.begin * row_bytes, segment.rows * row_bytes, ncclInt8,
-                      segment.peer, comm, stream(call)));
-      }
-      const ncclResult_t end = ncclGroupEnd();
-      return first_error != ncclSuccess ? first_error : end;
-    });
-  }
-
-  void all_reduce(void* data, std::int64_t count, DType dtype, const CallContext& call) override {
-    enqueue("ncclAllReduce", call, [&](ncclComm_t comm) {
-      return ncclAllReduce(data, data, count, nccl_type(dtype), ncclSum, comm, stream(call));
-    });
-    sent_bytes_ += 2 * count * bytes_of(dtype) * (size - 1) / size;  // ring
-  }
-
-  void all_gather(const void* from, void* to, std::int64_t count_per_rank, DType dtype,
-                  const CallContext& call) override {
-    enqueue("ncclAllGather", call, [&](ncclComm_t comm) {
-      return ncclAllGather(from, to, count_per_rank, nccl_type(dtype), comm, stream(call));
-    });
-    sent_bytes_ += count_per_rank * bytes_of(dtype) * (size - 1);  // ring
-  }
-
-  void reduce_scatter(const void* from, void* to, std::int64_t count_per_rank, DType dtype,
-                      const CallContext& call) override {
-    enqueue("ncclReduceScatter", call, [&](ncclComm_t comm) {
-      return ncclReduceScatter(from, to, count_per_rank, nccl_type(dtype), ncclSum, comm,
-                               stream(call));
-    });
-    sent_bytes_ += count_per_rank * bytes_of(dtype) * (size - 1);  // ring
-  }
-
-  void broadcast(void* data, std::int64_t count, DType dtype, int root,
-                 const CallContext& call) override {
-    enqueue("ncclBroadcast", call, [&](ncclComm_t comm) {
-      return ncclBroadcast(data, data, count, nccl_type(dtype), root, comm, stream(call));
-    });
-    const bool last = (rank + 1) % size == root;  // of the ring: hands nothing on
-    if (!last) sent_bytes_ += count * bytes_of(dtype);
-  }
-
-  void barrier(const CallContext& call) override {
-    enqueue("barrier", call, [&](ncclComm_t comm) {
-      return ncclAllReduce(token_.get(), token_.get(), 1, ncclInt32, ncclSum, comm, stream(call));
-    });
-    family_.guarded([&] {
-      family_.wait_until(
-          [&] {
-            if (is_ready(cudaEventQuery(member_.done.get()), "cudaEventQuery")) return true;
-            family_.is_settled(member_, "barrier");
-            return false;
-          },
-          member_, call);
-    });
+  void run(const collective::Call& what, const CallContext& call) override {
+    std::visit(
+        [&](const auto& one) {
+          collective::require_root(one, size);
+          carry_out(one, call);
+        },
+        what);
   }
 
   std::unique_ptr<Communicator> split(std::span<const int> ranks) override {
@@ -151,8 +83,8 @@ class NcclCommunicator : public Communicator {
     for (const int member : ranks) world_ranks.push_back(member_.world_ranks[member]);
     auto group = std::make_unique<NcclCommunicator>(family_, std::move(world_ranks), self);
     const CallContext call{.time_limit_s = family_.time_limit_s(), .what = "split"};
-    // The lowest member names the group's colour. NCCL writes the handle at its own time: it is
-    // handed over when it is there.
+    // The lowest member is the group's colour. NCCL writes the handle later: the group gets it
+    // after that.
     auto made = std::make_unique<ncclComm_t>(nullptr);
     const ncclResult_t code = family_.call(member_, [&](ncclComm_t comm) {
       return ncclCommSplit(comm, ranks[0], rank, made.get(), nullptr);
@@ -174,11 +106,91 @@ class NcclCommunicator : public Communicator {
   bool on_host() const override { return false; }
 
  private:
+  void carry_out(const collective::AllToAllV& c, const CallContext& call) {
+    family_.use_device();
+    copy_own(c, call);
+    enqueue("ncclSend, ncclRecv", call, [&](ncclComm_t comm) {
+      const ncclResult_t begun = ncclGroupStart();
+      if (begun != ncclSuccess) return begun;
+      // An open group must be closed whatever happens: the first error is looked at afterwards.
+      ncclResult_t first_error = ncclSuccess;
+      const auto keep = [&](ncclResult_t code) {
+        if (first_error == ncclSuccess && code != ncclInProgress) first_error = code;
+      };
+      for (const Segment& segment : c.receive) {
+        if (segment.peer == rank || segment.rows == 0) continue;
+        keep(ncclRecv(c.to + segment.begin * c.row_bytes, segment.rows * c.row_bytes, ncclInt8,
+                      segment.peer, comm, stream(call)));
+      }
+      for (const Segment& segment : c.send) {
+        if (segment.peer == rank || segment.rows == 0) continue;
+        sent_bytes_ += segment.rows * c.row_bytes;
+        keep(ncclSend(c.from + segment.begin * c.row_bytes, segment.rows * c.row_bytes, ncclInt8,
+                      segment.peer, comm, stream(call)));
+      }
+      const ncclResult_t end = ncclGroupEnd();
+      return first_error != ncclSuccess ? first_error : end;
+    });
+  }
+
+  void carry_out(const collective::AllReduce& c, const CallContext& call) {
+    enqueue("ncclAllReduce", call, [&](ncclComm_t comm) {
+      return ncclAllReduce(c.from, c.to, c.count, nccl_type(c.dtype), ncclSum, comm, stream(call));
+    });
+    sent_bytes_ += 2 * c.count * bytes_of(c.dtype) * (size - 1) / size;
+  }
+
+  void carry_out(const collective::AllGather& c, const CallContext& call) {
+    enqueue("ncclAllGather", call, [&](ncclComm_t comm) {
+      return ncclAllGather(c.from, c.to, c.count, nccl_type(c.dtype), comm, stream(call));
+    });
+    sent_bytes_ += c.count * bytes_of(c.dtype) * (size - 1);
+  }
+
+  void carry_out(const collective::ReduceScatter& c, const CallContext& call) {
+    enqueue("ncclReduceScatter", call, [&](ncclComm_t comm) {
+      return ncclReduceScatter(c.from, c.to, c.count, nccl_type(c.dtype), ncclSum, comm,
+                               stream(call));
+    });
+    sent_bytes_ += c.count * bytes_of(c.dtype) * (size - 1);
+  }
+
+  void carry_out(const collective::Broadcast& c, const CallContext& call) {
+    enqueue("ncclBroadcast", call, [&](ncclComm_t comm) {
+      return ncclBroadcast(c.from, c.to, c.count, nccl_type(c.dtype), c.root, comm, stream(call));
+    });
+    const bool last = (rank + 1) % size == c.root;  // hands nothing on
+    if (!last) sent_bytes_ += c.count * bytes_of(c.dtype);
+  }
+
+  void carry_out(const collective::Reduce& c, const CallContext& call) {
+    enqueue("ncclReduce", call, [&](ncclComm_t comm) {
+      return ncclReduce(c.from, c.to, c.count, nccl_type(c.dtype), ncclSum, c.root, comm,
+                        stream(call));
+    });
+    if (rank != c.root) sent_bytes_ += c.count * bytes_of(c.dtype);
+  }
+
+  void carry_out(const collective::Barrier& c, const CallContext& call) {
+    enqueue(c.name, call, [&](ncclComm_t comm) {
+      return ncclAllReduce(token_.get(), token_.get(), 1, ncclInt32, ncclSum, comm, stream(call));
+    });
+    family_.guarded([&] {
+      family_.wait_until(
+          [&] {
+            if (is_ready(cudaEventQuery(member_.done.get()), "cudaEventQuery")) return true;
+            family_.is_settled(member_, c.name);
+            return false;
+          },
+          member_, call);
+    });
+  }
+
   static cudaStream_t stream(const CallContext& call) {
     return static_cast<cudaStream_t>(call.native_stream);
   }
 
-  /// Returns when NCCL has enqueued what `body` calls.
+  /// Calls `body` and returns when NCCL has enqueued its call.
   template <typename Body>
   void enqueue(std::string_view name, const CallContext& call, const Body& body) {
     family_.use_device();
@@ -188,19 +200,19 @@ class NcclCommunicator : public Communicator {
     member_.last = call.what.empty() ? name : call.what;
   }
 
-  void copy_own(const std::byte* from, std::span<const Segment> send, std::byte* to,
-                std::span<const Segment> receive, std::int64_t row_bytes, const CallContext& call) {
+  void copy_own(const collective::AllToAllV& c, const CallContext& call) {
     std::size_t i = 0;
-    for (const Segment& segment : receive) {
+    for (const Segment& segment : c.receive) {
       if (segment.peer != rank || segment.rows == 0) continue;
-      while (i < send.size() && (send[i].peer != rank || send[i].rows == 0)) ++i;
-      if (i == send.size() || send[i].rows != segment.rows) {
+      while (i < c.send.size() && (c.send[i].peer != rank || c.send[i].rows == 0)) ++i;
+      if (i == c.send.size() || c.send[i].rows != segment.rows) {
         throw std::invalid_argument(
             fmt::format("all_to_all_v: rank {} expects {} rows from itself and sends {}", rank,
-                        segment.rows, i == send.size() ? 0 : send[i].rows));
+                        segment.rows, i == c.send.size() ? 0 : c.send[i].rows));
       }
-      check(cudaMemcpyAsync(to + segment.begin * row_bytes, from + send[i].begin * row_bytes,
-                            segment.rows * row_bytes, cudaMemcpyDeviceToDevice, stream(call)),
+      check(cudaMemcpyAsync(c.to + segment.begin * c.row_bytes,
+                            c.from + c.send[i].begin * c.row_bytes, segment.rows * c.row_bytes,
+                            cudaMemcpyDeviceToDevice, stream(call)),
             "cudaMemcpyAsync");
       ++i;
     }
@@ -215,8 +227,8 @@ struct FamilyOwner {
   std::unique_ptr<NcclFamily> family;
 };
 
-/// The first of a family, which the others are split off: a base, so that the family is there
-/// before the communicator and after it.
+/// The first of a family, which the others are split off. The family is a base, so that it is made
+/// before the communicator and destroyed after it.
 class NcclWorld : FamilyOwner, public NcclCommunicator {
  public:
   NcclWorld(std::unique_ptr<NcclFamily> owned, int rank, int size)
@@ -229,12 +241,12 @@ bool has_nccl() { return true; }
 
 std::unique_ptr<Communicator> make_nccl_communicator(Communicator& host, Backend& backend,
                                                      int device, double time_limit_s) {
-  // Calls are issued in one order (issue_order.h); this makes kernels of different communicators
-  // start in it too, and lets them overlap. Who set it otherwise knows why.
+  // Calls are issued in one order (issue_order.h). This makes kernels of different communicators
+  // start in that order and overlap. A user's own setting stays.
   setenv("NCCL_LAUNCH_ORDER_IMPLICIT", "1", 0);
   auto family = std::make_unique<NcclFamily>(backend, device, time_limit_s);
   family->use_device();
-  // The id travels as whole words: its bytes mean nothing to anybody but NCCL.
+  // The id travels as whole words, because only NCCL knows its bytes.
   std::array<std::int32_t, (sizeof(ncclUniqueId) + 3) / 4> words{};
   ncclUniqueId id;
   if (host.rank == 0) {

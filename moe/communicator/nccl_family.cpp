@@ -19,8 +19,8 @@ void report(ncclResult_t code, std::string_view call) {
   }
 }
 
-/// Aborts communicators together: the first one's memory is freed only when the kernels of all have
-/// let go of the device. False where that takes too long; it then goes on by itself.
+/// Aborts communicators together, because memory is freed only when the kernels of all have ended
+/// on the device. False if that takes too long; it then goes on by itself.
 bool abort_together(std::vector<ncclComm_t> comms, int device) {
   if (comms.empty()) return true;
   std::packaged_task<void()> task([comms = std::move(comms), device] {

@@ -16,16 +16,17 @@
 
 namespace moe {
 
-/// `comm`, where there is one, knows more than the code says. Throws CommunicationError.
+/// Throws CommunicationError unless `code` is success. The text of `comm`, where there is one, is
+/// added.
 void check(ncclResult_t code, ncclComm_t comm, std::string_view call);
 
-/// One communicator of NCCL's and what was enqueued on it last.
+/// One NCCL communicator, and the call that was enqueued on it last.
 struct NcclMember {
   std::vector<int> world_ranks;
   int rank = 0;  ///< within them
   OwnedEvent done = make_event(cudaEventDisableTiming);
 
-  std::mutex mutex;           ///< of every call on `comm`; in non-blocking mode none lasts
+  std::mutex mutex;  ///< held during every call on `comm`; in non-blocking mode all are short
   ncclComm_t comm = nullptr;  ///< none before it is made and after it is aborted
   std::string last;           ///< "" where nothing was enqueued yet
 
@@ -33,29 +34,29 @@ struct NcclMember {
   std::string name() const;
 };
 
-/// The communicators that came from one. They fail together, because a kernel of one that waits for
-/// a peer in vain keeps the device from freeing what another one holds. From any thread; a member's
-/// calls from one at a time.
+/// All communicators that were split off one. They fail together, because a kernel of one that
+/// waits in vain for a peer keeps the device from freeing what another one holds. May be used from
+/// any thread, each member from one thread at a time.
 class NcclFamily {
  public:
-  /// `backend`, whose waits it watches, outlives it.
+  /// Watches the waits of `backend`, which must outlive it.
   NcclFamily(Backend& backend, int device, double time_limit_s);
   ~NcclFamily();
   NcclFamily(const NcclFamily&) = delete;
   NcclFamily& operator=(const NcclFamily&) = delete;
 
   double time_limit_s() const { return time_limit_s_; }
-  /// CUDA keeps the device per host thread, and each stream has its own.
+  /// To be called on each host thread: CUDA keeps the device by thread.
   NcclFamily& use_device();
 
   void add(NcclMember& member);
-  /// False where the device did not let go of it: what frees memory would wait for ever.
+  /// False if the device still uses it: freeing memory would then wait for ever.
   bool remove(NcclMember& member);
 
-  /// Aborts all; the first reason stays.
+  /// Aborts all members. The first reason stays.
   void fail(const std::string& why);
 
-  /// What of `body` throws ends the family.
+  /// Runs `body`; an exception fails the family.
   template <typename Body>
   void guarded(const Body& body) {
     try {
@@ -66,7 +67,7 @@ class NcclFamily {
     }
   }
 
-  /// One call on a communicator that is still there. Throws CommunicationError where it was aborted.
+  /// Makes a call on a communicator. Throws CommunicationError if it was aborted.
   template <typename Body>
   ncclResult_t call(NcclMember& member, const Body& body) {
     {
@@ -76,7 +77,7 @@ class NcclFamily {
     throw_aborted(member);
   }
 
-  /// True when what was begun on it has been done on the host; throws what failed.
+  /// True when the host has done everything that was begun on it. Throws if something failed.
   bool is_settled(NcclMember& member, std::string_view name);
 
   /// Sleeps until done() is true. Throws TimeLimit.
@@ -93,24 +94,24 @@ class NcclFamily {
     }
   }
 
-  /// Waits for what returned `code`; what fails ends the family.
+  /// Waits until the call that returned `code` is done on the host. A failure fails the family.
   void settle(NcclMember& member, ncclResult_t code, std::string_view name,
               const CallContext& call);
 
-  /// Ends one communicator: flushed together with its peers, unless the family has failed or this
-  /// rank is on its way out, when nobody may come. All ends together share one time limit.
+  /// Ends one communicator. It is flushed together with its peers, unless the family has failed or
+  /// an exception ends this rank, because then peers may not come. All ends share one time limit.
   void finish(NcclMember& member);
 
  private:
   [[noreturn]] void throw_aborted(const NcclMember& member);
-  /// What has been enqueued and has not ended on the device.
+  /// The calls that were enqueued and have not ended on the device.
   std::string under_way();
 
   Backend& backend_;
   const int device_;
   const double time_limit_s_;
   const int exceptions_ = std::uncaught_exceptions();
-  double end_s_ = 0;  ///< when the first communicator began to end, and the limit
+  double end_s_ = 0;  ///< when the first communicator began to end, plus the limit
 
   std::mutex mutex_;  ///< before any member's
   std::vector<NcclMember*> members_;

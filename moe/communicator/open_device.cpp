@@ -14,7 +14,7 @@
 namespace moe {
 namespace {
 
-/// What every rank tells the others: whether it has NCCL, and a line for each GPU that it sees.
+/// The text that every rank tells the others: whether it has NCCL, and a line for each visible GPU.
 constexpr std::string_view kNccl = "nccl\n", kNoNccl = "host\n";
 
 std::string describe_devices() {
@@ -90,7 +90,7 @@ OpenDevice open_device(Communicator& world, const std::vector<RankInfo>& ranks,
   if (nccl && choice.one_each) {
     open.nccl = make_nccl_communicator(world, *open.backend, device, wish.time_limit_s);
   }
-  // Every rank has taken what opening takes, and none has begun to fill its arena.
+  // Now every rank has opened its device, and none has begun to fill its arena.
   world.barrier(call);
   open.memory_bytes = cuda_free_bytes(device) / 5 * 4 / choice.sharers[world.rank];
   world.barrier(call);

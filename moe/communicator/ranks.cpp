@@ -40,7 +40,7 @@ std::vector<int> number(const std::vector<std::string>& names) {
   return result;
 }
 
-/// As a rank tells the others: the most first.
+/// The text that a rank tells the others: the largest number first.
 std::string to_text(const UsableCores& usable) {
   return fmt::format("{} {}", usable.most, fmt::join(usable.cores, " "));
 }

@@ -8,13 +8,13 @@
 
 namespace moe {
 
-/// Who a rank is and where it runs.
+/// A rank and where it runs.
 struct RankInfo {
   std::string hostname;
-  int node = 0;      ///< equal host names are one node
-  int machine = 0;   ///< nodes of one running kernel, as a cluster in a box has, are one machine
-  int core_set = 0;  ///< equal for ranks that have cores in common
-  int cores = 1;     ///< that the ranks of its core set can use at one time
+  int node = 0;      ///< ranks with equal host names are on one node
+  int machine = 0;   ///< nodes under one kernel (a cluster in a box) are one machine
+  int core_set = 0;  ///< equal for ranks with cores in common
+  int cores = 1;     ///< how many the ranks of its core set can use at a time
   std::int64_t pid = 0;
   ClockOffset clock;
 };
@@ -27,7 +27,7 @@ std::vector<int> nodes_of(const std::vector<RankInfo>& ranks);
 /// Ranks that share processors and memory with `rank`, itself included.
 int ranks_on_machine(const std::vector<RankInfo>& ranks, int rank);
 
-/// The text of every rank, in rank order; any bytes, of any length. Collective.
+/// The text of every rank, in rank order: any bytes, of any length. Every rank calls it.
 std::vector<std::string> gather_texts(Communicator& world, const std::string& mine,
                                       const CallContext& call);
 

@@ -8,18 +8,19 @@
 
 namespace moe {
 
-/// What a program says of the ranks that it runs on.
+/// The ranks that a program runs on.
 struct Job {
   std::string program;       ///< its name, in messages
-  std::optional<int> ranks;  ///< of `--ranks`; none: not given
+  std::optional<int> ranks;  ///< as `--ranks` says; none: not given
   int threads = 0;           ///< per rank, 0 = the default
-  double time_limit_s = 60;  ///< that ranks wait for one another
+  double time_limit_s = 60;  ///< for waits of ranks for one another
 };
 
-/// Runs a program on all ranks of a job. `prepare` comes first, in this process alone: what is wrong
-/// with the user's files is said before a rank is started. `work` runs on every rank and returns the
-/// exit code. What all ranks throw together (Stopped, NotFinite) is said once, by rank 0; after any
-/// other exception of `work` this rank names itself and ends the whole job.
+/// Runs a program on all ranks of a job. `prepare` comes first, in this process alone, so that errors
+/// in the user's files are reported before a rank is started. `work` runs on every rank and returns
+/// the exit code. Exceptions that all ranks throw together (Stopped, NotFinite) are reported once, by
+/// rank 0. After any other exception of `work` this rank names itself and ends the whole job.
+///
 /// May restart this process, or replace it by mpirun (launch.h): call it before anything is written
 /// or any thread is started.
 int run_job(const Job& job, char** argv, const std::function<void()>& prepare,

@@ -1,50 +1,33 @@
 #include "moe/ops/collective.h"
 
-#include <stdexcept>
+#include <algorithm>
+#include <array>
 
 namespace moe {
+namespace {
 
-std::string_view name_of(Collective collective) {
-  switch (collective) {
-    case Collective::all_to_all:
-      return "all_to_all";
-    case Collective::all_to_all_v:
-      return "all_to_all_v";
-    case Collective::all_gather:
-      return "all_gather";
-    case Collective::reduce_scatter:
-      return "reduce_scatter";
-    case Collective::all_reduce:
-      return "all_reduce";
-    case Collective::broadcast:
-      return "broadcast";
-  }
-  throw std::logic_error("name_of: no such collective");
-}
+double the_others(int ranks) { return static_cast<double>(ranks - 1) / ranks; }
+double twice_the_others(int ranks) { return 2 * the_others(ranks); }
+double everything(int) { return 1; }
 
-std::optional<Collective> collective_named(std::string_view name) {
-  for (const Collective collective :
-       {Collective::all_to_all, Collective::all_to_all_v, Collective::all_gather,
-        Collective::reduce_scatter, Collective::all_reduce, Collective::broadcast}) {
-    if (name_of(collective) == name) return collective;
-  }
-  return std::nullopt;
-}
+constexpr std::array kCollectives = {
+    CollectiveFacts{.name = "all_to_all", .bus_factor = the_others},
+    CollectiveFacts{.name = "all_to_all_v", .bus_factor = the_others},
+    CollectiveFacts{.name = "all_gather", .bus_factor = the_others},
+    CollectiveFacts{.name = "reduce_scatter", .bus_factor = the_others},
+    CollectiveFacts{.name = "all_reduce", .bus_factor = twice_the_others},
+    CollectiveFacts{.name = "broadcast", .bus_factor = everything},
+    CollectiveFacts{.name = "reduce", .bus_factor = everything},
+};
 
-double bus_factor(Collective collective, int ranks) {
-  const double others = static_cast<double>(ranks - 1) / ranks;
-  switch (collective) {
-    case Collective::all_reduce:
-      return 2 * others;
-    case Collective::all_to_all:
-    case Collective::all_to_all_v:
-    case Collective::all_gather:
-    case Collective::reduce_scatter:
-      return others;
-    case Collective::broadcast:
-      return 1;
-  }
-  throw std::logic_error("bus_factor: no such collective");
+}  // namespace
+
+std::span<const CollectiveFacts> measured_collectives() { return kCollectives; }
+
+std::optional<double> bus_factor(std::string_view collective, int ranks) {
+  const auto* found = std::ranges::find(kCollectives, collective, &CollectiveFacts::name);
+  if (found == kCollectives.end()) return std::nullopt;
+  return found->bus_factor(ranks);
 }
 
 }  // namespace moe

@@ -68,13 +68,12 @@ TEST(Interference, OfEveryPairIsVerifiedAndOverlaps) {
     const Bench bench{world, world, *backend, moe::DType::f32, "cpu", quick};
     std::set<std::pair<std::string, std::string>> seen;
     for (const Plan& plan : interference_plans(bench, {}, small, {0, 1, 0, 1})) {
-      // Other tests on the same cores may keep what runs beside from its share once, and all ranks learn of it alike.
+      // Other tests on the same cores may keep what runs beside from its share once, and all ranks
+      // learn of it alike.
       const auto measured = [&](int attempts) {
         for (;; --attempts) {
-          Case subject = plan.make();
-          subject.shortest_sample_s = 0.005;
           try {
-            return measure(bench, std::move(subject));
+            return measure(bench, plan.make(), 0.005);
           } catch (const std::runtime_error&) {
             if (attempts == 1) throw;
           }
@@ -105,18 +104,11 @@ class Spoiling : public moe::Communicator {
  public:
   explicit Spoiling(std::unique_ptr<moe::Communicator> good)
       : Communicator(good->rank, good->size), good_(std::move(good)) {}
-  void all_to_all_v(const std::byte* from, std::span<const moe::Segment> send, std::byte* to,
-                    std::span<const moe::Segment> receive, std::int64_t row_bytes,
-                    const moe::CallContext& call) override {
-    good_->all_to_all_v(from, send, to, receive, row_bytes, call);
-    if (rank == 0) to[3] ^= std::byte{0x40};
+  void run(const moe::collective::Call& what, const moe::CallContext& call) override {
+    good_->run(what, call);
+    const auto* exchange = std::get_if<moe::collective::AllToAllV>(&what);
+    if (exchange != nullptr && rank == 0) exchange->to[3] ^= std::byte{0x40};
   }
-  void all_reduce(void*, std::int64_t, moe::DType, const moe::CallContext&) override {}
-  void all_gather(const void*, void*, std::int64_t, moe::DType, const moe::CallContext&) override {}
-  void reduce_scatter(const void*, void*, std::int64_t, moe::DType,
-                      const moe::CallContext&) override {}
-  void broadcast(void*, std::int64_t, moe::DType, int, const moe::CallContext&) override {}
-  void barrier(const moe::CallContext& call) override { good_->barrier(call); }
   std::unique_ptr<moe::Communicator> split(std::span<const int> ranks) override {
     return std::make_unique<Spoiling>(good_->split(ranks));
   }
@@ -134,9 +126,7 @@ TEST(Interference, AWrongValueOfEitherIsNoticed) {
       const Bench bench{world, spoiling, *backend, moe::DType::f32, "cpu", quick};
       for (const Plan& plan : interference_plans(bench, {"intra_node", "copy"}, small, {0, 0})) {
         if (!plan.name.starts_with("interference/" + y)) continue;
-        Case subject = plan.make();
-        subject.shortest_sample_s = 0.005;
-        EXPECT_EQ(measure(bench, std::move(subject)).measurement.wrong, 1) << plan.name;
+        EXPECT_EQ(measure(bench, plan.make(), 0.005).measurement.wrong, 1) << plan.name;
       }
     });
   }

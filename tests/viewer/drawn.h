@@ -48,8 +48,8 @@ inline std::vector<DrawnTriangle> drawn_triangles() {
   return triangles;
 }
 
-/// The visible texts: glyphs that follow one another on a line are one text, with the spaces between
-/// them.
+/// The visible texts: glyphs that follow one another on a line are one text, with the spaces
+/// between them.
 inline std::vector<std::string> drawn_texts() {
   struct Glyph {
     const ImFontGlyph* glyph;

@@ -50,9 +50,9 @@ std::optional<std::pair<std::string, Sample>> slowdown_of(const db::Measurement&
 }  // namespace
 
 std::optional<double> wire_bytes(const std::string& op, double bytes, int ranks) {
-  const auto collective = moe::collective_named(op);
-  if (!collective) return std::nullopt;
-  return bytes * moe::bus_factor(*collective, ranks);
+  const std::optional<double> factor = moe::bus_factor(op, ranks);
+  if (!factor) return std::nullopt;
+  return bytes * *factor;
 }
 
 std::vector<db::Fit> fit_measurements(std::span<const db::Measurement> measurements,

@@ -6,8 +6,8 @@
 
 namespace viewer {
 
-/// What a span's time is spent on, as the database says; decides its hue and what it counts as.
-/// `unknown` is what only damaged databases hold: spans of an op that is not described.
+/// What the time of a span is spent on, as the database says. It decides the hue of the span and
+/// where it counts. Only damaged databases have `unknown`: spans of an op without a description.
 enum class Activity { computation, communication, copy, host, unknown };
 
 Activity activity_of(const db::TimelineOp& op);

@@ -26,7 +26,7 @@ bool belongs_to(const db::Timeline& timeline, const TrialRow& trial) {
          (timeline.run_id && is_repeat_of(trial, *timeline.run_id));
 }
 
-// The place of the trial that a timeline is of in the catalog's list; behind all others for none.
+// The index of a timeline's trial in the catalog's list; after all others without a trial.
 std::size_t trial_place(const Catalog& catalog, const db::Timeline& timeline) {
   const auto found =
       std::find_if(catalog.trials.begin(), catalog.trials.end(),
@@ -49,8 +49,8 @@ std::size_t run_place(const Catalog& catalog, const db::Timeline& timeline) {
   return static_cast<std::size_t>(found - catalog.runs.begin());
 }
 
-// The trial's timeline of that kind; of several measured ones that whose duration is nearest to the
-// trial's figure, the last of equals.
+// The trial's timeline of that kind. Of several measured ones, the one whose duration is nearest to
+// the trial's figure, and the last of equals.
 const db::Timeline* of_trial(const Catalog& catalog, const TrialRow& trial,
                              const std::string& kind) {
   const db::Timeline* nearest = nullptr;

@@ -5,7 +5,7 @@
 #include "db/records.h"
 #include "viewer/model/activity.h"
 
-/// Colours as plain numbers: what stands for what, and what stays readable. No drawing here.
+/// Colours as plain numbers: what they stand for, and which are readable. No drawing here.
 namespace viewer {
 
 /// sRGB, each channel in [0, 1].
@@ -42,16 +42,16 @@ Color text_on(Color background);
 /// a + (b - a) * share, channel by channel.
 Color mix(Color a, Color b, float share);
 
-/// The colour that stands for an activity where ops are not told apart.
+/// The colour of an activity as a whole.
 Color activity_color(Activity activity);
 
-/// The colour of an op: computation blue to green to violet, communication yellow to orange to
-/// red, copies and host work grey, as the op's activity says; its kind chooses the hue. Gradients are
-/// a shade darker than their forward op, weight gradients darker still.
+/// The colour of an op. Its activity gives the family: computation is blue to green to violet,
+/// communication yellow to orange to red, copies and host work are grey. Its kind gives the hue.
+/// Gradients are darker than their forward op, weight gradients darker still.
 Color op_color(const db::TimelineOp& op);
 
-/// Perceptually uniform map for loads, share in [0, 1]: lightness rises evenly from dark violet to
-/// light yellow.
+/// The colour of a load, for a share in [0, 1]. Lightness rises evenly from dark violet to light
+/// yellow.
 Color heat(double share);
 
 }  // namespace viewer

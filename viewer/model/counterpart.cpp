@@ -19,7 +19,7 @@ struct Chunk {
   int chunks = 1;
 };
 
-// What `rank` ran of the ops that cannot be told from `op`, in the order of time.
+// The spans of `rank` whose ops cannot be told from `op`, in the order of time.
 std::vector<Chunk> chunks_like(const Timeline& timeline, int rank, const db::TimelineOp& op) {
   std::vector<bool> same;
   for (const db::TimelineOp& other : timeline.ops) same.push_back(identity(other) == identity(op));

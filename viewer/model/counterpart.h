@@ -14,11 +14,12 @@ struct WholeOp {
   double duration_s = 0;            ///< sum over the chunks
 };
 
-/// The op of which `position` is one chunk, or all. Chunks have the same name, kind, layer and
-/// phase; where several ops of a rank have, they are told apart by their order in time.
+/// The op that `position` belongs to, with all its chunks. Chunks of an op have the same name,
+/// kind, layer and phase. Where several ops of a rank share these, their order in time tells them
+/// apart.
 WholeOp whole_op(const Timeline& timeline, SpanPosition position);
 
-/// whole_op(timeline, position) as `other` has it on the same rank; none where it has not.
+/// The same op in `other`, on the same rank. None where `other` does not have it.
 std::optional<WholeOp> counterpart(const Timeline& timeline, SpanPosition position,
                                    const Timeline& other);
 

@@ -7,15 +7,14 @@
 
 namespace viewer {
 
-/// What one mark on the screen stands for: one span, or a run of spans too thin to be told apart.
+/// One mark on the screen: a span, or a run of spans too thin to be told apart.
 struct Mark {
   double begin_s = 0;
   double end_s = 0;
   std::size_t first = 0;  ///< index of the first span
   std::size_t count = 1;
-  double busy_s = 0;  ///< sum of the durations of its spans
-  std::int32_t op =
-      0;  ///< the span's op; of a run, that of its longest span among evenly spaced samples
+  double busy_s = 0;    ///< sum of the durations of its spans
+  std::int32_t op = 0;  ///< of the span; for a run, of the longest among evenly spaced spans
   bool operator==(const Mark&) const = default;
 };
 

@@ -25,7 +25,7 @@ struct TrialRow {
   db::Trial trial;
   std::string study;
   std::string layout;              ///< of the study
-  db::TrialFigures figures;        ///< beside the study's sequential trial
+  db::TrialFigures figures;        ///< with the study's sequential trial for comparison
   std::vector<std::int64_t> runs;  ///< of its measured repeats
 };
 
@@ -36,12 +36,12 @@ struct Catalog {
   std::vector<db::Timeline> timelines;  ///< see sort_timelines
 };
 
-/// What is known about one run beside its timelines.
+/// What is known about one run, apart from its timelines.
 struct RunData {
   std::int64_t run_id = 0;
   std::vector<db::Iteration> iterations;
-  LoadTable loads;        ///< of the iterations whose loads are stored
-  BalanceTable balances;  ///< of all
+  LoadTable loads;        ///< for the iterations whose loads are stored
+  BalanceTable balances;  ///< for all iterations
 };
 
 Catalog load_catalog(const db::Connection& connection);

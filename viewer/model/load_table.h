@@ -11,7 +11,7 @@ namespace viewer {
 
 /// Dense table of loads summed over source ranks. Rows that are not in the database are zero.
 struct LoadTable {
-  std::vector<int> iterations;  ///< ascending, those that were recorded
+  std::vector<int> iterations;  ///< the recorded ones, ascending
   std::vector<int> layers;      ///< ascending numbers of the MoE layers
   int experts = 0;
   std::vector<std::int64_t> tokens;  ///< [iteration][layer][expert], iteration slowest
@@ -22,7 +22,7 @@ struct LoadTable {
   std::int64_t quantile(double share) const;
 };
 
-/// Passes over rows of experts that no model can have: one of a damaged file would take all memory.
+/// Skips rows of experts that no model can have: a row of a damaged file could take all memory.
 LoadTable build_load_table(const std::vector<db::Load>& rows);
 
 }  // namespace viewer

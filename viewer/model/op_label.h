@@ -15,11 +15,11 @@ std::string_view base_kind(std::string_view kind);
 /// The base kind of an op as the legend has it: "no kind" where it has none.
 std::string legend_kind(const db::TimelineOp& op);
 
-/// "all_to_all dispatch 2/4": the op's name, its kind where it has none, with its chunk where there
-/// are several.
+/// "all_to_all dispatch 2/4": the op's name, or its kind where it has no name, and its chunk where
+/// there are several.
 std::string op_label(const db::TimelineOp& op);
 
-/// op_label without the words that the colour tells anyway: "dispatch 2/4".
+/// op_label without the kind, which the colour shows: "dispatch 2/4".
 std::string short_op_label(const db::TimelineOp& op);
 
 }  // namespace viewer

@@ -16,7 +16,7 @@ RunData load_shown(const Session& session) {
   return load_run(session.connection, run_with_loads(session.catalog, session.selected_run));
 }
 
-// Runs `load`; what a database that fails under way says is kept, and so is what was loaded before.
+// Runs `load`. If the database fails, keeps its message and what was loaded before.
 template <typename Load>
 void guarded(Session& session, const Load& load) {
   try {

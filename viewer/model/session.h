@@ -9,20 +9,21 @@
 #include "viewer/model/load.h"
 #include "viewer/model/time_range.h"
 
-/// What is loaded and picked, whichever panel shows it. No drawing here.
+/// What is loaded and picked. All panels share it. No drawing here.
 namespace viewer {
 
 /// Borrows the connection.
 struct Session {
   const db::Connection& connection;
   Catalog catalog = {};
-  std::int64_t selected_run = 0;                       ///< 0 for none
-  RunData run = {};                                    ///< see run_with_loads
-  std::vector<std::int64_t> stacked = {};              ///< timeline ids, topmost first
-  std::map<std::int64_t, Timeline> timelines = {};     ///< the stacked ones, by id
-  int stack_changes = 0;                               ///< counts what load_stack did
-  std::optional<TimeRange> first_view = std::nullopt;  ///< axis seconds to show of the first stack
-  std::string problem = {};                            ///< why something could not be loaded
+  std::int64_t selected_run = 0;                    ///< 0 for none
+  RunData run = {};                                 ///< see run_with_loads
+  std::vector<std::int64_t> stacked = {};           ///< timeline ids, topmost first
+  std::map<std::int64_t, Timeline> timelines = {};  ///< the stacked ones, by id
+  int stack_changes = 0;                            ///< how often load_stack was called
+  std::optional<TimeRange> first_view =
+      std::nullopt;          ///< part of the first stack to show, in axis seconds
+  std::string problem = {};  ///< why something could not be loaded
 };
 
 /// What to begin with, from the command line.

@@ -11,13 +11,13 @@
 namespace viewer {
 
 struct Summary {
-  TimeRange range;  ///< the stretch that was looked at
+  TimeRange range;  ///< the part that was looked at
   std::vector<db::RankStatistics> ranks;
   db::RankStatistics mean;  ///< over ranks
 };
 
-/// Statistics of the part of `timeline` inside `range`; spans that cross the border count with the
-/// part inside.
+/// Statistics of the part of `timeline` inside `range`. Of spans that cross the border, the part
+/// inside counts.
 Summary summarize(const Timeline& timeline, TimeRange range);
 
 /// Share of the communication time during which computation ran too; none where nothing was

@@ -2,12 +2,12 @@
 
 #include "db/timeline_statistics.h"
 
-/// A stretch of a time axis and the arithmetic of zooming and panning it.
+/// A part of a time axis, and how zooming and panning change it.
 namespace viewer {
 
 using TimeRange = db::TimeInterval;
 
-/// The narrowest range that can be shown; below it doubles of a long trace no longer tell ticks
+/// The narrowest range that can be shown. Below it, doubles cannot tell the ticks of a long trace
 /// apart.
 inline constexpr double kNarrowestRange_s = 20e-9;
 

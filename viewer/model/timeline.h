@@ -9,8 +9,8 @@
 #include "db/records.h"
 #include "viewer/model/time_range.h"
 
-/// A timeline as the viewer holds it: spans sorted into lanes that never overlap, so that a binary
-/// search finds what is visible. No drawing here.
+/// A timeline as the viewer holds it. The spans of a lane are sorted and never overlap, so that a
+/// binary search finds the visible ones. No drawing here.
 namespace viewer {
 
 /// One execution of `ops[op]` of its timeline.
@@ -40,8 +40,8 @@ struct Timeline {
   std::vector<db::TimelineOp> ops;
   std::vector<Lane> lanes;  ///< by rank, then stream (compute, inter_node, intra_node, copy, host,
                             ///< others), then row
-  TimeRange extent;  ///< the whole iteration: from the timeline's begin over its duration; of
-                     ///< spans that lie elsewhere first start to last end
+  TimeRange extent;  ///< the iteration, from the timeline's begin over its duration; from the
+                     ///< first start to the last end where spans lie elsewhere
   std::size_t spans = 0;
 };
 

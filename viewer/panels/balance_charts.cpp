@@ -32,7 +32,7 @@ Series series_of_layer(const char* name, Color color, const BalanceTable& table,
   return series;
 }
 
-/// Of every iteration the layer's figure that `worse` chooses.
+/// For every iteration, the figure of the worst layer, as `worse` compares them.
 template <class Worse>
 Series series_of_worst(const BalanceTable& table, Figure figure, Worse worse) {
   Series series{"worst layer", theme::kWarning, {}, {}, false};
@@ -52,7 +52,8 @@ void draw_figures(const Fonts& fonts, LineChart chart, LoadFocus focus, Rect are
   chart.x_label = "iteration";
   chart.mark = true;
   chart.marked_x = focus.iteration;
-  // Nothing at all, of a layer whose ranks are not known say, needs no line in the legend.
+  // A series without any value, e.g. of a layer whose ranks are unknown, needs no line in the
+  // legend.
   std::erase_if(chart.series, [](const Series& series) {
     return std::none_of(series.y.begin(), series.y.end(),
                         [](double y) { return std::isfinite(y); });
@@ -103,7 +104,7 @@ int draw_balance_rows(const Fonts& fonts, const BalanceTable& table, LoadFocus f
   constexpr std::array kNames = {"layer",   "max/mean", "ranks",  "std. dev.", "locality",
                                  "dropped", "unused",   "tokens", "max"};
   constexpr std::array kWeights = {0.7F, 1.2F, 0.9F, 1.2F, 1.1F, 1.1F, 0.9F, 1.0F, 0.9F};
-  // A narrow table leaves the last ones out.
+  // A narrow table leaves out the last columns.
   const float em = fonts.text->FontSize;
   const auto fit = static_cast<std::size_t>(area.width() / (em * 4.4F));
   const std::size_t columns = std::clamp<std::size_t>(fit, 4, kNames.size());

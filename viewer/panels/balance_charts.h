@@ -3,10 +3,11 @@
 #include "viewer/model/balance_table.h"
 #include "viewer/window/plot.h"
 
-/// How even loads were over the iterations of a run, and at one of them: parts of the panel of loads.
+/// How even the loads were, over the iterations of a run and at one of them. Parts of the loads
+/// panel.
 namespace viewer {
 
-/// What is looked at, by number.
+/// The iteration and the layer that are shown, by their numbers.
 struct LoadFocus {
   int iteration = 0;
   int layer = 0;
@@ -16,7 +17,7 @@ struct LoadFocus {
 void draw_imbalance_chart(const Fonts& fonts, const BalanceTable& table, LoadFocus focus,
                           Rect area);
 
-/// How alike the experts' tokens were to those of the iteration before.
+/// How similar the experts' tokens were to those of the iteration before.
 void draw_locality_chart(const Fonts& fonts, const BalanceTable& table, LoadFocus focus, Rect area);
 
 /// A row per layer; returns the layer in focus, or the one that was clicked.

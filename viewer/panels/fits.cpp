@@ -21,9 +21,9 @@ namespace {
 constexpr double kPoor = 0.25;  // a sample this far off its line makes the fit doubtful
 
 struct FitPanel {
-  int stack_changes = -1;  // of the session when `fits` were read: a reload reads them again
+  int stack_changes = -1;  // of the session when `fits` were read
   std::vector<db::Fit> fits;
-  std::string op;  // what their names must contain
+  std::string op;  // part of the name of each op that is listed
 };
 
 void refresh(FitPanel& panel, Session& session) {
@@ -48,7 +48,7 @@ std::string rate_text(const db::Fit& fit) {
   return fmt::format("{:.4g} {}/s", 1 / fit.beta_s_per_unit, fit.unit);
 }
 
-// Below 0: worse than no line at all.
+// An R2 below 0 is worse than no line at all.
 std::string r2_text(double r2) { return r2 < 0 ? "< 0" : fmt::format("{:.3f}", r2); }
 
 void draw_fit(const db::Fit& fit) {
@@ -99,7 +99,7 @@ void draw_fits(PanelContext& context, Rect area) {
   ImGui::TextUnformatted("Fits");
   ImGui::PopFont();
   ImGui::SameLine();
-  ImGui::TextDisabled("%zu    time = start-up + size / rate, the newest of each op",
+  ImGui::TextDisabled("%zu    time = start-up + size / rate; the newest fit of each op",
                       panel.fits.size());
   ImGui::SetNextItemWidth(-1);
   ImGui::InputTextWithHint("##op", "filter: part of an op's name", &panel.op);

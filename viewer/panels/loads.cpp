@@ -84,7 +84,7 @@ void draw_controls(LoadPanel& panel, const RunData& run, const std::string& whos
   const std::vector<int>&iterations = shown_iterations(run), &layers = shown_layers(run);
   const float em = ImGui::GetFontSize();
   constexpr const char* kScale = "one colour scale for all iterations";
-  // What stands beside the slider; it has the rest.
+  // The slider gets the width that the other controls leave.
   const float beside = ImGui::CalcTextSize("iteration layer").x + ImGui::CalcTextSize(kScale).x +
                        ImGui::CalcTextSize(whose.c_str()).x + em * 16.5F +
                        ImGui::GetFrameHeight() * 2.5F;
@@ -122,9 +122,9 @@ void draw_controls(LoadPanel& panel, const RunData& run, const std::string& whos
   ImGui::TextDisabled("%s", whose.c_str());
 }
 
-// The value at the bright end. Over all iterations the few that tower above the others (the first
-// ones, before the gate has learnt to balance) would leave the rest dark: they share the brightest
-// colour.
+// The value at the bright end of the colours. A few loads tower above all others (those of the
+// first iterations, before the gate has learnt to balance). They share the brightest colour, so
+// that the rest is not all dark.
 double scale_of(const LoadPanel& panel, const LoadTable& table) {
   std::int64_t most = panel.bright;
   if (!panel.shared_scale) {
@@ -281,8 +281,7 @@ void draw_run(LoadPanel& panel, const Fonts& fonts, const RunData& run, std::int
   }
   if (run.loads.empty()) {
     note(fonts, {area.min.x, area.min.y + em},
-         "No loads of single experts are stored of this run: moe-train --loads-every asks for "
-         "them.");
+         "This run stored no loads of single experts: moe-train --loads-every stores them.");
     area.min.y += em * 3;
   } else {
     const float split_y = area.min.y + area.height() * 0.56F;

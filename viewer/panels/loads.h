@@ -8,12 +8,13 @@
 namespace viewer {
 
 struct LoadPanel {
-  std::size_t iteration = 0;  ///< place among those whose loads are stored, of all where none are
-  std::size_t layer = 0;      ///< place among the MoE layers
+  std::size_t iteration =
+      0;  ///< index among those with stored loads, or among all where none are stored
+  std::size_t layer = 0;  ///< index among the MoE layers
   bool playing = false;
   double until_next_s = 0;     ///< time left until the slider moves while playing
-  bool shared_scale = true;    ///< one colour scale for all iterations, or the shown one's own
-  std::int64_t shown_run = 0;  ///< the run whose places these are
+  bool shared_scale = true;    ///< one colour scale for all iterations, not one for each
+  std::int64_t shown_run = 0;  ///< the run that the indices belong to
   std::size_t shown_iterations = 0;
 
   // Kept from frame to frame; see refresh() in loads.cpp.

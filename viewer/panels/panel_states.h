@@ -7,7 +7,7 @@
 namespace viewer {
 
 /// What panels keep from frame to frame: one value of each type, made when it is first asked for.
-/// So a panel's state needs no place in what knows all panels.
+/// So adding a panel adds no member anywhere.
 class PanelStates {
  public:
   template <typename State>

@@ -38,8 +38,8 @@ struct Panel {
 };
 
 // clang-format off
-/// Every panel, in the order of the tabs. A new one is panels/NAME.cpp with `Panel NAME_panel()`, its
-/// test, and its line here.
+/// Every panel, in the order of the tabs. A new one is panels/NAME.cpp with `Panel NAME_panel()`,
+/// its test, and its line here.
 #define VIEWER_PANELS(panel) \
   panel(timeline)            \
   panel(loads)               \

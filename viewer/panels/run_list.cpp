@@ -97,7 +97,7 @@ bool draw_timeline_choice(Session& session, const Fonts& fonts, const db::Timeli
                       title.c_str(), facts.c_str(), timeline.label.empty() ? "" : "\n",
                       timeline.label.c_str());
   }
-  // The words are as good as the box to click on.
+  // A click on the words does the same as a click on the box.
   const bool clicked = hovered && !changed && ImGui::IsMouseClicked(ImGuiMouseButton_Left) &&
                        ImGui::GetIO().MousePos.x >= corner.x;
   if (!changed && !clicked) return false;
@@ -121,7 +121,7 @@ bool draw_timeline_choices(Session& session, const Fonts& fonts) {
   }
   if (own.size() < session.catalog.timelines.size()) {
     ImGui::Spacing();
-    ImGui::TextDisabled("of other runs, to stack beside them");
+    ImGui::TextDisabled("of other runs");
   }
   for (const db::Timeline& timeline : session.catalog.timelines) {
     const bool listed = std::find(own.begin(), own.end(), &timeline) != own.end();

@@ -165,7 +165,7 @@ std::string prediction_error(const db::Trial& trial) {
   return fmt::format("{:+.1f}%", (*trial.predicted_s / *trial.measured_s - 1) * 100);
 }
 
-// Nothing of a trial whose results are the others'.
+// Empty for a trial that does not change results.
 void changes_cell(const std::string& names) {
   ImGui::PushStyleColor(ImGuiCol_Text, to_u32(theme::kWarning));
   std::string shown = names;
@@ -233,7 +233,7 @@ constexpr auto kTrialColumns = std::to_array<TrialColumn>({{"study", 1.25F},
                                                            {"to seq.", 0.9F, true}});
 constexpr std::size_t kTrialWords = 5;  // columns before the figures
 
-// Those of losses where a trial changes results: else all are alike.
+// Columns of losses are shown only where a trial changes results: otherwise all losses are equal.
 void draw_trials(const Catalog& catalog, Pick& pick) {
   const bool shows_losses = std::ranges::any_of(
       catalog.trials, [](const TrialRow& row) { return !row.figures.changes_results.empty(); });

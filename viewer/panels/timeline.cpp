@@ -24,13 +24,13 @@ constexpr std::array kTimelineKeys = {
     KeyHelp{"Ctrl + wheel", "zoom at the mouse"},
     KeyHelp{"wheel", "scroll the lanes; with Shift: pan"},
     KeyHelp{"drag", "pan"},
-    KeyHelp{"Shift + drag", "mark a range: the figures below are of it alone"},
+    KeyHelp{"Shift + drag", "mark a range: the figures below count only what is inside"},
     KeyHelp{"click", "select a span; the same op is outlined in the other timelines"},
     KeyHelp{"double click", "zoom to the span"},
     KeyHelp{".  ,", "next and previous span of the lane"},
-    KeyHelp{"F", "fit the marked range or the selected span; nothing selected: all"},
+    KeyHelp{"F", "fit the marked range, else the selected span, else everything"},
     KeyHelp{"Home", "show all"},
-    KeyHelp{"legend", "hover or click a kind to see it alone; darker shades are gradients"},
+    KeyHelp{"legend", "hover or click a kind to see only that; darker shades are gradients"},
     KeyHelp{"Esc", "drop selection, range and highlighted kind"}};
 
 std::vector<StackEntry> stack_of(const Session& session) {
@@ -46,7 +46,7 @@ std::vector<StackEntry> stack_of(const Session& session) {
   return stack;
 }
 
-// What points into timelines that are no longer there is forgotten.
+// A new stack drops what points into the timelines of the old one.
 void follow(TimelinePanel& panel, Session& session) {
   if (panel.stack_changes == session.stack_changes) return;
   TimelinePanel fresh;
@@ -83,7 +83,7 @@ float toolbar_width(std::size_t stacked) {
 
 void draw_toolbar(TimelinePanel& panel, std::size_t stacked) {
   if (ImGui::Button(kShowAll)) panel.fit = true;
-  if (ImGui::IsItemHovered()) ImGui::SetTooltip("Home, or F with nothing selected");
+  if (ImGui::IsItemHovered()) ImGui::SetTooltip("Home, or F while nothing is selected");
   if (stacked > 1) {
     ImGui::SameLine();
     ImGui::Checkbox(kOwnAxis, &panel.own_axis);
@@ -126,7 +126,7 @@ void draw_timeline(PanelContext& context, Rect area) {
 
   begin_fixed("details", {{area.min.x, area.max.y - details}, area.max});
   if (drawable) {
-    // Where room is scarce the figures have it until a span is selected.
+    // In a narrow panel the figures have all the room until a span is selected.
     if (panel.selected || area.width() > em * kWide_em) {
       ImGui::BeginChild("selection", {std::min(em * 23, area.width() * 0.4F), 0});
       draw_selection(panel, context.fonts, stack);

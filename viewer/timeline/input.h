@@ -4,7 +4,7 @@
 
 #include "viewer/timeline/timeline_panel.h"
 
-/// What mouse and keyboard do to the timelines.
+/// How mouse and keyboard change the timelines.
 namespace viewer {
 
 /// The place of the time axis on the screen.
@@ -23,7 +23,7 @@ struct AxisPixels {
 /// W/S, A/D, F, Home, period and comma, Escape. Nothing while a text field has the keyboard.
 void handle_keys(TimelinePanel& panel, std::span<const StackEntry> stack, const AxisPixels& axis);
 
-/// Wheel, drag, click and double click on the lanes. `hovered` and `active` are those of the item
+/// Wheel, drag, click and double click on the lanes. `hovered` and `active` tell about the item
 /// that covers the lanes. Returns how far the lanes shall scroll down, in pixels.
 float handle_mouse(TimelinePanel& panel, std::span<const StackEntry> stack, const AxisPixels& axis,
                    bool hovered, bool active);
@@ -31,8 +31,7 @@ float handle_mouse(TimelinePanel& panel, std::span<const StackEntry> stack, cons
 /// Shows the span with a margin around it.
 void zoom_to(TimelinePanel& panel, std::span<const StackEntry> stack, StackPosition position);
 
-/// True while a key is held that moves the view: the next frame is needed without waiting for an
-/// event.
+/// True while a key that moves the view is held: the next frame must not wait for an event.
 bool is_view_key_held();
 
 }  // namespace viewer

@@ -51,7 +51,7 @@ StackLayout lay_out(std::span<const StackEntry> stack, float available, const La
   }
   float share = weight > 0 ? (available - fixed) / weight : 0;
   if (share * sizes.minor_share < sizes.shortest_minor && weight > minor * sizes.minor_share) {
-    // Minor lanes as low as they get: the others have the rest.
+    // Minor lanes get their least height, the others share the rest.
     share =
         (available - fixed - minor * sizes.shortest_minor) / (weight - minor * sizes.minor_share);
   }

@@ -13,9 +13,9 @@ namespace viewer {
 /// One timeline of the stack; borrowed for a frame.
 struct StackEntry {
   const Timeline* timeline = nullptr;
-  std::string title;       ///< of which schedule it is
+  std::string title;       ///< its schedule
   std::string source;      ///< the run and iteration that it was recorded in; may be empty
-  std::string comparison;  ///< beside what it is to be compared with; may be empty
+  std::string comparison;  ///< see comparison_text(); may be empty
 };
 
 /// Axis seconds count from the begin of a timeline. On an own axis every timeline is stretched
@@ -64,11 +64,11 @@ struct LayoutSizes {
   float rank_gap = 5;
   float shortest_lane = 14;
   float tallest_lane = 28;
-  float minor_share = 0.6F;   ///< height of copy and host lanes, which hold little, beside others'
+  float minor_share = 0.6F;   ///< height of copy and host lanes over that of others
   float shortest_minor = 12;  ///< their labels must not touch
 };
 
-/// Lanes share what `available` height is left beside headers, within the bounds of `sizes`.
+/// Lanes share the height that headers leave of `available`, within the bounds of `sizes`.
 StackLayout lay_out(std::span<const StackEntry> stack, float available, const LayoutSizes& sizes);
 
 }  // namespace viewer

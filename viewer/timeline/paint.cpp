@@ -53,7 +53,7 @@ void paint_own_ruler(const Canvas& canvas, const AxisMap& map, float y) {
   }
 }
 
-// What the header says behind the title, the most telling first: what does not fit is left out.
+// The facts after the title, the most telling first. Those that do not fit are left out.
 std::vector<std::string> header_facts(const StackEntry& entry, const Summary& summary) {
   const db::Timeline& info = entry.timeline->info;
   const double length_s = summary.range.length_s();
@@ -124,7 +124,7 @@ void paint_label(const Canvas& canvas, const OpStyle& style, Color text, float x
   draw_text(canvas.draw, font, x0, y + height / 2, 0, text, label);
 }
 
-// Few distinct spans in a mark leave it pale, so that dense and sparse runs differ.
+// A mark with much idle time is pale, so that dense and sparse runs differ.
 Color mark_color(const Mark& mark, Color fill, double px_s) {
   if (mark.count == 1) return fill;
   const double length_s = std::max(mark.end_s - mark.begin_s, px_s);

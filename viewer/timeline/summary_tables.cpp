@@ -27,7 +27,7 @@ void bar_cell(const std::string& text, double share, Color color) {
   ImGui::TextUnformatted(text.c_str());
 }
 
-// Copies and host work have columns where they take more than a trifle.
+// Copies and host work have columns only where they take more than a trifle.
 struct Columns {
   bool copy = false;
   bool host = false;
@@ -56,7 +56,7 @@ void summary_row(const std::string& name, const db::RankStatistics& rank, double
   time_cell(rank.idle_s, theme::kMuted);
 }
 
-// Columns of one width, behind that of names: bars of one length are times of one length.
+// Columns of one width after that of names, so that equal bars are equal times.
 bool begin_columns(const char* names, float names_px, Columns columns) {
   std::vector<const char*> headers = {names, "computation", "communication", "exposed"};
   if (columns.copy) headers.push_back("copy");
@@ -90,7 +90,7 @@ std::string facts_of(const TimelinePanel& panel, const StackEntry& entry, const 
                      panel.range ? " marked" : "");
 }
 
-// Of more timelines than have room beside each other: each one's means, and bars that are one scale's.
+// For more timelines than fit beside each other: the means of each, with bars of one scale.
 void draw_means_table(const TimelinePanel& panel, const ImFont& font,
                       std::span<const StackEntry> stack, const std::vector<Summary>& figures) {
   Columns columns;

@@ -42,8 +42,8 @@ struct LegendItem {
   std::vector<Color> shades;  ///< lightest, the forward op's, first
 };
 
-/// What of the timelines is shown, and how. Times are axis seconds (see AxisMap). Key codes are
-/// GLFW's, which for printable keys are their upper-case ASCII codes.
+/// Which part of the timelines is shown, and how. Times are axis seconds (see AxisMap). Key codes
+/// are those of GLFW; for printable keys they are upper-case ASCII codes.
 struct TimelinePanel {
   int stack_changes = 0;  ///< of the session whose stack this is
   TimeRange view;
@@ -74,19 +74,19 @@ struct TimelinePanel {
 void draw_timelines(TimelinePanel& panel, const Fonts& fonts, std::span<const StackEntry> stack,
                     Rect area);
 
-/// The legend of the op kinds in the stack at the cursor: lines for computation and communication, as
-/// wide as `width_px`, the first one `first_line_px`.
+/// The legend of the op kinds in the stack, at the cursor. Computation and communication have lines
+/// of their own. Lines are `width_px` wide, the first one `first_line_px`.
 void draw_legend(TimelinePanel& panel, const Fonts& fonts, std::span<const StackEntry> stack,
                  float first_line_px, float width_px);
 
-/// What the selected span is, beside its counterparts in the other timelines of the stack.
+/// Describes the selected span and the same op in the other timelines of the stack.
 void draw_selection(TimelinePanel& panel, const Fonts& fonts, std::span<const StackEntry> stack);
 
-/// Where the time went: a table of ranks for each timeline, or, where these have no room beside each other, one table of
-/// all with the means of their ranks.
+/// Where the time went: a table of ranks for each timeline. Where these do not fit beside each
+/// other, one table of all timelines with the means of their ranks.
 void draw_summaries(TimelinePanel& panel, const Fonts& fonts, std::span<const StackEntry> stack);
 
-/// Statistics of the stack inside the marked range, computed again only where something changed.
+/// Statistics of the stack inside the marked range. Computed again only after a change.
 const std::vector<Summary>& summaries(TimelinePanel& panel, std::span<const StackEntry> stack);
 
 /// Styles of the timeline's ops, made at the first call.

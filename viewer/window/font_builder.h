@@ -4,8 +4,8 @@ struct ImFontAtlas;
 
 namespace viewer {
 
-/// Lets FreeType draw the glyphs where moe-view was built with it (sharper small text), ImGui's own
-/// otherwise.
+/// Lets FreeType draw the glyphs if moe-view was built with it, because small text is sharper then.
+/// Otherwise ImGui draws them.
 void choose_font_builder(ImFontAtlas& atlas);
 
 }  // namespace viewer

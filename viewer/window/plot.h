@@ -22,8 +22,8 @@ struct Rect {
   }
 };
 
-/// The longest beginning of `text` that fits into `width` with an ellipsis, `text` itself if all of
-/// it does, or nothing where not even four characters would.
+/// `text` where it fits into `width`, else its longest beginning that fits with an ellipsis. Empty
+/// where fewer than four characters would be left.
 std::string elided(const ImFont& font, std::string_view text, float width);
 
 float text_width(const ImFont& font, std::string_view text);
@@ -33,8 +33,8 @@ float text_width(const ImFont& font, std::string_view text);
 void draw_text(ImDrawList& draw, const ImFont& font, float x, float y, float anchor, Color color,
                std::string_view text);
 
-/// A line's points without those that its picture does not need: of the points in one column of
-/// pixels, the first, the lowest, the highest and the last. `points` ascend in x.
+/// The points of a line that its picture needs: in each column of pixels the first, the lowest, the
+/// highest and the last. `points` ascend in x.
 std::vector<ImVec2> thinned(const std::vector<ImVec2>& points);
 
 struct Series {

@@ -12,7 +12,7 @@ struct GLFWwindow;
 
 namespace viewer {
 
-/// There is no display, or it offers no OpenGL 3.3.
+/// There is no display, or the display has no OpenGL 3.3.
 struct DisplayError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

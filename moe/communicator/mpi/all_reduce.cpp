@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "moe/communicator/mpi/collectives.h"
-#include "moe/communicator/mpi/reduce_pieces.h"
+#include "moe/communicator/mpi/reduce_fragments.h"
 #include "moe/communicator/sum.h"
 
 namespace moe {
@@ -11,76 +11,66 @@ namespace {
 /// Below this many bytes from each rank a second round costs more than what it saves.
 constexpr std::int64_t kReducedInOneRoundBytes = 16 * 1024;
 
-void everybody_sends_everything(MpiGroup& group, void* data, std::int64_t count, DType dtype,
+void everybody_sends_everything(MpiGroup& group, const collective::AllReduce& c,
                                 const CallContext& call) {
   const int n = group.size();
-  const std::int64_t bytes = count * bytes_of(dtype);
+  const std::int64_t bytes = c.count * bytes_of(c.dtype);
   std::byte* scratch = reduce_scratch(group, n * bytes);
   std::vector<const void*> parts(n);
-  MpiMessages messages(group, call, "all_reduce");
+  MpiMessages messages(group, call, c.name);
   for (int step = 1; step < n; ++step) {
     const int peer = (group.rank + n - step) % n;
     messages.receive(scratch + peer * bytes, bytes, peer);
   }
-  for (int step = 1; step < n; ++step) messages.send(data, bytes, (group.rank + step) % n);
+  for (int step = 1; step < n; ++step) messages.send(c.from, bytes, (group.rank + step) % n);
   messages.wait_all();
   for (int peer = 0; peer < n; ++peer) parts[peer] = scratch + peer * bytes;
-  parts[group.rank] = data;
-  sum_in_order(parts, data, count, dtype);
+  parts[group.rank] = c.from;
+  sum_in_order(parts, c.to, c.count, c.dtype);
 }
 
 }  // namespace
 
-void mpi_all_reduce(MpiGroup& group, void* data, std::int64_t count, DType dtype,
-                    const CallContext& call) {
+void carry_out(MpiGroup& group, const collective::AllReduce& c, const CallContext& call) {
   const int n = group.size();
-  const int element = bytes_of(dtype);
-  if (count * element * (n - 1) <= kReducedInOneRoundBytes || n == 1) {
-    if (count > 0 && n > 1) everybody_sends_everything(group, data, count, dtype, call);
+  const int element = bytes_of(c.dtype);
+  if (c.count * element * (n - 1) <= kReducedInOneRoundBytes || n == 1) {
+    if (c.count > 0 && n > 1) everybody_sends_everything(group, c, call);
     return;
   }
-  // A chunk is n shares; share p of it is added up by rank p.
-  auto* base = static_cast<std::byte*>(data);
-  const std::int64_t chunk = std::min(count, n * reduce_piece_count(n, dtype));
-  const std::int64_t largest_share = (chunk + n - 1) / n;
-  const std::int64_t chunks = (count + chunk - 1) / chunk;
-  struct Share {
-    std::int64_t begin, count;
+  auto* base = static_cast<std::byte*>(c.to);
+  const SharedSum sum(c.count, n, n, c.dtype);  // each rank adds a share of every fragment
+  const std::int64_t under_way = sum.under_way();
+  std::byte* scratch = reduce_scratch(group, under_way * n * sum.largest_share() * element);
+  const auto received = [&](std::int64_t f, int peer) {
+    return scratch + (f % under_way * n + peer) * sum.largest_share() * element;
   };
-  const auto share = [&](std::int64_t c, int p) {
-    const std::int64_t in_chunk = std::min(chunk, count - c * chunk);
-    const std::int64_t begin = slice_begin(in_chunk, {p, n});
-    return Share{c * chunk + begin, slice_end(in_chunk, {p, n}) - begin};
-  };
-  const std::int64_t under_way = std::min<std::int64_t>(chunks, kReducePiecesUnderWay);
-  std::byte* scratch = reduce_scratch(group, under_way * n * largest_share * element);
-  const auto received = [&](std::int64_t c, int peer) {
-    return scratch + (c % under_way * n + peer) * largest_share * element;
-  };
-  MpiMessages messages(group, call, "all_reduce");
+  MpiMessages messages(group, call, c.name);
 
   struct Posted {
     int begin, end;
   };
   std::vector<Posted> posted;
-  const auto scatter = [&](std::int64_t c) {
+  const auto scatter = [&](std::int64_t f) {
     const int begin = messages.posted();
-    const Share own = share(c, group.rank);
+    const auto own = sum.share(f, group.rank);
     for (int step = 1; step < n; ++step) {
       const int peer = (group.rank + n - step) % n;
-      messages.receive(received(c, peer), own.count * element, peer);
+      messages.receive(received(f, peer), own.count * element, peer);
     }
     for (int step = 1; step < n; ++step) {
       const int peer = (group.rank + step) % n;
-      messages.send(base + share(c, peer).begin * element, share(c, peer).count * element, peer);
+      const auto theirs = sum.share(f, peer);
+      messages.send(base + theirs.begin * element, theirs.count * element, peer);
     }
     posted.push_back({begin, messages.posted()});
   };
-  const auto gather = [&](std::int64_t c) {
-    const Share own = share(c, group.rank);
+  const auto gather = [&](std::int64_t f) {
+    const auto own = sum.share(f, group.rank);
     for (int step = 1; step < n; ++step) {
       const int peer = (group.rank + n - step) % n;
-      messages.receive(base + share(c, peer).begin * element, share(c, peer).count * element, peer,
+      const auto theirs = sum.share(f, peer);
+      messages.receive(base + theirs.begin * element, theirs.count * element, peer,
                        Channel::result);
     }
     for (int step = 1; step < n; ++step) {
@@ -89,17 +79,17 @@ void mpi_all_reduce(MpiGroup& group, void* data, std::int64_t count, DType dtype
     }
   };
 
-  for (std::int64_t c = 0; c < under_way; ++c) scatter(c);
+  for (std::int64_t f = 0; f < under_way; ++f) scatter(f);
   std::vector<const void*> parts(n);
-  for (std::int64_t c = 0; c < chunks; ++c) {
+  for (std::int64_t f = 0; f < sum.fragments(); ++f) {
     // Sends too: the results of the others arrive where their shares were sent from.
-    messages.wait(posted[c].begin, posted[c].end);
-    const Share own = share(c, group.rank);
-    for (int peer = 0; peer < n; ++peer) parts[peer] = received(c, peer);
+    messages.wait(posted[f].begin, posted[f].end);
+    const auto own = sum.share(f, group.rank);
+    for (int peer = 0; peer < n; ++peer) parts[peer] = received(f, peer);
     parts[group.rank] = base + own.begin * element;
-    sum_in_order(parts, base + own.begin * element, own.count, dtype);
-    gather(c);
-    if (c + under_way < chunks) scatter(c + under_way);
+    sum_in_order(parts, base + own.begin * element, own.count, c.dtype);
+    gather(f);
+    if (f + under_way < sum.fragments()) scatter(f + under_way);
   }
   messages.wait_all();
 }

@@ -17,14 +17,13 @@ void check_peers(std::span<const Segment> segments, int size) {
   }
 }
 
-void copy_own(int rank, const std::byte* from, std::span<const Segment> send, std::byte* to,
-              std::span<const Segment> receive, std::int64_t row_bytes) {
+void copy_own(int rank, const collective::AllToAllV& c) {
   std::size_t i = 0;
   const auto next = [&]() -> const Segment* {
-    while (i < send.size() && (send[i].peer != rank || send[i].rows == 0)) ++i;
-    return i < send.size() ? &send[i++] : nullptr;
+    while (i < c.send.size() && (c.send[i].peer != rank || c.send[i].rows == 0)) ++i;
+    return i < c.send.size() ? &c.send[i++] : nullptr;
   };
-  for (const Segment& segment : receive) {
+  for (const Segment& segment : c.receive) {
     if (segment.peer != rank || segment.rows == 0) continue;
     const Segment* own = next();
     if (own == nullptr || own->rows != segment.rows) {
@@ -32,34 +31,32 @@ void copy_own(int rank, const std::byte* from, std::span<const Segment> send, st
           fmt::format("all_to_all_v: rank {} expects {} rows from itself and sends {}", rank,
                       segment.rows, own == nullptr ? 0 : own->rows));
     }
-    std::memcpy(to + segment.begin * row_bytes, from + own->begin * row_bytes,
-                segment.rows * row_bytes);
+    std::memcpy(c.to + segment.begin * c.row_bytes, c.from + own->begin * c.row_bytes,
+                segment.rows * c.row_bytes);
   }
 }
 
 }  // namespace
 
-void mpi_all_to_all_v(MpiGroup& group, const std::byte* from, std::span<const Segment> send,
-                      std::byte* to, std::span<const Segment> receive, std::int64_t row_bytes,
-                      const CallContext& call) {
-  check_peers(send, group.size());
-  check_peers(receive, group.size());
-  MpiMessages messages(group, call, "all_to_all_v");
+void carry_out(MpiGroup& group, const collective::AllToAllV& c, const CallContext& call) {
+  check_peers(c.send, group.size());
+  check_peers(c.receive, group.size());
+  MpiMessages messages(group, call, c.name);
   for (int step = 1; step < group.size(); ++step) {
     const int peer = (group.rank + group.size() - step) % group.size();
-    for (const Segment& segment : receive) {
+    for (const Segment& segment : c.receive) {
       if (segment.peer != peer || segment.rows == 0) continue;
-      messages.receive(to + segment.begin * row_bytes, segment.rows * row_bytes, peer);
+      messages.receive(c.to + segment.begin * c.row_bytes, segment.rows * c.row_bytes, peer);
     }
   }
   for (int step = 1; step < group.size(); ++step) {
     const int peer = (group.rank + step) % group.size();
-    for (const Segment& segment : send) {
+    for (const Segment& segment : c.send) {
       if (segment.peer != peer || segment.rows == 0) continue;
-      messages.send(from + segment.begin * row_bytes, segment.rows * row_bytes, peer);
+      messages.send(c.from + segment.begin * c.row_bytes, segment.rows * c.row_bytes, peer);
     }
   }
-  copy_own(group.rank, from, send, to, receive, row_bytes);
+  copy_own(group.rank, c);
   messages.wait_all();
 }
 

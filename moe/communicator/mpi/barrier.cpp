@@ -2,8 +2,8 @@
 
 namespace moe {
 
-void mpi_barrier(MpiGroup& group, const CallContext& call) {
-  MpiMessages messages(group, call, "barrier");
+void carry_out(MpiGroup& group, const collective::Barrier& c, const CallContext& call) {
+  MpiMessages messages(group, call, c.name);
   for (int step = 1; step < group.size(); ++step) {
     messages.receive(nullptr, 0, (group.rank + group.size() - step) % group.size());
   }

@@ -14,7 +14,7 @@
 #include <set>
 #include <thread>
 
-#include "moe/communicator/mpi/pieces.h"
+#include "moe/communicator/mpi/fragments.h"
 #include "moe/errors.h"
 #include "moe/stop.h"
 
@@ -23,8 +23,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// See MpiMessages. What is under way before a word arrives is at most kUnsentBytes and the
-/// kernel's buffers, each way: less than kPostedBytes - kCreditBytes, and no sender waits for it.
+/// See MpiMessages. Before a word arrives, at most kUnsentBytes and the kernel's buffers are under
+/// way in each direction. That is less than kPostedBytes - kCreditBytes, so no sender waits for the
+/// word.
 constexpr std::int64_t kCreditBytes = std::int64_t{1} << 20;
 constexpr std::int64_t kPostedBytes = std::int64_t{4} << 20;
 constexpr std::int64_t kUnsentBytes = std::int64_t{512} << 10;
@@ -46,7 +47,7 @@ double seconds_of(std::chrono::steady_clock::time_point time) {
 }
 double now_s() { return seconds_of(std::chrono::steady_clock::now()); }
 
-/// Words that a receiver has given once it has posted so much of a stream.
+/// Words that a receiver has sent after posting so many bytes of a stream.
 std::int64_t words_at(std::int64_t bytes) { return bytes == 0 ? 0 : (bytes - 1) / kCreditBytes; }
 
 [[noreturn]] void throw_failure(const std::string& text, int signal) {
@@ -152,30 +153,30 @@ void MpiMessages::add(std::byte* data, std::int64_t bytes, int peer, Channel cha
   streams_[stream].messages.push_back(posted() - 1);
   {
     const std::lock_guard lock(mpi_mutex());
-    start_pieces(stream);
+    start_fragments(stream);
   }
   if (!listed && !streams_[stream].started()) unfinished_streams_.push_back(stream);
 }
 
-void MpiMessages::start_pieces(int index) {
+void MpiMessages::start_fragments(int index) {
   Stream& stream = streams_[index];
   const bool receives = receives_of(index);
   for (; !stream.started(); ++stream.next) {
     Message& message = messages_[stream.messages[stream.next]];
-    const std::int64_t whole_piece = group_.piece_bytes[message.peer];
+    const std::int64_t whole_fragment = group_.fragment_bytes[message.peer];
     const bool near = is_near(message.peer);
     while (!message.all_started) {
-      const std::int64_t piece = std::min(whole_piece, message.bytes - message.started_bytes);
-      const std::int64_t words = near ? 0 : words_at(stream.started_bytes + piece);
+      const std::int64_t fragment = std::min(whole_fragment, message.bytes - message.started_bytes);
+      const std::int64_t words = near ? 0 : words_at(stream.started_bytes + fragment);
       if (!near && stream.under_way_bytes > 0 &&
-          stream.under_way_bytes + piece > (receives ? kPostedBytes : kUnsentBytes)) {
+          stream.under_way_bytes + fragment > (receives ? kPostedBytes : kUnsentBytes)) {
         return;
       }
       if (!receives && stream.words < words) {
         await_word(message.peer);
         return;
       }
-      start_piece(index, piece);
+      start_fragment(index, fragment);
       if (receives && stream.words < words) {
         ++stream.words;
         give_word(message.peer, channel_of(index));
@@ -184,7 +185,7 @@ void MpiMessages::start_pieces(int index) {
   }
 }
 
-void MpiMessages::start_piece(int index, std::int64_t bytes) {
+void MpiMessages::start_fragment(int index, std::int64_t bytes) {
   Stream& stream = streams_[index];
   Message& message = messages_[stream.messages[stream.next]];
   std::byte* data = message.data + message.started_bytes;
@@ -203,7 +204,7 @@ void MpiMessages::start_piece(int index, std::int64_t bytes) {
   stream.under_way_bytes += bytes;
   message.started_bytes += bytes;
   message.all_started = message.started_bytes == message.bytes;
-  ++message.pieces_under_way;
+  ++message.fragments_under_way;
 }
 
 void MpiMessages::await_word(int peer) {
@@ -223,7 +224,7 @@ void MpiMessages::give_word(int peer, Channel channel) {
   check_mpi(MPI_Isend(&words[static_cast<int>(channel)], 1, MPI_INT32_T, group_.world_ranks[peer],
                       tag_of(group_, Channel::credit), group_.comm, &request),
             "MPI_Isend");
-  // The pieces that it asks for cannot arrive before it has left: nobody needs to wait for it.
+  // The fragments that it asks for cannot arrive before it has left: nobody needs to wait for it.
   MPI_Request_free(&request);
 }
 
@@ -235,7 +236,7 @@ void MpiMessages::finish(const Request& request) {
   }
   streams_[request.stream].under_way_bytes -= request.bytes;
   Message& message = messages_[request.message];
-  --message.pieces_under_way;
+  --message.fragments_under_way;
   if (is_near(request.peer)) {
     if (message.done()) --near_messages_;
     return;
@@ -268,7 +269,7 @@ bool MpiMessages::test(int& begin, int end) {
     for (int i = 0; i < count; ++i) finish(of_request_[finished_[i]]);
     forget_finished();
     std::erase_if(unfinished_streams_, [&](int stream) {
-      start_pieces(stream);
+      start_fragments(stream);
       return streams_[stream].started();
     });
   }
@@ -295,7 +296,9 @@ bool MpiMessages::test_all(int& begin, int end) {
   return false;
 }
 
-bool MpiMessages::is_near(int peer) const { return group_.piece_bytes[peer] == kWholeMessageBytes; }
+bool MpiMessages::is_near(int peer) const {
+  return group_.fragment_bytes[peer] == kWholeMessageBytes;
+}
 
 double MpiMessages::next_sleep_s() const {
   return group_.pace.sleep_s(std::max(missing_bytes_[0], missing_bytes_[1]), near_messages_ > 0,

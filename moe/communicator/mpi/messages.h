@@ -13,13 +13,13 @@
 
 /// Point-to-point messages over MPI, on which all collectives of the MPI communicator are built.
 ///
-/// All groups share one MPI_Comm and differ in tags: splitting therefore makes no blocking MPI call
+/// All groups share one MPI_Comm and differ in tags. So splitting makes no blocking MPI call
 /// (MPI_Comm_split spins, and would deadlock between threads that split at the same time), and
-/// nothing has to be freed. Every call into MPI is made under one lock of the process, so that
-/// serialized thread use is enough; no call under it waits.
+/// nothing has to be freed. Every call into MPI holds one lock of the process, so that serialized
+/// thread use is enough; no call that holds it waits.
 namespace moe {
 
-/// What the tag of a message says beside its group: data and result are a collective's own.
+/// The part of a message's tag that is not its group. Collectives send data and results.
 enum class Channel : int { data = 0, result = 1, gave_up = 2, credit = 3 };
 
 /// A communicator as MPI sees it.
@@ -27,14 +27,14 @@ struct MpiGroup {
   MPI_Comm comm = MPI_COMM_NULL;
   std::vector<int> world_ranks;
   int rank = 0;         ///< index in world_ranks
-  int context = 0;      ///< tells this group's messages from those of others with the same members
+  int context = 0;      ///< tells the messages of groups with the same members apart
   std::string failure;  ///< why it cannot be used any more
   int stop_signal = 0;  ///< that asked the rank to end which gave up first; 0 where none did
   /// What reductions receive into; kept, as fresh pages cost more than adding what is in them.
   std::vector<std::byte> scratch{};
   std::int64_t sent_bytes = 0;  ///< to other ranks, so far
-  /// To and from each member; see piece_bytes_by_rank.
-  std::vector<std::int64_t> piece_bytes{};
+  /// By member; see fragment_bytes_by_rank.
+  std::vector<std::int64_t> fragment_bytes{};
   Pace pace{};
 
   int size() const { return static_cast<int>(world_ranks.size()); }
@@ -55,26 +55,25 @@ void announce_failure(const MpiGroup& group, const std::string& why) noexcept;
 /// True once a member of any group has told this process that it gave up.
 bool another_rank_gave_up();
 
-/// Messages that were abandoned after a failure and may still be under way: MPI cannot be
-/// finalised with them.
+/// Messages that were abandoned after a failure and may still be under way. MPI cannot be finalised
+/// with them.
 int abandoned_messages();
 
-/// The sends and receives of one collective on one group. Messages of any length; those from the
-/// same sender on the same channel arrive in the order in which they were sent. What still runs
-/// when it is destroyed (after an exception) is cancelled or abandoned.
+/// The sends and receives of one collective on one group. Messages have any length. Those from the
+/// same sender on the same channel arrive in the order in which they were sent. Messages that still
+/// run when it is destroyed (after an exception) are cancelled or abandoned.
 ///
-/// To ranks of other nodes messages go in pieces that MPI sends without asking (pieces.h). So
-/// that neither side needs memory for more than a few MiB of what the other has not come for yet:
-///   - a sender goes at most `credit_bytes` beyond what it knows the receiver to have posted; each
-///     time a stream (peer, channel) of the receiver has posted another credit_bytes, it says so;
-///   - a receiver posts `posted_bytes` ahead of what has arrived. The difference is what may be
-///     under way, in either direction, before the sender has to wait for the word;
-///   - a sender hands MPI `unsent_bytes` ahead of what the kernel has taken, so that such words, and
-///     what other groups send, do not wait behind all of a long message.
+/// Messages to other nodes go in fragments that MPI sends without a handshake (fragments.h). Three
+/// rules bound the memory of either side to a few MiB:
+///   - A sender goes at most `credit_bytes` beyond what it knows the receiver to have posted. The
+///     receiver sends a word each time a stream (peer, channel) has posted another credit_bytes.
+///   - A receiver posts `posted_bytes` ahead of what has arrived. The difference may be under way
+///     before the sender has to wait for a word.
+///   - A sender hands MPI `unsent_bytes` ahead of what the kernel has taken, so that words, and
+///     messages of other groups, do not queue after all of a long message.
 class MpiMessages {
  public:
-  /// Throws CommunicationError when the group failed before or another member is known to have
-  /// given up.
+  /// Throws CommunicationError if the group failed before, or if another member gave up.
   MpiMessages(MpiGroup& group, const CallContext& call, std::string_view collective);
   ~MpiMessages();
   MpiMessages(const MpiMessages&) = delete;
@@ -99,8 +98,8 @@ class MpiMessages {
     int peer = 0;
     std::int64_t started_bytes = 0;
     bool all_started = false;
-    int pieces_under_way = 0;
-    bool done() const { return all_started && pieces_under_way == 0; }
+    int fragments_under_way = 0;
+    bool done() const { return all_started && fragments_under_way == 0; }
   };
   /// The messages to or from one peer on one channel, started in order.
   struct Stream {
@@ -108,10 +107,10 @@ class MpiMessages {
     std::size_t next = 0;  ///< of messages: the first that is not wholly started
     std::int64_t started_bytes = 0;
     std::int64_t under_way_bytes = 0;
-    std::int64_t words = 0;  ///< given by the receiver, known to the sender
+    std::int64_t words = 0;  ///< that the sender has from the receiver
     bool started() const { return next == messages.size(); }
   };
-  /// What a request of MPI's is for: a piece of a message, or the receiver's word (message -1).
+  /// The purpose of an MPI request: a fragment of a message, or a receiver's word (message -1).
   struct Request {
     int message = -1;
     int stream = 0;
@@ -128,8 +127,8 @@ class MpiMessages {
   static bool receives_of(int stream) { return stream % 2 == 1; }
 
   void add(std::byte* data, std::int64_t bytes, int peer, Channel channel, bool receives);
-  void start_pieces(int stream);
-  void start_piece(int stream, std::int64_t bytes);
+  void start_fragments(int stream);
+  void start_fragment(int stream, std::int64_t bytes);
   void await_word(int peer);
   void give_word(int peer, Channel channel);
   void finish(const Request& request);

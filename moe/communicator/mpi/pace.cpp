@@ -7,13 +7,14 @@
 namespace moe {
 namespace {
 
-/// A rate is taken from no less: what lies in the kernel when a rank comes to look would seem to have come at once.
+/// A rate is measured over at least so many bytes: bytes that already lie in the kernel when a rank
+/// looks would seem to have come at once.
 constexpr std::int64_t kShortestStretchBytes = std::int64_t{256} << 10;
-/// A slower stretch, as when something else shares the link, is believed by and by: to sleep too short costs looks,
-/// to sleep too long costs bandwidth.
+/// A slower rate, for instance when the link is shared, is adopted step by step: sleeping too short
+/// costs looks, sleeping too long costs bandwidth.
 constexpr double kWeightOfSlower = 0.25;
 
-/// Of the time waited so far: looks grow rarer as their delay matters less.
+/// Share of the time waited so far: looks grow rarer as their delay matters less.
 constexpr double kShareOfWait = 1.0 / 16;
 constexpr double kGrowth = 1.25;
 
@@ -44,8 +45,9 @@ void Pace::arrived(std::int64_t bytes, double now) {
 
 double Pace::sleep_s(std::int64_t missing_bytes, bool near, double now) {
   if (rate_ > 0 && missing_bytes > 0 && !near) {
-    // Of a piece under way nobody knows how much has come.
-    const std::int64_t surely_missing = std::max<std::int64_t>(missing_bytes - kEagerPieceBytes, 0);
+    // How much of a fragment under way has come is unknown.
+    const std::int64_t surely_missing =
+        std::max<std::int64_t>(missing_bytes - kEagerFragmentBytes, 0);
     const double due = last_arrival_ + static_cast<double>(surely_missing) / rate_ - now;
     if (due > kShortest_s) {
       return std::min({due, static_cast<double>(kHeldBytes) / rate_, kLongest_s});

@@ -23,10 +23,11 @@ class Pace {
   double bytes_per_s() const { return rate_; }  ///< 0 while nothing is known
 
   static constexpr double kShortest_s = 20e-6;
-  static constexpr double kLongestNear_s = 100e-6;  ///< where bytes move only while somebody looks
-  static constexpr double kLongestIdle_s = 400e-6;  ///< where nothing comes: somebody is late
-  static constexpr double kLongest_s = 5e-3;  ///< whatever was learned: others may have given up
-  /// What the kernel's buffers are trusted to hold of a message while nobody looks.
+  static constexpr double kLongestNear_s = 100e-6;  ///< while bytes move only if somebody looks
+  static constexpr double kLongestIdle_s =
+      400e-6;                                 ///< while nothing comes, because somebody is late
+  static constexpr double kLongest_s = 5e-3;  ///< in any case, because others may have given up
+  /// Bytes of a message that the kernel's buffers hold while nobody looks.
   static constexpr std::int64_t kHeldBytes = std::int64_t{64} << 10;
 
  private:
@@ -34,7 +35,8 @@ class Pace {
   double begin_ = 0;
   double last_arrival_ = 0;  ///< or the beginning
   double fine_ = kShortest_s;
-  // Of the stretch that the rate is measured over: from its first arrival, whose bytes came before.
+  // Of the time over which the rate is measured. It begins with an arrival, whose bytes do not
+  // count.
   double stretch_begin_ = 0;
   std::int64_t stretch_bytes_ = 0;
   bool in_stretch_ = false;

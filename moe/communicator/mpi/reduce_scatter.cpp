@@ -1,25 +1,24 @@
 #include <vector>
 
 #include "moe/communicator/mpi/collectives.h"
-#include "moe/communicator/mpi/reduce_pieces.h"
+#include "moe/communicator/mpi/reduce_fragments.h"
 #include "moe/communicator/sum.h"
 
 namespace moe {
 
-void mpi_reduce_scatter(MpiGroup& group, const void* from, void* to, std::int64_t count_per_rank,
-                        DType dtype, const CallContext& call) {
+void carry_out(MpiGroup& group, const collective::ReduceScatter& c, const CallContext& call) {
   const int n = group.size();
-  const int element = bytes_of(dtype);
-  const std::int64_t piece = std::min(count_per_rank, reduce_piece_count(n, dtype));
-  const auto* blocks = static_cast<const std::byte*>(from);
-  const std::int64_t pieces = piece == 0 ? 0 : (count_per_rank + piece - 1) / piece;
-  const std::int64_t under_way = std::min<std::int64_t>(pieces, kReducePiecesUnderWay);
-  std::byte* scratch = reduce_scratch(group, under_way * n * piece * element);
+  const int element = bytes_of(c.dtype);
+  const std::int64_t fragment = std::min(c.count, reduce_fragment_count(n, c.dtype));
+  const auto* blocks = static_cast<const std::byte*>(c.from);
+  const std::int64_t fragments = fragment == 0 ? 0 : (c.count + fragment - 1) / fragment;
+  const std::int64_t under_way = std::min<std::int64_t>(fragments, kReduceFragmentsUnderWay);
+  std::byte* scratch = reduce_scratch(group, under_way * n * fragment * element);
   const auto received = [&](std::int64_t i, int peer) {
-    return scratch + (i % under_way * n + peer) * piece * element;
+    return scratch + (i % under_way * n + peer) * fragment * element;
   };
-  MpiMessages messages(group, call, "reduce_scatter");
-  const auto count_of = [&](std::int64_t i) { return std::min(piece, count_per_rank - i * piece); };
+  MpiMessages messages(group, call, c.name);
+  const auto count_of = [&](std::int64_t i) { return std::min(fragment, c.count - i * fragment); };
   struct Posted {
     int begin, receives_end;
   };
@@ -33,19 +32,20 @@ void mpi_reduce_scatter(MpiGroup& group, const void* from, void* to, std::int64_
     posted.push_back({begin, messages.posted()});
     for (int step = 1; step < n; ++step) {
       const int peer = (group.rank + step) % n;
-      messages.send(blocks + (peer * count_per_rank + i * piece) * element, count_of(i) * element,
+      messages.send(blocks + (peer * c.count + i * fragment) * element, count_of(i) * element,
                     peer);
     }
   };
 
   for (std::int64_t i = 0; i < under_way; ++i) post(i);
   std::vector<const void*> parts(n);
-  for (std::int64_t i = 0; i < pieces; ++i) {
+  for (std::int64_t i = 0; i < fragments; ++i) {
     messages.wait(posted[i].begin, posted[i].receives_end);
     for (int peer = 0; peer < n; ++peer) parts[peer] = received(i, peer);
-    parts[group.rank] = blocks + (group.rank * count_per_rank + i * piece) * element;
-    sum_in_order(parts, static_cast<std::byte*>(to) + i * piece * element, count_of(i), dtype);
-    if (i + under_way < pieces) post(i + under_way);
+    parts[group.rank] = blocks + (group.rank * c.count + i * fragment) * element;
+    sum_in_order(parts, static_cast<std::byte*>(c.to) + i * fragment * element, count_of(i),
+                 c.dtype);
+    if (i + under_way < fragments) post(i + under_way);
   }
   messages.wait_all();
 }

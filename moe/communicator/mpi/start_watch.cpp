@@ -26,9 +26,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kTimeLimitExitCode = 124;
-/// Tells in /proc that a process is in MPI's start; at most 15 characters.
+/// The name of a thread, seen in /proc while its process is in MPI's start; at most 15 characters.
 constexpr const char* kThreadName = "moe-mpi-start";
-/// Says which job a process belongs to; Open MPI's and PMIx's.
+/// Variables that name the job of a process, of Open MPI and PMIx.
 constexpr std::array kJobVariables = {"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid"};
 constexpr std::array kRankOfJob = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK"};
 
@@ -37,7 +37,7 @@ std::string text_of(const fs::path& file) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-/// Of an environment as /proc has it: NAME=value, each ended by a zero.
+/// A value in an environment as /proc has it: NAME=value, each ended by a zero.
 template <std::size_t n>
 std::string first_of(const std::array<const char*, n>& names, const std::string& environment) {
   for (const char* name : names) {
@@ -91,8 +91,8 @@ std::map<int, Rank> ranks_of_job_here() {
     if (!rank || first_of(kJobVariables, environment) != job) continue;
     Rank seen = look_at(process.path());
     seen.process = *id;
-    // What a rank has started has its environment too: the rank itself is the one in the start, or
-    // the oldest.
+    // Children of a rank have its environment too. The rank is the process in MPI's start, or the
+    // oldest one.
     const auto known = ranks.find(*rank);
     if (known == ranks.end() || (seen.in_start && !known->second.in_start) ||
         (seen.in_start == known->second.in_start && *id < known->second.process)) {
@@ -142,8 +142,8 @@ StartWatch::~StartWatch() {
 void StartWatch::watch(double limit_s) {
   prctl(PR_SET_NAME, kThreadName);
   std::unique_lock lock(mutex_);
-  // A rank that was stopped itself and goes on when its job is ended has nothing to tell: of each
-  // look only so much counts.
+  // A rank that was itself stopped, and goes on when its job is ended, must not report. So each
+  // look counts at most for so long.
   using Clock = std::chrono::steady_clock;
   constexpr auto look = std::chrono::milliseconds(100);
   constexpr double longest_look_s = 0.5;
@@ -155,7 +155,7 @@ void StartWatch::watch(double limit_s) {
   }
   const auto here = ranks_of_job_here();
   const std::string own = first_of(kRankOfJob, text_of("/proc/self/environ"));
-  // One rank of those that wait tells; the others give it time to.
+  // One of the waiting ranks reports; the others give it time.
   const auto teller = std::find_if(here.begin(), here.end(), [](const auto& entry) {
     return entry.second.in_start && !entry.second.stopped;
   });

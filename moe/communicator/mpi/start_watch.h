@@ -7,9 +7,9 @@
 
 namespace moe {
 
-/// Limits MPI's start, which waits for every rank and cannot be interrupted: a thread that, once
-/// the limit is over, says on stderr which ranks are missing and ends the process with 124, upon
-/// which the launcher ends the job.
+/// Limits MPI's start, which waits for every rank and cannot be interrupted. After the limit a
+/// thread says on stderr which ranks are missing and ends the process with 124; the launcher then
+/// ends the job.
 class StartWatch {
  public:
   explicit StartWatch(double limit_s);
@@ -26,9 +26,8 @@ class StartWatch {
   std::thread thread_;
 };
 
-/// Of this MPI job, the ranks on this machine that are not waiting in its start, with the reason:
-/// "rank 1 (process 4711) is stopped". What can be seen from here in /proc: ranks of other machines
-/// are named as such.
+/// The ranks of this MPI job that do not wait in its start, with the reason: "rank 1 (process 4711)
+/// is stopped". The reasons are read from /proc, so ranks of other machines are only named.
 std::string missing_ranks();
 
 }  // namespace moe

@@ -20,8 +20,9 @@ struct McaParameter {
 };
 
 std::array<McaParameter, 2> defaults() {
-  return {McaParameter{"btl_tcp_eager_limit", std::to_string(kEagerPieceBytes + kMpiHeaderBytes)},
-          McaParameter{"btl_tcp_flags", "send,inplace"}};
+  return {
+      McaParameter{"btl_tcp_eager_limit", std::to_string(kEagerFragmentBytes + kMpiHeaderBytes)},
+      McaParameter{"btl_tcp_flags", "send,inplace"}};
 }
 
 std::string environment(const char* name) {

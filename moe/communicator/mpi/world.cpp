@@ -11,18 +11,18 @@
 
 #include "moe/communicator/communicator.h"
 #include "moe/communicator/mpi/collectives.h"
-#include "moe/communicator/mpi/pieces.h"
+#include "moe/communicator/mpi/fragments.h"
 #include "moe/communicator/mpi/start_watch.h"
 #include "moe/communicator/mpi/transport.h"
 #include "moe/communicator/subgroup.h"
 #include "moe/errors.h"
 
-/// Ranks that are processes of an MPI job. The collectives are in mpi_collectives.h.
+/// Ranks that are processes of an MPI job. Their collectives are in mpi/collectives.h.
 namespace moe {
 namespace {
 
-/// A group's context is leader * kSplitsPerLeader + k for the k-th group that this leader (the
-/// parent's rank 0) named: no two groups of a process share one, without asking anybody else.
+/// The context of the k-th group that a leader (rank 0 of the parent) named is leader *
+/// kSplitsPerLeader + k. So no two groups of a process share one, without any communication.
 constexpr int kSplitsPerLeader = 4096;
 std::atomic<int> splits_led = 1;  // 0 is the world of leader 0
 
@@ -39,31 +39,20 @@ class MpiCommunicator : public Communicator {
     }
   }
 
-  void all_to_all_v(const std::byte* from, std::span<const Segment> send, std::byte* to,
-                    std::span<const Segment> receive, std::int64_t row_bytes,
-                    const CallContext& call) override {
-    run([&] { mpi_all_to_all_v(group_, from, send, to, receive, row_bytes, call); });
-  }
-  void all_reduce(void* data, std::int64_t count, DType dtype, const CallContext& call) override {
-    run([&] { mpi_all_reduce(group_, data, count, dtype, call); });
-  }
-  void all_gather(const void* from, void* to, std::int64_t count_per_rank, DType dtype,
-                  const CallContext& call) override {
-    run([&] { mpi_all_gather(group_, from, to, count_per_rank, dtype, call); });
-  }
-  void reduce_scatter(const void* from, void* to, std::int64_t count_per_rank, DType dtype,
-                      const CallContext& call) override {
-    run([&] { mpi_reduce_scatter(group_, from, to, count_per_rank, dtype, call); });
-  }
-  void broadcast(void* data, std::int64_t count, DType dtype, int root,
-                 const CallContext& call) override {
-    if (root < 0 || root >= size) {
-      throw std::invalid_argument(fmt::format("broadcast: root {} of {} ranks", root, size));
+  /// After an exception this group is of no use, and the other members must not wait for us.
+  void run(const collective::Call& what, const CallContext& call) override {
+    std::visit([&](const auto& one) { collective::require_root(one, size); }, what);
+    try {
+      std::visit([&](const auto& one) { carry_out(group_, one, call); }, what);
+      sent_bytes_ = group_.sent_bytes;
+    } catch (const std::exception& error) {
+      sent_bytes_ = group_.sent_bytes;
+      if (group_.failure.empty()) {
+        group_.failure = error.what();
+        announce_failure(group_, error.what());
+      }
+      throw;
     }
-    run([&] { mpi_broadcast(group_, data, count, dtype, root, call); });
-  }
-  void barrier(const CallContext& call) override {
-    run([&] { mpi_barrier(group_, call); });
   }
 
   std::unique_ptr<Communicator> split(std::span<const int> ranks) override {
@@ -83,7 +72,7 @@ class MpiCommunicator : public Communicator {
     group.context = context;
     for (int member : ranks) {
       group.world_ranks.push_back(group_.world_ranks[member]);
-      group.piece_bytes.push_back(group_.piece_bytes[member]);
+      group.fragment_bytes.push_back(group_.fragment_bytes[member]);
     }
     group.rank = self;
     return std::make_unique<MpiCommunicator>(std::move(group));
@@ -91,22 +80,6 @@ class MpiCommunicator : public Communicator {
 
  private:
   int world_rank() const { return group_.world_ranks[rank]; }
-
-  /// After an exception this group is of no use, and the other members must not wait for us.
-  template <typename Collective>
-  void run(const Collective& collective) {
-    try {
-      collective();
-      sent_bytes_ = group_.sent_bytes;
-    } catch (const std::exception& error) {
-      sent_bytes_ = group_.sent_bytes;
-      if (group_.failure.empty()) {
-        group_.failure = error.what();
-        announce_failure(group_, error.what());
-      }
-      throw;
-    }
-  }
 
   MpiGroup group_;
   const int exceptions_at_birth_;
@@ -127,7 +100,7 @@ bool is_finalized() {
 /// What all groups share.
 struct ProcessComm {
   MPI_Comm comm = MPI_COMM_NULL;
-  std::vector<std::int64_t> piece_bytes;
+  std::vector<std::int64_t> fragment_bytes;
 };
 
 /// The one MPI_Comm of this process, made on first use; the caller holds the lock.
@@ -148,7 +121,7 @@ const ProcessComm& process_comm(double start_limit_s) {
   check_mpi(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &process.comm), "MPI_Comm_dup");
   check_mpi(MPI_Comm_set_errhandler(process.comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-  process.piece_bytes = piece_bytes_by_rank(process.comm);
+  process.fragment_bytes = fragment_bytes_by_rank(process.comm);
   return process;
 }
 
@@ -164,7 +137,7 @@ std::unique_ptr<Communicator> make_mpi_world(double start_limit_s) {
     if (is_initialized() && is_finalized()) throw CommunicationError("MPI was finalised before");
     const ProcessComm& process = process_comm(start_limit_s);
     group.comm = process.comm;
-    group.piece_bytes = process.piece_bytes;
+    group.fragment_bytes = process.fragment_bytes;
     int size = 0;
     check_mpi(MPI_Comm_size(group.comm, &size), "MPI_Comm_size");
     check_mpi(MPI_Comm_rank(group.comm, &group.rank), "MPI_Comm_rank");
@@ -198,7 +171,7 @@ void finalize_mpi() {
 void abort_job(int exit_code) {
   std::fflush(nullptr);
   if (is_initialized() && !is_finalized()) {
-    // The rank that gave up first knows why: its exit code shall be the job's.
+    // The rank that gave up first knows why, so its exit code shall be that of the job.
     if (another_rank_gave_up()) std::this_thread::sleep_for(std::chrono::seconds(2));
     // Another thread may be inside MPI, or stuck there: do not wait for it for long.
     for (int attempt = 0; attempt < 100; ++attempt) {

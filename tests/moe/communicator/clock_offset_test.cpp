@@ -15,32 +15,21 @@ class OtherClock : public Communicator {
   OtherClock(Communicator& ranks, double ahead_s)
       : Communicator(ranks.rank, ranks.size), ranks_(ranks), ahead_s_(ahead_s) {}
 
-  void all_to_all_v(const std::byte* from, std::span<const Segment> send, std::byte* to,
-                    std::span<const Segment> receive, std::int64_t row_bytes,
-                    const CallContext& call) override {
+  void run(const collective::Call& what, const CallContext& call) override {
+    const auto* exchange = std::get_if<collective::AllToAllV>(&what);
+    if (exchange == nullptr) throw std::logic_error("clocks are compared by messages alone");
     double said = 0;
-    std::memcpy(&said, from, sizeof said);
+    std::memcpy(&said, exchange->from, sizeof said);
     if (rank == 0) said += ahead_s_;
-    std::byte* out = send.empty() ? nullptr : reinterpret_cast<std::byte*>(&said);
-    ranks_.all_to_all_v(out, send, to, receive, row_bytes, call);
+    collective::AllToAllV passed_on = *exchange;
+    passed_on.from = passed_on.send.empty() ? nullptr : reinterpret_cast<std::byte*>(&said);
+    ranks_.run(passed_on, call);
   }
-  void all_reduce(void*, std::int64_t, DType, const CallContext&) override { unused(); }
-  void all_gather(const void*, void*, std::int64_t, DType, const CallContext&) override {
-    unused();
-  }
-  void reduce_scatter(const void*, void*, std::int64_t, DType, const CallContext&) override {
-    unused();
-  }
-  void broadcast(void*, std::int64_t, DType, int, const CallContext&) override { unused(); }
-  void barrier(const CallContext&) override { unused(); }
   std::unique_ptr<Communicator> split(std::span<const int>) override {
-    unused();
-    return nullptr;
+    throw std::logic_error("clocks are compared in one group");
   }
 
  private:
-  static void unused() { throw std::logic_error("clocks are compared by messages alone"); }
-
   Communicator& ranks_;
   double ahead_s_;
 };

@@ -60,7 +60,8 @@ void check_sent_bytes(Communicator& world, Ranks ranks) {
   };
   for (const std::int64_t count : {0, 1, 3, 257, 5'003, 40'009, 300'007}) {
     SCOPED_TRACE(testing::Message() << "rank " << world.rank << " of " << n << ", " << count);
-    const std::int64_t bytes = count * element;  // S of all_reduce and broadcast, S/n of the others
+    // S of all_reduce, broadcast and reduce; S/n of the others.
+    const std::int64_t bytes = count * element;
     std::vector<double> block(count), blocks(n * count);
     expect("all_gather", bytes * (n - 1), 0, n * bytes * (n - 1), [&] {
       world.all_gather(block.data(), blocks.data(), count, DType::f64, call("all_gather"));
@@ -76,13 +77,29 @@ void check_sent_bytes(Communicator& world, Ranks ranks) {
 
     const int root = static_cast<int>(n / 2);
     const bool relayed = ranks == Ranks::processes && n > 2 && bytes > 32 * 1024;
-    std::int64_t own = world.rank == root ? bytes * (n - 1) : 0, piece = 0;
+    std::int64_t own = world.rank == root ? bytes * (n - 1) : 0, fragment = 0;
     if (relayed) {
       own = world.rank == root ? bytes : bytes * (n - 2) / (n - 1);
-      piece = world.rank == root ? 0 : 64 * 1024 * (n - 2);
+      fragment = world.rank == root ? 0 : 64 * 1024 * (n - 2);
     }
-    expect("broadcast", own, piece, bytes * (n - 1),
+    expect("broadcast", own, fragment, bytes * (n - 1),
            [&] { world.broadcast(block.data(), count, DType::f64, root, call("broadcast")); });
+
+    const bool root_adds = ranks == Ranks::processes && (n <= 2 || (bytes <= 16 * 1024));
+    const std::int64_t kept = slice_end(count, {root, static_cast<int>(n)}) -
+                              slice_begin(count, {root, static_cast<int>(n)});
+    own = bytes;
+    std::int64_t total = n * bytes;
+    if (ranks == Ranks::threads) {  // each rank adds a share in the root's buffer
+      if (world.rank == root) own -= kept * element;
+      total -= kept * element;
+    } else if (root_adds) {
+      if (world.rank == root) own = 0;
+      total -= bytes;
+    }
+    expect("reduce", own, 0, total, [&] {
+      world.reduce(block.data(), blocks.data(), count, DType::f64, root, call("reduce"));
+    });
 
     // Rows of 3 bytes: 2 count to rank 0, `count` to the others, those to oneself not counted.
     std::vector<Segment> send, receive;

@@ -15,7 +15,7 @@
 /// rank works out by itself.
 namespace moe::cases {
 
-/// Empty, one, odd, and large; `large_counts` take several pieces of a pipelined algorithm.
+/// Empty, one, odd, and large; `large_counts` take several fragments of a pipelined algorithm.
 inline const std::vector<std::int64_t> small_counts = {0, 1, 3, 7, 1001, 20'011};
 inline const std::vector<std::int64_t> large_counts = {300'007, 1'100'003};
 
@@ -73,6 +73,13 @@ void check_typed(Communicator& world, DType dtype, std::int64_t count) {
     auto message = values<T>(rank, count);
     world.broadcast(message.data(), count, dtype, root, call("broadcast"));
     EXPECT_EQ(message, values<T>(root, count)) << "root " << root;
+
+    std::vector<T> sum(count, T(-99));
+    world.reduce(own.data(), sum.data(), count, dtype, root, call("reduce"));
+    EXPECT_EQ(sum, rank == root ? sums<T>(n, count) : std::vector<T>(count, T(-99)));
+    message = own;  // in place
+    world.reduce(message.data(), message.data(), count, dtype, root, call("reduce"));
+    EXPECT_EQ(message, rank == root ? sums<T>(n, count) : own) << "root " << root;
   }
 }
 
@@ -91,14 +98,20 @@ inline void check_order_of_sums(Communicator& world) {
       const auto addend = part(rank);
       for (std::int64_t i = 0; i < count; ++i) expected[i] += addend[i];
     }
+    const int root = world.size / 2;
+    std::vector<float> sum(world.rank == root ? count : 0);  // the others need none
     auto data = part(world.rank);
+    world.reduce(data.data(), sum.data(), count, DType::f32, root, call("reduce"));
+    if (world.rank == root) {
+      EXPECT_EQ(std::memcmp(sum.data(), expected.data(), count * sizeof(float)), 0);
+    }
     world.all_reduce(data.data(), count, DType::f32, call("all_reduce"));
     EXPECT_EQ(std::memcmp(data.data(), expected.data(), count * sizeof(float)), 0);
   }
 }
 
-/// Rows of 3 floats; from `source` to `target` go `segments` pieces of uneven length, some empty,
-/// which the target stores in reverse order of sources with a gap between.
+/// Rows of 3 floats; from `source` to `target` go `segments` fragments of uneven length, some
+/// empty, which the target stores in reverse order of sources with a gap between.
 inline void check_all_to_all_v(Communicator& world, int segments, std::int64_t scale) {
   SCOPED_TRACE(testing::Message() << "rank " << world.rank << ", " << segments
                                   << " segments, scale " << scale);
@@ -111,7 +124,7 @@ inline void check_all_to_all_v(Communicator& world, int segments, std::int64_t s
   };
   std::vector<Segment> send, receive;
   std::vector<float> from;
-  for (int i = 0; i < segments; ++i) {  // by piece, then peer: segments of a peer do not touch
+  for (int i = 0; i < segments; ++i) {  // by fragment, then peer: segments of a peer do not touch
     for (int peer = 0; peer < world.size; ++peer) {
       const std::int64_t rows = rows_of(world.rank, peer, i);
       send.push_back({peer, static_cast<std::int64_t>(from.size()) / columns, rows});
@@ -190,7 +203,7 @@ void check_two_streams(Communicator& world);
 enum class Ranks { threads, processes };
 
 /// Each collective counts the bytes that its declaration states: all ranks together exactly, each
-/// rank but for the elements (or relayed pieces) that cannot be shared out evenly.
+/// rank but for the elements (or relayed fragments) that cannot be shared out evenly.
 void check_sent_bytes(Communicator& world, Ranks ranks);
 
 /// Member 0 comes too late for an exchange in which the others wait for it: they say so, and it is

@@ -15,51 +15,28 @@ namespace {
 
 using moe::testing::world;
 
-/// The same collectives on messages in short pieces, as between nodes. Without the error handling
-/// of the real one.
-class InPieces : public moe::Communicator {
+/// The same collectives on messages in short fragments, as between nodes. Without the error
+/// handling of the real one.
+class InFragments : public moe::Communicator {
  public:
-  explicit InPieces(moe::MpiGroup group)
+  explicit InFragments(moe::MpiGroup group)
       : Communicator(group.rank, group.size()), group_(std::move(group)) {}
 
-  static std::unique_ptr<InPieces> world(std::int64_t piece_bytes) {
+  static std::unique_ptr<InFragments> world(std::int64_t fragment_bytes) {
     moe::MpiGroup group;
     group.comm = MPI_COMM_WORLD;  // the real groups have a comm of their own
     MPI_Comm_rank(group.comm, &group.rank);
     int size = 0;
     MPI_Comm_size(group.comm, &size);
     for (int rank = 0; rank < size; ++rank) group.world_ranks.push_back(rank);
-    group.piece_bytes.assign(size, piece_bytes);
+    group.fragment_bytes.assign(size, fragment_bytes);
     group.context = next_context++;
-    return std::make_unique<InPieces>(std::move(group));
+    return std::make_unique<InFragments>(std::move(group));
   }
-  void all_to_all_v(const std::byte* from, std::span<const moe::Segment> send, std::byte* to,
-                    std::span<const moe::Segment> receive, std::int64_t row_bytes,
-                    const moe::CallContext& call) override {
+  void run(const moe::collective::Call& what, const moe::CallContext& call) override {
     const Count count_sent{*this};
-    moe::mpi_all_to_all_v(group_, from, send, to, receive, row_bytes, call);
+    std::visit([&](const auto& one) { moe::carry_out(group_, one, call); }, what);
   }
-  void all_reduce(void* data, std::int64_t count, moe::DType dtype,
-                  const moe::CallContext& call) override {
-    const Count count_sent{*this};
-    moe::mpi_all_reduce(group_, data, count, dtype, call);
-  }
-  void all_gather(const void* from, void* to, std::int64_t count, moe::DType dtype,
-                  const moe::CallContext& call) override {
-    const Count count_sent{*this};
-    moe::mpi_all_gather(group_, from, to, count, dtype, call);
-  }
-  void reduce_scatter(const void* from, void* to, std::int64_t count, moe::DType dtype,
-                      const moe::CallContext& call) override {
-    const Count count_sent{*this};
-    moe::mpi_reduce_scatter(group_, from, to, count, dtype, call);
-  }
-  void broadcast(void* data, std::int64_t count, moe::DType dtype, int root,
-                 const moe::CallContext& call) override {
-    const Count count_sent{*this};
-    moe::mpi_broadcast(group_, data, count, dtype, root, call);
-  }
-  void barrier(const moe::CallContext& call) override { moe::mpi_barrier(group_, call); }
   std::unique_ptr<moe::Communicator> split(std::span<const int> ranks) override {
     moe::MpiGroup group;
     group.comm = group_.comm;
@@ -67,14 +44,14 @@ class InPieces : public moe::Communicator {
     for (int member : ranks) {
       if (member == rank) group.rank = group.size();
       group.world_ranks.push_back(group_.world_ranks[member]);
-      group.piece_bytes.push_back(group_.piece_bytes[member]);
+      group.fragment_bytes.push_back(group_.fragment_bytes[member]);
     }
-    return std::make_unique<InPieces>(std::move(group));
+    return std::make_unique<InFragments>(std::move(group));
   }
 
  private:
   struct Count {  // after exceptions too
-    InPieces& self;
+    InFragments& self;
     ~Count() { self.sent_bytes_ = self.group_.sent_bytes; }
   };
   inline static int next_context = 1;
@@ -86,33 +63,33 @@ TEST(MpiCommunicator, CollectivesGiveWhatOneRankWorksOut) {
   moe::cases::check_table(*world, moe::cases::large_counts);
 }
 
-TEST(MpiMessages, CollectivesGiveWhatOneRankWorksOutInPieces) {
+TEST(MpiMessages, CollectivesGiveWhatOneRankWorksOutInFragments) {
   // Short ones, whose last is shorter; and those of real use.
-  const auto odd = InPieces::world(10'007);
+  const auto odd = InFragments::world(10'007);
   moe::cases::check_table(*odd, moe::cases::small_counts);
-  const auto real = InPieces::world(moe::kEagerPieceBytes);
+  const auto real = InFragments::world(moe::kEagerFragmentBytes);
   moe::cases::check_table(*real, moe::cases::large_counts);
   moe::cases::check_sent_bytes(*real, moe::cases::Ranks::processes);
 }
 
-TEST(MpiMessages, TwoCommunicatorsServeTwoThreadsAtOnceInPieces) {
-  moe::cases::check_two_streams(*InPieces::world(10'007));
+TEST(MpiMessages, TwoCommunicatorsServeTwoThreadsAtOnceInFragments) {
+  moe::cases::check_two_streams(*InFragments::world(10'007));
 }
 
 TEST(MpiMessages, SenderWaitsUntilALateReceiverHasPosted) {
-  // Nothing but words of the receiver tells a sender of eager pieces to stop: the first rank must
-  // not be through with 16 MiB while the last has asked for none.
+  // Nothing but words of the receiver tells a sender of eager fragments to stop: the first rank
+  // must not be through with 16 MiB while the last has asked for none.
   if (world->size < 2) GTEST_SKIP() << "needs 2 ranks";
-  const auto pieces = InPieces::world(4000);
+  const auto fragments = InFragments::world(4000);
   const int last = world->size - 1;
   std::vector<std::byte> data(16 << 20, std::byte(world->rank + 1));
   if (world->rank == 0) {
     const moe::Segment send{last, 0, std::int64_t{16} << 20};
-    EXPECT_THROW(pieces->all_to_all_v(data.data(), {&send, 1}, nullptr, {}, 1,
-                                      moe::cases::call("early", 0.2)),
+    EXPECT_THROW(fragments->all_to_all_v(data.data(), {&send, 1}, nullptr, {}, 1,
+                                         moe::cases::call("early", 0.2)),
                  moe::TimeLimit);
-    EXPECT_GT(pieces->sent_bytes(), (1 << 20) - 4000);
-    EXPECT_LE(pieces->sent_bytes(), 1 << 20);
+    EXPECT_GT(fragments->sent_bytes(), (1 << 20) - 4000);
+    EXPECT_LE(fragments->sent_bytes(), 1 << 20);
   }
   world->barrier(moe::cases::call("end"));
 }

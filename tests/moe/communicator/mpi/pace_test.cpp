@@ -11,12 +11,12 @@ constexpr double kRate = 62.5e6;  // 0.5 Gbit/s
 
 /// A wait that has seen 1 MiB come at this rate since `begin`; returns when.
 double learn(Pace& pace, double begin, double rate) {
-  constexpr std::int64_t piece = 64 << 10;
+  constexpr std::int64_t fragment = 64 << 10;
   pace.begin(begin);
   double now = begin;
   for (int i = 0; i <= 16; ++i) {
-    now = begin + i * piece / rate;
-    pace.arrived(piece, now);
+    now = begin + i * fragment / rate;
+    pace.arrived(fragment, now);
   }
   return now;
 }
@@ -34,7 +34,7 @@ TEST(Pace, SleepsAsLongAsWhatIsUnderWayMustTakeButHoldsNoMoreThanTheKernel) {
   const double now = learn(pace, 10, kRate);
   EXPECT_NEAR(pace.bytes_per_s(), kRate, 1e-3 * kRate);
   EXPECT_NEAR(pace.sleep_s(8 << 20, false, now), Pace::kHeldBytes / kRate, 1e-5);
-  // 160 KiB, of which one piece of 128 may have come already.
+  // 160 KiB, of which one fragment of 128 may have come already.
   EXPECT_NEAR(pace.sleep_s(160 << 10, false, now), (32 << 10) / kRate, 1e-5);
   Pace slow;
   EXPECT_EQ(slow.sleep_s(8 << 20, false, learn(slow, 10, 1e6)), Pace::kLongest_s);

@@ -1,0 +1,22 @@
+#include "microbench/collectives/collectives.h"
+#include "microbench/pattern.h"
+
+namespace microbench {
+
+MeasuredCollective measured_reduce() {
+  return {.multiple = {}, .part = [](const Bench& bench, std::int64_t count) -> CollectivePart {
+            constexpr int root = 0;
+            const int rank = bench.world.rank, ranks = bench.world.size;
+            return {.call = moe::collective::Reduce{.count = count, .root = root},
+                    .count = count,
+                    .sent = count,
+                    .received = count,
+                    .before = [=](auto i) { return pattern(rank, i); },
+                    // The other ranks' buffers stay as they were filled.
+                    .after = [=](auto i) { return rank == root ? pattern_sum(ranks, i) : -1; },
+                    .sums = true,
+                    .root = root};
+          }};
+}
+
+}  // namespace microbench
