@@ -30,7 +30,7 @@ struct NumberWithin {
 };
 using OptionValue = std::variant<std::string*, NumberWithin, std::vector<std::string>*>;
 
-/// An option of a benchmark's own (declare_options.h).
+/// An option of a benchmark's own.
 struct BenchmarkOption {
   std::string name;  ///< "--rows"
   std::string help;

@@ -275,7 +275,7 @@ TEST(Harness, ReportsEveryPlanOnceInOrder) {
 
 TEST(ResultWriter, CountsWrongValuesAndSaysSo) {
   std::FILE* file = std::tmpfile();
-  ResultWriter writer(file, db::Format::table);
+  ResultWriter writer(file, {db::Format::table});
   Result result;
   result.columns = &collective_columns();
   result.cv = 0.25;
@@ -303,7 +303,7 @@ TEST(ResultWriter, CountsWrongValuesAndSaysSo) {
 
 TEST(ResultWriter, TheLargestSpreadOfAGemmNamesItsShape) {
   std::FILE* file = std::tmpfile();
-  ResultWriter writer(file, db::Format::table);
+  ResultWriter writer(file, {db::Format::table});
   Result result;
   result.columns = &collective_columns();
   result.cv = 0.279;
