@@ -70,8 +70,8 @@ struct Plan {
 /// Times the case on all ranks and then verifies it: the same Result on every rank.
 Result measure(const Bench& bench, Case subject);
 
-/// Seconds that `calls` calls of `call` take, which enqueues on `stream`, from the first one's issue
-/// until the device has done the last.
+/// Seconds that `calls` calls of `call` take, which enqueues on `stream`, from the first one's
+/// issue until the device has done the last.
 double timed_on_device(moe::Backend& backend, moe::Stream stream, int calls,
                        const std::function<void()>& call);
 

@@ -289,7 +289,8 @@ Benchmark interference_benchmark() {
   const auto options = std::make_shared<Options>();
   const std::vector<BenchmarkOption> own{
       {"--activities",
-       fmt::format("measure these, with commas between them [default: {}]", fmt::join(activity_names(), ", ")),
+       fmt::format("measure these, with commas between them [default: {}]",
+                   fmt::join(activity_names(), ", ")),
        &options->names},
       {"--beside-size", "how many bytes copies and messages beside each other have",
        &options->bytes},
