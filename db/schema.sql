@@ -79,7 +79,7 @@ CREATE TABLE run_rank (
 
 -- One training step. A loss that was not finite is NULL: the training diverged. heldout_loss is
 -- NULL also where it was not evaluated, z_loss where the model does not weigh it. schedule_id is
--- NULL where the schedule of the run ruled.
+-- NULL where it is that of the run.
 CREATE TABLE iteration (
   run_id INTEGER NOT NULL REFERENCES run (id) ON DELETE CASCADE,
   iteration INTEGER NOT NULL,

@@ -16,7 +16,7 @@ FROM run
 JOIN machine ON machine.id = run.machine_id
 LEFT JOIN schedule ON schedule.id = run.schedule_id;
 
--- schedule_id: of the schedule that ruled the iteration.
+-- schedule_id: of the schedule in force in the iteration.
 CREATE VIEW iteration_view AS
 SELECT run_id AS run, iteration, loss, auxiliary_loss, heldout_loss, iteration.duration_s, tokens,
        dropped_tokens, tokens / nullif(iteration.duration_s, 0) AS tokens_per_s,
