@@ -33,19 +33,33 @@ void check_pages(const Connection& connection, Problems& problems) {
 
 void check_schema(const Connection& connection, Problems& problems) {
   const Connection wanted = open_writer(":memory:");
-  each_row(wanted, "SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL",
+  constexpr const char* kColumns =
+      "SELECT object.name, info.name, info.type, info.\"notnull\", info.pk "
+      "FROM main.sqlite_schema AS object JOIN pragma_table_info(object.name, 'main') AS info "
+      "WHERE object.type = 'table' AND object.name = coalesce(?1, object.name) "
+      "AND info.name = coalesce(?2, info.name)";
+  Statement columns(wanted, kColumns);
+  columns.bind(std::optional<std::string>(), std::optional<std::string>());
+  while (columns.step()) {
+    const auto table = columns.value<std::string>(0), name = columns.value<std::string>(1);
+    Statement found(connection, kColumns);
+    found.bind(table, name);
+    if (!found.step()) {
+      problems.push_back(fmt::format("table {} has no column {}", table, name));
+    } else if (found.value<std::string>(2) != columns.value<std::string>(2) ||
+               found.value<int>(3) != columns.value<int>(3) ||
+               found.value<int>(4) != columns.value<int>(4)) {
+      problems.push_back(
+          fmt::format("column {} of table {} is not as this version makes it", name, table));
+    }
+  }
+  each_row(wanted, "SELECT name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL",
            [&](const Statement& row) {
-             const auto what = row.value<std::string>(0) + " " + row.value<std::string>(1);
+             const auto name = row.value<std::string>(0);
              Statement found(connection,
-                             "SELECT sql FROM sqlite_schema WHERE type = ? AND name = ?");
-             const auto type = row.value<std::string>(0);
-             const auto name = row.value<std::string>(1);
-             found.bind(type, name);
-             if (!found.step()) {
-               problems.push_back(what + " is missing");
-             } else if (found.value<std::string>(0) != row.value<std::string>(2)) {
-               problems.push_back(what + " is not as this version makes it");
-             }
+                             "SELECT 1 FROM main.sqlite_schema WHERE type = 'index' AND name = ?");
+             found.bind(name);
+             if (!found.step()) problems.push_back("index " + name + " is missing");
            });
 }
 
@@ -117,6 +131,33 @@ std::vector<std::string> find_problems(const Connection& connection, double stal
     problems.emplace_back(error.what());
   }
   return problems;
+}
+
+void require_sound(const Connection& connection) {
+  if (connection.path() == ":memory:") return;
+  constexpr std::int64_t kWhole_bytes = std::int64_t{256} << 20;  // about half a second
+  std::string damage;
+  try {
+    const Connection reader = open_reader(connection.path());
+    Statement pages(reader,
+                    "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
+    const bool whole = !pages.step() || pages.value<std::int64_t>(0) <= kWhole_bytes;
+    const std::vector<std::string> checks =
+        whole ? std::vector<std::string>{"1"}
+              : std::vector<std::string>{"run", "run_rank", "schedule", "study", "trial"};
+    for (const std::string& what : checks) {
+      each_row(reader, fmt::format("PRAGMA quick_check({})", what), [&](const Statement& row) {
+        const auto text = row.value<std::string>(0);
+        if (text != "ok" && damage.empty()) damage = text;
+      });
+    }
+  } catch (const Error& error) {
+    if (error.kind == ErrorKind::locked) return;  // nothing is known of the pages
+    damage = error.what();
+  }
+  if (damage.empty()) return;
+  throw Error(ErrorKind::gone,
+              fmt::format("{}: was damaged while it was written: {}", connection.path(), damage));
 }
 
 Fixed fix_stale(Connection& connection, double stale_after_s) {

@@ -8,10 +8,15 @@
 namespace db {
 
 /// What is wrong with a database, one sentence each; empty where it is sound: damaged pages,
-/// references to rows that do not exist, tables or views that differ from this version's, runs and
+/// references to rows that do not exist, tables that differ from this version's, runs and
 /// trials that say "running" without a heartbeat for `stale_after_s`, timelines without spans,
 /// spans without an op, studies whose profile runs are gone.
 std::vector<std::string> find_problems(const Connection& connection, double stale_after_s);
+
+/// Reads the file anew, past what this connection remembers of it. Throws Error (gone) where its
+/// pages are damaged: somebody else wrote into the file. Of a large file only the small tables are
+/// read. Nothing for one in memory.
+void require_sound(const Connection& connection);
 
 struct Fixed {
   int requeued_trials = 0;

@@ -3,10 +3,10 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "db/error.h"
-#include "db/migrations.h"
+#include "db/files_beside.h"
+#include "db/schema.h"
 
 namespace SQLite {
 class Database;
@@ -19,9 +19,9 @@ namespace db {
 inline constexpr std::int32_t kApplicationId = 0x6d6f656c;
 
 struct OpenOptions {
-  double busy_timeout_s = 10;                            ///< how long to wait for another writer
-  bool create = true;                                    ///< a writer, where there is no file
-  std::vector<Migration> migrations = all_migrations();  ///< tests pass their own
+  double busy_timeout_s = 10;  ///< how long to wait for another writer
+  bool create = true;          ///< whether a writer makes the file where there is none
+  const Schema* schema = &current_schema();  ///< tests pass their own
 };
 
 /// An open moelab database: exists only while it is valid. Move-only; one per thread.
@@ -38,8 +38,8 @@ class Connection {
   /// How long writing waits for another writer from now on.
   void set_busy_timeout(double seconds);
   /// Throws Error (gone) where another file, or none, has the name of the one that is open: what is
-  /// written would be lost.
-  void require_in_place() const;
+  /// written would be lost. Removes the log that would spoil the other file (files_beside.h).
+  void require_in_place();
 
  private:
   friend Connection open_writer(const std::string&, const OpenOptions&);
@@ -49,16 +49,18 @@ class Connection {
   std::unique_ptr<SQLite::Database> database_;
   std::string path_;
   double busy_timeout_s_;
+  DatabaseFiles files_;  ///< as they were when the database was last known to be in place
 };
 
 /// Opens a moelab database for writing; creates it where there is none (in a directory that there
-/// is), migrates it where it is older. ":memory:" makes one that lives as long as the connection.
+/// is), and brings its tables and views up to date (schema.h). ":memory:" makes one that lives as
+/// long as the connection.
 /// WAL, so that readers neither block it nor are blocked; any number of writers may be open, one at
 /// a time is inside a transaction. Throws Error; the file is then byte for byte as it was.
 Connection open_writer(const std::string& path, const OpenOptions& options = {});
 
-/// Opens a moelab database for reading only, also from a read-only medium. Throws Error; never
-/// changes the file.
+/// Opens a moelab database for reading only, also from a read-only medium. Its views are those of
+/// this program, whatever the file has. Throws Error; never changes the file.
 Connection open_reader(const std::string& path, const OpenOptions& options = {});
 
 }  // namespace db

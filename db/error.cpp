@@ -96,6 +96,14 @@ Error translate(int code, const std::string& message, sqlite3* handle, const std
       return {ErrorKind::corrupt,
               fmt::format("{}: truncated or damaged ({}: {})", path, doing, message)};
     case SQLITE_READONLY:
+      if (code == SQLITE_READONLY_ROLLBACK) {
+        return {ErrorKind::corrupt,
+                fmt::format("{0}: a program was killed while it wrote a transaction; the next one "
+                            "that writes undoes what there is of it, as does `moe-db check --fix "
+                            "--db {0}`",
+                            path)};
+      }
+      [[fallthrough]];
     case SQLITE_PERM:
       return {ErrorKind::read_only,
               fmt::format("{}: the file or its directory is read-only ({})", path, doing)};

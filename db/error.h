@@ -12,14 +12,14 @@ enum class ErrorKind {
   not_found,       ///< no such file, no such row
   not_a_database,  ///< the file is not SQLite's
   not_moelab,      ///< a SQLite database of another program
-  older,           ///< written by an older moelab and not yet migrated (readers only)
+  older,           ///< written by an older moelab
   newer,           ///< written by a newer moelab
   corrupt,         ///< truncated or damaged
   disk_full,
   read_only,  ///< the file or its directory cannot be written
   locked,     ///< another process wrote for longer than the busy timeout
   invalid,    ///< a value that cannot be stored, or a wrong request
-  gone,       ///< deleted or replaced while it was written
+  gone,       ///< deleted, replaced or damaged while it was written
   sql,        ///< SQL that does not compile or may not run
 };
 

@@ -45,7 +45,8 @@ std::string complete_event(const PlacedSpan& placed, int pid, int tid) {
   const auto& [span, op, interval, lane] = placed;
   std::string event = fmt::format(
       R"({{"name":{},"cat":{},"ph":"X","pid":{},"tid":{},"ts":{:.3f},"dur":{:.3f},)"
-      R"("args":{{"op":{},"kind":{},"phase":{},"layer":{},"chunk":{},"chunks":{},"bytes":{},"flops":{})",
+      R"("args":{{"op":{},"kind":{},"phase":{},"layer":{},"chunk":{},"chunks":{},)"
+      R"("bytes":{},"flops":{})",
       quoted(op->name), quoted(op->phase), pid, tid, static_cast<double>(interval.start_ns) / 1e3,
       static_cast<double>(interval.end_ns - interval.start_ns) / 1e3, op->op, quoted(op->kind),
       quoted(op->phase), op->layer, op->chunk, op->chunks, span->bytes, span->flops);

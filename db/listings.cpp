@@ -9,57 +9,63 @@
 namespace db {
 
 const std::vector<Listing>& all_listings() {
-  static const ListingFilter by_run{"--run", "run", "of this run only"};
-  static const ListingFilter by_op{"--op", "op", "of this op only, e.g. all_to_all"};
-  static const ListingFilter by_device{"--device", "device", "cpu or cuda"};
-  static const ListingFilter by_layer{"--layer", "layer", "of this layer only"};
-  static const ListingFilter by_rank{"--rank", "rank", "of this rank only"};
-  static const ListingFilter by_iteration{"--iteration", "iteration", "of this iteration only"};
-  static const ListingFilter by_study{"--study", "study", "of this study only"};
+  static const ListingFilter by_run{"--run", "run", "only rows of this run"};
+  static const ListingFilter by_op{"--op", "op", "only rows of this op, e.g. all_to_all"};
+  static const ListingFilter by_device{"--device", "device", "only rows of this device: cpu, cuda"};
+  static const ListingFilter by_layer{"--layer", "layer", "only rows of this layer"};
+  static const ListingFilter by_rank{"--rank", "rank", "only rows of this rank"};
+  static const ListingFilter by_iteration{"--iteration", "iteration",
+                                          "only rows of this iteration"};
+  static const ListingFilter by_study{"--study", "study", "only rows of this study"};
+  static const ListingFilter by_trial{"--trial", "trial", "only rows of this trial"};
   static const std::vector<Listing> listings{
       {"runs",
-       "executions of the programs, newest first",
+       "list executions of the programs, newest first",
        "runs --db results.db --kind train --limit 10",
        "run_view",
        "run, kind, name, status, device, ranks, layout, planner, machine, started_at, duration_s, "
        "last_iteration, last_loss",
        "started_at DESC, run DESC",
        {by_run,
-        {"--kind", "kind", "train, bench, fit, study or simulate"},
-        {"--name", "name", "of this name only"},
-        {"--status", "status", "running, done, failed or killed"}},
-       "",
+        {"--kind", "kind", "only runs of this kind: train, bench, fit, study, simulate"},
+        {"--name", "name", "only runs of this name: a model, a study, a benchmark"},
+        {"--status", "status", "only runs of this status: running, done, failed, killed"}},
+       "changes_results names the decisions that change losses and gradients. A table has\n"
+       "this column where a run has such a decision.",
        "changes_results",
        "changes_results"},
       {"trials",
-       "candidate schedules of studies, fastest first",
+       "list candidate schedules of studies, fastest first",
        "trials --db results.db --study quickstart",
        "trial_view",
        "study, layout, trial, planner, parameters, status, paper_s, predicted_s, "
-       "predicted_deviation_s, "
-       "measured_s, "
-       "lower_bound_s, "
-       "speedup, prediction_error, predicted_peak_bytes, measured_peak_bytes",
+       "predicted_deviation_s, measured_s, lower_bound_s, speedup, prediction_error, "
+       "predicted_peak_bytes, measured_peak_bytes",
        "study_id DESC, measured_s NULLS LAST, predicted_s NULLS LAST, trial",
        {by_study,
-        {"--planner", "planner", "of this planner only"},
-        {"--status", "status", "planned, running, done, infeasible, out_of_memory, hung, ..."}},
-       "changes_results: decisions that change losses and gradients; the table has it and the "
-       "losses\n"
-       "where a trial has one. loss_difference: last_loss over the sequential trial's.",
+        {"--planner", "planner", "only trials of this planner"},
+        {"--status", "status",
+         "only trials of this status: planned, running, done, infeasible, out_of_memory, hung, "
+         "crashed, failed"}},
+       "changes_results names the decisions that change losses and gradients. A table has\n"
+       "this column and the losses where a trial has such a decision. loss_difference is\n"
+       "last_loss minus that of the sequential trial.",
        "changes_results",
        "changes_results, last_loss, sequential_last_loss, loss_difference"},
       {"fits",
-       "lines t = alpha + beta n fitted to measurements, newest first",
+       "list lines t = alpha + beta n fitted to measurements, newest first",
        "fits --db results.db --op all_to_all",
        "fit_view",
        "fit, op, device, ranks, link, alpha_s, beta_s_per_unit, unit, units_per_s, r2, samples, "
        "max_relative_residual, machine, run",
        "fit DESC",
-       {by_run, by_op, by_device, {"--link", "link", "inter_node or intra_node"}},
-       "n is counted in the row's unit: bytes, or FLOPs. units_per_s = 1 / beta."},
+       {by_run,
+        by_op,
+        by_device,
+        {"--link", "link", "only fits of this link: inter_node, intra_node"}},
+       "n counts the unit of the row: bytes or FLOPs. units_per_s is 1 / beta."},
       {"measurements",
-       "rows of microbenchmark sweeps, newest run first",
+       "list rows of microbenchmark sweeps, newest run first",
        "measurements --db results.db --op all_reduce",
        "measurement_view",
        "run, op, device, dtype, ranks, parameters, bytes, count, time_s, min_s, max_s, "
@@ -68,16 +74,21 @@ const std::vector<Listing>& all_listings() {
        "run DESC, op, ranks, bytes, flops, measurement",
        {by_run, by_op, by_device}},
       {"loads",
-       "tokens per expert and source rank, of the iterations whose loads are stored",
+       "list tokens per expert and source rank, of iterations whose loads are stored",
        "loads --db results.db --run 7 --iteration 5 --layer 1",
        "load_view",
        "*",
        "run, iteration, layer, rank, expert",
-       {by_run, by_iteration, by_layer, by_rank, {"--expert", "expert", "of this expert only"}},
-       "tokens: copies that the rank sent to the expert. asked_tokens: what its gate asked for.\n"
-       "dropped_tokens: the difference, over capacity. A dash: not recorded."},
+       {by_run,
+        by_iteration,
+        by_layer,
+        by_rank,
+        {"--expert", "expert", "only rows of this expert"}},
+       "tokens: copies that the rank sent to the expert. asked_tokens: what its gate asked\n"
+       "for. dropped_tokens: the difference, which was over capacity. A dash means that it\n"
+       "was not recorded."},
       {"balance",
-       "how even the loads of every MoE layer were, of every iteration",
+       "list how even the loads of every MoE layer were, for every iteration",
        "balance --db results.db --run 7 --layer 1",
        "balance_view",
        "run, iteration, layer, experts, tokens, dropped_tokens, max_tokens, max_over_mean, "
@@ -85,45 +96,49 @@ const std::vector<Listing>& all_listings() {
        "placed_rank_max_over_mean, placed_rank_standard_deviation, balance_ratio",
        "run, iteration, layer",
        {by_run, by_iteration, by_layer},
-       "tokens: copies that travelled, of all experts; max_tokens: to the fullest expert.\n"
-       "max_over_mean: the fullest expert over the mean; 1x is even, as many as experts the "
-       "worst.\n"
-       "standard_deviation: of the experts' tokens, in tokens (Pro-Prophet's balance degree).\n"
-       "rank_...: the same of the tokens whose expert, or share of it, belongs to a rank.\n"
-       "placed_rank_...: of those that a rank computed; a dash: no expert was replicated.\n"
-       "balance_ratio: standard deviation over ranks before replicas, over that after.\n"
-       "locality: cosine similarity to the experts' tokens in the iteration before; 1 is alike."},
+       "tokens: copies that travelled, to all experts. max_tokens: to the fullest expert.\n"
+       "max_over_mean: the fullest expert over the mean. 1x is even; the number of experts\n"
+       "is the worst.\n"
+       "standard_deviation: of the experts' tokens, in tokens (Pro-Prophet's balance\n"
+       "degree).\n"
+       "rank_...: the same for the tokens whose expert, or share of it, belongs to a rank.\n"
+       "placed_rank_...: for those that a rank computed. A dash: no expert was replicated.\n"
+       "balance_ratio: the standard deviation over ranks without replicas, over that with\n"
+       "them.\n"
+       "locality: cosine similarity to the experts' tokens in the iteration before; 1 is\n"
+       "the same distribution."},
       {"iterations",
-       "training steps: losses, times, tokens",
+       "list training steps: losses, times, tokens",
        "iterations --db results.db --run 7 --format csv > losses.csv",
        "iteration_view",
        "*",
        "run, iteration",
        {by_run, by_iteration}},
       {"timelines",
-       "measured and predicted timelines",
+       "list measured and predicted timelines",
        "timelines --db results.db --kind predicted",
        "timeline_view",
        "*",
        "timeline",
        {by_run,
         by_study,
-        {"--trial", "trial", "of this trial only"},
-        {"--kind", "kind", "measured, predicted or imported"}}},
+        by_trial,
+        {"--kind", "kind", "only timelines of this kind: measured, predicted, imported"}}},
       {"spans",
-       "executions of ops on ranks, in the order of time",
-       "spans --db results.db --timeline 3 --rank 0 --format csv > spans.csv",
+       "list executions of ops on ranks, in the order of time",
+       "spans --db results.db --timeline 3 --rank 0 --format csv > s.csv",
        "span_view",
        "timeline, rank, op, name, stream, phase, layer, chunk, start_s, duration_s, bytes, "
        "bandwidth_bytes_per_s, flops_per_s",
        "timeline, rank, start_s",
-       {{"--timeline", "timeline", "of this timeline only"},
+       {{"--timeline", "timeline", "only spans of this timeline"},
         by_run,
-        {"--trial", "trial", "of this trial only"},
+        by_trial,
         by_rank,
         by_layer,
-        {"--stream", "stream", "compute, inter_node, intra_node, copy or host"},
-        {"--kind", "kind", "of this kind of op, e.g. all_to_all"}}}};
+        {"--stream", "stream",
+         "only spans of this stream: compute, inter_node, intra_node, copy, host"},
+        {"--kind", "kind", "only spans of this kind of op, e.g. all_to_all"}}}};
   return listings;
 }
 

@@ -8,12 +8,11 @@
 #include "db/connection.h"
 #include "db/records.h"
 
-/// Reading: rows as the records of records.h. Every function sees one consistent state of the
-/// database, and works on readers and writers alike. Throws Error; `not_found` where an id is asked
-/// for that does not exist.
+/// Reads rows as the records of records.h. Every function sees one consistent state of the database
+/// and takes readers and writers alike. Throws Error; `not_found` for an id that does not exist.
 namespace db {
 
-/// Empty fields match everything; limit 0 is no limit.
+/// Which runs to load. Empty fields match everything; limit 0 is no limit.
 struct RunFilter {
   std::string kind = {};
   std::string name = {};
@@ -27,15 +26,16 @@ Run load_run(const Connection&, std::int64_t run_id);
 Machine load_machine(const Connection&, std::int64_t machine_id);
 Schedule load_schedule(const Connection&, std::int64_t schedule_id);
 
-/// By rank.
+/// The ranks of a run, by rank.
 std::vector<RunRank> load_run_ranks(const Connection&, std::int64_t run_id);
 
-/// Of one run from `first_iteration` on, in order: a viewer of a running run asks for what is new.
+/// The iterations of one run from `first_iteration` on, in order: a viewer of a running run asks
+/// for the new ones.
 std::vector<Iteration> load_iterations(const Connection&, std::int64_t run_id,
                                        int first_iteration = 0);
 
-/// Of one run, those stored of iterations first..last, by iteration, layer, rank, expert,
-/// micro-batch; one layer where `layer` is set.
+/// Which loads of one run to load: of iterations first..last, and of one layer where `layer` is
+/// set. They come by iteration, layer, rank, expert, micro-batch.
 struct LoadFilter {
   std::int64_t run_id = 0;
   int first_iteration = 0;
@@ -44,7 +44,7 @@ struct LoadFilter {
 };
 std::vector<Load> load_loads(const Connection&, const LoadFilter&);
 
-/// The tokens of each expert over all source ranks and micro-batches (both -1 in the records), as a
+/// The tokens of each expert from all source ranks and micro-batches (both -1 in the records), as a
 /// heat map of layer x expert shows them.
 std::vector<Load> load_expert_loads(const Connection&, const LoadFilter&);
 
@@ -55,7 +55,7 @@ std::vector<int> load_recorded_iterations(const Connection&, std::int64_t run_id
 std::vector<Study> load_studies(const Connection&);
 std::optional<Study> find_study(const Connection&, const std::string& name);
 
-/// In the order in which they were planned; one status where it is given.
+/// The trials of a study in the order in which they were planned; of one status where it is given.
 std::vector<Trial> load_trials(const Connection&, std::int64_t study_id,
                                const std::string& status = "");
 std::vector<TrialRepeat> load_trial_repeats(const Connection&, std::int64_t trial_id);
@@ -64,7 +64,8 @@ std::vector<TrialRepeat> load_trial_repeats(const Connection&, std::int64_t tria
 /// `--cluster measured` takes. Ordered by op.
 std::vector<Fit> load_latest_fits(const Connection&, std::int64_t machine_id = 0);
 
-/// Empty fields match everything. By run (newest first), op, ranks, then size.
+/// Which measurements to load. Empty fields match everything. They come by run (newest first), op,
+/// ranks, size.
 struct MeasurementFilter {
   std::int64_t run_id = 0;
   std::string op = {};
@@ -72,7 +73,7 @@ struct MeasurementFilter {
 };
 std::vector<Measurement> load_measurements(const Connection&, const MeasurementFilter& = {});
 
-/// Empty fields match everything; in the order in which they were stored.
+/// Which timelines to load. Empty fields match everything. They come as they were stored.
 struct TimelineFilter {
   std::int64_t run_id = 0;
   std::int64_t trial_id = 0;
@@ -81,10 +82,10 @@ struct TimelineFilter {
 std::vector<Timeline> load_timelines(const Connection&, const TimelineFilter& = {});
 Timeline load_timeline(const Connection&, std::int64_t timeline_id);
 
-/// By op.
+/// The ops of a timeline, by op.
 std::vector<TimelineOp> load_timeline_ops(const Connection&, std::int64_t timeline_id);
 
-/// By rank, then start.
+/// The spans of a timeline, by rank, then start.
 std::vector<Span> load_spans(const Connection&, std::int64_t timeline_id);
 
 }  // namespace db

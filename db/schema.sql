@@ -1,13 +1,14 @@
--- The result database of moelab, version 1: one table per struct of db/records.h, columns named as its fields.
--- Seconds are REAL, instants are Unix seconds (UTC), byte and token counts are INTEGER. Columns that end in _json hold
--- JSON or ''. What belongs to a row is deleted with it (CASCADE); machines and schedules are shared and cannot be
--- deleted while something refers to them. This file is frozen once released: later versions are added to the list in
--- db/migrations.cpp.
+-- The tables of moelab's result database: one per struct of db/records.h, columns named as its
+-- fields. The views stand in views.sql. db/schema.h says what happens to a file that lacks a table
+-- or a column of these: a column that is added later needs a default, or may be NULL.
+-- Seconds are REAL, instants are Unix seconds (UTC), byte and token counts are INTEGER. Columns
+-- that end in _json hold JSON or ''. What belongs to a row is deleted with it (CASCADE); machines
+-- and schedules are shared and cannot be deleted while something refers to them.
 
--- The computer (or the node) on which figures were measured.
+-- The computer, or the node of a cluster, on which figures were measured.
 CREATE TABLE machine (
   id INTEGER PRIMARY KEY,
-  fingerprint TEXT NOT NULL UNIQUE,  -- hash of the columns below
+  fingerprint TEXT NOT NULL UNIQUE,  -- a hash of the columns below
   hostname TEXT NOT NULL,
   os TEXT NOT NULL,
   cpu TEXT NOT NULL,
@@ -23,7 +24,9 @@ CREATE TABLE schedule (
   id INTEGER PRIMARY KEY,
   hash TEXT NOT NULL UNIQUE,
   planner TEXT NOT NULL,
-  json TEXT NOT NULL CHECK (json_valid(json))
+  json TEXT NOT NULL CHECK (json_valid(json)),
+  -- names of the decisions that change losses and gradients, ", " between them
+  changes_results TEXT NOT NULL DEFAULT ''
 ) STRICT;
 
 -- One execution of one of the programs, with its provenance.
@@ -43,9 +46,11 @@ CREATE TABLE run (
   environment_json TEXT NOT NULL CHECK (environment_json = '' OR json_valid(environment_json)),
   device TEXT NOT NULL,
   ranks INTEGER NOT NULL CHECK (ranks >= 1),
+  layout TEXT NOT NULL DEFAULT '',  -- 'dp=1,ep=4,esp=1,tp=1,pp=1'; '' where nothing is trained
   model_json TEXT NOT NULL CHECK (model_json = '' OR json_valid(model_json)),
   cluster_json TEXT NOT NULL CHECK (cluster_json = '' OR json_valid(cluster_json)),
   schedule_id INTEGER REFERENCES schedule (id),
+  planner TEXT NOT NULL DEFAULT '',  -- who made the schedule of this run; '' where it has none
   seed INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX run_by_start ON run (started_at DESC);
@@ -53,12 +58,17 @@ CREATE INDEX run_by_machine ON run (machine_id);
 CREATE INDEX run_by_schedule ON run (schedule_id) WHERE schedule_id IS NOT NULL;
 CREATE INDEX run_unfinished ON run (heartbeat_at) WHERE status = 'running';
 
--- One rank of a run: where it ran, its clock, its peaks.
+-- One rank of a run: where it ran, its clock, its peaks. Ranks that have cores in common are of one
+-- core set; cores: how many of them its ranks can use at one time; threads: how many the rank
+-- computes with. NULL where that is not known; threads are NULL on a GPU.
 CREATE TABLE run_rank (
   run_id INTEGER NOT NULL REFERENCES run (id) ON DELETE CASCADE,
   rank INTEGER NOT NULL CHECK (rank >= 0),
   hostname TEXT NOT NULL,
   node INTEGER NOT NULL,
+  core_set INTEGER CHECK (core_set >= 0),
+  cores INTEGER CHECK (cores >= 1),
+  threads INTEGER CHECK (threads >= 1),
   pid INTEGER NOT NULL,
   clock_offset_s REAL NOT NULL,
   clock_error_s REAL NOT NULL,
@@ -67,8 +77,9 @@ CREATE TABLE run_rank (
   PRIMARY KEY (run_id, rank)
 ) STRICT, WITHOUT ROWID;
 
--- One training step. loss and auxiliary_loss are NULL where they were not finite (the training diverged);
--- heldout_loss is NULL also where it was not evaluated.
+-- One training step. A loss that was not finite is NULL: the training diverged. heldout_loss is
+-- NULL also where it was not evaluated, z_loss where the model does not weigh it. schedule_id is
+-- NULL where it is that of the run.
 CREATE TABLE iteration (
   run_id INTEGER NOT NULL REFERENCES run (id) ON DELETE CASCADE,
   iteration INTEGER NOT NULL,
@@ -78,40 +89,79 @@ CREATE TABLE iteration (
   duration_s REAL NOT NULL,
   tokens INTEGER NOT NULL,
   dropped_tokens INTEGER NOT NULL,
+  schedule_id INTEGER REFERENCES schedule (id),
+  z_loss REAL,
   PRIMARY KEY (run_id, iteration)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX iteration_by_schedule ON iteration (schedule_id) WHERE schedule_id IS NOT NULL;
 
--- Tokens that source rank `rank` sent to `expert` of a MoE layer.
+-- Tokens that source rank `rank` sent to `expert` of a MoE layer in one micro-batch, or (-1) in all
+-- of the iteration together. asked_tokens: what its gate asked for, before those over capacity were
+-- dropped; NULL where that is not known.
 CREATE TABLE load (
   run_id INTEGER NOT NULL REFERENCES run (id) ON DELETE CASCADE,
   iteration INTEGER NOT NULL,
   layer INTEGER NOT NULL,
   rank INTEGER NOT NULL,
   expert INTEGER NOT NULL,
+  micro_batch INTEGER NOT NULL CHECK (micro_batch >= -1),
   tokens INTEGER NOT NULL CHECK (tokens >= 0),
-  PRIMARY KEY (run_id, iteration, layer, rank, expert)
+  asked_tokens INTEGER CHECK (asked_tokens >= 0),
+  PRIMARY KEY (run_id, iteration, layer, rank, expert, micro_batch)
 ) STRICT, WITHOUT ROWID;
 
--- A named set of trials over one model and machine.
+-- How even the loads of a MoE layer were, of every iteration, also of those whose loads are not
+-- stored. Tokens are copies that travelled. An expert's tokens are those from all source ranks. A
+-- rank's are those whose expert, or whose share of it, belongs to the rank; NULL where that is not
+-- known. placed_: of the tokens that ranks computed; NULL where no expert was replicated.
+CREATE TABLE balance (
+  run_id INTEGER NOT NULL REFERENCES run (id) ON DELETE CASCADE,
+  iteration INTEGER NOT NULL,
+  layer INTEGER NOT NULL,
+  experts INTEGER NOT NULL CHECK (experts >= 1),
+  unused_experts INTEGER NOT NULL,
+  tokens INTEGER NOT NULL,
+  dropped_tokens INTEGER,
+  max_tokens INTEGER NOT NULL,
+  standard_deviation REAL NOT NULL,
+  max_rank_tokens INTEGER,
+  mean_rank_tokens REAL,
+  rank_standard_deviation REAL,
+  locality REAL,
+  placed_max_rank_tokens INTEGER,
+  placed_rank_standard_deviation REAL,
+  PRIMARY KEY (run_id, iteration, layer)
+) STRICT, WITHOUT ROWID;
+
+-- A named set of trials over one model and machine. profile_runs_json: ids of the runs whose
+-- timelines gave the costs, in the order in which they were made; cost_model_json: these costs.
 CREATE TABLE study (
   id INTEGER PRIMARY KEY,
   name TEXT NOT NULL UNIQUE,
   model_json TEXT NOT NULL CHECK (model_json = '' OR json_valid(model_json)),
   cluster_json TEXT NOT NULL CHECK (cluster_json = '' OR json_valid(cluster_json)),
   settings_json TEXT NOT NULL CHECK (settings_json = '' OR json_valid(settings_json)),
+  profile_runs_json TEXT NOT NULL DEFAULT ''
+    CHECK (profile_runs_json = '' OR json_valid(profile_runs_json)),
+  cost_model_json TEXT NOT NULL DEFAULT ''
+    CHECK (cost_model_json = '' OR json_valid(cost_model_json)),
   ranks INTEGER NOT NULL CHECK (ranks >= 1),
+  layout TEXT NOT NULL DEFAULT '',
   created_at REAL NOT NULL
 ) STRICT;
 
 -- One candidate schedule of a study: the paper's, the predicted and the measured time side by side.
+-- predicted_deviation_s: the standard deviation that the prediction is expected to have; NULL where
+-- nothing says how sure it is. also_planned_by: other planners that came to this schedule, ", "
+-- between them.
 CREATE TABLE trial (
   id INTEGER PRIMARY KEY,
   study_id INTEGER NOT NULL REFERENCES study (id) ON DELETE CASCADE,
   schedule_id INTEGER NOT NULL REFERENCES schedule (id),
   planner TEXT NOT NULL,
   parameters_json TEXT NOT NULL CHECK (parameters_json = '' OR json_valid(parameters_json)),
-  status TEXT NOT NULL CHECK (status IN ('planned', 'running', 'done', 'infeasible', 'out_of_memory',
-                                         'hung', 'crashed', 'failed')),
+  status TEXT NOT NULL CHECK (status IN ('planned', 'running', 'done', 'infeasible',
+                                         'out_of_memory', 'hung', 'crashed', 'failed')),
   error TEXT NOT NULL,
   paper_s REAL,
   predicted_s REAL,
@@ -122,6 +172,8 @@ CREATE TABLE trial (
   started_at REAL,
   finished_at REAL,
   heartbeat_at REAL NOT NULL,
+  predicted_deviation_s REAL CHECK (predicted_deviation_s >= 0),
+  also_planned_by TEXT NOT NULL DEFAULT '',
   UNIQUE (study_id, schedule_id)
 ) STRICT;
 CREATE INDEX trial_by_planner ON trial (study_id, planner, measured_s);
@@ -139,7 +191,9 @@ CREATE TABLE trial_repeat (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX trial_repeat_by_run ON trial_repeat (run_id) WHERE run_id IS NOT NULL;
 
--- A least-squares line t = alpha_s + beta_s_per_unit * n.
+-- A least-squares line t = alpha_s + beta_s_per_unit * n. relative_deviation: the standard
+-- deviation of (fitted - measured) / measured; NULL where there were no more samples than
+-- coefficients.
 CREATE TABLE fit (
   id INTEGER PRIMARY KEY,
   run_id INTEGER NOT NULL REFERENCES run (id) ON DELETE CASCADE,
@@ -154,7 +208,8 @@ CREATE TABLE fit (
   samples INTEGER NOT NULL,
   min_units REAL NOT NULL,
   max_units REAL NOT NULL,
-  max_relative_residual REAL NOT NULL
+  max_relative_residual REAL NOT NULL,
+  relative_deviation REAL CHECK (relative_deviation >= 0)
 ) STRICT;
 CREATE INDEX fit_by_run ON fit (run_id);
 CREATE INDEX fit_by_op ON fit (op, device, ranks, link);
@@ -201,6 +256,7 @@ CREATE TABLE timeline_op (
   op INTEGER NOT NULL,
   name TEXT NOT NULL,
   kind TEXT NOT NULL,
+  activity TEXT NOT NULL CHECK (activity IN ('computation', 'communication', 'copy', 'host')),
   stream TEXT NOT NULL,
   phase TEXT NOT NULL,
   layer INTEGER NOT NULL,  -- -1 where none
@@ -209,9 +265,10 @@ CREATE TABLE timeline_op (
   PRIMARY KEY (timeline_id, op)
 ) STRICT, WITHOUT ROWID;
 
--- One execution of one op on one rank. The key is in the order of time, so that a window of a rank is one range of the
--- table and spans written in order are appended. `op` is a row of timeline_op: checked when a timeline is written and by
--- `moe-db check`, not by a foreign key, which would look up a million rows.
+-- One execution of one op on one rank. The key is in the order of time, so that a window of a rank
+-- is one range of the table and spans written in order are appended. `op` is a row of timeline_op.
+-- That is checked when a timeline is written and by `moe-db check`, not by a foreign key, which
+-- would look up a million rows.
 CREATE TABLE span (
   timeline_id INTEGER NOT NULL REFERENCES timeline (id) ON DELETE CASCADE,
   rank INTEGER NOT NULL,
@@ -222,85 +279,3 @@ CREATE TABLE span (
   flops REAL NOT NULL,
   PRIMARY KEY (timeline_id, rank, start_s, op)
 ) STRICT, WITHOUT ROWID;
-
--- The views below stay as they are when tables change: people and notebooks rely on them.
-
-CREATE VIEW run_view AS
-SELECT run.id AS run, run.kind, run.name, run.status, run.error, run.device, run.ranks,
-       machine.hostname AS machine, machine.cpu, machine.gpu, schedule.planner, run.started_at,
-       coalesce(run.finished_at, run.heartbeat_at) - run.started_at AS duration_s,
-       (SELECT max(iteration) FROM iteration WHERE run_id = run.id) AS last_iteration,
-       (SELECT loss FROM iteration WHERE run_id = run.id ORDER BY iteration DESC LIMIT 1) AS last_loss,
-       run.seed, run.revision, run.schedule_id
-FROM run
-JOIN machine ON machine.id = run.machine_id
-LEFT JOIN schedule ON schedule.id = run.schedule_id;
-
-CREATE VIEW iteration_view AS
-SELECT run_id AS run, iteration, loss, auxiliary_loss, heldout_loss, duration_s, tokens, dropped_tokens,
-       tokens / nullif(duration_s, 0) AS tokens_per_s
-FROM iteration;
-
--- speedup: the measured sequential trial of the same study over this one's. prediction_error: (predicted - measured) / measured.
-CREATE VIEW trial_view AS
-SELECT *, sequential_s / measured_s AS speedup, (predicted_s - measured_s) / measured_s AS prediction_error
-FROM (SELECT study.name AS study, trial.id AS trial, trial.planner, trial.parameters_json AS parameters, trial.status,
-             trial.error, trial.paper_s, trial.predicted_s, trial.measured_s, trial.lower_bound_s,
-             trial.predicted_peak_bytes, trial.measured_peak_bytes,
-             (SELECT sequential.measured_s FROM trial AS sequential
-              WHERE sequential.study_id = trial.study_id AND sequential.planner = 'sequential'
-                AND sequential.measured_s > 0
-              ORDER BY sequential.measured_s LIMIT 1) AS sequential_s,
-             (SELECT count(*) FROM trial_repeat WHERE trial_id = trial.id) AS repeats,
-             (SELECT min(measured_s) FROM trial_repeat WHERE trial_id = trial.id) AS min_repeat_s,
-             (SELECT max(measured_s) FROM trial_repeat WHERE trial_id = trial.id) AS max_repeat_s,
-             trial.started_at, trial.finished_at, trial.heartbeat_at, study.ranks, trial.study_id, trial.schedule_id
-      FROM trial JOIN study ON study.id = trial.study_id);
-
-CREATE VIEW timeline_view AS
-SELECT timeline.id AS timeline, timeline.run_id AS run, timeline.trial_id AS trial, study.name AS study,
-       coalesce(trial.planner, schedule.planner) AS planner, timeline.kind, timeline.label, timeline.iteration,
-       timeline.duration_s
-FROM timeline
-LEFT JOIN run ON run.id = timeline.run_id
-LEFT JOIN schedule ON schedule.id = run.schedule_id
-LEFT JOIN trial ON trial.id = timeline.trial_id
-LEFT JOIN study ON study.id = trial.study_id;
-
-CREATE VIEW span_view AS
-SELECT timeline.run_id AS run, timeline.trial_id AS trial, span.timeline_id AS timeline,
-       timeline.kind AS timeline_kind, timeline.iteration, span.rank, span.op, timeline_op.name,
-       timeline_op.kind, timeline_op.stream, timeline_op.phase,
-       timeline_op.layer, timeline_op.chunk, timeline_op.chunks, span.start_s, span.duration_s,
-       span.start_s + span.duration_s AS end_s, span.bytes, span.flops,
-       span.bytes / nullif(span.duration_s, 0) AS bandwidth_bytes_per_s,
-       span.flops / nullif(span.duration_s, 0) AS flops_per_s
-FROM span
-JOIN timeline ON timeline.id = span.timeline_id
-JOIN timeline_op ON timeline_op.timeline_id = span.timeline_id AND timeline_op.op = span.op;
-
-CREATE VIEW load_view AS
-SELECT run_id AS run, iteration, layer, expert, rank, tokens FROM load;
-
--- Balance of one MoE layer in one iteration over its experts: 1 is perfect, the number of experts is the worst.
-CREATE VIEW balance_view AS
-SELECT run, iteration, layer, count(*) AS experts, sum(tokens) AS tokens, max(tokens) AS max_tokens,
-       max(tokens) / nullif(avg(tokens), 0) AS max_over_mean
-FROM (SELECT run_id AS run, iteration, layer, expert, sum(tokens) AS tokens
-      FROM load GROUP BY run_id, iteration, layer, expert)
-GROUP BY run, iteration, layer;
-
-CREATE VIEW fit_view AS
-SELECT fit.id AS fit, fit.op, fit.device, fit.ranks, fit.link, fit.alpha_s, fit.beta_s_per_unit, fit.unit, fit.r2,
-       fit.samples, fit.max_relative_residual, 1.0 / nullif(fit.beta_s_per_unit, 0) AS units_per_s,
-       fit.min_units, fit.max_units, machine.hostname AS machine, fit.run_id AS run, run.started_at
-FROM fit JOIN run ON run.id = fit.run_id JOIN machine ON machine.id = run.machine_id;
-
-CREATE VIEW measurement_view AS
-SELECT measurement.id AS measurement, measurement.op, measurement.device, measurement.dtype, measurement.ranks,
-       measurement.parameters_json AS parameters, measurement.bytes, measurement.count, measurement.flops,
-       measurement.time_s, measurement.min_s, measurement.max_s, measurement.samples,
-       measurement.algorithm_bandwidth_bytes_per_s, measurement.bus_bandwidth_bytes_per_s,
-       measurement.flops / nullif(measurement.time_s, 0) AS flops_per_s, measurement.wrong,
-       machine.hostname AS machine, measurement.run_id AS run, run.started_at
-FROM measurement JOIN run ON run.id = measurement.run_id JOIN machine ON machine.id = run.machine_id;

@@ -4,13 +4,8 @@
 
 namespace db {
 
-/// The texts of db/schema.sql and of its later steps, put into the library by the build.
+/// The texts of db/schema.sql and db/views.sql, put into the library by the build.
 extern const std::string_view schema_sql;
-extern const std::string_view schema_2_sql;
-extern const std::string_view schema_3_sql;
-extern const std::string_view schema_4_sql;
-extern const std::string_view schema_5_sql;
-extern const std::string_view schema_6_sql;
-extern const std::string_view schema_7_sql;
+extern const std::string_view views_sql;
 
 }  // namespace db

@@ -36,6 +36,8 @@ void Statement::run() {
   });
 }
 
+int Statement::places() const { return statement_->getBindParameterCount(); }
+
 void Statement::bind_null(int index) {
   translated([&] { statement_->bind(index); });
 }

@@ -33,7 +33,8 @@ class Statement {
     return *this;
   }
 
-  /// Binds every column of a record from ?1 on; `id` 0 becomes NULL (the database gives one).
+  /// Binds the columns of a record from ?1 on, as far as the statement has places; `id` 0 becomes
+  /// NULL (the database gives one).
   /// Throws Error that names the table and column of a number which is not finite.
   template <class Record>
   Statement& bind_record(const Record& record) {
@@ -64,6 +65,7 @@ class Statement {
   }
 
  private:
+  int places() const;  ///< the largest n of its ?n
   void bind_null(int index);
   void bind_value(int index, std::int64_t value);
   void bind_value(int index, int value) { bind_value(index, std::int64_t{value}); }
@@ -76,6 +78,7 @@ class Statement {
 
   template <class Record, class Field>
   void bind_column(int index, const Record& record, const Column<Record, Field>& column) {
+    if (index > places()) return;
     const Field& field = record.*column.field;
     if constexpr (std::same_as<Field, double> || std::same_as<Field, std::optional<double>>) {
       const std::optional<double> number = field;

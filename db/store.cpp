@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <unordered_set>
 
+#include "db/check.h"
 #include "db/statement.h"
 #include "db/transaction.h"
 
@@ -15,11 +16,33 @@ namespace db {
 namespace {
 
 template <class Record>
-std::string insert_sql(const char* tail = "") {
+std::string insert_sql(const std::string& tail = "") {
   std::string places;
   for (int i = 1; i <= column_count<Record>(); ++i) places += (i > 1 ? ", ?" : "?");
   return fmt::format("INSERT INTO {} ({}) VALUES ({}) {}", Table<Record>::name,
                      column_list<Record>(), places, tail);
+}
+
+/// "column = TEXT, ..." of every column but those in `except`; TEXT is made from column and number.
+template <class Record, class Text>
+std::string assignments(std::initializer_list<std::string_view> except, Text text) {
+  std::string list;
+  int number = 0;
+  const auto add = [&](const char* column) {
+    ++number;
+    if (std::find(except.begin(), except.end(), column) != except.end()) return;
+    list += fmt::format("{}{} = {}", list.empty() ? "" : ", ", column, text(column, number));
+  };
+  std::apply([&](const auto&... column) { (add(column.name), ...); }, Table<Record>::columns);
+  return list;
+}
+
+/// The end of an INSERT that replaces every column but these in a row that is there already.
+template <class Record>
+std::string or_replace(std::initializer_list<std::string_view> keys) {
+  return "ON CONFLICT DO UPDATE SET " + assignments<Record>(keys, [](const char* column, int) {
+           return fmt::format("excluded.{}", column);
+         });
 }
 
 template <class Record>
@@ -30,7 +53,8 @@ std::int64_t insert_one(Connection& connection, const Record& record) {
 }
 
 template <class Record>
-void insert_all(Connection& connection, std::span<const Record> records, const char* tail = "") {
+void insert_all(Connection& connection, std::span<const Record> records,
+                const std::string& tail = "") {
   if (records.empty()) return;
   Transaction transaction(connection,
                           fmt::format("store {} rows of {}", records.size(), Table<Record>::name));
@@ -151,6 +175,7 @@ void heartbeat_run(Connection& connection, std::int64_t run_id) {
 
 void finish_run(Connection& connection, std::int64_t run_id, const std::string& status,
                 const std::string& error) {
+  if (status == "done") require_sound(connection);
   const int changed = update(connection, "finish a run",
                              "UPDATE run SET status = ?1, error = ?2, finished_at = ?3, "
                              "heartbeat_at = ?3 WHERE id = ?4",
@@ -173,12 +198,7 @@ int mark_stale_runs_killed(Connection& connection, double older_than_s) {
 }
 
 void insert(Connection& connection, std::span<const RunRank> ranks) {
-  insert_all(connection, ranks,
-             "ON CONFLICT DO UPDATE SET hostname = excluded.hostname, node = excluded.node, "
-             "pid = excluded.pid, clock_offset_s = excluded.clock_offset_s, "
-             "clock_error_s = excluded.clock_error_s, "
-             "predicted_peak_bytes = excluded.predicted_peak_bytes, "
-             "measured_peak_bytes = excluded.measured_peak_bytes");
+  insert_all(connection, ranks, or_replace<RunRank>({"run_id", "rank"}));
 }
 void insert(Connection& connection, std::span<const Iteration> iterations) {
   insert_all(connection, iterations);
@@ -295,25 +315,19 @@ void heartbeat_trial(Connection& connection, std::int64_t trial_id) {
 void finish_trial(Connection& connection, Trial trial) {
   if (!trial.finished_at) trial.finished_at = now();
   trial.heartbeat_at = *trial.finished_at;
-  // ?n is the n-th column of the record. Keys and started_at are not changed; neither is
-  // also_planned_by, where the record has none.
+  // What the trial is stays as it was stored, and so does when it began.
+  const std::string set = assignments<Trial>(
+      {"id", "study_id", "schedule_id", "planner", "started_at", "also_planned_by"},
+      [](const char*, int number) { return fmt::format("?{}", number); });
   Transaction transaction(connection, "finish a trial");
-  Statement statement(
-      connection,
-      "UPDATE trial SET parameters_json = ?5, status = ?6, error = ?7, paper_s = ?8, "
-      "predicted_s = ?9, measured_s = ?10, lower_bound_s = ?11, predicted_peak_bytes = ?12, "
-      "measured_peak_bytes = ?13, finished_at = ?15, heartbeat_at = ?16, "
-      "predicted_deviation_s = ?17, "
-      "also_planned_by = iif(?18 = '', also_planned_by, ?18) WHERE id = ?1");
+  Statement statement(connection, fmt::format("UPDATE trial SET {} WHERE id = ?1", set));
   statement.bind_record(trial).run();
   require_row(connection, sqlite3_changes(connection.handle()), "trial", trial.id);
   transaction.commit();
 }
 
 void insert(Connection& connection, const TrialRepeat& repeat) {
-  insert_all(connection, std::span(&repeat, 1),
-             "ON CONFLICT DO UPDATE SET run_id = excluded.run_id, "
-             "measured_s = excluded.measured_s, steps = excluded.steps");
+  insert_all(connection, std::span(&repeat, 1), or_replace<TrialRepeat>({"trial_id", "repeat"}));
 }
 
 int requeue_stale_trials(Connection& connection, std::int64_t study_id, double older_than_s) {

@@ -8,20 +8,21 @@
 #include "db/connection.h"
 #include "db/records.h"
 
-/// Writing. Each function is one short transaction of its own, or part of the caller's Transaction.
-/// Throws Error: `locked`, `disk_full`, `invalid` (an unknown id, a status that does not exist,
-/// JSON that is none, a number that is not finite). Only the losses of an Iteration may be NaN or
-/// infinite: training diverges, and that is stored as NULL. After a throw nothing of the call is
-/// stored.
+/// Writes rows. Each function is one short transaction of its own, or part of the caller's
+/// Transaction. Throws Error: `locked`, `disk_full`, `invalid` (an unknown id, a status that does
+/// not exist, a text that is not JSON, a number that is not finite). Only the losses of an
+/// Iteration may be NaN or infinite: training diverges, and that is stored as NULL. After a throw
+/// nothing of the call is stored.
 namespace db {
 
-/// Unix seconds, now.
+/// The time now, in Unix seconds. It may be set back: for intervals take a steady clock.
 double now();
 
 /// 128-bit hash of a text, in hex: the identity of a machine.
 std::string content_hash(const std::string& text);
 
-/// The identity of a schedule: of its JSON without "planner", blanks and the order of members.
+/// The identity of a schedule: a hash of its JSON that ignores "planner", blanks and the order of
+/// members.
 /// Throws Error (invalid) where `json` is no object.
 std::string decisions_hash(const std::string& json);
 
@@ -38,24 +39,27 @@ std::int64_t find_or_insert(Connection&, Schedule);
 /// started_at and heartbeat_at of 0 mean now; an empty status means "running".
 std::int64_t insert(Connection&, Run);
 
-/// The beginning of a run of this process (this_run() in identity.h makes the row), with its
-/// machine and, where it has one, its schedule, whose planner becomes the run's. Returns its id.
+/// Stores the beginning of a run of this process (this_run() in identity.h makes the row), with its
+/// machine and its schedule if it has one; the planner of the schedule becomes that of the run.
+/// Returns the id of the run.
 std::int64_t begin_run(Connection&, Run, const Machine&,
                        const std::optional<Schedule>& schedule = std::nullopt);
 
-/// Says that the run is alive.
+/// Notes that the run is alive.
 void heartbeat_run(Connection&, std::int64_t run_id);
 
-/// status: "done" or "failed" (with the reason).
+/// status: "done" or "failed" (with the reason). "done" is refused where the file was damaged
+/// meanwhile (require_sound in check.h).
 void finish_run(Connection&, std::int64_t run_id, const std::string& status,
                 const std::string& error = "");
 
-/// running -> killed, ended at its last heartbeat. Nothing where it is not running.
+/// Turns a running run into a killed one that ended at its last heartbeat. Does nothing to any
+/// other.
 void mark_run_killed(Connection&, std::int64_t run_id);
-/// Marks as "killed" every running run without a heartbeat for that long; returns how many.
+/// Does so to every running run without a heartbeat for that long; returns how many.
 int mark_stale_runs_killed(Connection&, double older_than_s);
 
-/// A rank that is there already is replaced: peaks are known only at the end.
+/// Replaces ranks that are there already: peaks are known only at the end.
 void insert(Connection&, std::span<const RunRank>);
 void insert(Connection&, std::span<const Iteration>);
 void insert(Connection&, std::span<const Load>);
@@ -71,7 +75,7 @@ void insert(Connection&, std::span<const Fit>);
 std::int64_t insert(Connection&, const Timeline&, std::span<const TimelineOp>,
                     std::span<const Span>);
 
-/// Says that the measured timelines of a run are of this trial.
+/// Notes that the measured timelines of a run belong to this trial.
 void link_timelines(Connection&, std::int64_t run_id, std::int64_t trial_id);
 
 // --- studies -------------------------------------------------------------------------------------
@@ -83,31 +87,32 @@ std::int64_t insert(Connection&, Study);
 /// Writes what a study learns after it was begun (found by id): profile runs, cost model, cluster.
 void update_study(Connection&, const Study&);
 
-/// A new trial, "planned" where status is empty. Where (study, schedule) is there already, that
-/// row's id, and name_planner.
+/// Stores a new trial, "planned" where status is empty. Where the study has a trial of this
+/// schedule already, calls name_planner for that one. Returns the id.
 std::int64_t find_or_insert(Connection&, Trial);
-/// Adds a planner that made the schedule of the trial too to its also_planned_by, once, unless it
-/// is the trial's own.
+/// Notes that this planner came to the trial's schedule too: adds it to also_planned_by, once,
+/// unless it is the trial's own planner.
 void name_planner(Connection&, std::int64_t trial_id, const std::string& planner);
 
-/// Writes the figures of a prediction of `trial` (found by id): paper, predicted and lower bound,
-/// peak, deviation. Deletes its predicted timelines.
+/// Writes the predicted figures of `trial` (found by id): paper, predicted and lower bound, peak,
+/// deviation. Deletes its predicted timelines.
 void replace_prediction(Connection&, const Trial&);
 
-/// planned -> running. False where it was not planned (another process took it, or it is finished).
+/// Turns a planned trial into a running one. False where it is not planned: another process took
+/// it, or it is finished.
 bool claim_trial(Connection&, std::int64_t trial_id);
 void heartbeat_trial(Connection&, std::int64_t trial_id);
 
-/// Writes status, error, every figure and parameters of `trial` (found by id); finished_at unset
-/// means now.
+/// Writes status, error, every figure and parameters of `trial` (found by id), not what it is, when
+/// it began and who else planned it. finished_at unset means now.
 void finish_trial(Connection&, Trial);
 
-/// One measured repeat; one that is there already is replaced.
+/// Stores one measured repeat; replaces one that is there already.
 void insert(Connection&, const TrialRepeat&);
 
-/// running -> planned for every trial without a heartbeat for that long, of one study or (0) of
-/// all. Returns how many. A study that was killed resumes so; what is done, out of memory, hung or
-/// crashed is never tried again.
+/// Turns every running trial without a heartbeat for that long into a planned one, of one study or
+/// (0) of all. Returns how many. So a study that was killed goes on; a trial that is done, ran out
+/// of memory, hung or crashed is never tried again.
 int requeue_stale_trials(Connection&, std::int64_t study_id, double older_than_s);
 
 }  // namespace db

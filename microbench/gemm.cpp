@@ -303,10 +303,10 @@ Benchmark gemm_benchmark() {
   };
   const auto options = std::make_shared<Options>();
   const std::vector<BenchmarkOption> own{
-      {"--rows", "rows of GEMMs, as --sizes", &options->rows},
-      {"--inputs", "width of a GEMM's input", &options->inputs},
-      {"--outputs", "width of a GEMM's output", &options->outputs},
-      {"--experts", "experts that share the rows of an expert GEMM",
+      {"--rows", "how many rows a GEMM has, written as --sizes are", &options->rows},
+      {"--inputs", "how many columns its input has", &options->inputs},
+      {"--outputs", "how many columns its output has", &options->outputs},
+      {"--experts", "how many experts share the rows of an expert GEMM",
        NumberWithin{&options->experts, 1, 1 << 20}}};
   const auto check = [options](const CommonOptions& common) {
     const GemmSweep sweep = options->sweep();

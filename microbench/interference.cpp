@@ -287,10 +287,12 @@ Benchmark interference_benchmark() {
   const auto options = std::make_shared<Options>();
   const std::vector<BenchmarkOption> own{
       {"--activities",
-       fmt::format("interference: some of {} [all]", fmt::join(activity_names(), ", ")),
+       fmt::format("measure these, with commas between them [default: {}]",
+                   fmt::join(activity_names(), ", ")),
        &options->names},
-      {"--beside-size", "interference: bytes of copies and messages", &options->bytes},
-      {"--beside-linear", "interference: rows x inputs x outputs of the product",
+      {"--beside-size", "how many bytes copies and messages beside each other have",
+       &options->bytes},
+      {"--beside-linear", "rows x inputs x outputs of the product beside others",
        &options->linear}};
   const auto check = [options](const CommonOptions& common) {
     for (const std::string& name : options->names) {

@@ -86,8 +86,8 @@ Column bus_bandwidth_column() {
           }};
 }
 
-ResultWriter::ResultWriter(std::FILE* file, db::Format format) : file_(file), format_(format) {
-  if (format != db::Format::table) rows_.emplace(file, db::Style{format, false}, kFileColumns);
+ResultWriter::ResultWriter(std::FILE* file, db::Style style) : file_(file), style_(style) {
+  if (style.format != db::Format::table) rows_.emplace(file, style, kFileColumns);
 }
 
 void ResultWriter::line(const std::string& text) {
@@ -97,7 +97,7 @@ void ResultWriter::line(const std::string& text) {
 }
 
 void ResultWriter::metadata(const std::string& text) {
-  if (format_ == db::Format::table) line("# " + text);
+  if (style_.format == db::Format::table) line("# " + text);
 }
 
 void ResultWriter::heading(const Result& result) {
@@ -108,7 +108,7 @@ void ResultWriter::heading(const Result& result) {
     const auto of = [&](const Column& column) { return column.*text; };
     std::string whole = text_of_line(*result.columns, of) + " " + text_of_line(last_columns(), of);
     whole[0] = '#';
-    line(whole);
+    line(style_.color ? "\033[1m" + whole + "\033[0m" : whole);
   }
 }
 

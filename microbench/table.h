@@ -23,7 +23,7 @@ std::string four_digits(double value);
 /// with '#'), or one row per tuple of independent variables as CSV or JSON.
 class ResultWriter {
  public:
-  ResultWriter(std::FILE* file, db::Format format);
+  ResultWriter(std::FILE* file, db::Style style);
 
   void metadata(const std::string& line);  ///< a table's alone
   void row(const Result& result);
@@ -37,7 +37,7 @@ class ResultWriter {
   void line(const std::string& text);
 
   std::FILE* file_;
-  db::Format format_;
+  db::Style style_;
   std::optional<db::RowWriter> rows_;
   std::string op_;  ///< whose heading was printed
   std::string most_unlike_;

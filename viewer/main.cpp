@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <cmath>
@@ -107,23 +108,29 @@ int main(int argc, char** argv) {
   Options options;
   CLI::App cli("Look at runs: timelines, expert loads, losses, trials.", "moe-view");
   db::options::set_up_program(cli, kExamples, kNotes);
-  cli.add_option("--db,db", options.database, "result database, with or without --db")
+  cli.add_option("--db,DB", options.database, "the result database, with or without --db")
       ->required()
       ->type_name("FILE");
   cli.add_option("--run", options.start.run,
-                 "run to show (default: the latest study or run with a timeline)")
+                 "show this run [default: the latest study or run with a timeline]")
       ->type_name("ID");
   cli.add_option("--timeline", options.start.timelines,
-                 "timeline to stack, topmost first; repeatable")
+                 "show this timeline; several are stacked, the first on top")
       ->type_name("ID");
-  cli.add_option("--panel", options.panel, "what to show first")
+  cli.add_option("--panel", options.panel,
+                 fmt::format("show this panel first: {}", fmt::join(panel_names(), ", ")))
       ->check(db::options::one_of(panel_names()))
+      ->type_name("PANEL")
       ->capture_default_str();
-  cli.add_option("--range", options.range, "part of the timelines to show, in seconds")
+  cli.add_option("--range", options.range, "show this part of the timelines, in seconds")
       ->type_name("BEGIN:END");
-  cli.add_option("--screenshot", options.screenshot, "write this PNG and end")->type_name("FILE");
-  cli.add_option("--size", options.size, "of the window or the picture, in pixels")
-      ->capture_default_str();
+  cli.add_option("--screenshot", options.screenshot, "write a PNG of the window and end")
+      ->type_name("FILE")
+      ->group("Picture");
+  cli.add_option("--size", options.size, "how many pixels the window or the picture has")
+      ->capture_default_str()
+      ->type_name("WIDTHxHEIGHT")
+      ->group("Picture");
   return db::run_program(
       cli, argc, argv,
       [&] {

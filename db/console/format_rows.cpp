@@ -12,6 +12,8 @@
 #include <ctime>
 #include <nlohmann/json.hpp>
 
+#include "db/console/shown_text.h"
+
 namespace db {
 namespace {
 
@@ -89,15 +91,13 @@ std::string named_by(std::string_view unit, std::string_view column) {
   return at == std::string::npos ? name : name.replace(at, 5, unit).insert(at + unit.size(), "s");
 }
 
-// One line without control characters, cut where it is too long for a table.
+// One line that a terminal takes for text, cut where it is too long for a table.
 std::string shorten(const std::string& text) {
-  std::string line;
+  const std::string line = escaped(text);
   std::size_t characters = 0;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    const bool begins = (byte & 0xc0) != 0x80;  // of a UTF-8 character
-    if (begins && ++characters > kWidestCell) return line + "...";
-    line += byte < 0x20 || byte == 0x7f ? ' ' : c;
+  for (std::size_t at = 0; at < line.size(); ++at) {
+    const bool begins = (static_cast<unsigned char>(line[at]) & 0xc0) != 0x80;  // a character
+    if (begins && ++characters > kWidestCell) return line.substr(0, at) + "...";
   }
   return line;
 }
@@ -224,7 +224,11 @@ std::vector<std::string> RowWriter::table_cells(const std::vector<Cell>& cells) 
 
 void RowWriter::write_heading() {
   right_.assign(columns_.size(), false);
-  for (const std::string& column : columns_) widths_.push_back(width(column));
+  std::vector<std::string> headings;
+  for (const std::string& column : columns_) {
+    headings.push_back(escaped(column));
+    widths_.push_back(width(headings.back()));
+  }
   for (const auto& cells : waiting_) {
     const auto texts = table_cells(cells);
     for (std::size_t i = 0; i < cells.size(); ++i) {
@@ -232,7 +236,7 @@ void RowWriter::write_heading() {
       if (is_number(cells[i]) && !ends_with(columns_[i], "_at")) right_[i] = true;
     }
   }
-  write(table_line(columns_, true));
+  write(table_line(headings, true));
   const auto rows = std::move(waiting_);
   for (const auto& cells : rows) row(cells);
 }

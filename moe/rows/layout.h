@@ -30,7 +30,7 @@ struct Layout {
 inline constexpr const char* kLayoutHelp =
     "how ranks are divided: dp=COPIES of the experts, ep=RANKS that experts are spread over, "
     "esp=RANKS that every expert is cut over, tp=RANKS that attention and dense networks are cut "
-    "over, pp=STAGES that the blocks are spread over [ep=all]";
+    "over, pp=STAGES that the blocks are spread over [default: ep=all]";
 
 /// The divisors of a number, ascending.
 std::vector<int> divisors(int number);

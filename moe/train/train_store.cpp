@@ -57,8 +57,7 @@ TrainStore::TrainStore(const TrainStoreOptions& options, db::Run run, const db::
                        const std::vector<RankInfo>& ranks, Groups groups)
     : connection_(db::open_writer(options.database, {.busy_timeout_s = options.time_limit_s})),
       groups_(std::move(groups)),
-      options_(options),
-      flushed_at_(db::now()) {
+      options_(options) {
   db::Transaction transaction(connection_, "begin a training run");
   run_id_ = db::begin_run(connection_, std::move(run), this_machine(), schedule);
   ranks_ = rank_rows(run_id_, ranks, options.threads);
@@ -119,7 +118,8 @@ void TrainStore::observe(const StepReport& report) {
   const int last = programs_.rbegin()->first;
   programs_.erase(programs_.begin(),
                   programs_.lower_bound(recent_.empty() ? last : recent_.front().program));
-  if (db::now() - flushed_at_ >= options_.flush_interval_s) flush();
+  const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - flushed_at_;
+  if (waited.count() >= options_.flush_interval_s) flush();
 }
 
 std::vector<db::Load> TrainStore::load_rows(int iteration, const Routing& routing) const {
@@ -143,7 +143,7 @@ bool TrainStore::stores_loads(int iteration) const {
 }
 
 void TrainStore::flush() {
-  flushed_at_ = db::now();
+  flushed_at_ = std::chrono::steady_clock::now();
   try {
     store_waiting_rows();
   } catch (const db::Error& error) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -87,7 +88,7 @@ class TrainStore {
   Groups groups_;
   TrainStoreOptions options_;
   std::int64_t run_id_ = 0;
-  double flushed_at_ = 0;
+  std::chrono::steady_clock::time_point flushed_at_ = std::chrono::steady_clock::now();
   bool said_locked_ = false;
   std::vector<db::RunRank> ranks_;
   std::vector<db::Iteration> iterations_;

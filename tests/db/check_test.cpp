@@ -3,6 +3,8 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "db/load.h"
 #include "tests/db/sample.h"
 #include "tests/db/temporary_directory.h"
@@ -73,11 +75,12 @@ TEST_F(Check, FindsReferencesToNothing) {
   expect_problem("fit row 1 refers to a row of run that does not exist");
 }
 
-TEST_F(Check, FindsASchemaThatSomebodyChanged) {
-  connection.database().exec("DROP VIEW fit_view");
-  expect_problem("view fit_view is missing");
-  connection.database().exec("CREATE VIEW fit_view AS SELECT 1");
-  expect_problem("view fit_view is not as this version makes it");
+TEST_F(Check, FindsTablesThatSomebodyChanged) {
+  connection.database().exec("DROP INDEX fit_by_run");
+  expect_problem("index fit_by_run is missing");
+  connection.database().exec(
+      "CREATE INDEX fit_by_run ON fit (run_id); ALTER TABLE fit RENAME COLUMN r2 TO r");
+  expect_problem("table fit has no column r2");
 }
 
 TEST(CheckFile, FindsADamagedPage) {
@@ -95,10 +98,36 @@ TEST(CheckFile, FindsADamagedPage) {
   auto bytes = read_file(path);
   bytes.replace((page - 1) * 4096, 64, std::string(64, '\x7f'));
   write_file(path, bytes);
+  {
+    const auto connection = open_reader(path);
+    try {
+      require_sound(connection);
+      ADD_FAILURE() << "nothing was thrown";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind, ErrorKind::gone);
+      EXPECT_NE(std::string(error.what()).find("was damaged"), std::string::npos) << error.what();
+    }
+  }
   const auto problems = find_problems(open_reader(path), 60);
   ASSERT_FALSE(problems.empty());
   EXPECT_NE(problems[0].find("damaged"), std::string::npos) << problems[0];
   EXPECT_TRUE(read_file(path) == bytes);
+}
+
+TEST(CheckFile, ARunIsNotDoneWhereItsDatabaseWasOverwritten) {
+  const TemporaryDirectory directory;
+  const auto path = directory.file("a.db");
+  auto connection = open_writer(path);
+  const Sample sample = store_sample(connection);
+  EXPECT_NO_THROW(finish_run(connection, sample.run, "done"));
+  connection.database().exec("PRAGMA wal_checkpoint(TRUNCATE)");
+  {
+    std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+    file.seekp(4096);
+    const std::string zeros(8 * 4096, '\0');
+    file.write(zeros.data(), static_cast<std::streamsize>(zeros.size()));
+  }
+  EXPECT_THROW(finish_run(connection, sample.run, "done"), Error);
 }
 
 }  // namespace

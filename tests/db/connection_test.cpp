@@ -81,8 +81,7 @@ TEST(Connection, CreatesAWalDatabaseThatNamesMoelab) {
   EXPECT_EQ(text_pragma(connection, "synchronous"), "1");
   EXPECT_EQ(text_pragma(connection, "foreign_keys"), "1");
   EXPECT_EQ(text_pragma(connection, "application_id"), std::to_string(kApplicationId));
-  EXPECT_EQ(text_pragma(connection, "user_version"),
-            std::to_string(all_migrations().back().version));
+  EXPECT_EQ(text_pragma(connection, "user_version"), std::to_string(current_schema().version));
 }
 
 TEST(Connection, HeaderNamesMoelabBeforeAnythingIsCheckpointed) {
@@ -164,6 +163,120 @@ TEST(Connection, WritingToADatabaseThatWasReplacedIsAnErrorAndLeavesTheOther) {
     EXPECT_EQ(kind_of([&] { finish_run(connection, run, "done"); }), ErrorKind::gone);
   }
   EXPECT_EQ(load_runs(open_reader(path)).size(), 1U);
+}
+
+TEST(Connection, AGoodDatabaseMovedOverOneThatIsWrittenStaysGood) {
+  const TemporaryDirectory directory;
+  const auto path = directory.file("a.db"), good = directory.file("good.db");
+  fill(good);
+  const auto bytes = read_file(good);
+  {
+    auto connection = open_writer(path);
+    const auto run = insert(connection, sample_run(find_or_insert(connection, sample_machine())));
+    std::filesystem::rename(good, path);
+    EXPECT_EQ(kind_of([&] { heartbeat_run(connection, run); }), ErrorKind::gone);
+    EXPECT_EQ(kind_of([&] { finish_run(connection, run, "failed"); }), ErrorKind::gone);
+    EXPECT_EQ(snapshot(directory.path()).size(), 1U) << "the log of the former file is still there";
+  }
+  EXPECT_TRUE(read_file(path) == bytes);
+  auto connection = open_writer(path);
+  heartbeat_run(connection, 1);
+  EXPECT_TRUE(find_problems(connection, 1e9).empty());
+  EXPECT_EQ(load_runs(connection).size(), 1U);
+}
+
+TEST(Connection, ALogThatAnotherProcessHasOpenIsNamedAndStays) {
+  const TemporaryDirectory directory;
+  const auto path = directory.file("a.db"), good = directory.file("good.db");
+  fill(good);
+  fill(path);
+  int ready[2], done[2];
+  ASSERT_EQ(pipe(ready) + pipe(done), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    close(done[1]);
+    const auto reader = open_reader(path);
+    char byte = load_runs(reader).size() == 1 ? 'x' : '-';
+    const bool told = write(ready[1], &byte, 1) == 1;
+    _exit(told && read(done[0], &byte, 1) == 0 ? 0 : 1);
+  }
+  char byte = 0;
+  ASSERT_EQ(read(ready[0], &byte, 1), 1);
+  auto connection = open_writer(path);
+  heartbeat_run(connection, 1);
+  std::filesystem::rename(good, path);
+  try {
+    heartbeat_run(connection, 1);
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("a.db-shm belong to the former file"),
+              std::string::npos)
+        << error.what();
+  }
+  EXPECT_TRUE(std::filesystem::exists(path + "-wal"));
+  for (const int end : {ready[0], ready[1], done[0], done[1]}) close(end);
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+}
+
+/// A copy, as `path`, of a database in the middle of a transaction, with its rollback journal: what
+/// a program leaves that was killed there. `before` is carried out first, and committed.
+void leave_cut(const std::string& path, const std::string& before) {
+  const TemporaryDirectory elsewhere;
+  SQLite::Database database(elsewhere.file("a.db"), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+  database.exec(before);
+  database.exec(
+      "PRAGMA cache_size = 1; BEGIN; CREATE TABLE IF NOT EXISTS photo (text);"
+      "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 20000)"
+      "INSERT INTO photo SELECT hex(randomblob(100)) FROM n");
+  std::filesystem::copy_file(elsewhere.file("a.db"), path);
+  std::filesystem::copy_file(elsewhere.file("a.db-journal"), path + "-journal");
+}
+
+TEST(Connection, ANewDatabaseWhoseFirstTransactionWasCutIsTakenUpAgain) {
+  const TemporaryDirectory directory;
+  const auto path = directory.file("a.db");
+  leave_cut(path, "");
+  ASSERT_GT(std::filesystem::file_size(path), 0U);
+  const auto before = snapshot(directory.path());
+  try {
+    open_reader(path);
+    ADD_FAILURE() << "a reader undid it";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("moe-db check --fix"), std::string::npos)
+        << error.what();
+  }
+  EXPECT_TRUE(snapshot(directory.path()) == before);
+  fill(path);
+  EXPECT_TRUE(find_problems(open_reader(path), 1e9).empty());
+}
+
+TEST(Connection, OwnDatabasesWhoseTransactionWasCutAreTakenUpAgain) {
+  const TemporaryDirectory directory;
+  const auto path = directory.file("a.db");
+  leave_cut(path, current_schema().tables + current_schema().views +
+                      fmt::format("PRAGMA user_version = {}; PRAGMA application_id = {}",
+                                  current_schema().version, kApplicationId));
+  fill(path);
+  EXPECT_TRUE(find_problems(open_reader(path), 1e9).empty());
+}
+
+TEST(Connection, AnotherProgramsDatabaseWhoseTransactionWasCutIsLeftAlone) {
+  const TemporaryDirectory directory;
+  leave_cut(directory.file("a.db"), "CREATE TABLE photo (text)");
+  const auto before = snapshot(directory.path());
+  for (const bool writing : {false, true}) {
+    EXPECT_THROW(
+        writing ? open_writer(directory.file("a.db")) : open_reader(directory.file("a.db")), Error);
+  }
+  EXPECT_TRUE(snapshot(directory.path()) == before);
+}
+
+TEST(Connection, ADashIsNoName) {
+  EXPECT_EQ(kind_of([] { open_writer("-"); }), ErrorKind::invalid);
+  EXPECT_EQ(kind_of([] { open_reader("-"); }), ErrorKind::invalid);
+  EXPECT_FALSE(std::filesystem::exists("-"));
 }
 
 TEST(Connection, ReaderRefusesAnEmptyFile) {
@@ -367,7 +480,7 @@ TEST(Connection, ReaderInAWritingProcessKeepsItsLocks) {
   auto writer = open_writer(path);
   store_sample(writer);
   { const auto reader = open_reader(path); }  // closing a file of its own would drop the locks
-  // Without them, another process would consider itself the last one and delete the log of the
+  // Without them another process would take itself for the last one and delete the log under the
   // writer.
   in_processes(1, [&](int) {
     auto other = open_writer(path);

@@ -7,7 +7,8 @@ trap 'rm -rf "$directory"' EXIT
 cd "$directory" || exit 1
 failures=0
 
-# expect CODE WHERE TEXT COMMAND...: the exit code, and a text that WHERE (out, err) must contain ('' for nothing).
+# expect CODE WHERE TEXT COMMAND...: the exit code, and a text that WHERE (out, err) must contain
+# ('' for nothing).
 expect() {
   code=$1 where=$2 text=$3
   shift 3
@@ -39,6 +40,22 @@ for count in -1 1.5 99999999999999999999; do
 done
 expect 2 err "--colour" "$moe_db" runs --db a.db --colour
 expect 2 err "no such file" "$moe_db" runs --db none.db
+expect 2 err "expected the name of a file" "$moe_db" runs --db -
+[ ! -e - ] || { echo "FAILED: - became a file"; failures=$((failures + 1)); }
+escape=$(printf '\033[31m')
+expect 2 err '\x1b[31mred: no such file' "$moe_db" runs --db "${escape}red"
+expect 0 out '\x1b[31m' "$moe_db" query --db a.db "SELECT '${escape}' AS \"${escape}\""
+for format in table json; do
+  if "$moe_db" query --db a.db --format $format "SELECT '${escape}' AS \"${escape}\"" | grep -q "$escape"; then
+    echo "FAILED: a $format has control characters"
+    failures=$((failures + 1))
+  fi
+done
+for help in "" runs trials fits measurements loads balance iterations timelines spans query "export trace" check; do
+  # shellcheck disable=SC2086
+  wide=$("$moe_db" $help --help | awk 'length > 80')
+  [ -z "$wide" ] || { echo "FAILED: moe-db $help --help has lines beyond 80 columns: $wide"; failures=$((failures + 1)); }
+done
 
 expect 0 out "tiny" "$moe_db" runs --db a.db
 expect 0 out "2.00x" "$moe_db" trials --db a.db --study "sample study"

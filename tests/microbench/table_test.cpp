@@ -38,7 +38,7 @@ std::vector<std::string> lines_of(db::Format format, Write write) {
   char* text = nullptr;
   std::size_t size = 0;
   std::FILE* file = open_memstream(&text, &size);
-  ResultWriter writer(file, format);
+  ResultWriter writer(file, {format});
   write(writer);
   writer.finish();
   std::fclose(file);
@@ -135,7 +135,7 @@ TEST(ResultWriter, CsvIsARowPerResultInPlainNumbersAndNothingElse) {
 TEST(ResultWriter, AFullOutputIsAnError) {
   std::FILE* full = std::fopen("/dev/full", "w");
   ASSERT_NE(full, nullptr);
-  ResultWriter writer(full, db::Format::table);
+  ResultWriter writer(full, {db::Format::table});
   EXPECT_THROW(writer.metadata("2 ranks"), db::OutputError);
   std::fclose(full);
 }

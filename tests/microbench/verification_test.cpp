@@ -222,7 +222,7 @@ TEST(Gemm, FlopsAndShapesAreThoseOfTheProduct) {
 
 TEST(ResultWriter, CountsWrongValuesAndSaysSo) {
   std::FILE* file = std::tmpfile();
-  ResultWriter writer(file, db::Format::table);
+  ResultWriter writer(file, {db::Format::table});
   Result result;
   result.columns = &collective_columns();
   result.cv = 0.25;
@@ -250,7 +250,7 @@ TEST(ResultWriter, CountsWrongValuesAndSaysSo) {
 
 TEST(ResultWriter, TheLargestSpreadOfAGemmNamesItsShape) {
   std::FILE* file = std::tmpfile();
-  ResultWriter writer(file, db::Format::table);
+  ResultWriter writer(file, {db::Format::table});
   Result result;
   result.columns = &collective_columns();
   result.cv = 0.279;

@@ -3,10 +3,11 @@
 #include <string>
 #include <vector>
 
+#include "db/console/options.h"
 #include "tuner/scenario/scenario.h"
 #include "tuner/study/study.h"
 
-/// The subcommands of moe-tune; main.cpp reads the command line.
+/// What the subcommands of moe-tune do; declare.h has their options.
 namespace tuner {
 
 struct Arguments {
@@ -14,8 +15,8 @@ struct Arguments {
   std::string planner;
   std::string planners;
   std::string schedule;
-  std::vector<std::string> given;  ///< schedule files whose decisions planners go on from
-  std::string output = "-";
+  std::vector<std::string> given;   ///< schedule files whose decisions planners go on from
+  std::string schedule_file = "-";  ///< to write a schedule to
   std::string trace;
   bool candidates = false;  ///< compare: a row for each candidate
   bool timeline = false;
@@ -23,8 +24,7 @@ struct Arguments {
   bool memory = false;
   int iterations = 1;
   int most_chunks = 8;
-  std::string format = "table";
-  std::string color = "auto";
+  db::options::Output output;
   // study
   StudyOptions study;
   std::string top = "5";

@@ -10,7 +10,7 @@
 namespace tuner {
 
 int plan(const Arguments& arguments) {
-  db::refuse_database_as_output(arguments.output, arguments.scenario.database);
+  db::refuse_database_as_output(arguments.schedule_file, arguments.scenario.database);
   PlannerRequest request = parse_planner(arguments.planner);
   request.options.most_chunks = arguments.most_chunks;
   Scenario scenario = load_said(arguments.scenario);
@@ -29,7 +29,7 @@ int plan(const Arguments& arguments) {
           : "";
   if (!remark.empty()) warn(remark);
   warn_of_other_results(schedule);
-  db::write_output(arguments.output, moe::to_json(schedule) + '\n');
+  db::write_output(arguments.schedule_file, moe::to_json(schedule) + '\n');
   return 0;
 }
 

@@ -4,9 +4,7 @@
 
 namespace tuner {
 
-db::Style style_of(const Arguments& arguments) {
-  return {*db::parse_format(arguments.format), db::use_color(arguments.color, stdout)};
-}
+db::Style style_of(const Arguments& arguments) { return arguments.output.style(stdout); }
 
 db::Cell fits_memory(std::int64_t peak_bytes, const Cluster& cluster) {
   if (cluster.memory_bytes == 0) return {};

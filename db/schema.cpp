@@ -1,0 +1,159 @@
+#include "db/schema.h"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "db/connection.h"
+#include "db/inspect.h"
+#include "db/schema_sql.h"
+#include "db/transaction.h"
+
+namespace db {
+namespace {
+
+/// Tables, indices and views by name, with the SQL that made them, and the columns of the tables.
+struct Shape {
+  std::map<std::string, std::string> tables, indices, views;
+  std::set<std::pair<std::string, std::string>> columns;
+};
+
+Shape shape_of(const SQLite::Database& database) {
+  Shape shape;
+  SQLite::Statement objects(database,
+                            "SELECT type, name, sql FROM main.sqlite_schema WHERE sql > ''");
+  while (objects.executeStep()) {
+    const std::string type = objects.getColumn(0);
+    auto& named = type == "table" ? shape.tables : type == "view" ? shape.views : shape.indices;
+    named[objects.getColumn(1)] = objects.getColumn(2).getString();
+  }
+  SQLite::Statement columns(database,
+                            "SELECT object.name, info.name FROM main.sqlite_schema AS object "
+                            "JOIN pragma_table_info(object.name, 'main') AS info "
+                            "WHERE object.type = 'table'");
+  while (columns.executeStep()) shape.columns.emplace(columns.getColumn(0), columns.getColumn(1));
+  return shape;
+}
+
+Shape made_shape(const Schema& schema) {
+  SQLite::Database database(":memory:", SQLite::OPEN_READWRITE);
+  database.exec(schema.tables);
+  database.exec(schema.views);
+  return shape_of(database);
+}
+
+Shape wanted_shape(const Schema& schema) {
+  static const Shape current = made_shape(current_schema());
+  return &schema == &current_schema() ? current : made_shape(schema);
+}
+
+template <class Named>
+bool has_all(const Named& found, const Named& wanted) {
+  return std::all_of(wanted.begin(), wanted.end(),
+                     [&](const auto& entry) { return found.contains(entry.first); });
+}
+
+bool has_tables(const Shape& found, const Shape& wanted) {
+  return has_all(found.tables, wanted.tables) && has_all(found.indices, wanted.indices) &&
+         std::includes(found.columns.begin(), found.columns.end(), wanted.columns.begin(),
+                       wanted.columns.end());
+}
+
+bool has_views(const Shape& found, const Shape& wanted) {
+  return std::all_of(wanted.views.begin(), wanted.views.end(), [&](const auto& view) {
+    const auto there = found.views.find(view.first);
+    return there != found.views.end() && there->second == view.second;
+  });
+}
+
+/// "name TYPE ..." of a column, as CREATE TABLE has it: from the line that begins with the name to
+/// the comma, or to the end of the table.
+std::string column_definition(const std::string& create_table, const std::string& column) {
+  const std::size_t begin = create_table.find("\n  " + column + " ");
+  if (begin == std::string::npos) return column;
+  int open = 0;
+  std::size_t at = begin;
+  for (; at < create_table.size(); ++at) {
+    const char c = create_table[at];
+    if (create_table.compare(at, 2, "--") == 0) break;
+    if (c == '(') ++open;
+    if (c == ')' && --open < 0) break;
+    if (c == ',' && open == 0) break;
+  }
+  return create_table.substr(begin, at - begin);
+}
+
+void add_missing(SQLite::Database& database, const Shape& found, const Shape& wanted,
+                 const std::string& path) {
+  for (const auto& [name, sql] : wanted.tables) {
+    if (!found.tables.contains(name)) database.exec(sql);
+  }
+  for (const auto& [table, column] : wanted.columns) {
+    if (!found.tables.contains(table) || found.columns.contains({table, column})) continue;
+    try {
+      database.exec(fmt::format("ALTER TABLE {} ADD COLUMN {}", table,
+                                column_definition(wanted.tables.at(table), column)));
+    } catch (const SQLite::Exception& exception) {
+      throw Error(ErrorKind::older,
+                  fmt::format("{}: has no {}.{}, which its rows need ({}): begin a new database",
+                              path, table, column, exception.what()));
+    }
+  }
+  for (const auto& [name, sql] : wanted.indices) {
+    if (!found.indices.contains(name)) database.exec(sql);
+  }
+}
+
+}  // namespace
+
+const Schema& current_schema() {
+  static const Schema schema{7, std::string(schema_sql), std::string(views_sql)};
+  return schema;
+}
+
+SchemaState state_of(const SQLite::Database& database, const Schema& schema) {
+  const Shape found = shape_of(database), wanted = wanted_shape(schema);
+  return {!has_tables(found, wanted), !has_views(found, wanted)};
+}
+
+void bring_up_to_date(Connection& connection, const Schema& schema) {
+  SQLite::Database& database = connection.database();
+  const SchemaState before = state_of(database, schema);
+  if (!before.lacks_tables && !before.other_views) return;
+  Transaction transaction(connection, "create the tables");
+  // Another process may have done it while this one waited for the lock.
+  const Identity identity = identify(database);
+  check_identity(identity, connection.path(), schema, true);
+  if (identity.is_empty()) {
+    database.exec(schema.tables);
+    database.exec(schema.views);
+    database.exec(fmt::format("PRAGMA user_version = {}; PRAGMA application_id = {}",
+                              schema.version, kApplicationId));
+  } else {
+    const Shape found = shape_of(database), wanted = wanted_shape(schema);
+    add_missing(database, found, wanted, connection.path());
+    if (!has_views(found, wanted)) {
+      for (const auto& view : wanted.views) database.exec("DROP VIEW IF EXISTS " + view.first);
+      database.exec(schema.views);
+    }
+  }
+  transaction.commit();
+}
+
+void use_own_views(SQLite::Database& database, const Schema& schema) {
+  database.exec("PRAGMA temp_store = MEMORY");
+  constexpr std::string_view kCreate = "CREATE VIEW";
+  std::string sql = schema.views;
+  for (std::size_t at = 0; (at = sql.find(kCreate, at)) != std::string::npos;) {
+    sql.replace(at, kCreate.size(), "CREATE TEMP VIEW");
+    at += kCreate.size();
+  }
+  database.exec(sql);
+}
+
+}  // namespace db

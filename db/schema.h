@@ -1,0 +1,38 @@
+#pragma once
+
+#include <string>
+
+namespace SQLite {
+class Database;
+}
+
+namespace db {
+
+class Connection;
+
+/// The tables and views that a program reads and writes.
+struct Schema {
+  int version = 0;  ///< stands in the header of the file; counts changes that no default can bridge
+  std::string tables;
+  std::string views;
+};
+
+/// schema.sql and views.sql.
+const Schema& current_schema();
+
+/// Whether a file has everything in the schema. Tables and columns of others do not matter.
+struct SchemaState {
+  bool lacks_tables = false;  ///< a table, a column or an index
+  bool other_views = false;
+};
+SchemaState state_of(const SQLite::Database& database, const Schema& schema);
+
+/// Makes the tables of a new file. In one that is there it adds the tables, columns and indices
+/// that are missing, and drops and makes again all views where one differs. One transaction. Throws
+/// Error (older) where the rows that there are need a value for a new column.
+void bring_up_to_date(Connection& connection, const Schema& schema);
+
+/// Makes the views of the schema for this connection alone: nothing is written.
+void use_own_views(SQLite::Database& database, const Schema& schema);
+
+}  // namespace db

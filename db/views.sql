@@ -1,0 +1,186 @@
+-- The views of moelab's result database. People and notebooks rely on them: a column stays when
+-- tables change, and new ones come at the end. Whoever opens a file for writing whose views are not
+-- these drops and makes them again; whoever reads sees these in any case (db/schema.h).
+
+CREATE VIEW run_view AS
+SELECT run.id AS run, run.kind, run.name, run.status, run.error, run.device, run.ranks,
+       machine.hostname AS machine, machine.cpu, machine.gpu, nullif(run.planner, '') AS planner,
+       run.started_at,
+       max(coalesce(run.finished_at, run.heartbeat_at) - run.started_at, 0) AS duration_s,
+       (SELECT max(iteration) FROM iteration WHERE run_id = run.id) AS last_iteration,
+       (SELECT loss FROM iteration WHERE run_id = run.id
+        ORDER BY iteration DESC LIMIT 1) AS last_loss,
+       run.seed, run.revision, run.schedule_id, nullif(run.layout, '') AS layout,
+       nullif(schedule.changes_results, '') AS changes_results
+FROM run
+JOIN machine ON machine.id = run.machine_id
+LEFT JOIN schedule ON schedule.id = run.schedule_id;
+
+-- schedule_id: of the schedule in force in the iteration.
+CREATE VIEW iteration_view AS
+SELECT run_id AS run, iteration, loss, auxiliary_loss, heldout_loss, iteration.duration_s, tokens,
+       dropped_tokens, tokens / nullif(iteration.duration_s, 0) AS tokens_per_s,
+       coalesce(iteration.schedule_id, run.schedule_id) AS schedule_id, z_loss
+FROM iteration JOIN run ON run.id = iteration.run_id;
+
+-- last_loss: of the last iteration of the last repeat. sequential_last_loss: the same of the
+-- sequential trial; the two should be equal, unless changes_results is not NULL or the text that is
+-- trained on changed between them. loss_difference: the first minus the second. speedup: the
+-- measured time of the sequential trial of the same study over this one's. prediction_error:
+-- (predicted - measured) / measured.
+CREATE VIEW trial_view AS
+SELECT study, trial, planner, parameters, status, error, paper_s, predicted_s, measured_s,
+       lower_bound_s, predicted_peak_bytes, measured_peak_bytes, sequential_s, repeats,
+       min_repeat_s, max_repeat_s, started_at, finished_at, heartbeat_at, ranks, study_id,
+       schedule_id, sequential_s / measured_s AS speedup,
+       (predicted_s - measured_s) / measured_s AS prediction_error, layout, changes_results,
+       last_loss, sequential_last_loss, last_loss - sequential_last_loss AS loss_difference,
+       predicted_deviation_s, also_planned_by
+FROM (SELECT study.name AS study, trial.id AS trial, trial.planner,
+             trial.parameters_json AS parameters, trial.status, trial.error, trial.paper_s,
+             trial.predicted_s, trial.measured_s, trial.lower_bound_s, trial.predicted_peak_bytes,
+             trial.measured_peak_bytes, trial.predicted_deviation_s,
+             nullif(trial.also_planned_by, '') AS also_planned_by,
+             (SELECT sequential.measured_s FROM trial AS sequential
+              WHERE sequential.study_id = trial.study_id AND sequential.planner = 'sequential'
+                AND sequential.measured_s > 0
+              ORDER BY sequential.measured_s LIMIT 1) AS sequential_s,
+             (SELECT count(*) FROM trial_repeat WHERE trial_id = trial.id) AS repeats,
+             (SELECT min(measured_s) FROM trial_repeat WHERE trial_id = trial.id) AS min_repeat_s,
+             (SELECT max(measured_s) FROM trial_repeat WHERE trial_id = trial.id) AS max_repeat_s,
+             trial.started_at, trial.finished_at, trial.heartbeat_at, study.ranks, trial.study_id,
+             trial.schedule_id, nullif(study.layout, '') AS layout,
+             nullif(schedule.changes_results, '') AS changes_results,
+             (SELECT run_view.last_loss FROM trial_repeat
+              JOIN run_view ON run_view.run = trial_repeat.run_id
+              WHERE trial_repeat.trial_id = trial.id AND run_view.status = 'done'
+              ORDER BY trial_repeat.repeat DESC LIMIT 1) AS last_loss,
+             (SELECT run_view.last_loss FROM trial AS sequential
+              JOIN trial_repeat ON trial_repeat.trial_id = sequential.id
+              JOIN run_view ON run_view.run = trial_repeat.run_id
+              WHERE sequential.study_id = trial.study_id AND sequential.planner = 'sequential'
+                AND run_view.status = 'done'
+              ORDER BY trial_repeat.repeat DESC LIMIT 1) AS sequential_last_loss
+      FROM trial
+      JOIN study ON study.id = trial.study_id
+      LEFT JOIN schedule ON schedule.id = trial.schedule_id);
+
+CREATE VIEW timeline_view AS
+SELECT timeline.id AS timeline, timeline.run_id AS run, timeline.trial_id AS trial,
+       study.name AS study, coalesce(trial.planner, nullif(run.planner, '')) AS planner,
+       timeline.kind, timeline.label, timeline.iteration, timeline.duration_s
+FROM timeline
+LEFT JOIN run ON run.id = timeline.run_id
+LEFT JOIN trial ON trial.id = timeline.trial_id
+LEFT JOIN study ON study.id = trial.study_id;
+
+CREATE VIEW span_view AS
+SELECT timeline.run_id AS run, timeline.trial_id AS trial, span.timeline_id AS timeline,
+       timeline.kind AS timeline_kind, timeline.iteration, span.rank, span.op, timeline_op.name,
+       timeline_op.kind, timeline_op.stream, timeline_op.phase, timeline_op.layer,
+       timeline_op.chunk, timeline_op.chunks, span.start_s, span.duration_s,
+       span.start_s + span.duration_s AS end_s, span.bytes, span.flops,
+       span.bytes / nullif(span.duration_s, 0) AS bandwidth_bytes_per_s,
+       span.flops / nullif(span.duration_s, 0) AS flops_per_s, timeline_op.activity
+FROM span
+JOIN timeline ON timeline.id = span.timeline_id
+JOIN timeline_op ON timeline_op.timeline_id = span.timeline_id AND timeline_op.op = span.op;
+
+-- Seconds during which at least one op of an activity ran on a rank. They add up to more than the
+-- whole where activities overlap. exposed_s: the part of communication_s during which no
+-- computation ran. WHERE timeline = N reads that timeline alone.
+CREATE VIEW activity_view AS
+WITH edge AS (
+       SELECT span.timeline_id AS timeline, span.rank, span.start_s AS at_s, 1 AS step, span.op,
+              timeline_op.activity
+       FROM span
+       JOIN timeline_op ON timeline_op.timeline_id = span.timeline_id AND timeline_op.op = span.op
+       UNION ALL
+       SELECT span.timeline_id, span.rank, span.start_s + span.duration_s, -1, span.op,
+              timeline_op.activity
+       FROM span
+       JOIN timeline_op ON timeline_op.timeline_id = span.timeline_id AND timeline_op.op = span.op),
+     level AS (
+       SELECT timeline, rank, lead(at_s) OVER ordered - at_s AS length_s,
+              sum(step * (activity = 'computation')) OVER ordered AS computing,
+              sum(step * (activity = 'communication')) OVER ordered AS communicating,
+              sum(step * (activity = 'copy')) OVER ordered AS copying
+       FROM edge
+       WINDOW ordered AS
+         (PARTITION BY timeline, rank ORDER BY at_s, step, op ROWS UNBOUNDED PRECEDING))
+SELECT timeline, rank, total(length_s * (computing > 0)) AS computation_s,
+       total(length_s * (communicating > 0)) AS communication_s,
+       total(length_s * (communicating > 0 AND computing = 0)) AS exposed_s,
+       total(length_s * (copying > 0)) AS copy_s
+FROM level GROUP BY timeline, rank;
+
+CREATE VIEW load_view AS
+SELECT run_id AS run, iteration, layer, expert, rank, sum(tokens) AS tokens,
+       CASE WHEN count(asked_tokens) = count(*) THEN sum(asked_tokens) END AS asked_tokens,
+       CASE WHEN count(asked_tokens) = count(*)
+            THEN sum(asked_tokens) - sum(tokens) END AS dropped_tokens
+FROM load
+GROUP BY run_id, iteration, layer, expert, rank;
+
+-- max_over_mean: 1 is even, the number of experts (ranks) is the worst. standard_deviation: of the
+-- tokens of the experts, in tokens: Pro-Prophet's balance degree. locality: the cosine of the angle
+-- between the experts' tokens and those of the iteration before: 1 is the same distribution, 0 one
+-- without an expert in common. rank_: of the tokens whose expert belongs to a rank. placed_rank_:
+-- of those that the rank computed, where experts were replicated. balance_ratio: the two standard
+-- deviations over ranks, before over after (Pro-Prophet's RB).
+CREATE VIEW balance_view AS
+SELECT run_id AS run, iteration, layer, experts, tokens, max_tokens,
+       1.0 * max_tokens * experts / nullif(tokens, 0) AS max_over_mean, dropped_tokens,
+       unused_experts, standard_deviation, max_rank_tokens,
+       max_rank_tokens / nullif(mean_rank_tokens, 0) AS rank_max_over_mean,
+       rank_standard_deviation, locality, placed_max_rank_tokens,
+       placed_max_rank_tokens / nullif(mean_rank_tokens, 0) AS placed_rank_max_over_mean,
+       placed_rank_standard_deviation,
+       rank_standard_deviation / nullif(placed_rank_standard_deviation, 0) AS balance_ratio
+FROM balance;
+
+CREATE VIEW fit_view AS
+SELECT fit.id AS fit, fit.op, fit.device, fit.ranks, fit.link, fit.alpha_s, fit.beta_s_per_unit,
+       fit.unit, fit.r2, fit.samples, fit.max_relative_residual,
+       1.0 / nullif(fit.beta_s_per_unit, 0) AS units_per_s, fit.min_units, fit.max_units,
+       machine.hostname AS machine, fit.run_id AS run, run.started_at, fit.relative_deviation
+FROM fit
+JOIN run ON run.id = fit.run_id
+JOIN machine ON machine.id = run.machine_id;
+
+CREATE VIEW measurement_view AS
+SELECT measurement.id AS measurement, measurement.op, measurement.device, measurement.dtype,
+       measurement.ranks, measurement.parameters_json AS parameters, measurement.bytes,
+       measurement.count, measurement.flops, measurement.time_s, measurement.min_s,
+       measurement.max_s, measurement.samples, measurement.algorithm_bandwidth_bytes_per_s,
+       measurement.bus_bandwidth_bytes_per_s,
+       measurement.flops / nullif(measurement.time_s, 0) AS flops_per_s, measurement.wrong,
+       machine.hostname AS machine, measurement.run_id AS run, run.started_at
+FROM measurement
+JOIN run ON run.id = measurement.run_id
+JOIN machine ON machine.id = run.machine_id;
+
+-- speed: of a call of `activity` while `beside` runs too, over its speed alone: MPMoE's alpha(y,
+-- x). overlap: the least share of the calls' time during which the other ran. processors: seconds
+-- of processor time in a second, wakes: how often a thread that slept or waited woke, preempted:
+-- how often a thread was put aside though it had work; all of rank 0's threads, and NULL where that
+-- was not measured.
+CREATE VIEW interference_view AS
+SELECT measurement.id AS measurement, measurement.parameters_json ->> 'activity' AS activity,
+       measurement.parameters_json ->> 'beside' AS beside,
+       measurement.parameters_json ->> 'alone_s' / measurement.time_s AS speed,
+       measurement.parameters_json ->> 'alone_s' AS alone_s, measurement.time_s,
+       measurement.parameters_json ->> 'overlap' AS overlap, measurement.device,
+       measurement.dtype, measurement.ranks, measurement.bytes, measurement.flops,
+       measurement.samples, measurement.wrong, machine.hostname AS machine,
+       measurement.run_id AS run, run.started_at,
+       measurement.parameters_json ->> '$.use.processors' AS processors,
+       measurement.parameters_json ->> '$.use.wakes_per_s' AS wakes_per_s,
+       measurement.parameters_json ->> '$.use.preempted_per_s' AS preempted_per_s,
+       measurement.parameters_json ->> '$.use_beside.processors' AS processors_beside,
+       measurement.parameters_json ->> '$.use_beside.wakes_per_s' AS wakes_beside_per_s,
+       measurement.parameters_json ->> '$.use_beside.preempted_per_s' AS preempted_beside_per_s
+FROM measurement
+JOIN run ON run.id = measurement.run_id
+JOIN machine ON machine.id = run.machine_id
+WHERE measurement.op = 'interference';

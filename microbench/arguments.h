@@ -1,0 +1,30 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "db/console/options.h"
+#include "microbench/benchmarks.h"
+
+namespace microbench {
+
+/// What the command line of moe-bench says, beside the options of each benchmark.
+struct Arguments {
+  std::string what;
+  std::optional<int> ranks;
+  std::string sizes = "256K:64M:x2";
+  std::string dtype = "f32";
+  std::string device = "cpu";
+  int threads = 0;
+  double budget_s = 2;
+  double time_limit_s = 60;
+  std::string database;
+  db::options::Output output;
+  std::vector<std::string> google_options;  ///< "--benchmark_format=json"
+};
+
+/// Declares moe-bench's options, which are stored in `arguments` and in the benchmarks.
+void declare(CLI::App& app, Arguments& arguments, const std::vector<Benchmark>& offered);
+
+}  // namespace microbench

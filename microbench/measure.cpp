@@ -1,0 +1,168 @@
+#include "microbench/measure.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <iostream>
+#include <iterator>
+#include <memory>
+#include <numeric>
+#include <optional>
+
+#include "db/console/exit_codes.h"
+#include "db/console/output_error.h"
+#include "db/console/version.h"
+#include "db/identity.h"
+#include "microbench/bench_store.h"
+#include "microbench/harness.h"
+#include "microbench/sizes.h"
+#include "microbench/table.h"
+#include "moe/communicator/open_device.h"
+#include "moe/errors.h"
+#include "moe/stop.h"
+
+namespace microbench {
+namespace {
+
+void say(const std::string& text) { std::cerr << fmt::format("moe-bench: {}\n", text); }
+
+moe::DType dtype_of(const std::string& name) {
+  return name == "f64" ? moe::DType::f64 : name == "i32" ? moe::DType::i32 : moe::DType::f32;
+}
+
+std::vector<Plan> make_plans(const Bench& bench, const Request& request) {
+  std::vector<Plan> plans;
+  for (const Benchmark& benchmark : request.chosen) {
+    std::ranges::move(benchmark.plans(bench, request.common), std::back_inserter(plans));
+  }
+  return plans;
+}
+
+/// What rank 0 prints with and stores in; both empty on the others, and the writer also where
+/// Google Benchmark prints.
+struct Results {
+  std::optional<ResultWriter> writer;
+  std::optional<BenchStore> store;
+  std::int64_t wrong = 0;  ///< values that were not what they must be
+};
+
+void open_results(Results& results, const Arguments& arguments,
+                  const std::vector<moe::RankInfo>& ranks, const moe::OpenDevice& device, int argc,
+                  char** argv) {
+  if (!arguments.database.empty()) {
+    db::Run run = db::this_run("bench", arguments.what, argc, argv);
+    run.device = arguments.device;
+    run.ranks = static_cast<int>(ranks.size());
+    results.store.emplace(arguments.database, std::move(run), ranks, device.threads,
+                          arguments.time_limit_s);
+  }
+  if (google_prints(arguments.google_options)) return;
+  ResultWriter& writer = results.writer.emplace(stdout, arguments.output.style(stdout));
+  writer.metadata(db::version_line("moe-bench"));
+  writer.metadata(fmt::format("{} rank{}, {}, medians of the slowest rank", ranks.size(),
+                              ranks.size() == 1 ? "" : "s", device.backend->name()));
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    writer.metadata(
+        fmt::format("  rank {:>3} on {:<16} pid {}", rank, ranks[rank].hostname, ranks[rank].pid));
+  }
+}
+
+/// On rank 0, after all was measured: the exit code.
+int finish(Results& results, const std::string& database) {
+  const std::string error =
+      results.wrong == 0 ? "" : fmt::format("{} wrong values", results.wrong);
+  if (results.store) {
+    results.store->finish(error.empty() ? "done" : "failed", error);
+    say(fmt::format("run {} in {}", results.store->run_id(), database));
+  }
+  if (!error.empty()) say(error);
+  return error.empty() ? db::kExitDone : db::kExitFailed;
+}
+
+void run_and_print(const Bench& bench, const Request& request,
+                   const std::vector<std::string>& google_options, Results& results) {
+  auto& [writer, store, wrong] = results;
+  try {
+    const auto report = [&](const Result& result) {
+      wrong += result.measurement.wrong;
+      if (store) store->add(result.measurement);
+      try {
+        if (writer) writer->row(result);
+      } catch (const db::OutputError& error) {
+        if (!error.closed()) throw;  // otherwise SIGPIPE ends all ranks in order
+      }
+    };
+    run_plans(bench, make_plans(bench, request), report, google_options);
+    if (writer) writer->finish();
+  } catch (const db::OutputError& error) {
+    if (store) store->abandon(error.closed() ? "done" : "failed", error.what());
+    throw;
+  } catch (const std::exception& error) {
+    const bool killed =
+        moe::stop_signal() != 0 || dynamic_cast<const moe::Stopped*>(&error) != nullptr ||
+        dynamic_cast<const moe::Interrupted*>(&error) != nullptr;
+    if (store) store->abandon(killed ? "killed" : "failed", error.what());
+    throw;
+  }
+}
+
+}  // namespace
+
+Request read_request(const Arguments& a, const std::vector<Benchmark>& offered) {
+  Request request{{parse_sizes(a.sizes), a.sizes, dtype_of(a.dtype)}, {}};
+  const auto& sizes = request.common.sizes;
+  if (*std::min_element(sizes.begin(), sizes.end()) < 1) {
+    throw moe::InputError(fmt::format("--sizes {}: expected at least 1 byte", a.sizes));
+  }
+  for (const std::string& option : a.google_options) {
+    if (!is_google_option(option)) {
+      throw moe::InputError(fmt::format("{}: expected an option that --help lists", option));
+    }
+  }
+  if (!a.google_options.empty() && a.ranks.value_or(1) > 1) {
+    throw moe::InputError(fmt::format(
+        "{} --ranks {}: expected one rank, which is what Google Benchmark measures; --format json "
+        "prints the results of several",
+        fmt::join(a.google_options, " "), *a.ranks));
+  }
+  for (const Benchmark& benchmark : offered) {
+    if (a.what != "all" && a.what != benchmark.name) continue;
+    benchmark.check(request.common);
+    request.chosen.push_back(benchmark);
+  }
+  if (!moe::inside_mpi_job() && !a.database.empty()) {
+    db::open_writer(a.database, {.busy_timeout_s = a.time_limit_s});
+  }
+  return request;
+}
+
+int measure(const Arguments& arguments, const Request& request, moe::Communicator& world, int argc,
+            char** argv) {
+  const auto ranks = moe::survey_ranks(world, arguments.time_limit_s);
+  const bool cuda = arguments.device == "cuda";
+  const moe::OpenDevice device =
+      moe::open_device(world, ranks, {cuda, arguments.threads, arguments.time_limit_s});
+  std::unique_ptr<moe::Communicator> staged;
+  if (cuda && !device.nccl) {
+    std::vector<int> everybody(world.size);
+    std::iota(everybody.begin(), everybody.end(), 0);
+    staged = moe::make_staged_communicator(world.split(everybody), *device.backend);
+  }
+  moe::Communicator& measured = device.nccl ? *device.nccl : staged ? *staged : world;
+  Bench bench{world, measured, *device.backend, request.common.dtype, arguments.device, {}};
+  bench.enqueues = device.nccl != nullptr;
+  bench.sampling.budget_s = arguments.budget_s;
+  bench.sampling.time_limit_s = arguments.time_limit_s;
+
+  Results results;
+  if (world.rank == 0) open_results(results, arguments, ranks, device, argc, argv);
+  run_and_print(bench, request, arguments.google_options, results);
+  // A wrong value is everybody's failure.
+  std::int32_t code = world.rank == 0 ? finish(results, arguments.database) : db::kExitDone;
+  world.broadcast(&code, 1, moe::DType::i32, 0, 
+                  {.time_limit_s = arguments.time_limit_s, .what = "exit code"});
+  return code;
+}
+
+}  // namespace microbench

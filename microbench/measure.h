@@ -1,0 +1,25 @@
+#pragma once
+
+#include <vector>
+
+#include "microbench/arguments.h"
+#include "microbench/benchmarks.h"
+#include "moe/communicator/communicator.h"
+
+namespace microbench {
+
+/// What the command line asks for, read before any rank is started.
+struct Request {
+  CommonOptions common;
+  std::vector<Benchmark> chosen;
+};
+
+/// Throws moe::InputError, db::Error.
+Request read_request(const Arguments& arguments, const std::vector<Benchmark>& offered);
+
+/// Measures on one rank of `world`, prints and stores on rank 0. Returns the exit code, the same on
+/// every rank.
+int measure(const Arguments& arguments, const Request& request, moe::Communicator& world, int argc,
+            char** argv);
+
+}  // namespace microbench

@@ -1,0 +1,168 @@
+#include "db/schema.h"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <gtest/gtest.h>
+
+#include "db/check.h"
+#include "db/connection.h"
+#include "db/load.h"
+#include "db/load_views.h"
+#include "tests/db/sample.h"
+#include "tests/db/temporary_directory.h"
+
+namespace db {
+namespace {
+
+/// The schema with `line` among the columns of the table `fit`, which is in no view.
+Schema with_column(const std::string& line) {
+  Schema schema = current_schema();
+  const std::string before = "  r2 REAL NOT NULL,\n";
+  const std::size_t at = schema.tables.find(before);
+  EXPECT_NE(at, std::string::npos);
+  schema.tables.insert(at, line + "\n");
+  return schema;
+}
+
+Schema with_view(const std::string& sql) {
+  Schema schema = current_schema();
+  schema.views += sql;
+  return schema;
+}
+
+std::string text(const Connection& connection, const std::string& sql) {
+  SQLite::Statement statement(connection.database(), sql);
+  return statement.executeStep() ? statement.getColumn(0).getString() : "";
+}
+
+class SchemaFile : public testing::Test {
+ protected:
+  SchemaFile() {
+    auto connection = open_writer(path);
+    store_sample(connection);
+  }
+
+  TemporaryDirectory directory;
+  std::string path = directory.file("a.db");
+};
+
+TEST_F(SchemaFile, AFileThatHasEverythingStaysByteForByte) {
+  const auto before = read_file(path);
+  { open_writer(path); }
+  EXPECT_TRUE(read_file(path) == before);
+}
+
+TEST_F(SchemaFile, AColumnThatIsMissingIsAddedWithItsDefaultAndItsCheck) {
+  const Schema schema =
+      with_column("  mood TEXT NOT NULL DEFAULT 'fine' CHECK (mood IN ('fine', 'sad')),  -- new");
+  const auto connection = open_writer(path, {.schema = &schema});
+  EXPECT_EQ(text(connection, "SELECT mood FROM fit"), "fine");
+  EXPECT_THROW(connection.database().exec("UPDATE fit SET mood = 'blue'"), SQLite::Exception);
+  EXPECT_EQ(load_runs(connection).size(), 1U);
+  EXPECT_NO_THROW(open_reader(path)) << "an earlier program goes on reading";
+}
+
+TEST_F(SchemaFile, TablesAndIndicesThatAreMissingAreAdded) {
+  Schema schema = current_schema();
+  schema.tables +=
+      "CREATE TABLE extra (id INTEGER PRIMARY KEY, name TEXT) STRICT;\n"
+      "CREATE INDEX extra_by_name ON extra (name);\n";
+  const auto connection = open_writer(path, {.schema = &schema});
+  EXPECT_TRUE(connection.database().tableExists("extra"));
+  EXPECT_EQ(text(connection, "SELECT name FROM sqlite_schema WHERE name = 'extra_by_name'"),
+            "extra_by_name");
+}
+
+TEST_F(SchemaFile, AColumnThatItsRowsNeedIsRefusedAndTheFileIsAsItWas) {
+  const auto before = read_file(path);
+  const Schema schema = with_column("  mood TEXT NOT NULL,");
+  try {
+    open_writer(path, {.schema = &schema});
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind, ErrorKind::older);
+    EXPECT_NE(std::string(error.what()).find("fit.mood"), std::string::npos) << error.what();
+  }
+  EXPECT_TRUE(read_file(path) == before);
+  EXPECT_EQ(load_runs(open_reader(path)).size(), 1U);
+}
+
+TEST_F(SchemaFile, AReaderSaysHowToBringAFileUpToDate) {
+  const Schema schema = with_column("  mood TEXT,");
+  try {
+    open_reader(path, {.schema = &schema});
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind, ErrorKind::older);
+    EXPECT_NE(std::string(error.what()).find("moe-db check --fix"), std::string::npos);
+  }
+}
+
+TEST_F(SchemaFile, ViewsThatDifferAreMadeAgainByAWriterAlone) {
+  open_writer(path).database().exec(
+      "DROP VIEW fit_view; DROP VIEW run_view; CREATE VIEW run_view AS SELECT 1 AS one;"
+      "CREATE VIEW mine AS SELECT count(*) AS runs FROM run");
+  const auto before = read_file(path);
+  {
+    const auto reader = open_reader(path);
+    EXPECT_EQ(load_run_overviews(reader).size(), 1U) << "a reader brings its own";
+    EXPECT_EQ(text(reader, "SELECT count(*) FROM fit_view"), "1");
+    EXPECT_EQ(text(reader, "SELECT runs FROM mine"), "1");
+    EXPECT_TRUE(find_problems(reader, 1e9).empty());
+  }
+  EXPECT_TRUE(read_file(path) == before);
+  { open_writer(path); }
+  SQLite::Database other(path, SQLite::OPEN_READONLY);  // as another program sees it
+  EXPECT_EQ(other.execAndGet("SELECT name FROM run_view").getString(), "tiny");
+  EXPECT_EQ(other.execAndGet("SELECT runs FROM mine").getInt(), 1);
+}
+
+TEST_F(SchemaFile, ANewViewIsMade) {
+  const Schema schema = with_view("CREATE VIEW extra_view AS SELECT 7 AS seven;\n");
+  EXPECT_EQ(text(open_reader(path, {.schema = &schema}), "SELECT seven FROM extra_view"), "7");
+  EXPECT_EQ(text(open_writer(path, {.schema = &schema}), "SELECT seven FROM extra_view"), "7");
+  EXPECT_EQ(text(open_reader(path), "SELECT seven FROM extra_view"), "7");
+}
+
+TEST_F(SchemaFile, AnOlderVersionIsRefusedWithAWord) {
+  SQLite::Database(path, SQLite::OPEN_READWRITE).exec("PRAGMA user_version = 6");
+  const auto before = snapshot(directory.path());
+  for (const bool writing : {false, true}) {
+    try {
+      writing ? open_writer(path) : open_reader(path);
+      ADD_FAILURE() << "nothing was thrown";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind, ErrorKind::older);
+      EXPECT_NE(std::string(error.what()).find("version 6, made by an older moelab"),
+                std::string::npos)
+          << error.what();
+    }
+  }
+  EXPECT_TRUE(snapshot(directory.path()) == before);
+}
+
+// What a program of the time of version 7 wrote: its columns in another order, other texts of
+// views.
+TEST_F(SchemaFile, ColumnsMayStandInAnotherOrder) {
+  {
+    auto connection = open_writer(path);
+    connection.database().exec(
+        "PRAGMA foreign_keys = OFF; PRAGMA legacy_alter_table = ON;"
+        "DROP VIEW fit_view; ALTER TABLE fit RENAME TO old_fit;"
+        "CREATE TABLE fit (id INTEGER PRIMARY KEY, relative_deviation REAL,"
+        "  run_id INTEGER NOT NULL REFERENCES run (id) ON DELETE CASCADE, op TEXT NOT NULL,"
+        "  device TEXT NOT NULL, ranks INTEGER NOT NULL, link TEXT NOT NULL,"
+        "  alpha_s REAL NOT NULL, beta_s_per_unit REAL NOT NULL, unit TEXT NOT NULL,"
+        "  r2 REAL NOT NULL, samples INTEGER NOT NULL, min_units REAL NOT NULL,"
+        "  max_units REAL NOT NULL, max_relative_residual REAL NOT NULL) STRICT;"
+        "INSERT INTO fit SELECT id, relative_deviation, run_id, op, device, ranks, link, alpha_s,"
+        "  beta_s_per_unit, unit, r2, samples, min_units, max_units, max_relative_residual"
+        "  FROM old_fit;"
+        "DROP TABLE old_fit");
+  }
+  const auto connection = open_writer(path);
+  EXPECT_TRUE(find_problems(connection, 1e9).empty());
+  EXPECT_EQ(load_latest_fits(connection).size(), 1U);
+}
+
+}  // namespace
+}  // namespace db

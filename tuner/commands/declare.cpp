@@ -1,0 +1,71 @@
+#include "tuner/commands/declare.h"
+
+#include <CLI/CLI.hpp>
+
+#include "db/console/options.h"
+#include "moe/rows/layout.h"
+
+namespace tuner {
+
+namespace options = db::options;
+
+void add_model(CLI::App& command, Arguments& arguments) {
+  command
+      .add_option("--model", arguments.scenario.model,
+                  "the model: a name in experiments/models, or a TOML file")
+      ->required()
+      ->type_name("NAME|FILE")
+      ->group("Scenario");
+}
+
+void add_layout(CLI::App& command, Arguments& arguments) {
+  command.add_option("--layout", arguments.scenario.layout, moe::kLayoutHelp)
+      ->type_name("LAYOUT")
+      ->group("Scenario");
+}
+
+void add_most_chunks(CLI::App& command, int& most_chunks) {
+  command
+      .add_option("--most-chunks", most_chunks, "the largest number of chunks that planners try")
+      ->check(options::whole_number(1, 64))
+      ->capture_default_str()
+      ->type_name("N");
+}
+
+void add_scenario(CLI::App& command, Arguments& arguments, const std::string& database) {
+  add_model(command, arguments);
+  command
+      .add_option("--cluster", arguments.scenario.cluster,
+                  "the cluster: a name in experiments/clusters, a TOML file, or measured, which "
+                  "takes what --db holds")
+      ->required()
+      ->type_name("NAME|FILE")
+      ->group("Scenario");
+  options::add_database(command, arguments.scenario.database, database);
+  command.get_option("--db")->group("Scenario");
+  command
+      .add_option("--ranks", arguments.scenario.ranks,
+                  "how many ranks train [default: all of the cluster]")
+      ->check(options::whole_number(1, options::kMostRanks))
+      ->type_name("N")
+      ->group("Scenario");
+  add_layout(command, arguments);
+  command
+      .add_option("--routing", arguments.scenario.routing,
+                  "how tokens spread over experts: uniform, zipf:EXPONENT, or a file that holds a "
+                  "Routing as JSON")
+      ->capture_default_str()
+      ->type_name("ROUTING")
+      ->group("Scenario");
+}
+
+void add_given(CLI::App& command, std::vector<std::string>& given, const std::string& what) {
+  command
+      .add_option("--given", given,
+                  "a JSON file with a schedule whose decisions are kept: " + what +
+                      "; may come several times")
+      ->allow_extra_args(false)
+      ->type_name("FILE");
+}
+
+}  // namespace tuner

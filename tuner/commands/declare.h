@@ -1,0 +1,36 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tuner/commands/commands.h"
+
+namespace CLI {
+class App;
+}
+
+/// The options of moe-tune's subcommands, each in a file beside what the subcommand does. Compiled
+/// into the program, not into the library: they read CLI11.
+namespace tuner {
+
+/// What the subcommand that was typed does.
+using Action = std::function<int(int argc, char** argv)>;
+
+void declare_fit(CLI::App& app, Arguments& arguments, Action& action);
+void declare_plan(CLI::App& app, Arguments& arguments, Action& action);
+void declare_simulate(CLI::App& app, Arguments& arguments, Action& action);
+void declare_compare(CLI::App& app, Arguments& arguments, Action& action);
+void declare_study(CLI::App& app, Arguments& arguments, Action& action);
+
+// --- options of several subcommands --------------------------------------------------------------
+
+/// Model, cluster, database (whose text is `database`), ranks, layout and routing.
+void add_scenario(CLI::App& command, Arguments& arguments, const std::string& database);
+void add_model(CLI::App& command, Arguments& arguments);
+void add_layout(CLI::App& command, Arguments& arguments);
+void add_most_chunks(CLI::App& command, int& most_chunks);
+/// `--given`, which may come several times.
+void add_given(CLI::App& command, std::vector<std::string>& given, const std::string& what);
+
+}  // namespace tuner

@@ -1,0 +1,27 @@
+#include <CLI/CLI.hpp>
+
+#include "db/console/options.h"
+#include "tuner/commands/declare.h"
+
+namespace tuner {
+
+void declare_compare(CLI::App& app, Arguments& arguments, Action& action) {
+  CLI::App* command = app.add_subcommand("compare", "predict what each planner makes of a model");
+  add_scenario(*command, arguments, "the database that --cluster measured reads");
+  arguments.planners = "sequential,tutel,pipemoe";
+  command->add_option("--planners", arguments.planners, "the planners, with commas between them")
+      ->capture_default_str()
+      ->type_name("PLANNERS");
+  command->add_flag("--candidates", arguments.candidates,
+                    "print a row for each candidate of a planner, not only for its choice");
+  add_given(*command, arguments.given, "each planner also goes on from it");
+  add_most_chunks(*command, arguments.most_chunks);
+  db::options::add_output(*command, arguments.output);
+  db::options::set_footer(
+      *command,
+      "moe-tune compare --model box-small --cluster measured --db results.db \\\n"
+      "  --planners sequential,tutel:4,pipemoe");
+  command->callback([&] { action = [&](int, char**) { return compare(arguments); }; });
+}
+
+}  // namespace tuner
