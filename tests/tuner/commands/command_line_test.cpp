@@ -303,16 +303,6 @@ TEST(CommandLine, APlannerThatRefusesHasARowWithTheReason) {
   EXPECT_THAT(none.errors, HasSubstr("left_out=4000"));
 }
 
-TEST(CommandLine, AnotherProcessPlansAndSimulatesTheSame) {
-  const std::vector<std::string> joint{"--planner", "joint:most_tried=20", "--routing", "zipf:1"};
-  const auto plan = moe_tune(with({"plan"}, joint));
-  ASSERT_EQ(plan.code, 0) << plan.errors;
-  EXPECT_EQ(moe_tune(with({"plan"}, joint)).output, plan.output);
-  const std::vector<std::string> timeline{"--planner", "fsmoe", "--timeline"};
-  EXPECT_EQ(moe_tune(with({"simulate"}, timeline)).output,
-            moe_tune(with({"simulate"}, timeline)).output);
-}
-
 TEST(CommandLine, WhatChangesResultsIsMarkedWhereverItIsPredicted) {
   const std::string given = file_of("bf16.json", R"({"decisions": [
     {"decision": "compress_exchange", "layer": 1, "phase": "forward", "format": "bf16"}]})");
