@@ -226,7 +226,8 @@ std::string range_of(const PlannerOption& option) {
                          const std::string& reason) {
   const std::string options = options_text(planner);
   throw moe::InputError(fmt::format("planner \"{}\": {}: expected {}{}", request, reason,
-                                    planner.name, options.empty() ? "" : " and any of " + options));
+                                    planner.name,
+                                    options.empty() ? " alone" : " and any of " + options));
 }
 
 /// "KEY=VALUE", or the value of a degree, which needs no key.

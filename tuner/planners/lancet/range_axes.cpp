@@ -95,8 +95,8 @@ std::string_view phrase(Axis axis) {
   throw std::logic_error("no such axis");
 }
 
-/// The most of 1 to LIMIT that something holds for, found by bisection; 0 if it does not hold for 1. It must hold
-/// for all that are fewer.
+/// The most of 1 to LIMIT that something holds for, found by bisection; 0 if it does not hold for
+/// 1. It must hold for all that are fewer.
 std::size_t most(std::size_t limit, const auto& holds) {
   std::size_t known = 0;
   while (known < limit) {

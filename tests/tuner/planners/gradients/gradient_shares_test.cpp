@@ -133,7 +133,8 @@ TEST(FsmoeGradients, EvolutionComesNearTheExactOptimumAndKeepsToWhatExists) {
       until += evolved.shares.given[part];
       EXPECT_LE(until, rest.most_until[part] + 1e-9);
     }
-    // NLopt draws from a state of the whole process: the search before this one must leave no trace.
+    // NLopt draws from a state of the whole process: the search before this one must leave no
+    // trace.
     EXPECT_EQ(evolved.seconds, share_by_evolution(rest, 6000, 1).seconds);
   }
   EXPECT_LT(worst, 0.02);
