@@ -66,7 +66,7 @@ const Use* whole_activation(const Program& program, const Op& op) {
   return nullptr;
 }
 
-/// The axis of an operand in a piece of the batch; empty where there can be none.
+/// The axis of an operand in a part of the batch; empty where there can be none.
 AxisSet axis_in_part(const Program& program, const Op& op, const Use& use, Cut cut, bool written) {
   const Tensor& tensor = tensor_at(program, use);
   if (is_routed(tensor)) return {Axis::irregular};
@@ -99,7 +99,7 @@ bool can_hold(const AxisMode& mode) {
                       [](AxisSet axes) { return axes.empty(); });
 }
 
-/// True where a piece of the batch is less work than all of it.
+/// True where a part of the batch is less work than all of it.
 bool has_rows(const Program& program, const Op& op) {
   const moe::OpFacts& facts = moe::facts_of(op);
   for (std::size_t i = 0; i < op.reads.size(); ++i) {

@@ -221,10 +221,10 @@ ForwardCosts forward_costs(const Situation& situation, const moe::Schedule& stre
   }
   ForwardCosts costs{ops, ops, {}};
   const auto learn = [&](const std::vector<moe::Decision>& decisions,
-                         std::vector<ForwardOp>& pieces) {
+                         std::vector<ForwardOp>& forward_ops) {
     if (decisions.empty()) return;
     const Accepted cut = accepted(situation, streams, decisions);
-    learn_shares(situation, whole, cut.program, pieces);
+    learn_shares(situation, whole, cut.program, forward_ops);
     costs.refusals.insert(costs.refusals.end(), cut.refusals.begin(), cut.refusals.end());
   };
   learn(front, costs.along_batch);
