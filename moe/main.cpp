@@ -10,6 +10,7 @@
 #include "moe/communicator/launch.h"
 #include "moe/communicator/run_job.h"
 #include "moe/errors.h"
+#include "tuner/planners/planners.h"
 #include "tuner/scenario/measured_plan.h"
 #include "tuner/scenario/plan_in_training.h"
 
