@@ -200,7 +200,7 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return db::flushed("moe-bench", app.exit(error) == 0 ? 0 : 2);
+    return db::flushed(app.exit(error) == 0 ? 0 : 2);
   }
   moe::choose_waiting(arguments.ranks, arguments.threads, argv);
   int rank = 0, code = 0;
@@ -225,5 +225,5 @@ int main(int argc, char** argv) {
     moe::abort_job(moe::stop_signal() != 0 ? 128 + moe::stop_signal() : moe::exit_code(error));
   }
   moe::finalize_mpi();
-  return db::flushed("moe-bench", code);
+  return db::flushed(code);
 }

@@ -261,7 +261,7 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // `moe-tune ... | head` then ends by an error of write
   try {
-    return db::flushed("moe-tune", tuner::run(argc, argv));
+    return db::flushed(tuner::run(argc, argv));
   } catch (const db::OutputError& error) {
     if (error.closed()) return 0;
     std::cerr << "moe-tune: " << error.what() << '\n';

@@ -1,16 +1,12 @@
 #pragma once
 
 #include <functional>
-#include <string>
 
 namespace CLI {
 class App;
 }
 
 namespace db {
-
-/// Says on stderr what went wrong: "PROGRAM: text", without anything that a terminal acts on.
-void say_error(const std::string& program, const std::string& text);
 
 /// The main() of every program: reads the command line, does `work`, says on stderr what it threw,
 /// and writes what stdout holds back. Returns the exit code: that of `work`, of wrong use, or what

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,9 +18,10 @@ namespace moe {
 /// `mpirun -np N` with the same arguments, ends as it ends (mpirun.h) and does not return. Throws
 /// InputError when N < 1 or mpirun is not installed, Unavailable when built without MPI. Call it
 /// first in main, before anything is written or any thread started. `start_limit_s`: see
-/// make_mpi_world.
+/// make_mpi_world. `ended` is called with mpirun's exit code before this process ends with it.
 std::unique_ptr<Communicator> join_world(std::optional<int> ranks, char** argv,
-                                         double start_limit_s = kDefaultStartLimit_s);
+                                         double start_limit_s = kDefaultStartLimit_s,
+                                         const std::function<void(int code)>& ended = {});
 
 /// Decides how the threads of a rank wait for work, and restarts this process, once, because OpenMP
 /// reads that when it is loaded: awake where the rank's share of the cores (cores.h), less what

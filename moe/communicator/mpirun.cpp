@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <spdlog/spdlog.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -80,7 +81,8 @@ class Relay {
 
 }  // namespace
 
-void run_mpirun(const std::vector<std::string>& command) {
+void run_mpirun(const std::vector<std::string>& command,
+                const std::function<void(int code)>& ended_with) {
   std::vector<char*> argv;
   for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
@@ -111,12 +113,15 @@ void run_mpirun(const std::vector<std::string>& command) {
     kill(child, SIGUSR1);
   }
   if (relay.error() != 0) {
-    std::fprintf(stderr, "stdout: %s\n", std::strerror(relay.error()));
+    spdlog::error("stdout: {}", std::strerror(relay.error()));
     _exit(1);
   }
+  const int code = asked != 0            ? 128 + asked
+                   : WIFSIGNALED(status) ? 128 + WTERMSIG(status)
+                                         : WEXITSTATUS(status);
+  if (ended_with) ended_with(code);
   std::fflush(nullptr);
-  if (asked != 0) _exit(128 + asked);
-  _exit(WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
+  _exit(code);
 }
 
 }  // namespace moe
