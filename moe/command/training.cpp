@@ -162,6 +162,9 @@ void run_training(const TrainArguments& arguments, const TrainInputs& inputs, Co
   const OpenDevice device = open_device(world, ranks,
                                         {arguments.device == "cuda", arguments.threads,
                                          arguments.time_limit_s, arguments.copy_gbps * 1e9 / 8});
+  const RankInfo& here = ranks[static_cast<std::size_t>(world.rank)];
+  spdlog::debug("rank {} is process {} on {}, with {} threads", world.rank, here.pid, here.hostname,
+                device.threads);
   std::optional<TrainReport> report;  // on rank 0
   std::optional<TrainStore> store;    // on rank 0, with --db
   if (world.rank == 0) {
