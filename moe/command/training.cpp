@@ -163,8 +163,8 @@ void run_training(const TrainArguments& arguments, const TrainInputs& inputs, Co
                                         {arguments.device == "cuda", arguments.threads,
                                          arguments.time_limit_s, arguments.copy_gbps * 1e9 / 8});
   const RankInfo& here = ranks[static_cast<std::size_t>(world.rank)];
-  spdlog::debug("rank {} is process {} on {}, with {} threads", world.rank, here.pid, here.hostname,
-                device.threads);
+  spdlog::debug("rank {} is process {} on {} and computes on {}", world.rank, here.pid,
+                here.hostname, device.backend->name());
   std::optional<TrainReport> report;  // on rank 0
   std::optional<TrainStore> store;    // on rank 0, with --db
   if (world.rank == 0) {
