@@ -135,9 +135,9 @@ int simulate_schedule(const Arguments& arguments, int argc, char** argv) {
   const TimelineSummary summary = summarize(prediction.program, prediction.timeline);
   if (!arguments.trace.empty()) write_trace(scenario, schedule, prediction, arguments.trace);
   if (connection) {
-    spdlog::info(fmt::format(
-        "run {} in {}", store_simulation(scenario, schedule, prediction, *connection, argc, argv),
-        database));
+    const std::int64_t run =
+        store_simulation(scenario, schedule, prediction, *connection, argc, argv);
+    spdlog::info("run {} in {}", run, database);
   }
   if (arguments.fits) {
     for (const std::string& line :
