@@ -1,6 +1,7 @@
 #include "db/commands.h"
 
 #include <fmt/core.h>
+#include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
 #include <map>
@@ -36,7 +37,7 @@ int list(const Listing& listing, const Arguments& arguments) {
   const auto connection = open_reader(arguments.path);
   const auto rows = write_listing(stdout, arguments.output.style(stdout), connection, listing,
                                   arguments.filters, arguments.limit);
-  if (rows == 0) fmt::print(stderr, "moe-db: no {} match\n", listing.command);
+  if (rows == 0) spdlog::info("no {} match", listing.command);
   return kExitDone;
 }
 
@@ -52,8 +53,8 @@ int export_timelines(const Arguments& arguments) {
   auto timelines = arguments.timelines;
   if (timelines.empty()) {
     const auto timeline = default_timeline(connection, arguments.run);
-    fmt::print(stderr, "moe-db: timeline {} of run {}: {}, iteration {}\n", timeline.id,
-               arguments.run, timeline.kind, timeline.iteration);
+    spdlog::info("timeline {} of run {}: {}, iteration {}", timeline.id, arguments.run,
+                 timeline.kind, timeline.iteration);
     timelines.push_back(timeline.id);
   }
   for (const std::int64_t id : timelines) {
@@ -73,8 +74,8 @@ int check(const Arguments& arguments) {
     if (arguments.fix) {
       auto connection = open_writer(arguments.path, {.create = false});
       const auto fixed = fix_stale(connection, arguments.stale_after_s);
-      fmt::print(stderr, "moe-db: {} trials requeued, {} runs marked killed\n",
-                 fixed.requeued_trials, fixed.killed_runs);
+      spdlog::info("{} trials requeued, {} runs marked killed", fixed.requeued_trials,
+                   fixed.killed_runs);
     }
     problems = find_problems(open_reader(arguments.path), arguments.stale_after_s);
   } catch (const Error& error) {

@@ -1,10 +1,9 @@
 #include "db/transaction.h"
 
-#include <fmt/core.h>
+#include <spdlog/spdlog.h>
 #include <sqlite3.h>
 
 #include <chrono>
-#include <cstdio>
 
 namespace db {
 namespace {
@@ -33,8 +32,8 @@ Transaction::~Transaction() {
   if (!open_ || sqlite3_get_autocommit(connection_.handle()) != 0) return;
   const char* sql = nested_ ? "ROLLBACK TO nested; RELEASE nested" : "ROLLBACK";
   if (sqlite3_exec(connection_.handle(), sql, nullptr, nullptr, nullptr) != SQLITE_OK) {
-    fmt::print(stderr, "{}: cannot undo '{}': {}\n", connection_.path(), doing_,
-               sqlite3_errmsg(connection_.handle()));
+    spdlog::error("{}: cannot undo '{}': {}", connection_.path(), doing_,
+                  sqlite3_errmsg(connection_.handle()));
   }
 }
 

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <iostream>
 #include <iterator>
 #include <memory>
 #include <numeric>
@@ -24,8 +24,6 @@
 
 namespace microbench {
 namespace {
-
-void say(const std::string& text) { std::cerr << fmt::format("moe-bench: {}\n", text); }
 
 moe::DType dtype_of(const std::string& name) {
   return name == "f64" ? moe::DType::f64 : name == "i32" ? moe::DType::i32 : moe::DType::f32;
@@ -74,9 +72,9 @@ int finish(Results& results, const std::string& database) {
       results.wrong == 0 ? "" : fmt::format("{} wrong values", results.wrong);
   if (results.store) {
     results.store->finish(error.empty() ? "done" : "failed", error);
-    say(fmt::format("run {} in {}", results.store->run_id(), database));
+    spdlog::info("run {} in {}", results.store->run_id(), database);
   }
-  if (!error.empty()) say(error);
+  if (!error.empty()) spdlog::error(error);
   return error.empty() ? db::kExitDone : db::kExitFailed;
 }
 

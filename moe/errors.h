@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <exception>
 #include <optional>
 #include <stdexcept>
@@ -39,9 +40,12 @@ Refusal within(std::string_view subject, const Refusal& refusal);
 struct Unavailable : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
-/// A plan or an allocation exceeds the memory there is; says rank, layer, bytes.
+/// A plan or an allocation exceeds the memory there is.
 struct OutOfMemory : std::runtime_error {
-  using std::runtime_error::runtime_error;
+  explicit OutOfMemory(const std::string& what, std::int64_t bytes = 0, Where where = {});
+
+  std::int64_t bytes;  ///< that were asked for; 0 where that is not known
+  Where where;
 };
 /// A call of the CUDA runtime or of cuBLAS failed; says which, where and why.
 struct CudaError : std::runtime_error {
@@ -66,14 +70,16 @@ struct InputError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// A loss is not finite; says iteration, layer, op and tensor where it began.
+/// A loss is not finite; says the iteration, and the layer, op and tensor where it began.
 struct NotFinite : std::runtime_error {
-  using std::runtime_error::runtime_error;
+  NotFinite(const std::string& what, Where where);
+
+  Where where;
 };
 
 /// The code that a program ends with: 124 for TimeLimit, 128 + the signal for Stopped (stop.h),
 /// db::exit_code() for the database's errors, 2 for wrong use, refusals, wrong input and things that
-/// are not there, 1 for all other errors.
+/// are not there, 3 for OutOfMemory and std::bad_alloc, 1 for all other errors.
 int exit_code(const std::exception& error);
 
 }  // namespace moe

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
 #include <iostream>
@@ -10,13 +11,12 @@
 #include "moe/communicator/launch.h"
 #include "moe/communicator/run_job.h"
 #include "moe/errors.h"
+#include "moe/outcome.h"
 #include "tuner/planners/planners.h"
 #include "tuner/scenario/measured_plan.h"
 #include "tuner/scenario/plan_in_training.h"
 
 namespace {
-
-void say(const std::string& text) { std::cerr << fmt::format("moe-train: {}\n", text); }
 
 moe::Listing planner_list() {
   moe::Listing list{"planners", {}};
@@ -28,11 +28,12 @@ moe::Listing planner_list() {
 
 /// The plan of `--planner`. The planners are the tuner's: this file alone includes it.
 moe::SchedulePlan make_plan(const moe::TrainArguments& arguments) {
-  const tuner::PlanInTraining plan = tuner::plan_in_training(
-      {arguments.planner, arguments.model, arguments.cluster,
-       arguments.cluster == "measured" ? arguments.database : "",
-       arguments.ranks.value_or(moe::mpi_job_size().value_or(1)), arguments.layout,
-       arguments.plan_every, arguments.memory_limit_bytes, say});
+  const tuner::PlanInTraining plan =
+      tuner::plan_in_training({arguments.planner, arguments.model, arguments.cluster,
+                               arguments.cluster == "measured" ? arguments.database : "",
+                               arguments.ranks.value_or(moe::mpi_job_size().value_or(1)),
+                               arguments.layout, arguments.plan_every, arguments.memory_limit_bytes,
+                               [](const std::string& text) { spdlog::info(text); }});
   const bool measures = arguments.micro_profile_steps > 0;
   if (measures) tuner::expect_measuring(arguments.planner, "--micro-profile-steps");
   moe::SchedulePlan result{.first = plan({})};
@@ -51,8 +52,8 @@ moe::SchedulePlan make_plan(const moe::TrainArguments& arguments) {
       const bool was_done = measured->is_done();
       auto next = measured->after(seen.routing, seen.duration_s);
       if (measured->is_done() && !was_done) {
-        say(fmt::format("iteration {}: {} has chosen by {} micro-profiles", seen.iteration, name,
-                        measured->measured()));
+        spdlog::info("iteration {}: {} has chosen by {} micro-profiles", seen.iteration, name,
+                     measured->measured());
       }
       return next;
     };
@@ -87,9 +88,13 @@ int main(int argc, char** argv) {
       moe::run_training(arguments, inputs, world, argc, argv);
       return 0;
     };
-    return moe::run_job(
-        {app.get_name(), arguments.ranks, arguments.threads, arguments.time_limit_s}, argv, read,
-        train);
+    moe::Job job{arguments.ranks, arguments.threads, arguments.time_limit_s};
+    if (arguments.output.format == "json") {
+      job.failed = [](const moe::Outcome& outcome) {
+        std::cout << moe::to_json(outcome) << std::endl;
+      };
+    }
+    return moe::run_job(job, argv, read, train);
   };
   return db::run_program(app, argc, argv, work, moe::exit_code);
 }

@@ -11,6 +11,7 @@
 
 #include "db/console/exit_codes.h"
 #include "db/console/help_text.h"
+#include "db/console/log.h"
 #include "db/console/size.h"
 #include "db/console/version.h"
 
@@ -142,6 +143,8 @@ void add_database(CLI::App& app, std::string& path, const std::string& help) {
 
 void set_up_program(CLI::App& app, const std::string& examples, const std::string& notes) {
   app.formatter(std::make_shared<HelpText>());
+  app.fallthrough();  // subcommands know these options too
+  add_log_options(app);
   app.set_version_flag("--version", version_line(app.get_name()), "print version and build");
   app.footer(example_text(examples) + "\n\n" + (notes.empty() ? "" : notes + "\n\n") +
              kExitCodeHelp);

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <spdlog/spdlog.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -63,11 +64,11 @@ OutputError write_error(const std::string& name, int code) {
           code == EPIPE ? kExitDone : kExitFailed};
 }
 
-int flushed(std::string_view program, int code) {
+int flushed(int code) {
   std::cout.flush();
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout) return code;
   if (errno == EPIPE) return code;
-  fmt::print(stderr, "{}: {}\n", program, write_error("stdout", errno).what());
+  spdlog::error(write_error("stdout", errno).what());
   return kExitFailed;
 }
 

@@ -10,7 +10,7 @@ namespace db {
 
 /// Flushes stdout, of C and of C++, and returns `code`. Where some of what was written to stdout
 /// could not be written, says why on stderr and returns 1.
-int flushed(std::string_view program, int code);
+int flushed(int code);
 
 /// A file named for output (`-o`, `--trace`, `--screenshot`); "-" is stdout. Links, devices and
 /// pipes are written directly. A plain file is replaced once everything is written, by a temporary

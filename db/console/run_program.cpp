@@ -1,6 +1,7 @@
 #include "db/console/run_program.h"
 
 #include <fmt/core.h>
+#include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
 #include <csignal>
@@ -8,6 +9,7 @@
 #include <sstream>
 
 #include "db/console/exit_codes.h"
+#include "db/console/log.h"
 #include "db/console/output_file.h"
 #include "db/console/shown_text.h"
 
@@ -27,15 +29,12 @@ int answer(const CLI::App& app, const CLI::ParseError& error) {
 
 void report_file_size_limit() { std::signal(SIGXFSZ, SIG_IGN); }
 
-void say_error(const std::string& program, const std::string& text) {
-  fmt::print(stderr, "{}: {}\n", program, escaped(text, true));
-}
-
 int run_program(CLI::App& app, int argc, char** argv, const std::function<int()>& work,
                 int (*exit_code)(const std::exception&)) {
   // `PROGRAM ... | head` then ends by an error of write, and in silence.
   std::signal(SIGPIPE, SIG_IGN);
   report_file_size_limit();
+  begin_log(app.get_name());
   int code = kExitDone;
   try {
     app.parse(argc, argv);
@@ -43,16 +42,16 @@ int run_program(CLI::App& app, int argc, char** argv, const std::function<int()>
   } catch (const CLI::ParseError& error) {
     code = answer(app, error);
   } catch (const OutputError& error) {
-    if (!error.closed()) say_error(app.get_name(), error.what());
+    if (!error.closed()) spdlog::error(error.what());
     return error.exit_code;
   } catch (const std::bad_alloc&) {
     code = kExitOutOfMemory;
-    say_error(app.get_name(), "out of memory");
+    spdlog::error("out of memory");
   } catch (const std::exception& error) {
     code = exit_code(error);
-    say_error(app.get_name(), error.what());
+    spdlog::error(error.what());
   }
-  return flushed(app.get_name(), code);
+  return flushed(code);
 }
 
 }  // namespace db

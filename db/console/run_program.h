@@ -1,16 +1,12 @@
 #pragma once
 
 #include <functional>
-#include <string>
 
 namespace CLI {
 class App;
 }
 
 namespace db {
-
-/// Says on stderr what went wrong: "PROGRAM: text", without anything that a terminal acts on.
-void say_error(const std::string& program, const std::string& text);
 
 /// From now on a write beyond the limit of a file's size (ulimit -f) fails, as on a full disk; it
 /// would end the process otherwise. run_program calls this.

@@ -156,9 +156,10 @@ class Arena {
     if (grown == MAP_FAILED) {
       const std::int64_t free = sysconf(_SC_AVPHYS_PAGES) * sysconf(_SC_PAGESIZE);
       throw OutOfMemory("arena: " + db::format_cell("bytes", bytes) +
-                        " of address space asked for, " + db::format_cell("bytes", free) +
-                        " of memory are free: lower --memory-limit or global_batch, or use more "
-                        "ranks");
+                            " of address space asked for, " + db::format_cell("bytes", free) +
+                            " of memory are free: lower --memory-limit or global_batch, or use "
+                            "more ranks",
+                        bytes);
     }
     base_ = grown;
     bytes_ = rounded;

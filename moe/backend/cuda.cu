@@ -1,10 +1,11 @@
-#include <cstdio>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "db/console/format_rows.h"
+#include "db/console/log.h"
 #include "moe/backend/backend.h"
 #include "moe/backend/cuda_check.cuh"
 #include "moe/backend/cuda_exec.cuh"
@@ -33,7 +34,8 @@ class CudaBackend : public Backend {
     const double limit_s = waits_.expired() ? kShortWait_s : kLongWait_s;
     for (const DeviceStream& stream : streams_) {
       if (DeviceWaits::ends(stream.get(), limit_s)) continue;
-      std::fprintf(stderr, "CUDA device %d is still at work and keeps its memory\n", device_);
+      db::log_error("CUDA device " + std::to_string(device_) +
+                    " is still at work and keeps its memory");
       arena_.leak();
       host_arena_.leak();
       for (DeviceStream& other : streams_) other.leak();
@@ -59,7 +61,8 @@ class CudaBackend : public Backend {
       throw OutOfMemory("arena: " + text(bytes) + " asked for on " + name() + ", " + text(free) +
                         " of " + text(total) + " are free" +
                         (arena_ ? ", " + text(arena_bytes_) + " held before" : "") +
-                        ": lower --memory-limit or global_batch, or use more ranks");
+                            ": lower --memory-limit or global_batch, or use more ranks",
+                        bytes);
     }
     check(status, "cudaMalloc");
     DeviceMemory grown(memory);
@@ -87,8 +90,9 @@ class CudaBackend : public Backend {
     if (status == cudaErrorMemoryAllocation) {
       cudaGetLastError();  // forgets it
       throw OutOfMemory("host arena: " + db::format_cell("bytes", bytes) +
-                        " of pinned memory asked for: offload less, lower global_batch, or use "
-                        "more ranks");
+                            " of pinned memory asked for: offload less, lower global_batch, or "
+                            "use more ranks",
+                        bytes);
     }
     check(status, "cudaHostAlloc");
     host_arena_ = PinnedMemory(memory);

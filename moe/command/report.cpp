@@ -1,12 +1,14 @@
 #include "moe/command/report.h"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "db/console/statistics.h"
+#include "moe/outcome.h"
 
 namespace moe {
 
@@ -67,18 +69,19 @@ void TrainReport::finish(std::optional<std::int64_t> run_id) {
 }
 
 void TrainReport::print_summary(std::optional<std::int64_t> run_id, double median_s) const {
-  std::cerr << fmt::format("{} iterations, median {}{}\n", last_.iteration,
-                           db::format_cell("iteration_s", median_s),
-                           run_id ? fmt::format(", run {} in {}", *run_id, database_) : "");
+  spdlog::info("{} iterations, median {}{}", last_.iteration,
+               db::format_cell("iteration_s", median_s),
+               run_id ? fmt::format(", run {} in {}", *run_id, database_) : "");
   if (planning_.plans > 0) {
-    std::cerr << fmt::format("{} plans in {}, {} of it between iterations\n", planning_.plans,
-                             db::format_cell("total_s", planning_.total_s),
-                             db::format_cell("exposed_s", planning_.exposed_s));
+    spdlog::info("{} plans in {}, {} of it between iterations", planning_.plans,
+                 db::format_cell("total_s", planning_.total_s),
+                 db::format_cell("exposed_s", planning_.exposed_s));
   }
 }
 
 std::string TrainReport::json_summary(std::optional<std::int64_t> run_id, double median_s) const {
-  nlohmann::json json{{"steps", last_.iteration},
+  nlohmann::json json{{"status", outcome_name(OutcomeStatus::done)},
+                      {"steps", last_.iteration},
                       {"iteration_s", median_s},
                       {"loss", last_.loss},
                       {"auxiliary_loss", last_.auxiliary_loss},

@@ -1,6 +1,7 @@
 #include "moe/command/training.h"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <iostream>
 #include <optional>
@@ -22,8 +23,6 @@
 
 namespace moe {
 namespace {
-
-void say(const std::string& text) { std::cerr << fmt::format("moe-train: {}\n", text); }
 
 /// The ops as they are scheduled, or after every decision that schedules them.
 void print_program(const Program& program, const Schedule& schedule, bool every_pass) {
@@ -59,14 +58,14 @@ TrainOptions train_options(const TrainArguments& arguments, const SchedulePlan& 
 void say_what_begins(const TrainArguments& arguments, const TrainInputs& inputs,
                      const Groups& groups, const Backend& backend, int ranks) {
   const Schedule& schedule = inputs.plan.first;
-  say(fmt::format("{} on {} rank{} ({}), {}schedule {}, {}", inputs.model.name, ranks,
-                  ranks == 1 ? "" : "s", backend.name(),
-                  ranks == 1 ? "" : "layout " + to_text(groups.layout) + ", ",
-                  schedule.planner.empty() ? "of " + arguments.schedule : schedule.planner,
-                  inputs.corpus.description));
-  if (!inputs.plan.remark.empty()) say(inputs.plan.remark);
+  spdlog::info("{} on {} rank{} ({}), {}schedule {}, {}", inputs.model.name, ranks,
+               ranks == 1 ? "" : "s", backend.name(),
+               ranks == 1 ? "" : "layout " + to_text(groups.layout) + ", ",
+               schedule.planner.empty() ? "of " + arguments.schedule : schedule.planner,
+               inputs.corpus.description);
+  if (!inputs.plan.remark.empty()) spdlog::info(inputs.plan.remark);
   if (const std::string names = changes_results(schedule); !names.empty()) {
-    say(fmt::format("{} changes results: losses are not those of other schedules", names));
+    spdlog::warn("{} changes results: losses are not those of other schedules", names);
   }
 }
 
@@ -99,17 +98,16 @@ TrainObserver observer_of(const TrainArguments& arguments, std::optional<TrainSt
     observer.planned = [&](const PlanningTime& time) { report->observe(time); };
   }
   observer.moved = [](int iteration, const ExpertTraffic& traffic, double duration_s) {
-    say(fmt::format("before iteration {}: {} experts to other ranks, {} in {}", iteration,
-                    traffic.experts, db::format_cell("bytes", traffic.bytes),
-                    db::format_cell("duration_s", duration_s)));
+    spdlog::info("before iteration {}: {} experts to other ranks, {} in {}", iteration,
+                 traffic.experts, db::format_cell("bytes", traffic.bytes),
+                 db::format_cell("duration_s", duration_s));
   };
   observer.step = [&](const StepReport& step) {
     if (store) store->observe(step);
     if (store && step.iteration == 1 && !arguments.loads_every && store->loads_every() > 1) {
-      say(
-          fmt::format("loads per expert and rank are stored every {} iterations; --loads-every "
-                      "changes that",
-                      *store->loads_every()));
+      spdlog::info(
+          "loads per expert and rank are stored every {} iterations; --loads-every changes that",
+          *store->loads_every());
     }
     try {
       report->observe(step);
@@ -165,6 +163,9 @@ void run_training(const TrainArguments& arguments, const TrainInputs& inputs, Co
   const OpenDevice device = open_device(world, ranks,
                                         {arguments.device == "cuda", arguments.threads,
                                          arguments.time_limit_s, arguments.copy_gbps * 1e9 / 8});
+  const RankInfo& here = ranks[static_cast<std::size_t>(world.rank)];
+  spdlog::debug("rank {} is process {} on {} and computes on {}", world.rank, here.pid,
+                here.hostname, device.backend->name());
   std::optional<TrainReport> report;  // on rank 0
   std::optional<TrainStore> store;    // on rank 0, with --db
   if (world.rank == 0) {
@@ -180,7 +181,7 @@ void run_training(const TrainArguments& arguments, const TrainInputs& inputs, Co
           observer_of(arguments, store, report));
     const std::string last =
         world.rank == 0 && inputs.plan.last_remark ? inputs.plan.last_remark() : "";
-    if (!last.empty()) say(last);
+    if (!last.empty()) spdlog::warn(last);
     if (store) store->finish();
   } catch (const std::exception& error) {
     const bool killed = stop_signal() != 0 || dynamic_cast<const Stopped*>(&error) != nullptr ||

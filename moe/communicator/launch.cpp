@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <sstream>
 #include <system_error>
 
@@ -60,7 +61,8 @@ bool in_path(const std::string& program) {
   return false;
 }
 
-[[noreturn]] void start_ranks(int ranks, char** argv, double time_limit_s) {
+[[noreturn]] void start_ranks(int ranks, char** argv, double time_limit_s,
+                              const std::function<void(int)>& ended) {
   if (!in_path("mpirun")) {
     throw InputError(
         fmt::format("--ranks {} needs mpirun, which is not in PATH: install the package "
@@ -75,7 +77,7 @@ bool in_path(const std::string& program) {
     setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", keep);
     setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", keep);
   }
-  run_mpirun(mpirun_command(ranks, argv), time_limit_s);
+  run_mpirun(mpirun_command(ranks, argv), time_limit_s, ended);
 }
 
 }  // namespace
@@ -134,7 +136,8 @@ std::vector<std::string> mpirun_command(int ranks, char** argv) {
 }
 
 std::unique_ptr<Communicator> join_world(std::optional<int> ranks, char** argv,
-                                         double start_limit_s) {
+                                         double start_limit_s,
+                                         const std::function<void(int code)>& ended) {
   if (ranks && *ranks < 1) throw InputError(fmt::format("--ranks {}: at least 1 expected", *ranks));
   const auto check = [&](int size) {
     if (ranks && size != *ranks) {
@@ -152,7 +155,7 @@ std::unique_ptr<Communicator> join_world(std::optional<int> ranks, char** argv,
   }
   if (!ranks || *ranks == 1) return make_solo_communicator();
   if (!has_mpi()) throw Unavailable(fmt::format("--ranks {}: built without MPI", *ranks));
-  start_ranks(*ranks, argv, start_limit_s);
+  start_ranks(*ranks, argv, start_limit_s, ended);
 }
 
 }  // namespace moe

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <spdlog/spdlog.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -199,7 +200,8 @@ class Launch {
 
 }  // namespace
 
-void run_mpirun(const std::vector<std::string>& command, double time_limit_s, double launch_s) {
+void run_mpirun(const std::vector<std::string>& command, double time_limit_s,
+                const std::function<void(int code)>& ended_with, double launch_s) {
   std::vector<char*> argv;
   for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
@@ -238,13 +240,16 @@ void run_mpirun(const std::vector<std::string>& command, double time_limit_s, do
   end_orphans(others, std::filesystem::read_symlink("/proc/self/exe", ignored));
   remove_mpirun_files(child);
   if (relay.error() != 0) {
-    std::fprintf(stderr, "stdout: %s\n", std::strerror(relay.error()));
+    spdlog::error("stdout: {}", std::strerror(relay.error()));
     _exit(1);
   }
   if (!launch.hangs().empty()) throw CommunicationError(launch.hangs());
+  const int code = launch.asked() != 0   ? 128 + launch.asked()
+                   : WIFSIGNALED(status) ? 128 + WTERMSIG(status)
+                                         : WEXITSTATUS(status);
+  if (ended_with) ended_with(code);
   std::fflush(nullptr);
-  if (launch.asked() != 0) _exit(128 + launch.asked());
-  _exit(WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
+  _exit(code);
 }
 
 void tell_launcher() {

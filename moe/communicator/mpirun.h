@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -9,7 +10,7 @@ namespace moe {
 inline constexpr double kLaunchLimit_s = 10;
 
 /// Runs mpirun (command[0]) and ends this process as it ends: with its exit code, or 128 + the
-/// signal that ended it. Throws std::system_error where it cannot be started.
+/// signal that ended it. Calls `ended` with that code before. Throws std::system_error where it cannot be started.
 ///
 /// mpirun by itself answers SIGINT and SIGTERM by killing its ranks within a second and exit code
 /// 1, and takes no notice of SIGHUP and of a closed stdout. Here each of the four (stop.h) reaches
@@ -23,6 +24,7 @@ inline constexpr double kLaunchLimit_s = 10;
 ///     time_limit_s.
 /// Ranks that outlive mpirun, and files that it leaves (mpirun_files.h), are removed.
 [[noreturn]] void run_mpirun(const std::vector<std::string>& command, double time_limit_s,
+                             const std::function<void(int code)>& ended = {},
                              double launch_s = kLaunchLimit_s);
 
 /// Tells the run_mpirun that has started this process that its ranks run: rank 0 prints a line

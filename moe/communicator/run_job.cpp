@@ -1,25 +1,44 @@
 #include "moe/communicator/run_job.h"
 
-#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <new>
+#include <string>
 
 #include "db/console/exit_codes.h"
+#include "db/console/log.h"
 #include "db/console/output_error.h"
-#include "db/console/run_program.h"
 #include "moe/communicator/launch.h"
 #include "moe/communicator/mpirun.h"
 #include "moe/errors.h"
+#include "moe/outcome_channel.h"
 #include "moe/stop.h"
 
 namespace moe {
 namespace {
 
+/// Tells the launcher how this rank, or this process before there are ranks, has failed; where there
+/// is no launcher, the program itself.
+void report(const Job& job, const Outcome& outcome) {
+  if (!hand_to_launcher(outcome) && job.failed) job.failed(outcome);
+}
+
 /// After an exception that other ranks know nothing of.
 [[noreturn]] void end_job(const Job& job, std::optional<int> rank, const std::exception& error) {
-  const std::string_view text = error.what();
-  const bool name_rank = rank && !text.starts_with("rank ");
-  db::say_error(job.program,
-                name_rank ? fmt::format("rank {}: {}", *rank, text) : std::string(text));
+  if (rank) db::log_as_rank(*rank);
+  const bool no_memory = dynamic_cast<const std::bad_alloc*>(&error) != nullptr;
+  spdlog::error(no_memory ? "out of memory" : error.what());
+  report(job, outcome_of(error, rank));
   abort_job(stop_signal() != 0 ? db::exit_code_of_signal(stop_signal()) : exit_code(error));
+}
+
+/// The process that starts ranks does not return: it ends as they end.
+std::unique_ptr<Communicator> join_ranks(const Job& job, char** argv) {
+  std::optional<OutcomeChannel> channel;
+  if (!inside_mpi_job() && job.ranks.value_or(1) > 1) channel.emplace();
+  return join_world(job.ranks, argv, job.time_limit_s, [&](int code) {
+    if (code != db::kExitDone && job.failed) job.failed(first_cause(channel->outcomes(), code));
+  });
 }
 
 }  // namespace
@@ -29,20 +48,24 @@ int run_job(const Job& job, char** argv, const std::function<void()>& prepare,
   tell_launcher();
   choose_waiting(job.ranks, job.threads, argv);
   std::optional<int> rank;
-  // What every rank throws needs one message, and nobody has to be told.
+  // An error that every rank throws needs one message, and no rank has to be told.
   const auto end_together = [&](const std::exception& error) {
-    if (rank.value_or(0) == 0) db::say_error(job.program, error.what());
+    if (rank.value_or(0) == 0) {
+      spdlog::error(error.what());
+      report(job, outcome_of(error, rank));
+    }
     return exit_code(error);
   };
   int code = db::kExitDone;
   try {
     prepare();
     stop_when_asked();
-    const std::unique_ptr<Communicator> world = join_world(job.ranks, argv, job.time_limit_s);
+    const std::unique_ptr<Communicator> world = join_ranks(job, argv);
     rank = world->rank;
+    if (*rank > 0) db::log_as_rank(*rank);
     code = work(*world);
   } catch (const db::OutputError& error) {
-    if (!error.closed()) db::say_error(job.program, error.what());
+    if (!error.closed()) spdlog::error(error.what());
     abort_job(error.exit_code);
   } catch (const Stopped& stopped) {
     code = end_together(stopped);

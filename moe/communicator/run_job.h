@@ -2,18 +2,21 @@
 
 #include <functional>
 #include <optional>
-#include <string>
 
 #include "moe/communicator/communicator.h"
+#include "moe/outcome.h"
 
 namespace moe {
 
 /// The ranks that a program runs on.
 struct Job {
-  std::string program;       ///< its name, in messages
   std::optional<int> ranks;  ///< as `--ranks` says; none: not given
   int threads = 0;           ///< per rank, 0 = the default
   double time_limit_s = 60;  ///< for waits of ranks for one another
+  /// Hears why a job has failed; may be empty. Called once for a job that this program starts by
+  /// mpirun, in the process that starts it; in a job of somebody else's mpirun, on every rank that
+  /// gives up.
+  std::function<void(const Outcome&)> failed{};
 };
 
 /// Runs a program on all ranks of a job. `prepare` comes first, in this process alone, so that errors

@@ -19,17 +19,23 @@ constexpr const char* kWhatToChange =
     "raise --memory-limit where there is more memory, lower global_batch or capacity_factor "
     "(dropless has no bound), or use more ranks";
 
+Where on_rank(const RunState& state) { return {.rank = state.world.rank}; }
+Where at(const RunState& state, const Op& op) { return {op.name, op.layer, state.world.rank}; }
+
 void check_limit(const RunState& state) {
   const std::int64_t limit = state.options.memory_limit_bytes;
   if (limit == 0 || state.plan->peak_bytes() <= limit) return;
-  const int op = state.plan->peak_op();
-  throw OutOfMemory(fmt::format(
-      "rank {}: {} needs {} of arena, {} more than the limit of {}: {}", state.world.rank,
-      op < 0 ? std::string("the model (parameters, gradients, optimizer states)")
-             : describe(state.op(op)),
-      db::format_cell("bytes", state.plan->peak_bytes()),
-      db::format_cell("bytes", state.plan->peak_bytes() - limit), db::format_cell("bytes", limit),
-      kWhatToChange));
+  const int peak_op = state.plan->peak_op();
+  const Op* op = peak_op < 0 ? nullptr : &state.op(peak_op);
+  throw OutOfMemory(
+      fmt::format("rank {}: {} needs {} of arena, {} more than the limit of {}: {}",
+                  state.world.rank,
+                  op == nullptr ? std::string("the model (parameters, gradients, optimizer states)")
+                                : describe(*op),
+                  db::format_cell("bytes", state.plan->peak_bytes()),
+                  db::format_cell("bytes", state.plan->peak_bytes() - limit),
+                  db::format_cell("bytes", limit), kWhatToChange),
+      state.plan->peak_bytes(), op == nullptr ? on_rank(state) : at(state, *op));
 }
 
 /// The size of the arena. With a capacity the whole plan is known now, and refused now if it
@@ -231,13 +237,15 @@ void prepare(RunState& state, std::optional<RoutedLayer> told) {
   if (state.plan->peak_bytes() > state.arena_bytes) {
     throw OutOfMemory(fmt::format("rank {}: {} planned, the arena holds {}: {}", state.world.rank,
                                   db::format_cell("bytes", state.plan->peak_bytes()),
-                                  db::format_cell("bytes", state.arena_bytes), kWhatToChange));
+                                  db::format_cell("bytes", state.arena_bytes), kWhatToChange),
+                      state.plan->peak_bytes(), on_rank(state));
   }
   if (state.plan->peak_bytes(Pool::host) > state.host_arena_bytes) {
     throw OutOfMemory(
         fmt::format("rank {}: {} to be offloaded, the host's arena holds {}: offload less, or {}",
                     state.world.rank, db::format_cell("bytes", state.plan->peak_bytes(Pool::host)),
-                    db::format_cell("bytes", state.host_arena_bytes), kWhatToChange));
+                    db::format_cell("bytes", state.host_arena_bytes), kWhatToChange),
+        state.plan->peak_bytes(Pool::host), on_rank(state));
   }
   if (state.touched) state.touched->cover(state.plan->peak_bytes());
   if (state.touched_host && state.host_arena != nullptr) {

@@ -143,9 +143,20 @@ std::string describe(const Program& program, const Finding& finding, int rank) {
                      tensor);
 }
 
-/// The finding that comes first in the order of the whole Program, over all ranks; for the same op,
-/// that of the lowest rank.
-std::string first_of_all(const Finding& mine, const Runner& runner, Communicator& world) {
+/// A place, and the words for it.
+struct Begin {
+  std::string text;
+  Where where;
+};
+
+int layer_of(const Program& program, const Finding& finding) {
+  return finding.op == kBefore ? layer_of(program, finding.tensor)
+                               : program.ops[static_cast<std::size_t>(finding.op)].layer;
+}
+
+/// Where the first finding of all ranks is, in the order of the whole Program; for the same op, that
+/// of the lowest rank.
+Begin first_of_all(const Finding& mine, const Runner& runner, Communicator& world) {
   const bool found = mine.op != kNowhere;
   const std::int32_t place = !found || mine.op == kBefore ? mine.op : runner.whole_op(mine.op);
   std::vector<std::int32_t> places(static_cast<std::size_t>(world.size));
@@ -153,9 +164,15 @@ std::string first_of_all(const Finding& mine, const Runner& runner, Communicator
   world.all_gather(&place, places.data(), 1, DType::i32, call);
   const auto texts =
       gather_texts(world, found ? describe(runner.program(), mine, world.rank) : "", call);
+  std::int32_t layer = found ? layer_of(runner.program(), mine) : 0;
+  std::vector<std::int32_t> layers(places.size());
+  world.all_gather(&layer, layers.data(), 1, DType::i32, call);
   const auto first = std::min_element(places.begin(), places.end());
-  if (*first == kNowhere) return "run again, every op of the forward pass wrote finite values";
-  return texts[static_cast<std::size_t>(first - places.begin())];
+  if (*first == kNowhere) {
+    return {"run again, every op of the forward pass wrote finite values", {}};
+  }
+  const auto rank = static_cast<std::size_t>(first - places.begin());
+  return {texts[rank], {.layer = layers[rank], .rank = static_cast<int>(rank)}};
 }
 
 }  // namespace
@@ -167,7 +184,8 @@ void throw_not_finite(Runner& runner, Backend& backend, Communicator& world,
   runner.set_before_update({});
   Watch watch(runner.program(), backend, mine);
   runner.iterate_observed([&](const BoundOp& bound) { watch.after(bound); });
-  throw NotFinite(fmt::format("{}; {}", what, first_of_all(mine, runner, world)));
+  const Begin begin = first_of_all(mine, runner, world);
+  throw NotFinite(fmt::format("{}; {}", what, begin.text), begin.where);
 }
 
 }  // namespace moe

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <new>
 #include <type_traits>
 
 #include "db/error.h"
@@ -19,10 +20,9 @@ TEST(Errors, WhatAUserCanMendIs2) {
 }
 
 TEST(Errors, WhatFailedUnderWayIs1) {
-  EXPECT_EQ(exit_code(OutOfMemory("")), 1);
   EXPECT_EQ(exit_code(CudaError("")), 1);
   EXPECT_EQ(exit_code(CommunicationError("")), 1);
-  EXPECT_EQ(exit_code(NotFinite("")), 1);
+  EXPECT_EQ(exit_code(NotFinite("", {})), 1);
   EXPECT_EQ(exit_code(std::logic_error("")), 1);
   EXPECT_EQ(exit_code(std::invalid_argument("")), 1);
   EXPECT_EQ(exit_code(std::exception()), 1);
@@ -45,6 +45,11 @@ TEST(Errors, ARefusalIsOneSentenceOfTheSubjectTheReasonAndTheWayOut) {
 
 TEST(Errors, ARefusalIsNoBrokenContract) {
   EXPECT_FALSE((std::is_base_of_v<std::logic_error, Refusal>));
+}
+
+TEST(Errors, MemoryThatRunsOutIs3) {
+  EXPECT_EQ(exit_code(OutOfMemory("")), 3);
+  EXPECT_EQ(exit_code(std::bad_alloc()), 3);
 }
 
 TEST(Errors, ATimeLimitIs124AndASignal128More) {

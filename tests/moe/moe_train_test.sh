@@ -57,13 +57,41 @@ expect 2 err "huge.toml:6: training.micro_batches: 4096 micro_batches of 1000 bl
   "$moe_train" --model huge.toml
 expect 2 err "nearest: dp=1,ep=1,esp=4" "$moe_train" --model micro --ranks 4 --layout esp=3
 expect 2 err "none.txt" "$moe_train" --model micro --data none.txt
-expect 1 err "more than the limit of 1.00 MiB: raise --memory-limit" "$moe_train" --model tiny --data corpus.txt --memory-limit 1M
+expect 3 err "more than the limit of 1.00 MiB: raise --memory-limit" "$moe_train" --model tiny --data corpus.txt --memory-limit 1M
 echo "no database" >text.db
 expect 2 err "text.db" "$moe_train" --model micro --data corpus.txt --db text.db
 [ "$(cat text.db)" = "no database" ] || fail "a file that is no database was changed"
 expect 2 err "excludes" "$moe_train" --model micro --schedule dense.json --planner tutel --cluster box
 expect 2 err "expected an integer from 0 to 1000000000" "$moe_train" --model micro --planner tutel --cluster box --plan-every -1
 expect 2 err "there are sequential" "$moe_train" --model micro --planner nonesuch --cluster box
+
+# With --format json a training ends with one line that programs read, whatever became of it and of its ranks.
+# outcome CODE TEXT COMMAND...: the exit code, and what that line contains.
+outcome() {
+  code=$1 text=$2
+  shift 2
+  expect "$code" out "$text" "$@" --format json
+  [ "$(grep -c '"status"' out)" = 1 ] || fail "$* gave not one outcome: $(cat out)"
+}
+short="--model micro --data corpus.txt --steps 1 --evaluate-batches 0"
+# shellcheck disable=SC2086
+{
+  outcome 0 '"status":"done"' "$moe_train" $short
+  outcome 3 '{"status":"out_of_memory","rank":0,"layer":' "$moe_train" $short --memory-limit 1K
+  outcome 2 '{"status":"refused","message":"none.json: cannot be read' "$moe_train" $short --schedule none.json
+  outcome 2 '{"status":"refused","layer":0,"message":"dense.json: pipeline_split' \
+    "$moe_train" --model tiny --data corpus.txt --schedule dense.json
+  outcome 0 '"status":"done"' "$moe_train" $short --ranks 2
+  outcome 3 '{"status":"out_of_memory","rank":' "$moe_train" $short --ranks 2 --memory-limit 1K
+  outcome 3 '"bytes":' "$moe_train" $short --ranks 2 --memory-limit 1K
+  expect 3 err "moe-train: rank" "$moe_train" $short --ranks 2 --memory-limit 1K
+
+  # How much is said on stderr, and for how many ranks.
+  expect 0 out "heldout_loss" "$moe_train" $short --quiet
+  [ -s err ] && fail "--quiet said: $(cat err)"
+  expect 3 err "more than the limit" "$moe_train" $short --memory-limit 1K --quiet
+  expect 2 err "expected" "$moe_train" $short --log-level loud
+}
 
 # A decision that changes results is named as such.
 echo '{"decisions": [{"decision": "compress_exchange", "layer": 1, "phase": "forward", "format": "int8"}]}' >packed.json

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <array>
@@ -129,8 +130,8 @@ std::vector<PlannerRequest> requests_of(const Arguments& arguments) {
   for (PlannerRequest& request : requests) {
     request.options.most_chunks = arguments.most_chunks;
     if (!request.planner->measures) continue;
-    warn(fmt::format("{}: chosen by simulation, as nothing is run; a study chooses by running",
-                     request.planner->name));
+    spdlog::info("{}: chosen by simulation, as nothing is run; a study chooses by running",
+                 request.planner->name);
   }
   return requests;
 }

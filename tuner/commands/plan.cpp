@@ -1,3 +1,5 @@
+#include <spdlog/spdlog.h>
+
 #include <string>
 
 #include "db/console/output_file.h"
@@ -27,7 +29,7 @@ int plan(const Arguments& arguments) {
       request.planner->remark
           ? request.planner->remark(scenario.situation(), request.options, schedule)
           : "";
-  if (!remark.empty()) warn(remark);
+  if (!remark.empty()) spdlog::info(remark);
   warn_of_other_results(schedule);
   db::write_output(arguments.schedule_file, moe::to_json(schedule) + '\n');
   return 0;

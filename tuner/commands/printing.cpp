@@ -1,6 +1,7 @@
 #include "tuner/commands/printing.h"
 
-#include <iostream>
+#include <spdlog/spdlog.h>
+
 
 namespace tuner {
 
@@ -17,11 +18,9 @@ db::Cell optional_cell(const std::optional<double>& value) {
 
 Scenario load_said(const ScenarioOptions& options) {
   Scenario scenario = load_scenario(options);
-  for (const std::string& remark : scenario.remarks) warn(remark);
+  for (const std::string& remark : scenario.remarks) spdlog::info(remark);
   return scenario;
 }
-
-void warn(const std::string& text) { std::cerr << "moe-tune: " << text << '\n'; }
 
 bool shows_column(const Arguments& arguments, bool one_has_it) {
   return one_has_it || style_of(arguments).format != db::Format::table;
@@ -34,7 +33,9 @@ db::Cell changes_cell(const moe::Schedule& schedule) {
 
 void warn_of_other_results(const moe::Schedule& schedule) {
   const std::string names = moe::changes_results(schedule);
-  if (!names.empty()) warn(names + " changes results: losses are not those of other schedules");
+  if (!names.empty()) {
+    spdlog::warn("{} changes results: losses are not those of other schedules", names);
+  }
 }
 
 }  // namespace tuner

@@ -21,8 +21,6 @@ db::Cell fits_memory(std::int64_t peak_bytes, const Cluster& cluster);
 /// Empty for no value.
 db::Cell optional_cell(const std::optional<double>& value);
 
-/// One line on stderr, with the program's name.
-void warn(const std::string& text);
 /// Loads what the command line names, and says the remarks on stderr. Throws as load_scenario.
 Scenario load_said(const ScenarioOptions& options);
 /// Whether a column is printed that is empty for most schedules. A table has it where one schedule

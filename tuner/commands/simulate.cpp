@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <cmath>
@@ -135,16 +136,16 @@ int simulate_schedule(const Arguments& arguments, int argc, char** argv) {
   const TimelineSummary summary = summarize(prediction.program, prediction.timeline);
   if (!arguments.trace.empty()) write_trace(scenario, schedule, prediction, arguments.trace);
   if (connection) {
-    warn(fmt::format("run {} in {}",
-                     store_simulation(scenario, schedule, prediction, *connection, argc, argv),
-                     database));
+    const std::int64_t run =
+        store_simulation(scenario, schedule, prediction, *connection, argc, argv);
+    spdlog::info("run {} in {}", run, database);
   }
   if (arguments.fits) {
     for (const std::string& line :
          fits_used(scenario.costs, prediction.program,
                    moe::bind(prediction.program, scenario.routing, scenario.groups, 0),
                    scenario.groups)) {
-      std::cerr << line << '\n';
+      spdlog::info(line);
     }
   }
   if (arguments.timeline) {

@@ -1,3 +1,5 @@
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 #include <map>
 #include <vector>
@@ -102,7 +104,7 @@ int study(Arguments& arguments, int argc, char** argv) {
   } else {
     options.top = std::stoi(arguments.top);
   }
-  options.say = [](const std::string& text) { warn(text); };
+  options.say = [](const std::string& text) { spdlog::info(text); };
   moe::stop_when_asked();
   const std::int64_t id = run_study(options);
 

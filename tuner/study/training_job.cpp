@@ -10,9 +10,11 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
+#include <string_view>
 #include <system_error>
 
 #include "moe/errors.h"
+#include "moe/outcome.h"
 #include "moe/stop.h"
 
 namespace tuner {
@@ -44,19 +46,21 @@ class MemoryFile {
   int file_;
 };
 
-/// True for the lines that mpirun adds whatever happened, and for what is printed at every start.
-bool says_nothing(const std::string& line) {
-  return line.find_first_not_of("- \t\r") == std::string::npos ||
-         line.starts_with("Primary job  terminated") || line.starts_with("a non-zero exit code.") ||
-         line.starts_with("moe-train: ");
+/// What mpirun says of a rank that was ended by a signal; "" where it says nothing.
+std::string noticed_by_mpirun(const std::string& errors) {
+  constexpr std::string_view words = "mpirun noticed that process ";
+  const std::size_t begin = errors.find(words);
+  if (begin == std::string::npos) return "";
+  const std::size_t at = begin + words.size();
+  return errors.substr(at, errors.find('\n', at) - at);
 }
 
-/// The last lines of `text` that say something, at most `most` bytes.
+/// The end of `text`, at most `most` bytes, without the dashes that mpirun adds.
 std::string last_words(const std::string& whole, std::size_t most) {
   std::string text;
   std::istringstream lines(whole);
   for (std::string line; std::getline(lines, line);) {
-    if (!says_nothing(line)) text += line + '\n';
+    if (line.find_first_not_of("- \t\r") != std::string::npos) text += line + '\n';
   }
   const auto end = text.find_last_not_of(" \n\r\t");
   if (end == std::string::npos) return "";
@@ -64,49 +68,12 @@ std::string last_words(const std::string& whole, std::size_t most) {
   return text.substr(begin, end + 1 - begin);
 }
 
-std::string without_prefix(const std::string& line, const std::string& prefix) {
-  return line.substr(line.find(prefix) + prefix.size());
-}
-
-/// "moe-train: MODEL on 2 ranks (...": not a complaint, but how a training begins.
-bool is_banner(std::string_view line) {
-  const std::size_t on = line.find(" on ");
-  if (on == std::string_view::npos) return false;
-  const std::string_view count = line.substr(on + 4);
-  const std::size_t digits = count.find_first_not_of("0123456789");
-  if (digits == 0 || digits == std::string_view::npos) return false;
-  return count.substr(digits).starts_with(" rank (") ||
-         count.substr(digits).starts_with(" ranks (");
-}
-
-/// The failure in one line: the first message that does not only repeat that of another rank; where
-/// a rank died without a message, the line of mpirun.
-std::string complaint(const std::string& errors) {
-  std::string noticed, echo;
-  std::istringstream lines(errors);
-  for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with("mpirun noticed that process ")) {
-      if (noticed.empty()) noticed = without_prefix(line, "that process ");
-    } else if (line.starts_with("moe-train: ") && !is_banner(line)) {
-      if (line.find(" cannot finish: ") == std::string::npos) return line;
-      if (echo.empty()) echo = line;
-    }
+/// For a person: what the training gave as its reason, or what stands on its stderr.
+std::string complaint(const moe::Outcome& outcome, const std::string& errors) {
+  if (outcome.status == moe::OutcomeStatus::lost_rank) {
+    if (std::string noticed = noticed_by_mpirun(errors); !noticed.empty()) return noticed;
   }
-  if (!noticed.empty()) return noticed;
-  return echo.empty() ? last_words(errors, 500) : echo;
-}
-
-/// True where the text has a message of moe::OutOfMemory, or of a system library that ran out of
-/// memory.
-bool says_out_of_memory(const std::string& errors) {
-  std::string text = errors;
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  for (const char* words : {"out of memory", " of arena, ", "the arena holds",
-                            "arena: ", "bad_alloc", "cannot allocate memory"}) {
-    if (text.find(words) != std::string::npos) return true;
-  }
-  return false;
+  return outcome.message.empty() ? last_words(errors, 500) : outcome.message;
 }
 
 /// The JSON object among the lines of stdout.
@@ -122,42 +89,64 @@ std::optional<nlohmann::json> find_summary(const std::string& output) {
   return std::nullopt;
 }
 
+/// Of a training that came to its end.
+void read_summary(const std::string& output, JobResult& result) {
+  const auto summary = find_summary(output);
+  if (!summary) {
+    result.status = "failed";
+    result.error = "no summary on stdout: " + last_words(output, 200);
+    return;
+  }
+  result.iteration_s = summary->value("iteration_s", 0.0);
+  result.run_id = summary->value("run", std::int64_t{0});
+  result.measured_peak_bytes = summary->value("measured_peak_bytes", std::int64_t{0});
+  const auto loss = summary->find("loss");
+  const bool measured = loss != summary->end() && loss->is_number() && result.iteration_s > 0;
+  result.status = measured ? "done" : "failed";
+  if (!measured) result.error = "the training diverged or measured nothing: " + summary->dump();
+}
+
 }  // namespace
 
 JobResult classify(const ChildResult& child, bool kernel_killed_for_memory) {
-  JobResult result;
-  result.exit_code = child.end == ChildResult::End::exited ? child.code : 128 + child.code;
   using End = ChildResult::End;
-  // mpirun ends with 128 + the signal of the rank that it killed.
-  const bool signalled = child.end == End::signalled || child.code > 128;
-  if (child.end == End::timed_out || (child.end == End::exited && child.code == 124)) {
+  using Status = moe::OutcomeStatus;
+  JobResult result;
+  result.exit_code = child.end == End::exited ? child.code : 128 + child.code;
+  moe::Outcome outcome =
+      moe::find_outcome(child.output).value_or(moe::outcome_of_exit(result.exit_code));
+  if (outcome.status == Status::done && result.exit_code != 0) outcome = {Status::failed};
+  const std::string reason = complaint(outcome, child.errors);
+  if (child.end == End::timed_out) {
     result.status = "hung";
-    result.error = child.end == End::timed_out ? fmt::format("ended after {:.0f} s: {}",
-                                                             child.seconds, complaint(child.errors))
-                                               : complaint(child.errors);
-  } else if (kernel_killed_for_memory || (child.code != 0 && says_out_of_memory(child.errors))) {
-    result.status = "out_of_memory";
-    result.error = complaint(child.errors);
-  } else if (signalled) {
-    result.status = "crashed";
-    const int signal = child.end == End::signalled ? child.code : child.code - 128;
-    result.error = fmt::format("signal {}: {}", signal, complaint(child.errors));
-  } else if (child.code != 0) {
-    result.status = "failed";
-    result.error = fmt::format("exit code {}: {}", child.code, complaint(child.errors));
-  } else if (const auto summary = find_summary(child.output)) {
-    result.status = "done";
-    result.iteration_s = summary->value("iteration_s", 0.0);
-    result.run_id = summary->value("run", std::int64_t{0});
-    result.measured_peak_bytes = summary->value("measured_peak_bytes", std::int64_t{0});
-    if (const auto loss = summary->find("loss");
-        loss == summary->end() || !loss->is_number() || !(result.iteration_s > 0)) {
+    result.error = fmt::format("ended after {:.0f} s: {}", child.seconds, reason);
+    return result;
+  }
+  if (kernel_killed_for_memory) outcome.status = Status::out_of_memory;
+  switch (outcome.status) {
+    case Status::done:
+      read_summary(child.output, result);
+      break;
+    case Status::out_of_memory:
+      result.status = "out_of_memory";
+      result.error = reason;
+      break;
+    case Status::time_limit:
+      result.status = "hung";
+      result.error = reason;
+      break;
+    case Status::lost_rank:
+    case Status::killed:
+      result.status = "crashed";
+      result.error =
+          outcome.signal ? fmt::format("signal {}: {}", *outcome.signal, reason) : reason;
+      break;
+    case Status::refused:
+    case Status::not_finite:
+    case Status::failed:
       result.status = "failed";
-      result.error = "the training diverged or measured nothing: " + summary->dump();
-    }
-  } else {
-    result.status = "failed";
-    result.error = "no summary on stdout: " + last_words(child.output, 200);
+      result.error = fmt::format("exit code {}: {}", result.exit_code, reason);
+      break;
   }
   return result;
 }
@@ -186,7 +175,9 @@ JobResult train(const TrainingJob& job, const moe::Schedule& schedule, int steps
                                 "--evaluate-batches",
                                 "0",
                                 "--format",
-                                "json"};
+                                "json",
+                                "--log-level",
+                                "warning"};
   const auto add = [&](const char* option, const std::string& value) {
     argv.emplace_back(option);
     argv.push_back(value);
@@ -208,6 +199,7 @@ JobResult train(const TrainingJob& job, const moe::Schedule& schedule, int steps
 void throw_failure(const std::string& what, const JobResult& result) {
   const std::string text = fmt::format("{} {}: {}", what, result.status, result.error);
   if (result.status == "hung") throw moe::TimeLimit(text);
+  if (result.status == "out_of_memory") throw moe::OutOfMemory(text);
   if (result.exit_code == 2) throw moe::InputError(text);
   if (result.exit_code > 128) throw moe::Stopped(text, result.exit_code - 128);
   throw std::runtime_error(text);

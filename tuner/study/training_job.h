@@ -43,9 +43,10 @@ struct JobResult {
 JobResult train(const TrainingJob& job, const moe::Schedule& schedule, int steps, int timelines,
                 double time_limit_s, const std::function<void()>& alive);
 
-/// Tells failures apart: a time limit (ours, or exit code 124) is "hung"; memory that ran out (the
-/// program says so, or the kernel killed processes for it meanwhile) is "out_of_memory"; any other
-/// signal is "crashed"; the rest is "failed".
+/// Tells failures apart by the outcome that moe-train printed (moe/outcome.h), and by the exit
+/// code where it printed none. A time limit (ours, or moe-train's) is "hung"; memory that ran out, or
+/// for which the kernel killed processes meanwhile, is "out_of_memory"; a lost rank and any signal is
+/// "crashed"; all else is "failed". Words on stderr count for nothing.
 JobResult classify(const ChildResult& child, bool kernel_killed_for_memory);
 
 /// Throws an error with which this process ends as the training did; `what` names the training.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <spdlog/spdlog.h>
 #include <sys/prctl.h>
 
 #include <algorithm>
@@ -162,11 +163,8 @@ void StartWatch::watch(double limit_s) {
   if (teller != here.end() && std::to_string(teller->first) != own) {
     if (changed_.wait_for(lock, std::chrono::seconds(3), [this] { return started_; })) return;
   }
-  std::fputs(fmt::format("rank {} waited {} s in MPI's start: {}\n", own.empty() ? "?" : own,
-                         limit_s, missing_ranks())
-                 .c_str(),
-             stderr);
-  std::fflush(stderr);
+  spdlog::error("rank {} waited {} s in MPI's start: {}", own.empty() ? "?" : own, limit_s,
+                missing_ranks());
   std::_Exit(kTimeLimitExitCode);
 }
 

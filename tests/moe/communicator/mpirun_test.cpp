@@ -32,7 +32,7 @@ struct Job {
       close(ends[1]);
       if (std::freopen("/dev/null", "w", stderr) == nullptr) _exit(100);
       try {
-        run_mpirun({"/bin/sh", "-c", script}, time_limit_s, launch_s);
+        run_mpirun({"/bin/sh", "-c", script}, time_limit_s, {}, launch_s);
       } catch (const CommunicationError&) {
         _exit(99);
       }

@@ -233,10 +233,10 @@ TEST_F(StudyTest, FailuresAreToldApartAndNeverTriedAgain) {
   o.planners = parse_planners("tutel");
   o.trial_time_limit_s = 10;
   const std::string log = (directory / "log").string();
-  o.job.program = misbehaving(
-      {{2, "echo 2 >> " + log + "; exec sleep 100"},
-       {3, "echo 3 >> " + log + "; kill -SEGV $$"},
-       {4, "echo 4 >> " + log + "; echo moe-train: rank 0: out of memory >&2; exit 1"}});
+  o.job.program =
+      misbehaving({{2, "echo 2 >> " + log + "; exec sleep 100"},
+                   {3, "echo 3 >> " + log + "; kill -SEGV $$"},
+                   {4, "echo 4 >> " + log + "; echo moe-train: in words of its own >&2; exit 3"}});
   run_study(o);
   o.resume = true;
   run_study(o);
@@ -260,7 +260,8 @@ TEST_F(StudyTest, AWrongRoutingIsRefusedBeforeAnythingIsStored) {
 }
 
 TEST_F(StudyTest, AProfileThatFailsEndsTheStudyAsItEnded) {
-  const std::map<std::string, int> codes{{"exit 2", 2}, {"exit 124", 124}, {"exit 1", 1}};
+  const std::map<std::string, int> codes{
+      {"exit 2", 2}, {"exit 3", 3}, {"exit 124", 124}, {"exit 1", 1}};
   for (const auto& [action, code] : codes) {
     auto o = options("study of " + action);
     const std::string path = (directory / "moe-train").string();

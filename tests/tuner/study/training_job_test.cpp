@@ -1,14 +1,16 @@
 #include "tuner/study/training_job.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+#include <string>
+#include <vector>
 
-#include "moe/backend/backend.h"
-#include "moe/errors.h"
+#include "moe/outcome.h"
 #include "tuner/study/child.h"
 #include "tuner/study/processor_time.h"
 
@@ -76,35 +78,50 @@ ChildResult ended(End end, int code, std::string errors, std::string output = ""
   return child;
 }
 
-TEST(Classify, TellsFailuresApart) {
+std::string outcome_line(moe::Outcome outcome) { return moe::to_json(outcome) + "\n"; }
+
+TEST(Classify, TellsFailuresApartByTheOutcome) {
+  using Status = moe::OutcomeStatus;
+  const auto status = [](Status outcome, int code) {
+    return classify(ended(End::exited, code, "", "[rows]\n" + outcome_line({outcome})), false)
+        .status;
+  };
+  EXPECT_EQ(status(Status::out_of_memory, 3), "out_of_memory");
+  EXPECT_EQ(status(Status::time_limit, 124), "hung");
+  EXPECT_EQ(status(Status::lost_rank, 137), "crashed");
+  EXPECT_EQ(status(Status::killed, 143), "crashed");
+  EXPECT_EQ(status(Status::refused, 2), "failed");
+  EXPECT_EQ(status(Status::not_finite, 1), "failed");
+  EXPECT_EQ(status(Status::failed, 1), "failed");
+  EXPECT_EQ(status(Status::done, 1), "failed") << "it said so too early";
+}
+
+TEST(Classify, TellsFailuresApartByTheExitCodeWhereThereIsNoOutcome) {
   const auto status = [](const ChildResult& child, bool kernel = false) {
     return classify(child, kernel).status;
   };
   EXPECT_EQ(status(ended(End::timed_out, 0, "")), "hung");
-  EXPECT_EQ(status(ended(End::exited, 124, "moe-train: rank 1: waited 60 s")), "hung");
+  EXPECT_EQ(status(ended(End::exited, 124, "")), "hung");
+  EXPECT_EQ(status(ended(End::exited, 3, "")), "out_of_memory");
   EXPECT_EQ(status(ended(End::signalled, 11, "")), "crashed");
   EXPECT_EQ(status(ended(End::exited, 139, "")), "crashed");  // as mpirun reports it
   EXPECT_EQ(status(ended(End::exited, 137, ""), true), "out_of_memory");
   EXPECT_EQ(status(ended(End::exited, 137, "")), "crashed");
-  EXPECT_EQ(status(ended(End::exited, 1,
-                         "moe-train: rank 0: gate needs 5 B of arena, 1 B more "
-                         "than the limit of 4 B")),
-            "out_of_memory");
-  EXPECT_EQ(status(ended(End::exited, 1, "std::bad_alloc")), "out_of_memory");
-  EXPECT_EQ(status(ended(End::exited, 1, "moe-train: rank 0: no")), "failed");
-  EXPECT_EQ(status(ended(End::exited, 2, "wrong")), "failed");
+  EXPECT_EQ(status(ended(End::exited, 1, "")), "failed");
+  EXPECT_EQ(status(ended(End::exited, 2, "")), "failed");
   EXPECT_EQ(status(ended(End::exited, 0, "", "no json")), "failed");
 }
 
-TEST(Classify, KnowsABackendsWordsForTooLittleMemory) {
-  std::string message;
-  try {
-    moe::make_cpu_backend(1)->arena(std::int64_t{1} << 60);
-  } catch (const moe::OutOfMemory& error) {
-    message = error.what();
+TEST(Classify, WordsOnStderrCountForNothing) {
+  const auto of = [](const std::string& words, const std::string& output) {
+    return classify(ended(End::exited, 1, words, output), false).status;
+  };
+  const std::string no_memory = outcome_line({moe::OutcomeStatus::out_of_memory});
+  for (const char* words : {"moe-train: rank 0: gate needs 5 B of arena, 1 B more than the limit",
+                            "moe-train: rank 0: der Speicher reicht nicht", ""}) {
+    EXPECT_EQ(of(words, no_memory), "out_of_memory") << words;
+    EXPECT_EQ(of(words, ""), "failed") << words;
   }
-  EXPECT_EQ(classify(ended(End::exited, 1, "moe-train: rank 0: " + message), false).status,
-            "out_of_memory");
 }
 
 TEST(Classify, ReadsTheSummary) {
@@ -125,86 +142,79 @@ TEST(Classify, ADivergedTrainingIsNoResult) {
       "failed");
 }
 
-// What real runs said on stderr, shortened where lines repeat.
-constexpr const char* kBanner =
-    "moe-train: micro on 2 ranks (CPU, 1 thread), schedule sequential, corpus.txt, 10290 tokens\n";
-constexpr const char* kDashes =
-    "--------------------------------------------------------------------------\n";
-
-TEST(Classify, QuotesTheProgramNotItsLauncher) {
-  const auto result = classify(
-      ended(End::exited, 1,
-            std::string(kBanner) +
-                "moe-train: rank 1: tiny needs 9 B of arena, 1 B more than the limit of 8 B\n" +
-                kDashes + "MPI_ABORT was invoked on rank 1 in communicator MPI_COMM_WORLD\n" +
-                "with errorcode 1.\n" + kDashes +
-                "moe-train: rank 0: sum of the losses cannot finish: rank 1 gave up: rank 1 ended "
-                "with an exception\n"),
-      false);
-  EXPECT_EQ(result.status, "out_of_memory");
-  EXPECT_EQ(result.error,
-            "moe-train: rank 1: tiny needs 9 B of arena, 1 B more than the limit of 8 B");
-  EXPECT_EQ(result.exit_code, 1);
+TEST(Classify, QuotesWhatTheTrainingGaveAsItsReason) {
+  const auto result = classify(ended(End::exited, 3, "mpirun says this and that\n",
+                                     outcome_line({.status = moe::OutcomeStatus::out_of_memory,
+                                                   .rank = 1,
+                                                   .message = "rank 1: tiny needs 9 B of arena"})),
+                               false);
+  EXPECT_EQ(result.error, "rank 1: tiny needs 9 B of arena");
+  EXPECT_EQ(result.exit_code, 3);
 }
 
-TEST(Classify, QuotesWhatIsSaidBeforeThereAreRanks) {
+TEST(Classify, QuotesStderrWhereThereIsNoOutcome) {
   const auto result =
-      classify(ended(End::exited, 2, "moe-train: x.toml:3: experts = 6: expected 1 to 4\n"), false);
+      classify(ended(End::exited, 2, "--steps: Value x not in range\n-----\n"), false);
   EXPECT_EQ(result.status, "failed");
-  EXPECT_EQ(result.error, "exit code 2: moe-train: x.toml:3: experts = 6: expected 1 to 4");
+  EXPECT_EQ(result.error, "exit code 2: --steps: Value x not in range");
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_EQ(classify(ended(End::exited, 2, "--steps: Value x not in range\n"), false).error,
-            "exit code 2: --steps: Value x not in range");
 }
 
-TEST(Classify, NamesTheRankThatWasKilled) {
-  const auto result = classify(
-      ended(End::exited, 137,
-            std::string(kBanner) +
-                "moe-train: rank 0: sum of the losses cannot finish: this process was asked to "
-                "end\n" +
-                kDashes +
-                "Primary job  terminated normally, but 1 process returned\n"
-                "a non-zero exit code. Per user-direction, the job has been aborted.\n" +
-                kDashes + kDashes +
-                "mpirun noticed that process rank 1 with PID 0 on node vm exited on signal 9 "
-                "(Killed).\n" +
-                kDashes),
-      false);
+TEST(Classify, QuotesMpirunOfARankThatWasKilled) {
+  const auto result =
+      classify(ended(End::exited, 137,
+                     "Primary job  terminated normally, but 1 process returned\n"
+                     "mpirun noticed that process rank 1 with PID 0 on node vm exited on signal 9 "
+                     "(Killed).\n",
+                     outcome_line({.status = moe::OutcomeStatus::lost_rank, .signal = 9})),
+               false);
   EXPECT_EQ(result.status, "crashed");
   EXPECT_EQ(result.error, "signal 9: rank 1 with PID 0 on node vm exited on signal 9 (Killed).");
   EXPECT_EQ(result.exit_code, 137);
 }
 
-TEST(Classify, QuotesWhoWaitedForWhomAtATimeLimit) {
-  const auto result = classify(
-      ended(End::exited, 124,
-            std::string(kBanner) +
-                "moe-train: rank 0: rank 0 waited 60 s for rank 1 in all_to_all dispatch\n" +
-                kDashes),
-      false);
-  EXPECT_EQ(result.status, "hung");
-  EXPECT_EQ(result.error,
-            "moe-train: rank 0: rank 0 waited 60 s for rank 1 in all_to_all dispatch");
-}
+/// A program in a folder of its own that stands for moe-train.
+class Script {
+ public:
+  explicit Script(const std::string& text)
+      : folder_(std::filesystem::path(::testing::TempDir()) /
+                ("training_job_test" + std::to_string(getpid()))) {
+    std::filesystem::create_directories(folder_);
+    std::ofstream(path()) << "#!/bin/sh\n" << text;
+    std::filesystem::permissions(path(), std::filesystem::perms::owner_all);
+  }
+  Script(const Script&) = delete;
+  Script& operator=(const Script&) = delete;
+  ~Script() { std::filesystem::remove_all(folder_); }
+  std::string path() const { return folder_ / "moe-train"; }
 
-TEST(Classify, NeverQuotesBannerOrDashes) {
-  const auto result = classify(ended(End::exited, 1, std::string(kBanner) + kDashes), false);
-  EXPECT_EQ(result.error, "exit code 1: ");
+ private:
+  std::filesystem::path folder_;
+};
+
+TEST(TrainingJobTest, AMessageInOtherWordsChangesNoStatus) {
+  std::vector<std::string> statuses;
+  for (const std::string words : {"rank 0: 5 B of arena, 1 B more than the limit of 4 B",
+                                  "rank 0: zu wenig Speicher", "Segmentation fault"}) {
+    const Script script(fmt::format(
+        "echo 'moe-train: {0}' >&2\necho '{1}'\nexit 3\n", words,
+        moe::to_json({.status = moe::OutcomeStatus::out_of_memory, .rank = 0, .message = words})));
+    TrainingJob job;
+    job.program = script.path();
+    const JobResult result = train(job, {"somebody", {}}, 1, 1, 20, {});
+    EXPECT_EQ(result.error, words);
+    statuses.push_back(result.status);
+  }
+  EXPECT_THAT(statuses, ::testing::Each("out_of_memory"));
 }
 
 TEST(TrainingJobTest, HandsTheScheduleOverWithoutAFileThatCouldStay) {
-  const auto directory = std::filesystem::path(::testing::TempDir()) /
-                         ("training_job_test" + std::to_string(getpid()));
-  std::filesystem::create_directories(directory);
-  const std::string program = directory / "moe-train";
-  std::ofstream(program) << "#!/bin/sh\nfor a; do case $b in --schedule) s=$a;; esac; b=$a; done\n"
-                            "/bin/sh -c \"ls $s; cat $s; exit 1\" >&2; exit 1\n";
-  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  const Script script(
+      "for a; do case $b in --schedule) s=$a;; esac; b=$a; done\n"
+      "/bin/sh -c \"ls $s; cat $s; exit 1\" >&2; exit 1\n");
   TrainingJob job;
-  job.program = program;
+  job.program = script.path();
   const auto result = train(job, {"somebody", {}}, 1, 1, 20, {});
-  std::filesystem::remove_all(directory);
   EXPECT_THAT(result.error, HasSubstr("\"planner\": \"somebody\""));
   EXPECT_THAT(result.error, HasSubstr("/proc/" + std::to_string(getpid()) + "/fd/"));
 }

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <vector>
+
+#include "moe/outcome.h"
+
+namespace moe {
+
+/// Brings the outcomes of ranks to the process that starts them by mpirun, so that a training ends
+/// with one line, whatever became of its ranks. A file without a name, whose path stands in a
+/// variable of the environment; ranks on other machines do not reach it.
+class OutcomeChannel {
+ public:
+  /// Throws std::system_error where there can be no such file.
+  OutcomeChannel();
+  OutcomeChannel(const OutcomeChannel&) = delete;
+  OutcomeChannel& operator=(const OutcomeChannel&) = delete;
+  ~OutcomeChannel();
+
+  /// Those that ranks have told so far, in the order in which they came.
+  std::vector<Outcome> outcomes() const;
+
+ private:
+  int file_;
+};
+
+/// Hands an outcome to the launcher of this rank. False where there is none, or it is out of reach.
+bool hand_to_launcher(const Outcome& outcome);
+
+}  // namespace moe

@@ -1,0 +1,89 @@
+#include "moe/outcome.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <new>
+
+#include "moe/errors.h"
+#include "moe/outcome_channel.h"
+#include "moe/stop.h"
+
+namespace moe {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using Status = OutcomeStatus;
+
+TEST(Outcome, IsOfTheErrorsTypeNotOfItsWords) {
+  const auto status = [](const std::exception& error) { return outcome_of(error, 1).status; };
+  EXPECT_EQ(status(OutOfMemory("")), Status::out_of_memory);
+  EXPECT_EQ(status(std::bad_alloc()), Status::out_of_memory);
+  EXPECT_EQ(status(TimeLimit("")), Status::time_limit);
+  EXPECT_EQ(status(NotFinite("", {})), Status::not_finite);
+  EXPECT_EQ(status(CommunicationError("")), Status::lost_rank);
+  EXPECT_EQ(status(Refusal("", "", "")), Status::refused);
+  EXPECT_EQ(status(InputError("")), Status::refused);
+  EXPECT_EQ(status(Stopped("", SIGTERM)), Status::killed);
+  EXPECT_EQ(status(std::logic_error("out of memory")), Status::failed);
+}
+
+TEST(Outcome, SaysWhereAndHowMuch) {
+  const Outcome outcome = outcome_of(OutOfMemory("too little", 4096, {"gate", 3, 2}), 0);
+  EXPECT_EQ(outcome, (Outcome{Status::out_of_memory, 2, 3, 4096, {}, "too little"}));
+  EXPECT_EQ(to_json(outcome),
+            R"({"status":"out_of_memory","rank":2,"layer":3,"bytes":4096,"message":"too little"})");
+  EXPECT_EQ(outcome_of(Stopped("", SIGTERM), {}).signal, SIGTERM);
+}
+
+TEST(Outcome, IsFoundAmongOtherLinesAndReadsBackAsItWas) {
+  const Outcome outcome{Status::killed, 1, -1, 7, SIGINT, "line\n\"quoted\" \xff"};
+  Outcome read = outcome;
+  read.message = "line\n\"quoted\" \xef\xbf\xbd";
+  EXPECT_EQ(find_outcome("iteration loss\n{\"loss\": 1}\n" + to_json(outcome) + "\n"), read);
+  for (const char* text : {"", "done", "{\"status\": \"else\"}", "{\"status\": 3}", "[1]"}) {
+    EXPECT_EQ(find_outcome(text), std::nullopt) << text;
+  }
+  EXPECT_EQ(find_outcome("{\"status\": \"done\", \"iteration_s\": 0.5}")->status, Status::done);
+}
+
+TEST(Outcome, OfAnExitCode) {
+  EXPECT_EQ(outcome_of_exit(0).status, Status::done);
+  EXPECT_EQ(outcome_of_exit(1).status, Status::failed);
+  EXPECT_EQ(outcome_of_exit(2).status, Status::refused);
+  EXPECT_EQ(outcome_of_exit(3).status, Status::out_of_memory);
+  EXPECT_EQ(outcome_of_exit(124).status, Status::time_limit);
+  const Outcome killed = outcome_of_exit(128 + SIGKILL);
+  EXPECT_EQ(killed.status, Status::lost_rank);
+  EXPECT_EQ(killed.signal, SIGKILL);
+  EXPECT_THAT(killed.message, HasSubstr("Killed"));
+}
+
+TEST(FirstCause, IsOfTheRankThatKnowsWhy) {
+  const Outcome lost{.status = Status::lost_rank, .rank = 0, .message = "rank 1 gave up"};
+  const Outcome memory{.status = Status::out_of_memory, .rank = 1};
+  EXPECT_EQ(first_cause({lost, memory}, 3), memory);
+  EXPECT_EQ(first_cause({lost}, 1), lost);
+  EXPECT_EQ(first_cause({lost}, 128 + SIGKILL).signal, SIGKILL);
+  EXPECT_EQ(first_cause({}, 3).status, Status::out_of_memory);
+}
+
+TEST(OutcomeChannel, BringsWhatOtherProcessesTell) {
+  EXPECT_FALSE(hand_to_launcher({})) << "there is no launcher";
+  const OutcomeChannel channel;
+  const pid_t child = fork();
+  if (child == 0) _exit(hand_to_launcher({.status = Status::failed, .rank = 1}) ? 0 : 1);
+  int code = -1;
+  waitpid(child, &code, 0);
+  EXPECT_EQ(code, 0);
+  EXPECT_TRUE(hand_to_launcher({.status = Status::lost_rank, .rank = 0}));
+  EXPECT_THAT(channel.outcomes(), ElementsAre(Outcome{.status = Status::failed, .rank = 1},
+                                              Outcome{.status = Status::lost_rank, .rank = 0}));
+}
+
+}  // namespace
+}  // namespace moe
