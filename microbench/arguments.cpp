@@ -18,23 +18,6 @@ const char* const kExamples =
     "moe-bench all --ranks 2 --sizes 4M --db results.db\n"
     "moe-bench gemm --benchmark_out=a.json    # for Google Benchmark's compare.py";
 
-void declare_own(CLI::App& app, const Benchmark& benchmark) {
-  for (const BenchmarkOption& option : benchmark.options) {
-    CLI::Option* declared = nullptr;
-    if (const auto* text = std::get_if<std::string*>(&option.value)) {
-      declared = app.add_option(option.name, **text, option.help)->capture_default_str();
-    } else if (const auto* number = std::get_if<NumberWithin>(&option.value)) {
-      declared = app.add_option(option.name, *number->value, option.help)
-                     ->capture_default_str()
-                     ->check(options::whole_number(number->least, number->most));
-    } else {
-      auto* list = std::get<std::vector<std::string>*>(option.value);
-      declared = app.add_option(option.name, *list, option.help)->delimiter(',');
-    }
-    declared->type_name("VALUE")->group(fmt::format("Of {}", benchmark.name));
-  }
-}
-
 void declare_sweep(CLI::App& app, Arguments& a, const std::vector<Benchmark>& offered) {
   std::vector<std::string> names{"all"};
   for (const Benchmark& benchmark : offered) names.push_back(benchmark.name);
@@ -58,7 +41,7 @@ void declare_sweep(CLI::App& app, Arguments& a, const std::vector<Benchmark>& of
       ->check(options::seconds())
       ->type_name("S")
       ->group("Sweep");
-  for (const Benchmark& benchmark : offered) declare_own(app, benchmark);
+  for (const Benchmark& benchmark : offered) declare_options(app, benchmark);
 }
 
 void declare_machine(CLI::App& app, Arguments& a) {
@@ -85,6 +68,23 @@ void declare_machine(CLI::App& app, Arguments& a) {
 }
 
 }  // namespace
+
+void declare_options(CLI::App& app, const Benchmark& benchmark) {
+  for (const BenchmarkOption& option : benchmark.options) {
+    CLI::Option* declared = nullptr;
+    if (const auto* text = std::get_if<std::string*>(&option.value)) {
+      declared = app.add_option(option.name, **text, option.help)->capture_default_str();
+    } else if (const auto* number = std::get_if<NumberWithin>(&option.value)) {
+      declared = app.add_option(option.name, *number->value, option.help)
+                     ->capture_default_str()
+                     ->check(options::whole_number(number->least, number->most));
+    } else {
+      auto* list = std::get<std::vector<std::string>*>(option.value);
+      declared = app.add_option(option.name, *list, option.help)->delimiter(',');
+    }
+    declared->type_name("VALUE")->group(fmt::format("Of {}", benchmark.name));
+  }
+}
 
 void declare(CLI::App& app, Arguments& arguments, const std::vector<Benchmark>& offered) {
   options::set_up_program(app, kExamples,

@@ -24,6 +24,9 @@ struct Arguments {
   std::vector<std::string> google_options;  ///< "--benchmark_format=json"
 };
 
+/// Declares the options of one benchmark, which are stored in the benchmark.
+void declare_options(CLI::App& app, const Benchmark& benchmark);
+
 /// Declares moe-bench's options, which are stored in `arguments` and in the benchmarks.
 void declare(CLI::App& app, Arguments& arguments, const std::vector<Benchmark>& offered);
 

@@ -30,7 +30,7 @@ struct NumberWithin {
 };
 using OptionValue = std::variant<std::string*, NumberWithin, std::vector<std::string>*>;
 
-/// An option of one benchmark (declare_options.h).
+/// An option of one benchmark (arguments.h).
 struct BenchmarkOption {
   std::string name;  ///< "--rows"
   std::string help;

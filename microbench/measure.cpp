@@ -68,8 +68,7 @@ void open_results(Results& results, const Arguments& arguments,
 
 /// On rank 0, after all was measured: the exit code.
 int finish(Results& results, const std::string& database) {
-  const std::string error =
-      results.wrong == 0 ? "" : fmt::format("{} wrong values", results.wrong);
+  const std::string error = results.wrong == 0 ? "" : fmt::format("{} wrong values", results.wrong);
   if (results.store) {
     results.store->finish(error.empty() ? "done" : "failed", error);
     spdlog::info("run {} in {}", results.store->run_id(), database);
@@ -97,9 +96,9 @@ void run_and_print(const Bench& bench, const Request& request,
     if (store) store->abandon(error.closed() ? "done" : "failed", error.what());
     throw;
   } catch (const std::exception& error) {
-    const bool killed =
-        moe::stop_signal() != 0 || dynamic_cast<const moe::Stopped*>(&error) != nullptr ||
-        dynamic_cast<const moe::Interrupted*>(&error) != nullptr;
+    const bool killed = moe::stop_signal() != 0 ||
+                        dynamic_cast<const moe::Stopped*>(&error) != nullptr ||
+                        dynamic_cast<const moe::Interrupted*>(&error) != nullptr;
     if (store) store->abandon(killed ? "killed" : "failed", error.what());
     throw;
   }
@@ -158,7 +157,7 @@ int measure(const Arguments& arguments, const Request& request, moe::Communicato
   run_and_print(bench, request, arguments.google_options, results);
   // A wrong value is everybody's failure.
   std::int32_t code = world.rank == 0 ? finish(results, arguments.database) : db::kExitDone;
-  world.broadcast(&code, 1, moe::DType::i32, 0, 
+  world.broadcast(&code, 1, moe::DType::i32, 0,
                   {.time_limit_s = arguments.time_limit_s, .what = "exit code"});
   return code;
 }

@@ -40,7 +40,9 @@ std::vector<Plan> collective_plans(const Bench& bench, const std::vector<std::st
 Benchmark collective_benchmark() {
   const auto names = std::make_shared<std::vector<std::string>>();
   const std::vector<BenchmarkOption> own{
-      {"--collectives", fmt::format("measure these, with commas between them [default: {}]", fmt::join(collective_names(), ", ")),
+      {"--collectives",
+       fmt::format("measure these, with commas between them [default: {}]",
+                   fmt::join(collective_names(), ", ")),
        names.get()}};
   const auto check = [names](const CommonOptions& common) {
     require_sizes_fit_twice(common);

@@ -2,7 +2,9 @@
 
 #include <gmock/gmock.h>
 
-#include "microbench/declare_options.h"
+#include <CLI/CLI.hpp>
+
+#include "microbench/arguments.h"
 #include "moe/errors.h"
 
 namespace microbench {

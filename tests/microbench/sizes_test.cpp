@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 
-
 #include "moe/errors.h"
 
 namespace microbench {

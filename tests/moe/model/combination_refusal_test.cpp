@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-
 #include "moe/errors.h"
 #include "tests/moe/train/training_case.h"
 

@@ -21,8 +21,8 @@ std::string text_of(const std::vector<Listing>& listings) {
 
 TEST(Listing, KeepsWithin80ColumnsAndUnderTheFirstWord) {
   const Listing listing{"gates", {{"a", "one two"}, {"longer", std::string(70, 'x') + " y z"}}};
-  EXPECT_EQ(to_text(listing), "gates\n  a       one two\n  longer  " + std::string(70, 'x') +
-                                  "\n          y z\n");
+  EXPECT_EQ(to_text(listing),
+            "gates\n  a       one two\n  longer  " + std::string(70, 'x') + "\n          y z\n");
   std::istringstream all(text_of(listings_of_model()) + text_of(listings_of_keys()));
   for (std::string line; std::getline(all, line);) EXPECT_LE(line.size(), 80U) << line;
 }

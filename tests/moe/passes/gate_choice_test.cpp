@@ -40,7 +40,10 @@ TEST(GateChoice, IsOneOpOfEveryGateButThoseWhoseSlotsMixTokens) {
 }
 
 TEST(GateChoice, SaysWhyItCannotBeCut) {
-  const auto refusal = [](OpKind kind) { return refusal_to_cut({std::move(kind), {}, {}, ""}); };
+  const auto refusal = [](OpKind kind) -> std::string {
+    const auto found = refusal_to_cut({std::move(kind), {}, {}, ""});
+    return found ? found->what() : "";
+  };
   EXPECT_THAT(refusal(SelectExperts{.choices = 2, .capacity = 3, .gate = "sigmoid"}),
               HasSubstr("gate \"sigmoid\" with choices = 2"));
   EXPECT_THAT(refusal(SelectExperts{.choices = 2}), IsEmpty()) << "dropless";

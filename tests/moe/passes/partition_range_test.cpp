@@ -130,7 +130,7 @@ std::vector<Model> with_whole_choices(const Model& alike) {
         if (combination_refusal(model)) continue;
         const Program program = build_iteration(model, make_groups(1, 1), 0);
         const bool whole = std::any_of(program.ops.begin(), program.ops.end(),
-                                       [](const Op& op) { return !refusal_to_cut(op).empty(); });
+                                       [](const Op& op) { return refusal_to_cut(op).has_value(); });
         if (whole) models.push_back(model);
       }
     }

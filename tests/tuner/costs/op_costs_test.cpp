@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-
 #include "moe/errors.h"
 #include "moe/passes/schedule.h"
 #include "tests/tuner/small_program.h"
