@@ -59,8 +59,8 @@ class CudaBackend : public Backend {
         return db::format_cell("bytes", static_cast<std::int64_t>(count));
       };
       throw OutOfMemory("arena: " + text(bytes) + " asked for on " + name() + ", " + text(free) +
-                        " of " + text(total) + " are free" +
-                        (arena_ ? ", " + text(arena_bytes_) + " held before" : "") +
+                            " of " + text(total) + " are free" +
+                            (arena_ ? ", " + text(arena_bytes_) + " held before" : "") +
                             ": lower --memory-limit or global_batch, or use more ranks",
                         bytes);
     }

@@ -2,7 +2,6 @@
 
 #include <spdlog/spdlog.h>
 
-
 namespace tuner {
 
 db::Style style_of(const Arguments& arguments) { return arguments.output.style(stdout); }
