@@ -106,7 +106,7 @@ std::size_t target_of(const Program& program, std::size_t transfer, const HoistT
   if (program.ops[*place].stage != program.ops[transfer].stage) {
     refuse("another pipeline stage has it");
   }
-  if (const auto other = in_the_way(program, {transfer}, *place)) {
+  if (const auto other = refusing_op(program, {transfer}, *place)) {
     refuse(fmt::format("\"{}\" stands between, and one uses what the other makes",
                        program.ops[*other].name),
            program.ops[*other].name);

@@ -21,8 +21,8 @@ bool depend(const Program& program, const Op& a, const Op& b) {
 
 }  // namespace
 
-std::optional<std::size_t> in_the_way(const Program& program, const std::vector<std::size_t>& moved,
-                                      std::size_t target) {
+std::optional<std::size_t> refusing_op(const Program& program,
+                                       const std::vector<std::size_t>& moved, std::size_t target) {
   const std::size_t first = std::min(moved.front(), target + 1);
   const std::size_t end = std::max(moved.back(), target + 1);
   for (std::size_t i = first; i < end; ++i) {

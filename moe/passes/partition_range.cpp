@@ -90,7 +90,7 @@ class Cutter {
       : program_(program), layer_(layer), parts_(parts) {}
 
   /// Empty where the op can be cut into parts, otherwise the operand that prevents it.
-  std::optional<std::string> obstacle(const Op& op) const {
+  std::optional<std::string> refusal_to_cut(const Op& op) const {
     bool cut = binds_routing(op);
     std::optional<std::string> found;
     const auto look = [&](const std::vector<Use>& uses, const Operands& operands, bool written) {
@@ -307,10 +307,10 @@ OpList cut_forward(const Program& program, Cutter& cutter, const RoutedSection& 
     if (op.layer != layer && belongs_to_routing(program, op)) {
       refuse(fmt::format("\"{}\" is of MoE layer {}", op.name, op.layer));
     }
-    const std::optional<std::string> obstacle = cutter.obstacle(op);
+    const std::optional<std::string> refusal = cutter.refusal_to_cut(op);
     const bool needs_later = uses_any(op.reads, made_later) || uses_any(op.writes, made_later);
     const bool overwrites = uses_any(op.writes, read_later);
-    if (!obstacle && !needs_later && !overwrites) {
+    if (!refusal && !needs_later && !overwrites) {
       cutter.own_results(op);
       cut.push_back(section.forward[place]);
       continue;
@@ -320,7 +320,7 @@ OpList cut_forward(const Program& program, Cutter& cutter, const RoutedSection& 
     if (!may_wait) {
       refuse(fmt::format(
           "\"{}\" cannot be cut along the batch{}", op.name,
-          obstacle && *obstacle != op.name ? fmt::format(" (it needs all of {})", *obstacle) : ""));
+          refusal && *refusal != op.name ? fmt::format(" (it needs all of {})", *refusal) : ""));
     }
     for (const Use& use : op.writes) made_later.insert(use.tensor);
     for (const Use& use : op.reads) read_later.insert(use.tensor);
@@ -345,12 +345,12 @@ OpList cut_backward(const Program& program, Cutter& cutter, const OpList& backwa
       }
       continue;
     }
-    const std::optional<std::string> obstacle = cutter.obstacle(op);
-    if (obstacle || uses_any(op.reads, made_among) || uses_any(op.writes, made_among) ||
+    const std::optional<std::string> refusal = cutter.refusal_to_cut(op);
+    if (refusal || uses_any(op.reads, made_among) || uses_any(op.writes, made_among) ||
         uses_any(op.writes, read_among)) {
       refuse_range(layer,
                    fmt::format("\"{}\" cannot be cut along the batch{}", op.name,
-                               obstacle ? fmt::format(" (it needs all of {})", *obstacle) : ""),
+                               refusal ? fmt::format(" (it needs all of {})", *refusal) : ""),
                    kSplitRows, op.name);
     }
     cut.push_back(i);

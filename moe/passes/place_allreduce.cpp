@@ -73,7 +73,7 @@ Program apply(Program program, const PlaceAllReduce& placing) {
       moved.insert(moved.begin(), i);
     }
   }
-  if (const auto other = in_the_way(program, moved, *place)) {
+  if (const auto other = refusing_op(program, moved, *place)) {
     refuse(fmt::format("\"{}\" of layer {} makes some of them, and comes later",
                        program.ops[*other].name, program.ops[*other].layer),
            expected_place(program, Phase::backward, stage, allowed_places(program, moved),

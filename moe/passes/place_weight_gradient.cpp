@@ -112,7 +112,7 @@ Program apply(Program program, const PlaceWeightGradient& placing) {
     if (program.ops[*target].stage != program.ops[makers.front()].stage) {
       refuse("another pipeline stage has it");
     }
-    if (const auto other = in_the_way(program, makers, *target)) {
+    if (const auto other = refusing_op(program, makers, *target)) {
       refuse(fmt::format("\"{}\" stands between, and one uses what the other makes",
                          program.ops[*other].name),
              program.ops[*other].name);
