@@ -84,8 +84,8 @@ TEST(AssignStream, RefusesAKindThatTheIterationDoesNotHave) {
   model.moe_every = 0;
   EXPECT_EQ(
       refusal(model, 1, "all_to_all"),
-      "assign_stream: all_to_all on inter_node: there is none in this iteration: this iteration "
-      "has no communication to move");
+      "assign_stream: all_to_all on inter_node: there is none in this iteration: expected "
+            "a layout of several ranks");
   EXPECT_EQ(refusal(model, 4, "all_reduce"), "none");
 }
 
