@@ -195,13 +195,15 @@ TEST(OpCosts, RefuseALinkThatTheClusterLacksAndNameThatOne) {
     return [c] { c.all(); };
   };
   EXPECT_THAT(refusal(false, true),
-              ThrowsMessage<moe::Refusal>(
-                  StrEq("cluster small: exchange counts runs between ranks of several nodes, but "
-                        "no inter_node link is given")));
+              ThrowsMessage<moe::Refusal>(StrEq(
+                  "cluster small: exchange counts runs between ranks of several nodes, but "
+                  "no inter_node link is given: expected the inter_node link in the cluster's "
+                  "file")));
   EXPECT_THAT(refusal(true, false),
               ThrowsMessage<moe::Refusal>(
                   StrEq("cluster small: exchange counts runs between ranks of one node, but no "
-                        "intra_node link is given")));
+                        "intra_node link is given: expected the intra_node link in the cluster's "
+                        "file")));
 }
 
 }  // namespace

@@ -86,7 +86,7 @@ TEST_F(GivenTest, AFileThatDoesNotApplyIsRefused) {
                moe::InputError);
   model.blocks = 1;  // whose only layer is dense
   program = moe::build_iteration(model, groups, 0);
-  EXPECT_THROW(given(kCompressed), moe::InputError);
+  EXPECT_THROW(given(kCompressed), moe::Refusal);
 }
 
 }  // namespace
