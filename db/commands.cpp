@@ -114,11 +114,10 @@ void add_listing(CLI::App& app, const Listing& listing, const Shared& arguments,
         ->group("Rows");
   }
   const std::string notes = *listing.notes == '\0' ? "" : std::string("\n") + listing.notes;
-  options::set_footer(
-      command, fmt::format("moe-db {}", listing.example),
-      fmt::format("A table has the main columns. CSV and JSON have every column of\n"
-                  "{}.{}",
-                  listing.view, notes));
+  options::set_footer(command, fmt::format("moe-db {}", listing.example),
+                      fmt::format("A table has the main columns. CSV and JSON have every column of "
+                                  "{}.{}",
+                                  listing.view, notes));
   command.callback([arguments, &listing, &action] {
     action = [arguments, &listing] { return list(listing, *arguments); };
   });

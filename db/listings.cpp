@@ -30,8 +30,8 @@ const std::vector<Listing>& all_listings() {
         {"--kind", "kind", "only runs of this kind: train, bench, fit, study, simulate"},
         {"--name", "name", "only runs of this name: a model, a study, a benchmark"},
         {"--status", "status", "only runs of this status: running, done, failed, killed"}},
-       "changes_results names the decisions that change losses and gradients. A table has\n"
-       "this column where a run has such a decision.",
+       "changes_results names the decisions that change losses and gradients. A table has this "
+       "column where a run has such a decision.",
        "changes_results",
        "changes_results"},
       {"trials",
@@ -47,9 +47,10 @@ const std::vector<Listing>& all_listings() {
         {"--status", "status",
          "only trials of this status: planned, running, done, infeasible, out_of_memory, hung, "
          "crashed, failed"}},
-       "changes_results names the decisions that change losses and gradients. A table has\n"
-       "this column and the losses where a trial has such a decision. loss_difference is\n"
-       "last_loss minus that of the sequential trial.",
+       "changes_results names the decisions that change losses and gradients. A table has this "
+       "column and the losses where a trial has such a decision. loss_difference is last_loss "
+       "minus "
+       "that of the sequential trial.",
        "changes_results",
        "changes_results, last_loss, sequential_last_loss, loss_difference"},
       {"fits",
@@ -84,9 +85,10 @@ const std::vector<Listing>& all_listings() {
         by_layer,
         by_rank,
         {"--expert", "expert", "only rows of this expert"}},
-       "tokens: copies that the rank sent to the expert. asked_tokens: what its gate asked\n"
-       "for. dropped_tokens: the difference, which was over capacity. A dash means that it\n"
-       "was not recorded."},
+       "tokens: copies that the rank sent to the expert.\n"
+       "asked_tokens: what its gate asked for.\n"
+       "dropped_tokens: the difference, which was over capacity.\n"
+       "A dash means that it was not recorded."},
       {"balance",
        "list how even the loads of every MoE layer were, for every iteration",
        "balance --db results.db --run 7 --layer 1",
@@ -96,17 +98,16 @@ const std::vector<Listing>& all_listings() {
        "placed_rank_max_over_mean, placed_rank_standard_deviation, balance_ratio",
        "run, iteration, layer",
        {by_run, by_iteration, by_layer},
-       "tokens: copies that travelled, to all experts. max_tokens: to the fullest expert.\n"
-       "max_over_mean: the fullest expert over the mean. 1x is even; the number of experts\n"
-       "is the worst.\n"
-       "standard_deviation: of the experts' tokens, in tokens (Pro-Prophet's balance\n"
-       "degree).\n"
+       "tokens: copies that travelled, to all experts.\n"
+       "max_tokens: to the fullest expert.\n"
+       "max_over_mean: the fullest expert over the mean. 1x is even; the number of experts is the "
+       "worst.\n"
+       "standard_deviation: of the experts' tokens, in tokens (Pro-Prophet's balance degree).\n"
        "rank_...: the same for the tokens whose expert, or share of it, belongs to a rank.\n"
        "placed_rank_...: for those that a rank computed. A dash: no expert was replicated.\n"
-       "balance_ratio: the standard deviation over ranks without replicas, over that with\n"
-       "them.\n"
-       "locality: cosine similarity to the experts' tokens in the iteration before; 1 is\n"
-       "the same distribution."},
+       "balance_ratio: the standard deviation over ranks without replicas, over that with them.\n"
+       "locality: cosine similarity to the experts' tokens in the iteration before; 1 is the same "
+       "distribution."},
       {"iterations",
        "list training steps: losses, times, tokens",
        "iterations --db results.db --run 7 --format csv > losses.csv",

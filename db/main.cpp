@@ -10,7 +10,7 @@ namespace {
 const char* const kExamples = R"(moe-db runs --db results.db --kind train --limit 10
 moe-db trials --db results.db --study quickstart
 moe-db spans --db results.db --timeline 3 --rank 0 --format csv > spans.csv
-moe-db query --db results.db "SELECT study, planner, measured_s FROM trial_view"
+moe-db query --db results.db "SELECT planner, measured_s FROM trial_view"
 moe-db export trace --db results.db --run 7 -o trace.json
 moe-db check --db results.db)";
 

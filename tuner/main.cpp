@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "db/console/help_text.h"
 #include "db/console/options.h"
@@ -20,11 +21,18 @@ const char* const kExamples =
     "moe-tune study first --model tiny --ranks 2 --db results.db --top 3 --resume";
 
 std::string planner_list() {
-  std::string text = "Planners:";
+  std::size_t widest = 0;
   for (const tuner::Planner& planner : tuner::planners()) {
-    constexpr std::size_t kTexts = 20;  // the column where they begin
-    text += fmt::format("\n  {:16}  {}", planner.name,
-                        db::wrapped(std::string(planner.description), kTexts, kTexts));
+    widest = std::max(widest, std::string_view(planner.name).size());
+  }
+  std::string text = "Planners, with their options (NAME:KEY=VALUE):";
+  for (const tuner::Planner& planner : tuner::planners()) {
+    const std::string options = tuner::options_text(planner);
+    const std::string about = options.empty()
+                                  ? std::string(planner.description)
+                                  : fmt::format("{} ({})", planner.description, options);
+    const std::size_t begin = widest + 4;  // the column where texts begin
+    text += fmt::format("\n  {:{}}  {}", planner.name, widest, db::wrapped(about, begin, begin));
   }
   return text;
 }

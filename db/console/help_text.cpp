@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <sstream>
 
 namespace db {
 namespace {
@@ -64,6 +65,18 @@ std::string wrapped(const std::string& text, std::size_t indent, std::size_t fir
     at = end;
   }
   std::replace(result.begin(), result.end(), kNoBreak, ' ');
+  return result;
+}
+
+std::string wrapped_lines(const std::string& text) {
+  std::string result;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (!result.empty()) result += '\n';
+    const std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
+    const bool fits = line.size() <= kWidth;
+    result += fits ? line : std::string(indent, ' ') + wrapped(line.substr(indent), indent, indent);
+  }
   return result;
 }
 

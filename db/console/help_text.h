@@ -10,6 +10,9 @@ namespace db {
 /// taken already.
 std::string wrapped(const std::string& text, std::size_t indent, std::size_t first = 0);
 
+/// `text` with every line that is longer than 80 columns wrapped to the blanks it begins with.
+std::string wrapped_lines(const std::string& text);
+
 /// How `--help` looks: two columns within 80, the default value after each text.
 class HelpText : public CLI::Formatter {
  public:

@@ -143,12 +143,12 @@ void add_database(CLI::App& app, std::string& path, const std::string& help) {
 void set_up_program(CLI::App& app, const std::string& examples, const std::string& notes) {
   app.formatter(std::make_shared<HelpText>());
   app.set_version_flag("--version", version_line(app.get_name()), "print version and build");
-  app.footer(example_text(examples) + "\n\n" + (notes.empty() ? "" : notes + "\n\n") +
-             kExitCodeHelp);
+  const std::string paragraph = notes.empty() ? "" : wrapped_lines(notes) + "\n\n";
+  app.footer(example_text(examples) + "\n\n" + paragraph + kExitCodeHelp);
 }
 
 void set_footer(CLI::App& command, const std::string& examples, const std::string& notes) {
-  command.footer(example_text(examples) + (notes.empty() ? "" : "\n\n" + notes));
+  command.footer(example_text(examples) + (notes.empty() ? "" : "\n\n" + wrapped_lines(notes)));
 }
 
 }  // namespace db::options

@@ -109,7 +109,7 @@ TEST(FormatRows, TheUnitOfARowIsThatOfItsFigures) {
 }
 
 TEST(FormatRows, LongAndMultilineTextsStayOnOneLine) {
-  EXPECT_EQ(format_cell("error", std::string("a\nb\x1b[31m")), "a b [31m");
+  EXPECT_EQ(format_cell("error", std::string("a\nb\x1b[31m")), "a\\nb\\x1b[31m");
   EXPECT_EQ(format_cell("error", std::string(100, 'x')), std::string(60, 'x') + "...");
 }
 

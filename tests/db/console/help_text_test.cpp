@@ -20,6 +20,12 @@ TEST(HelpText, LinesBreakBetweenWordsAndWhereTheTextDoes) {
   EXPECT_EQ(wrapped(std::string(100, 'x'), 0), std::string(100, 'x'));
 }
 
+TEST(HelpText, OnlyLinesThatAreTooLongAreWrapped) {
+  const std::string word(30, 'x'), row = "  " + word + "   " + word;
+  EXPECT_EQ(wrapped_lines("a\n\n" + row), "a\n\n" + row);
+  EXPECT_EQ(wrapped_lines(row + " " + word), "  " + word + " " + word + "\n  " + word);
+}
+
 TEST(HelpText, StaysWithin80ColumnsAndTellsDefaults) {
   CLI::App app("What the program is for, told in a sentence that is longer than a line of it.",
                "p");
