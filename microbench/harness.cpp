@@ -133,12 +133,13 @@ void run_on_google_benchmark(const Bench& bench, const std::vector<Plan>& plans,
   for (const Plan& plan : plans) {
     const auto run = [&](benchmark::State& state) {
       const Case& subject = current.of(plan);
-      if (within_budget && current.has_spent(bench.sampling.budget_s)) {
-        state.SkipWithError("the budget is spent");
-        return;
-      }
       double seconds = 0;
       while (state.KeepRunningBatch(state.max_iterations)) {
+        // Inside the loop, because all repetitions must count the same number of iterations.
+        if (within_budget && current.has_spent(bench.sampling.budget_s)) {
+          state.SkipWithError("the budget is spent");
+          return;
+        }
         seconds = subject.timed(static_cast<int>(state.max_iterations));
         state.SetIterationTime(seconds);
       }
@@ -188,10 +189,11 @@ void set_google_options(const Bench& bench, const std::vector<std::string>& goog
   }
   // The last of two options with one name holds.
   std::vector<std::string> all{
-      "moe-bench", fmt::format("--benchmark_repetitions={}", kRepetitions),
+      fmt::format("--benchmark_repetitions={}", kRepetitions),
       fmt::format("--benchmark_min_time={}", bench.sampling.shortest_sample_s)};
   all.insert(all.end(), google_options.begin(), google_options.end());
-  std::vector<char*> arguments;
+  static char program[] = "moe-bench";  // Google Benchmark keeps the address
+  std::vector<char*> arguments{program};
   for (std::string& argument : all) arguments.push_back(argument.data());
   int count = static_cast<int>(arguments.size());
   benchmark::Initialize(&count, arguments.data());

@@ -21,8 +21,8 @@ void set_google_options(const Bench& bench, const std::vector<std::string>& goog
 ///
 /// One rank is measured by Google Benchmark. A plan is a benchmark of manual time, its samples are
 /// kRepetitions repetitions of at least `shortest_sample_s`, and the figures are the statistics of
-/// Google Benchmark. `google_options` can change all of that, and write JSON for compare.py. Without
-/// them, repetitions are skipped after the budget is spent.
+/// Google Benchmark. `google_options` can change all of that, and write JSON for compare.py.
+/// Without them, repetitions are skipped after the budget is spent.
 ///
 /// Several ranks have to agree on the number of calls, which Google Benchmark cannot do: they are
 /// measured by sampling.h. Throws moe::InputError if they are given `google_options`.

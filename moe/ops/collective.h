@@ -17,10 +17,11 @@ std::span<const CollectiveFacts> measured_collectives();
 
 /// Bus bandwidth over algorithm bandwidth, and bytes on the busiest link over S, whatever the
 /// algorithm [nccl-tests, PERFORMANCE.md]:
-///   all-reduce 2 (n-1)/n;  all-gather, reduce-scatter, all-to-all(-v) (n-1)/n;  broadcast, reduce 1.
+///   all-reduce 2 (n-1)/n;  all-gather, reduce-scatter, all-to-all(-v) (n-1)/n;
+///   broadcast and reduce 1.
 /// Algorithm bandwidth is S / time. S = bytes of the whole array: what a rank holds after
-/// all-gather, holds before reduce-scatter, sends in all-to-all; for all-to-all-v the bytes that the
-/// busiest rank sends or receives. None where no collective has this name.
+/// all-gather, holds before reduce-scatter, sends in all-to-all; for all-to-all-v the bytes that
+/// the busiest rank sends or receives. None where no collective has this name.
 std::optional<double> bus_factor(std::string_view collective, int ranks);
 
 }  // namespace moe

@@ -3,11 +3,11 @@
 //
 //   kernel_bench [--device cpu|cuda] [--threads N] [MODEL] [--benchmark_...]
 //
-// MODEL is a file or a name of experiments/models (default: real-small). Each repetition is a step, 5
-// unless --benchmark_repetitions says otherwise; a line has all ops of one name. x_floor is its
-// time over its floor. The floor of an op is the larger of FLOPs / peak and bytes / bandwidth, where
-// peak and bandwidth are the best that a large GEMM and a large addition reach here. What fits into
-// the caches can be below its floor.
+// MODEL is a file or a name of experiments/models (default: real-small). Each repetition is a step,
+// 5 unless --benchmark_repetitions says otherwise; a line has all ops of one name. x_floor is its
+// time over its floor. The floor of an op is the larger of FLOPs / peak and bytes / bandwidth,
+// where peak and bandwidth are the best that a large GEMM and a large addition reach here. What
+// fits into the caches can be below its floor.
 
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
@@ -64,7 +64,8 @@ Machine measure(Backend& backend) {
   const Op linear{Linear{}, {}, {}, "peak"}, add{Add{}, {}, {}, "bandwidth"};
   const auto square = [&](int i) { return view(i, side, side); };
   const double linear_s = best_s(backend, {&linear, {square(0), square(1)}, {square(2)}, {}});
-  const double add_s = best_s(backend, {&add, {view(0, n, 1), view(1, n, 1)}, {view(2, n, 1)}, {}});
+  const double add_s =
+      best_s(backend, {&add, {view(0, n, 1), view(1, n, 1)}, {view(2, n, 1)}, {{0, n}}});
   return {2.0 * side * side * side / linear_s, 12.0 * static_cast<double>(n) / add_s};
 }
 
@@ -154,13 +155,14 @@ template <typename Seconds>
 void add_benchmark(const std::string& name, const Line& line, const Seconds& seconds) {
   benchmark::RegisterBenchmark(name.c_str(),
                                [line, seconds, step = std::size_t{0}](auto& state) mutable {
-                                 for (auto _ : state) state.SetIterationTime(seconds(step++));
+                                 double last_s = 0;
+                                 for (auto _ : state)
+                                   state.SetIterationTime(last_s = seconds(step++));
                                  using benchmark::Counter;
                                  constexpr auto kRate = Counter::kIsIterationInvariantRate;
                                  state.counters["FLOPS"] = Counter(line.flops, kRate);
                                  state.counters["bytes/s"] = Counter(line.bytes, kRate);
-                                 state.counters["x_floor"] = Counter(
-                                     line.floor_s, Counter::Flags(kRate | Counter::kInvert));
+                                 state.counters["x_floor"] = last_s / line.floor_s;
                                  state.counters["ops"] = static_cast<double>(line.ops.size());
                                })
       ->UseManualTime()
