@@ -125,7 +125,7 @@ TEST(Classify, ADivergedTrainingIsNoResult) {
       "failed");
 }
 
-// What real runs said on stderr, shortened where lines repeat.
+// The stderr of real runs, shortened where lines repeat.
 constexpr const char* kBanner =
     "moe-train: micro on 2 ranks (CPU, 1 thread), schedule sequential, corpus.txt, 10290 tokens\n";
 constexpr const char* kDashes =
