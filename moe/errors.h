@@ -72,8 +72,8 @@ struct NotFinite : std::runtime_error {
 };
 
 /// The code that a program ends with: 124 for TimeLimit, 128 + the signal for Stopped (stop.h),
-/// db::exit_code() for the database's errors, 2 for wrong use, refusals, wrong input and things that
-/// are not there, 1 for all other errors.
+/// db::exit_code() for the database's errors, 2 for wrong use, refusals, wrong input and things
+/// that are not there, 1 for all other errors.
 int exit_code(const std::exception& error);
 
 }  // namespace moe
