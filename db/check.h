@@ -7,7 +7,7 @@
 
 namespace db {
 
-/// What is wrong with a database, one sentence each; empty where it is sound: damaged pages,
+/// The faults of a database, one sentence each; empty where it is sound. Faults are damaged pages,
 /// references to rows that do not exist, tables that differ from this version's, runs and
 /// trials that say "running" without a heartbeat for `stale_after_s`, timelines without spans,
 /// spans without an op, studies whose profile runs are gone.

@@ -11,7 +11,7 @@ class Database;
 
 namespace db {
 
-/// What the header of a file says.
+/// The fields of the header of a file.
 struct Identity {
   std::int64_t application = 0;
   int version = 0;

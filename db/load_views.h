@@ -60,7 +60,7 @@ struct TrialFigures {
   std::optional<double> loss_difference;  ///< of the two
 };
 
-/// By trial, of all studies.
+/// The figures of the trials of all studies, by trial.
 std::map<std::int64_t, TrialFigures> load_trial_figures(const Connection&);
 
 }  // namespace db

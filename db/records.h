@@ -122,7 +122,7 @@ struct Balance {
   /// Cosine of the angle between the experts' tokens and those of the iteration before; none where
   /// there are no tokens or no iteration before.
   std::optional<double> locality;
-  /// Of the tokens that ranks computed; none where no expert was replicated.
+  /// Figures of the tokens that ranks computed; none where no expert was replicated.
   std::optional<std::int64_t> placed_max_rank_tokens;
   std::optional<double> placed_rank_standard_deviation;
 };
@@ -232,7 +232,7 @@ struct Timeline {
   double duration_s = 0;
 };
 
-/// What one entry of the Program is, once per timeline; spans point at it.
+/// One entry of the Program, stored once per timeline; spans point at it.
 struct TimelineOp {
   std::int64_t timeline_id = 0;
   int op = 0;            ///< position in the Program

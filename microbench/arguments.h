@@ -9,7 +9,7 @@
 
 namespace microbench {
 
-/// What the command line of moe-bench says, beside the options of each benchmark.
+/// The command line of moe-bench, without the options of single benchmarks.
 struct Arguments {
   std::string what;
   std::optional<int> ranks;

@@ -8,7 +8,7 @@
 
 namespace microbench {
 
-/// What the command line asks for, read before any rank is started.
+/// The request of the command line, read before any rank is started.
 struct Request {
   CommonOptions common;
   std::vector<Benchmark> chosen;

@@ -35,7 +35,7 @@ struct CollectivePart {
 struct MeasuredCollective {
   /// S is a whole multiple of so many elements; 1 where it is empty.
   std::function<int(int ranks)> multiple;
-  /// What rank bench.world.rank does where S is `count` elements.
+  /// The call of rank bench.world.rank where S is `count` elements.
   std::function<CollectivePart(const Bench& bench, std::int64_t count)> part;
 };
 

@@ -10,7 +10,7 @@
 
 namespace moe {
 
-/// What the command line of moe-train says.
+/// The values of the command line of moe-train.
 struct TrainArguments {
   std::string model;
   std::vector<std::filesystem::path> data;

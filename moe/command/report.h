@@ -12,7 +12,7 @@
 
 namespace moe {
 
-/// What moe-train prints on rank 0: rows as they come, and a summary at the end. `--format json`
+/// The output of moe-train on rank 0: rows as they come, and a summary at the end. `--format json`
 /// prints the summary alone.
 class TrainReport {
  public:

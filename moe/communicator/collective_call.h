@@ -12,7 +12,7 @@
 #include "moe/rows/row_layout.h"
 #include "moe/rows/tensor.h"
 
-/// What ranks can ask of each other: the calls of a Communicator as plain data. A new one is a
+/// The collective calls of a Communicator as plain data. A new one is a
 /// struct and an alternative here; a communicator that does not carry it out does not compile.
 ///
 /// n = ranks of the group. Each call on an array names `from`, which it reads, and `to`, which it

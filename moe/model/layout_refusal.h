@@ -11,7 +11,7 @@
 
 namespace moe {
 
-/// What one key of a model file could say instead.
+/// Another value of one key of a model file.
 struct ModelChange {
   std::string_view key;
   std::string text;  ///< "global_batch = 15"

@@ -5,7 +5,7 @@
 
 namespace moe {
 
-/// What a user may name, with a line about each: what `moe-train --list` prints.
+/// The names that a user may use, each with a line about it, as `moe-train --list` prints them.
 struct Listing {
   struct Entry {
     std::string name;

@@ -20,7 +20,7 @@ enum class Positions : std::uint8_t { learned, rotary };
 enum class Head : std::uint8_t { untied, tied };  ///< tied: its matrix is the token table
 enum class Activation : std::uint8_t { gelu, relu };
 
-/// What a key of a model file says.
+/// The value of a key of a model file.
 using KeyValue = std::variant<bool, std::int64_t, double, std::string>;
 
 /// A decoder-only transformer whose every `moe_every`-th feed-forward network is a mixture of

@@ -76,7 +76,7 @@ struct ModelKey {
   Presence presence = Presence::optional;
   std::string_view default_text{};  ///< "d_hidden": the default where other keys decide it
   std::span<const KeyCondition> conditions{};
-  /// Of a sub-module's own key: its value where nothing has set it.
+  /// The value of a sub-module's own key where nothing has set it.
   KeyValue (*fallback)(const Model& model) = nullptr;
 };
 

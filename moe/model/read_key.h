@@ -5,7 +5,7 @@
 
 namespace moe {
 
-/// What a text says of `key`. Throws InputError where that is not within its range.
+/// Reads the value of `key`. Throws InputError where it is not within its range.
 KeyValue read_value(const ModelKey& key, const InputValue& value);
 
 /// Reads one key of `table` into `model`, where it stands there. Throws InputError for a required

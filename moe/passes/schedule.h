@@ -51,7 +51,7 @@ struct Decision : AnyDecision {
   friend bool operator<(const Decision& a, const Decision& b);
 };
 
-/// What every decision has beside its fields. The compiler names the decision that lacks some of it
+/// Every decision has these, besides its fields. The compiler names the decision that lacks one
 /// as `D`.
 template <class D>
 constexpr bool describes_itself_as_decision() {

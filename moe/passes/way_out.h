@@ -8,7 +8,7 @@
 
 #include "moe/program/program.h"
 
-/// What the refusal of a decision names as legal instead (Refusal::way_out).
+/// Texts for what would be legal instead of a refused decision (Refusal::way_out).
 namespace moe {
 
 /// Ops that decisions may make a Program of at most: a plan of so many needs some 7 GiB.

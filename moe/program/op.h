@@ -128,7 +128,7 @@ concept Accumulates = requires(Kind kind) {
   kind.accumulate = true;
 };
 
-/// What every alternative of OpKind must say of itself (op_facts.h). The compiler names the op that
+/// Every alternative of OpKind must state these facts (op_facts.h). The compiler names the op that
 /// does not as `Kind`.
 template <class Kind>
 constexpr bool describes_itself() {

@@ -11,7 +11,7 @@
 
 namespace moe {
 
-/// What a planner gets to see of an iteration.
+/// An iteration as a planner sees it.
 struct SeenIteration {
   int iteration = 0;  ///< from 1
   double duration_s = 0;

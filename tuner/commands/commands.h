@@ -7,7 +7,7 @@
 #include "tuner/scenario/scenario.h"
 #include "tuner/study/study.h"
 
-/// What the subcommands of moe-tune do; declare.h has their options.
+/// The subcommands of moe-tune; declare.h has their options.
 namespace tuner {
 
 struct Arguments {

@@ -14,7 +14,7 @@ class App;
 /// into the program, not into the library: they read CLI11.
 namespace tuner {
 
-/// What the subcommand that was typed does.
+/// Runs the subcommand that was typed.
 using Action = std::function<int(int argc, char** argv)>;
 
 void declare_fit(CLI::App& app, Arguments& arguments, Action& action);

@@ -27,7 +27,7 @@ PlannerRequest parse_planner(std::string_view text);
 /// Several, separated by commas.
 std::vector<PlannerRequest> parse_planners(std::string_view text);
 
-/// What parse_planner reads: "tutel:degree=4".
+/// The form that parse_planner reads: "tutel:degree=4".
 std::string to_text(const PlannerRequest& request);
 
 /// "degree=1..64, most_chunks=1..64"; "" for a planner without options.

@@ -36,7 +36,7 @@ moe::Schedule plan_from(const Given& given, const Planner& planner, const Planne
 inline constexpr const char* kGivenAlone = "given";
 
 /// A planner's candidates for given.program, joined: {"given": "bf16", "forward_chunks": 2, ...}.
-/// Those of sequential, which decides nothing, are called kGivenAlone. Candidates that contradict
+/// Candidates of sequential, which decides nothing, are named kGivenAlone. Those that contradict
 /// the given decisions are left out, with the reason in `refused`.
 struct GivenCandidates {
   std::vector<Candidate> candidates;

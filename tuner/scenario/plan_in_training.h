@@ -8,7 +8,7 @@
 
 namespace tuner {
 
-/// What moe-train needs to plan by itself; texts as on moe-tune's command line.
+/// The settings with which moe-train plans; texts are as on moe-tune's command line.
 struct PlanRequest {
   std::string planner;   ///< "pipemoe", "tutel:4"
   std::string model;     ///< name or file
@@ -25,7 +25,7 @@ struct PlanRequest {
   std::function<void(const std::string&)> say = [](const std::string&) {};
 };
 
-/// What a plan inside training starts from. The first plan knows nothing: it assumes even routing.
+/// The facts for a plan inside training. The first plan has none and assumes even routing.
 struct TrainingSoFar {
   const moe::Routing* routing = nullptr;    ///< of the last iteration
   const moe::Schedule* in_force = nullptr;  ///< the schedule of the last iteration

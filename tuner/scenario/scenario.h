@@ -13,7 +13,7 @@
 
 namespace tuner {
 
-/// What a person names on the command line to have something predicted.
+/// The parts of a prediction that the command line names.
 struct ScenarioOptions {
   std::string model;         ///< name in experiments/models, or a TOML file
   std::string cluster;       ///< name in experiments/clusters, a TOML file, or "measured"

@@ -6,7 +6,7 @@
 
 namespace viewer {
 
-/// What the time of a span is spent on, as the database says. It decides the hue of the span and
+/// The activity of a span, as the database says. It decides the hue of the span and
 /// where it counts. Only damaged databases have `unknown`: spans of an op without a description.
 enum class Activity { computation, communication, copy, host, unknown };
 

@@ -16,9 +16,9 @@ struct BalanceTable {
   std::vector<db::BalanceOverview> rows;
 
   bool empty() const { return rows.empty(); }
-  /// By place in `iterations` and `layers`.
+  /// The row at a place in `iterations` and `layers`.
   const db::BalanceOverview& at(std::size_t iteration, std::size_t layer) const;
-  /// By number; a row without figures where there is none.
+  /// The row of an iteration and layer by number; one without figures where there is none.
   const db::BalanceOverview& of(int iteration, int layer) const;
 };
 

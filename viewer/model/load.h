@@ -36,7 +36,7 @@ struct Catalog {
   std::vector<db::Timeline> timelines;  ///< see sort_timelines
 };
 
-/// What is known about one run, apart from its timelines.
+/// The data of one run, apart from its timelines.
 struct RunData {
   std::int64_t run_id = 0;
   std::vector<db::Iteration> iterations;

@@ -9,7 +9,7 @@
 #include "viewer/model/load.h"
 #include "viewer/model/time_range.h"
 
-/// What is loaded and picked. All panels share it. No drawing here.
+/// The loaded and selected data, which all panels share. No drawing here.
 namespace viewer {
 
 /// Borrows the connection.
@@ -26,7 +26,7 @@ struct Session {
   std::string problem = {};  ///< why something could not be loaded
 };
 
-/// What to begin with, from the command line.
+/// The selection to begin with, from the command line.
 struct Start {
   std::optional<std::int64_t> run = std::nullopt;
   std::vector<std::int64_t> timelines = {};  ///< to stack; empty for the run's default

@@ -9,7 +9,7 @@
 
 namespace viewer {
 
-/// What a panel draws from.
+/// The data that a panel draws from.
 struct PanelContext {
   Session& session;  ///< what is loaded and picked; a click may pick something else
   const Fonts& fonts;

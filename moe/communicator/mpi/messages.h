@@ -30,10 +30,10 @@ struct MpiGroup {
   int context = 0;      ///< tells the messages of groups with the same members apart
   std::string failure;  ///< why it cannot be used any more
   int stop_signal = 0;  ///< that asked the rank to end which gave up first; 0 where none did
-  /// What reductions receive into; kept, as fresh pages cost more than adding what is in them.
+  /// Memory that reductions receive into. It is kept, since fresh pages cost more than the sums.
   std::vector<std::byte> scratch{};
   std::int64_t sent_bytes = 0;  ///< to other ranks, so far
-  /// By member; see fragment_bytes_by_rank.
+  /// [member], see fragment_bytes_by_rank.
   std::vector<std::int64_t> fragment_bytes{};
   Pace pace{};
 

@@ -43,9 +43,9 @@ enum class Chooser : std::uint8_t {
 /// every expert's capacity in every group.
 constexpr bool takes_whole_groups(Chooser chooser) { return chooser != Chooser::token; }
 
-/// What a gate says of itself.
+/// The facts that a gate states about itself.
 struct GateFacts {
-  /// By learned logits, token by token: has a router z-loss where the model weighs it, can drop by
+  /// It scores tokens by learned logits: it has a router z-loss if the model does, and can drop by
   /// probability.
   bool scores_tokens = true;
   bool balances = true;        ///< has a load-balancing loss

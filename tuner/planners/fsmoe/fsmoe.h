@@ -40,7 +40,7 @@ std::map<PipelineOf, MoePhase> moe_phases(const Situation& situation, InNode in_
 std::string fsmoe_remark(const Situation& situation, const PlannerOptions& options,
                          const moe::Schedule& schedule);
 
-/// By simulation with either fill, and by the paper's algorithms.
+/// Its candidates: by simulation with either fill, and by the paper's algorithms.
 std::vector<Candidate> fsmoe_candidates(const Situation& situation, const PlannerOptions& options);
 std::vector<Candidate> fsmoe_no_iio_candidates(const Situation& situation,
                                                const PlannerOptions& options);

@@ -13,7 +13,7 @@ struct WeightGradient {
   std::vector<int> may_overlap;
 };
 
-/// By gradient: the exchange after which it is put, -1 where it stays. Exchange by exchange, it
+/// [gradient]: the exchange after which it is put, -1 where it stays. Exchange by exchange, it
 /// takes the free gradient whose time is nearest to the time that is still uncovered, until the
 /// exchange is covered. [Lancet Alg. 1, printed] From the authors' code (facts only): an exchange
 /// that has one takes no other that lasts more than twice the uncovered time, and then all those

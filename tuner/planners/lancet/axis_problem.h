@@ -92,7 +92,7 @@ struct SearchGivenUp : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// By Gecode. Of several solutions it is the one whose modes, op after op, stand first in their
+/// Solved by Gecode. Of several solutions, gives the one whose modes, op by op, are first in their
 /// lists, then the one whose axes come first in Axis. Empty where nothing satisfies all
 /// constraints. Throws SearchGivenUp after more than `most_nodes`.
 std::optional<AxisSolution> solve(const AxisProblem& problem, std::int64_t most_nodes = kMostNodes);

@@ -58,7 +58,7 @@ ChunkTimes chunk_times(const MoePhase& phase, double r);
 /// experts, the all-to-all alone, or communication inside nodes.                   [FSMoE Fig. 4]
 enum class FsmoeCase : std::uint8_t { gradients = 1, experts, all_to_all, inside_nodes };
 
-/// By how much the conditions Q1 .. Q7 hold; a condition holds where it is above 0.
+/// The margins of the conditions Q1 .. Q7; a condition holds where its margin is above 0.
 ///                                                                        [FSMoE 4.2, printed]
 ///   Q1 t_a2a - t_ag
 ///   Q2 r t_exp - 2 (r-1) t_a2a

@@ -19,7 +19,7 @@ namespace tuner {
 /// training fails.
 using MeasureSchedule = std::function<double(const moe::Schedule&)>;
 
-/// What a planner decides from.
+/// The facts from which a planner decides.
 struct Situation {
   const moe::Program& program;  ///< not scheduled; every schedule is applied to it
   const moe::Groups& groups;
@@ -64,7 +64,7 @@ struct Planner {
 moe::Schedule plan_with(const Planner& planner, const Situation& situation,
                         const PlannerOptions& options);
 
-/// What tells a schedule of this planner from its others, with the options that were asked for.
+/// Tells a schedule of this planner from its others, with the options that were asked for.
 std::string parameters_of(const Planner& planner, const PlannerOptions& options,
                           const moe::Schedule& schedule);
 

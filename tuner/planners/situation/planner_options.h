@@ -17,7 +17,7 @@ struct PlannerOption {
   bool whole = true;         ///< only whole numbers are accepted
 };
 
-/// What is asked of a planner.
+/// The options of a planner.
 struct PlannerOptions {
   std::map<std::string_view, double> asked{};  ///< by key of the declared option
   int most_chunks = 8;                         ///< for planners that search
