@@ -22,7 +22,7 @@ std::string expected_kind(const Program& program) {
   for (const Op& op : program.ops) {
     if (facts_of(op).executor == Executor::communicator) kinds.insert(kind_name(op));
   }
-  return kinds.empty() ? std::string("this iteration has no communication to move")
+  return kinds.empty() ? std::string("expected a layout of several ranks")
                        : fmt::format("expected one of {}", fmt::join(kinds, ", "));
 }
 

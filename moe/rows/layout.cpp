@@ -155,7 +155,7 @@ Layout parse_layout(std::string_view text, int ranks, const LayoutFits& fits) {
     layout.expert = ranks / static_cast<int>(product);
   } else if (product != ranks) {
     throw Refusal(
-        fmt::format("layout {}", text), fmt::format("{} ranks, but there are {}", product, ranks),
+        "", fmt::format("layout {} makes {} ranks, but there are {}", text, product, ranks),
         fmt::format("nearest: {}", fmt::join(nearest_texts(layout, ranks, fits), " or ")));
   }
   const int in_stage = stage_ranks(layout);

@@ -157,7 +157,7 @@ TEST(PlaceExperts, RefusesWhatItCannotDo) {
   refused(program, {9, in_order}, "place_experts: layer 9: no experts there");
   refused(program, {1, {}}, "layer 1: no homes: expected one for each of 28 experts");
   refused(program, {1, {0, 1, 2}},
-          "layer 1: homes: 3 entries, expected one for each of 28 experts");
+          "layer 1: homes: 3 entries: expected one for each of 28 experts");
   ExpertHomes wrong = in_order;
   wrong[5] = 4;
   refused(program, {1, wrong},

@@ -86,7 +86,7 @@ TEST(ExpertSlots, RefusesWhatIsNotThereNotInOrderOrAtHome) {
   refused({{{3, {0, 0}}}}, "expected ascending ranks, each once");
   refused({{{3, {0}}, {3, {2}}}}, "expert 3 after expert 3: expected ascending experts, each once");
   EXPECT_THROW(expert_slots({}, 7, 4), std::invalid_argument);
-  refused({{}, RowsOfOthers::home, {0, 1}}, "homes: 2 entries, expected one for each of 8 experts");
+  refused({{}, RowsOfOthers::home, {0, 1}}, "homes: 2 entries: expected one for each of 8 experts");
   refused({{}, RowsOfOthers::home, {0, 0, 1, 1, 2, 2, 3, 4}},
           "expert 7 at home on rank 4: expected one of the expert group, from 0 to 3");
   refused({{}, RowsOfOthers::home, {0, 0, 1, 1, 2, 2, 3, 2}},

@@ -35,12 +35,12 @@ TEST(Layout, ReadsWhatItWrites) {
 TEST(Layout, NamesTheNearestThatDivide) {
   EXPECT_EQ(
       error_of("dp=3,ep=2", 4),
-      "layout dp=3,ep=2 makes 6 ranks, but there are 4; nearest: dp=2,ep=2,esp=1,tp=1,pp=1 or "
+      "layout dp=3,ep=2 makes 6 ranks, but there are 4: nearest: dp=2,ep=2,esp=1,tp=1,pp=1 or "
       "dp=4,ep=1,esp=1,tp=1,pp=1 or "
       "dp=1,ep=4,esp=1,tp=1,pp=1");
   EXPECT_THAT(error_of("esp=3", 4), HasSubstr("nearest: "));
   EXPECT_THAT(error_of("ep=2", 4),
-              HasSubstr("2 ranks, but there are 4; nearest: dp=2,ep=2,esp=1,tp=1,pp=1"));
+              HasSubstr("2 ranks, but there are 4: nearest: dp=2,ep=2,esp=1,tp=1,pp=1"));
   EXPECT_THAT(error_of("dp=1000000,ep=1000000,esp=1000000", 4), HasSubstr("there are 4"));
 }
 

@@ -62,7 +62,7 @@ TEST(Scenario, RefusesWhatItDoesNotKnowAndWhatDoesNotFit) {
               HasSubstr("4097 ranks: expected at most 4096: choose with --ranks"));
   options = of("box", 4);
   options.layout = "ep=3";
-  EXPECT_THAT(refusal(options), HasSubstr("layout ep=3 makes 3 ranks, but there are 4; nearest: "));
+  EXPECT_THAT(refusal(options), HasSubstr("layout ep=3 makes 3 ranks, but there are 4: nearest: "));
   EXPECT_EQ(refusal(of("measured")), "--cluster measured needs --db FILE");
 }
 
