@@ -43,8 +43,8 @@ bool means_disk_full(int code, sqlite3* handle) {
          sqlite3_system_errno(handle) == ENOSPC;
 }
 
-/// The limit of the size of a file (ulimit -f), where this database or a file beside it has come near
-/// to it; 0 elsewhere. SQLite does not keep the errno of a failed write.
+/// The limit of the size of a file (ulimit -f), where this database or a file beside it has come
+/// near to it; 0 elsewhere. SQLite does not keep the errno of a failed write.
 long long file_limit_reached(int code, const std::string& path) {
   rlimit limit{};
   if ((code & 0xff) != SQLITE_IOERR || getrlimit(RLIMIT_FSIZE, &limit) != 0) return 0;

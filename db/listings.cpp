@@ -7,139 +7,169 @@
 #include "db/query.h"
 
 namespace db {
+namespace {
+
+const ListingFilter kByRun{"--run", "run", "only rows of this run"};
+const ListingFilter kByOp{"--op", "op", "only rows of this op, e.g. all_to_all"};
+const ListingFilter kByDevice{"--device", "device", "only rows of this device: cpu, cuda"};
+const ListingFilter kByLayer{"--layer", "layer", "only rows of this layer"};
+const ListingFilter kByRank{"--rank", "rank", "only rows of this rank"};
+const ListingFilter kByIteration{"--iteration", "iteration", "only rows of this iteration"};
+const ListingFilter kByStudy{"--study", "study", "only rows of this study"};
+const ListingFilter kByTrial{"--trial", "trial", "only rows of this trial"};
+
+Listing runs() {
+  return {
+      "runs",
+      "list executions of the programs, newest first",
+      "runs --db results.db --kind train --limit 10",
+      "run_view",
+      "run, kind, name, status, device, ranks, layout, planner, machine, started_at, duration_s, "
+      "last_iteration, last_loss",
+      "started_at DESC, run DESC",
+      {kByRun,
+       {"--kind", "kind", "only runs of this kind: train, bench, fit, study, simulate"},
+       {"--name", "name", "only runs of this name: a model, a study, a benchmark"},
+       {"--status", "status", "only runs of this status: running, done, failed, killed"}},
+      "changes_results names the decisions that change losses and gradients. A table has this "
+      "column where a run has such a decision.",
+      "changes_results",
+      "changes_results"};
+}
+
+Listing trials() {
+  return {"trials",
+          "list candidate schedules of studies, fastest first",
+          "trials --db results.db --study quickstart",
+          "trial_view",
+          "study, layout, trial, planner, parameters, status, paper_s, predicted_s, "
+          "predicted_deviation_s, measured_s, lower_bound_s, speedup, prediction_error, "
+          "predicted_peak_bytes, measured_peak_bytes",
+          "study_id DESC, measured_s NULLS LAST, predicted_s NULLS LAST, trial",
+          {kByStudy,
+           {"--planner", "planner", "only trials of this planner"},
+           {"--status", "status",
+            "only trials of this status: planned, running, done, infeasible, out_of_memory, hung, "
+            "crashed, failed"}},
+          "changes_results names the decisions that change losses and gradients. A table has this "
+          "column and the losses where a trial has such a decision. loss_difference is last_loss "
+          "minus that of the sequential trial.",
+          "changes_results",
+          "changes_results, last_loss, sequential_last_loss, loss_difference"};
+}
+
+Listing fits() {
+  return {"fits",
+          "list lines t = alpha + beta n fitted to measurements, newest first",
+          "fits --db results.db --op all_to_all",
+          "fit_view",
+          "fit, op, device, ranks, link, alpha_s, beta_s_per_unit, unit, units_per_s, r2, samples, "
+          "max_relative_residual, machine, run",
+          "fit DESC",
+          {kByRun,
+           kByOp,
+           kByDevice,
+           {"--link", "link", "only fits of this link: inter_node, intra_node"}},
+          "n counts the unit of the row: bytes or FLOPs. units_per_s is 1 / beta."};
+}
+
+Listing measurements() {
+  return {"measurements",
+          "list rows of microbenchmark sweeps, newest run first",
+          "measurements --db results.db --op all_reduce",
+          "measurement_view",
+          "run, op, device, dtype, ranks, parameters, bytes, count, time_s, min_s, max_s, "
+          "algorithm_bandwidth_bytes_per_s AS algbw_bytes_per_s, "
+          "bus_bandwidth_bytes_per_s AS busbw_bytes_per_s, flops_per_s, wrong",
+          "run DESC, op, ranks, bytes, flops, measurement",
+          {kByRun, kByOp, kByDevice}};
+}
+
+Listing loads() {
+  return {
+      "loads",
+      "list tokens per expert and source rank, of iterations whose loads are stored",
+      "loads --db results.db --run 7 --iteration 5 --layer 1",
+      "load_view",
+      "*",
+      "run, iteration, layer, rank, expert",
+      {kByRun, kByIteration, kByLayer, kByRank, {"--expert", "expert", "only rows of this expert"}},
+      "tokens: copies that the rank sent to the expert.\n"
+      "asked_tokens: what its gate asked for.\n"
+      "dropped_tokens: the difference, which was over capacity.\n"
+      "A dash means that it was not recorded."};
+}
+
+Listing balance() {
+  return {
+      "balance",
+      "list how even the loads of every MoE layer were, for every iteration",
+      "balance --db results.db --run 7 --layer 1",
+      "balance_view",
+      "run, iteration, layer, experts, tokens, dropped_tokens, max_tokens, max_over_mean, "
+      "unused_experts, standard_deviation, rank_max_over_mean, rank_standard_deviation, locality, "
+      "placed_rank_max_over_mean, placed_rank_standard_deviation, balance_ratio",
+      "run, iteration, layer",
+      {kByRun, kByIteration, kByLayer},
+      "tokens: copies that travelled, to all experts.\n"
+      "max_tokens: to the fullest expert.\n"
+      "max_over_mean: the fullest expert over the mean. 1x is even; the number of experts is the "
+      "worst.\n"
+      "standard_deviation: of the experts' tokens, in tokens (Pro-Prophet's balance degree).\n"
+      "rank_...: the same for the tokens whose expert, or share of it, belongs to a rank.\n"
+      "placed_rank_...: for those that a rank computed. A dash: no expert was replicated.\n"
+      "balance_ratio: the standard deviation over ranks without replicas, over that with them.\n"
+      "locality: cosine similarity to the experts' tokens in the iteration before; 1 is the same "
+      "distribution."};
+}
+
+Listing iterations() {
+  return {"iterations",
+          "list training steps: losses, times, tokens",
+          "iterations --db results.db --run 7 --format csv > losses.csv",
+          "iteration_view",
+          "*",
+          "run, iteration",
+          {kByRun, kByIteration}};
+}
+
+Listing timelines() {
+  return {"timelines",
+          "list measured and predicted timelines",
+          "timelines --db results.db --kind predicted",
+          "timeline_view",
+          "*",
+          "timeline",
+          {kByRun,
+           kByStudy,
+           kByTrial,
+           {"--kind", "kind", "only timelines of this kind: measured, predicted, imported"}}};
+}
+
+Listing spans() {
+  return {"spans",
+          "list executions of ops on ranks, in the order of time",
+          "spans --db results.db --timeline 3 --rank 0 --format csv > s.csv",
+          "span_view",
+          "timeline, rank, op, name, stream, phase, layer, chunk, start_s, duration_s, bytes, "
+          "bandwidth_bytes_per_s, flops_per_s",
+          "timeline, rank, start_s",
+          {{"--timeline", "timeline", "only spans of this timeline"},
+           kByRun,
+           kByTrial,
+           kByRank,
+           kByLayer,
+           {"--stream", "stream",
+            "only spans of this stream: compute, inter_node, intra_node, copy, host"},
+           {"--kind", "kind", "only spans of this kind of op, e.g. all_to_all"}}};
+}
+
+}  // namespace
 
 const std::vector<Listing>& all_listings() {
-  static const ListingFilter by_run{"--run", "run", "only rows of this run"};
-  static const ListingFilter by_op{"--op", "op", "only rows of this op, e.g. all_to_all"};
-  static const ListingFilter by_device{"--device", "device", "only rows of this device: cpu, cuda"};
-  static const ListingFilter by_layer{"--layer", "layer", "only rows of this layer"};
-  static const ListingFilter by_rank{"--rank", "rank", "only rows of this rank"};
-  static const ListingFilter by_iteration{"--iteration", "iteration",
-                                          "only rows of this iteration"};
-  static const ListingFilter by_study{"--study", "study", "only rows of this study"};
-  static const ListingFilter by_trial{"--trial", "trial", "only rows of this trial"};
-  static const std::vector<Listing> listings{
-      {"runs",
-       "list executions of the programs, newest first",
-       "runs --db results.db --kind train --limit 10",
-       "run_view",
-       "run, kind, name, status, device, ranks, layout, planner, machine, started_at, duration_s, "
-       "last_iteration, last_loss",
-       "started_at DESC, run DESC",
-       {by_run,
-        {"--kind", "kind", "only runs of this kind: train, bench, fit, study, simulate"},
-        {"--name", "name", "only runs of this name: a model, a study, a benchmark"},
-        {"--status", "status", "only runs of this status: running, done, failed, killed"}},
-       "changes_results names the decisions that change losses and gradients. A table has this "
-       "column where a run has such a decision.",
-       "changes_results",
-       "changes_results"},
-      {"trials",
-       "list candidate schedules of studies, fastest first",
-       "trials --db results.db --study quickstart",
-       "trial_view",
-       "study, layout, trial, planner, parameters, status, paper_s, predicted_s, "
-       "predicted_deviation_s, measured_s, lower_bound_s, speedup, prediction_error, "
-       "predicted_peak_bytes, measured_peak_bytes",
-       "study_id DESC, measured_s NULLS LAST, predicted_s NULLS LAST, trial",
-       {by_study,
-        {"--planner", "planner", "only trials of this planner"},
-        {"--status", "status",
-         "only trials of this status: planned, running, done, infeasible, out_of_memory, hung, "
-         "crashed, failed"}},
-       "changes_results names the decisions that change losses and gradients. A table has this "
-       "column and the losses where a trial has such a decision. loss_difference is last_loss "
-       "minus "
-       "that of the sequential trial.",
-       "changes_results",
-       "changes_results, last_loss, sequential_last_loss, loss_difference"},
-      {"fits",
-       "list lines t = alpha + beta n fitted to measurements, newest first",
-       "fits --db results.db --op all_to_all",
-       "fit_view",
-       "fit, op, device, ranks, link, alpha_s, beta_s_per_unit, unit, units_per_s, r2, samples, "
-       "max_relative_residual, machine, run",
-       "fit DESC",
-       {by_run,
-        by_op,
-        by_device,
-        {"--link", "link", "only fits of this link: inter_node, intra_node"}},
-       "n counts the unit of the row: bytes or FLOPs. units_per_s is 1 / beta."},
-      {"measurements",
-       "list rows of microbenchmark sweeps, newest run first",
-       "measurements --db results.db --op all_reduce",
-       "measurement_view",
-       "run, op, device, dtype, ranks, parameters, bytes, count, time_s, min_s, max_s, "
-       "algorithm_bandwidth_bytes_per_s AS algbw_bytes_per_s, "
-       "bus_bandwidth_bytes_per_s AS busbw_bytes_per_s, flops_per_s, wrong",
-       "run DESC, op, ranks, bytes, flops, measurement",
-       {by_run, by_op, by_device}},
-      {"loads",
-       "list tokens per expert and source rank, of iterations whose loads are stored",
-       "loads --db results.db --run 7 --iteration 5 --layer 1",
-       "load_view",
-       "*",
-       "run, iteration, layer, rank, expert",
-       {by_run,
-        by_iteration,
-        by_layer,
-        by_rank,
-        {"--expert", "expert", "only rows of this expert"}},
-       "tokens: copies that the rank sent to the expert.\n"
-       "asked_tokens: what its gate asked for.\n"
-       "dropped_tokens: the difference, which was over capacity.\n"
-       "A dash means that it was not recorded."},
-      {"balance",
-       "list how even the loads of every MoE layer were, for every iteration",
-       "balance --db results.db --run 7 --layer 1",
-       "balance_view",
-       "run, iteration, layer, experts, tokens, dropped_tokens, max_tokens, max_over_mean, "
-       "unused_experts, standard_deviation, rank_max_over_mean, rank_standard_deviation, locality, "
-       "placed_rank_max_over_mean, placed_rank_standard_deviation, balance_ratio",
-       "run, iteration, layer",
-       {by_run, by_iteration, by_layer},
-       "tokens: copies that travelled, to all experts.\n"
-       "max_tokens: to the fullest expert.\n"
-       "max_over_mean: the fullest expert over the mean. 1x is even; the number of experts is the "
-       "worst.\n"
-       "standard_deviation: of the experts' tokens, in tokens (Pro-Prophet's balance degree).\n"
-       "rank_...: the same for the tokens whose expert, or share of it, belongs to a rank.\n"
-       "placed_rank_...: for those that a rank computed. A dash: no expert was replicated.\n"
-       "balance_ratio: the standard deviation over ranks without replicas, over that with them.\n"
-       "locality: cosine similarity to the experts' tokens in the iteration before; 1 is the same "
-       "distribution."},
-      {"iterations",
-       "list training steps: losses, times, tokens",
-       "iterations --db results.db --run 7 --format csv > losses.csv",
-       "iteration_view",
-       "*",
-       "run, iteration",
-       {by_run, by_iteration}},
-      {"timelines",
-       "list measured and predicted timelines",
-       "timelines --db results.db --kind predicted",
-       "timeline_view",
-       "*",
-       "timeline",
-       {by_run,
-        by_study,
-        by_trial,
-        {"--kind", "kind", "only timelines of this kind: measured, predicted, imported"}}},
-      {"spans",
-       "list executions of ops on ranks, in the order of time",
-       "spans --db results.db --timeline 3 --rank 0 --format csv > s.csv",
-       "span_view",
-       "timeline, rank, op, name, stream, phase, layer, chunk, start_s, duration_s, bytes, "
-       "bandwidth_bytes_per_s, flops_per_s",
-       "timeline, rank, start_s",
-       {{"--timeline", "timeline", "only spans of this timeline"},
-        by_run,
-        by_trial,
-        by_rank,
-        by_layer,
-        {"--stream", "stream",
-         "only spans of this stream: compute, inter_node, intra_node, copy, host"},
-        {"--kind", "kind", "only spans of this kind of op, e.g. all_to_all"}}}};
+  static const std::vector<Listing> listings{runs(),         trials(),    fits(),
+                                             measurements(), loads(),     balance(),
+                                             iterations(),   timelines(), spans()};
   return listings;
 }
 

@@ -17,9 +17,10 @@
 
 namespace moelab::test {
 
-/// What TEXT returns in another process, which runs the calling test again. Its addresses differ: they are not
-/// randomised there, and blocks of the heap are freed in disorder before TEXT is called. So whatever depends on
-/// addresses, or on memory that nobody set, differs.
+/// The text that `text` returns in another process, which runs the calling test again. Addresses
+/// differ in that process: they are not randomised, and blocks of the heap are freed in disorder
+/// before `text` is called. So a result that depends on addresses, or on memory that was not set,
+/// differs.
 inline std::string in_another_process(const std::function<std::string()>& text) {
   constexpr const char* kAnswer = "MOELAB_ANSWER_OF_ANOTHER_PROCESS";
   if (const char* answer = std::getenv(kAnswer)) {

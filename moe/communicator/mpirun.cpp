@@ -225,8 +225,8 @@ void run_mpirun(const std::vector<std::string>& command, double time_limit_s,
   Relay relay(out[0], line);
   Launch launch(child, time_limit_s, time_limit_s + launch_s);
   int status = 0;
-  // After mpirun has ended, until a look finds nothing more. Others that hold its end of the pipe are
-  // not waited for.
+  // After mpirun has ended, until a look finds nothing more. Others that hold its end of the pipe
+  // are not waited for.
   for (bool ended = false, silent = false; !ended || !silent || !relay.is_empty();) {
     std::array<pollfd, 2> files{relay.source(), relay.target()};
     poll(files.data(), files.size(), kPoll_ms);

@@ -75,6 +75,14 @@ std::string place_of_process_ids() {
          fs::read_symlink("/proc/self/ns/pid", ignored).string() + '\n';
 }
 
+/// A process that has ended and that nobody has waited for is dead, although /proc lists it.
+bool is_alive(const std::string& process) {
+  const std::string stat = text_of(fs::path("/proc") / process / "stat");
+  const std::size_t end = stat.rfind(')');  // "pid (name) state ...": the name may hold anything
+  if (end == std::string::npos || end + 2 >= stat.size()) return false;
+  return stat[end + 2] != 'Z' && stat[end + 2] != 'X';
+}
+
 /// Segments are named vader_segment.HOST.USER.JOB.RANK. The upper half of JOB, a number of 32 bits
 /// in hexadecimal digits, is mpirun's; contact.txt begins with the number of mpirun's own job.
 void remove_segments(const fs::path& host, const fs::path& folder) {
@@ -125,12 +133,11 @@ void remove_mpirun_files(pid_t mpirun) {
 
 void remove_abandoned_mpirun_files() {
   const std::string here = place_of_process_ids();
-  std::error_code ignored;
   for (const fs::path& host : host_folders()) {
     for (const fs::path& folder : entries(host)) {
       const std::string name = folder.filename();
       if (!name.starts_with("pid.") || text_of(folder / kMark) != here) continue;
-      if (!fs::exists(fs::path("/proc") / name.substr(4), ignored)) remove_files(host, folder);
+      if (!is_alive(name.substr(4))) remove_files(host, folder);
     }
   }
 }

@@ -29,7 +29,8 @@ std::optional<std::size_t> place_of(const Program& program, Phase phase, Exchang
                                     int at);
 
 /// "expected one of dispatch of 1, combine of 1, block of 1": the places of a phase that are among
-/// `places` and, unless it is negative, in pipeline stage `stage`. `otherwise` where there are none.
+/// `places` and, unless it is negative, in pipeline stage `stage`. `otherwise` where there are
+/// none.
 std::string expected_place(const Program& program, Phase phase, int stage, PlacesAfter places,
                            std::string otherwise);
 

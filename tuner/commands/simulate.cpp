@@ -112,6 +112,81 @@ void print_memory(const std::vector<RankMemory>& memory, const Arguments& argume
   writer.finish();
 }
 
+/// The schedule that was named, or what the planner that was named makes of it.
+moe::Schedule schedule_of(const Arguments& arguments, const Scenario& scenario) {
+  if (!arguments.schedule.empty()) {
+    moe::Schedule schedule = moe::load_schedule(arguments.schedule);
+    moe::check_applies(scenario.program, schedule, arguments.schedule);
+    return schedule;
+  }
+  PlannerRequest request = parse_planner(arguments.planner);
+  request.options.most_chunks = arguments.most_chunks;
+  return plan_with(*request.planner, scenario.situation(), request.options);
+}
+
+void print_fits(const Scenario& scenario, const Prediction& prediction) {
+  const auto rows = moe::bind(prediction.program, scenario.routing, scenario.groups, 0);
+  for (const std::string& line :
+       fits_used(scenario.costs, prediction.program, rows, scenario.groups)) {
+    std::cerr << line << '\n';
+  }
+}
+
+/// A column of the summary, and what it holds.
+struct Figure {
+  std::string column;
+  db::Cell value;
+};
+
+void print_summary(const Arguments& arguments, const Scenario& scenario,
+                   const moe::Schedule& schedule, const Prediction& prediction,
+                   const std::vector<RankMemory>& memory) {
+  const TimelineSummary summary = summarize(prediction.program, prediction.timeline);
+  const RankMemory& fullest =
+      *std::ranges::max_element(memory, {}, [](const RankMemory& rank) { return rank.peak.bytes; });
+  std::vector<Figure> figures{{"planner", schedule.planner},
+                              {"ranks", std::int64_t{scenario.groups.ranks}},
+                              {"ops", static_cast<std::int64_t>(prediction.program.ops.size())},
+                              {"predicted_s", summary.duration_s},
+                              {"predicted_deviation_s", optional_cell(prediction.deviation_s)},
+                              {"paper_s", optional_cell(prediction.paper_s)},
+                              {"lower_bound_s", prediction.bound.seconds()},
+                              {"bounded_by", prediction.bound.where},
+                              {"computation_s", summary.computation_s},
+                              {"communication_s", summary.communication_s},
+                              {"exposed_s", summary.exposed_s},
+                              {"overlapped_s", summary.overlapped_s},
+                              {"predicted_peak_bytes", prediction.peak_bytes},
+                              {"fits_memory", fits_memory(prediction.peak_bytes, scenario.cluster)},
+                              {"peak_in_use_bytes", fullest.peak.bytes},
+                              {"peak_at_s", fullest.peak.time_s},
+                              {"peak_rank", std::int64_t{fullest.rank}}};
+  if (shows_column(arguments, prediction.host_peak_bytes > 0)) {
+    figures.push_back({"predicted_host_peak_bytes", prediction.host_peak_bytes});
+  }
+  if (arguments.iterations > 1) {
+    const ChainedIterations chained =
+        simulate_chained(prediction.program, scenario.groups, scenario.routing, scenario.costs,
+                         scenario.cluster, arguments.iterations);
+    figures.push_back({"iterations", std::int64_t{arguments.iterations}});
+    figures.push_back({"chained_s", chained.middle_s});
+    figures.push_back({"chained_less_s", rounded_off(summary.duration_s - chained.middle_s)});
+  }
+  const db::Cell changes = changes_cell(schedule);
+  if (shows_column(arguments, changes != db::Cell())) {
+    figures.push_back({"changes_results", changes});
+  }
+  std::vector<std::string> columns;
+  std::vector<db::Cell> row;
+  for (Figure& figure : figures) {
+    columns.push_back(std::move(figure.column));
+    row.push_back(std::move(figure.value));
+  }
+  db::RowWriter writer(stdout, style_of(arguments), columns);
+  writer.row(row);
+  writer.finish();
+}
+
 }  // namespace
 
 int simulate_schedule(const Arguments& arguments, int argc, char** argv) {
@@ -122,32 +197,16 @@ int simulate_schedule(const Arguments& arguments, int argc, char** argv) {
     connection = db::open_writer(database, {.create = false});
   }
   const Scenario scenario = load_said(arguments.scenario);
-  moe::Schedule schedule;
-  if (!arguments.schedule.empty()) {
-    schedule = moe::load_schedule(arguments.schedule);
-    moe::check_applies(scenario.program, schedule, arguments.schedule);
-  } else {
-    PlannerRequest request = parse_planner(arguments.planner);
-    request.options.most_chunks = arguments.most_chunks;
-    schedule = plan_with(*request.planner, scenario.situation(), request.options);
-  }
+  const moe::Schedule schedule = schedule_of(arguments, scenario);
   warn_of_other_results(schedule);
   const Prediction prediction = predict(scenario.situation(), maker_of(schedule), schedule);
-  const TimelineSummary summary = summarize(prediction.program, prediction.timeline);
   if (!arguments.trace.empty()) write_trace(scenario, schedule, prediction, arguments.trace);
   if (connection) {
     const std::int64_t run =
         store_simulation(scenario, schedule, prediction, *connection, argc, argv);
     spdlog::info("run {} in {}", run, database);
   }
-  if (arguments.fits) {
-    for (const std::string& line :
-         fits_used(scenario.costs, prediction.program,
-                   moe::bind(prediction.program, scenario.routing, scenario.groups, 0),
-                   scenario.groups)) {
-      spdlog::info(line);
-    }
-  }
+  if (arguments.fits) print_fits(scenario, prediction);
   if (arguments.timeline) {
     std::cout << timeline_text(prediction.program, prediction.timeline);
     return 0;
@@ -157,62 +216,7 @@ int simulate_schedule(const Arguments& arguments, int argc, char** argv) {
     print_memory(memory, arguments);
     return 0;
   }
-  const RankMemory& fullest =
-      *std::ranges::max_element(memory, {}, [](const RankMemory& rank) { return rank.peak.bytes; });
-  std::vector<std::string> columns{"planner",
-                                   "ranks",
-                                   "ops",
-                                   "predicted_s",
-                                   "predicted_deviation_s",
-                                   "paper_s",
-                                   "lower_bound_s",
-                                   "bounded_by",
-                                   "computation_s",
-                                   "communication_s",
-                                   "exposed_s",
-                                   "overlapped_s",
-                                   "predicted_peak_bytes",
-                                   "fits_memory",
-                                   "peak_in_use_bytes",
-                                   "peak_at_s",
-                                   "peak_rank"};
-  std::vector<db::Cell> row{schedule.planner,
-                            std::int64_t{scenario.groups.ranks},
-                            static_cast<std::int64_t>(prediction.program.ops.size()),
-                            summary.duration_s,
-                            optional_cell(prediction.deviation_s),
-                            optional_cell(prediction.paper_s),
-                            prediction.bound.seconds(),
-                            prediction.bound.where,
-                            summary.computation_s,
-                            summary.communication_s,
-                            summary.exposed_s,
-                            summary.overlapped_s,
-                            prediction.peak_bytes,
-                            fits_memory(prediction.peak_bytes, scenario.cluster),
-                            fullest.peak.bytes,
-                            fullest.peak.time_s,
-                            std::int64_t{fullest.rank}};
-  if (shows_column(arguments, prediction.host_peak_bytes > 0)) {
-    columns.emplace_back("predicted_host_peak_bytes");
-    row.push_back(prediction.host_peak_bytes);
-  }
-  if (arguments.iterations > 1) {
-    const ChainedIterations chained =
-        simulate_chained(prediction.program, scenario.groups, scenario.routing, scenario.costs,
-                         scenario.cluster, arguments.iterations);
-    columns.insert(columns.end(), {"iterations", "chained_s", "chained_less_s"});
-    row.insert(row.end(), {std::int64_t{arguments.iterations}, chained.middle_s,
-                           rounded_off(summary.duration_s - chained.middle_s)});
-  }
-  const db::Cell changes = changes_cell(schedule);
-  if (shows_column(arguments, changes != db::Cell())) {
-    columns.emplace_back("changes_results");
-    row.push_back(changes);
-  }
-  db::RowWriter writer(stdout, style_of(arguments), columns);
-  writer.row(row);
-  writer.finish();
+  print_summary(arguments, scenario, schedule, prediction, memory);
   return 0;
 }
 

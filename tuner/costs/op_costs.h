@@ -45,8 +45,9 @@ struct OpCost {
 /// The occupation of an op that computes or copies.
 Occupation occupation_of(const OpCost& cost);
 
-/// Costs of every op of `program` on every rank. Bindings by rank. Throws moe::Refusal where a
-/// fit is missing (cost_model.h), and where ranks on one node, or on several, meet in a collective and the cluster has no such link.
+/// The costs of every op of `program` on every rank. Bindings by rank. Throws moe::Refusal where a
+/// fit is missing (cost_model.h), and where a collective needs a link, inside nodes or between
+/// them, that the cluster does not have.
 std::vector<OpCost> op_costs(const moe::Program& program, const moe::Groups& groups,
                              const std::vector<moe::Binding>& bindings, const CostModel& costs,
                              const Cluster& cluster);

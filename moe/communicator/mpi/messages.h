@@ -84,8 +84,8 @@ class MpiMessages {
 
   /// Messages so far: the position of the next one.
   int posted() const { return static_cast<int>(messages_.size()); }
-  /// Waits, testing and sleeping (pace.h), until the messages [begin, end) are done. The others make
-  /// progress meanwhile. Throws TimeLimit naming the ranks whose messages are missing,
+  /// Waits, testing and sleeping (pace.h), until the messages [begin, end) are done. The others
+  /// make progress meanwhile. Throws TimeLimit naming the ranks whose messages are missing,
   /// CommunicationError when MPI reports an error or another member gave up, and Interrupted when a
   /// signal has asked that member, or this process, to end.
   void wait(int begin, int end);

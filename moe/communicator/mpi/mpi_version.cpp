@@ -1,9 +1,8 @@
-#include <mpi.h>
-
 #include <array>
 #include <cstddef>
 
 #include "moe/communicator/communicator.h"
+#include "moe/communicator/mpi/c_interface.h"
 
 namespace moe {
 

@@ -64,6 +64,18 @@ TEST_F(MpirunFiles, OfAnMpirunOfOursAreRemovedWithItsSegmentsAlone) {
   EXPECT_TRUE(fs::exists(segment("63db", "0")) && fs::exists(segment("63db", "1")));
 }
 
+TEST_F(MpirunFiles, OfAnMpirunThatNobodyHasWaitedForAreRemovedToo) {
+  const pid_t dead = fork();
+  if (dead == 0) _exit(0);
+  siginfo_t end{};
+  ASSERT_EQ(waitid(P_PID, static_cast<id_t>(dead), &end, WEXITED | WNOWAIT), 0);
+  lay_out(dead, "63da");
+  ASSERT_TRUE(mark_mpirun_files(dead));
+  remove_abandoned_mpirun_files();
+  EXPECT_FALSE(fs::exists(folder(dead)));
+  waitpid(dead, nullptr, 0);
+}
+
 TEST_F(MpirunFiles, ThatNoLauncherOfOursMarkedStay) {
   const pid_t mpirun = ended_process();
   lay_out(mpirun, "63da");

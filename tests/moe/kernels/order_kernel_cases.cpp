@@ -119,7 +119,7 @@ std::vector<GradientCase> order_gradient_cases() {
   return cases;
 }
 
-/// Slices of three experts' rows; what is no slice's stays as it was.
+/// Slices of three experts' rows; rows outside the slices keep their values.
 void add_copies(std::vector<KernelCase>& cases) {
   for (const std::int64_t width : {1, 8, 33}) {
     const HostTensor rows = random_tensor(31, width, 7);

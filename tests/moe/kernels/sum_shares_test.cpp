@@ -8,7 +8,7 @@ namespace moe::testing {
 namespace {
 
 TEST(SumShares, AddsBlocksOfRowsAndLeavesOtherSlicesAlone) {
-  // Two shares of three rows of two columns, one block behind the other.
+  // Two shares of three rows of two columns, one block after the other.
   const KernelCase kernel{"sum",
                           SumShares{},
                           {{3, 4, {1, 2, 3, 4, 5, 6, 10, 20, 30, 40, 50, 60}}},

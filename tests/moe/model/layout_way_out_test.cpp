@@ -191,9 +191,10 @@ TEST_F(LayoutWayOut, OfLayoutsOfOtherRanksTheNearestThatTheModelFitsAreNamed) {
     return std::string();
   };
   EXPECT_THAT(said("pp=4,ep=1", 6, {}), HasSubstr("nearest: dp=1,ep=1,esp=1,tp=1,pp=6 or "));
-  EXPECT_EQ(said("pp=4,ep=1", 6, fits(model)),
-            "layout pp=4,ep=1 makes 4 ranks, but there are 6: nearest: dp=6,ep=1,esp=1,tp=1,pp=1 or "
-            "dp=3,ep=2,esp=1,tp=1,pp=1 or dp=3,ep=1,esp=2,tp=1,pp=1");
+  EXPECT_EQ(
+      said("pp=4,ep=1", 6, fits(model)),
+      "layout pp=4,ep=1 makes 4 ranks, but there are 6: nearest: dp=6,ep=1,esp=1,tp=1,pp=1 or "
+      "dp=3,ep=2,esp=1,tp=1,pp=1 or dp=3,ep=1,esp=2,tp=1,pp=1");
   EXPECT_EQ(refusal(model, {6, 1, 1}), "");
 }
 

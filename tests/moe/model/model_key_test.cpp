@@ -77,7 +77,8 @@ TEST(ModelKeys, OfRandomModelsReadFromAFileAreWhatTheFileSays) {
 }
 
 TEST(ModelKeys, AreOneForEveryMember) {
-  // A member that is added to Model needs a name here, and so a key: otherwise this does not compile.
+  // A member that is added to Model needs a name here, and so a key: otherwise this does not
+  // compile.
   const Model model;
   const auto& [name, vocabulary, sequence_length, d_model, d_hidden, heads, key_value_heads, blocks,
                norm, positions, rotary_base, head, biases, dense_blocks, moe_every, experts,

@@ -1,6 +1,6 @@
-// Links every op's `work`, and every communication's `bytes_to_peers`, seconds after moe/ops has been
-// compiled. One that is declared and not defined fails here, by name, and not where programs are
-// linked at the end of a build.
+// Links every op's `work`, and every communication's `bytes_to_peers`, seconds after moe/ops has
+// been compiled. One that is declared and not defined fails here, by name, and not where programs
+// are linked at the end of a build.
 #include <cstdio>
 #include <tuple>
 

@@ -59,8 +59,8 @@ TEST(AssignStream, RefusesToMoveAnOpTwice) {
     FAIL() << "accepted";
   } catch (const Refusal& error) {
     EXPECT_STREQ(error.what(),
-                 "assign_stream: all_reduce on intra_node: it is on inter_node already: "
-                 "expected one stream for a kind");
+                 "assign_stream: all_reduce on intra_node: it is on inter_node already: expected "
+                 "one stream for a kind");
   }
 }
 
@@ -82,9 +82,8 @@ TEST(AssignStream, RefusesAKindThatTheIterationDoesNotHave) {
             "assign_stream: all_reduce on inter_node: there is none in this iteration: expected "
             "one of all_to_all");
   model.moe_every = 0;
-  EXPECT_EQ(
-      refusal(model, 1, "all_to_all"),
-      "assign_stream: all_to_all on inter_node: there is none in this iteration: expected "
+  EXPECT_EQ(refusal(model, 1, "all_to_all"),
+            "assign_stream: all_to_all on inter_node: there is none in this iteration: expected "
             "a layout of several ranks");
   EXPECT_EQ(refusal(model, 4, "all_reduce"), "none");
 }
@@ -98,9 +97,10 @@ TEST(AssignStream, RefusesStreamsThatAnOpCannotLeaveOrEnter) {
     }
     return std::string("none");
   };
-  EXPECT_EQ(refusal("all_to_some", Stream::inter_node),
-            "assign_stream: all_to_some on inter_node: no op is called that: expected one of "
-            "all_reduce, all_to_all");
+  EXPECT_EQ(
+      refusal("all_to_some", Stream::inter_node),
+      "assign_stream: all_to_some on inter_node: no op is called that: expected one of all_reduce, "
+      "all_to_all");
   EXPECT_EQ(refusal("linear", Stream::inter_node),
             "assign_stream: linear on inter_node: only communication may leave the compute stream: "
             "expected one of all_reduce, all_to_all");

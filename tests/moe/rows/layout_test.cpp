@@ -33,10 +33,11 @@ TEST(Layout, ReadsWhatItWrites) {
 }
 
 TEST(Layout, NamesTheNearestThatDivide) {
-  EXPECT_EQ(error_of("dp=3,ep=2", 4),
-            "layout dp=3,ep=2 makes 6 ranks, but there are 4: nearest: dp=2,ep=2,esp=1,tp=1,pp=1 or "
-            "dp=4,ep=1,esp=1,tp=1,pp=1 or "
-            "dp=1,ep=4,esp=1,tp=1,pp=1");
+  EXPECT_EQ(
+      error_of("dp=3,ep=2", 4),
+      "layout dp=3,ep=2 makes 6 ranks, but there are 4: nearest: dp=2,ep=2,esp=1,tp=1,pp=1 or "
+      "dp=4,ep=1,esp=1,tp=1,pp=1 or "
+      "dp=1,ep=4,esp=1,tp=1,pp=1");
   EXPECT_THAT(error_of("esp=3", 4), HasSubstr("nearest: "));
   EXPECT_THAT(error_of("ep=2", 4),
               HasSubstr("2 ranks, but there are 4: nearest: dp=2,ep=2,esp=1,tp=1,pp=1"));

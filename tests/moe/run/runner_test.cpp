@@ -112,7 +112,7 @@ TEST_F(FirstIteration, UpdatesWaitForTheHookAndArePassedOverWhereItSaysSo) {
 
 TEST(Runner, WhatNeedsNoRoutedRowsRunsBeforeTheRoutingIsKnown) {
   // The exchange cannot end before rank 1 takes part, and rank 1 waits for rank 0's unrelated op,
-  // which stands behind everything that needs the routing, on a stream of its own.
+  // which stands after all ops that need the routing, on a stream of its own.
   std::promise<void> ended;
   std::shared_future<void> unrelated(ended.get_future());
   bool before_the_routing = false;

@@ -365,7 +365,7 @@ TEST(Trainer, ExpertsGoToOtherRanksAndBackBetweenIterationsAndChangeNoLoss) {
   EXPECT_EQ(told.steps[5].planned_peak_bytes, plain.steps[5].planned_peak_bytes);
 }
 
-/// Every expert of the small model's layer at home on the rank behind its own.
+/// Every expert of the small model's layer at home on the rank after its own.
 Schedule one_further(int members) {
   ExpertHomes homes = homes_in_order(28, members);
   for (int& home : homes) home = (home + 1) % members;

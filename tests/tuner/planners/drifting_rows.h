@@ -25,7 +25,7 @@ class DriftingRows {
     }
   }
 
-  /// Of the next iteration.
+  /// The routing of the next iteration.
   moe::LayerRouting next(std::int64_t copies) {
     move(popular_);
     moe::LayerRouting routing{0, static_cast<int>(popular_.size()), {}, 0};

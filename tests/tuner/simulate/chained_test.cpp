@@ -25,7 +25,7 @@ TEST(SimulateChained, OnOneStreamTakesWhatIterationsTakeAlone) {
 }
 
 TEST(SimulateChained, WhatSpillsOverAnEndMeetsTheNextBeginning) {
-  // 4 s of something that nobody waits for, on a stream of its own, issued behind everything else:
+  // 4 s of work that nothing waits for, on a stream of its own, issued after all other ops:
   // alone it makes an iteration of 7.5 s one of 11.5 s, in a row it runs beside the next iteration.
   auto program = small_layer(true).program;
   for (moe::Op& op : program.ops) {

@@ -1,4 +1,4 @@
-// What replicas of experts do to a prediction: rows that stay, work that is shared, transfers
+// The effect of expert replicas on a prediction: rows that stay, work that is shared, transfers
 // beside other blocks.
 #include <gtest/gtest.h>
 

@@ -15,7 +15,7 @@
 #include "tuner/simulate/lower_bound.h"
 #include "tuner/simulate/simulate.h"
 
-/// What holds of every simulation, over random models, schedules, routings and costs.
+/// Properties of every simulation, over random models, schedules, routings and costs.
 namespace tuner {
 namespace {
 

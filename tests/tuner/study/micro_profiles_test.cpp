@@ -18,7 +18,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// Of the smallest model, by the moe-train that was built beside the tests.
+/// Micro-profiles of the smallest model, by the moe-train that was built beside the tests.
 struct MicroProfilesTest : ::testing::Test {
   std::filesystem::path directory =
       std::filesystem::path(::testing::TempDir()) / ("micro_profiles" + std::to_string(getpid()));

@@ -22,14 +22,16 @@ std::string with_asked(const PlannerOptions& options, const std::string& own) {
   return join_parameters(to_json(more), own);
 }
 
-/// Failures that no contract foresees, of the planner or of a library. Refusals, wrong input, memory,
-/// limits and signals have exit codes of their own.
+/// Failures that no contract foresees, of the planner or of a library. Refusals, wrong input,
+/// memory, limits and signals have exit codes of their own.
 bool is_bug(const std::exception& error) { return moe::exit_code(error) == db::kExitFailed; }
 
 template <class Run>
 auto named(const Planner& planner, const Run& run) {
   try {
     return run();
+  } catch (const std::invalid_argument& error) {
+    throw std::invalid_argument(fmt::format("planner {}: {}", planner.name, error.what()));
   } catch (const std::exception& error) {
     if (!is_bug(error)) throw;
     throw std::logic_error(fmt::format("planner {}: {}", planner.name, error.what()));

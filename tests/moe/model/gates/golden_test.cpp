@@ -124,7 +124,7 @@ INSTANTIATE_TEST_SUITE_P(
              (std::get<2>(info.param) == DType::f64 ? "f64_" : "f32_") + std::to_string(index);
     });
 
-/// A new gate may do without cases of PyTorch: EveryGate checks its gradients by finite differences.
+/// A new gate needs no cases from PyTorch: EveryGate checks its gradients by finite differences.
 TEST(GoldenGates, AreOfGatesThatThereAre) {
   for (const nlohmann::json& one : gate_golden()["cases"]) {
     const std::string name = one["gate"];

@@ -82,7 +82,7 @@ TEST_F(GradientPlacesTest, GrainsAreAllGradientsAndUsableOnceTheyExist) {
   for (const int block : {1, 2, 3}) {  // behind itself at the earliest
     for (const std::size_t place : usable[block]) EXPECT_EQ(place, (3u - block) * 3 + 2);
   }
-  // Of what lies outside the blocks the head's are there before any block's, the embedding's last.
+  // The gradients of the head exist before those of any block, those of the embedding last.
   EXPECT_EQ(usable[-1].front(), 0u);
   EXPECT_EQ(usable[-1].back(), stage.places.size());
 }

@@ -90,7 +90,7 @@ TEST(AssignWeightGradients, IsLegalNeverBetterThanTheOptimumAndMostlyNearIt) {
     alone_s += uncovered_s(instance.exchanges, instance.gradients,
                            std::vector<int>(instance.gradients.size(), -1));
   }
-  // What the greedy covers of what can be covered.
+  // The share of the possible overlap that the greedy assignment reaches.
   EXPECT_GT((alone_s - greedy_s) / (alone_s - optimum_s), 0.9);
 }
 

@@ -17,7 +17,7 @@ moe::Schedule cut(int chunks) {
 moe::Schedule placed(int layer) {
   return {"placed", {moe::PlaceWeightGradient{"w", layer, moe::Direction::dispatch, 0}}};
 }
-/// What means something only together.
+/// Decisions that only make sense together.
 moe::Schedule overlapped(int chunks) {
   moe::Schedule schedule = cut(chunks);
   schedule.decisions.push_back(moe::StreamAssignment{"all_to_all", moe::Stream::inter_node});

@@ -33,12 +33,12 @@ const std::map<std::string_view, std::vector<std::string>> kAllowed{
     {"combine", {"IBBBIB"}},          {"add", {"BBB", "CCC"}},
     {"load_balancing_loss", {}},      {"router_z_loss", {}},
 };
-/// Of a gate that needs the whole batch.
+/// A model with a gate that needs the whole batch.
 const std::string kWholeChoice = "NNBBBIII";
 /// On routed rows, and on others.
 const std::vector<std::string> kGeluOfRouted{"II", "KK", "CC"}, kGeluOfTokens{"BB", "CC"};
 
-/// A gate, its loss, experts that are a Gelu, and what is dense before and behind: 4 tokens of one
+/// A gate, its loss, experts that are a Gelu, and dense ops before and after: 4 tokens of one
 /// sequence each.
 struct GateLayer {
   Program program;
@@ -199,7 +199,7 @@ class AllAssignments {
     return found;
   }
 
-  /// '?': whatever the tensor may have, but for what no op behind all parts can use.
+  /// '?': any axis that the tensor may have, except those that no op after all parts can use.
   bool try_letters(std::size_t place, const std::vector<TensorId>& ids, const std::string& letters,
                    std::size_t i) {
     if (i == ids.size()) return try_op(place + 1);

@@ -105,7 +105,7 @@ bool next(std::vector<Digit>& digits, const Base& base) {
   return false;
 }
 
-/// By every assignment of modes, and of axes under each.
+/// Solves it by trying every assignment of modes, and of axes under each.
 std::optional<AxisSolution> by_trying_all(const AxisProblem& problem) {
   AxisSolution tried{{}, std::vector<int>(problem.constraints.size(), 0)};
   do {

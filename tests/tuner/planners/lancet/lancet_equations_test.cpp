@@ -54,7 +54,7 @@ TEST(Pipelined, IsTheLongestPath) {
   }
 }
 
-/// By trying every way in which [first, count) falls into ranges.
+/// Finds the best by trying every division of [first, count) into ranges.
 template <class Price>
 double least_seconds(int first, int count, const std::vector<int>& parts, const Price& price) {
   if (first == count) return 0;

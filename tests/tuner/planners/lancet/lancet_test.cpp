@@ -33,7 +33,7 @@ struct Lancet : ::testing::Test {
   void SetUp() override {
     scenario.costs.fits.at(link_key("all_to_all", "inter_node")).beta_s_per_unit *= 10;
   }
-  /// The same of another Program, which has to live as long.
+  /// The situation of another Program, which must live as long.
   Situation with(const moe::Program& other) const {
     return {other, situation.groups, situation.routing, situation.costs, situation.cluster};
   }

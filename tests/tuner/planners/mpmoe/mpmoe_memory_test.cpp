@@ -98,7 +98,7 @@ TEST(MpmoeMemory, TensorsOfSharedBuffersAreSmallerByWhatTheEquationsSay) {
       const Room shared = room_of(moe::apply(program, schedule));
       EXPECT_EQ(whole.forward - shared.forward, saved(s, n)) << to_json(schedule);
       EXPECT_EQ(whole.gradients - shared.gradients, saved(s, n)) << to_json(schedule);
-      // What backward brings back lies where forward's buffers lay.
+      // Rows that backward fetches lie where forward's buffers were.
       EXPECT_LE(shared.restored, shared.forward) << to_json(schedule);
     }
   }

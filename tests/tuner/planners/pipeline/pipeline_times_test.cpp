@@ -42,7 +42,7 @@ TEST_F(PipelineTimesTest, WeightGradientsOfTheLastChunkTrail) {
     const auto all = times(pipeline_schedule(program, "", {chunks, chunks}, InNode::beside));
     EXPECT_EQ(all.at(kForward).trailing_s, 0);
     EXPECT_EQ(before_combine(all.at(kForward)).exp, all.at(kForward).chunk.exp);
-    // Of each chunk's two products for every one of forward, one.
+    // Backward has two products for every one of forward; the weight gradients are one of them.
     const PipelineTimes& backward = all.at(kBackward);
     EXPECT_NEAR(backward.trailing_s, backward.chunk.exp / 2, 0.1 * backward.chunk.exp);
     EXPECT_NEAR(before_combine(backward).exp * chunks,

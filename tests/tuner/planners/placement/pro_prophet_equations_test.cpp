@@ -52,8 +52,8 @@ TEST(ProProphetEquations, OverlapNeverCostsAndMoreRowsNeverCostLess) {
     const double overlapped_s = overlapped_layer_s(times, costs.fnec_s, costs.bnec_s);
     EXPECT_LE(overlapped_s, blocking_layer_s(times));
     EXPECT_GE(overlapped_s, 4 * times.a2a_s + 3 * times.fec_s);
-    // What the search cuts short by: experts that take longer hide more, but never as much as they
-    // cost.
+    // The bound by which the search is cut short: experts that take longer hide more, but never as
+    // much as they cost.
     times.fec_s += time();
     EXPECT_GE(overlapped_layer_s(times, costs.fnec_s, costs.bnec_s), overlapped_s - 1e-9);
   }

@@ -54,7 +54,7 @@ TEST(GreedyPlacement, LeavesBalancedLoadsAndDearTransfersAlone) {
   costs.trans_s[1] = 1000;
   EXPECT_THAT(greedy_placement(grouped_rows(skewed, groups), costs, {}).placement.replicas,
               IsEmpty());
-  // What hides under the computation before it costs nothing.
+  // Transfers that earlier computation hides cost nothing.
   costs.fnec_s = 1000;
   EXPECT_FALSE(greedy_placement(grouped_rows(skewed, groups), costs, {Transfers::overlapped})
                    .placement.replicas.empty());

@@ -18,7 +18,7 @@ using test::SkewedSituation;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-/// Of a layer; empty where it is sent as it stands.
+/// The slices of a layer's transfer; empty where it is sent at once in its place.
 std::vector<moe::TransferSlice> slices_of(const moe::Schedule& schedule, int layer,
                                           moe::Transfer transfer) {
   for (const auto& hoisting : moe::decisions_of<moe::HoistTransfer>(schedule)) {
