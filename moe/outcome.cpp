@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <cstring>
 #include <new>
 #include <nlohmann/json.hpp>
@@ -18,6 +19,12 @@ namespace {
 constexpr std::array<std::string_view, 8> kNames{"done",       "refused",    "out_of_memory",
                                                  "time_limit", "not_finite", "lost_rank",
                                                  "killed",     "failed"};
+
+/// The signals by which a program is asked to end in order (stop.h).
+bool asks_to_end(int signal) {
+  return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGPIPE ||
+         signal == SIGUSR1;
+}
 
 std::optional<OutcomeStatus> status_named(const std::string& name) {
   const auto found = std::find(kNames.begin(), kNames.end(), name);
@@ -126,8 +133,15 @@ Outcome first_cause(const std::vector<Outcome>& outcomes, int code) {
   const auto cause = std::find_if(outcomes.begin(), outcomes.end(), [](const Outcome& one) {
     return one.status != OutcomeStatus::lost_rank;
   });
-  if (cause != outcomes.end()) return *cause;
   Outcome by_code = outcome_of_exit(code);
+  if (cause != outcomes.end()) {
+    // When a rank is lost, mpirun asks the others to end by SIGTERM: theirs is not the cause.
+    if (cause->status != OutcomeStatus::killed || !by_code.signal) return *cause;
+    if (!asks_to_end(*by_code.signal)) return by_code;
+    Outcome killed = *cause;
+    killed.signal = by_code.signal;  // ranks may have been told by another, SIGUSR1
+    return killed;
+  }
   if (by_code.status == OutcomeStatus::failed && !outcomes.empty()) return outcomes.front();
   return by_code;
 }

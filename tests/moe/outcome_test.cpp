@@ -72,6 +72,15 @@ TEST(FirstCause, IsOfTheRankThatKnowsWhy) {
   EXPECT_EQ(first_cause({}, 3).status, Status::out_of_memory);
 }
 
+TEST(FirstCause, OfALostRankIsItsSignalNotTheOneThatEndsTheOthers) {
+  const Outcome asked{.status = Status::killed, .rank = 0, .signal = SIGTERM};
+  EXPECT_EQ(first_cause({asked}, 128 + SIGKILL).status, Status::lost_rank);
+  EXPECT_EQ(first_cause({asked}, 128 + SIGKILL).signal, SIGKILL);
+  EXPECT_EQ(first_cause({asked}, 128 + SIGTERM), asked);
+  const Outcome told{.status = Status::killed, .rank = 0, .signal = SIGUSR1};
+  EXPECT_EQ(first_cause({told}, 128 + SIGTERM), asked);
+}
+
 TEST(OutcomeChannel, BringsWhatOtherProcessesTell) {
   EXPECT_FALSE(hand_to_launcher({})) << "there is no launcher";
   const OutcomeChannel channel;
