@@ -128,7 +128,7 @@ void print_fits(const Scenario& scenario, const Prediction& prediction) {
   const auto rows = moe::bind(prediction.program, scenario.routing, scenario.groups, 0);
   for (const std::string& line :
        fits_used(scenario.costs, prediction.program, rows, scenario.groups)) {
-    std::cerr << line << '\n';
+    spdlog::info(line);
   }
 }
 
