@@ -84,9 +84,8 @@ std::optional<Optimum> least_of_clause(const Solve& solve, double from) {
   try {
     optimizer.optimize(x, least);
   } catch (const nlopt::roundoff_limited&) {  // x is as good as it gets
-  } catch (const std::runtime_error&) {
-    if (optimizer.last_optimize_result() != nlopt::FAILURE) throw;
-    return std::nullopt;  // no point within the guards
+  } catch (const std::runtime_error&) {       // no point within the guards
+    return std::nullopt;
   }
   const bool within = std::all_of(guards.begin(), guards.end(), [&](const Guard& one) {
     return solve.violation(x[0], one.guard) <= kWithin;
