@@ -79,10 +79,11 @@ int finish(Results& results, const std::string& database) {
 
 void run_and_print(const Bench& bench, const Request& request,
                    const std::vector<std::string>& google_options, Results& results) {
-  auto& [writer, store, wrong] = results;
+  std::optional<ResultWriter>& writer = results.writer;
+  std::optional<BenchStore>& store = results.store;
   try {
     const auto report = [&](const Result& result) {
-      wrong += result.measurement.wrong;
+      results.wrong += result.measurement.wrong;
       if (store) store->add(result.measurement);
       try {
         if (writer) writer->row(result);
