@@ -176,13 +176,19 @@ TEST_F(StudyTest, ChoosesByMicroProfilesThatItRunsOnce) {
   const auto fits = [&] { return db::load_latest_fits(db::open_reader(database)); };
   const auto of_offloading = [](const db::Fit& fit) { return fit.op.starts_with("offload_rows["); };
   ASSERT_TRUE(std::ranges::none_of(fits(), of_offloading));
-  o.planners = parse_planners("mpmoe_pb,pro_prophet:left_out=9");
+  const Planner refusing{.name = "refusing",
+                         .description = "",
+                         .plan = [](const Situation&, const PlannerOptions&) -> moe::Schedule {
+                           throw moe::Refusal("refusing", "not here", "expected another model");
+                         }};
+  o.planners = parse_planners("mpmoe_pb");
+  o.planners.push_back({&refusing, {}});
   std::string said;
   o.say = [&](const std::string& text) { said += text + "\n"; };
   run_study(o);
   EXPECT_THAT(said, HasSubstr("chosen by micro-profiles"));
   EXPECT_THAT(said, HasSubstr("offloaded on one stream")) << "copies are profiled";
-  EXPECT_THAT(said, HasSubstr("left out: pro_prophet: ")) << "it refuses";
+  EXPECT_THAT(said, HasSubstr("left out: refusing: refusing: not here: expected another model"));
   const auto profiled = [&] {
     return db::load_measurements(db::open_reader(database), {.op = "micro_profile"});
   };
