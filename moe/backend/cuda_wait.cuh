@@ -18,8 +18,7 @@ inline double steady_clock_s() {
 
 /// False where CUDA says "not ready". That is not an error, but CUDA keeps it as this thread's last
 /// error, which the next kernel launch would find; so it is cleared here.
-inline bool is_ready(cudaError_t status, const char* what,
-                     std::source_location where = std::source_location::current()) {
+inline bool is_ready(cudaError_t status, const char* what, CallSite where = CallSite::current()) {
   if (status == cudaErrorNotReady) {
     cudaGetLastError();
     return false;
