@@ -96,17 +96,20 @@ class Reporter : public benchmark::BenchmarkReporter {
     report_(result_of(bench_, current_.of(plan), summary));
     current_.end();
     samples_ = 0;
+    plans_.erase(plan.name);
   }
   void Finalize() override {
     if (shown_) shown_->Finalize();
   }
+  /// Plans of which no result was reported, by name.
+  const std::map<std::string, const Plan*>& unreported() const { return plans_; }
 
  private:
   const Bench& bench_;
   Current& current_;
   const std::function<void(const Result&)>& report_;
   std::unique_ptr<benchmark::BenchmarkReporter> shown_;
-  std::map<std::string, const Plan*> plans_;
+  std::map<std::string, const Plan*> plans_;  ///< not reported yet
   int samples_ = 0;  ///< repetitions of the case that were reported and not skipped
 };
 
@@ -144,7 +147,10 @@ void run_on_google_benchmark(const Bench& bench, const std::vector<Plan>& plans,
         state.SetIterationTime(seconds);
       }
       throw_if_stopped();
-      if (seconds >= bench.sampling.shortest_sample_s) current.count_repetition();
+      // Shorter runs are those by which Google Benchmark finds the number of iterations.
+      const double shortest_s =
+          plan.shortest_sample_s > 0 ? plan.shortest_sample_s : bench.sampling.shortest_sample_s;
+      if (seconds >= shortest_s) current.count_repetition();
       const db::Measurement& of = subject.row.measurement;
       if (of.bytes > 0) state.SetBytesProcessed(state.iterations() * of.bytes);
       if (of.flops > 0) {
@@ -165,6 +171,11 @@ void run_on_google_benchmark(const Bench& bench, const std::vector<Plan>& plans,
           google_prints(google_options) ? benchmark::CreateDefaultDisplayReporter() : nullptr));
   benchmark::RunSpecifiedBenchmarks(&reporter);
   benchmark::ClearRegisteredBenchmarks();
+  // Options of Google Benchmark may choose some of the plans, or only list them.
+  if (google_options.empty() && !reporter.unreported().empty()) {
+    throw std::runtime_error(fmt::format("{}: Google Benchmark reported no result",
+                                         reporter.unreported().begin()->first));
+  }
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 #include "tests/db/sample.h"
 #include "tests/db/temporary_directory.h"
 
-namespace db {
+namespace db::check_test {
 namespace {
 
 class Check : public testing::Test {
@@ -131,4 +131,4 @@ TEST(CheckFile, ARunIsNotDoneWhereItsDatabaseWasOverwritten) {
 }
 
 }  // namespace
-}  // namespace db
+}  // namespace db::check_test

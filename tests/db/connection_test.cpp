@@ -15,7 +15,7 @@
 #include "tests/db/sample.h"
 #include "tests/db/temporary_directory.h"
 
-namespace db {
+namespace db::connection_test {
 namespace {
 
 ErrorKind kind_of(const std::function<void()>& action) {
@@ -559,4 +559,4 @@ TEST(Connection, KilledWriterLosesNothingItWasToldIsStored) {
 }
 
 }  // namespace
-}  // namespace db
+}  // namespace db::connection_test

@@ -8,7 +8,7 @@
 #include "tests/db/sample.h"
 #include "tests/db/temporary_directory.h"
 
-namespace db {
+namespace db::error_test {
 namespace {
 
 TEST(Error, LockSaysWhoWaitedHowLongAndWhoWrites) {
@@ -65,4 +65,4 @@ TEST(Error, WrongFilesExitWithTwo) {
 }
 
 }  // namespace
-}  // namespace db
+}  // namespace db::error_test

@@ -12,7 +12,7 @@
 #include "tests/db/sample.h"
 #include "tests/db/temporary_directory.h"
 
-namespace db {
+namespace db::export_test {
 namespace {
 
 using nlohmann::json;
@@ -138,4 +138,4 @@ TEST(AssignLanes, NoLaneHasSpansThatOverlapInPart) {
 }
 
 }  // namespace
-}  // namespace db
+}  // namespace db::export_test

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace db {
+namespace db::identity_test {
 namespace {
 
 TEST(Identity, TheSameMachineHasTheSameFingerprint) {
@@ -48,4 +48,4 @@ TEST(Identity, TextThatIsNotUtf8IsStillJson) {
 }
 
 }  // namespace
-}  // namespace db
+}  // namespace db::identity_test

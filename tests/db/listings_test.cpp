@@ -6,7 +6,7 @@
 
 #include "tests/db/sample.h"
 
-namespace db {
+namespace db::listings_test {
 namespace {
 
 const Listing& listing(const std::string& command) {
@@ -85,4 +85,4 @@ TEST(Listings, TablesOfTrialsHaveLossesWhereOneChangesResults) {
 }
 
 }  // namespace
-}  // namespace db
+}  // namespace db::listings_test

@@ -11,7 +11,7 @@
 #include "db/load.h"
 #include "tests/db/sample.h"
 
-namespace db {
+namespace db::liveness_test {
 namespace {
 
 /// A process that waits until it is told to end; its command line is this one's.
@@ -115,4 +115,4 @@ TEST_F(Liveness, FindsTheProcessOfAStudy) {
 }
 
 }  // namespace
-}  // namespace db
+}  // namespace db::liveness_test

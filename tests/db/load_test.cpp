@@ -6,7 +6,7 @@
 #include "db/statement.h"
 #include "tests/db/sample.h"
 
-namespace db {
+namespace db::load_test {
 namespace {
 
 class LoadRows : public testing::Test {
@@ -221,4 +221,4 @@ TEST_F(LoadRows, LayoutsStandInTheViewsOfRunsAndTrials) {
 }
 
 }  // namespace
-}  // namespace db
+}  // namespace db::load_test

@@ -8,7 +8,7 @@
 #include "db/timeline_statistics.h"
 #include "tests/db/sample.h"
 
-namespace db {
+namespace db::load_views_test {
 namespace {
 
 class LoadViews : public testing::Test {
@@ -127,4 +127,4 @@ TEST(ActivityView, SaysOfEveryRankWhatRankStatisticsDoes) {
 }
 
 }  // namespace
-}  // namespace db
+}  // namespace db::load_views_test

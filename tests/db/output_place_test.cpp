@@ -7,7 +7,7 @@
 #include "db/connection.h"
 #include "tests/db/temporary_directory.h"
 
-namespace db {
+namespace db::output_place_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -33,4 +33,4 @@ TEST(OutputPlace, WhatBelongsToADatabaseIsRefusedUnderAnyName) {
 }
 
 }  // namespace
-}  // namespace db
+}  // namespace db::output_place_test

@@ -6,7 +6,7 @@
 #include "tests/db/sample.h"
 #include "tests/db/temporary_directory.h"
 
-namespace db {
+namespace db::query_test {
 namespace {
 
 class RunQuery : public testing::Test {
@@ -105,4 +105,4 @@ TEST_F(RunQuery, PointsAtWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace db
+}  // namespace db::query_test

@@ -10,7 +10,7 @@
 #include "tests/db/sample.h"
 #include "tests/db/temporary_directory.h"
 
-namespace db {
+namespace db::schema_test {
 namespace {
 
 /// The schema with `line` among the columns of the table `fit`, which is in no view.
@@ -165,4 +165,4 @@ TEST_F(SchemaFile, ColumnsMayStandInAnotherOrder) {
 }
 
 }  // namespace
-}  // namespace db
+}  // namespace db::schema_test

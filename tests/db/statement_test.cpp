@@ -5,7 +5,7 @@
 
 #include "tests/db/sample.h"
 
-namespace db {
+namespace db::statement_test {
 namespace {
 
 template <class Record>
@@ -73,4 +73,4 @@ TEST(Statement, WrongSqlIsAnErrorThatSaysWhy) {
 }
 
 }  // namespace
-}  // namespace db
+}  // namespace db::statement_test

@@ -9,7 +9,7 @@
 #include "db/load.h"
 #include "tests/db/sample.h"
 
-namespace db {
+namespace db::store_test {
 namespace {
 
 class Store : public testing::Test {
@@ -338,4 +338,4 @@ TEST_F(Store, DeletingAStudyDeletesItsTrialsAndKeepsSchedules) {
 }
 
 }  // namespace
-}  // namespace db
+}  // namespace db::store_test

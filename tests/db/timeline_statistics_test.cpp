@@ -4,7 +4,7 @@
 
 #include <vector>
 
-namespace db {
+namespace db::timeline_statistics_test {
 namespace {
 
 using Intervals = std::vector<TimeInterval>;
@@ -90,4 +90,4 @@ TEST(TimelineStatistics, TheMeanIsOverRanks) {
 }
 
 }  // namespace
-}  // namespace db
+}  // namespace db::timeline_statistics_test

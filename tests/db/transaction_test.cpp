@@ -5,7 +5,7 @@
 #include "db/load.h"
 #include "tests/db/sample.h"
 
-namespace db {
+namespace db::transaction_test {
 namespace {
 
 TEST(Transaction, RollsBackUnlessCommitted) {
@@ -63,4 +63,4 @@ TEST(Transaction, AThrowUndoesTheWholeCall) {
 }
 
 }  // namespace
-}  // namespace db
+}  // namespace db::transaction_test

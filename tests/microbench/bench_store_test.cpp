@@ -9,7 +9,7 @@
 #include "tests/db/sample.h"
 #include "tests/db/temporary_directory.h"
 
-namespace microbench {
+namespace microbench::bench_store_test {
 namespace {
 
 class BenchStoreTest : public testing::Test {
@@ -86,4 +86,4 @@ TEST_F(BenchStoreTest, ADatabaseThatIsTakenAwayEndsTheRun) {
 }
 
 }  // namespace
-}  // namespace microbench
+}  // namespace microbench::bench_store_test

@@ -4,7 +4,7 @@
 
 #include <chrono>
 
-namespace microbench {
+namespace microbench::bench_test {
 namespace {
 
 double now_s() {
@@ -41,4 +41,4 @@ TEST(TimedOnDevice, EndsWhenTheDeviceWasDoneAndNotWhenTheHostHeardOfIt) {
 }
 
 }  // namespace
-}  // namespace microbench
+}  // namespace microbench::bench_test

@@ -7,7 +7,7 @@
 #include "microbench/arguments.h"
 #include "moe/errors.h"
 
-namespace microbench {
+namespace microbench::benchmarks_test {
 namespace {
 
 TEST(Benchmarks, HaveNamesOfTheirOwnAndOptionsThatDoNotCollide) {
@@ -68,4 +68,4 @@ TEST(Benchmarks, InterferenceRefusesActivitiesAndSizesThatAreNone) {
 }
 
 }  // namespace
-}  // namespace microbench
+}  // namespace microbench::benchmarks_test

@@ -10,7 +10,7 @@
 #include "microbench/collectives/collectives.h"
 #include "moe/errors.h"
 
-namespace microbench {
+namespace microbench::harness_test {
 namespace {
 
 using testing::ElementsAre;
@@ -126,4 +126,4 @@ TEST(Harness, WrongOptionsOfGoogleBenchmarkAreNamed) {
 }
 
 }  // namespace
-}  // namespace microbench
+}  // namespace microbench::harness_test

@@ -12,7 +12,7 @@
 
 #include "microbench/background.h"
 
-namespace microbench {
+namespace microbench::interference_test {
 namespace {
 
 const Sampling quick{.shortest_sample_s = 0, .fewest_samples = 3, .budget_s = 0.001};
@@ -198,4 +198,4 @@ TEST(Background, SaysWhatFailed) {
 }
 
 }  // namespace
-}  // namespace microbench
+}  // namespace microbench::interference_test

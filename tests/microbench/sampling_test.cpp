@@ -6,7 +6,7 @@
 #include <cmath>
 #include <thread>
 
-namespace microbench {
+namespace microbench::sampling_test {
 namespace {
 
 TEST(Sampling, ErrorOfTheMedianWorkedByHand) {
@@ -53,4 +53,4 @@ TEST(Sampling, BudgetEndsWhatNeverSettles) {
 }
 
 }  // namespace
-}  // namespace microbench
+}  // namespace microbench::sampling_test

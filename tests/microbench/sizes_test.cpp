@@ -4,7 +4,7 @@
 
 #include "moe/errors.h"
 
-namespace microbench {
+namespace microbench::sizes_test {
 namespace {
 
 using testing::ElementsAre;
@@ -41,4 +41,4 @@ TEST(Sizes, LastSizeNearTheLimitDoesNotOverflow) {
 }
 
 }  // namespace
-}  // namespace microbench
+}  // namespace microbench::sizes_test

@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-namespace microbench {
+namespace microbench::table_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -141,4 +141,4 @@ TEST(ResultWriter, AFullOutputIsAnError) {
 }
 
 }  // namespace
-}  // namespace microbench
+}  // namespace microbench::table_test

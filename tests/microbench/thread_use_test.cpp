@@ -5,7 +5,7 @@
 #include <chrono>
 #include <thread>
 
-namespace microbench {
+namespace microbench::thread_use_test {
 namespace {
 
 TEST(ThreadUse, CountsProcessorTimeOfTheCallingThreadAlone) {
@@ -31,4 +31,4 @@ TEST(ThreadUse, CountsEverySleepAsAWake) {
 }
 
 }  // namespace
-}  // namespace microbench
+}  // namespace microbench::thread_use_test

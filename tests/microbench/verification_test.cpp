@@ -10,7 +10,7 @@
 #include "microbench/gemm.h"
 #include "microbench/table.h"
 
-namespace microbench {
+namespace microbench::verification_test {
 namespace {
 
 /// Passes everything on and then spoils one element of what rank `bad_rank` received.
@@ -266,4 +266,4 @@ TEST(ResultWriter, TheLargestSpreadOfAGemmNamesItsShape) {
 }
 
 }  // namespace
-}  // namespace microbench
+}  // namespace microbench::verification_test

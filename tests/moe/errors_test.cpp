@@ -8,7 +8,7 @@
 #include "db/error.h"
 #include "moe/stop.h"
 
-namespace moe {
+namespace moe::errors_test {
 namespace {
 
 TEST(Errors, WhatAUserCanMendIs2) {
@@ -59,4 +59,4 @@ TEST(Errors, ATimeLimitIs124AndASignal128More) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::errors_test

@@ -6,7 +6,7 @@
 
 #include <csignal>
 
-namespace moe {
+namespace moe::orphans_test {
 namespace {
 
 /// In a process of its own, which adopts: starts a process that ends and leaves `sleep` behind.
@@ -46,4 +46,4 @@ TEST(Orphans, OfAnotherProgramGoOn) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::orphans_test

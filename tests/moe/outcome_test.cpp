@@ -12,7 +12,7 @@
 #include "moe/outcome_channel.h"
 #include "moe/stop.h"
 
-namespace moe {
+namespace moe::outcome_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -95,4 +95,4 @@ TEST(OutcomeChannel, BringsWhatOtherProcessesTell) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::outcome_test

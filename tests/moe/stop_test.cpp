@@ -8,7 +8,7 @@
 
 #include "moe/errors.h"
 
-namespace moe {
+namespace moe::stop_test {
 namespace {
 
 /// The wait status of a process that does this.
@@ -67,4 +67,4 @@ TEST(Stop, IsExitCode128AndTheSignal) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::stop_test

@@ -11,7 +11,7 @@
 #include "db/connection.h"
 #include "tests/viewer/synthetic_database.h"
 
-namespace viewer {
+namespace viewer::command_line_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -102,4 +102,4 @@ TEST_F(CommandLine, HelpShowsExamplesAndVersionTheBuild) {
 }
 
 }  // namespace
-}  // namespace viewer
+}  // namespace viewer::command_line_test

@@ -7,7 +7,7 @@
 #include <limits>
 #include <memory>
 
-namespace db {
+namespace db::format_rows_test {
 namespace {
 
 struct Rows {
@@ -183,4 +183,4 @@ TEST(FormatRows, AFullDiskIsNamedAlsoWhereAnothersFlushMetIt) {
 }
 
 }  // namespace
-}  // namespace db
+}  // namespace db::format_rows_test

@@ -8,7 +8,7 @@
 
 #include "db/console/options.h"
 
-namespace db {
+namespace db::help_text_test {
 namespace {
 
 using testing::HasSubstr;
@@ -47,4 +47,4 @@ TEST(HelpText, StaysWithin80ColumnsAndTellsDefaults) {
 }
 
 }  // namespace
-}  // namespace db
+}  // namespace db::help_text_test

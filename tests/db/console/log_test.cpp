@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-namespace db {
+namespace db::log_test {
 namespace {
 
 /// Gives the tests of other files their logger back.
@@ -74,4 +74,4 @@ TEST_F(Log, SaysAsMuchAsIsAskedFor) {
 }
 
 }  // namespace
-}  // namespace db
+}  // namespace db::log_test

@@ -5,7 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
-namespace db::options {
+namespace db::options::options_test {
 namespace {
 
 using testing::HasSubstr;
@@ -66,4 +66,4 @@ TEST(Options, ANameIsAText) {
 }
 
 }  // namespace
-}  // namespace db::options
+}  // namespace db::options::options_test

@@ -12,7 +12,7 @@
 #include "db/connection.h"
 #include "tests/db/temporary_directory.h"
 
-namespace db {
+namespace db::output_file_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -140,4 +140,4 @@ TEST_F(OutputFiles, NoDatabaseIsEverReplaced) {
 }
 
 }  // namespace
-}  // namespace db
+}  // namespace db::output_file_test

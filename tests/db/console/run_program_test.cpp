@@ -8,7 +8,7 @@
 
 #include "db/console/output_error.h"
 
-namespace db {
+namespace db::run_program_test {
 namespace {
 
 int five(const std::exception&) { return 5; }
@@ -80,4 +80,4 @@ TEST(RunProgram, AReaderThatHasSeenEnoughIsNoFailure) {
 }
 
 }  // namespace
-}  // namespace db
+}  // namespace db::run_program_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace db {
+namespace db::shown_text_test {
 namespace {
 
 TEST(ShownText, WhatATerminalActsOnIsEscaped) {
@@ -39,4 +39,4 @@ TEST(ShownText, RangesHaveAnUpperEndOrNone) {
 }
 
 }  // namespace
-}  // namespace db
+}  // namespace db::shown_text_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace db {
+namespace db::size_test {
 namespace {
 
 TEST(Size, TakesLettersForPowersOf1024) {
@@ -22,4 +22,4 @@ TEST(Size, RefusesWhatIsNoWholeNumberOrDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace db
+}  // namespace db::size_test

@@ -4,7 +4,7 @@
 
 #include <stdexcept>
 
-namespace db {
+namespace db::statistics_test {
 namespace {
 
 TEST(Median, OfEvenAndOddCounts) {
@@ -15,4 +15,4 @@ TEST(Median, OfEvenAndOddCounts) {
 }
 
 }  // namespace
-}  // namespace db
+}  // namespace db::statistics_test

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace db {
+namespace db::version_test {
 namespace {
 
 TEST(Version, NamesProgramVersionAndRevision) {
@@ -11,4 +11,4 @@ TEST(Version, NamesProgramVersionAndRevision) {
 }
 
 }  // namespace
-}  // namespace db
+}  // namespace db::version_test

@@ -14,7 +14,7 @@
 #include "moe/errors.h"
 #include "moe/stop.h"
 
-namespace moe {
+namespace moe::cpu_test {
 namespace {
 
 double now_s() {
@@ -121,4 +121,4 @@ TEST(CudaBackend, SaysWhyThereIsNone) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::cpu_test

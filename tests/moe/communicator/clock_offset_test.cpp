@@ -6,7 +6,7 @@
 
 #include "moe/communicator/communicator.h"
 
-namespace moe {
+namespace moe::clock_offset_test {
 namespace {
 
 /// Ranks whose clocks are those of this machine, but rank 0 says a time `ahead_s` later than its.
@@ -55,4 +55,4 @@ TEST(ClockOffset, OfOneRankIsNone) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::clock_offset_test

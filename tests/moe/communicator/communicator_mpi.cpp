@@ -13,7 +13,7 @@
 
 namespace {
 
-using moe::testing::world;
+using moe::test::world;
 
 /// The same collectives on messages in short fragments, as between nodes. Without the error
 /// handling of the real one.

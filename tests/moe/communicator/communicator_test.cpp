@@ -11,7 +11,7 @@
 #include "moe/backend/backend.h"
 #include "moe/errors.h"
 
-namespace moe {
+namespace moe::communicator_communicator_test {
 namespace {
 
 using testing::HasSubstr;
@@ -148,4 +148,4 @@ TEST(SoloCommunicator, IsAGroupOfOne) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::communicator_communicator_test

@@ -7,7 +7,7 @@
 #include <string>
 #include <thread>
 
-namespace moe {
+namespace moe::cores_test {
 namespace {
 
 TEST(Cores, AreSharedEvenlyAmongTheRanksOfAMachine) {
@@ -78,4 +78,4 @@ TEST(Cores, AreIgnoredWhereTheUserSetsThreads) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::cores_test

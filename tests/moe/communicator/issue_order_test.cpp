@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-namespace moe {
+namespace moe::issue_order_test {
 namespace {
 
 TEST(IssueOrder, ChainsCommunicationsOfAllDeviceStreamsInProgramOrder) {
@@ -22,4 +22,4 @@ TEST(IssueOrder, ChainsCommunicationsOfAllDeviceStreamsInProgramOrder) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::issue_order_test

@@ -6,7 +6,7 @@
 
 #include "moe/errors.h"
 
-namespace moe {
+namespace moe::launch_test {
 namespace {
 
 using testing::ElementsAre;
@@ -101,4 +101,4 @@ TEST_F(Launch, WaitingIsLeftToTheRanksThatWillBeStarted) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::launch_test

@@ -6,24 +6,24 @@
 
 #include <cstdio>
 
-namespace moe::testing {
+namespace moe::test {
 
 Communicator* world = nullptr;
 
-}  // namespace moe::testing
+}  // namespace moe::test
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   const auto mpi = moe::make_mpi_world();
-  moe::testing::world = mpi.get();
+  moe::test::world = mpi.get();
   if (mpi->rank != 0) {
     // One rank tells what passed; all tell what failed.
     auto& listeners = testing::UnitTest::GetInstance()->listeners();
     class Failures : public testing::EmptyTestEventListener {
       void OnTestPartResult(const testing::TestPartResult& result) override {
         if (result.failed()) {
-          std::fprintf(stderr, "rank %d: %s:%d: %s\n", moe::testing::world->rank,
-                       result.file_name(), result.line_number(), result.message());
+          std::fprintf(stderr, "rank %d: %s:%d: %s\n", moe::test::world->rank, result.file_name(),
+                       result.line_number(), result.message());
         }
       }
     };

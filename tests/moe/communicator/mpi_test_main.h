@@ -2,9 +2,9 @@
 
 #include "moe/communicator/communicator.h"
 
-namespace moe::testing {
+namespace moe::test {
 
 /// All ranks of the job, in a program of tests whose main() is that of mpi_test_main.cpp.
 extern Communicator* world;
 
-}  // namespace moe::testing
+}  // namespace moe::test

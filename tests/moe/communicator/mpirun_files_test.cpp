@@ -9,7 +9,7 @@
 #include <fstream>
 #include <string>
 
-namespace moe {
+namespace moe::mpirun_files_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -101,4 +101,4 @@ TEST_F(MpirunFiles, OfAKilledLauncherAreRemovedOnceMpirunIsDeadToo) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::mpirun_files_test

@@ -11,7 +11,7 @@
 
 #include "moe/errors.h"
 
-namespace moe {
+namespace moe::mpirun_test {
 namespace {
 
 /// A shell script in mpirun's place.
@@ -141,4 +141,4 @@ TEST(Mpirun, ThatCannotBeExecutedIs127) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::mpirun_test

@@ -4,7 +4,7 @@
 
 #include "moe/errors.h"
 
-namespace moe {
+namespace moe::open_device_test {
 namespace {
 
 using testing::ElementsAre;
@@ -88,4 +88,4 @@ TEST(OpenDevice, ThrowsOnEveryRankWhereThereIsNoGpu) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::open_device_test

@@ -7,7 +7,7 @@
 
 #include "moe/communicator/cores.h"
 
-namespace moe {
+namespace moe::ranks_test {
 namespace {
 
 TEST(Ranks, SurveyIsTheSameOnEveryRank) {
@@ -39,4 +39,4 @@ TEST(Ranks, TextsOfAnyLengthArriveInRankOrder) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::ranks_test

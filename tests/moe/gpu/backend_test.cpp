@@ -10,7 +10,7 @@
 #include "moe/errors.h"
 #include "tests/moe/kernels/kernel_cases.h"
 
-namespace moe::testing {
+namespace moe::test::backend_test {
 namespace {
 
 double now_s() {
@@ -198,4 +198,4 @@ TEST_F(CudaBackend, RefusesADeviceThatIsNotThere) {
 }
 
 }  // namespace
-}  // namespace moe::testing
+}  // namespace moe::test::backend_test

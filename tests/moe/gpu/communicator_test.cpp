@@ -9,7 +9,7 @@
 #include "moe/backend/backend.h"
 #include "moe/errors.h"
 
-namespace moe {
+namespace moe::gpu_communicator_test {
 namespace {
 
 CallContext on(Backend& backend, Stream stream, std::string what) {
@@ -84,4 +84,4 @@ TEST(NcclCommunicator, ServesOneDevicePerRank) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::gpu_communicator_test

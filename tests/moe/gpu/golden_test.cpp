@@ -4,7 +4,7 @@
 
 #include "tests/moe/train/golden_step.h"
 
-namespace moe::testing {
+namespace moe::test::gpu_golden_test {
 namespace {
 
 class GoldenStepOnGpu : public ::testing::TestWithParam<std::tuple<int, GoldenSetting>> {};
@@ -28,4 +28,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return golden_name(std::get<0>(info.param), std::get<1>(info.param)); });
 
 }  // namespace
-}  // namespace moe::testing
+}  // namespace moe::test::gpu_golden_test

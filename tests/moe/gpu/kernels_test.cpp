@@ -4,7 +4,7 @@
 
 #include "tests/moe/kernels/kernel_cases.h"
 
-namespace moe::testing {
+namespace moe::test::gpu_kernels_test {
 namespace {
 
 class CudaKernels : public ::testing::Test {
@@ -56,4 +56,4 @@ TEST_F(CudaKernels, RefuseWhatACommunicatorExecutes) {
 }
 
 }  // namespace
-}  // namespace moe::testing
+}  // namespace moe::test::gpu_kernels_test

@@ -4,7 +4,7 @@
 #include "moe/model/iteration.h"
 #include "tests/moe/train/training_case.h"
 
-namespace moe::testing {
+namespace moe::test::training_test {
 namespace {
 
 class CudaTraining : public ::testing::TestWithParam<int> {
@@ -59,4 +59,4 @@ TEST_F(CudaTraining, SpansKeepTheOrderOfStreamsAndDependencies) {
 }
 
 }  // namespace
-}  // namespace moe::testing
+}  // namespace moe::test::training_test

@@ -5,7 +5,7 @@
 
 #include "moe/errors.h"
 
-namespace moe {
+namespace moe::json_test {
 namespace {
 
 using testing::AllOf;
@@ -76,4 +76,4 @@ TEST(Json, TakesIntegersBeyondSixtyThreeBitsForNumbersOnly) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::json_test

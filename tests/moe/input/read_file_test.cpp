@@ -11,7 +11,7 @@
 
 #include "moe/errors.h"
 
-namespace moe {
+namespace moe::read_file_test {
 namespace {
 
 using testing::HasSubstr;
@@ -73,4 +73,4 @@ TEST_F(ReadFile, NamesWhatIsNoFileInsteadOfWaitingForIt) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::read_file_test

@@ -7,7 +7,7 @@
 
 #include "moe/errors.h"
 
-namespace moe {
+namespace moe::toml_base_test {
 namespace {
 
 using testing::ElementsAre;
@@ -92,4 +92,4 @@ TEST_F(TomlBase, NamesTheFileOfASyntaxErrorInABase) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::toml_base_test

@@ -5,7 +5,7 @@
 
 #include "moe/errors.h"
 
-namespace moe {
+namespace moe::toml_test {
 namespace {
 
 using testing::ElementsAre;
@@ -77,4 +77,4 @@ TEST(Toml, RefusesMoreThanAMiB) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::toml_test

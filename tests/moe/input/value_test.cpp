@@ -7,7 +7,7 @@
 #include "moe/input/json.h"
 #include "moe/input/toml.h"
 
-namespace moe {
+namespace moe::value_test {
 namespace {
 
 using testing::HasSubstr;
@@ -129,4 +129,4 @@ TEST(InputDocument, RefusesAKeyOfOneEntryThatOnlyAnotherEntryMayHave) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::value_test

@@ -4,7 +4,7 @@
 
 #include "tests/moe/kernels/run_case.h"
 
-namespace moe::testing {
+namespace moe::test::add_returned_test {
 namespace {
 
 TEST(AddReturned, AddsEveryBlockToTheGradientOfItsExpert) {
@@ -23,4 +23,4 @@ TEST(AddReturned, AddsEveryBlockToTheGradientOfItsExpert) {
 }
 
 }  // namespace
-}  // namespace moe::testing
+}  // namespace moe::test::add_returned_test

@@ -8,7 +8,7 @@
 
 #include "tests/moe/kernels/kernel_cases.h"
 
-namespace moe::testing {
+namespace moe::test::choose_tokens_test {
 namespace {
 
 /// slot[T,E] by sorting.
@@ -90,4 +90,4 @@ TEST(KernelChooseTokens, FillsEveryExpertWhenScoresAreNotNumbers) {
 }
 
 }  // namespace
-}  // namespace moe::testing
+}  // namespace moe::test::choose_tokens_test

@@ -4,7 +4,7 @@
 
 #include "moe/kernels/draw.h"
 
-namespace moe {
+namespace moe::counter_random_test {
 namespace {
 
 TEST(CounterRandom, IsTheSameForEver) {
@@ -49,4 +49,4 @@ TEST(CounterRandom, ShortNumbersAreTheSameInFloatAndDouble) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::counter_random_test

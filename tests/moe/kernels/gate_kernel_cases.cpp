@@ -1,7 +1,7 @@
 // Cases of gates that choose for a token alone.
 #include "tests/moe/kernels/kernel_cases.h"
 
-namespace moe::testing {
+namespace moe::test {
 namespace {
 
 using Cases = std::vector<GradientCase>;
@@ -208,4 +208,4 @@ Gated softmax_gated(const SelectExperts& select, const HostTensor& logits) {
   return {probabilities, out[0], out[1], out[2], out[3], out[4]};
 }
 
-}  // namespace moe::testing
+}  // namespace moe::test

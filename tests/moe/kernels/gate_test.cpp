@@ -10,7 +10,7 @@
 
 #include "tests/moe/kernels/kernel_cases.h"
 
-namespace moe::testing {
+namespace moe::test::kernels_gate_test {
 namespace {
 
 struct Expected {
@@ -237,4 +237,4 @@ TEST(KernelGate, NamesExpertsThatExistWhenLogitsAreNotNumbers) {
 }
 
 }  // namespace
-}  // namespace moe::testing
+}  // namespace moe::test::kernels_gate_test

@@ -7,7 +7,7 @@
 
 #include "tests/moe/kernels/kernel_cases.h"
 
-namespace moe::testing {
+namespace moe::test::gradient_test {
 namespace {
 
 constexpr double kStep = 1e-5;
@@ -188,4 +188,4 @@ TEST(KernelLoadBalancingLoss, IsOneInPerfectBalance) {
 }
 
 }  // namespace
-}  // namespace moe::testing
+}  // namespace moe::test::gradient_test

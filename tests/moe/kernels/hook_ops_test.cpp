@@ -8,7 +8,7 @@
 #include "moe/kernels/round_bf16.h"
 #include "tests/moe/kernels/kernel_cases.h"
 
-namespace moe::testing {
+namespace moe::test::hook_ops_test {
 namespace {
 
 std::vector<double> jittered(const Jitter& jitter, const HostTensor& x, int step) {
@@ -60,4 +60,4 @@ TEST(KernelRoundBf16, RoundsToTheNearestAndTiesToEven) {
 }
 
 }  // namespace
-}  // namespace moe::testing
+}  // namespace moe::test::hook_ops_test

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace moe::testing {
+namespace moe::test {
 namespace {
 
 using Cases = std::vector<GradientCase>;
@@ -447,4 +447,4 @@ std::vector<KernelCase> kernel_cases() {
   return cases;
 }
 
-}  // namespace moe::testing
+}  // namespace moe::test

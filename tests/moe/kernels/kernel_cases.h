@@ -7,7 +7,7 @@
 
 /// The table of ops and shapes that drives every kernel test and the timings: gradients in double,
 /// float against double, device against processor.
-namespace moe::testing {
+namespace moe::test {
 
 /// A backward op beside the forward op whose gradient it is: with L = sum of dy * outputs[output]
 /// (L = outputs[output] where dy < 0), writes[i] of `gradient` is dL / d reads[wrt[i]] of
@@ -49,4 +49,4 @@ struct Gated {
 };
 Gated softmax_gated(const SelectExperts& select, const HostTensor& logits);
 
-}  // namespace moe::testing
+}  // namespace moe::test

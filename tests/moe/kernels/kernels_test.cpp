@@ -10,7 +10,7 @@
 #include "moe/kernels/math.h"
 #include "tests/moe/kernels/kernel_cases.h"
 
-namespace moe::testing {
+namespace moe::test::kernels_kernels_test {
 namespace {
 
 TEST(KernelExponential, IsWithinTwoUlpOfExp) {
@@ -247,4 +247,4 @@ TEST(KernelExpertLinear, RefusesOtherThanOneRangePerExpert) {
 }
 
 }  // namespace
-}  // namespace moe::testing
+}  // namespace moe::test::kernels_kernels_test

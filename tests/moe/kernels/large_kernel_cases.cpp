@@ -1,7 +1,7 @@
 // Shapes that reach what small ones do not: several blocks of queries, wide rows, many teams.
 #include "tests/moe/kernels/kernel_cases.h"
 
-namespace moe::testing {
+namespace moe::test {
 namespace {}  // namespace
 
 std::vector<KernelCase> large_kernel_cases() {
@@ -93,4 +93,4 @@ std::vector<KernelCase> large_kernel_cases() {
   return cases;
 }
 
-}  // namespace moe::testing
+}  // namespace moe::test

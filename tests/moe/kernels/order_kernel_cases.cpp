@@ -2,7 +2,7 @@
 // exchanges.
 #include "tests/moe/kernels/kernel_cases.h"
 
-namespace moe::testing {
+namespace moe::test {
 namespace {
 
 using Cases = std::vector<GradientCase>;
@@ -178,4 +178,4 @@ KernelCase choose_case(const ChooseTokens& choose, HostTensor scores) {
            blank_integers(1, choose.experts)}};
 }
 
-}  // namespace moe::testing
+}  // namespace moe::test

@@ -6,7 +6,7 @@
 
 #include "tests/moe/kernels/kernel_cases.h"
 
-namespace moe::testing {
+namespace moe::test::pack_test {
 namespace {
 
 std::vector<double> there_and_back(WireFormat format, const HostTensor& x, DType real) {
@@ -69,4 +69,4 @@ TEST(KernelPack, WhatIsNoNumberArrivesAsNone) {
 }
 
 }  // namespace
-}  // namespace moe::testing
+}  // namespace moe::test::pack_test

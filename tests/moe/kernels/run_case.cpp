@@ -8,7 +8,7 @@
 
 #include "moe/memory/memory_plan.h"
 
-namespace moe::testing {
+namespace moe::test {
 namespace {
 
 constexpr double kBlank = -64;
@@ -160,4 +160,4 @@ double relative_difference(const std::vector<double>& a, const std::vector<doubl
   return norm == 0 ? std::sqrt(difference) : std::sqrt(difference / norm);
 }
 
-}  // namespace moe::testing
+}  // namespace moe::test

@@ -8,7 +8,7 @@
 #include "moe/program/op.h"
 
 /// One op on tensors of the host, run on any backend.
-namespace moe::testing {
+namespace moe::test {
 
 /// A tensor on the host, its elements as doubles whatever its type on a backend.
 struct HostTensor {
@@ -56,4 +56,4 @@ HostTensor blank_integers(std::int64_t rows, std::int64_t columns);
 /// |a - b| / |b| over all elements (norms), |a - b| where b is zero.
 double relative_difference(const std::vector<double>& a, const std::vector<double>& b);
 
-}  // namespace moe::testing
+}  // namespace moe::test

@@ -6,7 +6,7 @@
 
 #include "tests/moe/kernels/kernel_cases.h"
 
-namespace moe::testing {
+namespace moe::test::split_selection_test {
 namespace {
 
 std::vector<double> rows_of_part(const HostTensor& whole, Slice part) {
@@ -92,4 +92,4 @@ TEST(KernelSplitSelection, AsksForNothingThatAnExpertHasNotChosen) {
 }
 
 }  // namespace
-}  // namespace moe::testing
+}  // namespace moe::test::split_selection_test

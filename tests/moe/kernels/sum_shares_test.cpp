@@ -4,7 +4,7 @@
 
 #include "tests/moe/kernels/kernel_cases.h"
 
-namespace moe::testing {
+namespace moe::test::sum_shares_test {
 namespace {
 
 TEST(SumShares, AddsBlocksOfRowsAndLeavesOtherSlicesAlone) {
@@ -30,4 +30,4 @@ TEST(ExpertLinear, AddsItsShareOfTheBias) {
 }
 
 }  // namespace
-}  // namespace moe::testing
+}  // namespace moe::test::sum_shares_test

@@ -14,7 +14,7 @@
 #include "moe/kernels/execute.h"
 #include "tests/moe/kernels/kernel_cases.h"
 
-namespace moe::testing {
+namespace moe::test::team_test {
 namespace {
 
 constexpr int kMembers = 3;
@@ -198,4 +198,4 @@ TEST(KernelBodies, GiveTheSameToATeamOfThreads) {
 }
 
 }  // namespace
-}  // namespace moe::testing
+}  // namespace moe::test::team_test

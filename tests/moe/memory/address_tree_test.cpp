@@ -6,7 +6,7 @@
 #include <map>
 #include <random>
 
-namespace moe {
+namespace moe::address_tree_test {
 namespace {
 
 struct Range {
@@ -76,4 +76,4 @@ TEST(AddressTree, AgreesWithAListInWhateverOrderRangesComeAndGo) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::address_tree_test

@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-namespace moe {
+namespace moe::free_memory_test {
 namespace {
 
 constexpr StreamProgress kNobody{}, kAll{9, 9, 9, 9, 9};
@@ -91,4 +91,4 @@ TEST(FreeMemory, AgreesWithALookAtEveryAddress) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::free_memory_test

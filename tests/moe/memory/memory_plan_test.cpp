@@ -9,12 +9,12 @@
 #include "moe/rows/routing.h"
 #include "tests/moe/train/training_case.h"
 
-namespace moe {
+namespace moe::memory_plan_test {
 namespace {
 
-using testing::all_moe_model;
-using testing::chunked;
-using testing::small_model;
+using test::all_moe_model;
+using test::chunked;
+using test::small_model;
 
 constexpr std::size_t kMostOps = 1024;
 using OpSet = std::bitset<kMostOps>;
@@ -167,4 +167,4 @@ TEST(MemoryPlan, GivesTheSameAgainAfterARestart) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::memory_plan_test

@@ -7,7 +7,7 @@
 #include <limits>
 #include <stdexcept>
 
-namespace moe {
+namespace moe::capacity_test {
 namespace {
 
 /// ceil(k (numerator / denominator) T / E) in integers.
@@ -85,4 +85,4 @@ TEST(RowsOfCapacity, AreNeverMoreThanTheCopiesThatCanExist) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::capacity_test

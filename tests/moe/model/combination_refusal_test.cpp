@@ -6,11 +6,11 @@
 #include "moe/errors.h"
 #include "tests/moe/train/training_case.h"
 
-namespace moe {
+namespace moe::combination_refusal_test {
 namespace {
 
+using test::small_model;
 using ::testing::HasSubstr;
-using testing::small_model;
 using ::testing::ThrowsMessage;
 
 TEST(CombinationRefusal, NoneInWhatGoesTogether) {
@@ -77,4 +77,4 @@ TEST(CombinationRefusal, GroupsOfSeveralRanksAreRefusedWithTheRanksThatFit) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::combination_refusal_test

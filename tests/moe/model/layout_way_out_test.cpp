@@ -14,7 +14,7 @@
 #include "moe/errors.h"
 #include "moe/model/model.h"
 
-namespace moe {
+namespace moe::layout_way_out_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -213,4 +213,4 @@ TEST_F(LayoutWayOut, MasksThatNoRankCanHoldAreRefusedWithWhatWouldMakeThemFit) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::layout_way_out_test

@@ -8,7 +8,7 @@
 #include "moe/input/read_file.h"
 #include "moe/model/gates/gates.h"
 
-namespace moe {
+namespace moe::listing_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -47,4 +47,4 @@ TEST(Listing, OfTheKeysIsWhatThePageSays) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::listing_test

@@ -7,7 +7,7 @@
 #include "moe/program/program_builder.h"
 #include "tests/moe/train/training_case.h"
 
-namespace moe::testing {
+namespace moe::test::micro_batches_test {
 namespace {
 
 TEST(MicroBatches, GradientsAreThoseOfTheWholeBatch) {
@@ -67,4 +67,4 @@ TEST(MicroBatches, RefuseAnOpThatCannotAddToAGradient) {
 }
 
 }  // namespace
-}  // namespace moe::testing
+}  // namespace moe::test::micro_batches_test

@@ -12,7 +12,7 @@
 #include "moe/model/model_json.h"
 #include "moe/model/model_key.h"
 
-namespace moe {
+namespace moe::model_file_test {
 namespace {
 
 using testing::AllOf;
@@ -466,4 +466,4 @@ TEST_F(ModelFile, ShipsModelsThatLoad) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::model_file_test

@@ -14,10 +14,10 @@
 #include "moe/model/model_json.h"
 #include "tests/moe/model/random_model.h"
 
-namespace moe {
+namespace moe::model_key_test {
 namespace {
 
-using testing::drawn_value;
+using test::drawn_value;
 
 Model load_text(const std::string& text) {
   const auto path = std::filesystem::path(::testing::TempDir()) / "moelab-model-key.toml";
@@ -69,8 +69,8 @@ TEST(ModelKeys, OfRandomModelsReadFromAFileAreWhatTheFileSays) {
   std::mt19937 random(2);
   for (int i = 0; i < 200; ++i) {
     // What a gate rules over, such as the weight of a loss that it has not, is settled by reading.
-    const Model model = load_text(testing::model_file_text(testing::random_model(random)));
-    const std::string text = testing::model_file_text(model);
+    const Model model = load_text(test::model_file_text(test::random_model(random)));
+    const std::string text = test::model_file_text(model);
     EXPECT_EQ(to_json(load_text(text)), to_json(model)) << text;
     EXPECT_EQ(to_json(model_from_json(to_json(model))), to_json(model));
   }
@@ -125,7 +125,7 @@ TEST(ModelKeys, AreDrawnByThePropertyTests) {
   std::map<std::string_view, std::set<std::string>> drawn;
   std::mt19937 random(3);
   for (int i = 0; i < 500; ++i) {
-    const Model model = testing::random_model(random);
+    const Model model = test::random_model(random);
     for (const ModelKey* key : keys_of(model)) {
       drawn[key->name].insert(value_text(key->get(*key, model)));
     }
@@ -159,4 +159,4 @@ TEST(ModelKeys, OfTheGateAloneAreTakenFromJson) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::model_key_test

@@ -7,7 +7,7 @@
 #include "moe/model/iteration.h"
 #include "tests/moe/train/training_case.h"
 
-namespace moe {
+namespace moe::model_size_test {
 namespace {
 
 /// Elements of the matrices of a Program on one rank.
@@ -24,7 +24,7 @@ double matrices(const Model& model) {
 }
 
 TEST(ModelSize, CountsTheMatricesOfEveryKindOfModel) {
-  Model model = testing::small_model(DType::f32);
+  Model model = test::small_model(DType::f32);
   model.blocks = 5;
   EXPECT_EQ(model_size(model, 1).parameters, matrices(model));
   model.heads = 4;
@@ -42,7 +42,7 @@ TEST(ModelSize, CountsTheMatricesOfEveryKindOfModel) {
 }
 
 TEST(ModelSize, CountsTheMatricesOfEveryGate) {
-  Model model = testing::small_model(DType::f32);
+  Model model = test::small_model(DType::f32);
   model.order = "einsum";
   model.capacity_factor = 1.25;
   for (const Gate& gate : gates()) {
@@ -54,7 +54,7 @@ TEST(ModelSize, CountsTheMatricesOfEveryGate) {
 }
 
 TEST(ModelSize, OfActivationsGrowsWithWhatMakesThem) {
-  const Model model = testing::small_model(DType::f32);
+  const Model model = test::small_model(DType::f32);
   const double before = model_size(model, 1).activations;
   const auto with = [&](auto change) {
     Model other = model;
@@ -80,7 +80,7 @@ double elements(const Model& model, std::string_view named) {
 }
 
 TEST(ModelSize, CountsTheMasksAndSlotsThatAnIterationHas) {
-  Model model = testing::small_model(DType::f32);
+  Model model = test::small_model(DType::f32);
   model.order = "einsum";
   model.capacity_factor = 1.25;
   for (const int micro_batches : {1, 2, 4}) {
@@ -100,13 +100,13 @@ TEST(ModelSize, CountsTheMasksAndSlotsThatAnIterationHas) {
 }
 
 TEST(ModelSize, OfMasksIsLessTheMorePartsTheBatchHas) {
-  Model model = testing::small_model(DType::f32);
+  Model model = test::small_model(DType::f32);
   model.order = "einsum";
   EXPECT_EQ(model_size(model, 1).masks, 4 * model_size(model, 4).masks);
 }
 
 TEST(ModelSize, IsTooLargeWhereATensorsBytesWouldNotBeANumber) {
-  Model model = testing::small_model(DType::f32);
+  Model model = test::small_model(DType::f32);
   EXPECT_FALSE(size_refusal(model, 1));
   model.gate = "soft_moe";
   model.order = "einsum";
@@ -119,7 +119,7 @@ TEST(ModelSize, IsTooLargeWhereATensorsBytesWouldNotBeANumber) {
 }
 
 TEST(ModelSize, HasAMostOfPasses) {
-  Model model = testing::small_model(DType::f32);
+  Model model = test::small_model(DType::f32);
   model.blocks = 1000;
   model.capacity_groups = 0;
   model.global_batch = model.micro_batches = 4096;
@@ -134,4 +134,4 @@ TEST(ModelSize, HasAMostOfPasses) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::model_size_test

@@ -5,7 +5,7 @@
 
 #include "moe/errors.h"
 
-namespace moe {
+namespace moe::model_test {
 namespace {
 
 using testing::HasSubstr;
@@ -102,4 +102,4 @@ TEST(CheckModel, RefusesMoreCopiesThanARankCanNumber) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::model_test

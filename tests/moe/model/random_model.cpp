@@ -11,7 +11,7 @@
 #include "moe/model/orders/orders.h"
 #include "tests/moe/train/training_case.h"
 
-namespace moe::testing {
+namespace moe::test {
 namespace {
 
 /// Keys whose every value goes with any sizes.
@@ -116,4 +116,4 @@ std::string model_file_text(const Model& model) {
   return text;
 }
 
-}  // namespace moe::testing
+}  // namespace moe::test

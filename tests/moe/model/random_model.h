@@ -6,7 +6,7 @@
 #include "moe/model/model_key.h"
 
 /// Models at random for properties that hold for every model.
-namespace moe::testing {
+namespace moe::test {
 
 /// A value within the range of `key`, among its smaller ones.
 KeyValue drawn_value(std::mt19937& random, const ModelKey& key);
@@ -20,4 +20,4 @@ Model random_model(std::mt19937& random);
 /// The model file that says all that the model has a use for.
 std::string model_file_text(const Model& model);
 
-}  // namespace moe::testing
+}  // namespace moe::test

@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-namespace moe {
+namespace moe::collective_test {
 namespace {
 
 // Worked by hand for 4 ranks: of an array of 4 blocks, all-gather and its kin move 3 over each
@@ -31,4 +31,4 @@ TEST(BusFactor, OfTwoRanksAndOfOne) {
 TEST(BusFactor, OfAnythingElseIsNone) { EXPECT_EQ(bus_factor("gemm", 4), std::nullopt); }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::collective_test

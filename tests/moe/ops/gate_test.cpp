@@ -9,7 +9,7 @@
 
 #include "tests/moe/model/gates/gate_program.h"
 
-namespace moe {
+namespace moe::ops_gate_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -71,8 +71,8 @@ std::vector<double> slots_in_parts(const std::vector<double>& whole,
   return slots;
 }
 
-testing::GateInputs random_inputs(std::mt19937& random, const Gate& gate, int choices, Drop drop) {
-  testing::GateInputs inputs;
+test::GateInputs random_inputs(std::mt19937& random, const Gate& gate, int choices, Drop drop) {
+  test::GateInputs inputs;
   Model& model = inputs.model;
   model.gate = gate.name;
   model.drop = drop;
@@ -109,13 +109,13 @@ TEST(SelectExperts, InPartsOneAfterTheOtherIsTheWhole) {
             (drop == Drop::choice && choices > 1)) {
           continue;
         }
-        const testing::GateInputs inputs = random_inputs(random, gate, choices, drop);
+        const test::GateInputs inputs = random_inputs(random, gate, choices, drop);
         for (const int ranks : {1, 2}) {
-          const testing::GateResults whole = testing::run_gate(inputs, ranks);
+          const test::GateResults whole = test::run_gate(inputs, ranks);
           for (int parts = 2; parts <= 8; ++parts) {
-            const testing::GateResults results = testing::run_gate(
-                inputs, ranks,
-                [&](Program program) { return cut_gate(std::move(program), parts); });
+            const test::GateResults results = test::run_gate(inputs, ranks, [&](Program program) {
+              return cut_gate(std::move(program), parts);
+            });
             EXPECT_EQ(results.expert, whole.expert);
             for (std::size_t rank = 0; rank < whole.slot.size(); ++rank) {
               const auto& slots = whole.slot[rank];
@@ -159,7 +159,7 @@ TEST(SelectExperts, OfAGateThatCannotBeCutSaysSoInItsProgram) {
     if (takes_whole_groups(gate.facts.chooser)) continue;  // and have no such op
     for (const Drop drop : {Drop::choice, Drop::position}) {
       std::optional<Refusal> refusal;
-      testing::run_gate(random_inputs(random, gate, 2, drop), 1, [&](Program program) {
+      test::run_gate(random_inputs(random, gate, 2, drop), 1, [&](Program program) {
         for (const Op& op : program.ops) {
           if (const auto* select = std::get_if<SelectExperts>(&op.kind)) {
             refusal = select->refusal_to_cut();
@@ -178,4 +178,4 @@ TEST(SelectExperts, OfAGateThatCannotBeCutSaysSoInItsProgram) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::ops_gate_test

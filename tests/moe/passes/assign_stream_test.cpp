@@ -11,12 +11,10 @@
 #include "moe/passes/restore_activation.h"
 #include "tests/moe/train/training_case.h"
 
-namespace moe {
+namespace moe::assign_stream_test {
 namespace {
 
-Program iteration() {
-  return build_iteration(testing::small_model(DType::f32), make_groups(4, 4), 0);
-}
+Program iteration() { return build_iteration(test::small_model(DType::f32), make_groups(4, 4), 0); }
 
 TEST(AssignStream, MovesEveryOpOfItsKindAndNoOther) {
   const Program before = apply(iteration(), PipelineSplit{1, Phase::backward, 2});
@@ -74,7 +72,7 @@ TEST(AssignStream, RefusesAKindThatTheIterationDoesNotHave) {
     }
     return std::string("none");
   };
-  Model model = testing::small_model(DType::f32);
+  Model model = test::small_model(DType::f32);
   EXPECT_EQ(refusal(model, 4, "pass_on"),
             "assign_stream: pass_on on inter_node: there is none in this iteration: expected one "
             "of all_reduce, all_to_all");
@@ -116,4 +114,4 @@ TEST(AssignStream, RefusesStreamsThatAnOpCannotLeaveOrEnter) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::assign_stream_test

@@ -10,17 +10,17 @@
 #include "moe/program/work.h"
 #include "tests/moe/train/training_case.h"
 
-namespace moe {
+namespace moe::compress_exchange_test {
 namespace {
 
-using testing::chunked;
+using test::chunked;
+using test::largest_difference;
+using test::Outcome;
+using test::small_model;
+using test::train_small;
+using test::with_streams_of;
 using ::testing::HasSubstr;
-using testing::largest_difference;
-using testing::Outcome;
-using testing::small_model;
 using ::testing::ThrowsMessage;
-using testing::train_small;
-using testing::with_streams_of;
 
 Schedule compressed(WireFormat format) {
   return {
@@ -149,4 +149,4 @@ TEST(CompressExchange, RefusesWhatIsNotThereOrPackedAlready) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::compress_exchange_test

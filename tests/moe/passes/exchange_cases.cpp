@@ -223,7 +223,7 @@ void check_route(Communicator& world, const Groups& groups, Route route, int ran
     check(program, routing, {});
     if (groups.layout.expert < 2) continue;
     const ExpertPlacement placement =
-        testing::random_placement(random, routing.experts, groups.layout.expert);
+        test::random_placement(random, routing.experts, groups.layout.expert);
     Program replicated = program;
     Op sending;
     sending.kind = SendExperts{{placement, routing.experts / groups.layout.expert}};

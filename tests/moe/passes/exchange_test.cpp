@@ -9,10 +9,10 @@
 #include "tests/moe/passes/exchange_cases.h"
 #include "tests/moe/train/training_case.h"
 
-namespace moe {
+namespace moe::exchange_test {
 namespace {
 
-using testing::small_model;
+using test::small_model;
 using ::testing::StrEq;
 using ::testing::ThrowsMessage;
 
@@ -81,8 +81,8 @@ TEST(Exchange, ChangesNoBitOfLossesAndGradients) {
                         Case{small_model(DType::f32), {1, 2, 2}, {0, 0, 1, 1}}}) {
     const Groups groups = make_groups(c.layout, c.node_of);
     for (const int chunks : {1, 3}) {
-      Schedule schedule = testing::chunked(c.model, chunks, chunks + 1);
-      const testing::Outcome flat = testing::train_small(c.model, schedule, groups, 3);
+      Schedule schedule = test::chunked(c.model, chunks, chunks + 1);
+      const test::Outcome flat = test::train_small(c.model, schedule, groups, 3);
       for (const Route route : {Route::one_d, Route::two_d, Route::pairwise}) {
         Schedule other = schedule;
         for (const Phase phase : {Phase::forward, Phase::backward}) {
@@ -90,8 +90,8 @@ TEST(Exchange, ChangesNoBitOfLossesAndGradients) {
         }
         other.decisions.push_back(StreamAssignment{"exchange_in_node", Stream::intra_node});
         other.decisions.push_back(StreamAssignment{"exchange_across_nodes", Stream::inter_node});
-        other = testing::with_streams_of(build_iteration(c.model, groups, 0), other);
-        const testing::Outcome outcome = testing::train_small(c.model, other, groups, 3);
+        other = test::with_streams_of(build_iteration(c.model, groups, 0), other);
+        const test::Outcome outcome = test::train_small(c.model, other, groups, 3);
         EXPECT_EQ(outcome.losses, flat.losses) << route_name(route);
         EXPECT_EQ(outcome.gradients, flat.gradients) << route_name(route);
         EXPECT_EQ(outcome.dropped, flat.dropped);
@@ -235,4 +235,4 @@ TEST(Exchange, PrintsAndReadsItsJson) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::exchange_test

@@ -9,14 +9,14 @@
 #include "moe/model/iteration.h"
 #include "tests/moe/train/training_case.h"
 
-namespace moe {
+namespace moe::gate_choice_test {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 Model model_with(const Gate& gate) {
-  Model model = testing::small_model(DType::f64);
+  Model model = test::small_model(DType::f64);
   model.gate = gate.name;
   model.capacity_factor = 1;
   if (gate.facts.chooser == Chooser::nobody) model.order = "einsum";
@@ -89,4 +89,4 @@ TEST(GateChoice, DealtOutIsUsedByAllThatFollowInsteadOfWhatTheGateLeft) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::gate_choice_test

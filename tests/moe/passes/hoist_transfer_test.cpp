@@ -11,17 +11,17 @@
 #include "moe/program/work.h"
 #include "tests/moe/train/training_case.h"
 
-namespace moe {
+namespace moe::hoist_transfer_test {
 namespace {
 
-using testing::all_moe_model;
-using testing::chunked;
+using test::all_moe_model;
+using test::chunked;
+using test::largest_difference;
+using test::Outcome;
+using test::train_small;
+using test::with_streams_of;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using testing::largest_difference;
-using testing::Outcome;
-using testing::train_small;
-using testing::with_streams_of;
 
 Model three_moe_blocks() { return all_moe_model(DType::f64, 3); }
 
@@ -195,4 +195,4 @@ TEST(HoistTransfer, ComesBackFromJson) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::hoist_transfer_test

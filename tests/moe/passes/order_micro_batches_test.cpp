@@ -11,7 +11,7 @@
 #include "moe/rows/binding.h"
 #include "tests/moe/train/training_case.h"
 
-namespace moe::testing {
+namespace moe::test::order_micro_batches_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -130,4 +130,4 @@ TEST(OrderMicroBatches, IsReadAndWrittenByName) {
 }
 
 }  // namespace
-}  // namespace moe::testing
+}  // namespace moe::test::order_micro_batches_test

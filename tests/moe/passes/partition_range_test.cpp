@@ -16,18 +16,18 @@
 #include "moe/passes/schedule.h"
 #include "tests/moe/train/training_case.h"
 
-namespace moe {
+namespace moe::partition_range_test {
 namespace {
 
-using testing::all_moe_model;
+using test::all_moe_model;
+using test::chunked;
+using test::largest_difference;
+using test::Outcome;
+using test::small_model;
+using test::train_small;
 using ::testing::AllOf;
-using testing::chunked;
 using ::testing::HasSubstr;
-using testing::largest_difference;
-using testing::Outcome;
-using testing::small_model;
 using ::testing::ThrowsMessage;
-using testing::train_small;
 
 /// On one rank 28 sequences of 8 tokens, on four 7; experts in layer 1.
 Program iteration(const Model& model = small_model(DType::f64), int ranks = 4) {
@@ -314,4 +314,4 @@ TEST(PartitionRange, IsReadAsItIsWritten) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::partition_range_test

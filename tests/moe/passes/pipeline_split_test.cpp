@@ -15,12 +15,12 @@
 #include "moe/rows/routing.h"
 #include "tests/moe/train/training_case.h"
 
-namespace moe {
+namespace moe::pipeline_split_test {
 namespace {
 
-using testing::all_moe_model;
+using test::all_moe_model;
+using test::small_model;
 using ::testing::HasSubstr;
-using testing::small_model;
 using ::testing::StrEq;
 using ::testing::ThrowsMessage;
 
@@ -248,4 +248,4 @@ TEST(PipelineSplit, CountsNoMoreRowsThanCapacityLetsTravel) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::pipeline_split_test

@@ -10,14 +10,14 @@
 #include "moe/passes/schedule.h"
 #include "tests/moe/train/training_case.h"
 
-namespace moe {
+namespace moe::place_allreduce_test {
 namespace {
 
-using testing::all_moe_model;
-using testing::chunked;
+using test::all_moe_model;
+using test::chunked;
+using test::Outcome;
+using test::train_small;
 using ::testing::HasSubstr;
-using testing::Outcome;
-using testing::train_small;
 
 Model three_moe_blocks() { return all_moe_model(DType::f64, 3); }
 
@@ -167,4 +167,4 @@ TEST(PlaceAllReduce, OneGradientHasOnePlace) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::place_allreduce_test

@@ -11,21 +11,21 @@
 #include "tests/moe/rows/random_placement.h"
 #include "tests/moe/train/training_case.h"
 
-namespace moe {
+namespace moe::place_experts_test {
 namespace {
 
-using testing::chunked;
-using testing::chunked_by_routes;
+using test::chunked;
+using test::chunked_by_routes;
+using test::largest_difference;
+using test::Outcome;
+using test::random_homes;
+using test::random_placement;
+using test::small_model;
+using test::train_small;
+using test::with_streams_of;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using testing::largest_difference;
-using testing::Outcome;
-using testing::random_homes;
-using testing::random_placement;
-using testing::small_model;
 using ::testing::ThrowsMessage;
-using testing::train_small;
-using testing::with_streams_of;
 
 constexpr int kExperts = 28;  // of the small model's layer
 
@@ -204,4 +204,4 @@ TEST(PlaceExperts, ComesBackFromJson) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::place_experts_test

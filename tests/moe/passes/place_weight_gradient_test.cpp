@@ -11,17 +11,17 @@
 #include "moe/passes/schedule.h"
 #include "tests/moe/train/training_case.h"
 
-namespace moe {
+namespace moe::place_weight_gradient_test {
 namespace {
 
-using testing::all_moe_model;
-using testing::chunked;
+using test::all_moe_model;
+using test::chunked;
+using test::largest_difference;
+using test::Outcome;
+using test::train_small;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using testing::largest_difference;
-using testing::Outcome;
 using ::testing::ThrowsMessage;
-using testing::train_small;
 
 Model two_moe_blocks(DType dtype = DType::f64) { return all_moe_model(dtype, 2); }
 
@@ -123,4 +123,4 @@ TEST(PlaceWeightGradient, ComesBackFromJson) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::place_weight_gradient_test

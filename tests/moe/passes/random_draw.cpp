@@ -10,7 +10,7 @@
 #include "tests/moe/rows/random_placement.h"
 #include "tests/moe/train/training_case.h"
 
-namespace moe::testing {
+namespace moe::test {
 namespace {
 
 constexpr int kDrawnRanks[] = {1, 2, 3, 4, 6, 7, 8};
@@ -230,7 +230,7 @@ void draw_homes_to_come(std::mt19937& random, Draw& draw) {
                     [&](const Decision& decision) { return of_block(decision, with_replicas); });
       if (!in_order) tried.decisions.push_back(homes);
       try {
-        later = testing::with_streams_of(program, std::move(tried));
+        later = test::with_streams_of(program, std::move(tried));
         break;
       } catch (const Refusal&) {
       }
@@ -251,8 +251,8 @@ std::string describe(const Draw& draw) {
 
 void keep_streams_there(Draw& draw) {
   const Program program = build_iteration(draw.model, make_groups(draw.layout, draw.node_of), 0);
-  draw.schedule = testing::with_streams_of(program, std::move(draw.schedule));
-  if (draw.later) draw.later = testing::with_streams_of(program, std::move(*draw.later));
+  draw.schedule = test::with_streams_of(program, std::move(draw.schedule));
+  if (draw.later) draw.later = test::with_streams_of(program, std::move(*draw.later));
 }
 
 Draw random_draw(std::mt19937& random) {
@@ -269,4 +269,4 @@ Draw random_draw(std::mt19937& random) {
   return draw;
 }
 
-}  // namespace moe::testing
+}  // namespace moe::test

@@ -11,7 +11,7 @@
 
 /// Random draws for the invariance property: models, layouts, nodes, and Schedules that are legal
 /// for them.
-namespace moe::testing {
+namespace moe::test {
 
 /// One draw of the property: this model under this schedule on these ranks computes what it does in
 /// sequence on one rank, under what of the schedule changes results.
@@ -32,4 +32,4 @@ void keep_streams_there(Draw& draw);
 
 Draw random_draw(std::mt19937& random);
 
-}  // namespace moe::testing
+}  // namespace moe::test

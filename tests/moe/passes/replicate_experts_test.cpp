@@ -13,18 +13,18 @@
 #include "moe/program/work.h"
 #include "tests/moe/train/training_case.h"
 
-namespace moe {
+namespace moe::replicate_experts_test {
 namespace {
 
-using testing::chunked;
-using testing::chunked_by_routes;
+using test::chunked;
+using test::chunked_by_routes;
+using test::largest_difference;
+using test::Outcome;
+using test::small_model;
+using test::train_small;
+using test::with_streams_of;
 using ::testing::HasSubstr;
-using testing::largest_difference;
-using testing::Outcome;
-using testing::small_model;
 using ::testing::ThrowsMessage;
-using testing::train_small;
-using testing::with_streams_of;
 
 /// Replicates a few of the 28 experts of the small model's layer on a few other ranks, and one on
 /// all of them.
@@ -245,4 +245,4 @@ TEST(ReplicateExperts, ComesBackFromJson) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::replicate_experts_test

@@ -11,18 +11,18 @@
 #include "moe/passes/schedule.h"
 #include "tests/moe/train/training_case.h"
 
-namespace moe {
+namespace moe::restore_activation_test {
 namespace {
 
-using testing::all_moe_model;
-using testing::chunked;
+using test::all_moe_model;
+using test::chunked;
+using test::largest_difference;
+using test::Outcome;
+using test::small_model;
+using test::train_small;
+using test::with_streams_of;
 using ::testing::HasSubstr;
-using testing::largest_difference;
-using testing::Outcome;
-using testing::small_model;
 using ::testing::ThrowsMessage;
-using testing::train_small;
-using testing::with_streams_of;
 
 using Dispatched = RestoreDispatched;
 using Hidden = RestoreHidden;
@@ -263,4 +263,4 @@ TEST(RestoreActivation, ReadsWhatItWrites) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::restore_activation_test

@@ -18,7 +18,7 @@
 #include "tests/moe/passes/random_draw.h"
 #include "tests/moe/train/training_case.h"
 
-namespace moe::testing {
+namespace moe::test::schedule_invariance_test {
 namespace {
 
 constexpr int kRanks[] = {1, 2, 4, 7};  // that divide the small model
@@ -393,4 +393,4 @@ TEST(ScheduleInvariance, MeasuredSpansAreTheProgramsOpsInTheOrderOfTheirStreams)
 }
 
 }  // namespace
-}  // namespace moe::testing
+}  // namespace moe::test::schedule_invariance_test

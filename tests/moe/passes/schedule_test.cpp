@@ -8,10 +8,10 @@
 #include "moe/rows/groups.h"
 #include "tests/moe/train/training_case.h"
 
-namespace moe {
+namespace moe::schedule_test {
 namespace {
 
-using testing::chunked;
+using test::chunked;
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
@@ -20,9 +20,7 @@ const Schedule kSchedule{
     {StreamAssignment{"all_to_all", Stream::inter_node}, PipelineSplit{3, Phase::backward, 2},
      PipelineSplit{1, Phase::forward, 4}}};
 
-Program iteration() {
-  return build_iteration(testing::small_model(DType::f32), make_groups(4, 4), 0);
-}
+Program iteration() { return build_iteration(test::small_model(DType::f32), make_groups(4, 4), 0); }
 
 TEST(ScheduleJson, ComesBackInTheOrderInWhichItIsApplied) {
   const Schedule read = schedule_from_json(to_json(kSchedule));
@@ -74,7 +72,7 @@ TEST(ScheduleJson, SaysWhichKeyIsWrong) {
 
 TEST(Apply, ShowsTheProgramAfterEveryDecision) {
   std::vector<std::string> seen;
-  const Schedule schedule = chunked(testing::small_model(DType::f32), 2, 3);
+  const Schedule schedule = chunked(test::small_model(DType::f32), 2, 3);
   apply(iteration(), schedule, [&](const Decision& decision, const Program& program) {
     seen.push_back(to_json(decision) + " " + std::to_string(program.ops.size()));
   });
@@ -127,8 +125,8 @@ TEST(Apply, RefusalsOfAFileNameIt) {
                   "s.json: pipeline_split: 2 chunks (layer 0, forward): no experts there: "
                   "expected layer 1"));
   EXPECT_NO_THROW(
-      check_applies(iteration(), chunked(testing::small_model(DType::f32), 2, 3), "s.json"));
+      check_applies(iteration(), chunked(test::small_model(DType::f32), 2, 3), "s.json"));
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::schedule_test

@@ -11,11 +11,11 @@
 #include "moe/passes/schedule.h"
 #include "tests/moe/train/training_case.h"
 
-namespace moe {
+namespace moe::slice_allreduce_test {
 namespace {
 
+using test::small_model;
 using ::testing::HasSubstr;
-using testing::small_model;
 using ::testing::ThrowsMessage;
 
 Program iteration(int ranks = 4, int expert_ranks = 2) {
@@ -115,9 +115,9 @@ TEST(SliceAllReduce, RefusesSharesThatAreNotOneForEachPiece) {
 TEST(SliceAllReduce, LeavesLossesAndGradientsAsTheyWereBitForBit) {
   const Model model = small_model(DType::f32);
   for (const int ranks : {2, 4, 7}) {
-    const testing::Outcome one = testing::train_small(model, {"", {}}, ranks, 3);
+    const test::Outcome one = test::train_small(model, {"", {}}, ranks, 3);
     const Schedule sliced{"", {SliceAllReduce{0, 3}, SliceAllReduce{1, 5}, SliceAllReduce{-1, 2}}};
-    const testing::Outcome other = testing::train_small(model, sliced, ranks, 3);
+    const test::Outcome other = test::train_small(model, sliced, ranks, 3);
     EXPECT_EQ(one.losses, other.losses);
     EXPECT_EQ(one.gradients, other.gradients);
   }
@@ -159,4 +159,4 @@ TEST(SliceAllReduce, RefusesWhatCannotBeSliced) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::slice_allreduce_test

@@ -5,7 +5,7 @@
 
 #include <stdexcept>
 
-namespace moe {
+namespace moe::program_builder_test {
 namespace {
 
 using ::testing::StrEq;
@@ -96,4 +96,4 @@ TEST(ProgramBuilder, OpsUseAllOfTheirTensorsOnTheComputeStream) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::program_builder_test

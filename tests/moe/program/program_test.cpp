@@ -5,7 +5,7 @@
 
 #include "moe/program/program_builder.h"
 
-namespace moe {
+namespace moe::program_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -93,4 +93,4 @@ TEST(WholeElement, OfColumnsInGroups) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::program_test

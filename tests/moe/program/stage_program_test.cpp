@@ -8,7 +8,7 @@
 #include "moe/model/iteration.h"
 #include "tests/moe/train/training_case.h"
 
-namespace moe::testing {
+namespace moe::test::stage_program_test {
 namespace {
 
 Model pipelined_model() {
@@ -78,4 +78,4 @@ TEST(StageOfBlock, SpreadsBlocksEvenlyTheFirstStagesOneMore) {
 }
 
 }  // namespace
-}  // namespace moe::testing
+}  // namespace moe::test::stage_program_test

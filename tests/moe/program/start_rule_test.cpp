@@ -7,11 +7,11 @@
 #include "moe/model/iteration.h"
 #include "tests/moe/train/training_case.h"
 
-namespace moe {
+namespace moe::start_rule_test {
 namespace {
 
-using testing::chunked;
-using testing::small_model;
+using test::chunked;
+using test::small_model;
 
 Program scheduled() {
   const Model model = small_model(DType::f32);
@@ -76,4 +76,4 @@ TEST(StartRule, EndsBeforeIsWhatFollowingEveryEdgeGives) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::start_rule_test

@@ -6,7 +6,7 @@
 
 #include "moe/program/program_builder.h"
 
-namespace moe {
+namespace moe::validate_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -187,4 +187,4 @@ TEST(Validate, RefusesMoreOperandsThanTheKindHas) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::validate_test

@@ -7,11 +7,11 @@
 #include "moe/program/row_handling.h"
 #include "tests/moe/train/training_case.h"
 
-namespace moe {
+namespace moe::work_test {
 namespace {
 
 struct WorkCase {
-  Model model = testing::small_model(DType::f32);
+  Model model = test::small_model(DType::f32);
   Groups groups = make_groups(4, 4);
   Program program;
   Routing routing;
@@ -57,7 +57,7 @@ TEST(Work, OfExpertsFollowsTheRoutingOfTheirRank) {
 
 TEST(Work, ChunksShareTheWorkOut) {
   const WorkCase whole({});
-  const WorkCase cut(testing::chunked(whole.model, 3, 1));
+  const WorkCase cut(test::chunked(whole.model, 3, 1));
   double flops = 0;
   std::int64_t wire = 0;
   for (const Op& op : cut.program.ops) {
@@ -103,7 +103,7 @@ TEST(BytesToPeers, OfARingAllReduceByHand) {
 }
 
 TEST(Work, EveryOpOfAProgramHasSome) {
-  const WorkCase c(testing::chunked(testing::small_model(DType::f32), 2, 3));
+  const WorkCase c(test::chunked(test::small_model(DType::f32), 2, 3));
   for (const Op& op : c.program.ops) {
     const Work work = work_of(c.program, op, c.binding(2), c.groups, 2);
     EXPECT_GT(work.memory_bytes + work.wire_bytes, 0) << op.name;
@@ -111,4 +111,4 @@ TEST(Work, EveryOpOfAProgramHasSome) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::work_test

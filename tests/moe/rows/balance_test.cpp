@@ -7,7 +7,7 @@
 #include "moe/rows/layout.h"
 #include "moe/rows/row_layout.h"
 
-namespace moe {
+namespace moe::balance_test {
 namespace {
 
 using Tokens = std::vector<std::int64_t>;
@@ -123,4 +123,4 @@ TEST(Balance, ALayerWithoutTokensHasNone) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::balance_test

@@ -8,7 +8,7 @@
 #include "moe/program/program_builder.h"
 #include "moe/program/row_handling.h"
 
-namespace moe {
+namespace moe::binding_test {
 namespace {
 
 using ::testing::AllOf;
@@ -99,4 +99,4 @@ TEST(Binding, NeedsTheRoutingOfEveryLayer) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::binding_test

@@ -7,7 +7,7 @@
 
 #include "moe/errors.h"
 
-namespace moe {
+namespace moe::expert_moves_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -70,4 +70,4 @@ TEST(ExpertMoves, SharesOfABlocksRowsMakeAllOfIt) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::expert_moves_test

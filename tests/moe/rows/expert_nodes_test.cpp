@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace moe {
+namespace moe::expert_nodes_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -33,4 +33,4 @@ TEST(ExpertNodes, GroupsAreMadeOfThem) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::expert_nodes_test

@@ -5,7 +5,7 @@
 
 #include "moe/errors.h"
 
-namespace moe {
+namespace moe::expert_slots_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -95,4 +95,4 @@ TEST(ExpertSlots, RefusesWhatIsNotThereNotInOrderOrAtHome) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::expert_slots_test

@@ -7,7 +7,7 @@
 #include <set>
 #include <stdexcept>
 
-namespace moe {
+namespace moe::groups_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -89,4 +89,4 @@ TEST(Groups, RefuseRanksThatDoNotDivideAndNodesOfOtherRanks) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::groups_test

@@ -6,7 +6,7 @@
 #include "moe/errors.h"
 #include "moe/rows/groups.h"
 
-namespace moe {
+namespace moe::rows_layout_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -73,4 +73,4 @@ TEST(Layout, RanksThatShareAnExpertAreNeighbours) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::rows_layout_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace moe {
+namespace moe::leg_test {
 namespace {
 
 // That rows arrive is tests/moe/passes/exchange_test.cpp's to show; here: in how many messages.
@@ -61,4 +61,4 @@ TEST(Leg, RefusesRowsThatNoLegBeginsWith) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::leg_test

@@ -5,7 +5,7 @@
 
 #include "moe/rows/expert_slots.h"
 
-namespace moe::testing {
+namespace moe::test {
 
 /// Experts dealt out at random, as many to each member.
 inline ExpertHomes random_homes(std::mt19937& random, int experts, int members) {
@@ -46,4 +46,4 @@ inline ExpertPlacement random_replicas_and_homes(std::mt19937& random, int exper
   return placement;
 }
 
-}  // namespace moe::testing
+}  // namespace moe::test

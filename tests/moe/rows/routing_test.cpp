@@ -10,7 +10,7 @@
 #include "moe/errors.h"
 #include "moe/rows/groups.h"
 
-namespace moe {
+namespace moe::routing_test {
 namespace {
 
 using ::testing::Each;
@@ -146,4 +146,4 @@ TEST(PartOf, SharesRowsAndExpertsEvenlyUnlessItWasRecorded) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::routing_test

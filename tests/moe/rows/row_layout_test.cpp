@@ -10,7 +10,7 @@
 #include "moe/program/row_handling.h"
 #include "tests/moe/rows/random_placement.h"
 
-namespace moe {
+namespace moe::row_layout_test {
 namespace {
 
 LayerRouting random_routing(std::mt19937& random, int ranks, int experts) {
@@ -107,7 +107,7 @@ TEST(RowLayout, WhatIsSentArrivesAtItsExpertInOneRangePerSlice) {
     const LayerRouting routing = random_routing(random, ranks, expert_ranks * local);
     const ExpertPlacement placement =
         round % 2 && expert_ranks > 1
-            ? testing::random_replicas_and_homes(random, expert_ranks * local, expert_ranks)
+            ? test::random_replicas_and_homes(random, expert_ranks * local, expert_ranks)
             : ExpertPlacement{};
     const int ranks_per_group = random_group_size(random, expert_ranks);
     std::vector<RowLayout> layouts;
@@ -221,7 +221,7 @@ TEST(RowLayout, SharingRanksGatherEachRowOnceAndGetTheirOwnBack) {
     const LayerRouting routing = random_routing(random, groups.ranks, experts);
     const ExpertPlacement placement =
         round % 2 && layout.expert > 1
-            ? testing::random_replicas_and_homes(random, experts, layout.expert)
+            ? test::random_replicas_and_homes(random, experts, layout.expert)
             : ExpertPlacement{};
     const int ranks_per_group = random_group_size(random, layout.expert);
     std::vector<RowLayout> layouts;
@@ -307,4 +307,4 @@ TEST(RowLayout, RefusesRoutingOfOtherRanks) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::row_layout_test

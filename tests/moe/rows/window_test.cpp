@@ -8,7 +8,7 @@
 
 #include "moe/rows/binding.h"
 
-namespace moe {
+namespace moe::window_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -73,4 +73,4 @@ TEST(Window, HasRoomForItsLargestSlice) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::window_test

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <thread>
 
-namespace moe {
+namespace moe::core_sharing_test {
 namespace {
 
 struct Sharing {
@@ -87,4 +87,4 @@ TEST(CoreSharing, MayBeSaidAgain) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::core_sharing_test

@@ -5,7 +5,7 @@
 
 /// One dropless layer of two tokens and two experts, a row of 4 columns to each, made of inputs
 /// alone, for tests that look at how a runner goes through it.
-namespace moe::testing {
+namespace moe::test {
 
 struct LayerProgram {
   ProgramBuilder build{DType::f32};
@@ -46,4 +46,4 @@ struct LayerProgram {
   }
 };
 
-}  // namespace moe::testing
+}  // namespace moe::test

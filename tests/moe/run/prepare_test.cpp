@@ -7,12 +7,12 @@
 #include "moe/program/row_handling.h"
 #include "tests/moe/run/layer_program.h"
 
-namespace moe {
+namespace moe::prepare_test {
 namespace {
 
+using test::LayerProgram;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using testing::LayerProgram;
 using ::testing::ThrowsMessage;
 
 enum Position { exchange, permute, dispatch, experts, back, unrelated };
@@ -127,4 +127,4 @@ TEST(Prepare, RefusesRowsThatTheLimitDoesNotHold) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::prepare_test

@@ -8,7 +8,7 @@
 #include <future>
 #include <stdexcept>
 
-namespace moe {
+namespace moe::progress_test {
 namespace {
 
 using ::testing::StrEq;
@@ -125,4 +125,4 @@ TEST(Progress, NoIterationBeginsAfterTheStop) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::progress_test

@@ -13,12 +13,12 @@
 #include "tests/moe/run/layer_program.h"
 #include "tests/moe/train/training_case.h"
 
-namespace moe {
+namespace moe::runner_test {
 namespace {
 
+using test::small_model;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using testing::small_model;
 using ::testing::ThrowsMessage;
 
 void construct(const Model& model, std::int64_t memory_limit_bytes, int iterations = 0) {
@@ -120,7 +120,7 @@ TEST(Runner, WhatNeedsNoRoutedRowsRunsBeforeTheRoutingIsKnown) {
     const std::unique_ptr<Backend> backend = make_cpu_backend(1);
     RunOptions options;
     options.memory_limit_bytes = 1 << 20;
-    const testing::LayerProgram layer;
+    const test::LayerProgram layer;
     Runner runner(layer.build.program, make_groups(2, 2), *backend, world, options);
     layer.write_inputs(runner);
     if (world.rank == 1) {
@@ -160,4 +160,4 @@ TEST(Runner, OneRanksFailureEndsTheOthersAndIsTheOneReported) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::runner_test

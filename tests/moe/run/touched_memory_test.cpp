@@ -4,7 +4,7 @@
 
 #include <vector>
 
-namespace moe {
+namespace moe::touched_memory_test {
 namespace {
 
 struct TouchedMemoryTest : ::testing::Test {
@@ -49,4 +49,4 @@ TEST_F(TouchedMemoryTest, IsNotFooledByOneValueEverywhere) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::touched_memory_test

@@ -9,7 +9,7 @@
 #include "moe/stop.h"
 #include "tests/moe/train/training_case.h"
 
-namespace moe {
+namespace moe::agreement_test {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
@@ -19,7 +19,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 template <class T>
 std::vector<Agreement> agreed(const std::vector<double>& cross_entropy,
                               const std::vector<double>& auxiliary) {
-  Model model = testing::all_moe_model(std::is_same_v<T, double> ? DType::f64 : DType::f32, 2);
+  Model model = test::all_moe_model(std::is_same_v<T, double> ? DType::f64 : DType::f32, 2);
   model.z_loss_weight = 0.1;
   const int ranks = static_cast<int>(cross_entropy.size());
   const Groups groups = make_groups(ranks, 1);
@@ -74,4 +74,4 @@ TEST(AgreementDeathTest, TellsEveryRankOfASignal) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::agreement_test

@@ -10,7 +10,7 @@
 
 #include "moe/errors.h"
 
-namespace moe {
+namespace moe::data_test {
 namespace {
 
 using testing::AllOf;
@@ -212,4 +212,4 @@ TEST_F(Data, DefaultCorpusIsTextOfThisRepository) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::data_test

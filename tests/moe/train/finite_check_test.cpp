@@ -13,14 +13,14 @@
 #include "moe/train/initialize.h"
 #include "tests/moe/train/training_case.h"
 
-namespace moe {
+namespace moe::finite_check_test {
 namespace {
 
+using test::chunked;
+using test::small_model;
 using ::testing::AllOf;
-using testing::chunked;
 using ::testing::Each;
 using ::testing::HasSubstr;
-using testing::small_model;
 
 /// Changes one parameter of one rank.
 using Spoil = std::function<void(Runner&, int rank)>;
@@ -112,4 +112,4 @@ TEST(FiniteCheck, AllRanksSayTheSameAndNameTheRankWhereItBegan) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::finite_check_test

@@ -14,7 +14,7 @@
 #include "moe/model/model.h"
 #include "moe/run/runner.h"
 
-namespace moe::testing {
+namespace moe::test {
 namespace {
 
 using Values = std::map<std::string, std::vector<double>>;  // whole tensors by name
@@ -346,4 +346,4 @@ void expect_golden_step(int golden_case, const GoldenSetting& setting,
   }
 }
 
-}  // namespace moe::testing
+}  // namespace moe::test

@@ -10,7 +10,7 @@
 
 /// The whole training step against PyTorch. tests/golden/make_golden.py wrote the files and says
 /// how; make_group_gate_golden.py beside it those of gates that look at whole groups.
-namespace moe::testing {
+namespace moe::test {
 
 struct GoldenSetting {
   Layout layout;  ///< of threads of this process
@@ -32,4 +32,4 @@ std::string golden_name(int golden_case, const GoldenSetting& setting);
 void expect_golden_step(int golden_case, const GoldenSetting& setting,
                         const MakeBackend& make_backend);
 
-}  // namespace moe::testing
+}  // namespace moe::test

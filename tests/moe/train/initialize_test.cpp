@@ -9,7 +9,7 @@
 #include "moe/model/iteration.h"
 #include "tests/moe/train/training_case.h"
 
-namespace moe {
+namespace moe::initialize_test {
 namespace {
 
 using Values = std::map<std::string, std::vector<double>>;
@@ -23,7 +23,7 @@ std::vector<double> read(const Runner& runner, TensorId id) {
 
 /// The initial values of every parameter, with the experts of all ranks one after the other.
 Values begin_with(int ranks, std::int64_t seed) {
-  const Model model = testing::small_model(DType::f64);
+  const Model model = test::small_model(DType::f64);
   const Groups groups = make_groups(ranks, ranks);
   std::vector<Values> shards(static_cast<std::size_t>(ranks));
   run_local_ranks(ranks, [&](Communicator& world) {
@@ -109,8 +109,8 @@ TEST(Initialize, ClearsGradientsAndOptimizerState) {
   const Groups groups = make_groups(1, 1);
   RunOptions options;
   options.memory_limit_bytes = 1 << 28;
-  Runner runner(build_iteration(testing::small_model(DType::f64), groups, 0), groups, *backend,
-                *world, options);
+  Runner runner(build_iteration(test::small_model(DType::f64), groups, 0), groups, *backend, *world,
+                options);
   const Parameter& parameter = runner.program().parameters.front();
   ASSERT_EQ(parameter.optimizer_state.size(), 2u);
   std::vector<TensorId> cleared = parameter.optimizer_state;
@@ -127,4 +127,4 @@ TEST(Initialize, ClearsGradientsAndOptimizerState) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::initialize_test

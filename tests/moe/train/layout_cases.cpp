@@ -6,7 +6,7 @@
 
 #include "tests/moe/train/training_case.h"
 
-namespace moe::testing {
+namespace moe::test {
 namespace {
 
 constexpr int kSteps = 3;
@@ -140,4 +140,4 @@ void check_layout(const LayoutCase& layout_case, Communicator& world) {
       << layout_case.name << " on rank " << world.rank;
 }
 
-}  // namespace moe::testing
+}  // namespace moe::test

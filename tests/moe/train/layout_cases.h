@@ -10,7 +10,7 @@
 
 /// The layouts of the papers and of large models, on threads (layout_test.cpp) and on processes
 /// (layout_mpi.cpp).
-namespace moe::testing {
+namespace moe::test {
 
 struct LayoutCase {
   std::string name;
@@ -30,4 +30,4 @@ Model layout_model();
 /// should be. Collective.
 void check_layout(const LayoutCase& layout_case, Communicator& world);
 
-}  // namespace moe::testing
+}  // namespace moe::test

@@ -4,7 +4,7 @@
 #include "tests/moe/communicator/mpi_test_main.h"
 #include "tests/moe/train/layout_cases.h"
 
-namespace moe::testing {
+namespace moe::test {
 namespace {
 
 TEST(MpiLayouts, GiveLossesGradientsAndPeaks) {
@@ -12,4 +12,4 @@ TEST(MpiLayouts, GiveLossesGradientsAndPeaks) {
 }
 
 }  // namespace
-}  // namespace moe::testing
+}  // namespace moe::test

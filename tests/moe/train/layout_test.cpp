@@ -2,7 +2,7 @@
 
 #include "tests/moe/train/layout_cases.h"
 
-namespace moe::testing {
+namespace moe::test::train_layout_test {
 namespace {
 
 struct LayoutOnThreads : ::testing::TestWithParam<LayoutCase> {};
@@ -17,4 +17,4 @@ INSTANTIATE_TEST_SUITE_P(On4, LayoutOnThreads, ::testing::ValuesIn(layout_cases(
 INSTANTIATE_TEST_SUITE_P(On8, LayoutOnThreads, ::testing::ValuesIn(layout_cases(8)), kName);
 
 }  // namespace
-}  // namespace moe::testing
+}  // namespace moe::test::train_layout_test

@@ -7,7 +7,7 @@
 
 #include "moe/errors.h"
 
-namespace moe {
+namespace moe::mapped_file_test {
 namespace {
 
 TEST(MappedFile, RefusesAPipeInsteadOfWaitingForIt) {
@@ -19,4 +19,4 @@ TEST(MappedFile, RefusesAPipeInsteadOfWaitingForIt) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::mapped_file_test

@@ -8,17 +8,17 @@
 #include "tests/moe/rows/random_placement.h"
 #include "tests/moe/train/training_case.h"
 
-namespace moe {
+namespace moe::move_experts_test {
 namespace {
 
-using testing::chunked;
-using testing::largest_state_difference;
-using testing::Outcome;
-using testing::random_homes;
-using testing::Schedules;
-using testing::small_model;
-using testing::train_in_turn;
-using testing::train_small;
+using test::chunked;
+using test::largest_state_difference;
+using test::Outcome;
+using test::random_homes;
+using test::Schedules;
+using test::small_model;
+using test::train_in_turn;
+using test::train_small;
 
 constexpr int kSteps = 6;
 
@@ -87,7 +87,7 @@ TEST(MoveExperts, LeavesReplicasNothingBehind) {
     const ExpertHomes homes = random_homes(random, 28, 4);
     in_turn.push_back({"replicated",
                        {PlaceExperts{1, homes},
-                        ReplicateExperts{1, testing::random_placement(random, 28, 4, homes)}}});
+                        ReplicateExperts{1, test::random_placement(random, 28, 4, homes)}}});
   }
   const Outcome kept = train_small(model, {"sequential", {}}, 4, kSteps);
   const Outcome moved = train_in_turn(model, in_turn, make_groups(4, 4), kSteps);
@@ -119,4 +119,4 @@ TEST(MoveExperts, TrafficIsWhatChangesRanks) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::move_experts_test

@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace moe {
+namespace moe::planning_test {
 namespace {
 
 /// A schedule that says from which iteration it was planned.
@@ -66,4 +66,4 @@ TEST(Planning, BesideAnIterationKnowsWhatRulesNextAndBeginsNoPlanThatRulesNothin
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::planning_test

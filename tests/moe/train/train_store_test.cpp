@@ -16,7 +16,7 @@
 #include "tests/db/temporary_directory.h"
 #include "tests/moe/train/training_case.h"
 
-namespace moe {
+namespace moe::train_store_test {
 namespace {
 
 constexpr int kRanks = 2;
@@ -26,7 +26,7 @@ class TrainStoreTest : public ::testing::Test {
   db::TemporaryDirectory directory;
   TrainStoreOptions options{directory.file("a.db"), 1, 0.3, 0};
   Groups groups = make_groups(kRanks, kRanks);
-  Program program = build_iteration(testing::small_model(DType::f32), groups, 0);
+  Program program = build_iteration(test::small_model(DType::f32), groups, 0);
 
   static db::Schedule begun_with(const Schedule& schedule) {
     return {0, "", schedule.planner, to_json(schedule)};
@@ -198,7 +198,7 @@ TEST_F(TrainStoreTest, BalanceOfExpertsAtOtherHomesIsStoredWithTheScheduleThatRu
 
 TEST_F(TrainStoreTest, LoadsOfEveryNthIterationAreStoredAndThoseOfItsTimeline) {
   const auto outcome =
-      testing::train_small(testing::small_model(DType::f32), {"sequential", {}}, kRanks, 1);
+      test::train_small(test::small_model(DType::f32), {"sequential", {}}, kRanks, 1);
   options.loads_every = 3;
   TrainStore store = make_store();
   for (int iteration = 1; iteration <= 7; ++iteration) {
@@ -236,7 +236,7 @@ TEST_F(TrainStoreTest, WithoutAWordAsManyLoadsAreStoredAsMakeAMillionRows) {
 
 TEST_F(TrainStoreTest, TheTimelineOfTheMedianIterationBehindWarmUpIsKept) {
   const auto outcome =
-      testing::train_small(testing::small_model(DType::f32), {"sequential", {}}, kRanks, 1);
+      test::train_small(test::small_model(DType::f32), {"sequential", {}}, kRanks, 1);
   TrainStore store = make_store();
   for (const auto& [iteration, duration_s] :
        {std::pair{1, 0.9}, {2, 0.8}, {3, 0.1}, {4, 0.3}, {5, 0.5}}) {
@@ -261,7 +261,7 @@ TEST_F(TrainStoreTest, TheTimelineOfTheMedianIterationBehindWarmUpIsKept) {
 TEST_F(TrainStoreTest, IterationsUnderAnotherScheduleThanTheRunsNameIt) {
   TrainStore store = make_store();
   store.observe(report(1));
-  const Schedule second = testing::chunked(testing::small_model(DType::f32), 2, 2);
+  const Schedule second = test::chunked(test::small_model(DType::f32), 2, 2);
   store.observe(2, second, program);
   store.observe(report(2));
   store.finish();
@@ -279,7 +279,7 @@ TEST_F(TrainStoreTest, ASchedulePerIterationIsNamedByEachAlsoAfterAnothersLock) 
   for (int iteration = 1; iteration <= 100; ++iteration) {
     if (iteration == 40) lock.emplace(other, "hold the database");
     if (iteration == 43) lock.reset();
-    const Schedule next = testing::chunked(testing::small_model(DType::f32), 1 + iteration, 1);
+    const Schedule next = test::chunked(test::small_model(DType::f32), 1 + iteration, 1);
     store.observe(iteration, next, program);
     store.observe(report(iteration));
   }
@@ -288,7 +288,7 @@ TEST_F(TrainStoreTest, ASchedulePerIterationIsNamedByEachAlsoAfterAnothersLock) 
   ASSERT_EQ(rows.size(), 100u);
   for (const db::Iteration& row : rows) {
     EXPECT_EQ(db::load_schedule(reader(), row.schedule_id.value()).json,
-              to_json(testing::chunked(testing::small_model(DType::f32), 1 + row.iteration, 1)));
+              to_json(test::chunked(test::small_model(DType::f32), 1 + row.iteration, 1)));
   }
 }
 
@@ -353,4 +353,4 @@ TEST_F(TrainStoreTest, AnAbandonedRunKeepsItsRowsAndSaysWhy) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::train_store_test

@@ -16,16 +16,16 @@
 #include "moe/train/initialize.h"
 #include "tests/moe/train/training_case.h"
 
-namespace moe {
+namespace moe::trainer_test {
 namespace {
 
+using test::chunked;
+using test::small_model;
 using ::testing::AllOf;
-using testing::chunked;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::Gt;
 using ::testing::IsEmpty;
-using testing::small_model;
 using ::testing::StartsWith;
 
 /// A text of few letters, a tenth of it held out.
@@ -451,4 +451,4 @@ TEST(TrainerDeathTest, ASignalEndsItAfterTheIterationThatIsReported) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::trainer_test

@@ -9,7 +9,7 @@
 #include "moe/train/initialize.h"
 #include "moe/train/move_experts.h"
 
-namespace moe::testing {
+namespace moe::test {
 namespace {
 
 std::vector<double> read_doubles(const Runner& runner, TensorId id) {
@@ -275,4 +275,4 @@ std::vector<Schedule> chunked_by_routes(const Model& model) {
   return schedules;
 }
 
-}  // namespace moe::testing
+}  // namespace moe::test

@@ -13,7 +13,7 @@
 
 /// Trains small models on threads-as-ranks and hands out everything that a schedule must not
 /// change.
-namespace moe::testing {
+namespace moe::test {
 
 struct Outcome {
   std::vector<double> losses;            ///< by step
@@ -93,4 +93,4 @@ Schedule chunked(const Model& model, int forward, int backward);
 /// schedule each.
 std::vector<Schedule> chunked_by_routes(const Model& model);
 
-}  // namespace moe::testing
+}  // namespace moe::test

@@ -8,7 +8,7 @@
 
 #include "tuner/study/child.h"
 
-namespace tuner {
+namespace tuner::command_line_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -330,4 +330,4 @@ TEST(CommandLine, WhatChangesResultsIsMarkedWhereverItIsPredicted) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::command_line_test

@@ -12,7 +12,7 @@
 #include "tuner/planners/pipeline/pipeline_schedule.h"
 #include "tuner/simulate/simulate.h"
 
-namespace tuner {
+namespace tuner::calibrate_test {
 namespace {
 
 using namespace test;
@@ -162,4 +162,4 @@ TEST(CalibrateErrors, RefusesNothingAndWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::calibrate_test

@@ -8,7 +8,7 @@
 
 #include "moe/errors.h"
 
-namespace tuner {
+namespace tuner::cluster_test {
 namespace {
 
 using ::testing::AllOf;
@@ -148,4 +148,4 @@ TEST(Cluster, RanksFillANodeBeforeTheNext) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::cluster_test

@@ -9,7 +9,7 @@
 #include "moe/program/row_handling.h"
 #include "tests/tuner/small_program.h"
 
-namespace tuner {
+namespace tuner::cost_model_test {
 namespace {
 
 using namespace test;
@@ -296,4 +296,4 @@ TEST(CostModelJson, RefusesWhatIsMissingUnknownOrNoSpeed) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::cost_model_test

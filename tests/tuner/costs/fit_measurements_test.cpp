@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tuner {
+namespace tuner::fit_measurements_test {
 namespace {
 
 db::Measurement row(const std::string& op, std::int64_t bytes, double flops, double time_s,
@@ -153,4 +153,4 @@ TEST(FitMeasurements, MakeACluster) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::fit_measurements_test

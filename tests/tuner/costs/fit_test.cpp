@@ -6,7 +6,7 @@
 #include <random>
 #include <stdexcept>
 
-namespace tuner {
+namespace tuner::fit_test {
 namespace {
 
 TEST(Fit, FindsTheLineThatMadeTheSamples) {
@@ -86,4 +86,4 @@ TEST(Fit, KnowsItsDeviationOnlyWithMoreSamplesThanCoefficients) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::fit_test

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace tuner {
+namespace tuner::interference_test {
 namespace {
 
 constexpr Occupation kComputation = Occupation::computation;
@@ -80,4 +80,4 @@ TEST(Interference, IsWrittenAsItIsRead) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::interference_test

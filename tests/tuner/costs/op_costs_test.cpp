@@ -7,7 +7,7 @@
 #include "moe/passes/schedule.h"
 #include "tests/tuner/small_program.h"
 
-namespace tuner {
+namespace tuner::op_costs_test {
 namespace {
 
 using namespace test;
@@ -207,4 +207,4 @@ TEST(OpCosts, RefuseALinkThatTheClusterLacksAndNameThatOne) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::op_costs_test

@@ -12,7 +12,7 @@
 #include "tuner/planners/placement/placed_loads.h"
 #include "tuner/planners/pro_prophet/greedy_placement.h"
 
-namespace tuner {
+namespace tuner::balance_over_time_test {
 namespace {
 
 constexpr int kDevices = 16;
@@ -113,4 +113,4 @@ TEST(BalanceOverTime, ProProphetMakesLoadsMoreEvenAndIsFasterThanFasterMoe) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::balance_over_time_test

@@ -25,7 +25,7 @@
 #include "tuner/simulate/lower_bound.h"
 #include "tuner/simulate/simulate.h"
 
-namespace tuner {
+namespace tuner::planners_test {
 namespace {
 
 using namespace test;
@@ -285,4 +285,4 @@ TEST_F(ModelPlannersTest, CandidatesOfPipeMoeAreAllPairs) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::planners_test

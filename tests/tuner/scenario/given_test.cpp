@@ -14,7 +14,7 @@
 #include "tuner/planners/planners.h"
 #include "tuner/scenario/routing_spec.h"
 
-namespace tuner {
+namespace tuner::given_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -90,4 +90,4 @@ TEST_F(GivenTest, AFileThatDoesNotApplyIsRefused) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::given_test

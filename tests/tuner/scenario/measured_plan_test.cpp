@@ -8,7 +8,7 @@
 
 #include "tuner/planners/pipeline/pipeline_schedule.h"
 
-namespace tuner {
+namespace tuner::measured_plan_test {
 namespace {
 
 moe::Schedule in_chunks(int chunks) {
@@ -68,4 +68,4 @@ TEST(MeasuredPlan, OfAPlannerThatAsksNothingIsThereAfterOneIteration) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::measured_plan_test

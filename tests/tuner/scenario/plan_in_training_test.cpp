@@ -8,7 +8,7 @@
 #include "tuner/planners/situation/situation_costs.h"
 #include "tuner/scenario/scenario.h"
 
-namespace tuner {
+namespace tuner::plan_in_training_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -71,4 +71,4 @@ TEST(PlanInTraining, ThoseThatKeepToALimitPlanWithinIt) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::plan_in_training_test

@@ -15,7 +15,7 @@
 #include "moe/model/iteration.h"
 #include "moe/model/model.h"
 
-namespace tuner {
+namespace tuner::routing_spec_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -227,4 +227,4 @@ TEST_F(RoutingSpecTest, SharesOutWhatARunRecordedOfAllMicroBatchesTogether) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::routing_spec_test

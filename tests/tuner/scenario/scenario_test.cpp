@@ -10,7 +10,7 @@
 #include "tests/db/sample.h"
 #include "tests/db/temporary_directory.h"
 
-namespace tuner {
+namespace tuner::scenario_test {
 namespace {
 
 using ::testing::AllOf;
@@ -226,4 +226,4 @@ TEST_F(MeasuredTest, SaysHowToMeasureWhereThereIsNothing) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::scenario_test

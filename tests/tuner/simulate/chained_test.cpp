@@ -7,7 +7,7 @@
 #include "tests/tuner/small_program.h"
 #include "tuner/simulate/simulate.h"
 
-namespace tuner {
+namespace tuner::chained_test {
 namespace {
 
 using namespace test;
@@ -57,4 +57,4 @@ TEST(SimulateChained, NeedsAMiddle) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::chained_test

@@ -5,7 +5,7 @@
 #include "tests/tuner/small_program.h"
 #include "tuner/simulate/simulate.h"
 
-namespace tuner {
+namespace tuner::critical_path_test {
 namespace {
 
 using namespace test;
@@ -71,4 +71,4 @@ TEST(CriticalPath, LeavesGapsOut) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::critical_path_test

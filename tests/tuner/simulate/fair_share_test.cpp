@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <random>
 
-namespace tuner {
+namespace tuner::fair_share_test {
 namespace {
 
 Path over(std::initializer_list<int> links) {
@@ -75,4 +75,4 @@ TEST(FairShare, EveryFlowHasABottleneck) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::fair_share_test

@@ -10,7 +10,7 @@
 #include "tuner/simulate/simulate.h"
 #include "tuner/simulate/timeline_text.h"
 
-namespace tuner {
+namespace tuner::golden_timeline_test {
 namespace {
 
 using namespace test;
@@ -70,4 +70,4 @@ TEST(TimelineSummary, SaysHowMuchCommunicationIsCovered) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::golden_timeline_test

@@ -4,7 +4,7 @@
 
 #include "tests/tuner/small_program.h"
 
-namespace tuner {
+namespace tuner::lower_bound_test {
 namespace {
 
 using namespace test;
@@ -96,4 +96,4 @@ TEST(LowerBound, OfNothingIsNothing) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::lower_bound_test

@@ -12,7 +12,7 @@
 #include "tuner/planners/pipeline/pipeline_schedule.h"
 #include "tuner/simulate/simulate.h"
 
-namespace tuner {
+namespace tuner::memory_use_test {
 namespace {
 
 using namespace test;
@@ -87,4 +87,4 @@ TEST(MemoryOverTime, IsNeverMoreThanWhatIsPlanned) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::memory_use_test

@@ -12,13 +12,13 @@
 #include "tuner/simulate/lower_bound.h"
 #include "tuner/simulate/simulate.h"
 
-namespace tuner {
+namespace tuner::replicas_test {
 namespace {
 
 const moe::Groups kGroups = moe::make_groups(4, 4, {0, 0, 1, 1});
 
 moe::Model two_moe_blocks() {
-  moe::Model model = moe::testing::small_model(moe::DType::f32);
+  moe::Model model = moe::test::small_model(moe::DType::f32);
   model.moe_every = 1;
   return model;
 }
@@ -102,4 +102,4 @@ TEST(SimulatedReplicas, TransfersBesideTheBlockBeforeTakeLessThanBetweenBlocks) 
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::replicas_test

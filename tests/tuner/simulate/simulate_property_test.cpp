@@ -16,7 +16,7 @@
 #include "tuner/simulate/simulate.h"
 
 /// Properties of every simulation, over random models, schedules, routings and costs.
-namespace tuner {
+namespace tuner::simulate_property_test {
 namespace {
 
 using namespace test;
@@ -169,4 +169,4 @@ TEST(SimulateProperty, KeepsTheOrderOfStreamsAndDependencies) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::simulate_property_test

@@ -11,7 +11,7 @@
 #include "tuner/planners/pipeline/pipeline_schedule.h"
 #include "tuner/simulate/lower_bound.h"
 
-namespace tuner {
+namespace tuner::simulate_test {
 namespace {
 
 using namespace test;
@@ -360,4 +360,4 @@ TEST(Simulate, NamesAMissingFitAndHowToMeasureIt) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::simulate_test

@@ -11,10 +11,10 @@
 #include "tests/tuner/small_program.h"
 #include "tuner/simulate/simulate.h"
 
-namespace tuner {
+namespace tuner::simulated_layout_test {
 namespace {
 
-using moe::testing::LayoutCase;
+using moe::test::LayoutCase;
 
 using Streams = std::array<std::vector<int>, moe::kStreamCount>;
 
@@ -34,9 +34,9 @@ Streams ops_by_stream(const moe::Program& program, std::vector<moe::OpSpan> span
 struct SimulatedLayout : ::testing::TestWithParam<LayoutCase> {};
 
 TEST_P(SimulatedLayout, HasTheOpsOfTheMeasuredOneOnEveryStreamOfEveryRank) {
-  const moe::Model model = moe::testing::layout_model();
+  const moe::Model model = moe::test::layout_model();
   const moe::Groups groups = moe::make_groups(GetParam().layout, {0, 0, 0, 0, 1, 1, 1, 1});
-  const auto measured = moe::testing::train_small(model, GetParam().schedules.front(), groups, 1);
+  const auto measured = moe::test::train_small(model, GetParam().schedules.front(), groups, 1);
   const moe::Program program =
       moe::apply(moe::build_iteration(model, groups, 0), GetParam().schedules.front());
   CostModel costs;
@@ -52,8 +52,8 @@ TEST_P(SimulatedLayout, HasTheOpsOfTheMeasuredOneOnEveryStreamOfEveryRank) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(On8, SimulatedLayout, ::testing::ValuesIn(moe::testing::layout_cases(8)),
+INSTANTIATE_TEST_SUITE_P(On8, SimulatedLayout, ::testing::ValuesIn(moe::test::layout_cases(8)),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::simulated_layout_test

@@ -5,7 +5,7 @@
 
 #include "tuner/study/study.h"
 
-namespace tuner {
+namespace tuner::chosen_trials_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -48,4 +48,4 @@ TEST(ChosenTrials, AreSequentialAndTheBestThatHaveNotFailed) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::chosen_trials_test

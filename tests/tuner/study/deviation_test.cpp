@@ -13,7 +13,7 @@
 #include "tuner/simulate/simulate.h"
 #include "tuner/study/prediction.h"
 
-namespace tuner {
+namespace tuner::deviation_test {
 namespace {
 
 using namespace test;
@@ -152,4 +152,4 @@ TEST(Deviation, CountsOpsOfOneFitAndSizeTogether) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::deviation_test

@@ -13,7 +13,7 @@
 #include "db/store.h"
 #include "moe/run/machine.h"
 
-namespace tuner {
+namespace tuner::micro_profiles_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -90,4 +90,4 @@ TEST_F(MicroProfilesTest, OfWhatFailsAreInfiniteAndRememberWhy) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::micro_profiles_test

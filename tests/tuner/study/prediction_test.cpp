@@ -8,7 +8,7 @@
 #include "tests/tuner/small_program.h"
 #include "tuner/planners/planners.h"
 
-namespace tuner {
+namespace tuner::prediction_test {
 namespace {
 
 using namespace test;
@@ -59,4 +59,4 @@ TEST_F(PredictionTest, RefusesWhatIsNotLegal) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::prediction_test

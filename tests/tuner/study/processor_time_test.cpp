@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tuner {
+namespace tuner::processor_time_test {
 namespace {
 
 TEST(ProcessorTime, WhatOthersTookIsWhatWasBusyAndNotOurs) {
@@ -25,4 +25,4 @@ TEST(ProcessorTime, CountsThisProcess) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::processor_time_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tuner {
+namespace tuner::profile_runs_test {
 namespace {
 
 TEST(ProfileQualities, AreMediansOfAScheduleOverAllRounds) {
@@ -22,4 +22,4 @@ TEST(ProfileQualities, AreMediansOfAScheduleOverAllRounds) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::profile_runs_test

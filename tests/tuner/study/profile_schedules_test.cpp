@@ -7,7 +7,7 @@
 
 #include "moe/model/iteration.h"
 
-namespace tuner {
+namespace tuner::profile_schedules_test {
 namespace {
 
 using ::testing::IsEmpty;
@@ -53,4 +53,4 @@ TEST(ProfileSchedules, HaveCopiesWhereAPlannerOffloads) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::profile_schedules_test

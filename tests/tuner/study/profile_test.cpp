@@ -25,7 +25,7 @@
 #include "tuner/study/study.h"
 #include "tuner/study/training_job.h"
 
-namespace tuner {
+namespace tuner::profile_test {
 namespace {
 
 using ::testing::AllOf;
@@ -315,4 +315,4 @@ TEST_F(ProfileTest, ScenarioMeasuredIsTheProfileOfAStudyOfTheModel) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::profile_test

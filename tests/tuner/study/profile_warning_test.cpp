@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace tuner {
+namespace tuner::profile_warning_test {
 namespace {
 
 using ::testing::AllOf;
@@ -41,4 +41,4 @@ TEST(SpreadWarning, TellsRepeatsThatLieFarApart) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::profile_warning_test

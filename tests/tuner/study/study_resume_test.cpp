@@ -23,7 +23,7 @@
 #include "tests/tuner/study/study_fixture.h"
 #include "tuner/study/study_settings.h"
 
-namespace tuner {
+namespace tuner::study_resume_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -301,4 +301,4 @@ TEST_F(StudyTest, SurvivesBeingKilled) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::study_resume_test

@@ -6,7 +6,7 @@
 #include "moe/errors.h"
 #include "tuner/planners/planners.h"
 
-namespace tuner {
+namespace tuner::study_settings_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -42,4 +42,4 @@ TEST(StudySettings, ThatNobodyWroteSoAreRefusedByWhatTheyAre) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::study_settings_test

@@ -22,7 +22,7 @@
 #include "tuner/simulate/simulate.h"
 #include "tuner/study/profile.h"
 
-namespace tuner {
+namespace tuner::study_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -297,4 +297,4 @@ TEST_F(StudyTest, WhatWouldNotFitIsInfeasibleAndNeverRuns) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::study_test

@@ -14,7 +14,7 @@
 #include "tuner/study/child.h"
 #include "tuner/study/processor_time.h"
 
-namespace tuner {
+namespace tuner::training_job_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -220,4 +220,4 @@ TEST(TrainingJobTest, HandsTheScheduleOverWithoutAFileThatCouldStay) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::training_job_test

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-namespace tuner {
+namespace tuner::undisturbed_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -63,4 +63,4 @@ TEST_F(Undisturbed, WatchesTheProcessors) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::undisturbed_test

@@ -12,7 +12,7 @@
 #include "tests/viewer/app/open_app.h"
 #include "tests/viewer/drawn.h"
 
-namespace viewer {
+namespace viewer::app_test {
 namespace {
 
 using ::testing::AllOf;
@@ -104,4 +104,4 @@ TEST_F(AppTest, APanelThatIsNotThereIsRefused) {
 }
 
 }  // namespace
-}  // namespace viewer
+}  // namespace viewer::app_test

@@ -17,7 +17,7 @@
 #include "viewer/window/window.h"
 
 /// Real pictures: these need a display, Xvfb's will do.
-namespace viewer {
+namespace viewer::screenshot_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -195,4 +195,4 @@ TEST_F(Screenshot, OfSelectionTooltipAndKeysDiffersFromThePlainOne) {
 }
 
 }  // namespace
-}  // namespace viewer
+}  // namespace viewer::screenshot_test

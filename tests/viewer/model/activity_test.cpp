@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace viewer {
+namespace viewer::activity_test {
 namespace {
 
 TEST(Activity, IsTheDatabasesWordWhateverNameAndStreamSuggest) {
@@ -27,4 +27,4 @@ TEST(Activity, NamesAreTheDatabasesWords) {
 }
 
 }  // namespace
-}  // namespace viewer
+}  // namespace viewer::activity_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace viewer {
+namespace viewer::balance_table_test {
 namespace {
 
 db::BalanceOverview row(int iteration, int layer, std::int64_t tokens) {
@@ -38,4 +38,4 @@ TEST(BalanceTable, WhatIsNotThereHasNoFigures) {
 }
 
 }  // namespace
-}  // namespace viewer
+}  // namespace viewer::balance_table_test

@@ -10,7 +10,7 @@
 #include "db/store.h"
 #include "tests/viewer/synthetic_database.h"
 
-namespace viewer {
+namespace viewer::catalog_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -279,4 +279,4 @@ TEST(LayoutText, LeavesOutWhatDividesNothing) {
 }
 
 }  // namespace
-}  // namespace viewer
+}  // namespace viewer::catalog_test

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace viewer {
+namespace viewer::color_test {
 namespace {
 
 const std::vector<std::string> kComputation = {"embed_tokens",
@@ -144,4 +144,4 @@ TEST(Color, OklchRoundTrips) {
 }
 
 }  // namespace
-}  // namespace viewer
+}  // namespace viewer::color_test

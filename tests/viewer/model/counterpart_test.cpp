@@ -5,7 +5,7 @@
 #include "tests/viewer/lanes.h"
 #include "tests/viewer/synthetic_timeline.h"
 
-namespace viewer {
+namespace viewer::counterpart_test {
 namespace {
 
 struct Piece {
@@ -95,4 +95,4 @@ TEST(Counterpart, ATimelineOfTheSameOpsHasOneForEverySpan) {
 }
 
 }  // namespace
-}  // namespace viewer
+}  // namespace viewer::counterpart_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace viewer {
+namespace viewer::format_test {
 namespace {
 
 TEST(Format, DurationsTakeTheUnitThatFits) {
@@ -41,4 +41,4 @@ TEST(Format, ThousandsAreGrouped) {
 }
 
 }  // namespace
-}  // namespace viewer
+}  // namespace viewer::format_test

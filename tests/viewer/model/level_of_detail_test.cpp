@@ -5,7 +5,7 @@
 #include <cmath>
 #include <random>
 
-namespace viewer {
+namespace viewer::level_of_detail_test {
 namespace {
 
 struct Folded {
@@ -123,4 +123,4 @@ TEST(LevelOfDetail, AWideViewDrawsEverySpanByItself) {
 }
 
 }  // namespace
-}  // namespace viewer
+}  // namespace viewer::level_of_detail_test

@@ -4,7 +4,7 @@
 
 #include <limits>
 
-namespace viewer {
+namespace viewer::load_table_test {
 namespace {
 
 // Layer 3, iteration 10: experts get 1, 2, 3, 6 tokens.
@@ -42,4 +42,4 @@ TEST(LoadTable, QuantileIsAnEntry) {
 }
 
 }  // namespace
-}  // namespace viewer
+}  // namespace viewer::load_table_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace viewer {
+namespace viewer::op_label_test {
 namespace {
 
 TEST(OpLabel, NamesTheChunkAndTheShortOneLeavesTheKindOut) {
@@ -35,4 +35,4 @@ TEST(OpLabel, GradientsBelongToTheirOp) {
 }
 
 }  // namespace
-}  // namespace viewer
+}  // namespace viewer::op_label_test

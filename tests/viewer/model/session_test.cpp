@@ -8,7 +8,7 @@
 #include "db/store.h"
 #include "tests/viewer/synthetic_database.h"
 
-namespace viewer {
+namespace viewer::session_test {
 namespace {
 
 class SessionTest : public ::testing::Test {
@@ -86,4 +86,4 @@ TEST_F(SessionTest, AnEmptyDatabaseHasNothingToShow) {
 }
 
 }  // namespace
-}  // namespace viewer
+}  // namespace viewer::session_test

@@ -4,7 +4,7 @@
 
 #include "tests/viewer/lanes.h"
 
-namespace viewer {
+namespace viewer::summary_test {
 namespace {
 
 // Rank 0:  compute    0---4   6---8          computation 6 s
@@ -66,4 +66,4 @@ TEST(Summary, AnEmptyTimelineHasFiguresOfZero) {
 }
 
 }  // namespace
-}  // namespace viewer
+}  // namespace viewer::summary_test

@@ -7,7 +7,7 @@
 #include <random>
 #include <stdexcept>
 
-namespace viewer {
+namespace viewer::ticks_test {
 namespace {
 
 std::vector<std::string> labels(const std::vector<Tick>& ticks) {
@@ -65,4 +65,4 @@ TEST(Ticks, AnEmptyRangeHasNone) {
 }
 
 }  // namespace
-}  // namespace viewer
+}  // namespace viewer::ticks_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace viewer {
+namespace viewer::time_range_test {
 namespace {
 
 constexpr TimeRange kExtent{0, 10};
@@ -33,4 +33,4 @@ TEST(TimeRange, PanEndsAtTheBorder) {
 }
 
 }  // namespace
-}  // namespace viewer
+}  // namespace viewer::time_range_test

@@ -9,7 +9,7 @@
 #include "tests/viewer/lanes.h"
 #include "tests/viewer/synthetic_timeline.h"
 
-namespace viewer {
+namespace viewer::model_timeline_test {
 namespace {
 
 TEST(Timeline, LanesAreOrderedByRankThenStream) {
@@ -95,4 +95,4 @@ TEST(Timeline, SpanAtTakesTheNearestWithinReach) {
 }
 
 }  // namespace
-}  // namespace viewer
+}  // namespace viewer::model_timeline_test

@@ -4,7 +4,7 @@
 
 #include "tests/viewer/app/open_app.h"
 
-namespace viewer {
+namespace viewer::fits_test {
 namespace {
 
 class FitsTest : public ::testing::Test, public OpenApp {};
@@ -59,4 +59,4 @@ TEST_F(FitsTest, OneSampleSaysNothingOfTheQualityOfItsLine) {
 }
 
 }  // namespace
-}  // namespace viewer
+}  // namespace viewer::fits_test

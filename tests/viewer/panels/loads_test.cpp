@@ -4,7 +4,7 @@
 
 #include "tests/viewer/app/open_app.h"
 
-namespace viewer {
+namespace viewer::loads_test {
 namespace {
 
 class LoadsTest : public ::testing::Test, public OpenApp {};
@@ -48,4 +48,4 @@ TEST_F(LoadsTest, IterationsWithoutStoredLoadsArePassedOver) {
 }
 
 }  // namespace
-}  // namespace viewer
+}  // namespace viewer::loads_test

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace viewer {
+namespace viewer::panel_states_test {
 namespace {
 
 TEST(PanelStates, KeepOneValueOfEachType) {
@@ -17,4 +17,4 @@ TEST(PanelStates, KeepOneValueOfEachType) {
 }
 
 }  // namespace
-}  // namespace viewer
+}  // namespace viewer::panel_states_test

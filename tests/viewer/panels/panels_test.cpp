@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-namespace viewer {
+namespace viewer::panels_test {
 namespace {
 
 TEST(Panels, HaveNamesOfTheirOwnByWhichTheyAreFound) {
@@ -20,4 +20,4 @@ TEST(Panels, HaveNamesOfTheirOwnByWhichTheyAreFound) {
 }
 
 }  // namespace
-}  // namespace viewer
+}  // namespace viewer::panels_test

@@ -3,7 +3,7 @@
 #include "tests/viewer/app/open_app.h"
 #include "viewer/panels/run_list.h"
 
-namespace viewer {
+namespace viewer::runs_test {
 namespace {
 
 class RunsTest : public ::testing::Test, public OpenApp {};
@@ -32,4 +32,4 @@ TEST_F(RunsTest, TheFilterIsTheRunListsToo) {
 }
 
 }  // namespace
-}  // namespace viewer
+}  // namespace viewer::runs_test

@@ -5,7 +5,7 @@
 #include "tests/viewer/app/open_app.h"
 #include "viewer/timeline/timeline_panel.h"
 
-namespace viewer {
+namespace viewer::panels_timeline_test {
 namespace {
 
 class TimelineTest : public ::testing::Test, public OpenApp {};
@@ -67,4 +67,4 @@ TEST_F(TimelineTest, AnOpThatTheDatabaseNamesWithNothingIsDrawn) {
 }
 
 }  // namespace
-}  // namespace viewer
+}  // namespace viewer::panels_timeline_test

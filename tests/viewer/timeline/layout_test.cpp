@@ -4,7 +4,7 @@
 
 #include "tests/viewer/lanes.h"
 
-namespace viewer {
+namespace viewer::layout_test {
 namespace {
 
 Timeline two_ranks(double length_s) {
@@ -84,4 +84,4 @@ TEST(TimelineLayout, TheAxisBeginsAtTheFirstSpan) {
 }
 
 }  // namespace
-}  // namespace viewer
+}  // namespace viewer::layout_test

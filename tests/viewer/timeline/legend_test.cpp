@@ -4,7 +4,7 @@
 #include "tests/viewer/lanes.h"
 #include "viewer/timeline/timeline_panel.h"
 
-namespace viewer {
+namespace viewer::legend_test {
 namespace {
 
 class LegendTest : public ::testing::Test {
@@ -40,4 +40,4 @@ TEST_F(LegendTest, AnOpWithoutKindIsShown) {
 }
 
 }  // namespace
-}  // namespace viewer
+}  // namespace viewer::legend_test

@@ -5,7 +5,7 @@
 #include "tests/viewer/headless.h"
 #include "tests/viewer/lanes.h"
 
-namespace viewer {
+namespace viewer::timeline_panel_test {
 namespace {
 
 // Two lanes of rank 0 over 10 s, drawn into a known area: tests know where things are.
@@ -213,4 +213,4 @@ TEST_F(TimelinePanelTest, AMarkOfManySpansSaysHowMany) {
 }
 
 }  // namespace
-}  // namespace viewer
+}  // namespace viewer::timeline_panel_test

@@ -10,7 +10,7 @@
 #include "tests/viewer/headless.h"
 #include "viewer/window/heat_map.h"
 
-namespace viewer {
+namespace viewer::plot_test {
 namespace {
 
 using ::testing::Contains;
@@ -162,4 +162,4 @@ TEST(HeatMap, MoreRowsThanPixelsFold) {
 }
 
 }  // namespace
-}  // namespace viewer
+}  // namespace viewer::plot_test

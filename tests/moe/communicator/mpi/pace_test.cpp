@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace moe {
+namespace moe::pace_test {
 namespace {
 
 constexpr double kRate = 62.5e6;  // 0.5 Gbit/s
@@ -66,4 +66,4 @@ TEST(Pace, BelievesAFasterRateAtOnceAndASlowerOneByAndBy) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::pace_test

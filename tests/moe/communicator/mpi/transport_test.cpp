@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-namespace moe {
+namespace moe::transport_test {
 namespace {
 
 /// A home of its own, with Open MPI's parameter file in it, for one test.
@@ -69,4 +69,4 @@ TEST_F(Transport, ListOfParameterFilesReplacesTheUsualOnes) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::transport_test

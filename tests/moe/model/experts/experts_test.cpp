@@ -10,7 +10,7 @@
 #include "moe/model/iteration.h"
 #include "tests/moe/train/training_case.h"
 
-namespace moe {
+namespace moe::experts_test {
 namespace {
 
 TEST(Experts, AreFoundByNameAndListedWhereThereIsNone) {
@@ -25,7 +25,7 @@ TEST(Experts, AreFoundByNameAndListedWhereThereIsNone) {
 
 TEST(Experts, HaveAsManyMatricesAsTheySay) {
   for (const Expert& expert : experts()) {
-    Model model = testing::small_model(DType::f32);
+    Model model = test::small_model(DType::f32);
     model.expert = expert.name;
     model.dense_blocks = 1;
     model.moe_every = 1;
@@ -45,7 +45,7 @@ TEST(Experts, HaveAsManyMatricesAsTheySay) {
 /// The input gradients, which the exchange of gradients waits for, come first.
 TEST(Experts, LeaveTheirWeightGradientsToTheEnd) {
   for (const Expert& expert : experts()) {
-    Model model = testing::small_model(DType::f32);
+    Model model = test::small_model(DType::f32);
     model.expert = expert.name;
     std::vector<std::string> names;
     for (const Op& op : build_iteration(model, make_groups(1, 1), 0).ops) {
@@ -65,4 +65,4 @@ TEST(Experts, LeaveTheirWeightGradientsToTheEnd) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::experts_test

@@ -6,7 +6,7 @@
 #include "moe/model/iteration.h"
 #include "tests/moe/train/training_case.h"
 
-namespace moe::testing {
+namespace moe::test::bias_adjusted_test {
 namespace {
 
 Model adjusted_model() {
@@ -68,4 +68,4 @@ TEST(BiasAdjustedGate, KeepsABiasThatNoOptimizerAndNoReductionSees) {
 }
 
 }  // namespace
-}  // namespace moe::testing
+}  // namespace moe::test::bias_adjusted_test

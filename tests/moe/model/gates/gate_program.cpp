@@ -6,7 +6,7 @@
 
 #include "moe/run/runner.h"
 
-namespace moe::testing {
+namespace moe::test {
 namespace {
 
 template <class T>
@@ -175,4 +175,4 @@ GateResults run_gate(const GateInputs& inputs, int ranks, const RewriteGate& rew
   return results;
 }
 
-}  // namespace moe::testing
+}  // namespace moe::test

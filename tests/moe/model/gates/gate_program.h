@@ -8,7 +8,7 @@
 #include "moe/model/gates/gates.h"
 
 /// A gate alone, made of its own ops, on ranks that are threads.
-namespace moe::testing {
+namespace moe::test {
 
 struct GateInputs {
   Model model;  ///< global_batch times sequence_length tokens
@@ -39,4 +39,4 @@ using RewriteGate = std::function<Program(Program)>;
 /// std::logic_error where a parameter that the gate moves differs from rank to rank.
 GateResults run_gate(const GateInputs& inputs, int ranks, const RewriteGate& rewrite = {});
 
-}  // namespace moe::testing
+}  // namespace moe::test

@@ -9,10 +9,10 @@
 #include "moe/train/initialize.h"
 #include "tests/moe/train/training_case.h"
 
-namespace moe {
+namespace moe::gates_test {
 namespace {
 
-using testing::small_model;
+using test::small_model;
 
 /// A model of one block in double on one rank, whose parameters can be moved by hand.
 struct OneRank {
@@ -159,16 +159,16 @@ TEST(Gates, ComputeInMicroBatchesWhatTheyDoInTheWhole) {
     if (gate.facts.chooser == Chooser::nobody) model.order = "einsum";
     model.auxiliary_weight = 0;  // the load-balancing loss is of a micro-batch
     if (gate.facts.scores_tokens) model.z_loss_weight = 0.01;
-    const testing::Outcome whole = testing::train_small(model, {}, 1, 2);
+    const test::Outcome whole = test::train_small(model, {}, 1, 2);
     model.micro_batches = 2;
     for (const int ranks : {1, 7}) {
       SCOPED_TRACE(std::string(gate.name) + " on " + std::to_string(ranks) + " ranks");
-      const testing::Outcome parts = testing::train_small(model, {}, ranks, 2);
+      const test::Outcome parts = test::train_small(model, {}, ranks, 2);
       for (const std::size_t step : {0, 1}) {
         EXPECT_NEAR(parts.losses[step], whole.losses[step], 1e-12);
         EXPECT_NEAR(parts.z_losses[step], whole.z_losses[step], 1e-11);
       }
-      EXPECT_LT(testing::largest_difference(parts, whole), 1e-11);
+      EXPECT_LT(test::largest_difference(parts, whole), 1e-11);
       EXPECT_EQ(parts.dropped, whole.dropped);
     }
   }
@@ -185,4 +185,4 @@ TEST(Gates, AreFoundByNameAndListedWhereThereIsNone) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::gates_test

@@ -7,7 +7,7 @@
 
 #include "tests/moe/model/gates/gate_program.h"
 
-namespace moe::testing {
+namespace moe::test::gates_golden_test {
 namespace {
 
 const nlohmann::json& gate_golden() {
@@ -133,4 +133,4 @@ TEST(GoldenGates, AreOfGatesThatThereAre) {
 }
 
 }  // namespace
-}  // namespace moe::testing
+}  // namespace moe::test::gates_golden_test

@@ -5,7 +5,7 @@
 #include "moe/model/iteration.h"
 #include "tests/moe/model/gates/gate_program.h"
 
-namespace moe::testing {
+namespace moe::test::gshard_test {
 namespace {
 
 GateInputs noisy_inputs() {
@@ -67,4 +67,4 @@ TEST(GshardGate, WithoutNoiseIsTheSoftmaxGate) {
 }
 
 }  // namespace
-}  // namespace moe::testing
+}  // namespace moe::test::gshard_test

@@ -8,7 +8,7 @@
 #include "moe/train/initialize.h"
 #include "tests/moe/train/training_case.h"
 
-namespace moe {
+namespace moe::sigmoid_test {
 namespace {
 
 /// The doubles that a view holds.
@@ -19,7 +19,7 @@ std::vector<double> values_of(const View& view) {
 
 TEST(SigmoidGate, WeightsTheLargestLogitsByTheirSigmoid) {
   for (const int choices : {1, 2}) {
-    Model model = testing::small_model(DType::f64);
+    Model model = test::small_model(DType::f64);
     model.gate = "sigmoid";
     model.choices = choices;
     const auto world = make_solo_communicator();
@@ -52,4 +52,4 @@ TEST(SigmoidGate, WeightsTheLargestLogitsByTheirSigmoid) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::sigmoid_test

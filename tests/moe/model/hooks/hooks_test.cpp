@@ -11,15 +11,15 @@
 #include "moe/model/iteration.h"
 #include "tests/moe/train/training_case.h"
 
-namespace moe {
+namespace moe::hooks_test {
 namespace {
 
-using testing::chunked;
+using test::chunked;
+using test::Outcome;
+using test::small_model;
+using test::train_small;
 using ::testing::HasSubstr;
-using testing::Outcome;
-using testing::small_model;
 using ::testing::ThrowsMessage;
-using testing::train_small;
 
 const Schedule kSequence{"sequential", {}};
 
@@ -142,4 +142,4 @@ TEST(Hooks, AndTheirPlacesAreFoundByNameAndListedWhereThereIsNone) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::hooks_test

@@ -10,14 +10,14 @@
 #include "moe/program/work.h"
 #include "tests/moe/train/training_case.h"
 
-namespace moe {
+namespace moe::orders_test {
 namespace {
 
-using testing::chunked;
-using testing::largest_difference;
-using testing::Outcome;
-using testing::small_model;
-using testing::train_small;
+using test::chunked;
+using test::largest_difference;
+using test::Outcome;
+using test::small_model;
+using test::train_small;
 
 const Schedule kSequence{"sequential", {}};
 
@@ -106,4 +106,4 @@ TEST(EinsumOrder, CountsThreeProductsOfRowsTokensAndWidthEachWay) {
 }
 
 }  // namespace
-}  // namespace moe
+}  // namespace moe::orders_test

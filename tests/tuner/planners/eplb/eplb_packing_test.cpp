@@ -11,7 +11,7 @@
 
 #include "moe/rows/expert_slots.h"
 
-namespace tuner {
+namespace tuner::eplb_packing_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -239,4 +239,4 @@ TEST(EplbPacking, IsLegalAndNearTheBestOfAllPlacementsOfSmallLayers) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::eplb_packing_test

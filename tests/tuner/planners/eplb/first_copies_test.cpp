@@ -9,7 +9,7 @@
 
 #include "moe/rows/expert_slots.h"
 
-namespace tuner {
+namespace tuner::first_copies_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -54,4 +54,4 @@ TEST(FirstCopies, AreCopiesWhereverThereIsAChoiceThatMakesAllOfThemSuch) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::first_copies_test

@@ -9,7 +9,7 @@
 
 #include "tuner/planners/placement/most_loaded_experts.h"
 
-namespace tuner {
+namespace tuner::fastermoe_equations_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -70,4 +70,4 @@ TEST(FasterMoeEquations, ShadowTheFirstOfAllNumbersWhoseSuccessorCostsNoLess) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::fastermoe_equations_test

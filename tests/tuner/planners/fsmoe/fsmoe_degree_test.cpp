@@ -8,7 +8,7 @@
 
 #include "tests/tuner/planners/fsmoe/drawn_phase.h"
 
-namespace tuner {
+namespace tuner::fsmoe_degree_test {
 namespace {
 
 using namespace test;
@@ -76,4 +76,4 @@ TEST(FsmoeDegree, ReplayAndSlsqpAgreeOnTheTestbeds) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::fsmoe_degree_test

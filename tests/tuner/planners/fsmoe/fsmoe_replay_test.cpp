@@ -13,7 +13,7 @@
 #include "tests/tuner/planners/fsmoe/drawn_phase.h"
 #include "tuner/planners/fsmoe/fsmoe_degree.h"
 
-namespace tuner {
+namespace tuner::fsmoe_replay_test {
 namespace {
 
 using namespace test;
@@ -130,4 +130,4 @@ TEST(FsmoeReplay, IsNeverBelowTheClosedFormWhateverTheTasks) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::fsmoe_replay_test

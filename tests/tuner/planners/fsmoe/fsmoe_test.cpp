@@ -11,7 +11,7 @@
 #include "tuner/planners/tutel/tutel.h"
 #include "tuner/planners/tutel_improved/tutel_improved.h"
 
-namespace tuner {
+namespace tuner::fsmoe_test {
 namespace {
 
 using namespace test;
@@ -170,8 +170,8 @@ TEST_F(FsmoeTest, LinasFixedChunksPayWhereTheyAreSmallAndHoldTheExchangeUpWhereN
 }
 
 TEST_F(FsmoeTest, WhatItPlansTrainsToTheSameBits) {
-  namespace testing = moe::testing;
-  const moe::Model small = testing::small_model(moe::DType::f64);
+  namespace test = moe::test;
+  const moe::Model small = test::small_model(moe::DType::f64);
   const moe::Layout layout{1, 2, 2, 2};
   const moe::Groups two_by_two = groups_of(cluster, layout);
   const moe::Program iteration = moe::build_iteration(small, two_by_two, 0);
@@ -182,12 +182,12 @@ TEST_F(FsmoeTest, WhatItPlansTrainsToTheSameBits) {
     const moe::Schedule planned = fsmoe_schedule(one, degrees, in_node);
     EXPECT_FALSE(moe::decisions_of<moe::PlaceAllReduce>(planned).empty());
     const auto expected =
-        testing::train_small(small, pipeline_schedule(iteration, "", degrees), layout, 2);
-    const auto outcome = testing::train_small(small, planned, layout, 2);
+        test::train_small(small, pipeline_schedule(iteration, "", degrees), layout, 2);
+    const auto outcome = test::train_small(small, planned, layout, 2);
     EXPECT_EQ(outcome.losses, expected.losses);
     EXPECT_EQ(outcome.gradients, expected.gradients);
   }
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::fsmoe_test

@@ -11,7 +11,7 @@
 #include "tuner/planners/pipeline/pipeline_schedule.h"
 #include "tuner/planners/pipeline/pipeline_times.h"
 
-namespace tuner {
+namespace tuner::gradient_places_test {
 namespace {
 
 using namespace test;
@@ -178,4 +178,4 @@ TEST(GradientPlaces, AreOfEachPipelineStage) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::gradient_places_test

@@ -13,7 +13,7 @@
 #include "tests/tuner/planners/fsmoe/drawn_phase.h"
 #include "tuner/planners/fsmoe/fsmoe_degree.h"
 
-namespace tuner {
+namespace tuner::gradient_shares_test {
 namespace {
 
 using namespace test;
@@ -151,4 +151,4 @@ TEST(FsmoeGradients, NothingLeftIsSharedAtOnce) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::gradient_shares_test

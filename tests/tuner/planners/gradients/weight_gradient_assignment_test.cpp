@@ -9,7 +9,7 @@
 #include <random>
 #include <utility>
 
-namespace tuner {
+namespace tuner::weight_gradient_assignment_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -95,4 +95,4 @@ TEST(AssignWeightGradients, IsLegalNeverBetterThanTheOptimumAndMostlyNearIt) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::weight_gradient_assignment_test

@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-namespace tuner {
+namespace tuner::joint_search_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -118,4 +118,4 @@ TEST(JointSearch, SaysWhatEachAspectBrought) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::joint_search_test

@@ -14,7 +14,7 @@
 #include "tuner/scenario/scenario.h"
 #include "tuner/simulate/lower_bound.h"
 
-namespace tuner {
+namespace tuner::joint_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -87,4 +87,4 @@ TEST_F(Joint, SaysWhatEachOfItsDecisionsBrought) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::joint_test

@@ -14,7 +14,7 @@
 #include "moe/program/program_builder.h"
 #include "tuner/planners/lancet/range_axes.h"
 
-namespace tuner {
+namespace tuner::axis_constraints_test {
 namespace {
 
 using moe::Op;
@@ -312,4 +312,4 @@ TEST(AxisConstraints, SayWhyAnOpIsWhole) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::axis_constraints_test

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <random>
 
-namespace tuner {
+namespace tuner::axis_problem_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -166,4 +166,4 @@ TEST(AxisProblem, IsSolvedAsByTryingEveryAssignment) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::axis_problem_test

@@ -9,7 +9,7 @@
 #include <random>
 #include <utility>
 
-namespace tuner {
+namespace tuner::lancet_equations_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -96,4 +96,4 @@ TEST(BestRanges, AreTheBestOfAllWaysToCut) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::lancet_equations_test

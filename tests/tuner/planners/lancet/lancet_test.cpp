@@ -12,7 +12,7 @@
 #include "tuner/simulate/lower_bound.h"
 #include "tuner/simulate/simulate.h"
 
-namespace tuner {
+namespace tuner::lancet_test {
 namespace {
 
 using ::testing::ContainsRegex;
@@ -157,4 +157,4 @@ TEST_F(Lancet, LeavesOutWhatApplyRefusesAndSaysWhy) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::lancet_test

@@ -17,7 +17,7 @@
 #include "tests/moe/train/training_case.h"
 #include "tuner/planners/pipeline/pipeline_schedule.h"
 
-namespace tuner {
+namespace tuner::range_axes_test {
 namespace {
 
 using moe::Model;
@@ -26,7 +26,7 @@ using ::testing::HasSubstr;
 
 /// Four sequences of a rank and micro-batch, experts in both blocks.
 Model model_of_two_layers() {
-  Model model = moe::testing::small_model(moe::DType::f32);
+  Model model = moe::test::small_model(moe::DType::f32);
   model.moe_every = 1;
   model.experts = 8;
   model.global_batch = model.capacity_groups = 8;
@@ -399,4 +399,4 @@ TEST(RangeAxes, CountASearchThatIsGivenUpAsNoCut) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::range_axes_test

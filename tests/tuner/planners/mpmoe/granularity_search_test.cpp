@@ -6,7 +6,7 @@
 #include <cmath>
 #include <vector>
 
-namespace tuner::mpmoe {
+namespace tuner::mpmoe::granularity_search_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -73,4 +73,4 @@ TEST(GranularitySearch, HasOneAnswerInAScopeOfOne) {
 }
 
 }  // namespace
-}  // namespace tuner::mpmoe
+}  // namespace tuner::mpmoe::granularity_search_test

@@ -4,7 +4,7 @@
 
 #include <stdexcept>
 
-namespace tuner::mpmoe {
+namespace tuner::mpmoe::mpmoe_equations_test {
 namespace {
 
 TEST(MpmoeEquations, CountElementsAsWorkedByHand) {
@@ -22,4 +22,4 @@ TEST(MpmoeEquations, CountElementsAsWorkedByHand) {
 }
 
 }  // namespace
-}  // namespace tuner::mpmoe
+}  // namespace tuner::mpmoe::mpmoe_equations_test

@@ -11,7 +11,7 @@
 #include "tests/moe/train/training_case.h"
 #include "tuner/planners/mpmoe/mpmoe_equations.h"
 
-namespace tuner::mpmoe {
+namespace tuner::mpmoe::mpmoe_memory_test {
 namespace {
 
 using moe::Phase;
@@ -109,11 +109,11 @@ TEST(MpmoeMemory, TheTouchedArenaSavesWhatTheEquationsSay) {
   constexpr int kRanks = 2;
   const Sizes s{512 * 8 / kRanks, 32, 128, 2};
   for (const int n : {2, 4, 8}) {
-    const moe::testing::Outcome whole = moe::testing::train_small(model, in_chunks(n), kRanks, 1);
+    const moe::test::Outcome whole = moe::test::train_small(model, in_chunks(n), kRanks, 1);
     for (const RestoreActivation& strategy : kStrategies) {
       moe::Schedule schedule = in_chunks(n);
       schedule.decisions.push_back(strategy);
-      const moe::testing::Outcome shared = moe::testing::train_small(model, schedule, kRanks, 1);
+      const moe::test::Outcome shared = moe::test::train_small(model, schedule, kRanks, 1);
       EXPECT_EQ(shared.losses, whole.losses);
       EXPECT_EQ(shared.touched_peaks, shared.planned_peaks);
       EXPECT_EQ(shared.touched_host_peaks, shared.planned_host_peaks);
@@ -137,4 +137,4 @@ TEST(MpmoeMemory, TheTouchedArenaSavesWhatTheEquationsSay) {
 }
 
 }  // namespace
-}  // namespace tuner::mpmoe
+}  // namespace tuner::mpmoe::mpmoe_memory_test

@@ -16,7 +16,7 @@
 #include "tuner/planners/pipeline/pipeline_schedule.h"
 #include "tuner/planners/situation/situation_costs.h"
 
-namespace tuner {
+namespace tuner::mpmoe_test {
 namespace {
 
 using mpmoe::kStrategies;
@@ -155,4 +155,4 @@ TEST_F(MpmoeTest, PmoeTakesTheBestDegreeUpToTheTurningPoint) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::mpmoe_test

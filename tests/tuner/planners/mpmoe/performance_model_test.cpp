@@ -11,7 +11,7 @@
 #include "tuner/planners/pipeline/pipeline_schedule.h"
 #include "tuner/planners/situation/situation_costs.h"
 
-namespace tuner::mpmoe {
+namespace tuner::mpmoe::performance_model_test {
 namespace {
 
 TEST(MpmoePerformanceModel, APhaseIsAsLongAsItsBusiestStreamSlowedDown) {
@@ -73,4 +73,4 @@ TEST_F(ModelledIteration, AgreesWithSimulationWhateverIsSlow) {
 }
 
 }  // namespace
-}  // namespace tuner::mpmoe
+}  // namespace tuner::mpmoe::performance_model_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tuner {
+namespace tuner::best_degrees_test {
 namespace {
 
 TEST(BestDegrees, SearchesOnePhaseAfterTheOtherAndTakesTheFewestOfEquals) {
@@ -17,4 +17,4 @@ TEST(BestDegrees, SearchesOnePhaseAfterTheOtherAndTakesTheFewestOfEquals) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::best_degrees_test

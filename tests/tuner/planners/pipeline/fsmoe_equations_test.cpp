@@ -10,7 +10,7 @@
 
 #include "tests/tuner/planners/fsmoe/drawn_phase.h"
 
-namespace tuner {
+namespace tuner::fsmoe_equations_test {
 namespace {
 
 using namespace test;
@@ -121,4 +121,4 @@ TEST(FsmoeEquations, NeedAChunk) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::fsmoe_equations_test

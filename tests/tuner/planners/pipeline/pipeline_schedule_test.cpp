@@ -6,7 +6,7 @@
 #include "moe/model/iteration.h"
 #include "tests/tuner/small_program.h"
 
-namespace tuner {
+namespace tuner::pipeline_schedule_test {
 namespace {
 
 using namespace test;
@@ -111,4 +111,4 @@ TEST_F(ClosedForm, GoesByTheSlowestRank) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::pipeline_schedule_test

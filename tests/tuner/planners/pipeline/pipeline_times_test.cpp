@@ -6,7 +6,7 @@
 #include "tuner/planners/fsmoe/fsmoe_replay.h"
 #include "tuner/planners/pipeline/pipeline_schedule.h"
 
-namespace tuner {
+namespace tuner::pipeline_times_test {
 namespace {
 
 using namespace test;
@@ -113,4 +113,4 @@ TEST_F(PipelineTimesTest, ForwardIsSimulatedNearlyAsFsmoesLaunchOrderIsReplayed)
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::pipeline_times_test

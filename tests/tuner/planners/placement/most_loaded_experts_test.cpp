@@ -11,7 +11,7 @@
 #include "tests/tuner/planners/drawn_rows.h"
 #include "tuner/planners/placement/placed_loads.h"
 
-namespace tuner {
+namespace tuner::most_loaded_experts_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -54,4 +54,4 @@ TEST(OnAllMembers, NoRowOfTheExpertTravels) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::most_loaded_experts_test

@@ -5,7 +5,7 @@
 #include "moe/train/move_experts.h"
 #include "tests/tuner/planners/skewed_situation.h"
 
-namespace tuner {
+namespace tuner::move_costs_test {
 namespace {
 
 using test::SkewedSituation;
@@ -74,4 +74,4 @@ TEST(MoveCosts, GoOnFromHomesThatAreNowOrTheProgramsAndCountOnlyWhatChanges) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::move_costs_test

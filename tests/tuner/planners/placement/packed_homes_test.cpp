@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <vector>
 
-namespace tuner {
+namespace tuner::packed_homes_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -25,4 +25,4 @@ TEST(PackedHomes, LoadsOfMembersAreThoseOfTheirExperts) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::packed_homes_test

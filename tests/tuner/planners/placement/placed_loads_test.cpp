@@ -10,7 +10,7 @@
 #include "tests/moe/rows/random_placement.h"
 #include "tests/tuner/planners/drawn_rows.h"
 
-namespace tuner {
+namespace tuner::placed_loads_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -50,7 +50,7 @@ TEST(PlacedLoads, ComputeEveryRowOnce) {
     const moe::Groups groups = moe::make_groups(layout);
     const int experts = layout.expert * (1 + static_cast<int>(random() % 2));
     const auto routing = test::draw_rows(random, moe::stage_ranks(groups), experts);
-    const auto drawn = moe::testing::random_placement(random, experts, layout.expert);
+    const auto drawn = moe::test::random_placement(random, experts, layout.expert);
     const PlacedLoads loads = placed_loads(routing, groups, drawn);
     const auto sum = [](const std::vector<std::int64_t>& values) {
       return std::accumulate(values.begin(), values.end(), std::int64_t{0});
@@ -105,4 +105,4 @@ TEST(BalanceRatio, IsDeviationBeforeOverAfter) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::placed_loads_test

@@ -14,7 +14,7 @@
 #include "tuner/planners/situation/situation_costs.h"
 #include "tuner/planners/smartmoe/smartmoe.h"
 
-namespace tuner {
+namespace tuner::placed_schedule_test {
 namespace {
 
 using test::SkewedSituation;
@@ -180,4 +180,4 @@ TEST(Eplb, KeepsCopiesOnTheNodeWhereNodesHaveSeveralRanks) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::placed_schedule_test

@@ -11,7 +11,7 @@
 #include "tuner/planners/sequential/sequential.h"
 #include "tuner/planners/situation/situation_costs.h"
 
-namespace tuner {
+namespace tuner::placement_costs_test {
 namespace {
 
 using test::SkewedSituation;
@@ -98,4 +98,4 @@ TEST(PlacementCosts, TransfersHideUnderWhatComputesBetweenLayersOfExperts) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::placement_costs_test

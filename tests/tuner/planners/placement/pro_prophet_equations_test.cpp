@@ -6,7 +6,7 @@
 
 #include "tests/tuner/planners/pro_prophet/drawn_costs.h"
 
-namespace tuner {
+namespace tuner::pro_prophet_equations_test {
 namespace {
 
 TEST(ProProphetEquations, WorkedByHand) {
@@ -60,4 +60,4 @@ TEST(ProProphetEquations, OverlapNeverCostsAndMoreRowsNeverCostLess) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::pro_prophet_equations_test

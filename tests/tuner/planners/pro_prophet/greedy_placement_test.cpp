@@ -12,7 +12,7 @@
 #include "tests/tuner/planners/pro_prophet/drawn_costs.h"
 #include "tuner/planners/pro_prophet/replicated_loads.h"
 
-namespace tuner {
+namespace tuner::greedy_placement_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -254,4 +254,4 @@ TEST(GreedyPlacement, IsNearTheBestOfAllPlacementsOfSmallLayers) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::greedy_placement_test

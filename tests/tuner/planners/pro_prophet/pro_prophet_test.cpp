@@ -11,7 +11,7 @@
 #include "tuner/planners/situation/situation_costs.h"
 #include "tuner/simulate/lower_bound.h"
 
-namespace tuner {
+namespace tuner::pro_prophet_test {
 namespace {
 
 using test::SkewedSituation;
@@ -125,4 +125,4 @@ TEST(ProProphet, StaysAboveTheLowerBoundInEveryLayout) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::pro_prophet_test

@@ -7,7 +7,7 @@
 #include "tests/moe/rows/random_placement.h"
 #include "tests/tuner/planners/drawn_rows.h"
 
-namespace tuner {
+namespace tuner::replicated_loads_test {
 namespace {
 
 TEST(ReplicatedLoads, AreThoseWorkedOutFromScratch) {
@@ -18,7 +18,7 @@ TEST(ReplicatedLoads, AreThoseWorkedOutFromScratch) {
     const moe::Groups groups = moe::make_groups(layout);
     const int experts = layout.expert * (1 + static_cast<int>(random() % 3));
     const auto routing = test::draw_rows(random, moe::stage_ranks(groups), experts);
-    moe::ExpertPlacement placement = moe::testing::random_placement(random, experts, layout.expert);
+    moe::ExpertPlacement placement = moe::test::random_placement(random, experts, layout.expert);
     placement.rows_of_others = moe::RowsOfOthers::home;
     const GroupedRows rows = grouped_rows(routing, groups);
     ReplicatedLoads loads(rows);
@@ -64,4 +64,4 @@ TEST(ReplicatedLoads, OfMembersWithoutFurtherExpertsNeverFall) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::replicated_loads_test

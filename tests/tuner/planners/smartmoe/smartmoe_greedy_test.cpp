@@ -10,7 +10,7 @@
 #include "moe/rows/expert_slots.h"
 #include "tuner/planners/placement/packed_homes.h"
 
-namespace tuner {
+namespace tuner::smartmoe_greedy_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -79,4 +79,4 @@ TEST(SmartMoeGreedy, NeverRaisesTheLargestLoadAndIsNearTheLeast) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::smartmoe_greedy_test

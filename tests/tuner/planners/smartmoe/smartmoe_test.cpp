@@ -10,7 +10,7 @@
 #include "tuner/planners/placement/placed_schedule.h"
 #include "tuner/planners/situation/situation_costs.h"
 
-namespace tuner {
+namespace tuner::smartmoe_test {
 namespace {
 
 using test::SkewedSituation;
@@ -85,4 +85,4 @@ TEST(SmartMoe, SaysWhatItMovesAndWhatThatCosts) {
 }
 
 }  // namespace
-}  // namespace tuner
+}  // namespace tuner::smartmoe_test
