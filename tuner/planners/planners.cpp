@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "db/console/shown_text.h"
 #include "db/records.h"
 #include "moe/errors.h"
 #include "moe/model/named.h"
@@ -222,6 +223,12 @@ std::string range_of(const PlannerOption& option) {
   return fmt::format("{}={:.15g}..{:.15g}", option.key, option.least, option.most);
 }
 
+std::string range_text(const PlannerOption& option) {
+  return option.whole ? db::integer_range(static_cast<std::int64_t>(option.least),
+                                          static_cast<std::int64_t>(option.most))
+                      : fmt::format("a number from {:.15g} to {:.15g}", option.least, option.most);
+}
+
 [[noreturn]] void refuse(std::string_view request, const Planner& planner,
                          const std::string& reason) {
   const std::string options = options_text(planner);
@@ -246,9 +253,7 @@ void parse_option(std::string_view request, std::string_view text, const Planner
   const bool read = error == std::errc() && end == number.data() + number.size();
   if (!read || !(value >= option->least && value <= option->most) ||
       (option->whole && value != std::floor(value))) {
-    refuse(request, planner,
-           fmt::format("{}: \"{}\" is not a {} from {:.15g} to {:.15g}", key, number,
-                       option->whole ? "whole number" : "number", option->least, option->most));
+    refuse(request, planner, fmt::format("{}: \"{}\" is not {}", key, number, range_text(*option)));
   }
   if (!options.asked.emplace(option->key, value).second) {
     refuse(request, planner, fmt::format("{} stands there twice", key));

@@ -41,6 +41,7 @@ std::string with_name(const std::string& parameters_json, const std::string& nam
 
 Situation after(const Given& given, const Situation& whole) {
   Situation situation{given.program, whole.groups, whole.routing, whole.costs, whole.cluster};
+  situation.routings = whole.routings;
   if (whole.measure) {
     situation.measure = [&](const moe::Schedule& schedule) {
       try {

@@ -42,7 +42,7 @@ void store_timeline(db::Connection& connection, const PredictedBy& by, const Pre
 std::int64_t store_candidate(db::Connection& connection, const PredictedBy& by,
                              const Planner& planner, const Candidate& candidate,
                              std::int64_t memory_limit_bytes) {
-  const Prediction prediction = predict(by.situation, planner, candidate.schedule, by.routings);
+  const Prediction prediction = predict(by.situation, planner, candidate.schedule);
   db::Trial trial;
   trial.study_id = by.study_id;
   trial.planner = candidate.planner;
@@ -67,7 +67,7 @@ std::int64_t store_candidate(db::Connection& connection, const PredictedBy& by,
 
 void predict_again(db::Connection& connection, const PredictedBy& by, db::Trial trial,
                    const moe::Schedule& schedule) {
-  const Prediction prediction = predict(by.situation, planner_of(trial), schedule, by.routings);
+  const Prediction prediction = predict(by.situation, planner_of(trial), schedule);
   set_figures(prediction, trial);
   db::Transaction transaction(connection, "store a prediction");
   db::replace_prediction(connection, trial);

@@ -1,11 +1,9 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 
 #include "db/connection.h"
 #include "db/records.h"
-#include "moe/rows/routing.h"
 #include "tuner/planners/situation/planner.h"
 
 namespace tuner {
@@ -13,7 +11,6 @@ namespace tuner {
 /// How a study's trials are predicted, and the study they belong to.
 struct PredictedBy {
   const Situation& situation;
-  std::span<const moe::Routing> routings;  ///< as predict() takes them
   std::int64_t study_id;
   std::int64_t run_id;  ///< the run that predicted timelines belong to
 };

@@ -1,7 +1,7 @@
 #include "tuner/study/prediction.h"
 
 #include <algorithm>
-#include <stdexcept>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -28,33 +28,22 @@ std::optional<double> deviation_s(const Prediction& prediction, const Situation&
 
 Prediction predict(const Situation& situation, const Planner& planner,
                    const moe::Schedule& schedule) {
-  return predict(situation, planner, schedule, std::span(&situation.routing, 1));
-}
-
-Prediction predict(const Situation& situation, const Planner& planner,
-                   const moe::Schedule& schedule, std::span<const moe::Routing> routings) {
-  if (routings.empty()) throw std::invalid_argument("predict: no routing");
   Prediction prediction;
   prediction.program = moe::apply(situation.program, schedule);
   if (planner.paper_seconds) prediction.paper_s = planner.paper_seconds(situation, schedule);
-  std::vector<std::pair<moe::Timeline, const moe::Routing*>> timelines;
+  const std::span<const moe::Routing> routings = routings_of(situation);
+  std::vector<moe::Timeline> timelines;
+  std::vector<double> seconds;
   for (const moe::Routing& routing : routings) {
-    timelines.emplace_back(
-        simulate(prediction.program, situation.groups, routing, situation.costs, situation.cluster),
-        &routing);
-    const auto raise = [&](std::int64_t& peak_bytes, moe::Pool pool) {
-      peak_bytes = std::max(
-          peak_bytes, planned_peak_bytes(prediction.program, situation.groups, routing, pool));
-    };
-    raise(prediction.peak_bytes, moe::Pool::device);
-    raise(prediction.host_peak_bytes, moe::Pool::host);
+    timelines.push_back(simulate(prediction.program, situation.groups, routing, situation.costs,
+                                 situation.cluster));
+    seconds.push_back(timelines.back().duration_s);
   }
-  const auto middle = timelines.begin() + static_cast<std::ptrdiff_t>((timelines.size() - 1) / 2);
-  std::nth_element(timelines.begin(), middle, timelines.end(), [](const auto& a, const auto& b) {
-    return a.first.duration_s < b.first.duration_s;
-  });
-  prediction.timeline = std::move(middle->first);
-  prediction.routing = *middle->second;
+  prediction.peak_bytes = planned_peak_bytes(situation, prediction.program);
+  prediction.host_peak_bytes = planned_peak_bytes(situation, prediction.program, moe::Pool::host);
+  const std::size_t median = median_place(seconds);
+  prediction.timeline = std::move(timelines[median]);
+  prediction.routing = routings[median];
   const auto bindings = bind_all(prediction.program, situation.groups, prediction.routing);
   const auto costs =
       op_costs(prediction.program, situation.groups, bindings, situation.costs, situation.cluster);

@@ -201,18 +201,21 @@ class StudyRun {
     }
     routings_ = asked_routing_ ? std::vector{*asked_routing_} : std::move(profile.routings);
     const Planner& sequential = planner_named(db::kSequential);
-    const Situation any{program_, groups_, routings_.front(), machine_.costs, machine_.cluster};
-    typical_ = predict(any, sequential, sequential.plan(any, {}), routings_).routing;
+    Situation any{program_, groups_, routings_.front(), machine_.costs, machine_.cluster};
+    any.routings = routings_;
+    typical_ = predict(any, sequential, sequential.plan(any, {})).routing;
   }
 
   // --- 2. predict ---------------------------------------------------------------------------
 
   Situation situation() const {
-    return {program_, groups_, typical_, machine_.costs, planned_cluster_};
+    Situation all{program_, groups_, typical_, machine_.costs, planned_cluster_};
+    all.routings = routings_;
+    return all;
   }
 
   PredictedBy predicted_by(const Situation& situation) const {
-    return {situation, routings_, study_.id, run_id_};
+    return {situation, study_.id, run_id_};
   }
 
   /// Predicts the known trials of a resumed study again where costs have changed: it may have

@@ -97,9 +97,9 @@ TEST(Planners, AreParsedWithOptions) {
               ThrowsMessage<moe::InputError>(
                   "planner \"pmoe:degre=4\": pmoe takes no degre: expected pmoe and any of "
                   "degree=1..64, most_chunks=1..64"));
-  EXPECT_THAT([] { parse_planner("tutel:degree=0"); },
-              ThrowsMessage<moe::InputError>(
-                  HasSubstr("degree: \"0\" is not a whole number from 1 to 64")));
+  EXPECT_THAT(
+      [] { parse_planner("tutel:degree=0"); },
+      ThrowsMessage<moe::InputError>(HasSubstr("degree: \"0\" is not an integer from 1 to 64")));
   try {
     parse_planner("tutle");
   } catch (const moe::InputError& error) {

@@ -67,6 +67,27 @@ TEST_F(StudyTest, PutsPaperPredictedAndMeasuredIntoOneRow) {
   EXPECT_FALSE(db::load_latest_fits(connection).empty());
 }
 
+TEST_F(StudyTest, PredictsJointNoSlowerThanThePlannersItStartsFrom) {
+  auto o = options();
+  o.job.ranks = 2;
+  o.job.steps = 8;  // several iterations after warm-up, each with its routing
+  o.planners = parse_planners("tutel,fsmoe,lancet,eplb,joint");
+  o.top = 1;
+  o.repeats = 1;
+  run_study(o);
+  const auto rows = trials();
+  const auto joint = std::ranges::find(rows, "joint", &db::Trial::planner);
+  if (joint == rows.end()) {
+    EXPECT_TRUE(std::ranges::any_of(rows, [](const db::Trial& trial) {
+      return trial.also_planned_by.find("joint") != std::string::npos;
+    }));
+    return;
+  }
+  for (const db::Trial& trial : rows) {
+    EXPECT_LE(*joint->predicted_s, *trial.predicted_s) << trial.planner << trial.parameters_json;
+  }
+}
+
 TEST_F(StudyTest, RunsTheBestOfEachPlannerWhereAskedTo) {
   auto o = options();
   o.planners = parse_planners("tutel,pipemoe");

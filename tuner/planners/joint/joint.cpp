@@ -33,16 +33,30 @@ int most_tried(const Situation& situation, const PlannerOptions& options) {
   return whole_value_of(options, kMostTried, static_cast<int>(usual));
 }
 
-/// Simulated, with the share of an iteration in bringing experts to other homes; none where it is
-/// not legal or does not fit.
-std::optional<double> judged_s(const Situation& situation, const PlannerOptions& options,
-                               const moe::Schedule& schedule) {
+/// A schedule that is so much slower than the best one in the typical iteration is not simulated in
+/// the others.
+constexpr double kFarSlower = 1.05;
+
+/// Simulates every iteration of the situation under a schedule, with the share of an iteration in
+/// bringing experts to other homes (JointProblem::judge).
+std::optional<Judgement> judged(const Situation& situation, const PlannerOptions& options,
+                                const moe::Schedule& schedule, const Judgement& to_beat = {}) {
   try {
     const moe::Program program = moe::apply(situation.program, schedule);
     if (!fits_memory(situation, program)) return std::nullopt;
-    const double seconds = simulated_program_s(situation, program);
-    if (options.iterations == 0) return seconds;
-    return seconds + move_cost(situation, homes_under(schedule)).seconds / options.iterations;
+    double moving_s = 0;
+    if (options.iterations > 0) {
+      moving_s = move_cost(situation, homes_under(schedule)).seconds / options.iterations;
+    }
+    if (situation.routings.size() > 1 && to_beat.seconds < Judgement{}.seconds) {
+      Situation typical = situation;
+      typical.routings = {};
+      const double seconds = simulated_program_s(typical, program) + moving_s;
+      if (seconds > kFarSlower * to_beat.seconds) return std::nullopt;
+    }
+    const std::vector<double> seconds = simulated_iterations_s(situation, program);
+    return Judgement{seconds[median_place(seconds)] + moving_s,
+                     std::ranges::max(seconds) + moving_s};
   } catch (const moe::Refusal&) {
     return std::nullopt;
   }
@@ -144,16 +158,15 @@ JointResult searched(const Situation& situation, const PlannerOptions& options,
                      std::span<const Planner> others) {
   JointProblem problem;
   problem.seeds = seeds(situation, options, others);
-  problem.seconds = [&](const moe::Schedule& schedule) {
-    return judged_s(situation, options, schedule);
+  problem.judge = [&](const moe::Schedule& schedule, const Judgement& to_beat) {
+    return judged(situation, options, schedule, to_beat);
   };
   problem.neighbours = {
       [&](const moe::Schedule& schedule) { return other_chunks(situation, schedule); },
       [&](const moe::Schedule& schedule) { return gradients_anew(situation, schedule); }};
   problem.most_tried = most_tried(situation, options);
   if (auto found = search_jointly(problem)) return *found;
-  // Nothing fits: what takes least memory is for others to say.
-  return {moe::Schedule{}, simulated_s(situation, {}), 0, 0, 0};
+  return {};  // nothing fits: what takes least memory is for others to say
 }
 
 }  // namespace
@@ -168,14 +181,21 @@ moe::Schedule plan_joint(const Situation& situation, const PlannerOptions& optio
 std::string joint_remark(const Situation& situation, const PlannerOptions&,
                          const moe::Schedule& schedule) {
   const moe::Program program = moe::apply(situation.program, schedule);
-  const double seconds = simulated_program_s(situation, program);
-  const double bound =
-      lower_bound(program, situation.groups, costs_of(situation, program), situation.cluster)
-          .seconds();
+  const std::vector<double> iterations_s = simulated_iterations_s(situation, program);
+  const std::size_t median = median_place(iterations_s);
+  const double seconds = iterations_s[median];
+  const moe::Routing& routing = routings_of(situation)[median];
+  const auto costs =
+      op_costs(program, situation.groups, bind_all(program, situation.groups, routing),
+               situation.costs, situation.cluster);
+  const double bound = lower_bound(program, situation.groups, costs, situation.cluster).seconds();
   std::string text = fmt::format("joint: {:.4g} s, {:.1f}% above its lower bound of {:.4g} s",
                                  seconds, 100 * (seconds / bound - 1), bound);
-  for (const auto& [aspect, with_it, without_s] : each_taken_away(
-           schedule, [&](const moe::Schedule& other) { return judged_s(situation, {}, other); })) {
+  const auto seconds_of = [&](const moe::Schedule& other) {
+    const auto found = judged(situation, {}, other);
+    return found ? std::optional(found->seconds) : std::nullopt;
+  };
+  for (const auto& [aspect, with_it, without_s] : each_taken_away(schedule, seconds_of)) {
     text += fmt::format("; without {}", aspect_name(aspect));
     for (const Aspect other : with_it) text += fmt::format(" and {}", aspect_name(other));
     text += without_s

@@ -13,8 +13,10 @@ inline constexpr PlannerOption kMostTried{
 /// All decisions together. A search (joint_search.h) starts from the plans of all other planners.
 /// It exchanges what they decide, changes the chunks of phases and layers, and plans weight
 /// gradients (Lancet's) and all-reduces (FSMoE's) anew for what it has found. It goes by simulation
-/// and keeps to the memory of a rank where the cluster says how much that is. In prediction it is
-/// never worse than any planner of `others`; those that refuse the situation are left out. [ours]
+/// of all iterations of the situation, and keeps to the memory of a rank where the cluster says how
+/// much that is. In prediction it is never worse than any planner of `others`, and in the slowest
+/// iteration never worse than the best of them. Those that refuse the situation are left out.
+/// [ours]
 moe::Schedule plan_joint(const Situation& situation, const PlannerOptions& options,
                          std::span<const Planner> others);
 

@@ -1,6 +1,6 @@
 #include "tuner/planners/joint/joint_search.h"
 
-#include <map>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -36,19 +36,21 @@ class Search {
  public:
   explicit Search(const JointProblem& problem) : problem_(problem) {}
 
-  std::optional<double> seconds(const moe::Schedule& schedule) {
-    const auto [place, added] = judged_.try_emplace(moe::decisions_json(schedule));
-    if (added) place->second = problem_.seconds(schedule);
-    return place->second;
+  /// Empty also for a schedule that was judged before: what did not beat an earlier best schedule
+  /// does not beat a later one.
+  std::optional<Judgement> judge(const moe::Schedule& schedule, const Judgement& to_beat) {
+    const bool is_new = tried_.insert(moe::decisions_json(schedule)).second;
+    return is_new ? problem_.judge(schedule, to_beat) : std::nullopt;
   }
-  int tried() const { return static_cast<int>(judged_.size()); }
+  int tried() const { return static_cast<int>(tried_.size()); }
 
   bool improve(JointResult& best, moe::Schedule schedule) {
     if (tried() >= most()) return false;
-    const auto found = seconds(schedule);
-    if (!found || *found >= best.seconds) return false;
+    const Judgement to_beat{best.judged.seconds, best.seed_judged.worst_s};
+    const auto found = judge(schedule, to_beat);
+    if (!found || !beats(*found, to_beat)) return false;
     best.schedule = std::move(schedule);
-    best.seconds = *found;
+    best.judged = *found;
     return true;
   }
 
@@ -78,7 +80,7 @@ class Search {
   int most() const { return static_cast<int>(problem_.seeds.size()) + problem_.most_tried; }
 
   const JointProblem& problem_;
-  std::map<std::string, std::optional<double>> judged_;
+  std::set<std::string> tried_;
 };
 
 }  // namespace
@@ -87,9 +89,9 @@ std::optional<JointResult> search_jointly(const JointProblem& problem) {
   Search search(problem);
   std::optional<JointResult> best;
   for (std::size_t i = 0; i < problem.seeds.size(); ++i) {
-    const auto seconds = search.seconds(problem.seeds[i]);
-    if (seconds && (!best || *seconds < best->seconds)) {
-      best = JointResult{problem.seeds[i], *seconds, i, *seconds};
+    const auto judged = search.judge(problem.seeds[i], {});
+    if (judged && (!best || judged->seconds < best->judged.seconds)) {
+      best = JointResult{problem.seeds[i], *judged, i, *judged};
     }
   }
   if (!best) return best;

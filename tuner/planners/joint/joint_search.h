@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -9,12 +10,24 @@
 
 namespace tuner {
 
+/// How a schedule does over several iterations, which route their rows differently.
+struct Judgement {
+  double seconds = std::numeric_limits<double>::infinity();  ///< of the median iteration
+  double worst_s = std::numeric_limits<double>::infinity();  ///< of the slowest
+};
+/// Less time in the median iteration, and no more in the slowest.
+inline bool beats(const Judgement& one, const Judgement& other) {
+  return one.seconds < other.seconds && one.worst_s <= other.worst_s;
+}
+
 /// The start of a search over all decisions, and its judge.
 struct JointProblem {
   std::vector<moe::Schedule>
       seeds;  ///< the plans of others; those that are not allowed are skipped
-  /// The time of a schedule; empty where it is not legal or needs more memory than there is.
-  std::function<std::optional<double>(const moe::Schedule&)> seconds;
+  /// Judges a schedule. Empty where it is not legal or needs more memory than there is. May be
+  /// empty too as soon as it is certain that the schedule does not beat `to_beat`, and where it
+  /// looks so unlikely that the search can do without it, unless `to_beat` is infinite.
+  std::function<std::optional<Judgement>(const moe::Schedule&, const Judgement& to_beat)> judge;
   /// Schedules near one: with other numbers of chunks, or gradients planned anew.
   std::vector<std::function<std::vector<moe::Schedule>(const moe::Schedule&)>> neighbours;
   int most_tried = 600;  ///< schedules that are judged beside the seeds
@@ -22,16 +35,17 @@ struct JointProblem {
 
 struct JointResult {
   moe::Schedule schedule;
-  double seconds = 0;
-  std::size_t seed = 0;     ///< index of the best seed before the search
-  double seed_seconds = 0;  ///< of it
-  int tried = 0;            ///< different schedules, seeds among them
+  Judgement judged;
+  std::size_t seed = 0;   ///< index of the best seed before the search
+  Judgement seed_judged;  ///< of it
+  int tried = 0;          ///< different schedules, seeds among them
 };
 
 /// Starts from the best seed and goes on in rounds while one finds anything better. A round tries
-/// the aspects of every other seed, each alone and those that go together, then the neighbours. The
-/// result is never worse than any seed, and the same for the same problem. No schedule is judged
-/// twice. Empty where no seed is allowed. [ours]
+/// the aspects of every other seed, each alone and those that go together, then the neighbours. In
+/// the median iteration the result is never worse than any seed. In the slowest one it is never
+/// worse than the seed that is best in the median one. It is the same for the same problem. No
+/// schedule is judged twice. Empty where no seed is allowed. [ours]
 std::optional<JointResult> search_jointly(const JointProblem& problem);
 
 /// The time of a schedule without one of its aspects, and without those that cannot stand without

@@ -10,8 +10,7 @@ namespace tuner::mpmoe {
 namespace {
 
 std::int64_t peak_of(const Situation& situation, const moe::Schedule& schedule) {
-  return planned_peak_bytes(moe::apply(situation.program, schedule), situation.groups,
-                            situation.routing);
+  return planned_peak_bytes(situation, moe::apply(situation.program, schedule));
 }
 
 }  // namespace

@@ -158,8 +158,7 @@ std::string mpmoe_remark(const Situation& situation, const PlannerOptions&,
   }
   const moe::Program program = moe::apply(situation.program, schedule);
   const auto peak = [&](moe::Pool pool) {
-    return db::format_cell("bytes",
-                           planned_peak_bytes(program, situation.groups, situation.routing, pool));
+    return db::format_cell("bytes", planned_peak_bytes(situation, program, pool));
   };
   const char* by = schedule.planner == "mpmoe_pm" ? "its performance model"
                    : situation.measure            ? "micro-profiles"

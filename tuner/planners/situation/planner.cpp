@@ -30,8 +30,6 @@ template <class Run>
 auto named(const Planner& planner, const Run& run) {
   try {
     return run();
-  } catch (const std::invalid_argument& error) {
-    throw std::invalid_argument(fmt::format("planner {}: {}", planner.name, error.what()));
   } catch (const std::exception& error) {
     if (!is_bug(error)) throw;
     throw std::logic_error(fmt::format("planner {}: {}", planner.name, error.what()));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,7 +31,15 @@ struct Situation {
   /// The homes of experts when the plan comes into force, by layer; a layer that is absent has
   /// those of the Program. Moving experts to other homes costs time (placement/move_costs.h).
   moe::HomesByLayer homes_now = {};
+  /// The routings of several iterations. A schedule is judged by its median iteration over all of
+  /// them; `routing` is that of a typical one. Empty: `routing` is the only one that is known.
+  std::span<const moe::Routing> routings = {};
 };
+
+/// The routings that schedules are judged by: Situation::routings, or `routing` alone.
+inline std::span<const moe::Routing> routings_of(const Situation& situation) {
+  return situation.routings.empty() ? std::span(&situation.routing, 1) : situation.routings;
+}
 
 /// A schedule that a study tries.
 struct Candidate {

@@ -1,6 +1,7 @@
 #include "tuner/planners/situation/situation_costs.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "moe/memory/memory_plan.h"
@@ -23,6 +24,24 @@ std::vector<double> alone_seconds(const Situation& situation, const std::vector<
   return seconds;
 }
 
+std::size_t median_place(std::span<const double> seconds) {
+  std::vector<std::size_t> places(seconds.size());
+  std::iota(places.begin(), places.end(), std::size_t{0});
+  std::ranges::stable_sort(places, {}, [&](std::size_t place) { return seconds[place]; });
+  return places[(places.size() - 1) / 2];
+}
+
+std::vector<double> simulated_iterations_s(const Situation& situation,
+                                           const moe::Program& scheduled) {
+  std::vector<double> seconds;
+  for (const moe::Routing& routing : routings_of(situation)) {
+    seconds.push_back(
+        simulate(scheduled, situation.groups, routing, situation.costs, situation.cluster)
+            .duration_s);
+  }
+  return seconds;
+}
+
 double simulated_s(const Situation& situation, const moe::Schedule& schedule) {
   return simulated_program_s(situation, moe::apply(situation.program, schedule));
 }
@@ -32,9 +51,8 @@ double measured_or_simulated_s(const Situation& situation, const moe::Schedule& 
 }
 
 double simulated_program_s(const Situation& situation, const moe::Program& scheduled) {
-  return simulate(scheduled, situation.groups, situation.routing, situation.costs,
-                  situation.cluster)
-      .duration_s;
+  const std::vector<double> seconds = simulated_iterations_s(situation, scheduled);
+  return seconds[median_place(seconds)];
 }
 
 Candidate fastest_simulated(const Situation& situation, std::vector<Candidate> candidates) {
@@ -57,9 +75,19 @@ std::int64_t planned_peak_bytes(const moe::Program& program, const moe::Groups& 
   return peak_bytes;
 }
 
+std::int64_t planned_peak_bytes(const Situation& situation, const moe::Program& scheduled,
+                                moe::Pool pool) {
+  std::int64_t peak_bytes = 0;
+  for (const moe::Routing& routing : routings_of(situation)) {
+    peak_bytes =
+        std::max(peak_bytes, planned_peak_bytes(scheduled, situation.groups, routing, pool));
+  }
+  return peak_bytes;
+}
+
 bool fits_memory(const Situation& situation, const moe::Program& scheduled) {
   const std::int64_t limit = situation.cluster.memory_bytes;
-  return limit == 0 || planned_peak_bytes(scheduled, situation.groups, situation.routing) <= limit;
+  return limit == 0 || planned_peak_bytes(situation, scheduled) <= limit;
 }
 
 }  // namespace tuner

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "tuner/costs/op_costs.h"
@@ -15,11 +17,18 @@ std::vector<OpCost> costs_of(const Situation& situation, const moe::Program& pro
 /// The time of every op on its slowest rank, with nothing beside it.
 std::vector<double> alone_seconds(const Situation& situation, const std::vector<OpCost>& costs);
 
-/// The simulated time of an iteration under `schedule`. Throws as moe::apply and simulate.
+/// The place of the median of some times: of an even number the shorter of the middle two, of equal
+/// ones the first. There is at least one.
+std::size_t median_place(std::span<const double> seconds);
+
+/// The simulated times of a scheduled Program, one for each of routings_of(situation).
+std::vector<double> simulated_iterations_s(const Situation& situation,
+                                           const moe::Program& scheduled);
+/// The simulated time of the median iteration under `schedule`. Throws as moe::apply and simulate.
 double simulated_s(const Situation& situation, const moe::Schedule& schedule);
 /// The time of an iteration, measured where the situation can, else simulated.
 double measured_or_simulated_s(const Situation& situation, const moe::Schedule& schedule);
-/// The simulated time of a scheduled Program.
+/// The simulated time of the median iteration of a scheduled Program.
 double simulated_program_s(const Situation& situation, const moe::Program& scheduled);
 /// The fastest by simulation (equal times: the first). There is at least one.
 Candidate fastest_simulated(const Situation& situation, std::vector<Candidate> candidates);
@@ -29,8 +38,12 @@ Candidate fastest_simulated(const Situation& situation, std::vector<Candidate> c
 std::int64_t planned_peak_bytes(const moe::Program& program, const moe::Groups& groups,
                                 const moe::Routing& routing, moe::Pool pool = moe::Pool::device);
 
-/// True where the scheduled Program's planned peak fits the memory of a rank, or that is unknown
-/// (0).
+/// The largest planned peak under any of routings_of(situation).
+std::int64_t planned_peak_bytes(const Situation& situation, const moe::Program& scheduled,
+                                moe::Pool pool = moe::Pool::device);
+
+/// True where the scheduled Program's planned peak fits the memory of a rank under every one of
+/// routings_of(situation), or that memory is unknown (0).
 bool fits_memory(const Situation& situation, const moe::Program& scheduled);
 
 }  // namespace tuner

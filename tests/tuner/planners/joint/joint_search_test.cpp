@@ -44,6 +44,11 @@ std::optional<double> toy_seconds(const moe::Schedule& schedule) {
   return seconds;
 }
 
+std::optional<Judgement> toy_judge(const moe::Schedule& schedule, const Judgement&) {
+  const auto seconds = toy_seconds(schedule);
+  return seconds ? std::optional(Judgement{*seconds, *seconds}) : std::nullopt;
+}
+
 std::vector<moe::Schedule> one_chunk_more(const moe::Schedule& schedule) {
   moe::Schedule more = schedule;
   for (moe::Decision& decision : more.decisions) {
@@ -57,18 +62,18 @@ TEST(JointSearch, PutsTogetherWhatOthersPlannedApart) {
   for (const char* other : {"a", "b", "c"}) {
     best_alone.decisions.push_back(moe::PlaceWeightGradient{other, 2, moe::Direction::dispatch, 0});
   }
-  const JointProblem problem{{{}, cut(2), placed(1), best_alone, overlapped(2)}, toy_seconds, {}};
+  const JointProblem problem{{{}, cut(2), placed(1), best_alone, overlapped(2)}, toy_judge, {}};
   const auto found = search_jointly(problem);
   ASSERT_TRUE(found);
   EXPECT_THAT(aspects_of(found->schedule),
               ElementsAre(Aspect::cuts, Aspect::streams, Aspect::weight_gradients));
-  EXPECT_DOUBLE_EQ(found->seconds, 10 + 0.5 - 0.2 - 4 - 3);
+  EXPECT_DOUBLE_EQ(found->judged.seconds, 10 + 0.5 - 0.2 - 4 - 3);
   EXPECT_EQ(found->seed, 3u);
-  EXPECT_DOUBLE_EQ(found->seed_seconds, 6);
+  EXPECT_DOUBLE_EQ(found->seed_judged.seconds, 6);
 }
 
 TEST(JointSearch, GoesOnToNeighboursAndStopsWhereTheyAreNotLegal) {
-  const JointProblem problem{{overlapped(2), on_stream()}, toy_seconds, {one_chunk_more}};
+  const JointProblem problem{{overlapped(2), on_stream()}, toy_judge, {one_chunk_more}};
   const auto found = search_jointly(problem);
   ASSERT_TRUE(found);
   EXPECT_EQ(moe::decisions_of<moe::PipelineSplit>(found->schedule).front().chunks, 8);
@@ -77,9 +82,9 @@ TEST(JointSearch, GoesOnToNeighboursAndStopsWhereTheyAreNotLegal) {
 TEST(JointSearch, JudgesNoScheduleTwiceAndKeepsToItsTries) {
   std::multiset<std::string> judged;
   JointProblem problem{{{}, cut(1), cut(1), on_stream(), placed(2)},
-                       [&](const moe::Schedule& schedule) {
+                       [&](const moe::Schedule& schedule, const Judgement& to_beat) {
                          judged.insert(moe::decisions_json(schedule));
-                         return toy_seconds(schedule);
+                         return toy_judge(schedule, to_beat);
                        },
                        {one_chunk_more}};
   const auto found = search_jointly(problem);
@@ -92,20 +97,37 @@ TEST(JointSearch, JudgesNoScheduleTwiceAndKeepsToItsTries) {
   const auto hasty = search_jointly(problem);
   ASSERT_TRUE(hasty);
   EXPECT_LE(hasty->tried, 8);
-  EXPECT_GE(hasty->seconds, found->seconds);
+  EXPECT_GE(hasty->judged.seconds, found->judged.seconds);
 }
 
 TEST(JointSearch, IsNeverWorseThanASeedAndSaysWhereNoneMayBe) {
   for (int chunks = 1; chunks < 12; ++chunks) {
-    const JointProblem problem{{cut(chunks), placed(1)}, toy_seconds, {}};
+    const JointProblem problem{{cut(chunks), placed(1)}, toy_judge, {}};
     const auto found = search_jointly(problem);
     ASSERT_TRUE(found);
     for (const moe::Schedule& seed : problem.seeds) {
       const auto alone = toy_seconds(seed);
-      EXPECT_TRUE(!alone || found->seconds <= *alone);
+      EXPECT_TRUE(!alone || found->judged.seconds <= *alone);
     }
   }
-  EXPECT_FALSE(search_jointly({{cut(9)}, toy_seconds, {}}));
+  EXPECT_FALSE(search_jointly({{cut(9)}, toy_judge, {}}));
+}
+
+TEST(JointSearch, TakesNothingThatIsSlowerThanTheBestSeedInTheSlowestIteration) {
+  // Every chunk more is faster in the median iteration. Above 4 it is slower in the slowest one.
+  const auto judge = [](const moe::Schedule& schedule, const Judgement& to_beat) {
+    auto judged = toy_judge(schedule, to_beat);
+    if (!judged) return judged;
+    judged->worst_s = 12;
+    for (const auto& split : moe::decisions_of<moe::PipelineSplit>(schedule)) {
+      if (split.chunks > 4) judged->worst_s += 1e-3;
+    }
+    return judged;
+  };
+  const auto found = search_jointly({{overlapped(2), cut(6)}, judge, {one_chunk_more}});
+  ASSERT_TRUE(found);
+  EXPECT_EQ(moe::decisions_of<moe::PipelineSplit>(found->schedule).front().chunks, 4);
+  EXPECT_EQ(found->judged.worst_s, 12);
 }
 
 TEST(JointSearch, SaysWhatEachAspectBrought) {

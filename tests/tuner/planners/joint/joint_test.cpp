@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <limits>
 #include <stdexcept>
 #include <vector>
 
@@ -11,6 +13,7 @@
 #include "tests/another_process.h"
 #include "tuner/planners/planners.h"
 #include "tuner/planners/situation/situation_costs.h"
+#include "tuner/scenario/routing_spec.h"
 #include "tuner/scenario/scenario.h"
 #include "tuner/simulate/lower_bound.h"
 
@@ -39,6 +42,39 @@ TEST_F(Joint, IsNoWorseThanAnyOtherPlannerAndNoBetterThanItsLowerBound) {
   EXPECT_LE(lower_bound(program, situation.groups, costs_of(situation, program), situation.cluster)
                 .seconds(),
             joint_s);
+}
+
+TEST_F(Joint, IsNoWorseThanAnyOtherPlannerOverSeveralRoutings) {
+  std::vector<moe::Routing> routings;
+  for (const std::uint64_t seed : {1, 2, 3, 4}) {
+    routings.push_back(make_routing("zipf:1.2", scenario.program, scenario.groups, seed));
+  }
+  scenario.routing = routings[2];
+  Situation several = scenario.situation();
+  several.routings = routings;
+  PlannerOptions options;
+  options.most_chunks = 3;
+  const moe::Program joint = moe::apply(scenario.program, plan_joint(several, options, planners()));
+  const std::vector<double> joint_s = simulated_iterations_s(several, joint);
+  double best_s = std::numeric_limits<double>::infinity(), worst_of_best_s = 0;
+  for (const Planner& planner : planners()) {
+    if (planner.name == "joint") continue;
+    for (const Candidate& one : candidates_of(planner, several, options)) {
+      const std::vector<double> seconds =
+          simulated_iterations_s(several, moe::apply(scenario.program, one.schedule));
+      EXPECT_LE(joint_s[median_place(joint_s)], seconds[median_place(seconds)]) << planner.name;
+      if (seconds[median_place(seconds)] < best_s) {
+        best_s = seconds[median_place(seconds)];
+        worst_of_best_s = std::ranges::max(seconds);
+      }
+    }
+  }
+  EXPECT_LE(std::ranges::max(joint_s), worst_of_best_s);
+
+  // Of one routing alone, the plan is for that one.
+  const Situation alone = scenario.situation();
+  EXPECT_NE(plan_joint(alone, options, planners()).decisions,
+            plan_joint(several, options, planners()).decisions);
 }
 
 TEST_F(Joint, LeavesOutPlannersThatRefuseAndPassesOnBugsWithTheirNames) {
