@@ -114,6 +114,15 @@ void check_studies(const Connection& connection, Problems& problems) {
              problems.push_back(fmt::format("study {} was profiled by run {}, which does not exist",
                                             row.value<std::string>(0), row.value<std::string>(1)));
            });
+  each_row(
+      connection,
+      "SELECT DISTINCT study.name, run.value FROM study, json_tree(refinement_runs_json) AS run "
+      "WHERE refinement_runs_json <> '' AND run.type = 'integer' AND NOT EXISTS "
+      "(SELECT 1 FROM run AS stored WHERE stored.id = run.value)",
+      [&](const Statement& row) {
+        problems.push_back(fmt::format("study {} was refined by run {}, which does not exist",
+                                       row.value<std::string>(0), row.value<std::string>(1)));
+      });
 }
 
 }  // namespace

@@ -161,7 +161,8 @@ struct Table<Study> {
                                       Column{"cost_model_json", &Study::cost_model_json},
                                       Column{"ranks", &Study::ranks},
                                       Column{"layout", &Study::layout},
-                                      Column{"created_at", &Study::created_at}};
+                                      Column{"created_at", &Study::created_at},
+                                      Column{"refinement_runs_json", &Study::refinement_runs_json}};
 };
 
 template <>
@@ -185,7 +186,8 @@ struct Table<Trial> {
       Column{"finished_at", &Trial::finished_at},
       Column{"heartbeat_at", &Trial::heartbeat_at},
       Column{"predicted_deviation_s", &Trial::predicted_deviation_s},
-      Column{"also_planned_by", &Trial::also_planned_by}};
+      Column{"also_planned_by", &Trial::also_planned_by},
+      Column{"first_predicted_s", &Trial::first_predicted_s}};
 };
 
 template <>

@@ -38,24 +38,25 @@ Listing runs() {
 }
 
 Listing trials() {
-  return {"trials",
-          "list candidate schedules of studies, fastest first",
-          "trials --db results.db --study quickstart",
-          "trial_view",
-          "study, layout, trial, planner, parameters, status, paper_s, predicted_s, "
-          "predicted_deviation_s, measured_s, lower_bound_s, speedup, prediction_error, "
-          "predicted_peak_bytes, measured_peak_bytes",
-          "study_id DESC, measured_s NULLS LAST, predicted_s NULLS LAST, trial",
-          {kByStudy,
-           {"--planner", "planner", "only trials of this planner"},
-           {"--status", "status",
-            "only trials of this status: planned, running, done, infeasible, out_of_memory, hung, "
-            "crashed, failed"}},
-          "changes_results names the decisions that change losses and gradients. A table has this "
-          "column and the losses where a trial has such a decision. loss_difference is last_loss "
-          "minus that of the sequential trial.",
-          "changes_results",
-          "changes_results, last_loss, sequential_last_loss, loss_difference"};
+  return {
+      "trials",
+      "list candidate schedules of studies, fastest first",
+      "trials --db results.db --study quickstart",
+      "trial_view",
+      "study, layout, trial, planner, parameters, status, paper_s, first_predicted_s, "
+      "predicted_s, predicted_deviation_s, measured_s, lower_bound_s, speedup, prediction_error, "
+      "predicted_peak_bytes, measured_peak_bytes",
+      "study_id DESC, measured_s NULLS LAST, predicted_s NULLS LAST, trial",
+      {kByStudy,
+       {"--planner", "planner", "only trials of this planner"},
+       {"--status", "status",
+        "only trials of this status: planned, running, done, infeasible, out_of_memory, hung, "
+        "crashed, failed"}},
+      "changes_results names the decisions that change losses and gradients. A table has this "
+      "column and the losses where a trial has such a decision. loss_difference is last_loss "
+      "minus that of the sequential trial.",
+      "changes_results",
+      "changes_results, last_loss, sequential_last_loss, loss_difference"};
 }
 
 Listing fits() {

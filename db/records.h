@@ -139,6 +139,8 @@ struct Study {
   int ranks = 1;
   std::string layout;  ///< how ranks are divided, as in Run
   double created_at = 0;
+  /// [[20, 21], [20, 21, 30]]: for each refinement, the trials' runs from which its costs come too.
+  std::string refinement_runs_json = {};
 };
 
 /// The planner that decides nothing. Every speed-up is against its schedule.
@@ -166,6 +168,7 @@ struct Trial {
   double heartbeat_at = 0;
   std::optional<double> predicted_deviation_s = {};  ///< standard deviation that is expected of it
   std::string also_planned_by = {};  ///< others that came to the same schedule: "fsmoe, joint"
+  std::optional<double> first_predicted_s = {};  ///< before the study's first refinement
 };
 
 /// One measured repeat of a trial.

@@ -134,7 +134,8 @@ CREATE TABLE balance (
 ) STRICT, WITHOUT ROWID;
 
 -- A named set of trials over one model and machine. profile_runs_json: ids of the runs whose
--- timelines gave the costs, in the order in which they were made; cost_model_json: these costs.
+-- timelines gave the costs, in the order in which they were made; refinement_runs_json: for each
+-- refinement, the trials' runs that gave its costs too; cost_model_json: the newest costs.
 CREATE TABLE study (
   id INTEGER PRIMARY KEY,
   name TEXT NOT NULL UNIQUE,
@@ -147,13 +148,16 @@ CREATE TABLE study (
     CHECK (cost_model_json = '' OR json_valid(cost_model_json)),
   ranks INTEGER NOT NULL CHECK (ranks >= 1),
   layout TEXT NOT NULL DEFAULT '',
-  created_at REAL NOT NULL
+  created_at REAL NOT NULL,
+  refinement_runs_json TEXT NOT NULL DEFAULT ''
+    CHECK (refinement_runs_json = '' OR json_valid(refinement_runs_json))
 ) STRICT;
 
 -- One candidate schedule of a study: the paper's, the predicted and the measured time side by side.
 -- predicted_deviation_s: the standard deviation that the prediction is expected to have; NULL where
 -- nothing says how sure it is. also_planned_by: other planners that came to this schedule, ", "
--- between them.
+-- between them. first_predicted_s: the prediction before the first refinement of the study's costs;
+-- NULL where there was no refinement, or where the trial was planned after it.
 CREATE TABLE trial (
   id INTEGER PRIMARY KEY,
   study_id INTEGER NOT NULL REFERENCES study (id) ON DELETE CASCADE,
@@ -174,6 +178,7 @@ CREATE TABLE trial (
   heartbeat_at REAL NOT NULL,
   predicted_deviation_s REAL CHECK (predicted_deviation_s >= 0),
   also_planned_by TEXT NOT NULL DEFAULT '',
+  first_predicted_s REAL,
   UNIQUE (study_id, schedule_id)
 ) STRICT;
 CREATE INDEX trial_by_planner ON trial (study_id, planner, measured_s);

@@ -252,11 +252,11 @@ std::int64_t insert(Connection& connection, Study study) {
 }
 
 void update_study(Connection& connection, const Study& study) {
-  const int changed =
-      update(connection, "update study " + study.name,
-             "UPDATE study SET profile_runs_json = ?, cost_model_json = ?, "
-             "cluster_json = ? WHERE id = ?",
-             study.profile_runs_json, study.cost_model_json, study.cluster_json, study.id);
+  const int changed = update(connection, "update study " + study.name,
+                             "UPDATE study SET profile_runs_json = ?, cost_model_json = ?, "
+                             "cluster_json = ?, refinement_runs_json = ? WHERE id = ?",
+                             study.profile_runs_json, study.cost_model_json, study.cluster_json,
+                             study.refinement_runs_json, study.id);
   require_row(connection, changed, "study", study.id);
 }
 
@@ -277,11 +277,13 @@ std::int64_t find_or_insert(Connection& connection, Trial trial) {
 
 void replace_prediction(Connection& connection, const Trial& trial) {
   Transaction transaction(connection, "replace a prediction");
-  const int changed = update(connection, "replace a prediction",
-                             "UPDATE trial SET paper_s = ?2, predicted_s = ?3, lower_bound_s = ?4, "
-                             "predicted_peak_bytes = ?5, predicted_deviation_s = ?6 WHERE id = ?1",
-                             trial.id, trial.paper_s, trial.predicted_s, trial.lower_bound_s,
-                             trial.predicted_peak_bytes, trial.predicted_deviation_s);
+  const int changed =
+      update(connection, "replace a prediction",
+             "UPDATE trial SET paper_s = ?2, predicted_s = ?3, lower_bound_s = ?4, "
+             "predicted_peak_bytes = ?5, predicted_deviation_s = ?6, "
+             "first_predicted_s = ?7 WHERE id = ?1",
+             trial.id, trial.paper_s, trial.predicted_s, trial.lower_bound_s,
+             trial.predicted_peak_bytes, trial.predicted_deviation_s, trial.first_predicted_s);
   require_row(connection, changed, "trial", trial.id);
   update(connection, "remove a predicted timeline",
          "DELETE FROM timeline WHERE trial_id = ?1 AND kind = 'predicted'", trial.id);

@@ -33,13 +33,14 @@ SELECT study, trial, planner, parameters, status, error, paper_s, predicted_s, m
        lower_bound_s, predicted_peak_bytes, measured_peak_bytes, sequential_s, repeats,
        min_repeat_s, max_repeat_s, started_at, finished_at, heartbeat_at, ranks, study_id,
        schedule_id, sequential_s / measured_s AS speedup,
-       (predicted_s - measured_s) / measured_s AS prediction_error, layout, changes_results,
+       (coalesce(first_predicted_s, predicted_s) - measured_s) / measured_s AS prediction_error,
+       layout, changes_results,
        last_loss, sequential_last_loss, last_loss - sequential_last_loss AS loss_difference,
-       predicted_deviation_s, also_planned_by
+       predicted_deviation_s, also_planned_by, first_predicted_s
 FROM (SELECT study.name AS study, trial.id AS trial, trial.planner,
              trial.parameters_json AS parameters, trial.status, trial.error, trial.paper_s,
              trial.predicted_s, trial.measured_s, trial.lower_bound_s, trial.predicted_peak_bytes,
-             trial.measured_peak_bytes, trial.predicted_deviation_s,
+             trial.measured_peak_bytes, trial.predicted_deviation_s, trial.first_predicted_s,
              nullif(trial.also_planned_by, '') AS also_planned_by,
              (SELECT sequential.measured_s FROM trial AS sequential
               WHERE sequential.study_id = trial.study_id AND sequential.planner = 'sequential'

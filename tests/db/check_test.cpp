@@ -62,6 +62,13 @@ TEST_F(Check, FindsStudiesWhoseProfileRunsAreGone) {
   expect_problem("study sample study was profiled by run 99, which does not exist");
 }
 
+TEST_F(Check, FindsStudiesWhoseRefinementRunsAreGone) {
+  connection.database().exec("UPDATE study SET refinement_runs_json = '[[1], [1, 1]]'");
+  EXPECT_TRUE(find_problems(connection, 60).empty());
+  connection.database().exec("UPDATE study SET refinement_runs_json = '[[1], [1, 99]]'");
+  expect_problem("study sample study was refined by run 99, which does not exist");
+}
+
 TEST_F(Check, FindsActivitiesThatDoNotExist) {
   connection.database().exec(
       "PRAGMA ignore_check_constraints = ON;"

@@ -219,12 +219,14 @@ TEST_F(Store, AStudyLearnsItsProfileCostsAndCluster) {
   const auto settings = study.settings_json;
   study.profile_runs_json = "[1]";
   study.cost_model_json = R"({"fits":[]})";
+  study.refinement_runs_json = "[[2]]";
   study.cluster_json = R"({"nodes":2})";
   study.settings_json = R"({"not":"written"})";
   update_study(connection, study);
   const auto read = find_study(connection, "sample study").value();
   EXPECT_EQ(read.profile_runs_json, "[1]");
   EXPECT_EQ(read.cost_model_json, R"({"fits":[]})");
+  EXPECT_EQ(read.refinement_runs_json, "[[2]]");
   EXPECT_EQ(read.cluster_json, R"({"nodes":2})");
   EXPECT_EQ(read.settings_json, settings);
   study.id = sample.study + 1;

@@ -119,6 +119,14 @@ void declare_runs(CLI::App& command, StudyOptions& study) {
       ->type_name("SHARE")
       ->group(group);
   command
+      .add_option("--refine", study.refinements,
+                  "after all runs, fit costs to what they took, plan again and run what is new "
+                  "among the best; up to N times, while that finds a faster one [default: as the "
+                  "study was begun, or 0]")
+      ->check(options::whole_number(0, 100))
+      ->type_name("N")
+      ->group(group);
+  command
       .add_option("--trial-time-limit", study.trial_time_limit_s,
                   "how many seconds a run may take [default: from its prediction]")
       ->check(options::seconds())

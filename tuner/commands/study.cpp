@@ -44,6 +44,11 @@ void print_trials(const db::Connection& connection, std::int64_t study_id,
       shows_column(arguments, std::ranges::any_of(trials, [](const db::Trial& trial) {
                      return !trial.also_planned_by.empty();
                    }));
+  const bool shows_first =
+      shows_column(arguments, std::ranges::any_of(trials, [](const db::Trial& trial) {
+                     return trial.first_predicted_s.has_value();
+                   }));
+  if (shows_first) columns.insert(std::ranges::find(columns, "predicted_s"), "first_predicted_s");
   if (shows_others) columns.emplace_back("also_planned_by");
   if (shows_losses) {
     columns.insert(columns.end(),
@@ -52,7 +57,8 @@ void print_trials(const db::Connection& connection, std::int64_t study_id,
   const auto optional = [](const auto& value) { return value ? db::Cell(*value) : db::Cell(); };
   db::RowWriter writer(stdout, style_of(arguments), columns);
   for (const db::Trial& trial : trials) {
-    const bool measured = trial.measured_s && trial.predicted_s;
+    const std::optional<double> first_s =
+        trial.first_predicted_s ? trial.first_predicted_s : trial.predicted_s;
     const db::TrialFigures& of_trial = figures.at(trial.id);
     std::vector<db::Cell> row{
         trial.planner,
@@ -62,11 +68,12 @@ void print_trials(const db::Connection& connection, std::int64_t study_id,
         optional(trial.predicted_s),
         optional(trial.predicted_deviation_s),
         optional(trial.measured_s),
-        measured ? db::Cell(*trial.predicted_s / *trial.measured_s - 1) : db::Cell(),
+        trial.measured_s && first_s ? db::Cell(*first_s / *trial.measured_s - 1) : db::Cell(),
         optional(trial.lower_bound_s),
         optional(of_trial.speedup),
         optional(trial.predicted_peak_bytes),
         optional(trial.measured_peak_bytes)};
+    if (shows_first) row.insert(row.begin() + 4, optional(trial.first_predicted_s));
     if (shows_others) {
       row.push_back(trial.also_planned_by.empty() ? db::Cell() : db::Cell(trial.also_planned_by));
     }

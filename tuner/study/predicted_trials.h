@@ -23,8 +23,10 @@ std::int64_t store_candidate(db::Connection& connection, const PredictedBy& by,
                              std::int64_t memory_limit_bytes);
 
 /// Predicts a stored trial with other costs. The new figures and timeline replace the old ones; the
-/// status stays. Throws as predict().
+/// status stays. With refined costs the prediction from before stays as first_predicted_s, unless
+/// there is an earlier one. Throws as predict().
+enum class NewCosts : std::uint8_t { profiled, refined };
 void predict_again(db::Connection& connection, const PredictedBy& by, db::Trial trial,
-                   const moe::Schedule& schedule);
+                   const moe::Schedule& schedule, NewCosts costs);
 
 }  // namespace tuner

@@ -35,6 +35,7 @@
 #include "tuner/study/profile_runs.h"
 #include "tuner/study/profile_schedules.h"
 #include "tuner/study/profile_warning.h"
+#include "tuner/study/refinement.h"
 #include "tuner/study/study_settings.h"
 #include "tuner/study/undisturbed.h"
 
@@ -74,6 +75,10 @@ class StudyRun {
       adopt_costs();
       predict_all();
       measure();
+      while (begin_refinement()) {
+        predict_all();
+        measure();
+      }
     } catch (const moe::Stopped& stopped) {
       db::requeue_stale_trials(connection_, study_.id, 0);
       db::finish_run(connection_, run_id_, "killed", stopped.what());
@@ -181,29 +186,40 @@ class StudyRun {
     const ProfileRuns runs = run_profiles(
         connection_, study_, options_.job, schedules, how_measured_.profile_rounds,
         how_measured_.most_of_others, [this] { stay_alive(); }, options_.say);
-    Profile profile = profile_from_runs(connection_, options_.model, layout_text(), runs.runs);
+    profile_runs_ = runs.runs;
+    std::vector<std::vector<double>> errors_by_run = take_costs().errors;
+    errors_by_run.resize(profile_runs_.size());  // without those of a refinement
     std::vector<double> errors;
-    for (const auto& of_run : profile.errors) {
+    for (const auto& of_run : errors_by_run) {
       for (const double error : of_run) errors.push_back(std::abs(error));
     }
     options_.say(fmt::format(
         "the {} profiled iterations are predicted within {:.1f}% (median; worst {:.1f}%)",
         errors.size(), 100 * db::median(errors),
         100 * *std::max_element(errors.begin(), errors.end())));
-    warning_ = profile_warning(profile_qualities(schedules, runs, profile.errors));
+    warning_ = profile_warning(profile_qualities(schedules, runs, errors_by_run));
     if (!warning_.empty()) options_.say(warning_);
+  }
+
+  /// The costs of the profile, and of the last refinement if there was one.
+  Profile take_costs() {
+    std::vector<std::int64_t> runs = profile_runs_;
+    const Refinements refinements = refinements_of(study_);
+    if (!refinements.empty()) std::ranges::copy(refinements.back(), std::back_inserter(runs));
+    Profile profile = profile_from_runs(connection_, options_.model, layout_text(), runs);
     groups_ = program_.groups = profile.groups;
-    machine_ = std::move(profile.machine);
+    machine_ = profile.machine;
     // Planners may use as much of a rank's memory as the study was asked to keep to.
     planned_cluster_ = machine_.cluster;
     if (options_.memory_limit_bytes > 0) {
       planned_cluster_.memory_bytes = options_.memory_limit_bytes;
     }
-    routings_ = asked_routing_ ? std::vector{*asked_routing_} : std::move(profile.routings);
+    routings_ = asked_routing_ ? std::vector{*asked_routing_} : profile.routings;
     const Planner& sequential = planner_named(db::kSequential);
     Situation any{program_, groups_, routings_.front(), machine_.costs, machine_.cluster};
     any.routings = routings_;
     typical_ = predict(any, sequential, sequential.plan(any, {})).routing;
+    return profile;
   }
 
   // --- 2. predict ---------------------------------------------------------------------------
@@ -230,10 +246,12 @@ class StudyRun {
     study_.cost_model_json.clear();
     db::update_study(connection_, study_);
     const Situation now = situation();
+    const NewCosts kind = refinements_of(study_).empty() ? NewCosts::profiled : NewCosts::refined;
     for (const db::Trial& trial : db::load_trials(connection_, study_.id)) {
       go_on();
       const auto stored = db::load_schedule(connection_, trial.schedule_id);
-      predict_again(connection_, predicted_by(now), trial, moe::schedule_from_json(stored.json));
+      predict_again(connection_, predicted_by(now), trial, moe::schedule_from_json(stored.json),
+                    kind);
     }
     std::vector<db::Fit> fits;
     for (const auto& [key, fit] : machine_.costs.fits) {
@@ -463,6 +481,32 @@ class StudyRun {
     return peak;
   }
 
+  // --- 4. refine ----------------------------------------------------------------------------
+
+  /// Fits costs to all that was measured and predicts all trials by them. False where no refinement
+  /// is left, or it would change nothing.
+  bool begin_refinement() {
+    const auto number = static_cast<int>(refinements_of(study_).size()) + 1;
+    if (number > how_measured_.refinements) return false;
+    const std::vector<std::int64_t> runs = runs_of_next_refinement(connection_, study_);
+    if (runs.empty()) {
+      options_.say("no further refinement: the best schedule stays the same");
+      return false;
+    }
+    go_on();
+    const std::string before = prediction_quality(db::load_trials(connection_, study_.id));
+    add_refinement(study_, runs);
+    db::update_study(connection_, study_);
+    take_costs();
+    adopt_costs();
+    options_.say(fmt::format(
+        "refinement {} of {}: with costs fitted to {} measured runs too, trials are predicted {}; "
+        "before {}",
+        number, how_measured_.refinements, runs.size(),
+        prediction_quality(db::load_trials(connection_, study_.id)), before));
+    return true;
+  }
+
   const StudyOptions& options_;
   moe::Groups groups_;
   moe::Program program_;
@@ -471,6 +515,7 @@ class StudyRun {
   db::Connection connection_;
   db::Study study_;
   HowMeasured how_measured_;
+  std::vector<std::int64_t> profile_runs_;
   std::int64_t run_id_ = 0;
   std::string hostname_;
   CostedCluster machine_;

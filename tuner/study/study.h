@@ -43,13 +43,16 @@ struct StudyOptions {
   /// A share of the processors, 0 to 1: a run during which other processes use more is repeated
   /// (undisturbed.h); with 1 none is. None: as the study was begun, or kUsualOthers.
   std::optional<double> most_of_others;
+  /// How often, at most, costs are fitted again to what was measured, and all is planned again.
+  /// None: as the study was begun, or never.
+  std::optional<int> refinements;
   bool resume = false;
   std::vector<std::string> argv;  ///< for the record
   /// Prints a message for a person, one line each.
   std::function<void(const std::string&)> say = [](const std::string&) {};
 };
 
-/// Runs a tuning study in four steps. Each step stores its result in the database before the next:
+/// Runs a tuning study in five steps. Each step stores its result in the database before the next:
 ///   1. profile: moe-train trains a few steps of profile_schedules(), of the given schedules, and
 ///      of copy_profile_schedules() where a planner offloads; calibrate() works out the costs;
 ///   2. predict: for every planner's candidates, without and with the given decisions and each
@@ -58,7 +61,10 @@ struct StudyOptions {
 ///      "infeasible";
 ///   3. measure: sequential and the `top` best by simulation (of all, or of each planner) are
 ///      trained, in turns (A B C A B C), so that slow changes of the machine affect all alike;
-///   4. each trial row then holds the median, the peak and the status.
+///   4. each trial row then holds the median, the peak and the status;
+///   5. refine, as often as asked for: costs are fitted to the measured runs too (refinement.h),
+///      every trial is predicted again, every planner plans again, and what is then among the best
+///      and was not measured is measured. It ends earlier where the best stays the same.
 /// Where it is killed, nothing that was finished is lost: with `resume` it goes on where it was. A
 /// trial that ran out of memory, hung, crashed or failed is recorded so and never tried again.
 ///

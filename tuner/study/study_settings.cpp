@@ -35,6 +35,7 @@ std::string settings_json(const StudyOptions& options, const std::vector<Given>&
               {"micro_profile_steps", options.micro_profile_steps},
               {"profile_rounds", how.profile_rounds},
               {"most_of_others", how.most_of_others},
+              {"refinements", how.refinements},
               {"routing", options.routing},
               {"data", options.job.data}}
       .dump();
@@ -88,7 +89,8 @@ HowMeasured how_measured(const StudyOptions& options, const std::string& begun_j
   return read_stored(begun_json, [&](const json& begun) -> HowMeasured {
     const HowMeasured usual;
     return {options.profile_rounds.value_or(begun.value("profile_rounds", usual.profile_rounds)),
-            options.most_of_others.value_or(begun.value("most_of_others", usual.most_of_others))};
+            options.most_of_others.value_or(begun.value("most_of_others", usual.most_of_others)),
+            options.refinements.value_or(begun.value("refinements", usual.refinements))};
   });
 }
 

@@ -16,6 +16,7 @@ std::string settings_json(const StudyOptions& options, const std::vector<Given>&
 struct HowMeasured {
   int profile_rounds = kProfileRounds;
   double most_of_others = kUsualOthers;
+  int refinements = 0;
 };
 /// `begun_json`: settings_json of a study that goes on; "{}" of one that begins.
 HowMeasured how_measured(const StudyOptions& options, const std::string& begun_json);

@@ -161,8 +161,9 @@ std::string bytes_or_blank(const std::optional<std::int64_t>& bytes) {
 }
 
 std::string prediction_error(const db::Trial& trial) {
-  if (!trial.predicted_s || !trial.measured_s || *trial.measured_s <= 0) return "";
-  return fmt::format("{:+.1f}%", (*trial.predicted_s / *trial.measured_s - 1) * 100);
+  const auto first_s = trial.first_predicted_s ? trial.first_predicted_s : trial.predicted_s;
+  if (!first_s || !trial.measured_s || *trial.measured_s <= 0) return "";
+  return fmt::format("{:+.1f}%", (*first_s / *trial.measured_s - 1) * 100);
 }
 
 // Empty for a trial that does not change results.

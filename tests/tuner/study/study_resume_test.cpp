@@ -21,11 +21,13 @@
 #include "moe/stop.h"
 #include "moe/train/train_store.h"
 #include "tests/tuner/study/study_fixture.h"
+#include "tuner/study/refinement.h"
 #include "tuner/study/study_settings.h"
 
 namespace tuner::study_resume_test {
 namespace {
 
+using ::testing::Contains;
 using ::testing::HasSubstr;
 
 TEST_F(StudyTest, AnExistingNameNeedsResume) {
@@ -77,12 +79,15 @@ TEST(StudySettings, OfAStudyThatGoesOnAreThoseItWasBegunWithUnlessAskedFor) {
   StudyOptions begun;
   EXPECT_EQ(how_measured(begun, "{}").profile_rounds, kProfileRounds) << "of studies from before";
   EXPECT_EQ(how_measured(begun, "{}").most_of_others, kUsualOthers);
+  EXPECT_EQ(how_measured(begun, "{}").refinements, 0);
+  begun.refinements = 3;
   begun.profile_rounds = 2;
   begun.most_of_others = 1;
   const std::string settings = settings_json(begun, {});
   StudyOptions resumed;
   EXPECT_EQ(how_measured(resumed, settings).profile_rounds, 2);
   EXPECT_EQ(how_measured(resumed, settings).most_of_others, 1);
+  EXPECT_EQ(how_measured(resumed, settings).refinements, 3);
   resumed.profile_rounds = 4;
   EXPECT_EQ(how_measured(resumed, settings).profile_rounds, 4);
 }
@@ -112,6 +117,69 @@ TEST_F(StudyTest, AnEndAmidPredictingAgainLeavesItToTheNext) {
   run_study(o);
   EXPECT_EQ(trials().front().predicted_s.value(), right_s);
   EXPECT_EQ(costs(), right);
+}
+
+TEST_F(StudyTest, RefinesItsCostsByWhatItMeasuredAndMeasuresWhatIsThenAmongTheBest) {
+  auto o = options();
+  o.planners = parse_planners("tutel,pipemoe");
+  o.top = 2;
+  o.repeats = 1;
+  o.refinements = 2;
+  std::vector<std::string> said;
+  o.say = [&](const std::string& text) { said.push_back(text); };
+  run_study(o);
+  const auto connection = db::open_reader(database);
+  const db::Study study = db::find_study(connection, o.name).value();
+  const Refinements refinements = refinements_of(study);
+  ASSERT_GE(refinements.size(), 1u);
+  EXPECT_EQ(refinements.front().size(), 3u) << "sequential and the two best, each once";
+  EXPECT_THAT(said, Contains(HasSubstr("refinement 1 of 2: with costs fitted to 3 measured runs")));
+  std::vector<double> by_prediction;
+  for (const db::Trial& trial : trials()) {
+    by_prediction.push_back(*trial.predicted_s);
+    if (trial.planner == "sequential") {
+      EXPECT_NE(trial.first_predicted_s, std::nullopt);
+    }
+    EXPECT_NE(trial.first_predicted_s, trial.predicted_s);
+  }
+  // By the newest costs the best are measured, whatever the first costs said of them.
+  std::ranges::sort(by_prediction);
+  for (const db::Trial& trial : trials()) {
+    if (*trial.predicted_s <= by_prediction[1]) {
+      EXPECT_EQ(trial.status, "done");
+    }
+  }
+  EXPECT_TRUE(db::find_problems(connection, 3600).empty());
+}
+
+TEST_F(StudyTest, AnEndAmidARefinementLeavesItToTheNext) {
+  auto o = options();
+  o.repeats = 1;
+  o.refinements = 1;
+  run_study(o);
+  const auto study = [&] { return db::find_study(db::open_reader(database), o.name).value(); };
+  const auto known = trials();
+  const db::Study right = study();
+  {  // as it is after an end between the refinement's first prediction and its last
+    auto connection = db::open_writer(database);
+    auto interrupted = right;
+    interrupted.cost_model_json.clear();
+    db::update_study(connection, interrupted);
+    connection.database().exec(
+        "UPDATE trial SET predicted_s = first_predicted_s, first_predicted_s = NULL "
+        "WHERE id = (SELECT max(id) FROM trial)");
+  }
+  o.resume = true;
+  run_study(o);
+  EXPECT_EQ(study().cost_model_json, right.cost_model_json);
+  EXPECT_EQ(study().refinement_runs_json, right.refinement_runs_json);
+  const auto again = trials();
+  ASSERT_EQ(again.size(), known.size());
+  for (std::size_t i = 0; i < known.size(); ++i) {
+    EXPECT_EQ(again[i].first_predicted_s, known[i].first_predicted_s);
+    EXPECT_EQ(again[i].predicted_s, known[i].predicted_s);
+    EXPECT_EQ(again[i].measured_s, known[i].measured_s);
+  }
 }
 
 TEST_F(StudyTest, SaysWhichKeysOfItsModelDifferFromWhatItWasBegunWith) {

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "db/connection.h"
+#include "db/records.h"
+
+namespace tuner {
+
+/// The refinements of a study, oldest first. For each, the runs of trials to which its costs are
+/// fitted besides the profile runs.
+using Refinements = std::vector<std::vector<std::int64_t>>;
+
+/// As the study's row stores them.
+Refinements refinements_of(const db::Study& study);
+void add_refinement(db::Study& study, const std::vector<std::int64_t>& runs);
+
+/// The measured runs of all finished trials: what the next refinement is fitted to. Empty where it
+/// would change nothing: nothing was measured since the last one, or what was measured since is not
+/// faster than the best trial from before it.
+std::vector<std::int64_t> runs_of_next_refinement(const db::Connection& connection,
+                                                  const db::Study& study);
+
+/// "within 2.1% (median; worst 4.0%)": how far predictions are from what was measured, over the
+/// trials that have both. "" where none has.
+std::string prediction_quality(const std::vector<db::Trial>& trials);
+
+}  // namespace tuner
