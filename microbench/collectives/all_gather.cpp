@@ -9,7 +9,7 @@ MeasuredCollective measured_all_gather() {
             const int rank = bench.world.rank;
             const std::int64_t share = count / bench.world.size;
             return {
-                .call = moe::collective::AllGather{.count = share},
+                .call = moe::collective::AllGather{{.count = share}},
                 .count = share,
                 .sent = share,
                 .received = count,

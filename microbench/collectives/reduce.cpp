@@ -7,7 +7,7 @@ MeasuredCollective measured_reduce() {
   return {.multiple = {}, .part = [](const Bench& bench, std::int64_t count) -> CollectivePart {
             constexpr int root = 0;
             const int rank = bench.world.rank, ranks = bench.world.size;
-            return {.call = moe::collective::Reduce{.count = count, .root = root},
+            return {.call = moe::collective::Reduce{{.count = count}, root},
                     .count = count,
                     .sent = count,
                     .received = count,

@@ -8,7 +8,7 @@ MeasuredCollective measured_reduce_scatter() {
           .part = [](const Bench& bench, std::int64_t count) -> CollectivePart {
             const int rank = bench.world.rank, ranks = bench.world.size;
             const std::int64_t share = count / ranks;
-            return {.call = moe::collective::ReduceScatter{.count = share},
+            return {.call = moe::collective::ReduceScatter{{.count = share}},
                     .count = share,
                     .sent = count,
                     .received = share,

@@ -12,11 +12,12 @@
 #include "moe/rows/row_layout.h"
 #include "moe/rows/tensor.h"
 
-/// The collective calls of a Communicator as plain data. A new one is a
-/// struct and an alternative here; a communicator that does not carry it out does not compile.
+/// The collective calls of a Communicator as plain data. A new one is a struct and an alternative
+/// here. A communicator that does not carry it out does not compile.
 ///
-/// n = ranks of the group. Each call on an array names `from`, which it reads, and `to`, which it
-/// writes, and how many elements of either on this rank. In place, both are the same.
+/// n = ranks of the group. Each call on an array names the memory that it reads (`from`) and the
+/// memory that it writes (`to`). Its methods say how many elements of either belong to a rank. In a
+/// call in place both are the same memory.
 namespace moe::collective {
 
 /// Rows of `row_bytes` each: segment i to peer p arrives as the i-th segment from this rank at p.
@@ -30,46 +31,38 @@ struct AllToAllV {
   std::int64_t row_bytes = 0;
 };
 
-/// to[count] = sum over ranks of from[count], on every rank, in place.
-struct AllReduce {
-  static constexpr std::string_view name = "all_reduce";
+/// What a call on an array reads and writes: `count` elements of `dtype`, as the call says.
+struct ArrayCall {
   const void* from = nullptr;
   void* to = nullptr;
   std::int64_t count = 0;
   DType dtype = DType::f32;
+};
+
+/// to[count] = sum over ranks of from[count], on every rank, in place.
+struct AllReduce : ArrayCall {
+  static constexpr std::string_view name = "all_reduce";
   std::int64_t read_count(int, int) const { return count; }
   std::int64_t written_count(int, int) const { return count; }
 };
 
 /// to[n][count] = from[count] of each rank.
-struct AllGather {
+struct AllGather : ArrayCall {
   static constexpr std::string_view name = "all_gather";
-  const void* from = nullptr;
-  void* to = nullptr;
-  std::int64_t count = 0;
-  DType dtype = DType::f32;
   std::int64_t read_count(int, int) const { return count; }
   std::int64_t written_count(int, int ranks) const { return count * ranks; }
 };
 
 /// to[count] = sum over ranks of from[rank][count], of from[n][count].
-struct ReduceScatter {
+struct ReduceScatter : ArrayCall {
   static constexpr std::string_view name = "reduce_scatter";
-  const void* from = nullptr;
-  void* to = nullptr;
-  std::int64_t count = 0;
-  DType dtype = DType::f32;
   std::int64_t read_count(int, int ranks) const { return count * ranks; }
   std::int64_t written_count(int, int) const { return count; }
 };
 
 /// to[count] on every other rank = from[count] of the root, in place.
-struct Broadcast {
+struct Broadcast : ArrayCall {
   static constexpr std::string_view name = "broadcast";
-  const void* from = nullptr;
-  void* to = nullptr;
-  std::int64_t count = 0;
-  DType dtype = DType::f32;
   int root = 0;
   std::int64_t read_count(int rank, int) const { return rank == root ? count : 0; }
   std::int64_t written_count(int rank, int) const { return rank == root ? 0 : count; }
@@ -77,12 +70,8 @@ struct Broadcast {
 
 /// to[count] on the root = sum over ranks of from[count]. Other ranks need no `to`. On the root it
 /// may be `from`.
-struct Reduce {
+struct Reduce : ArrayCall {
   static constexpr std::string_view name = "reduce";
-  const void* from = nullptr;
-  void* to = nullptr;
-  std::int64_t count = 0;
-  DType dtype = DType::f32;
   int root = 0;
   std::int64_t read_count(int, int) const { return count; }
   std::int64_t written_count(int rank, int) const { return rank == root ? count : 0; }
@@ -96,15 +85,21 @@ struct Barrier {
 using Call =
     std::variant<AllToAllV, AllReduce, AllGather, ReduceScatter, Broadcast, Reduce, Barrier>;
 
-/// Throws std::invalid_argument where a call names a root outside the group.
-template <typename OneCall>
-void require_root(const OneCall& what, int ranks) {
-  if constexpr (requires { what.root; }) {
-    if (what.root < 0 || what.root >= ranks) {
-      throw std::invalid_argument(
-          fmt::format("{}: root {} of {} ranks", what.name, what.root, ranks));
-    }
-  }
+/// Hands the one call that `what` holds to `carry_out`, a function of every kind of call. Throws
+/// std::invalid_argument where the call names a root outside the group.
+template <typename CarryOut>
+void dispatch(const Call& what, int ranks, const CarryOut& carry_out) {
+  std::visit(
+      [&](const auto& one) {
+        if constexpr (requires { one.root; }) {
+          if (one.root < 0 || one.root >= ranks) {
+            throw std::invalid_argument(
+                fmt::format("{}: root {} of {} ranks", one.name, one.root, ranks));
+          }
+        }
+        carry_out(one);
+      },
+      what);
 }
 
 }  // namespace moe::collective

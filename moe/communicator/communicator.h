@@ -54,22 +54,22 @@ class Communicator {
     run(collective::AllToAllV{from, send, to, receive, row_bytes}, call);
   }
   void all_reduce(void* data, std::int64_t count, DType dtype, const CallContext& call) {
-    run(collective::AllReduce{data, data, count, dtype}, call);
+    run(collective::AllReduce{{data, data, count, dtype}}, call);
   }
   void all_gather(const void* from, void* to, std::int64_t count_per_rank, DType dtype,
                   const CallContext& call) {
-    run(collective::AllGather{from, to, count_per_rank, dtype}, call);
+    run(collective::AllGather{{from, to, count_per_rank, dtype}}, call);
   }
   void reduce_scatter(const void* from, void* to, std::int64_t count_per_rank, DType dtype,
                       const CallContext& call) {
-    run(collective::ReduceScatter{from, to, count_per_rank, dtype}, call);
+    run(collective::ReduceScatter{{from, to, count_per_rank, dtype}}, call);
   }
   void broadcast(void* data, std::int64_t count, DType dtype, int root, const CallContext& call) {
-    run(collective::Broadcast{data, data, count, dtype, root}, call);
+    run(collective::Broadcast{{data, data, count, dtype}, root}, call);
   }
   void reduce(const void* from, void* to, std::int64_t count, DType dtype, int root,
               const CallContext& call) {
-    run(collective::Reduce{from, to, count, dtype, root}, call);
+    run(collective::Reduce{{from, to, count, dtype}, root}, call);
   }
   void barrier(const CallContext& call) { run(collective::Barrier{}, call); }
 

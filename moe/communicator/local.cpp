@@ -29,18 +29,16 @@ struct Group;
 
 /// What one rank publishes for the others during a call.
 struct Arguments {
-  std::string_view name;  ///< of the collective
-  const void* from = nullptr;
-  void* to = nullptr;
-  std::int64_t count = 0;
-  DType dtype = DType::f32;
-  int root = -1;
+  std::string_view name;          ///< of the collective
+  collective::ArrayCall array{};  ///< of an all-to-all: its rows, and `count` = bytes of a row
+  int root = -1;                  ///< -1 where the call has none
   std::span<const Segment> send{};
-  std::span<const int> ranks{};  ///< of a split
-  Group* made = nullptr;         ///< by a split
+  std::span<const int> ranks{};  ///< the group that a split asks for
+  Group* made = nullptr;         ///< the group that a split has made
 
   bool same_call(const Arguments& other) const {
-    return name == other.name && count == other.count && dtype == other.dtype && root == other.root;
+    return name == other.name && array.count == other.array.count &&
+           array.dtype == other.array.dtype && root == other.root;
   }
 };
 
@@ -145,12 +143,7 @@ class LocalCommunicator : public Communicator {
       : Communicator(rank, static_cast<int>(group.world_ranks.size())), group_(group) {}
 
   void run(const collective::Call& what, const CallContext& call) override {
-    std::visit(
-        [&](const auto& one) {
-          collective::require_root(one, size);
-          carry_out(one, call);
-        },
-        what);
+    collective::dispatch(what, size, [&](const auto& one) { carry_out(one, call); });
   }
 
   std::unique_ptr<Communicator> split(std::span<const int> ranks) override {
@@ -176,7 +169,8 @@ class LocalCommunicator : public Communicator {
 
  private:
   void carry_out(const collective::AllToAllV& c, const CallContext& call) {
-    publish({.name = c.name, .from = c.from, .count = c.row_bytes, .send = c.send}, call);
+    publish({.name = c.name, .array = {.from = c.from, .count = c.row_bytes}, .send = c.send},
+            call);
     std::vector<std::size_t> next(size, 0);  // by peer: the segment to look at next
     std::string mismatch;
     for (const Segment& segment : c.receive) {
@@ -192,7 +186,7 @@ class LocalCommunicator : public Communicator {
         break;
       }
       std::memcpy(c.to + segment.begin * c.row_bytes,
-                  static_cast<const std::byte*>(peer.from) + peer.send[i].begin * c.row_bytes,
+                  static_cast<const std::byte*>(peer.array.from) + peer.send[i].begin * c.row_bytes,
                   segment.rows * c.row_bytes);
       ++i;
     }
@@ -212,7 +206,7 @@ class LocalCommunicator : public Communicator {
     sum_in_order(parts_at(begin, c.dtype), sum, n, c.dtype);
     for (int peer = 0; peer < size && n > 0; ++peer) {
       if (peer == rank) continue;
-      std::memcpy(at(group_.arguments[peer].to, begin, c.dtype), sum, n * bytes_of(c.dtype));
+      std::memcpy(at(group_.arguments[peer].array.to, begin, c.dtype), sum, n * bytes_of(c.dtype));
     }
     meet(call, c.name);
     sent_bytes_ += (c.count - n + (size - 1) * n) * bytes_of(c.dtype);  // their shares, our sum
@@ -221,7 +215,7 @@ class LocalCommunicator : public Communicator {
   void carry_out(const collective::AllGather& c, const CallContext& call) {
     publish_array(c, -1, call);
     for (int peer = 0; peer < size && c.count > 0; ++peer) {
-      std::memmove(at(c.to, peer * c.count, c.dtype), group_.arguments[peer].from,
+      std::memmove(at(c.to, peer * c.count, c.dtype), group_.arguments[peer].array.from,
                    c.count * bytes_of(c.dtype));
     }
     meet(call, c.name);
@@ -238,7 +232,7 @@ class LocalCommunicator : public Communicator {
   void carry_out(const collective::Broadcast& c, const CallContext& call) {
     publish_array(c, c.root, call);
     if (rank != c.root && c.count > 0) {
-      std::memcpy(c.to, group_.arguments[c.root].from, c.count * bytes_of(c.dtype));
+      std::memcpy(c.to, group_.arguments[c.root].array.from, c.count * bytes_of(c.dtype));
     }
     meet(call, c.name);
     if (rank == c.root) sent_bytes_ += (size - 1) * c.count * bytes_of(c.dtype);
@@ -250,8 +244,8 @@ class LocalCommunicator : public Communicator {
     const std::int64_t begin = slice_begin(c.count, {rank, size});
     const std::int64_t n = slice_end(c.count, {rank, size}) - begin;
     if (n > 0) {
-      sum_in_order(parts_at(begin, c.dtype), at(group_.arguments[c.root].to, begin, c.dtype), n,
-                   c.dtype);
+      sum_in_order(parts_at(begin, c.dtype), at(group_.arguments[c.root].array.to, begin, c.dtype),
+                   n, c.dtype);
     }
     meet(call, c.name);
     // The others' shares, and our sum unless it is ours to keep.
@@ -281,7 +275,8 @@ class LocalCommunicator : public Communicator {
       const Arguments& theirs = group_.arguments[peer];
       if (!arguments.same_call(theirs)) {
         refuse(fmt::format("rank {} calls {} of {} elements while rank {} calls {} of {}", rank,
-                           arguments.name, arguments.count, peer, theirs.name, theirs.count));
+                           arguments.name, arguments.array.count, peer, theirs.name,
+                           theirs.array.count));
       }
     }
   }
@@ -289,19 +284,14 @@ class LocalCommunicator : public Communicator {
   /// The same for a call on an array.
   template <typename ArrayCall>
   void publish_array(const ArrayCall& c, int root, const CallContext& call) {
-    publish({.name = c.name,
-             .from = c.from,
-             .to = c.to,
-             .count = c.count,
-             .dtype = c.dtype,
-             .root = root},
-            call);
+    publish({.name = c.name, .array = c, .root = root}, call);
   }
 
   /// Element `begin` of every rank's `from`, by rank.
   std::vector<const void*> parts_at(std::int64_t begin, DType dtype) const {
     std::vector<const void*> parts;
-    for (const Arguments& peer : group_.arguments) parts.push_back(at(peer.from, begin, dtype));
+    for (const Arguments& peer : group_.arguments)
+      parts.push_back(at(peer.array.from, begin, dtype));
     return parts;
   }
 

@@ -69,12 +69,7 @@ class NcclCommunicator : public Communicator {
   }
 
   void run(const collective::Call& what, const CallContext& call) override {
-    std::visit(
-        [&](const auto& one) {
-          collective::require_root(one, size);
-          carry_out(one, call);
-        },
-        what);
+    collective::dispatch(what, size, [&](const auto& one) { carry_out(one, call); });
   }
 
   std::unique_ptr<Communicator> split(std::span<const int> ranks) override {

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -13,21 +12,16 @@
 #include <sstream>
 
 #include "moe/communicator/cores.h"
+#include "moe/communicator/node_name.h"
 
 namespace moe {
 namespace {
-
-std::string hostname() {
-  std::array<char, 256> name{};
-  gethostname(name.data(), name.size() - 1);
-  return name.data();
-}
 
 /// Namespaces and containers have host names of their own, but the kernel below them boots once.
 std::string machine_name() {
   std::string boot;
   std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
-  return boot.empty() ? hostname() : boot;
+  return boot.empty() ? node_name() : boot;
 }
 
 /// Numbers names in the order of their first rank.
@@ -79,7 +73,7 @@ std::vector<RankInfo> survey_ranks(Communicator& world, double time_limit_s) {
   const std::array<double, 3> mine{clock.offset_s, clock.error_s, static_cast<double>(getpid())};
   std::vector<double> all(mine.size() * world.size);
   world.all_gather(mine.data(), all.data(), mine.size(), DType::f64, call);
-  const std::vector<std::string> hostnames = gather_texts(world, hostname(), call);
+  const std::vector<std::string> hostnames = gather_texts(world, node_name(), call);
   const std::vector<int> nodes = number(hostnames);
   const std::vector<int> machines = number(gather_texts(world, machine_name(), call));
   std::vector<UsableCores> usable;

@@ -16,12 +16,7 @@ class StagedCommunicator : public Communicator {
       : Communicator(host->rank, host->size), host_(std::move(host)), backend_(backend) {}
 
   void run(const collective::Call& what, const CallContext& call) override {
-    std::visit(
-        [&](const auto& one) {
-          collective::require_root(one, size);
-          carry_out(one, call);
-        },
-        what);
+    collective::dispatch(what, size, [&](const auto& one) { carry_out(one, call); });
     sent_bytes_ = host_->sent_bytes();
   }
 

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "moe/communicator/mpi/by_node.h"
 #include "moe/communicator/mpi/collectives.h"
 #include "moe/communicator/mpi/reduce_fragments.h"
-#include "moe/communicator/sum.h"
 
 namespace moe {
 namespace {
@@ -26,18 +26,14 @@ void everybody_sends_everything(MpiGroup& group, const collective::AllReduce& c,
   messages.wait_all();
   for (int peer = 0; peer < n; ++peer) parts[peer] = scratch + peer * bytes;
   parts[group.rank] = c.from;
-  sum_in_order(parts, c.to, c.count, c.dtype);
+  sum_parts(group, parts, c.to, c.count, c.dtype);
 }
 
-}  // namespace
-
-void carry_out(MpiGroup& group, const collective::AllReduce& c, const CallContext& call) {
+/// Every rank adds a share of each fragment and sends its sum to all others.
+void everybody_adds_a_share(MpiGroup& group, const collective::AllReduce& c,
+                            const CallContext& call) {
   const int n = group.size();
   const int element = bytes_of(c.dtype);
-  if (c.count * element * (n - 1) <= kReducedInOneRoundBytes || n == 1) {
-    if (c.count > 0 && n > 1) everybody_sends_everything(group, c, call);
-    return;
-  }
   auto* base = static_cast<std::byte*>(c.to);
   const SharedSum sum(c.count, n, n, c.dtype);  // each rank adds a share of every fragment
   const std::int64_t under_way = sum.under_way();
@@ -87,11 +83,25 @@ void carry_out(MpiGroup& group, const collective::AllReduce& c, const CallContex
     const auto own = sum.share(f, group.rank);
     for (int peer = 0; peer < n; ++peer) parts[peer] = received(f, peer);
     parts[group.rank] = base + own.begin * element;
-    sum_in_order(parts, base + own.begin * element, own.count, c.dtype);
+    sum_parts(group, parts, base + own.begin * element, own.count, c.dtype);
     gather(f);
     if (f + under_way < sum.fragments()) scatter(f + under_way);
   }
   messages.wait_all();
+}
+
+}  // namespace
+
+void carry_out(MpiGroup& group, const collective::AllReduce& c, const CallContext& call) {
+  const int n = group.size();
+  if (n == 1 || c.count == 0) return;
+  if (c.count * bytes_of(c.dtype) * (n - 1) <= kReducedInOneRoundBytes) {
+    everybody_sends_everything(group, c, call);
+  } else if (group.nodes.share_cards()) {
+    all_reduce_by_node(group, c, call);
+  } else {
+    everybody_adds_a_share(group, c, call);
+  }
 }
 
 }  // namespace moe

@@ -6,12 +6,17 @@
 #include "moe/communicator/mpi/messages.h"
 
 /// The collectives of the MPI communicator, one algorithm a file. Blocks travel directly from their
-/// owner to whoever needs them, in as few rounds as possible, because each round costs the wait of
-/// a rank that tests and sleeps. n = ranks, S = bytes of the whole array; the bytes given here are
-/// what each rank sends, and also what it receives. They assume a switch that lets all pairs talk
-/// at once, so that network cards are the limit. MPI's own non-blocking collectives are not used:
-/// waited for in this way they reach a quarter (reduce-scatter) to a third (broadcast) of the
-/// link's rate (experiments/collectives), and they add in another order.
+/// owner to each rank that needs them, in as few rounds as possible, because each round costs the
+/// wait of a rank that tests and sleeps. n = ranks, S = bytes of the whole array. The bytes given
+/// here are what each rank sends, and also what it receives. They assume a switch that lets all
+/// pairs talk at once, so that network cards are the limit. Where several ranks share a card,
+/// all-reduce and all-gather work by node (by_node.h): all ranks together send as many bytes, fewer
+/// of them through cards. MPI's own non-blocking collectives are not used. Waited for in this way
+/// they reach a quarter (reduce-scatter) to a third (broadcast) of the link's rate
+/// (experiments/collectives), and they add in another order.
+///
+/// Every reduction adds in one order: inside each node in rank order, then the sums of the nodes
+/// (sum_parts in reduce_fragments.h). With one rank on each node, or one node, that is rank order.
 namespace moe {
 
 /// 1 round; the bytes of the segments. Peers are served in the order rank + 1, rank + 2, ..., so
@@ -21,8 +26,8 @@ void carry_out(MpiGroup& group, const collective::AllToAllV& c, const CallContex
 /// 1 round, S (n-1)/n bytes: every rank sends its block to every other.
 void carry_out(MpiGroup& group, const collective::AllGather& c, const CallContext& call);
 
-/// 1 round, S (n-1)/n bytes: every rank sends block p to rank p, which adds in rank order. A
-/// fragment is added while the next one travels; scratch holds 4 fragments from each peer.
+/// 1 round, S (n-1)/n bytes: every rank sends block p to rank p, which adds. A fragment is added
+/// while the next one travels. Scratch holds 4 fragments from each peer.
 void carry_out(MpiGroup& group, const collective::ReduceScatter& c, const CallContext& call);
 
 /// 2 rounds, 2 S (n-1)/n bytes: reduce-scatter, then all-gather, fragment by fragment, so that
@@ -35,8 +40,8 @@ void carry_out(MpiGroup& group, const collective::AllReduce& c, const CallContex
 /// round, S (n-1) bytes from the root.
 void carry_out(MpiGroup& group, const collective::Broadcast& c, const CallContext& call);
 
-/// 2 rounds, S bytes from every rank: each rank but the root adds a share of every fragment, in
-/// rank order, and sends its sum to the root. So the root receives S bytes and not S (n-1). Short
+/// 2 rounds, S bytes from every rank: each rank but the root adds a share of every fragment and sends
+/// its sum to the root. So the root receives S bytes and not S (n-1). Short
 /// arrays and 2 ranks: 1 round, S bytes from every rank but the root, which adds. The bits of
 /// all-reduce.
 void carry_out(MpiGroup& group, const collective::Reduce& c, const CallContext& call);

@@ -14,7 +14,6 @@
 #include <set>
 #include <thread>
 
-#include "moe/communicator/mpi/fragments.h"
 #include "moe/errors.h"
 #include "moe/stop.h"
 
@@ -63,6 +62,21 @@ std::string text_of(int code) {
 }
 
 }  // namespace
+
+MpiGroup part_of(const MpiGroup& group, std::span<const int> members, int self, int context) {
+  MpiGroup part;
+  part.comm = group.comm;
+  part.rank = self;
+  part.context = context;
+  std::vector<int> node_of;
+  for (const int member : members) {
+    part.world_ranks.push_back(group.world_ranks[member]);
+    part.peers.push_back(group.peers[member]);
+    node_of.push_back(group.peers[member].node);
+  }
+  part.nodes = group_nodes(node_of);
+  return part;
+}
 
 std::mutex& mpi_mutex() {
   static std::mutex mutex;
@@ -163,7 +177,7 @@ void MpiMessages::start_fragments(int index) {
   const bool receives = receives_of(index);
   for (; !stream.started(); ++stream.next) {
     Message& message = messages_[stream.messages[stream.next]];
-    const std::int64_t whole_fragment = group_.fragment_bytes[message.peer];
+    const std::int64_t whole_fragment = group_.peers[message.peer].fragment_bytes;
     const bool near = is_near(message.peer);
     while (!message.all_started) {
       const std::int64_t fragment = std::min(whole_fragment, message.bytes - message.started_bytes);
@@ -197,6 +211,9 @@ void MpiMessages::start_fragment(int index, std::int64_t bytes) {
   } else {
     check_mpi(MPI_Isend(data, count, MPI_BYTE, peer, tag, group_.comm, &request), "MPI_Isend");
     group_.sent_bytes += bytes;
+    if (group_.peers[message.peer].node != group_.peers[group_.rank].node) {
+      group_.sent_to_other_nodes_bytes += bytes;
+    }
   }
   requests_.push_back(request);
   of_request_.push_back({stream.messages[stream.next], index, message.peer, bytes});
@@ -297,7 +314,7 @@ bool MpiMessages::test_all(int& begin, int end) {
 }
 
 bool MpiMessages::is_near(int peer) const {
-  return group_.fragment_bytes[peer] == kWholeMessageBytes;
+  return group_.peers[peer].fragment_bytes == kWholeMessageBytes;
 }
 
 double MpiMessages::next_sleep_s() const {

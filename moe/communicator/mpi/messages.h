@@ -3,13 +3,16 @@
 #include <chrono>
 #include <cstdint>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "moe/communicator/communicator.h"
 #include "moe/communicator/mpi/c_interface.h"
+#include "moe/communicator/mpi/group_nodes.h"
 #include "moe/communicator/mpi/pace.h"
+#include "moe/communicator/mpi/peers.h"
 
 /// Point-to-point messages over MPI, on which all collectives of the MPI communicator are built.
 ///
@@ -25,20 +28,24 @@ enum class Channel : int { data = 0, result = 1, gave_up = 2, credit = 3 };
 /// A communicator as MPI sees it.
 struct MpiGroup {
   MPI_Comm comm = MPI_COMM_NULL;
-  std::vector<int> world_ranks;
-  int rank = 0;         ///< index in world_ranks
-  int context = 0;      ///< tells the messages of groups with the same members apart
-  std::string failure;  ///< why it cannot be used any more
-  int stop_signal = 0;  ///< that asked the rank to end which gave up first; 0 where none did
+  std::vector<int> world_ranks;  ///< by member
+  std::vector<Peer> peers;       ///< by member
+  GroupNodes nodes;              ///< of the members
+  int rank = 0;                  ///< this process among the members
+  int context = 0;               ///< tells the messages of groups with the same members apart
+  std::string failure{};         ///< why the group cannot be used any more; empty while it can
+  int stop_signal = 0;  ///< the signal that ended the rank which gave up first; 0 where none did
   /// Memory that reductions receive into. It is kept, since fresh pages cost more than the sums.
   std::vector<std::byte> scratch{};
-  std::int64_t sent_bytes = 0;  ///< to other ranks, so far
-  /// [member], see fragment_bytes_by_rank.
-  std::vector<std::int64_t> fragment_bytes{};
+  std::int64_t sent_bytes = 0;                 ///< what this rank has sent to other members
+  std::int64_t sent_to_other_nodes_bytes = 0;  ///< what of it has gone through network cards
   Pace pace{};
 
   int size() const { return static_cast<int>(world_ranks.size()); }
 };
+
+/// A group of these members of `group`, of which this process is the one at `self`.
+MpiGroup part_of(const MpiGroup& group, std::span<const int> members, int self, int context);
 
 /// Held around every call into MPI.
 std::mutex& mpi_mutex();

@@ -4,7 +4,6 @@
 
 #include "moe/communicator/mpi/collectives.h"
 #include "moe/communicator/mpi/reduce_fragments.h"
-#include "moe/communicator/sum.h"
 
 namespace moe {
 namespace {
@@ -78,7 +77,7 @@ void carry_out(MpiGroup& group, const collective::Reduce& c, const CallContext& 
         messages.wait(results[f - under_way], results[f - under_way] + 1);
       }
       std::byte* result = root_adds ? to + share.begin * element : received(f, rank);
-      sum_in_order(parts, result, share.count, c.dtype);
+      sum_parts(group, parts, result, share.count, c.dtype);
       results.push_back(messages.posted());
       if (!root_adds) messages.send(result, share.count * element, c.root, Channel::result);
     } else if (rank == c.root) {

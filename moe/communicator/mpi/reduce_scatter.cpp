@@ -2,7 +2,6 @@
 
 #include "moe/communicator/mpi/collectives.h"
 #include "moe/communicator/mpi/reduce_fragments.h"
-#include "moe/communicator/sum.h"
 
 namespace moe {
 
@@ -43,8 +42,8 @@ void carry_out(MpiGroup& group, const collective::ReduceScatter& c, const CallCo
     messages.wait(posted[i].begin, posted[i].receives_end);
     for (int peer = 0; peer < n; ++peer) parts[peer] = received(i, peer);
     parts[group.rank] = blocks + (group.rank * c.count + i * fragment) * element;
-    sum_in_order(parts, static_cast<std::byte*>(c.to) + i * fragment * element, count_of(i),
-                 c.dtype);
+    sum_parts(group, parts, static_cast<std::byte*>(c.to) + i * fragment * element, count_of(i),
+              c.dtype);
     if (i + under_way < fragments) post(i + under_way);
   }
   messages.wait_all();

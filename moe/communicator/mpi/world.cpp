@@ -11,7 +11,7 @@
 
 #include "moe/communicator/communicator.h"
 #include "moe/communicator/mpi/collectives.h"
-#include "moe/communicator/mpi/fragments.h"
+#include "moe/communicator/mpi/peers.h"
 #include "moe/communicator/mpi/start_watch.h"
 #include "moe/communicator/mpi/transport.h"
 #include "moe/communicator/subgroup.h"
@@ -41,18 +41,19 @@ class MpiCommunicator : public Communicator {
 
   /// After an exception this group is of no use, and the other members must not wait for us.
   void run(const collective::Call& what, const CallContext& call) override {
-    std::visit([&](const auto& one) { collective::require_root(one, size); }, what);
-    try {
-      std::visit([&](const auto& one) { carry_out(group_, one, call); }, what);
-      sent_bytes_ = group_.sent_bytes;
-    } catch (const std::exception& error) {
-      sent_bytes_ = group_.sent_bytes;
-      if (group_.failure.empty()) {
-        group_.failure = error.what();
-        announce_failure(group_, error.what());
+    collective::dispatch(what, size, [&](const auto& one) {
+      try {
+        carry_out(group_, one, call);
+        sent_bytes_ = group_.sent_bytes;
+      } catch (const std::exception& error) {
+        sent_bytes_ = group_.sent_bytes;
+        if (group_.failure.empty()) {
+          group_.failure = error.what();
+          announce_failure(group_, error.what());
+        }
+        throw;
       }
-      throw;
-    }
+    });
   }
 
   std::unique_ptr<Communicator> split(std::span<const int> ranks) override {
@@ -67,15 +68,7 @@ class MpiCommunicator : public Communicator {
     }
     broadcast(&context, 1, DType::i32, 0, {.what = "split"});
     // Groups that share a context have no two ranks in common.
-    MpiGroup group;
-    group.comm = group_.comm;
-    group.context = context;
-    for (int member : ranks) {
-      group.world_ranks.push_back(group_.world_ranks[member]);
-      group.fragment_bytes.push_back(group_.fragment_bytes[member]);
-    }
-    group.rank = self;
-    return std::make_unique<MpiCommunicator>(std::move(group));
+    return std::make_unique<MpiCommunicator>(part_of(group_, ranks, self, context));
   }
 
  private:
@@ -100,7 +93,7 @@ bool is_finalized() {
 /// What all groups share.
 struct ProcessComm {
   MPI_Comm comm = MPI_COMM_NULL;
-  std::vector<std::int64_t> fragment_bytes;
+  std::vector<Peer> peers;  ///< by rank of `comm`
 };
 
 /// The one MPI_Comm of this process, made on first use; the caller holds the lock.
@@ -121,7 +114,7 @@ const ProcessComm& process_comm(double start_limit_s) {
   check_mpi(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &process.comm), "MPI_Comm_dup");
   check_mpi(MPI_Comm_set_errhandler(process.comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-  process.fragment_bytes = fragment_bytes_by_rank(process.comm);
+  process.peers = peers_of(process.comm);
   return process;
 }
 
@@ -137,11 +130,16 @@ std::unique_ptr<Communicator> make_mpi_world(double start_limit_s) {
     if (is_initialized() && is_finalized()) throw CommunicationError("MPI was finalised before");
     const ProcessComm& process = process_comm(start_limit_s);
     group.comm = process.comm;
-    group.fragment_bytes = process.fragment_bytes;
+    group.peers = process.peers;
     int size = 0;
     check_mpi(MPI_Comm_size(group.comm, &size), "MPI_Comm_size");
     check_mpi(MPI_Comm_rank(group.comm, &group.rank), "MPI_Comm_rank");
-    for (int rank = 0; rank < size; ++rank) group.world_ranks.push_back(rank);
+    std::vector<int> node_of;
+    for (int rank = 0; rank < size; ++rank) {
+      group.world_ranks.push_back(rank);
+      node_of.push_back(group.peers[rank].node);
+    }
+    group.nodes = group_nodes(node_of);
     void* value = nullptr;
     int there = 0;
     check_mpi(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &value, &there), "MPI_TAG_UB");

@@ -83,9 +83,10 @@ void check_typed(Communicator& world, DType dtype, std::int64_t count) {
   }
 }
 
-/// Floats whose sum depends on the order: all ranks must get the bits of adding in rank order.
-inline void check_order_of_sums(Communicator& world) {
-  for (std::int64_t count : {5, 70'000}) {
+/// Floats whose sum depends on the order: all ranks must get the bits of adding the ranks of each
+/// node in rank order, then the nodes, in the order of their first ranks.
+inline void check_order_of_sums(Communicator& world, const std::vector<int>& node_of) {
+  for (std::int64_t count : {5, 2000, 70'000, 1'100'003}) {
     const auto part = [&](int rank) {
       std::vector<float> data(count);
       for (std::int64_t i = 0; i < count; ++i) {
@@ -93,20 +94,38 @@ inline void check_order_of_sums(Communicator& world) {
       }
       return data;
     };
-    std::vector<float> expected = part(0);
-    for (int rank = 1; rank < world.size; ++rank) {
-      const auto addend = part(rank);
-      for (std::int64_t i = 0; i < count; ++i) expected[i] += addend[i];
+    const auto add = [&](std::vector<float>& sum, const std::vector<float>& addend) {
+      if (sum.empty()) sum.assign(count, -0.0f);  // which changes no value that is added to it
+      for (std::int64_t i = 0; i < count; ++i) sum[i] += addend[i];
+    };
+    std::vector<int> order;  // nodes
+    for (const int node : node_of) {
+      if (std::ranges::find(order, node) == order.end()) order.push_back(node);
     }
+    std::vector<float> expected;
+    for (const int node : order) {
+      std::vector<float> of_node;
+      for (int rank = 0; rank < world.size; ++rank) {
+        if (node_of[rank] == node) add(of_node, part(rank));
+      }
+      add(expected, of_node);
+    }
+    const auto equal = [&](const float* sum, const std::vector<float>& want) {
+      return std::memcmp(sum, want.data(), want.size() * sizeof(float)) == 0;
+    };
     const int root = world.size / 2;
     std::vector<float> sum(world.rank == root ? count : 0);  // the others need none
     auto data = part(world.rank);
     world.reduce(data.data(), sum.data(), count, DType::f32, root, call("reduce"));
     if (world.rank == root) {
-      EXPECT_EQ(std::memcmp(sum.data(), expected.data(), count * sizeof(float)), 0);
+      EXPECT_TRUE(equal(sum.data(), expected)) << "reduce of " << count;
     }
+    const std::int64_t share = count / world.size;
+    std::vector<float> mine(share);
+    world.reduce_scatter(data.data(), mine.data(), share, DType::f32, call("reduce_scatter"));
+    EXPECT_TRUE(equal(expected.data() + world.rank * share, mine)) << "reduce_scatter of " << count;
     world.all_reduce(data.data(), count, DType::f32, call("all_reduce"));
-    EXPECT_EQ(std::memcmp(data.data(), expected.data(), count * sizeof(float)), 0);
+    EXPECT_TRUE(equal(data.data(), expected)) << "all_reduce of " << count;
   }
 }
 
@@ -179,14 +198,15 @@ inline void check_split(Communicator& world) {
   EXPECT_EQ(first, mine[0]);
 }
 
-/// Every collective × counts × types.
-inline void check_table(Communicator& world, const std::vector<std::int64_t>& counts) {
+/// Every collective × counts × types. `node_of`: by rank of `world`.
+inline void check_table(Communicator& world, const std::vector<std::int64_t>& counts,
+                        const std::vector<int>& node_of) {
   for (std::int64_t count : counts) {
     check_typed<float>(world, DType::f32, count);
     check_typed<double>(world, DType::f64, count);
     check_typed<std::int32_t>(world, DType::i32, count);
   }
-  check_order_of_sums(world);
+  check_order_of_sums(world, node_of);
   for (int segments : {0, 1, 3}) {
     for (std::int64_t scale : std::vector<std::int64_t>{1, 1000, counts.back() / 20}) {
       check_all_to_all_v(world, segments, scale);
@@ -194,6 +214,11 @@ inline void check_table(Communicator& world, const std::vector<std::int64_t>& co
   }
   check_split(world);
   world.barrier(call("end of table"));
+}
+
+/// The same for ranks of one node.
+inline void check_table(Communicator& world, const std::vector<std::int64_t>& counts) {
+  check_table(world, counts, std::vector<int>(world.size, 0));
 }
 
 /// Two communicators used by two threads at the same time, in unlike order and length.

@@ -1,12 +1,15 @@
 // The case table of communicator_cases.h on the ranks of an MPI job.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "communicator_cases.h"
 #include "moe/communicator/communicator.h"
 #include "moe/communicator/mpi/collectives.h"
 #include "moe/communicator/mpi/transport.h"
+#include "moe/communicator/ranks.h"
 #include "moe/errors.h"
 #include "tests/moe/communicator/mpi_test_main.h"
 #include "tests/moe/passes/exchange_cases.h"
@@ -22,14 +25,23 @@ class InFragments : public moe::Communicator {
   explicit InFragments(moe::MpiGroup group)
       : Communicator(group.rank, group.size()), group_(std::move(group)) {}
 
-  static std::unique_ptr<InFragments> world(std::int64_t fragment_bytes) {
+  /// `node_of`: by rank; none: a node for each rank.
+  static std::unique_ptr<InFragments> world(std::int64_t fragment_bytes,
+                                            std::vector<int> node_of = {}) {
     moe::MpiGroup group;
     group.comm = MPI_COMM_WORLD;  // the real groups have a comm of their own
     MPI_Comm_rank(group.comm, &group.rank);
     int size = 0;
     MPI_Comm_size(group.comm, &size);
-    for (int rank = 0; rank < size; ++rank) group.world_ranks.push_back(rank);
-    group.fragment_bytes.assign(size, fragment_bytes);
+    for (int rank = 0; rank < size; ++rank) {
+      group.world_ranks.push_back(rank);
+      if (static_cast<int>(node_of.size()) == rank) node_of.push_back(rank);
+    }
+    for (int rank = 0; rank < size; ++rank) {
+      const bool near = node_of[rank] == node_of[group.rank] && rank != group.rank;
+      group.peers.push_back({node_of[rank], near ? moe::kWholeMessageBytes : fragment_bytes});
+    }
+    group.nodes = moe::group_nodes(node_of);
     group.context = next_context++;
     return std::make_unique<InFragments>(std::move(group));
   }
@@ -38,16 +50,12 @@ class InFragments : public moe::Communicator {
     std::visit([&](const auto& one) { moe::carry_out(group_, one, call); }, what);
   }
   std::unique_ptr<moe::Communicator> split(std::span<const int> ranks) override {
-    moe::MpiGroup group;
-    group.comm = group_.comm;
-    group.context = next_context++;  // all ranks split alike in these tests
-    for (int member : ranks) {
-      if (member == rank) group.rank = group.size();
-      group.world_ranks.push_back(group_.world_ranks[member]);
-      group.fragment_bytes.push_back(group_.fragment_bytes[member]);
-    }
-    return std::make_unique<InFragments>(std::move(group));
+    const auto self = static_cast<int>(std::ranges::find(ranks, rank) - ranks.begin());
+    const int context = next_context++;  // all ranks split alike in these tests
+    return std::make_unique<InFragments>(moe::part_of(group_, ranks, self, context));
   }
+
+  std::int64_t sent_to_other_nodes() const { return group_.sent_to_other_nodes_bytes; }
 
  private:
   struct Count {  // after exceptions too
@@ -59,17 +67,57 @@ class InFragments : public moe::Communicator {
 };
 
 TEST(MpiCommunicator, CollectivesGiveWhatOneRankWorksOut) {
-  moe::cases::check_table(*world, moe::cases::small_counts);
-  moe::cases::check_table(*world, moe::cases::large_counts);
+  const std::vector<int> node_of = moe::nodes_of(moe::survey_ranks(*world));
+  moe::cases::check_table(*world, moe::cases::small_counts, node_of);
+  moe::cases::check_table(*world, moe::cases::large_counts, node_of);
 }
 
 TEST(MpiMessages, CollectivesGiveWhatOneRankWorksOutInFragments) {
   // Short ones, whose last is shorter; and those of real use.
+  std::vector<int> apart(world->size);
+  std::iota(apart.begin(), apart.end(), 0);
   const auto odd = InFragments::world(10'007);
-  moe::cases::check_table(*odd, moe::cases::small_counts);
+  moe::cases::check_table(*odd, moe::cases::small_counts, apart);
   const auto real = InFragments::world(moe::kEagerFragmentBytes);
-  moe::cases::check_table(*real, moe::cases::large_counts);
+  moe::cases::check_table(*real, moe::cases::large_counts, apart);
   moe::cases::check_sent_bytes(*real, moe::cases::Ranks::processes);
+}
+
+/// Nodes of the ranks: in order, dealt out in turn, and as unlike as possible.
+std::vector<std::vector<int>> node_layouts() {
+  const int n = world->size;
+  std::vector<std::vector<int>> layouts(4);
+  for (int rank = 0; rank < n; ++rank) {
+    layouts[0].push_back(rank / 2);
+    layouts[1].push_back(rank % 2);
+    layouts[2].push_back(rank % 3);
+    layouts[3].push_back(rank == 0 ? 1 : 0);
+  }
+  return layouts;
+}
+
+TEST(MpiMessages, CollectivesOfNodesWithSeveralRanksGiveWhatOneRankWorksOut) {
+  for (const std::vector<int>& node_of : node_layouts()) {
+    SCOPED_TRACE(testing::PrintToString(node_of));
+    const auto odd = InFragments::world(10'007, node_of);
+    moe::cases::check_table(*odd, moe::cases::small_counts, node_of);
+    const auto real = InFragments::world(moe::kEagerFragmentBytes, node_of);
+    moe::cases::check_table(*real, {300'007}, node_of);
+    moe::cases::check_two_streams(*real);
+  }
+}
+
+TEST(MpiMessages, RanksOfANodeSendEachByteOnceToAnotherNode) {
+  // Two places in each of n / 2 nodes: each rank exchanges half an array with its own place.
+  if (world->size != 4) GTEST_SKIP() << "needs 4 ranks";
+  const auto nodes = InFragments::world(moe::kEagerFragmentBytes, {0, 0, 1, 1});
+  const std::int64_t count = 1 << 20;
+  std::vector<float> data(count), all(4 * count);
+  nodes->all_reduce(data.data(), count, moe::DType::f32, moe::cases::call("all_reduce"));
+  EXPECT_EQ(nodes->sent_to_other_nodes(), count * 4 / 2);
+  nodes->all_gather(data.data(), all.data(), count, moe::DType::f32,
+                    moe::cases::call("all_gather"));
+  EXPECT_EQ(nodes->sent_to_other_nodes(), count * 4 / 2 + count * 4);
 }
 
 TEST(MpiMessages, TwoCommunicatorsServeTwoThreadsAtOnceInFragments) {

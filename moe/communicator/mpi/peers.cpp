@@ -1,11 +1,14 @@
-#include "moe/communicator/mpi/fragments.h"
+#include "moe/communicator/mpi/peers.h"
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
+#include <string>
 
 #include "moe/communicator/mpi/messages.h"
 #include "moe/communicator/mpi/transport.h"
+#include "moe/communicator/node_name.h"
 
 namespace moe {
 namespace {
@@ -41,29 +44,53 @@ std::int64_t fragment_between_nodes() {
   return std::clamp(*eager_limit - kMpiHeaderBytes, kSmallestFragmentBytes, kEagerFragmentBytes);
 }
 
+/// By rank: a number that is equal for ranks which exchange messages through shared memory.
+std::vector<int> shared_memories(MPI_Comm comm, int rank, int size) {
+  MPI_Comm sharers = MPI_COMM_NULL;
+  check_mpi(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &sharers),
+            "MPI_Comm_split_type");
+  int lowest = rank;
+  check_mpi(MPI_Bcast(&lowest, 1, MPI_INT, 0, sharers), "MPI_Bcast");
+  check_mpi(MPI_Comm_free(&sharers), "MPI_Comm_free");
+  std::vector<int> memories(size);
+  check_mpi(MPI_Allgather(&lowest, 1, MPI_INT, memories.data(), 1, MPI_INT, comm), "MPI_Allgather");
+  return memories;
+}
+
+/// By rank: a number that is equal for ranks whose nodes have equal names.
+std::vector<int> named_nodes(MPI_Comm comm, int size) {
+  constexpr int longest = 256;
+  std::string own = node_name();
+  own.resize(longest);
+  std::string all(static_cast<std::size_t>(size) * longest, '\0');
+  check_mpi(MPI_Allgather(own.data(), longest, MPI_CHAR, all.data(), longest, MPI_CHAR, comm),
+            "MPI_Allgather");
+  std::map<std::string, int> numbers;
+  std::vector<int> nodes;
+  for (int rank = 0; rank < size; ++rank) {
+    const std::string name = all.substr(static_cast<std::size_t>(rank) * longest, longest);
+    nodes.push_back(numbers.emplace(name, static_cast<int>(numbers.size())).first->second);
+  }
+  return nodes;
+}
+
 }  // namespace
 
-std::vector<std::int64_t> fragment_bytes_by_rank(MPI_Comm comm) {
+std::vector<Peer> peers_of(MPI_Comm comm) {
   int rank = 0, size = 0;
   check_mpi(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
   check_mpi(MPI_Comm_size(comm, &size), "MPI_Comm_size");
   // Both sides of a pair must cut alike, even if their environments differ.
   std::int64_t fragment = fragment_between_nodes();
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, &fragment, 1, MPI_INT64_T, MPI_MIN, comm), "MPI_Allreduce");
-  MPI_Comm node = MPI_COMM_NULL;
-  check_mpi(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node),
-            "MPI_Comm_split_type");
-  // The lowest rank of each node represents the node.
-  int lowest = rank;
-  check_mpi(MPI_Bcast(&lowest, 1, MPI_INT, 0, node), "MPI_Bcast");
-  check_mpi(MPI_Comm_free(&node), "MPI_Comm_free");
-  std::vector<int> nodes(size);
-  check_mpi(MPI_Allgather(&lowest, 1, MPI_INT, nodes.data(), 1, MPI_INT, comm), "MPI_Allgather");
-  std::vector<std::int64_t> fragments(size, fragment);
+  const std::vector<int> memories = shared_memories(comm, rank, size);
+  const std::vector<int> nodes = named_nodes(comm, size);
+  std::vector<Peer> peers;
   for (int peer = 0; peer < size; ++peer) {
-    if (nodes[peer] == nodes[rank]) fragments[peer] = kWholeMessageBytes;
+    const bool near = memories[peer] == memories[rank];
+    peers.push_back({nodes[peer], near ? kWholeMessageBytes : fragment});
   }
-  return fragments;
+  return peers;
 }
 
 }  // namespace moe
