@@ -54,7 +54,9 @@ Listing trials() {
         "crashed, failed"}},
       "changes_results names the decisions that change losses and gradients. A table has this "
       "column and the losses where a trial has such a decision. loss_difference is last_loss "
-      "minus that of the sequential trial.",
+      "minus that of the sequential trial.\n"
+      "speedup is over the sequential trial or, where that is infeasible or failed, over the "
+      "fastest one: speedup_against in CSV and JSON.",
       "changes_results",
       "changes_results, last_loss, sequential_last_loss, loss_difference"};
 }

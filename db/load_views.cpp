@@ -61,7 +61,8 @@ std::vector<BalanceOverview> load_balances(const Connection& connection, std::in
 std::map<std::int64_t, TrialFigures> load_trial_figures(const Connection& connection) {
   Statement statement(connection,
                       "SELECT trial, speedup, coalesce(changes_results, ''), last_loss, "
-                      "sequential_last_loss, loss_difference FROM trial_view");
+                      "sequential_last_loss, loss_difference, coalesce(speedup_against, '') FROM "
+                      "trial_view");
   std::map<std::int64_t, TrialFigures> figures;
   while (statement.step()) {
     TrialFigures& row = figures[statement.value<std::int64_t>(0)];
@@ -70,6 +71,7 @@ std::map<std::int64_t, TrialFigures> load_trial_figures(const Connection& connec
     row.last_loss = statement.value<std::optional<double>>(3);
     row.sequential_last_loss = statement.value<std::optional<double>>(4);
     row.loss_difference = statement.value<std::optional<double>>(5);
+    row.speedup_against = statement.value<std::string>(6);
   }
   return figures;
 }

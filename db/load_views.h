@@ -50,10 +50,12 @@ struct BalanceOverview {
 /// The rows of one run, by iteration and layer.
 std::vector<BalanceOverview> load_balances(const Connection&, std::int64_t run_id);
 
-/// The figures of trial_view that compare a trial with the sequential trial of its study; none
-/// where one of the two was not measured.
+/// The figures of trial_view that compare a trial with others of its study; none where one of the
+/// two was not measured.
 struct TrialFigures {
-  std::optional<double> speedup;  ///< measured times
+  std::optional<double> speedup;  ///< measured times, over those of the planner `speedup_against`
+  /// sequential or, where it is infeasible or failed, the fastest; empty where there is none.
+  std::string speedup_against;
   std::string
       changes_results;  ///< decisions that change losses and gradients, empty where none does
   std::optional<double> last_loss, sequential_last_loss;

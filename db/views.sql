@@ -26,17 +26,24 @@ FROM iteration JOIN run ON run.id = iteration.run_id;
 -- last_loss: of the last iteration of the last repeat. sequential_last_loss: the same of the
 -- sequential trial; the two should be equal, unless changes_results is not NULL or the text that is
 -- trained on changed between them. loss_difference: the first minus the second. speedup: the
--- measured time of the sequential trial of the same study over this one's. prediction_error:
--- (predicted - measured) / measured.
+-- measured time of the planner speedup_against over this one's, in the same study. That is
+-- sequential or, where the sequential trial is infeasible or failed, the one that was measured
+-- fastest. prediction_error: (predicted - measured) / measured.
 CREATE VIEW trial_view AS
 SELECT study, trial, planner, parameters, status, error, paper_s, predicted_s, measured_s,
        lower_bound_s, predicted_peak_bytes, measured_peak_bytes, sequential_s, repeats,
        min_repeat_s, max_repeat_s, started_at, finished_at, heartbeat_at, ranks, study_id,
-       schedule_id, sequential_s / measured_s AS speedup,
+       schedule_id, coalesce(sequential_s, fastest_s) / measured_s AS speedup,
        (coalesce(first_predicted_s, predicted_s) - measured_s) / measured_s AS prediction_error,
        layout, changes_results,
        last_loss, sequential_last_loss, last_loss - sequential_last_loss AS loss_difference,
-       predicted_deviation_s, also_planned_by, first_predicted_s
+       predicted_deviation_s, also_planned_by, first_predicted_s,
+       CASE WHEN measured_s IS NULL THEN NULL
+            WHEN sequential_s IS NOT NULL THEN 'sequential'
+            ELSE (SELECT fastest.planner FROM trial AS fastest
+                  WHERE fastest.study_id = each.study_id AND fastest.status = 'done'
+                    AND fastest.measured_s = fastest_s ORDER BY fastest.id LIMIT 1)
+       END AS speedup_against
 FROM (SELECT study.name AS study, trial.id AS trial, trial.planner,
              trial.parameters_json AS parameters, trial.status, trial.error, trial.paper_s,
              trial.predicted_s, trial.measured_s, trial.lower_bound_s, trial.predicted_peak_bytes,
@@ -46,6 +53,14 @@ FROM (SELECT study.name AS study, trial.id AS trial, trial.planner,
               WHERE sequential.study_id = trial.study_id AND sequential.planner = 'sequential'
                 AND sequential.measured_s > 0
               ORDER BY sequential.measured_s LIMIT 1) AS sequential_s,
+             (SELECT min(fastest.measured_s) FROM trial AS fastest
+              WHERE fastest.study_id = trial.study_id AND fastest.status = 'done'
+                AND fastest.measured_s > 0
+                AND NOT EXISTS (SELECT 1 FROM trial AS sequential
+                                WHERE sequential.study_id = trial.study_id
+                                  AND sequential.planner = 'sequential'
+                                  AND sequential.status IN ('planned', 'running', 'done'))
+             ) AS fastest_s,
              (SELECT count(*) FROM trial_repeat WHERE trial_id = trial.id) AS repeats,
              (SELECT min(measured_s) FROM trial_repeat WHERE trial_id = trial.id) AS min_repeat_s,
              (SELECT max(measured_s) FROM trial_repeat WHERE trial_id = trial.id) AS max_repeat_s,
@@ -64,7 +79,7 @@ FROM (SELECT study.name AS study, trial.id AS trial, trial.planner,
               ORDER BY trial_repeat.repeat DESC LIMIT 1) AS sequential_last_loss
       FROM trial
       JOIN study ON study.id = trial.study_id
-      LEFT JOIN schedule ON schedule.id = trial.schedule_id);
+      LEFT JOIN schedule ON schedule.id = trial.schedule_id) AS each;
 
 CREATE VIEW timeline_view AS
 SELECT timeline.id AS timeline, timeline.run_id AS run, timeline.trial_id AS trial,

@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "db/load.h"
 #include "db/query.h"
 #include "db/timeline_statistics.h"
 #include "tests/db/sample.h"
@@ -57,6 +58,28 @@ TEST_F(LoadViews, SpeedUpIsMeasuredSequentialOverMeasured) {
   EXPECT_EQ(figures.at(sample.trials[0]).speedup, 1);
   EXPECT_EQ(figures.at(sample.trials[1]).speedup, 2);
   EXPECT_EQ(figures.at(sample.trials[2]).speedup, std::nullopt) << "it ran out of memory";
+}
+
+TEST_F(LoadViews, SpeedUpIsOverTheFastestWhereSequentialIsInfeasible) {
+  EXPECT_EQ(load_trial_figures(connection).at(sample.trials[1]).speedup_against, "sequential");
+  Trial slower = sample_trial(connection, sample.study, "fsmoe");
+  slower.id = find_or_insert(connection, slower);
+  slower.status = "done";
+  slower.measured_s = 0.4;
+  finish_trial(connection, slower);
+  Trial sequential = load_trials(connection, sample.study)[0];
+  sequential.measured_s.reset();
+  finish_trial(connection, sequential);
+  auto figures = load_trial_figures(connection);
+  EXPECT_EQ(figures.at(slower.id).speedup, std::nullopt) << "sequential may still be measured";
+  EXPECT_EQ(figures.at(slower.id).speedup_against, "");
+  sequential.status = "infeasible";
+  finish_trial(connection, sequential);
+  figures = load_trial_figures(connection);
+  EXPECT_EQ(figures.at(sample.trials[1]).speedup, 1);
+  EXPECT_EQ(figures.at(slower.id).speedup, 0.25);
+  EXPECT_EQ(figures.at(slower.id).speedup_against, "tutel");
+  EXPECT_EQ(figures.at(sample.trials[0]).speedup, std::nullopt);
 }
 
 TEST_F(LoadViews, LossDifferenceIsOverTheSequentialTrials) {

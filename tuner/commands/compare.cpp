@@ -136,8 +136,6 @@ std::vector<PlannerRequest> requests_of(const Arguments& arguments) {
   return requests;
 }
 
-db::Cell text_cell(const std::string& text) { return text.empty() ? db::Cell() : db::Cell(text); }
-
 bool any_has(const std::vector<Compared>& rows, std::string Compared::*text) {
   return std::ranges::any_of(rows, [&](const Compared& row) { return !(row.*text).empty(); });
 }

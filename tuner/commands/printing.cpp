@@ -15,6 +15,8 @@ db::Cell optional_cell(const std::optional<double>& value) {
   return value ? db::Cell(*value) : db::Cell();
 }
 
+db::Cell text_cell(const std::string& text) { return text.empty() ? db::Cell() : db::Cell(text); }
+
 Scenario load_said(const ScenarioOptions& options) {
   Scenario scenario = load_scenario(options);
   for (const std::string& remark : scenario.remarks) spdlog::info(remark);

@@ -18,8 +18,9 @@ db::Style style_of(const Arguments& arguments);
 /// how much memory that is.
 db::Cell fits_memory(std::int64_t peak_bytes, const Cluster& cluster);
 
-/// Empty for no value.
+/// Empty for no value, or no text.
 db::Cell optional_cell(const std::optional<double>& value);
+db::Cell text_cell(const std::string& text);
 
 /// Loads what the command line names, and says the remarks on stderr. Throws as load_scenario.
 Scenario load_said(const ScenarioOptions& options);

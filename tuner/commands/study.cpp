@@ -49,6 +49,12 @@ void print_trials(const db::Connection& connection, std::int64_t study_id,
                      return trial.first_predicted_s.has_value();
                    }));
   if (shows_first) columns.insert(std::ranges::find(columns, "predicted_s"), "first_predicted_s");
+  const bool shows_baseline =
+      shows_column(arguments, std::ranges::any_of(trials, [&](const db::Trial& trial) {
+                     const std::string& against = figures.at(trial.id).speedup_against;
+                     return !against.empty() && against != db::kSequential;
+                   }));
+  if (shows_baseline) columns.emplace_back("speedup_against");
   if (shows_others) columns.emplace_back("also_planned_by");
   if (shows_losses) {
     columns.insert(columns.end(),
@@ -74,13 +80,13 @@ void print_trials(const db::Connection& connection, std::int64_t study_id,
         optional(trial.predicted_peak_bytes),
         optional(trial.measured_peak_bytes)};
     if (shows_first) row.insert(row.begin() + 4, optional(trial.first_predicted_s));
+    if (shows_baseline) row.push_back(text_cell(of_trial.speedup_against));
     if (shows_others) {
-      row.push_back(trial.also_planned_by.empty() ? db::Cell() : db::Cell(trial.also_planned_by));
+      row.push_back(text_cell(trial.also_planned_by));
     }
     if (shows_losses) {
-      const std::string& changes = of_trial.changes_results;
       row.insert(row.end(),
-                 {changes.empty() ? db::Cell() : db::Cell(changes), optional(of_trial.last_loss),
+                 {text_cell(of_trial.changes_results), optional(of_trial.last_loss),
                   optional(of_trial.sequential_last_loss), optional(of_trial.loss_difference)});
     }
     writer.row(row);

@@ -18,24 +18,26 @@ namespace tuner {
 /// because other work on the machine changes from one minute to the next, and schedules are
 /// compared best by runs next to each other.
 struct ProfileRuns {
-  std::vector<std::int64_t> runs;  ///< by round, then by schedule
+  std::vector<ProfileSchedule> schedules;  ///< that were trained
+  std::vector<std::int64_t> runs;          ///< by round, then by schedule
   /// By schedule: the largest share of the processors that other processes took; none for schedules
   /// that were profiled before.
   std::vector<std::optional<double>> share_of_others;
 };
 
 /// Trains each schedule that the study has not profiled yet, and writes every run into the study's
-/// row when it is done. Runs that other processes disturb are repeated (undisturbed.h). Calls
-/// `alive` while they train. Throws as throw_failure (training_job.h).
+/// row when it is done. Runs that other processes disturb are repeated (undisturbed.h). A schedule
+/// that runs out of memory in the first round gives way to the next of ProfileSchedule::instead, or
+/// is left out where there is none and others are left. Calls `alive` while they train. Throws as
+/// throw_failure (training_job.h).
 ProfileRuns run_profiles(db::Connection& connection, db::Study& study, const TrainingJob& job,
-                         const std::vector<ProfileSchedule>& schedules, int rounds,
-                         double most_of_others, const std::function<void()>& alive,
+                         std::vector<ProfileSchedule> schedules, int rounds, double most_of_others,
+                         const std::function<void()>& alive,
                          const std::function<void(const std::string&)>& say);
 
 /// The quality of each schedule's profile, over all rounds. errors: (predicted - measured) /
 /// measured, by run and iteration.
-std::vector<ProfileQuality> profile_qualities(const std::vector<ProfileSchedule>& schedules,
-                                              const ProfileRuns& runs,
+std::vector<ProfileQuality> profile_qualities(const ProfileRuns& runs,
                                               const std::vector<std::vector<double>>& errors);
 
 }  // namespace tuner

@@ -4,10 +4,16 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
+#include <ranges>
 #include <utility>
 
+#include "db/console/format_rows.h"
 #include "db/records.h"
+#include "moe/errors.h"
+#include "tuner/planners/mpmoe/memory_reuse.h"
 #include "tuner/planners/pipeline/pipeline_schedule.h"
+#include "tuner/planners/situation/situation_costs.h"
 
 namespace tuner {
 namespace {
@@ -71,6 +77,100 @@ std::vector<ProfileSchedule> schedules_to_profile(const moe::Program& program,
     std::ranges::move(copy_profile_schedules(program), std::back_inserter(schedules));
   }
   return schedules;
+}
+
+namespace {
+
+/// The same decisions, with the buffers of every MoE layer shared by the strategy.
+moe::Schedule with_shared_buffers(const moe::Program& program, moe::Schedule schedule,
+                                  const mpmoe::Strategy& strategy) {
+  std::erase_if(schedule.decisions, [](const moe::Decision& decision) {
+    return std::holds_alternative<moe::RestoreActivation>(decision);
+  });
+  for (const int layer : moe_layers(program)) {
+    schedule.decisions.push_back(
+        moe::RestoreActivation{layer, strategy.dispatched, strategy.hidden});
+  }
+  return schedule;
+}
+
+moe::Schedule in_twice_as_many_chunks(const moe::Program& program, moe::Schedule schedule) {
+  bool is_cut = false;
+  for (moe::Decision& decision : schedule.decisions) {
+    auto* split = std::get_if<moe::PipelineSplit>(&decision);
+    if (!split) continue;
+    split->chunks *= 2;
+    is_cut = true;
+  }
+  if (is_cut) return schedule;
+  for (const int layer : moe_layers(program)) {
+    for (const moe::Phase phase : {moe::Phase::forward, moe::Phase::backward}) {
+      schedule.decisions.push_back(moe::PipelineSplit{layer, phase, 2});
+    }
+  }
+  return schedule;
+}
+
+}  // namespace
+
+std::vector<ProfileSchedule> leaner(const moe::Program& program, const ProfileSchedule& one) {
+  std::vector<ProfileSchedule> result;
+  const moe::Schedule more_chunks = in_twice_as_many_chunks(program, one.schedule);
+  for (const moe::Schedule* cut : {&one.schedule, &more_chunks}) {
+    // S4 and S3 recompute, S2 and S1 copy what S4 and S3 recompute.
+    for (const mpmoe::Strategy& strategy : mpmoe::kStrategies | std::views::reverse) {
+      moe::Schedule shared = with_shared_buffers(program, *cut, strategy);
+      if (shared.decisions == one.schedule.decisions || !moe::is_legal(program, shared)) continue;
+      result.push_back({fmt::format("{}, buffers shared by {}{}", one.what, strategy.name,
+                                    cut == &more_chunks ? ", twice the chunks" : ""),
+                        std::move(shared)});
+    }
+  }
+  return result;
+}
+
+std::vector<ProfileSchedule> those_that_fit(const moe::Program& program, const moe::Groups& groups,
+                                            const moe::Routing& routing, std::int64_t limit_bytes,
+                                            std::vector<ProfileSchedule> schedules,
+                                            const std::function<void(const std::string&)>& say) {
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  const auto fits = [&](const ProfileSchedule& one) {
+    if (limit_bytes <= 0) return true;
+    const std::int64_t peak =
+        planned_peak_bytes(moe::apply(program, one.schedule), groups, routing);
+    least = std::min(least, peak);
+    return peak <= limit_bytes;
+  };
+  std::vector<ProfileSchedule> result;
+  for (ProfileSchedule& one : schedules) {
+    std::vector<ProfileSchedule> choices = leaner(program, one);
+    const std::string what = one.what;
+    choices.insert(choices.begin(), std::move(one));
+    const auto chosen = std::ranges::find_if(choices, fits);
+    if (chosen == choices.end()) {
+      say(fmt::format("profile: \"{}\" does not fit the memory limit and is left out", what));
+      continue;
+    }
+    if (chosen != choices.begin()) {
+      say(fmt::format("profile: \"{}\" does not fit the memory limit: \"{}\" is trained instead",
+                      what, chosen->what));
+    }
+    ProfileSchedule fitting = std::move(*chosen);
+    fitting.instead.assign(std::make_move_iterator(chosen + 1),
+                           std::make_move_iterator(choices.end()));
+    const bool is_known = std::ranges::any_of(result, [&](const ProfileSchedule& other) {
+      return other.schedule.decisions == fitting.schedule.decisions;
+    });
+    if (!is_known) result.push_back(std::move(fitting));
+  }
+  if (result.empty()) {
+    throw moe::OutOfMemory(
+        fmt::format("profile: no schedule fits the memory limit of {}: the leanest needs {}: raise "
+                    "--memory-limit, lower global_batch or capacity_factor, or use more ranks",
+                    db::format_cell("bytes", limit_bytes), db::format_cell("bytes", least)),
+        least);
+  }
+  return result;
 }
 
 }  // namespace tuner

@@ -1,10 +1,14 @@
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "moe/passes/schedule.h"
 #include "moe/program/program.h"
+#include "moe/rows/groups.h"
+#include "moe/rows/routing.h"
 #include "tuner/planners/planners.h"
 #include "tuner/scenario/given.h"
 
@@ -14,6 +18,9 @@ namespace tuner {
 struct ProfileSchedule {
   std::string what;
   moe::Schedule schedule;
+  /// The same with less memory, by leaner(): what is trained instead where the schedule does not
+  /// fit, one after the other.
+  std::vector<ProfileSchedule> instead{};
 };
 
 /// The schedules that every study profiles. Sequential: whole ops alone. Chunks on one stream:
@@ -31,5 +38,18 @@ std::vector<ProfileSchedule> copy_profile_schedules(const moe::Program& program)
 std::vector<ProfileSchedule> schedules_to_profile(const moe::Program& program,
                                                   const std::vector<Given>& given,
                                                   const std::vector<PlannerRequest>& planners);
+
+/// A profile schedule with buffers that chunks share, in each strategy of MPMoE that it does not
+/// have yet and that is legal: the activations recomputed first, as this needs no copies. Then the
+/// same in twice as many chunks.
+std::vector<ProfileSchedule> leaner(const moe::Program& program, const ProfileSchedule& one);
+
+/// The schedules whose planned peak is within `limit_bytes` (0 = no limit) under `routing`, no
+/// decisions twice. One that does not fit is replaced by the first leaner one that does, or left
+/// out; `say` is told. Throws moe::OutOfMemory with the least peak where nothing fits.
+std::vector<ProfileSchedule> those_that_fit(const moe::Program& program, const moe::Groups& groups,
+                                            const moe::Routing& routing, std::int64_t limit_bytes,
+                                            std::vector<ProfileSchedule> schedules,
+                                            const std::function<void(const std::string&)>& say);
 
 }  // namespace tuner

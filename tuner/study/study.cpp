@@ -181,11 +181,14 @@ class StudyRun {
   // --- 1. profile ---------------------------------------------------------------------------
 
   void profile() {
-    const std::vector<ProfileSchedule> schedules =
-        schedules_to_profile(program_, given_, options_.planners);
+    const moe::Routing expected =
+        asked_routing_ ? *asked_routing_ : make_routing("uniform", program_, groups_, 0);
     const ProfileRuns runs = run_profiles(
-        connection_, study_, options_.job, schedules, how_measured_.profile_rounds,
-        how_measured_.most_of_others, [this] { stay_alive(); }, options_.say);
+        connection_, study_, options_.job,
+        those_that_fit(program_, groups_, expected, options_.job.memory_limit_bytes,
+                       schedules_to_profile(program_, given_, options_.planners), options_.say),
+        how_measured_.profile_rounds, how_measured_.most_of_others, [this] { stay_alive(); },
+        options_.say);
     profile_runs_ = runs.runs;
     std::vector<std::vector<double>> errors_by_run = take_costs().errors;
     errors_by_run.resize(profile_runs_.size());  // without those of a refinement
@@ -197,7 +200,7 @@ class StudyRun {
         "the {} profiled iterations are predicted within {:.1f}% (median; worst {:.1f}%)",
         errors.size(), 100 * db::median(errors),
         100 * *std::max_element(errors.begin(), errors.end())));
-    warning_ = profile_warning(profile_qualities(schedules, runs, errors_by_run));
+    warning_ = profile_warning(profile_qualities(runs, errors_by_run));
     if (!warning_.empty()) options_.say(warning_);
   }
 

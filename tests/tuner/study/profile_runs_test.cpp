@@ -9,9 +9,8 @@ TEST(ProfileQualities, AreMediansOfAScheduleOverAllRounds) {
   std::vector<ProfileSchedule> schedules(2);
   schedules[0].what = "sequential";
   schedules[1].what = "cut";
-  const ProfileRuns runs{{1, 2, 3, 4}, {0.25, std::nullopt}};  // two rounds of both
-  const auto qualities =
-      profile_qualities(schedules, runs, {{0.1, 0.2}, {-0.5, -0.3}, {0.3}, {-0.1}});
+  const ProfileRuns runs{schedules, {1, 2, 3, 4}, {0.25, std::nullopt}};  // two rounds of both
+  const auto qualities = profile_qualities(runs, {{0.1, 0.2}, {-0.5, -0.3}, {0.3}, {-0.1}});
   ASSERT_EQ(qualities.size(), 2U);
   EXPECT_EQ(qualities[0].what, "sequential");
   EXPECT_DOUBLE_EQ(qualities[0].error, 0.2);

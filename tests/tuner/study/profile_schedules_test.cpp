@@ -3,14 +3,20 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
+#include "moe/errors.h"
 #include "moe/model/iteration.h"
+#include "tuner/planners/situation/situation_costs.h"
+#include "tuner/scenario/routing_spec.h"
 
 namespace tuner::profile_schedules_test {
 namespace {
 
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 moe::Program iteration(const moe::Layout& layout) {
@@ -50,6 +56,43 @@ TEST(ProfileSchedules, HaveCopiesWhereAPlannerOffloads) {
   EXPECT_THAT(schedules_to_profile(program, {}, parse_planners("tutel,mpmoe_pm")),
               SizeIs(always + 2));
   EXPECT_THAT(schedules_to_profile(program, {}, parse_planners("joint")), SizeIs(always + 2));
+}
+
+/// The peak of a schedule under even routing.
+std::int64_t peak_of(const moe::Program& program, const moe::Groups& groups,
+                     const ProfileSchedule& one) {
+  return planned_peak_bytes(moe::apply(program, one.schedule), groups,
+                            make_routing("uniform", program, groups, 0));
+}
+
+TEST(ProfileSchedules, GiveWayToLeanerOnesWhereTheyDoNotFit) {
+  const moe::Groups groups = moe::make_groups({1, 2, 1});
+  const moe::Program program = iteration({1, 2, 1});
+  const auto routing = make_routing("uniform", program, groups, 0);
+  const auto all = profile_schedules(program);
+  std::string said;
+  const auto fitting = [&](std::int64_t limit) {
+    said.clear();
+    return those_that_fit(program, groups, routing, limit, all,
+                          [&](const std::string& text) { said += text + "\n"; });
+  };
+  ASSERT_THAT(fitting(0), SizeIs(all.size()));
+  EXPECT_EQ(said, "");
+  const std::int64_t sequential = peak_of(program, groups, all[0]);
+  std::int64_t least = sequential;
+  for (const ProfileSchedule& one : leaner(program, all[0])) {
+    least = std::min(least, peak_of(program, groups, one));
+  }
+  ASSERT_LT(least, sequential);
+  const auto some = fitting(sequential - 1);
+  EXPECT_THAT(some, Not(IsEmpty()));
+  EXPECT_THAT(said, HasSubstr("\"sequential\" does not fit the memory limit"));
+  std::set<std::string> seen;
+  for (const ProfileSchedule& one : some) {
+    EXPECT_LT(peak_of(program, groups, one), sequential) << one.what;
+    EXPECT_TRUE(seen.insert(moe::decisions_json(one.schedule)).second) << one.what;
+  }
+  EXPECT_THROW(fitting(1), moe::OutOfMemory);
 }
 
 }  // namespace

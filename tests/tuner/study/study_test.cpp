@@ -18,6 +18,8 @@
 #include "moe/model/iteration.h"
 #include "moe/train/train_store.h"
 #include "tests/tuner/study/study_fixture.h"
+#include "tuner/planners/mpmoe/memory_reuse.h"
+#include "tuner/planners/situation/situation_costs.h"
 #include "tuner/scenario/routing_spec.h"
 #include "tuner/simulate/simulate.h"
 #include "tuner/study/profile.h"
@@ -303,6 +305,48 @@ TEST_F(StudyTest, AProfileThatFailsEndsTheStudyAsItEnded) {
       EXPECT_THAT(error.what(), HasSubstr("no such thing"));
     }
   }
+}
+
+TEST_F(StudyTest, ProfilesAndMeasuresWhatFitsWhereSequentialDoesNot) {
+  auto o = options();
+  const auto groups = moe::make_groups(1, 1);
+  const auto program = moe::build_iteration(o.model, groups, 0);
+  const auto routing = make_routing("uniform", program, groups, 0);
+  const std::int64_t sequential = planned_peak_bytes(program, groups, routing);
+  std::vector<std::int64_t> lean;
+  for (const mpmoe::Strategy& strategy : mpmoe::kStrategies) {
+    const auto schedule = mpmoe::reuse_schedule(program, "", 2, strategy);
+    lean.push_back(planned_peak_bytes(moe::apply(program, *schedule), groups, routing));
+  }
+  const std::int64_t least = *std::ranges::min_element(lean);
+  ASSERT_LT(least, sequential);
+  o.memory_limit_bytes = o.job.memory_limit_bytes = sequential - 1;
+  o.planners = parse_planners("tutel:1,mpmoe_pb");
+  o.micro_profile_steps = 0;
+  o.repeats = 1;
+  std::string said;
+  o.say = [&](const std::string& text) { said += text + "\n"; };
+  run_study(o);
+  EXPECT_THAT(said, HasSubstr("\"sequential\" does not fit the memory limit: \"sequential, "
+                              "buffers shared by S4\" is trained instead"));
+  const auto figures = db::load_trial_figures(db::open_reader(database));
+  int done = 0;
+  for (const db::Trial& trial : trials()) {
+    EXPECT_EQ(trial.status,
+              *trial.predicted_peak_bytes <= o.memory_limit_bytes ? "done" : "infeasible");
+    if (trial.planner == "sequential") {
+      EXPECT_EQ(trial.status, "infeasible");
+    }
+    if (trial.status != "done") continue;
+    ++done;
+    EXPECT_EQ(trial.planner, "mpmoe_pb");
+    EXPECT_EQ(figures.at(trial.id).speedup_against, "mpmoe_pb");
+    EXPECT_LE(figures.at(trial.id).speedup.value(), 1);
+  }
+  EXPECT_GT(done, 0);
+  o.name = "too little";
+  o.memory_limit_bytes = o.job.memory_limit_bytes = 1000;
+  EXPECT_THROW(run_study(o), moe::OutOfMemory);
 }
 
 TEST_F(StudyTest, WhatWouldNotFitIsInfeasibleAndNeverRuns) {
