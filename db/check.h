@@ -13,16 +13,16 @@ namespace db {
 /// spans without an op, studies whose profile runs are gone.
 std::vector<std::string> find_problems(const Connection& connection, double stale_after_s);
 
-/// Reads the file anew, past what this connection remembers of it. Throws Error (gone) where its
-/// pages are damaged: somebody else wrote into the file. Of a large file only the small tables are
-/// read. Nothing for one in memory.
+/// Reads the file again and ignores the pages that this connection has in memory. Throws Error
+/// (gone) where pages are damaged: somebody else wrote into the file. Of a large file it reads only
+/// the small tables. Does nothing for a database in memory.
 void require_sound(const Connection& connection);
 
 struct Fixed {
   int requeued_trials = 0;
   int killed_runs = 0;
 };
-/// Requeues stale trials and marks stale runs as killed; damage and lost rows are not its business.
+/// Requeues stale trials and marks stale runs as killed; it mends neither damage nor lost rows.
 Fixed fix_stale(Connection& connection, double stale_after_s);
 
 }  // namespace db

@@ -12,7 +12,7 @@ namespace db {
 
 enum class NotFinite {
   refused,  ///< NaN or infinity in this column is an error
-  is_null   ///< is stored as NULL; NULL reads back as NaN (or as nothing, where the field is
+  is_null   ///< either is stored as NULL; NULL reads back as NaN (or as nothing, where the field is
             ///< optional)
 };
 

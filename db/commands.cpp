@@ -169,8 +169,8 @@ void add_check(CLI::App& app, const Shared& arguments, std::function<int()>& act
       app, "check", "look for damage, lost rows, and runs and trials that were killed", arguments);
   command
       .add_option("--stale-after", arguments->stale_after_s,
-                  "take what says it runs for killed after this many seconds without a sign "
-                  "of life")
+                  "take runs and trials for killed that say they run and gave no sign of life for "
+                  "this many seconds")
       ->check(options::seconds(true))
       ->type_name("S")
       ->capture_default_str();

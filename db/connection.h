@@ -49,7 +49,7 @@ class Connection {
   std::unique_ptr<SQLite::Database> database_;
   std::string path_;
   double busy_timeout_s_;
-  DatabaseFiles files_;  ///< as they were when the database was last known to be in place
+  DatabaseFiles files_;  ///< the files when the database was last known to be in place
 };
 
 /// Opens a moelab database for writing; creates it where there is none (in a directory that there

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What reading would wait for or never end.
+/// The kind of a file that reading would wait for, or of which it would never reach the end.
 const char* what_is_no_file(const std::string& path) {
   std::error_code ignored;
   switch (fs::status(path, ignored).type()) {

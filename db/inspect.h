@@ -15,8 +15,8 @@ namespace db {
 struct Identity {
   std::int64_t application = 0;
   int version = 0;
-  std::int64_t objects = 0;  ///< tables, indices and views of whoever made it
-  std::int64_t bytes = 0;    ///< that its pages take
+  std::int64_t objects = 0;  ///< the number of its tables, indices and views
+  std::int64_t bytes = 0;    ///< the size that its pages make up
 
   bool is_empty() const { return application == 0 && version == 0 && objects == 0; }
 };

@@ -22,12 +22,12 @@ struct ListingFilter {
 struct Listing {
   const char* command;
   const char* description;
-  const char* example;  ///< what follows `moe-db`
+  const char* example;  ///< an example, without `moe-db` before it
   const char* view;
   const char* table_columns;
   const char* order;
   std::vector<ListingFilter> filters;
-  const char* notes = "";  ///< what the columns mean, where their names do not say it
+  const char* notes = "";  ///< the meaning of columns whose names do not tell it
   /// A table has `rare_columns` too where a row's `shown_by` is not NULL.
   const char* shown_by = "";
   const char* rare_columns = "";

@@ -19,8 +19,8 @@ bool still_runs(const Run& run);
 std::optional<std::int64_t> process_of_study(const Connection&, const std::string& study,
                                              const std::string& hostname);
 
-/// Marks as killed what says "running" and is not: runs of this computer whose process is gone, and
-/// earlier runs of this study wherever they ran. Returns how many.
+/// Marks runs as killed that say "running" and are not: runs of this computer whose process is
+/// gone, and earlier runs of this study on any computer. Returns how many.
 int bury_runs(Connection&, const std::string& study, const std::string& hostname);
 
 }  // namespace db

@@ -25,8 +25,8 @@ struct RunOverview {
   std::string planner;  ///< empty where the run had no schedule
   std::optional<std::int64_t> schedule_id;
   double started_at = 0;
-  double duration_s = 0;            ///< until now for a running one
-  std::optional<double> last_loss;  ///< of the last iteration
+  double duration_s = 0;            ///< the time until now for a running one
+  std::optional<double> last_loss;  ///< the loss of the last iteration
 };
 
 /// Newest first.
@@ -59,7 +59,7 @@ struct TrialFigures {
   std::string
       changes_results;  ///< decisions that change losses and gradients, empty where none does
   std::optional<double> last_loss, sequential_last_loss;
-  std::optional<double> loss_difference;  ///< of the two
+  std::optional<double> loss_difference;  ///< the difference of the two last losses
 };
 
 /// The figures of the trials of all studies, by trial.

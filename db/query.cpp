@@ -109,7 +109,7 @@ Query::Query(const Connection& connection, const std::string& sql,
     const int code = sqlite3_prepare_v2(handle, sql_.c_str(), -1, &statement_, &rest);
     if (code != SQLITE_OK) fail(code);
     if (statement_ == nullptr) throw Error(ErrorKind::sql, "no SQL statement was given");
-    sqlite3_stmt* second = nullptr;  // a comment or blanks behind the first are no statement
+    sqlite3_stmt* second = nullptr;  // a comment or blanks after the first are no statement
     const int tail = sqlite3_prepare_v2(handle, rest, -1, &second, nullptr);
     sqlite3_finalize(second);
     if (second != nullptr || tail != SQLITE_OK) {

@@ -31,7 +31,7 @@ struct Run {
   std::int64_t id = 0;
   std::int64_t machine_id = 0;
   std::string kind;    ///< "train" | "bench" | "study" | "simulate" | "import"
-  std::string name;    ///< what a person calls it: a model, a study, a file
+  std::string name;    ///< a name for people: that of a model, a study, a file
   std::string status;  ///< "running" | "done" | "failed" | "killed"
   std::string error;   ///< why it failed, empty otherwise
   double started_at = 0;
@@ -48,7 +48,7 @@ struct Run {
   std::string model_json;
   std::string cluster_json;
   std::optional<std::int64_t> schedule_id;
-  std::string planner;  ///< who made the schedule of this run, empty where it has none
+  std::string planner;  ///< the planner of its schedule, empty where it has none
   std::int64_t seed = 0;
 };
 
@@ -59,8 +59,9 @@ struct RunRank {
   std::string hostname;
   int node = 0;
   std::optional<int> core_set = {};  ///< equal for ranks that have cores in common; none: not known
-  std::optional<int> cores = {};     ///< that the ranks of its core set can use at one time
-  std::optional<int> threads = {};   ///< that it computes with; none: on a GPU, or not known
+  std::optional<int> cores = {};  ///< how many cores the ranks of its core set can use at one time
+  /// How many threads it computes with; none: on a GPU, or not known.
+  std::optional<int> threads = {};
   std::int64_t pid = 0;
   double clock_offset_s = 0;
   double clock_error_s = 0;  ///< half the round trip of the best exchange
@@ -72,9 +73,10 @@ struct RunRank {
 struct Schedule {
   std::int64_t id = 0;
   std::string hash;
-  std::string planner;  ///< who took them first
+  std::string planner;  ///< the planner that took them first
   std::string json;
-  std::string changes_results = {};  ///< those that change losses and gradients, ", " between
+  /// The decisions that change losses and gradients, ", " between them.
+  std::string changes_results = {};
 };
 
 /// One training step of a run.
@@ -84,7 +86,7 @@ struct Iteration {
   double loss = 0;  ///< mean cross-entropy over the global batch, nats per token
   double auxiliary_loss = 0;
   std::optional<double> heldout_loss;
-  double duration_s = 0;  ///< the slowest rank's
+  double duration_s = 0;  ///< the duration on the slowest rank
   std::int64_t tokens = 0;
   std::int64_t dropped_tokens = 0;          ///< token-expert assignments over capacity
   std::optional<std::int64_t> schedule_id;  ///< the schedule in force; none: the one of the run
@@ -100,8 +102,9 @@ struct Load {
   int rank = 0;
   int expert = 0;
   std::int64_t tokens = 0;
-  std::optional<std::int64_t> asked_tokens = {};  ///< before those over capacity were dropped
-  int micro_batch = 0;                            ///< -1: all of the iteration together
+  /// The tokens before those over capacity were dropped.
+  std::optional<std::int64_t> asked_tokens = {};
+  int micro_batch = 0;  ///< -1: all of the iteration together
 };
 
 /// How even the loads of one MoE layer were in one iteration. An expert's tokens are those of all
@@ -111,11 +114,11 @@ struct Balance {
   int iteration = 0;
   int layer = 0;
   int experts = 1;
-  int unused_experts = 0;  ///< without a token
+  int unused_experts = 0;  ///< experts without a token
   std::int64_t tokens = 0;
   std::optional<std::int64_t> dropped_tokens;
-  std::int64_t max_tokens = 0;    ///< of an expert
-  double standard_deviation = 0;  ///< of the experts' tokens (population)
+  std::int64_t max_tokens = 0;    ///< the tokens of the fullest expert
+  double standard_deviation = 0;  ///< that of the experts' tokens (population)
   std::optional<std::int64_t> max_rank_tokens;
   std::optional<double> mean_rank_tokens;
   std::optional<double> rank_standard_deviation;
@@ -153,7 +156,7 @@ struct Trial {
   std::int64_t study_id = 0;
   std::int64_t schedule_id = 0;
   std::string planner;
-  std::string parameters_json;  ///< what distinguishes the candidate, e.g. {"forward_chunks": 4}
+  std::string parameters_json;  ///< its own settings, e.g. {"forward_chunks": 4}
   std::string status;  ///< "planned" | "running" | "done" | "infeasible" | "out_of_memory" | "hung"
                        ///< | "crashed" | "failed"
   std::string error;
@@ -166,9 +169,12 @@ struct Trial {
   std::optional<double> started_at;
   std::optional<double> finished_at;
   double heartbeat_at = 0;
-  std::optional<double> predicted_deviation_s = {};  ///< standard deviation that is expected of it
-  std::string also_planned_by = {};  ///< others that came to the same schedule: "fsmoe, joint"
-  std::optional<double> first_predicted_s = {};  ///< before the study's first refinement
+  /// The expected standard deviation of the prediction.
+  std::optional<double> predicted_deviation_s = {};
+  /// Other planners that came to the same schedule: "fsmoe, joint".
+  std::string also_planned_by = {};
+  /// The prediction before the study's first refinement.
+  std::optional<double> first_predicted_s = {};
 };
 
 /// One measured repeat of a trial.

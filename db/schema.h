@@ -12,7 +12,7 @@ class Connection;
 
 /// The tables and views that a program reads and writes.
 struct Schema {
-  int version = 0;  ///< stands in the header of the file; counts changes that no default can bridge
+  int version = 0;  ///< in the header of a file; grows by a change for which no default serves
   std::string tables;
   std::string views;
 };

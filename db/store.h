@@ -84,7 +84,8 @@ void link_timelines(Connection&, std::int64_t run_id, std::int64_t trial_id);
 /// now.
 std::int64_t insert(Connection&, Study);
 
-/// Writes what a study learns after it was begun (found by id): profile runs, cost model, cluster.
+/// Writes the fields of a study (found by id) that are known only after it was begun: profile runs,
+/// cost model, cluster.
 void update_study(Connection&, const Study&);
 
 /// Stores a new trial, "planned" where status is empty. Where the study has a trial of this

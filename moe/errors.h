@@ -14,7 +14,7 @@ namespace moe {
 
 /// The place in a training that an error is about, as far as it is known.
 struct Where {
-  std::string op{};  ///< its name
+  std::string op{};  ///< the name of the op
   std::optional<int> layer{};
   std::optional<int> rank{};
 
@@ -29,8 +29,8 @@ struct Refusal : std::runtime_error {
   /// `subject` is what is refused, and of which file and line if it came from one.
   Refusal(std::string_view subject, std::string_view reason, std::string way_out, Where where = {});
 
-  std::string reason;   ///< with the subject before it
-  std::string way_out;  ///< what would be legal instead
+  std::string reason;   ///< the reason, with the subject before it
+  std::string way_out;  ///< a request that would be legal instead
   Where where;
 };
 /// A refusal met while `subject` was made: its text follows that of the subject.
@@ -44,7 +44,7 @@ struct Unavailable : std::runtime_error {
 struct OutOfMemory : std::runtime_error {
   explicit OutOfMemory(const std::string& what, std::int64_t bytes = 0, Where where = {});
 
-  std::int64_t bytes;  ///< that were asked for; 0 where that is not known
+  std::int64_t bytes;  ///< the bytes that were asked for; 0 where that is not known
   Where where;
 };
 /// A call of the CUDA runtime or of cuBLAS failed; says which, where and why.
@@ -78,8 +78,8 @@ struct NotFinite : std::runtime_error {
 };
 
 /// The code that a program ends with: 124 for TimeLimit, 128 + the signal for Stopped (stop.h),
-/// db::exit_code() for the database's errors, 2 for wrong use, refusals, wrong input and things that
-/// are not there, 3 for OutOfMemory and std::bad_alloc, 1 for all other errors.
+/// db::exit_code() for the database's errors, 2 for wrong use, refusals, wrong input and
+/// Unavailable, 3 for OutOfMemory and std::bad_alloc, 1 for all other errors.
 int exit_code(const std::exception& error);
 
 }  // namespace moe

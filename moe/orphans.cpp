@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::chrono::seconds kPatience{1};
 
-/// True of every process where no program is given, and of one that has ended.
+/// True for every process where no program is given, and for a process that has ended.
 bool executes(pid_t pid, const std::filesystem::path& program) {
   std::error_code ended;
   const auto link = std::filesystem::path("/proc") / std::to_string(pid) / "exe";

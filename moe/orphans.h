@@ -10,7 +10,7 @@ namespace moe {
 /// Children of this process, as /proc lists them.
 std::set<pid_t> child_processes();
 
-/// From now on a process whose parent ends becomes a child of this one, where an ancestor of it is.
+/// From now on a descendant of this process whose parent ends becomes a child of this process.
 void adopt_orphans();
 
 /// Waits a second for every child to end, except `others`, and kills those that go on. With a

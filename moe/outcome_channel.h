@@ -7,8 +7,8 @@
 namespace moe {
 
 /// Brings the outcomes of ranks to the process that starts them by mpirun, so that a training ends
-/// with one line, whatever became of its ranks. A file without a name, whose path stands in a
-/// variable of the environment; ranks on other machines do not reach it.
+/// with one line, however its ranks ended. It is a file without a name, whose path is in a variable
+/// of the environment; ranks on other machines do not reach it.
 class OutcomeChannel {
  public:
   /// Throws std::system_error where there can be no such file.
@@ -17,7 +17,7 @@ class OutcomeChannel {
   OutcomeChannel& operator=(const OutcomeChannel&) = delete;
   ~OutcomeChannel();
 
-  /// Those that ranks have told so far, in the order in which they came.
+  /// The outcomes that ranks have told so far, in the order in which they came.
   std::vector<Outcome> outcomes() const;
 
  private:

@@ -79,7 +79,7 @@ std::vector<std::string> panel_names() {
 }
 
 int view(const Options& options, Size size) {
-  // The file first: a wrong one is told without a display.
+  // The file first, so that a wrong file is reported even without a display.
   const db::Connection connection = db::open_reader(options.database);
   viewer::App app{viewer::open_session(connection, options.start)};
   viewer::show_panel(app, options.panel);

@@ -22,7 +22,7 @@ constexpr std::size_t kRowsThatSetWidths = 1000;
 
 bool ends_with(std::string_view text, std::string_view end) { return text.ends_with(end); }
 
-std::string significant(double value) {  // three digits that count
+std::string significant(double value) {  // three significant digits
   if (value == 0) return "0";
   const double size = std::abs(value);
   return fmt::format("{:.{}f}", value, size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2);
@@ -91,7 +91,7 @@ std::string named_by(std::string_view unit, std::string_view column) {
   return at == std::string::npos ? name : name.replace(at, 5, unit).insert(at + unit.size(), "s");
 }
 
-// One line that a terminal takes for text, cut where it is too long for a table.
+// One line without control characters, cut where it is too long for a table.
 std::string shorten(const std::string& text) {
   const std::string line = escaped(text);
   std::size_t characters = 0;

@@ -29,7 +29,7 @@ std::string format_cell(std::string_view column, const Cell& cell, std::string_v
 
 struct Style {
   Format format = Format::table;
-  bool color = false;  ///< of a table's heading and of statuses
+  bool color = false;  ///< whether a table's heading and statuses have colours
 };
 
 /// True where `file` is a terminal and NO_COLOR is unset; "always" and "never" overrule. The value
@@ -43,7 +43,8 @@ class RowWriter {
  public:
   RowWriter(std::FILE* file, Style style, std::vector<std::string> columns);
   void row(const std::vector<Cell>& cells);
-  /// All rows so far, for who watches: a table that has written none takes its widths from these.
+  /// Writes all rows that still wait, so that a person who watches sees them: a table that has
+  /// written none takes its widths from these.
   void flush();
   void finish();
 

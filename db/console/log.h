@@ -6,8 +6,8 @@ namespace CLI {
 class App;
 }
 
-/// What programs say beside their results. Code anywhere says it with spdlog::info, warn, error or
-/// debug; a program decides once how it looks and how much of it is shown:
+/// The messages of programs. Any code writes them with spdlog::info, warn, error or debug; a
+/// program decides once how they look and which levels are shown:
 ///
 ///     moe-train: tiny on 2 ranks (CPU, 1 thread), layout dp=1,ep=2 ...
 ///     moe-train: warning: results.db is locked; training goes on and stores later

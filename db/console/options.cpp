@@ -51,7 +51,7 @@ CLI::Validator whole_number(std::int64_t least, std::int64_t most) {
     const auto number = all_of<std::int64_t>(text);
     if (number && *number >= least && *number <= most) return std::string();
     const bool digits = text.find_first_not_of("0123456789") == std::string::npos;
-    // What is too large is told of the bound that it exceeds.
+    // A number that is too large gets a message with the upper bound.
     const std::string range = digits && most == kAnyInteger
                                   ? fmt::format("an integer from {} to {}", least, most)
                                   : integer_range(least, most);

@@ -100,7 +100,7 @@ OutputFile::OutputFile(const std::string& path) : path_(path) {
   open_beside(target);
   if (!exists) return;
   const int descriptor = fileno(file_);
-  // Another's file stays another's where this process may give it back.
+  // The file keeps its owner where this process may set it.
   [[maybe_unused]] const int owned = fchown(descriptor, status.st_uid, status.st_gid);
   fchmod(descriptor, status.st_mode & 07777U);
 }

@@ -35,7 +35,7 @@ class OutputFile {
   [[noreturn]] void fail_to_open(int code) const;
   [[noreturn]] void fail_to_write(int code) const;
 
-  std::string path_;       ///< as it was named
+  std::string path_;       ///< the name that was given
   std::string replaced_;   ///< the plain file that commit() replaces, links followed; or empty
   std::string temporary_;  ///< the file that replaces it
   std::FILE* file_ = nullptr;

@@ -14,7 +14,7 @@ class Communicator;
 /// address space, so the module alone is linked with them, and a program loads it when a device is
 /// asked for. Each entry is the function of that name in backend.h or communicator.h.
 struct CudaModule {
-  const char* moelab_version;  ///< of the build that made the module
+  const char* moelab_version;  ///< the version of the build that made the module
   std::unique_ptr<Backend> (*make_cuda_backend)(int device, double time_limit_s);
   int (*cuda_device_count)();
   std::vector<std::string> (*cuda_device_ids)();

@@ -32,7 +32,7 @@ class TrainReport {
   std::string database_;
   int steps_;
   int log_every_;
-  std::int64_t tokens_;  ///< of the global batch
+  std::int64_t tokens_;  ///< the number of tokens of the global batch
   bool weighs_z_loss_;
   std::int64_t planned_peak_bytes_ = 0;  ///< the largest of any rank and iteration, as the next two
   std::int64_t planned_host_peak_bytes_ = 0;

@@ -54,7 +54,7 @@ TrainOptions train_options(const TrainArguments& arguments, const SchedulePlan& 
   return options;
 }
 
-/// What a person is told before the first iteration.
+/// Tells a person what begins, before the first iteration.
 void say_what_begins(const TrainArguments& arguments, const TrainInputs& inputs,
                      const Groups& groups, const Backend& backend, int ranks) {
   const Schedule& schedule = inputs.plan.first;

@@ -17,7 +17,8 @@ struct SchedulePlan {
   Schedule first;
   Replan replan{};       ///< TrainOptions::replan; may be empty
   std::string remark{};  ///< a line for a person before the first iteration; may be empty
-  std::function<std::string()> last_remark{};  ///< the same after the last; may be empty
+  /// Makes a line for a person after the last iteration; may be empty.
+  std::function<std::string()> last_remark{};
 };
 
 /// Everything that moe-train reads before it starts a rank.

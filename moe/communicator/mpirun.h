@@ -10,7 +10,8 @@ namespace moe {
 inline constexpr double kLaunchLimit_s = 10;
 
 /// Runs mpirun (command[0]) and ends this process as it ends: with its exit code, or 128 + the
-/// signal that ended it. Calls `ended` with that code before. Throws std::system_error where it cannot be started.
+/// signal that ended it. Calls `ended` with that code before. Throws std::system_error where mpirun
+/// cannot be started.
 ///
 /// mpirun by itself answers SIGINT and SIGTERM by killing its ranks within a second and exit code
 /// 1, and takes no notice of SIGHUP and of a closed stdout. Here each of the four (stop.h) reaches

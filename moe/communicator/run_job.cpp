@@ -17,8 +17,8 @@
 namespace moe {
 namespace {
 
-/// Tells the launcher how this rank, or this process before there are ranks, has failed; where there
-/// is no launcher, the program itself.
+/// Tells the launcher how this rank, or this process before there are ranks, has failed; where
+/// there is no launcher, the program itself.
 void report(const Job& job, const Outcome& outcome) {
   if (!hand_to_launcher(outcome) && job.failed) job.failed(outcome);
 }

@@ -59,7 +59,7 @@ class TreeBuilder {
   }
   bool number_float(double value, const std::string&) { return add(value); }
   bool string(std::string& value) { return add(std::move(value)); }
-  bool binary(Json::binary_t&) { return false; }  // of formats other than text
+  bool binary(Json::binary_t&) { return false; }  // only in binary formats
   bool start_object(std::size_t) { return open(InputNode::Members{}); }
   bool start_array(std::size_t) { return open(InputNode::List{}); }
   bool key(std::string& name) {

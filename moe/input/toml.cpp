@@ -19,8 +19,8 @@ constexpr int kMostBrackets = 32;
   throw InputError(fmt::format("{}:{}: {}", name, line, message));
 }
 
-/// Index past the string that starts at `at`, as far as nesting goes: what is no TOML is the
-/// parser's to say.
+/// The index after the string that starts at `at`, precise enough to count nesting: the parser
+/// refuses a text that is not TOML.
 std::size_t end_of_string(std::string_view text, std::size_t at) {
   const char quote = text[at];
   const bool long_one = text.substr(at).starts_with(std::string(3, quote));
@@ -41,7 +41,7 @@ std::size_t end_of_string(std::string_view text, std::size_t at) {
 }
 
 /// toml++ recurses once for every part of a key and for every bracket, and so does whoever walks
-/// or frees its tree: what would exhaust the stack is refused before it is parsed.
+/// or frees its tree. A text that would exhaust the stack is therefore refused before it is parsed.
 void check_nesting(const std::string& name, std::string_view text) {
   int brackets = 0, key_parts = 1;
   const auto line = [&](std::size_t at) {

@@ -30,7 +30,7 @@ std::string joined(std::string_view path, std::string_view key) {
   return path.empty() ? db::shortened(key) : fmt::format("{}.{}", path, db::shortened(key));
 }
 
-/// "layers[3].tokens" -> "layers[].tokens": what is known of one entry is known of all.
+/// "layers[3].tokens" -> "layers[].tokens": all entries have the same keys.
 std::string without_indices(std::string_view path) {
   std::string result;
   for (const char c : path) {

@@ -76,8 +76,9 @@ struct CausalSoftmaxGradientBody {
 template <class Real>
 struct AttentionShape {
   std::int64_t heads, key_value_heads, sharing, length, sequences, head_width, block;
-  std::int64_t width, row;                  ///< of y and of qkv
-  std::int64_t square, probability_stride;  ///< of one head, of all heads that share k and v
+  std::int64_t width, row;  ///< elements of a row of y and of qkv
+  /// Elements of one head, and of all heads that share k and v.
+  std::int64_t square, probability_stride;
   Real scale;
 
   template <class Exec, class Op>

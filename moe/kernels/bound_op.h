@@ -22,8 +22,8 @@ struct View {
 /// An op whose sizes and addresses are known, ready to be executed by a backend.
 struct BoundOp {
   const Op* op = nullptr;
-  std::vector<View> reads;   ///< by position as in Op::reads
-  std::vector<View> writes;  ///< by position as in Op::writes
+  std::vector<View> reads;   ///< [position in Op::reads]
+  std::vector<View> writes;  ///< [position in Op::writes]
   /// The rows that the op works on: its slice of the first operand, reads before writes, whose rows
   /// are routed. Received and gathered rows have one range per local expert; sent rows have one
   /// range for each run of adjoining rows. All rows of the first read where no operand has routed

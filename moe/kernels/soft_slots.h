@@ -8,7 +8,7 @@ namespace moe {
 
 /// Where the logits of slots lie, and the rows of the masks; see ops/group_gate.h.
 struct SlotLayout {
-  std::int64_t width;                  ///< of logits: experts * slots
+  std::int64_t width;                  ///< columns of the logits: experts * slots
   std::int64_t slots, groups, tokens;  ///< tokens of a group
 
   /// The group and the column of logits that belong to a row of a mask.

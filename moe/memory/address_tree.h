@@ -64,7 +64,7 @@ class AddressTree {
  private:
   struct Node {
     Range range;
-    Summary summary;  ///< of the subtree
+    Summary summary;  ///< the summary of the subtree
     std::uint64_t priority = 0;
     int left = -1, right = -1;
   };

@@ -46,7 +46,7 @@ class FreeMemory {
   void take_from(Hole hole, std::int64_t begin, std::int64_t end);
 
   AddressTree<Hole, LargestHole> holes_;
-  AddressTree<Fragment, Untils> fragments_;  ///< of the holes
+  AddressTree<Fragment, Untils> fragments_;  ///< the fragments of the holes
 };
 
 }  // namespace moe

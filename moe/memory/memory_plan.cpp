@@ -48,7 +48,7 @@ struct MemoryPlan::State {
   std::vector<Tensor> tensors;
   std::vector<std::vector<TensorId>> activations;  ///< [op]: the activations that it uses
   std::vector<Users> users;                        ///< by tensor
-  std::vector<Wave> waves;                         ///< in the order in which they become known
+  std::vector<Wave> waves;  ///< all waves, in the order in which their sizes become known
 
   /// The memory of one pool. Only the device's holds tensors that live over iterations.
   struct Arena {

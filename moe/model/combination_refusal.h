@@ -10,7 +10,7 @@ namespace moe {
 
 /// Why sub-modules of the MoE layer cannot be used together.
 struct CombinationRefusal {
-  std::string_view key;  ///< of [moe]
+  std::string_view key;  ///< a key of the table [moe]
   std::string message;   ///< values, and what would work
 };
 

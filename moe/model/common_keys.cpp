@@ -163,7 +163,7 @@ constexpr std::array kDropWithCapacity{
                    return refuse_without_capacity(model);
                  }}};
 
-/// The weight of a loss that the gate has not; 0 goes with all gates.
+/// The weight of a loss that the gate does not have. 0 is legal with every gate.
 std::string refuse_weight(const Model& model, const KeyValue& weight, bool has_loss,
                           std::string_view loss, std::string_view key) {
   if (has_loss || weight == KeyValue(0.0)) return "";

@@ -24,14 +24,14 @@ class LayerBuilder {
   const Model& model;
   const Groups& groups;
   const int rank;
-  const std::int64_t tokens;         ///< of this rank, in a micro-batch
-  const std::int64_t global_tokens;  ///< of all ranks of a stage, in a micro-batch
-  const std::int64_t batch_tokens;   ///< of all ranks of a stage, in all micro-batches
+  const std::int64_t tokens;         ///< tokens of this rank in a micro-batch
+  const std::int64_t global_tokens;  ///< tokens of all ranks of a stage in a micro-batch
+  const std::int64_t batch_tokens;   ///< tokens of all ranks of a stage in all micro-batches
   /// The factor of a layer's load-balancing loss of one micro-batch in the total loss, which counts
   /// the mean over micro-batches.
   const double auxiliary_weight;
   int block = -1;  ///< the block being built; -1 outside the blocks
-  int stage = 0;   ///< its pipeline stage
+  int stage = 0;   ///< the pipeline stage of the block
   Phase phase = Phase::forward;
   /// Functions of layers that run once in an iteration, when the gradients exist: each adds its ops
   /// to `stage`.

@@ -199,7 +199,7 @@ std::optional<LayoutRefusal> refusal_by_size(const Model& model, const Layout& l
   return std::nullopt;
 }
 
-/// What is wrong with a model whatever the layout; says what was expected.
+/// Why a model cannot be trained under any layout, with the expected values.
 std::optional<LayoutRefusal> refusal_of_any_layout(const Model& model) {
   const auto refuse = [](std::string message) { return LayoutRefusal{std::move(message), {}}; };
   if (const auto refusal = combination_refusal(model)) {

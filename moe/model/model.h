@@ -39,7 +39,7 @@ struct Model {
   Positions positions = Positions::learned;
   double rotary_base = 10000;
   Head head = Head::untied;
-  bool biases = true;    ///< of linear layers, where their network has any
+  bool biases = true;    ///< whether linear layers have biases, where their network allows them
   int dense_blocks = 0;  ///< the first blocks, which have no experts whatever moe_every
   int moe_every =
       2;  ///< of the others every moe_every-th has experts, the first ones not; 0 = none
@@ -49,9 +49,9 @@ struct Model {
   std::string order = "sparse";              ///< orders/orders.h
   std::map<std::string, std::string> hooks;  ///< place -> name; hooks/hooks.h
   std::string expert = "gpt";                ///< experts/experts.h; of dense networks too
-  Activation activation = Activation::gelu;  ///< of networks that leave it open
+  Activation activation = Activation::gelu;  ///< the activation of networks that leave it open
   std::optional<std::int64_t> d_expert;      ///< hidden width of an expert; none = d_hidden
-  int shared_experts = 0;                 ///< that every token passes besides those it is routed to
+  int shared_experts = 0;  ///< experts that every token passes besides those it is routed to
   std::optional<double> capacity_factor;  ///< none = dropless
   /// Groups of the global batch with a capacity each; 0 = one per rank and micro-batch.
   int capacity_groups = 0;

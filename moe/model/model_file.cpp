@@ -42,7 +42,7 @@ void read_own_keys(const InputObject& moe, Model& model) {
   }
 }
 
-/// What the gate says of itself rules over defaults and over what a file inherits.
+/// The facts of the gate rule over defaults and over inherited keys.
 void take_from_gate(Model& model) {
   const GateFacts facts = gate_named(model.gate).facts;
   if (!facts.balances) model.auxiliary_weight = 0;
@@ -50,7 +50,7 @@ void take_from_gate(Model& model) {
   if (facts.drop) model.drop = *facts.drop;
 }
 
-/// What keys of [model] can get wrong together.
+/// Refuses keys of [model] that do not go together.
 void check_architecture(const InputObject& table, const Model& model) {
   if (model.d_model % model.heads != 0) {
     table.member("heads").fail(fmt::format("a divisor of d_model = {}", model.d_model));
@@ -67,7 +67,7 @@ void check_architecture(const InputObject& table, const Model& model) {
   }
 }
 
-/// What keys of several tables can get wrong together.
+/// Refuses keys of several tables that do not go together.
 void check_together(const InputObject& training, const InputObject& moe, const Model& model) {
   if (model.global_batch % model.micro_batches != 0) {
     training.member("micro_batches")
@@ -158,7 +158,7 @@ std::filesystem::path find_input(const std::string& name_or_path,
   if (is_name && std::filesystem::is_regular_file(there / (name_or_path + ".toml"), ignored)) {
     return there / (name_or_path + ".toml");
   }
-  // A pipe or a device is refused by whoever reads it, with what it is.
+  // The reader refuses a pipe or a device, and says which it is.
   if (std::filesystem::exists(name_or_path, ignored) &&
       !std::filesystem::is_directory(name_or_path, ignored)) {
     return name_or_path;

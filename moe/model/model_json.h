@@ -19,7 +19,7 @@ Model model_from_json(std::string_view text, const std::string& name = "model");
 /// A key of which two models have different values.
 struct KeyDifference {
   std::string key;    ///< "bias_speed", "hooks.before_dispatch"
-  std::string first;  ///< as value_text
+  std::string first;  ///< both values, as value_text prints them
   std::string second;
 };
 /// Every key whose value in force differs. Keys that a gate declares itself are compared where both

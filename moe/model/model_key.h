@@ -60,7 +60,7 @@ struct KeyCondition {
 enum class Presence : std::uint8_t {
   optional,
   required,
-  required_with_experts,  ///< where blocks have experts
+  required_with_experts,  ///< required where blocks have experts
 };
 
 /// One key of a model file, declared once. From it come the readers of TOML and JSON, the writer

@@ -12,8 +12,8 @@ namespace moe {
 /// exceed any integer.
 struct ModelSize {
   double parameters = 0;
-  double activations = 0;  ///< that an iteration over the global batch keeps for backward
-  double masks = 0;        ///< of the activations: token x slot, of order einsum
+  double activations = 0;  ///< elements that an iteration over the global batch keeps for backward
+  double masks = 0;        ///< the masks of order einsum among them, token x slot
 };
 
 /// The batch is cut into `parts` equal parts, one for each rank of a stage and micro-batch: masks

@@ -8,7 +8,7 @@ namespace moe {
 
 /// A collective that is measured by itself.
 struct CollectiveFacts {
-  std::string_view name;            ///< as in the result database: "all_to_all"
+  std::string_view name;            ///< the name in the result database: "all_to_all"
   double (*bus_factor)(int ranks);  ///< see bus_factor()
 };
 

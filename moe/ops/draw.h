@@ -12,9 +12,10 @@ namespace moe {
 struct Draw {
   std::int64_t seed = 0;
   int layer = 0;
-  std::int64_t first_token = 0;  ///< of this rank and micro-batch, in the global batch
+  /// The place of the first token of this rank and micro-batch in the global batch.
+  std::int64_t first_token = 0;
   std::int64_t micro_batch_tokens =
-      0;  ///< of all ranks: so many tokens further is the next micro-batch
+      0;  ///< tokens of all ranks in a micro-batch: the next one begins so many further
 };
 
 /// logits[T,E], deviations[T,E], step i32[1,1] -> noisy[T,E] = logits + n softplus(deviations), n

@@ -36,7 +36,7 @@ struct EinsumRows {
   static constexpr OpFacts facts =
       kernel_op("einsum_rows", CostUnit::flops, {Cut::rows, Cut::whole}, {Cut::rows});
   int groups = 1;
-  std::int64_t slots = 0;  ///< of an expert in a group
+  std::int64_t slots = 0;  ///< slots of an expert in a group
   Work work(const OpSizes& sizes) const;
 };
 /// mask[S,n], rows[S,M] -> y[T,M] = mask^T rows

@@ -59,7 +59,7 @@ struct SelectExperts {
   int experts = 0;
   int choices = 1;
   bool normalize = false;
-  int capacity_groups = 1;                 ///< of this rank's tokens
+  int capacity_groups = 1;                 ///< equal groups of this rank's tokens
   std::optional<std::int64_t> capacity{};  ///< copies per expert and group; none = dropless
   Drop drop = Drop::choice;
   bool even = false;
@@ -115,7 +115,7 @@ struct RouterZLoss {
 struct RouterZLossGradient {
   static constexpr OpFacts facts = kernel_op("router_z_loss_gradient", CostUnit::bytes,
                                              {Cut::rows, Cut::rows, Cut::rows}, {Cut::rows});
-  double weight = 0;  ///< of the loss in the total loss
+  double weight = 0;  ///< factor of the loss in the total loss
   std::int64_t global_tokens = 0;
   Work work(const OpSizes& sizes) const;
 };

@@ -20,7 +20,7 @@ int read_layer(const InputObject& input);
 Phase read_phase(const InputObject& input);
 /// "direction"
 Direction read_direction(const InputObject& input);
-/// "after" (formerly "behind"): the place in a block after which ops are put
+/// "after", called "behind" in older files: the place in a block after which ops are put
 ExchangePlace read_place(const InputObject& input);
 
 }  // namespace moe

@@ -35,7 +35,7 @@ struct Exchange {
   Phase phase = Phase::forward;
   std::optional<Direction> direction;  ///< none: both dispatch and combine
   Route route = Route::flat;
-  int ranks_per_group = 0;  ///< only for the pairwise route
+  int ranks_per_group = 0;  ///< the size of a group, only for the pairwise route
   friend auto operator<=>(const Exchange&, const Exchange&) = default;
   static Exchange read(const InputObject& input);
 };

@@ -22,7 +22,8 @@ enum class Transfer : std::uint8_t {
 
 /// A slice of a transfer and the place where it runs.
 struct TransferSlice {
-  int share = 1;  ///< of the rows of every expert, in proportion to the shares of the other slices
+  /// Its share of the rows of every expert, in proportion to those of the other slices.
+  int share = 1;
   /// Right after this place of block `at`: in the forward phase of the first micro-batch for a
   /// send, in the backward phase of the last one for a return. None: where the whole transfer was.
   std::optional<ExchangePlace> after;
@@ -40,7 +41,7 @@ struct HoistTransfer {
   static constexpr bool changes_results = false;
   int layer = 0;
   Transfer transfer = Transfer::send;
-  std::vector<TransferSlice> slices;  ///< in the order in which they run
+  std::vector<TransferSlice> slices;  ///< all slices, in the order in which they run
   friend auto operator<=>(const HoistTransfer&, const HoistTransfer&) = default;
   static HoistTransfer read(const InputObject& input);
 };

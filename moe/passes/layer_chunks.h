@@ -30,7 +30,7 @@ std::vector<Op> all_of(const ChunkOps& chunk);
 
 struct LayerChunks {
   std::vector<ChunkOps> chunks;
-  std::size_t place = 0;  ///< where the first chunk stood, counted in the ops that are left
+  std::size_t place = 0;  ///< the place of the first chunk, counted in the ops that are left
 };
 
 /// Removes from the Program the ops that pipeline_split has cut (follows_routed_rows), chunk by

@@ -75,11 +75,11 @@ RoutedSection routed_section(const Program& program, int layer, int micro_batch)
   return section;
 }
 
-/// What becomes of an operand when its op is cut.
+/// How the parts of a cut op use an operand.
 enum class Share : std::uint8_t {
-  none,     ///< all of it, the same for all parts
-  rows,     ///< the part's rows of it
-  own,      ///< a tensor of its own for every part
+  none,     ///< every part uses all of it
+  rows,     ///< every part uses its own rows of it
+  own,      ///< every part has a tensor of its own
   unknown,  ///< it cannot be cut into parts
 };
 
@@ -250,7 +250,7 @@ class Cutter {
 
   Program& program_;
   int layer_, parts_;
-  std::map<TensorId, std::vector<TensorId>> own_;  ///< by the tensor that the whole op had
+  std::map<TensorId, std::vector<TensorId>> own_;  ///< [the tensor that the whole op had][part]
   std::set<TensorId> of_one_part_;                 ///< tensors of which a part holds only its share
 };
 

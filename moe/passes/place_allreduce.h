@@ -22,7 +22,7 @@ struct PlaceAllReduce {
       "all-reduces gradients of a block after an exchange of another";
   static constexpr bool changes_results = false;
   int layer = 0;  ///< the block; -1 can be placed in one pipeline stage only
-  int slice = 0;  ///< of slice_allreduce
+  int slice = 0;  ///< one of the slices that slice_allreduce makes
   ExchangePlace after = ExchangePlace::dispatch;
   int at = 0;
   friend auto operator<=>(const PlaceAllReduce&, const PlaceAllReduce&) = default;

@@ -20,9 +20,9 @@ struct PlaceWeightGradient {
       "computes a weight gradient while rows of an exchange travel";
   static constexpr bool changes_results = false;
   std::string parameter;  ///< "block3.attention.output.weight"
-  int layer = 0;          ///< of the exchange
+  int layer = 0;          ///< the layer of the exchange
   Direction direction = Direction::dispatch;
-  int chunk = 0;  ///< of the exchange, where it is cut (share_of)
+  int chunk = 0;  ///< the chunk of the exchange, where it is cut (share_of)
   friend auto operator<=>(const PlaceWeightGradient&, const PlaceWeightGradient&) = default;
   static PlaceWeightGradient read(const InputObject& input);
 };

@@ -125,7 +125,7 @@ class Restoring {
   const RestoreActivation& restoring_;
   std::vector<Op> forward_, backward_;
   RestoredRows rows_;
-  std::set<TensorId> written_;    ///< in forward
+  std::set<TensorId> written_;    ///< the tensors that forward writes
   std::set<TensorId> kept_;       ///< received rows of forward that backward reads
   std::set<TensorId> available_;  ///< routed rows of forward that exist in backward
 };

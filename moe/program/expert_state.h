@@ -22,14 +22,14 @@ std::vector<ExpertMove> moves_to_homes(const HomesByLayer& from, const HomesByLa
 /// (esp).
 struct ExpertState {
   std::int64_t bytes = 0;
-  int tensors = 0;  ///< each is sent as a message of its own
+  int tensors = 0;  ///< their number; each is sent as a message of its own
 };
 ExpertState expert_state(const Program& program, int layer);
 
 /// How much is sent when experts move, summed over all expert groups and all ranks that share
 /// experts.
 struct ExpertTraffic {
-  int experts = 0;  ///< that get another home, over all layers
+  int experts = 0;  ///< experts that get another home, over all layers
   std::int64_t bytes = 0;
 };
 /// The traffic of moving the experts from the homes of the Program to others.

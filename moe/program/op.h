@@ -90,12 +90,12 @@ struct Op {
   OpKind kind;
   std::vector<Use> reads;
   std::vector<Use> writes;
-  std::string name;  ///< as shown in timelines: "attention qkv", "all_to_all dispatch"
+  std::string name;  ///< the name that timelines show: "attention qkv", "all_to_all dispatch"
   int layer = -1;    ///< block of the model, -1 outside the blocks
   Phase phase = Phase::forward;
   Slice chunk{};  ///< the share of the layer's routed rows that it works on; {0, 1} = all
   Stream stream = Stream::compute;
-  int micro_batch = 0;  ///< that it works on; 0 for ops that run once after all micro-batches
+  int micro_batch = 0;  ///< the one that it works on; 0 for ops that run once after all of them
   int stage = 0;        ///< pipeline stage that carries it out; for PassOn the one that sends
   Slice part{};         ///< the share of the micro-batch's tokens that it works on; {0, 1} = all
 };

@@ -56,12 +56,12 @@ inline bool belongs_to_experts(const Parameter& parameter) {
 /// out the ops of its pipeline stage (stage_program.h). Plain data: only the rewrites in passes/
 /// make one Program from another.
 struct Program {
-  Groups groups;  ///< of the ranks that carry it out
+  Groups groups;  ///< the groups of the ranks that carry it out
   std::vector<Tensor> tensors;
   std::vector<Op> ops;
   std::vector<Parameter> parameters;
   int stages = 1;         ///< pipeline stages
-  int micro_batches = 1;  ///< an iteration adds up the gradients of so many
+  int micro_batches = 1;  ///< their number; an iteration adds up their gradients
   // By micro-batch:
   std::vector<TensorId> tokens;   ///< i32[T]
   std::vector<TensorId> targets;  ///< i32[T]

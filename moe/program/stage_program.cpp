@@ -32,7 +32,8 @@ class StageTensors {
   }
 
  private:
-  std::vector<TensorId> here_;  ///< by tensor of the whole; -1 where the stage has none
+  /// [tensor of the whole Program]; -1 where the stage does not have it.
+  std::vector<TensorId> here_;
 };
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace moe {
 /// `step`.
 struct StageProgram {
   Program program;
-  std::vector<int> op_of;  ///< by op: its place in the whole Program
+  std::vector<int> op_of;  ///< [op]: its place in the whole Program
 };
 
 /// The sending stage keeps what a PassOn reads, the receiving stage what it writes.

@@ -13,7 +13,7 @@ struct ExpertNodes {
   // By member:
   std::vector<int> node;
   std::vector<int> place;
-  std::vector<int> before;  ///< how many members of smaller index have the same place
+  std::vector<int> before;  ///< the number of members of smaller index that have the same place
 };
 
 /// The nodes of the expert group that `rank` belongs to.

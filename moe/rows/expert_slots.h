@@ -17,7 +17,7 @@ struct ExpertSlots {
   /// [expert]: as ReplicatedExpert::holders. Empty where there are no replicas.
   std::vector<std::vector<int>> holders_of{};
   RowsOfOthers rows_of_others = RowsOfOthers::home;
-  ExpertHomes homes{};  ///< as ExpertPlacement::homes
+  ExpertHomes homes{};  ///< the same as ExpertPlacement::homes
   /// [member]: the experts at home there, ascending. Empty where the experts are in order.
   std::vector<std::vector<int>> owned{};
 };

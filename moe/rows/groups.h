@@ -25,7 +25,7 @@ enum class GroupKind : std::uint8_t {
 /// The ranks of a job: how they are divided, and where they are.
 struct Groups {
   int ranks = 1;
-  Layout layout;                ///< of `ranks` ranks
+  Layout layout;                ///< a layout of `ranks` ranks
   std::vector<int> node_of{0};  ///< node of each rank
 };
 

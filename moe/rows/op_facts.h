@@ -22,19 +22,19 @@ enum class Executor : std::uint8_t {
   host,          ///< the thread that drives the iteration (moe/run/host_ops)
 };
 
-/// What an op keeps busy while it runs.
+/// The resource that an op keeps busy while it runs.
 enum class Activity : std::uint8_t { computation, communication, copy };
 std::string_view activity_name(Activity activity);
 
-/// What an op's time is proportional to.
+/// The quantity that an op's time is proportional to.
 enum class CostUnit : std::uint8_t {
   flops,       ///< matrix products
   bytes,       ///< everything else that computes: memory read and written
   wire_bytes,  ///< communication
 };
 
-/// What becomes of one operand when its op is cut: into chunks of the routed rows (Op::chunk) or
-/// into parts of the batch (Op::part). "Share" below means either.
+/// How an operand is shared when its op is cut into chunks of the routed rows (Op::chunk) or into
+/// parts of the batch (Op::part). "Share" below means either.
 enum class Cut : std::uint8_t {
   /// Read: every share needs all of the operand, so an op that reads routed rows this way cannot be
   /// cut into chunks. Written: every share writes all of the operand, either the same values or
@@ -81,7 +81,7 @@ class Operands {
 
 /// See the head of this file.
 struct OpFacts {
-  std::string_view name;  ///< in snake case: "expert_linear_input_gradient"
+  std::string_view name;  ///< the name in snake case: "expert_linear_input_gradient"
   Executor executor;
   Activity activity;
   CostUnit unit;

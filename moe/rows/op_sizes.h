@@ -13,9 +13,9 @@ namespace moe {
 /// One op on one rank with its sizes known. The op kinds work out work() and bytes_to_peers() from
 /// it.
 struct OpSizes {
-  const std::vector<Tensor>& tensors;  ///< of the Program
-  const std::vector<Use>& reads;       ///< of the op
-  const std::vector<Use>& writes;      ///< of the op
+  const std::vector<Tensor>& tensors;  ///< the tensors of the Program
+  const std::vector<Use>& reads;       ///< the reads of the op
+  const std::vector<Use>& writes;      ///< the writes of the op
   RoutedLayer routed_layer;            ///< the layer whose routing the op binds or uses
   int stage = 0;                       ///< the pipeline stage that carries the op out
   const Binding& binding;

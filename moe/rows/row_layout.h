@@ -35,8 +35,8 @@ struct RelayedRows {
   struct Target {
     int member = 0, slot = 0, expert = 0;
   };
-  std::vector<Target> targets;                    ///< by member, then slot, without empty slots
-  std::vector<int> sources;                       ///< members of the expert group, ascending
+  std::vector<Target> targets;  ///< all targets, by member, then slot, without empty slots
+  std::vector<int> sources;     ///< members of the expert group, ascending
   std::vector<std::vector<std::int64_t>> tokens;  ///< [target][source]
   std::vector<std::vector<std::int64_t>> offset;  ///< [target][piece + 1], absolute row
 };
@@ -76,9 +76,10 @@ struct RowLayout {
 
   /// [member of the expert-sharded group][local expert][piece]: rows that it received.
   std::vector<std::vector<std::vector<std::int64_t>>> shared_rows;
-  std::vector<std::vector<std::int64_t>> gathered_offset;  ///< as piece_offset, of gathered rows
+  /// The same as piece_offset, for gathered rows.
+  std::vector<std::vector<std::int64_t>> gathered_offset;
 
-  ExpertNodes nodes;  ///< of the expert group; empty unless rows are relayed
+  ExpertNodes nodes;  ///< the nodes of the expert group; empty unless rows are relayed
   std::map<Rows, RelayedRows> relayed;
 };
 
@@ -89,7 +90,7 @@ struct RowHandling {
   std::vector<Rows> relays;  ///< the kinds of rows between legs that tensors of the layer hold
   /// The replicas are those of the layer's SendExperts, the homes those of Program::homes.
   ExpertPlacement placement;
-  int ranks_per_group = 0;  ///< of the layer's ExchangeCounts
+  int ranks_per_group = 0;  ///< that of the layer's ExchangeCounts
 };
 /// Takes time in proportion to members of the expert group x local experts, plus experts. Throws
 /// std::invalid_argument where the routing is of another number of ranks or experts, where the

@@ -39,7 +39,7 @@ constexpr bool lives_within_iteration(Role role) {
 
 /// What the rows of a tensor are.
 enum class Rows : std::uint8_t {
-  fixed,     ///< as many as Tensor::rows, known when the Program is built
+  fixed,     ///< Tensor::rows of them, known when the Program is built
   sent,      ///< token copies that this rank's gate sends into MoE layer Tensor::layer
   received,  ///< token copies that this rank's experts of MoE layer Tensor::layer receive
   gathered,  ///< the received rows of all ranks that share this rank's experts (esp)

@@ -44,7 +44,7 @@ class Progress {
  private:
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<bool> prepared_, ended_;  ///< by op
+  std::vector<bool> prepared_, ended_;  ///< [op]
   std::exception_ptr failure_;
   int iteration_ = 0;  ///< the iteration that has begun last
   int busy_ = 0;       ///< threads that have not finished it

@@ -21,7 +21,8 @@ namespace moe {
 /// An op whose addresses, rows and messages are known.
 struct PreparedOp {
   BoundOp bound;
-  std::vector<Segment> send, receive;  ///< where it exchanges routed rows or moves experts
+  /// The segments that it exchanges, of routed rows or of experts.
+  std::vector<Segment> send, receive;
 };
 
 using GroupOnStream = std::pair<GroupKind, Stream>;
@@ -33,14 +34,14 @@ struct RunState {
   RunOptions options;
   std::map<GroupOnStream, std::unique_ptr<Communicator>> communicators;
   std::byte* arena = nullptr;
-  std::int64_t arena_bytes = 0;     ///< of tensors; TouchedMemory::kGuardBytes follow them
-  std::byte* host_arena = nullptr;  ///< for offloaded activations, likewise with a guard
+  std::int64_t arena_bytes = 0;  ///< the bytes of tensors; TouchedMemory::kGuardBytes follow them
+  std::byte* host_arena = nullptr;  ///< the memory of offloaded activations, likewise with a guard
   std::int64_t host_arena_bytes = 0;
 
   // Of the Program:
-  Program whole;           ///< of all stages
-  Program program;         ///< of this rank's stage
-  std::vector<int> op_of;  ///< by op of `program`: its place in `whole`
+  Program whole;           ///< the Program of all stages
+  Program program;         ///< the Program of this rank's stage
+  std::vector<int> op_of;  ///< [op of `program`]: its place in `whole`
   StartRule rule;
   std::vector<std::vector<int>> waits_for;  ///< [op]: the ops of the start rule on other streams
   std::vector<std::vector<int>> issued_before;  ///< [op]: the ops that must be issued before it
@@ -54,9 +55,9 @@ struct RunState {
   /// Ops whose tensors have places in the arena but whose rows are not known, by the layer that
   /// they wait for.
   std::map<RoutedLayer, std::vector<int>> placed;
-  std::vector<PreparedOp> prepared;                   ///< by op
-  std::vector<Mark> begin_marks, end_marks;           ///< by op on device streams
-  std::vector<std::pair<double, double>> host_times;  ///< by op on the host stream
+  std::vector<PreparedOp> prepared;                   ///< [op]
+  std::vector<Mark> begin_marks, end_marks;           ///< [op], for device streams
+  std::vector<std::pair<double, double>> host_times;  ///< [op], for the host stream
   std::optional<TouchedMemory> touched, touched_host;
   AfterOp after_op;
   BeforeUpdate before_update;

@@ -21,7 +21,7 @@ struct IterationResult {
   /// [op of this rank's stage], the start in seconds of its steady_clock; empty unless
   /// RunOptions::record_spans.
   std::vector<OpSpan> spans;
-  double begin_s = 0;  ///< steady_clock
+  double begin_s = 0;  ///< the time of steady_clock at which the iteration began
   double end_s = 0;
   Routing routing;           ///< rows that were sent, by every rank of the stage
   std::int64_t dropped = 0;  ///< copies over capacity, all ranks and layers of the stage
@@ -29,7 +29,8 @@ struct IterationResult {
   /// ops that compute.
   std::vector<std::int64_t> sent_bytes;
   std::int64_t planned_peak_bytes = 0;
-  std::int64_t planned_host_peak_bytes = 0;  ///< of activations offloaded to the host's memory
+  /// The peak of activations offloaded to the host's memory.
+  std::int64_t planned_host_peak_bytes = 0;
   /// The highest byte of the arena that an op has written to, rounded up to the alignment of
   /// tensors. None unless measured.
   std::optional<std::int64_t> touched_peak_bytes;
@@ -37,10 +38,10 @@ struct IterationResult {
 };
 
 struct RunOptions {
-  std::int64_t memory_limit_bytes = 0;  ///< of the arena; 0 = the memory of the device
+  std::int64_t memory_limit_bytes = 0;  ///< the largest arena; 0 = the memory of the device
   /// Of the host's arena, where the bytes offloaded depend on routing; 0 = as the device's.
   std::int64_t host_memory_limit_bytes = 0;
-  double time_limit_s = 60;  ///< of each wait
+  double time_limit_s = 60;  ///< the limit of each wait
   bool record_spans = true;
   /// NCCL over the same ranks; without it, messages between devices go through the host.
   Communicator* device_world = nullptr;

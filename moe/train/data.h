@@ -27,7 +27,7 @@ struct Corpus {
   struct Part {
     std::filesystem::path file;
     std::variant<std::vector<std::byte>, MappedFile> storage;  ///< text; .bin
-    std::span<const std::byte> bytes;                          ///< of the tokens, without a header
+    std::span<const std::byte> bytes;  ///< the bytes of the tokens, without a header
     int bytes_per_token = 1;
     std::int64_t first = 0;  ///< place of its first token in the corpus
   };
@@ -36,8 +36,9 @@ struct Corpus {
   std::int64_t training_tokens = 0;  ///< the first ones; the rest is held out
   std::int64_t vocabulary = 0;
   std::int64_t sequence_length = 0;
-  std::uint64_t fingerprint = 0;  ///< of all tokens in order: ranks and resumed runs compare it
-  std::string description;        ///< "38 files from /a/b to /a/z, 512000 tokens (51200 held out)"
+  /// A hash of all tokens in order, which ranks and resumed runs compare.
+  std::uint64_t fingerprint = 0;
+  std::string description;  ///< "38 files from /a/b to /a/z, 512000 tokens (51200 held out)"
 };
 
 /// The repository's own text, or /usr/share/common-licenses where the sources are gone; sorted by

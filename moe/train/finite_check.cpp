@@ -25,7 +25,7 @@ struct Finding {
   int op = kNowhere;
   TensorId tensor = -1;
   std::int64_t count = 0, of = 0;    ///< values that are not finite, and all values
-  std::int64_t row = 0, column = 0;  ///< of the first value that is not finite
+  std::int64_t row = 0, column = 0;  ///< the place of the first value that is not finite
   double value = 0;
 };
 
@@ -99,7 +99,7 @@ class Watch {
   Backend& backend_;
   Finding& first_;
   std::mutex mutex_;
-  std::map<Held, int> left_;  ///< how many more times it is written in this iteration
+  std::map<Held, int> left_;  ///< the number of writes to come in this iteration
 };
 
 Finding look_at_parameters(const Runner& runner) {
@@ -154,8 +154,8 @@ int layer_of(const Program& program, const Finding& finding) {
                                : program.ops[static_cast<std::size_t>(finding.op)].layer;
 }
 
-/// Where the first finding of all ranks is, in the order of the whole Program; for the same op, that
-/// of the lowest rank.
+/// Where the first finding of all ranks is, in the order of the whole Program; for the same op,
+/// that of the lowest rank.
 Begin first_of_all(const Finding& mine, const Runner& runner, Communicator& world) {
   const bool found = mine.op != kNowhere;
   const std::int32_t place = !found || mine.op == kBefore ? mine.op : runner.whole_op(mine.op);

@@ -13,7 +13,7 @@ namespace moe {
 
 /// An iteration as a planner sees it.
 struct SeenIteration {
-  int iteration = 0;  ///< from 1
+  int iteration = 0;  ///< the number of the iteration, from 1
   double duration_s = 0;
   Routing routing;
   /// The schedule that a new plan would replace: that of this iteration, or of the next one where
@@ -26,7 +26,7 @@ using Replan = std::function<std::optional<Schedule>(const SeenIteration& seen)>
 
 /// When the plan from iteration j is made, and in which iteration it is in force first.
 enum class PlanningTurn : std::uint8_t {
-  between,  ///< before iteration j + 1, which waits for it and runs by it
+  between,  ///< made before iteration j + 1, which waits for it and runs by it
   /// On a thread of its own while iteration j + 1 runs; in force from iteration j + 2 on.
   /// [Pro-Prophet Alg. 2: Plan during an all-to-all]
   beside,
@@ -63,7 +63,7 @@ class Planning {
   PlanningTurn turn_;
   int steps_;
   PlanningTime time_;
-  std::future<Planned> running_;  ///< from the iteration before
+  std::future<Planned> running_;  ///< the plan that was begun in the iteration before
 };
 
 }  // namespace moe

@@ -23,18 +23,17 @@ std::vector<db::RunRank> rank_rows(std::int64_t run_id, const std::vector<RankIn
 
 struct TrainStoreOptions {
   std::string database;
-  int timelines = 1;  ///< typical iterations whose timeline is stored
-  double time_limit_s =
-      60;  ///< how long the begin and the end of the run wait for a locked database
+  int timelines = 1;         ///< typical iterations whose timeline is stored
+  double time_limit_s = 60;  ///< the wait for a locked database at the begin and the end of the run
   double flush_interval_s = 1;
   std::size_t most_waiting_rows =
-      2'000'000;  ///< of iterations and loads, while the database is locked
+      2'000'000;  ///< rows of iterations and loads that may wait while the database is locked
   int steps = 1;  ///< iterations of the run, by which it is chosen whose loads are stored
   /// The loads (per layer, micro-batch, expert and rank) of the first iteration and of every
   /// loads_every-th are stored, and those of every iteration whose timeline is stored. 0: only the
   /// latter. None: chosen so that they make about kMostLoadRows rows.
   std::optional<int> loads_every = std::nullopt;
-  std::vector<int> threads = {};  ///< by rank, as in OpenDevice
+  std::vector<int> threads = {};  ///< [rank], as in OpenDevice
 };
 
 /// A million rows are about 30 MB.
@@ -95,16 +94,16 @@ class TrainStore {
   std::vector<int> schedule_of_;  ///< [iteration of iterations_]: its schedule in schedules_
   std::vector<db::Load> loads_;
   std::vector<db::Balance> balances_;
-  std::map<int, std::vector<std::int64_t>> expert_tokens_;  ///< by layer, of the last iteration
+  std::map<int, std::vector<std::int64_t>> expert_tokens_;  ///< [layer], of the last iteration
   struct Recent {
     StepReport report;
-    int program = 0;  ///< its number in programs_
+    int program = 0;  ///< the number of its Program in programs_
   };
   std::deque<Recent> recent_;
   std::int64_t tokens_per_iteration_ = 0;
   bool weighs_z_loss_ = false;
-  std::map<int, int> first_rank_;              ///< by MoE layer: the first rank of its stage
-  std::map<int, ExpertPlacement> placements_;  ///< by layer, under the schedule in force
+  std::map<int, int> first_rank_;              ///< [MoE layer]: the first rank of its stage
+  std::map<int, ExpertPlacement> placements_;  ///< [layer], under the schedule in force
 };
 
 }  // namespace moe

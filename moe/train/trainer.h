@@ -27,21 +27,21 @@ struct TrainOptions {
 
 /// One iteration over all ranks, as rank 0 reports it.
 struct StepReport {
-  int iteration = 0;  ///< from 1
+  int iteration = 0;  ///< the number of the iteration, from 1
   double loss = 0;
   double auxiliary_loss = 0;  ///< sum of the load-balancing losses of all layers
   double z_loss = 0;          ///< sum over all routers; 0 where the model does not have it
   std::optional<double> heldout_loss;
-  double duration_s = 0;  ///< from the first begin to the last end of any rank, on rank 0's clock
+  double duration_s = 0;  ///< first begin to last end over all ranks, on rank 0's clock
   std::int64_t dropped = 0;
   Routing routing;
   Timeline timeline;                                  ///< empty where spans are not recorded
-  std::vector<std::int64_t> planned_peak_bytes;       ///< by rank
-  std::vector<std::int64_t> planned_host_peak_bytes;  ///< by rank, of offloaded activations
+  std::vector<std::int64_t> planned_peak_bytes;       ///< [rank]
+  std::vector<std::int64_t> planned_host_peak_bytes;  ///< [rank], of offloaded activations
   /// By rank: how far the arena was written to. Measured in the first iterations, which every
   /// report counts as warm-up; 0 in the others.
   std::vector<std::int64_t> touched_peak_bytes;
-  std::vector<std::vector<std::int64_t>> sent_bytes;  ///< by rank and op, as communicators counted
+  std::vector<std::vector<std::int64_t>> sent_bytes;  ///< [rank][op], as communicators counted
 };
 
 /// Called on rank 0.

@@ -16,7 +16,7 @@ struct Arguments {
   std::string planners;
   std::string schedule;
   std::vector<std::string> given;   ///< schedule files whose decisions planners go on from
-  std::string schedule_file = "-";  ///< to write a schedule to
+  std::string schedule_file = "-";  ///< the file to write a schedule to
   std::string trace;
   bool candidates = false;  ///< compare: a row for each candidate
   bool timeline = false;

@@ -27,8 +27,8 @@ struct Compared {
   const Planner* planner = nullptr;
   std::string name;
   std::string parameters_json = "{}";
-  std::string given;              ///< name of the --given file that it goes on from
-  std::vector<db::Cell> figures;  ///< as kFigures; empty where the planner refused
+  std::string given;              ///< the name of the --given file that it goes on from
+  std::vector<db::Cell> figures;  ///< one for each of kFigures; none where the planner refused
   std::string changes;            ///< the decisions that change results
   std::string refusal;
 };

@@ -78,8 +78,8 @@ void declare_candidates(CLI::App& command, Arguments& arguments) {
       ->group(group);
   command
       .add_option("--micro-profile-steps", study.micro_profile_steps,
-                  "how many iterations, after warm-up, each run has by which mpmoe_pb chooses; 0: "
-                  "it chooses by simulation")
+                  "let mpmoe_pb choose by runs of N iterations each, after warm-up; 0: it chooses "
+                  "by simulation")
       ->check(options::whole_number(0, 1'000'000))
       ->type_name("N")
       ->capture_default_str()
@@ -111,8 +111,8 @@ void declare_runs(CLI::App& command, StudyOptions& study) {
       ->group(group);
   command
       .add_option("--most-of-others", study.most_of_others,
-                  fmt::format("repeat a run, up to twice, in which other processes had more than "
-                              "this share of the processors; 1: never [default: as the study was "
+                  fmt::format("run again, up to twice, where other processes had more than this "
+                              "share of the processors; 1: never [default: as the study was "
                               "begun, or {}]",
                               kUsualOthers))
       ->check(options::share())

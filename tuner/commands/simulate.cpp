@@ -112,7 +112,7 @@ void print_memory(const std::vector<RankMemory>& memory, const Arguments& argume
   writer.finish();
 }
 
-/// The schedule that was named, or what the planner that was named makes of it.
+/// The schedule of --schedule, or the one that --planner makes.
 moe::Schedule schedule_of(const Arguments& arguments, const Scenario& scenario) {
   if (!arguments.schedule.empty()) {
     moe::Schedule schedule = moe::load_schedule(arguments.schedule);
@@ -132,7 +132,7 @@ void print_fits(const Scenario& scenario, const Prediction& prediction) {
   }
 }
 
-/// A column of the summary, and what it holds.
+/// A column of the summary, and the figure in it.
 struct Figure {
   std::string column;
   db::Cell value;

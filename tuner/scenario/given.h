@@ -11,7 +11,7 @@ namespace tuner {
 
 /// The decisions of a --given file, which stand before a planner decides.
 struct Given {
-  std::string file;        ///< for messages
+  std::string file;        ///< the name of the file, for messages
   std::string name;        ///< the file's name without folder and extension
   moe::Schedule schedule;  ///< the decisions
   moe::Program program;    ///< the whole Program with these decisions: planners decide for it

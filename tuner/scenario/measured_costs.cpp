@@ -76,7 +76,7 @@ int nodes_measured(const db::Connection& connection, std::int64_t run_id, int ra
 CostedCluster costs_of_fits(const db::Connection& connection, const std::string& path,
                             std::optional<int> wanted) {
   auto fits = db::load_latest_fits(connection);
-  // The shapes of a model are no fits of a machine.
+  // Fits to the shapes of one model do not hold for others.
   std::erase_if(fits, [](const db::Fit& fit) { return fit.op.find('[') != std::string::npos; });
   if (fits.empty()) {
     throw moe::InputError(fmt::format(

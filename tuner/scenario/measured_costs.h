@@ -11,8 +11,8 @@ namespace tuner {
 /// The model and layout that costs are wanted for.
 struct CostsWanted {
   std::string model_json;    ///< moe::to_json
-  std::optional<int> ranks;  ///< any number where it is empty
-  std::string layout;        ///< as a person writes it
+  std::optional<int> ranks;  ///< the number of ranks; empty: any number
+  std::string layout;        ///< the layout as a person writes it
 };
 
 struct MeasuredCosts {

@@ -39,13 +39,13 @@ class MeasuredPlan {
 
   const PlanInTraining plan_in_training_;
   const int iterations_;
-  moe::Routing routing_;  ///< of the first iteration
+  moe::Routing routing_;  ///< the routing of the first iteration
   bool done_ = false;
   int measured_ = 0;
-  int iterations_run_ = 0;  ///< under the schedule that is being measured
+  int iterations_run_ = 0;  ///< iterations under the schedule that is being measured
   std::vector<double> durations_;
 
-  std::mutex mutex_;  ///< for the members below
+  std::mutex mutex_;  ///< guards the members below
   std::condition_variable changed_;
   std::optional<moe::Schedule> asked_, plan_;
   std::optional<double> answer_;

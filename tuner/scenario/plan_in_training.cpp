@@ -37,7 +37,7 @@ PlanInTraining plan_in_training(const PlanRequest& request) {
                         even.costs,   even.cluster, so_far.measure};
     if (so_far.in_force) situation.homes_now = homes_under(*so_far.in_force);
     PlannerOptions plan_options = planner.options;
-    if (!so_far.in_force) plan_options.iterations = 0;  // experts are made where they are wanted
+    if (!so_far.in_force) plan_options.iterations = 0;  // experts begin at its homes
     moe::Schedule plan = plan_with(*planner.planner, situation, plan_options);
     if (!so_far.in_force || limit == 0) return plan;
     const std::int64_t peak = planned_peak_bytes(moe::apply(situation.program, plan),

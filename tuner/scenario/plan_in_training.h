@@ -13,7 +13,7 @@ struct PlanRequest {
   std::string planner;   ///< "pipemoe", "tutel:4"
   std::string model;     ///< name or file
   std::string cluster;   ///< name, file, or "measured"
-  std::string database;  ///< for "measured"
+  std::string database;  ///< the database for "measured"
   int ranks = 1;
   std::string layout;  ///< moe::parse_layout; "" = all experts over all ranks
   int iterations = 0;  ///< PlannerOptions::iterations
@@ -27,7 +27,7 @@ struct PlanRequest {
 
 /// The facts for a plan inside training. The first plan has none and assumes even routing.
 struct TrainingSoFar {
-  const moe::Routing* routing = nullptr;    ///< of the last iteration
+  const moe::Routing* routing = nullptr;    ///< the routing of the last iteration
   const moe::Schedule* in_force = nullptr;  ///< the schedule of the last iteration
   MeasureSchedule measure{};                ///< Situation::measure
 };

@@ -21,13 +21,13 @@ namespace {
 
 /// At 20 the second expert gets a millionth of what the first one gets.
 constexpr double kMostExponent = 20;
-constexpr double kMostCounts = 1e7;  ///< of layers, ranks and experts; 80 MB
+constexpr double kMostCounts = 1e7;  ///< the product of layers, ranks and experts; 80 MB
 
 struct GatedLayer {
   moe::RoutedLayer at;
   int experts = 0;
-  std::int64_t copies = 0;  ///< asked for on each rank
-  int choices = 1;          ///< of a token at most
+  std::int64_t copies = 0;  ///< copies that are asked for on each rank
+  int choices = 1;          ///< the most choices of a token
   /// Rows of an expert from each rank at most; where all experts are full whatever tokens ask for,
   /// just so many.
   std::optional<std::int64_t> capacity{};

@@ -17,7 +17,7 @@ namespace tuner {
 struct ScenarioOptions {
   std::string model;         ///< name in experiments/models, or a TOML file
   std::string cluster;       ///< name in experiments/clusters, a TOML file, or "measured"
-  std::string database;      ///< for "measured"
+  std::string database;      ///< the database for "measured"
   std::optional<int> ranks;  ///< default: all of the cluster
   std::string layout;        ///< moe::parse_layout; "" = all experts over all ranks
   std::string routing = "uniform";
@@ -29,7 +29,7 @@ struct Scenario {
   Cluster cluster;
   CostModel costs;
   moe::Groups groups;
-  moe::Program program;  ///< not scheduled
+  moe::Program program;  ///< the Program without a schedule
   moe::Routing routing;
   std::vector<std::string> remarks;  ///< a line each, for a person
 

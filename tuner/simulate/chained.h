@@ -12,7 +12,7 @@ namespace tuner {
 /// starts when its stream is free and the ops that it waits for have ended, including the updates
 /// of the parameters that it reads.
 struct ChainedIterations {
-  double total_s = 0;   ///< of all iterations
+  double total_s = 0;   ///< the time of all iterations
   double middle_s = 0;  ///< from the end of the iteration before the middle one to its end
 };
 

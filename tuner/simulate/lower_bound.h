@@ -22,7 +22,7 @@ struct LowerBound {
   double link_s = 0;
   /// The longest chain of dependencies, which collectives carry over ranks.
   double chain_s = 0;
-  std::string where;  ///< what bounds: "rank 2 compute", "node 0 out", "chain to op 17 of rank 3"
+  std::string where;  ///< the bound: "rank 2 compute", "node 0 out", "chain to op 17 of rank 3"
 
   double seconds() const;  ///< the largest of the three
 };

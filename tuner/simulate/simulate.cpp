@@ -74,7 +74,7 @@ struct Rank {
 struct Call {
   int arrived = 0;
   bool moving = false;
-  std::vector<int> flows_left;  ///< by member
+  std::vector<int> flows_left;  ///< [member]
 };
 
 int member_index(const GroupCall& call, int rank) {
@@ -105,12 +105,12 @@ struct Simulation::State {
   /// The facts that all ranks of one pipeline stage share.
   struct Stage {
     std::array<std::vector<int>, moe::kStreamCount> queues;
-    std::vector<std::vector<int>> successors;  ///< by op
-    std::vector<int> waiting_for;              ///< by op: how many
+    std::vector<std::vector<int>> successors;  ///< [op]
+    std::vector<int> waiting_for;              ///< [op]: their number
   };
   std::vector<Stage> stages;
   std::vector<Rank> ranks;
-  std::vector<std::vector<Call>> calls;  ///< by op, by call of the op
+  std::vector<std::vector<Call>> calls;  ///< [op][call of the op]
   std::vector<Flow> flows;
   double flows_since = 0;
   double flows_end = kNever;  ///< when the next of them, those that end together, have ended
@@ -125,7 +125,7 @@ struct Simulation::State {
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events;
   std::vector<std::vector<moe::OpSpan>> spans;
   double now = 0;
-  const bool communication_is_slowed;  ///< by what else the ranks do
+  const bool communication_is_slowed;  ///< whether other work of the ranks slows it
 
   State(const moe::Program& program, const moe::Groups& groups, std::vector<OpCost> op_costs,
         const CostModel& model, const Cluster& cluster)

@@ -17,8 +17,8 @@ std::string timeline_text(const moe::Program& program, const moe::Timeline& time
 /// The times of a timeline by what happens in them: means over ranks, except the duration.
 struct TimelineSummary {
   double duration_s = 0;
-  double computation_s = 0;    ///< while any stream computes
-  double communication_s = 0;  ///< while any collective is under way, waiting for others included
+  double computation_s = 0;    ///< the time during which any stream computes
+  double communication_s = 0;  ///< the time of collectives, including the wait for other ranks
   double overlapped_s = 0;     ///< the part of communication_s during which the rank computes
   double exposed_s = 0;        ///< the part of communication_s during which it does not
 };

@@ -44,9 +44,9 @@ JobResult train(const TrainingJob& job, const moe::Schedule& schedule, int steps
                 double time_limit_s, const std::function<void()>& alive);
 
 /// Tells failures apart by the outcome that moe-train printed (moe/outcome.h), and by the exit
-/// code where it printed none. A time limit (ours, or moe-train's) is "hung"; memory that ran out, or
-/// for which the kernel killed processes meanwhile, is "out_of_memory"; a lost rank and any signal is
-/// "crashed"; all else is "failed". Words on stderr count for nothing.
+/// code where it printed none. A time limit (ours, or moe-train's) is "hung". Memory that ran out,
+/// or for which the kernel killed processes meanwhile, is "out_of_memory". A lost rank and any
+/// signal is "crashed", all else is "failed". Words on stderr count for nothing.
 JobResult classify(const ChildResult& child, bool kernel_killed_for_memory);
 
 /// Throws an error with which this process ends as the training did; `what` names the training.

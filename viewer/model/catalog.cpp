@@ -26,7 +26,7 @@ bool belongs_to(const db::Timeline& timeline, const TrialRow& trial) {
          (timeline.run_id && is_repeat_of(trial, *timeline.run_id));
 }
 
-// The index of a timeline's trial in the catalog's list; after all others without a trial.
+// The index of a timeline's trial in the catalog's list; the end of the list where it has none.
 std::size_t trial_place(const Catalog& catalog, const db::Timeline& timeline) {
   const auto found =
       std::find_if(catalog.trials.begin(), catalog.trials.end(),

@@ -5,7 +5,7 @@
 #include "db/records.h"
 #include "viewer/model/activity.h"
 
-/// Colours as plain numbers: what they stand for, and which are readable. No drawing here.
+/// Colours as plain numbers: their meanings, and which are readable on which. No drawing here.
 namespace viewer {
 
 /// sRGB, each channel in [0, 1].

@@ -63,8 +63,8 @@ std::vector<WholeOp> whole_ops(const std::vector<Chunk>& chunks) {
 }
 
 struct Found {
-  std::vector<WholeOp> ops;  ///< alike, on one rank, in the order of time
-  std::size_t index = 0;     ///< of the one that holds the position; ops.size() for none
+  std::vector<WholeOp> ops;  ///< the ops that are alike, on one rank, in the order of time
+  std::size_t index = 0;     ///< the index of the op that holds the position; ops.size() for none
 };
 
 Found find(const Timeline& timeline, SpanPosition position) {

@@ -13,8 +13,9 @@ struct Mark {
   double end_s = 0;
   std::size_t first = 0;  ///< index of the first span
   std::size_t count = 1;
-  double busy_s = 0;    ///< sum of the durations of its spans
-  std::int32_t op = 0;  ///< of the span; for a run, of the longest among evenly spaced spans
+  double busy_s = 0;  ///< sum of the durations of its spans
+  /// The op of the span; for a run, that of the longest among evenly spaced spans.
+  std::int32_t op = 0;
   bool operator==(const Mark&) const = default;
 };
 

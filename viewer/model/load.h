@@ -24,15 +24,16 @@ struct RunRow : db::RunOverview {
 struct TrialRow {
   db::Trial trial;
   std::string study;
-  std::string layout;              ///< of the study
-  db::TrialFigures figures;        ///< with the study's sequential trial for comparison
-  std::vector<std::int64_t> runs;  ///< of its measured repeats
+  std::string layout;              ///< the layout of the study
+  db::TrialFigures figures;        ///< its figures beside the study's sequential trial
+  std::vector<std::int64_t> runs;  ///< the runs of its measured repeats
 };
 
 /// Everything that can be picked.
 struct Catalog {
-  std::vector<RunRow> runs;      ///< latest first
-  std::vector<TrialRow> trials;  ///< by study, fastest measured first, then fastest predicted
+  std::vector<RunRow> runs;  ///< latest first
+  /// The trials by study, fastest measured first, then fastest predicted.
+  std::vector<TrialRow> trials;
   std::vector<db::Timeline> timelines;  ///< see sort_timelines
 };
 
@@ -40,8 +41,8 @@ struct Catalog {
 struct RunData {
   std::int64_t run_id = 0;
   std::vector<db::Iteration> iterations;
-  LoadTable loads;        ///< for the iterations whose loads are stored
-  BalanceTable balances;  ///< for all iterations
+  LoadTable loads;        ///< the loads of the iterations whose loads are stored
+  BalanceTable balances;  ///< the balance of all iterations
 };
 
 Catalog load_catalog(const db::Connection& connection);

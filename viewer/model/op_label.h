@@ -5,7 +5,7 @@
 
 #include "db/records.h"
 
-/// What an op is called on the screen.
+/// The name of an op on the screen.
 namespace viewer {
 
 /// The op that a gradient belongs to: "expert_linear" for "expert_linear_weight_gradient". Other

@@ -20,16 +20,17 @@ struct Session {
   RunData run = {};                                 ///< see run_with_loads
   std::vector<std::int64_t> stacked = {};           ///< timeline ids, topmost first
   std::map<std::int64_t, Timeline> timelines = {};  ///< the stacked ones, by id
-  int stack_changes = 0;                            ///< how often load_stack was called
+  int stack_changes = 0;                            ///< the number of calls of load_stack
   std::optional<TimeRange> first_view =
       std::nullopt;          ///< part of the first stack to show, in axis seconds
-  std::string problem = {};  ///< why something could not be loaded
+  std::string problem = {};  ///< the reason why something could not be loaded
 };
 
 /// The selection to begin with, from the command line.
 struct Start {
   std::optional<std::int64_t> run = std::nullopt;
-  std::vector<std::int64_t> timelines = {};  ///< to stack; empty for the run's default
+  /// The timelines to stack; empty for those that the run has by default.
+  std::vector<std::int64_t> timelines = {};
   std::optional<TimeRange> view = std::nullopt;
 };
 

@@ -13,7 +13,7 @@ namespace viewer {
 struct Summary {
   TimeRange range;  ///< the part that was looked at
   std::vector<db::RankStatistics> ranks;
-  db::RankStatistics mean;  ///< over ranks
+  db::RankStatistics mean;  ///< the mean over ranks
 };
 
 /// Statistics of the part of `timeline` inside `range`. Of spans that cross the border, the part

@@ -13,7 +13,7 @@
 #include "viewer/window/fixed_window.h"
 #include "viewer/window/table.h"
 
-/// The lines t = alpha + n / rate that costs are predicted by: the newest fit of each op.
+/// The lines t = alpha + n / rate from which costs are predicted: the newest fit of each op.
 namespace viewer {
 
 namespace {

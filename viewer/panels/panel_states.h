@@ -6,7 +6,7 @@
 
 namespace viewer {
 
-/// What panels keep from frame to frame: one value of each type, made when it is first asked for.
+/// The states that panels keep from frame to frame: one value of each type, made at first use.
 /// So adding a panel adds no member anywhere.
 class PanelStates {
  public:

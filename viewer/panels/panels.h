@@ -11,9 +11,9 @@ namespace viewer {
 
 /// The data that a panel draws from.
 struct PanelContext {
-  Session& session;  ///< what is loaded and picked; a click may pick something else
+  Session& session;  ///< the loaded data and the selection, which a click may change
   const Fonts& fonts;
-  PanelStates& states;               ///< what panels keep from frame to frame
+  PanelStates& states;               ///< the states that panels keep from frame to frame
   const char* next_panel = nullptr;  ///< name of the panel to show from the next frame on
 };
 
@@ -28,7 +28,7 @@ enum class SideList { none, runs, runs_and_timelines };
 
 /// One view of the database, with a tab of its own.
 struct Panel {
-  const char* name;   ///< as --panel takes it: "loads"
+  const char* name;   ///< the name that --panel takes: "loads"
   const char* title;  ///< the text of the tab: "Loads"
   SideList side_list;
   std::span<const KeyHelp> keys;

@@ -13,7 +13,7 @@ namespace viewer {
 /// One timeline of the stack; borrowed for a frame.
 struct StackEntry {
   const Timeline* timeline = nullptr;
-  std::string title;       ///< its schedule
+  std::string title;       ///< the schedule of the timeline
   std::string source;      ///< the run and iteration that it was recorded in; may be empty
   std::string comparison;  ///< see comparison_text(); may be empty
 };
@@ -52,7 +52,7 @@ struct PlacedHeader {
 
 struct StackLayout {
   std::vector<PlacedHeader> headers;
-  std::vector<PlacedLane> lanes;  ///< by y
+  std::vector<PlacedLane> lanes;  ///< the lanes by y
   float height = 0;
 
   /// The lane at height y, or null.

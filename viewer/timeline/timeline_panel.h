@@ -45,7 +45,7 @@ struct LegendItem {
 /// Which part of the timelines is shown, and how. Times are axis seconds (see AxisMap). Key codes
 /// are those of GLFW; for printable keys they are upper-case ASCII codes.
 struct TimelinePanel {
-  int stack_changes = 0;  ///< of the session whose stack this is
+  int stack_changes = 0;  ///< the stack_changes of the session when this stack was loaded
   TimeRange view;
   bool fit = true;  ///< show everything at the next frame
   bool own_axis = false;
@@ -59,14 +59,15 @@ struct TimelinePanel {
   std::optional<double> range_anchor_s;
 
   // Kept from frame to frame because they cost time to make; see the functions that fill them.
-  std::map<std::int64_t, std::vector<OpStyle>> styles;  ///< by timeline id
+  std::map<std::int64_t, std::vector<OpStyle>> styles;  ///< [timeline id]
   std::vector<Summary> summaries;                       ///< one per stacked timeline
   std::vector<std::int64_t> summarized_ids;
   std::optional<TimeRange> summarized_range;
   bool summarized_own_axis = false;
   std::vector<LegendItem> legend;
   std::vector<std::int64_t> legend_ids;
-  std::vector<std::optional<WholeOp>> counterparts;  ///< of the selected op, by stacked timeline
+  /// [stacked timeline]: the op like the selected one.
+  std::vector<std::optional<WholeOp>> counterparts;
   std::optional<StackPosition> counterparts_of;
 };
 

@@ -34,8 +34,8 @@ HeatMapCell draw_heat_map(const Fonts& fonts, const HeatMap& map, Rect area);
 
 struct ColorBar {
   std::string label;
-  double most = 1;          ///< at the bright end; 0 is the dark end
-  double mean = 0;          ///< marked
+  double most = 1;          ///< the value at the bright end; 0 is the dark end
+  double mean = 0;          ///< the mean, which is marked
   bool open_ended = false;  ///< larger values have the brightest colour too
 };
 

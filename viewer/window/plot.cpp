@@ -13,7 +13,7 @@ namespace viewer {
 
 namespace {
 
-constexpr std::size_t kFewestKept = 4;  // "di..." tells nothing
+constexpr std::size_t kFewestKept = 4;  // fewer, as in "di...", say nothing
 
 struct Bounds {
   double low = std::numeric_limits<double>::infinity();

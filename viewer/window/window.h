@@ -37,7 +37,7 @@ class Window {
   Image render(const std::function<void()>& draw, int width, int height, int frames);
 
  private:
-  struct Context;  // what has to be torn down in reverse order
+  struct Context;  // the parts that must be destroyed in reverse order
   std::unique_ptr<Context> context_;
   Fonts fonts_;
 };

@@ -11,8 +11,9 @@ constexpr std::array kBiasAdjustedKeys{own_key(
 constexpr const ModelKey& kBiasSpeed = kBiasAdjustedKeys[0];
 
 /// s = 1 / (1 + e^-xW); the k experts of largest s + b, weighted by s alone as the sigmoid gate
-/// does. After every iteration b moves by bias_speed towards even loads: up where fewer copies
-/// asked for the expert, on all ranks and before drops, than for the mean expert, down where more.
+/// does. After every iteration b moves by bias_speed towards even loads: it rises where
+/// fewer copies asked for the expert than for the mean expert, over all ranks and before drops, and
+/// falls where more did.
 /// No auxiliary loss. [DeepSeek-V3, Eqs. 12 to 16 and 2.1.2; Wang et al. 2024, Algorithm 1. The
 /// sequence-wise loss that DeepSeek-V3 adds with a weight of 1e-4 is left out.]
 GateOutput build_bias_adjusted(LayerBuilder& build, TensorId x) {
@@ -25,7 +26,7 @@ GateOutput build_bias_adjusted(LayerBuilder& build, TensorId x) {
   build.op(AddExpertBias{}, "gate bias", {scores, bias}, {ranking});
   const TopK top = select_top_k(build, ranking, scores);
   const AddGradient add_z_loss = router_z_loss(build, logits.output);
-  const TensorId loads = build.gradient(bias);  // what it moves by
+  const TensorId loads = build.gradient(bias);  // they decide how the bias moves
   const auto adjust = [&build, bias, loads] {
     build.op(AdjustExpertBias{own_number(kBiasSpeed, build.model)}, "adjust expert bias",
              {loads, bias}, {bias});

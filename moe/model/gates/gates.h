@@ -61,7 +61,7 @@ struct GateSize {
 
 /// All that there is of a gate. gates/NAME.cpp defines it whole, and is its only file.
 struct Gate {
-  std::string_view name{};  ///< as model files call it; gates() fills it in
+  std::string_view name{};  ///< the name in model files; gates() fills it in
   std::string_view description;
   GateFacts facts{};
   /// Keys of [moe] that no other gate reads.

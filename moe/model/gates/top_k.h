@@ -15,7 +15,7 @@ Layer gate_logits(LayerBuilder& build, TensorId x, const std::string& parameter 
 TensorId exchange_counts(LayerBuilder& build, TensorId offsets, TensorId demand);
 
 struct TopK {
-  TensorId expert = -1, weight = -1, slot = -1, offsets = -1;  ///< as GateOutput
+  TensorId expert = -1, weight = -1, slot = -1, offsets = -1;  ///< the members of GateOutput
   TensorId total_demand = -1;                                  ///< i32[1,E], over all ranks
 };
 

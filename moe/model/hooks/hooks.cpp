@@ -24,7 +24,7 @@ std::string_view rows_text(Rows rows) {
     case Rows::relayed:
     case Rows::leader_sent:
     case Rows::leader_received:
-      break;  // of decisions, behind hooks
+      break;  // only decisions make such rows, after hooks
   }
   throw std::logic_error("rows_text: no such rows");
 }

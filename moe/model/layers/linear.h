@@ -7,11 +7,12 @@
 namespace moe {
 
 struct LinearShape {
-  std::string name;       ///< of its ops: "attention qkv"
-  std::string parameter;  ///< "attention.qkv": of it ".weight" and ".bias"
+  std::string name;       ///< the name of its ops: "attention qkv"
+  std::string parameter;  ///< the parameters are this with ".weight" and ".bias": "attention.qkv"
   std::int64_t inputs = 0, outputs = 0;
   bool bias = true;
-  Sharded sharded = Sharded::not_at_all;  ///< how ranks cut it, where any share dense matrices
+  /// The dimension that ranks cut, where any share dense matrices.
+  Sharded sharded = Sharded::not_at_all;
   std::vector<std::int64_t>
       column_groups{};  ///< widths of the groups of columns that are cut alike; empty = one group
   double standard_deviation = LayerBuilder::kInitialDeviation;

@@ -16,7 +16,7 @@ TensorId gather_shared(LayerBuilder& build, TensorId received, const std::string
   return gathered;
 }
 
-/// This rank's received rows of the sum of what the ranks that share its experts have computed.
+/// This rank's received rows, summed over the results of the ranks that share its experts.
 TensorId sum_shared(LayerBuilder& build, TensorId partial, const std::string& name) {
   if (build.sharing_ranks() == 1) return partial;
   const std::int64_t width = build.model.d_model;

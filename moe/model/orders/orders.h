@@ -21,7 +21,7 @@ struct OrderedRows {
 struct RestoreGradients {
   TensorId returned = -1;  ///< d_returned[S,M]
   TensorId weight =
-      -1;  ///< of GateOutput::weight, where the gate learns, or of MixedSlots::combine
+      -1;  ///< the gradient of GateOutput::weight, where the gate learns, or of MixedSlots::combine
 };
 /// The weighted sum of returned rows, in the order of the tokens (FSMoE's I-Order).
 struct RestoredTokens {
@@ -32,7 +32,7 @@ struct RestoredTokens {
 /// The contents with which an order can fill slots.
 enum class Slots : std::uint8_t {
   copies,    ///< copies of single tokens
-  mixtures,  ///< also mixtures of all tokens of a group (GateOutput::mixed)
+  mixtures,  ///< copies, or mixtures of all tokens of a group (GateOutput::mixed)
 };
 
 /// All orders, one line each: NAME, the contents of slots, and a description. A model file calls it
