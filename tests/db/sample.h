@@ -8,7 +8,7 @@
 
 namespace db {
 
-/// Ids of what store_sample() wrote.
+/// The ids of the rows that store_sample() wrote.
 struct Sample {
   std::int64_t machine = 0;
   std::int64_t run = 0;

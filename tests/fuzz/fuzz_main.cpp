@@ -28,7 +28,7 @@ constexpr unsigned kMostSeconds = 10;  // of one input; sanitizers and busy mach
 constexpr rlim_t kMostBytes = rlim_t{1} << 30;  // beyond what the program has when it starts
 constexpr std::size_t kMostMessage = 1000;
 
-/// What the worker leaves behind when it dies.
+/// What the worker leaves when it dies.
 struct Progress {
   std::atomic<std::uint64_t> seed;
   std::atomic<std::uint64_t> loaded;

@@ -99,7 +99,7 @@ TEST(Interference, OfEveryPairIsVerifiedAndOverlaps) {
   });
 }
 
-/// Spoils what arrives.
+/// Spoils the data that arrive.
 class Spoiling : public moe::Communicator {
  public:
   explicit Spoiling(std::unique_ptr<moe::Communicator> good)

@@ -32,7 +32,7 @@ Result result(const std::string& op, std::int64_t bytes, double cv = 0.01) {
   return r;
 }
 
-/// What `write` leaves in a file.
+/// The text that `write` leaves in a file.
 template <class Write>
 std::vector<std::string> lines_of(db::Format format, Write write) {
   char* text = nullptr;

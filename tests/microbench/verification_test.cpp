@@ -13,7 +13,7 @@
 namespace microbench::verification_test {
 namespace {
 
-/// Passes everything on and then spoils one element of what rank `bad_rank` received.
+/// Passes everything on, and then spoils one element that rank `bad_rank` received.
 class Spoiling : public moe::Communicator {
  public:
   Spoiling(moe::Communicator& good, int bad_rank)
@@ -138,7 +138,7 @@ class SpoilingBackend : public moe::Backend {
   std::unique_ptr<moe::Backend> good_ = moe::make_cpu_backend(1);
 };
 
-/// Streams as a device has them: what is issued on one happens when somebody waits for that one.
+/// Streams like those of a device: work on a stream happens when somebody waits for the stream.
 class DeferringBackend : public SpoilingBackend {
  public:
   DeferringBackend() : SpoilingBackend(false) {}

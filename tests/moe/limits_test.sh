@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# limits_test.sh BIN: what the programs say where the system sets a limit, and that an mpirun that hangs or is killed
+# limits_test.sh BIN: the messages of programs where the system sets a limit. An mpirun that hangs or is killed
 # ends them in order and leaves nothing.
 set -euo pipefail
 bin=$1

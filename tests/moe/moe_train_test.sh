@@ -147,10 +147,10 @@ expect 0 out "as many dropped" "$moe_db" query --db loads.db \
 # Every op of both ranks once, on one clock.
 expect 0 out "0,0" "$moe_db" query --db runs.db --format csv \
   "SELECT (SELECT count(*) FROM span) - 2 * (SELECT count(*) FROM timeline_op), (SELECT count(*) FROM span WHERE start_s < 0)"
-# What was planned was touched, but for room that capacity keeps for rows that did not come.
+# All planned memory was touched, except room that capacity keeps for rows that did not come.
 expect 0 out "2" "$moe_db" query --db runs.db --format csv \
   "SELECT count(*) FROM run_rank WHERE measured_peak_bytes > 0.9 * predicted_peak_bytes AND measured_peak_bytes <= predicted_peak_bytes"
-# Planned anew from what was just seen, between iterations: the same losses again.
+# Planned again from the routing just seen, between iterations: the same losses again.
 losses --planner tutel:2 --cluster box --plan-every 2 --ranks 2 --db planned.db >planned
 paste one planned | awk 'NF != 2 || ($1 - $2) ^ 2 > 1e-10 * $1 ^ 2 { exit 1 }' ||
   fail "other losses (planned): $(paste one planned) $(cat err)"

@@ -116,7 +116,7 @@ TEST_F(CudaBackend, WaitsForMarksOfOtherStreams) {
 }
 
 TEST_F(CudaBackend, LeavesNoErrorBehindForTheNextKernel) {
-  // Waiting asks for what is not ready yet, which CUDA would remember as an error.
+  // Waiting asks for work that is not ready yet, which CUDA would remember as an error.
   const std::int64_t n = 1 << 22;
   std::byte* base = backend_->arena(12 * n);
   for (int i = 0; i < 20; ++i) {

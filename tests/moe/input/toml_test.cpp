@@ -54,7 +54,7 @@ TEST(Toml, RefusesKeysOfTooManyParts) {
   EXPECT_THAT(error_of("\n[[" + deep + "]]"), refused);
   EXPECT_THAT(error_of("\nx = {" + deep + " = 1}"), refused);
   EXPECT_THAT(error_of("\n'a'" + repeated(" . \"b\"", 40000) + " = 1"), refused);
-  // Behind a long string that ends with a quote of its own.
+  // After a long string that ends with a quote of its own.
   EXPECT_THAT(error_of("\nx = [\"\"\"y\"\"\"\", {" + deep + " = 1}]"), refused);
 }
 

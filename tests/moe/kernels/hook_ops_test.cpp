@@ -1,4 +1,4 @@
-// Jitter and bfloat16 rounding by what is said of them.
+// Jitter and bfloat16 rounding against their definitions.
 
 #include <gtest/gtest.h>
 

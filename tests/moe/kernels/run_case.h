@@ -21,7 +21,7 @@ struct HostTensor {
 /// One execution of the op on the tensors of its case: chunks of a layer are several steps.
 struct Step {
   Slice chunk{};
-  Slice part{};                    ///< of the batch: the op sees these rows of what is cut along it
+  Slice part{};  ///< of the batch: the op sees these rows of the operands that are cut along it
   bool accumulate = false;         ///< of ops that write sums
   std::vector<RowRange> ranges{};  ///< as BoundOp::ranges; one range of all rows where empty
 };

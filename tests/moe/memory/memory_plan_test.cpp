@@ -50,7 +50,7 @@ struct PlanCase {
   std::optional<double> capacity_factor;
 };
 
-/// None; chunks; chunks that share buffers, with or without what is offloaded to the other pool.
+/// No decision; chunks; chunks that share buffers, without or with offloading to the other pool.
 Schedule schedule_number(const Model& model, int number) {
   if (number < 2) return {};
   if (number < 5) return chunked(model, number, 3);

@@ -68,7 +68,7 @@ TEST(ModelKeys, AreWrittenReadAndComparedOneByOne) {
 TEST(ModelKeys, OfRandomModelsReadFromAFileAreWhatTheFileSays) {
   std::mt19937 random(2);
   for (int i = 0; i < 200; ++i) {
-    // What a gate rules over, such as the weight of a loss that it has not, is settled by reading.
+    // Reading settles the keys that a gate rules over, such as the weight of a loss that it lacks.
     const Model model = load_text(test::model_file_text(test::random_model(random)));
     const std::string text = test::model_file_text(model);
     EXPECT_EQ(to_json(load_text(text)), to_json(model)) << text;
@@ -149,7 +149,7 @@ TEST(ModelKeys, OfTheGateAloneAreTakenFromJson) {
   EXPECT_EQ(to_json(model_from_json(to_json(other))), to_json(other));
   EXPECT_THROW(model_from_json(R"({"gate": "softmax", "bias_speed": 0.5})"), InputError);
   EXPECT_THROW(model_from_json(R"({"gate": "bias_adjusted", "bias_speed": -1})"), InputError);
-  // What an older program did not write has its default.
+  // A key that an older program did not write has its default.
   EXPECT_EQ(to_json(model_from_json("{\"name\":\"a\",\"gate\":\"bias_adjusted\"}")), to_json([] {
               Model bare;
               bare.name = "a";

@@ -120,7 +120,7 @@ std::vector<float> flat(const std::vector<Row>& rows) {
   return values;
 }
 
-/// Carries out the program's exchanges on buffers of its own; the experts hand on what they get.
+/// Carries out the program's exchanges on buffers of its own; the experts pass their rows on.
 class Ranks {
  public:
   Ranks(Communicator& world, const Program& program, const Groups& groups,

@@ -43,7 +43,7 @@ HoistTransfer in_three(int layer, Transfer transfer, int at) {
           {{3, ExchangePlace::dispatch, at}, {1, ExchangePlace::combine, at}, {2, {}, 0}}};
 }
 
-/// Kind and layer of what stands before each slice.
+/// Kind and layer of the op before each slice.
 std::vector<std::string> before_slices(const Program& program, int layer, std::string_view kind) {
   std::vector<std::string> before;
   for (std::size_t i = 1; i < program.ops.size(); ++i) {

@@ -14,7 +14,7 @@
 namespace moe::test {
 
 /// One draw of the property: this model under this schedule on these ranks computes what it does in
-/// sequence on one rank, under what of the schedule changes results.
+/// sequence on one rank, under those of its decisions that change results.
 struct Draw {
   Model model;
   Schedule schedule;

@@ -49,7 +49,7 @@ std::vector<const Op*> ops_of_kind(const Program& program, std::string_view kind
   return found;
 }
 
-/// "received, up.weight", without what names the block.
+/// "received, up.weight", without the name of the block.
 std::string names(const Program& program, const std::vector<Use>& uses) {
   std::string text;
   for (const Use& use : uses) {

@@ -43,7 +43,7 @@ Schedule changing(const Schedule& schedule) {
   return kept;
 }
 
-/// What is wrong with a draw; empty where the property holds.
+/// How a draw breaks the property; empty where it holds.
 std::string violation(const Draw& draw) {
   const Outcome reference = train_small(draw.model, changing(draw.schedule), 1, kSteps);
   const Schedule& later = draw.later ? *draw.later : draw.schedule;

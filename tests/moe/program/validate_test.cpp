@@ -12,7 +12,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
-/// a -> b -> c, and what validate() says of it: "" where nothing.
+/// a -> b -> c, and the message of validate(); "" where it accepts.
 struct Chain {
   ProgramBuilder build{DType::f32};
   TensorId a = build.input("a", 12), b = build.activation("b", 12, 1),

@@ -5,7 +5,7 @@
 namespace moe::leg_test {
 namespace {
 
-// That rows arrive is tests/moe/passes/exchange_test.cpp's to show; here: in how many messages.
+// The number of messages. tests/moe/passes/exchange_test.cpp shows that rows arrive.
 
 constexpr std::array kRelays{Rows::relayed, Rows::leader_sent, Rows::leader_received};
 

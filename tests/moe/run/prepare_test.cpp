@@ -17,7 +17,7 @@ using ::testing::ThrowsMessage;
 
 enum Position { exchange, permute, dispatch, experts, back, unrelated };
 
-/// Without a runner's threads: what is prepared, and how.
+/// The preparation of ops, without a runner's threads.
 struct Prepared {
   std::unique_ptr<Backend> backend = make_cpu_backend(1);
   LayerProgram layer;

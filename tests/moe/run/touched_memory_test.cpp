@@ -43,7 +43,7 @@ TEST_F(TouchedMemoryTest, IsNotFooledByOneValueEverywhere) {
     TouchedMemory touched(backend.get(), arena, 0);
     touched.cover(1024);
     for (int i = 0; i < 1024; ++i) arena[i] = static_cast<std::byte>(value);
-    // At most the last few bytes can be what the pattern was.
+    // At most the last few bytes can equal the pattern by chance.
     EXPECT_GT(touched.end_of_touched(), 1024 - 4) << value;
   }
 }

@@ -25,7 +25,7 @@ struct Outcome {
   std::map<std::string, std::vector<double>> state;
   std::vector<std::int64_t> planned_peaks, touched_peaks;  ///< by rank, last step
   std::vector<std::int64_t> planned_host_peaks,
-      touched_host_peaks;    ///< the same of what is offloaded
+      touched_host_peaks;    ///< the same for offloaded activations
   Timeline timeline;         ///< last step, each rank's own clock
   Routing routing;           ///< last step
   std::int64_t dropped = 0;  ///< last step

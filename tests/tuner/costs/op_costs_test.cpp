@@ -109,7 +109,7 @@ TEST(OpCosts, AGroupOfOneCostsWhatWasMeasuredOfItWithoutALink) {
   EXPECT_EQ(across.calls.at(1).ranks, (std::vector<int>{1}));
   EXPECT_EQ(across.calls.at(1).alpha_s, 1);
 
-  // What was measured between nodes alone says nothing of a rank by itself.
+  // Measurements between nodes alone say nothing of a rank by itself.
   c.costs.fits.erase("exchange_across_nodes/intra_node");
   EXPECT_EQ(c.all().at(dispatch + 1).calls.at(0).alpha_s, 2);
   EXPECT_EQ(c.all().at(dispatch + 1).calls.at(1).alpha_s, 0);

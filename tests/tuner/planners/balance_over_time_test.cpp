@@ -1,5 +1,5 @@
-// What a placement is worth one iteration after the loads that it was planned from, and how even it
-// makes loads.
+// The gain of a placement one iteration after the loads from which it was planned, and how even it
+// makes the loads.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

@@ -202,7 +202,7 @@ TEST(MicroBatchOrder, PaperFormAndSimulationAgreeOnAPipelineWithoutCommunication
   for (auto* plan : {plan_gpipe, plan_one_f_one_b}) {
     const moe::Schedule schedule = plan(situation, {});
     const double paper = micro_batch_order_paper_seconds(situation, schedule);
-    // The last stage has the head too: what it does counts everywhere in the paper's form.
+    // The last stage has the head too: its work counts everywhere in the paper's form.
     EXPECT_LE(seconds(schedule), paper * (1 + 1e-9));
     EXPECT_GT(seconds(schedule), 0.6 * paper);
     EXPECT_LT(seconds(schedule), 0.6 * one_by_one);

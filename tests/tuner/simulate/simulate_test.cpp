@@ -65,7 +65,8 @@ TEST(Simulate, RanksThatShareNoProcessorDoNotSlowEachOtherDown) {
 TEST(Simulate, ACollectiveTakesItsFitsAlphaAndBeta) {
   auto costs = small_costs();
   costs.fits["all_to_all/inter_node"].alpha_s = 0.25;
-  costs.fits["all_to_all/inter_node"].beta_s_per_unit = 2e-6;  // half of what the card allows
+  costs.fits["all_to_all/inter_node"].beta_s_per_unit =
+      2e-6;  // half of the rate that the card allows
   const auto layer = small_layer();
   const auto timeline = simulate(layer.program, two_nodes(), kEven, costs, small_cluster());
   EXPECT_NEAR(span_of(layer.program, timeline, 0, "dispatch").duration_s, 0.25 + 2, 1e-9);

@@ -49,7 +49,7 @@ TEST(Deviation, OfAProfileIsThatOfItsRunsMedians) {
   EXPECT_THROW(deviation_of_profile({{0.1}, {}}), std::invalid_argument);
 }
 
-/// How often of many draws the truth lies within `times` of what is said.
+/// The share of many draws in which the truth lies within `times` of the stated deviation.
 class Coverage {
  public:
   void add(double predicted_s, double truth_s, double deviation_s) {

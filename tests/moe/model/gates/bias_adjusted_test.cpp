@@ -13,7 +13,7 @@ Model adjusted_model() {
   Model model = small_model(DType::f64);
   model.gate = "bias_adjusted";
   model.experts = 4;
-  model.learning_rate = 1e-9;  // so that what changes the loads is the bias
+  model.learning_rate = 1e-9;  // so that only the bias changes the loads
   return model;
 }
 

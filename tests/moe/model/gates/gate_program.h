@@ -35,7 +35,7 @@ struct GateResults {
 /// Rewrites what a rank runs; as it stands where empty.
 using RewriteGate = std::function<Program(Program)>;
 
-/// Forward, backward and what the gate does when parameters are updated; no optimizer runs. Throws
+/// Forward, backward, and the update that the gate makes itself; no optimizer runs. Throws
 /// std::logic_error where a parameter that the gate moves differs from rank to rank.
 GateResults run_gate(const GateInputs& inputs, int ranks, const RewriteGate& rewrite = {});
 

@@ -50,7 +50,7 @@ struct OneRank {
     runner->write(program.step, std::as_bytes(std::span(&step, 1)));
   }
 
-  /// The gate's parameters that an optimizer moves, and what makes the input of the gate.
+  /// The gate's parameters that an optimizer moves, and the parameters that make its input.
   std::vector<Parameter> checked() const {
     std::vector<Parameter> found;
     for (const Parameter& parameter : program.parameters) {

@@ -54,7 +54,7 @@ TEST_F(GradientPlacesTest, AreIdleForWhatIsComputedMeanwhile) {
   const StageGradients stage = gradients_by_stage(situation, scheduled)[0];
   const auto op_cost =
       op_costs(scheduled, groups, bind_all(scheduled, groups, routing), costs, cluster);
-  // Behind the combine of block 2 comes the rest of block 2.
+  // After the combine of block 2 comes the rest of block 2.
   const GradientPlace &combine = stage.places[4], &block = stage.places[5];
   ASSERT_EQ(combine.after, ExchangePlace::combine);
   double seconds = 0;
@@ -79,7 +79,7 @@ TEST_F(GradientPlacesTest, GrainsAreAllGradientsAndUsableOnceTheyExist) {
   for (const int layer : {-1, 0, 1, 2, 3}) {
     EXPECT_DOUBLE_EQ(bytes[layer], gradient_bytes(layer)) << layer;
   }
-  for (const int block : {1, 2, 3}) {  // behind itself at the earliest
+  for (const int block : {1, 2, 3}) {  // after itself at the earliest
     for (const std::size_t place : usable[block]) EXPECT_EQ(place, (3u - block) * 3 + 2);
   }
   // The gradients of the head exist before those of any block, those of the embedding last.

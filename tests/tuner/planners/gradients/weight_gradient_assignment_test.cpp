@@ -15,7 +15,7 @@ namespace {
 using ::testing::ElementsAre;
 
 TEST(AssignWeightGradients, TakesTheNearestUntilTheExchangeIsCovered) {
-  // 5 left: 4 is nearest, then 1 of what is left; the second exchange takes what it can.
+  // 5 left: 4 is nearest, then 1 of the rest; the second exchange takes as much as it can.
   const std::vector<double> exchanges{5, 2};
   const std::vector<WeightGradient> gradients{{1, {0, 1}}, {4, {0, 1}}, {9, {0, 1}}, {2, {1}}};
   EXPECT_THAT(assign_weight_gradients(exchanges, gradients), ElementsAre(0, 0, 1, 1));

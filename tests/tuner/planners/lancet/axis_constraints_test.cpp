@@ -25,7 +25,7 @@ using ::testing::HasSubstr;
 constexpr std::string_view kLetters =
     "NBCKIL";  ///< none, batch, columns, capacity, irregular, later
 
-/// The axes of the operands of ops, by hand, what is read and then what is written: the paper's F.
+/// The axes of the operands of ops, by hand, reads before writes: the paper's F.
 const std::map<std::string_view, std::vector<std::string>> kAllowed{
     {"linear", {"BNB", "NCC"}},       {"softmax", {"BB"}},
     {"select_experts", {"BBBBBIII"}}, {"exchange_counts", {"III"}},

@@ -25,7 +25,7 @@ TEST(Pipelined, OverlapsPartsWithEachOther) {
   EXPECT_DOUBLE_EQ(pipelined_s(stages, 2), 6);
 }
 
-/// Longest path through the graph of what waits for what, op by op.
+/// Longest path through the graph of waits, op by op.
 double by_longest_path(const std::vector<PipelineStage>& stages, int parts) {
   std::map<std::pair<int, int>, double> memory;  // op, part -> end; op = 2 stage + is exchange
   const auto end_of = [&](const auto& self, int op, int part) -> double {

@@ -145,7 +145,7 @@ std::vector<ModelCase> with_whole_choices(std::vector<ModelCase> cases) {
   return cases;
 }
 
-/// Those of experiments/models with fewer blocks.
+/// The models of experiments/models, with fewer blocks.
 std::vector<ModelCase> published_models() {
   std::vector<ModelCase> cases;
   for (const char* name : {"gpt2-s-moe", "mixtral-7b", "deepseek-v3", "tiny"}) {
@@ -169,7 +169,7 @@ bool accepted(const Program& program, const Decision& decision) {
   }
 }
 
-/// Ranges around a MoE layer, by ops before and behind: to one side, and to both.
+/// Ranges around a MoE layer, by the numbers of ops before and after it: to one side, and to both.
 std::vector<std::pair<std::size_t, std::size_t>> ranges_around(const OpRange& layer,
                                                                std::size_t forward) {
   std::vector<std::pair<std::size_t, std::size_t>> ranges;
@@ -333,7 +333,7 @@ TEST(RangeAxes, OfAGateThatNeedsTheWholeBatchReachFromBehindItAlongTheBatchOrAlo
   EXPECT_EQ(axes.obstacle({0, routed, 2, kCapacityAxes}), "");
   EXPECT_THAT(axes.obstacle({0, {routed.first, layer.end}, 2, kCapacityAxes}),
               HasSubstr("\"combine\" cannot be cut: it needs all of returned"));
-  // Up to the gate, and behind, all dense ops can be cut along the batch.
+  // Up to the gate, and after the layer, all dense ops can be cut along the batch.
   EXPECT_TRUE(axes.legal({0, {layer.first - 3, layer.first}, 2}));
   EXPECT_TRUE(axes.legal({0, {layer.end, place_of(program, 1, "gate")}, 2}));
   EXPECT_FALSE(axes.legal({0, {layer.first - 3, layer.first + 1}, 2}));

@@ -51,8 +51,8 @@ moe::Schedule in_chunks(int chunks) {
            moe::StreamAssignment{"all_to_all", moe::Stream::inter_node}}};
 }
 
-/// Elements that tensors of the experts' rows have room for, by where they come from: of what
-/// forward makes (of that, what backward reads), of what backward brings back of it, of gradients.
+/// Elements that tensors of the experts' rows have room for: tensors that forward makes (and those
+/// of them that backward reads), tensors that backward brings back, and gradients.
 struct Room {
   double forward = 0, kept = 0, restored = 0, gradients = 0;
 };

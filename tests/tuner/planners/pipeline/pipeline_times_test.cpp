@@ -104,8 +104,8 @@ TEST_F(PipelineTimesTest, ForwardIsSimulatedNearlyAsFsmoesLaunchOrderIsReplayed)
       const double simulated_s =
           simulate(scheduled, groups, routing, costs, cluster).duration_s - others_s;
       EXPECT_GT(simulated_s, (1 - 1e-3) * replayed_s) << chunks << " chunks";
-      // What ranks that share experts scatter is summed on the stream of the experts, behind those
-      // of the next chunk, and its combine waits for these.
+      // Ranks that share experts sum scattered rows on the stream of the experts, after the experts
+      // of the next chunk, and the combine waits for that sum.
       const double most_late = chunks == 1 ? 1e-3 : 0.2;
       EXPECT_LT(simulated_s, (1 + most_late) * replayed_s) << chunks << " chunks";
     }
