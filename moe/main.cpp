@@ -12,19 +12,10 @@
 #include "moe/communicator/run_job.h"
 #include "moe/errors.h"
 #include "moe/outcome.h"
-#include "tuner/planners/planners.h"
 #include "tuner/scenario/measured_plan.h"
 #include "tuner/scenario/plan_in_training.h"
 
 namespace {
-
-moe::Listing planner_list() {
-  moe::Listing list{"planners", {}};
-  for (const tuner::Planner& planner : tuner::planners()) {
-    list.entries.push_back({std::string(planner.name), std::string(planner.description)});
-  }
-  return list;
-}
 
 /// The plan of `--planner`. The planners are the tuner's: this file alone includes it.
 moe::SchedulePlan make_plan(const moe::TrainArguments& arguments) {
@@ -78,7 +69,7 @@ int main(int argc, char** argv) {
                "moe-train");
   moe::TrainArguments arguments;
   moe::declare(app, arguments);
-  moe::declare_lists(app, {planner_list()});
+  moe::declare_lists(app, {tuner::planner_list()});
   const auto work = [&] {
     moe::TrainInputs inputs;
     const auto read = [&] {

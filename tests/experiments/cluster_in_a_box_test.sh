@@ -5,24 +5,11 @@
 set -euo pipefail
 
 bench=${1-}
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
+# shellcheck source=tests/experiments/expect.sh
+source "$(dirname "${BASH_SOURCE[0]}")/expect.sh"
 
 # As from a terminal: bash lets background jobs ignore SIGINT.
 box=(env --default-signal=INT "$root/experiments/cluster-in-a-box")
-
-failures=0
-expect() {
-  local claim=$1
-  shift
-  if "$@"; then
-    echo "ok: $claim"
-  else
-    echo "FAILED: $claim ($*)"
-    failures=$((failures + 1))
-  fi
-}
 
 equal() { [[ $1 == "$2" ]] || { echo "  '$1' is not '$2'"; return 1; }; }
 

@@ -1,23 +1,11 @@
 #!/usr/bin/env bash
 # install_test.sh BUILD [PROGRAM...]: what `cmake --install` puts under a prefix works after the prefix was moved, with
 # the checkout and the build hidden where this machine permits that, and bash completes the programs' options.
+# shellcheck disable=SC2317
 set -euo pipefail
 build=$1
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-
-failures=0
-expect() {
-  local claim=$1
-  shift
-  if "$@"; then
-    echo "ok: $claim"
-  else
-    echo "FAILED: $claim ($*)"
-    failures=$((failures + 1))
-  fi
-}
+# shellcheck source=tests/experiments/expect.sh
+source "$(dirname "${BASH_SOURCE[0]}")/expect.sh"
 
 cmake --install "$build" --prefix "$scratch/first" > "$scratch/log" 2>&1 || { cat "$scratch/log"; exit 1; }
 mv "$scratch/first" "$scratch/moved"

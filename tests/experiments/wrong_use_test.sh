@@ -1,11 +1,9 @@
 #!/usr/bin/env bash
 # Wrong use of the scripts of experiments/ and tests/ is exit code 2, with a word that names the option or the folder.
 set -euo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-scratch=$(mktemp -d)
-trap 'chmod -R u+w "$scratch"; rm -rf "$scratch"' EXIT
+# shellcheck source=tests/experiments/expect.sh
+source "$(dirname "${BASH_SOURCE[0]}")/expect.sh"
 
-failures=0
 # refused TEXT COMMAND...
 refused() {
   local text=$1 status=0 output

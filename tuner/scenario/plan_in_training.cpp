@@ -50,6 +50,14 @@ PlanInTraining plan_in_training(const PlanRequest& request) {
   };
 }
 
+moe::Listing planner_list() {
+  moe::Listing list{"planners", {}};
+  for (const Planner& planner : planners()) {
+    list.entries.push_back({std::string(planner.name), std::string(planner.description)});
+  }
+  return list;
+}
+
 bool chooses_by_measuring(const std::string& planner) {
   return parse_planner(planner).planner->measures;
 }

@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 
+#include "moe/model/listing.h"
 #include "tuner/planners/situation/planner.h"
 
 namespace tuner {
@@ -35,6 +36,9 @@ using PlanInTraining = std::function<moe::Schedule(const TrainingSoFar&)>;
 
 /// Loads costs and cluster once. Throws as load_scenario (scenario.h) and parse_planner.
 PlanInTraining plan_in_training(const PlanRequest& request);
+
+/// All planners with their descriptions, for `moe-train --list`.
+moe::Listing planner_list();
 
 /// True where the planner that is asked for chooses by short trainings where it can.
 bool chooses_by_measuring(const std::string& planner);

@@ -84,7 +84,11 @@ std::optional<Optimum> least_of_clause(const Solve& solve, double from) {
   try {
     optimizer.optimize(x, least);
   } catch (const nlopt::roundoff_limited&) {  // x is as good as it gets
-  } catch (const std::runtime_error&) {       // no point within the guards
+  } catch (const nlopt::forced_stop&) {       // with_slope was asked about no number
+    return std::nullopt;
+  } catch (const std::runtime_error&) {
+    // FAILURE: SLSQP finds no point within the guards. Otherwise, a function that it called threw.
+    if (optimizer.last_optimize_result() != nlopt::FAILURE) throw;
     return std::nullopt;
   }
   const bool within = std::all_of(guards.begin(), guards.end(), [&](const Guard& one) {

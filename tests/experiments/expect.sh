@@ -1,0 +1,20 @@
+# shellcheck shell=bash
+# Sourced by the tests of this folder: where the repository is, a scratch folder that goes with the test, and `expect`.
+# A test ends with `exit $((failures > 0))`.
+# shellcheck disable=SC2034
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+scratch=$(mktemp -d)
+trap 'chmod -R u+w "$scratch"; rm -rf "$scratch"' EXIT
+
+failures=0
+# expect CLAIM COMMAND...: runs the command and counts a failure where it fails.
+expect() {
+  local claim=$1
+  shift
+  if "$@"; then
+    echo "ok: $claim"
+  else
+    echo "FAILED: $claim ($*)"
+    failures=$((failures + 1))
+  fi
+}
