@@ -98,9 +98,9 @@ Error translate(int code, const std::string& message, sqlite3* handle, const std
     case SQLITE_READONLY:
       if (code == SQLITE_READONLY_ROLLBACK) {
         return {ErrorKind::corrupt,
-                fmt::format("{0}: a program was killed while it wrote a transaction; the next one "
-                            "that writes undoes what there is of it, as does `moe-db check --fix "
-                            "--db {0}`",
+                fmt::format("{0}: a program was killed while it wrote a transaction; the next "
+                            "program that writes undoes the transaction, as does `moe-db check "
+                            "--fix --db {0}`",
                             path)};
       }
       [[fallthrough]];

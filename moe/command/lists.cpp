@@ -45,7 +45,7 @@ void declare_lists(CLI::App& app, std::vector<Listing> more) {
   };
   app.add_option_function<std::string>(
          "--list", print,
-         fmt::format("print what there is, a line each, and end; or one list: {}",
+         fmt::format("print all names with a line about each, and end; or print one list: {}",
                      fmt::join(names, ", ")))
       ->expected(0, 1)
       ->type_name("LIST")

@@ -265,9 +265,8 @@ constexpr std::array kKeys{
 
     member_key<&Model::dense_blocks>("moe", "dense_blocks", IntegerRange{0, kMostBlocks},
                                      "First blocks, which have no experts."),
-    member_key<&Model::moe_every>(
-        "moe", "moe_every", IntegerRange{0, kLargestInt},
-        "Of the other blocks every so many-th has experts; 0: none has any."),
+    member_key<&Model::moe_every>("moe", "moe_every", IntegerRange{0, kLargestInt},
+                                  "One in so many of the other blocks has experts; 0: none has."),
     member_key<&Model::experts>("moe", "experts", IntegerRange{1, kMostExperts},
                                 "Experts of a MoE layer.", kWithExperts),
     member_key<&Model::choices>("moe", "choices", IntegerRange{1, kMostExperts},

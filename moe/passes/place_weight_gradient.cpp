@@ -47,7 +47,7 @@ std::string expected_exchange(const Program& program, const std::vector<std::siz
     names.push_back(exchange_text(*direction, op.layer, share_of(op).index));
   }
   names.erase(std::unique(names.begin(), names.end()), names.end());
-  return expected_one_of(names, "expected it where it stands");
+  return expected_one_of(names, "expected no decision about it");
 }
 
 /// The parameters of the layer; those of all layers where it has none.

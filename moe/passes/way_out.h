@@ -14,7 +14,7 @@ namespace moe {
 /// Ops that decisions may make a Program of at most: a plan of so many needs some 7 GiB.
 inline constexpr std::size_t kMostOps = std::size_t{1} << 22;
 /// The reason and the way out where they would make more.
-inline constexpr const char* kTooManyOps = "more than 4194304 ops come of it";
+inline constexpr const char* kTooManyOps = "it makes more than 4194304 ops";
 inline constexpr const char* kFewerOps = "expected fewer chunks, parts or steps";
 
 /// "expected one of a, b, c": at most eight of them. `otherwise` where there are none.

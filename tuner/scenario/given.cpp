@@ -34,9 +34,9 @@ std::string with_name(const std::string& parameters_json, const std::string& nam
                                    db::shortened(moe::to_json(*same), most)),
                        "leave it out of the file, or plan with another planner");
   }
-  throw moe::Refusal(given.file,
-                     fmt::format("planner {} cannot go on from it: {}", own.planner, why),
-                     "leave out of the file what stands in its way, or plan with another planner");
+  throw moe::Refusal(
+      given.file, fmt::format("planner {} cannot go on from it: {}", own.planner, why),
+      "leave the decisions that prevent it out of the file, or plan with another planner");
 }
 
 Situation after(const Given& given, const Situation& whole) {

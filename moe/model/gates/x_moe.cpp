@@ -18,7 +18,7 @@ constexpr std::array kXMoeKeys{
     own_key(
         "gate_temperature", or_word(kAboveZero, "learned"),
         [](const Model&) -> KeyValue { return "learned"; },
-        "What cosines are divided by; learned, it begins at 0.3.")};
+        "Divisor of the cosines; a learned one begins at 0.3.")};
 constexpr const ModelKey& kGateRank = kXMoeKeys[0];
 constexpr const ModelKey& kGateTemperature = kXMoeKeys[1];
 

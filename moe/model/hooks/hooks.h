@@ -43,9 +43,9 @@ enum class HookRows : std::uint8_t {
 /// NAME_hook(LayerBuilder&, HookPlace, TensorId x). Its output has the shape of x; the gradient
 /// that its backward returns has the shape of the gradient that it gets. Its ops on routed rows are
 /// cut into chunks with the others where they can be (Cut::rows).
-#define MOELAB_HOOKS(HOOK)                                                                        \
-  HOOK(jitter, tokens, "multiplies by 1 + 0.01 u, u random in [-1, 1): changes what is computed") \
-  HOOK(round_bf16, any, "rounds values and gradients to bfloat16: changes what is computed")
+#define MOELAB_HOOKS(HOOK)                                                               \
+  HOOK(jitter, tokens, "multiplies by 1 + 0.01 u, u random in [-1, 1): changes results") \
+  HOOK(round_bf16, any, "rounds values and gradients to bfloat16: changes results")
 
 #define MOELAB_DECLARE_HOOK(name, rows, description) \
   Layer name##_hook(LayerBuilder&, HookPlace, TensorId x);
