@@ -8,7 +8,7 @@ class App;
 
 namespace db {
 
-/// Adds the subcommands of moe-db; `action` becomes what the one that was typed does.
+/// Adds the subcommands of moe-db; `action` becomes the action of the one that was typed.
 void add_commands(CLI::App& app, std::function<int()>& action);
 
 }  // namespace db

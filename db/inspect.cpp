@@ -70,7 +70,7 @@ bool names_moelab(const std::string& page) {
 
 /// Whether a rollback journal lies beside the file that a program of moelab left, or writes just
 /// now: that of the transaction that makes a new file, or of one in a file that names moelab.
-/// SQLite brings the file back to what it was when it is opened.
+/// SQLite undoes that transaction when it opens the file.
 bool has_own_journal(const std::string& path) {
   std::ifstream journal(path + "-journal", std::ios::binary);
   if (!journal) return false;

@@ -32,7 +32,7 @@ class Query {
 
   const Connection& connection_;
   std::string sql_;
-  std::string denied_;  // what the authorizer refused, for the message
+  std::string denied_;  // the action that the authorizer refused, for the message
   sqlite3_stmt* statement_ = nullptr;
   std::vector<std::string> columns_;
 };

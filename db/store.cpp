@@ -317,7 +317,7 @@ void heartbeat_trial(Connection& connection, std::int64_t trial_id) {
 void finish_trial(Connection& connection, Trial trial) {
   if (!trial.finished_at) trial.finished_at = now();
   trial.heartbeat_at = *trial.finished_at;
-  // What the trial is stays as it was stored, and so does when it began.
+  // The identity of the trial and its begin stay as they were stored.
   const std::string set = assignments<Trial>(
       {"id", "study_id", "schedule_id", "planner", "started_at", "also_planned_by"},
       [](const char*, int number) { return fmt::format("?{}", number); });

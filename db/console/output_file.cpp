@@ -24,7 +24,7 @@ fs::path directory_of(const fs::path& path) {
   return path.has_parent_path() ? path.parent_path() : fs::path(".");
 }
 
-/// N of /dev/fd/N, /proc/self/fd/N and what leads there (/dev/stdout); -1 of anything else.
+/// N of /dev/fd/N, /proc/self/fd/N and links to them (/dev/stdout); -1 for any other name.
 int own_descriptor(const fs::path& path) {
   std::error_code ignored;
   const std::string name = path.filename();

@@ -16,7 +16,7 @@
 namespace db {
 namespace {
 
-/// Prints what `--help` or `--version` asked for, or what is wrong with the command line.
+/// Prints the answer to `--help` or `--version`, or the error of the command line.
 int answer(const CLI::App& app, const CLI::ParseError& error) {
   std::ostringstream out, errors;
   const int code = app.exit(error, out, errors);

@@ -40,8 +40,9 @@ std::size_t end_of_string(std::string_view text, std::size_t at) {
   return text.size();
 }
 
-/// toml++ recurses once for every part of a key and for every bracket, and so does whoever walks
-/// or frees its tree. A text that would exhaust the stack is therefore refused before it is parsed.
+/// toml++ recurses once for every part of a key and for every bracket, and so does any code
+/// that walks or frees its tree. A text that would exhaust the stack is therefore refused before it
+/// is parsed.
 void check_nesting(const std::string& name, std::string_view text) {
   int brackets = 0, key_parts = 1;
   const auto line = [&](std::size_t at) {

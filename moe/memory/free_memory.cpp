@@ -73,7 +73,7 @@ void FreeMemory::take_from(Hole hole, std::int64_t begin, std::int64_t end) {
   holes_.erase(hole.begin);
   if (hole.begin < begin) holes_.insert({hole.begin, begin});
   if (end < hole.end) holes_.insert({end, hole.end});
-  // Whoever runs after the new owner also runs after all earlier users of these fragments.
+  // An op that runs after the new owner also runs after all earlier users of these fragments.
   while (begin < end) {
     Fragment fragment = fragments_.last_until(begin).value();  // begins at `begin` too
     fragments_.erase(fragment.begin);

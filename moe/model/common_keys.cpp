@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int64_t kLargestInt = std::numeric_limits<int>::max();
 
-/// What model files call the values of an enumeration, in its order.
+/// The names of the values of an enumeration in model files, in its order.
 template <class Enum>
 constexpr std::array<std::string_view, 0> kWordsOf{};
 template <>

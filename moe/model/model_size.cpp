@@ -13,7 +13,7 @@
 namespace moe {
 namespace {
 
-/// What one MoE layer adds for the whole batch.
+/// The elements that one MoE layer adds for the whole batch.
 struct Routed {
   double rows = 0;   ///< token copies
   double masks = 0;  ///< elements of dispatch and combine mask

@@ -183,7 +183,7 @@ class Cutter {
       case Cut::whole:
         break;
     }
-    // The gate and the exchange of counts do for a part what they do for all tokens.
+    // The gate and the exchange of counts treat a part as they treat all tokens.
     if (written) {
       const bool of_each_part =
           deals_out_copies(op) || binds_routing(op) || tensor.role == Role::gradient;
@@ -359,7 +359,8 @@ OpList cut_backward(const Program& program, Cutter& cutter, const OpList& backwa
 }
 
 /// The Program without the ops at `cut`, and with `parts` where the first of them stood. Transfers
-/// of experts that stood among them come before them, since no op writes what they send.
+/// of experts that stood among them come before them, since no op writes the parameters
+/// that they send.
 void replace(Program& program, const OpList& cut, std::vector<Op> parts) {
   std::vector<Op> ops;
   std::size_t next = 0;

@@ -162,8 +162,8 @@ bool split_micro_batch(Program& program, const PipelineSplit& split, int micro_b
   for (Op& op : program.ops) {
     if (op.layer != split.layer || op.phase != split.phase || op.micro_batch != micro_batch ||
         !follows_routed_rows(program, op)) {
-      // Ops between the cut ones will come after all of them, so none of the cut ops may read what
-      // these write.
+      // Ops between the cut ones will come after all of them, so none of the cut ops may read
+      // the tensors that these write.
       if (!first.empty() || !whole.empty()) {
         for (const Use& use : op.writes) written_among.push_back(use.tensor);
       }

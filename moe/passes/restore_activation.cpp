@@ -59,7 +59,7 @@ class BufferSharing {
   }
 
  private:
-  // --- what there is ---
+  // --- the ops and tensors of the layer ---
 
   LayerPhase of_phase(Phase phase) const { return {restoring_.layer, micro_batch_, phase}; }
   bool is_received(const Use& use) const {
@@ -149,7 +149,7 @@ class BufferSharing {
     return op;
   }
 
-  // --- what is emitted ---
+  // --- the new ops ---
 
   Op copy_op(OpKind kind, const std::string& name, const Op& like, int chunk) const {
     Op op;

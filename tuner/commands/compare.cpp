@@ -22,7 +22,7 @@
 namespace tuner {
 namespace {
 
-/// A row: what a planner planned and its prediction, or the reason why it refused.
+/// A row: the schedule of a planner and its prediction, or the reason why the planner refused.
 struct Compared {
   const Planner* planner = nullptr;
   std::string name;
@@ -66,7 +66,7 @@ Candidate own_choice(const Situation& whole, const PlannerRequest& request, cons
   return {std::string(planner.name), std::move(parameters), std::move(schedule)};
 }
 
-/// What a request adds: a row for each schedule, and one for each refusal.
+/// The rows of a request: one for each schedule, and one for each refusal.
 class Rows {
  public:
   Rows(const Situation& whole, bool all_candidates)

@@ -19,7 +19,7 @@
 namespace tuner {
 namespace {
 
-/// At 20 the second expert gets a millionth of what the first one gets.
+/// At 20 the second expert gets a millionth of the rows of the first one.
 constexpr double kMostExponent = 20;
 constexpr double kMostCounts = 1e7;  ///< the product of layers, ranks and experts; 80 MB
 
@@ -136,7 +136,7 @@ moe::Routing fitted(const moe::Routing& routing, const std::vector<GatedLayer>& 
                       found->experts, found->tokens.size()));
     }
     result.layers.push_back(*found);
-    if (wanted.full) continue;  // refused by what its gate does
+    if (wanted.full) continue;  // fit_capacity checks these
     const std::int64_t tokens = wanted.copies / wanted.choices;
     for (std::size_t rank = 0; rank < found->tokens.size(); ++rank) {
       const auto& row = found->tokens[rank];

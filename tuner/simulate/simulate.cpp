@@ -211,7 +211,7 @@ struct Simulation::State {
     touch(rank);
     const bool now_on = at(rank).on_processor();
     if (at(rank).contended < 0 || now_on == before) return;
-    // How many have work for the processors changes what each gets.
+    // The number of ranks with work for the processors decides the share of each.
     Contended& together = contended[static_cast<std::size_t>(at(rank).contended)];
     together.busy_ranks += now_on ? 1 : -1;
     for (const int other : together.shared.ranks) {
@@ -224,7 +224,7 @@ struct Simulation::State {
     return tuner::processor_share(together.shared, together.busy_ranks);
   }
 
-  /// `trigger`: what ended just now and may have been the last thing that the next op waited for.
+  /// `trigger`: the op that has just ended, and that the next op may have waited for last.
   void issue(int rank, std::size_t stream, Trigger trigger) {
     Queue& queue = at(rank).queues[stream];
     const auto& ops = stage(rank).queues[stream];

@@ -82,7 +82,7 @@ void layout_cell(const std::string& layout) {
   if (!layout.empty() && ImGui::IsItemHovered()) ImGui::SetTooltip("%s", layout.c_str());
 }
 
-// What was clicked in this frame.
+// The rows that were clicked in this frame.
 struct Pick {
   std::optional<std::int64_t> run;
   std::optional<std::int64_t> trial;

@@ -46,7 +46,7 @@ std::vector<StackEntry> stack_of(const Session& session) {
   return stack;
 }
 
-// A new stack drops what points into the timelines of the old one.
+// A new stack drops all state that points into the timelines of the old one.
 void follow(TimelinePanel& panel, Session& session) {
   if (panel.stack_changes == session.stack_changes) return;
   TimelinePanel fresh;

@@ -93,7 +93,7 @@ void draw_legend(TimelinePanel& panel, const Fonts& fonts, std::span<const Stack
   for (const LegendItem& item : panel.legend) {
     const bool first = before == nullptr || before->activity != item.activity;
     const std::string title(activity_name(item.activity));
-    // Computation and communication have lines of their own, the others share what room is left.
+    // Computation and communication have lines of their own, the others share the rest of the room.
     const bool own_line =
         item.activity == Activity::computation || item.activity == Activity::communication;
     const float title_px = !first     ? 0

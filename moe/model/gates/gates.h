@@ -66,7 +66,7 @@ struct Gate {
   GateFacts facts{};
   /// Keys of [moe] that no other gate reads.
   std::span<const ModelKey> keys{};
-  /// x[T,M] -> what the layer needs to send every token to its experts.
+  /// x[T,M] -> all that the layer needs to send every token to its experts.
   GateOutput (*build)(LayerBuilder&, TensorId x) = nullptr;
   /// Where it is more than logits x W, W[M,E].
   GateSize (*size)(const Model&) = nullptr;

@@ -401,7 +401,7 @@ TEST(Trainer, HomesThatChangeBetweenIterationsTakeTheirStateAlongAndChangeNoBit)
     ASSERT_EQ(told.schedules.size(), 4u);
     ASSERT_EQ(told.losses().size(), 7u);
     for (std::size_t i = 0; i < 7; ++i) {
-      // Rows and gradients of replicas are multiplied and added up in other pieces.
+      // Rows and gradients of replicas are multiplied and added up in other groups.
       const double rounding = i < 4 ? 0 : 1e-5;
       EXPECT_NEAR(told.losses()[i], plain.losses()[i], rounding) << i;
       EXPECT_NEAR(told.steps[i].heldout_loss.value(), plain.steps[i].heldout_loss.value(), rounding)

@@ -24,7 +24,7 @@ struct FsmoeTest : ::testing::Test, ShardedSituation {
   PlannerOptions options{.most_chunks = 4};
 };
 
-/// Pieces at places of a kind.
+/// The slices that stand after places of a kind.
 int placed(const moe::Schedule& schedule, ExchangePlace behind) {
   int count = 0;
   for (const auto& placing : moe::decisions_of<moe::PlaceAllReduce>(schedule)) {

@@ -199,7 +199,7 @@ void compare_with_partition_range(const ModelCase& one, Compared& compared) {
         const bool legal = axes.legal(question);
         EXPECT_EQ(legal, accepted(program, range))
             << parts << " parts of layer " << layer << ", " << before << " before and " << behind
-            << " behind: " << axes.obstacle(question);
+            << " after: " << axes.obstacle(question);
         ++(legal ? compared.legal : compared.illegal);
         // Three parts of four sequences are refused alike, however far they reach.
         if (parts == 3 && !legal) break;
