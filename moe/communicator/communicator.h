@@ -20,10 +20,14 @@ inline constexpr double kDefaultTimeLimit_s = 60;
 
 /// Where and under what name a collective runs.
 struct CallContext {
-  void* native_stream = nullptr;    ///< device stream to order with, nullptr on the host
-  Stream stream = Stream::compute;  ///< the same by name, for copies to and from the device
-  double time_limit_s = kDefaultTimeLimit_s;  ///< of this call
-  std::string what{};  ///< for messages: "all_to_all dispatch (layer 3, chunk 1/2)"
+  /// The device stream that orders this call with others; nullptr on the host.
+  void* native_stream = nullptr;
+  /// The same stream by its name in the Program: copies to and from a device go there.
+  Stream stream = Stream::compute;
+  /// How long this call may wait for other ranks.
+  double time_limit_s = kDefaultTimeLimit_s;
+  /// What error messages call it: "all_to_all dispatch (layer 3, chunk 1/2)".
+  std::string what{};
 };
 
 /// A group of ranks that communicate. Every member makes the same calls in the same order, one at a
@@ -36,8 +40,8 @@ struct CallContext {
 /// CommunicationError.
 class Communicator {
  public:
-  const int rank;  ///< in this group
-  const int size;
+  const int rank;  ///< this process among the members, from 0
+  const int size;  ///< number of members
 
   Communicator(int rank, int size) : rank(rank), size(size) {}
   virtual ~Communicator() = default;
@@ -135,8 +139,8 @@ std::unique_ptr<Communicator> make_staged_communicator(std::unique_ptr<Communica
 
 /// How far rank 0's steady clock is ahead of this rank's.
 struct ClockOffset {
-  double offset_s = 0;  ///< to be added to this rank's time
-  double error_s = 0;   ///< half the shortest round trip
+  double offset_s = 0;  ///< this is added to the time of this rank
+  double error_s = 0;   ///< the offset is as exact as this: half the shortest round trip
 };
 ClockOffset measure_clock_offset(Communicator& world, double time_limit_s = kDefaultTimeLimit_s,
                                  int rounds = 32);

@@ -12,14 +12,14 @@ int cores_of_rank(int ranks);
 
 /// The cores on which a process may compute.
 struct UsableCores {
-  std::vector<int> cores;  ///< numbers, ascending
+  std::vector<int> cores;  ///< their numbers, ascending
   int most = 0;            ///< how many its control group lets it use at a time
 };
 UsableCores usable_cores();
 
 /// Sets of ranks that compute on the same cores. Two ranks with a core in common are in one set.
 struct CoreSets {
-  std::vector<int> set;    ///< by rank
+  std::vector<int> set;    ///< by rank: the set that it is in
   std::vector<int> cores;  ///< by set: how many its ranks can use at a time
 };
 /// `usable` and `machine` by rank. Sets are numbered in the order of their first rank.

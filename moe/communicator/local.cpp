@@ -29,8 +29,8 @@ struct Group;
 
 /// What one rank publishes for the others during a call.
 struct Arguments {
-  std::string_view name;          ///< of the collective
-  collective::ArrayCall array{};  ///< of an all-to-all: its rows, and `count` = bytes of a row
+  std::string_view name;          ///< what the rank calls
+  collective::ArrayCall array{};  ///< in an all-to-all `count` is the bytes of a row
   int root = -1;                  ///< -1 where the call has none
   std::span<const Segment> send{};
   std::span<const int> ranks{};  ///< the group that a split asks for
@@ -56,7 +56,7 @@ struct Group {
 
   Job& job;
   const std::vector<int> world_ranks;
-  std::vector<Arguments> arguments;  ///< by rank; each writes its own between meetings
+  std::vector<Arguments> arguments;  ///< by rank; each rank writes its own between meetings
 
   std::mutex mutex;
   std::condition_variable changed;
@@ -71,7 +71,7 @@ struct Job {
   std::mutex mutex;
   std::vector<std::unique_ptr<Group>> groups;
   std::optional<std::string> failure;
-  std::atomic<int> culprit = -1;  ///< world rank that failed first
+  std::atomic<int> culprit = -1;  ///< the world rank that failed first; -1 while none has
 
   Group& add_group(std::vector<int> world_ranks) {
     const std::lock_guard lock(mutex);

@@ -84,9 +84,9 @@ class Relay {
     }
   }
 
-  bool has_begun() const { return begun_; }  ///< something was printed
-  bool gone() const { return gone_; }        ///< nothing can be handed on any more
-  int error() const { return error_; }       ///< why, as errno; 0 where the reader went away
+  bool has_begun() const { return begun_; }  ///< whether something was printed
+  bool gone() const { return gone_; }        ///< whether nothing can be handed on any more
+  int error() const { return error_; }       ///< the errno of that; 0 where the reader went away
   bool is_empty() const { return held_.empty(); }
 
  private:
@@ -164,7 +164,7 @@ class Launch {
 
   bool was_ended() const { return terminated_at_.has_value(); }
   int asked() const { return asked_; }  ///< the signal that asked for the end, 0 while none has
-  const std::string& hangs() const { return hangs_; }  ///< why it was ended unasked, "" otherwise
+  const std::string& hangs() const { return hangs_; }  ///< why it was ended unasked, or empty
 
  private:
   void ask() {

@@ -215,7 +215,7 @@ class NcclCommunicator : public Communicator {
 
   NcclFamily& family_;
   NcclMember member_;
-  DeviceMemory token_;  ///< one i32, for barriers
+  DeviceMemory token_;  ///< the one i32 that barriers add up
 };
 
 struct FamilyOwner {

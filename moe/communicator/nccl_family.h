@@ -23,12 +23,12 @@ void check(ncclResult_t code, ncclComm_t comm, std::string_view call);
 /// One NCCL communicator, and the call that was enqueued on it last.
 struct NcclMember {
   std::vector<int> world_ranks;
-  int rank = 0;  ///< within them
+  int rank = 0;  ///< this process among world_ranks
   OwnedEvent done = make_event(cudaEventDisableTiming);
 
-  std::mutex mutex;  ///< held during every call on `comm`; in non-blocking mode all are short
-  ncclComm_t comm = nullptr;  ///< none before it is made and after it is aborted
-  std::string last;           ///< "" where nothing was enqueued yet
+  std::mutex mutex;  ///< held during every call on `comm`; in non-blocking mode calls are short
+  ncclComm_t comm = nullptr;  ///< nullptr before NCCL has made it and after it is aborted
+  std::string last;           ///< the call that was enqueued last; empty before the first
 
   /// "rank 1 with ranks 0, 2"
   std::string name() const;
@@ -113,7 +113,7 @@ class NcclFamily {
   const int exceptions_ = std::uncaught_exceptions();
   double end_s_ = 0;  ///< when the first communicator began to end, plus the limit
 
-  std::mutex mutex_;  ///< before any member's
+  std::mutex mutex_;  ///< locked before the mutex of any member
   std::vector<NcclMember*> members_;
   std::string failure_;
   bool stuck_ = false;

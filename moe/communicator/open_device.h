@@ -14,9 +14,10 @@ namespace moe {
 /// The device that a rank asks for.
 struct DeviceWish {
   bool cuda = false;
-  int threads = 0;              ///< on a processor; 0 = default_threads (cores.h)
-  double time_limit_s = 60;     ///< for each wait for the device or other ranks
-  double copy_bytes_per_s = 0;  ///< of a processor, as make_cpu_backend; 0 = as fast as memory
+  int threads = 0;           ///< computing threads of a processor; 0 = default_threads (cores.h)
+  double time_limit_s = 60;  ///< how long each wait for the device or other ranks may last
+  /// The rate of copies on a processor, as in make_cpu_backend; 0 = as fast as memory.
+  double copy_bytes_per_s = 0;
 };
 
 /// A device. Members are destroyed in reverse, so communicators end before their device.
@@ -28,7 +29,7 @@ struct OpenDevice {
   /// Four fifths of the memory, divided among the ranks that share it. A process that took more
   /// would swap or be killed.
   std::int64_t memory_bytes = 0;
-  std::vector<int> threads;  ///< by rank, on a processor; empty on GPUs
+  std::vector<int> threads;  ///< computing threads by rank; empty on GPUs
 };
 
 /// Opens this rank's device. All ranks of `world` take part and decide alike: where one of them
@@ -38,9 +39,9 @@ OpenDevice open_device(Communicator& world, const std::vector<RankInfo>& ranks,
 
 /// The GPU of each rank.
 struct DeviceChoice {
-  std::vector<int> device;   ///< by rank: index among those that it sees; -1 where it sees none
-  std::vector<int> sharers;  ///< by rank: ranks on that GPU, itself included
-  bool one_each = true;      ///< no GPU serves two ranks
+  std::vector<int> device;   ///< by rank: its index among the GPUs that the rank sees, or -1
+  std::vector<int> sharers;  ///< by rank: how many ranks its GPU serves
+  bool one_each = true;      ///< whether no GPU serves two ranks
 };
 
 /// `visible[rank]`: identities of the GPUs that the rank can use, by index. One rank after the

@@ -10,11 +10,11 @@ namespace moe {
 
 /// A rank and where it runs.
 struct RankInfo {
-  std::string hostname;
-  int node = 0;      ///< ranks with equal host names are on one node
-  int machine = 0;   ///< nodes under one kernel (a cluster in a box) are one machine
-  int core_set = 0;  ///< equal for ranks with cores in common
-  int cores = 1;     ///< how many the ranks of its core set can use at a time
+  std::string hostname;  ///< the name of its node (node_name.h)
+  int node = 0;          ///< ranks whose nodes have equal names are on one node
+  int machine = 0;       ///< nodes under one kernel (a cluster in a box) are one machine
+  int core_set = 0;      ///< ranks with cores in common have the same number
+  int cores = 1;         ///< how many the ranks of its core set can use at a time
   std::int64_t pid = 0;
   ClockOffset clock;
 };

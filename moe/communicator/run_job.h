@@ -10,9 +10,9 @@ namespace moe {
 
 /// The ranks that a program runs on.
 struct Job {
-  std::optional<int> ranks;  ///< as `--ranks` says; none: not given
-  int threads = 0;           ///< per rank, 0 = the default
-  double time_limit_s = 60;  ///< for waits of ranks for one another
+  std::optional<int> ranks;  ///< the value of `--ranks`; none where it is not given
+  int threads = 0;           ///< computing threads of a rank; 0 = the default
+  double time_limit_s = 60;  ///< how long ranks may wait for one another
   /// Hears why a job has failed; may be empty. Called once for a job that this program starts by
   /// mpirun, in the process that starts it; in a job of somebody else's mpirun, on every rank that
   /// gives up.

@@ -72,7 +72,7 @@ class StagedCommunicator : public Communicator {
     std::int64_t rows = 0;
   };
   struct Packed {
-    std::vector<Segment> segments;  ///< rows in the staging buffer
+    std::vector<Segment> segments;  ///< where the rows lie in the staging buffer
     std::vector<Run> runs;
     std::int64_t rows = 0;
   };
@@ -100,7 +100,7 @@ class StagedCommunicator : public Communicator {
 
   std::unique_ptr<Communicator> host_;
   Backend& backend_;
-  std::vector<std::byte> sent_, received_;  ///< grow to the largest call
+  std::vector<std::byte> sent_, received_;  ///< as large as the largest call so far needed
 };
 
 }  // namespace

@@ -170,9 +170,9 @@ class AllReduceByNode {
 
   const GroupNodes& nodes_;
   const std::vector<int>& here_;  ///< the members of this node
-  const int place_, node_;        ///< of this rank
-  const int slices_;              ///< of a fragment
-  const int adders_;              ///< of a slice
+  const int place_, node_;        ///< this rank's place in its node, and the node
+  const int slices_;              ///< how many slices a fragment has
+  const int adders_;              ///< how many nodes share the adding of a slice
   const DType dtype_;
   const std::int64_t element_;
   std::byte* const base_;

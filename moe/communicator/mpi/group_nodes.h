@@ -8,8 +8,8 @@ namespace moe {
 /// The members of a group by the node that they run on. Collectives whose ranks share network cards
 /// send as little as possible through them.
 struct GroupNodes {
-  std::vector<std::vector<int>> members;  ///< by node: members of the group, ascending
-  std::vector<int> node;                  ///< by member
+  std::vector<std::vector<int>> members;  ///< by node: its members of the group, ascending
+  std::vector<int> node;                  ///< by member: the node that it runs on
   std::vector<int> place;                 ///< by member: its index among those of its node
 
   int count() const { return static_cast<int>(members.size()); }

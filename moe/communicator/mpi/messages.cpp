@@ -203,25 +203,47 @@ void MpiMessages::start_fragment(int index, std::int64_t bytes) {
   Stream& stream = streams_[index];
   Message& message = messages_[stream.messages[stream.next]];
   std::byte* data = message.data + message.started_bytes;
-  const int peer = group_.world_ranks[message.peer], tag = tag_of(group_, channel_of(index));
-  const int count = static_cast<int>(bytes);
-  MPI_Request request = MPI_REQUEST_NULL;
-  if (receives_of(index)) {
-    check_mpi(MPI_Irecv(data, count, MPI_BYTE, peer, tag, group_.comm, &request), "MPI_Irecv");
-  } else {
-    check_mpi(MPI_Isend(data, count, MPI_BYTE, peer, tag, group_.comm, &request), "MPI_Isend");
+  const Request request{stream.messages[stream.next], index, message.peer, bytes};
+  const Peer& peer = group_.peers[message.peer];
+  if (!receives_of(index)) {
     group_.sent_bytes += bytes;
-    if (group_.peers[message.peer].node != group_.peers[group_.rank].node) {
-      group_.sent_to_other_nodes_bytes += bytes;
-    }
+    if (peer.node != group_.peers[group_.rank].node) group_.sent_to_other_nodes_bytes += bytes;
   }
-  requests_.push_back(request);
-  of_request_.push_back({stream.messages[stream.next], index, message.peer, bytes});
+  if (!receives_of(index) && peer.route) {
+    paced_.push_back({request, data, peer.route->leave(bytes, now_s())});
+  } else {
+    hand_to_mpi(request, data);
+  }
   stream.started_bytes += bytes;
   stream.under_way_bytes += bytes;
   message.started_bytes += bytes;
   message.all_started = message.started_bytes == message.bytes;
   ++message.fragments_under_way;
+}
+
+void MpiMessages::hand_to_mpi(const Request& one, std::byte* data) {
+  const int peer = group_.world_ranks[one.peer], tag = tag_of(group_, channel_of(one.stream));
+  const int count = static_cast<int>(one.bytes);
+  MPI_Request request = MPI_REQUEST_NULL;
+  if (receives_of(one.stream)) {
+    check_mpi(MPI_Irecv(data, count, MPI_BYTE, peer, tag, group_.comm, &request), "MPI_Irecv");
+  } else {
+    check_mpi(MPI_Isend(data, count, MPI_BYTE, peer, tag, group_.comm, &request), "MPI_Isend");
+  }
+  requests_.push_back(request);
+  of_request_.push_back(one);
+}
+
+void MpiMessages::hand_over_arrived(double now) {
+  std::erase_if(paced_, [&](PacedFragment& fragment) {
+    if (!fragment.arrives_s && fragment.leaves_s <= now) {
+      const PacedRoute& route = *group_.peers[fragment.request.peer].route;
+      fragment.arrives_s = route.arrive(fragment.request.bytes, fragment.leaves_s);
+    }
+    if (!fragment.arrives_s || *fragment.arrives_s > now) return false;
+    hand_to_mpi(fragment.request, fragment.data);
+    return true;
+  });
 }
 
 void MpiMessages::await_word(int peer) {
@@ -263,11 +285,12 @@ void MpiMessages::finish(const Request& request) {
 }
 
 bool MpiMessages::test(int& begin, int end) {
+  const std::lock_guard lock(mpi_mutex());
+  if (!paced_.empty()) hand_over_arrived(now_s());
   const auto requests = static_cast<int>(requests_.size());
   finished_.resize(requests);
   statuses_.resize(requests);
   int count = 0;
-  const std::lock_guard lock(mpi_mutex());
   const int code =
       MPI_Testsome(requests, requests_.data(), &count, finished_.data(), statuses_.data());
   if (code == MPI_ERR_IN_STATUS) {
@@ -318,8 +341,18 @@ bool MpiMessages::is_near(int peer) const {
 }
 
 double MpiMessages::next_sleep_s() const {
-  return group_.pace.sleep_s(std::max(missing_bytes_[0], missing_bytes_[1]), near_messages_ > 0,
-                             now_s());
+  const double now = now_s();
+  const auto wait_for = [&](std::int64_t missing_bytes) {
+    return group_.pace.sleep_s(missing_bytes, near_messages_ > 0, now);
+  };
+  if (paced_.empty()) return wait_for(std::max(missing_bytes_[0], missing_bytes_[1]));
+  // What is to be sent is not with the kernel: it waits for moments that are known.
+  const bool receives = missing_bytes_[0] > 0 || near_messages_ > 0;
+  double sleep_s = receives ? wait_for(missing_bytes_[0]) : Pace::kLongest_s;
+  for (const PacedFragment& fragment : paced_) {
+    sleep_s = std::min(sleep_s, fragment.next_s() - now);
+  }
+  return std::max(sleep_s, Pace::kShortest_s);
 }
 
 void MpiMessages::wait(int begin, int end) {

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -28,9 +29,9 @@ enum class Channel : int { data = 0, result = 1, gave_up = 2, credit = 3 };
 /// A communicator as MPI sees it.
 struct MpiGroup {
   MPI_Comm comm = MPI_COMM_NULL;
-  std::vector<int> world_ranks;  ///< by member
-  std::vector<Peer> peers;       ///< by member
-  GroupNodes nodes;              ///< of the members
+  std::vector<int> world_ranks;  ///< by member: its rank in the world
+  std::vector<Peer> peers;       ///< by member: what messages to it need
+  GroupNodes nodes;              ///< where the members run
   int rank = 0;                  ///< this process among the members
   int context = 0;               ///< tells the messages of groups with the same members apart
   std::string failure{};         ///< why the group cannot be used any more; empty while it can
@@ -78,6 +79,10 @@ int abandoned_messages();
 ///     before the sender has to wait for a word.
 ///   - A sender hands MPI `unsent_bytes` ahead of what the kernel has taken, so that words, and
 ///     messages of other groups, do not queue after all of a long message.
+///
+/// In a paced box (paced_links.h) a fragment queues for the card of its sender when it would be
+/// handed to MPI. When its first byte leaves that card, it queues for the card of its receiver.
+/// MPI gets it when its last byte would have come through both.
 class MpiMessages {
  public:
   /// Throws CommunicationError if the group failed before, or if another member gave up.
@@ -100,7 +105,7 @@ class MpiMessages {
 
  private:
   struct Message {
-    std::byte* data = nullptr;  ///< of a send: only read
+    std::byte* data = nullptr;  ///< only read where the message is sent
     std::int64_t bytes = 0;
     int peer = 0;
     std::int64_t started_bytes = 0;
@@ -111,10 +116,10 @@ class MpiMessages {
   /// The messages to or from one peer on one channel, started in order.
   struct Stream {
     std::vector<int> messages{};
-    std::size_t next = 0;  ///< of messages: the first that is not wholly started
+    std::size_t next = 0;  ///< the first of `messages` that is not wholly started
     std::int64_t started_bytes = 0;
     std::int64_t under_way_bytes = 0;
-    std::int64_t words = 0;  ///< that the sender has from the receiver
+    std::int64_t words = 0;  ///< words that the receiver has sent to the sender
     bool started() const { return next == messages.size(); }
   };
   /// The purpose of an MPI request: a fragment of a message, or a receiver's word (message -1).
@@ -124,6 +129,15 @@ class MpiMessages {
     int peer = 0;
     std::int64_t bytes = 0;
     bool receives() const { return message < 0 || receives_of(stream); }
+  };
+
+  /// A fragment to send that is on its way through paced links.
+  struct PacedFragment {
+    Request request;
+    std::byte* data = nullptr;          ///< its bytes, which are only read
+    double leaves_s = 0;                ///< when its first byte leaves
+    std::optional<double> arrives_s{};  ///< when its last byte arrives; known once it has left
+    double next_s() const { return arrives_s.value_or(leaves_s); }
   };
 
   /// Streams by peer, channel (data, result) and direction.
@@ -136,6 +150,10 @@ class MpiMessages {
   void add(std::byte* data, std::int64_t bytes, int peer, Channel channel, bool receives);
   void start_fragments(int stream);
   void start_fragment(int stream, std::int64_t bytes);
+  /// Hands MPI a fragment to send, or memory for one to receive.
+  void hand_to_mpi(const Request& request, std::byte* data);
+  /// The same for paced fragments that have arrived by now.
+  void hand_over_arrived(double now);
   void await_word(int peer);
   void give_word(int peer, Channel channel);
   void finish(const Request& request);
@@ -155,15 +173,16 @@ class MpiMessages {
   std::chrono::steady_clock::time_point start_;
   std::vector<Message> messages_;
   std::vector<Stream> streams_;
-  std::vector<int> unfinished_streams_;  ///< with messages to start
-  std::vector<MPI_Request> requests_;    ///< under way
+  std::vector<int> unfinished_streams_;  ///< streams with messages to start
+  std::vector<MPI_Request> requests_;    ///< what MPI has not finished
   std::vector<Request> of_request_;
+  std::vector<PacedFragment> paced_;         ///< what MPI has not got yet; in order within a stream
   std::vector<std::int32_t> awaited_words_;  ///< by peer: where the next word arrives
-  std::vector<bool> awaits_word_;            ///< by peer
-  std::int64_t missing_bytes_[2] = {0, 0};   ///< from and to other nodes: not finished yet
-  int near_messages_ = 0;                    ///< with ranks of this node, that are not done
+  std::vector<bool> awaits_word_;            ///< by peer: whether a word is to arrive
+  std::int64_t missing_bytes_[2] = {0, 0};   ///< to receive from, and to send to, other nodes
+  int near_messages_ = 0;                    ///< messages with ranks of this node that are not done
   int last_finished_ = 0;                    ///< requests that the last test() found finished
-  std::vector<int> finished_;                ///< scratch of test()
+  std::vector<int> finished_;                ///< used by test() alone
   std::vector<MPI_Status> statuses_;
 };
 

@@ -20,20 +20,22 @@ class Pace {
   /// bytes move only while both sides look.
   double sleep_s(std::int64_t missing_bytes, bool near, double now);
 
-  double bytes_per_s() const { return rate_; }  ///< 0 while nothing is known
+  double bytes_per_s() const { return rate_; }  ///< 0 while the rate is not known
 
   static constexpr double kShortest_s = 20e-6;
-  static constexpr double kLongestNear_s = 100e-6;  ///< while bytes move only if somebody looks
-  static constexpr double kLongestIdle_s =
-      400e-6;                                 ///< while nothing comes, because somebody is late
-  static constexpr double kLongest_s = 5e-3;  ///< in any case, because others may have given up
+  /// While bytes move only if somebody looks.
+  static constexpr double kLongestNear_s = 100e-6;
+  /// While nothing comes, because somebody is late.
+  static constexpr double kLongestIdle_s = 400e-6;
+  /// In any case, because others may have given up.
+  static constexpr double kLongest_s = 5e-3;
   /// Bytes of a message that the kernel's buffers hold while nobody looks.
   static constexpr std::int64_t kHeldBytes = std::int64_t{64} << 10;
 
  private:
   double rate_ = 0;
   double begin_ = 0;
-  double last_arrival_ = 0;  ///< or the beginning
+  double last_arrival_ = 0;  ///< the beginning of the wait until something arrives
   double fine_ = kShortest_s;
   // Of the time over which the rate is measured. It begins with an arrival, whose bytes do not
   // count.

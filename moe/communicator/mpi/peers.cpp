@@ -76,7 +76,7 @@ std::vector<int> named_nodes(MPI_Comm comm, int size) {
 
 }  // namespace
 
-std::vector<Peer> peers_of(MPI_Comm comm) {
+std::vector<Peer> peers_of(MPI_Comm comm, const PacedLinks* links) {
   int rank = 0, size = 0;
   check_mpi(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
   check_mpi(MPI_Comm_size(comm, &size), "MPI_Comm_size");
@@ -89,6 +89,13 @@ std::vector<Peer> peers_of(MPI_Comm comm) {
   for (int peer = 0; peer < size; ++peer) {
     const bool near = memories[peer] == memories[rank];
     peers.push_back({nodes[peer], near ? kWholeMessageBytes : fragment});
+  }
+  if (links == nullptr) return peers;
+  std::vector<int> box_nodes(size);
+  check_mpi(MPI_Allgather(&links->box().node, 1, MPI_INT, box_nodes.data(), 1, MPI_INT, comm),
+            "MPI_Allgather");
+  for (int peer = 0; peer < size; ++peer) {
+    peers[peer].route = links->route({rank, box_nodes[rank]}, {peer, box_nodes[peer]});
   }
   return peers;
 }

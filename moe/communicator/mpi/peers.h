@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "moe/communicator/mpi/c_interface.h"
+#include "moe/communicator/paced_links.h"
 
 namespace moe {
 
@@ -19,9 +21,12 @@ struct Peer {
   /// kWholeMessageBytes where MPI uses shared memory, and wherever MPI is not Open MPI over TCP.
   /// Elsewhere at most the eager limit in force (transport.h says why).
   std::int64_t fragment_bytes = kWholeMessageBytes;
+  /// How messages go to it; none where nothing slows them down.
+  std::optional<PacedRoute> route{};
 };
 
-/// By rank of `comm`. Every rank of `comm` calls it.
-std::vector<Peer> peers_of(MPI_Comm comm);
+/// By rank of `comm`. `links`: those of the paced box; nullptr outside of one. Every rank of `comm`
+/// calls it.
+std::vector<Peer> peers_of(MPI_Comm comm, const PacedLinks* links);
 
 }  // namespace moe

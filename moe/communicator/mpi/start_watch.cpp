@@ -61,7 +61,7 @@ std::optional<int> whole_number(const std::string& text) {
 struct Rank {
   int process = 0;
   bool stopped = false;
-  bool in_start = false;  ///< its watch runs
+  bool in_start = false;  ///< whether it waits in MPI's start
 };
 
 Rank look_at(const fs::path& process) {

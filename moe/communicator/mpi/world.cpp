@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 
@@ -93,7 +94,8 @@ bool is_finalized() {
 /// What all groups share.
 struct ProcessComm {
   MPI_Comm comm = MPI_COMM_NULL;
-  std::vector<Peer> peers;  ///< by rank of `comm`
+  std::optional<PacedLinks> links;  ///< none outside of a paced box
+  std::vector<Peer> peers;          ///< by rank of `comm`
 };
 
 /// The one MPI_Comm of this process, made on first use; the caller holds the lock.
@@ -114,7 +116,8 @@ const ProcessComm& process_comm(double start_limit_s) {
   check_mpi(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &process.comm), "MPI_Comm_dup");
   check_mpi(MPI_Comm_set_errhandler(process.comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-  process.peers = peers_of(process.comm);
+  if (auto box = paced_box()) process.links.emplace(std::move(*box));
+  process.peers = peers_of(process.comm, process.links ? &*process.links : nullptr);
   return process;
 }
 
