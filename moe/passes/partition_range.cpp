@@ -418,14 +418,14 @@ void cut_into_parts(Program& program, const PartitionRange& range) {
   }
   for (int micro_batch = 0; micro_batch < program.micro_batches; ++micro_batch) {
     const RoutedSection section = routed_section(program, range.layer, micro_batch);
-    const auto behind = section.forward.size() - 1 - section.last;
+    const auto after = section.forward.size() - 1 - section.last;
     if (range.ops_before < 0 || static_cast<std::size_t>(range.ops_before) > section.choice ||
-        range.ops_after < 0 || static_cast<std::size_t>(range.ops_after) > behind) {
+        range.ops_after < 0 || static_cast<std::size_t>(range.ops_after) > after) {
       refuse_range(range.layer,
                    fmt::format("{} ops before and {} after: forward has {} and {} there",
-                               range.ops_before, range.ops_after, section.choice, behind),
+                               range.ops_before, range.ops_after, section.choice, after),
                    fmt::format("expected ops_before of 0 to {} and ops_after of 0 to {}",
-                               section.choice, behind));
+                               section.choice, after));
     }
     const std::size_t choice = section.forward[section.choice];
     if (const auto refusal = refusal_to_cut(program.ops[choice])) {

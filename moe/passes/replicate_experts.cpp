@@ -108,7 +108,7 @@ void add_once(std::vector<TensorId>& tensors, TensorId tensor) {
 /// Makes the op compute the replicas too. The weight gradient of replicas is an op of its own,
 /// which follows.
 void add_replicas(Op& op, int replica_slots, Replicas& replicas, ExpertTensors& tensors,
-                  std::vector<Op>& behind) {
+                  std::vector<Op>& afterwards) {
   if (auto* linear = std::get_if<ExpertLinear>(&op.kind)) {
     linear->replica_slots = replica_slots;
     for (std::size_t i = 1, own = op.reads.size(); i < own; ++i) {
@@ -130,7 +130,7 @@ void add_replicas(Op& op, int replica_slots, Replicas& replicas, ExpertTensors& 
     for (std::size_t i = 2; i < of_replicas.reads.size(); ++i) {
       of_replicas.reads[i].tensor = replicas.of(of_replicas.reads[i].tensor);
     }
-    behind.push_back(std::move(of_replicas));
+    afterwards.push_back(std::move(of_replicas));
   }
 }
 
@@ -224,14 +224,14 @@ Program apply(Program program, const ReplicateExperts& replicating) {
   std::vector<Op> ops;
   std::optional<std::size_t> first_routed, first_once;
   for (Op& op : std::exchange(program.ops, {})) {
-    std::vector<Op> behind;
+    std::vector<Op> afterwards;
     if (op.layer == replicating.layer) {
       if (!first_routed && uses_routed_rows(program, op)) first_routed = ops.size();
-      add_replicas(op, slots.replica_slots, replicas, tensors, behind);
+      add_replicas(op, slots.replica_slots, replicas, tensors, afterwards);
     }
     if (!first_once && comes_once(op)) first_once = ops.size();
     ops.push_back(std::move(op));
-    std::move(behind.begin(), behind.end(), std::back_inserter(ops));
+    std::move(afterwards.begin(), afterwards.end(), std::back_inserter(ops));
   }
   const auto place = [&](std::size_t i) { return ops.begin() + static_cast<std::ptrdiff_t>(i); };
   if (!tensors.gradients.empty()) {

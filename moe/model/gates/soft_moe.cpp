@@ -6,9 +6,9 @@ namespace {
 
 /// Every expert has c = k f n / E slots in a capacity group of n tokens, f the capacity factor. Of
 /// logits x W, W[M,E*c], the softmax over tokens gives the mixture of tokens in a slot, the softmax
-/// over all slots the mixture of results for a token.  [Puigcerver et al. 2023, Eq. 1 and 2; without
-/// the normalisation of x and W that its section 2.3 adds for wide models] Nothing is dropped and
-/// every expert gets as many rows as any other.
+/// over all slots the mixture of results for a token.  [Puigcerver et al. 2023, Eq. 1 and 2;
+/// without the normalisation of x and W that its section 2.3 adds for wide models] Nothing is
+/// dropped and every expert gets as many rows as any other.
 GateOutput build_soft_moe(LayerBuilder& build, TensorId x) {
   const int experts = build.model.experts;
   MixedSlots mixed;

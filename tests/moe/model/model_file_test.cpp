@@ -139,11 +139,15 @@ seed = 9
   EXPECT_EQ(
       to_json(model),
       R"({"name":"all","vocabulary":100,"sequence_length":10,"d_model":12,"d_hidden":14,)"
-      R"("heads":3,"key_value_heads":1,"blocks":6,"norm":"rms_norm","positions":"rotary","rotary_base":1000.0,)"
-      R"("head":"tied","biases":false,"dtype":"f64","dense_blocks":1,"moe_every":3,"experts":7,"choices":1,)"
-      R"("gate":"softmax","order":"einsum","expert":"gpt","activation":"relu","d_expert":21,"shared_experts":2,)"
+      R"("heads":3,"key_value_heads":1,"blocks":6,"norm":"rms_norm","positions":"rotary",)"
+      R"("rotary_base":1000.0,)"
+      R"("head":"tied","biases":false,"dtype":"f64","dense_blocks":1,"moe_every":3,"experts":7,)"
+      R"("choices":1,)"
+      R"("gate":"softmax","order":"einsum","expert":"gpt","activation":"relu","d_expert":21,)"
+      R"("shared_experts":2,)"
       R"("hooks":{"after_combine":"round_bf16","before_moe_start":"jitter"},)"
-      R"("capacity_factor":2.0,"capacity_groups":15,"drop":"position","auxiliary_weight":0.5,"z_loss_weight":0.001,)"
+      R"("capacity_factor":2.0,"capacity_groups":15,"drop":"position","auxiliary_weight":0.5,)"
+      R"("z_loss_weight":0.001,)"
       R"("global_batch":15,"micro_batches":3,)"
       R"("optimizer":"sgd","learning_rate":0.25,"momentum":0.125,"seed":9})");
 }

@@ -74,7 +74,7 @@ TEST(CheckModel, RefusesHeadsThatCannotBeGroupedOrTurned) {
   EXPECT_THAT(error_of(model, 1), HasSubstr("heads of width 1 (d_model = 8 over heads = 8)"));
 }
 
-TEST(Model, HasExpertsBehindItsDenseBlocks) {
+TEST(Model, HasExpertsAfterItsDenseBlocks) {
   Model model;
   model.blocks = 7;
   model.dense_blocks = 3;

@@ -55,7 +55,7 @@ std::vector<std::string> before_slices(const Program& program, int layer, std::s
   return before;
 }
 
-TEST(HoistTransfer, PutsPiecesBehindTheExchangesOfAnotherBlock) {
+TEST(HoistTransfer, PutsSlicesAfterTheExchangesOfAnotherBlock) {
   const Program sent = apply(iteration(), in_three(2, Transfer::send, 1));
   EXPECT_THAT(
       before_slices(sent, 2, "send_experts"),

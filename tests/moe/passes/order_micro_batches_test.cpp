@@ -76,7 +76,7 @@ TEST(OrderMicroBatches, OneForwardOneBackwardNeedsTheMemoryOfItsDepthOnly) {
   EXPECT_GT(peak(MicroBatchOrder::gpipe, 8, 1), 3 * peak(MicroBatchOrder::one_f_one_b, 8, 1));
 }
 
-TEST(OrderMicroBatches, InterleavedPassesTakeTurnsBehindTheirExchanges) {
+TEST(OrderMicroBatches, InterleavedPassesTakeTurnsAfterTheirExchanges) {
   const Program program = apply(iteration(1, 3), OrderMicroBatches{MicroBatchOrder::interleaved});
   // One MoE layer: a pass has an exchange to the experts, one back, and what comes after.
   EXPECT_EQ(order_of(program, 0), "F1 B1 F2 B1 F2 B1 F2 B2 F3 B2 F3 B2 F3 B3");

@@ -152,7 +152,7 @@ void expect_the_same(const Outcome& outcome, const Outcome& reference) {
   EXPECT_LT(largest_difference(outcome, reference), 1e-12);
 }
 
-TEST(PartitionRange, BehindAGateThatNeedsTheWholeBatchDropsWhatThatDropsInUpToEightParts) {
+TEST(PartitionRange, AfterAGateThatNeedsTheWholeBatchDropsTheSameRowsInUpToEightParts) {
   int gates_cut = 0;
   for (const int batch : {24, 35}) {
     Model alike = small_model(DType::f64);
@@ -179,7 +179,7 @@ TEST(PartitionRange, BehindAGateThatNeedsTheWholeBatchDropsWhatThatDropsInUpToEi
   EXPECT_EQ(gates_cut, 2 * (7 * 5 + 2 * 3));  // batches, (gates, (k, drop))
 }
 
-TEST(PartitionRange, BehindAGateThatNeedsTheWholeBatchStandsAsBehindAnyOther) {
+TEST(PartitionRange, AfterAGateThatNeedsTheWholeBatchStandsAsAfterAnyOther) {
   Model model = small_model(DType::f64);
   model.gate = "batch_prioritized";
   model.capacity_factor = 1;
@@ -196,7 +196,7 @@ TEST(PartitionRange, BehindAGateThatNeedsTheWholeBatchStandsAsBehindAnyOther) {
   EXPECT_TRUE(is_whole(gate->part));
 }
 
-TEST(PartitionRange, BehindAGateThatNeedsTheWholeBatchGoesWithLayoutsAndOtherDecisions) {
+TEST(PartitionRange, AfterAGateThatNeedsTheWholeBatchGoesWithLayoutsAndOtherDecisions) {
   for (const char* gate : {"batch_prioritized", "sigmoid", "expert_choice"}) {
     Model model = small_model(DType::f64);
     model.gate = gate;

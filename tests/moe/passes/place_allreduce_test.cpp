@@ -33,7 +33,7 @@ std::size_t place_of_reduction(const Program& program, int layer, int slice = 0)
   return static_cast<std::size_t>(op - program.ops.begin());
 }
 
-TEST(PlaceAllReduce, StandsBehindTheLastDispatchCombineOrOpOfABlock) {
+TEST(PlaceAllReduce, StandsAfterTheLastDispatchCombineOrOpOfABlock) {
   const Schedule cut = chunked(three_moe_blocks(), 1, 3);
   const Program whole = apply(iteration({1, 2, 2}), cut);
   struct Expected {

@@ -26,8 +26,8 @@ using ::testing::ThrowsMessage;
 Model two_moe_blocks(DType dtype = DType::f64) { return all_moe_model(dtype, 2); }
 
 /// Names of the ops from the n-th exchange of the layer's backward phase on.
-std::vector<std::string> behind(const Program& program, int layer, Direction direction, int chunk,
-                                std::size_t count) {
+std::vector<std::string> from_exchange(const Program& program, int layer, Direction direction,
+                                       int chunk, std::size_t count) {
   auto op = std::find_if(program.ops.begin(), program.ops.end(), [&](const Op& one) {
     return one.layer == layer && one.phase == Phase::backward && one.chunk.index == chunk &&
            direction_of(one) == direction;
@@ -37,7 +37,7 @@ std::vector<std::string> behind(const Program& program, int layer, Direction dir
   return names;
 }
 
-TEST(PlaceWeightGradient, PutsTheOpRightBehindTheLaunch) {
+TEST(PlaceWeightGradient, PutsTheOpRightAfterTheLaunch) {
   const Program whole = build_iteration(two_moe_blocks(), make_groups(2, 2), 0);
   const auto made_by = [&](const std::string& parameter) {
     for (const Op& op : whole.ops) {
@@ -51,7 +51,7 @@ TEST(PlaceWeightGradient, PutsTheOpRightBehindTheLaunch) {
   const std::string parameter = "block1.attention.output.weight", op = made_by(parameter);
   ASSERT_NE(op, "");
   const Program placed = apply(whole, PlaceWeightGradient{parameter, 0, Direction::combine, 0});
-  EXPECT_THAT(behind(placed, 0, Direction::combine, 0, 2), ElementsAre(::testing::_, op));
+  EXPECT_THAT(from_exchange(placed, 0, Direction::combine, 0, 2), ElementsAre(::testing::_, op));
   EXPECT_EQ(placed.ops.size(), whole.ops.size());
 }
 
@@ -87,7 +87,7 @@ TEST(PlaceWeightGradient, TakesAllPiecesOfAnExpertsGradientInEveryMicroBatch) {
   schedule.decisions.push_back(
       PlaceWeightGradient{"block1.experts.up.weight", 0, Direction::dispatch, 1});
   const Program placed = apply(build_iteration(model, make_groups(2, 2), 0), schedule);
-  const auto names = behind(placed, 0, Direction::dispatch, 1, 4);
+  const auto names = from_exchange(placed, 0, Direction::dispatch, 1, 4);
   EXPECT_EQ(names[1], names[2]);
   EXPECT_EQ(names[2], names[3]);
   EXPECT_EQ(train_small(model, schedule, 2, 1).gradients, reference.gradients);

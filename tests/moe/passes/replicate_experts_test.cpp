@@ -62,7 +62,7 @@ std::string names(const Program& program, const std::vector<Use>& uses) {
   return text;
 }
 
-TEST(ReplicateExperts, SendsParametersBeforeTheLayerAndBringsGradientsHomeBehindBackward) {
+TEST(ReplicateExperts, SendsParametersBeforeTheLayerAndBringsGradientsHomeAfterBackward) {
   const Program whole = build_iteration(small_model(DType::f32), make_groups(Layout{2, 2, 1}), 0);
   const Program program = apply(whole, ReplicateExperts{1, {{{3, {1}}}}});
   std::string text;
@@ -79,7 +79,8 @@ TEST(ReplicateExperts, SendsParametersBeforeTheLayerAndBringsGradientsHomeBehind
   // The operands of the gate's ops and of all-reduces are not listed.
   EXPECT_EQ(
       text,
-      R"(send_experts up.weight, up.bias, down.weight, down.bias -> up.weight.replicas, up.bias.replicas, down.weight.replicas, down.bias.replicas
+      R"(send_experts up.weight, up.bias, down.weight, down.bias -> )"
+      R"(up.weight.replicas, up.bias.replicas, down.weight.replicas, down.bias.replicas
 permute
 all_to_all
 expert_linear received, up.weight, up.bias, up.weight.replicas, up.bias.replicas -> up
@@ -99,8 +100,13 @@ expert_linear_weight_gradient activated, d_produced -> d_down.weight.replicas, d
 expert_linear_weight_gradient received, d_hidden -> d_up.weight, d_up.bias
 expert_linear_weight_gradient received, d_hidden -> d_up.weight.replicas, d_up.bias.replicas
 permute_gradient
-return_gradients d_down.weight.replicas, d_down.bias.replicas, d_up.weight.replicas, d_up.bias.replicas -> d_down.weight.returned, d_down.bias.returned, d_up.weight.returned, d_up.bias.returned
-add_returned d_down.weight.returned, d_down.bias.returned, d_up.weight.returned, d_up.bias.returned, d_down.weight, d_down.bias, d_up.weight, d_up.bias -> d_down.weight, d_down.bias, d_up.weight, d_up.bias
+return_gradients d_down.weight.replicas, d_down.bias.replicas, )"
+      R"(d_up.weight.replicas, d_up.bias.replicas -> )"
+      R"(d_down.weight.returned, d_down.bias.returned, d_up.weight.returned, d_up.bias.returned
+add_returned d_down.weight.returned, d_down.bias.returned, )"
+      R"(d_up.weight.returned, d_up.bias.returned, )"
+      R"(d_down.weight, d_down.bias, d_up.weight, d_up.bias -> )"
+      R"(d_down.weight, d_down.bias, d_up.weight, d_up.bias
 all_reduce
 all_reduce
 all_reduce

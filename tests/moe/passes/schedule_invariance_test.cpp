@@ -233,9 +233,9 @@ TEST(ScheduleInvariance, BentSchedulesAreRefusedOrGiveTheSequentialLossAndGradie
   EXPECT_GT(the_same, draws / 8);
 }
 
-TEST(ScheduleInvariance, DrawsRangesOverGatesAndFromBehindThoseThatNeedTheWholeBatch) {
+TEST(ScheduleInvariance, DrawsRangesOverGatesAndAfterThoseThatNeedTheWholeBatch) {
   std::mt19937 random(5);
-  int over = 0, behind = 0;
+  int over = 0, after = 0;
   for (int i = 0; i < 240; ++i) {
     const Draw draw = random_draw(random);
     const Program program = build_iteration(draw.model, make_groups(draw.layout, draw.node_of), 0);
@@ -243,11 +243,11 @@ TEST(ScheduleInvariance, DrawsRangesOverGatesAndFromBehindThoseThatNeedTheWholeB
       const bool whole = std::any_of(program.ops.begin(), program.ops.end(), [&](const Op& op) {
         return op.layer == range.layer && refusal_to_cut(op).has_value();
       });
-      ++(whole ? behind : over);
+      ++(whole ? after : over);
     }
   }
   EXPECT_GT(over, 3);
-  EXPECT_GT(behind, 3);
+  EXPECT_GT(after, 3);
 }
 
 TEST(ScheduleInvariance, EveryPairOfDegreesGivesTheSameGradients) {

@@ -167,7 +167,7 @@ TEST(RowLayout, WhatIsSentArrivesAtItsExpertInOneRangePerSlice) {
   }
 }
 
-TEST(RowLayout, StepsHoldWhatEveryGroupSendsToTheOneSoFarBehindIt) {
+TEST(RowLayout, AStepHoldsTheRowsThatEveryGroupSendsToTheOneSoManyAfterIt) {
   // 4 ranks with an expert each, in groups of 2. Rank 1 sends 1 row to the first of its own group,
   // and so on.
   const LayerRouting routing{1, 4, {{5, 6, 7, 8}, {1, 2, 3, 4}, {9, 9, 9, 9}, {0, 4, 0, 0}}};

@@ -234,7 +234,7 @@ TEST_F(TrainStoreTest, WithoutAWordAsManyLoadsAreStoredAsMakeAMillionRows) {
   EXPECT_EQ(db::load_recorded_iterations(reader(), store.run_id()), (std::vector{1, 3}));
 }
 
-TEST_F(TrainStoreTest, TheTimelineOfTheMedianIterationBehindWarmUpIsKept) {
+TEST_F(TrainStoreTest, TheTimelineOfTheMedianIterationAfterWarmUpIsKept) {
   const auto outcome =
       test::train_small(test::small_model(DType::f32), {"sequential", {}}, kRanks, 1);
   TrainStore store = make_store();

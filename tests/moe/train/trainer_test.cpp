@@ -310,7 +310,7 @@ TEST(Trainer, ANewScheduleIsInForceFromTheNextIterationOnAndChangesNoLoss) {
   for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(told.losses()[i], plain.losses()[i], 1e-12);
 }
 
-TEST(Trainer, PlansBesideAnIterationRuleTheOneBehindItAndChangeNoLoss) {
+TEST(Trainer, PlansBesideAnIterationRuleTheOneAfterItAndChangeNoLoss) {
   const Model model = small_model(DType::f64);
   const Schedule sequential{"sequential", {}}, cut = chunked(model, 2, 2);
   const Told plain = trained(model, 2, steps(5), sequential);

@@ -25,10 +25,10 @@ struct FsmoeTest : ::testing::Test, ShardedSituation {
 };
 
 /// The slices that stand after places of a kind.
-int placed(const moe::Schedule& schedule, ExchangePlace behind) {
+int placed(const moe::Schedule& schedule, ExchangePlace place) {
   int count = 0;
   for (const auto& placing : moe::decisions_of<moe::PlaceAllReduce>(schedule)) {
-    count += placing.after == behind;
+    count += placing.after == place;
   }
   return count;
 }

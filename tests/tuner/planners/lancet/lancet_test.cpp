@@ -47,7 +47,7 @@ struct Lancet : ::testing::Test {
   }
 };
 
-TEST_F(Lancet, CutsRangesOverTheGateAndPutsWeightGradientsBehindExchanges) {
+TEST_F(Lancet, CutsRangesOverTheGateAndPutsWeightGradientsAfterExchanges) {
   const moe::Schedule schedule = plan_lancet(situation, {});
   const auto ranges = moe::decisions_of<moe::PartitionRange>(schedule);
   ASSERT_THAT(ranges, SizeIs(6)) << "one around each MoE layer";
@@ -83,14 +83,14 @@ TEST_F(Lancet, ItsCostIsTheSumWithoutOverlapAndNearTheSimulationWithIt) {
   EXPECT_NEAR(paper_s, simulated(schedule), 0.1 * paper_s);
 }
 
-TEST_F(Lancet, CutsFromBehindAGateThatNeedsTheWholeBatchOverWhatIsDense) {
+TEST_F(Lancet, CutsFromAfterAGateThatNeedsTheWholeBatchOverDenseOps) {
   moe::Model model = scenario.model;
   model.gate = "batch_prioritized";
   const moe::Program whole = moe::build_iteration(model, scenario.groups, 0);
   const Situation other = with(whole);
   const moe::Schedule schedule = plan_lancet(other, {});
   const auto ranges = moe::decisions_of<moe::PartitionRange>(schedule);
-  ASSERT_THAT(ranges, SizeIs(6)) << "one from behind each gate";
+  ASSERT_THAT(ranges, SizeIs(6)) << "one from after each gate";
   for (const moe::PartitionRange& range : ranges) {
     EXPECT_EQ(range.ops_before, 0);
     EXPECT_GT(range.ops_after, 0);

@@ -173,10 +173,10 @@ bool accepted(const Program& program, const Decision& decision) {
 std::vector<std::pair<std::size_t, std::size_t>> ranges_around(const OpRange& layer,
                                                                std::size_t forward) {
   std::vector<std::pair<std::size_t, std::size_t>> ranges;
-  const std::size_t before = layer.first, behind = forward - layer.end;
+  const std::size_t before = layer.first, after = forward - layer.end;
   for (std::size_t n = 0; n <= before; ++n) ranges.emplace_back(n, 0);
-  for (std::size_t n = 1; n <= behind; ++n) ranges.emplace_back(0, n);
-  for (std::size_t n = 1; n <= std::min(before, behind); ++n) ranges.emplace_back(n, n);
+  for (std::size_t n = 1; n <= after; ++n) ranges.emplace_back(0, n);
+  for (std::size_t n = 1; n <= std::min(before, after); ++n) ranges.emplace_back(n, n);
   return ranges;
 }
 
@@ -192,13 +192,13 @@ void compare_with_partition_range(const ModelCase& one, Compared& compared) {
   for (const int layer : moe_layers(program)) {
     const OpRange inner = axes.moe_ops(layer).layer;
     for (const int parts : {2, 3}) {
-      for (const auto& [before, behind] : ranges_around(inner, forward)) {
-        const RangeQuestion question{layer, {inner.first - before, inner.end + behind}, parts};
+      for (const auto& [before, after] : ranges_around(inner, forward)) {
+        const RangeQuestion question{layer, {inner.first - before, inner.end + after}, parts};
         const moe::PartitionRange range{layer, parts, static_cast<int>(before),
-                                        static_cast<int>(behind)};
+                                        static_cast<int>(after)};
         const bool legal = axes.legal(question);
         EXPECT_EQ(legal, accepted(program, range))
-            << parts << " parts of layer " << layer << ", " << before << " before and " << behind
+            << parts << " parts of layer " << layer << ", " << before << " before and " << after
             << " after: " << axes.obstacle(question);
         ++(legal ? compared.legal : compared.illegal);
         // Three parts of four sequences are refused alike, however far they reach.
@@ -292,7 +292,7 @@ TEST(RangeAxes, SayWhatEveryTensorIsPartitionedAlong) {
   EXPECT_EQ(axis_of("block1.auxiliary_loss"), Axis::later) << "of all tokens";
 }
 
-TEST(RangeAxes, OfAGateThatNeedsTheWholeBatchReachFromBehindItAlongTheBatchOrAlongCapacity) {
+TEST(RangeAxes, OfAGateThatNeedsTheWholeBatchReachFromAfterItAlongTheBatchOrAlongCapacity) {
   Model model = model_of_two_layers();
   model.gate = "batch_prioritized";
   model.capacity_factor = 1;
@@ -304,8 +304,8 @@ TEST(RangeAxes, OfAGateThatNeedsTheWholeBatchReachFromBehindItAlongTheBatchOrAlo
   EXPECT_EQ(routed.end, place_of(program, 0, "all_to_all combine") + 1);
   EXPECT_EQ(layer.end, place_of(program, 0, "combine") + 1);
 
-  // The gate's choice is made of all tokens, and dealt out; so is it for the layer's dense ops
-  // behind.
+  // The gate chooses for all tokens, and its choice is divided among the parts, also for the dense
+  // ops after the layer.
   const auto found = axes.axes({0, layer, 2});
   ASSERT_TRUE(found);
   const auto axis_of = [&](std::string_view name) {

@@ -50,7 +50,7 @@ TEST_F(PipelineTimesTest, WeightGradientsOfTheLastChunkTrail) {
   }
 }
 
-TEST_F(PipelineTimesTest, GradientsBehindADispatchAreOfItsPipeline) {
+TEST_F(PipelineTimesTest, GradientsAfterADispatchAreOfItsPipeline) {
   moe::Schedule schedule = pipeline_with_gradients(program, "", {1, 2}, InNode::beside);
   EXPECT_EQ(times(schedule).at(kBackward).gar_s, 0);
   const double before_s = pipelined_iteration_s(situation, schedule);

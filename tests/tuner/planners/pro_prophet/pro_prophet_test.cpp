@@ -27,10 +27,10 @@ std::vector<moe::TransferSlice> slices_of(const moe::Schedule& schedule, int lay
   return {};
 }
 
-int share_at(const std::vector<moe::TransferSlice>& slices, moe::ExchangePlace behind, int at) {
+int share_at(const std::vector<moe::TransferSlice>& slices, moe::ExchangePlace place, int at) {
   int share = 0;
   for (const auto& slice : slices) {
-    if (slice.after == behind && slice.at == at) share += slice.share;
+    if (slice.after == place && slice.at == at) share += slice.share;
   }
   return share;
 }
