@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "db/check.h"
 #include "db/connection.h"
@@ -28,6 +29,7 @@ struct Arguments {
   std::string sql;
   std::int64_t run = 0;
   std::vector<std::int64_t> timelines;
+  std::optional<int> iteration;
   std::string file;
   double stale_after_s = 60;
   bool fix = false;
@@ -65,6 +67,15 @@ int export_timelines(const Arguments& arguments) {
     }
   }
   export_trace(connection, timelines, arguments.file);
+  return kExitDone;
+}
+
+int export_loads(const Arguments& arguments) {
+  const auto connection = open_reader(arguments.path);
+  const int last = last_loads_iteration(connection, arguments.run);
+  const int iteration = arguments.iteration.value_or(last);
+  export_routing(connection, arguments.run, iteration, arguments.file);
+  spdlog::info("the routing of run {}, iteration {}", arguments.run, iteration);
   return kExitDone;
 }
 
@@ -137,10 +148,14 @@ void add_query(CLI::App& app, const Shared& arguments, std::function<int()>& act
   command.callback([arguments, &action] { action = [arguments] { return query(*arguments); }; });
 }
 
-void add_export(CLI::App& app, const Shared& arguments, std::function<int()>& action) {
-  CLI::App* formats = app.add_subcommand("export", "write timelines in formats of other programs");
-  formats->require_subcommand(1);
-  CLI::App& command = add_command(*formats, "trace",
+void add_output_file(CLI::App& command, const Shared& arguments) {
+  command.add_option("-o,--output", arguments->file, "the file to write; - is stdout")
+      ->required()
+      ->type_name("FILE");
+}
+
+void add_export_trace(CLI::App& formats, const Shared& arguments, std::function<int()>& action) {
+  CLI::App& command = add_command(formats, "trace",
                                   "write Chrome trace-event JSON, which Perfetto opens", arguments);
   command
       .add_option("--run", arguments->run,
@@ -151,9 +166,7 @@ void add_export(CLI::App& app, const Shared& arguments, std::function<int()>& ac
       .add_option("--timeline", arguments->timelines,
                   "export this timeline; several are put side by side")
       ->type_name("ID");
-  command.add_option("-o,--output", arguments->file, "the file to write; - is stdout")
-      ->required()
-      ->type_name("FILE");
+  add_output_file(command, arguments);
   options::set_footer(command, "moe-db export trace --db results.db --run 7 -o trace.json",
                       "Open the file in https://ui.perfetto.dev.");
   command.callback([arguments, &action] {
@@ -162,6 +175,32 @@ void add_export(CLI::App& app, const Shared& arguments, std::function<int()>& ac
     }
     action = [arguments] { return export_timelines(*arguments); };
   });
+}
+
+void add_export_routing(CLI::App& formats, const Shared& arguments, std::function<int()>& action) {
+  CLI::App& command =
+      add_command(formats, "routing",
+                  "write how many tokens each rank sent to each expert, as JSON that moe-tune "
+                  "--routing reads",
+                  arguments);
+  command.add_option("--run", arguments->run, "the training")->required()->type_name("ID");
+  command
+      .add_option("--iteration", arguments->iteration,
+                  "the iteration [default: the last whose loads are stored]")
+      ->type_name("N");
+  add_output_file(command, arguments);
+  options::set_footer(command, "moe-db export routing --db results.db --run 7 -o loads.json",
+                      "Then: moe-tune compare --model tiny --cluster box --ranks 4 \\\n"
+                      "  --routing loads.json");
+  command.callback(
+      [arguments, &action] { action = [arguments] { return export_loads(*arguments); }; });
+}
+
+void add_export(CLI::App& app, const Shared& arguments, std::function<int()>& action) {
+  CLI::App* formats = app.add_subcommand("export", "write timelines and loads as JSON");
+  formats->require_subcommand(1);
+  add_export_trace(*formats, arguments, action);
+  add_export_routing(*formats, arguments, action);
 }
 
 void add_check(CLI::App& app, const Shared& arguments, std::function<int()>& action) {

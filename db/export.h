@@ -30,4 +30,14 @@ void export_trace(const Connection& connection, std::span<const std::int64_t> ti
 /// prediction. Throws Error where the run has none.
 Timeline default_timeline(const Connection& connection, std::int64_t run_id);
 
+/// Writes how many tokens every rank sent to every expert in one iteration, as JSON that `moe-tune
+/// --routing FILE` reads: an entry for each MoE layer and micro-batch. The ranks of a layer are
+/// those of its pipeline stage. `path` is as above. Throws Error (not_found) where the loads of the
+/// iteration are not stored.
+void export_routing(const Connection& connection, std::int64_t run_id, int iteration,
+                    const std::string& path);
+
+/// The last iteration of a run whose loads are stored. Throws Error (not_found) where none are.
+int last_loads_iteration(const Connection& connection, std::int64_t run_id);
+
 }  // namespace db

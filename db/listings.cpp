@@ -133,7 +133,11 @@ Listing iterations() {
           "iteration_view",
           "*",
           "run, iteration",
-          {kByRun, kByIteration}};
+          {kByRun, kByIteration},
+          "loss: mean cross entropy of a token of the batch, in nats.\n"
+          "heldout_loss: the same of text that is not trained on.\n"
+          "auxiliary_loss: the load-balancing losses of all layers, unweighted.\n"
+          "dropped_tokens: copies of tokens over the capacity of their expert."};
 }
 
 Listing timelines() {

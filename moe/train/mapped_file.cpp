@@ -33,7 +33,10 @@ MappedFile::MappedFile(const std::filesystem::path& path) {
   Descriptor file{open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)};
   struct stat status {};
   if (file.number < 0 || fstat(file.number, &status) != 0) fail(path, errno);
-  if (S_ISDIR(status.st_mode)) fail(path, EISDIR);
+  if (S_ISDIR(status.st_mode)) {
+    throw InputError(fmt::format("{}: is a folder: expected files, as in --data {}/*.txt",
+                                 path.string(), path.string()));
+  }
   if (!S_ISREG(status.st_mode)) {
     throw InputError(fmt::format("{}: expected a regular file", path.string()));
   }

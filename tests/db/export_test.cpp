@@ -104,6 +104,34 @@ TEST_F(ExportTrace, RunAloneMeansItsLastMeasuredIteration) {
   EXPECT_THROW(default_timeline(connection, 99), Error);
 }
 
+TEST_F(ExportTrace, WritesTheRoutingOfAnIteration) {
+  export_routing(connection, sample.run, 1, directory.file("r.json"));
+  EXPECT_EQ(json::parse(read_file(directory.file("r.json"))),
+            json::parse(R"({"layers": [{"layer": 1, "tokens": [[100, 200, 300, 400],
+                                                               [100, 200, 300, 400]]}]})"));
+  EXPECT_EQ(last_loads_iteration(connection, sample.run), 2);
+  EXPECT_THROW(export_routing(connection, sample.run, 9, directory.file("r.json")), Error);
+  EXPECT_THROW(last_loads_iteration(connection, 99), Error);
+}
+
+TEST_F(ExportTrace, CountsTheRanksOfARoutingFromThoseOfTheLayersStage) {
+  std::vector<Load> loads;  // of a stage of ranks 2 and 3, in two micro-batches
+  for (const int rank : {2, 3}) {
+    for (const int micro_batch : {0, 1}) {
+      for (const int expert : {0, 1}) {
+        loads.push_back({sample.run, 5, 3, rank, expert, 100 * rank + 10 * micro_batch + expert,
+                         std::nullopt, micro_batch});
+      }
+    }
+  }
+  insert(connection, loads);
+  export_routing(connection, sample.run, 5, directory.file("r.json"));
+  EXPECT_EQ(json::parse(read_file(directory.file("r.json"))),
+            json::parse(R"({"layers": [{"layer": 3, "tokens": [[200, 201], [300, 301]]},
+                                       {"layer": 3, "tokens": [[210, 211], [310, 311]],
+                                        "micro_batch": 1}]})"));
+}
+
 TEST(AssignLanes, KeepsSpansThatFollowOrNestInOneLane) {
   const std::vector<Interval> spans{{0, 10}, {2, 5}, {5, 10}, {10, 12}, {12, 12}};
   EXPECT_EQ(assign_lanes(spans), (std::vector<int>{0, 0, 0, 0, 0}));
