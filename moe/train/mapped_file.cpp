@@ -34,8 +34,8 @@ MappedFile::MappedFile(const std::filesystem::path& path) {
   struct stat status {};
   if (file.number < 0 || fstat(file.number, &status) != 0) fail(path, errno);
   if (S_ISDIR(status.st_mode)) {
-    throw InputError(fmt::format("{}: is a folder: expected files, as in --data {}/*.txt",
-                                 path.string(), path.string()));
+    throw InputError(fmt::format("{}: is a folder: expected files, as in --data {}", path.string(),
+                                 (path / "*.txt").string()));
   }
   if (!S_ISREG(status.st_mode)) {
     throw InputError(fmt::format("{}: expected a regular file", path.string()));

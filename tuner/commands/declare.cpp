@@ -52,8 +52,8 @@ void add_scenario(CLI::App& command, Arguments& arguments, const std::string& da
   add_layout(command, arguments);
   command
       .add_option("--routing", arguments.scenario.routing,
-                  "how tokens spread over experts: uniform, zipf:EXPONENT, or a file that holds a "
-                  "Routing as JSON")
+                  "how tokens spread over experts: uniform, zipf:EXPONENT, or a JSON file, as "
+                  "moe-db export routing writes it")
       ->capture_default_str()
       ->type_name("ROUTING")
       ->group("Scenario");
