@@ -89,6 +89,14 @@ expect "and of its links inside nodes" equal "$said" "2 3 0.5 4"
 said=$(echo words | "${box[@]}" --nodes 2 -- cat)
 expect "input reaches the command" equal "$said" words
 
+# Root of a container may not make namespaces itself, but a user namespace may permit it.
+in_container=(setpriv --bounding-set -sys_admin --inh-caps -sys_admin)
+if ((EUID == 0)) && "${in_container[@]}" unshare --user --map-root-user --net --mount true 2> /dev/null; then
+  expect "such root may not make them" test "$("${in_container[@]}" unshare --net --mount echo made 2> /dev/null)" = ""
+  said=$("${in_container[@]}" "${box[@]}" --nodes 2 -- uname -n)
+  expect "a user namespace serves where root may make no other" equal "$said" node0
+fi
+
 status=0
 "${box[@]}" --nodes 2 -- sh -c 'exit 7' || status=$?
 expect "the command's exit code comes back" equal "$status" 7

@@ -5,22 +5,10 @@
 set -euo pipefail
 
 communicator=$1 train=$2 bench=${3-}
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
+# shellcheck source=tests/experiments/expect.sh
+source "$(dirname "${BASH_SOURCE[0]}")/expect.sh"
 box=("$root/experiments/cluster-in-a-box" --paced)
 
-failures=0
-expect() {
-  local claim=$1
-  shift
-  if "$@"; then
-    echo "ok: $claim"
-  else
-    echo "FAILED: $claim ($*)"
-    failures=$((failures + 1))
-  fi
-}
 equal() { [[ $1 == "$2" ]] || { echo "  '$1' is not '$2'"; return 1; }; }
 
 if ! command -v mpirun > /dev/null; then
