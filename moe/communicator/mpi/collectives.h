@@ -40,10 +40,9 @@ void carry_out(MpiGroup& group, const collective::AllReduce& c, const CallContex
 /// round, S (n-1) bytes from the root.
 void carry_out(MpiGroup& group, const collective::Broadcast& c, const CallContext& call);
 
-/// 2 rounds, S bytes from every rank: each rank but the root adds a share of every fragment and sends
-/// its sum to the root. So the root receives S bytes and not S (n-1). Short
-/// arrays and 2 ranks: 1 round, S bytes from every rank but the root, which adds. The bits of
-/// all-reduce.
+/// 2 rounds, S bytes from every rank: each rank but the root adds a share of every fragment and
+/// sends its sum to the root. So the root receives S bytes and not S (n-1). Short arrays and 2
+/// ranks: 1 round, S bytes from every rank but the root, which adds. The bits of all-reduce.
 void carry_out(MpiGroup& group, const collective::Reduce& c, const CallContext& call);
 
 /// 1 round of empty messages between all pairs: a time limit names exactly those who did not come.
