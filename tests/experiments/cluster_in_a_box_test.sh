@@ -11,8 +11,6 @@ source "$(dirname "${BASH_SOURCE[0]}")/expect.sh"
 # As from a terminal: bash lets background jobs ignore SIGINT.
 box=(env --default-signal=INT "$root/experiments/cluster-in-a-box")
 
-equal() { [[ $1 == "$2" ]] || { echo "  '$1' is not '$2'"; return 1; }; }
-
 # True once no process is left in the network namespace whose name is in the file; waits up to 5 s.
 gone() {
   local name link

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # Sourced by the tests of this folder: where the repository is, a scratch folder that goes with the test, and `expect`.
 # A test ends with `exit $((failures > 0))`.
-# shellcheck disable=SC2034
+# shellcheck disable=SC2034,SC2317
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 scratch=$(mktemp -d)
 trap 'chmod -R u+w "$scratch"; rm -rf "$scratch"' EXIT
@@ -18,3 +18,6 @@ expect() {
     failures=$((failures + 1))
   fi
 }
+
+# A command for expect: true where both texts are equal.
+equal() { [[ $1 == "$2" ]] || { echo "  '$1' is not '$2'"; return 1; }; }

@@ -9,8 +9,6 @@ communicator=$1 train=$2 bench=${3-}
 source "$(dirname "${BASH_SOURCE[0]}")/expect.sh"
 box=("$root/experiments/cluster-in-a-box" --paced)
 
-equal() { [[ $1 == "$2" ]] || { echo "  '$1' is not '$2'"; return 1; }; }
-
 if ! command -v mpirun > /dev/null; then
   echo "skipped: no mpirun"
   exit 77
