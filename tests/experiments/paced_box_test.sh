@@ -18,6 +18,9 @@ fi
 said=$("${box[@]}" --nodes 2 --ranks-per-node 2 -- mpirun -np 4 sh -c 'echo $OMPI_COMM_WORLD_RANK.$MOELAB_BOX_NODE' |
   sort | tr '\n' ' ')
 expect "nodes are filled before the next is taken" equal "$said" "0.0 1.0 2.1 3.1 "
+# Daemons that shared their files would crash in some of them.
+expect "20 jobs start" "${box[@]}" --nodes 2 -- \
+  sh -ec 'for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do mpirun -np 2 true; done'
 said=$("${box[@]}" --nodes 2 --nic-gbps 1.5 -- sh -c \
   'echo $MOELAB_BOX_NODES $MOELAB_BOX_NODE $MOELAB_BOX_NIC_GBPS ${MOELAB_BOX_INTRA_GBPS-none}')
 expect "programs are told of the box" equal "$said" "2 0 1.5 none"
