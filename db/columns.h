@@ -69,7 +69,8 @@ struct Table<Run> {
                                       Column{"cluster_json", &Run::cluster_json},
                                       Column{"schedule_id", &Run::schedule_id},
                                       Column{"planner", &Run::planner},
-                                      Column{"seed", &Run::seed}};
+                                      Column{"seed", &Run::seed},
+                                      Column{"network", &Run::network}};
 };
 
 template <>
@@ -216,7 +217,14 @@ struct Table<Fit> {
                                       Column{"min_units", &Fit::min_units},
                                       Column{"max_units", &Fit::max_units},
                                       Column{"max_relative_residual", &Fit::max_relative_residual},
-                                      Column{"relative_deviation", &Fit::relative_deviation}};
+                                      Column{"relative_deviation", &Fit::relative_deviation},
+                                      Column{"machine_id", &Fit::machine_id},
+                                      Column{"network", &Fit::network},
+                                      Column{"nodes", &Fit::nodes},
+                                      Column{"alpha_error_s", &Fit::alpha_error_s},
+                                      Column{"beta_error_s_per_unit", &Fit::beta_error_s_per_unit},
+                                      Column{"outliers", &Fit::outliers},
+                                      Column{"verdict", &Fit::verdict}};
 };
 
 template <>
@@ -239,7 +247,8 @@ struct Table<Measurement> {
       Column{"samples", &Measurement::samples},
       Column{"algorithm_bandwidth_bytes_per_s", &Measurement::algorithm_bandwidth_bytes_per_s},
       Column{"bus_bandwidth_bytes_per_s", &Measurement::bus_bandwidth_bytes_per_s},
-      Column{"wrong", &Measurement::wrong}};
+      Column{"wrong", &Measurement::wrong},
+      Column{"relative_deviation", &Measurement::relative_deviation}};
 };
 
 template <>

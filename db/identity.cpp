@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "db/network.h"
 #include "db/store.h"
 #include "moelab_revision.h"
 
@@ -114,6 +115,7 @@ Run this_run(const std::string& kind, const std::string& name, int argc, const c
   run.argv_json = json_dump(std::vector<std::string>(argv, argv + argc));
   run.environment_json = listed_environment_json(environment);
   run.device = "cpu";
+  run.network = this_network();
   return run;
 }
 

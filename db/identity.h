@@ -21,8 +21,8 @@ struct MachineParts {
 Machine this_machine(const MachineParts& parts = {});
 
 /// A run of this process, not stored yet: kind, name, pid, the build's git revision, argv, the
-/// listed environment variables, status "running", started now. The caller sets machine_id, device,
-/// ranks, model, cluster, schedule, seed.
+/// listed environment variables, the network, status "running", started now. The caller sets
+/// machine_id, device, ranks, model, cluster, schedule, seed.
 Run this_run(const std::string& kind, const std::string& name, int argc, const char* const* argv);
 
 /// The variables of `environment` ("NAME=value" each) that may be stored: those that change what is

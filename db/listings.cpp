@@ -67,13 +67,16 @@ Listing fits() {
           "fits --db results.db --op all_to_all",
           "fit_view",
           "fit, op, device, ranks, link, alpha_s, beta_s_per_unit, unit, units_per_s, r2, samples, "
-          "max_relative_residual, machine, run",
+          "max_relative_residual, machine, run, alpha_error_s, beta_error_s_per_unit, outliers, "
+          "verdict, measured_on, network, nodes",
           "fit DESC",
           {kByRun,
            kByOp,
            kByDevice,
            {"--link", "link", "only fits of this link: inter_node, intra_node"}},
-          "n counts the unit of the row: bytes or FLOPs. units_per_s is 1 / beta."};
+          "n counts the unit of the row: bytes or FLOPs. units_per_s is 1 / beta. The errors are "
+          "standard "
+          "errors. verdict is \"good\", or says what is wrong with the line."};
 }
 
 Listing measurements() {

@@ -106,9 +106,10 @@ std::vector<TrialRepeat> load_trial_repeats(const Connection& connection, std::i
 std::vector<Fit> load_latest_fits(const Connection& connection, std::int64_t machine_id) {
   return select<Fit>(connection,
                      "WHERE id IN (SELECT max(fit.id) FROM fit JOIN run ON run.id = fit.run_id "
-                     "WHERE ?1 = 0 OR run.machine_id = ?1 "
-                     "GROUP BY fit.op, fit.device, fit.ranks, fit.link) "
-                     "ORDER BY op, device, ranks, link",
+                     "WHERE ?1 = 0 OR coalesce(fit.machine_id, run.machine_id) = ?1 "
+                     "GROUP BY fit.op, fit.device, fit.ranks, fit.link, fit.network, fit.nodes, "
+                     "coalesce(fit.machine_id, run.machine_id)) "
+                     "ORDER BY op, device, ranks, link, network, nodes, id",
                      machine_id);
 }
 

@@ -60,8 +60,8 @@ std::vector<Trial> load_trials(const Connection&, std::int64_t study_id,
                                const std::string& status = "");
 std::vector<TrialRepeat> load_trial_repeats(const Connection&, std::int64_t trial_id);
 
-/// The newest fit of each (op, device, ranks, link), measured on this machine (0: on any): what
-/// `--cluster measured` takes. Ordered by op.
+/// The newest fit of each (op, device, ranks, link, network, nodes, machine that was measured), of
+/// this machine (0: of any). Ordered by op.
 std::vector<Fit> load_latest_fits(const Connection&, std::int64_t machine_id = 0);
 
 /// Which measurements to load. Empty fields match everything. They come by run (newest first), op,

@@ -50,6 +50,7 @@ struct Run {
   std::optional<std::int64_t> schedule_id;
   std::string planner;  ///< the planner of its schedule, empty where it has none
   std::int64_t seed = 0;
+  std::string network = {};  ///< between its nodes (network.h); empty where it is not known
 };
 
 /// One rank of a run. clock_offset_s is added to the rank's own clock to give rank 0's.
@@ -186,7 +187,7 @@ struct TrialRepeat {
   int steps = 0;
 };
 
-/// A least-squares line t = alpha_s + beta_s_per_unit * n.
+/// A line t = alpha_s + beta_s_per_unit * n.
 struct Fit {
   std::int64_t id = 0;
   std::int64_t run_id = 0;  ///< the run that fitted it
@@ -203,7 +204,17 @@ struct Fit {
   double max_units = 0;
   double max_relative_residual = 0;
   /// Standard deviation of the relative residuals; none with no more samples than coefficients.
+  /// Where there is none, r2 says nothing: the line goes through all samples.
   std::optional<double> relative_deviation = {};
+  /// What was measured: the machine (none: that of the run), the network between its nodes (empty:
+  /// not known, or it does not matter), and their number (0: not known, or it does not matter).
+  std::optional<std::int64_t> machine_id = {};
+  std::string network = {};
+  int nodes = 0;
+  std::optional<double> alpha_error_s = {};  ///< standard error; none: the samples do not tell
+  std::optional<double> beta_error_s_per_unit = {};
+  int outliers = 0;          ///< rows that the line leaves out; not among the samples
+  std::string verdict = {};  ///< "good", or what is wrong with it; empty: nobody judged
 };
 
 /// One row of a microbenchmark sweep, in nccl-tests' terms.
@@ -228,6 +239,9 @@ struct Measurement {
   double algorithm_bandwidth_bytes_per_s = 0;
   double bus_bandwidth_bytes_per_s = 0;
   std::int64_t wrong = 0;  ///< elements whose value was not the expected one
+  /// Standard deviation of the samples over their mean; of interference that of the slowdowns of
+  /// its rounds.
+  std::optional<double> relative_deviation = {};
 };
 
 /// A predicted or measured timeline of one scheduled iteration over all its ranks.

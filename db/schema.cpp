@@ -112,7 +112,18 @@ void add_missing(SQLite::Database& database, const Shape& found, const Shape& wa
 }  // namespace
 
 const Schema& current_schema() {
-  static const Schema schema{7, std::string(schema_sql), std::string(views_sql)};
+  static const Schema schema{
+      7,
+      std::string(schema_sql),
+      std::string(views_sql),
+      // A run in experiments/cluster-in-a-box has stored the rate of its cards (network.h).
+      {{"run", "network",
+        "UPDATE run SET network = "
+        "CASE WHEN environment_json ->> 'MOELAB_BOX_PACED' > '' THEN 'paced ' ELSE '' END || "
+        "printf('box %g Gbit/s', environment_json ->> 'MOELAB_BOX_NIC_GBPS') || "
+        "CASE WHEN environment_json ->> 'MOELAB_BOX_INTRA_GBPS' > '' THEN "
+        "printf(', inside %g Gbit/s', environment_json ->> 'MOELAB_BOX_INTRA_GBPS') ELSE '' END "
+        "WHERE nullif(environment_json, '') ->> 'MOELAB_BOX_NIC_GBPS' > ''"}}};
   return schema;
 }
 
@@ -137,6 +148,11 @@ void bring_up_to_date(Connection& connection, const Schema& schema) {
   } else {
     const Shape found = shape_of(database), wanted = wanted_shape(schema);
     add_missing(database, found, wanted, connection.path());
+    for (const Filling& filling : schema.fillings) {
+      const bool is_new = found.tables.contains(filling.table) &&
+                          !found.columns.contains({filling.table, filling.column});
+      if (is_new) database.exec(filling.sql);
+    }
     if (!has_views(found, wanted)) {
       for (const auto& view : wanted.views) database.exec("DROP VIEW IF EXISTS " + view.first);
       database.exec(schema.views);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace SQLite {
 class Database;
@@ -10,11 +11,19 @@ namespace db {
 
 class Connection;
 
+/// How a column that an older file lacks is filled from what the file knows, once, when it is
+/// added.
+struct Filling {
+  std::string table, column;
+  std::string sql;  ///< an UPDATE
+};
+
 /// The tables and views that a program reads and writes.
 struct Schema {
   int version = 0;  ///< in the header of a file; grows by a change for which no default serves
   std::string tables;
   std::string views;
+  std::vector<Filling> fillings = {};
 };
 
 /// schema.sql and views.sql.
@@ -28,8 +37,8 @@ struct SchemaState {
 SchemaState state_of(const SQLite::Database& database, const Schema& schema);
 
 /// Makes the tables of a new file. In one that is there it adds the tables, columns and indices
-/// that are missing, and drops and makes again all views where one differs. One transaction. Throws
-/// Error (older) where the rows that there are need a value for a new column.
+/// that are missing, fills the columns, and drops and makes again all views where one differs. One
+/// transaction. Throws Error (older) where the rows that there are need a value for a new column.
 void bring_up_to_date(Connection& connection, const Schema& schema);
 
 /// Makes the views of the schema for this connection alone: nothing is written.

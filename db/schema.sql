@@ -51,7 +51,8 @@ CREATE TABLE run (
   cluster_json TEXT NOT NULL CHECK (cluster_json = '' OR json_valid(cluster_json)),
   schedule_id INTEGER REFERENCES schedule (id),
   planner TEXT NOT NULL DEFAULT '',  -- who made the schedule of this run; '' where it has none
-  seed INTEGER NOT NULL
+  seed INTEGER NOT NULL,
+  network TEXT NOT NULL DEFAULT ''  -- between its nodes, db/network.h; '' where it is not known
 ) STRICT;
 CREATE INDEX run_by_start ON run (started_at DESC);
 CREATE INDEX run_by_machine ON run (machine_id);
@@ -196,9 +197,12 @@ CREATE TABLE trial_repeat (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX trial_repeat_by_run ON trial_repeat (run_id) WHERE run_id IS NOT NULL;
 
--- A least-squares line t = alpha_s + beta_s_per_unit * n. relative_deviation: the standard
--- deviation of (fitted - measured) / measured; NULL where there were no more samples than
--- coefficients.
+-- A line t = alpha_s + beta_s_per_unit * n. relative_deviation: the standard deviation of
+-- (fitted - measured) / measured; NULL where there were no more samples than coefficients, and then
+-- r2 says nothing. machine_id, network, nodes: what was measured; NULL, '' and 0 where that is not
+-- known. The machine is then that of the run. The errors are standard errors; NULL where the
+-- samples do not tell. outliers: rows that the line leaves out; samples does not count them.
+-- verdict: 'good', or what is wrong with the line; '' where nobody judged.
 CREATE TABLE fit (
   id INTEGER PRIMARY KEY,
   run_id INTEGER NOT NULL REFERENCES run (id) ON DELETE CASCADE,
@@ -214,12 +218,22 @@ CREATE TABLE fit (
   min_units REAL NOT NULL,
   max_units REAL NOT NULL,
   max_relative_residual REAL NOT NULL,
-  relative_deviation REAL CHECK (relative_deviation >= 0)
+  relative_deviation REAL CHECK (relative_deviation >= 0),
+  machine_id INTEGER REFERENCES machine (id),
+  network TEXT NOT NULL DEFAULT '',
+  nodes INTEGER NOT NULL DEFAULT 0 CHECK (nodes >= 0),
+  alpha_error_s REAL CHECK (alpha_error_s >= 0),
+  beta_error_s_per_unit REAL CHECK (beta_error_s_per_unit >= 0),
+  outliers INTEGER NOT NULL DEFAULT 0 CHECK (outliers >= 0),
+  verdict TEXT NOT NULL DEFAULT ''
 ) STRICT;
 CREATE INDEX fit_by_run ON fit (run_id);
 CREATE INDEX fit_by_op ON fit (op, device, ranks, link);
+CREATE INDEX fit_by_machine ON fit (machine_id) WHERE machine_id IS NOT NULL;
 
--- One row of a microbenchmark sweep, in nccl-tests' terms.
+-- One row of a microbenchmark sweep, in nccl-tests' terms. relative_deviation: the standard
+-- deviation of the samples over their mean; of interference that of the slowdowns of its rounds.
+-- NULL where it is not known.
 CREATE TABLE measurement (
   id INTEGER PRIMARY KEY,
   run_id INTEGER NOT NULL REFERENCES run (id) ON DELETE CASCADE,
@@ -237,7 +251,8 @@ CREATE TABLE measurement (
   samples INTEGER NOT NULL,
   algorithm_bandwidth_bytes_per_s REAL NOT NULL,
   bus_bandwidth_bytes_per_s REAL NOT NULL,
-  wrong INTEGER NOT NULL
+  wrong INTEGER NOT NULL,
+  relative_deviation REAL CHECK (relative_deviation >= 0)
 ) STRICT;
 CREATE INDEX measurement_by_run ON measurement (run_id);
 CREATE INDEX measurement_by_op ON measurement (op, device, ranks, bytes);

@@ -11,7 +11,8 @@ SELECT run.id AS run, run.kind, run.name, run.status, run.error, run.device, run
        (SELECT loss FROM iteration WHERE run_id = run.id
         ORDER BY iteration DESC LIMIT 1) AS last_loss,
        run.seed, run.revision, run.schedule_id, nullif(run.layout, '') AS layout,
-       nullif(schedule.changes_results, '') AS changes_results
+       nullif(schedule.changes_results, '') AS changes_results,
+       nullif(run.network, '') AS network
 FROM run
 JOIN machine ON machine.id = run.machine_id
 LEFT JOIN schedule ON schedule.id = run.schedule_id;
@@ -155,14 +156,22 @@ SELECT run_id AS run, iteration, layer, experts, tokens, max_tokens,
        rank_standard_deviation / nullif(placed_rank_standard_deviation, 0) AS balance_ratio
 FROM balance;
 
+-- r2 is NULL where the line goes through all samples. machine: on which it was fitted; measured_on:
+-- on which the samples were measured. verdict: 'good', or what is wrong with the line.
 CREATE VIEW fit_view AS
 SELECT fit.id AS fit, fit.op, fit.device, fit.ranks, fit.link, fit.alpha_s, fit.beta_s_per_unit,
-       fit.unit, fit.r2, fit.samples, fit.max_relative_residual,
+       fit.unit,
+       CASE WHEN fit.samples > 2 OR fit.relative_deviation IS NOT NULL THEN fit.r2 END AS r2,
+       fit.samples, fit.max_relative_residual,
        1.0 / nullif(fit.beta_s_per_unit, 0) AS units_per_s, fit.min_units, fit.max_units,
-       machine.hostname AS machine, fit.run_id AS run, run.started_at, fit.relative_deviation
+       machine.hostname AS machine, fit.run_id AS run, run.started_at, fit.relative_deviation,
+       measured_on.hostname AS measured_on, nullif(fit.network, '') AS network,
+       nullif(fit.nodes, 0) AS nodes, fit.alpha_error_s, fit.beta_error_s_per_unit, fit.outliers,
+       nullif(fit.verdict, '') AS verdict
 FROM fit
 JOIN run ON run.id = fit.run_id
-JOIN machine ON machine.id = run.machine_id;
+JOIN machine ON machine.id = run.machine_id
+JOIN machine AS measured_on ON measured_on.id = coalesce(fit.machine_id, run.machine_id);
 
 CREATE VIEW measurement_view AS
 SELECT measurement.id AS measurement, measurement.op, measurement.device, measurement.dtype,
@@ -171,7 +180,10 @@ SELECT measurement.id AS measurement, measurement.op, measurement.device, measur
        measurement.max_s, measurement.samples, measurement.algorithm_bandwidth_bytes_per_s,
        measurement.bus_bandwidth_bytes_per_s,
        measurement.flops / nullif(measurement.time_s, 0) AS flops_per_s, measurement.wrong,
-       machine.hostname AS machine, measurement.run_id AS run, run.started_at
+       machine.hostname AS machine, measurement.run_id AS run, run.started_at,
+       measurement.relative_deviation, nullif(run.network, '') AS network,
+       (SELECT nullif(count(DISTINCT node), 0) FROM run_rank
+        WHERE run_rank.run_id = run.id) AS nodes
 FROM measurement
 JOIN run ON run.id = measurement.run_id
 JOIN machine ON machine.id = run.machine_id;
@@ -195,7 +207,8 @@ SELECT measurement.id AS measurement, measurement.parameters_json ->> 'activity'
        measurement.parameters_json ->> '$.use.preempted_per_s' AS preempted_per_s,
        measurement.parameters_json ->> '$.use_beside.processors' AS processors_beside,
        measurement.parameters_json ->> '$.use_beside.wakes_per_s' AS wakes_beside_per_s,
-       measurement.parameters_json ->> '$.use_beside.preempted_per_s' AS preempted_beside_per_s
+       measurement.parameters_json ->> '$.use_beside.preempted_per_s' AS preempted_beside_per_s,
+       measurement.relative_deviation, nullif(run.network, '') AS network
 FROM measurement
 JOIN run ON run.id = measurement.run_id
 JOIN machine ON machine.id = run.machine_id

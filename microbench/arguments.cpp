@@ -25,10 +25,16 @@ void declare_sweep(CLI::App& app, Arguments& a, const std::vector<Benchmark>& of
       ->required()
       ->check(options::one_of(names))
       ->type_name("");
+  std::vector<std::string> defaults;
+  for (const Benchmark& benchmark : offered) {
+    if (!benchmark.sizes.empty()) {
+      defaults.push_back(fmt::format("{} for {}", benchmark.sizes, benchmark.name));
+    }
+  }
   app.add_option("--sizes", a.sizes,
-                 "how many bytes collectives and copies move: FIRST:LAST:xN multiplies by N, "
-                 "FIRST:LAST:+N adds N, and commas make a list")
-      ->capture_default_str()
+                 fmt::format("how many bytes collectives and copies move: FIRST:LAST:xN multiplies "
+                             "by N, FIRST:LAST:+N adds N, and commas make a list [default: {}]",
+                             fmt::join(defaults, ", ")))
       ->type_name("SIZES")
       ->group("Sweep");
   app.add_option("--dtype", a.dtype, "the type of numbers; GEMMs take no i32")

@@ -13,7 +13,7 @@ namespace microbench {
 struct Arguments {
   std::string what;
   std::optional<int> ranks;
-  std::string sizes = "256K:64M:x2";
+  std::string sizes;  ///< empty: each benchmark's own
   std::string dtype = "f32";
   std::string device = "cpu";
   int threads = 0;

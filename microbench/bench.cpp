@@ -39,6 +39,7 @@ Result result_of(const Bench& bench, const Case& subject, const Summary& summary
   m.max_s = summary.max_s;
   m.samples = summary.samples;
   row.cv = summary.cv;
+  if (summary.samples > 1) m.relative_deviation = summary.cv;
   m.algorithm_bandwidth_bytes_per_s = static_cast<double>(m.bytes) / m.time_s;
   m.bus_bandwidth_bytes_per_s = m.algorithm_bandwidth_bytes_per_s * row.bus_factor;
 

@@ -13,7 +13,7 @@ namespace microbench {
 /// Options that all benchmarks share.
 struct CommonOptions {
   std::vector<std::int64_t> sizes;  ///< bytes
-  std::string sizes_text;           ///< as given
+  std::string sizes_text;           ///< as given, or the benchmark's own
   moe::DType dtype = moe::DType::f32;
 };
 
@@ -43,6 +43,7 @@ struct Benchmark {
   std::vector<BenchmarkOption> options;
   std::function<void(const CommonOptions&)> check;  ///< throws InputError before ranks are started
   std::function<std::vector<Plan>(const Bench&, const CommonOptions&)> plans;
+  std::string sizes = {};  ///< that it sweeps where none are given; empty: it has no use for them
 };
 
 /// All benchmarks, in the order in which `moe-bench all` runs them. A new one is a line here.

@@ -151,10 +151,14 @@ Case offload_case(const Bench& bench, std::int64_t bytes) {
 }
 
 Benchmark copy_benchmark() {
-  return {
-      "copies", {}, require_sizes_fit_twice, [](const Bench& bench, const CommonOptions& common) {
-        return copy_plans(bench, common.sizes);
-      }};
+  // From the size of a cache on: copies in training are of what lies in memory.
+  return {"copies",
+          {},
+          require_sizes_fit_twice,
+          [](const Bench& bench, const CommonOptions& common) {
+            return copy_plans(bench, common.sizes);
+          },
+          "256K:64M:x2"};
 }
 
 }  // namespace microbench

@@ -23,6 +23,10 @@ namespace {
 
 /// An operating system divides a core in time slices of milliseconds: a sample holds many of them.
 constexpr double kShortestSample_s = 0.05;
+/// The least time that an activity runs alone, and beside another. How long a call of microseconds
+/// takes beside another depends on who has the core just then.
+constexpr double kShortestRun_s = 0.005;
+constexpr double kMostRepeats = 1e6;
 constexpr int kMostAttempts = 8;
 
 using Activities = std::vector<std::unique_ptr<Activity>>;
@@ -62,6 +66,7 @@ class Together {
 
   void prepare() {
     y_.subject.prepare();
+    find_repeats();
     for (Activity* x : beside_) {
       x->subject.prepare();
       x->subject.timed(1);  // warms up
@@ -70,9 +75,11 @@ class Together {
     }
   }
 
-  /// Seconds of `calls` calls of y beside x, after as many alone. Where x does not run during all
-  /// of y, more calls of both are made, so that the time without x is a smaller share.
-  double timed(int calls) {
+  /// Seconds of `asked` calls of y beside x, after as many alone: a round. Fewer calls than last
+  /// kShortestRun_s alone become so many. Where x does not run during all of y, more calls of both
+  /// are made, so that the time without x is a smaller share.
+  double timed(int asked) {
+    const int calls = std::max(asked, repeats_);
     bench_.backend.forget_marks();
     barrier();
     const double alone_s = slowest(run_y(calls).length_s());
@@ -83,10 +90,11 @@ class Together {
       least = -slowest(-sample.overlap);
       if (least >= kLeastOverlap) {
         alone_.push_back(alone_s / calls);
+        slowdowns_.push_back(slowest(sample.seconds) / times / alone_s);
         overlaps_.push_back(least);
         y_use_.push_back(sample.y);
         x_use_.push_back(sample.x);
-        return sample.seconds / times;
+        return sample.seconds / times / calls * asked;
       }
       longer_ *= 2;
     }
@@ -105,12 +113,21 @@ class Together {
     return wrong;
   }
 
+  /// A round compares what ran one after the other, so the speed is the median of the rounds' own,
+  /// whatever the machine did from round to round.
   void complete(Result& row) const {
-    row.measurement.parameters_json =
-        nlohmann::json{{"activity", y_.name},           {"beside", names()},
-                       {"alone_s", db::median(alone_)}, {"overlap", db::median(overlaps_)},
-                       {"use", to_json(y_use_)},        {"use_beside", to_json(x_use_)}}
-            .dump();
+    db::Measurement& m = row.measurement;
+    // The last ones: before them the number of calls was looked for.
+    const auto rounds = std::min(slowdowns_.size(), static_cast<std::size_t>(m.samples));
+    const std::vector<double> slowdowns(slowdowns_.end() - static_cast<std::ptrdiff_t>(rounds),
+                                        slowdowns_.end());
+    row.cv = coefficient_of_variation(slowdowns);
+    if (rounds > 1) m.relative_deviation = row.cv;
+    const double alone_s = m.time_s / db::median(slowdowns);
+    m.parameters_json = nlohmann::json{{"activity", y_.name},    {"beside", names()},
+                                       {"alone_s", alone_s},     {"overlap", db::median(overlaps_)},
+                                       {"use", to_json(y_use_)}, {"use_beside", to_json(x_use_)}}
+                            .dump();
   }
 
   std::string names() const { return beside_.size() == 1 ? beside_.front()->name : "all"; }
@@ -121,6 +138,20 @@ class Together {
     double overlap = 0;  ///< share of it during which each x ran, the least of them
     PerSecond y, x;      ///< of this rank's threads; x: of all that ran
   };
+
+  /// The same on every rank.
+  void find_repeats() {
+    bench_.backend.forget_marks();
+    run_y(1);  // warms up
+    double lasts_s = 0;
+    for (double calls = 1; lasts_s < kShortestRun_s && calls <= kMostRepeats;
+         calls *= std::clamp(1.2 * kShortestRun_s / lasts_s, 2.0, 100.0)) {
+      repeats_ = static_cast<int>(calls);
+      bench_.backend.forget_marks();
+      barrier();
+      lasts_s = std::max(slowest(run_y(repeats_).length_s()), 1e-9);
+    }
+  }
 
   Sample beside(int calls, double alone_s) {
     bench_.backend.forget_marks();
@@ -173,8 +204,10 @@ class Together {
   std::shared_ptr<const Activities> keep_;  ///< all, y and x among them
   Activity& y_;
   std::vector<Activity*> beside_;
-  double longer_ = 2;          ///< how many times as long as y alone x lasts (background.h)
-  std::vector<double> alone_;  ///< of a call, the slowest rank's
+  int repeats_ = 1;                ///< calls of y that last kShortestRun_s
+  double longer_ = 2;              ///< how many times as long as y alone x lasts (background.h)
+  std::vector<double> alone_;      ///< of a call, the slowest rank's
+  std::vector<double> slowdowns_;  ///< seconds beside x over those alone, of a round
   std::vector<double> overlaps_;
   std::vector<PerSecond> y_use_, x_use_;  ///< of rank 0's threads, of those that issue on a device
 };

@@ -13,14 +13,16 @@ namespace microbench {
 /// where there are several others also for "all" of them at once (without memory_bound, a second
 /// kind of computation).
 ///
-/// y alone and y beside x are timed in turns. x runs on a thread and stream of its own, from before
+/// y alone and y beside x are timed in turns, in several rounds. Calls of y that are shorter than 5
+/// ms are repeated until they last so long. x runs on a thread and stream of its own, from before
 /// y begins until after it ends. A sample is refused, and repeated with more calls of x, where some
 /// x ran for less than kLeastOverlap of y on some rank. The results of both are verified, those of
 /// y while x runs.
 ///
 /// The op of a row is "interference", its parameters are {"activity": y, "beside": x, "alone_s":,
-/// "overlap":}: the medians of a call of y alone, and of the least share of y during which x ran.
-/// The time of the row is that of y beside x, so speed = alone_s / time_s.
+/// "overlap":}. The time of the row is that of y beside x, the median of the rounds. alone_s over
+/// time_s is the speed, the median of the rounds' speeds. relative_deviation and cv of the row are
+/// those of the rounds' slowdowns. overlap: the median of the least share of y during which x ran.
 std::vector<Plan> interference_plans(const Bench& bench, const std::vector<std::string>& names,
                                      const ActivitySizes& sizes, const std::vector<int>& node);
 

@@ -31,8 +31,8 @@ moe::DType dtype_of(const std::string& name) {
 
 std::vector<Plan> make_plans(const Bench& bench, const Request& request) {
   std::vector<Plan> plans;
-  for (const Benchmark& benchmark : request.chosen) {
-    std::ranges::move(benchmark.plans(bench, request.common), std::back_inserter(plans));
+  for (const auto& [benchmark, common] : request.chosen) {
+    std::ranges::move(benchmark.plans(bench, common), std::back_inserter(plans));
   }
   return plans;
 }
@@ -108,9 +108,8 @@ void run_and_print(const Bench& bench, const Request& request,
 }  // namespace
 
 Request read_request(const Arguments& a, const std::vector<Benchmark>& offered) {
-  Request request{{parse_sizes(a.sizes), a.sizes, dtype_of(a.dtype)}, {}};
-  const auto& sizes = request.common.sizes;
-  if (*std::min_element(sizes.begin(), sizes.end()) < 1) {
+  Request request{dtype_of(a.dtype), {}};
+  if (!a.sizes.empty() && std::ranges::min(parse_sizes(a.sizes)) < 1) {
     throw moe::InputError(fmt::format("--sizes {}: expected at least 1 byte", a.sizes));
   }
   for (const std::string& option : a.google_options) {
@@ -126,8 +125,11 @@ Request read_request(const Arguments& a, const std::vector<Benchmark>& offered) 
   }
   for (const Benchmark& benchmark : offered) {
     if (a.what != "all" && a.what != benchmark.name) continue;
-    benchmark.check(request.common);
-    request.chosen.push_back(benchmark);
+    const std::string& sizes = a.sizes.empty() ? benchmark.sizes : a.sizes;
+    CommonOptions common{{}, sizes, request.dtype};
+    if (!sizes.empty()) common.sizes = parse_sizes(sizes);
+    benchmark.check(common);
+    request.chosen.push_back({benchmark, common});
   }
   if (!moe::inside_mpi_job() && !a.database.empty()) {
     db::open_writer(a.database, {.busy_timeout_s = a.time_limit_s});
@@ -148,7 +150,7 @@ int measure(const Arguments& arguments, const Request& request, moe::Communicato
     staged = moe::make_staged_communicator(world.split(everybody), *device.backend);
   }
   moe::Communicator& measured = device.nccl ? *device.nccl : staged ? *staged : world;
-  Bench bench{world, measured, *device.backend, request.common.dtype, arguments.device, {}};
+  Bench bench{world, measured, *device.backend, request.dtype, arguments.device, {}};
   bench.enqueues = device.nccl != nullptr;
   bench.sampling.budget_s = arguments.budget_s;
   bench.sampling.time_limit_s = arguments.time_limit_s;

@@ -8,10 +8,16 @@
 
 namespace microbench {
 
+/// A benchmark that was asked for, with the sizes that it sweeps.
+struct Chosen {
+  Benchmark benchmark;
+  CommonOptions common;
+};
+
 /// The request of the command line, read before any rank is started.
 struct Request {
-  CommonOptions common;
-  std::vector<Benchmark> chosen;
+  moe::DType dtype = moe::DType::f32;
+  std::vector<Chosen> chosen;
 };
 
 /// Throws moe::InputError, db::Error.

@@ -13,7 +13,7 @@ namespace microbench {
 namespace {
 
 constexpr int kLargestRound = 5;
-constexpr int kMostCalls = 1000;
+constexpr int kMostCalls = 100'000;
 constexpr std::size_t kMostSamples = 1000;
 
 /// One number of each rank.

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "db/query.h"
 #include "db/statement.h"
 #include "tests/db/sample.h"
@@ -138,6 +140,28 @@ TEST_F(LoadRows, LatestFitOfEachLineWins) {
   EXPECT_EQ(latest[0].alpha_s, 1);
   EXPECT_EQ(latest[1].alpha_s, 2);
   EXPECT_TRUE(load_latest_fits(connection, sample.machine + 1).empty());
+}
+
+TEST_F(LoadRows, FitsOfOtherMachinesNetworksAndNodesAreOtherLines) {
+  Fit fit = load_latest_fits(connection).at(0);
+  Machine other = sample_machine();
+  other.fingerprint = "another";
+  other.hostname = "another";
+  const std::int64_t machine = find_or_insert(connection, other);
+  const auto store = [&](const std::function<void(Fit&)>& change) {
+    Fit changed = fit;
+    changed.id = 0;
+    change(changed);
+    insert(connection, std::span<const Fit>(&changed, 1));
+  };
+  store([](Fit& row) { row.network = "box 1 Gbit/s"; });
+  store([](Fit& row) { row.network = "box 0.3 Gbit/s"; });
+  store([](Fit& row) { row.nodes = 4; });
+  store([&](Fit& row) { row.machine_id = machine; });
+  EXPECT_EQ(load_latest_fits(connection).size(), 5U);
+  ASSERT_EQ(load_latest_fits(connection, machine).size(), 1U);
+  EXPECT_EQ(load_latest_fits(connection, machine)[0].machine_id, machine);
+  EXPECT_EQ(load_latest_fits(connection, sample.machine).size(), 4U);
 }
 
 TEST_F(LoadRows, MeasurementsByOp) {

@@ -140,6 +140,36 @@ TEST_F(SchemaFile, AnOlderVersionIsRefusedWithAWord) {
   EXPECT_TRUE(snapshot(directory.path()) == before);
 }
 
+TEST_F(SchemaFile, RunsOfBeforeGetTheNetworkOfTheBoxTheyRanIn) {
+  {
+    auto connection = open_writer(path);
+    for (const char* environment :
+         {R"({"MOELAB_BOX_NIC_GBPS":"1.0"})", "{}", "",
+          R"({"MOELAB_BOX_NIC_GBPS":"0.3","MOELAB_BOX_INTRA_GBPS":"4"})"}) {
+      db::Run run = sample_run(1);
+      run.environment_json = environment;
+      insert(connection, run);
+    }
+    std::vector<std::string> views;  // no column can be dropped while one reads it
+    SQLite::Statement names(connection.database(),
+                            "SELECT name FROM sqlite_schema WHERE type = 'view'");
+    while (names.executeStep()) views.push_back(names.getColumn(0).getString());
+    names.reset();
+    for (const std::string& view : views) connection.database().exec("DROP VIEW " + view);
+    connection.database().exec(
+        "ALTER TABLE run DROP COLUMN network; ALTER TABLE fit DROP COLUMN network");
+  }
+  auto connection = open_writer(path);
+  EXPECT_EQ(text(connection,
+                 "SELECT group_concat(network, '; ') FROM (SELECT network FROM run "
+                 "ORDER BY id)"),
+            "; box 1 Gbit/s; ; ; box 0.3 Gbit/s, inside 4 Gbit/s");
+  EXPECT_TRUE(find_problems(connection, 1e9).empty());
+  connection.database().exec("UPDATE run SET network = 'mine' WHERE id = 2");
+  EXPECT_EQ(text(open_writer(path), "SELECT network FROM run WHERE id = 2"), "mine")
+      << "filled once";
+}
+
 // What a program of the time of version 7 wrote: its columns in another order, other texts of
 // views.
 TEST_F(SchemaFile, ColumnsMayStandInAnotherOrder) {

@@ -88,6 +88,7 @@ TEST(Interference, OfEveryPairIsVerifiedAndOverlaps) {
       EXPECT_GE(parameters.at("overlap").get<double>(), kLeastOverlap) << plan.name;
       EXPECT_GT(parameters.at("alone_s").get<double>(), 0);
       EXPECT_GT(m.time_s, 0);
+      EXPECT_EQ(m.relative_deviation.value(), result.cv) << plan.name << ", of the rounds";
       for (const char* of : {"use", "use_beside"}) {
         const auto& use = parameters.at(of);
         EXPECT_GT(use.at("processors").get<double>(), 0) << plan.name << " " << of;
@@ -97,6 +98,20 @@ TEST(Interference, OfEveryPairIsVerifiedAndOverlaps) {
     }
     EXPECT_EQ(seen.size(), 5u * 4 + 5);
   });
+}
+
+TEST(Interference, ShortCallsAreRepeatedForFiveMillisecondsAloneAndBeside) {
+  const auto world = moe::make_solo_communicator();
+  const auto backend = moe::make_cpu_backend(1);
+  const Bench bench{*world, *world, *backend, moe::DType::f32, "cpu", quick};
+  const auto plans = interference_plans(bench, {"memory_bound", "copy"}, small, {0});
+  const Case subject = plans.front().make();
+  subject.prepare();
+  const auto begin = std::chrono::steady_clock::now();
+  const double call_s = subject.timed(1);
+  const std::chrono::duration<double> lasted = std::chrono::steady_clock::now() - begin;
+  EXPECT_LT(call_s, 0.002) << "of one addition of 100 kB";
+  EXPECT_GT(lasted.count(), 0.006) << "0.01, less what a faster clock gains meanwhile";
 }
 
 /// Spoils the data that arrive.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,9 @@ struct Arguments {
   int iterations = 1;
   int most_chunks = 8;
   db::options::Output output;
+  // fit
+  std::vector<std::int64_t> runs;  ///< only their measurements; all where it is empty
+  std::string since;               ///< since.h; any time where it is empty
   // study
   StudyOptions study;
   std::string top = "5";

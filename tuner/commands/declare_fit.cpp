@@ -11,8 +11,27 @@ void declare_fit(CLI::App& app, Arguments& arguments, Action& action) {
   db::options::add_database(*command, arguments.scenario.database,
                             "the database with the measurements; the fits are stored in it");
   command->get_option("--db")->required();
+  command
+      ->add_option("--run", arguments.runs,
+                   "only measurements of this run; may come several times (moe-db runs lists them)")
+      ->check(db::options::whole_number(1))
+      ->allow_extra_args(false)
+      ->type_name("ID");
+  command
+      ->add_option("--since", arguments.since,
+                   "only measurements of runs that began then or later: 2026-11-23, \"2026-11-23 "
+                   "06:10\" (UTC), or an age such as 30m, 12h or 7d")
+      ->type_name("TIME");
   db::options::add_output(*command, arguments.output);
-  db::options::set_footer(*command, "moe-tune fit --db results.db --format csv");
+  db::options::set_footer(
+      *command,
+      "moe-tune fit --db results.db --format csv\n"
+      "moe-tune fit --db results.db --since 12h\n"
+      "moe-tune fit --db results.db --run 3 --run 4",
+      "Measurements of different machines, networks or numbers of nodes are never one fit. "
+      "Collectives of runs whose links had different rates are refused.\n\n"
+      "A line leaves out rows that are far from it; outliers counts them. The errors are standard "
+      "errors. verdict is \"good\", or says what is wrong with the line.");
   command->callback(
       [&] { action = [&](int argc, char** argv) { return fit(arguments, argc, argv); }; });
 }

@@ -1,6 +1,9 @@
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "db/console/format_rows.h"
@@ -12,27 +15,77 @@
 #include "moe/run/machine.h"
 #include "tuner/commands/commands.h"
 #include "tuner/commands/printing.h"
+#include "tuner/commands/since.h"
 #include "tuner/costs/fit_measurements.h"
 
 namespace tuner {
+namespace {
+
+/// The measurements that were asked for, and what their runs measured on.
+struct Asked {
+  std::vector<db::Measurement> measurements;
+  std::map<std::int64_t, MeasuredOn> measured_on;       ///< by run
+  std::map<std::int64_t, std::string> name_of_machine;  ///< its hostname, by machine
+};
+
+std::optional<double> asked_since(const Arguments& arguments) {
+  if (arguments.since.empty()) return std::nullopt;
+  if (const auto since = parse_since(arguments.since, db::now())) return since;
+  throw moe::InputError(fmt::format(
+      "--since {}: expected a day as 2026-11-23, an instant as \"2026-11-23 06:10\", or an age as "
+      "30m, 12h or 7d",
+      arguments.since));
+}
+
+int nodes_of_run(const db::Connection& connection, std::int64_t run_id) {
+  std::set<int> nodes;
+  for (const db::RunRank& rank : db::load_run_ranks(connection, run_id)) nodes.insert(rank.node);
+  return static_cast<int>(nodes.size());
+}
+
+Asked asked_measurements(const db::Connection& connection, const Arguments& arguments) {
+  const auto since = asked_since(arguments);
+  for (const std::int64_t run : arguments.runs) db::load_run(connection, run);  // throws not_found
+  Asked asked{db::load_measurements(connection), {}, {}};
+  if (asked.measurements.empty()) {
+    throw moe::InputError(fmt::format("{}: no measurements: make some with moe-bench all --db {}",
+                                      connection.path(), connection.path()));
+  }
+  const std::set<std::int64_t> runs(arguments.runs.begin(), arguments.runs.end());
+  std::map<std::int64_t, bool> wanted;  // by run
+  for (const db::Measurement& row : asked.measurements) {
+    const auto [known, is_new] = wanted.try_emplace(row.run_id, false);
+    if (!is_new || (!runs.empty() && !runs.contains(row.run_id))) continue;
+    const db::Run run = db::load_run(connection, row.run_id);
+    if (since && run.started_at < *since) continue;
+    known->second = true;
+    asked.measured_on[run.id] = {run.machine_id, run.network, nodes_of_run(connection, run.id)};
+    asked.name_of_machine[run.machine_id] = db::load_machine(connection, run.machine_id).hostname;
+  }
+  std::erase_if(asked.measurements, [&](const auto& row) { return !wanted.at(row.run_id); });
+  return asked;
+}
+
+/// Fits that are not good are named on stderr too, for those who read no tables.
+void warn(const std::vector<db::Fit>& fits) {
+  const auto doubtful =
+      std::ranges::count_if(fits, [](const db::Fit& fit) { return fit.verdict != "good"; });
+  if (doubtful == 0) return;
+  spdlog::warn("{} of {} fits are not good: the column verdict says why", doubtful, fits.size());
+}
+
+}  // namespace
 
 int fit(const Arguments& arguments, int argc, char** argv) {
   const std::string& path = arguments.scenario.database;
   db::Connection connection = db::open_writer(path, {.create = false});
-  const auto measurements = db::load_measurements(connection);
-  std::map<std::int64_t, int> nodes;
-  for (const db::Measurement& row : measurements) {
-    if (nodes.contains(row.run_id)) continue;
-    std::set<int> seen;
-    for (const db::RunRank& rank : db::load_run_ranks(connection, row.run_id)) {
-      seen.insert(rank.node);
-    }
-    nodes[row.run_id] = static_cast<int>(seen.size());
-  }
-  auto fits = fit_measurements(measurements, nodes);
+  const Asked asked = asked_measurements(connection, arguments);
+  auto fits = fit_measurements(asked.measurements, asked.measured_on);
   if (fits.empty()) {
-    throw moe::InputError(
-        fmt::format("{}: no measurements: make some with moe-bench all --db {}", path, path));
+    throw moe::InputError(fmt::format(
+        "{}: none of its measurements that --run and --since ask for makes a fit: moe-db runs --db "
+        "{} --kind bench lists the runs that measured",
+        path, path));
   }
   db::Transaction transaction(connection, "store fits");
   db::Run run = db::this_run("fit", "fit", argc, argv);
@@ -42,15 +95,25 @@ int fit(const Arguments& arguments, int argc, char** argv) {
   db::finish_run(connection, run_id, "done");
   transaction.commit();
 
-  db::RowWriter writer(stdout, style_of(arguments),
-                       {"op", "device", "ranks", "link", "alpha_s", "beta_s_per_unit", "unit", "r2",
-                        "samples", "max_relative_residual"});
+  db::RowWriter writer(
+      stdout, style_of(arguments),
+      {"op", "device", "ranks", "link", "alpha_s", "beta_s_per_unit", "unit", "r2", "samples",
+       "max_relative_residual", "alpha_error_s", "beta_error_s_per_unit", "outliers", "verdict",
+       "machine", "network", "nodes"});
   for (const db::Fit& row : fits) {
+    const LinearFit line = from_record(row);
+    const auto or_none = [](const std::optional<double>& value) {
+      return value ? db::Cell(*value) : db::Cell();
+    };
     writer.row({row.op, row.device, std::int64_t{row.ranks}, row.link, row.alpha_s,
-                row.beta_s_per_unit, row.unit, row.r2, std::int64_t{row.samples},
-                row.max_relative_residual});
+                row.beta_s_per_unit, row.unit, or_none(line.r2), std::int64_t{row.samples},
+                row.max_relative_residual, or_none(row.alpha_error_s),
+                or_none(row.beta_error_s_per_unit), std::int64_t{row.outliers}, row.verdict,
+                asked.name_of_machine.at(row.machine_id.value()), row.network,
+                row.nodes > 0 ? db::Cell(std::int64_t{row.nodes}) : db::Cell()});
   }
   writer.finish();
+  warn(fits);
   return 0;
 }
 

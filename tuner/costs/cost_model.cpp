@@ -126,8 +126,9 @@ std::vector<std::string> fits_used(const CostModel& costs, const moe::Program& p
   const auto describe = [](const std::string& what, const std::string& key, const LinearFit& fit,
                            double units) {
     if (fit.samples == 0) return fmt::format("{}: {}, as the cluster file says", what, key);
-    return fmt::format("{}: {}, r2 {:.4f}, {} samples{}", what, key, fit.r2, fit.samples,
-                       extrapolates(fit, units) ? ", extrapolated" : "");
+    return fmt::format(
+        "{}: {}, {}{} sample{}{}", what, key, fit.r2 ? fmt::format("r2 {:.4f}, ", *fit.r2) : "",
+        fit.samples, fit.samples == 1 ? "" : "s", extrapolates(fit, units) ? ", extrapolated" : "");
   };
   for (const moe::Op& op : program.ops) {
     if (moe::is_communication(op)) {
@@ -154,12 +155,21 @@ std::string to_json(const CostModel& costs) {
   using nlohmann::json;
   json fits = json::object();
   for (const auto& [key, fit] : costs.fits) {
-    fits[key] = {
-        {"alpha_s", fit.alpha_s},     {"beta_s_per_unit", fit.beta_s_per_unit},
-        {"unit", fit.unit},           {"r2", fit.r2},
-        {"samples", fit.samples},     {"min_units", fit.min_units},
-        {"max_units", fit.max_units}, {"max_relative_residual", fit.max_relative_residual}};
-    if (fit.relative_deviation) fits[key]["relative_deviation"] = *fit.relative_deviation;
+    fits[key] = {{"alpha_s", fit.alpha_s},
+                 {"beta_s_per_unit", fit.beta_s_per_unit},
+                 {"unit", fit.unit},
+                 {"samples", fit.samples},
+                 {"min_units", fit.min_units},
+                 {"max_units", fit.max_units},
+                 {"max_relative_residual", fit.max_relative_residual},
+                 {"outliers", fit.outliers}};
+    const auto add = [&](const char* name, const std::optional<double>& value) {
+      if (value) fits[key][name] = *value;
+    };
+    add("r2", fit.r2);
+    add("relative_deviation", fit.relative_deviation);
+    add("alpha_error_s", fit.alpha_error_s);
+    add("beta_error_s_per_unit", fit.beta_error_s_per_unit);
   }
   json slow = speeds_json(costs.interference);
   slow["kind_beside_communication"] = costs.interference.kind_beside_communication;
@@ -199,12 +209,18 @@ CostModel cost_model_from_json(std::string_view text) {
     fit.alpha_s = number(value, "alpha_s");
     fit.beta_s_per_unit = number(value, "beta_s_per_unit");
     fit.unit = value.text("unit");
-    fit.r2 = number(value, "r2");
+    if (value.has("r2")) fit.r2 = number(value, "r2");
     fit.samples = static_cast<int>(value.integer("samples", 0, std::numeric_limits<int>::max()));
     fit.min_units = number(value, "min_units");
     fit.max_units = number(value, "max_units");
     fit.max_relative_residual = number(value, "max_relative_residual");
     fit.relative_deviation = deviation(value, "relative_deviation");
+    fit.alpha_error_s = deviation(value, "alpha_error_s");
+    fit.beta_error_s_per_unit = deviation(value, "beta_error_s_per_unit");
+    if (value.has("outliers")) {
+      fit.outliers =
+          static_cast<int>(value.integer("outliers", 0, std::numeric_limits<int>::max()));
+    }
     costs.fits.emplace(key, std::move(fit));
   }
   const moe::InputObject slow = json.object("interference");

@@ -1,26 +1,45 @@
 #include "tuner/costs/fit.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <vector>
 
 namespace tuner {
 namespace {
 
 /// Spread of units per call below which a slope cannot be told from an offset.
 constexpr double kSmallestSpread = 1.1;
+constexpr std::size_t kFewestToJudge = 5;      ///< samples, to say that one of them is an outlier
+constexpr std::size_t kMostOutliers = 3;       ///< one sample in so many
+constexpr std::size_t kMostThroughPairs = 60;  ///< samples through whose pairs lines are drawn
+constexpr double kNoLine = 0.2;                ///< relative deviation
+constexpr double kResolved = 3;                ///< alpha over its standard error
+constexpr int kCoefficients = 2;
 
 struct Line {
   double alpha = 0;
   double beta = 0;
 };
 
+/// A sample over its seconds: alpha c + beta n = 1 where the line meets it.
+struct Scaled {
+  double c = 0, n = 0;
+};
+
+double residual_of(Line line, Scaled row) { return line.alpha * row.c + line.beta * row.n - 1; }
+
 /// Sums of the normal equations of the relative residuals: unknowns alpha, beta; every right
 /// side 1.
 struct Normal {
   double cc = 0, cn = 0, nn = 0, c = 0, n = 0;
+
+  double determinant() const { return cc * nn - cn * cn; }
+  /// Whether it tells alpha from beta.
+  bool is_regular() const { return determinant() > 1e-12 * cc * nn; }
 };
 
 double relative_cost(const Normal& normal, Line line, double samples) {
@@ -30,8 +49,8 @@ double relative_cost(const Normal& normal, Line line, double samples) {
 }
 
 Line solve(const Normal& normal, double samples, bool spread) {
-  const double determinant = normal.cc * normal.nn - normal.cn * normal.cn;
-  if (spread && determinant > 1e-12 * normal.cc * normal.nn) {
+  if (spread && normal.is_regular()) {
+    const double determinant = normal.determinant();
     const Line line{(normal.c * normal.nn - normal.n * normal.cn) / determinant,
                     (normal.n * normal.cc - normal.c * normal.cn) / determinant};
     if (line.alpha >= 0 && line.beta >= 0) return line;
@@ -44,40 +63,103 @@ Line solve(const Normal& normal, double samples, bool spread) {
                                                                                       : steep;
 }
 
-}  // namespace
-
-LinearFit fit_line(std::span<const Sample> samples, std::string unit) {
-  if (samples.empty()) throw std::invalid_argument("fit_line: no samples");
-  Normal normal;
-  double least = INFINITY, most = 0;
-  LinearFit fit;
-  fit.unit = std::move(unit);
-  fit.samples = static_cast<int>(samples.size());
-  fit.min_units = INFINITY;
+/// Throws std::invalid_argument for times that are not positive and finite.
+std::vector<Scaled> scaled(std::span<const Sample> samples) {
+  std::vector<Scaled> rows;
   for (const Sample& sample : samples) {
     if (!(sample.seconds > 0) || !std::isfinite(sample.seconds)) {
       throw std::invalid_argument(fmt::format("fit_line: a time of {} s", sample.seconds));
     }
-    const double c = sample.calls / sample.seconds;
-    const double n = sample.units / sample.seconds;
-    normal.cc += c * c;
-    normal.cn += c * n;
-    normal.nn += n * n;
-    normal.c += c;
-    normal.n += n;
+    rows.push_back({sample.calls / sample.seconds, sample.units / sample.seconds});
+  }
+  return rows;
+}
+
+/// Whether units per call differ enough to tell alpha from beta.
+bool is_spread(std::span<const Sample> samples) {
+  double least = INFINITY, most = 0;
+  for (const Sample& sample : samples) {
     const double per_call = sample.units / std::max(sample.calls, 1.0);
     least = std::min(least, per_call);
     most = std::max(most, per_call);
+  }
+  return most > kSmallestSpread * least;
+}
+
+/// The lines of step 1, through samples evenly spaced among `rows`.
+std::vector<Line> lines_through(std::span<const Scaled> rows, bool spread) {
+  const std::size_t step = (rows.size() + kMostThroughPairs - 1) / kMostThroughPairs;
+  std::vector<Line> lines;
+  for (std::size_t i = 0; i < rows.size(); i += step) {
+    if (rows[i].n > 0) lines.push_back({0, 1 / rows[i].n});
+    if ((spread || !(rows[i].n > 0)) && rows[i].c > 0) lines.push_back({1 / rows[i].c, 0});
+    for (std::size_t j = i + step; spread && j < rows.size(); j += step) {
+      const double determinant = rows[i].c * rows[j].n - rows[j].c * rows[i].n;
+      if (std::abs(determinant) < 1e-12 * rows[i].c * rows[j].n) continue;
+      const Line line{(rows[j].n - rows[i].n) / determinant, (rows[i].c - rows[j].c) / determinant};
+      if (line.alpha >= 0 && line.beta >= 0) lines.push_back(line);
+    }
+  }
+  return lines;
+}
+
+/// Steps 1 and 2: the samples that are no outliers.
+std::vector<Sample> without_outliers(std::span<const Sample> samples, double least_outlier) {
+  std::vector<Sample> all(samples.begin(), samples.end());
+  if (samples.size() < kFewestToJudge) return all;
+  const std::vector<Scaled> rows = scaled(samples);
+  const std::size_t half = (rows.size() + kCoefficients + 1) / 2;
+  Line best;
+  double least_median = INFINITY;
+  std::vector<double> residuals(rows.size());
+  for (const Line line : lines_through(rows, is_spread(samples))) {
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      residuals[i] = std::abs(residual_of(line, rows[i]));
+    }
+    const auto median = residuals.begin() + static_cast<std::ptrdiff_t>(half - 1);
+    std::nth_element(residuals.begin(), median, residuals.end());
+    if (*median >= least_median) continue;
+    least_median = *median;
+    best = line;
+  }
+  const double deviation =
+      1.4826 * (1 + 5 / static_cast<double>(rows.size() - kCoefficients)) * least_median;
+  const double farthest = std::max(2.5 * deviation, least_outlier);
+  std::vector<Sample> kept;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (std::abs(residual_of(best, rows[i])) <= farthest) kept.push_back(samples[i]);
+  }
+  return kMostOutliers * (rows.size() - kept.size()) <= rows.size() ? kept : all;
+}
+
+}  // namespace
+
+LinearFit fit_line(std::span<const Sample> samples, std::string unit) {
+  if (samples.empty()) throw std::invalid_argument("fit_line: no samples");
+  LinearFit fit;
+  fit.unit = std::move(unit);
+  fit.samples = static_cast<int>(samples.size());
+  fit.min_units = INFINITY;
+  double mean = 0;
+  for (const Sample& sample : samples) {
     fit.min_units = std::min(fit.min_units, sample.units);
     fit.max_units = std::max(fit.max_units, sample.units);
+    mean += sample.seconds / static_cast<double>(samples.size());
   }
-  const bool spread = most > kSmallestSpread * least;
+  Normal normal;
+  const std::vector<Scaled> rows = scaled(samples);
+  for (const Scaled& row : rows) {
+    normal.cc += row.c * row.c;
+    normal.cn += row.c * row.n;
+    normal.nn += row.n * row.n;
+    normal.c += row.c;
+    normal.n += row.n;
+  }
+  const bool spread = is_spread(samples);
   const Line line = solve(normal, static_cast<double>(samples.size()), spread);
   fit.alpha_s = line.alpha;
   fit.beta_s_per_unit = line.beta;
 
-  double mean = 0;
-  for (const Sample& sample : samples) mean += sample.seconds / static_cast<double>(samples.size());
   double residual = 0, total = 0, relative = 0;
   for (const Sample& sample : samples) {
     const double error = seconds_of(fit, sample.calls, sample.units) - sample.seconds;
@@ -88,11 +170,46 @@ LinearFit fit_line(std::span<const Sample> samples, std::string unit) {
         std::max(fit.max_relative_residual, std::abs(error) / sample.seconds);
   }
   const int freedom = fit.samples - (fit.alpha_s > 0 ? 1 : 0) - (fit.beta_s_per_unit > 0 ? 1 : 0);
-  if (freedom > 0) fit.relative_deviation = std::sqrt(relative / freedom);
+  if (freedom <= 0) return fit;
+  const double deviation = std::sqrt(relative / freedom);
+  fit.relative_deviation = deviation;
   // Equal times have nothing to explain: the fit is perfect if it meets them.
   fit.r2 = total > 1e-24 * mean * mean ? 1 - residual / total
                                        : (residual <= 1e-12 * mean * mean ? 1 : 0);
+  // Of a coefficient that is held at 0, too: how far above it may be.
+  if (spread && normal.is_regular()) {
+    fit.alpha_error_s = deviation * std::sqrt(normal.nn / normal.determinant());
+    fit.beta_error_s_per_unit = deviation * std::sqrt(normal.cc / normal.determinant());
+  } else if (fit.beta_s_per_unit > 0) {
+    fit.beta_error_s_per_unit = deviation / std::sqrt(normal.nn);
+  } else {
+    fit.alpha_error_s = deviation / std::sqrt(normal.cc);
+  }
   return fit;
+}
+
+LinearFit fit_line_without_outliers(std::span<const Sample> samples, std::string unit,
+                                    double least_outlier) {
+  const std::vector<Sample> kept = without_outliers(samples, least_outlier);
+  LinearFit fit = fit_line(kept, std::move(unit));
+  fit.outliers = static_cast<int>(samples.size() - kept.size());
+  return fit;
+}
+
+std::string verdict_of(const LinearFit& fit) {
+  std::vector<std::string> wrong;
+  const bool has_alpha = fit.unit != "second";
+  const bool few = has_alpha ? fit.samples < kCoefficients + 2 : !fit.relative_deviation;
+  if (few) wrong.emplace_back("too few samples");
+  if (fit.outliers > 0) {
+    wrong.push_back(
+        fmt::format("{} outlier{} left out", fit.outliers, fit.outliers == 1 ? "" : "s"));
+  }
+  if (fit.relative_deviation.value_or(0) > kNoLine) wrong.emplace_back("samples are no line");
+  const bool resolved =
+      fit.alpha_error_s && fit.alpha_s >= kResolved * *fit.alpha_error_s && fit.alpha_s > 0;
+  if (has_alpha && !few && !resolved) wrong.emplace_back("alpha not resolved");
+  return wrong.empty() ? "good" : fmt::format("{}", fmt::join(wrong, "; "));
 }
 
 double seconds_of(const LinearFit& fit, double calls, double units) {

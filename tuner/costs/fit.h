@@ -3,9 +3,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <vector>
-
-#include "db/records.h"
 
 namespace tuner {
 
@@ -18,31 +15,56 @@ struct Sample {
 };
 
 /// The line seconds = alpha_s * calls + beta_s_per_unit * units, both coefficients >= 0.
-///
+struct LinearFit {
+  double alpha_s = 0;
+  double beta_s_per_unit = 0;
+  std::string unit;  ///< "flop" | "byte" | "second"
+  /// Of the unweighted residuals; 1 where all times are equal and fitted exactly. None with no more
+  /// samples than coefficients above zero, since the line then goes through all of them.
+  std::optional<double> r2 = {};
+  int samples = 0;       ///< that the line was drawn through
+  double min_units = 0;  ///< range these samples covered
+  double max_units = 0;
+  double max_relative_residual = 0;  ///< largest |fitted - measured| / measured
+  /// The standard deviation of (fitted - measured) / measured, with the number of samples minus the
+  /// number of coefficients above zero in the denominator. None where r2 is none.
+  std::optional<double> relative_deviation = {};
+  /// Standard errors of the coefficients. None where the samples do not tell them.
+  std::optional<double> alpha_error_s = {};
+  std::optional<double> beta_error_s_per_unit = {};
+  int outliers = 0;  ///< samples that the line leaves out
+  friend bool operator==(const LinearFit&, const LinearFit&) = default;
+};
+
 /// Least squares of the *relative* residual (each sample weighs 1 / seconds^2), so that small sizes
 /// count as much as large ones: minimise sum ((alpha c_i + beta n_i - t_i) / t_i)^2. Where the
 /// unconstrained minimum has a negative coefficient, the constrained one lies on an axis: the
 /// better of alpha = 0 and beta = 0.
-struct LinearFit {
-  double alpha_s = 0;
-  double beta_s_per_unit = 0;
-  std::string unit;  ///< "flop" | "byte"
-  double r2 = 0;  ///< of the unweighted residuals; 1 where all times are equal and fitted exactly
-  int samples = 0;
-  double min_units = 0;  ///< range the samples covered
-  double max_units = 0;
-  double max_relative_residual = 0;  ///< largest |fitted - measured| / measured
-  /// The standard deviation of (fitted - measured) / measured, with the number of samples minus the
-  /// number of coefficients above zero in the denominator. None where that is 0, since the line
-  /// then goes through all samples.
-  std::optional<double> relative_deviation = {};
-  friend bool operator==(const LinearFit&, const LinearFit&) = default;
-};
-
-/// Throws std::invalid_argument without samples, and for times that are not positive and finite.
+///
 /// Where all samples have (within 10%) the same units per call, alpha and beta cannot be told
-/// apart: the line then goes through the origin.
+/// apart: the line then goes through the origin. Throws std::invalid_argument without samples, and
+/// for times that are not positive and finite.
 LinearFit fit_line(std::span<const Sample> samples, std::string unit);
+
+/// The same without outliers, which do not bend the line: least median of squares, then least
+/// squares of what lies near it.
+///   [Rousseeuw 1984; the deviation of step 2: Rousseeuw and Leroy 1987, chapter 5]
+///   1. Of all lines through two samples, and through one sample and the origin, take the line
+///      whose median squared relative residual is least. Half of the samples may be wrong.
+///   2. s = 1.4826 (1 + 5 / (samples - 2)) sqrt(that median) estimates the deviation. A sample is
+///      an outlier where its residual exceeds both 2.5 s and `least_outlier`.
+///   3. fit_line through all others.
+/// Costs may bend where caches or small products begin: `least_outlier` keeps such samples. Fewer
+/// than five samples do not tell which of them is wrong, and where more than a third were outliers
+/// it is the line that is wrong: then no sample is left out.
+LinearFit fit_line_without_outliers(std::span<const Sample> samples, std::string unit,
+                                    double least_outlier);
+
+/// "good", or what is wrong with the line, for a person: "too few samples" to check it with, "2
+/// outliers left out", "samples are no line" (they deviate by more than 20%), "alpha not resolved"
+/// (its standard error is more than a third of it). Several of these stand with a semicolon
+/// between.
+std::string verdict_of(const LinearFit& fit);
 
 double seconds_of(const LinearFit& fit, double calls, double units);
 

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -10,23 +12,39 @@
 
 namespace tuner {
 
-/// Fits the rows of a microbenchmark sweep: one fit per (op, device, ranks, link), in that order.
+/// What a run of `moe-bench` measured on.
+struct MeasuredOn {
+  std::int64_t machine_id = 0;  ///< of the database; 0 where it is not known
+  std::string network;          ///< db/network.h; empty where it is not known
+  int nodes = 0;                ///< 0 where it is not known
+
+  friend auto operator<=>(const MeasuredOn&, const MeasuredOn&) = default;
+};
+
+/// Fits the rows of microbenchmark sweeps, with the verdict on each. Rows that were measured on
+/// different machines, networks or numbers of nodes are never one fit; products and copies do not
+/// depend on the network. The fits come by what they were measured on, those with the newest run
+/// last, and within by op, device, ranks and link.
 ///
 /// The units are
 ///   GEMMs             flops; they give a fit of their op kind and one of all together, "gemm",
-///                     with an alpha for each expert's product
+///                     with an alpha for each expert's product. Products of f64 are left out, as
+///                     training computes none
 ///   collectives       the bytes on the wire at each rank (bus_factor in moe/ops/collective.h)
 ///   "host_copy"       bytes read and written (2 S); it becomes the fit "memory"
 ///   "host_to_device"  bytes read and written; it becomes the fit of "fetch_rows"
 ///   "device_to_host"  bytes read and written; it becomes the fit of "offload_rows"
 ///   "interference"    seconds alone: "computation_beside_copy" and so on, with beta
 ///                     1 / alpha(y, x), of the newest run that has the pair, since it depends on
-///                     how the ranks of a run share cores
+///                     how the ranks of a run share cores. Its deviation is that of the rounds
 /// link = "inter_node" where the run had ranks on several nodes, else "intra_node". Rows with wrong
-/// values, and times that are not positive, are left out. `nodes_of_run`: the number of nodes of
-/// each run; 1 where a run is not listed.
+/// values, and times that are not positive, are left out.
+///
+/// `measured_on` is by run; a run that is not listed is on one node of a machine that is not known.
+/// Throws moe::Refusal where the runs of one fit of a collective had links of different rates, as
+/// they may where no run tells its network.
 std::vector<db::Fit> fit_measurements(std::span<const db::Measurement> measurements,
-                                      const std::map<std::int64_t, int>& nodes_of_run);
+                                      const std::map<std::int64_t, MeasuredOn>& measured_on);
 
 /// The bytes on the wire at each rank for `bytes` of nccl-tests' size; none where `op` is not a
 /// collective.

@@ -2,17 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cstdlib>
-#include <set>
-#include <stdexcept>
 #include <utility>
 
 #include "db/load.h"
 #include "moe/errors.h"
 #include "moe/model/model_json.h"
 #include "moe/rows/layout.h"
-#include "tuner/costs/fit_measurements.h"
+#include "tuner/scenario/measured_fits.h"
 
 namespace tuner {
 namespace {
@@ -49,56 +45,13 @@ std::optional<MeasuredCosts> costs_of_study(const db::Connection& connection,
   }
   if (!chosen) return std::nullopt;
   MeasuredCosts measured{
-      {cluster_from_json(chosen->cluster_json), cost_model_from_json(chosen->cost_model_json)}, ""};
+      {cluster_from_json(chosen->cluster_json), cost_model_from_json(chosen->cost_model_json)}, {}};
   if (!same_layout && !chosen->layout.empty()) {
-    measured.remark = fmt::format("costs are those of study \"{}\", measured with --layout {}",
-                                  chosen->name, chosen->layout);
+    measured.remarks.push_back(
+        fmt::format("costs are those of study \"{}\", measured with --layout {}", chosen->name,
+                    chosen->layout));
   }
   return measured;
-}
-
-/// The number of nodes that `ranks` ranks were on, in the run of a fit. A run that only fitted does
-/// not tell: then the most of any run that measured so many ranks. 0 where no run tells.
-int nodes_measured(const db::Connection& connection, std::int64_t run_id, int ranks) {
-  std::set<std::int64_t> runs{run_id};
-  for (const db::Measurement& row : db::load_measurements(connection)) {
-    if (row.ranks == ranks) runs.insert(row.run_id);
-  }
-  std::size_t most = 0;
-  for (const std::int64_t run : runs) {
-    std::set<int> nodes;
-    for (const db::RunRank& rank : db::load_run_ranks(connection, run)) nodes.insert(rank.node);
-    most = std::max(most, nodes.size());
-  }
-  return static_cast<int>(most);
-}
-
-CostedCluster costs_of_fits(const db::Connection& connection, const std::string& path,
-                            std::optional<int> wanted) {
-  auto fits = db::load_latest_fits(connection);
-  // Fits to the shapes of one model do not hold for others.
-  std::erase_if(fits, [](const db::Fit& fit) { return fit.op.find('[') != std::string::npos; });
-  if (fits.empty()) {
-    throw moe::InputError(fmt::format(
-        "{}: no fits: measure with moe-bench all --db {} and moe-tune fit --db {}, or run a study",
-        path, path, path));
-  }
-  const std::string device = fits.front().device;
-  const auto largest = std::max_element(
-      fits.begin(), fits.end(), [](const auto& a, const auto& b) { return a.ranks < b.ranks; });
-  const int ranks = largest->ranks;
-  int nodes = nodes_measured(connection, largest->run_id, ranks);
-  if (nodes == 0) {
-    const bool between = std::any_of(fits.begin(), fits.end(),
-                                     [](const db::Fit& fit) { return fit.link == "inter_node"; });
-    nodes = between ? ranks : 1;
-  }
-  // The fit of the nearest number of ranks comes first: the first one of a collective counts.
-  std::stable_sort(fits.begin(), fits.end(),
-                   [near = wanted.value_or(ranks)](const auto& a, const auto& b) {
-                     return std::abs(a.ranks - near) < std::abs(b.ranks - near);
-                   });
-  return measured_cluster(fits, "measured", device, nodes, (ranks + nodes - 1) / nodes);
 }
 
 }  // namespace
@@ -106,7 +59,12 @@ CostedCluster costs_of_fits(const db::Connection& connection, const std::string&
 MeasuredCosts measured_costs(const std::string& database, const CostsWanted& wanted) {
   const db::Connection connection = db::open_reader(database);
   if (auto of_study = costs_of_study(connection, wanted)) return std::move(*of_study);
-  return {costs_of_fits(connection, database, wanted.ranks), ""};
+  if (auto fitted = fitted_costs(connection, wanted.ranks)) {
+    return {std::move(fitted->costed), std::move(fitted->remarks)};
+  }
+  throw moe::InputError(fmt::format(
+      "{}: no fits: measure with moe-bench all --db {} and moe-tune fit --db {}, or run a study",
+      database, database, database));
 }
 
 }  // namespace tuner

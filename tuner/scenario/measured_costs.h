@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "tuner/costs/cluster.h"
 
@@ -17,13 +18,13 @@ struct CostsWanted {
 
 struct MeasuredCosts {
   CostedCluster costed;
-  std::string remark;  ///< a line for a person where they were measured under another layout
+  /// For a person: that they were measured under another layout, or which of several fits they are.
+  std::vector<std::string> remarks;
 };
 
 /// The newest profile of a study of this model and number of ranks, of the same layout if there is
-/// one. Without such a study the newest fits of moe-tune fit; of a collective that was measured on
-/// several numbers of ranks the nearest one. Throws moe::InputError where the database has neither,
-/// db::Error.
+/// one. Without such a study the fits of moe-tune fit that measured_fits.h chooses. Throws
+/// moe::InputError where the database has neither, db::Error.
 MeasuredCosts measured_costs(const std::string& database, const CostsWanted& wanted);
 
 }  // namespace tuner

@@ -25,7 +25,7 @@ moe::Model named_model(const std::string& name) {
 MeasuredCosts named_costs(const ScenarioOptions& options, const moe::Model& model) {
   if (options.cluster != "measured") {
     const auto clusters = moe::source_tree() / "experiments" / "clusters";
-    return {load_cluster(moe::find_input(options.cluster, clusters)), ""};
+    return {load_cluster(moe::find_input(options.cluster, clusters)), {}};
   }
   if (options.database.empty()) throw moe::InputError("--cluster measured needs --db FILE");
   return measured_costs(options.database, {moe::to_json(model), options.ranks, options.layout});
@@ -50,7 +50,7 @@ Scenario load_scenario(const ScenarioOptions& options) {
   MeasuredCosts costs = named_costs(options, scenario.model);
   scenario.cluster = std::move(costs.costed.cluster);
   scenario.costs = std::move(costs.costed.costs);
-  if (!costs.remark.empty()) scenario.remarks.push_back(std::move(costs.remark));
+  scenario.remarks = std::move(costs.remarks);
   scenario.groups = asked_groups(options, scenario.model, scenario.cluster);
   scenario.program = moe::build_iteration(scenario.model, scenario.groups, 0);
   scenario.routing = make_routing(options.routing, scenario.program, scenario.groups,

@@ -15,6 +15,7 @@
 #include "db/identity.h"
 #include "db/liveness.h"
 #include "db/load.h"
+#include "db/network.h"
 #include "db/store.h"
 #include "db/transaction.h"
 #include "moe/errors.h"
@@ -262,6 +263,8 @@ class StudyRun {
       if (known != before.fits.end() && known->second == fit) continue;
       fits.push_back(to_record(key, fit, options_.job.device, options_.job.ranks));
       fits.back().run_id = run_id_;
+      fits.back().network = db::this_network();
+      fits.back().nodes = machine_.cluster.nodes;
     }
     db::Transaction transaction(connection_, "store a profile");
     db::insert(connection_, fits);

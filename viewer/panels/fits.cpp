@@ -13,7 +13,8 @@
 #include "viewer/window/fixed_window.h"
 #include "viewer/window/table.h"
 
-/// The lines t = alpha + n / rate from which costs are predicted: the newest fit of each op.
+/// The lines t = alpha + n / rate from which costs are predicted: the newest fit of each op,
+/// machine, network and number of nodes.
 namespace viewer {
 
 namespace {
@@ -48,6 +49,18 @@ std::string rate_text(const db::Fit& fit) {
   return fmt::format("{:.4g} {}/s", 1 / fit.beta_s_per_unit, fit.unit);
 }
 
+std::string start_up_text(const db::Fit& fit) {
+  const std::string start_up = duration_text(fit.alpha_s, 3);
+  if (!fit.alpha_error_s) return start_up;
+  return fmt::format("{} \u00b1 {}", start_up, duration_text(*fit.alpha_error_s, 2));
+}
+
+// Fits of before were not judged: then the sample farthest from the line tells.
+bool is_doubtful(const db::Fit& fit) {
+  if (!fit.verdict.empty()) return fit.verdict != "good";
+  return fit.samples > 1 && fit.max_relative_residual > kPoor;
+}
+
 // An R2 below 0 is worse than no line at all.
 std::string r2_text(double r2) { return r2 < 0 ? "< 0" : fmt::format("{:.3f}", r2); }
 
@@ -56,25 +69,32 @@ void draw_fit(const db::Fit& fit) {
   text_cell(fit.op);
   text_cell(fit.device);
   text_cell(fit.link);
+  text_cell(fit.network);
+  const bool doubtful = is_doubtful(fit);
+  if (doubtful) ImGui::PushStyleColor(ImGuiCol_Text, to_u32(theme::kWarning));
+  text_cell(fit.verdict);
+  if (doubtful) ImGui::PopStyleColor();
   figure_cell(fmt::format("{}", fit.ranks));
-  figure_cell(duration_text(fit.alpha_s, 3));
+  figure_cell(fit.nodes > 0 ? fmt::format("{}", fit.nodes) : "");
+  figure_cell(start_up_text(fit));
   figure_cell(rate_text(fit));
   figure_cell(units_text(fit.min_units, fit.unit));
   figure_cell(units_text(fit.max_units, fit.unit));
   figure_cell(fmt::format("{}", fit.samples));
-  const bool tested = fit.samples > 1;  // a line through one sample cannot be off
+  // A line through all samples cannot be off; fits of before that had few did not say.
+  const bool tested = fit.samples > 2 || fit.relative_deviation;
   figure_cell(tested ? r2_text(fit.r2) : "");
-  const bool poor = tested && fit.max_relative_residual > kPoor;
-  if (poor) ImGui::PushStyleColor(ImGuiCol_Text, to_u32(theme::kWarning));
+  if (doubtful) ImGui::PushStyleColor(ImGuiCol_Text, to_u32(theme::kWarning));
   figure_cell(tested ? percent_text(fit.max_relative_residual) : "");
-  if (poor) ImGui::PopStyleColor();
+  if (doubtful) ImGui::PopStyleColor();
 }
 
 void draw_fits(const FitPanel& panel) {
-  constexpr std::array kNames = {"op",   "device", "link",    "ranks",   "start-up", "rate",
-                                 "from", "to",     "samples", "R\u00b2", "worst"};
-  constexpr std::array kWeights = {2.6F, 0.7F, 1.0F, 0.6F, 0.9F, 1.1F,
-                                   0.9F, 0.9F, 0.8F, 0.6F, 0.7F};
+  constexpr std::array kNames = {"op",    "device",  "link",     "network", "verdict",
+                                 "ranks", "nodes",   "start-up", "rate",    "from",
+                                 "to",    "samples", "R\u00b2",  "worst"};
+  constexpr std::array kWeights = {2.4F, 0.6F, 0.9F, 1.2F, 1.6F, 0.6F, 0.6F,
+                                   1.5F, 1.1F, 0.9F, 0.9F, 0.8F, 0.6F, 0.7F};
   constexpr ImGuiTableFlags kFlags = ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg |
                                      ImGuiTableFlags_Resizable | ImGuiTableFlags_PadOuterX |
                                      ImGuiTableFlags_NoBordersInBody |
@@ -84,7 +104,7 @@ void draw_fits(const FitPanel& panel) {
   for (std::size_t i = 0; i < kNames.size(); ++i) {
     ImGui::TableSetupColumn(kNames[i], 0, kWeights[i]);
   }
-  header_row(kNames, 3);
+  header_row(kNames, 5);
   for (const db::Fit& fit : panel.fits) {
     if (fit.op.find(panel.op) != std::string::npos) draw_fit(fit);
   }
@@ -99,7 +119,7 @@ void draw_fits(PanelContext& context, Rect area) {
   ImGui::TextUnformatted("Fits");
   ImGui::PopFont();
   ImGui::SameLine();
-  ImGui::TextDisabled("%zu    time = start-up + size / rate; the newest fit of each op",
+  ImGui::TextDisabled("%zu    time = start-up + size / rate; the newest fit of each op and network",
                       panel.fits.size());
   ImGui::SetNextItemWidth(-1);
   ImGui::InputTextWithHint("##op", "filter: part of an op's name", &panel.op);

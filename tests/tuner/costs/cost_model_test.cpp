@@ -204,7 +204,7 @@ TEST(CostModel, TellsWhereTheClustersLinksSpeakForACollective) {
   costs.fits["all_to_all/inter_node"].samples = 1;
   const auto lines = fits_used(costs, layer.program, binding, groups);
   EXPECT_THAT(lines, ::testing::Contains("exchange_counts: the cluster's links"));
-  EXPECT_THAT(lines, ::testing::Contains(HasSubstr("all_to_all: all_to_all/inter_node, r2")));
+  EXPECT_THAT(lines, ::testing::Contains(HasSubstr("all_to_all: all_to_all/inter_node, 1 sample")));
 }
 
 TEST(CostModelJson, KeepsEveryFigure) {

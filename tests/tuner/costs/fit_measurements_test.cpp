@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "moe/errors.h"
+
 namespace tuner::fit_measurements_test {
 namespace {
 
@@ -35,22 +37,87 @@ TEST(FitMeasurements, FitsEachOpOnItsLink) {
   }
   rows.push_back(row("all_to_all", 1 << 20, 0, 100));
   rows.back().wrong = 3;
-  const auto fits = fit_measurements(rows, {{1, 4}});
+  const auto fits = fit_measurements(rows, {{1, {7, "box 2 Gbit/s", 4}}});
   ASSERT_EQ(fits.size(), 4u);
-  EXPECT_EQ(fits[0].op, "all_to_all");
-  EXPECT_EQ(fits[0].link, "inter_node");
-  EXPECT_EQ(fits[0].ranks, 4);
-  EXPECT_NEAR(fits[0].alpha_s, 1e-4, 1e-9);
-  EXPECT_NEAR(fits[0].beta_s_per_unit, 4e-9, 1e-13);
-  EXPECT_EQ(fits[1].op, "gemm");
+  EXPECT_EQ(fits[0].op, "gemm") << "it does not depend on the network";
+  EXPECT_EQ(fits[0].network, "");
+  EXPECT_EQ(fits[0].nodes, 0);
+  EXPECT_EQ(fits[0].machine_id, 7);
+  EXPECT_EQ(fits[0].unit, "flop");
+  EXPECT_NEAR(fits[0].beta_s_per_unit, 1e-11, 1e-15);
+  EXPECT_EQ(fits[1].op, "linear");
   EXPECT_EQ(fits[1].unit, "flop");
-  EXPECT_NEAR(fits[1].beta_s_per_unit, 1e-11, 1e-15);
-  EXPECT_EQ(fits[2].op, "linear");
-  EXPECT_EQ(fits[2].unit, "flop");
-  EXPECT_EQ(fits[3].op, "memory");
-  EXPECT_EQ(fits[3].unit, "byte");
-  EXPECT_NEAR(fits[3].beta_s_per_unit, 1e-10, 1e-14);
-  EXPECT_EQ(fit_measurements(rows, {{1, 1}})[0].link, "intra_node");
+  EXPECT_EQ(fits[2].op, "memory");
+  EXPECT_EQ(fits[2].unit, "byte");
+  EXPECT_NEAR(fits[2].beta_s_per_unit, 1e-10, 1e-14);
+  EXPECT_EQ(fits[3].op, "all_to_all");
+  EXPECT_EQ(fits[3].link, "inter_node");
+  EXPECT_EQ(fits[3].network, "box 2 Gbit/s");
+  EXPECT_EQ(fits[3].nodes, 4);
+  EXPECT_EQ(fits[3].ranks, 4);
+  EXPECT_EQ(fits[3].verdict, "good");
+  EXPECT_NEAR(fits[3].alpha_s, 1e-4, 1e-9);
+  EXPECT_NEAR(fits[3].beta_s_per_unit, 4e-9, 1e-13);
+  EXPECT_EQ(fit_measurements(rows, {{1, {7, "", 1}}})[3].link, "intra_node");
+}
+
+/// A sweep over 1 Gbit/s, as a box of two nodes measured it, and three sizes over 0.3 Gbit/s.
+std::vector<db::Measurement> two_rates(std::int64_t fast_run, std::int64_t slow_run) {
+  std::vector<db::Measurement> rows;
+  const auto add = [&](std::int64_t run, std::int64_t bytes, double beta_s) {
+    rows.push_back(row("all_to_all", bytes, 0, 29.6e-6 + beta_s * 0.5 * double(bytes), 2));
+    rows.back().run_id = run;
+  };
+  for (std::int64_t bytes = 1 << 10; bytes <= 1 << 24; bytes *= 4) add(fast_run, bytes, 8.09e-9);
+  add(fast_run, 1 << 19, 8.09e-9);
+  for (const std::int64_t bytes : {1 << 18, 1 << 20, 1 << 22}) add(slow_run, bytes, 27e-9);
+  return rows;
+}
+
+TEST(FitMeasurements, KeepsNetworksMachinesAndNodesApart) {
+  const auto rows = two_rates(1, 2);
+  const auto expect_apart = [&](const MeasuredOn& one, const MeasuredOn& other) {
+    const auto fits = fit_measurements(rows, {{1, one}, {2, other}});
+    ASSERT_EQ(fits.size(), 2u);
+    EXPECT_NEAR(fits[0].alpha_s, 29.6e-6, 1e-9);
+    EXPECT_NEAR(fits[0].beta_s_per_unit, 8.09e-9, 1e-13);
+    EXPECT_EQ(fits[0].samples, 9);
+    EXPECT_EQ(fits[0].verdict, "good");
+    EXPECT_NEAR(fits[1].beta_s_per_unit, 27e-9, 1e-13) << "the newest run comes last";
+    EXPECT_EQ(fits[1].verdict, "too few samples");
+  };
+  expect_apart({7, "box 1 Gbit/s", 2}, {7, "box 0.3 Gbit/s", 2});
+  expect_apart({7, "", 2}, {8, "", 2});
+  expect_apart({7, "", 2}, {7, "", 1});
+}
+
+TEST(FitMeasurements, RefusesRatesThatNoNetworkTellsApart) {
+  try {
+    fit_measurements(two_rates(4, 9), {{4, {7, "", 2}}, {9, {7, "", 2}}});
+    ADD_FAILURE() << "nothing was refused";
+  } catch (const moe::Refusal& refusal) {
+    EXPECT_STREQ(refusal.what(),
+                 "all_to_all of 2 ranks: run 9 took 3.3 times as long as run 4 for the same bytes, "
+                 "and no network is stored with them: links of two rates make no line: choose with "
+                 "--run or --since");
+  }
+}
+
+TEST(FitMeasurements, ThreeSlowRowsOfOneRunAreOutliers) {
+  const auto fits = fit_measurements(two_rates(1, 1), {{1, {7, "", 2}}});
+  ASSERT_EQ(fits.size(), 1u);
+  EXPECT_NEAR(fits[0].alpha_s, 29.6e-6, 1e-9);
+  EXPECT_NEAR(fits[0].beta_s_per_unit, 8.09e-9, 1e-13);
+  EXPECT_EQ(fits[0].outliers, 3);
+  EXPECT_EQ(fits[0].verdict, "3 outliers left out");
+}
+
+TEST(FitMeasurements, LeavesOutProductsOfDoubles) {
+  std::vector<db::Measurement> rows{row("linear", 0, 1e9, 0.01, 1), row("linear", 0, 1e9, 0.02, 1)};
+  rows[1].dtype = "f64";
+  const auto fits = fit_measurements(rows, {});
+  ASSERT_EQ(fits.size(), 2u);
+  EXPECT_NEAR(fits[0].beta_s_per_unit, 1e-11, 1e-15);
 }
 
 db::Measurement beside(const std::string& y, const std::string& x, double alone_s, double time_s) {
@@ -65,7 +132,7 @@ TEST(FitMeasurements, OfInterferenceAreSpeedsOfTheCostModel) {
       beside("computation", "copy", 1, 2),  beside("computation", "copy", 2, 4),
       beside("inter_node", "all", 1, 1.25), beside("computation", "memory_bound", 1, 1.6),
       beside("memory_bound", "copy", 1, 5), beside("copy", "memory_bound", 1, 5)};
-  const auto fits = fit_measurements(rows, {{1, 1}});
+  const auto fits = fit_measurements(rows, {{1, {7, "", 1}}});
   ASSERT_EQ(fits.size(), 3u) << "no GEMMs, and nothing that the model does not know";
   for (const db::Fit& fit : fits) EXPECT_EQ(fit.unit, "second") << fit.op;
   EXPECT_EQ(fits[0].op, "computation_beside_computation");
@@ -84,6 +151,21 @@ TEST(FitMeasurements, OfInterferenceAreSpeedsOfTheCostModel) {
               1e-9);
   EXPECT_NEAR(*costs.interference.beside_all[1], 0.8, 1e-9);
   EXPECT_EQ(speed_of(costs.interference, Occupation::copy, Occupation::computation), 1);
+}
+
+TEST(FitMeasurements, OfInterferenceDeviateAsTheirRoundsDo) {
+  std::vector<db::Measurement> rows{beside("copy", "computation", 1, 2)};
+  rows[0].relative_deviation = 0.04;
+  rows[0].samples = 16;
+  auto fit = fit_measurements(rows, {}).at(0);
+  EXPECT_NEAR(fit.relative_deviation.value(), 0.04, 1e-12);
+  EXPECT_NEAR(fit.beta_error_s_per_unit.value(), 2 * 0.04 / 4, 1e-12);
+  EXPECT_EQ(fit.verdict, "good");
+  rows.push_back(rows[0]);
+  rows[1].time_s = 3;  // with other sizes
+  fit = fit_measurements(rows, {}).at(0);
+  EXPECT_GT(fit.relative_deviation.value(), 0.2);
+  EXPECT_EQ(fit.verdict, "samples are no line");
 }
 
 TEST(FitMeasurements, OfInterferenceAreOfTheNewestRunThatHasThePair) {

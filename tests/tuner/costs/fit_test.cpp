@@ -1,6 +1,6 @@
 #include "tuner/costs/fit.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <cmath>
 #include <random>
@@ -15,7 +15,7 @@ TEST(Fit, FindsTheLineThatMadeTheSamples) {
   const LinearFit fit = fit_line(samples, "byte");
   EXPECT_NEAR(fit.alpha_s, 20e-6, 1e-12);
   EXPECT_NEAR(fit.beta_s_per_unit, 3e-9, 1e-15);
-  EXPECT_NEAR(fit.r2, 1, 1e-12);
+  EXPECT_NEAR(fit.r2.value(), 1, 1e-12);
   EXPECT_EQ(fit.samples, 8);
   EXPECT_EQ(fit.min_units, 1024);
   EXPECT_EQ(fit.max_units, 1 << 24);
@@ -83,6 +83,98 @@ TEST(Fit, KnowsItsDeviationOnlyWithMoreSamplesThanCoefficients) {
   const LinearFit fit = fit_line(std::vector<Sample>{{1, 1, 0.9}, {1, 1, 1.1}}, "second");
   ASSERT_TRUE(fit.relative_deviation);
   EXPECT_NEAR(*fit.relative_deviation, 0.1 * std::sqrt(2.0), 2e-2);
+}
+
+TEST(Fit, HasNoR2WhereNothingIsLeftToCheck) {
+  EXPECT_FALSE(fit_line(std::vector<Sample>{{1, 100, 2}, {1, 1000, 11}}, "byte").r2);
+  EXPECT_FALSE(fit_line(std::vector<Sample>{{1, 100, 2}}, "byte").r2);
+  EXPECT_TRUE(fit_line(std::vector<Sample>{{1, 100, 2}, {1, 100, 2.1}}, "byte").r2);
+}
+
+/// A sweep of 14 sizes on a line, with relative noise of this deviation.
+std::vector<Sample> sweep(double alpha_s, double beta_s, double noise, int seed = 1) {
+  std::mt19937 random(static_cast<unsigned>(seed));
+  std::normal_distribution<double> normal(0, noise);
+  std::vector<Sample> samples;
+  for (int i = 0; i < 14; ++i) {
+    const double bytes = 1024 * std::pow(2, i);
+    samples.push_back({1, bytes, (alpha_s + beta_s * bytes) * (1 + normal(random))});
+  }
+  return samples;
+}
+
+TEST(Fit, StandardErrorsAreThoseOfManySweeps) {
+  double alpha_squares = 0, beta_squares = 0, alpha_errors = 0, beta_errors = 0;
+  constexpr int kSweeps = 400;
+  for (int seed = 0; seed < kSweeps; ++seed) {
+    const LinearFit fit = fit_line(sweep(30e-6, 8e-9, 0.02, seed), "byte");
+    alpha_squares += std::pow(fit.alpha_s - 30e-6, 2) / kSweeps;
+    beta_squares += std::pow(fit.beta_s_per_unit - 8e-9, 2) / kSweeps;
+    alpha_errors += *fit.alpha_error_s / kSweeps;
+    beta_errors += *fit.beta_error_s_per_unit / kSweeps;
+  }
+  EXPECT_NEAR(alpha_errors / std::sqrt(alpha_squares), 1, 0.1);
+  EXPECT_NEAR(beta_errors / std::sqrt(beta_squares), 1, 0.1);
+}
+
+TEST(FitWithoutOutliers, OneSampleFiveTimesTooSlowDoesNotBendTheLine) {
+  const LinearFit clean = fit_line(sweep(30e-6, 8e-9, 0.02), "byte");
+  for (std::size_t slow = 0; slow < 14; ++slow) {
+    std::vector<Sample> samples = sweep(30e-6, 8e-9, 0.02);
+    samples[slow].seconds *= 5;
+    const LinearFit fit = fit_line_without_outliers(samples, "byte", 0.2);
+    EXPECT_EQ(fit.outliers, 1) << slow;
+    EXPECT_EQ(fit.samples, 13) << slow;
+    EXPECT_NEAR(fit.alpha_s, clean.alpha_s, *clean.alpha_error_s) << slow;
+    EXPECT_NEAR(fit.beta_s_per_unit, clean.beta_s_per_unit, *clean.beta_error_s_per_unit) << slow;
+    EXPECT_GT(*fit.r2, 0.99) << slow;
+    EXPECT_EQ(verdict_of(fit), "1 outlier left out") << slow;
+  }
+}
+
+TEST(FitWithoutOutliers, LeavesOutAQuarterOfTheSamplesAndNothingWhereAllAreOnTheLine) {
+  std::vector<Sample> samples = sweep(30e-6, 8e-9, 0.02);
+  EXPECT_EQ(fit_line_without_outliers(samples, "byte", 0.2), fit_line(samples, "byte"));
+  for (const double bytes : {256e3, 1e6, 4e6}) samples.push_back({1, bytes, 27e-9 * bytes});
+  const LinearFit fit = fit_line_without_outliers(samples, "byte", 0.2);
+  EXPECT_EQ(fit.outliers, 3);
+  EXPECT_NEAR(fit.alpha_s, 30e-6, 3e-6);
+  EXPECT_NEAR(fit.beta_s_per_unit, 8e-9, 0.2e-9);
+}
+
+TEST(FitWithoutOutliers, LeavesNothingOutWhereTheLineIsWrong) {
+  // Caches: the small half is three times as fast.
+  std::vector<Sample> samples = sweep(0, 1e-10, 0.01);
+  for (std::size_t i = 0; i < 7; ++i) samples[i].seconds /= 3;
+  const LinearFit fit = fit_line_without_outliers(samples, "byte", 0.2);
+  EXPECT_EQ(fit.outliers, 0);
+  EXPECT_EQ(fit, fit_line(samples, "byte"));
+  EXPECT_THAT(verdict_of(fit), testing::HasSubstr("samples are no line"));
+}
+
+TEST(FitWithoutOutliers, FewSamplesDoNotTellWhichIsWrong) {
+  const std::vector<Sample> samples{{1, 1e3, 1}, {1, 1e4, 2}, {1, 1e5, 60}, {1, 1e6, 100}};
+  EXPECT_EQ(fit_line_without_outliers(samples, "byte", 0.2).outliers, 0);
+}
+
+TEST(Verdict, SaysWhatIsWrong) {
+  EXPECT_EQ(verdict_of(fit_line(sweep(30e-6, 8e-9, 0.02), "byte")), "good");
+  // From 256 KiB on, an alpha of 30 us is hidden in 2% of noise.
+  const auto from = [](std::size_t first) {
+    const std::vector<Sample> all = sweep(30e-6, 8e-9, 0.02);
+    return std::vector<Sample>(all.begin() + static_cast<std::ptrdiff_t>(first), all.end());
+  };
+  EXPECT_EQ(verdict_of(fit_line(from(8), "byte")), "alpha not resolved");
+  EXPECT_EQ(verdict_of(fit_line(from(11), "byte")), "too few samples");
+  EXPECT_EQ(verdict_of(fit_line(std::vector<Sample>(8, {1, 1e6, 1e-3}), "byte")),
+            "alpha not resolved");
+  LinearFit slowdown;
+  slowdown.unit = "second";
+  EXPECT_EQ(verdict_of(slowdown), "too few samples");
+  slowdown.relative_deviation = 0.02;
+  EXPECT_EQ(verdict_of(slowdown), "good");
+  slowdown.relative_deviation = 0.3;
+  EXPECT_EQ(verdict_of(slowdown), "samples are no line");
 }
 
 }  // namespace

@@ -220,6 +220,84 @@ TEST_F(MeasuredTest, OfACollectiveTheFitOfTheNearestNumberOfRanksCounts) {
   EXPECT_EQ(beta(2), 2e-9);
 }
 
+class SeveralNetworks : public MeasuredTest {
+ protected:
+  /// As moe-tune fit stores the fits of one place.
+  void fit_on(std::int64_t measured_on, const std::string& network, const std::string& op,
+              int ranks, int nodes, double beta) {
+    db::Fit row;
+    row.run_id = run();
+    row.op = op;
+    row.device = "cpu";
+    row.ranks = ranks;
+    row.link = op == "all_to_all" ? "inter_node" : "";
+    row.alpha_s = 1e-6;
+    row.beta_s_per_unit = beta;
+    row.unit = op == "gemm" ? "flop" : op.find("_beside_") != std::string::npos ? "second" : "byte";
+    row.samples = 9;
+    row.relative_deviation = 0.01;
+    row.machine_id = measured_on;
+    row.network = network;
+    row.nodes = nodes;
+    db::insert(connection, std::vector{row});
+  }
+  std::int64_t other_machine() {
+    db::Machine other = db::sample_machine("other");
+    other.hostname = "other";
+    return db::find_or_insert(connection, other);
+  }
+  static double all_to_all(const Scenario& scenario) {
+    return scenario.costs.fits.at("all_to_all/inter_node").beta_s_per_unit;
+  }
+};
+
+TEST_F(SeveralNetworks, TheNewestCountsAndTheOthersAreNamed) {
+  fit_on(machine, "", "gemm", 1, 0, 1e-11);
+  fit_on(machine, "", "memory", 1, 0, 1e-10);
+  fit_on(machine, "box 0.3 Gbit/s", "all_to_all", 2, 2, 27e-9);
+  fit_on(machine, "box 0.3 Gbit/s", "computation_beside_inter_node", 2, 2, 2);
+  EXPECT_THAT(load_scenario(measured()).remarks, ElementsAre());
+  fit_on(machine, "box 1 Gbit/s", "all_to_all", 2, 2, 8e-9);
+  const Scenario newest = load_scenario(measured());
+  EXPECT_EQ(all_to_all(newest), 8e-9);
+  EXPECT_EQ(newest.cluster.nodes, 2);
+  EXPECT_THAT(newest.remarks,
+              ElementsAre(AllOf(HasSubstr("(box 1 Gbit/s); there are also fits of "),
+                                HasSubstr("(box 0.3 Gbit/s)"), HasSubstr("moe-tune fit --run ID")),
+                          HasSubstr("interference was not measured on ")));
+  EXPECT_EQ(speed_of(newest.costs.interference, Occupation::computation, Occupation::inter_node),
+            1);
+  fit_on(machine, "box 0.3 Gbit/s", "all_to_all", 2, 2, 26e-9);
+  EXPECT_EQ(all_to_all(load_scenario(measured())), 26e-9);
+}
+
+TEST_F(SeveralNetworks, TheNearestNumberOfRanksCountsBeforeTheNewest) {
+  fit_on(machine, "", "gemm", 1, 0, 1e-11);
+  fit_on(machine, "", "memory", 1, 0, 1e-10);
+  fit_on(machine, "box 1 Gbit/s", "all_to_all", 4, 4, 8e-9);
+  fit_on(machine, "box 0.5 Gbit/s", "all_to_all", 2, 2, 16e-9);
+  EXPECT_EQ(all_to_all(load_scenario(measured(4))), 8e-9);
+  EXPECT_EQ(load_scenario(measured(4)).cluster.nodes, 4);
+  EXPECT_EQ(all_to_all(load_scenario(measured(2))), 16e-9);
+}
+
+TEST_F(SeveralNetworks, ComputationIsThatOfTheSameMachine) {
+  const std::int64_t other = other_machine();
+  fit_on(machine, "", "gemm", 1, 0, 1e-11);
+  fit_on(machine, "", "memory", 1, 0, 1e-10);
+  fit_on(machine, "", "all_to_all", 2, 2, 8e-9);
+  fit_on(other, "", "gemm", 1, 0, 5e-11);
+  EXPECT_EQ(gemm(load_scenario(measured())), 1e-11);
+  EXPECT_THAT(load_scenario(measured()).remarks, ElementsAre());
+  fit_on(other, "", "all_to_all", 2, 2, 9e-9);
+  const Scenario scenario = load_scenario(measured());
+  EXPECT_EQ(gemm(scenario), 5e-11);
+  EXPECT_THAT(
+      scenario.remarks,
+      ElementsAre(HasSubstr("costs are the fits of other"),
+                  HasSubstr("memory were not measured on other: their fits are those of ")));
+}
+
 TEST_F(MeasuredTest, SaysHowToMeasureWhereThereIsNothing) {
   EXPECT_EQ(refusal(measured()), path + ": no fits: measure with moe-bench all --db " + path +
                                      " and moe-tune fit --db " + path + ", or run a study");

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <span>
 
 #include "tests/viewer/app/open_app.h"
@@ -43,7 +44,7 @@ TEST_F(FitsTest, AreDrawnWhateverTheirUnit) {
   EXPECT_EQ(app.session.problem, "");
 }
 
-TEST_F(FitsTest, OneSampleSaysNothingOfTheQualityOfItsLine) {
+TEST_F(FitsTest, TwoSamplesSayNothingOfTheQualityOfTheirLine) {
   const auto draw_with = [&](App& app, int samples) {
     db::Fit fit = fit_of(ids.study_run, "gemm", "flop");
     fit.samples = samples;
@@ -54,8 +55,30 @@ TEST_F(FitsTest, OneSampleSaysNothingOfTheQualityOfItsLine) {
   };
   App app = open();
   show_panel(app, "fits");
-  const int of_two = draw_with(app, 2);
-  EXPECT_LT(draw_with(app, 1), of_two);
+  const int of_three = draw_with(app, 3);
+  EXPECT_LT(draw_with(app, 2), of_three);
+}
+
+TEST_F(FitsTest, TheirNetworkNodesErrorAndVerdictAreDrawn) {
+  App app = open();
+  show_panel(app, "fits");
+  const auto draw = [&] { draw_app(app); };
+  int rows = 0;
+  const auto added_by = [&](const std::function<void(db::Fit&)>& change) {
+    headless.press(294, draw);  // F5
+    const int before = ImGui::GetDrawData()->TotalVtxCount;
+    db::Fit fit = fit_of(ids.study_run, "op " + std::to_string(++rows), "byte");
+    change(fit);
+    db::insert(connection, std::span<const db::Fit>(&fit, 1));
+    headless.press(294, draw);
+    return ImGui::GetDrawData()->TotalVtxCount - before;
+  };
+  added_by([](db::Fit&) {});  // the table appears
+  const int plain = added_by([](db::Fit&) {});
+  EXPECT_GT(added_by([](db::Fit& fit) { fit.network = "box 1 Gbit/s"; }), plain);
+  EXPECT_GT(added_by([](db::Fit& fit) { fit.nodes = 2; }), plain);
+  EXPECT_GT(added_by([](db::Fit& fit) { fit.alpha_error_s = 1e-6; }), plain);
+  EXPECT_GT(added_by([](db::Fit& fit) { fit.verdict = "alpha not resolved"; }), plain);
 }
 
 }  // namespace

@@ -1,0 +1,76 @@
+#include "db/network.h"
+
+#include <fmt/core.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <set>
+
+namespace db {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// As printf's %g writes it, so that "1" and "1.0" are one rate.
+std::string rate_text(const std::string& gbps) {
+  return fmt::format("{:g} Gbit/s", std::strtod(gbps.c_str(), nullptr));
+}
+
+/// The first line of a file; empty where there is none.
+std::string first_line(const fs::path& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+/// The folders in `folder`, by name; none where it cannot be read.
+std::set<fs::path> entries_of(const fs::path& folder) {
+  std::error_code ignored;
+  std::set<fs::path> entries;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) entries.insert(entry.path());
+  return entries;
+}
+
+}  // namespace
+
+std::string this_network() {
+  std::map<std::string, std::string> environment;
+  for (const char* name : {"MOELAB_BOX_NIC_GBPS", "MOELAB_BOX_INTRA_GBPS", "MOELAB_BOX_PACED"}) {
+    if (const char* value = std::getenv(name)) environment[name] = value;
+  }
+  return box_network(environment).value_or(card_network("/sys"));
+}
+
+std::optional<std::string> box_network(const std::map<std::string, std::string>& environment) {
+  const auto nic = environment.find("MOELAB_BOX_NIC_GBPS");
+  if (nic == environment.end() || nic->second.empty()) return std::nullopt;
+  const bool paced = environment.contains("MOELAB_BOX_PACED");
+  std::string network = (paced ? "paced box " : "box ") + rate_text(nic->second);
+  const auto intra = environment.find("MOELAB_BOX_INTRA_GBPS");
+  if (intra != environment.end() && !intra->second.empty()) {
+    network += ", inside " + rate_text(intra->second);
+  }
+  return network;
+}
+
+std::string card_network(const fs::path& system) {
+  std::string network;
+  const auto add = [&](const std::string& name, const std::string& rate) {
+    network += fmt::format("{}{} {}", network.empty() ? "" : ", ", name, rate);
+  };
+  for (const fs::path& card : entries_of(system / "class" / "net")) {
+    if (!fs::exists(card / "device") || first_line(card / "operstate") != "up") continue;
+    const double megabits = std::strtod(first_line(card / "speed").c_str(), nullptr);
+    if (megabits > 0) add(card.filename(), fmt::format("{:g} Gbit/s", megabits / 1000));
+  }
+  for (const fs::path& card : entries_of(system / "class" / "infiniband")) {
+    for (const fs::path& port : entries_of(card / "ports")) {
+      const std::string rate = first_line(port / "rate");
+      if (!rate.empty()) add(card.filename(), rate);
+    }
+  }
+  return network;
+}
+
+}  // namespace db

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+
+/// The network between the nodes of a run, in words that are equal for equal networks.
+namespace db {
+
+/// The network of this process: that of experiments/cluster-in-a-box where it runs in one, else the
+/// cards of this computer. Empty where neither is known.
+std::string this_network();
+
+/// "box 0.5 Gbit/s" where these variables are those of cluster-in-a-box. Its ranks may have links
+/// of their own inside a node: "box 0.5 Gbit/s, inside 4 Gbit/s". Its senders may keep the rate
+/// themselves: "paced box 0.5 Gbit/s". None outside of a box.
+std::optional<std::string> box_network(const std::map<std::string, std::string>& environment);
+
+/// "eth0 25 Gbit/s, mlx5_0 100 Gb/sec (4X EDR)": the cards that are up, with the rates that the
+/// kernel knows. `system` is /sys. A virtual card has no rate and is left out.
+std::string card_network(const std::filesystem::path& system);
+
+}  // namespace db

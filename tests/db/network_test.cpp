@@ -1,0 +1,47 @@
+#include "db/network.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "tests/db/temporary_directory.h"
+
+namespace db::network_test {
+namespace {
+
+TEST(Network, OfABoxIsTheRateOfItsCards) {
+  EXPECT_EQ(box_network({{"MOELAB_BOX_NIC_GBPS", "0.5"}}), "box 0.5 Gbit/s");
+  EXPECT_EQ(box_network({{"MOELAB_BOX_NIC_GBPS", "1.0"}}),
+            box_network({{"MOELAB_BOX_NIC_GBPS", "1"}}));
+  EXPECT_EQ(box_network({{"MOELAB_BOX_NIC_GBPS", "0.3"}, {"MOELAB_BOX_INTRA_GBPS", "4"}}),
+            "box 0.3 Gbit/s, inside 4 Gbit/s");
+  EXPECT_EQ(box_network({{"MOELAB_BOX_NIC_GBPS", "0.3"}, {"MOELAB_BOX_PACED", "/dev/shm/x"}}),
+            "paced box 0.3 Gbit/s");
+  EXPECT_FALSE(box_network({}));
+}
+
+TEST(Network, OfAComputerAreTheCardsWhoseRateIsKnown) {
+  const TemporaryDirectory directory;
+  const std::filesystem::path system = directory.path();
+  const auto card = [&](const std::string& name, const std::string& state, const std::string& speed,
+                        bool physical) {
+    const auto folder = system / "class" / "net" / name;
+    std::filesystem::create_directories(folder);
+    std::ofstream(folder / "operstate") << state << "\n";
+    std::ofstream(folder / "speed") << speed << "\n";
+    if (physical) std::filesystem::create_directories(folder / "device");
+  };
+  card("eth1", "up", "25000", true);
+  card("eth0", "up", "2500", true);
+  card("eth2", "down", "1000", true);
+  card("docker0", "up", "10000", false);
+  card("virtio0", "up", "-1", true);
+  const auto port = system / "class" / "infiniband" / "mlx5_0" / "ports" / "1";
+  std::filesystem::create_directories(port);
+  std::ofstream(port / "rate") << "100 Gb/sec (4X EDR)\n";
+  EXPECT_EQ(card_network(system), "eth0 2.5 Gbit/s, eth1 25 Gbit/s, mlx5_0 100 Gb/sec (4X EDR)");
+  EXPECT_EQ(card_network(system / "nothing"), "");
+}
+
+}  // namespace
+}  // namespace db::network_test

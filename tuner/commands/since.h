@@ -1,0 +1,13 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace tuner {
+
+/// The instant, in Unix seconds, that a text means at `now`: "2026-11-23", "2026-11-23 06:10" or
+/// "2026-11-23 06:10:30" (UTC, as moe-db prints instants; T may stand for the blank), or an age in
+/// minutes, hours or days: "30m", "12h", "7d". None for any other text.
+std::optional<double> parse_since(const std::string& text, double now);
+
+}  // namespace tuner
