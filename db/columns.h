@@ -188,7 +188,24 @@ struct Table<Trial> {
       Column{"heartbeat_at", &Trial::heartbeat_at},
       Column{"predicted_deviation_s", &Trial::predicted_deviation_s},
       Column{"also_planned_by", &Trial::also_planned_by},
-      Column{"first_predicted_s", &Trial::first_predicted_s}};
+      Column{"first_predicted_s", &Trial::first_predicted_s},
+      Column{"tied_with", &Trial::tied_with}};
+};
+
+template <>
+struct Table<PredictionQuality> {
+  static constexpr const char* name = "prediction_quality";
+  static constexpr std::tuple columns{
+      Column{"study_id", &PredictionQuality::study_id},
+      Column{"trials", &PredictionQuality::trials},
+      Column{"mean_error", &PredictionQuality::mean_error},
+      Column{"worst_error", &PredictionQuality::worst_error},
+      Column{"common_error", &PredictionQuality::common_error},
+      Column{"common_share", &PredictionQuality::common_share},
+      Column{"kendall_tau", &PredictionQuality::kendall_tau},
+      Column{"kendall_tau_told_apart", &PredictionQuality::kendall_tau_told_apart},
+      Column{"regret", &PredictionQuality::regret},
+      Column{"within_deviation", &PredictionQuality::within_deviation}};
 };
 
 template <>

@@ -44,8 +44,8 @@ Listing trials() {
       "trials --db results.db --study quickstart",
       "trial_view",
       "study, layout, trial, planner, parameters, status, paper_s, first_predicted_s, "
-      "predicted_s, predicted_deviation_s, measured_s, lower_bound_s, speedup, prediction_error, "
-      "predicted_peak_bytes, measured_peak_bytes",
+      "predicted_s, predicted_deviation_s, measured_s, lower_bound_s, speedup, tied_with, "
+      "prediction_error, own_prediction_error, predicted_peak_bytes, measured_peak_bytes",
       "study_id DESC, measured_s NULLS LAST, predicted_s NULLS LAST, trial",
       {kByStudy,
        {"--planner", "planner", "only trials of this planner"},
@@ -56,9 +56,31 @@ Listing trials() {
       "column and the losses where a trial has such a decision. loss_difference is last_loss "
       "minus that of the sequential trial.\n"
       "speedup is over the sequential trial or, where that is infeasible or failed, over the "
-      "fastest one: speedup_against in CSV and JSON.",
+      "fastest one: speedup_against in CSV and JSON.\n"
+      "tied_with names the trials that the repeats do not tell from this one. own_prediction_error "
+      "is prediction_error without what is common to all trials of the study.",
       "changes_results",
       "changes_results, last_loss, sequential_last_loss, loss_difference"};
+}
+
+Listing studies() {
+  return {"studies",
+          "list studies: the fastest schedule, and how good the predictions were",
+          "studies --db results.db",
+          "study_view",
+          "study, ranks, layout, trials, finished_trials, fastest, measured_s, tied_with, "
+          "mean_prediction_error, worst_prediction_error, common_prediction_error, common_share, "
+          "kendall_tau, kendall_tau_told_apart, regret, within_deviation",
+          "study_id DESC",
+          {kByStudy},
+          "mean, worst and common_prediction_error: of the sizes of all trials' errors, the "
+          "largest, and the mean with signs.\n"
+          "common_share: of the mean square error.\n"
+          "kendall_tau: of the predicted and the measured order; 1 is the same order. "
+          "kendall_tau_told_apart: of the pairs that are not tied.\n"
+          "regret: what the trial that is predicted to be best takes longer than the best.\n"
+          "within_deviation: share of the trials measured within one predicted deviation; 68% is "
+          "expected."};
 }
 
 Listing fits() {
@@ -177,9 +199,9 @@ Listing spans() {
 }  // namespace
 
 const std::vector<Listing>& all_listings() {
-  static const std::vector<Listing> listings{runs(),         trials(),    fits(),
-                                             measurements(), loads(),     balance(),
-                                             iterations(),   timelines(), spans()};
+  static const std::vector<Listing> listings{runs(),         studies(), trials(),  fits(),
+                                             measurements(), loads(),   balance(), iterations(),
+                                             timelines(),    spans()};
   return listings;
 }
 

@@ -61,8 +61,8 @@ std::vector<BalanceOverview> load_balances(const Connection& connection, std::in
 std::map<std::int64_t, TrialFigures> load_trial_figures(const Connection& connection) {
   Statement statement(connection,
                       "SELECT trial, speedup, coalesce(changes_results, ''), last_loss, "
-                      "sequential_last_loss, loss_difference, coalesce(speedup_against, '') FROM "
-                      "trial_view");
+                      "sequential_last_loss, loss_difference, coalesce(speedup_against, ''), "
+                      "coalesce(tied_with, ''), own_prediction_error FROM trial_view");
   std::map<std::int64_t, TrialFigures> figures;
   while (statement.step()) {
     TrialFigures& row = figures[statement.value<std::int64_t>(0)];
@@ -72,6 +72,8 @@ std::map<std::int64_t, TrialFigures> load_trial_figures(const Connection& connec
     row.sequential_last_loss = statement.value<std::optional<double>>(4);
     row.loss_difference = statement.value<std::optional<double>>(5);
     row.speedup_against = statement.value<std::string>(6);
+    row.tied_with = statement.value<std::string>(7);
+    row.own_prediction_error = statement.value<std::optional<double>>(8);
   }
   return figures;
 }

@@ -56,6 +56,9 @@ struct TrialFigures {
   std::optional<double> speedup;  ///< measured times, over those of the planner `speedup_against`
   /// sequential or, where it is infeasible or failed, the fastest; empty where there is none.
   std::string speedup_against;
+  std::string tied_with;  ///< finished trials that the repeats do not tell from this one
+  /// Without what is common to all trials of the study; none until the study has ended.
+  std::optional<double> own_prediction_error;
   std::string
       changes_results;  ///< decisions that change losses and gradients, empty where none does
   std::optional<double> last_loss, sequential_last_loss;

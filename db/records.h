@@ -176,6 +176,33 @@ struct Trial {
   std::string also_planned_by = {};
   /// The prediction before the study's first refinement.
   std::optional<double> first_predicted_s = {};
+  /// The other finished trials of the study that its repeats do not tell apart from this one:
+  /// "fsmoe, joint".
+  std::string tied_with = {};
+};
+
+/// How good the predictions of a study's finished trials were. Errors are (predicted - measured) /
+/// measured.
+struct PredictionQuality {
+  std::int64_t study_id = 0;
+  /// How many trials the figures are about.
+  int trials = 0;
+  /// The mean of the sizes of the errors.
+  double mean_error = 0;
+  /// The error of largest size, with its sign.
+  double worst_error = 0;
+  /// The mean of the errors with their signs: what all trials have in common.
+  double common_error = 0;
+  /// The share of the mean square error that the common error makes.
+  std::optional<double> common_share;
+  /// How alike the predicted and the measured order are, from -1 to 1.
+  std::optional<double> kendall_tau;
+  /// The same for pairs of trials that are told apart.
+  std::optional<double> kendall_tau_told_apart;
+  /// The time that is lost by choosing by prediction, as a share of the best time.
+  std::optional<double> regret;
+  /// The share of the trials that were measured within one deviation of their prediction.
+  std::optional<double> within_deviation;
 };
 
 /// One measured repeat of a trial.

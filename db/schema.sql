@@ -158,7 +158,8 @@ CREATE TABLE study (
 -- predicted_deviation_s: the standard deviation that the prediction is expected to have; NULL where
 -- nothing says how sure it is. also_planned_by: other planners that came to this schedule, ", "
 -- between them. first_predicted_s: the prediction before the first refinement of the study's costs;
--- NULL where there was no refinement, or where the trial was planned after it.
+-- NULL where there was no refinement, or where the trial was planned after it. tied_with: finished
+-- trials that the repeats do not tell from this one, ", " between their planners.
 CREATE TABLE trial (
   id INTEGER PRIMARY KEY,
   study_id INTEGER NOT NULL REFERENCES study (id) ON DELETE CASCADE,
@@ -180,11 +181,32 @@ CREATE TABLE trial (
   predicted_deviation_s REAL CHECK (predicted_deviation_s >= 0),
   also_planned_by TEXT NOT NULL DEFAULT '',
   first_predicted_s REAL,
+  tied_with TEXT NOT NULL DEFAULT '',
   UNIQUE (study_id, schedule_id)
 ) STRICT;
 CREATE INDEX trial_by_planner ON trial (study_id, planner, measured_s);
 CREATE INDEX trial_by_schedule ON trial (schedule_id);
 CREATE INDEX trial_unfinished ON trial (heartbeat_at) WHERE status = 'running';
+
+-- How good the predictions of a study's finished trials were, worked out when the study ends.
+-- Errors are (predicted - measured) / measured, of predictions from before any refinement.
+-- mean_error: of their sizes; worst_error: the largest, with its sign; common_error: their mean with
+-- signs; common_share: of the mean square error. kendall_tau: of the predicted and the measured
+-- order, of all pairs and of those that are told apart. regret: what the trial that is predicted to
+-- be best takes longer than the best, as a share. within_deviation: the share of the trials that
+-- were measured within one deviation of the newest prediction.
+CREATE TABLE prediction_quality (
+  study_id INTEGER PRIMARY KEY REFERENCES study (id) ON DELETE CASCADE,
+  trials INTEGER NOT NULL,
+  mean_error REAL NOT NULL,
+  worst_error REAL NOT NULL,
+  common_error REAL NOT NULL,
+  common_share REAL,
+  kendall_tau REAL,
+  kendall_tau_told_apart REAL,
+  regret REAL,
+  within_deviation REAL
+) STRICT;
 
 -- One measured repeat of a trial.
 CREATE TABLE trial_repeat (

@@ -328,6 +328,17 @@ void finish_trial(Connection& connection, Trial trial) {
   transaction.commit();
 }
 
+void set_ties(Connection& connection, std::int64_t trial_id, const std::string& tied_with) {
+  require_row(connection,
+              update(connection, "store ties", "UPDATE trial SET tied_with = ?2 WHERE id = ?1",
+                     trial_id, tied_with),
+              "trial", trial_id);
+}
+
+void insert(Connection& connection, const PredictionQuality& quality) {
+  insert_all(connection, std::span(&quality, 1), or_replace<PredictionQuality>({"study_id"}));
+}
+
 void insert(Connection& connection, const TrialRepeat& repeat) {
   insert_all(connection, std::span(&repeat, 1), or_replace<TrialRepeat>({"trial_id", "repeat"}));
 }

@@ -108,6 +108,12 @@ void heartbeat_trial(Connection&, std::int64_t trial_id);
 /// it began and who else planned it. finished_at unset means now.
 void finish_trial(Connection&, Trial);
 
+/// Notes which other trials the repeats do not tell from a trial: Trial::tied_with.
+void set_ties(Connection&, std::int64_t trial_id, const std::string& tied_with);
+
+/// Stores how good the predictions of a study were; replaces what was there of it.
+void insert(Connection&, const PredictionQuality&);
+
 /// Stores one measured repeat; replaces one that is there already.
 void insert(Connection&, const TrialRepeat&);
 

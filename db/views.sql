@@ -29,7 +29,9 @@ FROM iteration JOIN run ON run.id = iteration.run_id;
 -- trained on changed between them. loss_difference: the first minus the second. speedup: the
 -- measured time of the planner speedup_against over this one's, in the same study. That is
 -- sequential or, where the sequential trial is infeasible or failed, the one that was measured
--- fastest. prediction_error: (predicted - measured) / measured.
+-- fastest. tied_with: the finished trials that the repeats do not tell from this one.
+-- own_prediction_error: what is left of prediction_error without what is common to all trials of
+-- the study. prediction_error: (predicted - measured) / measured, of the first prediction.
 CREATE VIEW trial_view AS
 SELECT study, trial, planner, parameters, status, error, paper_s, predicted_s, measured_s,
        lower_bound_s, predicted_peak_bytes, measured_peak_bytes, sequential_s, repeats,
@@ -44,12 +46,16 @@ SELECT study, trial, planner, parameters, status, error, paper_s, predicted_s, m
             ELSE (SELECT fastest.planner FROM trial AS fastest
                   WHERE fastest.study_id = each.study_id AND fastest.status = 'done'
                     AND fastest.measured_s = fastest_s ORDER BY fastest.id LIMIT 1)
-       END AS speedup_against
+       END AS speedup_against, tied_with,
+       (coalesce(first_predicted_s, predicted_s) - measured_s) / measured_s
+         - (SELECT common_error FROM prediction_quality
+            WHERE prediction_quality.study_id = each.study_id) AS own_prediction_error
 FROM (SELECT study.name AS study, trial.id AS trial, trial.planner,
              trial.parameters_json AS parameters, trial.status, trial.error, trial.paper_s,
              trial.predicted_s, trial.measured_s, trial.lower_bound_s, trial.predicted_peak_bytes,
              trial.measured_peak_bytes, trial.predicted_deviation_s, trial.first_predicted_s,
              nullif(trial.also_planned_by, '') AS also_planned_by,
+             nullif(trial.tied_with, '') AS tied_with,
              (SELECT sequential.measured_s FROM trial AS sequential
               WHERE sequential.study_id = trial.study_id AND sequential.planner = 'sequential'
                 AND sequential.measured_s > 0
@@ -81,6 +87,24 @@ FROM (SELECT study.name AS study, trial.id AS trial, trial.planner,
       FROM trial
       JOIN study ON study.id = trial.study_id
       LEFT JOIN schedule ON schedule.id = trial.schedule_id) AS each;
+
+-- The fastest finished trial of every study, and how good its predictions were, as the table
+-- prediction_quality has it.
+CREATE VIEW study_view AS
+SELECT study.name AS study, study.id AS study_id, study.ranks, nullif(study.layout, '') AS layout,
+       study.created_at, (SELECT count(*) FROM trial WHERE study_id = study.id) AS trials,
+       (SELECT count(*) FROM trial WHERE study_id = study.id AND status = 'done') AS finished_trials,
+       best.planner AS fastest, best.parameters_json AS fastest_parameters, best.measured_s,
+       nullif(best.tied_with, '') AS tied_with, quality.mean_error AS mean_prediction_error,
+       quality.worst_error AS worst_prediction_error,
+       quality.common_error AS common_prediction_error, quality.common_share,
+       quality.kendall_tau, quality.kendall_tau_told_apart, quality.regret,
+       quality.within_deviation
+FROM study
+LEFT JOIN trial AS best ON best.id = (SELECT id FROM trial
+                                      WHERE study_id = study.id AND status = 'done'
+                                        AND measured_s > 0 ORDER BY measured_s, id LIMIT 1)
+LEFT JOIN prediction_quality AS quality ON quality.study_id = study.id;
 
 CREATE VIEW timeline_view AS
 SELECT timeline.id AS timeline, timeline.run_id AS run, timeline.trial_id AS trial,

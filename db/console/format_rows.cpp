@@ -74,7 +74,8 @@ std::string human(std::string_view column, double value) {
   if (column == "flops" || ends_with(column, "_flops")) return scaled(value, 1000, work);
   if (column == "bytes" || ends_with(column, "_bytes")) return bytes(value);
   if (ends_with(column, "_at")) return instant(value);
-  if (ends_with(column, "prediction_error") || ends_with(column, "relative_residual")) {
+  if (ends_with(column, "prediction_error") || ends_with(column, "relative_residual") ||
+      ends_with(column, "_share") || column == "regret" || column == "within_deviation") {
     return fmt::format("{:.1f}%", value * 100);
   }
   if (ends_with(column, "speedup") || ends_with(column, "over_mean")) {

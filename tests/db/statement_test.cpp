@@ -40,6 +40,7 @@ TEST(Statement, ColumnsOfEveryRecordAreThoseOfTheSchema) {
   expect_table_matches<Balance>(connection);
   expect_table_matches<Study>(connection);
   expect_table_matches<Trial>(connection);
+  expect_table_matches<PredictionQuality>(connection);
   expect_table_matches<TrialRepeat>(connection);
   expect_table_matches<Fit>(connection);
   expect_table_matches<Measurement>(connection);

@@ -90,7 +90,8 @@ void declare_runs(CLI::App& command, StudyOptions& study) {
   const char* const group = "Runs";
   command
       .add_option("--repeats", study.repeats,
-                  "run each candidate N times; candidates take turns between repeats")
+                  "run each candidate N times on average, in turns; after two repeats, those that "
+                  "are tied with the fastest go first")
       ->check(options::whole_number(1, 1000))
       ->type_name("N")
       ->capture_default_str()

@@ -36,10 +36,20 @@ void print_trials(const db::Connection& connection, std::int64_t study_id,
       shows_column(arguments, std::ranges::any_of(trials, [&](const db::Trial& trial) {
                      return !figures.at(trial.id).changes_results.empty();
                    }));
-  std::vector<std::string> columns{"planner",    "parameters",           "status",
-                                   "paper_s",    "predicted_s",          "predicted_deviation_s",
-                                   "measured_s", "prediction_error",     "lower_bound_s",
-                                   "speedup",    "predicted_peak_bytes", "measured_peak_bytes"};
+  std::vector<std::string> columns{"planner",
+                                   "parameters",
+                                   "status",
+                                   "paper_s",
+                                   "predicted_s",
+                                   "predicted_deviation_s",
+                                   "measured_s",
+                                   "tied_with",
+                                   "prediction_error",
+                                   "own_prediction_error",
+                                   "lower_bound_s",
+                                   "speedup",
+                                   "predicted_peak_bytes",
+                                   "measured_peak_bytes"};
   const bool shows_others =
       shows_column(arguments, std::ranges::any_of(trials, [](const db::Trial& trial) {
                      return !trial.also_planned_by.empty();
@@ -74,7 +84,9 @@ void print_trials(const db::Connection& connection, std::int64_t study_id,
         optional(trial.predicted_s),
         optional(trial.predicted_deviation_s),
         optional(trial.measured_s),
+        text_cell(of_trial.tied_with),
         trial.measured_s && first_s ? db::Cell(*first_s / *trial.measured_s - 1) : db::Cell(),
+        optional(of_trial.own_prediction_error),
         optional(trial.lower_bound_s),
         optional(of_trial.speedup),
         optional(trial.predicted_peak_bytes),

@@ -8,9 +8,9 @@
 #include <iterator>
 #include <map>
 #include <optional>
-#include <set>
 #include <stdexcept>
 
+#include "db/console/format_rows.h"
 #include "db/console/statistics.h"
 #include "db/identity.h"
 #include "db/liveness.h"
@@ -28,7 +28,7 @@
 #include "tuner/planners/situation/situation_costs.h"
 #include "tuner/scenario/given.h"
 #include "tuner/scenario/routing_spec.h"
-#include "tuner/study/chosen_trials.h"
+#include "tuner/study/conclusions.h"
 #include "tuner/study/micro_profiles.h"
 #include "tuner/study/predicted_trials.h"
 #include "tuner/study/prediction.h"
@@ -38,7 +38,7 @@
 #include "tuner/study/profile_warning.h"
 #include "tuner/study/refinement.h"
 #include "tuner/study/study_settings.h"
-#include "tuner/study/undisturbed.h"
+#include "tuner/study/trial_runs.h"
 
 namespace tuner {
 namespace {
@@ -90,6 +90,8 @@ class StudyRun {
       db::finish_run(connection_, run_id_, "failed", error.what());
       throw;
     }
+    for (const std::string& line : store_conclusions(connection_, study_.id)) options_.say(line);
+    say_where_nothing_fits();
     db::finish_run(connection_, run_id_, "done", warning_);
     db::bury_runs(connection_, options_.name, hostname_);
     return study_.id;
@@ -168,10 +170,7 @@ class StudyRun {
     if (!other.empty()) refuse(other);
   }
 
-  void stay_alive() {
-    db::heartbeat_run(connection_, run_id_);
-    for (const std::int64_t trial : running_) db::heartbeat_trial(connection_, trial);
-  }
+  void stay_alive() { db::heartbeat_run(connection_, run_id_); }
 
   /// Between steps that take long.
   void go_on() {
@@ -360,131 +359,31 @@ class StudyRun {
 
   // --- 3. measure ---------------------------------------------------------------------------
 
-  struct Measured {
-    db::Trial trial;
-    moe::Schedule schedule;
-    std::map<int, double> repeats;  ///< by number
-  };
-
-  /// Those that have not been measured as often as asked for.
-  std::vector<Measured> chosen() const {
-    std::vector<Measured> result;
-    for (const db::Trial& trial :
-         chosen_trials(db::load_trials(connection_, study_.id), options_.top)) {
-      if (trial.status == "done" &&
-          db::load_trial_repeats(connection_, trial.id).size() >= std::size_t(options_.repeats)) {
-        continue;
-      }
-      Measured entry{
-          trial,
-          moe::schedule_from_json(db::load_schedule(connection_, trial.schedule_id).json),
-          {}};
-      entry.schedule.planner =
-          trial.planner;  // the row may be another planner's, of equal decisions
-      for (const db::TrialRepeat& repeat : db::load_trial_repeats(connection_, trial.id)) {
-        entry.repeats[repeat.repeat] = repeat.measured_s;
-      }
-      result.push_back(std::move(entry));
-    }
-    return result;
-  }
-
   void measure() {
-    std::vector<Measured> trials = chosen();
-    std::erase_if(trials, [&](Measured& entry) {
-      if (entry.trial.status == "done") return false;  // further repeats of a finished trial
-      return !db::claim_trial(connection_, entry.trial.id);
-    });
-    for (const Measured& entry : trials) running_.insert(entry.trial.id);
-    announce(trials);
-    for (int repeat = 1; repeat <= options_.repeats; ++repeat) {
-      int number = 0;
-      for (Measured& entry : trials) {
-        ++number;
-        if (!running_.contains(entry.trial.id) || entry.repeats.contains(repeat)) continue;
-        options_.say(fmt::format("repeat {}/{}, trial {}/{}: {} {}", repeat, options_.repeats,
-                                 number, trials.size(), entry.trial.planner,
-                                 entry.trial.parameters_json));
-        run_repeat(entry, repeat);
-      }
-    }
-    for (Measured& entry : trials) {
-      if (running_.contains(entry.trial.id)) finish(entry, "done", "");
-    }
+    const TrialRuns how{study_.id,
+                        options_.job,
+                        options_.top,
+                        options_.repeats,
+                        how_measured_.most_of_others,
+                        [this](double predicted_s) { return trial_time_limit_s(predicted_s); },
+                        [this] { stay_alive(); },
+                        options_.say};
+    const std::string warnings = train_trials(connection_, how);
+    if (!warnings.empty()) warning_ += (warning_.empty() ? "" : "\n") + warnings;
   }
 
-  /// Says what will be trained, and the predicted time; starting ranks comes on top.
-  void announce(const std::vector<Measured>& trials) const {
-    int runs = 0;
-    double seconds = 0;
-    for (const Measured& entry : trials) {
-      const int left = std::max(0, options_.repeats - static_cast<int>(entry.repeats.size()));
-      runs += left;
-      seconds += left * options_.job.steps * entry.trial.predicted_s.value_or(0);
-    }
-    if (runs == 0) return;
-    options_.say(fmt::format("{} runs of {} iterations to train, at least {}", runs,
-                             options_.job.steps,
-                             seconds < 120 ? fmt::format("{:.0f} s", seconds)
-                                           : fmt::format("{:.0f} min", seconds / 60)));
-  }
-
-  void run_repeat(Measured& entry, int repeat) {
-    db::Trial& trial = entry.trial;
-    if (!trial.started_at) trial.started_at = db::now();
-    const double limit_s = trial_time_limit_s(trial.predicted_s.value_or(1));
-    const auto train_once = [&] {
-      return train(options_.job, entry.schedule, options_.job.steps, 1, limit_s,
-                   [this] { stay_alive(); });
-    };
-    const JobResult result =
-        train_undisturbed(train_once, how_measured_.most_of_others, options_.say).result;
-    if (result.status != "done") {
-      finish(entry, result.status, result.error);
-      options_.say(fmt::format("  {}: {}", result.status, result.error));
-      return;
-    }
-    db::Transaction transaction(connection_, "store a repeat");
-    db::insert(connection_, db::TrialRepeat{trial.id, repeat, result.run_id, result.iteration_s,
-                                            options_.job.steps});
-    db::link_timelines(connection_, result.run_id, trial.id);
-    transaction.commit();
-    entry.repeats[repeat] = result.iteration_s;
-    trial.measured_peak_bytes =
-        std::max(trial.measured_peak_bytes.value_or(0), result.measured_peak_bytes);
-  }
-
-  void finish(Measured& entry, const std::string& status, const std::string& error) {
-    db::Trial& trial = entry.trial;
-    trial.status = status;
-    trial.error = error;
-    std::vector<double> seconds;
-    for (const auto& [number, value] : entry.repeats) seconds.push_back(value);
-    if (!seconds.empty()) trial.measured_s = db::median(seconds);
-    std::string spread =
-        spread_warning(fmt::format("{} {}", trial.planner, trial.parameters_json), seconds);
-    if (!spread.empty()) {
-      if (trial.planner == db::kSequential)
-        spread += " Every speed-up of this study is against it.";
-      options_.say(spread);
-      warning_ += (warning_.empty() ? "" : "\n") + spread;
-    }
-    if (!trial.measured_peak_bytes) trial.measured_peak_bytes = peak_of_repeats(trial.id);
-    trial.finished_at = db::now();
-    db::finish_trial(connection_, trial);
-    running_.erase(trial.id);
-  }
-
-  /// Where all repeats were measured before this process began.
-  std::optional<std::int64_t> peak_of_repeats(std::int64_t trial_id) const {
-    std::optional<std::int64_t> peak;
-    for (const db::TrialRepeat& repeat : db::load_trial_repeats(connection_, trial_id)) {
-      if (!repeat.run_id) continue;
-      for (const db::RunRank& rank : db::load_run_ranks(connection_, *repeat.run_id)) {
-        peak = std::max(peak.value_or(0), rank.measured_peak_bytes);
-      }
-    }
-    return peak;
+  void say_where_nothing_fits() const {
+    const std::vector<db::Trial> trials = db::load_trials(connection_, study_.id);
+    const auto infeasible = [](const db::Trial& trial) { return trial.status == "infeasible"; };
+    if (!std::ranges::all_of(trials, infeasible)) return;
+    const db::Trial& leanest = *std::ranges::min_element(
+        trials, {}, [](const db::Trial& trial) { return trial.predicted_peak_bytes.value_or(0); });
+    options_.say(fmt::format(
+        "no candidate fits the memory limit of {}: the leanest, {} {}, needs {}: raise "
+        "--memory-limit or --most-chunks, or try planners that share buffers, such as mpmoe_pb",
+        db::format_cell("bytes", options_.memory_limit_bytes), leanest.planner,
+        leanest.parameters_json,
+        db::format_cell("bytes", leanest.predicted_peak_bytes.value_or(0))));
   }
 
   // --- 4. refine ----------------------------------------------------------------------------
@@ -529,7 +428,6 @@ class StudyRun {
   std::vector<moe::Routing> routings_;  ///< of the iterations that are predicted
   moe::Routing typical_;                ///< the one whose sequential iteration is of median length
   std::string warning_;                 ///< of profile and repeats, for the run's record
-  std::set<std::int64_t> running_;      ///< trials that this process has claimed
 };
 
 }  // namespace

@@ -32,7 +32,11 @@ using ::testing::HasSubstr;
 TEST_F(StudyTest, PutsPaperPredictedAndMeasuredIntoOneRow) {
   auto o = options();
   o.profile_rounds = 3;
+  std::string said;
+  o.say = [&](const std::string& text) { said += text + "\n"; };
   run_study(o);
+  EXPECT_THAT(said, HasSubstr("fastest: "));
+  EXPECT_THAT(said, HasSubstr("predictions of 4 trials: mean error "));
   const auto rows = trials();
   ASSERT_EQ(rows.size(), 4u);  // sequential, tutel 1, 2, 3
   EXPECT_EQ(rows[0].planner, "sequential");
@@ -353,7 +357,10 @@ TEST_F(StudyTest, WhatWouldNotFitIsInfeasibleAndNeverRuns) {
   auto o = options();
   o.repeats = 1;
   o.memory_limit_bytes = 1;
+  std::string said;
+  o.say = [&](const std::string& text) { said += text + "\n"; };
   run_study(o);
+  EXPECT_THAT(said, HasSubstr("no candidate fits the memory limit of 1 B: the leanest, "));
   for (const db::Trial& trial : trials()) {
     EXPECT_EQ(trial.status, "infeasible");
     EXPECT_FALSE(trial.measured_s);

@@ -1,0 +1,96 @@
+#include "tuner/study/conclusions.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "db/load.h"
+#include "db/load_views.h"
+#include "db/query.h"
+#include "db/store.h"
+#include "tests/db/sample.h"
+
+namespace tuner::conclusions_test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+struct ConclusionsTest : ::testing::Test {
+  db::Connection connection = db::open_writer(":memory:");
+  std::int64_t study = 0;
+
+  void SetUp() override {
+    db::Study row;
+    row.name = "s";
+    study = db::insert(connection, row);
+  }
+  std::int64_t add(const std::string& planner, double first_s, double predicted_s,
+                   const std::vector<double>& repeats) {
+    db::Trial trial = db::sample_trial(connection, study, planner);
+    trial.predicted_s = predicted_s;
+    trial.first_predicted_s = first_s;
+    trial.predicted_deviation_s = 0.05;
+    trial.id = db::find_or_insert(connection, trial);
+    for (std::size_t i = 0; i < repeats.size(); ++i) {
+      db::insert(connection, db::TrialRepeat{trial.id, static_cast<int>(i) + 1, {}, repeats[i], 5});
+    }
+    trial.status = repeats.empty() ? "failed" : "done";
+    if (!repeats.empty()) trial.measured_s = repeats[repeats.size() / 2];
+    db::finish_trial(connection, trial);
+    return trial.id;
+  }
+};
+
+TEST_F(ConclusionsTest, AreStoredAndSaid) {
+  add("sequential", 2.2, 2.0, {2.0, 2.0, 2.0});
+  const auto fsmoe = add("fsmoe", 1.1, 1.1, {1.0, 1.001, 1.002});
+  const auto joint = add("joint", 1.0, 1.0, {1.002, 1.002, 1.003});
+  const auto failed = add("lancet", 0.5, 0.5, {});
+  EXPECT_THAT(store_conclusions(connection, study),
+              ElementsAre(HasSubstr("fastest: fsmoe, tied with joint; repeats of fsmoe tell"),
+                          HasSubstr("predictions of 3 trials: mean error 6.")));
+  const auto figures = db::load_trial_figures(connection);
+  EXPECT_EQ(figures.at(fsmoe).tied_with, "joint");
+  EXPECT_EQ(figures.at(joint).tied_with, "fsmoe");
+  EXPECT_EQ(figures.at(failed).tied_with, "");
+  // 0.1, 1.1 / 1.001 - 1 and 1 / 1.002 - 1, of the first predictions
+  const double common = (0.1 + (1.1 / 1.001 - 1) + (1 / 1.002 - 1)) / 3;
+  EXPECT_NEAR(figures.at(joint).own_prediction_error.value(), 1 / 1.002 - 1 - common, 1e-12);
+  EXPECT_FALSE(figures.at(failed).own_prediction_error);
+  db::Query rows(connection,
+                 "SELECT study, trials, finished_trials, fastest, tied_with, "
+                 "common_prediction_error, kendall_tau, kendall_tau_told_apart, regret, "
+                 "within_deviation FROM study_view");
+  const auto row = rows.next().value();
+  EXPECT_THAT(std::vector<db::Cell>(row.begin(), row.begin() + 5),
+              ElementsAre("s", std::int64_t{4}, std::int64_t{3}, "fsmoe", "joint"));
+  EXPECT_NEAR(std::get<double>(row[5]), common, 1e-12);
+  EXPECT_NEAR(std::get<double>(row[6]), 1 / 3.0, 1e-12);
+  EXPECT_EQ(std::get<double>(row[7]), 1);
+  EXPECT_NEAR(std::get<double>(row[8]), 1.002 / 1.001 - 1, 1e-12);
+  EXPECT_NEAR(std::get<double>(row[9]), 2 / 3.0, 1e-12) << "of the newest predictions";
+}
+
+TEST_F(ConclusionsTest, ReplaceThoseOfBefore) {
+  add("sequential", 2.0, 2.0, {2.0, 2.0});
+  const auto fsmoe = add("fsmoe", 1.1, 1.1, {1.0, 1.001});
+  store_conclusions(connection, study);
+  const auto joint = add("joint", 1.0, 1.0, {1.001, 1.0});
+  store_conclusions(connection, study);
+  EXPECT_EQ(db::load_trial_figures(connection).at(fsmoe).tied_with, "joint");
+  EXPECT_EQ(db::load_trial_figures(connection).at(joint).tied_with, "fsmoe");
+  db::Query rows(connection, "SELECT trials FROM prediction_quality");
+  EXPECT_EQ(rows.next(), std::vector<db::Cell>{std::int64_t{3}});
+  EXPECT_EQ(rows.next(), std::nullopt);
+}
+
+TEST_F(ConclusionsTest, OneRepeatTellsNothingApart) {
+  EXPECT_THAT(store_conclusions(connection, study), testing::IsEmpty());
+  add("sequential", 2.0, 2.0, {2.0});
+  add("fsmoe", 1.0, 1.0, {1.0});
+  EXPECT_THAT(store_conclusions(connection, study).front(),
+              HasSubstr("fastest: fsmoe; one repeat tells no trials apart"));
+}
+
+}  // namespace
+}  // namespace tuner::conclusions_test

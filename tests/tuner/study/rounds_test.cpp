@@ -1,0 +1,80 @@
+#include "tuner/study/rounds.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tuner::rounds_test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+TEST(Rounds, AllAreTrainedTwiceInTurns) {
+  std::vector<Repeats> trials(3);
+  Round round = next_round(trials, 0, 3);
+  EXPECT_EQ(round.repeat, 1);
+  EXPECT_THAT(round.trials, ElementsAre(0, 1, 2));
+  trials = {{{1, 9}}, {{1, 5}}, {}};
+  round = next_round(trials, 0, 3);
+  EXPECT_EQ(round.repeat, 1) << "it was interrupted";
+  EXPECT_THAT(round.trials, ElementsAre(2));
+  trials[2][1] = 5;
+  round = next_round(trials, 0, 3);
+  EXPECT_EQ(round.repeat, 2);
+  EXPECT_THAT(round.trials, ElementsAre(0, 1, 2));
+  EXPECT_THAT(next_round(trials, 0, 1).trials, IsEmpty()) << "one repeat was asked for";
+  EXPECT_THAT(next_round({}, std::nullopt, 3).trials, IsEmpty());
+}
+
+TEST(Rounds, WhatIsTiedGoesFirstBesideSequential) {
+  // 0 is sequential, 1 and 2 are tied, 3 is told apart from them.
+  std::vector<Repeats> trials{
+      {{1, 10}, {2, 10.01}}, {{1, 5}, {2, 5.01}}, {{1, 5.005}, {2, 5}}, {{1, 8}, {2, 8.01}}};
+  Round round = next_round(trials, 0, 3);
+  EXPECT_EQ(round.repeat, 3);
+  EXPECT_THAT(round.trials, ElementsAre(0, 1, 2));
+  EXPECT_THAT(next_round(trials, std::nullopt, 3).trials, ElementsAre(1, 2));
+  trials[0][3] = 10.02;
+  trials[1][3] = 5.01;
+  round = next_round(trials, 0, 3);
+  EXPECT_EQ(round.repeat, 3);
+  EXPECT_THAT(round.trials, ElementsAre(2)) << "the round was interrupted";
+  trials[2][3] = 5.012;
+  round = next_round(trials, 0, 3);
+  EXPECT_EQ(round.repeat, 3);
+  EXPECT_THAT(round.trials, ElementsAre(3)) << "one of twelve runs is left: not enough for three";
+  trials[3][3] = 8.02;
+  EXPECT_THAT(next_round(trials, 0, 3).trials, IsEmpty());
+  EXPECT_THAT(next_round(trials, 0, 4).trials, ElementsAre(0, 1, 2)) << "four were asked for";
+}
+
+TEST(Rounds, WhereNothingIsTiedAllAreTrainedAlike) {
+  const std::vector<Repeats> trials{{{1, 10}, {2, 10.01}}, {{1, 5}, {2, 5}}, {{1, 8}, {2, 8.01}}};
+  const Round round = next_round(trials, 0, 3);
+  EXPECT_EQ(round.repeat, 3);
+  EXPECT_THAT(round.trials, ElementsAre(0, 1, 2));
+}
+
+TEST(Rounds, NoneIsTrainedMoreThanTwiceAsOftenAsAsked) {
+  std::vector<Repeats> trials{{{1, 5}, {2, 5.01}}, {{1, 5.01}, {2, 5}}};
+  for (int i = 0; i < 10; ++i) {  // others that are slower, whose runs are left
+    const double s = 8 + i;
+    trials.push_back({{1, s}, {2, s * 1.0001}});
+  }
+  int rounds = 0;
+  for (Round round = next_round(trials, std::nullopt, 3); !round.trials.empty();
+       round = next_round(trials, std::nullopt, 3)) {
+    ASSERT_LT(++rounds, 100);
+    for (const std::size_t i : round.trials) {
+      trials[i][round.repeat] = i < 2 ? (round.repeat + i) % 2 ? 5 : 5.01 : 8.0 + double(i) - 2;
+    }
+  }
+  std::size_t runs = 0;
+  for (const Repeats& repeats : trials) runs += repeats.size();
+  EXPECT_EQ(runs, 36U) << "three of each on average";
+  EXPECT_EQ(trials[0].size(), 6U);
+  EXPECT_EQ(trials[1].size(), 6U);
+}
+
+}  // namespace
+}  // namespace tuner::rounds_test

@@ -1,0 +1,80 @@
+#include "tuner/study/ties.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <stdexcept>
+
+namespace tuner::ties_test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+TEST(Ties, StudentsTIsThatOfTables) {
+  EXPECT_NEAR(student_t(1), 12.706, 1e-3);
+  EXPECT_NEAR(student_t(2), 4.303, 1e-3);
+  EXPECT_NEAR(student_t(4), 2.776, 1e-3);
+  EXPECT_NEAR(student_t(5), 2.571, 1e-3);
+  EXPECT_NEAR(student_t(10), 2.228, 1e-3);
+  EXPECT_NEAR(student_t(1000), 1.962, 1e-3);
+  EXPECT_THROW(student_t(0), std::invalid_argument);
+}
+
+/// Repeats of which the logarithms are given.
+Repeats repeats(const std::map<int, double>& logarithms) {
+  Repeats result;
+  for (const auto& [number, value] : logarithms) result[number] = std::exp(value);
+  return result;
+}
+
+TEST(Ties, NoiseIsWhatTrialsAndRepeatsDoNotExplain) {
+  // By hand: 0 - 0.2 - 1 + 1.4 = 0.2, so every residual is +-0.05 and s^2 = 4 x 0.0025 / 1.
+  const std::vector<Repeats> two{repeats({{1, 0}, {2, 0.2}}), repeats({{1, 1}, {2, 1.4}})};
+  const auto noise = noise_of(two);
+  ASSERT_TRUE(noise);
+  EXPECT_EQ(noise->degrees, 1);
+  EXPECT_NEAR(noise->deviation, 0.1, 1e-9);
+  EXPECT_NEAR(least_difference(*noise, 2), 1.2706, 1e-4);
+  const std::vector<Repeats> slower{repeats({{1, 0}, {2, 5.2}}), repeats({{1, 1}, {2, 6.4}})};
+  EXPECT_NEAR(noise_of(slower)->deviation, 0.1, 1e-9) << "a repeat in which all is slower";
+}
+
+TEST(Ties, NoiseOfTrialsWithMoreRepeatsIsThatOfTheRepeatsTheyShare) {
+  const std::vector<Repeats> some{repeats({{1, 0}, {2, 0.2}, {3, 7}}), repeats({{1, 1}, {2, 1.4}}),
+                                  Repeats{}};
+  EXPECT_EQ(noise_of(some)->degrees, 1);
+  EXPECT_NEAR(noise_of(some)->deviation, 0.1, 1e-6);
+}
+
+TEST(Ties, NoiseOfOneRepeatIsNotKnown) {
+  EXPECT_FALSE(noise_of(std::vector<Repeats>{{{1, 2.0}}, {{1, 3.0}}}));
+  EXPECT_FALSE(noise_of(std::vector<Repeats>{{{1, 2.0}, {2, 2.1}}}));
+  EXPECT_FALSE(noise_of(std::vector<Repeats>{{{1, 2.0}, {2, 2.1}}, {{3, 3.0}, {4, 3.1}}}))
+      << "without a repeat in common";
+  EXPECT_FALSE(noise_of({}));
+  EXPECT_THAT(ties(std::vector<Repeats>{{{1, 2.0}}, {{1, 2.0}}}),
+              ElementsAre(IsEmpty(), IsEmpty()));
+}
+
+TEST(Ties, AreWhatRepeatsDoNotTellApart) {
+  const std::vector<Repeats> trials{{{1, 1.00}, {2, 1.10}, {3, 1.21}},
+                                    {{1, 0.80}, {2, 0.885}, {3, 0.965}},
+                                    {{1, 0.801}, {2, 0.88}, {3, 0.97}},
+                                    {}};
+  const auto tied = ties(trials);
+  EXPECT_THAT(tied[0], IsEmpty());
+  EXPECT_THAT(tied[1], ElementsAre(2));
+  EXPECT_THAT(tied[2], ElementsAre(1));
+  EXPECT_THAT(tied[3], IsEmpty());
+  EXPECT_EQ(fastest(trials), 2U);
+  const Noise noise = noise_of(trials).value();
+  EXPECT_TRUE(told_apart(trials[0], trials[1], noise));
+  EXPECT_FALSE(told_apart(trials[0], trials[3], noise)) << "nothing in common";
+  EXPECT_FALSE(told_apart(trials[0], trials[1], {0.1, noise.degrees})) << "in more noise";
+  EXPECT_THROW(fastest(std::vector<Repeats>{{}}), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace tuner::ties_test

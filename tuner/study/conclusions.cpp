@@ -1,0 +1,138 @@
+#include "tuner/study/conclusions.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "db/console/format_rows.h"
+#include "db/load.h"
+#include "db/store.h"
+#include "db/transaction.h"
+#include "tuner/study/prediction_quality.h"
+#include "tuner/study/ties.h"
+
+namespace tuner {
+namespace {
+
+/// The finished trials, and the same in other words; all of one length.
+struct Finished {
+  std::vector<db::Trial> trials;
+  std::vector<std::string> names;  ///< the planner, with parameters where it has several trials
+  std::vector<Repeats> repeats;
+  std::vector<PredictedTrial> first, newest;
+};
+
+Finished finished_trials(const db::Connection& connection, std::int64_t study_id) {
+  Finished all;
+  std::map<std::string, int> count;
+  for (db::Trial& trial : db::load_trials(connection, study_id)) {
+    if (trial.status != "done" || !trial.predicted_s || !(trial.measured_s.value_or(0) > 0)) {
+      continue;
+    }
+    ++count[trial.planner];
+    Repeats& repeats = all.repeats.emplace_back();
+    for (const db::TrialRepeat& repeat : db::load_trial_repeats(connection, trial.id)) {
+      if (repeat.measured_s > 0) repeats[repeat.repeat] = repeat.measured_s;
+    }
+    all.newest.push_back({*trial.predicted_s, *trial.measured_s, trial.predicted_deviation_s});
+    all.first.push_back(all.newest.back());
+    if (trial.first_predicted_s) all.first.back().predicted_s = *trial.first_predicted_s;
+    all.trials.push_back(std::move(trial));
+  }
+  for (const db::Trial& trial : all.trials) {
+    all.names.push_back(count[trial.planner] == 1
+                            ? trial.planner
+                            : fmt::format("{} {}", trial.planner, trial.parameters_json));
+  }
+  return all;
+}
+
+std::vector<std::string> names_of(const Finished& all, const std::vector<std::size_t>& places) {
+  std::vector<std::string> names;
+  for (const std::size_t i : places) names.push_back(all.names[i]);
+  return names;
+}
+
+std::string percent(double share) { return db::format_cell("prediction_error", share); }
+
+std::string fastest_in_words(const Finished& all,
+                             const std::vector<std::vector<std::size_t>>& tied) {
+  const std::size_t best = fastest(all.repeats);
+  const std::optional<Noise> noise = noise_of(all.repeats);
+  if (!noise) {
+    return fmt::format("fastest: {}; one repeat tells no trials apart: --repeats 3 or more",
+                       all.names[best]);
+  }
+  const std::string least =
+      fmt::format("repeats of {} tell differences of {} apart", all.names[best],
+                  percent(least_difference(*noise, static_cast<int>(all.repeats[best].size()))));
+  if (tied[best].empty()) {
+    return fmt::format("fastest: {}, tied with none; {}", all.names[best], least);
+  }
+  return fmt::format("fastest: {}, tied with {}; {}", all.names[best],
+                     fmt::join(names_of(all, tied[best]), ", "), least);
+}
+
+db::PredictionQuality quality_of(const Finished& all,
+                                 const std::vector<std::vector<std::size_t>>& tied) {
+  const std::vector<double> errors = relative_errors(all.first);
+  db::PredictionQuality quality;
+  quality.trials = static_cast<int>(errors.size());
+  quality.mean_error = mean_size(errors);
+  quality.worst_error = worst_of(errors);
+  quality.common_error = common_error(errors);
+  quality.common_share = common_share(errors);
+  quality.kendall_tau = kendall_tau(all.first);
+  quality.kendall_tau_told_apart = kendall_tau(
+      all.first, [&](std::size_t a, std::size_t b) { return std::ranges::count(tied[a], b) == 0; });
+  quality.regret = regret(all.first);
+  quality.within_deviation = share_within_deviation(all.newest);
+  return quality;
+}
+
+std::string quality_in_words(const db::PredictionQuality& quality) {
+  std::string text = fmt::format(
+      "predictions of {} trials: mean error {}, worst {}, common to all {}", quality.trials,
+      percent(quality.mean_error), percent(quality.worst_error), percent(quality.common_error));
+  if (quality.common_share) {
+    text += fmt::format(" ({} of the square error)", percent(*quality.common_share));
+  }
+  if (quality.kendall_tau) {
+    text += fmt::format("; Kendall's tau of the order {:.2f}", *quality.kendall_tau);
+  }
+  if (quality.kendall_tau_told_apart) {
+    text += fmt::format(", of pairs told apart {:.2f}", *quality.kendall_tau_told_apart);
+  }
+  if (quality.regret) {
+    text += fmt::format("; regret of choosing by prediction {}", percent(*quality.regret));
+  }
+  if (quality.within_deviation) {
+    text +=
+        fmt::format("; within one deviation {} (68% expected)", percent(*quality.within_deviation));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::string> store_conclusions(db::Connection& connection, std::int64_t study_id) {
+  const Finished all = finished_trials(connection, study_id);
+  if (all.trials.empty()) return {};
+  const auto tied = ties(all.repeats);
+  db::PredictionQuality quality = quality_of(all, tied);
+  quality.study_id = study_id;
+  db::Transaction transaction(connection, "store what a study shows");
+  for (std::size_t i = 0; i < all.trials.size(); ++i) {
+    db::set_ties(connection, all.trials[i].id,
+                 fmt::format("{}", fmt::join(names_of(all, tied[i]), ", ")));
+  }
+  db::insert(connection, quality);
+  transaction.commit();
+  if (all.trials.size() == 1) return {quality_in_words(quality)};
+  return {fastest_in_words(all, tied), quality_in_words(quality)};
+}
+
+}  // namespace tuner

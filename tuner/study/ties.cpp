@@ -1,0 +1,153 @@
+#include "tuner/study/ties.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <set>
+#include <stdexcept>
+
+#include "db/console/statistics.h"
+
+namespace tuner {
+namespace {
+
+/// The share of Student's distribution between -t and t. [Abramowitz and Stegun 26.7.3, 26.7.4]
+double share_within(double t, int degrees) {
+  const double angle = std::atan(t / std::sqrt(degrees));
+  const double cosine = std::cos(angle), sine = std::sin(angle);
+  const bool odd = degrees % 2 == 1;
+  double term = odd ? cosine : 1, sum = 0;
+  for (int power = odd ? 1 : 0; power <= degrees - 2; power += 2) {
+    sum += term;
+    term *= cosine * cosine * (power + 1) / (power + 2);
+  }
+  return odd ? 2 / std::numbers::pi * (angle + sine * sum) : sine * sum;
+}
+
+double median_of(const Repeats& repeats) {
+  if (repeats.empty()) return std::numeric_limits<double>::infinity();
+  std::vector<double> seconds;
+  for (const auto& [number, value] : repeats) seconds.push_back(value);
+  return db::median(std::move(seconds));
+}
+
+/// Trials with repeats, and their repeats' numbers, between which a chain of common repeats leads:
+/// each has a coefficient, but one.
+int coefficients(std::span<const Repeats> trials) {
+  std::set<int> numbers;
+  std::vector<std::set<int>> groups;  // of numbers that are connected
+  int count = 0;
+  for (const Repeats& trial : trials) {
+    if (trial.empty()) continue;
+    ++count;
+    std::set<int> joined;
+    for (const auto& [number, value] : trial) joined.insert(number);
+    numbers.insert(joined.begin(), joined.end());
+    std::erase_if(groups, [&](const std::set<int>& group) {
+      const bool meets =
+          std::ranges::any_of(group, [&](int number) { return joined.contains(number); });
+      if (meets) joined.insert(group.begin(), group.end());
+      return meets;
+    });
+    groups.push_back(std::move(joined));
+  }
+  return count + static_cast<int>(numbers.size()) - static_cast<int>(groups.size());
+}
+
+}  // namespace
+
+double student_t(int degrees) {
+  if (degrees < 1) throw std::invalid_argument("student_t: less than one degree of freedom");
+  double low = 0, high = 13;  // 12.706 for one
+  for (int step = 0; step < 60; ++step) {
+    const double middle = (low + high) / 2;
+    (share_within(middle, degrees) < 0.95 ? low : high) = middle;
+  }
+  return high;
+}
+
+std::optional<Noise> noise_of(std::span<const Repeats> trials) {
+  int measured = 0;
+  std::map<int, double> of_repeat;
+  for (const Repeats& trial : trials) {
+    measured += static_cast<int>(trial.size());
+    for (const auto& [number, value] : trial) of_repeat[number] = 0;
+  }
+  const int degrees = measured - coefficients(trials);
+  if (degrees < 1) return std::nullopt;
+  // Least squares, by fitting trials and repeats in turn until nothing changes.
+  std::vector<double> of_trial(trials.size());
+  double change = 1;
+  for (int round = 0; round < 10'000 && change > 1e-12; ++round) {
+    change = 0;
+    for (std::size_t i = 0; i < trials.size(); ++i) {
+      if (trials[i].empty()) continue;
+      double sum = 0;
+      for (const auto& [number, seconds] : trials[i]) sum += std::log(seconds) - of_repeat[number];
+      const double mean = sum / static_cast<double>(trials[i].size());
+      change = std::max(change, std::abs(mean - of_trial[i]));
+      of_trial[i] = mean;
+    }
+    for (auto& [number, effect] : of_repeat) {
+      double sum = 0;
+      int count = 0;
+      for (std::size_t i = 0; i < trials.size(); ++i) {
+        const auto found = trials[i].find(number);
+        if (found == trials[i].end()) continue;
+        sum += std::log(found->second) - of_trial[i];
+        ++count;
+      }
+      effect = sum / count;
+    }
+  }
+  double squares = 0;
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    for (const auto& [number, seconds] : trials[i]) {
+      squares += std::pow(std::log(seconds) - of_trial[i] - of_repeat[number], 2);
+    }
+  }
+  return Noise{std::sqrt(squares / degrees), degrees};
+}
+
+double least_difference(const Noise& noise, int repeats) {
+  if (repeats < 1) return std::numeric_limits<double>::infinity();
+  return student_t(noise.degrees) * noise.deviation * std::sqrt(2.0 / repeats);
+}
+
+bool told_apart(const Repeats& a, const Repeats& b, const Noise& noise) {
+  double sum = 0;
+  int common = 0;
+  for (const auto& [number, seconds] : a) {
+    const auto other = b.find(number);
+    if (other == b.end()) continue;
+    sum += std::log(seconds / other->second);
+    ++common;
+  }
+  return common > 0 && std::abs(sum / common) > least_difference(noise, common);
+}
+
+std::vector<std::vector<std::size_t>> ties(std::span<const Repeats> trials) {
+  std::vector<std::vector<std::size_t>> result(trials.size());
+  const std::optional<Noise> noise = noise_of(trials);
+  if (!noise) return result;
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    for (std::size_t other = 0; other < trials.size(); ++other) {
+      if (other == i || trials[i].empty() || trials[other].empty()) continue;
+      if (!told_apart(trials[i], trials[other], *noise)) result[i].push_back(other);
+    }
+    std::ranges::stable_sort(result[i], {},
+                             [&](std::size_t other) { return median_of(trials[other]); });
+  }
+  return result;
+}
+
+std::size_t fastest(std::span<const Repeats> trials) {
+  const auto least = std::ranges::min_element(trials, {}, median_of);
+  if (least == trials.end() || least->empty()) {
+    throw std::invalid_argument("fastest: no trial has a repeat");
+  }
+  return static_cast<std::size_t>(least - trials.begin());
+}
+
+}  // namespace tuner

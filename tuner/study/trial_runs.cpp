@@ -1,0 +1,190 @@
+#include "tuner/study/trial_runs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "db/console/statistics.h"
+#include "db/load.h"
+#include "db/store.h"
+#include "db/transaction.h"
+#include "moe/passes/schedule.h"
+#include "tuner/study/chosen_trials.h"
+#include "tuner/study/profile_warning.h"
+#include "tuner/study/rounds.h"
+#include "tuner/study/undisturbed.h"
+
+namespace tuner {
+namespace {
+
+struct TrainedTrial {
+  db::Trial trial;
+  moe::Schedule schedule;
+  Repeats repeats;
+  bool changes = false;  ///< this process has claimed it or trained it
+};
+
+class TrialTrainings {
+ public:
+  TrialTrainings(db::Connection& connection, const TrialRuns& how)
+      : connection_(connection), how_(how) {}
+
+  std::string run() {
+    choose();
+    announce();
+    while (true) {
+      const Round round = next();
+      if (round.trials.empty()) break;
+      std::size_t number = 0;
+      for (const std::size_t id : round.trials) {
+        // One that has failed is no longer among them, and the places of others stay.
+        TrainedTrial& entry = trials_[id];
+        how_.say(fmt::format("repeat {}, {} of {}: {} {}", round.repeat, ++number,
+                             round.trials.size(), entry.trial.planner,
+                             entry.trial.parameters_json));
+        run_repeat(entry, round.repeat);
+      }
+    }
+    for (TrainedTrial& entry : trials_) {
+      if (entry.changes && is_live(entry)) finish(entry, "done", "");
+    }
+    return warnings_;
+  }
+
+ private:
+  static bool is_live(const TrainedTrial& entry) {
+    return entry.trial.status == "running" || entry.trial.status == "done";
+  }
+
+  /// Claims those that were not trained yet.
+  void choose() {
+    for (db::Trial& trial : chosen_trials(db::load_trials(connection_, how_.study_id), how_.top)) {
+      const bool is_done = trial.status == "done";
+      if (!is_done && !db::claim_trial(connection_, trial.id)) continue;
+      trial.status = is_done ? "done" : "running";
+      TrainedTrial entry;
+      entry.schedule =
+          moe::schedule_from_json(db::load_schedule(connection_, trial.schedule_id).json);
+      // The schedule's row may be another planner's, of equal decisions.
+      entry.schedule.planner = trial.planner;
+      for (const db::TrialRepeat& repeat : db::load_trial_repeats(connection_, trial.id)) {
+        entry.repeats[repeat.repeat] = repeat.measured_s;
+      }
+      entry.changes = !is_done;
+      entry.trial = std::move(trial);
+      trials_.push_back(std::move(entry));
+    }
+  }
+
+  /// Of those that have not failed; by their places in trials_.
+  Round next() const {
+    std::vector<std::size_t> places;
+    std::vector<Repeats> repeats;
+    std::optional<std::size_t> sequential;
+    for (std::size_t i = 0; i < trials_.size(); ++i) {
+      if (!is_live(trials_[i])) continue;
+      if (trials_[i].trial.planner == db::kSequential) sequential = places.size();
+      places.push_back(i);
+      repeats.push_back(trials_[i].repeats);
+    }
+    Round round = next_round(repeats, sequential, how_.repeats);
+    for (std::size_t& i : round.trials) i = places[i];
+    return round;
+  }
+
+  /// Says what will be trained, and the predicted time; starting ranks comes on top.
+  void announce() const {
+    int runs = 0;
+    double seconds = 0;
+    for (const TrainedTrial& entry : trials_) {
+      const int left = std::max(0, how_.repeats - static_cast<int>(entry.repeats.size()));
+      runs += left;
+      seconds += left * how_.job.steps * entry.trial.predicted_s.value_or(0);
+    }
+    if (runs == 0) return;
+    how_.say(fmt::format("{} runs of {} iterations to train, at least {}", runs, how_.job.steps,
+                         seconds < 120 ? fmt::format("{:.0f} s", seconds)
+                                       : fmt::format("{:.0f} min", seconds / 60)));
+  }
+
+  void stay_alive() {
+    how_.alive();
+    for (const TrainedTrial& entry : trials_) {
+      if (entry.trial.status == "running") db::heartbeat_trial(connection_, entry.trial.id);
+    }
+  }
+
+  void run_repeat(TrainedTrial& entry, int repeat) {
+    db::Trial& trial = entry.trial;
+    entry.changes = true;
+    if (!trial.started_at) trial.started_at = db::now();
+    const double limit_s = how_.time_limit_s(trial.predicted_s.value_or(1));
+    const auto train_once = [&] {
+      return train(how_.job, entry.schedule, how_.job.steps, 1, limit_s, [this] { stay_alive(); });
+    };
+    const JobResult result = train_undisturbed(train_once, how_.most_of_others, how_.say).result;
+    if (result.status != "done") {
+      finish(entry, result.status, result.error);
+      how_.say(fmt::format("  {}: {}", result.status, result.error));
+      return;
+    }
+    db::Transaction transaction(connection_, "store a repeat");
+    db::insert(connection_, db::TrialRepeat{trial.id, repeat, result.run_id, result.iteration_s,
+                                            how_.job.steps});
+    db::link_timelines(connection_, result.run_id, trial.id);
+    transaction.commit();
+    entry.repeats[repeat] = result.iteration_s;
+    trial.measured_peak_bytes =
+        std::max(trial.measured_peak_bytes.value_or(0), result.measured_peak_bytes);
+  }
+
+  void finish(TrainedTrial& entry, const std::string& status, const std::string& error) {
+    db::Trial& trial = entry.trial;
+    trial.status = status;
+    trial.error = error;
+    trial.tied_with.clear();  // it has other repeats now
+    std::vector<double> seconds;
+    for (const auto& [number, value] : entry.repeats) seconds.push_back(value);
+    if (!seconds.empty()) trial.measured_s = db::median(seconds);
+    std::string spread =
+        spread_warning(fmt::format("{} {}", trial.planner, trial.parameters_json), seconds);
+    if (!spread.empty()) {
+      if (trial.planner == db::kSequential) {
+        spread += " Every speed-up of this study is against it.";
+      }
+      how_.say(spread);
+      warnings_ += (warnings_.empty() ? "" : "\n") + spread;
+    }
+    if (!trial.measured_peak_bytes) trial.measured_peak_bytes = peak_of_repeats(trial.id);
+    trial.finished_at = db::now();
+    db::finish_trial(connection_, trial);
+  }
+
+  /// Where all repeats were measured before this process began.
+  std::optional<std::int64_t> peak_of_repeats(std::int64_t trial_id) const {
+    std::optional<std::int64_t> peak;
+    for (const db::TrialRepeat& repeat : db::load_trial_repeats(connection_, trial_id)) {
+      if (!repeat.run_id) continue;
+      for (const db::RunRank& rank : db::load_run_ranks(connection_, *repeat.run_id)) {
+        peak = std::max(peak.value_or(0), rank.measured_peak_bytes);
+      }
+    }
+    return peak;
+  }
+
+  db::Connection& connection_;
+  const TrialRuns& how_;
+  std::vector<TrainedTrial> trials_;
+  std::string warnings_;
+};
+
+}  // namespace
+
+std::string train_trials(db::Connection& connection, const TrialRuns& how) {
+  return TrialTrainings(connection, how).run();
+}
+
+}  // namespace tuner

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "db/connection.h"
+#include "tuner/study/training_job.h"
+
+namespace tuner {
+
+/// What is trained, and how.
+struct TrialRuns {
+  std::int64_t study_id = 0;
+  const TrainingJob& job;
+  int top = 0;            ///< StudyOptions::top
+  int repeats = 1;        ///< of each trial, on average (rounds.h)
+  double most_of_others;  ///< undisturbed.h
+  std::function<double(double predicted_s)> time_limit_s;
+  std::function<void()> alive;
+  std::function<void(const std::string&)> say;
+};
+
+/// Trains the chosen trials of a study (chosen_trials.h) in rounds (rounds.h), and stores every
+/// repeat when it is done. A trial that was trained in all its rounds is done: it has the median of
+/// its repeats and its peak. One that fails is recorded so at once. Returns warnings about repeats
+/// that lie far apart, a line each. Throws moe::Stopped as train().
+std::string train_trials(db::Connection& connection, const TrialRuns& how);
+
+}  // namespace tuner
