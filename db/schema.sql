@@ -190,11 +190,11 @@ CREATE INDEX trial_unfinished ON trial (heartbeat_at) WHERE status = 'running';
 
 -- How good the predictions of a study's finished trials were, worked out when the study ends.
 -- Errors are (predicted - measured) / measured, of predictions from before any refinement.
--- mean_error: of their sizes; worst_error: the largest, with its sign; common_error: their mean with
--- signs; common_share: of the mean square error. kendall_tau: of the predicted and the measured
--- order, of all pairs and of those that are told apart. regret: what the trial that is predicted to
--- be best takes longer than the best, as a share. within_deviation: the share of the trials that
--- were measured within one deviation of the newest prediction.
+-- mean_error: the mean of their sizes; worst_error: the largest, with its sign; common_error: the
+-- mean with signs; common_share: its share of the mean square error. kendall_tau compares the
+-- predicted and the measured order, of all pairs and of those that are told apart. regret: what the
+-- trial that is predicted to be best takes longer than the best, as a share. within_deviation: the
+-- share of the trials that were measured within one deviation of the newest prediction.
 CREATE TABLE prediction_quality (
   study_id INTEGER PRIMARY KEY REFERENCES study (id) ON DELETE CASCADE,
   trials INTEGER NOT NULL,

@@ -93,7 +93,8 @@ FROM (SELECT study.name AS study, trial.id AS trial, trial.planner,
 CREATE VIEW study_view AS
 SELECT study.name AS study, study.id AS study_id, study.ranks, nullif(study.layout, '') AS layout,
        study.created_at, (SELECT count(*) FROM trial WHERE study_id = study.id) AS trials,
-       (SELECT count(*) FROM trial WHERE study_id = study.id AND status = 'done') AS finished_trials,
+       (SELECT count(*) FROM trial
+        WHERE study_id = study.id AND status = 'done') AS finished_trials,
        best.planner AS fastest, best.parameters_json AS fastest_parameters, best.measured_s,
        nullif(best.tied_with, '') AS tied_with, quality.mean_error AS mean_prediction_error,
        quality.worst_error AS worst_prediction_error,

@@ -24,7 +24,8 @@ using Cell = std::variant<std::monostate, std::int64_t, double, std::string>;
 /// One cell as a table shows it: "12.3 ms", "4.00 MiB", "2024-05-01 12:00:00"; "-" where there is
 /// none. A number has the unit that the column's name ends in: _s, bytes, _bytes_per_s, flops,
 /// flops_per_s, _at (an instant, UTC), speedup, over_mean, prediction_error, relative_residual,
-/// _share, regret and within_deviation (percent). `unit` ("byte", "flop") is what _per_unit, units_per_s and _units of that row mean.
+/// _share, regret and within_deviation (percent). `unit` ("byte", "flop") is what _per_unit,
+/// units_per_s and _units of that row mean.
 std::string format_cell(std::string_view column, const Cell& cell, std::string_view unit = "");
 
 struct Style {

@@ -79,8 +79,10 @@ class Rows {
         row.name = one.planner;
         row.parameters_json = std::move(one.parameters_json);
         row.changes = moe::changes_results(one.schedule);
-        row.figures = figures_of(one.schedule, predict(whole_, *row.planner, one.schedule),
-                                 whole_.cluster, sequential_s_);
+        const Prediction prediction = predict(whole_, *row.planner, one.schedule);
+        row.figures = figures_of(one.schedule, prediction, whole_.cluster, sequential_s_);
+        if (!all_candidates_ && !fits(prediction))
+          say_remark(*row.planner, request.options, one.schedule);
         rows_.push_back(std::move(row));
       }
     } catch (const moe::Refusal& refusal) {
@@ -97,6 +99,14 @@ class Rows {
   }
 
  private:
+  bool fits(const Prediction& prediction) const {
+    const std::int64_t limit_bytes = whole_.cluster.memory_bytes;
+    return limit_bytes == 0 || prediction.peak_bytes <= limit_bytes;
+  }
+  void say_remark(const Planner& planner, const PlannerOptions& options,
+                  const moe::Schedule& schedule) const {
+    if (planner.remark) spdlog::info(planner.remark(whole_, options, schedule));
+  }
   Compared row_of(const PlannerRequest& request, const Given* given) const {
     Compared row;
     row.planner = request.planner;

@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-/// How good the predictions of a study were, as who chooses by them needs it. All are pure functions
-/// of what was predicted and measured.
+/// How good the predictions of a study were, for a person who chooses by them. All are pure
+/// functions of what was predicted and measured.
 namespace tuner {
 
 /// A trial with both figures, in seconds of an iteration. Both are more than 0.
@@ -31,9 +31,9 @@ double common_error(std::span<const double> errors);
 /// error is 0.
 std::optional<double> common_share(std::span<const double> errors);
 
-/// Kendall's tau of the predicted and the measured order: pairs in the same order minus pairs in the
-/// opposite one, over both together. Equal times count as neither. 1 is the same order, -1 the
-/// opposite one; none where there is no pair. [Kendall 1938, tau a]
+/// Kendall's tau of the predicted and the measured order: pairs in the same order minus pairs in
+/// the opposite one, over all pairs that count. A pair of equal times is in neither. 1 is the same
+/// order, -1 the opposite one; none where there is no pair. [Kendall 1938, tau a]
 /// `counts` tells which pairs of trials count, by index.
 std::optional<double> kendall_tau(
     std::span<const PredictedTrial> trials,

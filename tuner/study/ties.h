@@ -8,13 +8,13 @@
 
 /// Which trials of a study their repeats tell apart.
 ///
-/// Trials are trained in turns, so that repeat j of one is next to repeat j of another in time. With
-/// the logarithms y_ij of the times this is a randomized block design, with repeats as blocks:
+/// Trials are trained in turns, so that repeat j of one is next to repeat j of another in time.
+/// With the logarithms y_ij of the times this is a randomized block design, with repeats as blocks:
 ///   y_ij = trial_i + repeat_j + noise, of one relative deviation s for all trials of the study
 ///   s^2 = sum of squared residuals / (measurements - trials - repeats + 1)
 /// Two trials are told apart where the mean d of their differences in the n repeats that both have
 /// is significant at 95%: |d| > t(0.975) s sqrt(2 / n).
-/// [Montgomery, Design and Analysis of Experiments, 4.1, with Fisher's least significant difference]
+/// [Montgomery, Design and Analysis of Experiments, 4.1, and Fisher's least significant difference]
 /// Pooling s over all trials is what makes two or three repeats enough. A machine that drifts does
 /// not matter, since each repeat is a block. A disturbed repeat makes s larger: trials are then
 /// called tied, and not wrongly told apart.

@@ -44,7 +44,7 @@ struct ConclusionsTest : ::testing::Test {
 TEST_F(ConclusionsTest, AreStoredAndSaid) {
   add("sequential", 2.2, 2.0, {2.0, 2.0, 2.0});
   const auto fsmoe = add("fsmoe", 1.1, 1.1, {1.0, 1.001, 1.002});
-  const auto joint = add("joint", 1.0, 1.0, {1.002, 1.002, 1.003});
+  const auto joint = add("joint", 1.0, 1.0, {1.003, 1.002, 1.0});
   const auto failed = add("lancet", 0.5, 0.5, {});
   EXPECT_THAT(store_conclusions(connection, study),
               ElementsAre(HasSubstr("fastest: fsmoe, tied with joint; repeats of fsmoe tell"),

@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <utility>
 
+#include "db/console/format_rows.h"
 #include "moe/errors.h"
 #include "tuner/planners/gradients/filled_gradients.h"
 #include "tuner/planners/gradients/weight_gradient_places.h"
@@ -154,6 +157,31 @@ std::vector<moe::Schedule> gradients_anew(const Situation& situation,
   return result;
 }
 
+/// The seed with the least planned peak: the answer where none fits the memory of a rank.
+moe::Schedule of_least_memory(const Situation& situation, const std::vector<moe::Schedule>& seeds) {
+  moe::Schedule leanest;
+  auto least_bytes = std::numeric_limits<std::int64_t>::max();
+  for (const moe::Schedule& seed : seeds) {
+    try {
+      const std::int64_t bytes = planned_peak_bytes(situation, moe::apply(situation.program, seed));
+      if (bytes >= least_bytes) continue;
+      least_bytes = bytes;
+      leanest = seed;
+    } catch (const moe::Refusal&) {  // it would not run
+    }
+  }
+  return leanest;
+}
+
+/// Says that the search has found nothing that fits the memory of a rank.
+std::string says_nothing_fits(const Situation& situation, std::int64_t peak_bytes) {
+  return fmt::format(
+      "joint: no schedule that it knows fits the {} of a rank's memory: this one needs least, {}, "
+      "and was not chosen for its time",
+      db::format_cell("bytes", situation.cluster.memory_bytes),
+      db::format_cell("bytes", peak_bytes));
+}
+
 JointResult searched(const Situation& situation, const PlannerOptions& options,
                      std::span<const Planner> others) {
   JointProblem problem;
@@ -166,7 +194,9 @@ JointResult searched(const Situation& situation, const PlannerOptions& options,
       [&](const moe::Schedule& schedule) { return gradients_anew(situation, schedule); }};
   problem.most_tried = most_tried(situation, options);
   if (auto found = search_jointly(problem)) return *found;
-  return {};  // nothing fits: what takes least memory is for others to say
+  JointResult leanest;
+  leanest.schedule = of_least_memory(situation, problem.seeds);
+  return leanest;
 }
 
 }  // namespace
@@ -181,6 +211,9 @@ moe::Schedule plan_joint(const Situation& situation, const PlannerOptions& optio
 std::string joint_remark(const Situation& situation, const PlannerOptions&,
                          const moe::Schedule& schedule) {
   const moe::Program program = moe::apply(situation.program, schedule);
+  if (!fits_memory(situation, program)) {
+    return says_nothing_fits(situation, planned_peak_bytes(situation, program));
+  }
   const std::vector<double> iterations_s = simulated_iterations_s(situation, program);
   const std::size_t median = median_place(iterations_s);
   const double seconds = iterations_s[median];

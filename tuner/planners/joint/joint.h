@@ -16,12 +16,12 @@ inline constexpr PlannerOption kMostTried{
 /// of all iterations of the situation, and keeps to the memory of a rank where the cluster says how
 /// much that is. In prediction it is never worse than any planner of `others`, and in the slowest
 /// iteration never worse than the best of them. Those that refuse the situation are left out.
-/// [ours]
+/// Where none of their plans fits the memory, it is the one that needs least of it. [ours]
 moe::Schedule plan_joint(const Situation& situation, const PlannerOptions& options,
                          std::span<const Planner> others);
 
 /// How far the schedule is from its lower bound, and how long it would take without each thing that
-/// it decides.
+/// it decides; or that nothing fits the memory of a rank.
 std::string joint_remark(const Situation& situation, const PlannerOptions& options,
                          const moe::Schedule& schedule);
 

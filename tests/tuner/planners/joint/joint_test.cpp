@@ -115,6 +115,23 @@ TEST_F(Joint, KeepsToTheMemoryOfARank) {
   EXPECT_LE(peak(plan_joint(tight, {}, planners())), least);
 }
 
+TEST_F(Joint, SaysSoWhereNothingFitsAndTakesLeastMemory) {
+  const auto peak = [&](const moe::Schedule& schedule) {
+    return planned_peak_bytes(moe::apply(situation.program, schedule), situation.groups,
+                              situation.routing);
+  };
+  scenario.cluster.memory_bytes = 1;
+  const Situation none = scenario.situation();
+  const moe::Schedule schedule = plan_joint(none, {}, planners());
+  EXPECT_EQ(schedule.planner, "joint");
+  EXPECT_LT(peak(schedule), peak({}));
+  for (const Candidate& one : candidates_of(planner_named("mpmoe_pm"), none, {})) {
+    EXPECT_LE(peak(schedule), peak(one.schedule));
+  }
+  EXPECT_THAT(joint_remark(none, {}, schedule),
+              HasSubstr("no schedule that it knows fits the 1 B of a rank's memory"));
+}
+
 TEST_F(Joint, SaysWhatEachOfItsDecisionsBrought) {
   const moe::Schedule schedule = plan_joint(situation, {}, planners());
   const std::string remark = joint_remark(situation, {}, schedule);
