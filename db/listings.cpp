@@ -25,7 +25,7 @@ Listing runs() {
       "runs --db results.db --kind train --limit 10",
       "run_view",
       "run, kind, name, status, device, ranks, layout, planner, machine, started_at, duration_s, "
-      "last_iteration, last_loss",
+      "last_iteration, last_loss, network",
       "started_at DESC, run DESC",
       {kByRun,
        {"--kind", "kind", "only runs of this kind: train, bench, fit, study, simulate"},

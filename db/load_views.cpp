@@ -10,8 +10,8 @@ std::vector<RunOverview> load_run_overviews(const Connection& connection) {
   Statement statement(
       connection,
       "SELECT run, kind, name, status, error, device, ranks, coalesce(planner, ''), started_at, "
-      "duration_s, last_loss, schedule_id, coalesce(layout, '') FROM run_view ORDER BY started_at "
-      "DESC, run DESC");
+      "duration_s, last_loss, schedule_id, coalesce(layout, ''), coalesce(network, '') "
+      "FROM run_view ORDER BY started_at DESC, run DESC");
   std::vector<RunOverview> rows;
   while (statement.step()) {
     RunOverview row;
@@ -28,6 +28,7 @@ std::vector<RunOverview> load_run_overviews(const Connection& connection) {
     row.last_loss = statement.value<std::optional<double>>(10);
     row.schedule_id = statement.value<std::optional<std::int64_t>>(11);
     row.layout = statement.value<std::string>(12);
+    row.network = statement.value<std::string>(13);
     rows.push_back(std::move(row));
   }
   return rows;

@@ -23,6 +23,7 @@ struct RunOverview {
   int ranks = 1;
   std::string layout;   ///< empty where none is trained or it is not known
   std::string planner;  ///< empty where the run had no schedule
+  std::string network;  ///< between its nodes; empty where it is not known
   std::optional<std::int64_t> schedule_id;
   double started_at = 0;
   double duration_s = 0;            ///< the time until now for a running one

@@ -49,7 +49,8 @@ SELECT study, trial, planner, parameters, status, error, paper_s, predicted_s, m
        END AS speedup_against, tied_with,
        (coalesce(first_predicted_s, predicted_s) - measured_s) / measured_s
          - (SELECT common_error FROM prediction_quality
-            WHERE prediction_quality.study_id = each.study_id) AS own_prediction_error
+            WHERE prediction_quality.study_id = each.study_id) AS own_prediction_error,
+       network
 FROM (SELECT study.name AS study, trial.id AS trial, trial.planner,
              trial.parameters_json AS parameters, trial.status, trial.error, trial.paper_s,
              trial.predicted_s, trial.measured_s, trial.lower_bound_s, trial.predicted_peak_bytes,
@@ -83,7 +84,11 @@ FROM (SELECT study.name AS study, trial.id AS trial, trial.planner,
               JOIN run_view ON run_view.run = trial_repeat.run_id
               WHERE sequential.study_id = trial.study_id AND sequential.planner = 'sequential'
                 AND run_view.status = 'done'
-              ORDER BY trial_repeat.repeat DESC LIMIT 1) AS sequential_last_loss
+              ORDER BY trial_repeat.repeat DESC LIMIT 1) AS sequential_last_loss,
+             (SELECT run_view.network FROM trial_repeat
+              JOIN run_view ON run_view.run = trial_repeat.run_id
+              WHERE trial_repeat.trial_id = trial.id
+              ORDER BY trial_repeat.repeat DESC LIMIT 1) AS network
       FROM trial
       JOIN study ON study.id = trial.study_id
       LEFT JOIN schedule ON schedule.id = trial.schedule_id) AS each;

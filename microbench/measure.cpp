@@ -14,6 +14,7 @@
 #include "db/console/output_error.h"
 #include "db/console/version.h"
 #include "db/identity.h"
+#include "db/network.h"
 #include "microbench/bench_store.h"
 #include "microbench/harness.h"
 #include "microbench/sizes.h"
@@ -58,8 +59,10 @@ void open_results(Results& results, const Arguments& arguments,
   if (google_prints(arguments.google_options)) return;
   ResultWriter& writer = results.writer.emplace(stdout, arguments.output.style(stdout));
   writer.metadata(db::version_line("moe-bench"));
-  writer.metadata(fmt::format("{} rank{}, {}, medians of the slowest rank", ranks.size(),
-                              ranks.size() == 1 ? "" : "s", device.backend->name()));
+  const std::string network = db::this_network();
+  writer.metadata(fmt::format("{} rank{}, {}, {}{}medians of the slowest rank", ranks.size(),
+                              ranks.size() == 1 ? "" : "s", device.backend->name(), network,
+                              network.empty() ? "" : ", "));
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
     writer.metadata(
         fmt::format("  rank {:>3} on {:<16} pid {}", rank, ranks[rank].hostname, ranks[rank].pid));

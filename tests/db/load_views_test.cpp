@@ -21,12 +21,14 @@ class LoadViews : public testing::Test {
 TEST_F(LoadViews, RunsAreNewestFirstWithTheirLastLoss) {
   db::Run later = sample_run(sample.machine);
   later.kind = "bench";
+  later.network = "paced box 0.5 Gbit/s";
   later.started_at = now() + 10;
   const auto later_id = insert(connection, later);
   const auto runs = load_run_overviews(connection);
   ASSERT_EQ(runs.size(), 2U);
   EXPECT_EQ(runs[0].id, later_id);
   EXPECT_EQ(runs[0].last_loss, std::nullopt);
+  EXPECT_EQ(runs[0].network, "paced box 0.5 Gbit/s");
   EXPECT_EQ(runs[1].id, sample.run);
   EXPECT_EQ(runs[1].kind, "train");
   EXPECT_EQ(runs[1].status, "done");

@@ -7,6 +7,7 @@
 #include "db/console/format_rows.h"
 #include "db/load.h"
 #include "db/load_views.h"
+#include "db/network.h"
 #include "moe/source_tree.h"
 #include "moe/stop.h"
 #include "tuner/commands/commands.h"
@@ -130,6 +131,9 @@ int study(Arguments& arguments, int argc, char** argv) {
     options.top = std::stoi(arguments.top);
   }
   options.say = [](const std::string& text) { spdlog::info(text); };
+  if (const std::string network = db::this_network(); !network.empty()) {
+    spdlog::info("network: {}", network);
+  }
   moe::stop_when_asked();
   const std::int64_t id = run_study(options);
 

@@ -272,7 +272,10 @@ std::string timeline_source(const Catalog& catalog, const db::Timeline& timeline
   if (!of_trial && run != nullptr && run->schedule_id) {
     source += fmt::format(", schedule {}", *run->schedule_id);
   }
-  return predicted ? source : fmt::format("{}, iteration {}", source, timeline.iteration);
+  if (!predicted) source += fmt::format(", iteration {}", timeline.iteration);
+  // Nobody must take a paced network for one of real cards.
+  if (run != nullptr && run->network.starts_with("paced")) source += ", " + run->network;
+  return source;
 }
 
 const db::Timeline* measured_beside(const Catalog& catalog, const db::Timeline& timeline) {
@@ -307,8 +310,8 @@ std::string comparison_text(const Catalog& catalog, const db::Timeline& timeline
 
 bool matches(const RunRow& run, const std::string& filter) {
   const std::string texts =
-      lower(fmt::format("{} {} {} {} {} {} {} {}", run.id, run.kind, run.name, run.planner,
-                        run.device, run.status, run.ranks, run.layout));
+      lower(fmt::format("{} {} {} {} {} {} {} {} {}", run.id, run.kind, run.name, run.planner,
+                        run.device, run.status, run.ranks, run.layout, run.network));
   std::istringstream words(lower(filter));
   for (std::string word; words >> word;) {
     if (texts.find(word) == std::string::npos) return false;

@@ -28,10 +28,11 @@ bool row_button(const std::string& label, bool selected) {
 }
 
 void run_tooltip(const RunRow& run) {
-  ImGui::SetTooltip("run %lld: %s %s\n%s, %s\n%d ranks on %s%s%s, %s%s%s",
+  ImGui::SetTooltip("run %lld: %s %s\n%s, %s\n%d ranks on %s%s%s%s%s, %s%s%s",
                     static_cast<long long>(run.id), run.kind.c_str(), run.name.c_str(),
                     instant_text(run.started_at).c_str(),
                     long_duration_text(run.duration_s).c_str(), run.ranks, run.device.c_str(),
+                    run.network.empty() ? "" : ", network: ", run.network.c_str(),
                     run.layout.empty() ? "" : ", layout ", run.layout.c_str(), run.status.c_str(),
                     run.error.empty() ? "" : ": ", run.error.c_str());
 }

@@ -173,6 +173,14 @@ TEST_F(CatalogTest, AMeasuredTimelineOfATrialTellsTheTrialsSpeedUp) {
   }
 }
 
+TEST_F(CatalogTest, ATimelineOfAPacedNetworkSaysSo) {
+  for (RunRow& run : catalog.runs) run.network = "paced box 0.5 Gbit/s";
+  const db::Timeline* timeline = timelines_of(catalog, ids.pipelined_run).at(0);
+  EXPECT_THAT(timeline_source(catalog, *timeline),
+              ::testing::EndsWith("iteration 199, paced box 0.5 Gbit/s"));
+  EXPECT_TRUE(matches(*find_run(catalog, ids.pipelined_run), "paced"));
+}
+
 TEST_F(CatalogTest, ATitleNamesPlannerAndModelAndTheSourceRunAndIteration) {
   const db::Timeline* timeline = timelines_of(catalog, ids.pipelined_run).at(0);
   EXPECT_EQ(timeline_title(catalog, *timeline), "pipemoe, box-small");
