@@ -66,12 +66,14 @@ Asked asked_measurements(const db::Connection& connection, const Arguments& argu
   return asked;
 }
 
-/// Fits that are not good are named on stderr too, for those who read no tables.
+/// Doubtful fits are counted on stderr too, for those who read no tables. An alpha that is not
+/// resolved is small beside the times that were measured.
 void warn(const std::vector<db::Fit>& fits) {
-  const auto doubtful =
-      std::ranges::count_if(fits, [](const db::Fit& fit) { return fit.verdict != "good"; });
+  const auto doubtful = std::ranges::count_if(fits, [](const db::Fit& fit) {
+    return fit.verdict != "good" && fit.verdict != kAlphaNotResolved;
+  });
   if (doubtful == 0) return;
-  spdlog::warn("{} of {} fits are not good: the column verdict says why", doubtful, fits.size());
+  spdlog::warn("{} of {} fits are doubtful: the column verdict says why", doubtful, fits.size());
 }
 
 }  // namespace
@@ -83,8 +85,8 @@ int fit(const Arguments& arguments, int argc, char** argv) {
   auto fits = fit_measurements(asked.measurements, asked.measured_on);
   if (fits.empty()) {
     throw moe::InputError(fmt::format(
-        "{}: none of its measurements that --run and --since ask for makes a fit: moe-db runs --db "
-        "{} --kind bench lists the runs that measured",
+        "{}: --run and --since leave no measurement that makes a fit: moe-db runs --db {} --kind "
+        "bench lists the runs that measured",
         path, path));
   }
   db::Transaction transaction(connection, "store fits");

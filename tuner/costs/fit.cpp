@@ -208,7 +208,7 @@ std::string verdict_of(const LinearFit& fit) {
   if (fit.relative_deviation.value_or(0) > kNoLine) wrong.emplace_back("samples are no line");
   const bool resolved =
       fit.alpha_error_s && fit.alpha_s >= kResolved * *fit.alpha_error_s && fit.alpha_s > 0;
-  if (has_alpha && !few && !resolved) wrong.emplace_back("alpha not resolved");
+  if (has_alpha && !few && !resolved) wrong.emplace_back(kAlphaNotResolved);
   return wrong.empty() ? "good" : fmt::format("{}", fmt::join(wrong, "; "));
 }
 

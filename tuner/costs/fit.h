@@ -65,6 +65,7 @@ LinearFit fit_line_without_outliers(std::span<const Sample> samples, std::string
 /// (its standard error is more than a third of it). Several of these stand with a semicolon
 /// between.
 std::string verdict_of(const LinearFit& fit);
+inline constexpr const char* kAlphaNotResolved = "alpha not resolved";
 
 double seconds_of(const LinearFit& fit, double calls, double units);
 

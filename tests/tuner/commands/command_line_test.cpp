@@ -123,7 +123,7 @@ TEST(CommandLine, FitChoosesRunsAndSaysWhatItsFitsAreOf) {
 
   const auto none = moe_tune({"fit", "--db", path, "--since", "1h"});
   EXPECT_EQ(none.code, 2);
-  EXPECT_THAT(none.errors, HasSubstr("none of its measurements that --run and --since ask for"));
+  EXPECT_THAT(none.errors, HasSubstr("--run and --since leave no measurement that makes a fit"));
   EXPECT_EQ(moe_tune({"fit", "--db", path, "--run", "99"}).code, 2);
   EXPECT_THAT(moe_tune({"fit", "--db", path, "--since", "yesterday"}).errors,
               HasSubstr("an age as 30m"));
