@@ -26,6 +26,7 @@ struct BesideSeconds {
   std::array<double, kOccupations> each{};
   double links = 0;  ///< beside communication of either link
   double any = 0;
+  double same_link = 0;  ///< of a collective: beside other collectives of its link
 };
 
 /// One execution of computation or of a copy, or one call of a collective.

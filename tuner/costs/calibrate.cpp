@@ -21,6 +21,9 @@ namespace tuner {
 namespace {
 
 constexpr double kSameUnits = 1.02;  ///< samples within this ratio are one size
+/// A call with so many times fewer bytes than another one waits for the other's messages, and not
+/// for its own share of the bandwidth.
+constexpr double kFarLarger = 100;
 
 struct Observations {
   std::map<std::string, std::vector<Observation>> compute;  ///< and copies; by shape
@@ -28,6 +31,7 @@ struct Observations {
   std::map<std::string, std::string> kind_of;               ///< shape -> op kind
   std::map<std::string, bool> by_flops;                     ///< op kind -> units
   std::map<std::string, std::vector<Observation>> calls;    ///< by link_key
+  std::map<std::string, std::vector<Sample>> queued;  ///< by link_key: began beside far larger ones
   std::vector<double> same_stream_gaps, other_stream_gaps, routing_gaps, contended_gaps;
 };
 
@@ -216,6 +220,7 @@ BesideSeconds scaled(BesideSeconds beside, double factor) {
   for (double& seconds : beside.each) seconds *= factor;
   beside.links *= factor;
   beside.any *= factor;
+  beside.same_link *= factor;
   return beside;
 }
 
@@ -223,8 +228,43 @@ BesideSeconds sum(BesideSeconds a, const BesideSeconds& b) {
   for (std::size_t x = 0; x < kOccupations; ++x) a.each[x] += b.each[x];
   a.links += b.links;
   a.any += b.any;
+  a.same_link += b.same_link;
   return a;
 }
+
+/// The most bytes that any rank sends or receives in a call.
+struct CallBytes {
+  double inter = 0;  ///< between nodes
+  double intra = 0;  ///< inside its node
+};
+
+CallBytes call_bytes(const GroupCall& call, const moe::Groups& groups) {
+  const LinkLoads loads = link_loads(call, groups);
+  std::map<int, double> out, in;  // between nodes, by rank
+  for (const Transfer& transfer : call.transfers) {
+    if (groups.node_of[static_cast<std::size_t>(transfer.from)] ==
+        groups.node_of[static_cast<std::size_t>(transfer.to)]) {
+      continue;
+    }
+    out[transfer.from] += static_cast<double>(transfer.bytes);
+    in[transfer.to] += static_cast<double>(transfer.bytes);
+  }
+  CallBytes bytes;
+  for (const int member : call.ranks) {
+    const auto rank = static_cast<std::size_t>(member);
+    bytes.inter = std::max({bytes.inter, out[member], in[member]});
+    bytes.intra = std::max({bytes.intra, loads.rank_out[rank], loads.rank_in[rank]});
+  }
+  return bytes;
+}
+
+/// The time during which a collective moves on a rank.
+struct Moving {
+  std::size_t op = 0;
+  Occupation link = Occupation::inter_node;
+  db::TimeInterval interval;
+  double bytes = 0;  ///< between nodes
+};
 
 /// `contended`: contended_processors() of the ranks.
 void observe(const MeasuredIteration& iteration, const moe::Groups& groups,
@@ -235,14 +275,17 @@ void observe(const MeasuredIteration& iteration, const moe::Groups& groups,
   const std::size_t ranks = iteration.timeline.ranks.size();
 
   std::vector<BusyTimes> busy(ranks);
+  std::vector<std::vector<Moving>> moving(ranks);
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     for (std::size_t op = 0; op < program.ops.size(); ++op) {
       if (!has_run(iteration.timeline.ranks[rank][op])) continue;
       db::TimeInterval interval = interval_of(iteration.timeline.ranks[rank][op]);
       if (shapes[op].activity == moe::Activity::communication) {
         interval.begin_s = std::max(interval.begin_s, arrivals[op][rank]);
-        const auto call = static_cast<std::size_t>(shapes[op].call_of[rank]);
-        busy[rank].add(shapes[op].calls[call].link, interval);
+        const GroupCall& call =
+            shapes[op].calls[static_cast<std::size_t>(shapes[op].call_of[rank])];
+        busy[rank].add(call.link, interval);
+        moving[rank].push_back({op, call.link, interval, call_bytes(call, groups).inter});
       } else {
         busy[rank].add(occupation_of(shapes[op]), interval);
       }
@@ -261,8 +304,6 @@ void observe(const MeasuredIteration& iteration, const moe::Groups& groups,
 
   for (std::size_t op = 0; op < program.ops.size(); ++op) {
     const moe::Op& entry = program.ops[op];
-    // How the batch's parts were routed is not recorded.
-    if (entry.part.count > 1 && moe::uses_routed_rows(program, entry)) continue;
     if (shapes[op].activity != moe::Activity::communication) {
       const std::string key = shape_key(program, entry);
       const std::string kind(moe::kind_name(entry));
@@ -284,33 +325,32 @@ void observe(const MeasuredIteration& iteration, const moe::Groups& groups,
       continue;
     }
     for (const GroupCall& call : shapes[op].calls) {
-      const LinkLoads loads = link_loads(call, groups);
-      double inter = 0, intra = 0, begin = 0, end = 0;
+      const CallBytes bytes = call_bytes(call, groups);
+      double begin = 0, end = 0;
       BesideSeconds beside;
+      bool is_queued = false;
       for (const int member : call.ranks) {
         const auto rank = static_cast<std::size_t>(member);
-        double out = 0, in = 0;
-        for (const Transfer& transfer : call.transfers) {
-          if (groups.node_of[static_cast<std::size_t>(transfer.from)] ==
-              groups.node_of[static_cast<std::size_t>(transfer.to)]) {
-            continue;
-          }
-          if (transfer.from == member) out += static_cast<double>(transfer.bytes);
-          if (transfer.to == member) in += static_cast<double>(transfer.bytes);
-        }
-        inter = std::max({inter, out, in});
-        intra = std::max({intra, loads.rank_out[rank], loads.rank_in[rank]});
         begin = arrivals[op][rank];
-        const db::TimeInterval interval = interval_of(iteration.timeline.ranks[rank][op]);
+        const db::TimeInterval interval{begin,
+                                        interval_of(iteration.timeline.ranks[rank][op]).end_s};
         end = std::max(end, interval.end_s);
-        beside = sum(beside, scaled(busy[rank].beside(call.link, {begin, interval.end_s}),
-                                    1 / static_cast<double>(call.ranks.size())));
+        BesideSeconds here = busy[rank].beside(call.link, interval);
+        for (const Moving& other : moving[rank]) {
+          if (other.op == op || other.link != call.link) continue;
+          here.same_link += db::covered_length_s(interval, std::span(&other.interval, 1));
+          is_queued |= call.link == Occupation::inter_node && other.interval.begin_s < begin &&
+                       other.interval.end_s > begin && other.bytes > kFarLarger * bytes.inter;
+        }
+        beside = sum(beside, scaled(here, 1 / static_cast<double>(call.ranks.size())));
       }
       if (!(end > begin)) continue;
-      const bool between = inter > 0;
+      const bool between = bytes.inter > 0;
       const std::string key =
           link_key(moe::kind_name(entry), between ? "inter_node" : "intra_node");
-      seen.calls[key].push_back({{1, between ? inter : intra, end - begin}, beside});
+      const Sample sample{1, between ? bytes.inter : bytes.intra, end - begin};
+      seen.calls[key].push_back({sample, beside});
+      if (is_queued) seen.queued[key].push_back(sample);
     }
   }
   observe_gaps(iteration, moe::waits_for(program), seen);
@@ -333,7 +373,8 @@ std::vector<Sample> sizes_alone(const std::vector<Observation>& observations,
                                 Typical typical = Typical::median) {
   std::vector<Sample> alone;
   for (const Observation& observation : observations) {
-    if (observation.beside.any <= kAlone * observation.sample.seconds) {
+    const double beside_s = std::max(observation.beside.any, observation.beside.same_link);
+    if (beside_s <= kAlone * observation.sample.seconds) {
       alone.push_back(observation.sample);
     }
   }
@@ -359,6 +400,20 @@ std::vector<Sample> sizes_alone(const std::vector<Observation>& observations,
 
 double median_or_zero(const std::vector<double>& values) {
   return values.empty() ? 0 : db::median(values);
+}
+
+/// How much longer calls took than alone, where far larger ones were under way.
+double queued_s(const Observations& seen, const CostModel& costs) {
+  std::vector<double> waits;
+  for (const auto& [key, samples] : seen.queued) {
+    const auto fit = costs.fits.find(key);
+    if (fit == costs.fits.end()) continue;
+    for (const Sample& sample : samples) {
+      waits.push_back(
+          std::max(sample.seconds - seconds_of(fit->second, sample.calls, sample.units), 0.0));
+    }
+  }
+  return median_or_zero(waits);
 }
 
 }  // namespace
@@ -438,7 +493,8 @@ CostModel calibrate(std::span<const MeasuredIteration> iterations, const moe::Gr
     }
   }
   costs.gaps = {median_or_zero(seen.same_stream_gaps), median_or_zero(seen.other_stream_gaps),
-                median_or_zero(seen.routing_gaps), mean_or_zero(seen.contended_gaps)};
+                median_or_zero(seen.routing_gaps), mean_or_zero(seen.contended_gaps),
+                queued_s(seen, costs)};
   return costs;
 }
 

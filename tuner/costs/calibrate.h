@@ -28,7 +28,8 @@ struct MeasuredIteration {
 ///    occupation of their rank (interference.h). Samples of one shape with nearly equal units
 ///    become their median. A line is fitted to these per shape (shape_key), per kind, and for
 ///    "gemm", "memory" and "copy".  [Lancet caches op times by shape]
-/// 2. Collectives that moved while no participant computed or copied give one sample per call: the
+/// 2. Collectives that moved while no participant computed or copied, and while no other collective
+///    moved on their link, give one sample per call: the
 ///    time from the last arrival to the last end, and the most bytes that any rank sent or
 ///    received. They are fitted per kind and link.
 /// 3. Computation beside communication: in a span of d seconds, o of which overlap a moving
@@ -40,7 +41,11 @@ struct MeasuredIteration {
 ///    its o, and clamped to [0.05, 1]. Where one link was observed too little, the speed for both
 ///    links is used. alpha(y, all) is measured by study/profile.h; else the pairs are multiplied.
 /// 4. Launch gaps are medians of the start minus the end of the last op waited for; contended gaps,
-///    which are rare and long, are means.
+///    which are rare and long, are means. The wait for a card's queue is the median of how much
+///    longer than alone calls between nodes took that began while one 100 times as large moved.
+///
+/// Parts of a batch count with even shares of its rows, since their own routing is not stored;
+/// predictions assume the same.
 ///
 /// Where there are more ranks than processors, the time of an op is the processor time that it had:
 /// each moment of its span counts min(1, seats / ranks that compute then). Samples of one size then

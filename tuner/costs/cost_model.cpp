@@ -180,7 +180,8 @@ std::string to_json(const CostModel& costs) {
                {{"same_stream_s", costs.gaps.same_stream_s},
                 {"other_stream_s", costs.gaps.other_stream_s},
                 {"routing_s", costs.gaps.routing_s},
-                {"contended_s", costs.gaps.contended_s}}}};
+                {"contended_s", costs.gaps.contended_s},
+                {"queued_s", costs.gaps.queued_s}}}};
   if (costs.profile_deviation) result["profile_deviation"] = *costs.profile_deviation;
   return result.dump();
 }
@@ -193,7 +194,7 @@ CostModel cost_model_from_json(std::string_view text) {
   const auto number = [&](const moe::InputObject& object, std::string_view key) {
     return object.number(key, -kMost, kMost, "a number");
   };
-  // Models stored by earlier versions have none.
+  // Models stored by earlier versions have none, and no queued_s.
   const auto deviation = [](const moe::InputObject& object,
                             std::string_view key) -> std::optional<double> {
     if (!object.has(key)) return std::nullopt;
@@ -236,6 +237,7 @@ CostModel cost_model_from_json(std::string_view text) {
   costs.gaps.other_stream_s = number(gaps, "other_stream_s");
   costs.gaps.routing_s = number(gaps, "routing_s");
   costs.gaps.contended_s = number(gaps, "contended_s");
+  if (gaps.has("queued_s")) costs.gaps.queued_s = number(gaps, "queued_s");
   document.no_other_keys();
   return costs;
 }

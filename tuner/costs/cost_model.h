@@ -25,6 +25,9 @@ struct LaunchGaps {
   /// Before a collective, after another of its stream whose end has also let computation go on: the
   /// host threads of the rank share its cores, and the one that computes runs first.
   double contended_s = 0;
+  /// Between nodes, before the first message of a collective that begins while another is sending
+  /// through the same network card: its messages wait for those that were handed to the card before.
+  double queued_s = 0;
 };
 
 /// The costs of ops on one device and network: fits of their times, and the interference between

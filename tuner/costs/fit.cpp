@@ -11,8 +11,9 @@
 namespace tuner {
 namespace {
 
-/// Spread of units per call below which a slope cannot be told from an offset.
-constexpr double kSmallestSpread = 1.1;
+/// Spread of units per call below which a slope cannot be told from an offset: a few percent of
+/// noise at both ends would pass for an offset as long as the op itself.
+constexpr double kSmallestSpread = 1.8;
 constexpr std::size_t kFewestToJudge = 5;      ///< samples, to say that one of them is an outlier
 constexpr std::size_t kMostOutliers = 3;       ///< one sample in so many
 constexpr std::size_t kMostThroughPairs = 60;  ///< samples through whose pairs lines are drawn

@@ -247,7 +247,7 @@ struct Simulation::State {
       const GroupCall& group = cost(op).calls[static_cast<std::size_t>(index)];
       Call& call = calls[static_cast<std::size_t>(op)][static_cast<std::size_t>(index)];
       if (++call.arrived < static_cast<int>(group.ranks.size())) return;
-      events.push({now + group.alpha_s, op, index, EventKind::transfer, 0});
+      events.push({now + queued_s(group) + group.alpha_s, op, index, EventKind::transfer, 0});
       for (const int member : group.ranks) count(member, group.link, 1);
       return;
     }
@@ -255,6 +255,24 @@ struct Simulation::State {
     queue.work_left = cost(op).seconds[static_cast<std::size_t>(rank)];
     queue.rate = 0;
     queue.since = now;
+  }
+
+  /// How long the first messages of a call that begins now wait for what the cards of its nodes
+  /// have been given to send.
+  double queued_s(const GroupCall& group) const {
+    if (model.gaps.queued_s <= 0 || group.link != Occupation::inter_node) return 0;
+    const auto node_of = [this](int rank) {
+      return groups.node_of[static_cast<std::size_t>(rank)];
+    };
+    double left_s = 0;
+    for (const Flow& flow : flows) {
+      if (!flow.between_nodes || flow.end - now <= left_s) continue;
+      const bool shares_a_card = std::ranges::any_of(group.ranks, [&](int rank) {
+        return node_of(rank) == node_of(flow.from) || node_of(rank) == node_of(flow.to);
+      });
+      if (shares_a_card) left_s = flow.end - now;
+    }
+    return std::min(model.gaps.queued_s, left_s);
   }
 
   void transfer(int op, int index) {

@@ -37,7 +37,9 @@ namespace tuner {
 /// cores: the rates of computation and copies are multiplied by min(1, P / n).
 ///
 /// Communication. A participant's span begins when it arrives. When the last has arrived, at t0,
-/// nothing moves for alpha; at t0 + alpha all transfers of the call become flows with b bytes left,
+/// nothing moves for alpha. Where flows between nodes are under way through a card of the call's
+/// nodes, nothing moves either for LaunchGaps::queued_s before that, or until these flows end. Then,
+/// at t0 + alpha where none are, all transfers of the call become flows with b bytes left,
 /// db/dt = -r. The rates r are max-min fair (fair_share.h) over these links:
 ///   - the network card of each node, out and in; each rank's intra-node link, out and in;
 ///   - the bandwidth of one rank in this call, out and in: 1 / beta of the collective's fit, times

@@ -286,6 +286,7 @@ class StudyRun {
       const auto stored = db::load_schedule(connection_, trial.schedule_id);
       seen.emplace(moe::decisions_json(moe::schedule_from_json(stored.json)), trial.id);
     }
+    const std::size_t refinement = refinements_of(study_).size();
     int made = 0;
     std::vector<PlannerRequest> requests{{&planner_named(db::kSequential), {}}};
     requests.insert(requests.end(), options_.planners.begin(), options_.planners.end());
@@ -294,11 +295,11 @@ class StudyRun {
       planner_options.most_chunks = options_.most_chunks;
       const bool measures = request.planner->measures && options_.micro_profile_steps > 0;
       const Situation& decides_from = measures ? measured : simulated;
-      const auto all = candidates(decides_from, *request.planner, planner_options);
+      auto all = candidates(decides_from, *request.planner, planner_options);
       if (request.planner->measures && !all.empty()) {
         options_.say(request.planner->remark(decides_from, planner_options, all.front().schedule));
       }
-      for (const Candidate& candidate : all) {
+      for (Candidate& candidate : all) {
         const auto [known, is_new] = seen.try_emplace(moe::decisions_json(candidate.schedule), 0);
         if (!is_new) {
           db::name_planner(connection_, known->second, candidate.planner);
@@ -308,6 +309,10 @@ class StudyRun {
         if (const std::string names = moe::changes_results(candidate.schedule); !names.empty()) {
           options_.say(fmt::format("{} {}: {} changes results: its losses are not the others'",
                                    candidate.planner, candidate.parameters_json, names));
+        }
+        if (refinement > 0) {
+          candidate.parameters_json = join_parameters(
+              candidate.parameters_json, fmt::format(R"({{"refinement": {}}})", refinement));
         }
         known->second = store_candidate(connection_, predicted_by(simulated), *request.planner,
                                         candidate, options_.memory_limit_bytes);

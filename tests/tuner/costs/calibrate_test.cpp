@@ -94,6 +94,26 @@ TEST(Calibrate, FindsTheCostsOfTheMachineThatRan) {
   EXPECT_NEAR(found.gaps.contended_s, 200e-6, 20e-6);
 }
 
+TEST(Calibrate, FindsHowLongSmallMessagesWaitForLargeOnes) {
+  Machine machine;
+  machine.truth.fits.at("all_to_all/inter_node").alpha_s = 1e-6;
+  machine.truth.gaps.queued_s = 150e-6;
+  moe::Schedule in_parts = pipeline_schedule(machine.program, "", {1, 1});
+  for (const int layer : {0, 1}) in_parts.decisions.push_back(moe::PartitionRange{layer, 2, 0, 0});
+  const CostModel found =
+      calibrate(machine.run({{}, machine.cut_on_one_stream(4), in_parts}), machine.groups, "cpu");
+  EXPECT_NEAR(found.gaps.queued_s, 150e-6, 15e-6);
+  // Those that waited do not count as alone.
+  const CostModel of_others =
+      calibrate(machine.run({{}, machine.cut_on_one_stream(4)}), machine.groups, "cpu");
+  const auto seconds = [](const CostModel& costs) {
+    const LinearFit& fit = costs.fits.at("exchange_counts/inter_node");
+    return seconds_of(fit, 1, fit.max_units);
+  };
+  EXPECT_NEAR(seconds(found), seconds(of_others), 1e-3 * seconds(of_others));
+  EXPECT_EQ(of_others.gaps.queued_s, 0);
+}
+
 TEST(Calibrate, PredictsSchedulesItHasNotSeen) {
   Machine machine;
   const CostModel found = calibrate(

@@ -225,7 +225,7 @@ TEST(CostModelJson, KeepsEveryFigure) {
   set_speed(costs.interference, "intra_node_beside_copy", 0.75);
   set_speed(costs.interference, "copy_beside_all", 0.25);
   costs.interference.kind_beside_communication["gelu"] = 0.875;
-  costs.gaps = {1e-6, 2e-6, 3e-6, 4e-6};
+  costs.gaps = {1e-6, 2e-6, 3e-6, 4e-6, 5e-6};
   const CostModel read = cost_model_from_json(to_json(costs));
   EXPECT_EQ(read.device, "cuda");
   const LinearFit& same = read.fits.at("all_to_all/inter_node");
@@ -246,6 +246,7 @@ TEST(CostModelJson, KeepsEveryFigure) {
   EXPECT_EQ(read.gaps.other_stream_s, 2e-6);
   EXPECT_EQ(read.gaps.routing_s, 3e-6);
   EXPECT_EQ(read.gaps.contended_s, 4e-6);
+  EXPECT_EQ(read.gaps.queued_s, 5e-6);
 }
 
 TEST(CostModelJson, ReadsWhatEarlierVersionsStored) {
