@@ -304,7 +304,9 @@ std::string comparison_text(const Catalog& catalog, const db::Timeline& timeline
   const TrialRow* trial = trial_of(catalog, timeline);
   if (timeline.kind != "measured" || trial == nullptr || !trial->figures.speedup) return "";
   const std::string loss = loss_change_text(trial->figures);
-  return fmt::format("speed-up of the trial {:.2f}x{}", *trial->figures.speedup,
+  const std::string& against = trial->figures.speedup_against;
+  return fmt::format("speed-up of the trial {:.2f}x{}{}", *trial->figures.speedup,
+                     against == db::kSequential ? "" : fmt::format(" against {}", against),
                      loss.empty() ? "" : fmt::format(", loss {} to sequential", loss));
 }
 

@@ -167,6 +167,9 @@ TEST_F(CatalogTest, AMeasuredTimelineOfATrialTellsTheTrialsSpeedUp) {
   const std::vector<std::int64_t> stack = trial_stack(catalog, ids.best_trial);
   for (const db::Timeline& timeline : catalog.timelines) {
     if (timeline.id != stack[1]) continue;
+    for (TrialRow& row : catalog.trials) row.figures.speedup_against = "tutel";
+    EXPECT_THAT(comparison_text(catalog, timeline), testing::EndsWith("x against tutel"));
+    for (TrialRow& row : catalog.trials) row.figures.speedup_against = db::kSequential;
     EXPECT_EQ(comparison_text(catalog, timeline),
               fmt::format("speed-up of the trial {:.2f}x",
                           find_trial(catalog, ids.best_trial)->figures.speedup.value()));
