@@ -26,7 +26,7 @@ struct LaunchGaps {
   /// host threads of the rank share its cores, and the one that computes runs first.
   double contended_s = 0;
   /// Between nodes, before the first message of a collective that begins while another is sending
-  /// through the same network card: its messages wait for those that were handed to the card before.
+  /// through the same network card. Its messages wait for those that the card was given before.
   double queued_s = 0;
 };
 
