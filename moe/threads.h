@@ -21,4 +21,27 @@ std::thread start_thread(std::string_view purpose, Body&& body) {
   }
 }
 
+/// How a thread shares its core with other threads.
+enum class CoreUse {
+  computes,  ///< it takes the core when the running thread sleeps, or at the kernel's next tick
+  waits      ///< it sleeps most of the time, runs as soon as it wakes, and in short time slices
+};
+
+/// Sets how this thread, and each thread that it starts, shares its core. It needs no rights and
+/// changes no niceness. Time slices need Linux 6.12; with older kernels, or where the kernel
+/// refuses, threads share the core as usual.
+void use_core(CoreUse use);
+
+/// While it lives, this thread uses its core as one that waits, if it is one that computes.
+class WakesAtOnce {
+ public:
+  WakesAtOnce();
+  ~WakesAtOnce();
+  WakesAtOnce(const WakesAtOnce&) = delete;
+  WakesAtOnce& operator=(const WakesAtOnce&) = delete;
+
+ private:
+  bool computes_ = false;
+};
+
 }  // namespace moe

@@ -1,37 +1,12 @@
 #include "moe/run/core_sharing.h"
 
-#include <sched.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
-#include <cstdint>
+#include "moe/threads.h"
 
 namespace moe {
-namespace {
-
-constexpr std::uint64_t kShortSlice_ns = 100'000;  // the shortest time slice that Linux gives
-
-/// The first version of the kernel's sched_attr. glibc has none before 2.41, and the kernel's
-/// header conflicts with glibc's.
-struct SchedulerAttributes {
-  std::uint32_t size = sizeof(SchedulerAttributes);
-  std::uint32_t policy = 0;
-  std::uint64_t flags = 0;
-  std::int32_t niceness = 0;
-  std::uint32_t priority = 0;
-  std::uint64_t slice_ns = 0, deadline_ns = 0, period_ns = 0;
-};
-static_assert(sizeof(SchedulerAttributes) == 48);
-
-}  // namespace
 
 void share_core_as(Backend& backend, Stream stream) {
-  SchedulerAttributes attributes;
-  if (syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) != 0) return;
   const bool computes = stream == Stream::compute && backend.native_stream(stream) == nullptr;
-  attributes.policy = computes ? SCHED_BATCH : SCHED_OTHER;
-  attributes.slice_ns = computes ? 0 : kShortSlice_ns;  // 0: as the kernel chooses
-  syscall(SYS_sched_setattr, 0, &attributes, 0);
+  use_core(computes ? CoreUse::computes : CoreUse::waits);
 }
 
 }  // namespace moe

@@ -16,6 +16,7 @@
 
 #include "moe/errors.h"
 #include "moe/stop.h"
+#include "moe/threads.h"
 
 namespace moe {
 namespace {
@@ -362,6 +363,10 @@ void MpiMessages::wait(int begin, int end) {
     if (test(begin, end)) return;
   }
   group_.pace.begin(now_s());
+  // In a box the kernel sends while a rank sleeps. In a paced one the rank itself does, so it must
+  // not wait for a tick when it wakes, even on a thread that computes.
+  std::optional<WakesAtOnce> prompt;
+  if (!paced_.empty()) prompt.emplace();
   while (true) {
     sleep_precisely(next_sleep_s());
     if (test_all(begin, end)) return;
