@@ -137,6 +137,7 @@ TEST(ClusterErrors, NameLineKeyAndExpectation) {
 TEST(Cluster, EveryFileShippedIsSound) {
   for (const auto& entry :
        std::filesystem::directory_iterator(MOELAB_SOURCE_DIR "/experiments/clusters")) {
+    if (entry.path().extension() != ".toml") continue;  // a page says which keys there are
     EXPECT_NO_THROW(load_cluster(entry.path())) << entry.path();
   }
 }
