@@ -20,7 +20,7 @@ std::string columns_text(const moe::Program& program, const moe::Op& op) {
   for (const auto* uses : {&op.reads, &op.writes}) {
     if (uses->empty()) continue;
     if (!text.empty()) text += 'x';
-    text += std::to_string(program.tensors[static_cast<std::size_t>(uses->front().tensor)].columns);
+    text += std::to_string(program.tensors[uses->front().tensor].columns);
   }
   return text;
 }
@@ -29,7 +29,7 @@ std::int64_t largest_rows(const moe::Program& program, const moe::Op& op) {
   std::int64_t rows = 0;
   for (const auto* uses : {&op.reads, &op.writes}) {
     for (const moe::Use& use : *uses) {
-      rows = std::max(rows, program.tensors[static_cast<std::size_t>(use.tensor)].rows);
+      rows = std::max(rows, program.tensors[use.tensor].rows);
     }
   }
   return rows;
@@ -155,16 +155,17 @@ std::string to_json(const CostModel& costs) {
   using nlohmann::json;
   json fits = json::object();
   for (const auto& [key, fit] : costs.fits) {
-    fits[key] = {{"alpha_s", fit.alpha_s},
-                 {"beta_s_per_unit", fit.beta_s_per_unit},
-                 {"unit", fit.unit},
-                 {"samples", fit.samples},
-                 {"min_units", fit.min_units},
-                 {"max_units", fit.max_units},
-                 {"max_relative_residual", fit.max_relative_residual},
-                 {"outliers", fit.outliers}};
+    json& line = fits[key];
+    line = {{"alpha_s", fit.alpha_s},
+            {"beta_s_per_unit", fit.beta_s_per_unit},
+            {"unit", fit.unit},
+            {"samples", fit.samples},
+            {"min_units", fit.min_units},
+            {"max_units", fit.max_units},
+            {"max_relative_residual", fit.max_relative_residual},
+            {"outliers", fit.outliers}};
     const auto add = [&](const char* name, const std::optional<double>& value) {
-      if (value) fits[key][name] = *value;
+      if (value) line[name] = *value;
     };
     add("r2", fit.r2);
     add("relative_deviation", fit.relative_deviation);
