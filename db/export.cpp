@@ -125,9 +125,9 @@ void write_timeline(const Connection& connection, const Timeline& timeline, int 
         named[rank] = true;
       }
       std::vector<bool> used(static_cast<std::size_t>(lanes), false);
-      for (const PlacedSpan& span : placed) used[static_cast<std::size_t>(span.lane)] = true;
+      for (const PlacedSpan& span : placed) used[span.lane] = true;
       for (int lane = 0; lane < lanes; ++lane) {
-        if (!used[static_cast<std::size_t>(lane)]) continue;
+        if (!used[lane]) continue;
         const std::string name =
             lane == 0 ? key.second : fmt::format("{} ({})", key.second, lane + 1);
         writer.event(metadata("thread_name", pid, tid + lane, "name", quoted(name)));

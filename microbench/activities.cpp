@@ -29,7 +29,7 @@ Case addition_case(const Bench& bench, std::int64_t bytes) {
   const std::int64_t rows = added_rows(bench, bytes), count = rows * kAddedColumns;
   const auto at = place(bench, added_bytes(bench, bytes));
   const auto view = [&](int buffer) {
-    return moe::View{at[static_cast<std::size_t>(buffer)], bench.dtype, rows, kAddedColumns};
+    return moe::View{at[buffer], bench.dtype, rows, kAddedColumns};
   };
   const auto op = std::make_shared<moe::Op>();
   op->kind = moe::Add{};

@@ -163,7 +163,7 @@ void run_training(const TrainArguments& arguments, const TrainInputs& inputs, Co
   const OpenDevice device = open_device(world, ranks,
                                         {arguments.device == "cuda", arguments.threads,
                                          arguments.time_limit_s, arguments.copy_gbps * 1e9 / 8});
-  const RankInfo& here = ranks[static_cast<std::size_t>(world.rank)];
+  const RankInfo& here = ranks[world.rank];
   spdlog::debug("rank {} is process {} on {} and computes on {}", world.rank, here.pid,
                 here.hostname, device.backend->name());
   std::optional<TrainReport> report;  // on rank 0

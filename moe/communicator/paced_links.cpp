@@ -102,8 +102,6 @@ std::optional<PacedRoute> PacedLinks::route(End from, End to) const {
                     box_.intra_bytes_per_s};
 }
 
-LinkClock* PacedLinks::clock(int link, bool in) const {
-  return &clocks_[static_cast<std::size_t>(2 * link + (in ? 1 : 0))];
-}
+LinkClock* PacedLinks::clock(int link, bool in) const { return &clocks_[2 * link + (in ? 1 : 0)]; }
 
 }  // namespace moe

@@ -265,8 +265,8 @@ InputObject InputDocument::object() const { return root().object(); }
 
 void InputDocument::refuse(const InputNode& at, std::string_view path,
                            std::string_view message) const {
-  throw InputError(fmt::format("{}:{}: {}{}{}", names_[static_cast<std::size_t>(at.source)],
-                               at.line, path, path.empty() ? "" : ": ", message));
+  throw InputError(fmt::format("{}:{}: {}{}{}", names_[at.source], at.line, path,
+                               path.empty() ? "" : ": ", message));
 }
 
 void InputDocument::remember(std::string_view path, std::string_view key) const {

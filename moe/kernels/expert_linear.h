@@ -14,7 +14,7 @@ void for_each_expert(const BoundOp& bound, int first_slot, int experts, F f) {
                            " local experts");
   }
   for (int i = 0; i < experts; ++i) {
-    f(i, bound.ranges[static_cast<std::size_t>(first_slot + i)]);
+    f(i, bound.ranges[first_slot + i]);
   }
 }
 

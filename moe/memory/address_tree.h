@@ -73,8 +73,8 @@ class AddressTree {
     int below = -1, rest = -1;
   };
 
-  Node& at(int node) { return nodes_[static_cast<std::size_t>(node)]; }
-  const Node& at(int node) const { return nodes_[static_cast<std::size_t>(node)]; }
+  Node& at(int node) { return nodes_[node]; }
+  const Node& at(int node) const { return nodes_[node]; }
 
   void summarize(int node) {
     Node& n = at(node);

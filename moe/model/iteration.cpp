@@ -125,7 +125,7 @@ Program build_iteration(const Model& model, const Groups& groups, int rank) {
       gradient =
           pass_on(build, gradient, stage_of_block(build.block, model.blocks, stages), "gradient");
     }
-    gradient = layers[static_cast<std::size_t>(i)].backward(gradient);
+    gradient = layers[i].backward(gradient);
   }
   repeat_for_micro_batches(build.program(), model.micro_batches);
   reduce_gradients(build);

@@ -174,13 +174,12 @@ TensorId LayerBuilder::routed(const std::string& name, Rows rows_are, std::int64
     }
   }
   const TensorId tensor = build_.routed(label(name), rows_are, rows, columns, block);
-  build_.program.tensors[static_cast<std::size_t>(tensor)].rows_per_pair =
-      capacity().value_or(0) * capacity_groups_of_rank();
+  build_.program.tensors[tensor].rows_per_pair = capacity().value_or(0) * capacity_groups_of_rank();
   return tensor;
 }
 
 TensorId LayerBuilder::like(const std::string& name, TensorId x) {
-  const Tensor& tensor = build_.program.tensors[static_cast<std::size_t>(x)];
+  const Tensor& tensor = build_.program.tensors[x];
   return tensor.rows_are == Rows::fixed ? activation(name, tensor.rows, tensor.columns)
                                         : routed(name, tensor.rows_are, tensor.columns);
 }

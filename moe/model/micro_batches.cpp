@@ -11,7 +11,7 @@ namespace moe {
 namespace {
 
 bool is_of_one_micro_batch(const Program& program, TensorId tensor) {
-  switch (program.tensors[static_cast<std::size_t>(tensor)].role) {
+  switch (program.tensors[tensor].role) {
     case Role::activation:
     case Role::result:
       return true;
@@ -28,7 +28,7 @@ bool is_of_one_micro_batch(const Program& program, TensorId tensor) {
 
 Op adding_gradients(const Program& program, Op op) {
   const bool writes_gradient = std::any_of(op.writes.begin(), op.writes.end(), [&](const Use& use) {
-    return program.tensors[static_cast<std::size_t>(use.tensor)].role == Role::gradient;
+    return program.tensors[use.tensor].role == Role::gradient;
   });
   if (!writes_gradient) return op;
   if (!facts_of(op).writes.contain(Cut::sum)) {
@@ -79,7 +79,7 @@ void repeat_for_micro_batches(Program& program, int count) {
   for (Op& op : program.ops) op.name += " #1";
   for (int micro_batch = 1; micro_batch < count; ++micro_batch) {
     const std::vector<TensorId> here = copy_tensors(program, tensors, micro_batch);
-    const auto at = [&](TensorId first) { return here[static_cast<std::size_t>(first)]; };
+    const auto at = [&](TensorId first) { return here[first]; };
     for (Op op : once) {
       op.micro_batch = micro_batch;
       op.name += fmt::format(" #{}", micro_batch + 1);

@@ -11,7 +11,7 @@ Work ExchangeCounts::work(const OpSizes& s) const { return s.sent(bytes_to_peers
 std::vector<std::int64_t> ExchangeCounts::bytes_to_peers(const OpSizes& s) const {
   std::vector<std::int64_t> bytes(static_cast<std::size_t>(stage_ranks(s.groups)),
                                   2 * experts * bytes_of(DType::i32));
-  bytes[static_cast<std::size_t>(rank_in_stage(s.groups, s.rank))] = 0;
+  bytes[rank_in_stage(s.groups, s.rank)] = 0;
   return bytes;
 }
 

@@ -17,7 +17,7 @@ std::vector<std::int64_t> moved_bytes(const Kind& kind, const OpSizes& s) {
   }
   std::vector<std::int64_t> bytes(static_cast<std::size_t>(members));
   for (const ExpertMove& move : kind.moves(members)) {
-    if (move.from == self) bytes[static_cast<std::size_t>(move.to)] += block_bytes;
+    if (move.from == self) bytes[move.to] += block_bytes;
   }
   return bytes;
 }

@@ -15,10 +15,9 @@ std::vector<std::int64_t> row_bytes_to_peers(const Kind& kind, const OpSizes& s)
   std::vector<std::int64_t> bytes(
       static_cast<std::size_t>(group_size(s.groups, kind.group, s.rank)));
   for (const Segment& segment : kind.sends(s.binding.layouts.at(s.routed_layer), s.in(0).slice)) {
-    bytes[static_cast<std::size_t>(segment.peer)] +=
-        segment.rows * tensor.columns * bytes_of(tensor.dtype);
+    bytes[segment.peer] += segment.rows * tensor.columns * bytes_of(tensor.dtype);
   }
-  bytes[static_cast<std::size_t>(index_in_group(s.groups, kind.group, s.rank))] = 0;
+  bytes[index_in_group(s.groups, kind.group, s.rank)] = 0;
   return bytes;
 }
 

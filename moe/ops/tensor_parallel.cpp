@@ -8,7 +8,7 @@ namespace {
 /// The same number of bytes to every other member of the group.
 std::vector<std::int64_t> to_all(const OpSizes& s, GroupKind group, std::int64_t bytes) {
   std::vector<std::int64_t> result(static_cast<std::size_t>(group_size(s.groups, group)), bytes);
-  result[static_cast<std::size_t>(index_in_group(s.groups, group, s.rank))] = 0;
+  result[index_in_group(s.groups, group, s.rank)] = 0;
   return result;
 }
 

@@ -12,8 +12,7 @@ std::vector<std::int64_t> AllReduce::bytes_to_peers(const OpSizes& s) const {
   for (const Use& use : s.writes) reduced += s.bytes(use);
   std::vector<std::int64_t> bytes(static_cast<std::size_t>(n));
   if (n > 1) {
-    bytes[static_cast<std::size_t>((index_in_group(s.groups, group, s.rank) + 1) % n)] =
-        2 * (n - 1) * reduced / n;
+    bytes[(index_in_group(s.groups, group, s.rank) + 1) % n] = 2 * (n - 1) * reduced / n;
   }
   return bytes;
 }

@@ -32,7 +32,7 @@ std::int64_t most_rows_of_chunk(const Program& program, const Tensor& tensor, in
 
 Ring make_ring(Program& program, TensorId tensor, int chunks, int buffers,
                const std::string& suffix, bool reuse) {
-  Tensor buffer = program.tensors[static_cast<std::size_t>(tensor)];
+  Tensor buffer = program.tensors[tensor];
   const std::string name = buffer.name + suffix;
   buffer.rows = most_rows_of_chunk(program, buffer, chunks);
   buffer.windows = chunks;
@@ -42,7 +42,7 @@ Ring make_ring(Program& program, TensorId tensor, int chunks, int buffers,
     buffer.name = buffers == 1 ? name : fmt::format("{}.{}", name, i);
     buffer.first_window = i;
     if (reuse && i == 0) {
-      program.tensors[static_cast<std::size_t>(tensor)] = buffer;
+      program.tensors[tensor] = buffer;
       ring.push_back(tensor);
     } else {
       program.tensors.push_back(buffer);

@@ -15,7 +15,7 @@ namespace {
 
 /// Adds a tensor that holds the rows of `rows` in packed form.
 TensorId add_packed(Program& program, TensorId rows, WireFormat format) {
-  Tensor packed = program.tensors[static_cast<std::size_t>(rows)];
+  Tensor packed = program.tensors[rows];
   packed.name += fmt::format(".{}", wire_format_name(format));
   packed.dtype = DType::i32;
   packed.columns = packed_columns(format, packed.columns);
@@ -42,7 +42,7 @@ Program apply(Program program, const CompressExchange& compress) {
     }
     any = true;
     const Use from = op.reads.at(0), to = op.writes.at(0);
-    if (program.tensors[static_cast<std::size_t>(from.tensor)].dtype == DType::i32) {
+    if (program.tensors[from.tensor].dtype == DType::i32) {
       refuse("the rows are packed already", "expected one format for each exchange", op.name);
     }
     Op pack = op, unpack = op;

@@ -123,8 +123,8 @@ void add_legs(Program& program, std::vector<Op>& ops, const Op& whole, Route rou
   std::vector<TensorId> on_the_way{in};
   if (!dispatch) std::reverse(between.begin(), between.end());
   for (const Rows rows : between) {
-    const auto& from = program.tensors[static_cast<std::size_t>(in)];
-    const auto& to = program.tensors[static_cast<std::size_t>(out)];
+    const auto& from = program.tensors[in];
+    const auto& to = program.tensors[out];
     const ExchangeEnds ends = dispatch ? ExchangeEnds{from, to} : ExchangeEnds{to, from};
     Tensor tensor = from;
     tensor.name = fmt::format("{}.{}", from.name,
@@ -139,7 +139,7 @@ void add_legs(Program& program, std::vector<Op>& ops, const Op& whole, Route rou
   on_the_way.push_back(out);
   for (std::size_t i = 0; i + 1 < on_the_way.size(); ++i) {
     const auto rows_of_tensor = [&](std::size_t at) {
-      return program.tensors[static_cast<std::size_t>(on_the_way[at])].rows_are;
+      return program.tensors[on_the_way[at]].rows_are;
     };
     Op leg = whole;
     leg.kind = leg_between(rows_of_tensor(i), rows_of_tensor(i + 1));

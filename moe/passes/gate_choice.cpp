@@ -40,7 +40,7 @@ void split_selection(Program& program, std::size_t choice) {
   std::map<TensorId, TensorId> dealt;
   for (const ChoiceResult result : {kSlot, kOffsets, kDemand}) {
     const TensorId whole = chosen[result].tensor;
-    Tensor tensor = program.tensors[static_cast<std::size_t>(whole)];
+    Tensor tensor = program.tensors[whole];
     tensor.name += ".split";
     dealt[whole] = static_cast<TensorId>(program.tensors.size());
     split.writes.push_back({dealt[whole]});
@@ -48,7 +48,7 @@ void split_selection(Program& program, std::size_t choice) {
   }
   const auto columns = [&](ChoiceResult result) {
     const TensorId tensor = chosen[result].tensor;
-    return static_cast<int>(program.tensors[static_cast<std::size_t>(tensor)].columns);
+    return static_cast<int>(program.tensors[tensor].columns);
   };
   split.kind = SplitSelection{.experts = columns(kDemand),
                               .choices = columns(kExpert),

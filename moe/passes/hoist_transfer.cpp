@@ -57,7 +57,7 @@ std::int64_t most_block_rows(const Program& program, const Op& op) {
       [&](const auto& kind) {
         if constexpr (MovesExperts<std::decay_t<decltype(kind)>>) {
           for (std::size_t i = 0; i < op.writes.size(); ++i) {
-            const Tensor& tensor = program.tensors[static_cast<std::size_t>(op.reads[i].tensor)];
+            const Tensor& tensor = program.tensors[op.reads[i].tensor];
             most = std::max(most, kind.block_rows(tensor.rows, program.groups.layout.expert));
           }
         }

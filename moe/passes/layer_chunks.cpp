@@ -44,7 +44,7 @@ bool writes_any_of(const Op& op, const std::set<TensorId>& tensors) {
 }
 
 bool is_received(const Program& program, int layer, const Use& use) {
-  const Tensor& tensor = program.tensors[static_cast<std::size_t>(use.tensor)];
+  const Tensor& tensor = program.tensors[use.tensor];
   return tensor.rows_are == Rows::received && tensor.layer == layer;
 }
 

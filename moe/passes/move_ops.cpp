@@ -12,7 +12,7 @@ bool depend(const Program& program, const Op& a, const Op& b) {
     return std::any_of(some.begin(), some.end(), [&](const Use& use) {
       return std::any_of(others.begin(), others.end(), [&](const Use& other) {
         return use.tensor == other.tensor &&
-               meet(program.tensors[static_cast<std::size_t>(use.tensor)], use.slice, other.slice);
+               meet(program.tensors[use.tensor], use.slice, other.slice);
       });
     });
   };

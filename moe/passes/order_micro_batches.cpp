@@ -54,7 +54,7 @@ class Ends {
         micro_batches_(micro_batches) {}
   int& of(int stage, Task task) {
     const int phase = task.phase == Phase::forward ? 0 : 1;
-    return ends_[static_cast<std::size_t>((stage * micro_batches_ + task.micro_batch) * 2 + phase)];
+    return ends_[(stage * micro_batches_ + task.micro_batch) * 2 + phase];
   }
 
  private:

@@ -30,7 +30,7 @@ constexpr const char* kSplitRows =
 }
 
 const Tensor& tensor_of(const Program& program, const Use& use) {
-  return program.tensors[static_cast<std::size_t>(use.tensor)];
+  return program.tensors[use.tensor];
 }
 
 /// Positions in the Program, ascending.
@@ -138,8 +138,8 @@ class Cutter {
     op = accumulating(std::move(op));
     for (std::size_t i = reads; i < op.reads.size(); ++i) {
       for (const auto& [whole, own] : own_) {
-        if (own[static_cast<std::size_t>(part)] == op.reads[i].tensor) {
-          op.reads[i].tensor = own[static_cast<std::size_t>(part - 1)];
+        if (own[part] == op.reads[i].tensor) {
+          op.reads[i].tensor = own[part - 1];
         }
       }
     }
@@ -208,7 +208,7 @@ class Cutter {
   void own(TensorId whole) {
     if (owns(whole)) return;
     std::vector<TensorId> own;
-    const Tensor first = program_.tensors[static_cast<std::size_t>(whole)];
+    const Tensor first = program_.tensors[whole];
     for (int part = 0; part < parts_; ++part) {
       Tensor tensor = first;
       tensor.name += fmt::format("[part {}/{}]", part + 1, parts_);
@@ -217,7 +217,7 @@ class Cutter {
       if (tensor.rows_are != Rows::fixed) tensor.rows = 0;
       if (part == 0) {
         own.push_back(whole);
-        program_.tensors[static_cast<std::size_t>(whole)] = std::move(tensor);
+        program_.tensors[whole] = std::move(tensor);
       } else {
         own.push_back(static_cast<TensorId>(program_.tensors.size()));
         program_.tensors.push_back(std::move(tensor));
@@ -229,7 +229,7 @@ class Cutter {
   void cut_uses(std::vector<Use>& uses, const Operands& operands, Slice part) const {
     for (std::size_t i = 0; i < uses.size(); ++i) {
       if (const auto own = own_.find(uses[i].tensor); own != own_.end()) {
-        uses[i].tensor = own->second[static_cast<std::size_t>(part.index)];
+        uses[i].tensor = own->second[part.index];
       } else if (operands.at(i) == Cut::rows || operands.at(i) == Cut::tokens) {
         uses[i].slice = part;
       }

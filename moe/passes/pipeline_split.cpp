@@ -22,7 +22,7 @@ bool follows_routed_rows(const Program& program, const Op& op) {
   bool routed = false, cut = true;
   const auto look = [&](const std::vector<Use>& uses, const Operands& operands) {
     for (std::size_t i = 0; i < uses.size(); ++i) {
-      if (program.tensors[static_cast<std::size_t>(uses[i].tensor)].rows_are == Rows::fixed) {
+      if (program.tensors[uses[i].tensor].rows_are == Rows::fixed) {
         continue;
       }
       routed = true;
@@ -40,7 +40,7 @@ Op cut_piece(const Program& program, Op op, Slice chunk) {
   op.chunk = chunk;
   for (auto* uses : {&op.reads, &op.writes}) {
     for (Use& use : *uses) {
-      if (program.tensors[static_cast<std::size_t>(use.tensor)].rows_are != Rows::fixed) {
+      if (program.tensors[use.tensor].rows_are != Rows::fixed) {
         use.slice = chunk;
       }
     }
@@ -52,7 +52,7 @@ Op cut_piece(const Program& program, Op op, Slice chunk) {
 /// of steps.
 bool places_copies(const Program& program, const Op& op) {
   return std::none_of(op.reads.begin(), op.reads.end(), [&](const Use& use) {
-    return program.tensors[static_cast<std::size_t>(use.tensor)].rows_are != Rows::fixed;
+    return program.tensors[use.tensor].rows_are != Rows::fixed;
   });
 }
 
@@ -92,7 +92,7 @@ std::optional<std::int64_t> copies_placed(const Program& program, const Op& op) 
   const std::size_t expert = std::holds_alternative<Permute>(op.kind) ? 1 : 0;
   const bool places = expert == 1 || std::holds_alternative<DispatchMask>(op.kind);
   if (!places || op.reads.size() <= expert) return std::nullopt;
-  const Tensor& chosen = program.tensors[static_cast<std::size_t>(op.reads[expert].tensor)];
+  const Tensor& chosen = program.tensors[op.reads[expert].tensor];
   return chosen.rows * chosen.columns;
 }
 
@@ -102,7 +102,7 @@ std::int64_t most_sent_rows(const Program& program, int layer) {
   for (const Op& op : program.ops) {
     if (op.layer != layer) continue;
     for (const Use& use : op.writes) {
-      const Tensor& sent = program.tensors[static_cast<std::size_t>(use.tensor)];
+      const Tensor& sent = program.tensors[use.tensor];
       if (sent.rows_are != Rows::sent) continue;
       rows = std::max(rows, sent.rows > 0 ? sent.rows : copies_placed(program, op).value_or(0));
     }
@@ -143,7 +143,7 @@ std::vector<Op> staggered(const Program& program, const std::vector<std::vector<
     for (int i = 0; i < count; ++i) {
       const int chunk = step - i;
       if (chunk < 0 || chunk >= chunks) continue;
-      for (const Op& whole : stretches[static_cast<std::size_t>(i)]) {
+      for (const Op& whole : stretches[i]) {
         ops.push_back(cut_piece(program, whole, {chunk, chunks}));
       }
     }

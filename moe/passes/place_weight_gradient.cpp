@@ -54,7 +54,7 @@ std::string expected_exchange(const Program& program, const std::vector<std::siz
 std::string expected_parameter(const Program& program, int layer) {
   std::vector<std::string> names, all;
   for (const Parameter& parameter : program.parameters) {
-    const Tensor& tensor = program.tensors[static_cast<std::size_t>(parameter.value)];
+    const Tensor& tensor = program.tensors[parameter.value];
     if (parameter.layer == layer) names.push_back(tensor.name);
     all.push_back(tensor.name);
   }
@@ -63,7 +63,7 @@ std::string expected_parameter(const Program& program, int layer) {
 
 TensorId gradient_named(const Program& program, const PlaceWeightGradient& placing) {
   for (const Parameter& parameter : program.parameters) {
-    if (program.tensors[static_cast<std::size_t>(parameter.value)].name == placing.parameter) {
+    if (program.tensors[parameter.value].name == placing.parameter) {
       return parameter.gradient;
     }
   }

@@ -35,9 +35,7 @@ std::string_view name_of(RowsOfOthers rows) {
   return kRowsOfOthers[static_cast<std::size_t>(rows)];
 }
 
-Tensor& tensor_at(Program& program, TensorId tensor) {
-  return program.tensors[static_cast<std::size_t>(tensor)];
-}
+Tensor& tensor_at(Program& program, TensorId tensor) { return program.tensors[tensor]; }
 
 /// The number of experts of a rank in the layer, and the stage of the layer. Throws where there are
 /// no experts.

@@ -114,7 +114,7 @@ class BufferSharing {
         backward_rings_[tensor] =
             make_ring(program_, tensor, count_, buffers_of(tensor), ".restored", false);
       } else {
-        Tensor again = program_.tensors[static_cast<std::size_t>(tensor)];
+        Tensor again = program_.tensors[tensor];
         again.name += ".again";
         program_.tensors.push_back(std::move(again));
         backward_rings_[tensor] = {static_cast<TensorId>(program_.tensors.size()) - 1};
@@ -123,7 +123,7 @@ class BufferSharing {
     for (const TensorId tensor : rows_.offloaded) {
       host_rings_[tensor] = make_ring(program_, tensor, count_, count_, ".offloaded", false);
       for (const TensorId host : host_rings_[tensor]) {
-        program_.tensors[static_cast<std::size_t>(host)].pool = Pool::host;
+        program_.tensors[host].pool = Pool::host;
       }
     }
     for (const TensorId tensor : rows_.received) {
@@ -165,9 +165,8 @@ class BufferSharing {
   }
 
   Op offload(TensorId tensor, int chunk) const {
-    Op op =
-        copy_op(OffloadRows{}, "offload " + program_.tensors[static_cast<std::size_t>(tensor)].name,
-                forward_.chunks.front().compute.front(), chunk);
+    Op op = copy_op(OffloadRows{}, "offload " + program_.tensors[tensor].name,
+                    forward_.chunks.front().compute.front(), chunk);
     const Slice slice{chunk, count_};
     op.reads = {{buffer_of(forward_rings_.at(tensor), chunk), slice}};
     op.writes = {{buffer_of(host_rings_.at(tensor), chunk), slice}};
@@ -175,7 +174,7 @@ class BufferSharing {
   }
 
   Op fetch(TensorId tensor, int chunk) const {
-    Op op = copy_op(FetchRows{}, "fetch " + program_.tensors[static_cast<std::size_t>(tensor)].name,
+    Op op = copy_op(FetchRows{}, "fetch " + program_.tensors[tensor].name,
                     backward_.chunks.front().compute.front(), chunk);
     const Slice slice{chunk, count_};
     op.reads = {{buffer_of(host_rings_.at(tensor), chunk), slice}, {arrival_of_backward(), {}}};
@@ -204,7 +203,7 @@ class BufferSharing {
 
   /// The repeated ops of a chunk, divided after the last exchange among them.
   std::pair<std::vector<Op>, std::vector<Op>> repeats(int chunk) const {
-    const std::vector<Op> ops = all_of(forward_.chunks[static_cast<std::size_t>(chunk)]);
+    const std::vector<Op> ops = all_of(forward_.chunks[chunk]);
     std::pair<std::vector<Op>, std::vector<Op>> result;
     for (const std::size_t i : rows_.repeated) {
       Op op = with_buffers(ops[i], Phase::backward);
@@ -235,7 +234,7 @@ class BufferSharing {
   }
 
   const ChunkOps& chunk_of(const LayerChunks& phased, int chunk) const {
-    return phased.chunks[static_cast<std::size_t>(chunk)];
+    return phased.chunks[chunk];
   }
 
   std::vector<Op> forward_ops() const {

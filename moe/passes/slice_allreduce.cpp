@@ -39,7 +39,7 @@ std::vector<std::vector<Use>> cut_by_shares(const Program& program, const Op& op
   std::int64_t row = 0;  // the next row of the tensor at `index`
   for (int slice = 0; slice < slices; ++slice) {
     const int slices_left = slices - slice;
-    const int share = shares[static_cast<std::size_t>(slice)];
+    const int share = shares[slice];
     auto wanted = static_cast<std::int64_t>(static_cast<double>(left) * share /
                                             static_cast<double>(shares_left));
     shares_left -= share;

@@ -34,10 +34,10 @@ ExpertState expert_state(const Program& program, int layer) {
   ExpertState state;
   for (const Parameter& parameter : program.parameters) {
     if (!belongs_to_experts(parameter) || parameter.layer != layer) continue;
-    const Tensor& value = program.tensors[static_cast<std::size_t>(parameter.value)];
+    const Tensor& value = program.tensors[parameter.value];
     const std::int64_t own = value.rows / parameter.shard.block_rows;
     for (const TensorId id : tensors_that_move(parameter)) {
-      const Tensor& tensor = program.tensors[static_cast<std::size_t>(id)];
+      const Tensor& tensor = program.tensors[id];
       state.bytes += tensor.rows * tensor.columns * bytes_of(tensor.dtype) / own;
       ++state.tensors;
     }

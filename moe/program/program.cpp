@@ -56,9 +56,8 @@ Program::~Program() = default;
 std::int64_t whole_element(const Shard& shard, std::int64_t columns, std::int64_t element) {
   const std::int64_t row = element / columns, column = element % columns;
   const std::int64_t held_block = row / shard.block_rows;
-  const std::int64_t block = shard.blocks.empty()
-                                 ? shard.first_block + held_block
-                                 : shard.blocks[static_cast<std::size_t>(held_block)];
+  const std::int64_t block =
+      shard.blocks.empty() ? shard.first_block + held_block : shard.blocks[held_block];
   const std::int64_t whole_row = block * shard.of_rows + shard.first_row + row % shard.block_rows;
   std::int64_t place = column, group_begin = 0;  // place: among the columns held of the group
   for (const std::int64_t width : shard.column_groups) {
@@ -126,15 +125,14 @@ std::vector<int> loss_ops(const Program& program) {
   std::vector<bool> is_loss(program.tensors.size());
   for (const auto* losses : {&program.losses, &program.auxiliary_losses, &program.z_losses}) {
     for (const TensorId loss : *losses) {
-      if (loss >= 0) is_loss[static_cast<std::size_t>(loss)] = true;
+      if (loss >= 0) is_loss[loss] = true;
     }
   }
   std::vector<int> ops;
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const auto& writes = program.ops[i].writes;
-    const bool writes_loss = std::any_of(writes.begin(), writes.end(), [&](const Use& use) {
-      return is_loss[static_cast<std::size_t>(use.tensor)];
-    });
+    const bool writes_loss = std::any_of(writes.begin(), writes.end(),
+                                         [&](const Use& use) { return is_loss[use.tensor]; });
     if (writes_loss) ops.push_back(static_cast<int>(i));
   }
   return ops;
@@ -142,7 +140,7 @@ std::vector<int> loss_ops(const Program& program) {
 
 bool uses_routed_rows(const Program& program, const Op& op) {
   const auto routed = [&](const Use& use) {
-    return program.tensors[static_cast<std::size_t>(use.tensor)].rows_are != Rows::fixed;
+    return program.tensors[use.tensor].rows_are != Rows::fixed;
   };
   return std::any_of(op.reads.begin(), op.reads.end(), routed) ||
          std::any_of(op.writes.begin(), op.writes.end(), routed);

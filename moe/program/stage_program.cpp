@@ -12,7 +12,7 @@ class StageTensors {
   explicit StageTensors(std::size_t count) : here_(count, -1) {}
 
   void use(TensorId tensor) {
-    if (tensor >= 0) here_[static_cast<std::size_t>(tensor)] = 0;
+    if (tensor >= 0) here_[tensor] = 0;
   }
   void number() {
     TensorId next = 0;
@@ -20,9 +20,7 @@ class StageTensors {
       if (here >= 0) here = next++;
     }
   }
-  TensorId at(TensorId whole) const {
-    return whole < 0 ? -1 : here_[static_cast<std::size_t>(whole)];
-  }
+  TensorId at(TensorId whole) const { return whole < 0 ? -1 : here_[whole]; }
   std::vector<TensorId> present(const std::vector<TensorId>& whole) const {
     std::vector<TensorId> result;
     for (const TensorId tensor : whole) {

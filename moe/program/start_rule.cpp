@@ -23,7 +23,7 @@ std::vector<std::vector<int>> waits_for(const Program& program) {
     if (binds_routing(op)) exchange_of[routed_layer(op)] = static_cast<int>(i);
     for (const auto* uses : {&op.reads, &op.writes}) {
       for (const Use& use : *uses) {
-        const Tensor& tensor = program.tensors[static_cast<std::size_t>(use.tensor)];
+        const Tensor& tensor = program.tensors[use.tensor];
         if (tensor.rows_are == Rows::fixed) continue;
         const auto exchange = exchange_of.find(routed_layer(tensor));
         if (exchange != exchange_of.end()) insert_sorted(waits[i], exchange->second);

@@ -25,8 +25,7 @@ TimelineRows timeline_rows(const Program& program, const Timeline& timeline, con
       const Work work = work_of(program, op, binding, groups, rank);
       std::int64_t bytes = work.memory_bytes;
       if (is_communication(op)) {
-        bytes =
-            sent_bytes.empty() ? work.wire_bytes : sent_bytes[r][static_cast<std::size_t>(span.op)];
+        bytes = sent_bytes.empty() ? work.wire_bytes : sent_bytes[r][span.op];
       }
       rows.spans.push_back({0, rank, span.op, span.start_s, span.duration_s, bytes, work.flops});
     }

@@ -71,9 +71,7 @@ void validate(const Program& program) {
     const auto fail = [&](const std::string& why) {
       throw std::logic_error(fmt::format("op {} \"{}\": {}", i, op.name, why));
     };
-    const auto name = [&](const Use& use) {
-      return program.tensors[static_cast<std::size_t>(use.tensor)].name;
-    };
+    const auto name = [&](const Use& use) { return program.tensors[use.tensor].name; };
     const auto check_use = [&](const Use& use) {
       if (use.tensor < 0 || use.tensor >= static_cast<int>(program.tensors.size())) {
         fail(fmt::format("uses tensor {} of {}", use.tensor, program.tensors.size()));
@@ -83,7 +81,7 @@ void validate(const Program& program) {
         fail(fmt::format("uses shares {} to {} of {} of {}, which do not exist", s.index,
                          s.index + s.span, s.count, name(use)));
       }
-      const Tensor& tensor = program.tensors[static_cast<std::size_t>(use.tensor)];
+      const Tensor& tensor = program.tensors[use.tensor];
       const bool held = s.count == tensor.windows && s.span == 1 &&
                         s.index % tensor.window_step == tensor.first_window;
       if (tensor.windows > 1 && !held) {
@@ -100,15 +98,15 @@ void validate(const Program& program) {
     }
     for (const Use& use : op.reads) {
       check_use(use);
-      const Role role = program.tensors[static_cast<std::size_t>(use.tensor)].role;
+      const Role role = program.tensors[use.tensor].role;
       if ((lives_within_iteration(role) || role == Role::gradient) &&
-          !histories[static_cast<std::size_t>(use.tensor)].read(use.slice)) {
+          !histories[use.tensor].read(use.slice)) {
         fail(fmt::format("reads {} before it is written", name(use)));
       }
     }
     for (const Use& use : op.writes) {
       check_use(use);
-      History& history = histories[static_cast<std::size_t>(use.tensor)];
+      History& history = histories[use.tensor];
       if (history.loses(use.slice)) {
         fail(fmt::format("overwrites {}, which nothing has read", name(use)));
       }

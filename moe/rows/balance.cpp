@@ -46,12 +46,11 @@ std::vector<std::int64_t> rank_tokens(const LayerRouting& routing, const Groups&
     const int self = index_in_group(groups, GroupKind::expert, source);
     std::vector<std::int64_t> sent(group.size());
     for (int expert = 0; expert < routing.experts; ++expert) {
-      sent[static_cast<std::size_t>(destination(slots, self, expert))] +=
-          routing.tokens[static_cast<std::size_t>(source)][static_cast<std::size_t>(expert)];
+      sent[destination(slots, self, expert)] += routing.tokens[source][expert];
     }
     for (std::size_t member = 0; member < group.size(); ++member) {
       for (const int rank : members(groups, GroupKind::expert_sharded, group[member])) {
-        tokens[static_cast<std::size_t>(rank)] += sent[member];
+        tokens[rank] += sent[member];
       }
     }
   }

@@ -30,8 +30,7 @@ std::vector<ExpertMove> moves_home(const ExpertSlots& slots) {
   std::vector<ExpertMove> moves;
   visit_replicas(slots, [&](int expert, int holder) {
     const int home = home_of(slots, expert);
-    moves.push_back({holder, slot_of(slots, holder, expert) - slots.own, home,
-                     returned[static_cast<std::size_t>(home)]++});
+    moves.push_back({holder, slot_of(slots, holder, expert) - slots.own, home, returned[home]++});
   });
   return moves;
 }

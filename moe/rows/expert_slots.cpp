@@ -25,13 +25,11 @@ void check_homes(const ExpertHomes& homes, int experts, int members) {
       throw Refusal("", fmt::format("expert {} at home on rank {}", expert, home),
                     fmt::format("expected one of the expert group, from 0 to {}", members - 1));
     }
-    ++owned[static_cast<std::size_t>(home)];
+    ++owned[home];
   }
   for (int member = 0; member < members; ++member) {
-    if (owned[static_cast<std::size_t>(member)] == experts / members) continue;
-    throw Refusal("",
-                  fmt::format("rank {} is the home of {} experts", member,
-                              owned[static_cast<std::size_t>(member)]),
+    if (owned[member] == experts / members) continue;
+    throw Refusal("", fmt::format("rank {} is the home of {} experts", member, owned[member]),
                   fmt::format("expected {} on each", experts / members));
   }
 }
@@ -78,7 +76,7 @@ ExpertSlots expert_slots(const ExpertPlacement& placement, int experts, int memb
     slots.homes = placement.homes;
     slots.owned.resize(static_cast<std::size_t>(members));
     for (int expert = 0; expert < experts; ++expert) {
-      slots.owned[static_cast<std::size_t>(home_of(slots, expert))].push_back(expert);
+      slots.owned[home_of(slots, expert)].push_back(expert);
     }
   }
   if (placement.replicas.empty()) return slots;
@@ -92,9 +90,9 @@ ExpertSlots expert_slots(const ExpertPlacement& placement, int experts, int memb
                     "expected ascending experts, each once");
     }
     last = replica.expert;
-    slots.holders_of[static_cast<std::size_t>(last)] = replica.holders;
+    slots.holders_of[last] = replica.holders;
     for (const int holder : replica.holders) {
-      auto& replicas = slots.replicas_of[static_cast<std::size_t>(holder)];
+      auto& replicas = slots.replicas_of[holder];
       replicas.push_back(last);
       slots.replica_slots = std::max(slots.replica_slots, static_cast<int>(replicas.size()));
     }
@@ -107,8 +105,7 @@ int slot_count(const ExpertSlots& slots) { return slots.own + slots.replica_slot
 int expert_in(const ExpertSlots& slots, int member, int slot) {
   const auto i = static_cast<std::size_t>(member);
   if (slot < slots.own) {
-    return slots.owned.empty() ? member * slots.own + slot
-                               : slots.owned[i][static_cast<std::size_t>(slot)];
+    return slots.owned.empty() ? member * slots.own + slot : slots.owned[i][slot];
   }
   const auto& replicas = slots.replicas_of[i];
   const auto replica = static_cast<std::size_t>(slot - slots.own);
@@ -116,7 +113,7 @@ int expert_in(const ExpertSlots& slots, int member, int slot) {
 }
 
 int home_of(const ExpertSlots& slots, int expert) {
-  return slots.homes.empty() ? expert / slots.own : slots.homes[static_cast<std::size_t>(expert)];
+  return slots.homes.empty() ? expert / slots.own : slots.homes[expert];
 }
 
 ExpertHomes homes_in_order(int experts, int members) {
@@ -149,7 +146,7 @@ int slot_of(const ExpertSlots& slots, int member, int expert) {
 int destination(const ExpertSlots& slots, int source, int expert) {
   const int home = home_of(slots, expert);
   if (slots.holders_of.empty() || source == home) return home;
-  const auto& holders = slots.holders_of[static_cast<std::size_t>(expert)];
+  const auto& holders = slots.holders_of[expert];
   if (holders.empty()) return home;
   if (std::binary_search(holders.begin(), holders.end(), source)) return source;
   switch (slots.rows_of_others) {

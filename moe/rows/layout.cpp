@@ -58,7 +58,7 @@ Asked read(std::string_view text) {
                     fmt::format("expected degrees such as dp=2,ep=4; the keys are {}",
                                 fmt::join(keys, ", ")));
     }
-    std::optional<int>& degree = asked[static_cast<std::size_t>(found - kDegrees.begin())];
+    std::optional<int>& degree = asked[found - kDegrees.begin()];
     if (degree) {
       throw Refusal("layout", fmt::format("{} is given twice", key), "expected each degree once");
     }

@@ -2,9 +2,7 @@
 
 namespace moe {
 
-const Tensor& OpSizes::tensor(const Use& use) const {
-  return tensors[static_cast<std::size_t>(use.tensor)];
-}
+const Tensor& OpSizes::tensor(const Use& use) const { return tensors[use.tensor]; }
 double OpSizes::rows(const Use& use) const {
   return static_cast<double>(rows_of(tensor(use), use.slice, binding));
 }

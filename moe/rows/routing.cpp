@@ -92,7 +92,7 @@ const LayerRouting& layer_of(const Routing& routing, RoutedLayer wanted) {
 LayerRouting part_of(const LayerRouting& routing, Slice part) {
   LayerRouting of_part{routing.layer, routing.experts, routing.tokens, routing.micro_batch};
   if (routing.by_part.size() == static_cast<std::size_t>(part.count)) {
-    of_part.tokens = routing.by_part[static_cast<std::size_t>(part.index)];
+    of_part.tokens = routing.by_part[part.index];
     return of_part;
   }
   for (auto& row : of_part.tokens) take_share(row, part.index, part.count);

@@ -33,15 +33,14 @@ std::size_t cut_position(const RowLayout& layout, int index, int count) {
 /// [expert]: the rows that a rank of the world sends.
 const std::vector<std::int64_t>& tokens_of(const LayerRouting& routing, const Groups& groups,
                                            int rank) {
-  return routing.tokens[static_cast<std::size_t>(rank_in_stage(groups, rank))];
+  return routing.tokens[rank_in_stage(groups, rank)];
 }
 
 /// The rows of member `source` for an expert that `member` computes, in an expert group of `ranks`.
 std::int64_t rows_for(const ExpertSlots& slots, const LayerRouting& routing, const Groups& groups,
                       const std::vector<int>& ranks, int source, int expert, int member) {
   if (expert < 0 || destination(slots, source, expert) != member) return 0;
-  return tokens_of(routing, groups,
-                   ranks[static_cast<std::size_t>(source)])[static_cast<std::size_t>(expert)];
+  return tokens_of(routing, groups, ranks[source])[expert];
 }
 
 /// [local expert][piece]: rows that `rank` receives.
@@ -146,11 +145,11 @@ RelayedRows make_relayed(const RowLayout& layout, const LayerRouting& routing, c
                          const std::vector<int>& group, Rows rows) {
   const ExpertNodes& nodes = layout.nodes;
   const auto self = static_cast<std::size_t>(layout.self);
-  const std::vector<int>& here = nodes.members[static_cast<std::size_t>(nodes.node[self])];
+  const std::vector<int>& here = nodes.members[nodes.node[self]];
   std::vector<int> everybody(group.size()), with_my_place;
   std::iota(everybody.begin(), everybody.end(), 0);
   for (const int member : everybody) {
-    if (nodes.place[static_cast<std::size_t>(member)] == nodes.place[self]) {
+    if (nodes.place[member] == nodes.place[self]) {
       with_my_place.push_back(member);
     }
   }

@@ -16,7 +16,7 @@ struct Buffer {
 
 /// The rows that the op writes, as ranges; ranges that adjoin in the arena are one.
 std::vector<Buffer> adjoining(const RunState& state, int index) {
-  const BoundOp& bound = state.prepared[static_cast<std::size_t>(index)].bound;
+  const BoundOp& bound = state.prepared[index].bound;
   std::vector<Buffer> buffers;
   std::byte* end = nullptr;  // end of the last buffer, with its padding where its tensor ends there
   for (std::size_t i = 0; i < bound.writes.size(); ++i) {
@@ -131,7 +131,7 @@ void communicate(RunState& state, int index) {
         }
       },
       op.kind);
-  state.result.sent_bytes[static_cast<std::size_t>(index)] = group.sent_bytes() - before;
+  state.result.sent_bytes[index] = group.sent_bytes() - before;
 }
 
 }  // namespace moe

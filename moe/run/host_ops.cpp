@@ -50,7 +50,7 @@ void carry_out(const ExchangeCounts& kind, RunState& state, int index) {
   const std::int64_t before = group.sent_bytes();
   group.all_gather(mine.data(), all.data(), static_cast<std::int64_t>(mine.size()), DType::i32,
                    call_context(state, op));
-  state.result.sent_bytes[static_cast<std::size_t>(index)] = group.sent_bytes() - before;
+  state.result.sent_bytes[index] = group.sent_bytes() - before;
 
   LayerRouting routing{op.layer, kind.experts, {}, op.micro_batch};
   std::vector<std::int32_t> demand(experts);
@@ -78,7 +78,7 @@ void decide_update(RunState& state) {
     const auto turn = state.progress.await(decision, state.loss_ops, {}, kForever_s);
     if (turn.verdict != Progress::Verdict::go) return;
     for (const int op : state.loss_ops) {
-      state.backend.time_of(state.end_marks[static_cast<std::size_t>(op)]);
+      state.backend.time_of(state.end_marks[op]);
     }
     state.passes_over_updates = !state.before_update();
   }
@@ -100,7 +100,7 @@ void run_host(RunState& state) {
     if (!await_turn(state, index)) return;
     const auto position = static_cast<std::size_t>(index);
     for (const int earlier : state.waits_for[position]) {
-      state.backend.time_of(state.end_marks[static_cast<std::size_t>(earlier)]);
+      state.backend.time_of(state.end_marks[earlier]);
     }
     state.host_times[position].first = now_s();
     std::visit(

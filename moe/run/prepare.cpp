@@ -77,7 +77,7 @@ void make_host_arena(RunState& state) {
 std::optional<RoutedLayer> layer_lacked(const RunState& state, const Op& op) {
   for (const auto* uses : {&op.reads, &op.writes}) {
     for (const Use& use : *uses) {
-      const Tensor& tensor = state.program.tensors[static_cast<std::size_t>(use.tensor)];
+      const Tensor& tensor = state.program.tensors[use.tensor];
       if (!is_bound(tensor, state.binding)) return routed_layer(tensor);
     }
   }
@@ -97,7 +97,7 @@ std::vector<RowRange> bound_ranges(const RunState& state, const Op& op, const Bo
   }
   for (const auto* uses : {&op.reads, &op.writes}) {
     for (const Use& use : *uses) {
-      const Tensor& tensor = state.program.tensors[static_cast<std::size_t>(use.tensor)];
+      const Tensor& tensor = state.program.tensors[use.tensor];
       const Rows rows = tensor.rows_are;
       if (rows == Rows::fixed) continue;
       const RowLayout& layout = state.binding.layouts.at(routed_layer(op));
@@ -150,7 +150,7 @@ PreparedOp prepare_op(const RunState& state, int index) {
   const Op& op = state.op(index);
   const bool by_kernel = facts_of(op).executor == Executor::kernel;
   const auto view = [&](const Use& use) -> View {
-    const Tensor& tensor = state.program.tensors[static_cast<std::size_t>(use.tensor)];
+    const Tensor& tensor = state.program.tensors[use.tensor];
     std::byte* const arena = tensor.pool == Pool::host ? state.host_arena : state.arena;
     std::byte* const begin = arena + state.plan->offset(use.tensor);
     if (tensor.windows > 1) {
@@ -175,7 +175,7 @@ PreparedOp prepare_op(const RunState& state, int index) {
         if constexpr (ExchangesRows<std::decay_t<decltype(kind)>>) {
           const RowLayout& layout = state.binding.layouts.at(routed_layer(op));
           const auto placed = [&](std::vector<Segment> segments, const Use& use) {
-            const Tensor& tensor = state.program.tensors[static_cast<std::size_t>(use.tensor)];
+            const Tensor& tensor = state.program.tensors[use.tensor];
             return tensor.windows > 1
                        ? window_segments(std::move(segments), expert_rows(layout, use.slice))
                        : segments;

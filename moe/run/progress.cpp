@@ -50,27 +50,26 @@ Progress::Turn Progress::await(int op, std::span<const int> first, std::span<con
   const auto missing = [&] {
     for (const auto& earlier : {first, second}) {
       for (const int other : earlier) {
-        if (!ended_[static_cast<std::size_t>(other)]) return other;
+        if (!ended_[other]) return other;
       }
     }
     return -1;
   };
-  const bool came = changed_.wait_for(lock, std::chrono::duration<double>(limit_s), [&] {
-    return failure_ || (prepared_[static_cast<std::size_t>(op)] && missing() < 0);
-  });
+  const bool came = changed_.wait_for(lock, std::chrono::duration<double>(limit_s),
+                                      [&] { return failure_ || (prepared_[op] && missing() < 0); });
   if (!came) return {Verdict::timed_out, missing()};
   return {failure_ ? Verdict::failed : Verdict::go, -1};
 }
 
 void Progress::prepared(std::span<const int> ops) {
   const std::lock_guard lock(mutex_);
-  for (const int op : ops) prepared_[static_cast<std::size_t>(op)] = true;
+  for (const int op : ops) prepared_[op] = true;
   changed_.notify_all();
 }
 
 void Progress::ended(int op) {
   const std::lock_guard lock(mutex_);
-  ended_[static_cast<std::size_t>(op)] = true;
+  ended_[op] = true;
   changed_.notify_all();
 }
 

@@ -68,11 +68,11 @@ struct RunState {
   RunState(Groups groups, Backend& backend, Communicator& world, RunOptions options)
       : groups(std::move(groups)), backend(backend), world(world), options(options) {}
 
-  const Op& op(int index) const { return program.ops[static_cast<std::size_t>(index)]; }
+  const Op& op(int index) const { return program.ops[index]; }
   /// The number that Progress has, after those of the ops, for the decision whether this iteration
   /// updates.
   int decision() const { return static_cast<int>(program.ops.size()); }
-  PreparedOp& prepared_op(int index) { return prepared[static_cast<std::size_t>(index)]; }
+  PreparedOp& prepared_op(int index) { return prepared[index]; }
 };
 
 /// "all_to_all dispatch (layer 3, chunk 1/2)"

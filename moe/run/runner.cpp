@@ -33,7 +33,7 @@ void collect(RunState& state) {
   }
   std::vector<std::int64_t> sent_bytes(state.whole.ops.size());
   for (std::size_t i = 0; i < state.op_of.size(); ++i) {
-    sent_bytes[static_cast<std::size_t>(state.op_of[i])] = result.sent_bytes[i];
+    sent_bytes[state.op_of[i]] = result.sent_bytes[i];
   }
   result.sent_bytes = std::move(sent_bytes);
   result.planned_peak_bytes = state.plan->peak_bytes();

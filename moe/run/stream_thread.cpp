@@ -32,7 +32,7 @@ void run_queue(RunState& state, Stream stream) {
     const auto index = static_cast<std::size_t>(op);
     for (const int earlier : state.waits_for[index]) {
       if (state.op(earlier).stream != Stream::host) {
-        state.backend.wait(stream, state.end_marks[static_cast<std::size_t>(earlier)]);
+        state.backend.wait(stream, state.end_marks[earlier]);
       }
     }
     state.begin_marks[index] = state.backend.mark(stream);

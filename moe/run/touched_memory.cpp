@@ -47,7 +47,7 @@ std::int64_t TouchedMemory::end_of_touched() const {
       backend_->download(block, arena_ + start, Stream::host);
     }
     for (std::int64_t at = end; at > start; --at) {
-      if (block[static_cast<std::size_t>(at - 1 - start)] != pattern_at(at - 1)) return at;
+      if (block[at - 1 - start] != pattern_at(at - 1)) return at;
     }
     end = start;
   }

@@ -10,7 +10,7 @@ namespace moe {
 namespace {
 
 double read_scalar(const Runner& runner, TensorId tensor) {
-  if (runner.program().tensors[static_cast<std::size_t>(tensor)].dtype == DType::f64) {
+  if (runner.program().tensors[tensor].dtype == DType::f64) {
     double value = 0;
     runner.read(tensor, std::as_writable_bytes(std::span(&value, 1)));
     return value;

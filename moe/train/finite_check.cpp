@@ -71,7 +71,7 @@ class Watch {
     for (std::size_t i = 0; i < bound.writes.size(); ++i) {
       const Use& use = bound.op->writes[i];
       // Slots for replicas may be empty; their parameters are checked at home.
-      const Tensor& tensor = program_.tensors[static_cast<std::size_t>(use.tensor)];
+      const Tensor& tensor = program_.tensors[use.tensor];
       if (bound.writes[i].dtype == DType::i32 || tensor.role == Role::replica) continue;
       if (--left_.at(held(use)) > 0) continue;
       if (tensor.pool == Pool::host) continue;
@@ -91,7 +91,7 @@ class Watch {
 
   using Held = std::pair<TensorId, int>;  ///< a tensor, and the slice that its window holds
   Held held(const Use& use) const {
-    const bool window = program_.tensors[static_cast<std::size_t>(use.tensor)].windows > 1;
+    const bool window = program_.tensors[use.tensor].windows > 1;
     return {use.tensor, window ? use.slice.index : 0};
   }
 
@@ -138,7 +138,7 @@ std::string describe(const Program& program, const Finding& finding, int rank) {
     return fmt::format("it began before, rank {} {}: parameter {} was not finite already", rank,
                        in_layer(layer_of(program, finding.tensor)), tensor);
   }
-  const Op& op = program.ops[static_cast<std::size_t>(finding.op)];
+  const Op& op = program.ops[finding.op];
   return fmt::format("it began on rank {} {}: {} wrote {}", rank, in_layer(op.layer), op.name,
                      tensor);
 }
@@ -150,8 +150,7 @@ struct Begin {
 };
 
 int layer_of(const Program& program, const Finding& finding) {
-  return finding.op == kBefore ? layer_of(program, finding.tensor)
-                               : program.ops[static_cast<std::size_t>(finding.op)].layer;
+  return finding.op == kBefore ? layer_of(program, finding.tensor) : program.ops[finding.op].layer;
 }
 
 /// Where the first finding of all ranks is, in the order of the whole Program; for the same op,

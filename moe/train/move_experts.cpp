@@ -13,7 +13,7 @@ namespace {
 /// Sends the blocks of a tensor to their new homes.
 void move_blocks(Runner& runner, TensorId id, const std::vector<ExpertMove>& moves, int own,
                  Communicator& group, const CallContext& call) {
-  const Tensor& tensor = runner.program().tensors[static_cast<std::size_t>(id)];
+  const Tensor& tensor = runner.program().tensors[id];
   const std::int64_t bytes = tensor.rows * tensor.columns * bytes_of(tensor.dtype);
   std::vector<std::byte> before(static_cast<std::size_t>(bytes));
   runner.read(id, before);
@@ -44,7 +44,7 @@ void move_experts(Runner& runner, const HomesByLayer& to, Communicator& world,
     if (!belongs_to_experts(parameter)) continue;
     const auto moves = moves_to_homes(from, to, parameter.layer, group->size);
     if (moves.empty()) continue;
-    const Tensor& value = runner.program().tensors[static_cast<std::size_t>(parameter.value)];
+    const Tensor& value = runner.program().tensors[parameter.value];
     const auto own = static_cast<int>(value.rows / parameter.shard.block_rows);
     call.what = fmt::format("move of {} (layer {})", value.name, parameter.layer);
     for (const TensorId id : tensors_that_move(parameter)) {

@@ -87,8 +87,7 @@ std::vector<RankMemory> memory_of_ranks(const Scenario& scenario, const Predicti
   std::vector<RankMemory> memory;
   for (int rank = 0; rank < scenario.groups.ranks; ++rank) {
     const auto place = static_cast<std::size_t>(rank);
-    const moe::StageProgram& stage =
-        stages[static_cast<std::size_t>(moe::stage_of(scenario.groups, rank))];
+    const moe::StageProgram& stage = stages[moe::stage_of(scenario.groups, rank)];
     RankMemory one{rank,
                    memory_over_time(stage.program, stage.op_of, bindings[place],
                                     prediction.timeline.ranks[place]),

@@ -52,9 +52,9 @@ std::vector<std::vector<double>> last_arrivals(const MeasuredIteration& iteratio
     for (const GroupCall& call : shape[op].calls) {
       double last = 0;
       for (const int rank : call.ranks) {
-        last = std::max(last, iteration.timeline.ranks[static_cast<std::size_t>(rank)][op].start_s);
+        last = std::max(last, iteration.timeline.ranks[rank][op].start_s);
       }
-      for (const int rank : call.ranks) arrivals[op][static_cast<std::size_t>(rank)] = last;
+      for (const int rank : call.ranks) arrivals[op][rank] = last;
     }
   }
   return arrivals;
@@ -83,9 +83,7 @@ std::vector<LastWait> last_waits(const moe::Program& program, const std::vector<
                                  const std::vector<std::vector<int>>& waits) {
   std::vector<LastWait> result(program.ops.size());
   std::vector<int> last_of_stream(moe::kStreamCount, -1);
-  const auto end_of = [&](int op) {
-    return interval_of(spans[static_cast<std::size_t>(op)]).end_s;
-  };
+  const auto end_of = [&](int op) { return interval_of(spans[op]).end_s; };
   for (std::size_t op = 0; op < program.ops.size(); ++op) {
     if (!has_run(spans[op])) continue;
     LastWait& last = result[op];
@@ -93,8 +91,8 @@ std::vector<LastWait> last_waits(const moe::Program& program, const std::vector<
     last.before = std::exchange(last_of_stream[stream], static_cast<int>(op));
     if (last.before >= 0) last.same_s = end_of(last.before);
     for (const int earlier : waits[op]) {
-      if (program.ops[static_cast<std::size_t>(earlier)].stream == program.ops[op].stream) continue;
-      if (!has_run(spans[static_cast<std::size_t>(earlier)])) continue;
+      if (program.ops[earlier].stream == program.ops[op].stream) continue;
+      if (!has_run(spans[earlier])) continue;
       if (end_of(earlier) > last.other_s) {
         last.other_s = end_of(earlier);
         last.other_op = earlier;
@@ -113,7 +111,7 @@ void observe_gaps(const MeasuredIteration& iteration, const std::vector<std::vec
     for (std::size_t op = 0; op < program.ops.size(); ++op) {
       if (has_run(spans[op]) && !moe::is_communication(program.ops[op]) &&
           lasts[op].other_s > lasts[op].same_s) {
-        woke_computation[static_cast<std::size_t>(lasts[op].other_op)] = true;
+        woke_computation[lasts[op].other_op] = true;
       }
     }
     for (std::size_t op = 0; op < program.ops.size(); ++op) {
@@ -122,8 +120,7 @@ void observe_gaps(const MeasuredIteration& iteration, const std::vector<std::vec
       const double gap = std::max(spans[op].start_s - last.ready_s(), 0.0);
       const auto before = static_cast<std::size_t>(std::max(last.before, 0));
       if (last.other_s > last.same_s) {
-        const bool routing =
-            moe::binds_routing(program.ops[static_cast<std::size_t>(last.other_op)]);
+        const bool routing = moe::binds_routing(program.ops[last.other_op]);
         (routing ? seen.routing_gaps : seen.other_stream_gaps).push_back(gap);
       } else if (last.before >= 0 && moe::is_communication(program.ops[op]) &&
                  moe::is_communication(program.ops[before]) && woke_computation[before]) {
@@ -184,7 +181,7 @@ class SharedTime {
   SharedTime(const std::vector<BusyTimes>& busy, const SharedProcessors& shared) {
     std::vector<std::pair<double, int>> changes;
     for (const int rank : shared.ranks) {
-      for (const db::TimeInterval& interval : busy[static_cast<std::size_t>(rank)].processors) {
+      for (const db::TimeInterval& interval : busy[rank].processors) {
         changes.emplace_back(interval.begin_s, 1);
         changes.emplace_back(interval.end_s, -1);
       }
@@ -242,8 +239,7 @@ CallBytes call_bytes(const GroupCall& call, const moe::Groups& groups) {
   const LinkLoads loads = link_loads(call, groups);
   std::map<int, double> out, in;  // between nodes, by rank
   for (const Transfer& transfer : call.transfers) {
-    if (groups.node_of[static_cast<std::size_t>(transfer.from)] ==
-        groups.node_of[static_cast<std::size_t>(transfer.to)]) {
+    if (groups.node_of[transfer.from] == groups.node_of[transfer.to]) {
       continue;
     }
     out[transfer.from] += static_cast<double>(transfer.bytes);
@@ -282,8 +278,7 @@ void observe(const MeasuredIteration& iteration, const moe::Groups& groups,
       db::TimeInterval interval = interval_of(iteration.timeline.ranks[rank][op]);
       if (shapes[op].activity == moe::Activity::communication) {
         interval.begin_s = std::max(interval.begin_s, arrivals[op][rank]);
-        const GroupCall& call =
-            shapes[op].calls[static_cast<std::size_t>(shapes[op].call_of[rank])];
+        const GroupCall& call = shapes[op].calls[shapes[op].call_of[rank]];
         busy[rank].add(call.link, interval);
         moving[rank].push_back({op, call.link, interval, call_bytes(call, groups).inter});
       } else {
@@ -298,7 +293,7 @@ void observe(const MeasuredIteration& iteration, const moe::Groups& groups,
   for (const SharedProcessors& shared : contended) {
     processor_times.emplace_back(busy, shared);
     for (const int rank : shared.ranks) {
-      time_of[static_cast<std::size_t>(rank)] = &processor_times.back();
+      time_of[rank] = &processor_times.back();
     }
   }
 

@@ -32,20 +32,18 @@ OpCost communication_cost(const moe::Program& program, const moe::Op& op, const 
 
   for (int rank = 0; rank < groups.ranks; ++rank) {
     if (!moe::runs_in(op, moe::stage_of(groups, rank))) continue;
-    if (cost.call_of[static_cast<std::size_t>(rank)] >= 0) continue;
+    if (cost.call_of[rank] >= 0) continue;
     GroupCall call;
     call.ranks = moe::members(groups, moe::group_of(op).value(), rank);
     bool between_nodes = false, within_node = false;
     for (const int from : call.ranks) {
-      cost.call_of[static_cast<std::size_t>(from)] = static_cast<int>(cost.calls.size());
-      const auto bytes =
-          moe::bytes_to_peers(program, op, bindings[static_cast<std::size_t>(from)], groups, from);
+      cost.call_of[from] = static_cast<int>(cost.calls.size());
+      const auto bytes = moe::bytes_to_peers(program, op, bindings[from], groups, from);
       for (std::size_t peer = 0; peer < bytes.size(); ++peer) {
         if (bytes[peer] <= 0) continue;
         const int to = call.ranks[peer];
         call.transfers.push_back({from, to, bytes[peer]});
-        const bool same = groups.node_of[static_cast<std::size_t>(from)] ==
-                          groups.node_of[static_cast<std::size_t>(to)];
+        const bool same = groups.node_of[from] == groups.node_of[to];
         (same ? within_node : between_nodes) = true;
       }
     }
@@ -62,8 +60,7 @@ OpCost communication_cost(const moe::Program& program, const moe::Op& op, const 
     // A group of one waits for nobody: it costs only what was measured for it, inside a node.
     const bool alone = call.ranks.size() == 1;
     const bool inside = std::ranges::all_of(call.ranks, [&](int rank) {
-      return groups.node_of[static_cast<std::size_t>(rank)] ==
-             groups.node_of[static_cast<std::size_t>(call.ranks.front())];
+      return groups.node_of[rank] == groups.node_of[call.ranks.front()];
     });
     if (between_nodes || (!within_node && !intra && inter && !inside)) {
       call.link = Occupation::inter_node;
@@ -103,10 +100,9 @@ std::vector<OpCost> op_costs(const moe::Program& program, const moe::Groups& gro
     for (int rank = 0; rank < groups.ranks; ++rank) {
       if (!moe::runs_in(op, moe::stage_of(groups, rank))) continue;
       if (differs || !of_first) {
-        of_first =
-            seconds(costs, program, op, bindings[static_cast<std::size_t>(rank)], groups, rank);
+        of_first = seconds(costs, program, op, bindings[rank], groups, rank);
       }
-      cost.seconds[static_cast<std::size_t>(rank)] = *of_first;
+      cost.seconds[rank] = *of_first;
     }
     result.push_back(std::move(cost));
   }

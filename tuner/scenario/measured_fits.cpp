@@ -21,7 +21,7 @@ struct Place {
   std::int64_t machine_id = 0;
   std::string network;
 
-  friend auto operator<=>(const Place&, const Place&) = default;
+  friend bool operator==(const Place&, const Place&) = default;
 };
 
 /// A fit of a collective or of interference depends on the network, one of computation does not.

@@ -35,9 +35,7 @@ struct GatedLayer {
 };
 
 std::optional<GatedLayer> gated_layer(const moe::Program& program, const moe::Op& op) {
-  const auto tokens = [&] {
-    return program.tensors[static_cast<std::size_t>(op.reads.at(0).tensor)].rows;
-  };
+  const auto tokens = [&] { return program.tensors[op.reads.at(0).tensor].rows; };
   if (const auto* gate = std::get_if<moe::SelectExperts>(&op.kind)) {
     GatedLayer layer{moe::routed_layer(op), gate->experts, tokens() * gate->choices, gate->choices};
     if (gate->capacity) layer.capacity = *gate->capacity * gate->capacity_groups;

@@ -18,7 +18,7 @@ SpansByOp spans_by_op(const moe::Timeline& timeline, std::size_t ops) {
   SpansByOp result;
   for (const auto& spans : timeline.ranks) {
     auto& of_rank = result.emplace_back(ops, moe::OpSpan{kNone, 0, 0});
-    for (const moe::OpSpan& span : spans) of_rank[static_cast<std::size_t>(span.op)] = span;
+    for (const moe::OpSpan& span : spans) of_rank[span.op] = span;
   }
   return result;
 }
@@ -29,9 +29,7 @@ std::vector<PathStep> critical_path(const moe::Program& program, const std::vect
                                     const moe::Timeline& timeline) {
   const moe::StartRule rule = moe::start_rule(program);
   const SpansByOp spans = spans_by_op(timeline, program.ops.size());
-  const auto span_at = [&](int rank, int op) -> const moe::OpSpan& {
-    return spans[static_cast<std::size_t>(rank)][static_cast<std::size_t>(op)];
-  };
+  const auto span_at = [&](int rank, int op) -> const moe::OpSpan& { return spans[rank][op]; };
   PathStep step{kNone, 0, 0};
   for (std::size_t rank = 0; rank < spans.size(); ++rank) {
     for (const moe::OpSpan& span : spans[rank]) {
@@ -43,11 +41,11 @@ std::vector<PathStep> critical_path(const moe::Program& program, const std::vect
   }
   std::vector<PathStep> path;
   while (step.op != kNone) {
-    const OpCost& cost = costs[static_cast<std::size_t>(step.op)];
+    const OpCost& cost = costs[step.op];
     const double end = end_of(span_at(step.rank, step.op));
     if (cost.activity == moe::Activity::communication) {
-      const int call = cost.call_of[static_cast<std::size_t>(step.rank)];
-      for (const int member : cost.calls[static_cast<std::size_t>(call)].ranks) {
+      const int call = cost.call_of[step.rank];
+      for (const int member : cost.calls[call].ranks) {
         if (span_at(member, step.op).start_s > span_at(step.rank, step.op).start_s) {
           step.rank = member;
         }
@@ -69,7 +67,7 @@ std::vector<PathStep> critical_path(const moe::Program& program, const std::vect
     for (const int earlier : rule.waits_for[place]) offer(earlier);
     const auto& queue = rule.queues[static_cast<std::size_t>(rule.stream[place])];
     for (int i = rule.place[place] - 1; i >= 0; --i) {
-      const int earlier = queue[static_cast<std::size_t>(i)];
+      const int earlier = queue[i];
       if (span_at(step.rank, earlier).op == kNone) continue;
       offer(earlier);
       break;

@@ -13,7 +13,7 @@ std::vector<double> fair_share(std::span<const Path> flows, std::span<const doub
   std::vector<int> first(links + 1, 0);
   for (const Path& flow : flows) {
     for (int link : flow.links) {
-      if (link >= 0) ++rising[static_cast<std::size_t>(link)];
+      if (link >= 0) ++rising[link];
     }
   }
   for (std::size_t link = 0; link < links; ++link) first[link + 1] = first[link] + rising[link];
@@ -22,8 +22,7 @@ std::vector<double> fair_share(std::span<const Path> flows, std::span<const doub
   for (std::size_t flow = 0; flow < flows.size(); ++flow) {
     for (int link : flows[flow].links) {
       if (link >= 0) {
-        flows_of[static_cast<std::size_t>(fill[static_cast<std::size_t>(link)]++)] =
-            static_cast<int>(flow);
+        flows_of[fill[link]++] = static_cast<int>(flow);
       }
     }
   }
@@ -46,13 +45,13 @@ std::vector<double> fair_share(std::span<const Path> flows, std::span<const doub
       continue;
     }
     for (int place = first[link]; place < first[link + 1]; ++place) {
-      const auto flow = static_cast<std::size_t>(flows_of[static_cast<std::size_t>(place)]);
+      const auto flow = static_cast<std::size_t>(flows_of[place]);
       if (rates[flow] >= 0) continue;
       rates[flow] = rate;
       for (int crossed : flows[flow].links) {
         if (crossed < 0) continue;
-        left[static_cast<std::size_t>(crossed)] -= rate;
-        --rising[static_cast<std::size_t>(crossed)];
+        left[crossed] -= rate;
+        --rising[crossed];
       }
     }
   }

@@ -28,8 +28,8 @@ std::vector<double> flow_rates(std::span<const Flow> flows, const std::vector<Op
     }
     const int first = static_cast<int>(capacities.size());
     first_link.emplace_back(flow.op, flow.call, first);
-    const OpCost& cost = costs[static_cast<std::size_t>(flow.op)];
-    const GroupCall& call = cost.calls[static_cast<std::size_t>(flow.call)];
+    const OpCost& cost = costs[flow.op];
+    const GroupCall& call = cost.calls[flow.call];
     for (const int rank : call.ranks) {
       const double factor = speed(rank, call.link);
       for (int way = 0; way < 2; ++way) {
@@ -47,8 +47,7 @@ std::vector<double> flow_rates(std::span<const Flow> flows, const std::vector<Op
     const int out = first + 4 * flow.from_member + kind;
     const int in = first + 4 * flow.to_member + 2 + kind;
     if (flow.between_nodes) {
-      paths.push_back({{2 * groups.node_of[static_cast<std::size_t>(flow.from)],
-                        2 * groups.node_of[static_cast<std::size_t>(flow.to)] + 1, out, in}});
+      paths.push_back({{2 * groups.node_of[flow.from], 2 * groups.node_of[flow.to] + 1, out, in}});
     } else {
       paths.push_back({{2 * nodes + 2 * flow.from, 2 * nodes + 2 * flow.to + 1, out, in}});
     }

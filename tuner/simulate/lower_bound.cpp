@@ -40,7 +40,7 @@ LowerBound lower_bound(const moe::Program& program, const moe::Groups& groups,
   for (std::size_t op = 0; op < program.ops.size(); ++op) {
     std::vector<double> ready(ranks);
     for (const int earlier : waits[op]) {
-      const auto& ended = end[static_cast<std::size_t>(earlier)];
+      const auto& ended = end[earlier];
       for (std::size_t rank = 0; rank < ranks; ++rank) {
         ready[rank] = std::max(ready[rank], ended[rank]);
       }
@@ -57,11 +57,11 @@ LowerBound lower_bound(const moe::Program& program, const moe::Groups& groups,
         const auto own = call_seconds(costs[op], call, groups, cluster);
         double arrived = 0;
         for (const int rank : call.ranks) {
-          arrived = std::max(arrived, ready[static_cast<std::size_t>(rank)]);
+          arrived = std::max(arrived, ready[rank]);
         }
         for (const int rank : call.ranks) {
-          ready[static_cast<std::size_t>(rank)] = arrived;
-          seconds[static_cast<std::size_t>(rank)] = own[static_cast<std::size_t>(rank)];
+          ready[rank] = arrived;
+          seconds[rank] = own[rank];
         }
       }
     }
@@ -106,7 +106,7 @@ LowerBound lower_bound(const moe::Program& program, const moe::Groups& groups,
        contended_processors(cluster.shared_processors, groups.ranks)) {
     double all_s = 0;
     for (const int rank : shared.ranks) {
-      const auto& streams = on_processor[static_cast<std::size_t>(rank)];
+      const auto& streams = on_processor[rank];
       all_s += *std::max_element(streams.begin(), streams.end());
     }
     work.offer(all_s / shared.seats, [&] {

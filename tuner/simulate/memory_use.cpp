@@ -24,7 +24,7 @@ std::map<moe::TensorId, Life> lives(const moe::Program& stage, const std::vector
     const moe::OpSpan& span = span_of.at(op_of[op]);
     for (const auto* uses : {&stage.ops[op].reads, &stage.ops[op].writes}) {
       for (const moe::Use& use : *uses) {
-        const moe::Tensor& tensor = stage.tensors[static_cast<std::size_t>(use.tensor)];
+        const moe::Tensor& tensor = stage.tensors[use.tensor];
         const bool planned =
             tensor.role == moe::Role::activation || tensor.role == moe::Role::replica;
         if (!planned || tensor.pool != moe::Pool::device) continue;

@@ -168,19 +168,17 @@ struct Simulation::State {
       result.queues[static_cast<std::size_t>(program.ops[op].stream)].push_back(
           static_cast<int>(op));
       for (const int earlier : waits[op]) {
-        if (!moe::runs_in(program.ops[static_cast<std::size_t>(earlier)], number)) continue;
+        if (!moe::runs_in(program.ops[earlier], number)) continue;
         ++result.waiting_for[op];
-        result.successors[static_cast<std::size_t>(earlier)].push_back(static_cast<int>(op));
+        result.successors[earlier].push_back(static_cast<int>(op));
       }
     }
     return result;
   }
-  const Stage& stage(int rank) const {
-    return stages[static_cast<std::size_t>(moe::stage_of(groups, rank))];
-  }
+  const Stage& stage(int rank) const { return stages[moe::stage_of(groups, rank)]; }
 
-  const OpCost& cost(int op) const { return costs[static_cast<std::size_t>(op)]; }
-  Rank& at(int rank) { return ranks[static_cast<std::size_t>(rank)]; }
+  const OpCost& cost(int op) const { return costs[op]; }
+  Rank& at(int rank) { return ranks[rank]; }
   Queue& queue_of(int rank, int op) {
     return at(rank)
         .queues[static_cast<std::size_t>(program.ops[static_cast<std::size_t>(op)].stream)];
@@ -212,7 +210,7 @@ struct Simulation::State {
     const bool now_on = at(rank).on_processor();
     if (at(rank).contended < 0 || now_on == before) return;
     // The number of ranks with work for the processors decides the share of each.
-    Contended& together = contended[static_cast<std::size_t>(at(rank).contended)];
+    Contended& together = contended[at(rank).contended];
     together.busy_ranks += now_on ? 1 : -1;
     for (const int other : together.shared.ranks) {
       if (at(other).on_processor()) touch(other);
@@ -220,7 +218,7 @@ struct Simulation::State {
   }
   double processor_share(const Rank& rank) const {
     if (rank.contended < 0) return 1;
-    const Contended& together = contended[static_cast<std::size_t>(rank.contended)];
+    const Contended& together = contended[rank.contended];
     return tuner::processor_share(together.shared, together.busy_ranks);
   }
 
@@ -229,8 +227,8 @@ struct Simulation::State {
     Queue& queue = at(rank).queues[stream];
     const auto& ops = stage(rank).queues[stream];
     if (queue.issued || queue.running >= 0 || queue.next >= static_cast<int>(ops.size())) return;
-    const int op = ops[static_cast<std::size_t>(queue.next)];
-    if (at(rank).waiting_for[static_cast<std::size_t>(op)] > 0) return;
+    const int op = ops[queue.next];
+    if (at(rank).waiting_for[op] > 0) return;
     queue.issued = true;
     events.push({now + gap_after(trigger), op, rank, EventKind::start, 0});
   }
@@ -240,19 +238,19 @@ struct Simulation::State {
     queue.issued = false;
     queue.running = op;
     ++queue.next;
-    moe::OpSpan& span = spans[static_cast<std::size_t>(rank)][static_cast<std::size_t>(op)];
+    moe::OpSpan& span = spans[rank][op];
     span = {op, now, 0};
     if (cost(op).activity == moe::Activity::communication) {
-      const int index = cost(op).call_of[static_cast<std::size_t>(rank)];
-      const GroupCall& group = cost(op).calls[static_cast<std::size_t>(index)];
-      Call& call = calls[static_cast<std::size_t>(op)][static_cast<std::size_t>(index)];
+      const int index = cost(op).call_of[rank];
+      const GroupCall& group = cost(op).calls[index];
+      Call& call = calls[op][index];
       if (++call.arrived < static_cast<int>(group.ranks.size())) return;
       events.push({now + queued_s(group) + group.alpha_s, op, index, EventKind::transfer, 0});
       for (const int member : group.ranks) count(member, group.link, 1);
       return;
     }
     count(rank, occupation_of(cost(op)), 1);
-    queue.work_left = cost(op).seconds[static_cast<std::size_t>(rank)];
+    queue.work_left = cost(op).seconds[rank];
     queue.rate = 0;
     queue.since = now;
   }
@@ -261,9 +259,7 @@ struct Simulation::State {
   /// have been given to send.
   double queued_s(const GroupCall& group) const {
     if (model.gaps.queued_s <= 0 || group.link != Occupation::inter_node) return 0;
-    const auto node_of = [this](int rank) {
-      return groups.node_of[static_cast<std::size_t>(rank)];
-    };
+    const auto node_of = [this](int rank) { return groups.node_of[rank]; };
     double left_s = 0;
     for (const Flow& flow : flows) {
       if (!flow.between_nodes || flow.end - now <= left_s) continue;
@@ -276,8 +272,8 @@ struct Simulation::State {
   }
 
   void transfer(int op, int index) {
-    const GroupCall& group = cost(op).calls[static_cast<std::size_t>(index)];
-    Call& call = calls[static_cast<std::size_t>(op)][static_cast<std::size_t>(index)];
+    const GroupCall& group = cost(op).calls[index];
+    Call& call = calls[op][index];
     settle_flows();
     call.moving = true;
     for (const Transfer& part : group.transfers) {
@@ -291,10 +287,9 @@ struct Simulation::State {
                 0,
                 now,
                 kNever,
-                groups.node_of[static_cast<std::size_t>(part.from)] !=
-                    groups.node_of[static_cast<std::size_t>(part.to)]};
-      ++call.flows_left[static_cast<std::size_t>(flow.from_member)];
-      ++call.flows_left[static_cast<std::size_t>(flow.to_member)];
+                groups.node_of[part.from] != groups.node_of[part.to]};
+      ++call.flows_left[flow.from_member];
+      ++call.flows_left[flow.to_member];
       flows.push_back(flow);
       flows_changed = true;
     }
@@ -309,23 +304,23 @@ struct Simulation::State {
   }
 
   void flow_ended_at(int rank, int member, const Flow& flow) {
-    Call& call = calls[static_cast<std::size_t>(flow.op)][static_cast<std::size_t>(flow.call)];
-    if (--call.flows_left[static_cast<std::size_t>(member)] > 0) return;
-    communicated(rank, flow.op, cost(flow.op).calls[static_cast<std::size_t>(flow.call)].link);
+    Call& call = calls[flow.op][flow.call];
+    if (--call.flows_left[member] > 0) return;
+    communicated(rank, flow.op, cost(flow.op).calls[flow.call].link);
   }
 
   void finish(int rank, int op) {
     Queue& queue = queue_of(rank, op);
     queue.running = -1;
-    moe::OpSpan& span = spans[static_cast<std::size_t>(rank)][static_cast<std::size_t>(op)];
+    moe::OpSpan& span = spans[rank][op];
     span.duration_s = now - span.start_s;
-    const moe::Stream stream = program.ops[static_cast<std::size_t>(op)].stream;
+    const moe::Stream stream = program.ops[op].stream;
     const bool communication = cost(op).activity == moe::Activity::communication;
-    const bool routing = moe::binds_routing(program.ops[static_cast<std::size_t>(op)]);
+    const bool routing = moe::binds_routing(program.ops[op]);
     bool computation_goes_on = false;
-    for (int later : stage(rank).successors[static_cast<std::size_t>(op)]) {
-      if (--at(rank).waiting_for[static_cast<std::size_t>(later)] > 0) continue;
-      const moe::Stream other = program.ops[static_cast<std::size_t>(later)].stream;
+    for (int later : stage(rank).successors[op]) {
+      if (--at(rank).waiting_for[later] > 0) continue;
+      const moe::Stream other = program.ops[later].stream;
       if (other == stream) continue;  // issued below, if it is next
       issue(rank, static_cast<std::size_t>(other),
             routing ? Trigger::routing : Trigger::other_stream);

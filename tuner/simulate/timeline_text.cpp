@@ -16,14 +16,14 @@ std::string timeline_text(const moe::Program& program, const moe::Timeline& time
     for (int stream = 0; stream < moe::kStreamCount; ++stream) {
       std::vector<moe::OpSpan> spans;
       for (const moe::OpSpan& span : timeline.ranks[rank]) {
-        if (static_cast<int>(program.ops[static_cast<std::size_t>(span.op)].stream) == stream) {
+        if (static_cast<int>(program.ops[span.op].stream) == stream) {
           spans.push_back(span);
         }
       }
       if (spans.empty()) continue;
       text += fmt::format("rank {} {}\n", rank, moe::stream_name(static_cast<moe::Stream>(stream)));
       for (const moe::OpSpan& span : spans) {
-        const moe::Op& op = program.ops[static_cast<std::size_t>(span.op)];
+        const moe::Op& op = program.ops[span.op];
         text += fmt::format("{:12.3f} {:11.3f}  {}", 1e3 * span.start_s,
                             1e3 * (span.start_s + span.duration_s), op.name);
         if (op.layer >= 0) text += fmt::format(", layer {}", op.layer);
@@ -58,7 +58,7 @@ TimelineSummary summarize(const moe::Program& program, const moe::Timeline& time
   for (const auto& spans : timeline.ranks) {
     db::ActivityIntervals intervals;
     for (const moe::OpSpan& span : spans) {
-      const moe::Op& op = program.ops[static_cast<std::size_t>(span.op)];
+      const moe::Op& op = program.ops[span.op];
       of(intervals, moe::facts_of(op).activity)
           .push_back({span.start_s, span.start_s + span.duration_s});
     }

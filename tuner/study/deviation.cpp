@@ -16,15 +16,14 @@ std::pair<const LinearFit*, double> fit_and_units(const PathStep& step, const mo
                                                   const moe::Groups& groups,
                                                   const std::vector<OpCost>& costs,
                                                   const CostModel& model) {
-  const moe::Op& op = program.ops[static_cast<std::size_t>(step.op)];
-  const OpCost& cost = costs[static_cast<std::size_t>(step.op)];
+  const moe::Op& op = program.ops[step.op];
+  const OpCost& cost = costs[step.op];
   if (cost.activity != moe::Activity::communication) {
-    const Sample units =
-        units_of(program, op, bindings[static_cast<std::size_t>(step.rank)], groups, step.rank);
+    const Sample units = units_of(program, op, bindings[step.rank], groups, step.rank);
     return {&model.fits.at(fit_key(model, program, op)), units.units};
   }
-  const int index = cost.call_of[static_cast<std::size_t>(step.rank)];
-  const GroupCall& call = cost.calls[static_cast<std::size_t>(index)];
+  const int index = cost.call_of[step.rank];
+  const GroupCall& call = cost.calls[index];
   const CollectiveFit* found = collective_fit(model, op, name_of(call.link));
   double bytes = 0;
   for (const Transfer& transfer : call.transfers) bytes += static_cast<double>(transfer.bytes);

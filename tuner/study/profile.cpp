@@ -128,8 +128,7 @@ moe::Timeline load_op_timeline(const db::Connection& connection, const db::Timel
                       fmt::format("timeline {}: op {} of rank {} is not of this model", timeline.id,
                                   span.op, span.rank));
     }
-    result.ranks[static_cast<std::size_t>(span.rank)][static_cast<std::size_t>(span.op)] = {
-        span.op, span.start_s, span.duration_s};
+    result.ranks[span.rank][span.op] = {span.op, span.start_s, span.duration_s};
   }
   return result;
 }

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
-#include <ranges>
 #include <utility>
 
 #include "db/console/format_rows.h"
@@ -118,10 +117,11 @@ std::vector<ProfileSchedule> leaner(const moe::Program& program, const ProfileSc
   const moe::Schedule more_chunks = in_twice_as_many_chunks(program, one.schedule);
   for (const moe::Schedule* cut : {&one.schedule, &more_chunks}) {
     // S4 and S3 recompute, S2 and S1 copy what S4 and S3 recompute.
-    for (const mpmoe::Strategy& strategy : mpmoe::kStrategies | std::views::reverse) {
-      moe::Schedule shared = with_shared_buffers(program, *cut, strategy);
+    for (auto strategy = mpmoe::kStrategies.rbegin(); strategy != mpmoe::kStrategies.rend();
+         ++strategy) {
+      moe::Schedule shared = with_shared_buffers(program, *cut, *strategy);
       if (shared.decisions == one.schedule.decisions || !moe::is_legal(program, shared)) continue;
-      result.push_back({fmt::format("{}, buffers shared by {}{}", one.what, strategy.name,
+      result.push_back({fmt::format("{}, buffers shared by {}{}", one.what, strategy->name,
                                     cut == &more_chunks ? ", twice the chunks" : ""),
                         std::move(shared)});
     }

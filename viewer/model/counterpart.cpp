@@ -70,7 +70,7 @@ struct Found {
 Found find(const Timeline& timeline, SpanPosition position) {
   const Lane& lane = timeline.lanes[position.lane];
   const LaneSpan& span = lane.spans[position.span];
-  const db::TimelineOp& op = timeline.ops[static_cast<std::size_t>(span.op)];
+  const db::TimelineOp& op = timeline.ops[span.op];
   Found found{whole_ops(chunks_like(timeline, lane.rank, op)), 0};
   const auto holder = std::find_if(found.ops.begin(), found.ops.end(), [&](const WholeOp& whole) {
     return std::find(whole.spans.begin(), whole.spans.end(), position) != whole.spans.end();
@@ -92,7 +92,7 @@ std::optional<WholeOp> counterpart(const Timeline& timeline, SpanPosition positi
   const std::size_t index = find(timeline, position).index;
   const Lane& lane = timeline.lanes[position.lane];
   const LaneSpan& span = lane.spans[position.span];
-  const db::TimelineOp& op = timeline.ops[static_cast<std::size_t>(span.op)];
+  const db::TimelineOp& op = timeline.ops[span.op];
   std::vector<WholeOp> ops = whole_ops(chunks_like(other, lane.rank, op));
   if (index >= ops.size()) return std::nullopt;
   return std::move(ops[index]);

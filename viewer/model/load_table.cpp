@@ -32,7 +32,7 @@ std::int64_t LoadTable::quantile(double share) const {
   std::vector<std::int64_t> sorted = tokens;
   const auto rank = static_cast<std::ptrdiff_t>(share * static_cast<double>(sorted.size() - 1));
   std::nth_element(sorted.begin(), sorted.begin() + rank, sorted.end());
-  return sorted[static_cast<std::size_t>(rank)];
+  return sorted[rank];
 }
 
 LoadTable build_load_table(const std::vector<db::Load>& rows) {

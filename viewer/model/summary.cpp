@@ -37,8 +37,7 @@ Summary summarize(const Timeline& timeline, TimeRange range) {
     for (std::size_t s = first_ending_after(lane, range.begin_s);
          s < lane.spans.size() && lane.spans[s].start_s < range.end_s; ++s) {
       const LaneSpan& span = lane.spans[s];
-      of(intervals, activities[static_cast<std::size_t>(span.op)])
-          .push_back({span.start_s, span.end_s});
+      of(intervals, activities[span.op]).push_back({span.start_s, span.end_s});
     }
     const bool last_of_rank =
         i + 1 == timeline.lanes.size() || timeline.lanes[i + 1].rank != lane.rank;

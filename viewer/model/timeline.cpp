@@ -38,9 +38,7 @@ class OpIndex {
     return found->second;
   }
 
-  const std::string& stream(std::int32_t op) const {
-    return ops_[static_cast<std::size_t>(op)].stream;
-  }
+  const std::string& stream(std::int32_t op) const { return ops_[op].stream; }
   std::vector<db::TimelineOp> take() { return std::move(ops_); }
 
  private:

@@ -145,7 +145,7 @@ void draw_runs(const RunFilter& filter, const Session& session, float height, Pi
   clipper.Begin(static_cast<int>(rows.size()));
   while (clipper.Step()) {
     for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i) {
-      const RunRow& run = *rows[static_cast<std::size_t>(i)];
+      const RunRow& run = *rows[i];
       draw_run_row(run, run.id == session.selected_run, pick);
     }
   }

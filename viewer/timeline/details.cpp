@@ -18,7 +18,7 @@ struct Fact {
 
 const db::TimelineOp& op_at(const Timeline& timeline, SpanPosition at) {
   const LaneSpan& span = timeline.lanes[at.lane].spans[at.span];
-  return timeline.ops[static_cast<std::size_t>(span.op)];
+  return timeline.ops[span.op];
 }
 
 // Which span it is and how long it took.
@@ -75,7 +75,7 @@ void draw_tooltip(const TimelinePanel& panel, const Fonts& fonts,
   const Timeline& timeline = *stack[panel.hovered->stack].timeline;
   const SpanPosition at = panel.hovered->at;
   const LaneSpan& span = timeline.lanes[at.lane].spans[at.span];
-  const db::TimelineOp& op = timeline.ops[static_cast<std::size_t>(span.op)];
+  const db::TimelineOp& op = timeline.ops[span.op];
   ImGui::BeginTooltip();
   const ImVec2 corner = ImGui::GetCursorScreenPos();
   const float size = fonts.text->FontSize * 0.8F;
@@ -106,7 +106,7 @@ void draw_selection(TimelinePanel& panel, const Fonts& fonts, std::span<const St
   }
   const Timeline& timeline = *stack[panel.selected->stack].timeline;
   const LaneSpan& span = timeline.lanes[panel.selected->at.lane].spans[panel.selected->at.span];
-  const db::TimelineOp& op = timeline.ops[static_cast<std::size_t>(span.op)];
+  const db::TimelineOp& op = timeline.ops[span.op];
   ImGui::PushFont(fonts.bold);
   ImGui::TextUnformatted(op_label(op).c_str());
   ImGui::PopFont();

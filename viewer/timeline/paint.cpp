@@ -136,7 +136,7 @@ void paint_marks(const Canvas& canvas, const Lane& lane, const std::vector<OpSty
   const double px_s = canvas.axis.seconds_per_px() / map.scale;
   const float top = y + 1, bottom = y + height - 1;
   for (const Mark& mark : fold(lane, map.to_time(canvas.axis.view), px_s)) {
-    const OpStyle& style = styles[static_cast<std::size_t>(mark.op)];
+    const OpStyle& style = styles[mark.op];
     const float x0 = std::max(canvas.axis.left, canvas.axis.to_px(map.to_axis(mark.begin_s)));
     float x1 = std::min(canvas.axis.right, canvas.axis.to_px(map.to_axis(mark.end_s)));
     if (x1 < canvas.axis.left) continue;

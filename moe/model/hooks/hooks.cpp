@@ -39,8 +39,8 @@ std::string shape_text(const Tensor& tensor) {
 void check_shape(LayerBuilder& build, HookPlace place, const Hook& hook, TensorId in,
                  TensorId out) {
   const auto& tensors = build.program().tensors;
-  const Tensor& from = tensors[static_cast<std::size_t>(in)];
-  const Tensor& to = tensors[static_cast<std::size_t>(out)];
+  const Tensor& from = tensors[in];
+  const Tensor& to = tensors[out];
   if (from.rows_are == to.rows_are && from.rows == to.rows && from.columns == to.columns &&
       from.dtype == to.dtype && from.layer == to.layer) {
     return;

@@ -5,7 +5,7 @@ namespace moe {
 TensorId token_table(LayerBuilder& build) {
   const std::string name = "token_table";
   for (const Parameter& parameter : build.program().parameters) {
-    if (build.program().tensors[static_cast<std::size_t>(parameter.value)].name == name) {
+    if (build.program().tensors[parameter.value].name == name) {
       return parameter.value;
     }
   }

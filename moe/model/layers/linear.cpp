@@ -3,7 +3,7 @@
 namespace moe {
 
 Layer linear(LayerBuilder& build, const LinearShape& shape, TensorId x) {
-  const std::int64_t rows = build.program().tensors[static_cast<std::size_t>(x)].rows;
+  const std::int64_t rows = build.program().tensors[x].rows;
   const int parts = build.tensor_ranks();
   const Sharded sharded = parts > 1 ? shape.sharded : Sharded::not_at_all;
   const bool by_columns = sharded == Sharded::by_columns, by_rows = sharded == Sharded::by_rows;
@@ -43,7 +43,7 @@ Layer linear(LayerBuilder& build, const LinearShape& shape, TensorId x) {
 
 TensorId gather_tokens(LayerBuilder& build, TensorId x, const std::string& name) {
   if (build.tensor_ranks() == 1) return x;
-  const std::int64_t width = build.program().tensors[static_cast<std::size_t>(x)].columns;
+  const std::int64_t width = build.program().tensors[x].columns;
   const TensorId gathered =
       build.activation(name + ".gathered", build.tensor_ranks() * build.tokens, width);
   build.op(AllGather{}, "gather " + name, {x}, {gathered});
@@ -52,7 +52,7 @@ TensorId gather_tokens(LayerBuilder& build, TensorId x, const std::string& name)
 
 TensorId sum_tokens(LayerBuilder& build, TensorId partial, const std::string& name) {
   if (build.tensor_ranks() == 1) return partial;
-  const std::int64_t width = build.program().tensors[static_cast<std::size_t>(partial)].columns;
+  const std::int64_t width = build.program().tensors[partial].columns;
   const TensorId sum = build.activation(name + ".summed", width);
   build.op(ReduceScatter{}, "sum " + name, {partial}, {sum});
   return sum;

@@ -15,7 +15,7 @@ const std::vector<Order>& orders() {
 const Order& order_named(std::string_view name) { return find_named(orders(), name, "order"); }
 
 int copies_of_token(LayerBuilder& build, const GateOutput& gate) {
-  return static_cast<int>(build.program().tensors[static_cast<std::size_t>(gate.expert)].columns);
+  return static_cast<int>(build.program().tensors[gate.expert].columns);
 }
 
 }  // namespace moe

@@ -21,7 +21,7 @@ std::vector<int> nodes_of_members(const moe::Groups& groups) {
     std::vector<int> of_group;
     std::map<int, int> known, members;
     for (const int member : moe::members(groups, moe::GroupKind::expert, rank)) {
-      const int node = groups.node_of[static_cast<std::size_t>(member)];
+      const int node = groups.node_of[member];
       of_group.push_back(known.try_emplace(node, static_cast<int>(known.size())).first->second);
       ++members[node];
     }

@@ -20,9 +20,7 @@ struct Pack {
 
 /// The node of a member, or that of all.
 std::size_t pack_of(const EplbGroup& group, int member) {
-  return group.hierarchical
-             ? static_cast<std::size_t>(group.node_of[static_cast<std::size_t>(member)])
-             : 0;
+  return group.hierarchical ? static_cast<std::size_t>(group.node_of[member]) : 0;
 }
 
 /// Members of each, without experts.
@@ -58,12 +56,12 @@ Packing nothing_packed(moe::ExpertHomes homes, int members, int free) {
 int taker(const Packing& packing, const Pack& pack, int expert, int home) {
   int best = -1;
   for (const int member : pack.members) {
-    const auto& holders = packing.holders[static_cast<std::size_t>(expert)];
+    const auto& holders = packing.holders[expert];
     const bool has_it =
         member == home || std::find(holders.begin(), holders.end(), member) != holders.end();
-    if (has_it || packing.free[static_cast<std::size_t>(member)] == 0) continue;
-    const double load = packing.load[static_cast<std::size_t>(member)];
-    if (best < 0 || load < packing.load[static_cast<std::size_t>(best)]) best = member;
+    if (has_it || packing.free[member] == 0) continue;
+    const double load = packing.load[member];
+    if (best < 0 || load < packing.load[best]) best = member;
   }
   return best;
 }
@@ -71,7 +69,7 @@ int taker(const Packing& packing, const Pack& pack, int expert, int home) {
 void pack_copies(std::span<const std::int64_t> loads, const Pack& pack, const EplbGroup& group,
                  Packing& packing) {
   std::vector<std::int64_t> of_pack;
-  for (const int expert : pack.experts) of_pack.push_back(loads[static_cast<std::size_t>(expert)]);
+  for (const int expert : pack.experts) of_pack.push_back(loads[expert]);
   const int slots = group.spare_slots * static_cast<int>(pack.members.size());
   const auto copies = copies_by_load(of_pack, slots, static_cast<int>(pack.members.size()));
   std::vector<std::size_t> heaviest(pack.experts.size());
@@ -79,19 +77,17 @@ void pack_copies(std::span<const std::int64_t> loads, const Pack& pack, const Ep
   const auto weight = [&](std::size_t i) { return load_per_copy(of_pack[i], copies[i]); };
   std::stable_sort(heaviest.begin(), heaviest.end(),
                    [&](std::size_t a, std::size_t b) { return weight(a) > weight(b); });
-  const auto home = [&](std::size_t i) {
-    return packing.homes[static_cast<std::size_t>(pack.experts[i])];
-  };
+  const auto home = [&](std::size_t i) { return packing.homes[pack.experts[i]]; };
   for (std::size_t i = 0; i < of_pack.size(); ++i) {
-    if (home(i) >= 0) packing.load[static_cast<std::size_t>(home(i))] += weight(i);
+    if (home(i) >= 0) packing.load[home(i)] += weight(i);
   }
   for (const std::size_t i : heaviest) {
     for (int copy = home(i) < 0 ? 0 : 1; copy < copies[i]; ++copy) {
       const int member = taker(packing, pack, pack.experts[i], home(i));
       if (member < 0) break;
-      packing.holders[static_cast<std::size_t>(pack.experts[i])].push_back(member);
-      packing.load[static_cast<std::size_t>(member)] += weight(i);
-      --packing.free[static_cast<std::size_t>(member)];
+      packing.holders[pack.experts[i]].push_back(member);
+      packing.load[member] += weight(i);
+      --packing.free[member];
     }
   }
 }
@@ -118,9 +114,8 @@ void leave_out_beyond(std::vector<std::vector<int>>& holders, std::span<const st
   std::vector<int> replicas(static_cast<std::size_t>(group.members), 0);
   const std::vector<int> order = most_loaded(loads);
   for (const int expert : order) {
-    std::erase_if(holders[static_cast<std::size_t>(expert)], [&](int member) {
-      return ++replicas[static_cast<std::size_t>(member)] > group.spare_slots;
-    });
+    std::erase_if(holders[expert],
+                  [&](int member) { return ++replicas[member] > group.spare_slots; });
   }
 }
 
@@ -161,7 +156,7 @@ moe::ExpertPlacement eplb_moved_placement(std::span<const std::int64_t> loads,
   std::vector<Pack> packs = packs_of_members(group);
   const moe::ExpertHomes nodes = packed_homes(loads, static_cast<int>(packs.size()));
   for (std::size_t expert = 0; expert < nodes.size(); ++expert) {
-    packs[static_cast<std::size_t>(nodes[expert])].experts.push_back(static_cast<int>(expert));
+    packs[nodes[expert]].experts.push_back(static_cast<int>(expert));
   }
   for (const Pack& pack : packs) pack_copies(loads, pack, group, packing);
   const moe::ExpertHomes homes =

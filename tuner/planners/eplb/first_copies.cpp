@@ -15,8 +15,8 @@ class Choice {
       : holders_(holders), each_(each), at_(static_cast<std::size_t>(members)) {}
 
   bool has_room(int member) const { return at(member).size() < each_; }
-  void take(int member, int expert) { at_[static_cast<std::size_t>(member)].push_back(expert); }
-  const std::vector<int>& at(int member) const { return at_[static_cast<std::size_t>(member)]; }
+  void take(int member, int expert) { at_[member].push_back(expert); }
+  const std::vector<int>& at(int member) const { return at_[member]; }
 
   /// Finds the expert a home among its holders, if others that are at home there can go to other
   /// holders of theirs.
@@ -27,14 +27,14 @@ class Choice {
 
  private:
   bool augment(int expert, std::vector<bool>& tried) {
-    for (const int member : holders_[static_cast<std::size_t>(expert)]) {
-      if (tried[static_cast<std::size_t>(member)]) continue;
-      tried[static_cast<std::size_t>(member)] = true;
+    for (const int member : holders_[expert]) {
+      if (tried[member]) continue;
+      tried[member] = true;
       if (has_room(member)) {
         take(member, expert);
         return true;
       }
-      auto& there = at_[static_cast<std::size_t>(member)];
+      auto& there = at_[member];
       for (std::size_t i = 0; i < there.size(); ++i) {
         if (!augment(there[i], tried)) continue;
         there[i] = expert;
@@ -60,8 +60,8 @@ moe::ExpertHomes first_copies(const std::vector<std::vector<int>>& holders,
   Choice choice(holders, members, holders.size() / static_cast<std::size_t>(members));
   std::vector<int> others, left_over;
   for (int expert = 0; expert < static_cast<int>(holders.size()); ++expert) {
-    const auto& there = holders[static_cast<std::size_t>(expert)];
-    const int home = now[static_cast<std::size_t>(expert)];
+    const auto& there = holders[expert];
+    const int home = now[expert];
     if (std::find(there.begin(), there.end(), home) != there.end() && choice.has_room(home)) {
       choice.take(home, expert);
     } else {
@@ -78,7 +78,7 @@ moe::ExpertHomes first_copies(const std::vector<std::vector<int>>& holders,
   }
   moe::ExpertHomes homes(holders.size());
   for (int member = 0; member < members; ++member) {
-    for (const int expert : choice.at(member)) homes[static_cast<std::size_t>(expert)] = member;
+    for (const int expert : choice.at(member)) homes[expert] = member;
   }
   return homes;
 }

@@ -108,7 +108,7 @@ std::size_t first_usable(const Writers& writers, const moe::Op& op,
 double bytes_summed(const moe::Program& program, const moe::Op& op) {
   double bytes = 0;
   for (const moe::Use& use : op.writes) {
-    const moe::Tensor& tensor = program.tensors[static_cast<std::size_t>(use.tensor)];
+    const moe::Tensor& tensor = program.tensors[use.tensor];
     const auto rows =
         moe::slice_end(tensor.rows, use.slice) - moe::slice_begin(tensor.rows, use.slice);
     bytes += static_cast<double>(rows * tensor.columns * moe::bytes_of(tensor.dtype));
@@ -132,7 +132,7 @@ moe::Program cut_into_grains(moe::Program program, double slice_bytes) {
     layer.bytes += bytes_summed(program, op);
     std::int64_t rows = 0;
     for (const moe::Use& use : op.writes) {
-      rows += program.tensors[static_cast<std::size_t>(use.tensor)].rows;
+      rows += program.tensors[use.tensor].rows;
     }
     layer.rows = std::min(layer.rows, rows);
   }
@@ -273,7 +273,7 @@ moe::Schedule with_gradients_at(moe::Schedule schedule, const moe::Program& sche
         if (!moe::reduces_gradients(op) || op.layer != layer || op.stage != static_cast<int>(s)) {
           continue;
         }
-        std::size_t& place = slices.places[static_cast<std::size_t>(op.chunk.index)];
+        std::size_t& place = slices.places[op.chunk.index];
         place = std::max(place, first_usable(writers, op, stage.places));
       }
       for (std::size_t slice = 0; slice < slices.places.size(); ++slice) {

@@ -55,7 +55,7 @@ double uncovered_s(std::span<const double> exchange_s, std::span<const WeightGra
                    std::span<const int> assignment) {
   std::vector<double> left_s(exchange_s.begin(), exchange_s.end());
   for (std::size_t j = 0; j < gradients.size(); ++j) {
-    if (assignment[j] >= 0) left_s[static_cast<std::size_t>(assignment[j])] -= gradients[j].seconds;
+    if (assignment[j] >= 0) left_s[assignment[j]] -= gradients[j].seconds;
   }
   double sum_s = 0;
   for (const double left : left_s) sum_s += std::max(0.0, left);

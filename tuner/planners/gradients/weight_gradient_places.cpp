@@ -44,8 +44,7 @@ std::vector<std::vector<bool>> exchanges_before(const moe::Program& program,
 std::vector<Maker> makers_of(const moe::Program& program) {
   std::map<moe::TensorId, std::string> parameter_of;  // by gradient
   for (const moe::Parameter& parameter : program.parameters) {
-    parameter_of[parameter.gradient] =
-        program.tensors[static_cast<std::size_t>(parameter.value)].name;
+    parameter_of[parameter.gradient] = program.tensors[parameter.value].name;
   }
   std::vector<Maker> makers;
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
@@ -85,7 +84,7 @@ std::vector<moe::PlaceWeightGradient> weight_gradient_places(const Situation& si
   std::vector<std::vector<std::size_t>> waiting(
       program.ops.size());  // [op]: the ops that wait for it
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
-    for (const int earlier : waits[i]) waiting[static_cast<std::size_t>(earlier)].push_back(i);
+    for (const int earlier : waits[i]) waiting[earlier].push_back(i);
   }
 
   const std::vector<Maker> makers = makers_of(program);
@@ -125,7 +124,7 @@ std::vector<moe::PlaceWeightGradient> weight_gradient_places(const Situation& si
   std::vector<moe::PlaceWeightGradient> places;
   for (std::size_t j = 0; j < makers.size(); ++j) {
     if (assignment[j] < 0) continue;
-    const moe::Op& exchange = program.ops[exchanges[static_cast<std::size_t>(assignment[j])]];
+    const moe::Op& exchange = program.ops[exchanges[assignment[j]]];
     places.push_back({makers[j].parameter, exchange.layer, *moe::direction_of(exchange),
                       moe::share_of(exchange).index});
   }

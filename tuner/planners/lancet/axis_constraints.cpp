@@ -19,7 +19,7 @@ using moe::Tensor;
 using moe::Use;
 
 const Tensor& tensor_at(const Program& program, const Use& use) {
-  return program.tensors[static_cast<std::size_t>(use.tensor)];
+  return program.tensors[use.tensor];
 }
 
 bool is_routed(const Tensor& tensor) { return tensor.rows_are != moe::Rows::fixed; }
@@ -138,7 +138,7 @@ std::string refusal(const Program& program, const Op& op, const AxisScope& scope
 }  // namespace
 
 AxisSet possible_axes(const Program& program, moe::TensorId id, const AxisScope& scope) {
-  const Tensor& tensor = program.tensors[static_cast<std::size_t>(id)];
+  const Tensor& tensor = program.tensors[id];
   AxisSet axes = kAllAxes;
   const auto only_if = [&](bool may, Axis axis) {
     if (!may) axes.remove(axis);
@@ -195,7 +195,7 @@ std::string why_whole(const Program& program, const Op& op, const AxisScope& sco
 }
 
 std::string name_in_block(const Program& program, moe::TensorId tensor) {
-  const std::string& name = program.tensors[static_cast<std::size_t>(tensor)].name;
+  const std::string& name = program.tensors[tensor].name;
   const std::size_t dot = name.find('.');
   return name.starts_with("block") && dot != std::string::npos ? name.substr(dot + 1) : name;
 }

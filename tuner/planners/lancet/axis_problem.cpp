@@ -15,7 +15,7 @@ Gecode::IntSet values_of(AxisSet set) {
   std::array<int, kAxisCount> values{};
   int count = 0;
   for (int axis = 0; axis < kAxisCount; ++axis) {
-    if (set.has(static_cast<Axis>(axis))) values[static_cast<std::size_t>(count++)] = axis;
+    if (set.has(static_cast<Axis>(axis))) values[count++] = axis;
   }
   return Gecode::IntSet(values.data(), count);
 }
@@ -27,15 +27,14 @@ class AxisSpace : public Gecode::Space {
       : axes_(*this, static_cast<int>(problem.domains.size()), 0, kAxisCount - 1),
         modes_(*this, static_cast<int>(problem.constraints.size())) {
     for (int v = 0; v < axes_.size(); ++v) {
-      Gecode::dom(*this, axes_[v], values_of(problem.domains[static_cast<std::size_t>(v)]));
+      Gecode::dom(*this, axes_[v], values_of(problem.domains[v]));
     }
     std::vector<Gecode::BoolVar> waits;
     for (int op = 0; op < modes_.size(); ++op) {
-      waits.push_back(post(problem.constraints[static_cast<std::size_t>(op)], op));
+      waits.push_back(post(problem.constraints[op], op));
     }
     for (const auto& [first, second] : problem.waits_with) {
-      Gecode::rel(*this, waits[static_cast<std::size_t>(first)], Gecode::BOT_IMP,
-                  waits[static_cast<std::size_t>(second)], 1);
+      Gecode::rel(*this, waits[first], Gecode::BOT_IMP, waits[second], 1);
     }
     Gecode::branch(*this, modes_, Gecode::INT_VAR_NONE(), Gecode::INT_VAL_MIN());
     Gecode::branch(*this, axes_, Gecode::INT_VAR_NONE(), Gecode::INT_VAL_MIN());
@@ -64,7 +63,7 @@ class AxisSpace : public Gecode::Space {
     Gecode::BoolVar waits(*this, 0, 1);
     bool may_wait = false;
     for (int m = 0; m < count; ++m) {
-      const AxisMode& mode = constraint.modes[static_cast<std::size_t>(m)];
+      const AxisMode& mode = constraint.modes[m];
       Gecode::BoolVar chosen(*this, 0, 1);
       Gecode::rel(*this, modes_[op], Gecode::IRT_EQ, m, chosen);
       for (std::size_t i = 0; i < mode.operands.size(); ++i) {

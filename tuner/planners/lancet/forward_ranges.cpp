@@ -125,7 +125,7 @@ void learn_shares(const Situation& situation, const moe::Program& whole, const m
       continue;
     }
     next = same + 1;
-    ForwardOp& op = ops[static_cast<std::size_t>(same - forward.begin())];
+    ForwardOp& op = ops[same - forward.begin()];
     op.added_s = std::exchange(added_s, 0);
     const double both_s = op.whole_s();
     op.shared_s = std::clamp((both_s - seconds[i]) / (1 - 1.0 / share.count), 0.0, both_s);
@@ -257,14 +257,13 @@ ForwardRanges forward_ranges(const Situation& situation, const moe::Schedule& st
   const std::vector<Group> groups = instruction_groups(costs.along_batch, layers);
 
   const auto range_of = [&](int first, int end) {
-    return OpRange{groups[static_cast<std::size_t>(first)].ops.first,
-                   groups[static_cast<std::size_t>(end) - 1].ops.end};
+    return OpRange{groups[first].ops.first, groups[static_cast<std::size_t>(end) - 1].ops.end};
   };
   // The fastest way to cut groups [first, end) into k parts that their axes allow.
   const auto cut_of = [&](int first, int end, int k) -> std::optional<PricedCut> {
     int layer = -1;
     for (int g = first; g < end; ++g) {
-      const int of_group = groups[static_cast<std::size_t>(g)].layer;
+      const int of_group = groups[g].layer;
       if (of_group >= 0 && layer >= 0) return {};  // one MoE layer each
       layer = std::max(layer, of_group);
     }

@@ -113,7 +113,7 @@ double lancet_paper_seconds(const Situation& situation, const moe::Schedule& sch
     double& last_s = program.ops[i].stream == moe::Stream::compute ? computed_s : communicated_s;
     double start_s = last_s;
     for (const int earlier : waits[i]) {
-      start_s = std::max(start_s, end_s[static_cast<std::size_t>(earlier)]);
+      start_s = std::max(start_s, end_s[earlier]);
     }
     end_s[i] = last_s = start_s + seconds[i];
   }

@@ -28,7 +28,7 @@ std::vector<InstructionRange> best_ranges(
   for (int end = 1; end <= count; ++end) {
     const auto n = static_cast<std::size_t>(end);
     const auto look = [&](int first, int k) {
-      const double seconds = best_s[static_cast<std::size_t>(first)] + price(first, end, k);
+      const double seconds = best_s[first] + price(first, end, k);
       if (seconds < best_s[n]) {
         best_s[n] = seconds;
         last[n] = {first, end, k};
@@ -41,7 +41,7 @@ std::vector<InstructionRange> best_ranges(
   }
   std::vector<InstructionRange> ranges;
   for (int end = count; end > 0; end = ranges.back().first) {
-    ranges.push_back(last[static_cast<std::size_t>(end)]);
+    ranges.push_back(last[end]);
   }
   std::reverse(ranges.begin(), ranges.end());
   return ranges;

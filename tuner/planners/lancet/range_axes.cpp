@@ -56,8 +56,7 @@ AxisProblem with_first(const AxisProblem& problem, const std::vector<std::size_t
     some.constraints.push_back(problem.constraints[order[i]]);
   }
   for (const auto& [first, second] : problem.waits_with) {
-    const int one = place[static_cast<std::size_t>(first)],
-              other = place[static_cast<std::size_t>(second)];
+    const int one = place[first], other = place[second];
     if (one >= 0 && other >= 0) some.waits_with.emplace_back(one, other);
   }
   return some;

@@ -39,7 +39,7 @@ double micro_batch_order_paper_seconds(const Situation& situation, const moe::Sc
   std::vector<double> passes(static_cast<std::size_t>(program.stages)), once = passes;
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const moe::Op& op = program.ops[i];
-    (moe::comes_once(op) ? once : passes)[static_cast<std::size_t>(op.stage)] += seconds[i];
+    (moe::comes_once(op) ? once : passes)[op.stage] += seconds[i];
   }
   const double each = *std::max_element(passes.begin(), passes.end()) / program.micro_batches;
   return (program.micro_batches + program.stages - 1) * each +

@@ -64,7 +64,7 @@ class Configurations {
 double tokens_of_rank(const moe::Program& program) {
   for (const moe::TensorId tokens : program.tokens) {
     if (tokens >= 0) {
-      return static_cast<double>(program.tensors[static_cast<std::size_t>(tokens)].rows);
+      return static_cast<double>(program.tensors[tokens].rows);
     }
   }
   return 1;

@@ -22,7 +22,7 @@ bool is_single_buffer(const moe::Tensor& tensor) {
 
 bool uses_single_buffer(const moe::Program& program, const moe::Op& op) {
   const auto single = [&](const moe::Use& use) {
-    return is_single_buffer(program.tensors[static_cast<std::size_t>(use.tensor)]);
+    return is_single_buffer(program.tensors[use.tensor]);
   };
   return std::any_of(op.reads.begin(), op.reads.end(), single) ||
          std::any_of(op.writes.begin(), op.writes.end(), single);

@@ -34,7 +34,7 @@ bool belongs_to_pipeline(const moe::Program& program, const moe::Op& op) {
   if (moe::is_all_to_all(op)) return true;
   for (const auto* uses : {&op.reads, &op.writes}) {
     for (const moe::Use& use : *uses) {
-      const moe::Tensor& tensor = program.tensors[static_cast<std::size_t>(use.tensor)];
+      const moe::Tensor& tensor = program.tensors[use.tensor];
       if (tensor.rows_are == moe::Rows::received || tensor.rows_are == moe::Rows::gathered) {
         return true;
       }

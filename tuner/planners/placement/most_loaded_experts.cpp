@@ -17,7 +17,7 @@ std::vector<int> most_loaded(std::span<const std::int64_t> loads) {
   for (std::size_t i = 0; i < keys.size(); ++i) {
     std::int64_t before = 0;
     for (const std::int64_t key : keys) before += key > keys[i] ? 1 : 0;
-    order[static_cast<std::size_t>(before)] = static_cast<int>(i);
+    order[before] = static_cast<int>(i);
   }
   return order;
 }
@@ -30,7 +30,7 @@ moe::ExpertPlacement on_all_members(std::span<const int> experts, std::span<cons
     moe::ReplicatedExpert& replica = placement.replicas.emplace_back();
     replica.expert = expert;
     for (int member = 0; member < members; ++member) {
-      if (member != homes[static_cast<std::size_t>(expert)]) replica.holders.push_back(member);
+      if (member != homes[expert]) replica.holders.push_back(member);
     }
   }
   std::sort(placement.replicas.begin(), placement.replicas.end());

@@ -14,7 +14,7 @@ namespace {
 std::vector<std::vector<int>> expert_groups(const moe::Groups& groups, const OpCost& exchange) {
   std::vector<std::vector<int>> found;
   for (int rank = 0; rank < groups.ranks; ++rank) {
-    if (exchange.call_of[static_cast<std::size_t>(rank)] < 0) continue;  // of another stage
+    if (exchange.call_of[rank] < 0) continue;  // of another stage
     if (moe::index_in_group(groups, moe::GroupKind::expert, rank) != 0) continue;
     found.push_back(moe::members(groups, moe::GroupKind::expert, rank));
   }
@@ -46,11 +46,10 @@ MoveCost move_cost(const Situation& situation, const PlacedLayer& layer,
     call.ranks = ranks;
     call.alpha_s = state.tensors * alpha_s;
     for (const moe::ExpertMove& move : moves) {
-      const int sender = ranks[static_cast<std::size_t>(move.from)];
-      const int receiver = ranks[static_cast<std::size_t>(move.to)];
+      const int sender = ranks[move.from];
+      const int receiver = ranks[move.to];
       call.transfers.push_back({sender, receiver, state.bytes});
-      const bool inside = groups.node_of[static_cast<std::size_t>(sender)] ==
-                          groups.node_of[static_cast<std::size_t>(receiver)];
+      const bool inside = groups.node_of[sender] == groups.node_of[receiver];
       (inside ? cost.intra_node_bytes : cost.inter_node_bytes) += state.bytes;
     }
   }

@@ -12,7 +12,7 @@ std::vector<std::int64_t> loads_of_members(std::span<const std::int64_t> loads,
                                            std::span<const int> homes, int members) {
   std::vector<std::int64_t> of_members(static_cast<std::size_t>(members), 0);
   for (std::size_t expert = 0; expert < loads.size(); ++expert) {
-    of_members[static_cast<std::size_t>(homes[expert])] += loads[expert];
+    of_members[homes[expert]] += loads[expert];
   }
   return of_members;
 }
@@ -32,8 +32,8 @@ moe::ExpertHomes packed_homes(std::span<const std::int64_t> loads, int members) 
       if (taken[member] == slots) continue;
       if (least == taken.size() || load[member] < load[least]) least = member;
     }
-    homes[static_cast<std::size_t>(expert)] = static_cast<int>(least);
-    load[least] += loads[static_cast<std::size_t>(expert)];
+    homes[expert] = static_cast<int>(least);
+    load[least] += loads[expert];
     ++taken[least];
   }
   return homes;

@@ -7,9 +7,7 @@
 #include "moe/rows/expert_slots.h"
 
 namespace tuner {
-int home_of(const GroupedRows& rows, int expert) {
-  return rows.homes[static_cast<std::size_t>(expert)];
-}
+int home_of(const GroupedRows& rows, int expert) { return rows.homes[expert]; }
 
 PlacedLoads placed_loads(const moe::LayerRouting& routing, const moe::Groups& groups,
                          const moe::ExpertPlacement& placement) {
@@ -21,12 +19,11 @@ PlacedLoads placed_loads(const moe::LayerRouting& routing, const moe::Groups& gr
   for (int source = 0; source < moe::stage_ranks(groups); ++source) {
     const std::vector<int> group = moe::members(groups, moe::GroupKind::expert, source);
     const int member = moe::index_in_group(groups, moe::GroupKind::expert, source);
-    const auto& sent = routing.tokens[static_cast<std::size_t>(source)];
+    const auto& sent = routing.tokens[source];
     for (int expert = 0; expert < routing.experts; ++expert) {
       const int to = moe::destination(slots, member, expert);
       if (to == member) continue;
-      loads.received[static_cast<std::size_t>(group[static_cast<std::size_t>(to)])] +=
-          sent[static_cast<std::size_t>(expert)];
+      loads.received[group[to]] += sent[expert];
     }
   }
   return loads;
@@ -71,8 +68,7 @@ std::vector<std::int64_t> rows_by_expert(const GroupedRows& rows) {
     for (int shard = 0; shard < rows.shards; ++shard) {
       for (int expert = 0; expert < rows.experts; ++expert) {
         const auto of_group = rows_of(rows, copy, shard, expert);
-        total[static_cast<std::size_t>(expert)] +=
-            std::accumulate(of_group.begin(), of_group.end(), std::int64_t{0});
+        total[expert] += std::accumulate(of_group.begin(), of_group.end(), std::int64_t{0});
       }
     }
   }

@@ -102,7 +102,7 @@ std::int64_t expert_bytes(const moe::Program& program, int layer, int local_expe
   std::int64_t bytes = 0;
   for (const moe::Parameter& parameter : program.parameters) {
     if (parameter.layer != layer || !moe::belongs_to_experts(parameter)) continue;
-    const moe::Tensor& tensor = program.tensors[static_cast<std::size_t>(parameter.value)];
+    const moe::Tensor& tensor = program.tensors[parameter.value];
     bytes += tensor.rows * tensor.columns * moe::bytes_of(tensor.dtype);
   }
   return bytes / local_experts;
@@ -112,7 +112,7 @@ std::int64_t expert_bytes(const moe::Program& program, int layer, int local_expe
 int groups_on_node(const moe::Groups& groups) {
   std::set<int> firsts;
   for (int rank = 0; rank < moe::stage_ranks(groups); ++rank) {
-    if (groups.node_of[static_cast<std::size_t>(rank)] != groups.node_of[0]) continue;
+    if (groups.node_of[rank] != groups.node_of[0]) continue;
     firsts.insert(moe::members(groups, moe::GroupKind::expert, rank).front());
   }
   return static_cast<int>(firsts.size());
@@ -124,7 +124,7 @@ std::vector<double> transfer_seconds(const Situation& situation, const OpCost& e
   const moe::Groups& groups = situation.groups;
   const std::vector<int> group = moe::members(groups, moe::GroupKind::expert, 0);
   const bool crosses = std::any_of(group.begin(), group.end(), [&](int rank) {
-    return groups.node_of[static_cast<std::size_t>(rank)] != groups.node_of[0];
+    return groups.node_of[rank] != groups.node_of[0];
   });
   const Link& link = crosses ? situation.cluster.inter_node : situation.cluster.intra_node;
   const double sharing = crosses ? groups_on_node(groups) : 1;

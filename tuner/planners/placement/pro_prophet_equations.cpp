@@ -20,7 +20,7 @@ double backward_experts_s(double forward_experts_s) { return 2 * forward_experts
 
 double transfers_s(std::span<const double> transfer_s, std::span<const int> devices) {
   double sum_s = 0;
-  for (const int count : devices) sum_s += transfer_s[static_cast<std::size_t>(count)];
+  for (const int count : devices) sum_s += transfer_s[count];
   return sum_s;
 }
 

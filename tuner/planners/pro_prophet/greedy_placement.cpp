@@ -78,11 +78,11 @@ class Search {
       const auto holders = holders_of(order_[i], best_receivers_);
       if (holders.empty()) continue;
       std::vector<bool> holds(static_cast<std::size_t>(rows_.members), false);
-      for (const int holder : holders) holds[static_cast<std::size_t>(holder)] = true;
+      for (const int holder : holders) holds[holder] = true;
       moe::ReplicatedExpert& replica = found.placement.replicas.emplace_back();
       replica.expert = order_[i];
       for (int member = 0; member < rows_.members; ++member) {
-        if (holds[static_cast<std::size_t>(member)]) replica.holders.push_back(member);
+        if (holds[member]) replica.holders.push_back(member);
       }
     }
     std::sort(found.placement.replicas.begin(), found.placement.replicas.end());
@@ -107,12 +107,12 @@ class Search {
 
   /// At most so many that have inputs for the expert, those with most.
   std::span<const int> holders_of(int expert, int most) {
-    auto& known = receivers_[static_cast<std::size_t>(expert)];
+    auto& known = receivers_[expert];
     if (!known) {
       std::vector<std::int64_t> inputs = rows_by_member(rows_, expert);
-      inputs[static_cast<std::size_t>(home_of(rows_, expert))] = 0;
+      inputs[home_of(rows_, expert)] = 0;
       known = most_loaded(inputs);
-      while (!known->empty() && inputs[static_cast<std::size_t>(known->back())] == 0) {
+      while (!known->empty() && inputs[known->back()] == 0) {
         known->pop_back();
       }
     }

@@ -34,7 +34,7 @@ void ReplicatedLoads::take(int expert, std::span<const int> holders) {
       const auto sent = rows_of(rows_, copy, shard, expert);
       std::int64_t stays = 0;
       for (const int holder : holders) {
-        const std::int64_t own = sent[static_cast<std::size_t>(holder)];
+        const std::int64_t own = sent[holder];
         computed[holder] += own;
         stays += own;
       }

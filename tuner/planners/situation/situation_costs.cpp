@@ -59,7 +59,7 @@ Candidate fastest_simulated(const Situation& situation, std::vector<Candidate> c
   std::vector<double> seconds;
   for (const Candidate& one : candidates) seconds.push_back(simulated_s(situation, one.schedule));
   const auto least = std::ranges::min_element(seconds) - seconds.begin();
-  return std::move(candidates[static_cast<std::size_t>(least)]);
+  return std::move(candidates[least]);
 }
 
 std::int64_t planned_peak_bytes(const moe::Program& program, const moe::Groups& groups,
@@ -67,8 +67,7 @@ std::int64_t planned_peak_bytes(const moe::Program& program, const moe::Groups& 
   const std::vector<moe::StageProgram> stages = moe::stage_programs(program);
   std::int64_t peak_bytes = 0;
   for (int rank = 0; rank < groups.ranks; ++rank) {
-    const moe::Program& stage =
-        stages[static_cast<std::size_t>(moe::stage_of(groups, rank))].program;
+    const moe::Program& stage = stages[moe::stage_of(groups, rank)].program;
     peak_bytes = std::max(peak_bytes, moe::planned_peak_bytes(
                                           stage, moe::bind(program, routing, groups, rank), pool));
   }
