@@ -41,6 +41,9 @@ inline std::string in_another_process(const std::function<std::string()>& text) 
     personality(ADDR_NO_RANDOMIZE);
     setenv(kAnswer, answer.c_str(), 1);
     setenv("MALLOC_PERTURB_", "85", 1);
+    // Where this process runs a part of the tests, that one runs this test alone.
+    unsetenv("GTEST_TOTAL_SHARDS");
+    unsetenv("GTEST_SHARD_INDEX");
     execl("/proc/self/exe", "another_process", filter.c_str(), nullptr);
     std::_Exit(127);
   }

@@ -25,6 +25,7 @@ struct Job {
                double launch_s = kLaunch_s) {
     std::array<int, 2> ends{};
     if (pipe(ends.data()) != 0) return;
+    std::fflush(nullptr);  // or the child would print what this process has not printed yet
     pid = fork();
     if (pid == 0) {
       dup2(ends[1], STDOUT_FILENO);
