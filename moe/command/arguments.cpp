@@ -22,8 +22,10 @@ CLI::Validator iterations(int least) { return options::whole_number(least, kMost
 
 void declare_training(CLI::App& app, TrainArguments& a) {
   const char* const group = "Training";
-  app.add_option("--model", a.model, "the model: a name in experiments/models, or a TOML file with the keys that --list keys "
-                 "prints")
+  app.add_option(
+         "--model", a.model,
+         "the model: a name in experiments/models, or a TOML file with the keys that --list keys "
+         "prints")
       ->required()
       ->type_name("NAME|FILE")
       ->group(group);

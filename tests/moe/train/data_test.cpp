@@ -194,7 +194,8 @@ TEST_F(Data, SaysHowMuchTextASequenceNeeds) {
 TEST_F(Data, SaysWhyAFileCannotBeRead) {
   EXPECT_THAT(message([&] { open_corpus({directory_ / "absent"}, {}); }),
               HasSubstr("absent: No such file"));
-  EXPECT_THAT(message([&] { open_corpus({directory_}, {}); }), HasSubstr("is a folder: expected files"));
+  EXPECT_THAT(message([&] { open_corpus({directory_}, {}); }),
+              HasSubstr("is a folder: expected files"));
   EXPECT_THAT(message([&] { open_corpus({"/dev/null"}, {}); }), HasSubstr("a regular file"));
   const auto text = write_text("a.txt", 1000);
   const auto tokens = write("b.bin", std::vector<std::uint16_t>(500, 7));
