@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <utility>
+
 #include "db/statement.h"
 #include "db/store.h"
 
@@ -106,23 +108,19 @@ void check_timelines(const Connection& connection, Problems& problems) {
 }
 
 void check_studies(const Connection& connection, Problems& problems) {
-  each_row(connection,
-           "SELECT study.name, run.value FROM study, json_each(profile_runs_json) AS run "
-           "WHERE profile_runs_json <> '' AND NOT EXISTS (SELECT 1 FROM run AS stored "
-           "WHERE stored.id = run.value)",
-           [&](const Statement& row) {
-             problems.push_back(fmt::format("study {} was profiled by run {}, which does not exist",
-                                            row.value<std::string>(0), row.value<std::string>(1)));
-           });
-  each_row(
-      connection,
-      "SELECT DISTINCT study.name, run.value FROM study, json_tree(refinement_runs_json) AS run "
-      "WHERE refinement_runs_json <> '' AND run.type = 'integer' AND NOT EXISTS "
-      "(SELECT 1 FROM run AS stored WHERE stored.id = run.value)",
-      [&](const Statement& row) {
-        problems.push_back(fmt::format("study {} was refined by run {}, which does not exist",
-                                       row.value<std::string>(0), row.value<std::string>(1)));
-      });
+  for (const auto& [column, what] :
+       {std::pair{"profile_runs_json", "profiled"}, std::pair{"refinement_runs_json", "refined"}}) {
+    each_row(connection,
+             fmt::format("SELECT DISTINCT study.name, run.value FROM study, json_tree({0}) AS run "
+                         "WHERE {0} <> '' AND run.type = 'integer' AND NOT EXISTS "
+                         "(SELECT 1 FROM run AS stored WHERE stored.id = run.value)",
+                         column),
+             [&, what = what](const Statement& row) {
+               problems.push_back(fmt::format("study {} was {} by run {}, which does not exist",
+                                              row.value<std::string>(0), what,
+                                              row.value<std::string>(1)));
+             });
+  }
 }
 
 }  // namespace

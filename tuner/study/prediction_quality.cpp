@@ -1,8 +1,12 @@
 #include "tuner/study/prediction_quality.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+
+#include "db/console/statistics.h"
 
 namespace tuner {
 namespace {
@@ -29,6 +33,13 @@ double worst_of(std::span<const double> errors) {
   const auto worst =
       std::ranges::max_element(errors, {}, [](double error) { return std::abs(error); });
   return worst == errors.end() ? 0 : *worst;
+}
+
+std::string within_in_words(std::span<const double> errors) {
+  std::vector<double> sizes;
+  for (const double error : errors) sizes.push_back(std::abs(error));
+  return fmt::format("within {:.1f}% (median; worst {:.1f}%)", 100 * db::median(sizes),
+                     100 * std::ranges::max(sizes));
 }
 
 double common_error(std::span<const double> errors) {

@@ -3,6 +3,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 /// How good the predictions of a study were, for a person who chooses by them. All are pure
@@ -23,6 +24,9 @@ std::vector<double> relative_errors(std::span<const PredictedTrial> trials);
 double mean_size(std::span<const double> errors);
 /// The error of largest size, with its sign; 0 where there is none.
 double worst_of(std::span<const double> errors);
+
+/// "within 2.1% (median; worst 4.0%)", by the sizes of at least one error.
+std::string within_in_words(std::span<const double> errors);
 
 /// The mean of the errors with their signs: what is common to all trials, as when the machine
 /// computes slower than in the profile. It does not change which trial is predicted to be best.

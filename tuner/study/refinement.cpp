@@ -1,14 +1,11 @@
 #include "tuner/study/refinement.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "db/console/statistics.h"
 #include "db/load.h"
+#include "tuner/study/prediction_quality.h"
 
 namespace tuner {
 namespace {
@@ -52,15 +49,13 @@ std::vector<std::int64_t> runs_of_next_refinement(const db::Connection& connecti
   return best_since_s < best_before_s ? all : std::vector<std::int64_t>{};
 }
 
-std::string prediction_quality(const std::vector<db::Trial>& trials) {
-  std::vector<double> errors;
+std::string predicted_within(const std::vector<db::Trial>& trials) {
+  std::vector<PredictedTrial> finished;
   for (const db::Trial& trial : trials) {
     if (trial.status != "done" || !trial.measured_s || !trial.predicted_s) continue;
-    errors.push_back(std::abs(*trial.predicted_s / *trial.measured_s - 1));
+    finished.push_back({*trial.predicted_s, *trial.measured_s, {}});
   }
-  if (errors.empty()) return "";
-  return fmt::format("within {:.1f}% (median; worst {:.1f}%)", 100 * db::median(errors),
-                     100 * std::ranges::max(errors));
+  return finished.empty() ? "" : within_in_words(relative_errors(finished));
 }
 
 }  // namespace tuner

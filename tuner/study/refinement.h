@@ -25,6 +25,6 @@ std::vector<std::int64_t> runs_of_next_refinement(const db::Connection& connecti
 
 /// "within 2.1% (median; worst 4.0%)": how far predictions are from what was measured, over the
 /// trials that have both. "" where none has.
-std::string prediction_quality(const std::vector<db::Trial>& trials);
+std::string predicted_within(const std::vector<db::Trial>& trials);
 
 }  // namespace tuner

@@ -4,14 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
 #include <map>
 #include <optional>
 #include <stdexcept>
 
 #include "db/console/format_rows.h"
-#include "db/console/statistics.h"
 #include "db/identity.h"
 #include "db/liveness.h"
 #include "db/load.h"
@@ -32,6 +30,7 @@
 #include "tuner/study/micro_profiles.h"
 #include "tuner/study/predicted_trials.h"
 #include "tuner/study/prediction.h"
+#include "tuner/study/prediction_quality.h"
 #include "tuner/study/profile.h"
 #include "tuner/study/profile_runs.h"
 #include "tuner/study/profile_schedules.h"
@@ -193,13 +192,9 @@ class StudyRun {
     std::vector<std::vector<double>> errors_by_run = take_costs().errors;
     errors_by_run.resize(profile_runs_.size());  // without those of a refinement
     std::vector<double> errors;
-    for (const auto& of_run : errors_by_run) {
-      for (const double error : of_run) errors.push_back(std::abs(error));
-    }
-    options_.say(fmt::format(
-        "the {} profiled iterations are predicted within {:.1f}% (median; worst {:.1f}%)",
-        errors.size(), 100 * db::median(errors),
-        100 * *std::max_element(errors.begin(), errors.end())));
+    for (const auto& of_run : errors_by_run) std::ranges::copy(of_run, std::back_inserter(errors));
+    options_.say(fmt::format("the {} profiled iterations are predicted {}", errors.size(),
+                             within_in_words(errors)));
     warning_ = profile_warning(profile_qualities(runs, errors_by_run));
     if (!warning_.empty()) options_.say(warning_);
   }
@@ -404,7 +399,7 @@ class StudyRun {
       return false;
     }
     go_on();
-    const std::string before = prediction_quality(db::load_trials(connection_, study_.id));
+    const std::string before = predicted_within(db::load_trials(connection_, study_.id));
     add_refinement(study_, runs);
     db::update_study(connection_, study_);
     take_costs();
@@ -413,7 +408,7 @@ class StudyRun {
         "refinement {} of {}: with costs fitted to {} measured runs too, trials are predicted {}; "
         "before {}",
         number, how_measured_.refinements, runs.size(),
-        prediction_quality(db::load_trials(connection_, study_.id)), before));
+        predicted_within(db::load_trials(connection_, study_.id)), before));
     return true;
   }
 

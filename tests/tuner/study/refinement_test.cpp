@@ -57,15 +57,14 @@ TEST_F(Refinement, GoesOnOnlyWhereTheLastOneFoundAFasterTrial) {
 }
 
 TEST_F(Refinement, SaysHowFarPredictionsAreFromWhatWasMeasured) {
-  EXPECT_EQ(prediction_quality({}), "");
+  EXPECT_EQ(predicted_within({}), "");
   db::Trial right, wrong, planned;
   right.status = wrong.status = "done";
   planned.status = "planned";
   right.predicted_s = wrong.predicted_s = planned.predicted_s = 1;
   right.measured_s = 1;
   wrong.measured_s = 0.8;
-  EXPECT_EQ(prediction_quality({right, wrong, right, planned}),
-            "within 0.0% (median; worst 25.0%)");
+  EXPECT_EQ(predicted_within({right, wrong, right, planned}), "within 0.0% (median; worst 25.0%)");
 }
 
 }  // namespace
