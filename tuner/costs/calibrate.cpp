@@ -239,9 +239,7 @@ CallBytes call_bytes(const GroupCall& call, const moe::Groups& groups) {
   const LinkLoads loads = link_loads(call, groups);
   std::map<int, double> out, in;  // between nodes, by rank
   for (const Transfer& transfer : call.transfers) {
-    if (groups.node_of[transfer.from] == groups.node_of[transfer.to]) {
-      continue;
-    }
+    if (groups.node_of[transfer.from] == groups.node_of[transfer.to]) continue;
     out[transfer.from] += static_cast<double>(transfer.bytes);
     in[transfer.to] += static_cast<double>(transfer.bytes);
   }
@@ -270,6 +268,10 @@ void observe(const MeasuredIteration& iteration, const moe::Groups& groups,
   const auto arrivals = last_arrivals(iteration, shapes);
   const std::size_t ranks = iteration.timeline.ranks.size();
 
+  std::vector<std::vector<CallBytes>> bytes_of(program.ops.size());  // by call
+  for (std::size_t op = 0; op < program.ops.size(); ++op) {
+    for (const GroupCall& call : shapes[op].calls) bytes_of[op].push_back(call_bytes(call, groups));
+  }
   std::vector<BusyTimes> busy(ranks);
   std::vector<std::vector<Moving>> moving(ranks);
   for (std::size_t rank = 0; rank < ranks; ++rank) {
@@ -278,9 +280,10 @@ void observe(const MeasuredIteration& iteration, const moe::Groups& groups,
       db::TimeInterval interval = interval_of(iteration.timeline.ranks[rank][op]);
       if (shapes[op].activity == moe::Activity::communication) {
         interval.begin_s = std::max(interval.begin_s, arrivals[op][rank]);
-        const GroupCall& call = shapes[op].calls[shapes[op].call_of[rank]];
-        busy[rank].add(call.link, interval);
-        moving[rank].push_back({op, call.link, interval, call_bytes(call, groups).inter});
+        const int index = shapes[op].call_of[rank];
+        const Occupation link = shapes[op].calls[index].link;
+        busy[rank].add(link, interval);
+        moving[rank].push_back({op, link, interval, bytes_of[op][index].inter});
       } else {
         busy[rank].add(occupation_of(shapes[op]), interval);
       }
@@ -319,8 +322,9 @@ void observe(const MeasuredIteration& iteration, const moe::Groups& groups,
       }
       continue;
     }
-    for (const GroupCall& call : shapes[op].calls) {
-      const CallBytes bytes = call_bytes(call, groups);
+    for (std::size_t index = 0; index < shapes[op].calls.size(); ++index) {
+      const GroupCall& call = shapes[op].calls[index];
+      const CallBytes& bytes = bytes_of[op][index];
       double begin = 0, end = 0;
       BesideSeconds beside;
       bool is_queued = false;
