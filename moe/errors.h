@@ -7,12 +7,11 @@
 #include <string>
 #include <string_view>
 
-/// Refusals, and what can go wrong in the environment. A broken contract between functions is a
-/// std::invalid_argument or a std::logic_error: an error of the programmer, which nobody catches as
-/// an answer.
+/// Refusals, and failures of the environment. A broken contract between functions is a
+/// std::invalid_argument or a std::logic_error. It is a bug, and nobody catches it as an answer.
 namespace moe {
 
-/// The place in a training that an error is about, as far as it is known.
+/// The place in a training where an error occurred, as far as it is known.
 struct Where {
   std::string op{};  ///< the name of the op
   std::optional<int> layer{};
@@ -26,32 +25,32 @@ struct Where {
 /// what() is "SUBJECT: REASON: WAY_OUT", without the parts that are empty, for example
 /// "pipeline_split: 9 chunks (layer 1, forward): a rank sends 8 rows: expected at most 8 chunks".
 struct Refusal : std::runtime_error {
-  /// `subject` is what is refused, and of which file and line if it came from one.
+  /// `subject` names the refused thing, with its file and line if it came from a file.
   Refusal(std::string_view subject, std::string_view reason, std::string way_out, Where where = {});
 
   std::string reason;   ///< the reason, with the subject before it
   std::string way_out;  ///< a request that would be legal instead
   Where where;
 };
-/// A refusal met while `subject` was made: its text follows that of the subject.
+/// The same refusal, for a `subject` that could not be made because of it. The subject comes first.
 Refusal within(std::string_view subject, const Refusal& refusal);
 
-/// Something the program was built without, or a device that is not there.
+/// The program was built without a feature that it needs, or a device is not there.
 struct Unavailable : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
-/// A plan or an allocation exceeds the memory there is.
+/// A plan or an allocation needs more memory than there is.
 struct OutOfMemory : std::runtime_error {
   explicit OutOfMemory(const std::string& what, std::int64_t bytes = 0, Where where = {});
 
   std::int64_t bytes;  ///< the bytes that were asked for; 0 where that is not known
   Where where;
 };
-/// A call of the CUDA runtime or of cuBLAS failed; says which, where and why.
+/// A call of the CUDA runtime or of cuBLAS failed. The message says which call, where and why.
 struct CudaError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
-/// A wait ended at its limit; says who waited, for whom, in what.
+/// A wait ended at its time limit. The message says who waited, for whom, and in which operation.
 struct TimeLimit : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -64,13 +63,13 @@ struct Interrupted : CommunicationError {
   Interrupted(const std::string& what, int signal) : CommunicationError(what), signal(signal) {}
   int signal;
 };
-/// A model, schedule, cluster or data file is not what was expected; says file, line and
-/// expectation.
+/// A model, schedule, cluster or data file is wrong. The message says the file, the line and what
+/// was expected.
 struct InputError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// A loss is not finite; says the iteration, and the layer, op and tensor where it began.
+/// A loss is not finite. The message says the iteration, layer, op and tensor where it began.
 struct NotFinite : std::runtime_error {
   NotFinite(const std::string& what, Where where);
 

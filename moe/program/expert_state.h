@@ -18,16 +18,15 @@ std::vector<TensorId> tensors_that_move(const Parameter& parameter);
 std::vector<ExpertMove> moves_to_homes(const HomesByLayer& from, const HomesByLayer& to, int layer,
                                        int members);
 
-/// The parameters and optimizer states of one expert of a MoE layer, or of a rank's share of it
-/// (esp).
+/// The size of the parameters and optimizer states of one expert of a MoE layer, or of a rank's
+/// share of it (esp).
 struct ExpertState {
   std::int64_t bytes = 0;
-  int tensors = 0;  ///< their number; each is sent as a message of its own
+  int tensors = 0;  ///< number of tensors; each is sent as a message of its own
 };
 ExpertState expert_state(const Program& program, int layer);
 
-/// How much is sent when experts move, summed over all expert groups and all ranks that share
-/// experts.
+/// The amount sent when experts move, summed over all expert groups and ranks that share experts.
 struct ExpertTraffic {
   int experts = 0;  ///< experts that get another home, over all layers
   std::int64_t bytes = 0;

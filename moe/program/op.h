@@ -95,8 +95,8 @@ struct Op {
   Phase phase = Phase::forward;
   Slice chunk{};  ///< the share of the layer's routed rows that it works on; {0, 1} = all
   Stream stream = Stream::compute;
-  int micro_batch = 0;  ///< the one that it works on; 0 for ops that run once after all of them
-  int stage = 0;        ///< pipeline stage that carries it out; for PassOn the one that sends
+  int micro_batch = 0;  ///< micro-batch that it works on; 0 for ops that run once after all
+  int stage = 0;        ///< pipeline stage that carries it out; for PassOn the sending stage
   Slice part{};         ///< the share of the micro-batch's tokens that it works on; {0, 1} = all
 };
 
@@ -128,8 +128,8 @@ concept Accumulates = requires(Kind kind) {
   kind.accumulate = true;
 };
 
-/// Every alternative of OpKind must state these facts (op_facts.h). The compiler names the op that
-/// does not as `Kind`.
+/// Every alternative of OpKind must state these facts (op_facts.h). The compiler names a kind
+/// without them as `Kind`.
 template <class Kind>
 constexpr bool describes_itself() {
   static_assert(HasFacts<Kind>, "this op kind lacks `static constexpr OpFacts facts`");

@@ -10,13 +10,13 @@
 
 namespace moe {
 
-/// How a parameter is initialized.
+/// The initial value of a parameter.
 enum class Initial : std::uint8_t { zero, one, normal };
 
-/// Which part of a parameter of the whole model a rank holds. Initial values are drawn by the place
-/// in the whole model, so that they do not depend on the layout. A parameter consists of blocks of
-/// rows: one block per expert, or a single one. A rank holds consecutive blocks, and of each block
-/// the same rows and columns.
+/// The part of a parameter of the whole model that a rank holds. Initial values are drawn by the
+/// place in the whole model, so that they do not depend on the layout. A parameter consists of
+/// blocks of rows: one block per expert, or a single one. A rank holds consecutive blocks, and of
+/// each block the same rows and columns.
 struct Shard {
   std::int64_t first_block = 0;
   std::int64_t block_rows = 1;                    ///< rows held of each block
@@ -61,7 +61,7 @@ struct Program {
   std::vector<Op> ops;
   std::vector<Parameter> parameters;
   int stages = 1;         ///< pipeline stages
-  int micro_batches = 1;  ///< their number; an iteration adds up their gradients
+  int micro_batches = 1;  ///< number of micro-batches; an iteration adds up their gradients
   // By micro-batch:
   std::vector<TensorId> tokens;   ///< i32[T]
   std::vector<TensorId> targets;  ///< i32[T]
@@ -90,10 +90,10 @@ struct Program {
 /// The place that element `element` of the rank's tensor has in the whole parameter, row-major.
 std::int64_t whole_element(const Shard& shard, std::int64_t columns, std::int64_t element);
 
-/// For each op, the earlier ops that it must wait for, ascending. An op waits for those that wrote
-/// what it reads, and for those that read or wrote what it overwrites. Only overlapping slices
-/// count; slices of a tensor with windows all overlap. Dependencies that follow from other
-/// dependencies or from the order of a stream are listed too.
+/// For each op, the earlier ops that it must wait for, ascending. An op waits for the ops that
+/// wrote the slices it reads, and for those that read or wrote the slices it overwrites. Only
+/// overlapping slices count; slices of a tensor with windows all overlap. Dependencies that follow
+/// from other dependencies or from the order of a stream are listed too.
 std::vector<std::vector<int>> dependencies(const Program& program);
 
 /// The ops that write a loss (the cross-entropy, a load-balancing loss or a z-loss), ascending.

@@ -36,7 +36,7 @@ class ProgramBuilder {
   TensorId activation(const std::string& name, std::int64_t rows, std::int64_t columns);
   TensorId activation(const std::string& name, std::int64_t rows, std::int64_t columns,
                       DType dtype);
-  /// rows: the most that the capacity allows, 0 when dropless.
+  /// `rows`: the most rows that the capacity allows, 0 when dropless.
   TensorId routed(const std::string& name, Rows rows_are, std::int64_t rows, std::int64_t columns,
                   int layer);
 

@@ -7,8 +7,8 @@
 #include "moe/rows/binding.h"
 #include "moe/rows/row_layout.h"
 
-/// How a Program handles the routed rows of its MoE layers, and the row layouts that follow from it
-/// once the routing is known.
+/// The handling of routed rows in the MoE layers of a Program, and the row layouts that follow once
+/// the routing is known.
 namespace moe {
 
 /// Every slice boundary that ops use on rows of MoE layer `layer`, ascending from 0 to 1, as
@@ -18,7 +18,7 @@ std::vector<Slice> slice_cuts(const Program& program, int layer);
 /// The kinds of rows between legs that tensors of MoE layer `layer` hold, each once.
 std::vector<Rows> relays_of(const Program& program, int layer);
 
-/// By MoE layer, for the layers whose routing the Program binds.
+/// [MoE layer]: how its rows are handled, for the layers whose routing the Program binds.
 std::map<int, RowHandling> row_handling(const Program& program);
 
 /// The row layouts of all MoE layers of `program` on `rank` under `routing`. A part of the batch

@@ -15,9 +15,9 @@ struct StageProgram {
   std::vector<int> op_of;  ///< [op]: its place in the whole Program
 };
 
-/// The sending stage keeps what a PassOn reads, the receiving stage what it writes.
+/// The sending stage keeps the reads of a PassOn, the receiving stage its writes.
 StageProgram stage_program(const Program& whole, int stage);
-/// [stage]
+/// [stage]: its share of the Program.
 std::vector<StageProgram> stage_programs(const Program& whole);
 
 }  // namespace moe

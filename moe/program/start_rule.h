@@ -14,9 +14,9 @@ std::vector<std::vector<int>> waits_for(const Program& program);
 /// [stream]: how many ops at the front of its queue have ended for certain.
 using StreamProgress = std::array<int, kStreamCount>;
 
-/// When an op may start, on every rank alike: every op before it in the queue of its stream has
-/// ended, and so has every op that it waits for. `run` and `simulate` start ops by this rule; the
-/// memory plan and the lower bound rely on it.
+/// An op may start, on every rank alike, when every op before it in the queue of its stream has
+/// ended, and every op that it waits for. `run` and `simulate` start ops by this rule; the memory
+/// plan and the lower bound rely on it.
 struct StartRule {
   /// [stream]: its ops in issue order, which is the order of the Program's list.
   std::array<std::vector<int>, kStreamCount> queues;

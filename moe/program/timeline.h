@@ -5,7 +5,7 @@
 
 namespace moe {
 
-/// One execution of one op of the Program on one rank. Times are seconds since the begin of the
+/// One execution of one op of the Program on one rank. Times are seconds since the beginning of the
 /// iteration, on rank 0's clock.
 struct OpSpan {
   int op = 0;
@@ -13,10 +13,10 @@ struct OpSpan {
   double duration_s = 0;
 };
 
-/// One iteration as it was measured or as it is predicted.
+/// One measured or predicted iteration.
 struct Timeline {
   std::vector<std::vector<OpSpan>> ranks;  ///< [rank]: spans, ordered by op
-  double duration_s = 0;  ///< from the begin to the end of the last span of any rank
+  double duration_s = 0;  ///< from the beginning to the end of the last span of any rank
 };
 
 /// The first iterations of a training touch memory for the first time, and their memory use is
