@@ -27,13 +27,13 @@ std::vector<std::int64_t> rank_tokens(const LayerRouting& routing, const Groups&
 std::optional<double> cosine_similarity(std::span<const std::int64_t> a,
                                         std::span<const std::int64_t> b);
 
-/// How even the loads of one layer are: a row of the database, its run and iteration not yet set.
+/// The balance of one layer's loads: a row of the database, its run and iteration not yet set.
 /// `before` is expert_tokens() of the previous iteration, empty where there is none. `placement` is
 /// that of the layer's experts in this iteration; the balance of ranks under it stands beside the
 /// balance without it.
 /// The standard deviation over experts is Pro-Prophet's balance degree ("the standard deviation of
-/// the input distribution tensor", VI). Pro-Prophet calls it locality that neighbouring iterations
-/// have similar loads and gives no measure of it; here it is their cosine similarity.
+/// the input distribution tensor", VI). Pro-Prophet calls the similarity of neighbouring
+/// iterations' loads locality and gives no measure of it. Here it is their cosine similarity.
 db::Balance balance_of(const LayerRouting& routing, const Groups& groups,
                        std::span<const std::int64_t> before, const ExpertPlacement& placement = {});
 

@@ -9,8 +9,8 @@
 namespace moe {
 
 /// The sizes that depend on routing, on one rank: the row layout of every MoE layer in every
-/// micro-batch, or in every part of it where the batch is cut. It holds those whose routing is
-/// known so far.
+/// micro-batch, or in every part of it where the batch is cut. It holds the layouts whose routing
+/// is known so far.
 struct Binding {
   std::map<RoutedLayer, RowLayout> layouts;
 };
@@ -27,8 +27,8 @@ bool is_bound(const Tensor& tensor, const Binding& binding);
 std::int64_t rows_of(const Tensor& tensor, const Binding& binding);
 std::int64_t rows_of(const Tensor& tensor, Slice slice, const Binding& binding);
 
-/// Bytes to set aside for a tensor. With a capacity these are the most that it allows, known before
-/// the first step; where the layer is dropless, the rows in use.
+/// Bytes to set aside for a tensor. With a capacity they hold the most rows that it allows, known
+/// before the first step. In a dropless layer they hold the rows in use.
 std::int64_t allocated_bytes(const Tensor& tensor, const Binding& binding);
 
 }  // namespace moe

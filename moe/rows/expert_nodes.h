@@ -6,8 +6,8 @@
 
 namespace moe {
 
-/// On which nodes the members of an expert group are. Nodes are numbered in the order of their
-/// first members, places within a node in the order of ranks.
+/// The nodes of the members of an expert group. Nodes are numbered in the order of their first
+/// members, places within a node in the order of ranks.
 struct ExpertNodes {
   std::vector<std::vector<int>> members;  ///< [node][place]: index in the expert group, ascending
   // By member:

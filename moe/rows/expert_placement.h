@@ -4,7 +4,7 @@
 #include <map>
 #include <vector>
 
-/// Which ranks compute which experts of a MoE layer. Every expert has a **home**, the rank that
+/// The ranks that compute each expert of a MoE layer. Every expert has a **home**, the rank that
 /// keeps its parameters and its optimizer state; other ranks may compute **replicas** of it for an
 /// iteration. Ranks are counted as members of an expert group, and every expert group of a layout
 /// has the same placement.
@@ -18,8 +18,8 @@ struct ReplicatedExpert {
   friend auto operator<=>(const ReplicatedExpert&, const ReplicatedExpert&) = default;
 };
 
-/// Where a member sends its rows for a replicated expert that it does not hold itself. A member
-/// that holds the expert, or a replica of it, computes its own rows.
+/// The destination of a member's rows for a replicated expert that it does not hold itself. A
+/// member that holds the expert, or a replica of it, computes its own rows.
 enum class RowsOfOthers {
   home,    ///< to the home of the expert (Pro-Prophet, FasterMoE)
   spread,  ///< source by source to the home and the holders in turn, the home first (EPLB)

@@ -6,15 +6,15 @@
 
 namespace moe {
 
-/// Which experts every member of an expert group computes. A member has a row of slots: first the D
-/// experts that are at home there, then the replicas that it holds, then empty slots. Experts and
+/// The experts that each member of an expert group computes. A member has a row of slots: first the
+/// D experts that are at home there, then the replicas that it holds, then empty slots. Experts and
 /// replicas ascend. Every member has the same number of slots, so that all carry out the same ops.
 struct ExpertSlots {
   int own = 1;            ///< D: experts at home on each member
   int replica_slots = 0;  ///< slots for replicas on each member: the most that any member holds
   /// [member]: the experts of which it holds a replica. Empty where there are no replicas.
   std::vector<std::vector<int>> replicas_of{};
-  /// [expert]: as ReplicatedExpert::holders. Empty where there are no replicas.
+  /// [expert]: its ReplicatedExpert::holders. Empty where there are no replicas.
   std::vector<std::vector<int>> holders_of{};
   RowsOfOthers rows_of_others = RowsOfOthers::home;
   ExpertHomes homes{};  ///< the same as ExpertPlacement::homes
@@ -24,7 +24,7 @@ struct ExpertSlots {
 
 /// Throws std::invalid_argument where the number of experts does not divide by the number of
 /// members. Throws Refusal
-/// - where homes does not name a member for every expert, as many experts for each,
+/// - where homes does not name a member for every expert, or members have unequally many,
 /// - where a replicated expert does not exist, stands twice or does not ascend,
 /// - where its holders are none, not members, its home, or not ascending.
 ExpertSlots expert_slots(const ExpertPlacement& placement, int experts, int members);

@@ -7,7 +7,7 @@
 
 namespace moe {
 
-/// Which ranks take part in a communication, or hold copies of a parameter.
+/// The ranks that take part in a communication, or that hold copies of a parameter.
 enum class GroupKind : std::uint8_t {
   stage,           ///< all ranks of a pipeline stage, which hold copies of undivided parameters
   expert,          ///< EP: ranks that together hold all experts and exchange rows with each other
@@ -22,15 +22,15 @@ enum class GroupKind : std::uint8_t {
   odd_boundary,    ///< PP: ranks in the same place of stages 1 and 2, of stages 3 and 4, ...
 };
 
-/// The ranks of a job: how they are divided, and where they are.
+/// The ranks of a job, their division and their nodes.
 struct Groups {
   int ranks = 1;
   Layout layout;                ///< a layout of `ranks` ranks
   std::vector<int> node_of{0};  ///< node of each rank
 };
 
-/// An empty node_of means one node. Throws std::invalid_argument where node_of is of another number
-/// of ranks than the layout.
+/// An empty node_of means one node. Throws std::invalid_argument where node_of and the layout
+/// differ in the number of ranks.
 Groups make_groups(const Layout& layout, std::vector<int> node_of = {});
 /// Expert groups of `expert_ranks` ranks, each with a copy of all experts. Throws
 /// std::invalid_argument unless expert_ranks divides ranks.

@@ -7,14 +7,14 @@
 
 namespace moe {
 
-/// How the ranks of a job are divided: the degree of every kind of parallelism.
+/// The division of a job's ranks: the degree of every kind of parallelism.
 ///
 /// The ranks are first divided into `pipeline` stages of neighbours; each stage has some of the
 /// blocks. The R ranks of a stage are then divided twice, once for the experts and once for the
 /// dense layers. Every rank of a stage has its own tokens.
 ///   Experts: data x expert x expert_sharded = R, and rank = (d * expert + e) * expert_sharded + s.
-///     Ranks that share an expert are neighbours; next to each other are those that the experts are
-///     spread over; farthest apart are the copies of all experts.
+///     Ranks that share an expert are neighbours. Next come the ranks that the experts are spread
+///     over. The copies of all experts are farthest apart.
 ///   Dense layers: `tensor` neighbours share every matrix; the R / tensor such groups are copies.
 /// FSMoE's layouts have tensor = expert_sharded (its N_MP = N_ESP).
 struct Layout {
@@ -41,7 +41,7 @@ int stage_ranks(const Layout& layout);
 
 /// "dp=2,ep=2,esp=1,tp=1,pp=1"
 std::string to_text(const Layout& layout);
-/// As to_text, without the degrees that are 1; ep is always named: "dp=2,ep=2"
+/// The same without the degrees that are 1; ep is always named: "dp=2,ep=2"
 std::string short_text(const Layout& layout);
 
 /// All layouts of `ranks` ranks whose tp divides that of `wanted`, those nearest to `wanted` first.
@@ -52,9 +52,9 @@ using LayoutFits = std::function<bool(const Layout&)>;
 
 /// Reads a layout of `ranks` ranks as people write it: "dp=2,ep=2", with the keys in any order. A
 /// degree that is absent is 1, except ep, which then takes all ranks that are left; "" spreads the
-/// experts over all ranks. Throws Refusal with the key and its value; where the
-/// degrees do not make `ranks` ranks, with the nearest layouts that do (only those that satisfy
-/// `fits`, where there are any); and where tp does not divide the ranks of a stage.
+/// experts over all ranks. Throws Refusal with the key and its value, and where tp does not divide
+/// the ranks of a stage. Where the degrees do not make `ranks` ranks, it names the nearest layouts
+/// that do (only those that satisfy `fits`, where there are any).
 Layout parse_layout(std::string_view text, int ranks, const LayoutFits& fits = {});
 
 }  // namespace moe

@@ -5,8 +5,8 @@
 #include "moe/rows/row_layout.h"
 
 /// An exchange brings rows from their source to the rank that computes their expert, either at once
-/// or in legs by way of other ranks. Between legs, the rows that a source sends to a destination
-/// are on the rank that the kind of the tensor's rows tells:
+/// or in legs by way of other ranks. Between legs, the kind of a tensor's rows tells which rank has
+/// the rows from a source to a destination:
 ///
 ///   Rows::sent             the source
 ///   Rows::relayed          2DH: the rank of the source's node that has the destination's place in
@@ -22,7 +22,7 @@
 namespace moe {
 
 /// The segments that this rank sends in the leg that brings a slice of the rows from kind `from` to
-/// kind `to`; peers by their index in the group of that kind. Rows that are neighbours at both ends
+/// kind `to`. Peers are indices in the group of kind `group`. Rows that are neighbours at both ends
 /// are one segment.
 std::vector<Segment> leg_sends(const RowLayout& layout, Slice slice, Rows from, Rows to,
                                GroupKind group);

@@ -15,7 +15,7 @@
 /// A kind that lacks one of these does not compile (op.h).
 namespace moe {
 
-/// Which part of the program carries an op out.
+/// The part of the program that carries an op out.
 enum class Executor : std::uint8_t {
   kernel,        ///< the Backend, on the op's stream (moe/kernels)
   communicator,  ///< a Communicator of the op's group, on the op's stream (moe/run/collectives)
@@ -33,8 +33,8 @@ enum class CostUnit : std::uint8_t {
   wire_bytes,  ///< communication
 };
 
-/// How an operand is shared when its op is cut into chunks of the routed rows (Op::chunk) or into
-/// parts of the batch (Op::part). "Share" below means either.
+/// The way in which an operand is shared when its op is cut into chunks of the routed rows
+/// (Op::chunk) or into parts of the batch (Op::part). "Share" below means either.
 enum class Cut : std::uint8_t {
   /// Read: every share needs all of the operand, so an op that reads routed rows this way cannot be
   /// cut into chunks. Written: every share writes all of the operand, either the same values or
@@ -79,7 +79,7 @@ class Operands {
   bool unbounded_ = false;
 };
 
-/// See the head of this file.
+/// The facts of one kind of op (see the head of this file).
 struct OpFacts {
   std::string_view name;  ///< the name in snake case: "expert_linear_input_gradient"
   Executor executor;

@@ -10,7 +10,7 @@
 
 namespace moe {
 
-/// What is routed at once: a MoE layer in one micro-batch of an iteration, or in one part of the
+/// The unit of routing: a MoE layer in one micro-batch of an iteration, or in one part of the
 /// micro-batch (Op::part).
 struct RoutedLayer {
   int layer = -1;
@@ -26,17 +26,17 @@ struct LayerRouting {
   int experts = 0;
   std::vector<std::vector<std::int64_t>> tokens;
   int micro_batch = 0;
-  /// As `tokens`, including the copies that were dropped over capacity. Empty unless recorded; no
-  /// size and no cost depends on it.
+  /// The same as `tokens`, with the copies that were dropped over capacity. Empty unless recorded;
+  /// no size and no cost depends on it.
   std::vector<std::vector<std::int64_t>> asked = {};
   /// [part][source rank][expert] for the parts that the batch was cut into (Op::part). Empty unless
   /// recorded.
   std::vector<std::vector<std::vector<std::int64_t>>> by_part = {};
 };
 
-/// How many token copies each rank sends to each expert in one iteration, for every MoE layer. It
-/// is recorded from training, read from a file or the database, or synthetic. Every cost and every
-/// size depends on it.
+/// The number of token copies that each rank sends to each expert in one iteration, for every MoE
+/// layer. It is recorded from training, read from a file or the database, or synthetic. Every cost
+/// and every size depends on it.
 struct Routing {
   std::vector<LayerRouting> layers;
 };
@@ -51,13 +51,12 @@ LayerRouting part_of(const LayerRouting& routing, Slice part);
 /// One entry for every layer: the sum over its micro-batches. Layers stay in the order in which
 /// they first occur.
 Routing add_micro_batches(const Routing& routing);
-/// Shares every count among `micro_batches`, as evenly as whole copies allow, so that what each
-/// rank sends in all is even too. The layers of the first micro-batch come before those of the
-/// second.
+/// Shares every count among `micro_batches`, as evenly as whole copies allow, so that the total of
+/// each rank is even too. The layers of the first micro-batch come before those of the second.
 Routing share_among_micro_batches(const Routing& whole, int micro_batches);
 
 /// Every source sends the same number of copies to every expert, remainders to the first experts.
-/// `copies` = tokens per rank x choices (top-k).
+/// `copies` is tokens per rank x choices (top-k).
 LayerRouting uniform_routing(int layer, int ranks, int experts, std::int64_t copies);
 
 /// Expert popularity is proportional to 1 / place^exponent, where `seed` shuffles the places; it is

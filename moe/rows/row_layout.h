@@ -31,7 +31,7 @@ struct Segment {
 /// The rows that a rank has between two legs of an exchange (leg.h), ordered by target, then piece,
 /// then source.
 struct RelayedRows {
-  /// Where rows go: a slot of a member of the expert group, and the expert in that slot.
+  /// The destination of rows: a slot of a member of the expert group, and the expert there.
   struct Target {
     int member = 0, slot = 0, expert = 0;
   };
@@ -41,15 +41,14 @@ struct RelayedRows {
   std::vector<std::vector<std::int64_t>> offset;  ///< [target][piece + 1], absolute row
 };
 
-/// Where the rows of one MoE layer lie on one rank.
+/// The places of the rows of one MoE layer on one rank.
 ///
 /// Slices. Ops work on slices of the routed rows (chunks). Rows are cut expert by expert, so that
 /// every slice carries the same share of the load: of the n rows that a source sends to an expert,
 /// slice c of r holds rows [nc/r, n(c+1)/r). Where ranks_per_group is not 0, slices are cut by
-/// steps of FasterMoE's pairwise exchange instead: the expert group is divided into G groups of
-/// that many members, in step s every group g sends to group (g + s) mod G, and slice c of r holds
-/// the steps [Gc/r, G(c+1)/r). A step that a slice holds only in part is cut expert by expert as
-/// above.
+/// steps of FasterMoE's pairwise exchange instead. The expert group is divided into G groups of
+/// that many members. In step s every group g sends to group (g + s) mod G. Slice c of r holds the
+/// steps [Gc/r, G(c+1)/r). A step that a slice holds only in part is cut expert by expert as above.
 ///
 /// Pieces. The boundaries of all slices that any op of the layer uses, forward or backward, cut the
 /// rows into pieces. Every slice is a range of whole pieces.
@@ -83,17 +82,17 @@ struct RowLayout {
   std::map<Rows, RelayedRows> relayed;
 };
 
-/// How a Program handles the routed rows of a MoE layer, the same in all micro-batches and parts
-/// (program/row_handling.h).
+/// The handling of a MoE layer's routed rows by a Program. It is the same in all micro-batches and
+/// parts (program/row_handling.h).
 struct RowHandling {
   std::vector<Slice> cuts;   ///< every boundary of a slice that an op of the layer uses
   std::vector<Rows> relays;  ///< the kinds of rows between legs that tensors of the layer hold
   /// The replicas are those of the layer's SendExperts, the homes those of Program::homes.
   ExpertPlacement placement;
-  int ranks_per_group = 0;  ///< that of the layer's ExchangeCounts
+  int ranks_per_group = 0;  ///< the value of the layer's ExchangeCounts
 };
 /// Takes time in proportion to members of the expert group x local experts, plus experts. Throws
-/// std::invalid_argument where the routing is of another number of ranks or experts, where the
+/// std::invalid_argument where the routing has another number of ranks or experts, where the
 /// placement does not fit them, and where ranks_per_group does not divide the expert group.
 RowLayout make_row_layout(const LayerRouting& routing, const Groups& groups, int rank,
                           std::vector<Slice> cuts, std::span<const Rows> relays = {},
@@ -120,9 +119,9 @@ struct PairRows {
   std::int64_t rows = 0;
   int source = 0, destination = 0;  ///< members
 };
-/// How many rows of the pair lie before the cut.
+/// The number of rows of the pair before the cut.
 std::int64_t rows_before(const RowLayout& layout, const PairRows& pair, Slice cut);
-/// How many rows of the pair lie in a piece.
+/// The number of rows of the pair in a piece.
 std::int64_t piece_rows(const RowLayout& layout, const PairRows& pair, std::size_t piece);
 
 /// [local expert]: the received rows of `slice`.
@@ -140,18 +139,18 @@ std::vector<Segment> sent_segments(const RowLayout& layout, Slice slice);
 /// each peer sends them. Defined in leg.cpp.
 std::vector<Segment> received_segments(const RowLayout& layout, Slice slice);
 
-/// What this rank sends in a gather: its received rows, once for every rank that shares its
-/// experts.
+/// The rows that this rank sends in a gather: its received rows, once for every rank that shares
+/// its experts.
 std::vector<Segment> shared_segments(const RowLayout& layout, Slice slice);
-/// What this rank receives in a gather and sends back in a scatter: the gathered rows, by the
-/// sharing rank that received them.
+/// The rows that this rank receives in a gather and sends back in a scatter: the gathered rows, by
+/// the sharing rank that received them.
 std::vector<Segment> gathered_segments(const RowLayout& layout, Slice slice);
-/// What this rank receives in a scatter: its own rows from every sharing rank, in one block of
-/// received_rows(layout) rows after the other.
+/// The rows that this rank receives in a scatter: its own rows from every sharing rank, in one
+/// block of received_rows(layout) rows after the other.
 std::vector<Segment> scattered_segments(const RowLayout& layout, Slice slice);
 
-/// An op kind that exchanges routed rows gives the segments that a rank sends and receives, peers
-/// by their index in the group.
+/// An op kind that exchanges routed rows gives the segments that a rank sends and receives. Peers
+/// are indices in the group.
 template <class Kind>
 concept ExchangesRows = requires(const Kind& kind, const RowLayout& layout, Slice slice) {
   { kind.sends(layout, slice) } -> std::same_as<std::vector<Segment>>;

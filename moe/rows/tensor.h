@@ -21,7 +21,7 @@ constexpr int bytes_of(DType dtype) {
   throw std::logic_error("bytes_of: no such dtype");
 }
 
-/// How long a tensor lives and what writes it.
+/// The lifetime of a tensor, and its writer.
 enum class Role : std::uint8_t {
   input,      ///< token ids, written before each iteration
   parameter,  ///< lives over iterations
@@ -37,9 +37,9 @@ constexpr bool lives_within_iteration(Role role) {
   return role == Role::activation || role == Role::replica;
 }
 
-/// What the rows of a tensor are.
+/// The meaning of a tensor's rows.
 enum class Rows : std::uint8_t {
-  fixed,     ///< Tensor::rows of them, known when the Program is built
+  fixed,     ///< Tensor::rows rows, known when the Program is built
   sent,      ///< token copies that this rank's gate sends into MoE layer Tensor::layer
   received,  ///< token copies that this rank's experts of MoE layer Tensor::layer receive
   gathered,  ///< the received rows of all ranks that share this rank's experts (esp)
@@ -68,13 +68,13 @@ struct Tensor {
   std::int64_t columns = 1;
   int layer = -1;       ///< the MoE layer whose routing decides the rows; -1 for fixed rows
   int micro_batch = 0;  ///< the micro-batch that the tensor belongs to
-  int part = 0;         ///< the part of it (Op::part)
+  int part = 0;         ///< the part of the micro-batch (Op::part)
   /// Where rows_are is not `fixed` and there is a capacity: the most rows that one rank sends to
   /// one expert.
   std::int64_t rows_per_pair = 0;
   /// More than 1: the tensor is a buffer for one of `windows` equal slices of received rows at a
-  /// time, the rows of one expert after those of the other. A Use names the slice that the buffer
-  /// holds; the next slice overwrites it. `rows` then counts the rows of one slice.
+  /// time. It holds the rows of one expert after those of the other. A Use names the slice that the
+  /// buffer holds; the next slice overwrites it. `rows` then counts the rows of one slice.
   int windows = 1;
   /// The slices that use this buffer: first_window and every window_step-th after it.
   int first_window = 0, window_step = 1;

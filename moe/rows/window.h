@@ -4,7 +4,7 @@
 
 #include "moe/rows/row_layout.h"
 
-/// Where the rows of a slice lie in a tensor that holds only that slice (Tensor::windows).
+/// The places of a slice's rows in a tensor that holds only that slice (Tensor::windows).
 namespace moe {
 
 /// [local expert]: the rows of the slice in its window, one range after the other from row 0 on.
