@@ -11,7 +11,7 @@
 #include "db/console/output_error.h"
 
 /// Rows for people (aligned columns with units) and for machines (CSV quoted as RFC 4180 says,
-/// lines ending in LF; JSON). Every program's `--format`.
+/// lines ending in LF; JSON). All programs choose by `--format`.
 namespace db {
 
 enum class Format { table, csv, json };
@@ -22,10 +22,10 @@ std::optional<Format> parse_format(std::string_view name);
 using Cell = std::variant<std::monostate, std::int64_t, double, std::string>;
 
 /// One cell as a table shows it: "12.3 ms", "4.00 MiB", "2024-05-01 12:00:00"; "-" where there is
-/// none. A number has the unit that the column's name ends in: _s, bytes, _bytes_per_s, flops,
+/// no value. A number has the unit that the column's name ends in: _s, bytes, _bytes_per_s, flops,
 /// flops_per_s, _at (an instant, UTC), speedup, over_mean, prediction_error, relative_residual,
-/// _share, regret and within_deviation (percent). `unit` ("byte", "flop") is what _per_unit,
-/// units_per_s and _units of that row mean.
+/// _share, regret and within_deviation (percent). `unit` ("byte", "flop") is the unit of _per_unit,
+/// units_per_s and _units in that row.
 std::string format_cell(std::string_view column, const Cell& cell, std::string_view unit = "");
 
 struct Style {
@@ -33,8 +33,8 @@ struct Style {
   bool color = false;  ///< whether a table's heading and statuses have colours
 };
 
-/// True where `file` is a terminal and NO_COLOR is unset; "always" and "never" overrule. The value
-/// of `--color`.
+/// True where `file` is a terminal and NO_COLOR is unset. `when`, the value of `--color`, overrules
+/// this by "always" or "never".
 bool use_color(std::string_view when, std::FILE* file);
 
 /// Writes rows as they come; CSV and JSON have the plain numbers. A table takes its widths from the
@@ -44,8 +44,8 @@ class RowWriter {
  public:
   RowWriter(std::FILE* file, Style style, std::vector<std::string> columns);
   void row(const std::vector<Cell>& cells);
-  /// Writes all rows that still wait, so that a person who watches sees them: a table that has
-  /// written none takes its widths from these.
+  /// Writes all rows that still wait, so that a person who watches sees them. A table that has
+  /// written none yet takes its widths from them.
   void flush();
   void finish();
 

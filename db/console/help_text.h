@@ -5,15 +5,14 @@
 
 namespace db {
 
-/// `text` in lines of at most 80 columns: what follows a line break within it begins a new line,
-/// and every line but the first begins with `indent` blanks. `first` columns of the first line are
-/// taken already.
+/// `text` in lines of at most 80 columns. Its own line breaks stay. Every line but the first begins
+/// with `indent` blanks. `first` columns of the first line are taken already.
 std::string wrapped(const std::string& text, std::size_t indent, std::size_t first = 0);
 
 /// `text` with every line that is longer than 80 columns wrapped to the blanks it begins with.
 std::string wrapped_lines(const std::string& text);
 
-/// How `--help` looks: two columns within 80, the default value after each text.
+/// The form of `--help`: two columns within 80, with the default value after each text.
 class HelpText : public CLI::Formatter {
  public:
   std::string make_help(const CLI::App* app, std::string name,

@@ -15,16 +15,16 @@ class App;
 namespace db {
 
 /// From now on spdlog writes lines of this form to stderr, without anything that a terminal acts
-/// on. Errors are always shown, the others from the level info on.
+/// on. Errors are always shown, other messages from level info on.
 void begin_log(const std::string& program);
 
-/// Lines begin with "rank 1:" too from now on, except those whose text does already.
+/// From now on lines also begin with "rank 1:", except those whose text does already.
 void log_as_rank(int rank);
 
 /// spdlog::error, for sources that nvcc compiles and that therefore do not include spdlog.
 void log_error(const std::string& text);
 
-/// Adds `--quiet` (errors alone) and `--log-level`, which hold as soon as they are read.
+/// Adds `--quiet` (errors alone) and `--log-level`. They take effect as soon as they are read.
 void add_log_options(CLI::App& app);
 
 }  // namespace db

@@ -24,19 +24,19 @@ inline constexpr double kMostSeconds = 1e7;  ///< four months; added to a clock 
 
 // --- checks ------------------------------------------------------------------------------------
 
-/// One of these words.
+/// Accepts one of these words.
 CLI::Validator one_of(const std::vector<std::string>& words);
-/// Digits only, within [least, most].
+/// Accepts a number of digits only, within [least, most].
 CLI::Validator whole_number(std::int64_t least, std::int64_t most = kAnyInteger);
-/// Seconds above 0 (or, with `zero`, of 0) up to kMostSeconds; never NaN.
+/// Accepts seconds above 0 (with `zero`, also 0) up to kMostSeconds; never NaN.
 CLI::Validator seconds(bool zero = false);
-/// A number from 0 to 1; never NaN.
+/// Accepts a number from 0 to 1; never NaN.
 CLI::Validator share();
-/// Gbit/s of a link, at least 0.001; 0 means that there is no such link.
+/// Accepts Gbit/s of a link, at least 0.001, or 0, which means that there is no such link.
 CLI::Validator gigabits_per_second();
 /// Replaces "2G" by its number of bytes; at least 1.
 CLI::Validator size_in_bytes();
-/// A text that is not empty and has no control characters.
+/// Accepts a text that is not empty and has no control characters.
 CLI::Validator not_empty();
 
 // --- options that several programs have --------------------------------------------------------

@@ -8,8 +8,8 @@
 
 namespace db {
 
-/// Flushes stdout, of C and of C++, and returns `code`. Where some of what was written to stdout
-/// could not be written, says why on stderr and returns 1.
+/// Flushes stdout, of C and of C++, and returns `code`. Where stdout could not be written in full,
+/// it says why on stderr and returns 1.
 int flushed(int code);
 
 /// A file named for output (`-o`, `--trace`, `--screenshot`); "-" is stdout. Links, devices and
@@ -25,7 +25,7 @@ class OutputFile {
   OutputFile& operator=(const OutputFile&) = delete;
   ~OutputFile();
 
-  /// Throw OutputError.
+  /// Both functions throw OutputError.
   void write(std::string_view text);
   void commit();
 
@@ -44,7 +44,7 @@ class OutputFile {
 /// Writes this text to an OutputFile.
 void write_output(const std::string& path, std::string_view text);
 
-/// True where both name the same file, under whatever names, or would if it were made.
+/// True where both paths lead to the same file, or would if it were made.
 bool same_file(const std::string& a, const std::string& b);
 
 }  // namespace db

@@ -5,10 +5,10 @@
 #include <string>
 #include <string_view>
 
-/// Texts of others (what a person typed, what a file holds) in messages and tables.
+/// Texts that a person typed or that a file holds, in messages and tables.
 namespace db {
 
-/// `text` without anything that a terminal acts on: control characters and bytes that are not
+/// `text` without characters that a terminal acts on. Control characters and bytes that are not
 /// UTF-8 are written as "\n", "\t" or "\x1b". Lines stay lines where `keep_lines` is set.
 std::string escaped(std::string_view text, bool keep_lines = false);
 

@@ -4,8 +4,8 @@
 
 namespace db {
 
-/// Median; of an even number of values the mean of the middle two. Throws std::invalid_argument
-/// when empty.
+/// The median. For an even number of values it is the mean of the middle two. Throws
+/// std::invalid_argument without values.
 double median(std::vector<double> values);
 
 }  // namespace db
