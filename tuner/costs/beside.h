@@ -26,20 +26,20 @@ struct BesideSeconds {
   std::array<double, kOccupations> each{};
   double links = 0;  ///< beside communication of either link
   double any = 0;
-  double same_link = 0;  ///< of a collective: beside other collectives of its link
+  double same_link = 0;  ///< for a collective: beside other collectives on its link
 };
 
 /// One execution of computation or of a copy, or one call of a collective.
 struct Observation {
   Sample sample;
-  BesideSeconds beside;  ///< of sample.seconds
+  BesideSeconds beside;  ///< parts of sample.seconds
 };
 
 /// The speeds of one occupation while another is at work.
 class Beside {
  public:
-  /// `beside_s`: the seconds of the observation during which the other was at work. Not counted
-  /// where third occupations were at work for much of the time.
+  /// `beside_s`: the seconds of the observation during which the other was at work. The observation
+  /// is not counted where third occupations were at work for much of the time.
   void add(const Observation& observation, const LinearFit& alone, double beside_s) {
     const Sample& sample = observation.sample;
     if (beside_s <= kAlone * sample.seconds || beside_s < kOneOf * observation.beside.any) return;

@@ -29,9 +29,8 @@ struct MeasuredIteration {
 ///    become their median. A line is fitted to these per shape (shape_key), per kind, and for
 ///    "gemm", "memory" and "copy".  [Lancet caches op times by shape]
 /// 2. Collectives that moved while no participant computed or copied, and while no other collective
-///    moved on their link, give one sample per call: the
-///    time from the last arrival to the last end, and the most bytes that any rank sent or
-///    received. They are fitted per kind and link.
+///    moved on their link, give one sample per call: the time from the last arrival to the last
+///    end, and the most bytes that any rank sent or received. They are fitted per kind and link.
 /// 3. Computation beside communication: in a span of d seconds, o of which overlap a moving
 ///    collective, the work W (its time alone, by the fits of 1) is (d - o) + s o, so
 ///        s = (W - (d - o)) / o                    [MPMoE's alpha(comp, comm), 4.2]
@@ -41,8 +40,9 @@ struct MeasuredIteration {
 ///    its o, and clamped to [0.05, 1]. Where one link was observed too little, the speed for both
 ///    links is used. alpha(y, all) is measured by study/profile.h; else the pairs are multiplied.
 /// 4. Launch gaps are medians of the start minus the end of the last op waited for; contended gaps,
-///    which are rare and long, are means. The wait for a card's queue is the median of how much
-///    longer than alone calls between nodes took that began while one 100 times as large moved.
+///    which are rare and long, are means. The wait for a card's queue is a median over calls
+///    between nodes that began while one 100 times as large moved: of how much longer than alone
+///    they took.
 ///
 /// Parts of a batch count with even shares of its rows, since their own routing is not stored;
 /// predictions assume the same.

@@ -31,8 +31,8 @@ struct Cluster {
   int nodes = 1;
   int ranks_per_node = 1;
   Link inter_node;                                  ///< network card of a node, shared by its ranks
-  Link intra_node;                                  ///< of one rank to the others of its node
-  std::int64_t memory_bytes = 0;                    ///< of one rank; 0 = not known
+  Link intra_node;                                  ///< from one rank to the others of its node
+  std::int64_t memory_bytes = 0;                    ///< memory of one rank; 0 = not known
   std::vector<SharedProcessors> shared_processors;  ///< every rank is in at most one of them
 };
 
@@ -86,8 +86,8 @@ struct CostedCluster {
 /// missing or out of range.
 CostedCluster load_cluster(const std::filesystem::path& path);
 
-/// Ranks are placed node by node. Throws moe::Refusal unless the cluster has as many as
-/// the layout.
+/// Ranks are placed node by node. Throws moe::Refusal unless the cluster has as many ranks as the
+/// layout.
 moe::Groups groups_of(const Cluster& cluster, const moe::Layout& layout);
 
 std::string to_json(const Cluster& cluster);

@@ -75,12 +75,12 @@ const std::string& fit_key(const CostModel& costs, const moe::Program& program, 
 double seconds(const CostModel& costs, const moe::Program& program, const moe::Op& op,
                const moe::Binding& binding, const moe::Groups& groups, int rank);
 
-/// Key and fit.
+/// A key and its fit.
 using CollectiveFit = std::pair<const std::string, LinearFit>;
-/// The fit of a collective on a link, or none. It is that of its kind where there is one; else, for
-/// an op that exchanges routed rows, that of all_to_all, which is the same call
-/// (Communicator::all_to_all_v); else, for gather_rows, that of all_gather, which sends the same
-/// messages, and for scatter_rows that of reduce_scatter, which also adds.
+/// The fit of a collective on a link, or none. It is the fit of its kind where there is one. Else
+/// an op that exchanges routed rows has that of all_to_all, which is the same call
+/// (Communicator::all_to_all_v). Else gather_rows has that of all_gather, which sends the same
+/// messages, and scatter_rows that of reduce_scatter, which also adds.
 const CollectiveFit* collective_fit(const CostModel& costs, const moe::Op& op,
                                     std::string_view link);
 

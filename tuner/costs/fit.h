@@ -19,11 +19,12 @@ struct LinearFit {
   double alpha_s = 0;
   double beta_s_per_unit = 0;
   std::string unit;  ///< "flop" | "byte" | "second"
-  /// Of the unweighted residuals; 1 where all times are equal and fitted exactly. None with no more
-  /// samples than coefficients above zero, since the line then goes through all of them.
+  /// R squared of the unweighted residuals; 1 where all times are equal and fitted exactly. None
+  /// with no more samples than coefficients above zero, since the line then goes through all of
+  /// them.
   std::optional<double> r2 = {};
-  int samples = 0;       ///< that the line was drawn through
-  double min_units = 0;  ///< range these samples covered
+  int samples = 0;       ///< number of samples that the line was drawn through
+  double min_units = 0;  ///< the range that these samples cover
   double max_units = 0;
   double max_relative_residual = 0;  ///< largest |fitted - measured| / measured
   /// The standard deviation of (fitted - measured) / measured, with the number of samples minus the
@@ -47,7 +48,7 @@ struct LinearFit {
 LinearFit fit_line(std::span<const Sample> samples, std::string unit);
 
 /// The same without outliers, which do not bend the line: least median of squares, then least
-/// squares of what lies near it.
+/// squares of the samples near it.
 ///   [Rousseeuw 1984; the deviation of step 2: Rousseeuw and Leroy 1987, chapter 5]
 ///   1. Of all lines through two samples, and through one sample and the origin, take the line
 ///      whose median squared relative residual is least. Half of the samples may be wrong.
@@ -56,14 +57,13 @@ LinearFit fit_line(std::span<const Sample> samples, std::string unit);
 ///   3. fit_line through all others.
 /// Costs may bend where caches or small products begin: `least_outlier` keeps such samples. Fewer
 /// than five samples do not tell which of them is wrong, and where more than a third were outliers
-/// it is the line that is wrong: then no sample is left out.
+/// the line is wrong. In both cases no sample is left out.
 LinearFit fit_line_without_outliers(std::span<const Sample> samples, std::string unit,
                                     double least_outlier);
 
-/// "good", or what is wrong with the line, for a person: "too few samples" to check it with, "2
-/// outliers left out", "samples are no line" (they deviate by more than 20%), "alpha not resolved"
-/// (its standard error is more than a third of it). Several of these stand with a semicolon
-/// between.
+/// "good", or the faults of the line, for a person: "too few samples" to check it with, "2 outliers
+/// left out", "samples are no line" (they deviate by more than 20%), "alpha not resolved" (its
+/// standard error is more than a third of it). Semicolons separate several.
 std::string verdict_of(const LinearFit& fit);
 inline constexpr const char* kAlphaNotResolved = "alpha not resolved";
 

@@ -12,9 +12,9 @@
 
 namespace tuner {
 
-/// What a run of `moe-bench` measured on.
+/// The machine and network that a run of `moe-bench` measured.
 struct MeasuredOn {
-  std::int64_t machine_id = 0;  ///< of the database; 0 where it is not known
+  std::int64_t machine_id = 0;  ///< its row in the database; 0 where it is not known
   std::string network;          ///< db/network.h; empty where it is not known
   int nodes = 0;                ///< 0 where it is not known
 
@@ -23,8 +23,8 @@ struct MeasuredOn {
 
 /// Fits the rows of microbenchmark sweeps, with the verdict on each. Rows that were measured on
 /// different machines, networks or numbers of nodes are never one fit; products and copies do not
-/// depend on the network. The fits come by what they were measured on, those with the newest run
-/// last, and within by op, device, ranks and link.
+/// depend on the network. The fits are ordered by these, those with the newest run last, then by
+/// op, device, ranks and link.
 ///
 /// The units are
 ///   GEMMs             flops; they give a fit of their op kind and one of all together, "gemm",

@@ -43,7 +43,7 @@ struct Interference {
 double& speed_of(Interference& interference, Occupation y, Occupation x);
 double speed_of(const Interference& interference, Occupation y, Occupation x);
 
-/// The speed of y while `company` runs. `beside_communication`: that of y's own op kind while
+/// The speed of y while `company` runs. `beside_communication`: the speed of y's own op kind while
 /// communication runs, where it was measured.
 ///
 /// With one other occupation it is the speed of the pair. With several it is alpha(y, all) where

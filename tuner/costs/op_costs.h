@@ -32,7 +32,7 @@ struct OpCost {
   moe::Activity activity = moe::Activity::computation;
   /// For computation and copies, [rank]: the time where nothing else runs; 0 in other stages.
   std::vector<double> seconds;
-  std::optional<double> speed_beside_communication;  ///< of its own kind, where it was measured
+  std::optional<double> speed_beside_communication;  ///< for its own kind, where it was measured
   // For communication:
   std::vector<GroupCall> calls;
   std::vector<int> call_of;  ///< index into `calls`, by rank; -1 in other stages
@@ -45,9 +45,9 @@ struct OpCost {
 /// The occupation of an op that computes or copies.
 Occupation occupation_of(const OpCost& cost);
 
-/// The costs of every op of `program` on every rank. Bindings by rank. Throws moe::Refusal where a
-/// fit is missing (cost_model.h), and where a collective needs a link, inside nodes or between
-/// them, that the cluster does not have.
+/// The costs of every op of `program` on every rank. `bindings` are by rank. Throws moe::Refusal
+/// where a fit is missing (cost_model.h), and where a collective needs a link, inside nodes or
+/// between them, that the cluster does not have.
 std::vector<OpCost> op_costs(const moe::Program& program, const moe::Groups& groups,
                              const std::vector<moe::Binding>& bindings, const CostModel& costs,
                              const Cluster& cluster);
