@@ -9,7 +9,7 @@
 
 namespace tuner {
 
-/// The decisions of a --given file, which stand before a planner decides.
+/// The decisions of a --given file. They are fixed before a planner decides.
 struct Given {
   std::string file;        ///< the name of the file, for messages
   std::string name;        ///< the file's name without folder and extension
@@ -20,7 +20,7 @@ struct Given {
 /// Throws moe::InputError where the file cannot be read or is not legal for `whole`.
 Given load_given(const std::string& path, const moe::Program& whole);
 
-/// Loads all files. Throws moe::InputError also where two have one name.
+/// Loads all files. Throws moe::InputError also where two files have one name.
 std::vector<Given> load_all_given(const std::vector<std::string>& files, const moe::Program& whole);
 
 /// The plan for given.program and the given decisions as one schedule. Throws moe::Refusal where
@@ -32,7 +32,7 @@ moe::Schedule join(const moe::Schedule& planned, const Given& given, const moe::
 moe::Schedule plan_from(const Given& given, const Planner& planner, const PlannerOptions& options,
                         const Situation& whole);
 
-/// The planner's name of a candidate that has the given decisions alone.
+/// The planner name of a candidate that has the given decisions alone.
 inline constexpr const char* kGivenAlone = "given";
 
 /// A planner's candidates for given.program, joined: {"given": "bf16", "forward_chunks": 2, ...}.

@@ -9,7 +9,7 @@
 /// The costs and the machine that a database has measured: `--cluster measured`.
 namespace tuner {
 
-/// The model and layout that costs are wanted for.
+/// The model and layout for which costs are wanted.
 struct CostsWanted {
   std::string model_json;    ///< moe::to_json
   std::optional<int> ranks;  ///< the number of ranks; empty: any number
@@ -18,12 +18,12 @@ struct CostsWanted {
 
 struct MeasuredCosts {
   CostedCluster costed;
-  /// For a person: that they were measured under another layout, or which of several fits they are.
+  /// Lines for a person: the costs are of another layout, or are these of several fits.
   std::vector<std::string> remarks;
 };
 
-/// The newest profile of a study of this model and number of ranks, of the same layout if there is
-/// one. Without such a study the fits of moe-tune fit that measured_fits.h chooses. Throws
+/// The newest profile of a study of this model and number of ranks, with the same layout if there
+/// is one. Without such a study, the fits of `moe-tune fit` that measured_fits.h chooses. Throws
 /// moe::InputError where the database has neither, db::Error.
 MeasuredCosts measured_costs(const std::string& database, const CostsWanted& wanted);
 

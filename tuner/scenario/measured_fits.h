@@ -7,7 +7,7 @@
 #include "db/connection.h"
 #include "tuner/costs/cluster.h"
 
-/// Which of the fits that a database holds are the costs of one machine.
+/// Chooses the fits of a database that are the costs of one machine.
 namespace tuner {
 
 struct FittedCosts {
@@ -17,10 +17,10 @@ struct FittedCosts {
 
 /// The costs and the machine that the newest fits tell. None where there are no fits.
 ///
-/// Fits of collectives and of interference are all of one machine and one network: of those that
-/// were measured with the nearest number of ranks, or, without `ranks`, of those that are newest.
-/// Of several numbers of nodes and ranks there, the nearest counts for each collective. Fits of
-/// computation and copies are those of the same machine, or, where it has none, the newest.
+/// Fits of collectives and of interference are all of one machine and one network: those measured
+/// with the nearest number of ranks or, without `ranks`, the newest. Of several numbers of nodes
+/// and ranks there, the nearest counts for each collective. Fits of computation and copies are
+/// those of the same machine or, where it has none, the newest.
 std::optional<FittedCosts> fitted_costs(const db::Connection& connection, std::optional<int> ranks);
 
 }  // namespace tuner

@@ -23,13 +23,13 @@ class MeasuredPlan {
   MeasuredPlan& operator=(const MeasuredPlan&) = delete;
   ~MeasuredPlan();
 
-  /// To be called after every iteration, with its routing and its seconds; the first call begins
-  /// the plan. Returns the schedule of the next iteration where it changes. Throws what the plan
-  /// throws.
+  /// Call it after every iteration, with its routing and its seconds. The first call begins the
+  /// plan. Returns the schedule of the next iteration where it changes. Passes on the exceptions of
+  /// the plan.
   std::optional<moe::Schedule> after(const moe::Routing& routing, double duration_s);
   /// True once after() has returned the plan.
   bool is_done() const { return done_; }
-  /// How many schedules were measured so far.
+  /// The number of schedules measured so far.
   int measured() const { return measured_; }
 
  private:

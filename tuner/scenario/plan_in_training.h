@@ -19,8 +19,8 @@ struct PlanRequest {
   std::string layout;  ///< moe::parse_layout; "" = all experts over all ranks
   int iterations = 0;  ///< PlannerOptions::iterations
   /// The limit of a rank's arena; 0 = the cluster's memory. Planners that keep to a limit get it. A
-  /// plan of any other that needs more under the present routing is dropped: the schedule in force
-  /// goes on.
+  /// plan of another planner that needs more under the present routing is dropped, and the schedule
+  /// in force stays.
   std::int64_t memory_limit_bytes = 0;
   /// Called with a line about costs measured elsewhere, and about every dropped plan.
   std::function<void(const std::string&)> say = [](const std::string&) {};
@@ -40,9 +40,9 @@ PlanInTraining plan_in_training(const PlanRequest& request);
 /// All planners with their descriptions, for `moe-train --list`.
 moe::Listing planner_list();
 
-/// True where the planner that is asked for chooses by short trainings where it can.
+/// True where the planner of this name chooses by short trainings if it can.
 bool chooses_by_measuring(const std::string& planner);
-/// Throws moe::InputError, naming the planners that do, where it does not; `option` asked for it.
+/// Throws moe::InputError with the planners that do so where this one does not; `option` needs it.
 void expect_measuring(const std::string& planner, const std::string& option);
 
 }  // namespace tuner

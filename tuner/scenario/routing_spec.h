@@ -20,9 +20,9 @@ namespace tuner {
 moe::Routing make_routing(const std::string& text, const moe::Program& program,
                           const moe::Groups& groups, std::uint64_t seed);
 
-/// The rows of one iteration of a stored run, in each of so many micro-batches. Loads that were
-/// stored for all micro-batches together, or for another number, are shared out evenly. Throws
-/// db::Error (not_found) where the iteration has no loads.
+/// The rows of one iteration of a stored run, in each of its `micro_batches` micro-batches. Loads
+/// that were stored for all micro-batches together, or for another number, are shared out evenly.
+/// Throws db::Error (not_found) where the iteration has no loads.
 moe::Routing recorded_routing(const db::Connection& connection, std::int64_t run_id, int iteration,
                               int micro_batches);
 

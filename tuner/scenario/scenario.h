@@ -23,7 +23,7 @@ struct ScenarioOptions {
   std::string routing = "uniform";
 };
 
-/// The same, loaded, and checked against each other.
+/// These parts, loaded and checked against each other.
 struct Scenario {
   moe::Model model;
   Cluster cluster;
