@@ -6,11 +6,11 @@
 
 namespace tuner {
 
-/// How a child process ended.
+/// The end of a child process.
 struct ChildResult {
   enum class End {
-    exited,     ///< by itself, with `code`
-    signalled,  ///< by signal `code`
+    exited,     ///< it ended by itself, with exit code `code`
+    signalled,  ///< signal `code` ended it
     timed_out,  ///< it ran past its limit and was ended
   };
   End end = End::exited;

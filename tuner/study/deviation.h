@@ -37,7 +37,7 @@ double deviation_of_prediction(double predicted_s, std::span<const double> of_fi
 /// are few runs. Throws std::invalid_argument where there is no run, or one without iterations.
 double deviation_of_profile(const std::vector<std::vector<double>>& errors);
 
-/// The a of every fit on a path; bindings by rank.
+/// The a of every fit on a path. `bindings` are by rank.
 std::vector<double> deviations_on_path(const std::vector<PathStep>& path,
                                        const moe::Program& program,
                                        const std::vector<moe::Binding>& bindings,

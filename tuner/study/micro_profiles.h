@@ -11,13 +11,13 @@
 
 namespace tuner {
 
-/// Short trainings by whose times a planner of a study chooses.  [MPMoE 4.1: "profile-based"]
+/// The short trainings by whose times a planner of a study chooses.  [MPMoE 4.1: "profile-based"]
 struct MicroProfileOptions {
   std::string study;
-  std::int64_t run_id = 0;  ///< of the study's process, under which measurements are stored
+  std::int64_t run_id = 0;  ///< run of the study's process; measurements are stored under it
   TrainingJob job;
-  int iterations = 4;         ///< after warm-up
-  double most_of_others = 1;  ///< as train_undisturbed (undisturbed.h)
+  int iterations = 4;         ///< counted after warm-up
+  double most_of_others = 1;  ///< the limit of train_undisturbed (undisturbed.h)
   std::string dtype;          ///< for the record
   /// The time limit of one training, in seconds.
   std::function<double(const moe::Schedule&)> time_limit_s;

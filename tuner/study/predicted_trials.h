@@ -8,7 +8,7 @@
 
 namespace tuner {
 
-/// How a study's trials are predicted, and the study they belong to.
+/// The situation in which a study's trials are predicted, and the study they belong to.
 struct PredictedBy {
   const Situation& situation;
   std::int64_t study_id;

@@ -15,12 +15,12 @@ namespace tuner {
 struct Prediction {
   moe::Program program;           ///< scheduled
   std::optional<double> paper_s;  ///< the closed form of the planner's paper, if it has one
-  moe::Timeline timeline;         ///< of the simulated iteration of median duration
+  moe::Timeline timeline;         ///< the simulated iteration of median duration
   moe::Routing routing;           ///< the routing of the timeline and the bound
   LowerBound bound;
-  /// The arena, on the rank and under the routing that need most.
+  /// The size of the arena, on the rank and under the routing that need most.
   std::int64_t peak_bytes = 0;
-  std::int64_t host_peak_bytes = 0;  ///< the same of offloaded rows
+  std::int64_t host_peak_bytes = 0;  ///< the same for offloaded rows
   /// The standard deviation of the timeline's duration (deviation.h); empty where neither a fit nor
   /// a profile tells it.
   std::optional<double> deviation_s;

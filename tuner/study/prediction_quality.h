@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-/// How good the predictions of a study were, for a person who chooses by them. All are pure
-/// functions of what was predicted and measured.
+/// The quality of a study's predictions, for a person who chooses by them. All are pure functions
+/// of predicted and measured times.
 namespace tuner {
 
 /// A trial with both figures, in seconds of an iteration. Both are more than 0.
@@ -17,18 +17,18 @@ struct PredictedTrial {
   std::optional<double> deviation_s;  ///< standard deviation that the prediction expects of itself
 };
 
-/// (predicted - measured) / measured of each.
+/// (predicted - measured) / measured of each trial.
 std::vector<double> relative_errors(std::span<const PredictedTrial> trials);
 
-/// Mean size of the errors; 0 where there is none.
+/// The mean of the errors' absolute values; 0 where there is none.
 double mean_size(std::span<const double> errors);
-/// The error of largest size, with its sign; 0 where there is none.
+/// The error of largest absolute value, with its sign; 0 where there is none.
 double worst_of(std::span<const double> errors);
 
-/// "within 2.1% (median; worst 4.0%)", by the sizes of at least one error.
+/// "within 2.1% (median; worst 4.0%)", by the absolute values of at least one error.
 std::string within_in_words(std::span<const double> errors);
 
-/// The mean of the errors with their signs: what is common to all trials, as when the machine
+/// The mean of the errors with their signs. It is common to all trials, as when the machine
 /// computes slower than in the profile. It does not change which trial is predicted to be best.
 double common_error(std::span<const double> errors);
 /// The share of the mean square error that the common error makes, from 0 to 1; none where every
@@ -45,7 +45,7 @@ std::optional<double> kendall_tau(
       return true;
     });
 
-/// How much longer the trial that is predicted to be best takes than the one that is, as a share of
+/// How much longer the trial predicted to be fastest takes than the fastest trial, as a share of
 /// the latter; none where there is no trial.
 std::optional<double> regret(std::span<const PredictedTrial> trials);
 

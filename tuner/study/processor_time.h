@@ -5,8 +5,8 @@ namespace tuner {
 /// The processor time of this computer since it started, in seconds.
 struct ProcessorTime {
   double at_s = 0;    ///< steady clock
-  double busy_s = 0;  ///< all processors, all processes, and what a hypervisor gave to others
-  double own_s = 0;   ///< this process and the children it has waited for, with theirs
+  double busy_s = 0;  ///< all processors and processes, with time that a hypervisor gave to others
+  double own_s = 0;   ///< this process, the children it has waited for, and their children
   int processors = 1;
 };
 

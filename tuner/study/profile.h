@@ -19,7 +19,7 @@ struct Profile {
   moe::Groups groups;
   /// (predicted - measured) / measured, by run and profiled iteration.
   std::vector<std::vector<double>> errors;
-  std::vector<moe::Routing> routings;  ///< of iterations of the first run, without warm-up
+  std::vector<moe::Routing> routings;  ///< routings of the first run's iterations, without warm-up
 };
 
 /// The ranks of a run that compute on the same cores, and how many of them have enough cores for

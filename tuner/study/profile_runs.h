@@ -18,8 +18,8 @@ namespace tuner {
 /// because other work on the machine changes from one minute to the next, and schedules are
 /// compared best by runs next to each other.
 struct ProfileRuns {
-  std::vector<ProfileSchedule> schedules;  ///< that were trained
-  std::vector<std::int64_t> runs;          ///< by round, then by schedule
+  std::vector<ProfileSchedule> schedules;  ///< the schedules that were trained
+  std::vector<std::int64_t> runs;          ///< the runs by round, then by schedule
   /// By schedule: the largest share of the processors that other processes took; none for schedules
   /// that were profiled before.
   std::vector<std::optional<double>> share_of_others;

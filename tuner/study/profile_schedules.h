@@ -14,18 +14,18 @@
 
 namespace tuner {
 
-/// A schedule that a study trains for a few steps to measure costs, and what it measures.
+/// A schedule that a study trains for a few steps to measure costs. `what` describes it.
 struct ProfileSchedule {
   std::string what;
   moe::Schedule schedule;
-  /// The same with less memory, by leaner(): what is trained instead where the schedule does not
-  /// fit, one after the other.
+  /// The same with less memory, by leaner(). They are tried one after the other where the schedule
+  /// does not fit.
   std::vector<ProfileSchedule> instead{};
 };
 
-/// The schedules that every study profiles. Sequential: whole ops alone. Chunks on one stream:
-/// small ops alone, so that alpha can be told from beta. Chunks that overlap: how much computation
-/// and communication slow each other down.
+/// The schedules that every study profiles. The sequential one measures whole ops alone. Chunks on
+/// one stream measure small ops alone, so that alpha can be told from beta. Chunks that overlap
+/// measure how much computation and communication slow each other down.
 std::vector<ProfileSchedule> profile_schedules(const moe::Program& program);
 
 /// The schedules that measure copies to the host's memory and back. All rows that backward needs
@@ -39,14 +39,14 @@ std::vector<ProfileSchedule> schedules_to_profile(const moe::Program& program,
                                                   const std::vector<Given>& given,
                                                   const std::vector<PlannerRequest>& planners);
 
-/// A profile schedule with buffers that chunks share, in each strategy of MPMoE that it does not
-/// have yet and that is legal: the activations recomputed first, as this needs no copies. Then the
-/// same in twice as many chunks.
+/// A profile schedule with buffers that chunks share, by each legal strategy of MPMoE that it does
+/// not have yet. Those that recompute activations are first, as they need no copies. Then the same
+/// in twice as many chunks.
 std::vector<ProfileSchedule> leaner(const moe::Program& program, const ProfileSchedule& one);
 
-/// The schedules whose planned peak is within `limit_bytes` (0 = no limit) under `routing`, no
-/// decisions twice. One that does not fit is replaced by the first leaner one that does, or left
-/// out; `say` is told. Throws moe::OutOfMemory with the least peak where nothing fits.
+/// The schedules whose planned peak is within `limit_bytes` (0 = no limit) under `routing`. No
+/// decisions come twice. One that does not fit is replaced by the first leaner one that does, or
+/// left out; `say` says so. Throws moe::OutOfMemory with the least peak where nothing fits.
 std::vector<ProfileSchedule> those_that_fit(const moe::Program& program, const moe::Groups& groups,
                                             const moe::Routing& routing, std::int64_t limit_bytes,
                                             std::vector<ProfileSchedule> schedules,

@@ -6,18 +6,18 @@
 
 namespace tuner {
 
-/// How well the costs that a profile gave predict one of its own schedules.
+/// The accuracy with which a profile's costs predict one of its own schedules.
 struct ProfileQuality {
   std::string what;                       ///< the schedule
-  double error = 0;                       ///< median of (predicted - measured) / measured
-  std::optional<double> share_of_others;  ///< of the processors meanwhile; none: not known
+  double error = 0;                       ///< the median of (predicted - measured) / measured
+  std::optional<double> share_of_others;  ///< their share of the processors; none: not known
 };
 
 /// A larger error is reported.
 inline constexpr double kLargestProfileError = 0.1;
 
-/// Empty where every schedule is predicted within kLargestProfileError; otherwise the worst one, by
-/// how much, what other processes took meanwhile, and what to do.
+/// Empty where every schedule is predicted within kLargestProfileError; otherwise the worst
+/// schedule, its error, the share that other processes took meanwhile, and the remedy.
 std::string profile_warning(const std::vector<ProfileQuality>& qualities);
 
 /// A larger ratio of the slowest to the fastest repeat of a trial is reported.

@@ -13,18 +13,18 @@ namespace tuner {
 /// fitted besides the profile runs.
 using Refinements = std::vector<std::vector<std::int64_t>>;
 
-/// As the study's row stores them.
+/// Reads the refinements from the study's row.
 Refinements refinements_of(const db::Study& study);
 void add_refinement(db::Study& study, const std::vector<std::int64_t>& runs);
 
-/// The measured runs of all finished trials: what the next refinement is fitted to. Empty where it
-/// would change nothing: nothing was measured since the last one, or what was measured since is not
-/// faster than the best trial from before it.
+/// The measured runs of all finished trials, to which the next refinement is fitted. Empty where it
+/// would change nothing: since the last one no trial was measured, or none that is faster than the
+/// best trial from before it.
 std::vector<std::int64_t> runs_of_next_refinement(const db::Connection& connection,
                                                   const db::Study& study);
 
-/// "within 2.1% (median; worst 4.0%)": how far predictions are from what was measured, over the
-/// trials that have both. "" where none has.
+/// "within 2.1% (median; worst 4.0%)": how far predictions are from measurements, over the trials
+/// that have both. "" where no trial has.
 std::string predicted_within(const std::vector<db::Trial>& trials);
 
 }  // namespace tuner

@@ -12,14 +12,14 @@ namespace tuner {
 /// Trainings that come next, one after the other.
 struct Round {
   int repeat = 0;                   ///< its number
-  std::vector<std::size_t> trials;  ///< by index; empty where nothing is left to train
+  std::vector<std::size_t> trials;  ///< their indices; empty where nothing is left to train
 };
 
 /// The next round of trials that were asked to be trained `repeats` times on average.
 ///   1. Every trial is trained twice (once with one repeat).
 ///   2. The runs that are left go first to the fastest trial and to those tied with it (ties.h), at
 ///      most twice `repeats` to each, with `sequential` beside them, as speed-ups are against it.
-///   3. What is left then goes to the others, up to `repeats` each.
+///   3. Runs that are then still left go to the other trials, up to `repeats` each.
 /// All depends on the trials' repeats alone, so that a study that was killed goes on as it would
 /// have.
 Round next_round(std::span<const Repeats> trials, std::optional<std::size_t> sequential,

@@ -24,26 +24,26 @@ struct StudyOptions {
   TrainingJob job;
   std::vector<PlannerRequest> planners;
   int most_chunks = 4;
-  /// How many candidates are trained besides sequential, or kTopAll, or kTopOfEachPlanner for the
-  /// best of each planner.
+  /// The number of candidates that are trained besides sequential, or kTopAll, or kTopOfEachPlanner
+  /// for the best of each planner.
   int top = 5;
   int repeats = 3;
   /// Candidates that are predicted to need more memory are infeasible; 0 = no limit.
   std::int64_t memory_limit_bytes = 0;
   /// Schedule files: every candidate is tried with the decisions of each too.
   std::vector<std::string> given;
-  std::string routing;            ///< predicted with; empty = what the profile recorded
+  std::string routing;            ///< to predict with; empty = those of the profile
   double trial_time_limit_s = 0;  ///< 0 = from the prediction
   /// Iterations, after warm-up, of each training by which a planner that micro-profiles chooses; 0
   /// = it simulates.
   int micro_profile_steps = 4;
-  /// How often each schedule is trained to measure costs (profile_runs.h). None: as the study was
-  /// begun, or kProfileRounds.
+  /// The number of times that each schedule is trained to measure costs (profile_runs.h). None: as
+  /// the study was begun, or kProfileRounds.
   std::optional<int> profile_rounds;
   /// A share of the processors, 0 to 1: a run during which other processes use more is repeated
   /// (undisturbed.h); with 1 none is. None: as the study was begun, or kUsualOthers.
   std::optional<double> most_of_others;
-  /// How often, at most, costs are fitted again to what was measured, and all is planned again.
+  /// The most times that costs are fitted again to measured trials and everything is planned again.
   /// None: as the study was begun, or never.
   std::optional<int> refinements;
   bool resume = false;
@@ -55,16 +55,16 @@ struct StudyOptions {
 /// Runs a tuning study in five steps. Each step stores its result in the database before the next:
 ///   1. profile: moe-train trains a few steps of profile_schedules(), of the given schedules, and
 ///      of copy_profile_schedules() where a planner offloads; calibrate() works out the costs;
-///   2. predict: for every planner's candidates, without and with the given decisions and each
-///      schedule once, the closed form, simulation, lower bound, peak memory and the predicted
-///      timeline. A planner that micro-profiles does so here. A candidate over the memory limit is
+///   2. predict: every planner's candidates, without and with the given decisions and each schedule
+///      once, get the closed form, simulation, lower bound, peak memory and predicted timeline. A
+///      planner that micro-profiles does so here. A candidate over the memory limit is
 ///      "infeasible";
 ///   3. measure: sequential and the `top` best by simulation (of all, or of each planner) are
 ///      trained, in turns (A B C A B C), so that slow changes of the machine affect all alike;
 ///   4. each trial row then holds the median, the peak and the status;
 ///   5. refine, as often as asked for: costs are fitted to the measured runs too (refinement.h),
-///      every trial is predicted again, every planner plans again, and what is then among the best
-///      and was not measured is measured. It ends earlier where the best stays the same.
+///      every trial is predicted again, and every planner plans again. Trials that are then among
+///      the best and were not measured are measured. It ends earlier where the best stays the same.
 /// Where it is killed, nothing that was finished is lost: with `resume` it goes on where it was. A
 /// trial that ran out of memory, hung, crashed or failed is recorded so and never tried again.
 ///

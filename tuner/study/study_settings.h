@@ -12,7 +12,7 @@ namespace tuner {
 /// ...}.
 std::string settings_json(const StudyOptions& options, const std::vector<Given>& given);
 
-/// How a study measures: as asked for now, else as it was begun, else the defaults.
+/// The measuring settings of a study: as asked for now, else as it was begun, else the defaults.
 struct HowMeasured {
   int profile_rounds = kProfileRounds;
   double most_of_others = kUsualOthers;

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-/// Which trials of a study their repeats tell apart.
+/// Tells the trials of a study apart by their repeats.
 ///
 /// Trials are trained in turns, so that repeat j of one is next to repeat j of another in time.
 /// With the logarithms y_ij of the times this is a randomized block design, with repeats as blocks:
@@ -15,7 +15,7 @@
 /// Two trials are told apart where the mean d of their differences in the n repeats that both have
 /// is significant at 95%: |d| > t(0.975) s sqrt(2 / n).
 /// [Montgomery, Design and Analysis of Experiments, 4.1, and Fisher's least significant difference]
-/// Pooling s over all trials is what makes two or three repeats enough. A machine that drifts does
+/// Because s is pooled over all trials, two or three repeats are enough. A machine that drifts does
 /// not matter, since each repeat is a block. A disturbed repeat makes s larger: trials are then
 /// called tied, and not wrongly told apart.
 namespace tuner {
@@ -23,11 +23,11 @@ namespace tuner {
 /// Seconds of an iteration of one trial, by number of the repeat.
 using Repeats = std::map<int, double>;
 
-/// The t of Student's distribution with `degrees` of freedom within which 95% of it lie: 12.71 for
-/// 1, 1.96 for very many. Throws std::invalid_argument for less than 1.
+/// The t within which 95% of Student's distribution with `degrees` degrees of freedom lie: 12.71
+/// for 1, 1.96 for very many. Throws std::invalid_argument for less than 1.
 double student_t(int degrees);
 
-/// The relative standard deviation of a repeat, and the degrees of freedom that it is known with.
+/// The relative standard deviation of a repeat, and its degrees of freedom.
 struct Noise {
   double deviation = 0;
   int degrees = 0;
@@ -42,11 +42,11 @@ double least_difference(const Noise& noise, int repeats);
 /// False where the repeats do not tell which of two trials is faster.
 bool told_apart(const Repeats& a, const Repeats& b, const Noise& noise);
 
-/// For each trial those that it is not told apart from, fastest median first. All are empty where
-/// the noise is not known.
+/// For each trial, the trials that it is not told apart from, fastest median first. All are empty
+/// where the noise is not known.
 std::vector<std::vector<std::size_t>> ties(std::span<const Repeats> trials);
 
-/// The trial of least median. Throws std::invalid_argument where none has a repeat.
+/// The trial with the least median. Throws std::invalid_argument where none has a repeat.
 std::size_t fastest(std::span<const Repeats> trials);
 
 }  // namespace tuner

@@ -11,7 +11,7 @@
 
 namespace tuner {
 
-/// How a study runs moe-train, the same for every trial except for the schedule.
+/// A study's settings for moe-train. Trials differ only in the schedule.
 struct TrainingJob {
   std::string program;  ///< path of moe-train
   std::string model;
@@ -23,7 +23,7 @@ struct TrainingJob {
   int threads = 0;  ///< 0 = moe-train's default
   std::optional<std::int64_t> seed;
   std::int64_t memory_limit_bytes = 0;  ///< 0 = moe-train's default
-  double copy_gbps = 0;                 ///< of copies to the host's memory; 0 = as fast as they are
+  double copy_gbps = 0;                 ///< rate of copies to the host's memory; 0 = unlimited
   std::vector<std::string> data;
 };
 
@@ -31,7 +31,7 @@ struct TrainingJob {
 struct JobResult {
   /// A trial status of the database: "done", "out_of_memory", "hung", "crashed" or "failed".
   std::string status;
-  std::string error;  ///< what a failed run complained of, in a line
+  std::string error;  ///< the message of a failed run, in one line
   int exit_code = 0;  ///< 128 + the signal where one ended it
   std::int64_t run_id = 0;
   double iteration_s = 0;  ///< median
@@ -43,16 +43,16 @@ struct JobResult {
 JobResult train(const TrainingJob& job, const moe::Schedule& schedule, int steps, int timelines,
                 double time_limit_s, const std::function<void()>& alive);
 
-/// Tells failures apart by the outcome that moe-train printed (moe/outcome.h), and by the exit
-/// code where it printed none. A time limit (ours, or moe-train's) is "hung". Memory that ran out,
-/// or for which the kernel killed processes meanwhile, is "out_of_memory". A lost rank and any
-/// signal is "crashed", all else is "failed". Words on stderr count for nothing.
+/// Tells failures apart by the outcome that moe-train printed (moe/outcome.h), and by the exit code
+/// where it printed none. A time limit (ours, or moe-train's) is "hung". Memory that ran out, or
+/// for which the kernel killed processes meanwhile, is "out_of_memory". A lost rank and any signal
+/// is "crashed", all else is "failed". The text on stderr does not matter.
 JobResult classify(const ChildResult& child, bool kernel_killed_for_memory);
 
-/// Throws an error with which this process ends as the training did; `what` names the training.
+/// Throws an error with which this process ends as the training did. `what` names the training.
 [[noreturn]] void throw_failure(const std::string& what, const JobResult& result);
 
-/// moe-train beside this program. Throws moe::InputError where it is not there.
+/// The path of moe-train beside this program. Throws moe::InputError where it is not there.
 std::string find_moe_train();
 
 }  // namespace tuner

@@ -9,13 +9,13 @@
 
 namespace tuner {
 
-/// What is trained, and how.
+/// The trials to train, and how to train them.
 struct TrialRuns {
   std::int64_t study_id = 0;
   const TrainingJob& job;
   int top = 0;            ///< StudyOptions::top
-  int repeats = 1;        ///< of each trial, on average (rounds.h)
-  double most_of_others;  ///< undisturbed.h
+  int repeats = 1;        ///< trainings of each trial, on average (rounds.h)
+  double most_of_others;  ///< the limit of train_undisturbed (undisturbed.h)
   std::function<double(double predicted_s)> time_limit_s;
   std::function<void()> alive;
   std::function<void(const std::string&)> say;

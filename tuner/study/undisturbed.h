@@ -17,10 +17,10 @@ struct WatchedRun {
 /// Trains, and repeats the training where others used more than `most_of_others` of the processors,
 /// up to kMostAttempts times in all. Gives the run that others disturbed least; the processor time
 /// decides this, never how fast a run was. Where the first run fails, it is the result; later runs
-/// that fail do not count. Says what is repeated and why.
+/// that fail do not count. `say` gets a line about each repetition and its reason.
 WatchedRun train_undisturbed(const std::function<JobResult()>& train, double most_of_others,
                              const std::function<void(const std::string&)>& say);
-/// As above, for a function that trains and measures the use of the processors.
+/// The same for a function that trains and measures the use of the processors.
 WatchedRun least_disturbed(const std::function<WatchedRun()>& train, double most_of_others,
                            const std::function<void(const std::string&)>& say);
 
