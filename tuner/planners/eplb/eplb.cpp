@@ -12,8 +12,8 @@ namespace {
 
 constexpr int kUsualSpareSlots = 1;
 
-/// [member]: the node of each member of an expert group, counted from 0. Empty where groups differ
-/// in it, where nodes have unequally many members, and where a node has one member or all of them.
+/// [member]: the node of each member of an expert group, counted from 0. Empty where groups differ,
+/// where nodes have unequally many members, and where a node has one member or all of them.
 std::vector<int> nodes_of_members(const moe::Groups& groups) {
   std::vector<int> nodes;
   for (int rank = 0; rank < moe::stage_ranks(groups); ++rank) {
@@ -35,7 +35,7 @@ std::vector<int> nodes_of_members(const moe::Groups& groups) {
   return nodes;
 }
 
-/// Whether the copy of an expert that is updated may change its rank.
+/// Tells whether the updated copy of an expert may move to another rank.
 enum class FirstCopies { stay, move };
 
 moe::Schedule eplb_schedule(const Situation& situation, const PlannerOptions& options,

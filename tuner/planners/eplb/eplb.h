@@ -7,16 +7,16 @@ namespace tuner {
 inline constexpr PlannerOption kSpareSlots{"spare_slots", 1, 1024,
                                            "experts that a rank may hold beside its own [1]"};
 
-/// EPLB: replicas of experts by load on one more slot of every rank, packed by load per copy
-/// (eplb_packing.h). They stay on the node where the nodes of a stage have equally many ranks, more
-/// than one; otherwise they go to any rank. The first copy of an expert is the one that is updated.
-/// It moves for good, with the optimizer's state, where that pays while the plan is in force
-/// (placement/move_costs.h; ours: EPLB, made for inference, moves whatever it plans). EPLB keeps
-/// further copies for good; here they are sent in every iteration, and their gradients home.
+/// EPLB puts replicas of experts, by load, on spare slots of every rank and packs them by load per
+/// copy (eplb_packing.h). They stay on the node where the nodes of a stage have equally many ranks,
+/// more than one; otherwise they go to any rank. The first copy of an expert is the one that is
+/// updated. It moves for good, with the optimizer's state, where that pays while the plan is in
+/// force (placement/move_costs.h; ours: EPLB, made for inference, moves whatever it plans). EPLB
+/// keeps further copies for good; here they are sent in every iteration, and their gradients home.
 moe::Schedule plan_eplb(const Situation& situation, const PlannerOptions& options);
 
-/// With copies on the node alone, where that is possible, and anywhere; with first copies that
-/// move, and that stay.
+/// Candidates have copies on the node alone, where that is possible, and anywhere. They have first
+/// copies that move, and that stay.
 std::vector<Candidate> eplb_candidates(const Situation& situation, const PlannerOptions& options);
 
 }  // namespace tuner

@@ -12,18 +12,18 @@
 namespace tuner {
 namespace {
 
-/// Experts and members of one node, or of all.
+/// The experts and members of one node, or of all nodes.
 struct Pack {
   std::vector<int> experts;
   std::vector<int> members;
 };
 
-/// The node of a member, or that of all.
+/// The index of the pack that has a member: its node, or 0 where one pack has all.
 std::size_t pack_of(const EplbGroup& group, int member) {
   return group.hierarchical ? static_cast<std::size_t>(group.node_of[member]) : 0;
 }
 
-/// Members of each, without experts.
+/// The packs with their members, without experts.
 std::vector<Pack> packs_of_members(const EplbGroup& group) {
   std::vector<Pack> packs;
   for (int member = 0; member < group.members; ++member) {
@@ -39,7 +39,7 @@ double load_per_copy(std::int64_t load, int copies) { return static_cast<double>
 /// The copies and the load of every member while copies are packed.
 struct Packing {
   moe::ExpertHomes homes;                 // -1: first copies are packed like the others
-  std::vector<std::vector<int>> holders;  // [expert], beside its home, unordered
+  std::vector<std::vector<int>> holders;  // [expert]: members beside its home, unordered
   std::vector<double> load;               // [member]
   std::vector<int> free;                  // [member]
 };
@@ -108,7 +108,7 @@ moe::ExpertHomes homes_in(const EplbGroup& group, std::size_t experts) {
                              : group.homes;
 }
 
-/// Takes from members with more replicas than spare slots those of least load.
+/// Takes the replicas of least load from members with more replicas than spare slots.
 void leave_out_beyond(std::vector<std::vector<int>>& holders, std::span<const std::int64_t> loads,
                       const EplbGroup& group) {
   std::vector<int> replicas(static_cast<std::size_t>(group.members), 0);

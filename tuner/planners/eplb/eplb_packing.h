@@ -9,8 +9,8 @@
 /// DeepSeek's expert-parallelism load balancer, EPLB [its public code, facts alone].
 namespace tuner {
 
-/// The number of copies of every expert: one each and `extra` more. Each further copy goes to the
-/// expert with the largest load per copy (equal loads: the first), and no expert has more than
+/// The number of copies of every expert: one for each, and `extra` more. Each further copy goes to
+/// the expert with the largest load per copy (equal loads: the first), and no expert has more than
 /// `most`. No other division has a smaller largest load per copy. [EPLB, code]
 std::vector<int> copies_by_load(std::span<const std::int64_t> loads, int extra, int most);
 

@@ -8,7 +8,7 @@
 namespace tuner {
 namespace {
 
-/// Experts at their homes, as many to a member at most.
+/// The homes of experts. At most `each` experts have their home on one member.
 class Choice {
  public:
   Choice(const std::vector<std::vector<int>>& holders, int members, std::size_t each)
@@ -18,8 +18,8 @@ class Choice {
   void take(int member, int expert) { at_[member].push_back(expert); }
   const std::vector<int>& at(int member) const { return at_[member]; }
 
-  /// Finds the expert a home among its holders, if others that are at home there can go to other
-  /// holders of theirs.
+  /// Finds the expert a home among its holders. Experts at home there may move to other holders of
+  /// theirs.
   bool augment(int expert) {
     std::vector<bool> tried(at_.size(), false);
     return augment(expert, tried);
