@@ -25,7 +25,7 @@ moe::Schedule shadows(const Situation& situation) {
   });
 }
 
-/// The ranks of a group: as many as are asked for, or the most below that make two groups at least.
+/// The ranks of a group: the number asked for, or the largest below it with at least two groups.
 int ranks_per_group(const Situation& situation, const PlannerOptions& options) {
   const int members = situation.groups.layout.expert;
   int size = whole_value_of(options, kRanksPerGroup, kUsualRanksPerGroup);

@@ -16,7 +16,7 @@ inline constexpr PlannerOption kRanksPerGroup{
 /// planner takes the fastest by simulation, shadows alone among them.
 moe::Schedule plan_fastermoe(const Situation& situation, const PlannerOptions& options);
 
-/// Shadows alone, and with exchanges by groups.
+/// Candidates have shadows alone, and shadows with exchanges by groups.
 std::vector<Candidate> fastermoe_candidates(const Situation& situation,
                                             const PlannerOptions& options);
 
