@@ -55,13 +55,13 @@ struct AlgorithmOne {
   int chunks(int layer, moe::Phase which, double gar_s) const {
     return degree_by_slsqp(phase(layer, which, gar_s), most_chunks).chunks;
   }
-  /// f_moe of step 2, which is asked for many times: the same optimum by trying all.
+  /// f_moe of step 2. As it is called many times, it finds the same optimum by trying all degrees.
   PhaseSeconds backward_seconds() const {
     return [this](int layer, double gar_s) {
       return degree_by_equations(phase(layer, moe::Phase::backward, gar_s), most_chunks).seconds;
     };
   }
-  /// With the degrees that it takes without gradients.
+  /// The pipeline with the degrees that Algorithm 1 finds without gradients.
   moe::Schedule pipeline(InNode in_node) const {
     moe::Schedule schedule = pipeline_with_gradients(program, name_of(in_node), {1, 1}, in_node);
     for (const int layer : moe_layers(program)) {
@@ -79,7 +79,7 @@ AlgorithmOne algorithm_one(const Situation& situation, int most_chunks, InNode i
   return {situation.program, moe_phases(situation, in_node), most_chunks};
 }
 
-/// What step 2 comes to by the dynamic program and by evolution, of all stages.
+/// The times of step 2 by the dynamic program and by evolution, summed over all stages.
 std::pair<double, double> second_step_s(const Situation& situation, const AlgorithmOne& algorithm,
                                         InNode in_node) {
   constexpr int evaluations = 4000;

@@ -20,14 +20,14 @@ moe::Schedule plan_fsmoe(const Situation& situation, const PlannerOptions& optio
 /// FSMoE-No-IIO: the same with one stream for all communication. [FSMoE 6.1]
 moe::Schedule plan_fsmoe_no_iio(const Situation& situation, const PlannerOptions& options);
 
-/// Every layer cut by these degrees, and gradients shared out. Step 1 fills the idle time of
-/// backward (fill_overlappable). Step 2 shares the rest for the least time by the closed form
-/// (share_exactly).
+/// The schedule that cuts every layer by these degrees and shares gradients out. Step 1 fills the
+/// idle time of backward (fill_overlappable). Step 2 shares the rest for the least time by the
+/// closed form (share_exactly).
 moe::Schedule fsmoe_schedule(const Situation& situation, Degrees degrees, InNode in_node,
                              Fill fill = Fill::all_of_backward);
 
-/// As the paper plans: each layer's degrees by Algorithm 1, forward without gradients, backward
-/// with the gradients that steps 1 and 2 give it. Step 2 takes its times from Algorithm 1.
+/// The paper's schedule. Algorithm 1 chooses each layer's degrees: forward without gradients,
+/// backward with the gradients that steps 1 and 2 give it. Step 2 takes its times from Algorithm 1.
 moe::Schedule fsmoe_schedule_by_equations(const Situation& situation, int most_chunks,
                                           InNode in_node);
 

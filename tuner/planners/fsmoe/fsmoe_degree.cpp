@@ -16,18 +16,18 @@
 namespace tuner {
 namespace {
 
-constexpr double kWithin = 1e-6;  ///< of the guards, as shares of the uncut phase
+constexpr double kWithin = 1e-6;  ///< tolerance of the guards, as a share of the uncut phase
 
 struct Optimum {
   double chunks = 1;
   double seconds = std::numeric_limits<double>::infinity();
 };
 
-/// One clause of a case as SLSQP sees it: functions of r that are to be least, or not above 0.
+/// One clause of a case as SLSQP sees it: functions of r, to be least or not above 0.
 struct Solve {
   const MoePhase& phase;
   const FsmoeClause& clause;
-  double unit_s;  ///< of the uncut phase, so that all are numbers about 1
+  double unit_s;  ///< the time of the uncut phase, so that all values are about 1
   double most;
 
   double seconds(double r) const {
@@ -38,7 +38,7 @@ struct Solve {
     const double margin = margins[static_cast<std::size_t>(std::abs(guard)) - 1] / unit_s;
     return guard > 0 ? -margin : margin;
   }
-  /// Value, and slope by a difference that stays within 1 .. most.
+  /// The value, and the slope by a difference that stays within 1 .. most.
   template <class Function>
   double with_slope(double r, std::vector<double>& slope, Function function) const {
     if (!std::isfinite(r)) throw nlopt::forced_stop();  // a step of 0 / 0, where all is level
@@ -84,7 +84,7 @@ std::optional<Optimum> least_of_clause(const Solve& solve, double from) {
   try {
     optimizer.optimize(x, least);
   } catch (const nlopt::roundoff_limited&) {  // x is as good as it gets
-  } catch (const nlopt::forced_stop&) {       // with_slope was asked about no number
+  } catch (const nlopt::forced_stop&) {       // with_slope was given no number
     return std::nullopt;
   } catch (const std::runtime_error&) {
     // FAILURE: SLSQP finds no point within the guards. Otherwise, a function that it called threw.

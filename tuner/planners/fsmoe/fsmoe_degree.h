@@ -17,9 +17,9 @@ struct ChosenDegree {
 ChosenDegree best_degree(int most, const std::function<double(int)>& seconds_of);
 
 /// FSMoE's Algorithm 1. SLSQP (NLopt) finds the least time of each case over real r within its
-/// guards, from both ends of 1 .. most, clause by clause, as SLSQP takes conditions that all hold.
-/// The best case's r is rounded down or up, whichever moe_phase_s prefers. [FSMoE Alg. 1, printed;
-/// the authors' code rounds to 1, 2, 4 or 8]
+/// guards. It starts from both ends of 1 .. most and takes one clause at a time, as all conditions
+/// of SLSQP must hold. The best case's r is rounded down or up, whichever moe_phase_s prefers.
+/// [FSMoE Alg. 1, printed; the authors' code rounds to 1, 2, 4 or 8]
 ChosenDegree degree_by_slsqp(const MoePhase& phase, int most);
 
 /// The best degree by moe_phase_s, and by replay_s, of all from 1 to most.
