@@ -23,7 +23,7 @@ std::vector<BackwardPart> parts_of(const StageGradients& stage, Fill fill) {
   return parts;
 }
 
-/// The shares of step 1, and the rest for step 2. Refers to the stage.
+/// The shares of step 1, and the rest for step 2. The rest refers to the stage.
 struct BothSteps {
   GradientShares first;
   GradientRest rest;
@@ -47,7 +47,7 @@ BothSteps both_steps(const StageGradients& stage, Fill fill, const PhaseSeconds&
   return {first, rest};
 }
 
-/// [place]: the bytes that each place of a stage is to all-reduce.
+/// [place]: the bytes that are to be all-reduced at each place of a stage.
 std::vector<double> bytes_by_place(const StageGradients& stage, Fill fill,
                                    const PhaseSeconds& phase_s) {
   const auto [first, rest] = both_steps(stage, fill, phase_s);

@@ -13,7 +13,7 @@
 /// placed.
 namespace tuner {
 
-/// Where step 1 looks for idle time.
+/// The places where step 1 looks for idle time.
 enum class Fill {
   all_of_backward,  ///< everywhere, as the paper does
   /// Not between dispatch and combine: there an all-reduce delays the reduce-scatter and the
@@ -21,16 +21,16 @@ enum class Fill {
   dense_parts,
 };
 
-/// Quanta of gradients that step 2 shares out.
+/// The number of quanta of gradients that step 2 shares out.
 inline constexpr int kGradientQuanta = 128;
 
 /// The time of a layer's backward phase with an all-reduce of `gar_s` after its last dispatch.
 using PhaseSeconds = std::function<double(int layer, double gar_s)>;
 
-/// The gradients of a stage that step 1 leaves for step 2. Refers to `stage`.
+/// The gradients of a stage that step 1 leaves for step 2. The result refers to `stage`.
 GradientRest rest_of_stage(const StageGradients& stage, Fill fill, const PhaseSeconds& phase_s);
 
-/// `pipeline`, which makes `scheduled`, with its gradients shared out by both steps.
+/// The schedule `pipeline` with gradients shared out by both steps. `scheduled` is its Program.
 moe::Schedule with_gradients_shared(const Situation& situation, const moe::Schedule& pipeline,
                                     const moe::Program& scheduled, Fill fill,
                                     const PhaseSeconds& phase_s);

@@ -14,9 +14,9 @@
 namespace tuner {
 namespace {
 
-// Where they have so many rows:
-constexpr double kGrainsOfAll = 512;   ///< of all layers together, about
-constexpr double kGrainsOfLayer = 32;  ///< of a layer at least
+// The numbers of grains, where gradients have so many rows:
+constexpr double kGrainsOfAll = 512;   ///< in all layers together, about
+constexpr double kGrainsOfLayer = 32;  ///< in a layer, at least
 
 std::set<int> blocks_of(const moe::Program& program, int stage) {
   std::set<int> blocks;
@@ -77,7 +77,7 @@ std::vector<GradientPlace> measured(std::vector<GradientPlace> places, const moe
   return places;
 }
 
-/// [tensor]: the ops of backward that write it, and which part of it.
+/// [tensor]: the ops of backward that write it, each with the slice that it writes.
 using Writers = std::map<moe::TensorId, std::vector<std::pair<std::size_t, moe::Slice>>>;
 Writers writers_in_backward(const moe::Program& program) {
   Writers writers;
@@ -89,7 +89,7 @@ Writers writers_in_backward(const moe::Program& program) {
   return writers;
 }
 
-/// The first of the places at which all that the op sums exists.
+/// The first place at which all gradients that the op sums exist.
 std::size_t first_usable(const Writers& writers, const moe::Op& op,
                          const std::vector<GradientPlace>& places) {
   std::size_t last = 0;
@@ -116,13 +116,13 @@ double bytes_summed(const moe::Program& program, const moe::Op& op) {
   return bytes;
 }
 
-/// Cut so finely, or in chunks of so many bytes; never finer than rows, and not what several stages
-/// reduce.
+/// Slices all-reduces into as many grains as above, or into `slice_bytes`. Rows are never cut, and
+/// gradients that several stages reduce are not sliced.
 moe::Program cut_into_grains(moe::Program program, double slice_bytes) {
   struct Layer {
     std::set<int> stages;
     double bytes = 0;
-    std::int64_t rows = std::numeric_limits<int>::max();  ///< of the smallest of its all-reduces
+    std::int64_t rows = std::numeric_limits<int>::max();  ///< rows of its smallest all-reduce
   };
   std::map<int, Layer> layers;
   for (const moe::Op& op : program.ops) {
@@ -243,7 +243,7 @@ std::vector<StageGradients> gradients_by_stage(const Situation& situation,
 GrainPlaces places_for_bytes(const StageGradients& stage, const std::vector<double>& bytes) {
   GrainPlaces result(stage.grains.size(), stage.places.size());
   std::size_t next = 0;
-  double over = 0;  // what places before were given too little
+  double over = 0;  // bytes that earlier places were given too little
   for (std::size_t place = 0; place < stage.places.size(); ++place) {
     if (bytes[place] <= 0) continue;
     double wanted = bytes[place] + over;

@@ -15,11 +15,11 @@ namespace tuner {
 struct GradientPlace {
   moe::ExchangePlace after = moe::ExchangePlace::dispatch;
   int at = 0;          ///< the block
-  double idle_s = 0;   ///< until the next place or exchange, or between dispatch and combine
+  double idle_s = 0;   ///< idle until the next place or exchange, or between dispatch and combine
   std::size_t op = 0;  ///< index of the op of the Program that the place comes after
 };
 
-/// A part of the gradients that the all-reduces of a block sum. Parts have about equal bytes.
+/// A share of the gradients that the all-reduces of a block sum. Grains have about equal bytes.
 struct GradientGrain {
   int layer = 0;  ///< -1: outside the blocks
   int index = 0;  ///< within the layer
@@ -33,7 +33,7 @@ struct StageGradients {
   std::vector<GradientPlace> places;  ///< in the order of backward
   std::vector<GradientGrain> grains;  ///< in the order in which backward makes them
   LinearFit all_reduce;               ///< seconds by bytes, the average over these all-reduces
-  bool grains_stay_apart = false;     ///< each is a slice of its own
+  bool grains_stay_apart = false;     ///< each grain is a slice of its own
 };
 
 /// [stage]. `scheduled` is cut and has its streams; gradients are neither sliced nor placed. Grains
@@ -45,18 +45,18 @@ std::vector<StageGradients> gradients_by_stage(const Situation& situation,
 /// The place of every grain: an index of places, or places.size() for after backward.
 using GrainPlaces = std::vector<std::size_t>;
 
-/// Grains in their order, so that each place reduces as nearly as possible `bytes` of its own.
+/// Places grains in their order. Each place reduces as nearly as possible its own `bytes`.
 GrainPlaces places_for_bytes(const StageGradients& stage, const std::vector<double>& bytes);
 
-/// `schedule`, which makes `scheduled`, with slices and places of its gradients. Neighbouring
-/// grains of a layer at one place are one slice, except those that stay apart. Rows are never cut:
-/// a slice that does not exist yet at its place goes to the next one.
+/// `schedule`, with slices and places of gradients. `scheduled` is its Program. Neighbouring grains
+/// of a layer at one place are one slice, except those that stay apart. Rows are never cut: a slice
+/// that does not exist yet at its place goes to the next one.
 moe::Schedule with_gradients_at(moe::Schedule schedule, const moe::Program& scheduled,
                                 const std::vector<StageGradients>& stages,
                                 const std::vector<GrainPlaces>& places);
 
-/// The same with the grains of `scheduled`, of at most `slice_bytes` unless that is 0, at the
-/// places that `places_of` says for each stage.
+/// The same with the grains of `scheduled`, of at most `slice_bytes` unless that is 0. `places_of`
+/// gives their places for each stage.
 moe::Schedule with_gradients(const Situation& situation, const moe::Schedule& pipeline,
                              const moe::Program& scheduled,
                              const std::function<GrainPlaces(const StageGradients&)>& places_of,

@@ -20,7 +20,7 @@ double reduced_within(const LinearFit& all_reduce, double seconds) {
                                         : std::numeric_limits<double>::infinity();
 }
 
-/// [part]: the most that may be reduced by its end, such that no later part exceeds its own limit.
+/// [part]: the most gradients reduced by its end with which no later part exceeds its own limit.
 std::vector<double> attainable(const GradientRest& rest) {
   std::vector<double> most = rest.most_until;
   double limit = rest.total;
@@ -48,7 +48,7 @@ SharedRest shared(const GradientRest& rest, std::vector<double> given) {
   return {{std::move(given), left}, seconds};
 }
 
-/// Sizes from what each part takes, in [0, 1], of all that it may.
+/// The sizes, from the share in [0, 1] that each part takes of its most.
 std::vector<double> sizes_of(const std::vector<double>& taken, const std::vector<double>& most) {
   std::vector<double> given;
   double so_far = 0;
@@ -92,7 +92,7 @@ SharedRest share_exactly(const GradientRest& rest, int quanta) {
   if (!(quantum > 0)) return shared(rest, std::vector<double>(parts, 0.0));
   const auto most = attainable(rest);
   constexpr double never = std::numeric_limits<double>::infinity();
-  // [quanta given until a part]: the least time, and the quanta of that part.
+  // [quanta given until a part]: the least time. `had` has the quanta of that part.
   std::vector<double> least(states, never);
   least[0] = 0;
   std::vector<std::vector<std::size_t>> had(parts, std::vector<std::size_t>(states, 0));

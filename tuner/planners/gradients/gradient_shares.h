@@ -6,14 +6,14 @@
 
 #include "tuner/costs/fit.h"
 
-/// Where in backward the gradients are all-reduced [FSMoE 5]. Sizes are in the units of the
+/// Shares the all-reduce of gradients out over backward [FSMoE 5]. Sizes are in the units of the
 /// all-reduce's fit.
 namespace tuner {
 
 /// A stretch of the backward phase, in the order of backward. FSMoE's generalized layer is one or
 /// more.
 struct BackwardPart {
-  double overlappable_s = 0;  ///< how long it leaves the stream of the all-reduce idle
+  double overlappable_s = 0;  ///< how long it leaves the all-reduce's stream idle
   double gradients = 0;       ///< gradients that exist from its end on
 };
 
@@ -54,12 +54,12 @@ struct SharedRest {
 };
 
 /// The exact optimum over multiples of total / quanta, in O(parts quanta^2) and parts times quanta
-/// evaluations. Ours; the paper evolves. Throws std::invalid_argument if quanta < 1.
+/// evaluations. Ours; the paper uses evolution. Throws std::invalid_argument if quanta < 1.
 SharedRest share_exactly(const GradientRest& rest, int quanta);
 
-/// By an evolution strategy (NLopt's ISRES; the paper uses differential evolution) over the share
-/// that each part takes of all that it may. It evaluates the sum `evaluations` times, and returns
-/// the same for the same seed.
+/// The optimum that an evolution strategy finds (NLopt's ISRES; the paper uses differential
+/// evolution). Each variable is the share that a part takes of its most. It evaluates the sum
+/// `evaluations` times, and returns the same for the same seed.
 SharedRest share_by_evolution(const GradientRest& rest, int evaluations, unsigned seed);
 
 }  // namespace tuner

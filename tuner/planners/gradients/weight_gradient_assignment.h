@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-/// Lancet's choice of the exchange that each weight gradient overlaps. Times in seconds.
+/// Lancet's choice of the exchange that each weight gradient overlaps. Times are in seconds.
 namespace tuner {
 
 /// The gradient of one parameter.
@@ -13,11 +13,11 @@ struct WeightGradient {
   std::vector<int> may_overlap;
 };
 
-/// [gradient]: the exchange after which it is put, -1 where it stays. Exchange by exchange, it
-/// takes the free gradient whose time is nearest to the time that is still uncovered, until the
-/// exchange is covered. [Lancet Alg. 1, printed] From the authors' code (facts only): an exchange
-/// that has one takes no other that lasts more than twice the uncovered time, and then all those
-/// that may overlap no later exchange.
+/// [gradient]: the exchange after which it is put, -1 where it stays. Each exchange in turn takes
+/// the free gradient whose time is nearest to its uncovered time, until it is covered. [Lancet Alg.
+/// 1, printed] From the authors' code (facts only): an exchange with a gradient takes no other that
+/// lasts more than twice the uncovered time. Then it takes all those that may overlap no later
+/// exchange.
 std::vector<int> assign_weight_gradients(std::span<const double> exchange_s,
                                          std::span<const WeightGradient> gradients);
 

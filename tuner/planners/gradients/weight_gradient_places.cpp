@@ -81,8 +81,8 @@ std::vector<moe::PlaceWeightGradient> weight_gradient_places(const Situation& si
   }
   const std::vector<std::vector<int>> waits = moe::waits_for(program);
   const auto before = exchanges_before(program, waits, exchanges);
-  std::vector<std::vector<std::size_t>> waiting(
-      program.ops.size());  // [op]: the ops that wait for it
+  // [op]: the ops that wait for it.
+  std::vector<std::vector<std::size_t>> waiting(program.ops.size());
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     for (const int earlier : waits[i]) waiting[earlier].push_back(i);
   }
@@ -91,8 +91,8 @@ std::vector<moe::PlaceWeightGradient> weight_gradient_places(const Situation& si
   std::vector<WeightGradient> gradients;
   for (const Maker& maker : makers) {
     WeightGradient gradient;
-    // Its operands must have been issued before the exchange, and its readers come after. Where
-    // both hold, no path can join them but from the exchange to it.
+    // The operands of a gradient must be issued before the exchange, and its readers after. Where
+    // both hold, only a path from the exchange to the gradient can join them.
     std::size_t made = 0, used = program.ops.size();
     for (const std::size_t op : maker.ops) {
       gradient.seconds += seconds(op);

@@ -7,7 +7,7 @@
 
 namespace tuner {
 
-/// Where Lancet puts weight gradients (Alg. 1): after exchanges of rows in the backward phase.
+/// Lancet's places for weight gradients (Alg. 1): after exchanges of rows in the backward phase.
 /// The first micro-batch decides for all. `decided` is the schedule without these places.
 std::vector<moe::PlaceWeightGradient> weight_gradient_places(const Situation& situation,
                                                              const moe::Schedule& decided);
