@@ -16,12 +16,12 @@ enum class Aspect : std::uint8_t {
   /// the homes of experts, the ranks that compute them, and when parameters and gradients are sent
   placement,
   routes,            ///< the ranks that rows pass on the way to their experts
-  cuts,              ///< into chunks of rows, or parts of the batch
+  cuts,              ///< cuts into chunks of rows, or parts of the batch
   memory,            ///< the buffers that chunks share, and how backward restores them
   streams,           ///< the streams of exchanges
-  gradients,         ///< the slices and places of their all-reduces, and their stream
-  weight_gradients,  ///< when they are computed
-  micro_batches,     ///< their order
+  gradients,         ///< the slices, places and stream of gradients' all-reduces
+  weight_gradients,  ///< when weight gradients are computed
+  micro_batches,     ///< the order of micro-batches
 };
 inline constexpr auto kAspectNames =
     std::to_array<std::string_view>({"wire_format", "placement", "routes", "cuts", "memory",

@@ -23,8 +23,8 @@ namespace {
 
 constexpr std::string_view kName = "joint";
 
-/// Spans that a search simulates at most, so that it ends within some ten seconds, and tries that
-/// it has in any case.
+/// The most spans that a search simulates, so that it ends within about ten seconds. It has
+/// kFewestTried tries in any case.
 constexpr std::int64_t kMostSpans = 800'000;
 constexpr int kFewestTried = 40, kUsualMostTried = 600;
 
@@ -40,8 +40,8 @@ int most_tried(const Situation& situation, const PlannerOptions& options) {
 /// the others.
 constexpr double kFarSlower = 1.05;
 
-/// Simulates every iteration of the situation under a schedule, with the share of an iteration in
-/// bringing experts to other homes (JointProblem::judge).
+/// Simulates every iteration of the situation under a schedule (JointProblem::judge). The cost of
+/// moving experts to other homes is shared among `iterations`.
 std::optional<Judgement> judged(const Situation& situation, const PlannerOptions& options,
                                 const moe::Schedule& schedule, const Judgement& to_beat = {}) {
   try {
@@ -80,7 +80,7 @@ std::vector<moe::Schedule> seeds(Situation situation, const PlannerOptions& opti
       for (Candidate& candidate : candidates_of(planner, situation, for_others)) {
         schedules.push_back(std::move(candidate.schedule));
       }
-    } catch (const moe::Refusal&) {  // it adds nothing
+    } catch (const moe::Refusal&) {  // this planner has no seeds
     }
   }
   return schedules;
@@ -104,7 +104,7 @@ moe::Schedule without_single_chunks(moe::Schedule schedule) {
   return schedule;
 }
 
-/// One chunk more or less: in a phase of all layers, and in that of each.
+/// Schedules with one chunk more or less: in a phase of all layers, and in a phase of each layer.
 std::vector<moe::Schedule> other_chunks(const Situation& situation, const moe::Schedule& schedule) {
   const std::vector<int> layers = moe_layers(situation.program);
   std::vector<std::vector<int>> together{layers};
@@ -127,14 +127,14 @@ std::vector<moe::Schedule> other_chunks(const Situation& situation, const moe::S
   return result;
 }
 
-/// With weight gradients, all-reduces or both planned anew for all else that it decides.
+/// The schedule with weight gradients, all-reduces or both planned anew for its other decisions.
 std::vector<moe::Schedule> gradients_anew(const Situation& situation,
                                           const moe::Schedule& schedule) {
   std::vector<moe::Schedule> result;
   const auto add = [&](const auto& plan) {
     try {
       result.push_back(plan());
-    } catch (const moe::Refusal&) {  // of what others cannot be planned for
+    } catch (const moe::Refusal&) {  // this schedule does not allow them
     }
   };
   const auto places_anew = [&](moe::Schedule decided) {
@@ -157,7 +157,7 @@ std::vector<moe::Schedule> gradients_anew(const Situation& situation,
   return result;
 }
 
-/// The seed with the least planned peak: the answer where none fits the memory of a rank.
+/// The seed with the least planned peak. It is the answer where none fits the memory of a rank.
 moe::Schedule of_least_memory(const Situation& situation, const std::vector<moe::Schedule>& seeds) {
   moe::Schedule leanest;
   auto least_bytes = std::numeric_limits<std::int64_t>::max();
@@ -167,7 +167,7 @@ moe::Schedule of_least_memory(const Situation& situation, const std::vector<moe:
       if (bytes >= least_bytes) continue;
       least_bytes = bytes;
       leanest = seed;
-    } catch (const moe::Refusal&) {  // it would not run
+    } catch (const moe::Refusal&) {  // this seed would not run
     }
   }
   return leanest;

@@ -7,8 +7,8 @@
 namespace tuner {
 namespace {
 
-/// The aspects that are taken over together: single ones, and those that mean little without each
-/// other.
+/// The sets of aspects that are taken over together: single ones, and those that mean little
+/// without each other.
 const std::vector<Aspects>& taken_together() {
   using enum Aspect;
   static const std::vector<Aspects> all{
@@ -36,8 +36,8 @@ class Search {
  public:
   explicit Search(const JointProblem& problem) : problem_(problem) {}
 
-  /// Empty also for a schedule that was judged before: what did not beat an earlier best schedule
-  /// does not beat a later one.
+  /// Also empty for a schedule that was judged before. If it did not beat an earlier best schedule,
+  /// it does not beat a later one.
   std::optional<Judgement> judge(const moe::Schedule& schedule, const Judgement& to_beat) {
     const bool is_new = tried_.insert(moe::decisions_json(schedule)).second;
     return is_new ? problem_.judge(schedule, to_beat) : std::nullopt;

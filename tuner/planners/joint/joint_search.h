@@ -10,25 +10,25 @@
 
 namespace tuner {
 
-/// How a schedule does over several iterations, which route their rows differently.
+/// The times of a schedule over several iterations, which route their rows differently.
 struct Judgement {
-  double seconds = std::numeric_limits<double>::infinity();  ///< of the median iteration
-  double worst_s = std::numeric_limits<double>::infinity();  ///< of the slowest
+  double seconds = std::numeric_limits<double>::infinity();  ///< time of the median iteration
+  double worst_s = std::numeric_limits<double>::infinity();  ///< time of the slowest
 };
-/// Less time in the median iteration, and no more in the slowest.
+/// True for less time in the median iteration and no more in the slowest.
 inline bool beats(const Judgement& one, const Judgement& other) {
   return one.seconds < other.seconds && one.worst_s <= other.worst_s;
 }
 
 /// The start of a search over all decisions, and its judge.
 struct JointProblem {
-  std::vector<moe::Schedule>
-      seeds;  ///< the plans of others; those that are not allowed are skipped
-  /// Judges a schedule. Empty where it is not legal or needs more memory than there is. May be
-  /// empty too as soon as it is certain that the schedule does not beat `to_beat`, and where it
-  /// looks so unlikely that the search can do without it, unless `to_beat` is infinite.
+  /// The plans of others. Those that are not allowed are skipped.
+  std::vector<moe::Schedule> seeds;
+  /// Judges a schedule. Empty where it is not legal or needs more memory than there is. It may also
+  /// be empty as soon as it is certain that the schedule does not beat `to_beat`. Unless `to_beat`
+  /// is infinite, it may be empty where a win looks so unlikely that the search can do without it.
   std::function<std::optional<Judgement>(const moe::Schedule&, const Judgement& to_beat)> judge;
-  /// Schedules near one: with other numbers of chunks, or gradients planned anew.
+  /// Each gives schedules near one: with other numbers of chunks, or gradients planned anew.
   std::vector<std::function<std::vector<moe::Schedule>(const moe::Schedule&)>> neighbours;
   int most_tried = 600;  ///< schedules that are judged beside the seeds
 };
@@ -37,8 +37,8 @@ struct JointResult {
   moe::Schedule schedule;
   Judgement judged;
   std::size_t seed = 0;   ///< index of the best seed before the search
-  Judgement seed_judged;  ///< of it
-  int tried = 0;          ///< different schedules, seeds among them
+  Judgement seed_judged;  ///< its judgement
+  int tried = 0;          ///< number of different schedules, seeds among them
 };
 
 /// Starts from the best seed and goes on in rounds while one finds anything better. A round tries
