@@ -26,11 +26,11 @@ bool is_routed(const Tensor& tensor) { return tensor.rows_are != moe::Rows::fixe
 
 bool follows_rows(Cut cut) { return cut == Cut::rows || cut == Cut::tokens; }
 
-/// The columns of a tensor that a part of an op writes; facts say it for rows only.
+/// The columns of a tensor that a part of an op writes. The facts of op kinds cover rows only.
 enum class Columns : std::uint8_t {
-  all,      ///< it cannot be cut along columns
-  same,     ///< of every operand the same ones: it works element by element
-  product,  ///< all of the first operand, the same ones of the others: y = x W + b
+  all,      ///< all columns: it cannot be cut along them
+  same,     ///< the same columns of every operand: it works element by element
+  product,  ///< all of the first operand, the same columns of the others: y = x W + b
 };
 
 template <class Kind, class... Kinds>
@@ -55,7 +55,7 @@ bool all_whole(const Op& op) {
          std::all_of(op.writes.begin(), op.writes.end(), whole);
 }
 
-/// An activation that the op reads as a whole: its tokens are of all parts.
+/// An activation that the op reads whole, with the tokens of all parts.
 const Use* whole_activation(const Program& program, const Op& op) {
   for (std::size_t i = 0; i < op.reads.size(); ++i) {
     const Tensor& tensor = tensor_at(program, op.reads[i]);
@@ -66,12 +66,12 @@ const Use* whole_activation(const Program& program, const Op& op) {
   return nullptr;
 }
 
-/// The axis of an operand in a part of the batch; empty where there can be none.
+/// The axis of an operand in a part of the batch; empty where no axis is possible.
 AxisSet axis_in_part(const Program& program, const Op& op, const Use& use, Cut cut, bool written) {
   const Tensor& tensor = tensor_at(program, use);
   if (is_routed(tensor)) return {Axis::irregular};
   if (follows_rows(cut)) return {Axis::batch};
-  // A tensor that a part reads whole is the same for all parts, or its own.
+  // A tensor that a part reads whole is the same for all parts, or belongs to the part.
   const AxisSet own =
       tensor.role == moe::Role::activation ? AxisSet{Axis::irregular} : AxisSet{Axis::none};
   if (!written || cut == Cut::sum) return own;
@@ -111,17 +111,16 @@ bool has_rows(const Program& program, const Op& op) {
   return moe::uses_routed_rows(program, op) || moe::binds_routing(op);
 }
 
-/// A gate's choice that needs the whole batch: it is made of all tokens, and dealt out to the
-/// parts.
+/// The mode of a gate that needs the whole batch: it chooses for all tokens and deals this out.
 AxisMode dealing_mode(const Op& op) {
-  constexpr std::size_t of_tokens = 3;  // expert, weight, slot; counts follow
+  constexpr std::size_t of_tokens = 3;  // expert, weight and slot; the counts follow
   return mode_of(op, OpCut::dealt, [](const Use&, Cut, std::size_t i, bool written) {
     if (!written) return AxisSet{Axis::none};
     return i < of_tokens ? AxisSet{Axis::batch} : AxisSet{Axis::irregular};
   });
 }
 
-/// Why an op is whole whatever the axes of its operands; empty where nothing says so.
+/// The reason why an op is whole, whatever the axes of its operands; empty where there is none.
 std::string refusal(const Program& program, const Op& op, const AxisScope& scope) {
   if (op.stage != scope.stage) return fmt::format("\"{}\" is of another pipeline stage", op.name);
   if (op.layer != scope.layer && moe::belongs_to_routing(program, op)) {

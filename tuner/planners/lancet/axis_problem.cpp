@@ -22,7 +22,7 @@ Gecode::IntSet values_of(AxisSet set) {
 
 class AxisSpace : public Gecode::Space {
  public:
-  /// No domain and no list of modes is empty.
+  /// Expects domains and lists of modes that are not empty.
   explicit AxisSpace(const AxisProblem& problem)
       : axes_(*this, static_cast<int>(problem.domains.size()), 0, kAxisCount - 1),
         modes_(*this, static_cast<int>(problem.constraints.size())) {
@@ -56,7 +56,7 @@ class AxisSpace : public Gecode::Space {
   }
 
  private:
-  /// Whether the op waits.
+  /// Adds the constraint. The result says whether the op waits.
   Gecode::BoolVar post(const AxisConstraint& constraint, int op) {
     const int count = static_cast<int>(constraint.modes.size());
     modes_[op] = Gecode::IntVar(*this, 0, count - 1);

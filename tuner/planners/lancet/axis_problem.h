@@ -11,7 +11,7 @@
 /// Lancet's partition axes as a constraint satisfaction problem over plain numbers  [Lancet 5.2].
 namespace tuner {
 
-/// How a tensor is divided where the ops of a range are cut into parts.
+/// The division of a tensor where the ops of a range are cut into parts.
 enum class Axis : std::uint8_t {
   none,      ///< whole, and the same for every part: the paper's -1
   batch,     ///< rows of whole sequences: the paper's 0
@@ -46,7 +46,7 @@ class AxisSet {
 inline constexpr AxisSet kAllAxes{Axis::none,     Axis::batch,     Axis::columns,
                                   Axis::capacity, Axis::irregular, Axis::later};
 
-/// How an op of the range is cut.
+/// The ways in which an op of the range is cut.
 enum class OpCut : std::uint8_t {
   batch,
   columns,

@@ -35,7 +35,7 @@ struct ForwardOp {
 /// The unit of the dynamic program: ops that stay together.
 struct Group {
   OpRange ops;
-  int layer = -1;  ///< the MoE layer that it is, from the gate's choice on; -1: none
+  int layer = -1;  ///< the MoE layer, from the gate's choice on, if the group is one; -1: none
 };
 
 /// A MoE layer that can be cut: along the batch, at most over `far`, or along capacity.
@@ -54,7 +54,7 @@ struct ForwardCosts {
   std::vector<std::string> refusals;
 };
 
-/// A schedule with those of the decisions that `apply` accepts.
+/// The decisions that `apply` accepts, and their Program.
 struct Accepted {
   std::vector<moe::Decision> decisions;
   moe::Program program;
@@ -75,7 +75,7 @@ Accepted accepted(const Situation& situation, const moe::Schedule& streams,
     with(decisions);
     return result;
   } catch (const moe::Refusal&) {
-    with({});  // and then one after the other
+    with({});  // try them one after the other
   }
   for (const moe::Decision& decision : decisions) {
     std::vector<moe::Decision> more = result.decisions;
@@ -151,7 +151,7 @@ void add_groups(const std::vector<ForwardOp>& ops, std::size_t first, std::size_
   }
 }
 
-/// Time of ops [first, end), as a pipeline of `parts` where there are several.
+/// The time of ops [first, end), as a pipeline of `parts` where there are several.
 double range_seconds(const std::vector<ForwardOp>& ops, std::size_t first, std::size_t end,
                      int parts) {
   double waiting_s = 0;
@@ -201,8 +201,8 @@ std::map<int, CutLayer> layers_to_cut(const moe::Program& program, int most_part
   return layers;
 }
 
-/// The costs of parts. Those along the batch come from ranges that reach as far as possible, to the
-/// front and to the back.
+/// The costs of parts. Those along the batch come from ranges that reach as far as possible in both
+/// directions.
 ForwardCosts forward_costs(const Situation& situation, const moe::Schedule& streams,
                            const moe::Program& whole, const std::map<int, CutLayer>& layers) {
   const std::vector<double> seconds = alone_seconds(situation, costs_of(situation, whole));

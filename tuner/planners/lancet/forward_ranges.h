@@ -19,11 +19,11 @@ struct ForwardRanges {
 };
 
 /// The ranges of forward ops that Lancet's dynamic program cuts, at most one around each MoE layer,
-/// as far as partition axes allow (range_axes.h): along the batch (partition_range), into 2 to
-/// `most_parts` parts that divide the sequences. Where the gate needs the whole batch, its layer is
-/// cut after the gate along the batch, or along capacity over its exchanges alone (pipeline_split),
-/// whichever is faster. [Lancet 5.2; a range of the exchanges alone] `streams` is the schedule
-/// without ranges.
+/// as far as partition axes allow (range_axes.h). They are cut along the batch (partition_range),
+/// into 2 to `most_parts` parts that divide the sequences. Where the gate needs the whole batch,
+/// its layer is cut after the gate along the batch, or along capacity over its exchanges alone
+/// (pipeline_split), whichever is faster. [Lancet 5.2; a range of the exchanges alone] `streams` is
+/// the schedule without ranges.
 ForwardRanges forward_ranges(const Situation& situation, const moe::Schedule& streams,
                              int most_parts = kUsualMostParts);
 

@@ -51,8 +51,8 @@ class SaidOfLayers {
   std::vector<std::pair<std::string, std::vector<int>>> said_;
 };
 
-/// Why MoE layers cannot be cut along the batch into any number of parts, or only after their
-/// gates.
+/// The reasons why MoE layers cannot be cut along the batch into any number of parts, or only after
+/// their gates.
 std::string not_along_the_batch(const Situation& situation, int most_parts) {
   RangeAxes axes(situation.program);
   SaidOfLayers said;

@@ -11,7 +11,7 @@ namespace tuner {
 inline constexpr PlannerOption kMostParts{"most_parts", 2, 64,
                                           "most parts that a range of forward is cut into [8]"};
 
-/// Which of Lancet's passes a plan goes through.
+/// The passes of Lancet that a plan goes through.
 struct LancetPasses {
   bool ranges = true;            ///< cuts forward ops along the batch                    [Lancet 5]
   bool weight_gradients = true;  ///< puts weight gradients after exchanges of backward   [Lancet 4]
@@ -33,7 +33,7 @@ moe::Schedule plan_lancet(const Situation& situation, const PlannerOptions& opti
 /// launched apart: the ops of the compute stream, and all others.
 double lancet_paper_seconds(const Situation& situation, const moe::Schedule& schedule);
 
-/// Both passes, and each alone (Lancet's Fig. 16).
+/// Candidates with both passes, and with each alone (Lancet's Fig. 16).
 std::vector<Candidate> lancet_candidates(const Situation& situation, const PlannerOptions& options);
 
 /// The cuts of its schedule, the reasons why layers are not cut along the batch or over their

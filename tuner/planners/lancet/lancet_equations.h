@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-/// Lancet's computations as pure functions [Lancet; printed unless said otherwise]. Times in
+/// Lancet's computations as pure functions [Lancet; printed unless said otherwise]. Times are in
 /// seconds.
 namespace tuner {
 
@@ -18,7 +18,7 @@ struct PipelineStage {
 /// communication) before it have ended. [Lancet 5.3]
 double pipelined_s(std::span<const PipelineStage> stages, int parts);
 
-/// A range of instructions [first, end) in `parts`.
+/// A range of instructions [first, end) in `parts` parts.
 struct InstructionRange {
   int first = 0, end = 0;
   int parts = 1;
@@ -26,8 +26,8 @@ struct InstructionRange {
 };
 /// The ranges that divide [0, count) with the least T(count):
 ///   T(n) = min_i { T(i) + min_k P(i, n, k) }                     [Lancet 5.1]
-/// `price(i, n, k)` is P. It is infinite where the range is illegal, and is asked for k = 1 and for
-/// every one of `parts`. Equal times: fewer parts, longer ranges.
+/// `price(i, n, k)` is P. It is infinite where the range is illegal. It is called with k = 1 and
+/// with every one of `parts`. Equal times: fewer parts, longer ranges.
 std::vector<InstructionRange> best_ranges(
     int count, std::span<const int> parts,
     const std::function<double(int first, int end, int parts)>& price);

@@ -29,9 +29,9 @@ bool overwrites(const moe::Op& later, const moe::Op& earlier) {
 
 /// Facts of a tensor in a range, beside those of possible_axes.
 struct TensorInRange {
-  bool made = false;        ///< by an op of the range
-  bool made_later = false;  ///< by one that may wait
-  bool handed_on = true;    ///< where it is made, each part adds to what the ones before made
+  bool made = false;        ///< an op of the range makes it
+  bool made_later = false;  ///< the op that makes it may wait
+  bool handed_on = true;    ///< where it is made, each part adds to the result of the parts before
 };
 
 AxisMode waiting_mode(const moe::Op& op, const std::vector<TensorInRange>& tensors) {
@@ -46,7 +46,7 @@ AxisMode waiting_mode(const moe::Op& op, const std::vector<TensorInRange>& tenso
   return mode;
 }
 
-/// The first `count` constraints of an order, the others left out.
+/// The problem with only the first `count` constraints of an order.
 AxisProblem with_first(const AxisProblem& problem, const std::vector<std::size_t>& order,
                        std::size_t count) {
   AxisProblem some{problem.domains, {}, {}};
@@ -62,8 +62,8 @@ AxisProblem with_first(const AxisProblem& problem, const std::vector<std::size_t
   return some;
 }
 
-/// The last constraint's variable with which it would hold if the tensor had whatever axis it asks
-/// for; -1: none alone.
+/// The variable of the last constraint that prevents it: with any axis for this tensor the
+/// constraint would hold. -1: no single one does.
 int variable_in_the_way(const AxisProblem& problem, std::int64_t most_nodes) {
   for (const int variable : problem.constraints.back().variables) {
     AxisProblem freed = problem;
@@ -94,8 +94,8 @@ std::string_view phrase(Axis axis) {
   throw std::logic_error("no such axis");
 }
 
-/// The most of 1 to LIMIT that something holds for, found by bisection; 0 if it does not hold for
-/// 1. It must hold for all that are fewer.
+/// The largest of 1 to `limit` that `holds` accepts, found by bisection; 0 if it does not accept 1.
+/// It must accept all smaller numbers too.
 std::size_t most(std::size_t limit, const auto& holds) {
   std::size_t known = 0;
   while (known < limit) {
@@ -126,7 +126,7 @@ MoeOps RangeAxes::moe_ops(int layer) const {
     const moe::Op& op = program_.ops[forward_[place]];
     return op.layer == layer ? &op : nullptr;
   };
-  // The gate is what makes the counts that ranks tell each other.
+  // The gate makes the counts that ranks tell each other.
   moe::TensorId counts = -1;
   std::optional<OpRange> whole, routed;
   for (std::size_t place = 0; place < forward_.size(); ++place) {
@@ -161,7 +161,7 @@ std::vector<RangeAxes::Asked> RangeAxes::asked_ops(const RangeQuestion& question
   const bool routes =
       question.ops.first < around.layer.end && question.ops.end > around.layer.first;
   if (!routes || !question.axes.has(Axis::irregular)) return asked;
-  // Of backward what stands among the layer's ops on routed rows waits for them.
+  // Backward ops between the layer's ops on routed rows wait for them.
   std::size_t end = asked.size();
   for (std::size_t i = 0; i < program_.ops.size(); ++i) {
     const moe::Op& op = program_.ops[i];
@@ -276,7 +276,7 @@ std::optional<std::map<moe::TensorId, Axis>> RangeAxes::axes(const RangeQuestion
 std::string RangeAxes::obstacle(const RangeQuestion& question) try {
   const Posed posed = pose(question);
   if (solved(posed.problem)) return {};
-  // The more ops, the fewer solutions: the last of the fewest that have none is in the way.
+  // More ops have fewer solutions. The last of the fewest ops without a solution prevents the cut.
   const std::size_t solvable = most(posed.ops.size(), [&](std::size_t some) {
     return solve(with_first(posed.problem, posed.outwards, some), most_nodes_).has_value();
   });
@@ -287,7 +287,7 @@ std::string RangeAxes::obstacle(const RangeQuestion& question) try {
   const moe::Op& op = program_.ops[in_the_way];
   const std::size_t choice = moe_ops(question.layer).layer.first;
   if (choice < question.ops.end && in_the_way < forward_[choice]) {
-    // Before a gate that needs the whole batch it is always that.
+    // Before a gate that needs the whole batch, the gate always prevents it.
     if (const auto refusal = moe::refusal_to_cut(program_.ops[forward_[choice]])) {
       return refusal->what();
     }
@@ -310,7 +310,7 @@ std::string RangeAxes::obstacle(const RangeQuestion& question) try {
 std::optional<OpRange> RangeAxes::reach(int layer, int parts) {
   const OpRange inner = moe_ops(layer).layer;
   if (!legal({layer, inner, parts})) return std::nullopt;
-  // A range inside one that can be cut can be cut too.
+  // A range inside a range that can be cut can be cut too.
   const std::size_t before = most(inner.first, [&](std::size_t n) {
     return legal({layer, {inner.first - n, inner.end}, parts});
   });

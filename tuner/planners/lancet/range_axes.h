@@ -59,17 +59,17 @@ class RangeAxes {
   /// The axis of every tensor that the ops use; empty where the range cannot be cut.
   std::optional<std::map<moe::TensorId, Axis>> axes(const RangeQuestion& question);
   /// For a range that cannot be cut: the op that prevents it and the reason, or the tensor that
-  /// other ops cut otherwise. Ops are looked at from the gate's choice on, then to the front. ""
-  /// where the range can be cut.
+  /// other ops cut otherwise. Ops are looked at from the gate's choice on, then towards the
+  /// beginning. "" where the range can be cut.
   std::string obstacle(const RangeQuestion& question);
 
-  /// The longest range around the layer that can be cut so: as far to the front as possible with no
-  /// op after the layer, and as far to the back with no op before it. Empty where not even the
-  /// layer can be cut.
+  /// The longest range around the layer that can be cut so: as far towards the beginning as
+  /// possible with no op after the layer, and as far towards the end as possible with no op before
+  /// it. Empty where not even the layer can be cut.
   std::optional<OpRange> reach(int layer, int parts);
 
   std::size_t problems_solved() const { return solved_.size(); }
-  /// How many of these searches were given up (SearchGivenUp).
+  /// The number of these searches that were given up (SearchGivenUp).
   std::size_t problems_given_up() const { return given_up_; }
 
  private:
@@ -78,8 +78,8 @@ class RangeAxes {
     AxisProblem problem;
     std::vector<moe::TensorId> tensors;  ///< by variable
     std::vector<std::size_t> ops;        ///< by constraint, in the Program
-    std::vector<std::size_t>
-        outwards;  ///< constraints: from the choice on, then to the front, then backward
+    /// Constraints: from the choice on, then towards the beginning, then those of backward.
+    std::vector<std::size_t> outwards;
   };
   /// An op of a question, and whether it may be cut or wait.
   struct Asked {
