@@ -4,9 +4,9 @@
 
 namespace tuner {
 
-/// Micro-batches through the stages of a pipeline: all forward then all backward, or one forward
-/// and one backward in turn. Rows that stages pass on travel beside computation. A model with one
-/// micro-batch gets the empty schedule and no candidates.
+/// Sends micro-batches through the stages of a pipeline: all forward then all backward (GPipe), or
+/// one forward and one backward in turn (1F1B). Rows that stages pass on travel beside computation.
+/// A model with one micro-batch gets the empty schedule and no candidates.
 moe::Schedule plan_gpipe(const Situation& situation, const PlannerOptions& options);
 moe::Schedule plan_one_f_one_b(const Situation& situation, const PlannerOptions& options);
 
