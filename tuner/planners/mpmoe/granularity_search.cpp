@@ -30,7 +30,7 @@ GranularitySearch::GranularitySearch(int most) {
 int best_partitions(GranularitySearch& search, double B, const Profile& profile) {
   if (const auto known = search.found.find(B); known != search.found.end()) return known->second;
   auto& ranges = search.ranges;
-  // The range that B lies in, or the neighbours that it lies between.
+  // Find the range with B, or the neighbours of B.
   auto above = std::find_if(ranges.begin(), ranges.end(),
                             [&](const auto& range) { return B <= range.second.second; });
   if (above == ranges.end()) above = std::prev(above);
@@ -40,7 +40,7 @@ int best_partitions(GranularitySearch& search, double B, const Profile& profile)
   const int n = until_it_rises(lowest, highest, profile);
   const auto [range, added] = ranges.try_emplace(n, B, B);
   if (!added) {
-    // The highest n is known from no batch yet where its range begins at infinity.
+    // No batch has chosen the highest n yet where its range begins at infinity.
     auto& [least, largest] = range->second;
     if (least == std::numeric_limits<double>::infinity()) {
       least = B;

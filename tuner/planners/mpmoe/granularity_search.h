@@ -21,13 +21,13 @@ struct GranularitySearch {
 /// Seconds with n partitions, measured or predicted.
 using Profile = std::function<double(int n)>;
 
-/// The best of lowest <= n <= highest. They are asked one after the other until one is slower than
-/// the one before it. Equal times: the least n. A single one is not asked.
+/// The best of lowest <= n <= highest. They are timed one after the other until one is slower than
+/// the one before it. Equal times: the least n. A single one is not timed.
 int until_it_rises(int lowest, int highest, const Profile& profile);
 
 /// The best number of partitions for a batch of B tokens. n rises with B, so only the n between
-/// those of the neighbouring ranges are asked. Time over n is like a parabola, so only until it
-/// rises. [MPMoE Alg. 1; searchBestGran in words]
+/// those of the neighbouring ranges are timed. Time over n is like a parabola, so the search ends
+/// where it rises. [MPMoE Alg. 1; searchBestGran in words]
 int best_partitions(GranularitySearch& search, double B, const Profile& profile);
 
 }  // namespace tuner::mpmoe

@@ -27,7 +27,7 @@ class Configurations {
   Configurations(const Situation& situation, std::string planner, MeasureSchedule rate)
       : situation_(situation), planner_(std::move(planner)), rate_(std::move(rate)) {}
 
-  /// Infinite where buffers cannot be shared so, or it does not fit.
+  /// Infinite where buffers cannot be shared so, or where the configuration does not fit.
   double seconds(int n, const Strategy& strategy) {
     const auto [known, added] =
         seconds_.try_emplace({n, strategy.name}, std::numeric_limits<double>::infinity());
@@ -60,7 +60,7 @@ class Configurations {
   std::vector<Rated> all_;
 };
 
-/// Tokens of a rank and micro-batch, MPMoE's B.
+/// The tokens of a rank and micro-batch: MPMoE's B.
 double tokens_of_rank(const moe::Program& program) {
   for (const moe::TensorId tokens : program.tokens) {
     if (tokens >= 0) {

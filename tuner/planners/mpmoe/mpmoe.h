@@ -7,12 +7,11 @@
 
 namespace tuner {
 
-/// MPMoE-pb: for each strategy of restoring what chunks overwrite (memory_reuse.h) it searches the
-/// number of partitions (granularity_search.h, 1 to the most chunks) by the seconds of `measure`,
-/// and then takes the fastest. A configuration whose planned peak does not fit the memory of a rank
-/// is not measured and not taken; if none fits, the one with the least peak is taken. Where a
-/// layer's buffers cannot be shared, the plan is PMoE's, under this planner's name.  [MPMoE 4.1,
-/// Alg. 1]
+/// MPMoE-pb: for each strategy of memory reuse (memory_reuse.h) it searches the number of
+/// partitions (granularity_search.h, 1 to the most chunks) by the seconds of `measure`. It takes
+/// the fastest. A configuration whose planned peak does not fit the memory of a rank is not
+/// measured and not taken; if none fits, the one with the least peak is taken. Where a layer's
+/// buffers cannot be shared, the plan is PMoE's, under this planner's name.  [MPMoE 4.1, Alg. 1]
 moe::Schedule plan_mpmoe_by_profiles(const Situation& situation, const PlannerOptions& options,
                                      const MeasureSchedule& measure);
 /// The same with Situation::measure, or with simulation where it is empty.
@@ -28,8 +27,8 @@ std::string mpmoe_parameters(const moe::Schedule& schedule);
 /// The closed form of both: the performance model.
 double mpmoe_paper_seconds(const Situation& situation, const moe::Schedule& schedule);
 
-/// S1 to S4, each in 2, 4 and 8 partitions as far as the most chunks go, and its own choice. Where
-/// the choice was measured, it alone.
+/// S1 to S4, each in 2, 4 and 8 partitions as far as the most chunks go, and its own choice. A
+/// choice that was measured is the only candidate.
 std::vector<Candidate> mpmoe_pb_candidates(const Situation& situation,
                                            const PlannerOptions& options);
 std::vector<Candidate> mpmoe_pm_candidates(const Situation& situation,

@@ -15,7 +15,7 @@
 namespace tuner::mpmoe {
 namespace {
 
-/// One buffer that chunks take in turn.
+/// True for a single buffer that chunks take in turn.
 bool is_single_buffer(const moe::Tensor& tensor) {
   return tensor.windows > 1 && tensor.window_step == 1;
 }
@@ -32,7 +32,7 @@ struct Pipeline {
   int n = 1;
   PartitionTimes sums;
   int returned = -1;  ///< chunk whose R came last
-  int copied = -1;    ///< chunk of which a single buffer was copied last
+  int copied = -1;    ///< chunk whose single buffer was copied last
 };
 
 void add(Pipeline& pipeline, const moe::Program& program, const moe::Op& op, double seconds) {
@@ -58,7 +58,7 @@ void add(Pipeline& pipeline, const moe::Program& program, const moe::Op& op, dou
     case moe::Activity::computation:
       sums.compute += seconds;
       if (share.index == pipeline.returned) sums.trailing += seconds;
-      // In backward the copy is of the chunk to come, whose work waits for it.
+      // In backward the next chunk is copied, and its work waits for the copy.
       if (op.phase == moe::Phase::forward && share.index == pipeline.copied) {
         sums.beside_waited += seconds;
       }
@@ -78,7 +78,7 @@ PartitionTimes divided(PartitionTimes sums, int n) {
 
 Alphas alphas_of(const Interference& interference) {
   using enum Occupation;
-  // Communication is what crosses nodes: all streams of it are one in the paper.
+  // Communication counts as inter-node: the paper has one stream for all of it.
   const auto pair = [&](Occupation y, Occupation x) { return speed_of(interference, y, x); };
   const auto all = [&](Occupation y, Occupation one, Occupation other) {
     Company company{};

@@ -15,7 +15,7 @@ struct Alphas {
   double comp_comm = 1, comp_mem = 1, comp_all = 1;
   double mem_comm = 1, mem_comp = 1, mem_all = 1;
 };
-/// From measured interference; 1 where a pair was not measured.
+/// The alphas of measured interference; 1 where a pair was not measured.
 Alphas alphas_of(const Interference& interference);
 
 /// The seconds of one partition's tasks with nothing beside them.
@@ -25,8 +25,8 @@ struct PartitionTimes {
   /// The copies among them whose source has one buffer: the next partition's C waits for them. Not
   /// in the paper: its Eq. 5 counts one buffer of T_M, but its figure copies it beside the next C.
   double waited_copy = 0;
-  double beside_waited =
-      0;  ///< the part of C that comes after such a source, and runs beside its copy
+  /// The part of C that comes after such a source, and runs beside its copy.
+  double beside_waited = 0;
   /// The part of C that R does not wait for: weight gradients. Not in the paper.
   double trailing = 0;
 };
@@ -37,7 +37,7 @@ struct PartitionTimes {
 /// t_R)/alpha(comm,comp), t_C/alpha(comp,comm))]
 double phase_s(const Alphas& alphas, double comm, double comp, double mem);
 
-/// When copies are made: paradigm 1 has none, 2 makes them after their source (forward), 3 before
+/// The times of copies. Paradigm 1 has none, 2 makes them after their source (forward), 3 before
 /// the C that needs them (backward).
 enum class Copies { after, ahead };
 
