@@ -7,7 +7,7 @@
 
 /// One phase of one MoE layer that is cut into r chunks [FSMoE 4]. The paper's symbols: a2a is the
 /// all-to-all, ag the all-gather and rs the reduce-scatter of ranks that share experts (ESP), exp
-/// the experts, gar the all-reduce of gradients after the last dispatch. Any one unit of time.
+/// the experts, gar the all-reduce of gradients after the last dispatch. All times have one unit.
 namespace tuner {
 
 /// The time of a task of a phase that is not cut: alpha + n beta.
@@ -16,8 +16,8 @@ struct PipelineTask {
   double volume_s = 0;
 };
 
-/// n units of work by a fitted line. alpha and beta count `gemms` times where they are those of one
-/// product.
+/// The task of n units of work by a fitted line. alpha and beta count `gemms` times where they are
+/// those of one product.
 PipelineTask pipeline_task(const LinearFit& fit, double n, int gemms = 1);
 
 /// Backward computes two gradients where forward has one product: alpha and n beta double. [FSMoE
@@ -98,9 +98,8 @@ double case_seconds(FsmoeCase which, double r, const ChunkTimes& t, double gar_s
 double moe_phase_s(double r, const ChunkTimes& t, double gar_s);
 double moe_phase_s(double r, const MoePhase& phase);
 
-/// How long the inter-node stream is idle between dispatch and combine if no gradient is
-/// all-reduced there.                                                                       [FSMoE
-/// 5.2, printed]
+/// The idle time of the inter-node stream between dispatch and combine if no gradient is
+/// all-reduced there.                                                        [FSMoE 5.2, printed]
 ///   case 2: r t_exp + t_ag + t_rs - 2 (r-1) t_a2a
 ///   case 3: t_ag + t_rs
 ///   case 4: r (t_ag + t_rs) - 2 (r-1) t_a2a

@@ -47,7 +47,7 @@ double outside_pipelines_s(const Situation& situation, const moe::Program& progr
     if (moe::direction_of(op) == moe::Direction::combine) inside = false;
     if (belongs_to_pipeline(program, op)) continue;
     const bool reduces = moe::reduces_gradients(op);
-    if (reduces && inside) continue;  // of the pipeline
+    if (reduces && inside) continue;  // it belongs to the pipeline
     if (i == backward_ends) close();
     const bool apart = reduces && op.stream != moe::Stream::compute && i < backward_ends;
     (apart ? reduced_s : dense_s) += alone_seconds(costs[i], situation.groups, situation.cluster);

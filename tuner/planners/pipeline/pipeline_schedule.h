@@ -45,7 +45,7 @@ Degrees degrees_of(const moe::Schedule& schedule);
 /// {"forward_chunks": 4, "backward_chunks": 2}
 std::string degrees_json(const moe::Schedule& schedule);
 
-/// A schedule as a candidate that its degrees tell from others.
+/// The candidate for a schedule. Its degrees tell it from others.
 Candidate degrees_candidate(moe::Schedule schedule);
 Candidate pipeline_candidate(const moe::Program& program, std::string planner, Degrees degrees);
 

@@ -56,7 +56,7 @@ std::map<PipelineOf, PipelineTimes> pipeline_times(const moe::Program& program,
   std::map<PipelineOf, Sums> sums;
   std::map<PipelineOf, PipelineTimes> times;
   const bool apart = beside(program);
-  std::map<int, Sums*> open_in;  // by stage: whose dispatch has been seen, and its combine not
+  std::map<int, Sums*> open_in;  // [stage]: a pipeline between dispatch and combine
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const moe::Op& op = program.ops[i];
     const double seconds = alone_seconds(costs[i], groups, cluster);
@@ -66,7 +66,7 @@ std::map<PipelineOf, PipelineTimes> pipeline_times(const moe::Program& program,
     }
     if (!belongs_to_pipeline(program, op)) continue;
     moe::RoutedLayer layer = moe::routed_layer(op);
-    layer.part = 0;  // parts of the batch go through it like chunks
+    layer.part = 0;  // parts of the batch go through a pipeline like chunks
     const auto entry = sums.try_emplace({layer, op.phase}).first;
     entry->second.chunks = moe::share_of(op).count;
     sum_for(entry->second, op) += seconds;
@@ -75,7 +75,7 @@ std::map<PipelineOf, PipelineTimes> pipeline_times(const moe::Program& program,
     if (moe::direction_of(op) == moe::Direction::combine) open = nullptr;
   }
   for (const auto& [where, sum] : sums) {
-    // A dispatch and a combine for each chunk, in however many ops.
+    // Each chunk has a dispatch and a combine, in however many ops.
     const double inside_s = sum.gather_s + sum.scatter_s;
     const double exchange_s = sum.exchange_s + (apart ? 0 : inside_s);
     PipelineTimes& one = times[where];
