@@ -21,7 +21,7 @@ moe::Schedule plan_pipemoe(const Situation& situation, const PlannerOptions& opt
 std::string pipemoe_remark(const Situation& situation, const PlannerOptions& options,
                            const moe::Schedule& schedule);
 
-/// Every pair of degrees up to 4 (and up to the most chunks), and its own choice.
+/// Candidates with every pair of degrees up to 4 (and up to the most chunks), and its own choice.
 std::vector<Candidate> pipemoe_candidates(const Situation& situation,
                                           const PlannerOptions& options);
 
