@@ -6,7 +6,7 @@
 namespace tuner {
 namespace {
 
-/// Puts slice after slice, as soon as it exists, at the first place that others leave idle.
+/// Puts each slice in turn at the first place where it exists and others leave the stream idle.
 GrainPlaces wherever_idle(const StageGradients& stage) {
   GrainPlaces places(stage.grains.size(), stage.places.size());
   std::size_t next = 0;

@@ -17,7 +17,7 @@ inline constexpr double kLinaSliceBytes = 30e6;
 /// chosen by simulation, forward and backward apart. [FSMoE 6.4, after Lina]
 moe::Schedule plan_pipemoe_lina(const Situation& situation, const PlannerOptions& options);
 
-/// The same with these degrees and slices of at most so many bytes.
+/// The same with these degrees and slices of at most `slice_bytes`.
 moe::Schedule pipemoe_lina_schedule(const Situation& situation, Degrees degrees,
                                     double slice_bytes = kLinaSliceBytes);
 
