@@ -14,7 +14,7 @@ namespace {
 std::vector<std::vector<int>> expert_groups(const moe::Groups& groups, const OpCost& exchange) {
   std::vector<std::vector<int>> found;
   for (int rank = 0; rank < groups.ranks; ++rank) {
-    if (exchange.call_of[rank] < 0) continue;  // of another stage
+    if (exchange.call_of[rank] < 0) continue;  // this rank is in another stage
     if (moe::index_in_group(groups, moe::GroupKind::expert, rank) != 0) continue;
     found.push_back(moe::members(groups, moe::GroupKind::expert, rank));
   }

@@ -12,7 +12,7 @@ namespace tuner {
 
 struct MoveCost {
   int experts = 0;  ///< experts that change their rank
-  /// Parameters and optimizer states over the links of all ranks together.
+  /// Bytes of parameters and optimizer states, over the links of all ranks together.
   std::int64_t inter_node_bytes = 0, intra_node_bytes = 0;
   double seconds = 0;
 };

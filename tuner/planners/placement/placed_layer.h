@@ -9,7 +9,7 @@
 /// The time of one MoE layer under a placement of its experts, by Pro-Prophet's performance model.
 namespace tuner {
 
-/// How much of the transfers of parameters and gradients a layer pays for.
+/// The share of the transfers of parameters and gradients that a layer pays for.
 enum class Transfers {
   blocking,    ///< all of it: Eq. 6
   overlapped,  ///< the part that neighbouring computation does not hide: Eq. 8
@@ -18,7 +18,7 @@ enum class Transfers {
 /// Eq. 6 or Eq. 8.
 double layer_s(const ProProphetCosts& costs, const ProProphetTimes& times, Transfers transfers);
 
-/// To how many devices each expert is sent, of the experts that are sent.
+/// The number of devices that each expert is sent to, for the experts that are sent.
 std::vector<int> devices_sent_to(const moe::ExpertPlacement& placement);
 
 /// The time of a layer under `placement`. Throws std::invalid_argument as placed_loads.

@@ -11,12 +11,12 @@
 /// The rows that ranks of a MoE layer receive and compute under an ExpertPlacement.
 namespace tuner {
 
-/// [rank of the layer's pipeline stage].
+/// [rank of the layer's pipeline stage]: its loads.
 struct PlacedLoads {
-  std::vector<std::int64_t>
-      received;  ///< rows from other members of its expert group; Pro-Prophet's R_i
-  std::vector<std::int64_t>
-      computed;  ///< rows of the experts, or shares of experts, that it computes; H_i
+  /// Rows from other members of its expert group: Pro-Prophet's R_i.
+  std::vector<std::int64_t> received;
+  /// Rows of the experts, or shares of experts, that it computes: H_i.
+  std::vector<std::int64_t> computed;
 };
 
 /// For all expert groups. Throws as moe::expert_slots.
@@ -29,7 +29,7 @@ struct GroupedRows {
   int copies = 1;
   int shards = 1;
   int experts = 0;
-  int members = 1;                 ///< in each expert group
+  int members = 1;                 ///< members of each expert group
   std::vector<std::int64_t> rows;  ///< [copy][shard][expert][member]
   moe::ExpertHomes homes;          ///< [expert]
 };
@@ -42,10 +42,10 @@ std::span<const std::int64_t> rows_of(const GroupedRows& rows, int copy, int sha
 std::vector<std::int64_t> rows_by_expert(const GroupedRows& rows);
 std::vector<std::int64_t> rows_by_member(const GroupedRows& rows, int expert);
 
-/// The member that an expert belongs to.
+/// The member that is the home of an expert.
 int home_of(const GroupedRows& rows, int expert);
 
-/// The largest over the mean; 1 where there is no load.
+/// The largest load over the mean load; 1 where there is no load.
 double max_over_mean(const std::vector<std::int64_t>& loads);
 
 /// RB, Pro-Prophet's balance degree: the standard deviation of computed rows before the placement

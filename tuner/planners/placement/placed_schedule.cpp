@@ -22,7 +22,7 @@ std::string moves_text(const MoveCost& cost) {
                      db::format_cell("duration_s", cost.seconds));
 }
 
-/// A layer's placement, as far as it is not the Program's.
+/// The decisions for a layer's placement, as far as it differs from the Program's.
 std::vector<moe::Decision> decisions_for(const PlacedLayer& layer, moe::ExpertPlacement placement) {
   std::vector<moe::Decision> decisions;
   moe::ExpertHomes homes = std::exchange(placement.homes, {});
@@ -49,7 +49,7 @@ moe::Schedule placed_schedule(const Situation& situation, std::string planner,
                               const PlaceLayer& place) {
   moe::Schedule schedule;
   schedule.planner = std::move(planner);
-  if (situation.groups.layout.expert < 2) return schedule;  // everybody has all experts
+  if (situation.groups.layout.expert < 2) return schedule;  // every rank has all experts
   std::vector<std::vector<moe::Decision>> by_layer;
   const auto join = [&] {
     schedule.decisions.clear();

@@ -8,7 +8,7 @@
 #include "tuner/planners/placement/placement_costs.h"
 #include "tuner/planners/situation/planner.h"
 
-/// Placements as a Schedule: what all planners share that place experts.
+/// Placements as a Schedule, for all planners that place experts.
 namespace tuner {
 
 /// The placement of one layer: replicas where experts are sent, and homes where they differ from
@@ -34,12 +34,12 @@ double placed_iteration_s(const Situation& situation, const moe::Schedule& sched
 /// The same by Eq. 6, for planners that publish no closed form of an iteration.
 double blocking_iteration_s(const Situation& situation, const moe::Schedule& schedule);
 
-/// How many experts go where, which move for good and at what cost, and how even the loads are
-/// before and after.
+/// Says how many experts go where, which ones move for good and at what cost, and how even the
+/// loads are before and after.
 std::string placement_remark(const Situation& situation, const PlannerOptions& options,
                              const moe::Schedule& schedule);
 
-/// How many experts a schedule sends to other ranks: {"experts_sent": 5}.
+/// The number of experts that a schedule sends to other ranks: {"experts_sent": 5}.
 std::string placed_json(const moe::Schedule& schedule);
 
 }  // namespace tuner

@@ -14,14 +14,14 @@ namespace {
 
 /// Sums over the ops of a MoE layer.
 struct LayerSums {
-  double exchange_s = 0, exchange_startup_s = 0;  // of all its all-to-alls
+  double exchange_s = 0, exchange_startup_s = 0;  // sums of all its all-to-alls
   int exchanges = 0;
   double forward_experts_s = 0, forward_experts_startup_s = 0;
   double fnec_s = 0, bnec_s = 0;
 };
 
-/// `binding`: of any rank. How often an op calls does not depend on it: an expert without rows is
-/// launched too.
+/// `binding` is that of any rank. The number of an op's calls does not depend on it: an expert
+/// without rows is launched too.
 double startup_of(const Situation& situation, const moe::Op& op, const OpCost& cost,
                   const moe::Binding& binding) {
   if (moe::is_communication(op)) {
@@ -33,9 +33,9 @@ double startup_of(const Situation& situation, const moe::Op& op, const OpCost& c
   return fit.alpha_s * units_of(situation.program, op, binding, situation.groups, 0).calls;
 }
 
-/// The computation of neighbouring blocks, experts aside, that can hide transfers. For parameters
-/// it is that of the first micro-batch, before the layer's dispatch; for gradients that of the last
-/// one, after the layer's combine.
+/// The computation of neighbouring blocks, experts aside, that can hide transfers. Transfers of
+/// parameters have that of the first micro-batch, before the layer's dispatch. Transfers of
+/// gradients have that of the last one, after the layer's combine.
 class Neighbours {
  public:
   explicit Neighbours(const moe::Program& program) : last_(program.micro_batches - 1) {}
@@ -60,7 +60,7 @@ class Neighbours {
   int last_;
   std::set<int> seen_;
   double before_s_ = 0;
-  int behind_ = -1;  // the layer whose backward has ended last
+  int behind_ = -1;  // the layer whose backward ended last
 };
 
 std::map<int, LayerSums> sums_by_layer(const Situation& situation,
@@ -118,7 +118,7 @@ int groups_on_node(const moe::Groups& groups) {
   return static_cast<int>(firsts.size());
 }
 
-/// [k]: `bytes` to k others, or from them.
+/// [k]: the time of `bytes` to k others, or from them.
 std::vector<double> transfer_seconds(const Situation& situation, const OpCost& exchange,
                                      std::int64_t bytes) {
   const moe::Groups& groups = situation.groups;
@@ -159,14 +159,14 @@ std::vector<PlacedLayer> placed_layers(const Situation& situation) {
     const LayerSums& sum = sums.at(op.layer);
     const PlacedLoads loads =
         placed_loads(one.routing, situation.groups, {{}, moe::RowsOfOthers::home, homes});
-    // Four all-to-alls, each of as many micro-batches together.
+    // There are four all-to-alls. The time of each is summed over the micro-batches.
     one.costs.exchange = row_cost(sum.exchange_s / 4, sum.exchange_startup_s / 4, loads.received);
     one.costs.experts =
         row_cost(sum.forward_experts_s, sum.forward_experts_startup_s, loads.computed);
     const int local = one.routing.experts / situation.groups.layout.expert;
     one.costs.trans_s =
         transfer_seconds(situation, costs[i], expert_bytes(situation.program, op.layer, local));
-    one.costs.agg_s = one.costs.trans_s;  // gradients are as many bytes
+    one.costs.agg_s = one.costs.trans_s;  // gradients have as many bytes
     one.costs.fnec_s = sum.fnec_s;
     one.costs.bnec_s = sum.bnec_s;
   }

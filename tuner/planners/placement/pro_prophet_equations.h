@@ -12,7 +12,7 @@
 namespace tuner {
 
 /// startup + rows * per row. The paper has no startup. It decides nothing, as every placement has
-/// as many exchanges.
+/// equally many exchanges.
 struct RowCost {
   double startup_s = 0;
   double per_row_s = 0;
@@ -23,9 +23,8 @@ double seconds_for(const RowCost& cost, std::int64_t rows);
 struct ProProphetCosts {
   RowCost exchange;  ///< one all-to-all, by the largest number of rows that a device receives
   RowCost experts;   ///< forward, by the largest number of rows that a device computes
-  std::vector<double>
-      /// [k]: the parameters of one expert to k devices beside its own; D values, [0] = 0
-      trans_s;
+  /// [k]: sending the parameters of one expert to k devices beside its own; D values, [0] = 0
+  std::vector<double> trans_s;
   std::vector<double> agg_s;  ///< [k]: its gradients from k devices
   double fnec_s = 0;          ///< computation without experts in the block before, forward
   double bnec_s = 0;          ///< the same, backward
@@ -60,9 +59,8 @@ bool is_balanced(std::int64_t most_computed, std::int64_t least_computed, double
 
 /// The shares of a transfer beside two computations.
 struct TransferShares {
-  double known_s =
-      /// beside computation without experts: its time is known beforehand, so it is filled first
-      0;
+  /// Beside computation without experts. Its time is known beforehand, so it is filled first.
+  double known_s = 0;
   double experts_s = 0;  ///< beside the experts: the rest, even if they do not hide it
 };
 /// [Pro-Prophet Alg. 2, reconstructed]
