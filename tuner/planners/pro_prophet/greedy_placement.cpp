@@ -12,7 +12,7 @@
 namespace tuner {
 namespace {
 
-/// Devices that a search may send experts to, beside their own: by number.
+/// The numbers of devices, beside its own, that a search may send an expert to.
 std::vector<int> receivers_to_try(int devices, std::optional<int> left_out) {
   if (left_out) {
     if (*left_out < 0 || *left_out >= devices) {
@@ -105,7 +105,7 @@ class Search {
                    options_.transfers);
   }
 
-  /// At most so many that have inputs for the expert, those with most.
+  /// The members with most inputs for the expert: at most so many, none without inputs.
   std::span<const int> holders_of(int expert, int most) {
     auto& known = receivers_[expert];
     if (!known) {
@@ -126,7 +126,7 @@ class Search {
   std::vector<int> order_;                                  // experts, most inputs first
   std::vector<std::optional<std::vector<int>>> receivers_;  // by expert, most inputs first
   ReplicatedLoads at_home_;
-  double inputs_ = 0;  // of one copy of the experts: I
+  double inputs_ = 0;  // inputs of one copy of the experts: I
   double even_fec_s_ = 0;
   double home_s_ = 0, best_s_ = 0;
   int best_receivers_ = 0;

@@ -21,8 +21,8 @@ struct GreedyOptions {
 
 struct GreedyPlacement {
   moe::ExpertPlacement placement;
-  double seconds = 0;    ///< the layer with this placement
-  double at_home_s = 0;  ///< the layer with all experts at home: never less
+  double seconds = 0;    ///< time of the layer with this placement
+  double at_home_s = 0;  ///< time with all experts at home: never less
   int left_out = 0;      ///< the n that found it
 };
 
@@ -32,8 +32,8 @@ struct GreedyPlacement {
 /// It keeps the best placement that it has seen. A device without an input for an expert never gets
 /// it (the paper's Fig. 6).
 /// A search ends early where all that follows must cost more than the best; the result is the same.
-/// O(D^2) for each expert that is tried, vectorised: `planning_time` measures it.
-/// Throws std::invalid_argument unless 0 <= left_out <= D - 1.
+/// It takes O(D^2) for each expert that is tried, vectorised: `planning_time` measures it. Throws
+/// std::invalid_argument unless 0 <= left_out <= D - 1.
 GreedyPlacement greedy_placement(const GroupedRows& rows, const ProProphetCosts& costs,
                                  const GreedyOptions& options);
 

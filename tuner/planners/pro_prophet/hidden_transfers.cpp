@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kShares = 100;
 
-/// The MoE layer before each, in its pipeline stage.
+/// [MoE layer]: the MoE layer before it in its pipeline stage.
 std::map<int, int> layer_before(const moe::Program& program) {
   std::map<int, int> before, last_in;  // last_in: by stage
   std::map<int, int> stage_of_layer;
@@ -31,7 +31,7 @@ std::map<int, int> layer_before(const moe::Program& program) {
   return before;
 }
 
-/// How many of kShares run during the computation whose time is known.
+/// The number of shares, out of kShares, beside the computation whose time is known.
 int known_shares(double transfer_s, double known_s) {
   if (!(transfer_s > 0)) return kShares;
   const TransferShares split = split_transfer(transfer_s, known_s);

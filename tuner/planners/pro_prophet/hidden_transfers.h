@@ -5,9 +5,9 @@
 
 namespace tuner {
 
-/// `placed` with exchanges and transfers on the inter_node stream, and the transfers of replicated
-/// experts in shares among the ops of other blocks [Pro-Prophet Alg. 2]. For block b, with p the
-/// MoE layer before it:
+/// Puts the exchanges and transfers of `placed` on the inter_node stream, and the transfers of
+/// replicated experts in shares among the ops of other blocks [Pro-Prophet Alg. 2]. For block b,
+/// with p the MoE layer before it:
 /// - Trans of b goes after the dispatch of p, beside p's experts (FEC), and after the combine of p,
 ///   beside computation without experts (FNEC). The time of FNEC is known beforehand, so it is
 ///   filled first. The experts get the rest, even if they do not hide it.

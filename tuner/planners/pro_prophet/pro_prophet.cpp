@@ -13,7 +13,7 @@
 namespace tuner {
 namespace {
 
-/// n of the search, as far as it was asked for.
+/// n of the search, if it was asked for.
 std::optional<int> left_out(const PlannerOptions& options, std::string_view planner, int devices) {
   const auto asked = asked_for(options, kLeftOut);
   if (!asked) return std::nullopt;

@@ -45,7 +45,7 @@ void ReplicatedLoads::take(int expert, std::span<const int> holders) {
 }
 
 ReplicatedLoads::Extremes ReplicatedLoads::extremes() const {
-  // Reductions of values, not of iterators: vectorised, and asked for all the time.
+  // These reduce values, not iterators, so that they are vectorised: they run all the time.
   const std::size_t members = settled_.size();
   Extremes found;
   found.least_computed = computed_.front();

@@ -9,13 +9,13 @@
 namespace tuner {
 
 /// placed_loads(), kept up to date while experts are replicated one after another. Rows of members
-/// that do not hold an expert go to its home. Refers to `rows`.
+/// that do not hold an expert go to its home. It refers to `rows`.
 class ReplicatedLoads {
  public:
   explicit ReplicatedLoads(const GroupedRows& rows);
 
-  /// Takes an expert; each expert once. `holders`: the members that hold it beside its home from
-  /// now on, if any.
+  /// Takes an expert. Each expert is taken once. `holders`: the members that hold it beside its
+  /// home from now on, if any.
   void take(int expert, std::span<const int> holders);
 
   struct Extremes {
@@ -29,9 +29,9 @@ class ReplicatedLoads {
  private:
   const GroupedRows& rows_;
   std::vector<std::int64_t> received_;  // [copy][shard][member]
-  std::vector<std::int64_t>
-      computed_;           // [copy][member]: equal on all ranks that share the member's experts
-  std::vector<int> left_;  // [member]: how many of its experts were not taken yet
+  // [copy][member]: equal on all ranks that share the member's experts
+  std::vector<std::int64_t> computed_;
+  std::vector<int> left_;              // [member]: number of its experts not taken yet
   std::vector<std::int64_t> settled_;  // [member]: a mask, all bits set where none is left, else 0
 };
 
