@@ -5,7 +5,7 @@
 namespace tuner {
 
 /// The empty schedule: every op on one stream, nothing overlapped, gradients all-reduced at the
-/// end, as DeepSpeed-MoE trains. Every speed-up is against it.
+/// end, as DeepSpeed-MoE trains. Every speed-up is relative to it.
 moe::Schedule plan_sequential(const Situation& situation, const PlannerOptions& options);
 
 /// The sum of all ops, each on its slowest rank.
