@@ -11,8 +11,8 @@
 namespace tuner {
 namespace {
 
-/// The options that were asked for and then `own`, a planner's parameters: without options that
-/// these tell anyway, as chunks tell the degree.
+/// The options that were asked for and then `own`, a planner's parameters. Options that follow from
+/// these are left out, as the degree follows from chunks.
 std::string with_asked(const PlannerOptions& options, const std::string& own) {
   PlannerOptions more = options;
   std::erase_if(more.asked, [&](const auto& entry) {
@@ -22,8 +22,8 @@ std::string with_asked(const PlannerOptions& options, const std::string& own) {
   return join_parameters(to_json(more), own);
 }
 
-/// Failures that no contract foresees, of the planner or of a library. Refusals, wrong input,
-/// memory, limits and signals have exit codes of their own.
+/// True for failures that no contract foresees, of the planner or of a library. Refusals, wrong
+/// input, memory, limits and signals have exit codes of their own.
 bool is_bug(const std::exception& error) { return moe::exit_code(error) == db::kExitFailed; }
 
 template <class Run>

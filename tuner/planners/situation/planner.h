@@ -44,7 +44,7 @@ inline std::span<const moe::Routing> routings_of(const Situation& situation) {
 /// A schedule that a study tries.
 struct Candidate {
   std::string planner;
-  std::string parameters_json;  ///< what tells it from the planner's others: {"forward_chunks": 4}
+  std::string parameters_json;  ///< tells it from the planner's others: {"forward_chunks": 4}
   moe::Schedule schedule;
 };
 
@@ -59,7 +59,7 @@ struct Planner {
   /// All schedules that a study tries for this planner, its own choice among them. Null: its own
   /// choice alone.
   std::vector<Candidate> (*candidates)(const Situation&, const PlannerOptions&) = nullptr;
-  /// A JSON object of what tells such a schedule from the planner's others. Null: nothing does.
+  /// A JSON object that tells such a schedule from the planner's others. Null: nothing does.
   std::string (*parameters)(const moe::Schedule&) = nullptr;
   /// A line for a person about a schedule that it planned. Null: it has nothing to say.
   std::string (*remark)(const Situation&, const PlannerOptions&, const moe::Schedule&) = nullptr;
@@ -73,7 +73,7 @@ struct Planner {
 moe::Schedule plan_with(const Planner& planner, const Situation& situation,
                         const PlannerOptions& options);
 
-/// Tells a schedule of this planner from its others, with the options that were asked for.
+/// The parameters that tell a schedule of this planner from its others, with the options asked for.
 std::string parameters_of(const Planner& planner, const PlannerOptions& options,
                           const moe::Schedule& schedule);
 

@@ -13,7 +13,7 @@ namespace tuner {
 struct PlannerOption {
   std::string_view key;
   double least = 1, most = 1;
-  std::string_view meaning;  ///< with what the planner takes unless asked
+  std::string_view meaning;  ///< for a person, with the default value in brackets
   bool whole = true;         ///< only whole numbers are accepted
 };
 
@@ -21,8 +21,8 @@ struct PlannerOption {
 struct PlannerOptions {
   std::map<std::string_view, double> asked{};  ///< by key of the declared option
   int most_chunks = 8;                         ///< for planners that search
-  /// How many iterations the plan will be in force. Moving experts to other homes is paid once, so
-  /// that planners weigh its cost against so many iterations. 0 = unknown: they take it for free.
+  /// The iterations for which the plan will be in force. Moving experts to other homes is paid
+  /// once, so planners weigh its cost against these. 0 = unknown: they count it as free.
   int iterations = 0;
 };
 

@@ -17,7 +17,7 @@ std::vector<OpCost> costs_of(const Situation& situation, const moe::Program& pro
 /// The time of every op on its slowest rank, with nothing beside it.
 std::vector<double> alone_seconds(const Situation& situation, const std::vector<OpCost>& costs);
 
-/// The place of the median of some times: of an even number the shorter of the middle two, of equal
+/// The index of the median time. Of an even number it is the shorter of the middle two, of equal
 /// ones the first. There is at least one.
 std::size_t median_place(std::span<const double> seconds);
 
@@ -26,7 +26,7 @@ std::vector<double> simulated_iterations_s(const Situation& situation,
                                            const moe::Program& scheduled);
 /// The simulated time of the median iteration under `schedule`. Throws as moe::apply and simulate.
 double simulated_s(const Situation& situation, const moe::Schedule& schedule);
-/// The time of an iteration, measured where the situation can, else simulated.
+/// The time of an iteration, measured where the situation can measure, else simulated.
 double measured_or_simulated_s(const Situation& situation, const moe::Schedule& schedule);
 /// The simulated time of the median iteration of a scheduled Program.
 double simulated_program_s(const Situation& situation, const moe::Program& scheduled);
