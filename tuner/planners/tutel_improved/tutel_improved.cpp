@@ -8,7 +8,7 @@
 namespace tuner {
 namespace {
 
-/// True where no experts compute after the place: after a combine, or a block before another
+/// True where no experts compute after the place: after a combine, or in a block before another
 /// without experts.
 bool is_dense(const std::vector<GradientPlace>& places, std::size_t index) {
   using moe::ExchangePlace;
