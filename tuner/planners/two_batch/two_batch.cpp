@@ -24,7 +24,7 @@ moe::Schedule plan_two_batch(const Situation& situation, const PlannerOptions&) 
 double two_batch_paper_seconds(const Situation& situation, const moe::Schedule& schedule) {
   const moe::Program program = moe::apply(situation.program, schedule);
   const std::vector<double> seconds = alone_seconds(situation, costs_of(situation, program));
-  double computing = 0, exchanging = 0, once = 0;  // both passes of all micro-batches
+  double computing = 0, exchanging = 0, once = 0;  // sums over both passes of all micro-batches
   double first = 0, last = 0;
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const moe::Op& op = program.ops[i];

@@ -7,7 +7,7 @@ namespace tuner {
 /// Two micro-batches at a time: the backward pass of one beside the forward pass of the next, with
 /// exchanges on a stream of their own. One computes while rows of the other travel.
 /// [Megatron-Core's batch-level overlap of mixture-of-experts; DeepSeek's DualPipe, on one stage]
-/// Where a model has one micro-batch or the layout several stages: the empty schedule, and no
+/// A model with one micro-batch, or a layout with several stages, gets the empty schedule and no
 /// candidates.
 moe::Schedule plan_two_batch(const Situation& situation, const PlannerOptions& options);
 
