@@ -237,7 +237,7 @@ std::string range_text(const PlannerOption& option) {
                                     options.empty() ? " alone" : " and any of " + options));
 }
 
-/// "KEY=VALUE", or the value of a degree, which needs no key.
+/// Reads "KEY=VALUE", or the value of a degree, which needs no key.
 void parse_option(std::string_view request, std::string_view text, const Planner& planner,
                   PlannerOptions& options) {
   const auto equals = text.find('=');

@@ -8,10 +8,10 @@
 
 namespace tuner {
 
-/// Every planner there is, baselines first.
+/// All planners, baselines first.
 const std::vector<Planner>& planners();
 
-/// Throws moe::InputError naming the planners there are.
+/// Throws moe::InputError, with the names of all planners, where none has this name.
 const Planner& planner_named(std::string_view name);
 
 /// A planner with options, as a person writes them.
