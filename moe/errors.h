@@ -20,8 +20,8 @@ struct Where {
   friend bool operator==(const Where&, const Where&) = default;
 };
 
-/// A schedule, model, layout or request is not legal. This is an answer: a planner may leave a
-/// candidate out because of it, and a program prints it and ends with 2.
+/// A schedule, model, layout or request is not legal. This is an answer. A planner may leave a
+/// candidate out because of it. A program prints it and ends with 2.
 /// what() is "SUBJECT: REASON: WAY_OUT", without the parts that are empty, for example
 /// "pipeline_split: 9 chunks (layer 1, forward): a rank sends 8 rows: expected at most 8 chunks".
 struct Refusal : std::runtime_error {

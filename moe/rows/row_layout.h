@@ -44,7 +44,7 @@ struct RelayedRows {
 /// The places of the rows of one MoE layer on one rank.
 ///
 /// Slices. Ops work on slices of the routed rows (chunks). Rows are cut expert by expert, so that
-/// every slice carries the same share of the load: of the n rows that a source sends to an expert,
+/// every slice carries the same share of the load. Of the n rows that a source sends to an expert,
 /// slice c of r holds rows [nc/r, n(c+1)/r). Where ranks_per_group is not 0, slices are cut by
 /// steps of FasterMoE's pairwise exchange instead. The expert group is divided into G groups of
 /// that many members. In step s every group g sends to group (g + s) mod G. Slice c of r holds the

@@ -33,8 +33,8 @@ struct LaunchGaps {
 /// The costs of ops on one device and network: fits of their times, and the interference between
 /// them.
 ///
-/// Computation: seconds = alpha * calls + beta * units, with the calls and units of moe::work_of;
-/// units are flops for matrix products and bytes for everything else. A fit is looked up from the
+/// Computation: seconds = alpha * calls + beta * units, with the calls and units of moe::work_of.
+/// Units are flops for matrix products and bytes for everything else. A fit is looked up from the
 /// special to the general: the op's kind with its shape ("expert_linear[256x1024]", as calibrate()
 /// writes it), its kind ("expert_linear"), then "gemm" or "memory" by its units. Copies: their
 /// shape, their kind, "copy", "memory"; units are the bytes read and written.

@@ -63,9 +63,9 @@ struct LinkLoads {
 };
 LinkLoads link_loads(const GroupCall& call, const moe::Groups& groups);
 
-/// The least time that each member of a call is busy with it, by world rank (0 for others): alpha +
-/// the larger of its bytes out and in, divided by the bandwidth that the collective's fit and the
-/// link allow.
+/// The least time that each member of a call is busy with it, by world rank (0 for others). It is
+/// alpha + the larger of its bytes out and in, divided by the bandwidth that the collective's fit
+/// and the link allow.
 std::vector<double> call_seconds(const OpCost& cost, const GroupCall& call,
                                  const moe::Groups& groups, const Cluster& cluster);
 

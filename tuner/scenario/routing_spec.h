@@ -14,8 +14,8 @@ namespace tuner {
 /// The routing of every MoE layer of `program` that a person asks for: "uniform"; "zipf:1.2"
 /// (expert popularity ~ 1 / place^1.2, shuffled anew in every layer, from `seed`); or a file that
 /// holds a Routing as JSON. Copies beyond a gate's capacity are dropped. Throws moe::InputError
-/// that says what was expected, also where the layers, ranks or experts of a file are not the
-/// program's, and for gates that always give every expert as many rows as it has room for
+/// with the expected form. It is also thrown where the layers, ranks or experts of a file are not
+/// the program's, and for gates that always give every expert as many rows as it has room for
 /// (expert_choice, soft_moe).
 moe::Routing make_routing(const std::string& text, const moe::Program& program,
                           const moe::Groups& groups, std::uint64_t seed);

@@ -22,10 +22,10 @@ struct ChildResult {
 
 /// Runs a program (argv[0] is its path) in a process group of its own and waits for it. Calls
 /// `alive` about once a second meanwhile. After `time_limit_s` the group gets SIGTERM, 5 seconds
-/// later SIGKILL. When this process dies, the child gets SIGTERM; when this process is asked to end
+/// later SIGKILL. When this process dies, the child gets SIGTERM. When this process is asked to end
 /// (moe/stop.h), it ends the group in the same way and throws moe::Stopped. Processes that the
-/// child leaves running become children of this process, which waits for them for up to a second;
-/// their processor time counts as that of its children (processor_time.h). Throws std::system_error
+/// child leaves running become children of this process, which waits for them for up to a second.
+/// Their processor time counts as that of its children (processor_time.h). Throws std::system_error
 /// where the program cannot be started.
 ChildResult run_child(const std::vector<std::string>& argv, double time_limit_s,
                       const std::function<void()>& alive);

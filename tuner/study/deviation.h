@@ -10,7 +10,7 @@
 #include "tuner/costs/cost_model.h"
 #include "tuner/simulate/critical_path.h"
 
-/// The uncertainty s of a prediction, a standard deviation: the measured time lies within s of the
+/// The uncertainty s of a prediction, a standard deviation. The measured time lies within s of the
 /// prediction about two times out of three, and within 2 s more than nine times out of ten.
 ///
 ///   s = sqrt(sum over fits of a^2 + b^2)

@@ -27,7 +27,7 @@ struct MicroProfileOptions {
 
 /// Trains under schedules for a few iterations, each schedule once, and keeps the results. Each is
 /// stored as a measurement "micro_profile" of the study with the median, least and most seconds of
-/// an iteration; its parameters name the study, the schedule (with chunks and strategy), the
+/// an iteration. Its parameters name the study, the schedule (with chunks and strategy), the
 /// training run and its status. The planner of that run is "micro-profile".
 class MicroProfiles {
  public:

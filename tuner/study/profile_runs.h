@@ -27,7 +27,7 @@ struct ProfileRuns {
 
 /// Trains each schedule that the study has not profiled yet, and writes every run into the study's
 /// row when it is done. Runs that other processes disturb are repeated (undisturbed.h). A schedule
-/// that runs out of memory in the first round gives way to the next of ProfileSchedule::instead, or
+/// that runs out of memory in the first round gives way to the next of ProfileSchedule::instead. It
 /// is left out where there is none and others are left. Calls `alive` while they train. Throws as
 /// throw_failure (training_job.h).
 ProfileRuns run_profiles(db::Connection& connection, db::Study& study, const TrainingJob& job,

@@ -11,8 +11,8 @@ inline constexpr PlannerOption kSpareSlots{"spare_slots", 1, 1024,
 /// copy (eplb_packing.h). They stay on the node where the nodes of a stage have equally many ranks,
 /// more than one; otherwise they go to any rank. The first copy of an expert is the one that is
 /// updated. It moves for good, with the optimizer's state, where that pays while the plan is in
-/// force (placement/move_costs.h; ours: EPLB, made for inference, moves whatever it plans). EPLB
-/// keeps further copies for good; here they are sent in every iteration, and their gradients home.
+/// force (placement/move_costs.h). [ours] EPLB, made for inference, moves whatever it plans. It
+/// keeps further copies for good. Here they are sent in every iteration, and their gradients home.
 moe::Schedule plan_eplb(const Situation& situation, const PlannerOptions& options);
 
 /// Candidates have copies on the node alone, where that is possible, and anywhere. They have first

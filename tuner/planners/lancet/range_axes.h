@@ -63,9 +63,9 @@ class RangeAxes {
   /// beginning. "" where the range can be cut.
   std::string obstacle(const RangeQuestion& question);
 
-  /// The longest range around the layer that can be cut so: as far towards the beginning as
-  /// possible with no op after the layer, and as far towards the end as possible with no op before
-  /// it. Empty where not even the layer can be cut.
+  /// The longest range around the layer that can be cut so. It has as many ops before the layer as
+  /// can be cut with none after it, and as many after the layer as can be cut with none before it.
+  /// Empty where not even the layer can be cut.
   std::optional<OpRange> reach(int layer, int parts);
 
   std::size_t problems_solved() const { return solved_.size(); }

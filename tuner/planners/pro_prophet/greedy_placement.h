@@ -28,12 +28,11 @@ struct GreedyPlacement {
 
 /// Pro-Prophet's search for one layer [Pro-Prophet Alg. 1, reconstructed]. It starts with all
 /// experts at home. Until the loads are balanced it takes the expert with most inputs of those not
-/// taken yet, and sends it to the devices that hold most of its inputs, all but the n with fewest.
+/// taken yet. It sends it to the devices that hold most of its inputs, all but the n with fewest.
 /// It keeps the best placement that it has seen. A device without an input for an expert never gets
-/// it (the paper's Fig. 6).
-/// A search ends early where all that follows must cost more than the best; the result is the same.
-/// It takes O(D^2) for each expert that is tried, vectorised: `planning_time` measures it. Throws
-/// std::invalid_argument unless 0 <= left_out <= D - 1.
+/// it (the paper's Fig. 6). A search ends early where all that follows must cost more than the
+/// best; the result is the same. It takes O(D^2) for each expert that is tried, vectorised:
+/// `planning_time` measures it. Throws std::invalid_argument unless 0 <= left_out <= D - 1.
 GreedyPlacement greedy_placement(const GroupedRows& rows, const ProProphetCosts& costs,
                                  const GreedyOptions& options);
 

@@ -68,8 +68,8 @@ struct Planner {
   bool measures = false;  ///< chooses by Situation::measure where it can
 };
 
-/// The planner's own schedule. A refusal is an answer and passes. Any other failure of the planner
-/// is a bug: it is thrown as std::logic_error that names the planner.
+/// The planner's own schedule. A refusal is an answer and is passed on. Any other failure of the
+/// planner is a bug: it is thrown as std::logic_error that names the planner.
 moe::Schedule plan_with(const Planner& planner, const Situation& situation,
                         const PlannerOptions& options);
 

@@ -6,12 +6,13 @@ namespace tuner {
 
 /// SmartMoE's online part: in every MoE layer experts change their homes, with their optimizer
 /// state, where its greedy placement lowers the largest load of a rank (smartmoe_greedy.h). Nothing
-/// else is decided. Loads are those of all copies of the experts together. [SmartMoE, code] Experts
-/// start from Situation::homes_now. Where the number of iterations is known, a layer's experts move
-/// only if the plan pays for the move by then (placement/move_costs.h). The authors' code moves
-/// whenever the largest load falls. The paper weighs the cost of migration; its formula is not in
-/// the text at hand. [reconstructed] The offline part, a pool of parallel layouts that is searched
-/// before training, is --layout and moe-tune compare here.
+/// else is decided. Loads are those of all copies of the experts together. [SmartMoE, code]
+/// Experts start from Situation::homes_now. Where the number of iterations is known, a layer's
+/// experts move only if the plan pays for the move by then (placement/move_costs.h). The authors'
+/// code moves whenever the largest load falls. The paper weighs the cost of migration; its formula
+/// is not in the text at hand. [reconstructed]
+/// The offline part, a pool of parallel layouts that is searched before training, is --layout and
+/// moe-tune compare here.
 moe::Schedule plan_smartmoe_greedy(const Situation& situation, const PlannerOptions& options);
 
 /// Its own choice alone, with the number of experts that it moves.

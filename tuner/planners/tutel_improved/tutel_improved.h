@@ -5,7 +5,7 @@
 
 namespace tuner {
 
-/// Tutel-Improved: PipeMoE's pipeline, with the gradients of a block all-reduced whole beside the
+/// Tutel-Improved: PipeMoE's pipeline. The gradients of a block are all-reduced whole beside the
 /// first dense part of backward that begins after they exist: after the combine of the next MoE
 /// layer, or in a block without experts. Degrees are chosen by simulation, forward and backward
 /// apart. [FSMoE 6.1 and its baseline, code]
