@@ -444,7 +444,7 @@ CostModel calibrate(std::span<const MeasuredIteration> iterations, const moe::Gr
     if (sizes.empty()) continue;
     const std::string& kind = seen.kind_of[shape];
     const bool flops = seen.by_flops[kind];
-    costs.fits[shape] = fit_line(sizes, flops ? "flop" : "byte");
+    costs.fits[shape] = fit_sizes(sizes, flops ? "flop" : "byte");
     auto& kind_samples = by_kind[kind];
     kind_samples.insert(kind_samples.end(), sizes.begin(), sizes.end());
     auto& class_samples = by_class[seen.copies[kind] ? "copy" : flops ? "gemm" : "memory"];

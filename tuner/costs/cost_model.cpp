@@ -171,6 +171,9 @@ std::string to_json(const CostModel& costs) {
     add("relative_deviation", fit.relative_deviation);
     add("alpha_error_s", fit.alpha_error_s);
     add("beta_error_s_per_unit", fit.beta_error_s_per_unit);
+    for (const SizeFactor& size : fit.factors) {
+      line["factors"].push_back({size.units_per_call, size.factor});
+    }
   }
   json slow = speeds_json(costs.interference);
   slow["kind_beside_communication"] = costs.interference.kind_beside_communication;
@@ -222,6 +225,14 @@ CostModel cost_model_from_json(std::string_view text) {
     if (value.has("outliers")) {
       fit.outliers =
           static_cast<int>(value.integer("outliers", 0, std::numeric_limits<int>::max()));
+    }
+    if (value.has("factors")) {
+      for (const moe::InputValue& size : value.list("factors")) {
+        const std::vector<moe::InputValue> pair = size.list("a size and its factor");
+        if (pair.size() != 2) size.fail("a size and its factor");
+        fit.factors.push_back({pair[0].number(0, kMost, "units per call"),
+                               pair[1].number(0, kMost, "a factor, 0 or more")});
+      }
     }
     costs.fits.emplace(key, std::move(fit));
   }

@@ -5,8 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <stdexcept>
 #include <vector>
+
+#include "db/console/statistics.h"
 
 namespace tuner {
 namespace {
@@ -43,6 +46,18 @@ struct Normal {
   bool is_regular() const { return determinant() > 1e-12 * cc * nn; }
 };
 
+Normal normal_of(std::span<const Scaled> rows) {
+  Normal normal;
+  for (const Scaled& row : rows) {
+    normal.cc += row.c * row.c;
+    normal.cn += row.c * row.n;
+    normal.nn += row.n * row.n;
+    normal.c += row.c;
+    normal.n += row.n;
+  }
+  return normal;
+}
+
 double relative_cost(const Normal& normal, Line line, double samples) {
   return line.alpha * line.alpha * normal.cc + 2 * line.alpha * line.beta * normal.cn +
          line.beta * line.beta * normal.nn - 2 * line.alpha * normal.c - 2 * line.beta * normal.n +
@@ -76,13 +91,15 @@ std::vector<Scaled> scaled(std::span<const Sample> samples) {
   return rows;
 }
 
+double per_call(double calls, double units) { return units / std::max(calls, 1.0); }
+
 /// Whether units per call differ enough to tell alpha from beta.
 bool is_spread(std::span<const Sample> samples) {
   double least = INFINITY, most = 0;
   for (const Sample& sample : samples) {
-    const double per_call = sample.units / std::max(sample.calls, 1.0);
-    least = std::min(least, per_call);
-    most = std::max(most, per_call);
+    const double size = per_call(sample.calls, sample.units);
+    least = std::min(least, size);
+    most = std::max(most, size);
   }
   return most > kSmallestSpread * least;
 }
@@ -133,34 +150,60 @@ std::vector<Sample> without_outliers(std::span<const Sample> samples, double lea
   return kMostOutliers * (rows.size() - kept.size()) <= rows.size() ? kept : all;
 }
 
-}  // namespace
+double factor_of(const std::vector<SizeFactor>& factors, double units_per_call) {
+  if (factors.empty()) return 1;
+  const auto after = std::ranges::lower_bound(factors, units_per_call, {},
+                                              &SizeFactor::units_per_call);
+  if (after == factors.begin()) return after->factor;
+  const SizeFactor& before = *std::prev(after);
+  if (after == factors.end()) return before.factor;
+  const double share = std::log(units_per_call / before.units_per_call) /
+                       std::log(after->units_per_call / before.units_per_call);
+  return before.factor + share * (after->factor - before.factor);
+}
 
-LinearFit fit_line(std::span<const Sample> samples, std::string unit) {
+std::vector<SizeFactor> size_factors(const LinearFit& line, std::span<const Sample> samples) {
+  struct Size {
+    std::vector<double> units, factors;
+  };
+  std::map<int, Size> doublings;
+  for (const Sample& sample : samples) {
+    if (!(sample.units > 0)) return {};
+    const double units = per_call(sample.calls, sample.units);
+    Size& size = doublings[std::ilogb(units)];
+    size.units.push_back(units);
+    size.factors.push_back(sample.seconds / seconds_of(line, sample.calls, sample.units));
+  }
+  std::vector<SizeFactor> factors;
+  for (const auto& [exponent, size] : doublings) {
+    factors.push_back({db::median(size.units), db::median(size.factors)});
+  }
+  if (factors.size() < 2) factors.clear();
+  return factors;
+}
+
+/// The line through `samples`, without anything that judges it.
+LinearFit draw_line(std::span<const Sample> samples, std::string unit) {
   if (samples.empty()) throw std::invalid_argument("fit_line: no samples");
   LinearFit fit;
   fit.unit = std::move(unit);
   fit.samples = static_cast<int>(samples.size());
   fit.min_units = INFINITY;
-  double mean = 0;
   for (const Sample& sample : samples) {
     fit.min_units = std::min(fit.min_units, sample.units);
     fit.max_units = std::max(fit.max_units, sample.units);
-    mean += sample.seconds / static_cast<double>(samples.size());
   }
-  Normal normal;
-  const std::vector<Scaled> rows = scaled(samples);
-  for (const Scaled& row : rows) {
-    normal.cc += row.c * row.c;
-    normal.cn += row.c * row.n;
-    normal.nn += row.n * row.n;
-    normal.c += row.c;
-    normal.n += row.n;
-  }
-  const bool spread = is_spread(samples);
-  const Line line = solve(normal, static_cast<double>(samples.size()), spread);
+  const Line line = solve(normal_of(scaled(samples)), static_cast<double>(samples.size()),
+                          is_spread(samples));
   fit.alpha_s = line.alpha;
   fit.beta_s_per_unit = line.beta;
+  return fit;
+}
 
+/// Adds what tells how well `fit` meets the samples it was drawn through.
+void judge(LinearFit& fit, std::span<const Sample> samples) {
+  double mean = 0;
+  for (const Sample& sample : samples) mean += sample.seconds / fit.samples;
   double residual = 0, total = 0, relative = 0;
   for (const Sample& sample : samples) {
     const double error = seconds_of(fit, sample.calls, sample.units) - sample.seconds;
@@ -170,15 +213,17 @@ LinearFit fit_line(std::span<const Sample> samples, std::string unit) {
     fit.max_relative_residual =
         std::max(fit.max_relative_residual, std::abs(error) / sample.seconds);
   }
-  const int freedom = fit.samples - (fit.alpha_s > 0 ? 1 : 0) - (fit.beta_s_per_unit > 0 ? 1 : 0);
-  if (freedom <= 0) return fit;
+  const int coefficients = (fit.alpha_s > 0 ? 1 : 0) + (fit.beta_s_per_unit > 0 ? 1 : 0);
+  const int freedom = fit.samples - std::max(coefficients, static_cast<int>(fit.factors.size()));
+  if (freedom <= 0) return;
   const double deviation = std::sqrt(relative / freedom);
   fit.relative_deviation = deviation;
   // Equal times have nothing to explain: the fit is perfect if it meets them.
   fit.r2 = total > 1e-24 * mean * mean ? 1 - residual / total
                                        : (residual <= 1e-12 * mean * mean ? 1 : 0);
   // Of a coefficient that is held at 0, too: how far above it may be.
-  if (spread && normal.is_regular()) {
+  const Normal normal = normal_of(scaled(samples));
+  if (is_spread(samples) && normal.is_regular()) {
     fit.alpha_error_s = deviation * std::sqrt(normal.nn / normal.determinant());
     fit.beta_error_s_per_unit = deviation * std::sqrt(normal.cc / normal.determinant());
   } else if (fit.beta_s_per_unit > 0) {
@@ -186,6 +231,20 @@ LinearFit fit_line(std::span<const Sample> samples, std::string unit) {
   } else {
     fit.alpha_error_s = deviation / std::sqrt(normal.cc);
   }
+}
+
+}  // namespace
+
+LinearFit fit_line(std::span<const Sample> samples, std::string unit) {
+  LinearFit fit = draw_line(samples, std::move(unit));
+  judge(fit, samples);
+  return fit;
+}
+
+LinearFit fit_sizes(std::span<const Sample> samples, std::string unit) {
+  LinearFit fit = draw_line(samples, std::move(unit));
+  fit.factors = size_factors(fit, samples);
+  judge(fit, samples);
   return fit;
 }
 
@@ -214,7 +273,8 @@ std::string verdict_of(const LinearFit& fit) {
 }
 
 double seconds_of(const LinearFit& fit, double calls, double units) {
-  return fit.alpha_s * calls + fit.beta_s_per_unit * units;
+  return (fit.alpha_s * calls + fit.beta_s_per_unit * units) *
+         factor_of(fit.factors, per_call(calls, units));
 }
 
 bool extrapolates(const LinearFit& fit, double units) {

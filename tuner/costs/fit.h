@@ -3,6 +3,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace tuner {
 
@@ -12,6 +13,13 @@ struct Sample {
   double calls = 1;
   double units = 0;
   double seconds = 0;
+};
+
+/// How many times as long as a line says calls of about this size take.
+struct SizeFactor {
+  double units_per_call = 0;
+  double factor = 1;
+  friend bool operator==(const SizeFactor&, const SizeFactor&) = default;
 };
 
 /// The line seconds = alpha_s * calls + beta_s_per_unit * units, both coefficients >= 0.
@@ -34,6 +42,9 @@ struct LinearFit {
   std::optional<double> alpha_error_s = {};
   std::optional<double> beta_error_s_per_unit = {};
   int outliers = 0;  ///< samples that the line leaves out
+  /// By ascending size; none where the line alone speaks. Between two sizes the factor is
+  /// interpolated linearly in the logarithm of the size; beyond the last it stays.
+  std::vector<SizeFactor> factors = {};
   friend bool operator==(const LinearFit&, const LinearFit&) = default;
 };
 
@@ -47,7 +58,13 @@ struct LinearFit {
 /// for times that are not positive and finite.
 LinearFit fit_line(std::span<const Sample> samples, std::string unit);
 
-/// The same without outliers, which do not bend the line: least median of squares, then least
+/// fit_line, with a factor for each doubling of the units per call that has samples: the median of
+/// their seconds over those of the line. A line cannot say that products of middle size run faster
+/// than small ones and than those that no cache holds.  [MPMoE and Lancet interpolate sizes, too]
+/// Where all samples lie within one doubling there are no factors.
+LinearFit fit_sizes(std::span<const Sample> samples, std::string unit);
+
+/// fit_line without outliers, which do not bend the line: least median of squares, then least
 /// squares of the samples near it.
 ///   [Rousseeuw 1984; the deviation of step 2: Rousseeuw and Leroy 1987, chapter 5]
 ///   1. Of all lines through two samples, and through one sample and the origin, take the line
@@ -67,6 +84,7 @@ LinearFit fit_line_without_outliers(std::span<const Sample> samples, std::string
 std::string verdict_of(const LinearFit& fit);
 inline constexpr const char* kAlphaNotResolved = "alpha not resolved";
 
+/// The line's seconds times the factor of the size.
 double seconds_of(const LinearFit& fit, double calls, double units);
 
 /// True where `units` lies outside the range that was measured, by more than a factor of two.

@@ -93,7 +93,8 @@ const std::vector<Planner>& planners() {
        .paper_seconds = lancet_paper_seconds,
        .candidates = lancet_candidates,
        .remark = lancet_remark,
-       .options = {kMostParts}},
+       .options = {kMostParts},
+       .cuts_batch = true},
       {.name = "pmoe",
        .description =
            "equal chunks forward and backward, as many as a search finds best; no shared "
@@ -208,6 +209,7 @@ const std::vector<Planner>& planners() {
        .paper_seconds = lancet_paper_seconds,
        .remark = joint_remark,
        .options = {kMostTried, kMostChunks},
+       .cuts_batch = true,
        .offloads = true},
   };
   return all;

@@ -10,6 +10,7 @@
 #include "db/console/format_rows.h"
 #include "db/records.h"
 #include "moe/errors.h"
+#include "tuner/planners/lancet/range_axes.h"
 #include "tuner/planners/mpmoe/memory_reuse.h"
 #include "tuner/planners/pipeline/pipeline_schedule.h"
 #include "tuner/planners/situation/situation_costs.h"
@@ -19,6 +20,7 @@ namespace {
 
 constexpr int kSmallestChunks = 4;  ///< the cut that shows small sizes
 constexpr int kOverlappedChunks = 2;
+constexpr int kBatchParts = 2;
 
 }  // namespace
 
@@ -64,6 +66,35 @@ std::vector<ProfileSchedule> copy_profile_schedules(const moe::Program& program)
   return schedules;
 }
 
+std::optional<ProfileSchedule> parts_profile_schedule(const moe::Program& program) {
+  ProfileSchedule parts{fmt::format("{} parts of the batch overlapped", kBatchParts),
+                        pipeline_schedule(program, "profile", {1, 1})};
+  RangeAxes axes(program);
+  std::size_t free_from = 0;  // ops before this one are cut with an earlier layer
+  const std::vector<int> layers = moe_layers(program);
+  for (auto layer = layers.begin(); layer != layers.end(); ++layer) {
+    const auto far = axes.reach(*layer, kBatchParts);
+    if (!far) continue;
+    const OpRange inner = axes.moe_ops(*layer).layer;
+    // What lies between two layers is cut with the later one where its gate permits that.
+    const auto before = inner.first - std::max(far->first, free_from);
+    std::size_t end = inner.end;
+    if (before == 0) {
+      const auto next = std::next(layer);
+      end = next == layers.end() ? far->end : std::min(far->end, axes.moe_ops(*next).layer.first);
+    }
+    parts.schedule.decisions.push_back(moe::PartitionRange{
+        *layer, kBatchParts, static_cast<int>(before), static_cast<int>(end - inner.end)});
+    if (!moe::is_legal(program, parts.schedule)) {
+      parts.schedule.decisions.pop_back();
+      continue;
+    }
+    free_from = end;
+  }
+  const bool is_cut = free_from > 0;
+  return is_cut ? std::optional(std::move(parts)) : std::nullopt;
+}
+
 std::vector<ProfileSchedule> schedules_to_profile(const moe::Program& program,
                                                   const std::vector<Given>& given,
                                                   const std::vector<PlannerRequest>& planners) {
@@ -71,8 +102,14 @@ std::vector<ProfileSchedule> schedules_to_profile(const moe::Program& program,
   for (const Given& each : given) {
     schedules.push_back({"given " + each.name, {"profile", each.schedule.decisions}});
   }
-  if (std::ranges::any_of(planners,
-                          [](const PlannerRequest& asked) { return asked.planner->offloads; })) {
+  const auto any = [&](bool Planner::* does) {
+    return std::ranges::any_of(
+        planners, [&](const PlannerRequest& asked) { return asked.planner->*does; });
+  };
+  if (any(&Planner::cuts_batch)) {
+    if (auto parts = parts_profile_schedule(program)) schedules.push_back(std::move(*parts));
+  }
+  if (any(&Planner::offloads)) {
     std::ranges::move(copy_profile_schedules(program), std::back_inserter(schedules));
   }
   return schedules;

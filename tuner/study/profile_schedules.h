@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,8 +34,14 @@ std::vector<ProfileSchedule> profile_schedules(const moe::Program& program);
 /// with copies beside all other work. Schedules that are not legal for the Program are left out.
 std::vector<ProfileSchedule> copy_profile_schedules(const moe::Program& program);
 
-/// All schedules that a study profiles: those above, with copies only where one of the planners
-/// offloads, and the given schedules, which may have ops that the others do not have.
+/// The schedule that measures ops of parts of the batch: every MoE layer, and all that can be cut
+/// between it and the one before (or after, where its gate needs the whole batch), in two parts with
+/// exchanges on a stream of their own. Dense ops run in half their size, and an exchange of counts
+/// waits for rows that a network card was given before. Empty where no layer can be cut.
+std::optional<ProfileSchedule> parts_profile_schedule(const moe::Program& program);
+
+/// All schedules that a study profiles: those above, with parts of the batch only where one of the
+/// planners cuts it, copies only where one offloads, and the given schedules, which may have ops that the others do not have.
 std::vector<ProfileSchedule> schedules_to_profile(const moe::Program& program,
                                                   const std::vector<Given>& given,
                                                   const std::vector<PlannerRequest>& planners);

@@ -53,8 +53,8 @@ struct StudyOptions {
 };
 
 /// Runs a tuning study in five steps. Each step stores its result in the database before the next:
-///   1. profile: moe-train trains a few steps of profile_schedules(), of the given schedules, and
-///      of copy_profile_schedules() where a planner offloads; calibrate() works out the costs;
+///   1. profile: moe-train trains a few steps of schedules_to_profile(); calibrate() works out the
+///      costs;
 ///   2. predict: every planner's candidates, without and with the given decisions and each schedule
 ///      once, get the closed form, simulation, lower bound, peak memory and predicted timeline. A
 ///      planner that micro-profiles does so here. A candidate over the memory limit is

@@ -219,6 +219,7 @@ TEST(CostModelJson, KeepsEveryFigure) {
   fit.max_units = 1e12;
   fit.max_relative_residual = 0.125;
   fit.relative_deviation = 0.0625;
+  fit.factors = {{1024, 0.75}, {4096, 1.5}};
   costs.profile_deviation = 0.03125;
   set_speed(costs.interference, "computation_beside_communication", 0.5);
   set_speed(costs.interference, "computation_beside_computation", 0.625);
@@ -238,6 +239,7 @@ TEST(CostModelJson, KeepsEveryFigure) {
   EXPECT_EQ(same.max_units, 1e12);
   EXPECT_EQ(same.max_relative_residual, 0.125);
   EXPECT_EQ(same.relative_deviation, 0.0625);
+  EXPECT_EQ(same.factors, fit.factors);
   EXPECT_EQ(read.profile_deviation, 0.03125);
   EXPECT_EQ(read.interference.speed, costs.interference.speed);
   EXPECT_EQ(read.interference.beside_all, costs.interference.beside_all);

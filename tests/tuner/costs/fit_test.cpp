@@ -9,6 +9,9 @@
 namespace tuner::fit_test {
 namespace {
 
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
 TEST(Fit, FindsTheLineThatMadeTheSamples) {
   std::vector<Sample> samples;
   for (double n = 1024; n <= 1 << 24; n *= 4) samples.push_back({1, n, 20e-6 + 3e-9 * n});
@@ -175,6 +178,33 @@ TEST(Verdict, SaysWhatIsWrong) {
   EXPECT_EQ(verdict_of(slowdown), "good");
   slowdown.relative_deviation = 0.3;
   EXPECT_EQ(verdict_of(slowdown), "samples are no line");
+}
+
+TEST(FitSizes, SayWhatALineCannot) {
+  // 4 us a call, and 1 ns a flop in small products, 0.8 in middle ones, 1.2 in large ones.
+  const auto seconds = [](double calls, double units) {
+    const double size = units / calls;
+    return 4e-6 * calls + units * (size < 2000 ? 1e-9 : size < 20000 ? 0.8e-9 : 1.2e-9);
+  };
+  std::vector<Sample> samples;
+  for (const double calls : {1., 2., 4.}) {
+    for (const double size : {1000., 1010., 9000., 9100., 70000., 71000.}) {
+      samples.push_back({calls, calls * size, seconds(calls, calls * size)});
+    }
+  }
+  const LinearFit line = fit_line(samples, "flop"), bent = fit_sizes(samples, "flop");
+  EXPECT_GT(line.max_relative_residual, 0.1);
+  EXPECT_LT(bent.max_relative_residual, 0.01);
+  EXPECT_LT(*bent.relative_deviation, *line.relative_deviation / 5);
+  EXPECT_THAT(bent.factors, SizeIs(3));
+  for (const Sample& sample : samples) {
+    EXPECT_NEAR(seconds_of(bent, sample.calls, sample.units) / sample.seconds, 1, 0.01);
+  }
+  // Beyond the sizes it keeps to the line and the last factor.
+  EXPECT_NEAR(seconds_of(bent, 1, 700000) / seconds_of(line, 1, 700000), bent.factors[2].factor,
+              1e-12);
+  EXPECT_THAT(fit_sizes(std::vector<Sample>{{1, 1000, 1e-6}, {1, 1020, 1e-6}}, "flop").factors,
+              IsEmpty());
 }
 
 }  // namespace

@@ -49,13 +49,28 @@ TEST(ProfileSchedules, ShowCopiesAloneAndBesideAllElse) {
   EXPECT_THAT(copy_profile_schedules(iteration({1, 1, 2})), IsEmpty()) << "buffers are not shared";
 }
 
+TEST(ProfileSchedules, CutEveryLayerAndTheOpsBeforeItIntoPartsOfTheBatch) {
+  const moe::Program program = iteration({1, 2, 1});
+  const auto parts = parts_profile_schedule(program);
+  ASSERT_TRUE(parts);
+  const auto ranges = moe::decisions_of<moe::PartitionRange>(parts->schedule);
+  ASSERT_THAT(ranges, SizeIs(2));
+  for (const moe::PartitionRange& range : ranges) EXPECT_GT(range.ops_before, 0);
+  int dense_in_parts = 0;
+  for (const moe::Op& op : moe::apply(program, parts->schedule).ops) {
+    dense_in_parts += op.name.starts_with("attention") && moe::share_of(op).count == 2 ? 1 : 0;
+  }
+  EXPECT_GT(dense_in_parts, 0);
+}
+
 TEST(ProfileSchedules, HaveCopiesWhereAPlannerOffloads) {
   const moe::Program program = iteration({1, 2, 1});
   const std::size_t always = profile_schedules(program).size();
   EXPECT_THAT(schedules_to_profile(program, {}, parse_planners("tutel,fsmoe")), SizeIs(always));
   EXPECT_THAT(schedules_to_profile(program, {}, parse_planners("tutel,mpmoe_pm")),
               SizeIs(always + 2));
-  EXPECT_THAT(schedules_to_profile(program, {}, parse_planners("joint")), SizeIs(always + 2));
+  EXPECT_THAT(schedules_to_profile(program, {}, parse_planners("lancet")), SizeIs(always + 1));
+  EXPECT_THAT(schedules_to_profile(program, {}, parse_planners("joint")), SizeIs(always + 3));
 }
 
 /// The peak of a schedule under even routing.

@@ -64,7 +64,8 @@ struct Planner {
   /// A line for a person about a schedule that it planned. Null: it has nothing to say.
   std::string (*remark)(const Situation&, const PlannerOptions&, const moe::Schedule&) = nullptr;
   std::vector<PlannerOption> options{};
-  bool offloads = false;  ///< may plan copies to the host's memory, so that their costs matter
+  bool cuts_batch = false;  ///< may cut ops along the batch, so that costs of small ones matter
+  bool offloads = false;    ///< may plan copies to the host's memory, so that their costs matter
   bool measures = false;  ///< chooses by Situation::measure where it can
 };
 
