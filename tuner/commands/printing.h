@@ -19,7 +19,10 @@ db::Style style_of(const Arguments& arguments);
 db::Cell fits_memory(std::int64_t peak_bytes, const Cluster& cluster);
 
 /// Empty for no value, or no text.
-db::Cell optional_cell(const std::optional<double>& value);
+template <class Value>
+db::Cell optional_cell(const std::optional<Value>& value) {
+  return value ? db::Cell(*value) : db::Cell();
+}
 db::Cell text_cell(const std::string& text);
 
 /// Loads what the command line names, and says the remarks on stderr. Throws as load_scenario.

@@ -29,78 +29,87 @@ std::vector<db::Trial> sorted_trials(const db::Connection& connection, std::int6
   return trials;
 }
 
+using Trials = std::vector<db::Trial>;
+
+/// When a column stands in a table for a person. CSV and JSON have all columns, always.
+enum class Shown : std::uint8_t { always, where_told, never };
+
+/// A column of the trials' table.
+struct TrialColumn {
+  std::string name;
+  Shown shown = Shown::always;
+  db::Cell (*cell)(const db::Trial&, const db::TrialFigures&) = nullptr;
+  /// Whether the cell tells something, for Shown::where_told.
+  bool (*tells)(const db::Trial&, const db::TrialFigures&) = nullptr;
+};
+
+db::Cell error_of_first_prediction(const db::Trial& trial) {
+  const auto& first_s = trial.first_predicted_s ? trial.first_predicted_s : trial.predicted_s;
+  return trial.measured_s && first_s ? db::Cell(*first_s / *trial.measured_s - 1) : db::Cell();
+}
+
+const std::vector<TrialColumn>& trial_columns() {
+  using T = const db::Trial&;
+  using F = const db::TrialFigures&;
+  const auto changes_results = [](T, F f) { return !f.changes_results.empty(); };
+  static const std::vector<TrialColumn> columns{
+      {"planner", Shown::always, [](T t, F) -> db::Cell { return t.planner; }},
+      {"parameters", Shown::always, [](T t, F) -> db::Cell { return t.parameters_json; }},
+      {"status", Shown::where_told, [](T t, F) -> db::Cell { return t.status; },
+       [](T t, F) { return t.status != "done" && t.status != "planned"; }},
+      {"paper_s", Shown::never, [](T t, F) { return optional_cell(t.paper_s); }},
+      {"first_predicted_s", Shown::where_told,
+       [](T t, F) { return optional_cell(t.first_predicted_s); },
+       [](T t, F) { return t.first_predicted_s.has_value(); }},
+      {"predicted_s", Shown::always, [](T t, F) { return optional_cell(t.predicted_s); }},
+      {"predicted_deviation_s", Shown::never,
+       [](T t, F) { return optional_cell(t.predicted_deviation_s); }},
+      {"measured_s", Shown::always, [](T t, F) { return optional_cell(t.measured_s); }},
+      {"tied_with", Shown::always, [](T, F f) { return text_cell(f.tied_with); }},
+      {"prediction_error", Shown::always, [](T t, F) { return error_of_first_prediction(t); }},
+      {"own_prediction_error", Shown::never,
+       [](T, F f) { return optional_cell(f.own_prediction_error); }},
+      {"lower_bound_s", Shown::never, [](T t, F) { return optional_cell(t.lower_bound_s); }},
+      {"speedup", Shown::always, [](T, F f) { return optional_cell(f.speedup); }},
+      {"predicted_peak_bytes", Shown::never,
+       [](T t, F) { return optional_cell(t.predicted_peak_bytes); }},
+      {"measured_peak_bytes", Shown::always,
+       [](T t, F) { return optional_cell(t.measured_peak_bytes); }},
+      {"speedup_against", Shown::where_told, [](T, F f) { return text_cell(f.speedup_against); },
+       [](T, F f) { return !f.speedup_against.empty() && f.speedup_against != db::kSequential; }},
+      {"also_planned_by", Shown::where_told, [](T t, F) { return text_cell(t.also_planned_by); },
+       [](T t, F) { return !t.also_planned_by.empty(); }},
+      {"changes_results", Shown::where_told, [](T, F f) { return text_cell(f.changes_results); },
+       changes_results},
+      {"last_loss", Shown::where_told, [](T, F f) { return optional_cell(f.last_loss); },
+       changes_results},
+      {"sequential_last_loss", Shown::where_told,
+       [](T, F f) { return optional_cell(f.sequential_last_loss); }, changes_results},
+      {"loss_difference", Shown::where_told,
+       [](T, F f) { return optional_cell(f.loss_difference); }, changes_results},
+  };
+  return columns;
+}
+
 void print_trials(const db::Connection& connection, std::int64_t study_id,
                   const Arguments& arguments) {
-  const auto trials = sorted_trials(connection, study_id);
+  const Trials trials = sorted_trials(connection, study_id);
   const std::map<std::int64_t, db::TrialFigures> figures = db::load_trial_figures(connection);
-  const bool shows_losses =
-      shows_column(arguments, std::ranges::any_of(trials, [&](const db::Trial& trial) {
-                     return !figures.at(trial.id).changes_results.empty();
-                   }));
-  std::vector<std::string> columns{"planner",
-                                   "parameters",
-                                   "status",
-                                   "paper_s",
-                                   "predicted_s",
-                                   "predicted_deviation_s",
-                                   "measured_s",
-                                   "tied_with",
-                                   "prediction_error",
-                                   "own_prediction_error",
-                                   "lower_bound_s",
-                                   "speedup",
-                                   "predicted_peak_bytes",
-                                   "measured_peak_bytes"};
-  const bool shows_others =
-      shows_column(arguments, std::ranges::any_of(trials, [](const db::Trial& trial) {
-                     return !trial.also_planned_by.empty();
-                   }));
-  const bool shows_first =
-      shows_column(arguments, std::ranges::any_of(trials, [](const db::Trial& trial) {
-                     return trial.first_predicted_s.has_value();
-                   }));
-  if (shows_first) columns.insert(std::ranges::find(columns, "predicted_s"), "first_predicted_s");
-  const bool shows_baseline =
-      shows_column(arguments, std::ranges::any_of(trials, [&](const db::Trial& trial) {
-                     const std::string& against = figures.at(trial.id).speedup_against;
-                     return !against.empty() && against != db::kSequential;
-                   }));
-  if (shows_baseline) columns.emplace_back("speedup_against");
-  if (shows_others) columns.emplace_back("also_planned_by");
-  if (shows_losses) {
-    columns.insert(columns.end(),
-                   {"changes_results", "last_loss", "sequential_last_loss", "loss_difference"});
-  }
-  const auto optional = [](const auto& value) { return value ? db::Cell(*value) : db::Cell(); };
-  db::RowWriter writer(stdout, style_of(arguments), columns);
+  std::vector<TrialColumn> columns = trial_columns();
+  std::erase_if(columns, [&](const TrialColumn& column) {
+    const bool tells =
+        column.tells != nullptr && std::ranges::any_of(trials, [&](const db::Trial& trial) {
+          return column.tells(trial, figures.at(trial.id));
+        });
+    return !shows_column(arguments, column.shown == Shown::always || tells);
+  });
+  std::vector<std::string> names;
+  for (const TrialColumn& column : columns) names.push_back(column.name);
+  db::RowWriter writer(stdout, style_of(arguments), names);
   for (const db::Trial& trial : trials) {
-    const std::optional<double> first_s =
-        trial.first_predicted_s ? trial.first_predicted_s : trial.predicted_s;
-    const db::TrialFigures& of_trial = figures.at(trial.id);
-    std::vector<db::Cell> row{
-        trial.planner,
-        trial.parameters_json,
-        trial.status,
-        optional(trial.paper_s),
-        optional(trial.predicted_s),
-        optional(trial.predicted_deviation_s),
-        optional(trial.measured_s),
-        text_cell(of_trial.tied_with),
-        trial.measured_s && first_s ? db::Cell(*first_s / *trial.measured_s - 1) : db::Cell(),
-        optional(of_trial.own_prediction_error),
-        optional(trial.lower_bound_s),
-        optional(of_trial.speedup),
-        optional(trial.predicted_peak_bytes),
-        optional(trial.measured_peak_bytes)};
-    if (shows_first) row.insert(row.begin() + 4, optional(trial.first_predicted_s));
-    if (shows_baseline) row.push_back(text_cell(of_trial.speedup_against));
-    if (shows_others) {
-      row.push_back(text_cell(trial.also_planned_by));
-    }
-    if (shows_losses) {
-      row.insert(row.end(),
-                 {text_cell(of_trial.changes_results), optional(of_trial.last_loss),
-                  optional(of_trial.sequential_last_loss), optional(of_trial.loss_difference)});
+    std::vector<db::Cell> row;
+    for (const TrialColumn& column : columns) {
+      row.push_back(column.cell(trial, figures.at(trial.id)));
     }
     writer.row(row);
   }

@@ -126,9 +126,9 @@ std::vector<std::string> fits_used(const CostModel& costs, const moe::Program& p
   const auto describe = [](const std::string& what, const std::string& key, const LinearFit& fit,
                            double units) {
     if (fit.samples == 0) return fmt::format("{}: {}, as the cluster file says", what, key);
-    return fmt::format(
-        "{}: {}, {}{} sample{}{}", what, key, fit.r2 ? fmt::format("r2 {:.4f}, ", *fit.r2) : "",
-        fit.samples, fit.samples == 1 ? "" : "s", extrapolates(fit, units) ? ", extrapolated" : "");
+    return fmt::format("{}: {}, {}{} sample{}{}", what, key,
+                       fit.r2 ? fmt::format("r2 {:.4f}, ", *fit.r2) : "", fit.samples,
+                       fit.samples == 1 ? "" : "s", extrapolates(fit, units) ? kExtrapolated : "");
   };
   for (const moe::Op& op : program.ops) {
     if (moe::is_communication(op)) {

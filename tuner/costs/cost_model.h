@@ -88,6 +88,8 @@ const CollectiveFit* collective_fit(const CostModel& costs, const moe::Op& op,
 std::optional<double> speed_beside_communication(const Interference& interference,
                                                  std::string_view kind);
 
+/// The end of a line of fits_used where the fit was measured at sizes more than two times apart.
+inline constexpr std::string_view kExtrapolated = ", extrapolated";
 /// The fits that a prediction of `program` uses, one line each: "linear[64x192]: linear, r2 0.998,
 /// extrapolated". Ordered, without repetition.
 std::vector<std::string> fits_used(const CostModel& costs, const moe::Program& program,

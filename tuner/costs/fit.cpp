@@ -152,8 +152,8 @@ std::vector<Sample> without_outliers(std::span<const Sample> samples, double lea
 
 double factor_of(const std::vector<SizeFactor>& factors, double units_per_call) {
   if (factors.empty()) return 1;
-  const auto after = std::ranges::lower_bound(factors, units_per_call, {},
-                                              &SizeFactor::units_per_call);
+  const auto after =
+      std::ranges::lower_bound(factors, units_per_call, {}, &SizeFactor::units_per_call);
   if (after == factors.begin()) return after->factor;
   const SizeFactor& before = *std::prev(after);
   if (after == factors.end()) return before.factor;
@@ -193,8 +193,8 @@ LinearFit draw_line(std::span<const Sample> samples, std::string unit) {
     fit.min_units = std::min(fit.min_units, sample.units);
     fit.max_units = std::max(fit.max_units, sample.units);
   }
-  const Line line = solve(normal_of(scaled(samples)), static_cast<double>(samples.size()),
-                          is_spread(samples));
+  const Line line =
+      solve(normal_of(scaled(samples)), static_cast<double>(samples.size()), is_spread(samples));
   fit.alpha_s = line.alpha;
   fit.beta_s_per_unit = line.beta;
   return fit;

@@ -102,9 +102,9 @@ std::vector<ProfileSchedule> schedules_to_profile(const moe::Program& program,
   for (const Given& each : given) {
     schedules.push_back({"given " + each.name, {"profile", each.schedule.decisions}});
   }
-  const auto any = [&](bool Planner::* does) {
-    return std::ranges::any_of(
-        planners, [&](const PlannerRequest& asked) { return asked.planner->*does; });
+  const auto any = [&](bool Planner::*does) {
+    return std::ranges::any_of(planners,
+                               [&](const PlannerRequest& asked) { return asked.planner->*does; });
   };
   if (any(&Planner::cuts_batch)) {
     if (auto parts = parts_profile_schedule(program)) schedules.push_back(std::move(*parts));

@@ -66,7 +66,7 @@ struct Planner {
   std::vector<PlannerOption> options{};
   bool cuts_batch = false;  ///< may cut ops along the batch, so that costs of small ones matter
   bool offloads = false;    ///< may plan copies to the host's memory, so that their costs matter
-  bool measures = false;  ///< chooses by Situation::measure where it can
+  bool measures = false;    ///< chooses by Situation::measure where it can
 };
 
 /// The planner's own schedule. A refusal is an answer and is passed on. Any other failure of the
