@@ -137,6 +137,13 @@ void add_device(CLI::App& app, std::string& device, const std::string& help) {
       ->capture_default_str();
 }
 
+void add_settings(CLI::App& app, std::vector<std::string>& settings, const std::string& help) {
+  app.add_option("--set", settings, help)
+      ->allow_extra_args(false)
+      ->check(not_empty())
+      ->type_name("KEY=VALUE");
+}
+
 void add_database(CLI::App& app, std::string& path, const std::string& help) {
   app.add_option("--db", path, help)->check(not_empty())->type_name("FILE");
 }

@@ -53,6 +53,8 @@ struct Output {
 void add_output(CLI::App& app, Output& output);
 /// Adds `--device`, whose text is `help`.
 void add_device(CLI::App& app, std::string& device, const std::string& help);
+/// Adds `--set KEY=VALUE`, which may come several times and whose text is `help`.
+void add_settings(CLI::App& app, std::vector<std::string>& settings, const std::string& help);
 /// Adds `--db`, whose text is `help`.
 void add_database(CLI::App& app, std::string& path, const std::string& help);
 

@@ -29,6 +29,10 @@ void declare_training(CLI::App& app, TrainArguments& a) {
       ->required()
       ->type_name("NAME|FILE")
       ->group(group);
+  options::add_settings(app, a.settings,
+                        "another value for a key of the model, as in moe.experts=64; may come "
+                        "several times");
+  app.get_option("--set")->group(group);
   app.add_option("--data", a.data,
                  "what to train on: text files, or .bin files of uint16 tokens [default: the text "
                  "of this repository]")

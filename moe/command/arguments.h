@@ -13,6 +13,7 @@ namespace moe {
 /// The values of the command line of moe-train.
 struct TrainArguments {
   std::string model;
+  std::vector<std::string> settings;  ///< keys of the model with other values
   std::vector<std::filesystem::path> data;
   int steps = 100;
   std::optional<int> ranks;

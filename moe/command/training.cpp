@@ -128,7 +128,8 @@ TrainInputs read_inputs(const TrainArguments& arguments,
         "expected --plan-every 1 or more");
   }
   TrainInputs inputs;
-  inputs.model = load_model(find_input(arguments.model, source_tree() / "experiments" / "models"));
+  inputs.model = load_model(find_input(arguments.model, source_tree() / "experiments" / "models"),
+                            arguments.settings);
   if (arguments.seed) inputs.model.seed = *arguments.seed;
   if (!arguments.schedule.empty()) {
     inputs.plan.first = load_schedule(arguments.schedule);

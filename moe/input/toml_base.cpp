@@ -8,6 +8,7 @@
 
 #include "moe/errors.h"
 #include "moe/input/read_file.h"
+#include "moe/input/setting.h"
 #include "moe/input/toml.h"
 
 namespace moe {
@@ -72,9 +73,13 @@ InputNode read_with_bases(const std::filesystem::path& path, const FindBase& fin
 
 }  // namespace
 
-InputDocument read_toml_on_base(const std::filesystem::path& path, const FindBase& find) {
+InputDocument read_toml_on_base(const std::filesystem::path& path, const FindBase& find,
+                                const std::vector<std::string>& settings) {
   std::vector<std::string> files;
+  for (const std::string& text : settings) files.push_back("--set " + text);
   InputNode root = read_with_bases(path, find, files);
+  int source = 0;
+  for (const Setting& setting : parse_settings(settings)) put(root, setting, source++);
   return InputDocument(std::move(files), InputDocument::Kind::toml, std::move(root));
 }
 

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "moe/input/value.h"
 
@@ -16,6 +17,10 @@ using FindBase = std::function<std::filesystem::path(const std::string& base,
 /// does not have are taken from that file, table by table, except `name` and `base`; that file may
 /// have a base too. Messages about a value name its file and line. Throws InputError as parse_toml
 /// does, where a base is not found, and, with the chain of files, where bases form a circle.
-InputDocument read_toml_on_base(const std::filesystem::path& path, const FindBase& find);
+///
+/// `settings`, texts such as "moe.experts=64", stand above all files. Messages about their values
+/// begin with "--set" and the text. Throws as parse_settings does.
+InputDocument read_toml_on_base(const std::filesystem::path& path, const FindBase& find,
+                                const std::vector<std::string>& settings = {});
 
 }  // namespace moe

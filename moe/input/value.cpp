@@ -265,7 +265,8 @@ InputObject InputDocument::object() const { return root().object(); }
 
 void InputDocument::refuse(const InputNode& at, std::string_view path,
                            std::string_view message) const {
-  throw InputError(fmt::format("{}:{}: {}{}{}", names_[at.source], at.line, path,
+  const std::string line = at.line == 0 ? "" : fmt::format(":{}", at.line);
+  throw InputError(fmt::format("{}{}: {}{}{}", names_[at.source], line, path,
                                path.empty() ? "" : ": ", message));
 }
 

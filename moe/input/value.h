@@ -22,7 +22,7 @@ struct InputNode {
   using List = std::vector<InputNode>;
   using Members = std::vector<InputMember>;  ///< every key at most once
   std::variant<std::monostate, bool, std::int64_t, double, std::string, List, Members> value;
-  int line = 0;
+  int line = 0;    ///< 0: it was not read from lines
   int source = 0;  ///< the number of the text that it is in, where a document has several
 };
 struct InputMember {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "moe/ops/gate.h"
 #include "moe/rows/groups.h"
@@ -78,8 +79,8 @@ bool has_experts(const Model& model, int block);
 int blocks_with_experts(const Model& model);
 
 /// Reads `path`. Throws InputError "FILE:LINE: key: expected ..., got ..." for what is unknown,
-/// missing or out of range.
-Model load_model(const std::filesystem::path& path);
+/// missing or out of range. `settings`, texts such as "moe.experts=64", stand above the file.
+Model load_model(const std::filesystem::path& path, const std::vector<std::string>& settings = {});
 /// A file as it stands, or the name of one in `directory` without its ".toml". Throws InputError
 /// listing the names there are.
 std::filesystem::path find_input(const std::string& name_or_path,

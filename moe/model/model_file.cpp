@@ -119,8 +119,8 @@ std::filesystem::path find_base(const std::string& base, const std::filesystem::
 
 }  // namespace
 
-Model load_model(const std::filesystem::path& path) {
-  const InputDocument document = read_toml_on_base(path, find_base);
+Model load_model(const std::filesystem::path& path, const std::vector<std::string>& settings) {
+  const InputDocument document = read_toml_on_base(path, find_base, settings);
   const InputObject root = document.object();
   Model model;
   model.name = path.stem().string();

@@ -21,6 +21,7 @@ struct Arguments {
   std::string trace;
   bool candidates = false;  ///< compare: a row for each candidate
   bool timeline = false;
+  bool breakdown = false;
   bool fits = false;
   bool memory = false;
   int iterations = 1;

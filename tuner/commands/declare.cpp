@@ -16,6 +16,10 @@ void add_model(CLI::App& command, Arguments& arguments) {
       ->required()
       ->type_name("NAME|FILE")
       ->group("Scenario");
+  options::add_settings(command, arguments.scenario.settings,
+                        "another value for a key of the model, as in moe.experts=64; may come "
+                        "several times");
+  command.get_option("--set")->group("Scenario");
 }
 
 void add_layout(CLI::App& command, Arguments& arguments) {

@@ -27,6 +27,7 @@ void declare_study(CLI::App& app, Arguments& arguments, Action& action);
 
 /// Model, cluster, database (whose text is `database`), ranks, layout and routing.
 void add_scenario(CLI::App& command, Arguments& arguments, const std::string& database);
+/// `--model`, and `--set` for its keys.
 void add_model(CLI::App& command, Arguments& arguments);
 void add_layout(CLI::App& command, Arguments& arguments);
 void add_most_chunks(CLI::App& command, int& most_chunks);

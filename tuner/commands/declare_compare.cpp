@@ -8,6 +8,9 @@ namespace tuner {
 void declare_compare(CLI::App& app, Arguments& arguments, Action& action) {
   CLI::App* command = app.add_subcommand("compare", "predict what each planner makes of a model");
   add_scenario(*command, arguments, "the database that --cluster measured reads");
+  command->get_option("--set")->description(
+      "other values for a key of the model, as in moe.experts=8,16; may come several times: there "
+      "is a row for each combination of values");
   arguments.planners = "sequential,tutel,pipemoe";
   command->add_option("--planners", arguments.planners, "the planners, with commas between them")
       ->capture_default_str()
@@ -20,7 +23,9 @@ void declare_compare(CLI::App& app, Arguments& arguments, Action& action) {
   db::options::set_footer(
       *command,
       "moe-tune compare --model box-small --cluster measured --db results.db \\\n"
-      "  --planners sequential,tutel:4,pipemoe");
+      "  --planners sequential,tutel:4,pipemoe\n"
+      "moe-tune compare --model box-small --cluster box --ranks 4 --planners tutel,fsmoe \\\n"
+      "  --set moe.experts=8,16,32 --set training.global_batch=64,128 --format csv");
   command->callback([&] { action = [&](int, char**) { return compare(arguments); }; });
 }
 

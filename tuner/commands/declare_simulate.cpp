@@ -35,10 +35,17 @@ void declare_simulate(CLI::App& app, Arguments& arguments, Action& action) {
       command
           ->add_flag("--timeline", arguments.timeline, "print the timeline instead of the summary")
           ->group("Output");
+  CLI::Option* breakdown =
+      command
+          ->add_flag("--breakdown", arguments.breakdown,
+                     "print the time of each kind of op in each layer instead of the summary")
+          ->excludes(timeline)
+          ->group("Output");
   command
       ->add_flag("--memory", arguments.memory,
                  "print how much memory each rank holds over time instead of the summary")
       ->excludes(timeline)
+      ->excludes(breakdown)
       ->group("Output");
   command->add_flag("--fits", arguments.fits, "say on stderr which fits the prediction rests on")
       ->group("Output");

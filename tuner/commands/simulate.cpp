@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iostream>
 #include <optional>
 
 #include "db/console/format_rows.h"
@@ -20,6 +19,7 @@
 #include "moe/run/machine.h"
 #include "tuner/commands/commands.h"
 #include "tuner/commands/printing.h"
+#include "tuner/commands/timeline_views.h"
 #include "tuner/planners/planners.h"
 #include "tuner/simulate/chained.h"
 #include "tuner/simulate/memory_use.h"
@@ -207,7 +207,11 @@ int simulate_schedule(const Arguments& arguments, int argc, char** argv) {
   }
   if (arguments.fits) print_fits(scenario, prediction);
   if (arguments.timeline) {
-    std::cout << timeline_text(prediction.program, prediction.timeline);
+    print_timeline(prediction, arguments);
+    return 0;
+  }
+  if (arguments.breakdown) {
+    print_breakdown(prediction, arguments);
     return 0;
   }
   const std::vector<RankMemory> memory = memory_of_ranks(scenario, prediction);

@@ -122,7 +122,8 @@ int study(Arguments& arguments, int argc, char** argv) {
   StudyOptions& options = arguments.study;
   const auto path =
       moe::find_input(arguments.scenario.model, moe::source_tree() / "experiments" / "models");
-  options.model = moe::load_model(path);
+  options.model = moe::load_model(path, arguments.scenario.settings);
+  options.job.settings = arguments.scenario.settings;
   if (options.job.seed) options.model.seed = *options.job.seed;
   options.job.model = path.string();
   options.job.program = find_moe_train();

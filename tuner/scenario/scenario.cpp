@@ -18,8 +18,9 @@ namespace {
 
 constexpr int kMostRanks = 4096;  // of a prediction: an all-to-all is simulated as ranks^2 flows
 
-moe::Model named_model(const std::string& name) {
-  return moe::load_model(moe::find_input(name, moe::source_tree() / "experiments" / "models"));
+moe::Model named_model(const ScenarioOptions& options) {
+  const auto models = moe::source_tree() / "experiments" / "models";
+  return moe::load_model(moe::find_input(options.model, models), options.settings);
 }
 
 MeasuredCosts named_costs(const ScenarioOptions& options, const moe::Model& model) {
@@ -46,7 +47,7 @@ moe::Groups asked_groups(const ScenarioOptions& options, const moe::Model& model
 
 Scenario load_scenario(const ScenarioOptions& options) {
   Scenario scenario;
-  scenario.model = named_model(options.model);
+  scenario.model = named_model(options);
   MeasuredCosts costs = named_costs(options, scenario.model);
   scenario.cluster = std::move(costs.costed.cluster);
   scenario.costs = std::move(costs.costed.costs);

@@ -21,6 +21,7 @@ struct ScenarioOptions {
   std::optional<int> ranks;  ///< default: all of the cluster
   std::string layout;        ///< moe::parse_layout; "" = all experts over all ranks
   std::string routing = "uniform";
+  std::vector<std::string> settings{};  ///< keys of the model with other values: moe::load_model
 };
 
 /// These parts, loaded and checked against each other.

@@ -182,6 +182,7 @@ JobResult train(const TrainingJob& job, const moe::Schedule& schedule, int steps
     argv.emplace_back(option);
     argv.push_back(value);
   };
+  for (const std::string& setting : job.settings) add("--set", setting);
   if (!job.layout.empty()) add("--layout", job.layout);
   if (job.threads > 0) add("--threads", std::to_string(job.threads));
   if (job.seed) add("--seed", std::to_string(*job.seed));

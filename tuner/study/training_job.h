@@ -15,6 +15,7 @@ namespace tuner {
 struct TrainingJob {
   std::string program;  ///< path of moe-train
   std::string model;
+  std::vector<std::string> settings{};  ///< keys of the model with other values
   std::string database;
   std::string device = "cpu";
   int ranks = 1;

@@ -366,6 +366,77 @@ TEST(CommandLine, APlannerThatRefusesHasARowWithTheReason) {
   EXPECT_THAT(none.errors, HasSubstr("left_out=4000"));
 }
 
+TEST(CommandLine, ASweepHasARowForEachCombinationAndPlanner) {
+  const auto compared =
+      moe_tune(with({"compare"}, {"--planners", "sequential,tutel:2", "--set", "moe.experts=4,6,8",
+                                  "--set", "training.global_batch=4,8", "--format", "json"}));
+  ASSERT_EQ(compared.code, 0) << compared.errors;
+  const auto rows = nlohmann::json::parse(compared.output);
+  ASSERT_EQ(rows.size(), 12u);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto& row = rows.at(i);
+    EXPECT_EQ(row.at("moe.experts"), 4 + 2 * (i / 4));
+    EXPECT_EQ(row.at("training.global_batch"), i % 4 < 2 ? 4 : 8);
+    EXPECT_EQ(row.at("planner"), i % 2 == 0 ? "sequential" : "tutel");
+    const bool refused = row.at("moe.experts") == 6;  // 4 ranks cannot share 6 experts
+    EXPECT_EQ(row.at("predicted_s").is_null(), refused);
+    EXPECT_EQ(row.at("refusal").is_null(), !refused);
+    EXPECT_EQ(row.at("planning_s").is_null(), refused);
+    if (!refused) {
+      EXPECT_GE(row.at("planning_s").get<double>(), 0);
+    }
+  }
+  EXPECT_GT(rows.at(2).at("predicted_s").get<double>(), rows.at(0).at("predicted_s").get<double>());
+}
+
+TEST(CommandLine, ASweptRowIsThatOfItsModelFile) {
+  const std::string model =
+      file_of("six.toml", "base = \"micro\"\n[moe]\nexperts = 16\n[training]\nglobal_batch = 8\n");
+  const auto row = [](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments{"compare",    "--cluster", "box",      "--ranks", "4",
+                                       "--planners", "fsmoe",     "--format", "json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const auto result = moe_tune(arguments);
+    EXPECT_EQ(result.code, 0) << result.errors;
+    auto last = nlohmann::json::parse(result.output).back();
+    for (const char* key : {"planning_s", "moe.experts", "training.global_batch"}) last.erase(key);
+    return last;
+  };
+  EXPECT_EQ(row({"--model", model}), row({"--model", "micro", "--set", "moe.experts=4,16", "--set",
+                                          "training.global_batch=8"}));
+}
+
+TEST(CommandLine, ASweepOfWhichNothingIsLegalEndsWithTheFirstReason) {
+  const auto none = moe_tune(with({"compare"}, {"--set", "moe.experts=0,5"}));
+  EXPECT_EQ(none.code, 2);
+  EXPECT_THAT(none.errors, HasSubstr("--set moe.experts=0: moe.experts: expected an integer"));
+  const auto unknown = moe_tune(with({"simulate"}, {"--planner", "tutel", "--set", "moe.exprt=4"}));
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_THAT(unknown.errors, HasSubstr("--set moe.exprt=4: moe.exprt"));
+}
+
+TEST(CommandLine, TimelinesAndBreakdownsHonourTheFormat) {
+  const auto rows = [](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments{"--planner", "tutel:2", "--format", "json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const auto result = moe_tune(with({"simulate"}, arguments));
+    EXPECT_EQ(result.code, 0) << result.errors;
+    return nlohmann::json::parse(result.output);
+  };
+  double spans_s = 0, breakdown_s = 0;
+  int shares = 0;
+  for (const auto& span : rows({"--timeline"})) {
+    spans_s += span.at("duration_s").get<double>();
+    shares += span.at("kind") == "all_to_all" && span.at("shares") == 2 ? 1 : 0;
+  }
+  EXPECT_GT(shares, 0);
+  for (const auto& row : rows({"--breakdown"})) {
+    breakdown_s += row.at("time_s").get<double>();
+    EXPECT_LE(row.at("time_s").get<double>(), row.at("longest_rank_s").get<double>() * (1 + 1e-9));
+  }
+  EXPECT_NEAR(breakdown_s, spans_s / 4, 1e-9 * spans_s);  // the mean of 4 ranks
+}
+
 TEST(CommandLine, WhatChangesResultsIsMarkedWhereverItIsPredicted) {
   const std::string given = file_of("bf16.json", R"({"decisions": [
     {"decision": "compress_exchange", "layer": 1, "phase": "forward", "format": "bf16"}]})");
