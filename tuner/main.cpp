@@ -2,6 +2,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <map>
+#include <string>
+#include <string_view>
 
 #include "db/console/help_text.h"
 #include "db/console/options.h"
@@ -20,20 +23,31 @@ const char* const kExamples =
     "moe-tune study first --model tiny --ranks 2 --db results.db --top 3\n"
     "moe-tune study first --model tiny --ranks 2 --db results.db --top 3 --resume";
 
+/// "  name   about", with the lines of `about` below each other.
+std::string entry(std::string_view name, std::size_t widest, const std::string& about) {
+  const std::size_t begin = widest + 4;  // the column where texts begin
+  return fmt::format("\n  {:{}}  {}", name, widest, db::wrapped(about, begin, begin));
+}
+
 std::string planner_list() {
   std::size_t widest = 0;
+  std::map<std::string_view, std::string_view> meanings;  // by key of an option
   for (const tuner::Planner& planner : tuner::planners()) {
-    widest = std::max(widest, std::string_view(planner.name).size());
+    widest = std::max(widest, planner.name.size());
+    for (const tuner::PlannerOption& option : planner.options) {
+      widest = std::max(widest, option.key.size());
+      meanings.emplace(option.key, option.meaning);
+    }
   }
   std::string text = "Planners, with their options (NAME:KEY=VALUE):";
   for (const tuner::Planner& planner : tuner::planners()) {
     const std::string options = tuner::options_text(planner);
-    const std::string about = options.empty()
-                                  ? std::string(planner.description)
-                                  : fmt::format("{} ({})", planner.description, options);
-    const std::size_t begin = widest + 4;  // the column where texts begin
-    text += fmt::format("\n  {:{}}  {}", planner.name, widest, db::wrapped(about, begin, begin));
+    text += entry(planner.name, widest,
+                  options.empty() ? std::string(planner.description)
+                                  : fmt::format("{} ({})", planner.description, options));
   }
+  text += "\n\nOptions of planners, with their default values in brackets:";
+  for (const auto& [key, meaning] : meanings) text += entry(key, widest, std::string(meaning));
   return text;
 }
 
