@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
+#include <set>
 #include <utility>
 
 namespace tuner {
@@ -9,18 +11,62 @@ namespace {
 
 constexpr int kUntilNoiseIsKnown = 2;
 
-/// The first repeat up to `most` that a trial lacks which has fewer, and all such trials.
+/// The number of the newest repeat of any trial; 0 where there is none.
+int newest_repeat(std::span<const Repeats> trials) {
+  int newest = 0;
+  for (const Repeats& trial : trials) {
+    if (!trial.empty()) newest = std::max(newest, trial.rbegin()->first);
+  }
+  return newest;
+}
+
+/// True of a trial that was not there in the first rounds.
+bool joined_later(const Repeats& trial, int newest) {
+  return newest >= kUntilNoiseIsKnown && !trial.contains(1);
+}
+
+/// The first repeat up to `most` that a trial lacks which has fewer, and all such trials. Trials
+/// that joined later are left out.
 Round first_missing(std::span<const Repeats> trials, int most) {
+  const int newest = newest_repeat(trials);
   for (int repeat = 1; repeat <= most; ++repeat) {
     Round round{repeat, {}};
     for (std::size_t i = 0; i < trials.size(); ++i) {
-      if (static_cast<int>(trials[i].size()) < most && !trials[i].contains(repeat)) {
+      if (static_cast<int>(trials[i].size()) < most && !trials[i].contains(repeat) &&
+          !joined_later(trials[i], newest)) {
         round.trials.push_back(i);
       }
     }
     if (!round.trials.empty()) return round;
   }
   return {};
+}
+
+/// The first runs of trials that joined when others had theirs: of a refinement, or of a study that
+/// goes on with more trials. What was measured earlier was measured under other conditions, so the
+/// fastest trial and `sequential` are trained beside them, in rounds after all others.
+Round first_runs_of_newcomers(std::span<const Repeats> trials,
+                              std::optional<std::size_t> sequential) {
+  const int newest = newest_repeat(trials);
+  std::vector<std::size_t> newcomers;
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    const bool is_new = trials[i].size() < kUntilNoiseIsKnown;
+    if (is_new && joined_later(trials[i], newest)) newcomers.push_back(i);
+  }
+  if (newcomers.empty()) return {};
+  std::set<std::size_t> beside{fastest(trials)};
+  if (sequential) beside.insert(*sequential);
+  std::vector<std::size_t> all = newcomers;
+  std::ranges::copy_if(beside, std::back_inserter(all),
+                       [&](std::size_t i) { return std::ranges::count(newcomers, i) == 0; });
+  // Newcomers come first in a round, so a round that was interrupted is known by them.
+  const bool has_begun =
+      std::ranges::any_of(newcomers, [&](std::size_t i) { return trials[i].contains(newest); });
+  if (!has_begun) return {newest + 1, std::move(all)};
+  Round rest{newest, {}};
+  std::ranges::copy_if(all, std::back_inserter(rest.trials),
+                       [&](std::size_t i) { return !trials[i].contains(newest); });
+  return rest.trials.empty() ? Round{newest + 1, std::move(all)} : rest;
 }
 
 /// The fastest and those tied with it; empty where nothing is.
@@ -37,6 +83,8 @@ std::vector<std::size_t> not_told_apart(std::span<const Repeats> trials) {
 Round next_round(std::span<const Repeats> trials, std::optional<std::size_t> sequential,
                  int repeats) {
   if (trials.empty()) return {};
+  Round newcomers = first_runs_of_newcomers(trials, sequential);
+  if (repeats >= kUntilNoiseIsKnown && !newcomers.trials.empty()) return newcomers;
   Round first = first_missing(trials, std::min(repeats, kUntilNoiseIsKnown));
   if (!first.trials.empty()) return first;
   std::int64_t left = static_cast<std::int64_t>(repeats) * static_cast<std::int64_t>(trials.size());

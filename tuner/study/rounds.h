@@ -16,7 +16,8 @@ struct Round {
 };
 
 /// The next round of trials that were asked to be trained `repeats` times on average.
-///   1. Every trial is trained twice (once with one repeat).
+///   1. Every trial is trained twice (once with one repeat). Where some join later, as those of a
+///      refinement do, the fastest trial and `sequential` are trained beside them.
 ///   2. The runs that are left go first to the fastest trial and to those tied with it (ties.h), at
 ///      most twice `repeats` to each, with `sequential` beside them, as speed-ups are against it.
 ///   3. Runs that are then still left go to the other trials, up to `repeats` each.

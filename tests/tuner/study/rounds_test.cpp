@@ -48,6 +48,25 @@ TEST(Rounds, WhatIsTiedGoesFirstBesideSequential) {
   EXPECT_THAT(next_round(trials, 0, 4).trials, ElementsAre(0, 1, 2)) << "four were asked for";
 }
 
+TEST(Rounds, ThoseThatJoinLaterAreTrainedBesideSequentialAndTheFastest) {
+  // 0 is sequential, 1 the fastest; 3 and 4 come from a refinement.
+  std::vector<Repeats> trials{
+      {{1, 10}, {2, 10.01}}, {{1, 5}, {2, 5.01}}, {{1, 8}, {2, 8.01}}, {}, {}};
+  Round round = next_round(trials, 0, 2);
+  EXPECT_EQ(round.repeat, 3);
+  EXPECT_THAT(round.trials, ElementsAre(3, 4, 0, 1));
+  trials[3][3] = 5.5;
+  round = next_round(trials, 0, 2);
+  EXPECT_EQ(round.repeat, 3);
+  EXPECT_THAT(round.trials, ElementsAre(4, 0, 1)) << "it was interrupted";
+  for (const std::size_t i : {0, 1, 4}) trials[i][3] = 6;
+  round = next_round(trials, 0, 2);
+  EXPECT_EQ(round.repeat, 4);
+  EXPECT_THAT(round.trials, ElementsAre(3, 4, 0, 1));
+  for (const std::size_t i : round.trials) trials[i][4] = 6;
+  EXPECT_THAT(next_round(trials, 0, 2).trials, IsEmpty());
+}
+
 TEST(Rounds, WhereNothingIsTiedAllAreTrainedAlike) {
   const std::vector<Repeats> trials{{{1, 10}, {2, 10.01}}, {{1, 5}, {2, 5}}, {{1, 8}, {2, 8.01}}};
   const Round round = next_round(trials, 0, 3);
