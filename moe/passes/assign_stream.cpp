@@ -10,6 +10,7 @@
 
 #include "moe/errors.h"
 #include "moe/input/value.h"
+#include "moe/passes/exchange_end.h"
 
 namespace moe {
 namespace {
@@ -40,6 +41,9 @@ Program apply(Program program, const StreamAssignment& assignment) {
   }
   bool found = false;
   for (Op& op : program.ops) {
+    if (assignment.kind == ScatterRows::facts.name && ends_exchange(op)) {
+      op.stream = assignment.stream;
+    }
     if (kind_name(op) != assignment.kind) continue;
     found = true;
     if (facts_of(op).activity == Activity::copy) {

@@ -12,7 +12,7 @@ namespace moe {
 class InputObject;
 
 /// Puts every communication of one kind (its kind_name) on a stream, or every copy of one kind on
-/// the compute stream.
+/// the compute stream. The sum that ends an exchange (exchange_end.h) goes with scatter_rows.
 struct StreamAssignment {
   static constexpr std::string_view name = "assign_stream";
   static constexpr std::string_view description =

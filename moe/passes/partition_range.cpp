@@ -14,6 +14,7 @@
 #include "moe/errors.h"
 #include "moe/input/value.h"
 #include "moe/passes/decision_fields.h"
+#include "moe/passes/exchange_end.h"
 #include "moe/passes/gate_choice.h"
 #include "moe/passes/way_out.h"
 
@@ -261,7 +262,7 @@ std::vector<Op> in_parts(const Program& program, const Cutter& cutter, const OpL
   std::vector<OpList> stages(1);
   bool exchanged = false;
   for (const std::size_t i : cut) {
-    const bool exchange = exchanges_rows(program.ops[i]);
+    const bool exchange = exchanges_rows(program.ops[i]) || ends_exchange(program.ops[i]);
     if (exchanged && !exchange) stages.emplace_back();
     stages.back().push_back(i);
     exchanged = exchange;

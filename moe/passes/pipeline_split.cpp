@@ -13,6 +13,7 @@
 #include "moe/errors.h"
 #include "moe/input/value.h"
 #include "moe/passes/decision_fields.h"
+#include "moe/passes/exchange_end.h"
 #include "moe/passes/way_out.h"
 
 namespace moe {
@@ -122,11 +123,12 @@ std::vector<std::vector<Op>> stretches(std::vector<Op> ops) {
   std::vector<std::vector<Op>> result(1);
   std::vector<TensorId> brought;
   for (Op& op : ops) {
-    if (!is_communication(op) && reads_any_of(op, brought)) {
+    const bool exchanges = is_communication(op) || ends_exchange(op);
+    if (!exchanges && reads_any_of(op, brought)) {
       result.emplace_back();
       brought.clear();
     }
-    if (is_communication(op)) {
+    if (exchanges) {
       for (const Use& use : op.writes) brought.push_back(use.tensor);
     }
     result.back().push_back(std::move(op));

@@ -43,8 +43,8 @@ inline constexpr int kMostChunks = 1024;
 /// permutation to its last all-to-all (forward: permute, dispatch, experts, combine; backward:
 /// combine gradient, its dispatch, expert gradients, combine) are repeated for every chunk in this
 /// order: the first exchanges of all chunks with the ops that feed them, then chunk by chunk its
-/// experts and its exchange back. Where ranks share experts, or rows travel packed, the ops on rows
-/// that have come back run after the experts of the next chunk, which so need not wait for them.
+/// experts, the sum of its shares (exchange_end.h) and its exchange back. Rows that come packed are
+/// unpacked after the experts of the next chunk, which so need not wait for them.
 /// Ops that need all rows at once (gate, combine, weights of the gate) are not cut; with
 /// ranks_per_group neither are the ops that put copies of tokens into the sent rows, which then run
 /// first. The chunks of an expert's weight gradient are added up; all else is computed row by row,

@@ -29,6 +29,21 @@ TEST(AssignStream, MovesEveryOpOfItsKindAndNoOther) {
   EXPECT_EQ(moved, 2 + 2 * 2) << "dispatch and return of forward, and of two chunks of backward";
 }
 
+TEST(AssignStream, TheSumOfSharesGoesWithTheScatterThatBringsThem) {
+  const Program shared =
+      build_iteration(test::small_model(DType::f32), make_groups(Layout{1, 2, 2}), 0);
+  const auto on = [](const Program& program, Stream stream) {
+    return std::count_if(program.ops.begin(), program.ops.end(), [&](const Op& op) {
+      return std::holds_alternative<SumShares>(op.kind) && op.stream == stream;
+    });
+  };
+  EXPECT_EQ(on(apply(shared, StreamAssignment{"gather_rows", Stream::intra_node}), Stream::compute),
+            2);
+  EXPECT_EQ(
+      on(apply(shared, StreamAssignment{"scatter_rows", Stream::intra_node}), Stream::intra_node),
+      2);
+}
+
 TEST(AssignStream, TakesCopiesToTheComputeStreamAndToNoOther) {
   const Program offloads =
       apply(iteration(), RestoreActivation{1, RestoreDispatched::offload, RestoreHidden::offload});

@@ -60,15 +60,14 @@ TEST(PipelineSplit, BackwardSendsTheGradientOfARowHomeBeforeItsWeightGradients) 
       "combine_input_gradient0 all_to_all0 combine_input_gradient1 all_to_all1 " + chunk0 + chunk1);
 }
 
-TEST(PipelineSplit, NextChunksExpertsDoNotWaitForWhatSharingRanksSend) {
+TEST(PipelineSplit, SharesOfAChunkAreSummedBeforeTheExpertsOfTheNext) {
   const Program program = build_iteration(small_model(DType::f32), make_groups(Layout{1, 2, 2}), 0);
   EXPECT_EQ(order_of_pieces(apply(program, PipelineSplit{1, Phase::forward, 3})),
             "permute0 all_to_all0 gather_rows0 permute1 all_to_all1 gather_rows1 "
             "permute2 all_to_all2 gather_rows2 "
-            "expert_linear0 gelu0 expert_linear0 scatter_rows0 "
-            "expert_linear1 gelu1 expert_linear1 scatter_rows1 sum_shares0 all_to_all0 "
-            "expert_linear2 gelu2 expert_linear2 scatter_rows2 sum_shares1 all_to_all1 "
-            "sum_shares2 all_to_all2 ");
+            "expert_linear0 gelu0 expert_linear0 scatter_rows0 sum_shares0 all_to_all0 "
+            "expert_linear1 gelu1 expert_linear1 scatter_rows1 sum_shares1 all_to_all1 "
+            "expert_linear2 gelu2 expert_linear2 scatter_rows2 sum_shares2 all_to_all2 ");
 }
 
 TEST(PipelineSplit, ByGroupsOfRanksIsStepsWhoseExpertsFollowEachOther) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "moe/passes/exchange_end.h"
 #include "tuner/planners/situation/situation_costs.h"
 
 namespace tuner {
@@ -15,7 +16,9 @@ struct Sums {
 
 double& sum_for(Sums& sums, const moe::Op& op) {
   if (std::holds_alternative<moe::GatherRows>(op.kind)) return sums.gather_s;
-  if (std::holds_alternative<moe::ScatterRows>(op.kind)) return sums.scatter_s;
+  if (std::holds_alternative<moe::ScatterRows>(op.kind) || moe::ends_exchange(op)) {
+    return sums.scatter_s;
+  }
   return moe::is_communication(op) ? sums.exchange_s : sums.expert_s;
 }
 
