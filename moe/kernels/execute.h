@@ -24,6 +24,7 @@
 #include "moe/kernels/linear.h"
 #include "moe/kernels/load_balancing.h"
 #include "moe/kernels/pack.h"
+#include "moe/kernels/padding.h"
 #include "moe/kernels/permute.h"
 #include "moe/kernels/rms_norm.h"
 #include "moe/kernels/rotary.h"

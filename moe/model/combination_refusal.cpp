@@ -19,6 +19,11 @@ std::optional<CombinationRefusal> combination_refusal(const Model& model) {
             "capacity_factor x tokens / experts rows, got \"dropless\"",
             model.gate)};
   }
+  if (model.exchange == ExchangedRows::padded && !model.capacity_factor) {
+    return CombinationRefusal{
+        "exchange", "expected \"irregular\" without a capacity_factor, got \"padded\": there is no "
+                    "capacity that rows could be padded to"};
+  }
   if (chooser == Chooser::nobody && order_named(model.order).slots != Slots::mixtures) {
     std::string able;
     for (const Order& order : orders()) {

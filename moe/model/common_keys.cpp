@@ -34,6 +34,8 @@ constexpr std::array<std::string_view, 2> kWordsOf<Head>{"untied", "tied"};
 template <>
 constexpr std::array<std::string_view, 2> kWordsOf<Activation>{"gelu", "relu"};
 template <>
+constexpr std::array<std::string_view, 2> kWordsOf<ExchangedRows>{"irregular", "padded"};
+template <>
 constexpr std::array<std::string_view, 3> kWordsOf<Drop>{kDropNames};
 
 template <class Enum>
@@ -161,6 +163,16 @@ constexpr std::array kDropWithCapacity{
     KeyCondition{"capacity_factor", "a capacity_factor",
                  [](const Model& model, const KeyValue&) -> std::string {
                    return refuse_without_capacity(model);
+                 }}};
+
+constexpr std::array kPaddedWithCapacity{
+    KeyCondition{"capacity_factor", "\"padded\" with a capacity_factor",
+                 [](const Model& model, const KeyValue& exchange) -> std::string {
+                   if (model.capacity_factor || exchange != KeyValue(std::string("padded"))) {
+                     return "";
+                   }
+                   return "a dropless model has no capacity that rows could be padded to: expected "
+                          "a capacity_factor beside it, or \"irregular\"";
                  }}};
 
 /// The weight of a loss that the gate does not have. 0 is legal with every gate.
@@ -306,6 +318,10 @@ constexpr std::array kKeys{
     member_key<&Model::drop>("moe", "drop", WordRange{words_of_enum<Drop>},
                              "Order in which rows reach their experts: the last are dropped.",
                              kOptional, kDropWithCapacity),
+    member_key<&Model::exchange>("moe", "exchange", WordRange{words_of_enum<ExchangedRows>},
+                                 "Rows that are sent: those with a token, or as many as there is "
+                                 "capacity for, with zeros in between.",
+                                 kOptional, kPaddedWithCapacity),
     member_key<&Model::auxiliary_weight>("moe", "auxiliary_weight", kFromZero,
                                          "Weight of the load-balancing loss.", kOptional,
                                          kWithBalance),

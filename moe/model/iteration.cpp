@@ -115,6 +115,13 @@ Program build_iteration(const Model& model, const Groups& groups, int rank) {
   }
   build.block = -1;
   layers.push_back(head(build, layers.back().output));
+  for (const LayerBuilder::Late& late : build.late) {
+    build.block = late.block;
+    build.stage = late.stage;
+    late.add_ops();
+  }
+  build.block = -1;
+  build.stage = stages - 1;
 
   build.phase = Phase::backward;
   TensorId gradient = -1;

@@ -154,8 +154,11 @@ TensorId LayerBuilder::routed(const std::string& name, Rows rows_are, std::int64
   std::int64_t rows = 0;
   if (const auto copies = capacity()) {
     const int groups_here = capacity_groups_of_rank();
-    const std::int64_t received = most_rows_received(*copies, groups_here, model.experts,
-                                                     most_choices(), tokens, groups.layout.expert);
+    const std::int64_t padded = rows_per_pair() * model.experts;
+    const std::int64_t received =
+        pads_rows() ? padded
+                    : most_rows_received(*copies, groups_here, model.experts, most_choices(), tokens,
+                                         groups.layout.expert);
     switch (rows_are) {
       case Rows::fixed:
       case Rows::relayed:
@@ -163,7 +166,9 @@ TensorId LayerBuilder::routed(const std::string& name, Rows rows_are, std::int64
       case Rows::leader_received:
         throw std::logic_error("routed: " + name + " has no rows that a layer knows");
       case Rows::sent:
-        rows = most_rows_sent(*copies, groups_here, model.experts, most_choices(), tokens);
+        rows = pads_rows() ? padded
+                           : most_rows_sent(*copies, groups_here, model.experts, most_choices(),
+                                            tokens);
         break;
       case Rows::received:
         rows = received;
@@ -174,7 +179,7 @@ TensorId LayerBuilder::routed(const std::string& name, Rows rows_are, std::int64
     }
   }
   const TensorId tensor = build_.routed(label(name), rows_are, rows, columns, block);
-  build_.program.tensors[tensor].rows_per_pair = capacity().value_or(0) * capacity_groups_of_rank();
+  build_.program.tensors[tensor].rows_per_pair = rows_per_pair();
   return tensor;
 }
 
@@ -203,6 +208,10 @@ std::optional<std::int64_t> LayerBuilder::capacity() const {
 
 int LayerBuilder::capacity_groups_of_rank() const {
   return capacity_groups(model, groups) / stage_ranks(groups) / model.micro_batches;
+}
+
+std::int64_t LayerBuilder::rows_per_pair() const {
+  return capacity().value_or(0) * capacity_groups_of_rank();
 }
 
 Draw LayerBuilder::draw() const {

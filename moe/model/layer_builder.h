@@ -40,6 +40,13 @@ class LayerBuilder {
     std::function<void()> add_ops;
   };
   std::vector<Update> updates;
+  /// Functions that add ops of a layer at the end of forward, where no op of the layers after it
+  /// has to wait for them.
+  struct Late {
+    int block = 0, stage = 0;
+    std::function<void()> add_ops;
+  };
+  std::vector<Late> late;
 
   Program& program() { return build_.program; }
 
@@ -93,6 +100,11 @@ class LayerBuilder {
   /// The most copies that an expert keeps per capacity group; none when dropless.
   std::optional<std::int64_t> capacity() const;
   int capacity_groups_of_rank() const;
+  /// The most rows that a rank sends an expert; where rows are padded, just so many. 0 when
+  /// dropless.
+  std::int64_t rows_per_pair() const;
+  /// True where every rank sends every expert as many rows as it has capacity for.
+  bool pads_rows() const { return model.exchange == ExchangedRows::padded; }
   /// The key by which gates of this block draw random numbers.
   Draw draw() const;
   /// The most experts that one token gets.

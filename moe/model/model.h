@@ -20,6 +20,11 @@ enum class Norm : std::uint8_t { layer_norm, rms_norm };
 enum class Positions : std::uint8_t { learned, rotary };
 enum class Head : std::uint8_t { untied, tied };  ///< tied: its matrix is the token table
 enum class Activation : std::uint8_t { gelu, relu };
+/// The rows that ranks send each other in a MoE layer.
+enum class ExchangedRows : std::uint8_t {
+  irregular,  ///< the copies of tokens that experts keep
+  padded,     ///< as many for every rank and expert as its capacity, zeros where there is no copy
+};
 
 /// The value of a key of a model file.
 using KeyValue = std::variant<bool, std::int64_t, double, std::string>;
@@ -57,6 +62,7 @@ struct Model {
   /// Groups of the global batch with a capacity each; 0 = one per rank and micro-batch.
   int capacity_groups = 0;
   Drop drop = Drop::choice;
+  ExchangedRows exchange = ExchangedRows::irregular;
   double auxiliary_weight = 0.01;
   double z_loss_weight = 0;
   /// Values of keys that the gate itself declares; those not set have their defaults.

@@ -37,7 +37,9 @@ Routed routed(const Model& model, std::int64_t parts) {
         expert_capacity(model.choices, *model.capacity_factor,
                         std::max<std::int64_t>(group_tokens, 1), model.experts));
     const double slots = capacity * static_cast<double>(groups) * experts;
-    all.rows = chooser == Chooser::nobody ? slots : std::min(all.rows, slots);
+    const bool full =
+        chooser == Chooser::nobody || model.exchange == ExchangedRows::padded;
+    all.rows = full ? slots : std::min(all.rows, slots);
     if (chooser == Chooser::nobody) all.gate = gate_size(capacity * experts);
   }
   if (order_named(model.order).slots == Slots::mixtures) {

@@ -29,6 +29,18 @@ struct ExchangeCounts {
   std::vector<std::int64_t> bytes_to_peers(const OpSizes& sizes) const;
 };
 
+/// The same in a layer whose rows are padded (padding.h). Every rank knows beforehand how many rows
+/// it sends and receives, so that no row waits for this op. It serves losses of the gate, and the
+/// record of loads.
+struct GatherLoads : ExchangeCounts {
+  static constexpr OpFacts facts{"gather_loads",           Executor::host,
+                                 Activity::communication,  CostUnit::wire_bytes,
+                                 {Cut::whole, Cut::whole}, {Cut::whole}};
+  std::int64_t rows_per_pair = 0;  ///< rows that every rank sends every expert
+};
+
+/// Offsets, which tell where the sent rows of every expert begin, may be padded i32[2,E+1] in place
+/// of i32[1,E+1] (padding.h).
 /// x[T,M], expert i32[T,k], slot i32[T,k], offsets i32[1,E+1] -> sent[S,M] (one slice)
 struct Permute {
   static constexpr OpFacts facts = kernel_op(

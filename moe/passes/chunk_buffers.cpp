@@ -12,7 +12,7 @@ std::int64_t most_pairs(const Program& program, int layer) {
   const int members = program.groups.layout.expert;
   int experts = 0;
   for (const Op& op : program.ops) {
-    const auto* counts = std::get_if<ExchangeCounts>(&op.kind);
+    const ExchangeCounts* counts = counts_of(op);
     if (counts != nullptr && op.layer == layer) experts = counts->experts;
   }
   const ExpertSlots slots = expert_slots(placements(program)[layer], experts, members);

@@ -29,9 +29,13 @@ bool deals_out_copies(const Op& op) {
          std::holds_alternative<SplitSelection>(op.kind);
 }
 
+bool describes_copies(const Op& op) {
+  return deals_out_copies(op) || counts_of(op) != nullptr ||
+         std::holds_alternative<PadOffsets>(op.kind);
+}
+
 bool belongs_to_routing(const Program& program, const Op& op) {
-  return uses_routed_rows(program, op) || binds_routing(op) || chooses_experts(op) ||
-         deals_out_copies(op);
+  return uses_routed_rows(program, op) || chooses_experts(op) || describes_copies(op);
 }
 
 void split_selection(Program& program, std::size_t choice) {

@@ -21,6 +21,10 @@ std::optional<Refusal> refusal_to_cut(const Op& op);
 /// own copies.
 bool deals_out_copies(const Op& op);
 
+/// True for ops whose results describe the copies of the tokens that they see: where each part of
+/// the batch has an op of its own, it has such results of its own.
+bool describes_copies(const Op& op);
+
 /// True for an op that routes a MoE layer or works on its routed rows.
 bool belongs_to_routing(const Program& program, const Op& op);
 

@@ -88,11 +88,15 @@ enum class Share : std::uint8_t {
 class Cutter {
  public:
   Cutter(Program& program, int layer, int parts)
-      : program_(program), layer_(layer), parts_(parts) {}
+      : program_(program), layer_(layer), parts_(parts) {
+    padded_ = std::any_of(program.ops.begin(), program.ops.end(), [&](const Op& op) {
+      return op.layer == layer && std::holds_alternative<GatherLoads>(op.kind);
+    });
+  }
 
   /// Empty where the op can be cut into parts, otherwise the operand that prevents it.
   std::optional<std::string> refusal_to_cut(const Op& op) const {
-    bool cut = binds_routing(op);
+    bool cut = describes_copies(op);
     std::optional<std::string> found;
     const auto look = [&](const std::vector<Use>& uses, const Operands& operands, bool written) {
       for (std::size_t i = 0; i < uses.size(); ++i) {
@@ -104,7 +108,8 @@ class Cutter {
     look(op.reads, facts_of(op).reads, false);
     look(op.writes, facts_of(op).writes, true);
     if (!found && !cut) found = op.name;
-    if (!found && !uses_routed_rows(program_, op) && !binds_routing(op) && is_communication(op)) {
+    if (!found && !uses_routed_rows(program_, op) && counts_of(op) == nullptr &&
+        is_communication(op)) {
       found = op.name;
     }
     return found;
@@ -119,7 +124,9 @@ class Cutter {
       const bool whole = facts.writes.at(i) == Cut::whole || facts.writes.at(i) == Cut::sum;
       if (tensor.rows_are != Rows::fixed || (whole && tensor.role == Role::activation)) {
         own(op.writes[i].tensor);
-        if (facts.writes.at(i) == Cut::whole && deals_out_copies(op)) {
+        const bool of_its_copies =
+            deals_out_copies(op) || std::holds_alternative<PadOffsets>(op.kind);
+        if (facts.writes.at(i) == Cut::whole && of_its_copies) {
           of_one_part_.insert(op.writes[i].tensor);
         }
       }
@@ -132,6 +139,7 @@ class Cutter {
     cut_uses(op.reads, facts.reads, op.part);
     cut_uses(op.writes, facts.writes, op.part);
     draw_further(op);
+    pad_less(op);
     if (part == 0) return op;
     // Where it adds to tensors that parts have of their own, a part goes on from the part before
     // it.
@@ -186,8 +194,7 @@ class Cutter {
     }
     // The gate and the exchange of counts treat a part as they treat all tokens.
     if (written) {
-      const bool of_each_part =
-          deals_out_copies(op) || binds_routing(op) || tensor.role == Role::gradient;
+      const bool of_each_part = describes_copies(op) || tensor.role == Role::gradient;
       return of_each_part || does_not_see_tokens(op) ? Share::none : Share::unknown;
     }
     return tensor.role == Role::activation ? Share::unknown : Share::none;
@@ -214,8 +221,13 @@ class Cutter {
       Tensor tensor = first;
       tensor.name += fmt::format("[part {}/{}]", part + 1, parts_);
       tensor.part = part;
-      // Any part may fill an expert, so the memory that a part needs depends on its routing.
-      if (tensor.rows_are != Rows::fixed) tensor.rows = 0;
+      if (tensor.rows_are != Rows::fixed) {
+        // Any part may fill an expert, so the memory that a part needs depends on its routing,
+        // unless rows are padded.
+        const std::int64_t padded = padded_ ? rows_of_part(tensor.rows_per_pair) : 0;
+        tensor.rows = padded_ ? tensor.rows / tensor.rows_per_pair * padded : 0;
+        if (padded_) tensor.rows_per_pair = padded;
+      }
       if (part == 0) {
         own.push_back(whole);
         program_.tensors[whole] = std::move(tensor);
@@ -249,8 +261,25 @@ class Cutter {
         op.kind);
   }
 
+  /// The rows that every rank sends every expert in a part, of whose tokens each has at most one
+  /// copy for an expert.
+  std::int64_t rows_of_part(std::int64_t rows_per_pair) const {
+    return std::min(rows_per_pair,
+                    tensor_of(program_, {program_.tokens.front()}).rows / parts_);
+  }
+  void pad_less(Op& op) const {
+    std::visit(
+        [&](auto& kind) {
+          if constexpr (requires { kind.rows_per_pair; }) {
+            kind.rows_per_pair = rows_of_part(kind.rows_per_pair);
+          }
+        },
+        op.kind);
+  }
+
   Program& program_;
   int layer_, parts_;
+  bool padded_ = false;  ///< the rows of the layer
   std::map<TensorId, std::vector<TensorId>> own_;  ///< [the tensor that the whole op had][part]
   std::set<TensorId> of_one_part_;                 ///< tensors of which a part holds only its share
 };

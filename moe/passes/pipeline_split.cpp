@@ -74,7 +74,7 @@ void share_out(Program& program, const PipelineSplit& split, const Refuse& refus
   }
   const bool cut = layer_is_cut(program, split.layer);
   for (Op& op : program.ops) {
-    auto* counts = std::get_if<ExchangeCounts>(&op.kind);
+    ExchangeCounts* counts = counts_of(op);
     if (counts == nullptr || op.layer != split.layer) continue;
     if (cut && counts->ranks_per_group != size && split.chunks > 1) {
       const auto by = [](int ranks_per_group) {

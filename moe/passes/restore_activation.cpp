@@ -70,7 +70,7 @@ class BufferSharing {
     for (const Op& op : program_.ops) {
       if (op.layer != restoring_.layer || op.micro_batch != micro_batch_) continue;
       const bool cut = follows_routed_rows(program_, op);
-      const auto* counts = std::get_if<ExchangeCounts>(&op.kind);
+      const ExchangeCounts* counts = counts_of(op);
       if (counts != nullptr && counts->ranks_per_group > 0) {
         refuse_restoring(restoring_, "the layer is cut by groups of ranks",
                          "expected pipeline_split without ranks_per_group", op.name);

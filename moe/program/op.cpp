@@ -132,6 +132,21 @@ bool moves_experts(const Op& op) {
 
 bool binds_routing(const Op& op) { return std::holds_alternative<ExchangeCounts>(op.kind); }
 
+const ExchangeCounts* counts_of(const Op& op) {
+  return std::visit(
+      [](const auto& kind) -> const ExchangeCounts* {
+        if constexpr (std::is_base_of_v<ExchangeCounts, std::decay_t<decltype(kind)>>) {
+          return &kind;
+        } else {
+          return nullptr;
+        }
+      },
+      op.kind);
+}
+ExchangeCounts* counts_of(Op& op) {
+  return const_cast<ExchangeCounts*>(counts_of(std::as_const(op)));
+}
+
 bool is_kind_name(std::string_view name) {
   return is_among(name, std::make_index_sequence<std::variant_size_v<AnyOpKind>>());
 }

@@ -27,6 +27,7 @@
 #include "moe/ops/layer_norm.h"
 #include "moe/ops/loss.h"
 #include "moe/ops/pack.h"
+#include "moe/ops/padding.h"
 #include "moe/ops/pass_on.h"
 #include "moe/ops/rms_norm.h"
 #include "moe/ops/rotary.h"
@@ -59,7 +60,8 @@ using AnyOpKind = std::variant<
     ReduceScatter, PassOn, CrossEntropy, CrossEntropyGradient, AllReduce, AdamStep, SgdStep,
     SoftmaxGradient, ChooseTokens, SoftSlots, SoftSlotsGradient, DispatchMask, DispatchMaskGradient,
     EinsumRows, EinsumTokens, EinsumMask, Jitter, RoundBf16, PackRows, UnpackRows, SendExperts,
-    ReturnGradients, AddReturned, OffloadRows, FetchRows, AwaitCopies>;
+    ReturnGradients, AddReturned, OffloadRows, FetchRows, AwaitCopies, GatherLoads, PadOffsets,
+    ClearPadding>;
 
 template <class Kind, class Variant>
 inline constexpr bool is_alternative = false;
@@ -182,8 +184,12 @@ std::optional<Direction> direction_of(const Op& op);
 /// True for an op that exchanges routed rows (row_layout.h), by all_to_all_v of a Communicator.
 bool exchanges_rows(const Op& op);
 /// True for the exchange of counts, after which every rank knows how many routed rows of Op::layer
-/// it has.
+/// it has. A layer whose rows are padded has none: its ranks know.
 bool binds_routing(const Op& op);
+/// The op in which ranks tell each other how many copies of tokens every expert of Op::layer gets,
+/// ExchangeCounts or GatherLoads; nullptr for other ops.
+const ExchangeCounts* counts_of(const Op& op);
+ExchangeCounts* counts_of(Op& op);
 /// True for an op that sends parameters or gradients of experts between ranks (expert_moves.h), by
 /// all_to_all_v of a Communicator between tensors of fixed rows.
 bool moves_experts(const Op& op);

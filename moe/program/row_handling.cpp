@@ -2,9 +2,24 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 namespace moe {
+namespace {
+
+/// The rows of a layer whose rows are padded, by the op that gathers its loads; none for other ops.
+std::optional<LayerRouting> padded_routing(const Op& op, const Groups& groups) {
+  const auto* loads = std::get_if<GatherLoads>(&op.kind);
+  if (loads == nullptr) return std::nullopt;
+  const std::vector<std::int64_t> of_rank(static_cast<std::size_t>(loads->experts),
+                                          loads->rows_per_pair);
+  return LayerRouting{
+      op.layer, loads->experts,
+      std::vector(static_cast<std::size_t>(stage_ranks(groups)), of_rank), op.micro_batch};
+}
+
+}  // namespace
 
 std::vector<Rows> relays_of(const Program& program, int layer) {
   std::vector<Rows> relays;
@@ -46,13 +61,14 @@ std::vector<Slice> slice_cuts(const Program& program, int layer) {
 std::map<int, RowHandling> row_handling(const Program& program) {
   std::map<int, RowHandling> handling;
   for (const Op& op : program.ops) {
-    if (!binds_routing(op)) continue;
+    const ExchangeCounts* counts = counts_of(op);
+    if (counts == nullptr) continue;
     const auto [layer, added] = handling.try_emplace(op.layer);
     if (!added) continue;
     layer->second = {slice_cuts(program, op.layer),
                      relays_of(program, op.layer),
                      {},
-                     std::get<ExchangeCounts>(op.kind).ranks_per_group};
+                     counts->ranks_per_group};
   }
   for (auto& [layer, placement] : placements(program)) {
     if (const auto found = handling.find(layer); found != handling.end()) {
@@ -62,8 +78,34 @@ std::map<int, RowHandling> row_handling(const Program& program) {
   return handling;
 }
 
-Binding bind(const Program& program, const Routing& routing, const Groups& groups, int rank) {
+Binding padded_rows(const Program& program, const Groups& groups, int rank) {
   Binding binding;
+  const std::map<int, RowHandling> handling = row_handling(program);
+  for (const Op& op : program.ops) {
+    if (const auto padded = padded_routing(op, groups)) {
+      binding.layouts.emplace(routed_layer(op),
+                              make_row_layout(*padded, groups, rank, handling.at(op.layer)));
+    }
+  }
+  return binding;
+}
+
+Routing exchanged_rows(const Program& program, Routing routing) {
+  for (const Op& op : program.ops) {
+    auto padded = padded_routing(op, program.groups);
+    if (!padded) continue;
+    for (LayerRouting& layer : routing.layers) {
+      if (RoutedLayer{layer.layer, layer.micro_batch} == routed_layer(op)) {
+        layer = std::move(*padded);
+        break;
+      }
+    }
+  }
+  return routing;
+}
+
+Binding bind(const Program& program, const Routing& routing, const Groups& groups, int rank) {
+  Binding binding = padded_rows(program, groups, rank);
   const std::map<int, RowHandling> handling = row_handling(program);
   for (const Op& op : program.ops) {
     if (!binds_routing(op)) continue;

@@ -18,8 +18,16 @@ std::vector<Slice> slice_cuts(const Program& program, int layer);
 /// The kinds of rows between legs that tensors of MoE layer `layer` hold, each once.
 std::vector<Rows> relays_of(const Program& program, int layer);
 
-/// [MoE layer]: how its rows are handled, for the layers whose routing the Program binds.
+/// [MoE layer]: how its rows are handled.
 std::map<int, RowHandling> row_handling(const Program& program);
+
+/// The row layouts of the layers, micro-batches and parts whose rows are padded, which no routing
+/// changes.
+Binding padded_rows(const Program& program, const Groups& groups, int rank);
+
+/// The rows that ranks exchange under `routing`: its copies, or where rows are padded as many as
+/// there are for every rank and expert.
+Routing exchanged_rows(const Program& program, Routing routing);
 
 /// The row layouts of all MoE layers of `program` on `rank` under `routing`. A part of the batch
 /// has the layout of part_of(its layer's routing). Throws std::out_of_range for a layer without

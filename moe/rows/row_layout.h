@@ -89,7 +89,7 @@ struct RowHandling {
   std::vector<Rows> relays;  ///< the kinds of rows between legs that tensors of the layer hold
   /// The replicas are those of the layer's SendExperts, the homes those of Program::homes.
   ExpertPlacement placement;
-  int ranks_per_group = 0;  ///< the value of the layer's ExchangeCounts
+  int ranks_per_group = 0;  ///< the value of the layer's counts (counts_of)
 };
 /// Takes time in proportion to members of the expert group x local experts, plus experts. Throws
 /// std::invalid_argument where the routing has another number of ranks or experts, where the

@@ -31,7 +31,8 @@ void add_part(Routing& routing, LayerRouting part, bool cut, std::int64_t& dropp
   }
 }
 
-void carry_out(const ExchangeCounts& kind, RunState& state, int index) {
+/// All ranks of the stage tell each other their counts.
+LayerRouting gather_counts(const ExchangeCounts& kind, RunState& state, int index) {
   const Op& op = state.op(index);
   const auto experts = static_cast<std::size_t>(kind.experts);
   const BoundOp& bound = state.prepared_op(index).bound;
@@ -62,10 +63,24 @@ void carry_out(const ExchangeCounts& kind, RunState& state, int index) {
   }
   state.backend.upload(static_cast<std::byte*>(bound.writes[0].data),
                        std::as_bytes(std::span(demand)), Stream::host);
+  return routing;
+}
+
+/// The result of the iteration tells the copies that were kept and dropped.
+void record(RunState& state, LayerRouting routing, const Op& op) {
+  add_part(state.result.routing, std::move(routing), !is_whole(op.part), state.result.dropped);
+}
+
+void carry_out(const ExchangeCounts& kind, RunState& state, int index) {
+  const Op& op = state.op(index);
+  LayerRouting routing = gather_counts(kind, state, index);
   const RowHandling& handling = state.row_handling.at(op.layer);
   state.binding.layouts.insert_or_assign(
       routed_layer(op), make_row_layout(routing, state.groups, state.world.rank, handling));
-  add_part(state.result.routing, std::move(routing), !is_whole(op.part), state.result.dropped);
+  record(state, std::move(routing), op);
+}
+void carry_out(const GatherLoads& kind, RunState& state, int index) {
+  record(state, gather_counts(kind, state, index), state.op(index));
 }
 
 /// Decides whether this iteration updates parameters, once the losses of the stage exist. A stage

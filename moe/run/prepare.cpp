@@ -41,7 +41,7 @@ void check_limit(const RunState& state) {
 /// The size of the arena. With a capacity the whole plan is known now, and refused now if it
 /// exceeds the limit; a dropless plan is bounded by the limit only.
 void make_arena(RunState& state) {
-  state.plan->advance({});
+  state.plan->advance(state.padded);
   check_limit(state);
   std::int64_t bytes = state.plan->peak_bytes();
   if (!state.plan->is_complete()) {
@@ -200,6 +200,7 @@ void adopt(RunState& state, Program program) {
   state.rule = start_rule(state.program);
   state.waits_for.assign(state.program.ops.size(), {});
   state.row_handling = row_handling(state.program);
+  state.padded = padded_rows(state.program, state.groups, state.world.rank);
   for (std::size_t i = 0; i < state.program.ops.size(); ++i) {
     const Op& op = state.program.ops[i];
     for (const int earlier : state.rule.waits_for[i]) {
@@ -221,7 +222,7 @@ void reset(RunState& state) {
   const std::size_t count = state.program.ops.size();
   state.result = {};
   state.result.sent_bytes.assign(count, 0);
-  state.binding.layouts.clear();
+  state.binding = state.padded;
   state.plan->restart();
   state.placed.clear();
   state.prepared.assign(count, {});

@@ -47,6 +47,7 @@ struct RunState {
   std::vector<std::vector<int>> issued_before;  ///< [op]: the ops that must be issued before it
   std::vector<int> loss_ops;                    ///< the ops that write a loss, ascending
   std::map<int, RowHandling> row_handling;      ///< by MoE layer
+  Binding padded;                               ///< of the layers whose rows are padded
   std::optional<MemoryPlan> plan;
 
   // Of the iteration. The driving thread writes an op's entries; its stream's thread reads them

@@ -76,7 +76,7 @@ void TrainStore::observe(int, const Schedule& schedule, const Program& program) 
   first_rank_.clear();
   placements_ = placements(program);
   for (const Op& op : program.ops) {
-    if (binds_routing(op)) first_rank_[op.layer] = op.stage * stage_ranks(groups_);
+    if (counts_of(op) != nullptr) first_rank_[op.layer] = op.stage * stage_ranks(groups_);
   }
 }
 

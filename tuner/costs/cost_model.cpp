@@ -41,6 +41,9 @@ std::vector<std::string_view> kinds_alike(const moe::Op& op) {
   if (moe::exchanges_rows(op) || moe::moves_experts(op)) {
     kinds.push_back(moe::AllToAll::facts.name);
   }
+  if (std::holds_alternative<moe::GatherLoads>(op.kind)) {
+    kinds.push_back(moe::ExchangeCounts::facts.name);
+  }
   if (std::holds_alternative<moe::GatherRows>(op.kind)) {
     kinds.push_back(moe::AllGather::facts.name);
   }

@@ -259,9 +259,9 @@ CostedCluster measured_cluster(std::span<const db::Fit> fits, std::string name, 
   }
   for (const auto& [key, fit] : result.costs.fits) {
     const bool between = key.ends_with("/inter_node");
-    // The exchange of counts is all latency: it says nothing of the link's rate.
+    // Exchanges of counts are all latency: they say nothing of the link's rate.
     if (!(between || key.ends_with("/intra_node")) || !(fit.beta_s_per_unit > 0) ||
-        key.starts_with("exchange_counts/")) {
+        key.starts_with("exchange_counts/") || key.starts_with("gather_loads/")) {
       continue;
     }
     Link& link = between ? cluster.inter_node : cluster.intra_node;

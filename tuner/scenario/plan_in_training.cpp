@@ -4,6 +4,7 @@
 
 #include "db/console/format_rows.h"
 #include "moe/errors.h"
+#include "moe/program/row_handling.h"
 #include "tuner/planners/placement/placed_schedule.h"
 #include "tuner/planners/planners.h"
 #include "tuner/planners/situation/situation_costs.h"
@@ -33,7 +34,9 @@ PlanInTraining plan_in_training(const PlanRequest& request) {
   return [planner, scenario = scenario_of(request), limit = request.memory_limit_bytes,
           say = request.say](const TrainingSoFar& so_far) {
     const Situation even = scenario.situation();
-    Situation situation{even.program, even.groups,  so_far.routing ? *so_far.routing : even.routing,
+    const moe::Routing routing =
+        so_far.routing ? moe::exchanged_rows(even.program, *so_far.routing) : even.routing;
+    Situation situation{even.program, even.groups,  routing,
                         even.costs,   even.cluster, so_far.measure};
     if (so_far.in_force) situation.homes_now = homes_under(*so_far.in_force);
     PlannerOptions plan_options = planner.options;

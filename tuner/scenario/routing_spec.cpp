@@ -15,6 +15,7 @@
 #include "moe/errors.h"
 #include "moe/input/read_file.h"
 #include "moe/input/value.h"
+#include "moe/program/row_handling.h"
 
 namespace tuner {
 namespace {
@@ -193,7 +194,7 @@ moe::Routing make_routing(const std::string& text, const moe::Program& program,
   for (std::size_t i = 0; i < layers.size(); ++i) {
     fit_capacity(routing.layers[i], layers[i], text);
   }
-  return routing;
+  return moe::exchanged_rows(program, std::move(routing));
 }
 
 moe::Routing recorded_routing(const db::Connection& connection, std::int64_t run_id, int iteration,

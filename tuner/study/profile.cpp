@@ -12,7 +12,7 @@
 #include "moe/errors.h"
 #include "moe/model/iteration.h"
 #include "moe/passes/schedule.h"
-#include "moe/program/start_rule.h"
+#include "moe/program/row_handling.h"
 #include "moe/program/timeline.h"
 #include "tuner/costs/calibrate.h"
 #include "tuner/costs/fit_measurements.h"
@@ -37,7 +37,7 @@ bool is_warm(const db::Timeline& timeline) { return timeline.iteration > moe::kW
 /// Of at most kMostRoutings iterations after the warm-up, in order, among those whose loads are
 /// stored.
 std::vector<moe::Routing> routings_of_run(const db::Connection& connection, std::int64_t run_id,
-                                          int micro_batches) {
+                                          const moe::Program& program) {
   std::vector<int> iterations = db::load_recorded_iterations(connection, run_id);
   if (!iterations.empty() && iterations.back() > moe::kWarmupIterations) {
     std::erase_if(iterations, [](int iteration) { return iteration <= moe::kWarmupIterations; });
@@ -45,8 +45,9 @@ std::vector<moe::Routing> routings_of_run(const db::Connection& connection, std:
   const auto kept = std::min(iterations.size(), static_cast<std::size_t>(kMostRoutings));
   std::vector<moe::Routing> routings;
   for (std::size_t i = 0; i < kept; ++i) {
-    routings.push_back(recorded_routing(connection, run_id,
-                                        iterations[i * iterations.size() / kept], micro_batches));
+    routings.push_back(moe::exchanged_rows(
+        program, recorded_routing(connection, run_id, iterations[i * iterations.size() / kept],
+                                  program.micro_batches)));
   }
   return routings;
 }
@@ -143,7 +144,7 @@ Profile profile_from_runs(const db::Connection& connection, const moe::Model& mo
   const std::vector<SharedProcessors> shared = shared_processors(ranks);
   profile.groups = moe::make_groups(moe::parse_layout(layout, first.ranks), nodes);
   const moe::Program whole = moe::build_iteration(model, profile.groups, 0);
-  const bool routes = !moe::routed_layers(whole).empty();  // false of a model without experts
+  const bool routes = !moe::row_handling(whole).empty();  // false of a model without experts
 
   std::list<moe::Program> programs;  // iterations point at them
   std::vector<MeasuredIteration> iterations;
@@ -179,7 +180,7 @@ Profile profile_from_runs(const db::Connection& connection, const moe::Model& mo
     }
   }
   if (routes) {
-    profile.routings = routings_of_run(connection, first.id, model.micro_batches);
+    profile.routings = routings_of_run(connection, first.id, whole);
   } else {
     profile.routings.emplace_back();
   }

@@ -39,7 +39,7 @@ struct KindColor {
 };
 
 // Hues lean on the blue-orange axis, which every common colour-vision deficiency keeps apart.
-constexpr std::array<KindColor, 12> kCommunication = {{
+constexpr std::array<KindColor, 13> kCommunication = {{
     {"all_to_all", rgb(0xF59E2C)},
     {"all_reduce", rgb(0xE8713C)},
     {"reduce_scatter", rgb(0xC77224)},
@@ -47,6 +47,7 @@ constexpr std::array<KindColor, 12> kCommunication = {{
     {"scatter_rows", rgb(0xCB8A62)},
     {"gather_rows", rgb(0xEBC98F)},
     {"exchange_counts", rgb(0xFFE9A8)},
+    {"gather_loads", rgb(0xFFE9A8)},
     {"exchange_across_nodes", rgb(0xD6BC00)},
     {"exchange_in_node", rgb(0xB6A021)},
     {"exchange_step", rgb(0x95840B)},

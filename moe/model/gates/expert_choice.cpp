@@ -22,6 +22,7 @@ GateOutput build_expert_choice(LayerBuilder& build, TensorId x) {
   build.op(ChooseTokens{experts, build.capacity().value(), build.capacity_groups_of_rank()}, "gate",
            {probabilities}, {gate.expert, gate.weight, gate.slot, gate.offsets, demand});
   exchange_counts(build, gate.offsets, demand);
+  gate.offsets = padded_offsets(build, gate.offsets);
 
   gate.backward = [=, &build](TensorId d_weight) {
     // Weights are probabilities, and their gradient is zero where an expert does not take a token.

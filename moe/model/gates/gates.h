@@ -26,7 +26,7 @@ struct GateOutput {
   TensorId expert = -1;   ///< i32[T,k]
   TensorId weight = -1;   ///< [T,k]
   TensorId slot = -1;     ///< i32[T,k], -1 where dropped
-  TensorId offsets = -1;  ///< i32[1,E+1], of the copies kept
+  TensorId offsets = -1;  ///< i32[1,E+1], of the copies kept; padded_offsets where rows are padded
   Backward
       backward;  ///< d_weight[T,k] -> gradient of the gate's input; empty where it learns nothing
   /// Gates whose slots mix tokens have this instead of all the others.

@@ -24,9 +24,21 @@ Layer gate_logits(LayerBuilder& build, TensorId x, const std::string& parameter,
 TensorId exchange_counts(LayerBuilder& build, TensorId offsets, TensorId demand) {
   const int experts = build.model.experts;
   const TensorId total_demand = build.integers("total_demand", 1, experts);
-  build.op(ExchangeCounts{experts}, "exchange counts", {offsets, demand}, {total_demand},
-           Stream::host);
+  if (build.pads_rows()) {
+    build.op(GatherLoads{{experts}, build.rows_per_pair()}, "gather loads", {offsets, demand},
+             {total_demand}, Stream::host);
+  } else {
+    build.op(ExchangeCounts{experts}, "exchange counts", {offsets, demand}, {total_demand},
+             Stream::host);
+  }
   return total_demand;
+}
+
+TensorId padded_offsets(LayerBuilder& build, TensorId offsets) {
+  if (!build.pads_rows()) return offsets;
+  const TensorId padded = build.integers("padded_offsets", 2, build.model.experts + 1);
+  build.op(PadOffsets{build.rows_per_pair()}, "pad offsets", {offsets}, {padded});
+  return padded;
 }
 
 TopK select_top_k(LayerBuilder& build, TensorId ranking, TensorId scores, Weights weights) {
@@ -52,15 +64,22 @@ TopK select_top_k(LayerBuilder& build, TensorId ranking, TensorId scores, Weight
            "gate", {ranking, scores},
            {top.expert, top.weight, top.slot, top.offsets, demand, used});
   top.total_demand = exchange_counts(build, top.offsets, demand);
+  top.offsets = padded_offsets(build, top.offsets);
   return top;
 }
 
 AddGradient load_balancing_loss(LayerBuilder& build, TensorId scores, const TopK& top) {
-  const Model& model = build.model;
   const TensorId loss = build.result("auxiliary_loss");
   build.program().auxiliary_losses.push_back(loss);
-  build.op(LoadBalancingLoss{model.experts, model.choices, build.global_tokens},
-           "load balancing loss", {scores, top.total_demand}, {loss});
+  const auto add_loss = [&build, scores, loss, demand = top.total_demand] {
+    build.op(LoadBalancingLoss{build.model.experts, build.model.choices, build.global_tokens},
+             "load balancing loss", {scores, demand}, {loss});
+  };
+  if (build.pads_rows()) {
+    build.late.push_back({build.block, build.stage, add_loss});  // rows need not wait for loads
+  } else {
+    add_loss();
+  }
   return [&build, demand = top.total_demand](TensorId d_scores) {
     const Model& model = build.model;
     build.op(LoadBalancingLossGradient{model.experts, model.choices, build.auxiliary_weight,

@@ -26,6 +26,7 @@ OrderedRows einsum_order(LayerBuilder& build, const GateOutput& gate, TensorId x
     mask = build.routed("dispatch_mask", Rows::sent, build.tokens);
     build.op(DispatchMask{copies_of_token(build, gate)}, "dispatch mask",
              {gate.expert, gate.slot, gate.offsets}, {mask});
+    clear_padding(build, gate, mask);
   }
   const TensorId sent = build.routed("sent", Rows::sent, width);
   build.op(EinsumRows{groups, slots}, "order einsum", {mask, x}, {sent});
@@ -56,6 +57,7 @@ RestoredTokens einsum_restore(LayerBuilder& build, const GateOutput& gate, Tenso
     mask = build.routed("combine_mask", Rows::sent, build.tokens);
     build.op(DispatchMask{choices}, "combine mask",
              {gate.expert, gate.slot, gate.offsets, gate.weight}, {mask});
+    clear_padding(build, gate, mask);
   }
   const TensorId y = build.activation("combined", width);
   build.op(EinsumTokens{groups, slots}, "combine einsum", {mask, returned}, {y});

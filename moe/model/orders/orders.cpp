@@ -18,4 +18,9 @@ int copies_of_token(LayerBuilder& build, const GateOutput& gate) {
   return static_cast<int>(build.program().tensors[gate.expert].columns);
 }
 
+void clear_padding(LayerBuilder& build, const GateOutput& gate, TensorId sent) {
+  if (!build.pads_rows()) return;
+  build.op(ClearPadding{}, "clear padding", {gate.offsets, sent}, {sent});
+}
+
 }  // namespace moe

@@ -66,4 +66,7 @@ const Order& order_named(std::string_view name);
 /// k of the gate's choice: the most copies of a token.
 int copies_of_token(LayerBuilder& build, const GateOutput& gate);
 
+/// Zeros in the sent rows without a copy, where rows are padded.
+void clear_padding(LayerBuilder& build, const GateOutput& gate, TensorId sent);
+
 }  // namespace moe

@@ -7,6 +7,7 @@ OrderedRows sparse_order(LayerBuilder& build, const GateOutput& gate, TensorId x
   const int choices = copies_of_token(build, gate);
   const TensorId sent = build.routed("sent", Rows::sent, width);
   build.op(Permute{choices}, "permute", {x, gate.expert, gate.slot, gate.offsets}, {sent});
+  clear_padding(build, gate, sent);
 
   const auto backward = [=, &build](TensorId d_sent) -> OrderGradients {
     const TensorId d_permuted = build.activation("d_permuted", width);
@@ -34,6 +35,7 @@ RestoredTokens sparse_restore(LayerBuilder& build, const GateOutput& gate, Tenso
     const TensorId d_returned = build.routed("d_returned", Rows::sent, width);
     build.op(CombineInputGradient{choices}, "combine gradient",
              {dy, gate.expert, gate.weight, gate.slot, gate.offsets}, {d_returned});
+    clear_padding(build, gate, d_returned);
     return {d_returned, d_weight};
   };
   return {y, backward};

@@ -422,6 +422,13 @@ std::vector<KernelCase> kernel_cases() {
                                  {.chunk = {1, 2}, .ranges = {{7, 13}, {23, 8}}}};
   cases.push_back(
       {"sum_shares", SumShares{}, {random_tensor(31, 3 * 9, 1)}, {blank(31, 9)}, halves});
+  cases.push_back({"pad_offsets", PadOffsets{9}, {{1, 4, {0, 5, 5, 14}, true}}, {blank_integers(2, 4)}});
+  cases.push_back({"clear_padding",
+                   ClearPadding{},
+                   {{2, 4, {0, 9, 18, 27, 5, 0, 9, 0}, true}},
+                   {random_tensor(27, 70, 1)},
+                   {{.chunk = {0, 2}, .ranges = {{0, 4}, {9, 4}, {18, 4}}},
+                    {.chunk = {1, 2}, .ranges = {{4, 5}, {13, 5}, {22, 5}}}}});
   cases.push_back({"add_returned, of experts 2, 0 and 2 again",
                    AddReturned{{{}, 3}},
                    {random_tensor(3 * 7, 9, 1), random_tensor(4, 5, 2)},

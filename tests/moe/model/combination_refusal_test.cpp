@@ -40,6 +40,16 @@ TEST(CombinationRefusal, AGateThatFillsExpertsNeedsToKnowTheirCapacity) {
   EXPECT_FALSE(combination_refusal(model)) << "nothing has experts";
 }
 
+TEST(CombinationRefusal, RowsArePaddedToACapacity) {
+  Model model = small_model(DType::f32);
+  model.exchange = ExchangedRows::padded;
+  const auto refusal = combination_refusal(model);
+  ASSERT_TRUE(refusal);
+  EXPECT_EQ(refusal->key, "exchange");
+  model.capacity_factor = 1;
+  EXPECT_FALSE(combination_refusal(model));
+}
+
 TEST(CombinationRefusal, SlotsThatMixTokensNeedAnOrderThatCan) {
   Model model = small_model(DType::f32);
   model.gate = "soft_moe";

@@ -146,7 +146,8 @@ seed = 9
       R"("gate":"softmax","order":"einsum","expert":"gpt","activation":"relu","d_expert":21,)"
       R"("shared_experts":2,)"
       R"("hooks":{"after_combine":"round_bf16","before_moe_start":"jitter"},)"
-      R"("capacity_factor":2.0,"capacity_groups":15,"drop":"position","auxiliary_weight":0.5,)"
+      R"("capacity_factor":2.0,"capacity_groups":15,"drop":"position","exchange":"irregular",)"
+      R"("auxiliary_weight":0.5,)"
       R"("z_loss_weight":0.001,)"
       R"("global_batch":15,"micro_batches":3,)"
       R"("optimizer":"sgd","learning_rate":0.25,"momentum":0.125,"seed":9})");
@@ -386,6 +387,11 @@ TEST_F(ModelFile, RefusesKeysThatTheChoiceBesideThemHasNoUseFor) {
                 "no InputError");
     }
   }
+  EXPECT_THAT(refusal("choices = 2", "exchange = \"padded\""),
+              HasSubstr("moe.exchange: a dropless model has no capacity that rows could be padded "
+                        "to: expected a capacity_factor beside it, or \"irregular\""));
+  EXPECT_EQ(refusal("choices = 2", "exchange = \"padded\"\ncapacity_factor = 1"), "no InputError");
+  EXPECT_EQ(refusal("choices = 2", "exchange = \"irregular\""), "no InputError");
   EXPECT_EQ(refusal("choices = 2", "capacity_groups = 0"), "no InputError") << "what it is anyway";
 }
 

@@ -76,7 +76,7 @@ AxisSet axis_in_part(const Program& program, const Op& op, const Use& use, Cut c
       tensor.role == moe::Role::activation ? AxisSet{Axis::irregular} : AxisSet{Axis::none};
   if (!written || cut == Cut::sum) return own;
   // A gate and the exchange of counts treat a part as they treat all tokens.
-  if (moe::deals_out_copies(op) || moe::binds_routing(op)) return own;
+  if (moe::describes_copies(op)) return own;
   const bool same_for_all = whole_activation(program, op) == nullptr;
   return same_for_all || tensor.role == moe::Role::gradient ? AxisSet{Axis::none} : AxisSet{};
 }
@@ -108,7 +108,7 @@ bool has_rows(const Program& program, const Op& op) {
   for (std::size_t i = 0; i < op.writes.size(); ++i) {
     if (follows_rows(facts.writes.at(i))) return true;
   }
-  return moe::uses_routed_rows(program, op) || moe::binds_routing(op);
+  return moe::uses_routed_rows(program, op) || moe::describes_copies(op);
 }
 
 /// The mode of a gate that needs the whole batch: it chooses for all tokens and deals this out.
@@ -126,7 +126,7 @@ std::string refusal(const Program& program, const Op& op, const AxisScope& scope
   if (op.layer != scope.layer && moe::belongs_to_routing(program, op)) {
     return fmt::format("\"{}\" is of MoE layer {}", op.name, op.layer);
   }
-  const bool in_parts = moe::uses_routed_rows(program, op) || moe::binds_routing(op);
+  const bool in_parts = moe::uses_routed_rows(program, op) || moe::counts_of(op) != nullptr;
   if (moe::is_communication(op) && !in_parts) {
     return fmt::format("\"{}\" is an exchange of all rows", op.name);
   }
@@ -200,7 +200,7 @@ std::string name_in_block(const Program& program, moe::TensorId tensor) {
 }
 
 bool hands_on(const Op& writer, std::size_t position) {
-  return moe::facts_of(writer).writes.at(position) == Cut::sum || moe::binds_routing(writer);
+  return moe::facts_of(writer).writes.at(position) == Cut::sum || moe::counts_of(writer) != nullptr;
 }
 
 }  // namespace tuner

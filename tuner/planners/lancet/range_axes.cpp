@@ -132,7 +132,7 @@ MoeOps RangeAxes::moe_ops(int layer) const {
   for (std::size_t place = 0; place < forward_.size(); ++place) {
     const moe::Op* op = of_layer(place);
     if (op == nullptr) continue;
-    if (moe::binds_routing(*op)) counts = op->reads.front().tensor;
+    if (moe::counts_of(*op) != nullptr) counts = op->reads.front().tensor;
     if (!moe::uses_routed_rows(program_, *op)) continue;
     if (!whole) whole = OpRange{place, 0};
     whole->end = place + 1;
