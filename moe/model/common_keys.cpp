@@ -166,7 +166,7 @@ constexpr std::array kDropWithCapacity{
                  }}};
 
 constexpr std::array kPaddedWithCapacity{
-    KeyCondition{"capacity_factor", "\"padded\" with a capacity_factor",
+    KeyCondition{"capacity_factor", "a capacity_factor where padded",
                  [](const Model& model, const KeyValue& exchange) -> std::string {
                    if (model.capacity_factor || exchange != KeyValue(std::string("padded"))) {
                      return "";
