@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "tuner/planners/gradients/whole_gradients.h"
 #include "tuner/planners/pipeline/best_degrees.h"
 #include "tuner/planners/situation/situation_costs.h"
 
@@ -15,25 +16,33 @@ namespace {
 
 const char* name_of(InNode in_node) { return in_node == InNode::beside ? "fsmoe" : "fsmoe_no_iio"; }
 
-moe::Schedule by_simulation(const Situation& situation, int most_chunks, InNode in_node,
-                            Fill fill) {
-  const auto schedule_of = [&](Degrees degrees) {
-    return fsmoe_schedule(situation, degrees, in_node, fill);
-  };
-  return schedule_of(best_degrees_by_simulation(situation, most_chunks, schedule_of));
-}
-
 std::vector<Candidate> ways_to_plan(const Situation& situation, const PlannerOptions& options,
                                     InNode in_node) {
   const int most = most_chunks(options);
+  const moe::Program& program = situation.program;
+  const char* name = name_of(in_node);
   std::vector<Candidate> candidates;
-  for (const auto& [by, schedule] :
-       {std::pair{"simulation", by_simulation(situation, most, in_node, Fill::all_of_backward)},
-        {"simulation, gradients beside dense parts",
-         by_simulation(situation, most, in_node, Fill::dense_parts)},
-        {"equations", fsmoe_schedule_by_equations(situation, most, in_node)}}) {
-    candidates.push_back({schedule.planner, fmt::format(R"({{"by": "{}"}})", by), schedule});
-  }
+  const auto add = [&](const char* by, moe::Schedule schedule) {
+    candidates.push_back({name, fmt::format(R"({{"by": "{}"}})", by), std::move(schedule)});
+  };
+  const auto by_simulation = [&](const char* by, const auto& schedule_of) {
+    add(by, schedule_of(best_degrees_by_simulation(situation, most, schedule_of)));
+  };
+  by_simulation("simulation", [&](Degrees degrees) {
+    return fsmoe_schedule(situation, degrees, in_node, Fill::all_of_backward);
+  });
+  by_simulation("simulation, gradients beside dense parts", [&](Degrees degrees) {
+    return fsmoe_schedule(situation, degrees, in_node, Fill::dense_parts);
+  });
+  // What Tutel-Improved and PipeMoE would do with these streams: every slice of gradients costs the
+  // start of an all-reduce.
+  by_simulation("simulation, gradients of blocks whole", [&](Degrees degrees) {
+    return with_whole_gradients(situation, pipeline_with_gradients(program, name, degrees, in_node));
+  });
+  by_simulation("simulation, gradients after backward", [&](Degrees degrees) {
+    return pipeline_schedule(program, name, degrees, in_node);
+  });
+  add("equations", fsmoe_schedule_by_equations(situation, most, in_node));
   return candidates;
 }
 

@@ -13,9 +13,10 @@ namespace tuner {
 
 /// FSMoE: communication between nodes and inside nodes have streams of their own beside the
 /// experts. Gradients are all-reduced in slices where the inter-node stream is idle: after the last
-/// dispatch, and beside dense layers. The planner takes the fastest by simulation of three ways:
-/// one degree forward and one backward for all layers with either fill, and each layer's own
-/// degrees by the paper's algorithms.
+/// dispatch, and beside dense layers. The planner takes the fastest by simulation of five ways: one
+/// degree forward and one backward for all layers with either fill, with gradients of blocks whole
+/// as Tutel-Improved has them, or with gradients after backward as PipeMoE has them; and each
+/// layer's own degrees by the paper's algorithms.
 moe::Schedule plan_fsmoe(const Situation& situation, const PlannerOptions& options);
 /// FSMoE-No-IIO: the same with one stream for all communication. [FSMoE 6.1]
 moe::Schedule plan_fsmoe_no_iio(const Situation& situation, const PlannerOptions& options);
@@ -40,7 +41,7 @@ std::map<PipelineOf, MoePhase> moe_phases(const Situation& situation, InNode in_
 std::string fsmoe_remark(const Situation& situation, const PlannerOptions& options,
                          const moe::Schedule& schedule);
 
-/// Its candidates: by simulation with either fill, and by the paper's algorithms.
+/// The schedules of the five ways.
 std::vector<Candidate> fsmoe_candidates(const Situation& situation, const PlannerOptions& options);
 std::vector<Candidate> fsmoe_no_iio_candidates(const Situation& situation,
                                                const PlannerOptions& options);

@@ -27,4 +27,14 @@ Degrees best_degrees_by_simulation(const Situation& situation, int most,
       most, [&](Degrees degrees) { return simulated_s(situation, schedule_of(degrees)); });
 }
 
+moe::Schedule fastest_by_simulation(
+    const Situation& situation, int most,
+    const std::vector<std::function<moe::Schedule(Degrees)>>& ways) {
+  std::vector<Candidate> candidates;
+  for (const auto& way : ways) {
+    candidates.push_back(degrees_candidate(way(best_degrees_by_simulation(situation, most, way))));
+  }
+  return fastest_simulated(situation, std::move(candidates)).schedule;
+}
+
 }  // namespace tuner

@@ -5,13 +5,13 @@
 
 namespace tuner {
 
-/// Tutel-Improved: PipeMoE's pipeline. The gradients of a block are all-reduced whole beside the
-/// first dense part of backward that begins after they exist: after the combine of the next MoE
-/// layer, or in a block without experts. Degrees are chosen by simulation, forward and backward
-/// apart. [FSMoE 6.1 and its baseline, code]
+/// Tutel-Improved: PipeMoE's pipeline. The gradients of a block are all-reduced whole beside a dense
+/// part of backward (with_whole_gradients). Degrees are chosen by simulation, forward and backward
+/// apart. [FSMoE 6.1 and its baseline, code] Where that is slower than PipeMoE itself, gradients
+/// are all-reduced after backward, as there.
 moe::Schedule plan_tutel_improved(const Situation& situation, const PlannerOptions& options);
 
-/// The same with these degrees.
+/// With these degrees, and gradients beside dense parts.
 moe::Schedule tutel_improved_schedule(const Situation& situation, Degrees degrees);
 
 }  // namespace tuner

@@ -74,6 +74,31 @@ TEST_F(FsmoeTest, EachPlannerOfTheFamilyIsNoWorseThanWhatItImproves) {
   EXPECT_LT(fsmoe_s, 0.98 * no_iio_s);
 }
 
+TEST_F(FsmoeTest, NoPlannerIsSlowerThanOneWhoseChoicesItHasToo) {
+  // All-reduces that take long to start, so that every slice costs more than it hides.
+  for (const double start_s : {2e-5, 3e-3, 5e-2}) {
+    for (const int stages : {1, 2}) {
+      costs.fits["all_reduce/inter_node"].alpha_s = start_s;
+      cluster.nodes = 2 * stages;
+      const moe::Groups staged = groups_of(cluster, moe::Layout{1, 2, 2, 2, stages});
+      const moe::Program iteration = moe::build_iteration(model, staged, 0);
+      const moe::Routing even = make_routing("uniform", iteration, staged, 1);
+      const Situation one{iteration, staged, even, costs, cluster};
+      const auto seconds = [&](const moe::Schedule& schedule) {
+        return simulate(moe::apply(iteration, schedule), staged, even, costs, cluster).duration_s;
+      };
+      const double pipemoe_s = seconds(plan_pipemoe(one, options));
+      const double improved_s = seconds(plan_tutel_improved(one, options));
+      const double no_iio_s = seconds(plan_fsmoe_no_iio(one, options));
+      EXPECT_LE(improved_s, pipemoe_s) << start_s << " s, " << stages << " stages";
+      EXPECT_LE(no_iio_s, improved_s) << start_s << " s, " << stages << " stages";
+      if (start_s > 1e-2) {
+        EXPECT_GT(seconds(fsmoe_schedule(one, {2, 2}, InNode::with_the_rest)), pipemoe_s);
+      }
+    }
+  }
+}
+
 TEST_F(FsmoeTest, GradientsInPiecesThatFitBeatTheSamePipelineWithoutThem) {
   for (const InNode in_node : {InNode::beside, InNode::with_the_rest}) {
     for (const int chunks : {1, 2, 4}) {
@@ -120,6 +145,10 @@ TEST_F(FsmoeTest, ThePapersAlgorithmsGiveEachLayerItsDegrees) {
                   ::testing::Field(&Candidate::parameters_json, R"({"by": "simulation"})"),
                   ::testing::Field(&Candidate::parameters_json,
                                    R"({"by": "simulation, gradients beside dense parts"})"),
+                  ::testing::Field(&Candidate::parameters_json,
+                                   R"({"by": "simulation, gradients of blocks whole"})"),
+                  ::testing::Field(&Candidate::parameters_json,
+                                   R"({"by": "simulation, gradients after backward"})"),
                   ::testing::Field(&Candidate::parameters_json, R"({"by": "equations"})")));
 }
 
