@@ -6,6 +6,7 @@
 #include "moe/backend/device_team.cuh"
 #include "moe/kernels/column_sums.h"
 #include "moe/kernels/gemm.h"
+#include "moe/ops/attention.h"
 
 namespace moe {
 
@@ -65,9 +66,7 @@ __global__ void __launch_bounds__(kTileColumns* kTileRows)
 /// The executor that enqueues on one CUDA stream; kernels/execute.h lists its functions.
 class CudaExec {
  public:
-  /// Long enough for GEMMs to fill the device, short enough to skip most scores above the diagonal
-  /// of long sequences.
-  static constexpr std::int64_t kQueryBlock = 512;
+  static constexpr std::int64_t kQueryBlock = kGpuQueryBlock;
 
   explicit CudaExec(DeviceStream& stream) : device_stream_(stream), stream_(stream.get()) {}
 

@@ -4,6 +4,10 @@
 
 namespace moe {
 
+/// The queries of a sequence that a GPU takes at once: enough for GEMMs to fill it, few enough to
+/// skip most scores above the diagonal of long sequences.
+inline constexpr std::int64_t kGpuQueryBlock = 512;
+
 /// qkv[T,(heads + 2 key_value_heads) W] -> y[T,heads W], probabilities[T*heads, L]
 /// Row (sequence * heads + head) * L + query of the probabilities belongs to that query.
 ///

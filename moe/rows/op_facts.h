@@ -112,6 +112,8 @@ struct Work {
   std::int64_t memory_bytes = 0;  ///< read plus written, each tensor slice once per use
   std::int64_t wire_bytes = 0;    ///< sent to other ranks
   std::int64_t calls = 1;         ///< GEMMs or kernels launched one after the other
+  /// The same on a GPU, for ops that do several of them in one launch there; 0: as many as `calls`.
+  std::int64_t gpu_calls = 0;
 };
 
 struct OpSizes;  // op_sizes.h

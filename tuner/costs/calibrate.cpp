@@ -262,7 +262,8 @@ struct Moving {
 
 /// `contended`: contended_processors() of the ranks.
 void observe(const MeasuredIteration& iteration, const moe::Groups& groups,
-             const std::vector<SharedProcessors>& contended, Observations& seen) {
+             const std::vector<SharedProcessors>& contended, std::string_view device,
+             Observations& seen) {
   const moe::Program& program = *iteration.program;
   const auto shapes = call_shapes(program, groups, iteration.bindings);
   const auto arrivals = last_arrivals(iteration, shapes);
@@ -313,7 +314,8 @@ void observe(const MeasuredIteration& iteration, const moe::Groups& groups,
         const moe::OpSpan& span = iteration.timeline.ranks[rank][op];
         if (!(span.duration_s > 0)) continue;
         Sample sample =
-            units_of(program, entry, iteration.bindings[rank], groups, static_cast<int>(rank));
+            units_of(program, entry, iteration.bindings[rank], groups, static_cast<int>(rank),
+                     device);
         const db::TimeInterval interval = interval_of(span);
         sample.seconds = time_of[rank] != nullptr ? time_of[rank]->of(interval) : span.duration_s;
         // The overlap is the same share of the processor time that the op had as of its span.
@@ -432,7 +434,7 @@ CostModel calibrate(std::span<const MeasuredIteration> iterations, const moe::Gr
             iteration.timeline.ranks.size(), iteration.program->ops.size(), groups.ranks));
       }
     }
-    observe(iteration, groups, contended, seen);
+    observe(iteration, groups, contended, device, seen);
   }
 
   CostModel costs;

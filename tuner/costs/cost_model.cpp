@@ -58,10 +58,11 @@ std::vector<std::string_view> kinds_alike(const moe::Op& op) {
 bool costs_by_flops(const moe::Op& op) { return moe::facts_of(op).unit == moe::CostUnit::flops; }
 
 Sample units_of(const moe::Program& program, const moe::Op& op, const moe::Binding& binding,
-                const moe::Groups& groups, int rank) {
+                const moe::Groups& groups, int rank, std::string_view device) {
   const moe::Work work = moe::work_of(program, op, binding, groups, rank);
+  const std::int64_t calls = device != "cpu" && work.gpu_calls > 0 ? work.gpu_calls : work.calls;
   Sample sample;
-  sample.calls = static_cast<double>(std::max<std::int64_t>(work.calls, 1));
+  sample.calls = static_cast<double>(std::max<std::int64_t>(calls, 1));
   sample.units = costs_by_flops(op) ? work.flops : static_cast<double>(work.memory_bytes);
   return sample;
 }
@@ -100,7 +101,7 @@ const std::string& fit_key(const CostModel& costs, const moe::Program& program, 
 
 double seconds(const CostModel& costs, const moe::Program& program, const moe::Op& op,
                const moe::Binding& binding, const moe::Groups& groups, int rank) {
-  const Sample units = units_of(program, op, binding, groups, rank);
+  const Sample units = units_of(program, op, binding, groups, rank, costs.device);
   return seconds_of(costs.fits.at(fit_key(costs, program, op)), units.calls, units.units);
 }
 
@@ -149,7 +150,7 @@ std::vector<std::string> fits_used(const CostModel& costs, const moe::Program& p
     }
     const std::string& key = fit_key(costs, program, op);
     lines.insert(describe(shape_key(program, op), key, costs.fits.at(key),
-                          units_of(program, op, binding, groups, 0).units));
+                          units_of(program, op, binding, groups, 0, costs.device).units));
   }
   return {lines.begin(), lines.end()};
 }

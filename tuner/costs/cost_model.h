@@ -55,9 +55,9 @@ struct CostModel {
 
 /// True where the units of a computing op are flops, false where they are bytes.
 bool costs_by_flops(const moe::Op& op);
-/// The flops or bytes of `op` on `rank`, and its calls.
+/// The flops or bytes of `op` on `rank`, and its calls on a device ("cpu", "cuda").
 Sample units_of(const moe::Program& program, const moe::Op& op, const moe::Binding& binding,
-                const moe::Groups& groups, int rank);
+                const moe::Groups& groups, int rank, std::string_view device);
 
 /// "expert_linear[256x1024]": the kind with the widths of its operands, and the number of rows
 /// where it does not depend on routing.

@@ -19,7 +19,8 @@ std::pair<const LinearFit*, double> fit_and_units(const PathStep& step, const mo
   const moe::Op& op = program.ops[step.op];
   const OpCost& cost = costs[step.op];
   if (cost.activity != moe::Activity::communication) {
-    const Sample units = units_of(program, op, bindings[step.rank], groups, step.rank);
+    const Sample units =
+        units_of(program, op, bindings[step.rank], groups, step.rank, model.device);
     return {&model.fits.at(fit_key(model, program, op)), units.units};
   }
   const int index = cost.call_of[step.rank];
