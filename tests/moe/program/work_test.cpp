@@ -5,6 +5,7 @@
 #include "moe/model/iteration.h"
 #include "moe/model/model.h"
 #include "moe/program/row_handling.h"
+#include "moe/rows/op_sizes.h"
 #include "tests/moe/train/training_case.h"
 
 namespace moe::work_test {
