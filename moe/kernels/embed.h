@@ -5,15 +5,15 @@
 
 namespace moe {
 
-/// x[t] = token_table[tokens[t]] + position_table[t mod L]; the latter may be nullptr. A team per
-/// token.
+/// x[t] = token_table[tokens[t]] + position_table[(first + t) mod L]; the latter may be nullptr. A
+/// team per token.
 template <class Real>
 struct EmbedTokensBody {
   const std::int32_t* tokens;
   const Real* token_table;
   const Real* position_table;
   Real* x;
-  std::int64_t width, sequence_length;
+  std::int64_t width, sequence_length, first;
 
   template <class Team>
   MOE_BODY void operator()(Team& team, std::int64_t t) const {
@@ -23,7 +23,7 @@ struct EmbedTokensBody {
       team.for_each(width, [=](std::int64_t c) { out[c] = token[c]; });
       return;
     }
-    const Real* position = position_table + t % sequence_length * width;
+    const Real* position = position_table + (first + t) % sequence_length * width;
     team.for_each(width, [=](std::int64_t c) { out[c] = token[c] + position[c]; });
   }
 };
@@ -64,14 +64,15 @@ template <class Real>
 struct PositionTableGradientBody {
   const Real* dx;
   Real* d_table;
-  std::int64_t count, width, sequence_length;
+  std::int64_t count, width, sequence_length, first;  ///< position of the first token
   bool accumulate;
 
   template <class Team>
   MOE_BODY void operator()(Team& team, std::int64_t l) const {
     Real* out = d_table + l * width;
     if (!accumulate) team.for_each(width, [=](std::int64_t c) { out[c] = 0; });
-    for (std::int64_t t = l; t < count; t += sequence_length) {
+    const std::int64_t begin = (l - first + sequence_length) % sequence_length;
+    for (std::int64_t t = begin; t < count; t += sequence_length) {
       const Real* in = dx + t * width;
       team.for_each(width, [=](std::int64_t c) { out[c] += in[c]; });
     }
@@ -85,7 +86,8 @@ void launch(Exec& exec, const EmbedTokens& op, const BoundOp& bound) {
   exec.rows(
       x.rows, x.columns,
       EmbedTokensBody<Real>{data_of<std::int32_t>(bound.reads[0]), data_of<Real>(bound.reads[1]),
-                            positions, data_of<Real>(x), x.columns, op.sequence_length});
+                            positions, data_of<Real>(x), x.columns, op.sequence_length,
+                            op.first_position});
 }
 
 template <class Real, class Exec>
@@ -102,7 +104,8 @@ void launch(Exec& exec, const EmbedTokensGradient& op, const BoundOp& bound) {
   exec.rows(
       bound.writes[1].rows, dx.columns,
       PositionTableGradientBody<Real>{data_of<Real>(dx), data_of<Real>(bound.writes[1]), dx.rows,
-                                      dx.columns, op.sequence_length, op.accumulate});
+                                      dx.columns, op.sequence_length, op.first_position,
+                                      op.accumulate});
 }
 
 }  // namespace moe

@@ -34,6 +34,8 @@ constexpr std::array<std::string_view, 2> kWordsOf<Head>{"untied", "tied"};
 template <>
 constexpr std::array<std::string_view, 2> kWordsOf<Activation>{"gelu", "relu"};
 template <>
+constexpr std::array<std::string_view, 2> kWordsOf<BatchPer>{"rank", "tp_group"};
+template <>
 constexpr std::array<std::string_view, 2> kWordsOf<ExchangedRows>{"irregular", "padded"};
 template <>
 constexpr std::array<std::string_view, 3> kWordsOf<Drop>{kDropNames};
@@ -331,6 +333,9 @@ constexpr std::array kKeys{
     member_key<&Model::global_batch>("training", "global_batch", IntegerRange{1, kMostWidth},
                                      "Sequences of an iteration, on all ranks together.",
                                      kRequired),
+    member_key<&Model::batch_per>(
+        "training", "batch_per", WordRange{words_of_enum<BatchPer>},
+        "Who has whole sequences: every rank, or the ranks of tp together."),
     member_key<&Model::micro_batches>(
         "training", "micro_batches", IntegerRange{1, kMostMicroBatches},
         "Equal parts of the global batch, whose gradients are added up."),

@@ -43,8 +43,8 @@ LayerBuilder::LayerBuilder(const Model& model, const Groups& groups, int rank)
     : model(model),
       groups(groups),
       rank(rank),
-      tokens(model.global_batch / model.micro_batches / stage_ranks(groups) *
-             model.sequence_length),
+      tokens(model.global_batch / model.micro_batches * model.sequence_length /
+             stage_ranks(groups)),
       global_tokens(model.global_batch / model.micro_batches * model.sequence_length),
       batch_tokens(model.global_batch * model.sequence_length),
       auxiliary_weight(model.auxiliary_weight / model.micro_batches),
@@ -198,6 +198,8 @@ void LayerBuilder::op(OpKind kind, const std::string& name, std::vector<TensorId
   build_.program.ops.back().stage = stage;
 }
 
+std::int64_t LayerBuilder::first_token() const { return rank_in_stage(groups, rank) * tokens; }
+
 int LayerBuilder::local_experts() const { return model.experts / groups.layout.expert; }
 
 std::optional<std::int64_t> LayerBuilder::capacity() const {
@@ -215,7 +217,7 @@ std::int64_t LayerBuilder::rows_per_pair() const {
 }
 
 Draw LayerBuilder::draw() const {
-  return {model.seed, block, rank_in_stage(groups, rank) * tokens, global_tokens};
+  return {model.seed, block, first_token(), global_tokens};
 }
 
 int LayerBuilder::most_choices() const {

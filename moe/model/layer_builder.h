@@ -92,6 +92,8 @@ class LayerBuilder {
 
   /// Ranks that share dense matrices with this one, itself among them.
   int tensor_ranks() const { return groups.layout.tensor; }
+  /// The place of this rank's first token among those of its stage and micro-batch.
+  std::int64_t first_token() const;
   int local_experts() const;
   /// Ranks that share this rank's experts, itself among them.
   int sharing_ranks() const { return groups.layout.expert_sharded; }

@@ -55,15 +55,41 @@ Parts parts_of(const Model& model, const Layout& layout) {
                           : "")};
 }
 
-std::optional<LayoutRefusal> refusal_by_batch(const Model& model, const Layout& layout) {
+/// Equal parts of the global batch in whole sequences.
+Parts sequence_parts_of(const Model& model, const Layout& layout) {
+  if (model.batch_per == BatchPer::rank || layout.tensor == 1) return parts_of(model, layout);
+  const std::int64_t groups = stage_ranks(layout) / layout.tensor;
+  return {groups * model.micro_batches,
+          fmt::format("{} groups of {} ranks (tp){}", groups, layout.tensor,
+                      model.micro_batches > 1
+                          ? fmt::format(" times {} micro_batches", model.micro_batches)
+                          : "")};
+}
+
+/// Ranks that share sequences have equal shares of their tokens.
+std::optional<LayoutRefusal> refusal_by_tokens(const Model& model, const Layout& layout) {
   const Parts parts = parts_of(model, layout);
-  if (model.global_batch % parts.count == 0) return std::nullopt;
+  const std::int64_t tokens = model.global_batch * model.sequence_length;
+  if (tokens % parts.count == 0) return std::nullopt;
+  return LayoutRefusal{
+      fmt::format("{} tokens (global_batch = {} times sequence_length = {}) do not divide by {}",
+                  tokens, model.global_batch, model.sequence_length, parts.text),
+      to_multiples("global_batch", &Model::global_batch, model.global_batch, parts.count)};
+}
+
+std::optional<LayoutRefusal> refusal_by_batch(const Model& model, const Layout& layout) {
+  const Parts parts = sequence_parts_of(model, layout);
+  if (model.global_batch % parts.count == 0) return refusal_by_tokens(model, layout);
   auto changes =
       to_multiples("global_batch", &Model::global_batch, model.global_batch, parts.count);
   for (int count = model.micro_batches; --count > 0;) {
-    if (model.global_batch % (std::int64_t{stage_ranks(layout)} * count) != 0) continue;
+    if (model.global_batch % (parts.count / model.micro_batches * count) != 0) continue;
     changes.push_back(change("micro_batches", &Model::micro_batches, count));
     break;
+  }
+  if (layout.tensor > 1 && model.batch_per == BatchPer::rank) {
+    changes.push_back({"batch_per", "batch_per = \"tp_group\"",
+                       [](Model& m) { m.batch_per = BatchPer::tp_group; }});
   }
   return LayoutRefusal{
       fmt::format("global_batch = {} does not divide by {}", model.global_batch, parts.text),
@@ -176,7 +202,9 @@ std::optional<LayoutRefusal> refusal_by_dense_layers(const Model& model, const L
 std::vector<ModelChange> to_more_micro_batches(const Model& model, const Layout& layout) {
   std::vector<ModelChange> changes;
   for (int count = model.micro_batches; ++count <= kMostMicroBatches;) {
-    if (model.global_batch % (std::int64_t{stage_ranks(layout)} * count) != 0) continue;
+    Model more = model;
+    more.micro_batches = count;
+    if (refusal_by_batch(more, layout)) continue;
     changes.push_back(change("micro_batches", &Model::micro_batches, count));
   }
   return changes;

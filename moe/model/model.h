@@ -25,6 +25,11 @@ enum class ExchangedRows : std::uint8_t {
   irregular,  ///< the copies of tokens that experts keep
   padded,     ///< as many for every rank and expert as its capacity, zeros where there is no copy
 };
+/// The ranks that have whole sequences of the batch.
+enum class BatchPer : std::uint8_t {
+  rank,
+  tp_group,  ///< ranks that share dense matrices, together: each has an equal share of their tokens
+};
 
 /// The value of a key of a model file.
 using KeyValue = std::variant<bool, std::int64_t, double, std::string>;
@@ -68,7 +73,8 @@ struct Model {
   /// Values of keys that the gate itself declares; those not set have their defaults.
   std::map<std::string, KeyValue, std::less<>> own;
   std::int64_t global_batch = 8;  ///< sequences per iteration over all ranks
-  int micro_batches = 1;          ///< equal parts of it, whose gradients are added up
+  BatchPer batch_per = BatchPer::rank;
+  int micro_batches = 1;  ///< equal parts of the global batch, whose gradients are added up
   Optimizer optimizer = Optimizer::adam;
   double learning_rate = 1e-3;
   double momentum = 0.9;

@@ -8,10 +8,12 @@
 namespace moe {
 
 /// tokens i32[T], token_table[V,M], (position_table[L,M]) -> x[T,M]
+/// The first token is at position `first_position` of its sequence.
 struct EmbedTokens {
   static constexpr OpFacts facts = kernel_op("embed_tokens", CostUnit::bytes,
                                              {Cut::whole, Cut::whole, Cut::whole}, {Cut::whole});
   std::int64_t sequence_length = 0;
+  std::int64_t first_position = 0;
   Work work(const OpSizes& sizes) const;
 };
 /// tokens i32[T], dx[T,M], (d_token_table[V,M]), (the gradients where `accumulate`) ->
@@ -22,6 +24,7 @@ struct EmbedTokensGradient {
       kernel_op("embed_tokens_gradient", CostUnit::bytes,
                 {Cut::rows, Cut::rows, Cut::whole, Cut::whole, Cut::whole}, {Cut::sum, Cut::sum});
   std::int64_t sequence_length = 0;
+  std::int64_t first_position = 0;
   bool accumulate = false;
   Work work(const OpSizes& sizes) const;
 };

@@ -32,16 +32,21 @@ void load_batch(Runner& runner, const Corpus& corpus, Split split, const Model& 
                 const Groups& groups, int rank) {
   const Program& program = runner.program();
   const int ranks = stage_ranks(groups);
-  const std::int64_t count = model.global_batch / model.micro_batches / ranks;
-  const auto write = [&](TensorId input, const std::vector<std::int32_t>& values) {
-    if (input >= 0) runner.write(input, std::as_bytes(std::span(values)));
-  };
+  const std::int64_t length = model.sequence_length;
   for (int i = 0; i < model.micro_batches; ++i) {
     const auto micro_batch = static_cast<std::size_t>(i);
     const TensorId tokens = program.tokens[micro_batch], targets = program.targets[micro_batch];
     if (tokens < 0 && targets < 0) continue;  // a stage in the middle
+    // The sequences that this rank has tokens of; ranks of tp may share them (Model::batch_per).
+    const std::int64_t count = program.tensors[std::max(tokens, targets)].rows;
     const std::int64_t first = (std::int64_t{i} * ranks + rank_in_stage(groups, rank)) * count;
-    const Batch batch = draw_batch(corpus, split, model.seed, step, {first, count});
+    const std::int64_t sample = first / length, end = (first + count + length - 1) / length;
+    const Batch batch = draw_batch(corpus, split, model.seed, step, {sample, end - sample});
+    const auto write = [&](TensorId input, const std::vector<std::int32_t>& values) {
+      const auto own = std::span(values).subspan(static_cast<std::size_t>(first - sample * length),
+                                                 static_cast<std::size_t>(count));
+      if (input >= 0) runner.write(input, std::as_bytes(own));
+    };
     write(tokens, batch.tokens);
     write(targets, batch.targets);
   }

@@ -22,13 +22,15 @@ Layer embedding(LayerBuilder& build) {
   const TensorId x = build.activation("embedded", model.d_model);
   std::vector<TensorId> reads{tokens};
   reads.insert(reads.end(), tables.begin(), tables.end());
-  build.op(EmbedTokens{model.sequence_length}, "embed", reads, {x});
+  const std::int64_t first = build.first_token() % model.sequence_length;
+  build.op(EmbedTokens{model.sequence_length, first}, "embed", reads, {x});
   const auto backward = [=, &build](TensorId dx) {
     std::vector<TensorId> from{tokens, dx}, gradients;
     for (const TensorId parameter : tables) gradients.push_back(build.gradient(parameter));
     // A tied head, whose backward came first, has left its share.
     if (build.model.head == Head::tied) from.push_back(gradients[0]);
-    build.op(EmbedTokensGradient{build.model.sequence_length}, "embed gradient", from, gradients);
+    build.op(EmbedTokensGradient{build.model.sequence_length, first}, "embed gradient", from,
+             gradients);
     return -1;
   };
   return {x, backward};

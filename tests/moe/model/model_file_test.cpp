@@ -149,7 +149,7 @@ seed = 9
       R"("capacity_factor":2.0,"capacity_groups":15,"drop":"position","exchange":"irregular",)"
       R"("auxiliary_weight":0.5,)"
       R"("z_loss_weight":0.001,)"
-      R"("global_batch":15,"micro_batches":3,)"
+      R"("global_batch":15,"batch_per":"rank","micro_batches":3,)"
       R"("optimizer":"sgd","learning_rate":0.25,"momentum":0.125,"seed":9})");
 }
 

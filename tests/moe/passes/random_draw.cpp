@@ -5,6 +5,7 @@
 
 #include "moe/errors.h"
 #include "moe/model/iteration.h"
+#include "moe/model/layout_refusal.h"
 #include "moe/model/model_json.h"
 #include "tests/moe/model/random_model.h"
 #include "tests/moe/rows/random_placement.h"
@@ -118,6 +119,15 @@ Schedule random_schedule(std::mt19937& random, const Model& model, const Layout&
         OrderMicroBatches{static_cast<MicroBatchOrder>(random() % (layout.pipeline > 1 ? 2 : 3))});
   }
   return schedule;
+}
+
+/// Ranks of tp have fewer sequences together than there are ranks, where that divides.
+void share_sequences(std::mt19937& random, Draw& draw) {
+  if (draw.layout.tensor == 1 || random() % 2 == 0) return;
+  Model shared = draw.model;
+  shared.batch_per = BatchPer::tp_group;
+  shared.global_batch /= draw.layout.tensor;
+  if (!layout_refusal(shared, draw.layout)) draw.model = shared;
 }
 
 /// Places a few gradients after exchanges, and a few all-reduces during backward, as far as that is
@@ -259,6 +269,7 @@ Draw random_draw(std::mt19937& random) {
   Draw draw;
   draw.model = random_model(random);
   draw.layout = random_layout(random, draw.model);
+  share_sequences(random, draw);
   draw.node_of = random_nodes(random, draw.layout);
   draw.schedule = random_schedule(random, draw.model, draw.layout);
   keep_streams_there(draw);

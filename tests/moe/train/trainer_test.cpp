@@ -142,6 +142,17 @@ TEST(Trainer, LossesAreThoseOfTheGlobalBatchOnAnyNumberOfRanks) {
   }
 }
 
+TEST(Trainer, RanksOfTpThatShareSequencesTrainOnTheSameBatch) {
+  Model model = small_model(DType::f64);
+  model.global_batch = model.capacity_groups = 12;
+  model.micro_batches = 2;
+  model.batch_per = BatchPer::tp_group;
+  const auto alone = trained(model, 1, steps(3)).losses();
+  // Two groups of two ranks have 3 sequences of 8 tokens a micro-batch: 12 tokens on each rank.
+  const auto shared = trained(model, make_groups(Layout{1, 2, 2, 2}), steps(3)).losses();
+  for (std::size_t i = 0; i < alone.size(); ++i) EXPECT_NEAR(shared.at(i), alone[i], 1e-9);
+}
+
 TEST(Trainer, StagesWithoutALossOfTheirOwnDecideWithTheOthers) {
   Model model = small_model(DType::f64);
   model.blocks = 4;

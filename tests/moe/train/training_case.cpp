@@ -36,15 +36,14 @@ std::int32_t token_at(std::int64_t step, std::int64_t sequence, std::int64_t pla
 /// `rank` of the `ranks` of a pipeline stage.
 void write_batch(Runner& runner, const Model& model, int rank, int ranks, std::int32_t step) {
   const Program& program = runner.program();
-  const std::int64_t count = model.global_batch / model.micro_batches / ranks;
+  const std::int64_t length = model.sequence_length;
+  const std::int64_t count = model.global_batch / model.micro_batches * length / ranks;
   for (int part = 0; part < model.micro_batches; ++part) {
     const std::int64_t first = (part * ranks + rank) * count;
     std::vector<std::int32_t> tokens, targets;
-    for (std::int64_t s = first; s < first + count; ++s) {
-      for (std::int64_t i = 0; i < model.sequence_length; ++i) {
-        tokens.push_back(token_at(step, s, i, model.vocabulary));
-        targets.push_back(token_at(step, s, i + 1, model.vocabulary));
-      }
+    for (std::int64_t t = first; t < first + count; ++t) {
+      tokens.push_back(token_at(step, t / length, t % length, model.vocabulary));
+      targets.push_back(token_at(step, t / length, t % length + 1, model.vocabulary));
     }
     const auto micro_batch = static_cast<std::size_t>(part);
     const TensorId to_tokens = program.tokens[micro_batch],
