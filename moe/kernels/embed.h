@@ -83,11 +83,10 @@ template <class Real, class Exec>
 void launch(Exec& exec, const EmbedTokens& op, const BoundOp& bound) {
   const View& x = bound.writes[0];
   const Real* positions = bound.reads.size() > 2 ? data_of<Real>(bound.reads[2]) : nullptr;
-  exec.rows(
-      x.rows, x.columns,
-      EmbedTokensBody<Real>{data_of<std::int32_t>(bound.reads[0]), data_of<Real>(bound.reads[1]),
-                            positions, data_of<Real>(x), x.columns, op.sequence_length,
-                            op.first_position});
+  exec.rows(x.rows, x.columns,
+            EmbedTokensBody<Real>{data_of<std::int32_t>(bound.reads[0]),
+                                  data_of<Real>(bound.reads[1]), positions, data_of<Real>(x),
+                                  x.columns, op.sequence_length, op.first_position});
 }
 
 template <class Real, class Exec>
@@ -101,11 +100,10 @@ void launch(Exec& exec, const EmbedTokensGradient& op, const BoundOp& bound) {
             TokenTableGradientBody<Real>{data_of<std::int32_t>(bound.reads[0]), data_of<Real>(dx),
                                          d_tokens, dx.rows, dx.columns});
   if (bound.writes.size() < 2) return;
-  exec.rows(
-      bound.writes[1].rows, dx.columns,
-      PositionTableGradientBody<Real>{data_of<Real>(dx), data_of<Real>(bound.writes[1]), dx.rows,
-                                      dx.columns, op.sequence_length, op.first_position,
-                                      op.accumulate});
+  exec.rows(bound.writes[1].rows, dx.columns,
+            PositionTableGradientBody<Real>{data_of<Real>(dx), data_of<Real>(bound.writes[1]),
+                                            dx.rows, dx.columns, op.sequence_length,
+                                            op.first_position, op.accumulate});
 }
 
 }  // namespace moe

@@ -21,8 +21,9 @@ std::optional<CombinationRefusal> combination_refusal(const Model& model) {
   }
   if (model.exchange == ExchangedRows::padded && !model.capacity_factor) {
     return CombinationRefusal{
-        "exchange", "expected \"irregular\" without a capacity_factor, got \"padded\": there is no "
-                    "capacity that rows could be padded to"};
+        "exchange",
+        "expected \"irregular\" without a capacity_factor, got \"padded\": there is no "
+        "capacity that rows could be padded to"};
   }
   if (chooser == Chooser::nobody && order_named(model.order).slots != Slots::mixtures) {
     std::string able;

@@ -157,8 +157,8 @@ TensorId LayerBuilder::routed(const std::string& name, Rows rows_are, std::int64
     const std::int64_t padded = rows_per_pair() * model.experts;
     const std::int64_t received =
         pads_rows() ? padded
-                    : most_rows_received(*copies, groups_here, model.experts, most_choices(), tokens,
-                                         groups.layout.expert);
+                    : most_rows_received(*copies, groups_here, model.experts, most_choices(),
+                                         tokens, groups.layout.expert);
     switch (rows_are) {
       case Rows::fixed:
       case Rows::relayed:
@@ -166,9 +166,9 @@ TensorId LayerBuilder::routed(const std::string& name, Rows rows_are, std::int64
       case Rows::leader_received:
         throw std::logic_error("routed: " + name + " has no rows that a layer knows");
       case Rows::sent:
-        rows = pads_rows() ? padded
-                           : most_rows_sent(*copies, groups_here, model.experts, most_choices(),
-                                            tokens);
+        rows = pads_rows()
+                   ? padded
+                   : most_rows_sent(*copies, groups_here, model.experts, most_choices(), tokens);
         break;
       case Rows::received:
         rows = received;
@@ -216,9 +216,7 @@ std::int64_t LayerBuilder::rows_per_pair() const {
   return capacity().value_or(0) * capacity_groups_of_rank();
 }
 
-Draw LayerBuilder::draw() const {
-  return {model.seed, block, first_token(), global_tokens};
-}
+Draw LayerBuilder::draw() const { return {model.seed, block, first_token(), global_tokens}; }
 
 int LayerBuilder::most_choices() const {
   return gate_named(model.gate).facts.chooser == Chooser::token ? model.choices : model.experts;

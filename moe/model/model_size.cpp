@@ -37,8 +37,7 @@ Routed routed(const Model& model, std::int64_t parts) {
         expert_capacity(model.choices, *model.capacity_factor,
                         std::max<std::int64_t>(group_tokens, 1), model.experts));
     const double slots = capacity * static_cast<double>(groups) * experts;
-    const bool full =
-        chooser == Chooser::nobody || model.exchange == ExchangedRows::padded;
+    const bool full = chooser == Chooser::nobody || model.exchange == ExchangedRows::padded;
     all.rows = full ? slots : std::min(all.rows, slots);
     if (chooser == Chooser::nobody) all.gate = gate_size(capacity * experts);
   }

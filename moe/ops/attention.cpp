@@ -20,9 +20,7 @@ Work attention_work(const OpSizes& s, const Use& attended, const Kind& kind, int
 
 }  // namespace
 
-Work Attention::work(const OpSizes& s) const {
-  return attention_work(s, s.out(0), *this, 2);
-}
+Work Attention::work(const OpSizes& s) const { return attention_work(s, s.out(0), *this, 2); }
 Work AttentionGradient::work(const OpSizes& s) const {
   return attention_work(s, s.in(0), *this, 4);
 }

@@ -14,9 +14,9 @@ std::optional<LayerRouting> padded_routing(const Op& op, const Groups& groups) {
   if (loads == nullptr) return std::nullopt;
   const std::vector<std::int64_t> of_rank(static_cast<std::size_t>(loads->experts),
                                           loads->rows_per_pair);
-  return LayerRouting{
-      op.layer, loads->experts,
-      std::vector(static_cast<std::size_t>(stage_ranks(groups)), of_rank), op.micro_batch};
+  return LayerRouting{op.layer, loads->experts,
+                      std::vector(static_cast<std::size_t>(stage_ranks(groups)), of_rank),
+                      op.micro_batch};
 }
 
 }  // namespace
@@ -65,10 +65,8 @@ std::map<int, RowHandling> row_handling(const Program& program) {
     if (counts == nullptr) continue;
     const auto [layer, added] = handling.try_emplace(op.layer);
     if (!added) continue;
-    layer->second = {slice_cuts(program, op.layer),
-                     relays_of(program, op.layer),
-                     {},
-                     counts->ranks_per_group};
+    layer->second = {
+        slice_cuts(program, op.layer), relays_of(program, op.layer), {}, counts->ranks_per_group};
   }
   for (auto& [layer, placement] : placements(program)) {
     if (const auto found = handling.find(layer); found != handling.end()) {

@@ -313,9 +313,8 @@ void observe(const MeasuredIteration& iteration, const moe::Groups& groups,
       for (std::size_t rank = 0; rank < ranks; ++rank) {
         const moe::OpSpan& span = iteration.timeline.ranks[rank][op];
         if (!(span.duration_s > 0)) continue;
-        Sample sample =
-            units_of(program, entry, iteration.bindings[rank], groups, static_cast<int>(rank),
-                     device);
+        Sample sample = units_of(program, entry, iteration.bindings[rank], groups,
+                                 static_cast<int>(rank), device);
         const db::TimeInterval interval = interval_of(span);
         sample.seconds = time_of[rank] != nullptr ? time_of[rank]->of(interval) : span.duration_s;
         // The overlap is the same share of the processor time that the op had as of its span.
@@ -423,7 +422,6 @@ CostModel calibrate(std::span<const MeasuredIteration> iterations, const moe::Gr
                     std::string device, const std::vector<SharedProcessors>& shared_processors) {
   if (iterations.empty()) throw std::invalid_argument("calibrate: no iterations");
   const auto contended = contended_processors(shared_processors, groups.ranks);
-  const bool shared = !contended.empty();
   Observations seen;
   for (const MeasuredIteration& iteration : iterations) {
     for (const auto& spans : iteration.timeline.ranks) {
@@ -442,7 +440,7 @@ CostModel calibrate(std::span<const MeasuredIteration> iterations, const moe::Gr
   std::map<std::string, std::vector<Sample>> by_kind, by_class;
   for (const auto& [shape, observations] : seen.compute) {
     const std::vector<Sample> sizes =
-        sizes_alone(observations, shared ? Typical::mean : Typical::median);
+        sizes_alone(observations, contended.empty() ? Typical::median : Typical::mean);
     if (sizes.empty()) continue;
     const std::string& kind = seen.kind_of[shape];
     const bool flops = seen.by_flops[kind];

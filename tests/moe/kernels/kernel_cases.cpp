@@ -422,7 +422,8 @@ std::vector<KernelCase> kernel_cases() {
                                  {.chunk = {1, 2}, .ranges = {{7, 13}, {23, 8}}}};
   cases.push_back(
       {"sum_shares", SumShares{}, {random_tensor(31, 3 * 9, 1)}, {blank(31, 9)}, halves});
-  cases.push_back({"pad_offsets", PadOffsets{9}, {{1, 4, {0, 5, 5, 14}, true}}, {blank_integers(2, 4)}});
+  cases.push_back(
+      {"pad_offsets", PadOffsets{9}, {{1, 4, {0, 5, 5, 14}, true}}, {blank_integers(2, 4)}});
   cases.push_back({"clear_padding",
                    ClearPadding{},
                    {{2, 4, {0, 9, 18, 27, 5, 0, 9, 0}, true}},

@@ -9,8 +9,7 @@ namespace {
 
 TEST(KernelPadding, OffsetsLeaveRoomForEveryExpertAndCountItsCopies) {
   const auto backend = make_cpu_backend(1);
-  const KernelCase pad{
-      "pad", PadOffsets{4}, {{1, 4, {0, 3, 3, 7}, true}}, {blank_integers(2, 4)}};
+  const KernelCase pad{"pad", PadOffsets{4}, {{1, 4, {0, 3, 3, 7}, true}}, {blank_integers(2, 4)}};
   EXPECT_EQ(run_case(*backend, pad, DType::f64)[0].values,
             (std::vector<double>{0, 4, 8, 12, 3, 0, 4, 0}));
 }

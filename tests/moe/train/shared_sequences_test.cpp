@@ -41,7 +41,8 @@ TEST(SharedSequences, ARankHasAnEqualShareOfItsGroupsTokens) {
   for (int rank = 0; rank < 4; ++rank) {
     const Program program = build_iteration(model, make_groups(Layout{1, 2, 2, 2}), rank);
     EXPECT_EQ(program.tensors[static_cast<std::size_t>(program.tokens.front())].rows, 12);
-    EXPECT_EQ(std::get<EmbedTokens>(program.ops.front().kind).first_position, rank % 2 == 0 ? 0 : 4);
+    EXPECT_EQ(std::get<EmbedTokens>(program.ops.front().kind).first_position,
+              rank % 2 == 0 ? 0 : 4);
   }
 }
 

@@ -20,10 +20,10 @@ Predicted predicted(double capacity_factor, moe::ExchangedRows exchange,
   situation.model.exchange = exchange;
   const moe::Program program = moe::build_iteration(situation.model, situation.groups, 0);
   const moe::Routing rows = make_routing(routing, program, situation.groups, 1);
-  return {simulate(program, situation.groups, rows, situation.costs, situation.cluster).duration_s,
-          lower_bound(program, situation.groups, rows, situation.costs, situation.cluster)
-              .seconds(),
-          planned_peak_bytes(program, situation.groups, rows)};
+  return {
+      simulate(program, situation.groups, rows, situation.costs, situation.cluster).duration_s,
+      lower_bound(program, situation.groups, rows, situation.costs, situation.cluster).seconds(),
+      planned_peak_bytes(program, situation.groups, rows)};
 }
 
 TEST(PaddedRows, TakeTheTimeAndMemoryOfTheCapacity) {

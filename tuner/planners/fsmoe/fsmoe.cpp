@@ -37,7 +37,8 @@ std::vector<Candidate> ways_to_plan(const Situation& situation, const PlannerOpt
   // What Tutel-Improved and PipeMoE would do with these streams: every slice of gradients costs the
   // start of an all-reduce.
   by_simulation("simulation, gradients of blocks whole", [&](Degrees degrees) {
-    return with_whole_gradients(situation, pipeline_with_gradients(program, name, degrees, in_node));
+    return with_whole_gradients(situation,
+                                pipeline_with_gradients(program, name, degrees, in_node));
   });
   by_simulation("simulation, gradients after backward", [&](Degrees degrees) {
     return pipeline_schedule(program, name, degrees, in_node);

@@ -19,8 +19,7 @@ Degrees best_degrees_by_simulation(const Situation& situation, int most,
 
 /// The fastest by simulation of several ways to make a schedule of degrees, each with the degrees
 /// that are best for it. Equal times: the first way.
-moe::Schedule fastest_by_simulation(
-    const Situation& situation, int most,
-    const std::vector<std::function<moe::Schedule(Degrees)>>& ways);
+moe::Schedule fastest_by_simulation(const Situation& situation, int most,
+                                    const std::vector<std::function<moe::Schedule(Degrees)>>& ways);
 
 }  // namespace tuner

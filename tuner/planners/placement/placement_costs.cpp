@@ -30,9 +30,9 @@ double startup_of(const Situation& situation, const moe::Op& op, const OpCost& c
     return alpha_s;
   }
   const LinearFit& fit = situation.costs.fits.at(fit_key(situation.costs, situation.program, op));
-  return fit.alpha_s * units_of(situation.program, op, binding, situation.groups, 0,
-                                situation.costs.device)
-                           .calls;
+  return fit.alpha_s *
+         units_of(situation.program, op, binding, situation.groups, 0, situation.costs.device)
+             .calls;
 }
 
 /// The computation of neighbouring blocks, experts aside, that can hide transfers. Transfers of
