@@ -44,7 +44,7 @@ std::string option_in(const std::string& way, const std::string& option) {
 }
 
 std::string table_of(const std::string& key) {
-  for (const char* of_training : {"global_batch", "micro_batches"}) {
+  for (const char* of_training : {"global_batch", "batch_per", "micro_batches"}) {
     if (key == of_training) return "training";
   }
   for (const char* of_model : {"heads", "key_value_heads", "blocks", "d_hidden", "head"}) {

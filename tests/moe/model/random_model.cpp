@@ -15,9 +15,9 @@ namespace moe::test {
 namespace {
 
 /// Keys whose every value goes with any sizes.
-constexpr std::array<std::string_view, 11> kDrawnByRange{
-    "norm",      "positions", "rotary_base", "head",   "biases",          "activation",
-    "optimizer", "momentum",  "exchange",    "expert", "auxiliary_weight"};
+constexpr std::array<std::string_view, 12> kDrawnByRange{
+    "norm",      "positions", "rotary_base", "head",   "biases",           "activation",
+    "optimizer", "momentum",  "exchange",    "expert", "auxiliary_weight", "batch_per"};
 
 struct DrawByRange {
   std::mt19937& random;

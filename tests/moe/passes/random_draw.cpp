@@ -121,11 +121,10 @@ Schedule random_schedule(std::mt19937& random, const Model& model, const Layout&
   return schedule;
 }
 
-/// Ranks of tp have fewer sequences together than there are ranks, where that divides.
-void share_sequences(std::mt19937& random, Draw& draw) {
-  if (draw.layout.tensor == 1 || random() % 2 == 0) return;
+/// Ranks of tp that share sequences have fewer together than they are, where that divides.
+void share_sequences(Draw& draw) {
+  if (draw.model.batch_per == BatchPer::rank) return;
   Model shared = draw.model;
-  shared.batch_per = BatchPer::tp_group;
   shared.global_batch /= draw.layout.tensor;
   if (!layout_refusal(shared, draw.layout)) draw.model = shared;
 }
@@ -269,7 +268,7 @@ Draw random_draw(std::mt19937& random) {
   Draw draw;
   draw.model = random_model(random);
   draw.layout = random_layout(random, draw.model);
-  share_sequences(random, draw);
+  share_sequences(draw);
   draw.node_of = random_nodes(random, draw.layout);
   draw.schedule = random_schedule(random, draw.model, draw.layout);
   keep_streams_there(draw);
