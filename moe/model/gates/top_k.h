@@ -11,8 +11,8 @@ namespace moe {
 Layer gate_logits(LayerBuilder& build, TensorId x, const std::string& parameter = "gate",
                   std::int64_t outputs = 0);
 
-/// offsets i32[1,E+1], demand i32[1,E] -> i32[1,E], the demand of all ranks together. Where rows are
-/// padded, no row waits for it.
+/// offsets i32[1,E+1], demand i32[1,E] -> i32[1,E], the demand of all ranks together. Where rows
+/// are padded, none of them waits for it.
 TensorId exchange_counts(LayerBuilder& build, TensorId offsets, TensorId demand);
 
 /// offsets i32[1,E+1] as they are, or i32[2,E+1] where rows are padded (ops/padding.h).
