@@ -51,7 +51,7 @@ struct CrossEntropyGradientBody {
   const std::int32_t* targets;
   const Real* log_sum_exp;
   Real* d_logits;
-  std::int64_t vocabulary, global_tokens;
+  std::int64_t vocabulary, global_tokens, first_id;
 
   template <class Team>
   MOE_BODY void operator()(Team& team, std::int64_t t) const {
@@ -63,7 +63,8 @@ struct CrossEntropyGradientBody {
                   [=](std::int64_t v) { out[v] = exponential(row[v] - log_sum) * scale; });
     team.sync();
     if (team.leader()) {
-      const std::int32_t target = targets[t];
+      const std::int64_t target = targets[t] - first_id;
+      if (target < 0 || target >= vocabulary) return;
       out[target] = (exponential(row[target] - log_sum) - Real(1)) * scale;
     }
   }
@@ -88,7 +89,97 @@ void launch(Exec& exec, const CrossEntropyGradient& op, const BoundOp& bound) {
       logits.rows, logits.columns,
       CrossEntropyGradientBody<Real>{data_of<Real>(logits), data_of<std::int32_t>(bound.reads[1]),
                                      data_of<Real>(bound.reads[2]), data_of<Real>(bound.writes[0]),
-                                     logits.columns, op.global_tokens});
+                                     logits.columns, op.global_tokens, op.first_id});
+}
+
+/// statistics[t] = log of the sum of e^logits[t], and the logit of the target. A team per token.
+template <class Real>
+struct VocabularyStatisticsBody {
+  const Real* logits;
+  const std::int32_t* targets;
+  Real* statistics;
+  std::int64_t vocabulary, first_id;
+
+  template <class Team>
+  MOE_BODY void operator()(Team& team, std::int64_t t) const {
+    const Real* row = logits + t * vocabulary;
+    const Real largest = team.max(vocabulary, [=](std::int64_t v) { return row[v]; });
+    const Real sum =
+        team.sum(vocabulary, [=](std::int64_t v) { return exponential(row[v] - largest); });
+    if (!team.leader()) return;
+    const std::int64_t target = targets[t] - first_id;
+    statistics[2 * t] = largest + std::log(sum);
+    statistics[2 * t + 1] = target >= 0 && target < vocabulary ? row[target] : Real(0);
+  }
+};
+
+/// log_sum_exp[t] over the shares of all ranks, in rank order.
+template <class Real>
+struct SharedLogSumExpBody {
+  const Real* statistics;
+  Real* log_sum_exp;
+  std::int64_t tokens;
+  int ranks;
+
+  MOE_BODY void operator()(std::int64_t t) const {
+    Real largest = statistics[2 * t];
+    for (int rank = 1; rank < ranks; ++rank) {
+      const Real other = statistics[2 * (rank * tokens + t)];
+      largest = other > largest ? other : largest;
+    }
+    Real sum = 0;
+    for (int rank = 0; rank < ranks; ++rank) {
+      sum += exponential(statistics[2 * (rank * tokens + t)] - largest);
+    }
+    log_sum_exp[t] = largest + std::log(sum);
+  }
+};
+
+/// loss = sum over the own tokens of (log_sum_exp - logit of the target) / global_tokens. One team;
+/// the sum is in double.
+template <class Real>
+struct SharedCrossEntropyBody {
+  const Real* statistics;
+  const Real* log_sum_exp;
+  Real* loss;
+  std::int64_t tokens, begin, count, global_tokens;
+  int ranks;
+
+  template <class Team>
+  MOE_BODY void operator()(Team& team, std::int64_t) const {
+    const auto& self = *this;
+    const double sum = team.sum(count, [&self](std::int64_t i) {
+      const std::int64_t t = self.begin + i;
+      double target = 0;  // one rank has it
+      for (int rank = 0; rank < self.ranks; ++rank) {
+        target += static_cast<double>(self.statistics[2 * (rank * self.tokens + t) + 1]);
+      }
+      return static_cast<double>(self.log_sum_exp[t]) - target;
+    });
+    if (team.leader()) *loss = static_cast<Real>(sum / static_cast<double>(global_tokens));
+  }
+};
+
+template <class Real, class Exec>
+void launch(Exec& exec, const VocabularyStatistics& op, const BoundOp& bound) {
+  const View& logits = bound.reads[0];
+  exec.rows(
+      logits.rows, logits.columns,
+      VocabularyStatisticsBody<Real>{data_of<Real>(logits), data_of<std::int32_t>(bound.reads[1]),
+                                     data_of<Real>(bound.writes[0]), logits.columns, op.first_id});
+}
+
+template <class Real, class Exec>
+void launch(Exec& exec, const SharedCrossEntropy& op, const BoundOp& bound) {
+  const Real* statistics = data_of<Real>(bound.reads[0]);
+  const View& log_sum_exp = bound.writes[1];
+  const std::int64_t tokens = log_sum_exp.rows, own = tokens / op.ranks;
+  exec.elements(
+      tokens, SharedLogSumExpBody<Real>{statistics, data_of<Real>(log_sum_exp), tokens, op.ranks});
+  exec.rows(1, own,
+            SharedCrossEntropyBody<Real>{statistics, data_of<Real>(log_sum_exp),
+                                         data_of<Real>(bound.writes[0]), tokens, op.own * own, own,
+                                         op.global_tokens, op.ranks});
 }
 
 }  // namespace moe

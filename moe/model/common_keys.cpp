@@ -272,6 +272,9 @@ constexpr std::array kKeys{
                                     kOptional, kWithRotary),
     member_key<&Model::head>("model", "head", WordRange{words_of_enum<Head>},
                              "Whether logits have a matrix of their own or use the token table."),
+    member_key<&Model::shard_vocabulary>(
+        "model", "shard_vocabulary", TrueOrFalse{},
+        "Whether ranks of tp cut the token table, the head and the loss by vocabulary."),
     member_key<&Model::biases>("model", "biases", TrueOrFalse{},
                                "Biases in attention, and in networks that can have them."),
     member_key<&Model::dtype>("model", "dtype", WordRange{words_of_enum<DType>},

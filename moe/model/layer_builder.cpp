@@ -200,6 +200,11 @@ void LayerBuilder::op(OpKind kind, const std::string& name, std::vector<TensorId
 
 std::int64_t LayerBuilder::first_token() const { return rank_in_stage(groups, rank) * tokens; }
 
+std::int64_t LayerBuilder::first_id() const {
+  if (!shards_vocabulary()) return 0;
+  return model.vocabulary / tensor_ranks() * index_in_group(groups, GroupKind::tensor, rank);
+}
+
 int LayerBuilder::local_experts() const { return model.experts / groups.layout.expert; }
 
 std::optional<std::int64_t> LayerBuilder::capacity() const {

@@ -94,6 +94,10 @@ class LayerBuilder {
   int tensor_ranks() const { return groups.layout.tensor; }
   /// The place of this rank's first token among those of its stage and micro-batch.
   std::int64_t first_token() const;
+  /// True where ranks that share dense matrices cut the vocabulary.
+  bool shards_vocabulary() const { return model.shard_vocabulary && tensor_ranks() > 1; }
+  /// The first token id of this rank's share of the vocabulary.
+  std::int64_t first_id() const;
   int local_experts() const;
   /// Ranks that share this rank's experts, itself among them.
   int sharing_ranks() const { return groups.layout.expert_sharded; }

@@ -190,6 +190,11 @@ std::optional<LayoutRefusal> refusal_by_dense_layers(const Model& model, const L
         "key_value_heads", heads, layout.tensor, attention,
         to_multiples("key_value_heads", &Model::key_value_heads, heads, layout.tensor));
   }
+  if (model.shard_vocabulary && model.vocabulary % layout.tensor != 0) {
+    return not_divided(
+        "vocabulary", model.vocabulary, layout.tensor, "ranks that the vocabulary is cut over (tp)",
+        to_multiples("vocabulary", &Model::vocabulary, model.vocabulary, layout.tensor, 2));
+  }
   if (blocks_with_experts(model) < model.blocks && model.d_hidden % layout.tensor != 0) {
     return not_divided("d_hidden", model.d_hidden, layout.tensor,
                        "ranks that dense networks are cut over (tp)",

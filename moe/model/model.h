@@ -50,6 +50,7 @@ struct Model {
   Positions positions = Positions::learned;
   double rotary_base = 10000;
   Head head = Head::untied;
+  bool shard_vocabulary = false;  ///< tp cuts token table, head and loss along the vocabulary
   bool biases = true;    ///< whether linear layers have biases, where their network allows them
   int dense_blocks = 0;  ///< the first blocks, which have no experts whatever moe_every
   int moe_every =

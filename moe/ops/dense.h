@@ -7,24 +7,31 @@
 /// position, with optional ones in parentheses.
 namespace moe {
 
-/// tokens i32[T], token_table[V,M], (position_table[L,M]) -> x[T,M]
-/// The first token is at position `first_position` of its sequence.
-struct EmbedTokens {
+/// The tokens of an embedding. Where ranks cut the vocabulary, each embeds the tokens of all of
+/// them, as far as it has their rows, and adds positions to its own tokens alone; the sum over the
+/// ranks is the embedding.
+struct EmbeddedTokens {
+  std::int64_t sequence_length = 0;
+  std::int64_t first_position = 0;                 ///< of the first own token in its sequence
+  std::int64_t first_id = 0;                       ///< the token of the table's first row
+  std::int64_t own_begin = 0;                      ///< the first own token
+  std::int64_t own_count = std::int64_t{1} << 40;  ///< own tokens; all that there are, if fewer
+};
+
+/// tokens i32[T], token_table[V,M], (position_table[L,M]) -> x[T,M]; zeros for tokens whose rows
+/// are not in the table
+struct EmbedTokens : EmbeddedTokens {
   static constexpr OpFacts facts = kernel_op("embed_tokens", CostUnit::bytes,
                                              {Cut::whole, Cut::whole, Cut::whole}, {Cut::whole});
-  std::int64_t sequence_length = 0;
-  std::int64_t first_position = 0;
   Work work(const OpSizes& sizes) const;
 };
 /// tokens i32[T], dx[T,M], (d_token_table[V,M]), (the gradients where `accumulate`) ->
 /// d_token_table[V,M], (d_position_table[L,M]). Where d_token_table is read, the gradient is added
 /// to its values, which are those of a tied head.
-struct EmbedTokensGradient {
+struct EmbedTokensGradient : EmbeddedTokens {
   static constexpr OpFacts facts =
       kernel_op("embed_tokens_gradient", CostUnit::bytes,
                 {Cut::rows, Cut::rows, Cut::whole, Cut::whole, Cut::whole}, {Cut::sum, Cut::sum});
-  std::int64_t sequence_length = 0;
-  std::int64_t first_position = 0;
   bool accumulate = false;
   Work work(const OpSizes& sizes) const;
 };

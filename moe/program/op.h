@@ -61,7 +61,7 @@ using AnyOpKind = std::variant<
     SoftmaxGradient, ChooseTokens, SoftSlots, SoftSlotsGradient, DispatchMask, DispatchMaskGradient,
     EinsumRows, EinsumTokens, EinsumMask, Jitter, RoundBf16, PackRows, UnpackRows, SendExperts,
     ReturnGradients, AddReturned, OffloadRows, FetchRows, AwaitCopies, GatherLoads, PadOffsets,
-    ClearPadding>;
+    ClearPadding, VocabularyStatistics, SharedCrossEntropy>;
 
 template <class Kind, class Variant>
 inline constexpr bool is_alternative = false;

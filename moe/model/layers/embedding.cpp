@@ -1,5 +1,7 @@
 #include "moe/model/layers/embedding.h"
 
+#include "moe/model/layers/linear.h"
+
 namespace moe {
 
 TensorId token_table(LayerBuilder& build) {
@@ -9,31 +11,47 @@ TensorId token_table(LayerBuilder& build) {
       return parameter.value;
     }
   }
-  return build.weight(name, build.model.vocabulary, build.model.d_model);
+  const std::int64_t vocabulary = build.model.vocabulary, width = build.model.d_model;
+  return build.shards_vocabulary() ? build.shared_weight(name, vocabulary, width, Sharded::by_rows,
+                                                         LayerBuilder::kInitialDeviation)
+                                   : build.weight(name, vocabulary, width);
+}
+
+TensorId gather_ids(LayerBuilder& build, TensorId ids, const std::string& name) {
+  if (!build.shards_vocabulary()) return ids;
+  const TensorId all = build.integers(name + ".gathered", build.tensor_ranks() * build.tokens, 1);
+  build.op(AllGather{}, "gather " + name, {ids}, {all});
+  return all;
 }
 
 Layer embedding(LayerBuilder& build) {
   const Model& model = build.model;
-  const TensorId tokens = build.program().tokens.front(), table = token_table(build);
+  const bool shards = build.shards_vocabulary();
+  const TensorId tokens = gather_ids(build, build.program().tokens.front(), "tokens"),
+                 table = token_table(build);
   std::vector<TensorId> tables{table};
   if (model.positions == Positions::learned) {
     tables.push_back(build.weight("position_table", model.sequence_length, model.d_model));
   }
-  const TensorId x = build.activation("embedded", model.d_model);
+  const EmbeddedTokens of{
+      model.sequence_length, build.first_token() % model.sequence_length, build.first_id(),
+      shards ? build.tokens * index_in_group(build.groups, GroupKind::tensor, build.rank) : 0,
+      build.tokens};
+  const std::int64_t rows = build.program().tensors[tokens].rows;
+  const TensorId x = build.activation("embedded", rows, model.d_model);
   std::vector<TensorId> reads{tokens};
   reads.insert(reads.end(), tables.begin(), tables.end());
-  const std::int64_t first = build.first_token() % model.sequence_length;
-  build.op(EmbedTokens{model.sequence_length, first}, "embed", reads, {x});
+  build.op(EmbedTokens{of}, "embed", reads, {x});
   const auto backward = [=, &build](TensorId dx) {
-    std::vector<TensorId> from{tokens, dx}, gradients;
+    const TensorId d_all = shards ? gather_tokens(build, dx, "embedding gradient") : dx;
+    std::vector<TensorId> from{tokens, d_all}, gradients;
     for (const TensorId parameter : tables) gradients.push_back(build.gradient(parameter));
     // A tied head, whose backward came first, has left its share.
     if (build.model.head == Head::tied) from.push_back(gradients[0]);
-    build.op(EmbedTokensGradient{build.model.sequence_length, first}, "embed gradient", from,
-             gradients);
+    build.op(EmbedTokensGradient{of}, "embed gradient", from, gradients);
     return -1;
   };
-  return {x, backward};
+  return {shards ? sum_tokens(build, x, "embedding") : x, backward};
 }
 
 }  // namespace moe

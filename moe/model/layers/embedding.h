@@ -8,7 +8,11 @@ namespace moe {
 /// table where positions are learned. Its backward returns -1, since token ids have no gradient.
 Layer embedding(LayerBuilder& build);
 
-/// token_table[V,M], which a tied head uses too. The first call makes it.
+/// token_table[V,M], which a tied head uses too. The first call makes it. Where ranks cut the
+/// vocabulary, it has this rank's share of the rows.
 TensorId token_table(LayerBuilder& build);
+
+/// ids i32[T] -> i32[n*T,1]: those of the n ranks that cut the vocabulary; ids itself where none do.
+TensorId gather_ids(LayerBuilder& build, TensorId ids, const std::string& name);
 
 }  // namespace moe

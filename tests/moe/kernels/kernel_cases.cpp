@@ -11,12 +11,12 @@ void add_embed(Cases& cases) {
   for (const auto& [sequences, length, width] : {std::tuple{1, 1, 3}, {3, 5, 8}, {2, 40, 33}}) {
     const int tokens = sequences * length, vocabulary = 11;
     KernelCase forward{"embed " + std::to_string(tokens) + "x" + std::to_string(width),
-                       EmbedTokens{length},
+                       EmbedTokens{{length}},
                        {random_integers(tokens, 1, 1, vocabulary),
                         random_tensor(vocabulary, width, 2), random_tensor(length, width, 3)},
                        {blank(tokens, width)}};
     KernelCase gradient{forward.name + " gradient",
-                        EmbedTokensGradient{length},
+                        EmbedTokensGradient{{length}},
                         {forward.reads[0], random_tensor(tokens, width, 4)},
                         {blank(vocabulary, width), blank(length, width)}};
     cases.push_back({forward, 0, gradient, 1, {1, 2}});
@@ -415,13 +415,34 @@ std::vector<KernelCase> kernel_cases() {
                    {{.ranges = {{2, 4}, {20, 11}}}}});
   const HostTensor held = random_tensor(7, 5, 3);
   cases.push_back({"embed_tokens_gradient added to a tied head's",
-                   EmbedTokensGradient{6},
+                   EmbedTokensGradient{{6}},
                    {random_integers(12, 1, 1, 7), random_tensor(12, 5, 2), held},
                    {held, blank(6, 5)}});
   const std::vector<Step> halves{{.chunk = {0, 2}, .ranges = {{0, 7}, {20, 3}}},
                                  {.chunk = {1, 2}, .ranges = {{7, 13}, {23, 8}}}};
   cases.push_back(
       {"sum_shares", SumShares{}, {random_tensor(31, 3 * 9, 1)}, {blank(31, 9)}, halves});
+  // A vocabulary of 40 that 2 ranks cut; this one has the second half, and tokens 3 to 8 of 12.
+  const HostTensor ids = random_integers(12, 1, 5, 40), logits = random_tensor(12, 20, 6, 3);
+  const EmbeddedTokens shared{6, 2, 20, 3, 6};
+  cases.push_back({"embed_tokens of a shared vocabulary",
+                   EmbedTokens{shared},
+                   {ids, random_tensor(20, 9, 1), random_tensor(6, 9, 2)},
+                   {blank(12, 9)}});
+  cases.push_back({"embed_tokens_gradient of a shared vocabulary",
+                   EmbedTokensGradient{shared},
+                   {ids, random_tensor(12, 9, 3)},
+                   {blank(20, 9), blank(6, 9)}});
+  cases.push_back(
+      {"vocabulary_statistics", VocabularyStatistics{20}, {logits, ids}, {blank(12, 2)}});
+  cases.push_back({"shared_cross_entropy",
+                   SharedCrossEntropy{36, 2, 1},
+                   {random_tensor(24, 2, 7)},
+                   {blank(1, 1), blank(12, 1)}});
+  cases.push_back({"cross_entropy_gradient of a shared vocabulary",
+                   CrossEntropyGradient{36, 20},
+                   {logits, ids, random_tensor(12, 1, 8)},
+                   {blank(12, 20)}});
   cases.push_back(
       {"pad_offsets", PadOffsets{9}, {{1, 4, {0, 5, 5, 14}, true}}, {blank_integers(2, 4)}});
   cases.push_back({"clear_padding",

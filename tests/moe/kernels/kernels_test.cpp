@@ -79,7 +79,7 @@ TEST(Kernels, GiveTheSameBitsOnAnyNumberOfThreads) {
        {random_tensor(60, 3000, 1), random_tensor(60, 3000, 2), random_tensor(60, 2, 3)},
        {blank(1, 3000), blank(1, 3000)}});
   cases.push_back({"large embed gradient",
-                   EmbedTokensGradient{100},
+                   EmbedTokensGradient{{100}},
                    {random_integers(600, 1, 1, 20), random_tensor(600, 70, 2)},
                    {blank(20, 70), blank(100, 70)}});
   for (const KernelCase& kernel : cases) {
@@ -131,7 +131,7 @@ TEST(KernelEmbed, AddsToTheGradientThatATiedHeadHasLeft) {
   const HostTensor tokens{3, 1, {1, 0, 1}, true}, dx{3, 2, {1, 2, 3, 4, 5, 6}},
       held{2, 2, {10, 20, 30, 40}};
   const auto table = run_case(
-      *backend, {"embed", EmbedTokensGradient{3}, {tokens, dx, held}, {held}}, DType::f64)[0];
+      *backend, {"embed", EmbedTokensGradient{{3}}, {tokens, dx, held}, {held}}, DType::f64)[0];
   EXPECT_EQ(table.values, (std::vector<double>{13, 24, 36, 48}));
 }
 

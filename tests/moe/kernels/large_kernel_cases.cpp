@@ -40,11 +40,11 @@ std::vector<KernelCase> large_kernel_cases() {
                    {cases.back().reads[0], ids, log_sum_exp},
                    {blank(tokens, vocabulary)}});
   cases.push_back({"embed of a large vocabulary",
-                   EmbedTokens{tokens},
+                   EmbedTokens{{tokens}},
                    {ids, random_tensor(vocabulary, 8, 3), random_tensor(tokens, 8, 4)},
                    {blank(tokens, 8)}});
   cases.push_back({"embed of a large vocabulary, gradient",
-                   EmbedTokensGradient{tokens},
+                   EmbedTokensGradient{{tokens}},
                    {ids, random_tensor(tokens, 8, 5)},
                    {blank(vocabulary, 8), blank(tokens, 8)}});
 

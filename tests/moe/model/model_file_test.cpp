@@ -141,7 +141,7 @@ seed = 9
       R"({"name":"all","vocabulary":100,"sequence_length":10,"d_model":12,"d_hidden":14,)"
       R"("heads":3,"key_value_heads":1,"blocks":6,"norm":"rms_norm","positions":"rotary",)"
       R"("rotary_base":1000.0,)"
-      R"("head":"tied","biases":false,"dtype":"f64","dense_blocks":1,"moe_every":3,"experts":7,)"
+      R"("head":"tied","shard_vocabulary":false,"biases":false,"dtype":"f64","dense_blocks":1,"moe_every":3,"experts":7,)"
       R"("choices":1,)"
       R"("gate":"softmax","order":"einsum","expert":"gpt","activation":"relu","d_expert":21,)"
       R"("shared_experts":2,)"

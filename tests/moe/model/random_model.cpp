@@ -15,8 +15,8 @@ namespace moe::test {
 namespace {
 
 /// Keys whose every value goes with any sizes.
-constexpr std::array<std::string_view, 12> kDrawnByRange{
-    "norm",      "positions", "rotary_base", "head",   "biases",           "activation",
+constexpr std::array<std::string_view, 13> kDrawnByRange{
+    "norm",      "positions", "rotary_base", "head",   "shard_vocabulary", "biases",   "activation",
     "optimizer", "momentum",  "exchange",    "expert", "auxiliary_weight", "batch_per"};
 
 struct DrawByRange {

@@ -39,7 +39,8 @@ Layout random_layout(std::mt19937& random, const Model& model) {
   const int experts = random_divisor(random, ranks / shards, {model.experts});
   const int tensor = random_divisor(
       random, ranks,
-      {key_value_heads(model), model.d_hidden, model.shared_experts * expert_hidden(model)});
+      {key_value_heads(model), model.d_hidden, model.shared_experts * expert_hidden(model),
+       model.shard_vocabulary ? model.vocabulary : 0});
   return {ranks / shards / experts, experts, shards, tensor, stages};
 }
 
