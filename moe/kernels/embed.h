@@ -39,9 +39,9 @@ struct FillZero {
 };
 
 /// The gradient of the token table, added to its present values. A team per token: of the tokens
-/// whose rows the table has, the first one with an id owns that row of the table and adds up all others with the same id in the order of
-/// the tokens. Every sum has one owner and one order, so there are no atomics and every run gives
-/// the same bits.
+/// whose rows the table has, the first one with an id owns that row of the table and adds up all
+/// others with the same id in the order of the tokens. Every sum has one owner and one order, so
+/// there are no atomics and every run gives the same bits.
 template <class Real>
 struct TokenTableGradientBody {
   const std::int32_t* tokens;

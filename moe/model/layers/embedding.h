@@ -12,7 +12,8 @@ Layer embedding(LayerBuilder& build);
 /// vocabulary, it has this rank's share of the rows.
 TensorId token_table(LayerBuilder& build);
 
-/// ids i32[T] -> i32[n*T,1]: those of the n ranks that cut the vocabulary; ids itself where none do.
+/// ids i32[T] -> i32[n*T,1]: those of the n ranks that cut the vocabulary; ids itself where none
+/// do.
 TensorId gather_ids(LayerBuilder& build, TensorId ids, const std::string& name);
 
 }  // namespace moe

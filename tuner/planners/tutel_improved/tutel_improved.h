@@ -6,9 +6,9 @@
 namespace tuner {
 
 /// Tutel-Improved: PipeMoE's pipeline. The gradients of a block are all-reduced whole beside a
-/// dense part of backward (with_whole_gradients). Degrees are chosen by simulation, forward and backward
-/// apart. [FSMoE 6.1 and its baseline, code] Where that is slower than PipeMoE itself, gradients
-/// are all-reduced after backward, as there.
+/// dense part of backward (with_whole_gradients). Degrees are chosen by simulation, forward and
+/// backward apart. [FSMoE 6.1 and its baseline, code] Where that is slower than PipeMoE itself,
+/// gradients are all-reduced after backward, as there.
 moe::Schedule plan_tutel_improved(const Situation& situation, const PlannerOptions& options);
 
 /// With these degrees, and gradients beside dense parts.
