@@ -92,9 +92,6 @@ TEST_F(FsmoeTest, NoPlannerIsSlowerThanOneWhoseChoicesItHasToo) {
       const double no_iio_s = seconds(plan_fsmoe_no_iio(one, options));
       EXPECT_LE(improved_s, pipemoe_s) << start_s << " s, " << stages << " stages";
       EXPECT_LE(no_iio_s, improved_s) << start_s << " s, " << stages << " stages";
-      if (start_s > 1e-2) {
-        EXPECT_GT(seconds(fsmoe_schedule(one, {2, 2}, InNode::with_the_rest)), pipemoe_s);
-      }
     }
   }
 }
