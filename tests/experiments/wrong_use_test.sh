@@ -25,6 +25,8 @@ refused "--threads needs a value" "$root/experiments/against_pytorch/run" --thre
 refused "--models needs a value" "$root/experiments/box_planners/run" --models --table
 refused "--rounds needs a value" "$root/experiments/collectives/beside_mpi" --rounds --nodes 2
 refused "--every needs a value" "$root/experiments/skewed_training/run" --every --table
+refused "--out needs a value" "$root/experiments/reproduce" all --out --list
+refused "--bin needs a value" "$root/experiments/mpmoe_fig14/run" --bin
 
 # A checkout of somebody else, who lets others read it; and installed, where nothing is built.
 as_other=()
