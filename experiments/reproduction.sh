@@ -70,6 +70,20 @@ columns() {
     }' "$file"
 }
 
+# testbed BED BETAS FACTOR: the file of FSMoE's test bed with communication that takes BETAS times as
+# long by the byte, and with links between and inside nodes FACTOR times slower beside each other.
+testbed() {
+  local file=$work/testbed-$1-$2-$3.toml
+  awk -v betas="$2" -v factor="$3" '
+    /^\[/ { collective = /^\[fit\.(all|reduce)/ }
+    /^bandwidth_gbit_per_s/ { $3 /= betas }
+    /^beta_s_per_byte/ && collective { $3 *= betas }
+    { print }
+    END { printf "\n[interference]\ninter_node_beside_intra_node = %.6f\nintra_node_beside_inter_node = %.6f\n", 1 / factor, 1 / factor }
+    ' "$experiments/clusters/fsmoe-testbed-$1.toml" > "$file"
+  echo "$file"
+}
+
 # row PAPER TABLE SETTING SYSTEM QUANTITY PAPERS_FIGURE OURS: "-" for a figure that the paper does
 # not print. The difference is ours over the paper less 1.
 row() {
