@@ -77,13 +77,48 @@ struct Reduce : ArrayCall {
   std::int64_t written_count(int rank, int) const { return rank == root ? count : 0; }
 };
 
+/// Elements [begin, begin + count) of one rank on a chain of ranks: a root and those that follow
+/// it. The i-th chain of a call on which rank a stands before rank b is the i-th at both of them.
+struct Chain {
+  int before = -1;  ///< the rank before this one, towards the root; -1 on the root
+  int after = -1;   ///< the rank after this one; -1 on the last
+  int place = 0;    ///< how many ranks are before it; 0 on the root
+  int ranks = 0;    ///< how many are on the chain
+  int root = 0;
+  std::int64_t begin = 0;
+  std::int64_t count = 0;  ///< the same on all ranks of a chain
+};
+
+/// What a call along chains reads and writes.
+struct ChainCall {
+  std::byte* data = nullptr;
+  std::span<const Chain> chains{};
+  DType dtype = DType::f32;
+};
+
+/// On every chain, the elements of all other ranks = those of the root. Each rank passes on what
+/// arrives while the rest travels.
+struct ChainBroadcast : ChainCall {
+  static constexpr std::string_view name = "chain_broadcast";
+  static bool reads(const Chain& chain) { return chain.before < 0; }
+  static bool writes(const Chain& chain) { return chain.before >= 0; }
+};
+
+/// On every chain, the elements of the root = the sum of those of all other ranks, from the last
+/// to the first. They keep theirs. Each rank adds and sends what arrives while the rest travels.
+struct ChainReduce : ChainCall {
+  static constexpr std::string_view name = "chain_reduce";
+  static bool reads(const Chain& chain) { return chain.before >= 0; }
+  static bool writes(const Chain& chain) { return chain.before < 0; }
+};
+
 /// Returns when every rank has called it.
 struct Barrier {
   static constexpr std::string_view name = "barrier";
 };
 
-using Call =
-    std::variant<AllToAllV, AllReduce, AllGather, ReduceScatter, Broadcast, Reduce, Barrier>;
+using Call = std::variant<AllToAllV, AllReduce, AllGather, ReduceScatter, Broadcast, Reduce,
+                          ChainBroadcast, ChainReduce, Barrier>;
 
 /// Hands the one call that `what` holds to `carry_out`, a function of every kind of call. Throws
 /// std::invalid_argument where the call names a root outside the group.

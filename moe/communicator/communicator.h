@@ -75,6 +75,14 @@ class Communicator {
               const CallContext& call) {
     run(collective::Reduce{{from, to, count, dtype}, root}, call);
   }
+  void chain_broadcast(std::byte* data, std::span<const collective::Chain> chains, DType dtype,
+                       const CallContext& call) {
+    run(collective::ChainBroadcast{{data, chains, dtype}}, call);
+  }
+  void chain_reduce(std::byte* data, std::span<const collective::Chain> chains, DType dtype,
+                    const CallContext& call) {
+    run(collective::ChainReduce{{data, chains, dtype}}, call);
+  }
   void barrier(const CallContext& call) { run(collective::Barrier{}, call); }
 
   /// A new communicator for these ranks of this one: ascending, this rank among them. Every rank

@@ -33,6 +33,7 @@ struct Arguments {
   collective::ArrayCall array{};  ///< in an all-to-all `count` is the bytes of a row
   int root = -1;                  ///< -1 where the call has none
   std::span<const Segment> send{};
+  std::span<const collective::Chain> chains{};
   std::span<const int> ranks{};  ///< the group that a split asks for
   Group* made = nullptr;         ///< the group that a split has made
 
@@ -252,7 +253,90 @@ class LocalCommunicator : public Communicator {
     sent_bytes_ += (c.count - (rank == c.root ? n : 0)) * bytes_of(c.dtype);
   }
 
+  void carry_out(const collective::ChainBroadcast& c, const CallContext& call) {
+    publish_chains(c, call);
+    std::string mismatch;
+    for (std::size_t i = 0; i < c.chains.size() && mismatch.empty(); ++i) {
+      Link root{rank, i};
+      while (mismatch.empty() && chain_at(root).before >= 0) {
+        root = neighbour(root, &collective::Chain::before, &collective::Chain::after, mismatch);
+      }
+      if (mismatch.empty() && c.writes(c.chains[i])) {
+        std::memcpy(elements_at({rank, i}, c.dtype), elements_at(root, c.dtype),
+                    c.chains[i].count * bytes_of(c.dtype));
+      }
+    }
+    end_chains(c, &collective::Chain::after, mismatch, call);
+  }
+
+  void carry_out(const collective::ChainReduce& c, const CallContext& call) {
+    publish_chains(c, call);
+    std::string mismatch;
+    for (std::size_t i = 0; i < c.chains.size() && mismatch.empty(); ++i) {
+      if (!c.writes(c.chains[i])) continue;
+      std::vector<const void*> parts;
+      Link link{rank, i};
+      while (chain_at(link).after >= 0) {
+        link = neighbour(link, &collective::Chain::after, &collective::Chain::before, mismatch);
+        if (!mismatch.empty()) break;
+        parts.insert(parts.begin(), elements_at(link, c.dtype));
+      }
+      if (mismatch.empty() && !parts.empty()) {
+        sum_in_order(parts, elements_at({rank, i}, c.dtype), c.chains[i].count, c.dtype);
+      }
+    }
+    end_chains(c, &collective::Chain::before, mismatch, call);
+  }
+
   void carry_out(const collective::Barrier& c, const CallContext& call) { meet(call, c.name); }
+
+  /// A chain of one rank.
+  struct Link {
+    int rank = 0;
+    std::size_t chain = 0;
+  };
+  const collective::Chain& chain_at(const Link& link) const {
+    return group_.arguments[link.rank].chains[link.chain];
+  }
+  std::byte* elements_at(const Link& link, DType dtype) const {
+    return at(group_.arguments[link.rank].array.to, chain_at(link).begin, dtype);
+  }
+
+  template <typename ChainCall>
+  void publish_chains(const ChainCall& c, const CallContext& call) {
+    publish({.name = c.name, .array = {.to = c.data, .dtype = c.dtype}, .chains = c.chains}, call);
+  }
+
+  /// The same chain at the rank that stands there `towards` it; `back` is the way from there.
+  Link neighbour(const Link& link, int collective::Chain::*towards, int collective::Chain::*back,
+                 std::string& mismatch) const {
+    const auto& chains = group_.arguments[link.rank].chains;
+    const collective::Chain& own = chains[link.chain];
+    const int peer = own.*towards;
+    check_peer(peer);
+    const auto same = std::ranges::count(chains.first(link.chain), peer, towards);
+    const auto& theirs = group_.arguments[peer].chains;
+    std::ptrdiff_t before = 0;
+    for (std::size_t i = 0; i < theirs.size(); ++i) {
+      if (theirs[i].*back != link.rank || before++ != same) continue;
+      if (theirs[i].count == own.count) return {peer, i};
+      break;
+    }
+    mismatch = fmt::format("chain {} of rank {} with rank {}: {} elements, which has no such chain",
+                           link.chain, link.rank, peer, own.count);
+    return link;
+  }
+
+  /// `sends`: the neighbour that a rank sends to.
+  template <typename ChainCall>
+  void end_chains(const ChainCall& c, int collective::Chain::*sends, const std::string& mismatch,
+                  const CallContext& call) {
+    meet(call, c.name);
+    for (const collective::Chain& chain : c.chains) {
+      if (chain.*sends >= 0) sent_bytes_ += chain.count * bytes_of(c.dtype);
+    }
+    if (!mismatch.empty()) refuse(mismatch);
+  }
 
   static std::byte* at(void* base, std::int64_t element, DType dtype) {
     return static_cast<std::byte*>(base) + element * bytes_of(dtype);

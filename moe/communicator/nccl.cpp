@@ -2,14 +2,21 @@
 #include <fmt/format.h>
 #include <nccl.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
+#include <limits>
+#include <map>
 #include <memory>
 #include <numeric>
+#include <span>
 #include <stdexcept>
 
 #include "moe/backend/backend.h"
+#include "moe/communicator/add_on_device.h"
+#include "moe/communicator/chain.h"
 #include "moe/communicator/communicator.h"
 #include "moe/communicator/nccl_family.h"
 #include "moe/communicator/subgroup.h"
@@ -54,7 +61,9 @@ class NcclCommunicator : public Communicator {
 
   ~NcclCommunicator() override {
     family_.finish(member_);
-    if (!family_.remove(member_)) token_.leak();
+    if (family_.remove(member_)) return;
+    token_.leak();
+    for (DeviceMemory& memory : scratch_) memory.leak();
   }
 
   void connect(const ncclUniqueId& id, const CallContext& call) {
@@ -104,14 +113,7 @@ class NcclCommunicator : public Communicator {
   void carry_out(const collective::AllToAllV& c, const CallContext& call) {
     family_.use_device();
     copy_own(c, call);
-    enqueue("ncclSend, ncclRecv", call, [&](ncclComm_t comm) {
-      const ncclResult_t begun = ncclGroupStart();
-      if (begun != ncclSuccess) return begun;
-      // An open group must be closed whatever happens: the first error is looked at afterwards.
-      ncclResult_t first_error = ncclSuccess;
-      const auto keep = [&](ncclResult_t code) {
-        if (first_error == ncclSuccess && code != ncclInProgress) first_error = code;
-      };
+    enqueue_group(call, [&](ncclComm_t comm, const auto& keep) {
       for (const Segment& segment : c.receive) {
         if (segment.peer == rank || segment.rows == 0) continue;
         keep(ncclRecv(c.to + segment.begin * c.row_bytes, segment.rows * c.row_bytes, ncclInt8,
@@ -123,8 +125,6 @@ class NcclCommunicator : public Communicator {
         keep(ncclSend(c.from + segment.begin * c.row_bytes, segment.rows * c.row_bytes, ncclInt8,
                       segment.peer, comm, stream(call)));
       }
-      const ncclResult_t end = ncclGroupEnd();
-      return first_error != ncclSuccess ? first_error : end;
     });
   }
 
@@ -166,6 +166,78 @@ class NcclCommunicator : public Communicator {
     if (rank != c.root) sent_bytes_ += c.count * bytes_of(c.dtype);
   }
 
+  /// A chain through all ranks is NCCL's own broadcast or reduction, since NCCL knows the machine.
+  /// It adds in an order of its own, the same every time.
+  void carry_out(const collective::ChainBroadcast& c, const CallContext& call) {
+    const int element = bytes_of(c.dtype);
+    whole_chains(c, call, [&](const collective::Chain& chain, ncclComm_t comm) {
+      std::byte* const data = c.data + chain.begin * element;
+      if (chain.after >= 0) sent_bytes_ += chain.count * element;
+      return ncclBroadcast(data, data, chain.count, nccl_type(c.dtype), chain.root, comm,
+                           stream(call));
+    });
+    const std::vector<collective::Chain> others = chains_of_some(c);
+    const collective::ChainBroadcast rest{{c.data, others, c.dtype}};
+    const auto at = [&](const ChainFragment& fragment) {
+      return c.data + fragment.begin * element;
+    };
+    by_steps(chain_messages(rest), rest, &collective::Chain::after, call, at, at,
+             [](const auto&) {});
+  }
+
+  void carry_out(const collective::ChainReduce& c, const CallContext& call) {
+    const int element = bytes_of(c.dtype);
+    family_.use_device();
+    for (const collective::Chain& chain : c.chains) {
+      if (chain.ranks != size || !c.writes(chain) || chain.count == 0) continue;
+      // The root has nothing to add: its elements become the sum.
+      check(cudaMemsetAsync(c.data + chain.begin * element, 0, chain.count * element, stream(call)),
+            "cudaMemsetAsync");
+    }
+    whole_chains(c, call, [&](const collective::Chain& chain, ncclComm_t comm) {
+      std::byte* const data = c.data + chain.begin * element;
+      if (chain.before >= 0) sent_bytes_ += chain.count * element;
+      return ncclReduce(data, data, chain.count, nccl_type(c.dtype), ncclSum, chain.root, comm,
+                        stream(call));
+    });
+    const std::vector<collective::Chain> others = chains_of_some(c);
+    const collective::ChainReduce rest{{c.data, others, c.dtype}};
+    const ChainMessages all = chain_messages(rest);
+    // What comes in a step goes on in the next, so two steps' sums are there at a time.
+    std::map<int, std::int64_t> sums_of_step;
+    for (const ChainFragment& fragment : all.receives) {
+      sums_of_step[fragment.step] += fragment.count;
+    }
+    std::int64_t most = 0;
+    for (const auto& [step, count] : sums_of_step) most = std::max(most, count);
+    std::byte* const scratch = chain_scratch(2 * most * element);
+    std::map<int, std::int64_t> placed;  // elements of the step that have their place
+    std::vector<std::byte*> sums;        // that this rank passes on
+    std::size_t sent = 0, added = 0;
+    const auto passed_on = [&](const ChainFragment& fragment) {
+      return others[fragment.chain].before >= 0 && others[fragment.chain].after >= 0;
+    };
+    const auto own = [&](const ChainFragment& fragment) {
+      return c.data + fragment.begin * element;
+    };
+    by_steps(
+        all, rest, &collective::Chain::before, call,
+        [&](const ChainFragment& fragment) {
+          return passed_on(fragment) ? sums[sent++] : own(fragment);
+        },
+        [&](const ChainFragment& fragment) {
+          if (!passed_on(fragment)) return own(fragment);
+          std::int64_t& before = placed[fragment.step];
+          sums.push_back(scratch + ((fragment.step & 1) * most + before) * element);
+          before += fragment.count;
+          return sums.back();
+        },
+        [&](const ChainFragment& fragment) {
+          if (!passed_on(fragment)) return;
+          add_on_device(sums[added++], own(fragment), fragment.count, c.dtype, stream(call));
+        });
+  }
+
   void carry_out(const collective::Barrier& c, const CallContext& call) {
     enqueue(c.name, call, [&](ncclComm_t comm) {
       return ncclAllReduce(token_.get(), token_.get(), 1, ncclInt32, ncclSum, comm, stream(call));
@@ -195,6 +267,91 @@ class NcclCommunicator : public Communicator {
     member_.last = call.what.empty() ? name : call.what;
   }
 
+  /// Enqueues what `add` does as one group, given the communicator and what keeps errors.
+  template <typename Add>
+  void enqueue_group(const CallContext& call, const Add& add) {
+    enqueue("an NCCL group", call, [&](ncclComm_t comm) {
+      const ncclResult_t begun = ncclGroupStart();
+      if (begun != ncclSuccess) return begun;
+      // An open group must be closed whatever happens: the first error is looked at afterwards.
+      ncclResult_t first_error = ncclSuccess;
+      add(comm, [&](ncclResult_t code) {
+        if (first_error == ncclSuccess && code != ncclInProgress) first_error = code;
+      });
+      const ncclResult_t end = ncclGroupEnd();
+      return first_error != ncclSuccess ? first_error : end;
+    });
+  }
+
+  /// The chains that do not go through all ranks.
+  std::vector<collective::Chain> chains_of_some(const collective::ChainCall& c) const {
+    std::vector<collective::Chain> some;
+    std::ranges::copy_if(c.chains, std::back_inserter(some),
+                         [&](const collective::Chain& chain) { return chain.ranks != size; });
+    return some;
+  }
+
+  /// Enqueues one call for each chain through all ranks, in one group.
+  template <typename Enqueue>
+  void whole_chains(const collective::ChainCall& c, const CallContext& call,
+                    const Enqueue& enqueue_one) {
+    if (chains_of_some(c).size() == c.chains.size()) return;
+    enqueue_group(call, [&](ncclComm_t comm, const auto& keep) {
+      for (const collective::Chain& chain : c.chains) {
+        if (chain.ranks == size) keep(enqueue_one(chain, comm));
+      }
+    });
+  }
+
+  /// A group for each step: what a rank passes on has come in the group before. `from` and `to` say
+  /// where a fragment is, `arrived` is called for what a group has brought. `sends` is the
+  /// neighbour that a rank sends to; it receives from the other one.
+  template <typename From, typename To, typename Arrived>
+  void by_steps(const ChainMessages& all, const collective::ChainCall& c,
+                int collective::Chain::*sends, const CallContext& call, const From& from,
+                const To& to, const Arrived& arrived) {
+    const auto receives =
+        sends == &collective::Chain::after ? &collective::Chain::before : &collective::Chain::after;
+    const int element = bytes_of(c.dtype);
+    const auto of_step = [](const std::vector<ChainFragment>& fragments, std::size_t& next,
+                            int step) {
+      const std::size_t begin = next;
+      while (next < fragments.size() && fragments[next].step == step) ++next;
+      return std::span(fragments).subspan(begin, next - begin);
+    };
+    std::size_t sent = 0, received = 0;
+    while (sent < all.sends.size() || received < all.receives.size()) {
+      int step = std::numeric_limits<int>::max();
+      if (sent < all.sends.size()) step = std::min(step, all.sends[sent].step);
+      if (received < all.receives.size()) step = std::min(step, all.receives[received].step);
+      const auto out = of_step(all.sends, sent, step), in = of_step(all.receives, received, step);
+      enqueue_group(call, [&](ncclComm_t comm, const auto& keep) {
+        for (const ChainFragment& fragment : in) {
+          keep(ncclRecv(to(fragment), fragment.count * element, ncclInt8,
+                        c.chains[fragment.chain].*receives, comm, stream(call)));
+        }
+        for (const ChainFragment& fragment : out) {
+          sent_bytes_ += fragment.count * element;
+          keep(ncclSend(from(fragment), fragment.count * element, ncclInt8,
+                        c.chains[fragment.chain].*sends, comm, stream(call)));
+        }
+      });
+      for (const ChainFragment& fragment : in) arrived(fragment);
+    }
+  }
+
+  /// Memory that stays until the end: freeing waits for all that runs on the device.
+  std::byte* chain_scratch(std::int64_t bytes) {
+    if (bytes > scratch_bytes_) {
+      family_.use_device();
+      scratch_bytes_ = std::max(bytes, 2 * scratch_bytes_);
+      void* memory = nullptr;
+      check(cudaMalloc(&memory, static_cast<std::size_t>(scratch_bytes_)), "cudaMalloc");
+      scratch_.emplace_back(memory);
+    }
+    return scratch_.empty() ? nullptr : static_cast<std::byte*>(scratch_.back().get());
+  }
+
   void copy_own(const collective::AllToAllV& c, const CallContext& call) {
     std::size_t i = 0;
     for (const Segment& segment : c.receive) {
@@ -215,7 +372,9 @@ class NcclCommunicator : public Communicator {
 
   NcclFamily& family_;
   NcclMember member_;
-  DeviceMemory token_;  ///< the one i32 that barriers add up
+  DeviceMemory token_;                 ///< the one i32 that barriers add up
+  std::vector<DeviceMemory> scratch_;  ///< of reductions along chains, the newest last
+  std::int64_t scratch_bytes_ = 0;     ///< of the newest
 };
 
 struct FamilyOwner {

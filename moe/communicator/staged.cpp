@@ -45,6 +45,35 @@ class StagedCommunicator : public Communicator {
 
   void carry_out(const collective::Barrier& c, const CallContext& call) { host_->run(c, call); }
 
+  void carry_out(const collective::ChainBroadcast& c, const CallContext& call) { chains(c, call); }
+  void carry_out(const collective::ChainReduce& c, const CallContext& call) { chains(c, call); }
+
+  /// Downloads the elements that this rank gives to its chains, uploads those that it gets.
+  template <typename ChainCall>
+  void chains(const ChainCall& c, const CallContext& call) {
+    const int element = bytes_of(c.dtype);
+    std::vector<collective::Chain> packed;
+    std::int64_t count = 0;
+    for (collective::Chain chain : c.chains) {
+      chain.begin = count;
+      count += chain.count;
+      packed.push_back(chain);
+    }
+    const std::span<std::byte> elements = room(sent_, count * element);
+    const auto staged = [&](std::size_t i) {
+      return elements.subspan(packed[i].begin * element, packed[i].count * element);
+    };
+    for (std::size_t i = 0; i < packed.size(); ++i) {
+      if (!c.reads(packed[i])) continue;
+      backend_.download(staged(i), c.data + c.chains[i].begin * element, call.stream);
+    }
+    host_->run(ChainCall{{elements.data(), packed, c.dtype}}, call);
+    for (std::size_t i = 0; i < packed.size(); ++i) {
+      if (!c.writes(packed[i])) continue;
+      backend_.upload(c.data + c.chains[i].begin * element, staged(i), call.stream);
+    }
+  }
+
   /// Any call on an array: downloads the input of this rank, uploads its output.
   template <typename ArrayCall>
   void carry_out(const ArrayCall& c, const CallContext& call) {

@@ -18,10 +18,12 @@ struct PlacedExperts {
   ExpertSlots slots(int members) const {
     return expert_slots(placement, local_experts * members, members);
   }
+  bool on_rings() const { return placement.route == ExpertRoute::ring; }
 };
 
 /// parameters[D*n,c]..., (the replicas, after the first slice) -> replicas[G*n,c]...: every rank
-/// gets the parameters of its replicas, or a share of their rows. Empty slots keep their values.
+/// gets the parameters of its replicas, or a share of their rows. Empty slots keep their values. On
+/// rings, ranks pass on the replicas that they get.
 /// [Pro-Prophet's Trans]
 struct SendExperts : PlacedExperts {
   static constexpr OpFacts facts = collective_op("send_experts", Operands::any_number(Cut::whole),
@@ -36,7 +38,8 @@ struct SendExperts : PlacedExperts {
 };
 
 /// gradients of replicas[G*n,c]..., (returned, after the first slice) -> returned[N*n,c]...: every
-/// rank gets the gradients of its experts that other ranks computed, or a share of their rows.
+/// rank gets the gradients of its experts that other ranks computed, or a share of their rows; on
+/// rings their sum for each expert, added from the last holder to the first.
 /// [Pro-Prophet's Agg]
 struct ReturnGradients : PlacedExperts {
   static constexpr OpFacts facts = collective_op(
@@ -52,7 +55,7 @@ struct ReturnGradients : PlacedExperts {
 };
 
 /// returned[N*n,c]..., gradients[D*n,c]... -> the same gradients, to which those returned are
-/// added, by ascending holder
+/// added, by ascending holder; on rings one sum for each expert
 struct AddReturned : PlacedExperts {
   static constexpr OpFacts facts =
       kernel_op("add_returned", CostUnit::bytes, Operands::any_number(Cut::whole),

@@ -21,6 +21,7 @@ namespace moe {
 namespace {
 
 constexpr std::array<std::string_view, 2> kRowsOfOthers{"home", "spread"};
+constexpr std::array<std::string_view, kExpertRoutes> kExpertRouteNames{"unicast", "ring"};
 
 std::string described(const ReplicateExperts& replicating) {
   return fmt::format("replicate_experts: layer {}", replicating.layer);
@@ -251,6 +252,10 @@ std::string subject(const ReplicateExperts& replicating) {
 void write(nlohmann::json& object, const ReplicateExperts& replicating) {
   object["layer"] = replicating.layer;
   object["rows_of_others"] = name_of(replicating.placement.rows_of_others);
+  // Schedules that were stored before there were routes name none, and keep their identity.
+  if (replicating.placement.route != ExpertRoute::unicast) {
+    object["route"] = kExpertRouteNames[static_cast<std::size_t>(replicating.placement.route)];
+  }
   object["replicas"] = nlohmann::json::array();
   for (const ReplicatedExpert& replica : replicating.placement.replicas) {
     object["replicas"].push_back({{"expert", replica.expert}, {"holders", replica.holders}});
@@ -265,6 +270,11 @@ ReplicateExperts ReplicateExperts::read(const InputObject& input) {
     replicating.placement.rows_of_others =
         static_cast<RowsOfOthers>(input.member("rows_of_others", "where rows of others go")
                                       .one_of({kRowsOfOthers[0], kRowsOfOthers[1]}));
+  }
+  if (input.has("route")) {
+    replicating.placement.route =
+        static_cast<ExpertRoute>(input.member("route", "the way of parameters and gradients")
+                                     .one_of({kExpertRouteNames[0], kExpertRouteNames[1]}));
   }
   for (const InputValue& entry : input.list("replicas", "a list of replicated experts")) {
     const InputObject object = entry.object("a replicated expert");

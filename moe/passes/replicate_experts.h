@@ -30,7 +30,8 @@ std::string subject(const ReplicateExperts& replicating);
 
 /// Runs after place_experts, before the decisions that change or cut exchanges. It adds
 ///   send_experts       sends parameters to the holders of replicas (Trans), before routed rows
-///   return_gradients   sends gradients of replicas home (Agg), after the backward phase
+///   return_gradients   sends gradients of replicas home (Agg), after the backward phase; both by
+///                      the placement's route
 ///   add_returned       adds them to the gradients at home, before gradients are reduced
 /// and makes every expert op compute the replicas of its rank too, on rows that lie after those of
 /// the rank's own experts (row_layout.h). Every rank has the same number of slots for replicas. A

@@ -25,6 +25,18 @@ enum class RowsOfOthers {
   spread,  ///< source by source to the home and the holders in turn, the home first (EPLB)
 };
 
+/// The way of a replicated expert's parameters to its holders, and of their gradients home.
+enum class ExpertRoute {
+  unicast,  ///< straight from the home to each holder, and back
+  /// From member to member: the home, then the holders in the order in which they follow it, the
+  /// first member after the last. Each passes on what arrives while the rest travels, so an expert
+  /// enters and leaves a member once, however many hold it. Gradients come back the same way, and
+  /// each member adds its own. (The broadcast and the reduce of Pro-Prophet and FasterMoE, as a
+  /// pipelined ring.)
+  ring,
+};
+inline constexpr int kExpertRoutes = 2;
+
 /// [expert]: its home. Every member is the home of the same number D of experts. Empty: the experts
 /// are in order, expert e at home on member e / D.
 using ExpertHomes = std::vector<int>;
@@ -35,6 +47,7 @@ struct ExpertPlacement {
   std::vector<ReplicatedExpert> replicas;  ///< ascending by expert, each expert at most once
   RowsOfOthers rows_of_others = RowsOfOthers::home;
   ExpertHomes homes = {};
+  ExpertRoute route = ExpertRoute::unicast;
   friend auto operator<=>(const ExpertPlacement&, const ExpertPlacement&) = default;
 };
 

@@ -71,6 +71,7 @@ ExpertSlots expert_slots(const ExpertPlacement& placement, int experts, int memb
   ExpertSlots slots;
   slots.own = experts / members;
   slots.rows_of_others = placement.rows_of_others;
+  slots.route = placement.route;
   if (!placement.homes.empty()) {
     check_homes(placement.homes, experts, members);
     slots.homes = placement.homes;

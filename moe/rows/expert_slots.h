@@ -17,6 +17,7 @@ struct ExpertSlots {
   /// [expert]: its ReplicatedExpert::holders. Empty where there are no replicas.
   std::vector<std::vector<int>> holders_of{};
   RowsOfOthers rows_of_others = RowsOfOthers::home;
+  ExpertRoute route = ExpertRoute::unicast;
   ExpertHomes homes{};  ///< the same as ExpertPlacement::homes
   /// [member]: the experts at home there, ascending. Empty where the experts are in order.
   std::vector<std::vector<int>> owned{};

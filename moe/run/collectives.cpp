@@ -48,11 +48,18 @@ void carry_out(const Kind&, RunState& state, int index, Communicator& group) {
 }
 
 template <MovesExperts Kind>
-void carry_out(const Kind&, RunState& state, int index, Communicator& group) {
+void carry_out(const Kind& kind, RunState& state, int index, Communicator& group) {
   const PreparedOp& prepared = state.prepared_op(index);
-  group.all_to_all_v(state.arena, prepared.send, state.arena, prepared.receive,
-                     bytes_of(prepared.bound.writes[0].dtype),
-                     call_context(state, state.op(index)));
+  const DType dtype = prepared.bound.writes[0].dtype;
+  const CallContext context = call_context(state, state.op(index));
+  if (!kind.on_rings()) {
+    group.all_to_all_v(state.arena, prepared.send, state.arena, prepared.receive, bytes_of(dtype),
+                       context);
+  } else if constexpr (std::is_same_v<Kind, SendExperts>) {
+    group.chain_broadcast(state.arena, prepared.chains, dtype, context);
+  } else {
+    group.chain_reduce(state.arena, prepared.chains, dtype, context);
+  }
 }
 
 void carry_out(const AllGather&, RunState& state, int index, Communicator& group) {

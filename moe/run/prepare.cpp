@@ -146,6 +146,54 @@ void prepare_moves(const RunState& state, const Kind& kind, PreparedOp& prepared
   }
 }
 
+/// The chains of experts that pass this rank, in elements of the arena. Every rank lists them by
+/// expert, then tensor.
+template <MovesExperts Kind>
+void prepare_rings(const RunState& state, const Kind& kind, PreparedOp& prepared) {
+  constexpr bool sends = std::is_same_v<Kind, SendExperts>;
+  const int members = group_size(state.groups, kind.group);
+  const int self = index_in_group(state.groups, kind.group, state.world.rank);
+  const BoundOp& bound = prepared.bound;
+  const std::size_t tensors = bound.writes.size();
+  const std::vector<ExpertMove> moves = kind.moves(members);
+  int ranks = 0, home = 0;  // of the ring
+  const auto chain = [&](std::size_t tensor, bool root, int block) {
+    const View& view = root == sends ? bound.reads[tensor] : bound.writes[tensor];
+    const std::int64_t rows = kind.block_rows(bound.reads[tensor].rows, members);
+    const ElementRange part = elements_of(rows, view.columns, block, kind.share);
+    const std::int64_t before = static_cast<const std::byte*>(view.data) - state.arena;
+    collective::Chain one;
+    one.begin = before / bytes_of(view.dtype) + part.begin;
+    one.count = part.count;
+    one.ranks = ranks;
+    one.root = home;
+    return one;
+  };
+  for (std::size_t m = 0; m < moves.size(); ++m) {
+    const ExpertMove& move = moves[m];
+    const int near = sends ? move.from : move.to, far = sends ? move.to : move.from;
+    if (move.hop == 0) {
+      home = near;
+      ranks = 2;
+      while (m + ranks - 1 < moves.size() && moves[m + ranks - 1].hop > 0) ++ranks;
+    }
+    const int root_block = sends ? move.block : move.to_block;
+    const int far_block = sends ? move.to_block : move.block;
+    for (std::size_t i = 0; i < tensors; ++i) {
+      if (near == self && move.hop == 0) {
+        prepared.chains.push_back(chain(i, true, root_block));
+        prepared.chains.back().after = far;
+      } else if (near == self) {  // the move before has brought it here
+        prepared.chains[prepared.chains.size() - tensors + i].after = far;
+      } else if (far == self) {
+        collective::Chain& one = prepared.chains.emplace_back(chain(i, false, far_block));
+        one.before = near;
+        one.place = move.hop + 1;
+      }
+    }
+  }
+}
+
 PreparedOp prepare_op(const RunState& state, int index) {
   const Op& op = state.op(index);
   const bool by_kernel = facts_of(op).executor == Executor::kernel;
@@ -170,7 +218,11 @@ PreparedOp prepare_op(const RunState& state, int index) {
   std::visit(
       [&](const auto& kind) {
         if constexpr (MovesExperts<std::decay_t<decltype(kind)>>) {
-          prepare_moves(state, kind, prepared);
+          if (kind.on_rings()) {
+            prepare_rings(state, kind, prepared);
+          } else {
+            prepare_moves(state, kind, prepared);
+          }
         }
         if constexpr (ExchangesRows<std::decay_t<decltype(kind)>>) {
           const RowLayout& layout = state.binding.layouts.at(routed_layer(op));

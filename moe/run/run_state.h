@@ -23,6 +23,7 @@ struct PreparedOp {
   BoundOp bound;
   /// The segments that it exchanges, of routed rows or of experts.
   std::vector<Segment> send, receive;
+  std::vector<collective::Chain> chains;  ///< of experts that travel on rings, instead
 };
 
 using GroupOnStream = std::pair<GroupKind, Stream>;

@@ -347,7 +347,7 @@ void observe(const MeasuredIteration& iteration, const moe::Groups& groups,
       if (!(end > begin)) continue;
       const bool between = bytes.inter > 0;
       const std::string key =
-          link_key(moe::kind_name(entry), between ? "inter_node" : "intra_node");
+          link_key(collective_name(entry), between ? "inter_node" : "intra_node");
       const Sample sample{1, between ? bytes.inter : bytes.intra, end - begin};
       seen.calls[key].push_back({sample, beside});
       if (is_queued) seen.queued[key].push_back(sample);

@@ -35,9 +35,19 @@ std::int64_t largest_rows(const moe::Program& program, const moe::Op& op) {
   return rows;
 }
 
-/// An op's own kind, then those whose fit stands in for it, the likest first.
+constexpr std::string_view kBroadcast = "broadcast", kReduce = "reduce";
+
+/// Whether the op sends parameters, or gradients, of experts on rings.
+template <class Kind>
+bool is_on_rings(const moe::Op& op) {
+  const auto* moving = std::get_if<Kind>(&op.kind);
+  return moving != nullptr && moving->on_rings();
+}
+
+/// An op's own name, then those whose fit stands in for it, the likest first.
 std::vector<std::string_view> kinds_alike(const moe::Op& op) {
-  std::vector<std::string_view> kinds{moe::kind_name(op)};
+  std::vector<std::string_view> kinds{collective_name(op)};
+  if (kinds.front() == kReduce) kinds.push_back(kBroadcast);
   if (moe::exchanges_rows(op) || moe::moves_experts(op)) {
     kinds.push_back(moe::AllToAll::facts.name);
   }
@@ -103,6 +113,17 @@ double seconds(const CostModel& costs, const moe::Program& program, const moe::O
                const moe::Binding& binding, const moe::Groups& groups, int rank) {
   const Sample units = units_of(program, op, binding, groups, rank, costs.device);
   return seconds_of(costs.fits.at(fit_key(costs, program, op)), units.calls, units.units);
+}
+
+std::string_view collective_name(const moe::Op& op) {
+  if (is_on_rings<moe::SendExperts>(op)) return kBroadcast;
+  if (is_on_rings<moe::ReturnGradients>(op)) return kReduce;
+  return moe::kind_name(op);
+}
+
+bool is_of_chains(const CollectiveFit& fit) {
+  const std::string_view kind = std::string_view(fit.first).substr(0, fit.first.find('/'));
+  return kind == kBroadcast || kind == kReduce;
 }
 
 const CollectiveFit* collective_fit(const CostModel& costs, const moe::Op& op,

@@ -75,14 +75,24 @@ const std::string& fit_key(const CostModel& costs, const moe::Program& program, 
 double seconds(const CostModel& costs, const moe::Program& program, const moe::Op& op,
                const moe::Binding& binding, const moe::Groups& groups, int rank);
 
+/// The name under which measurements of a collective stand: its kind, or "broadcast" and "reduce"
+/// for the parameters and gradients of experts that travel on rings.
+std::string_view collective_name(const moe::Op& op);
+
 /// A key and its fit.
 using CollectiveFit = std::pair<const std::string, LinearFit>;
 /// The fit of a collective on a link, or none. It is the fit of its kind where there is one. Else
 /// an op that exchanges routed rows has that of all_to_all, which is the same call
 /// (Communicator::all_to_all_v). Else gather_rows has that of all_gather, which sends the same
-/// messages, and scatter_rows that of reduce_scatter, which also adds.
+/// messages, and scatter_rows that of reduce_scatter, which also adds. Experts on rings have the
+/// fit of broadcast or reduce. A reduce without one has that of broadcast. Else both have that of
+/// all_to_all, which sends as many bytes through the busiest card (is_of_chains).
 const CollectiveFit* collective_fit(const CostModel& costs, const moe::Op& op,
                                     std::string_view link);
+
+/// True where a fit is of arrays that pass along all ranks, so that alpha has the time in which a
+/// chain of ranks fills.
+bool is_of_chains(const CollectiveFit& fit);
 
 /// The speed of a computing op of this kind while communication runs, where it was measured.
 std::optional<double> speed_beside_communication(const Interference& interference,

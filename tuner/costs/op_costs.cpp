@@ -6,11 +6,52 @@
 #include <optional>
 
 #include "moe/errors.h"
+#include "moe/ops/collective.h"
 #include "moe/program/row_handling.h"
 #include "moe/program/work.h"
 
 namespace tuner {
 namespace {
+
+/// The rings of an op that moves experts, and the bytes of an expert that pass them together.
+struct Rings {
+  std::vector<moe::ExpertMove> moves;  ///< empty without rings
+  std::int64_t fragment_bytes = 0;
+};
+Rings rings_of(const moe::Program& program, const moe::Op& op, const moe::Groups& groups) {
+  Rings rings;
+  std::visit(
+      [&](const auto& kind) {
+        if constexpr (moe::MovesExperts<std::decay_t<decltype(kind)>>) {
+          if (!kind.on_rings()) return;
+          const int members = groups.layout.expert;
+          rings.moves = kind.moves(members);
+          for (std::size_t i = 0; i < op.writes.size(); ++i) {
+            const moe::Tensor& tensor = program.tensors[op.reads[i].tensor];
+            const auto block = moe::elements_of(kind.block_rows(tensor.rows, members),
+                                                tensor.columns, 0, kind.share);
+            rings.fragment_bytes +=
+                moe::chain_fragment_bytes(block.count * moe::bytes_of(tensor.dtype));
+          }
+        }
+      },
+      op.kind);
+  return rings;
+}
+
+/// The time in which the longest ring fills among these ranks.
+double fill_s(const Rings& rings, const std::vector<int>& ranks, const moe::Groups& groups,
+              const LinkCost& across, const LinkCost& within) {
+  double longest_s = 0;
+  RingHops hops;
+  for (const moe::ExpertMove& move : rings.moves) {
+    if (move.hop == 0) hops = {};
+    const bool same = groups.node_of[ranks[move.from]] == groups.node_of[ranks[move.to]];
+    ++(same ? hops.within : hops.across);
+    longest_s = std::max(longest_s, ring_fill_s(hops, across.pass_s, within.pass_s));
+  }
+  return longest_s;
+}
 
 OpCost communication_cost(const moe::Program& program, const moe::Op& op, const moe::Groups& groups,
                           const std::vector<moe::Binding>& bindings, const CostModel& costs,
@@ -24,11 +65,13 @@ OpCost communication_cost(const moe::Program& program, const moe::Op& op, const 
   };
   const LinearFit* inter = fit_on("inter_node");
   const LinearFit* intra = fit_on("intra_node");
-  const auto speed = [](const LinearFit* fit, const Link& link) {
-    return fit && fit->beta_s_per_unit > 0 ? 1 / fit->beta_s_per_unit : link.bandwidth_bytes_per_s;
-  };
-  cost.inter_node_bytes_per_s = speed(inter, cluster.inter_node);
-  cost.intra_node_bytes_per_s = speed(intra, cluster.intra_node);
+  const Rings rings = rings_of(program, op, groups);
+  const LinkCost across =
+      link_cost(costs, op, Occupation::inter_node, cluster.inter_node, rings.fragment_bytes);
+  const LinkCost within =
+      link_cost(costs, op, Occupation::intra_node, cluster.intra_node, rings.fragment_bytes);
+  cost.inter_node_bytes_per_s = across.bytes_per_s;
+  cost.intra_node_bytes_per_s = within.bytes_per_s;
 
   for (int rank = 0; rank < groups.ranks; ++rank) {
     if (!moe::runs_in(op, moe::stage_of(groups, rank))) continue;
@@ -64,9 +107,9 @@ OpCost communication_cost(const moe::Program& program, const moe::Op& op, const 
     });
     if (between_nodes || (!within_node && !intra && inter && !inside)) {
       call.link = Occupation::inter_node;
-      call.alpha_s = inter ? inter->alpha_s : cluster.inter_node.latency_s;
+      call.alpha_s = across.startup_s + fill_s(rings, call.ranks, groups, across, within);
     } else if (within_node || intra || (inside && !alone)) {
-      call.alpha_s = intra ? intra->alpha_s : cluster.intra_node.latency_s;
+      call.alpha_s = within.startup_s + fill_s(rings, call.ranks, groups, across, within);
     }
     cost.calls.push_back(std::move(call));
   }
@@ -74,6 +117,26 @@ OpCost communication_cost(const moe::Program& program, const moe::Op& op, const 
 }
 
 }  // namespace
+
+LinkCost link_cost(const CostModel& costs, const moe::Op& op, Occupation occupation,
+                   const Link& link, std::int64_t fragment_bytes) {
+  const CollectiveFit* fit = collective_fit(costs, op, name_of(occupation));
+  LinkCost cost{link.latency_s, 0, link.bandwidth_bytes_per_s};
+  if (fit != nullptr) {
+    cost.startup_s = fit->second.alpha_s;
+    if (fit->second.beta_s_per_unit > 0) cost.bytes_per_s = 1 / fit->second.beta_s_per_unit;
+  }
+  const bool fills = fit == nullptr || !is_of_chains(*fit);
+  if (fills && fragment_bytes > 0 && cost.bytes_per_s > 0) {
+    cost.pass_s = static_cast<double>(fragment_bytes) / cost.bytes_per_s;
+  }
+  return cost;
+}
+
+double ring_fill_s(const RingHops& hops, double across_s, double within_s) {
+  const double slowest_s = std::max(hops.across > 0 ? across_s : 0, hops.within > 0 ? within_s : 0);
+  return hops.across * across_s + hops.within * within_s - slowest_s;
+}
 
 Occupation occupation_of(const OpCost& cost) {
   return cost.activity == moe::Activity::copy ? Occupation::copy : Occupation::computation;

@@ -27,6 +27,26 @@ struct GroupCall {
   Occupation link = Occupation::intra_node;  ///< the slowest link that it crosses
 };
 
+/// What a collective costs on one kind of link.
+struct LinkCost {
+  double startup_s = 0;
+  double pass_s = 0;  ///< of a fragment on a ring; 0 where the startup has the time of passing on
+  double bytes_per_s = 0;  ///< of a rank, in each direction
+};
+/// By the collective's fit, else by the link's latency and bandwidth. On rings without a fit of
+/// chains, pass_s is that of `fragment_bytes` at this rate (ours).
+LinkCost link_cost(const CostModel& costs, const moe::Op& op, Occupation occupation,
+                   const Link& link, std::int64_t fragment_bytes);
+
+/// The links of one ring.
+struct RingHops {
+  int across = 0, within = 0;  ///< between nodes, and inside them
+  friend bool operator==(const RingHops&, const RingHops&) = default;
+};
+/// The time before the last rank of a ring gets its first fragment, beyond that of one pass: all
+/// that comes after is hidden behind the slowest link. `across_s`, `within_s`: one pass.
+double ring_fill_s(const RingHops& hops, double across_s, double within_s);
+
 /// Everything that simulate() and lower_bound() need to know of one op.
 struct OpCost {
   moe::Activity activity = moe::Activity::computation;

@@ -45,6 +45,14 @@ void carry_out(MpiGroup& group, const collective::Broadcast& c, const CallContex
 /// ranks: 1 round, S bytes from every rank but the root, which adds. The bits of all-reduce.
 void carry_out(MpiGroup& group, const collective::Reduce& c, const CallContext& call);
 
+/// The bytes of every chain from each of its ranks but the last, fragment by fragment
+/// (communicator/chain.h). A fragment that arrives is sent on before the next ones are there.
+void carry_out(MpiGroup& group, const collective::ChainBroadcast& c, const CallContext& call);
+
+/// The bytes of every chain from each of its ranks but the root, likewise. A rank adds its own
+/// elements to a fragment that arrives. Scratch holds 8 fragments.
+void carry_out(MpiGroup& group, const collective::ChainReduce& c, const CallContext& call);
+
 /// 1 round of empty messages between all pairs: a time limit names exactly those who did not come.
 void carry_out(MpiGroup& group, const collective::Barrier& c, const CallContext& call);
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "moe/communicator/communicator.h"
@@ -172,6 +173,96 @@ inline void check_all_to_all_v(Communicator& world, int segments, std::int64_t s
   EXPECT_EQ(to, expected);
 }
 
+/// The chains of a test: one from every rank through all others, one from every rank to the next,
+/// one through every second rank, and one without elements. Chain c has elements
+/// [begin, begin + count) of everybody's data.
+struct TestChains {
+  std::vector<std::vector<int>> ranks;  ///< [chain]: the root and those after it
+  std::vector<std::int64_t> begins, counts;
+  std::int64_t elements = 0;
+};
+inline TestChains test_chains(int ranks, std::int64_t count) {
+  TestChains all;
+  const auto add = [&](std::vector<int> chain, std::int64_t elements) {
+    all.begins.push_back(all.elements + 1);
+    all.counts.push_back(elements);
+    all.elements += elements + 2;
+    all.ranks.push_back(std::move(chain));
+  };
+  for (int root = 0; root < ranks; ++root) {
+    std::vector<int> round, second;
+    for (int step = 0; step < ranks; ++step) {
+      round.push_back((root + step) % ranks);
+      if (step % 2 == 0 && (root + step) < ranks) second.push_back(root + step);
+    }
+    add(round, count + root);
+    add({root, (root + 1) % ranks}, count / 3);
+    add(second, 2 * count);
+    add(round, 0);
+  }
+  return all;
+}
+inline std::vector<collective::Chain> chains_of(const TestChains& all, int rank) {
+  std::vector<collective::Chain> chains;
+  for (std::size_t c = 0; c < all.ranks.size(); ++c) {
+    const std::vector<int>& ranks = all.ranks[c];
+    if (ranks.size() < 2 || ranks[0] == ranks[1]) continue;
+    for (std::size_t place = 0; place < ranks.size(); ++place) {
+      if (ranks[place] != rank) continue;
+      chains.push_back({place == 0 ? -1 : ranks[place - 1],
+                        place + 1 == ranks.size() ? -1 : ranks[place + 1], static_cast<int>(place),
+                        static_cast<int>(ranks.size()), ranks[0], all.begins[c], all.counts[c]});
+    }
+  }
+  return chains;
+}
+
+/// Broadcasts and reductions along chains, several at once: the bits of adding from the last rank
+/// to the first, and the bytes that they send.
+template <typename T>
+void check_chains(Communicator& world, DType dtype, std::int64_t count) {
+  SCOPED_TRACE(testing::Message() << "rank " << world.rank << " of " << world.size << ", " << count
+                                  << " elements");
+  const TestChains all = test_chains(world.size, count);
+  const auto chains = chains_of(all, world.rank);
+  const auto own = [&](int rank, std::int64_t i) {
+    return static_cast<T>(1) / static_cast<T>(1 + i % 1000 + 3 * rank);
+  };
+  std::vector<T> mine(static_cast<std::size_t>(all.elements));
+  for (std::int64_t i = 0; i < all.elements; ++i) mine[i] = own(world.rank, i);
+  std::vector<T> spread = mine, reduced = mine;
+  const std::int64_t before = world.sent_bytes();
+  auto data = mine;
+  world.chain_broadcast(reinterpret_cast<std::byte*>(data.data()), chains, dtype,
+                        call("chain_broadcast"));
+  const std::int64_t broadcast_bytes = world.sent_bytes() - before;
+  auto sums = mine;
+  world.chain_reduce(reinterpret_cast<std::byte*>(sums.data()), chains, dtype,
+                     call("chain_reduce"));
+  const std::int64_t reduce_bytes = world.sent_bytes() - before - broadcast_bytes;
+  std::int64_t passed_on = 0, sent_back = 0;
+  for (const collective::Chain& chain : chains) {
+    if (chain.after >= 0) passed_on += chain.count;
+    if (chain.before >= 0) sent_back += chain.count;
+  }
+  for (std::size_t c = 0; c < all.ranks.size(); ++c) {
+    const std::vector<int>& ranks = all.ranks[c];
+    if (ranks.size() < 2 || ranks[0] == ranks[1]) continue;
+    const bool takes_part = std::ranges::find(ranks, world.rank) != ranks.end();
+    for (std::int64_t i = all.begins[c]; i < all.begins[c] + all.counts[c]; ++i) {
+      if (takes_part) spread[i] = own(ranks[0], i);
+      if (ranks[0] != world.rank) continue;
+      T sum = own(ranks.back(), i);
+      for (std::size_t place = ranks.size() - 2; place > 0; --place) sum += own(ranks[place], i);
+      reduced[i] = sum;
+    }
+  }
+  EXPECT_EQ(data, spread);
+  EXPECT_EQ(sums, reduced);
+  EXPECT_EQ(broadcast_bytes, passed_on * static_cast<std::int64_t>(sizeof(T)));
+  EXPECT_EQ(reduce_bytes, sent_back * static_cast<std::int64_t>(sizeof(T)));
+}
+
 /// Even and odd ranks apart, then everybody alone, then a group within a group.
 inline void check_split(Communicator& world) {
   std::vector<int> mine;
@@ -207,6 +298,10 @@ inline void check_table(Communicator& world, const std::vector<std::int64_t>& co
     check_typed<std::int32_t>(world, DType::i32, count);
   }
   check_order_of_sums(world, node_of);
+  for (const std::int64_t count : {std::int64_t{0}, counts.front(), counts.back() / 16}) {
+    check_chains<float>(world, DType::f32, count);
+    check_chains<double>(world, DType::f64, count);
+  }
   for (int segments : {0, 1, 3}) {
     for (std::int64_t scale : std::vector<std::int64_t>{1, 1000, counts.back() / 20}) {
       check_all_to_all_v(world, segments, scale);

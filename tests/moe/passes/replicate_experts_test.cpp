@@ -28,18 +28,22 @@ using ::testing::ThrowsMessage;
 
 /// Replicates a few of the 28 experts of the small model's layer on a few other ranks, and one on
 /// all of them.
-ExpertPlacement placement_on(int members, RowsOfOthers rows = RowsOfOthers::home) {
+ExpertPlacement placement_on(int members, RowsOfOthers rows = RowsOfOthers::home,
+                             ExpertRoute route = ExpertRoute::unicast) {
   const int own = 28 / members;
-  ExpertPlacement placement{{{0, {members - 1}}, {own, {}}, {27, {0}}}, rows};
+  ExpertPlacement placement{{{0, {members - 1}}, {own, {}}, {27, {0}}}, rows, {}, route};
   for (int member = 0; member < members; ++member) {
     if (member != 1) placement.replicas[1].holders.push_back(member);
   }
   return placement;
 }
 
-Schedule replicated(int members, RowsOfOthers rows = RowsOfOthers::home) {
-  return {"replicated", {ReplicateExperts{1, placement_on(members, rows)}}};
+Schedule replicated(int members, RowsOfOthers rows = RowsOfOthers::home,
+                    ExpertRoute route = ExpertRoute::unicast) {
+  return {"replicated", {ReplicateExperts{1, placement_on(members, rows, route)}}};
 }
+
+constexpr ExpertRoute kBothRoutes[] = {ExpertRoute::unicast, ExpertRoute::ring};
 
 std::vector<const Op*> ops_of_kind(const Program& program, std::string_view kind) {
   std::vector<const Op*> found;
@@ -117,16 +121,28 @@ all_reduce
 TEST(ReplicateExperts, LossesAndGradientsAreThoseOfTheSequentialRun) {
   const Model model = small_model(DType::f64);
   const Outcome reference = train_small(model, {"sequential", {}}, 1, 3);
-  for (const RowsOfOthers rows : {RowsOfOthers::home, RowsOfOthers::spread}) {
-    for (const int ranks : {2, 4, 7}) {
-      const Outcome outcome = train_small(model, replicated(ranks, rows), ranks, 3);
-      for (std::size_t step = 0; step < 3; ++step) {
-        EXPECT_NEAR(outcome.losses[step], reference.losses[step], 1e-12);
+  for (const ExpertRoute route : kBothRoutes) {
+    for (const RowsOfOthers rows : {RowsOfOthers::home, RowsOfOthers::spread}) {
+      for (const int ranks : {2, 4, 7}) {
+        const Outcome outcome = train_small(model, replicated(ranks, rows, route), ranks, 3);
+        for (std::size_t step = 0; step < 3; ++step) {
+          EXPECT_NEAR(outcome.losses[step], reference.losses[step], 1e-12);
+        }
+        EXPECT_LT(largest_difference(outcome, reference), 1e-12) << ranks << " ranks";
+        EXPECT_EQ(outcome.dropped, reference.dropped);
       }
-      EXPECT_LT(largest_difference(outcome, reference), 1e-12) << ranks << " ranks";
-      EXPECT_EQ(outcome.dropped, reference.dropped);
     }
   }
+}
+
+TEST(ReplicateExperts, OnRingsComputesTheSameForwardAndGetsTheSameBitsAgain) {
+  const Model model = small_model(DType::f32);
+  const Outcome unicast = train_small(model, replicated(4), 4, 2);
+  const Schedule rings = replicated(4, RowsOfOthers::home, ExpertRoute::ring);
+  const Outcome first = train_small(model, rings, 4, 2), second = train_small(model, rings, 4, 2);
+  EXPECT_EQ(first.losses[0], unicast.losses[0]);
+  EXPECT_EQ(first.losses, second.losses);
+  EXPECT_EQ(largest_difference(first, second), 0);
 }
 
 TEST(ReplicateExperts, GoesWithEveryLayoutMicroBatchesAndNetworks) {
@@ -139,7 +155,9 @@ TEST(ReplicateExperts, GoesWithEveryLayoutMicroBatchesAndNetworks) {
       model.global_batch = model.capacity_groups = 48;
       model.micro_batches = 3;
       const Outcome reference = train_small(model, {"sequential", {}}, 1, 2);
-      const Outcome outcome = train_small(model, replicated(2, RowsOfOthers::spread), layout, 2);
+      const ExpertRoute route = layout.data > 1 ? ExpertRoute::ring : ExpertRoute::unicast;
+      const Outcome outcome =
+          train_small(model, replicated(2, RowsOfOthers::spread, route), layout, 2);
       EXPECT_NEAR(outcome.losses[1], reference.losses[1], 1e-11) << to_text(layout);
       EXPECT_LT(largest_difference(outcome, reference), 1e-11) << to_text(layout);
     }
@@ -155,8 +173,10 @@ TEST(ReplicateExperts, GoesWithChunksPartsRoutesAndStreams) {
   for (const int before : {0, 8}) {
     schedules.push_back({"parts", {PartitionRange{1, 7, before, 1}}});
   }
+  std::size_t drawn = 0;
   for (Schedule schedule : schedules) {
-    schedule.decisions.push_back(ReplicateExperts{1, placement_on(4)});
+    const ExpertRoute route = kBothRoutes[++drawn % 2];
+    schedule.decisions.push_back(ReplicateExperts{1, placement_on(4, RowsOfOthers::home, route)});
     schedule.decisions.push_back(StreamAssignment{"send_experts", Stream::inter_node});
     schedule.decisions.push_back(StreamAssignment{"return_gradients", Stream::intra_node});
     schedule = with_streams_of(build_iteration(model, groups, 0), std::move(schedule));
@@ -171,10 +191,12 @@ TEST(ReplicateExperts, HoldsWhatItPlansWithACapacityAndWithout) {
     for (const std::optional<double> capacity : {std::optional<double>(), std::optional(0.75)}) {
       Model model = small_model(DType::f32);
       model.capacity_factor = capacity;
-      const Outcome outcome = train_small(model, replicated(4, rows), Layout{1, 4, 1}, 2);
+      const ExpertRoute route = capacity ? ExpertRoute::ring : ExpertRoute::unicast;
+      const Schedule schedule = replicated(4, rows, route);
+      const Outcome outcome = train_small(model, schedule, Layout{1, 4, 1}, 2);
       for (int rank = 0; rank < 4; ++rank) {
         const Groups groups = make_groups(4, 4);
-        const Program program = apply(build_iteration(model, groups, rank), replicated(4, rows));
+        const Program program = apply(build_iteration(model, groups, rank), schedule);
         EXPECT_EQ(planned_peak_bytes(program, bind(program, outcome.routing, groups, rank)),
                   outcome.planned_peaks[rank]);
         EXPECT_LE(outcome.touched_peaks[rank], outcome.planned_peaks[rank]);
@@ -222,6 +244,28 @@ TEST(ReplicateExperts, MovesTheBytesOfTheExpertsThatItSays) {
       3 * 3 * expert);
 }
 
+TEST(ReplicateExperts, OnARingEveryRankSendsAnExpertOnceAtMost) {
+  const Groups groups = make_groups(4, 4);
+  const Model model = small_model(DType::f32);
+  const Program program = apply(build_iteration(model, groups, 1),
+                                replicated(4, RowsOfOthers::home, ExpertRoute::ring));
+  const std::int64_t expert =
+      4 * (2 * model.d_model * model.d_hidden + model.d_hidden + model.d_model);
+  const Op& send = *ops_of_kind(program, "send_experts").at(0);
+  const Op& home = *ops_of_kind(program, "return_gradients").at(0);
+  using Bytes = std::vector<std::int64_t>;
+  // Expert 0 goes from 0 to 3, expert 7 from 1 to 2, 3 and 0, expert 27 from 3 to 0.
+  EXPECT_EQ(bytes_to_peers(program, send, {}, groups, 0), (Bytes{0, 0, 0, expert}));
+  EXPECT_EQ(bytes_to_peers(program, send, {}, groups, 1), (Bytes{0, 0, expert, 0}));
+  EXPECT_EQ(bytes_to_peers(program, send, {}, groups, 2), (Bytes{0, 0, 0, expert}));
+  EXPECT_EQ(bytes_to_peers(program, send, {}, groups, 3), (Bytes{2 * expert, 0, 0, 0}));
+  EXPECT_EQ(bytes_to_peers(program, home, {}, groups, 0), (Bytes{0, 0, 0, 2 * expert}));
+  EXPECT_EQ(bytes_to_peers(program, home, {}, groups, 3), (Bytes{expert, 0, expert, 0}));
+  EXPECT_EQ(
+      work_of(program, *ops_of_kind(program, "add_returned").at(0), {}, groups, 1).memory_bytes,
+      3 * expert);
+}
+
 TEST(ReplicateExperts, RefusesWhatItCannotDo) {
   const Program program = build_iteration(small_model(DType::f32), make_groups(4, 4), 0);
   const auto refused = [](const Program& whole, const ReplicateExperts& replicating,
@@ -247,6 +291,13 @@ TEST(ReplicateExperts, ComesBackFromJson) {
       to_json(Decision{ReplicateExperts{1, {{{3, {0, 2}}}}}}),
       R"({"decision":"replicate_experts","layer":1,"replicas":[{"expert":3,"holders":[0,2]}],)"
       R"("rows_of_others":"home"})");
+  EXPECT_EQ(to_json(Decision{
+                ReplicateExperts{1, {{{3, {0, 2}}}, RowsOfOthers::home, {}, ExpertRoute::ring}}}),
+            R"({"decision":"replicate_experts","layer":1,)"
+            R"("replicas":[{"expert":3,"holders":[0,2]}],"route":"ring",)"
+            R"("rows_of_others":"home"})");
+  const Schedule rings = replicated(4, RowsOfOthers::home, ExpertRoute::ring);
+  EXPECT_EQ(schedule_from_json(to_json(rings)).decisions, rings.decisions);
   EXPECT_EQ(changes_results(schedule), "");
 }
 

@@ -39,6 +39,27 @@ TEST(ExpertMoves, EveryGradientComesHomeToABlockOfItsOwn) {
   EXPECT_THAT(returned_to(kSlots, 0), IsEmpty());
 }
 
+TEST(ExpertMoves, OnARingGoFromTheHomeThroughTheHoldersThatFollowIt) {
+  ExpertSlots rings = kSlots;
+  rings.route = ExpertRoute::ring;
+  // The ring of 3, at home on 1, goes on to 2 and from there to 0.
+  const auto there = moves_to_replicas(rings), back = moves_home(rings);
+  EXPECT_THAT(listed(there),
+              ElementsAre(Move{1, 0, 3, 0}, Move{1, 1, 2, 0}, Move{2, 0, 0, 0}, Move{3, 0, 0, 1}));
+  // 0 sends its gradient of 3 to 2, which adds it to its own; 1 gets one sum for each expert.
+  EXPECT_THAT(listed(back),
+              ElementsAre(Move{3, 0, 1, 0}, Move{2, 0, 1, 1}, Move{0, 0, 2, 0}, Move{0, 1, 3, 0}));
+  for (const auto* moves : {&there, &back}) {
+    std::vector<int> hops;
+    for (const ExpertMove& move : *moves) hops.push_back(move.hop);
+    EXPECT_THAT(hops, ElementsAre(0, 0, 1, 0));
+  }
+  EXPECT_EQ(most_returned(rings), 2);
+  EXPECT_THAT(returned_to(rings, 1), ElementsAre(0, 1));
+  EXPECT_THAT(returned_to(rings, 3), ElementsAre(0));
+  EXPECT_THAT(ring_order(2, {5, 0, 3, 1}), ElementsAre(3, 5, 0, 1));
+}
+
 TEST(ExpertMoves, WithoutReplicasAreNone) {
   EXPECT_THAT(moves_to_replicas(expert_slots({}, 8, 4)), IsEmpty());
   EXPECT_EQ(most_returned(expert_slots({}, 8, 4)), 0);

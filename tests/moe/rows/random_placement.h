@@ -21,6 +21,7 @@ inline ExpertPlacement random_placement(std::mt19937& random, int experts, int m
   if (homes.empty()) homes = homes_in_order(experts, members);
   ExpertPlacement placement;
   if (random() % 2) placement.rows_of_others = RowsOfOthers::spread;
+  if (random() % 2) placement.route = ExpertRoute::ring;
   while (placement.replicas.empty()) {
     for (int expert = 0; expert < experts; ++expert) {
       if (random() % 3 != 0) continue;

@@ -160,6 +160,36 @@ TEST(CostModel, WhatRanksThatShareExpertsExchangeIsCostedLikeTheCollectiveThatIt
   EXPECT_EQ(key_of(costs, scatter), "scatter_rows/intra_node");
 }
 
+TEST(CostModel, ExpertsOnRingsCostWhatABroadcastOrAReduceDoes) {
+  moe::PlacedExperts rings;
+  rings.placement.route = moe::ExpertRoute::ring;
+  moe::Op send = small_layer().program.ops[3], home = send, unicast = send;
+  send.kind = moe::SendExperts{rings};
+  home.kind = moe::ReturnGradients{rings};
+  unicast.kind = moe::SendExperts{};
+  EXPECT_EQ(collective_name(send), "broadcast");
+  EXPECT_EQ(collective_name(home), "reduce");
+  EXPECT_EQ(collective_name(unicast), "send_experts");
+  CostModel costs;
+  const auto key_of = [&](const moe::Op& op) {
+    const CollectiveFit* fit = collective_fit(costs, op, "inter_node");
+    return fit == nullptr ? std::string("none") : fit->first;
+  };
+  EXPECT_EQ(key_of(send), "none");
+  costs.fits["all_to_all/inter_node"] = line(1, 0);
+  EXPECT_EQ(key_of(send), "all_to_all/inter_node");
+  EXPECT_EQ(key_of(home), "all_to_all/inter_node");
+  EXPECT_FALSE(is_of_chains(*collective_fit(costs, home, "inter_node")));
+  costs.fits["broadcast/inter_node"] = costs.fits["send_experts/inter_node"] = line(2, 0);
+  EXPECT_EQ(key_of(send), "broadcast/inter_node");
+  EXPECT_EQ(key_of(home), "broadcast/inter_node") << "as many bytes, the other way";
+  EXPECT_TRUE(is_of_chains(*collective_fit(costs, home, "inter_node")));
+  EXPECT_EQ(key_of(unicast), "send_experts/inter_node");
+  costs.fits["reduce/inter_node"] = line(3, 0);
+  EXPECT_EQ(key_of(send), "broadcast/inter_node");
+  EXPECT_EQ(key_of(home), "reduce/inter_node");
+}
+
 TEST(CostModel, AKindsOwnSlowdownGoesBeforeTheGeneralOne) {
   Interference slow;
   set_speed(slow, "computation_beside_communication", 0.9);

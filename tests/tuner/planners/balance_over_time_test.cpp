@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "moe/rows/balance.h"
 #include "tests/tuner/planners/drifting_rows.h"
+#include "tests/tuner/planners/pro_prophet/drawn_costs.h"
 #include "tuner/planners/fastermoe/fastermoe_equations.h"
 #include "tuner/planners/placement/most_loaded_experts.h"
 #include "tuner/planners/placement/placed_loads.h"
@@ -19,15 +18,18 @@ constexpr int kDevices = 16;
 constexpr int kIterations = 200;
 constexpr double kSkew = 1.2;
 
+constexpr double kWeights = 2.0 * 1024 * 2048;
+constexpr double kExpert_s = 4 * kWeights / 5e9;
+
 /// MoE-GPT-M on 16 devices of 10 TFLOP/s and 5 GB/s: rows are 1024 wide and meet 2 x 1024 x 2048
-/// weights, which are sent along a tree.
+/// weights, which are sent along a ring.
 ProProphetCosts gpt_m_costs() {
-  constexpr double weights = 2.0 * 1024 * 2048;
-  ProProphetCosts costs{{1e-4, 4096 / 5e9}, {1e-4, 2 * weights / 10e12}, {0}, {0}, 5e-3, 1e-2};
-  for (int k = 1; k < kDevices; ++k) {
-    costs.trans_s.push_back(std::ceil(std::log2(k + 1)) * (1e-4 + 4 * weights / 5e9));
-  }
-  costs.agg_s = costs.trans_s;
+  ProProphetCosts costs{{1e-4, 4096 / 5e9}, {1e-4, 2 * kWeights / 10e12}};
+  costs.fnec_s = 5e-3;
+  costs.bnec_s = 1e-2;
+  const TransferCost::OnLink transfer{1e-4, 0, kExpert_s};
+  test::set_transfers(costs, transfer, transfer, 1e-4);
+  costs.node_of = test::nodes_apart(kDevices);
   return costs;
 }
 
@@ -94,7 +96,7 @@ TEST(BalanceOverTime, ProProphetMakesLoadsMoreEvenAndIsFasterThanFasterMoe) {
     const moe::LayerRouting routing = loads.next(1024);
     const auto shadows =
         on_all_members(shadowed_experts(moe::expert_tokens(routing), costs.exchange, costs.experts,
-                                        costs.trans_s[1]),
+                                        {2 * kExpert_s}),
                        moe::homes_in_order(kDevices, kDevices), kDevices);
     const auto placement = pro_prophet(routing, groups, costs);
     ratio_sum += balance_ratio(routing, groups, placement);

@@ -55,8 +55,9 @@ void place_experts(benchmark::State& state, Transfers transfers) {
       for (std::int64_t& tokens : of_rank) tokens = tokens * static_cast<int>(random() % 64) / 32;
     }
     costs.push_back(test::draw_costs(random, ranks));
-    for (double& cost : costs.back().trans_s) cost /= 10;
-    for (double& cost : costs.back().agg_s) cost /= 10;
+    for (RouteCost& route : costs.back().routes) {
+      for (TransferCost* cost : {&route.trans, &route.agg}) cost->across.expert_s /= 10;
+    }
   }
   std::size_t next = 0;
   int moved = 0;

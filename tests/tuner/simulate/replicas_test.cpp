@@ -2,6 +2,8 @@
 // beside other blocks.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "moe/model/iteration.h"
 #include "moe/passes/schedule.h"
 #include "moe/program/row_handling.h"
@@ -81,6 +83,36 @@ TEST(SimulatedReplicas, AddingWhatComesHomeCostsWhereItComes) {
     EXPECT_GT(costs[i].seconds[0], 0);
     EXPECT_EQ(costs[i].seconds[1], 0);
   }
+}
+
+/// The seconds from the first op that sends experts to the first one that follows on its rank.
+double sending_s(const std::vector<int>& holders, moe::ExpertRoute route, const CostModel& costs) {
+  const moe::Program program = scheduled(
+      {"", {moe::ReplicateExperts{1, {{{0, holders}}, moe::RowsOfOthers::home, {}, route}}}});
+  const moe::Timeline timeline = simulate(program, kGroups, skewed(), costs, fast_cluster());
+  double longest_s = 0;
+  for (std::size_t i = 0; i < program.ops.size(); ++i) {
+    if (!std::holds_alternative<moe::SendExperts>(program.ops[i].kind)) continue;
+    for (const auto& spans : timeline.ranks) longest_s = std::max(longest_s, spans[i].duration_s);
+  }
+  return longest_s;
+}
+
+TEST(SimulatedReplicas, OfABroadcastTakeAsLongForOneRankAsForAll) {
+  CostModel costs = slow_experts();
+  for (const char* link : {"broadcast/inter_node", "broadcast/intra_node"}) {
+    costs.fits[link].alpha_s = 1e-6;
+    costs.fits[link].beta_s_per_unit = 1e-9;
+  }
+  using enum moe::ExpertRoute;
+  const double one_s = sending_s({2}, ring, costs), all_s = sending_s({1, 2, 3}, ring, costs);
+  EXPECT_NEAR(all_s, one_s, 0.01 * one_s);
+  EXPECT_NEAR(sending_s({2}, unicast, costs), one_s, 0.01 * one_s);
+  // Two of the three leave through the card of the node.
+  EXPECT_NEAR(sending_s({1, 2, 3}, unicast, costs) - 1e-6, 2 * (one_s - 1e-6), 1e-8);
+  // Without a fit of its own it takes that of the all-to-all, and the time in which the ring fills.
+  const double derived_s = sending_s({1, 2, 3}, ring, slow_experts());
+  EXPECT_GT(derived_s, all_s);
 }
 
 TEST(SimulatedReplicas, TransfersBesideTheBlockBeforeTakeLessThanBetweenBlocks) {

@@ -10,6 +10,7 @@
 #include "tuner/planners/pipeline/pipeline_schedule.h"
 #include "tuner/planners/placement/most_loaded_experts.h"
 #include "tuner/planners/placement/placed_schedule.h"
+#include "tuner/planners/placement/transfer_loads.h"
 #include "tuner/planners/situation/situation_costs.h"
 
 namespace tuner {
@@ -17,11 +18,42 @@ namespace {
 
 constexpr int kUsualRanksPerGroup = 4;  // FasterMoE's default
 
+/// A shadow on all members, by the cheaper route.
+ShadowCost shadow_cost(const PlacedLayer& layer) {
+  const std::vector<int>& homes = layer.rows.homes;
+  moe::ExpertPlacement one = on_all_members(std::vector{0}, homes, layer.rows.members);
+  one.route = cheapest_route(layer.costs, one, homes);
+  const auto seconds_by = [&](const ProProphetCosts& costs) {
+    const TransferTimes times = transfer_times(costs, one, homes);
+    return times.trans_s + times.agg_s;
+  };
+  ProProphetCosts each = layer.costs;
+  for (RouteCost& route : each.routes) {
+    for (TransferCost* cost : {&route.trans, &route.agg}) {
+      for (TransferCost::OnLink* link : {&cost->across, &cost->within}) {
+        link->startup_s = link->pass_s = 0;
+      }
+    }
+  }
+  const double each_s = seconds_by(each);
+  return {each_s, seconds_by(layer.costs) - each_s};
+}
+
+/// The experts that the rule shadows, where they save time by Eq. 6 too (ours). Eq. 6 knows that
+/// ranks have several experts and share network cards.
 moe::Schedule shadows(const Situation& situation) {
   return placed_schedule(situation, "fastermoe", [&](const PlacedLayer& layer) {
     const auto shadowed = shadowed_experts(rows_by_expert(layer.rows), layer.costs.exchange,
-                                           layer.costs.experts, layer.costs.trans_s.at(1));
-    return on_all_members(shadowed, layer.rows.homes, layer.rows.members);
+                                           layer.costs.experts, shadow_cost(layer));
+    moe::ExpertPlacement shadows = on_all_members(shadowed, layer.rows.homes, layer.rows.members);
+    shadows.route = cheapest_route(layer.costs, shadows, layer.rows.homes);
+    moe::ExpertPlacement at_home;
+    shadows.homes = at_home.homes = layer.rows.homes;
+    const auto layer_s = [&](const moe::ExpertPlacement& placement) {
+      return placed_layer_s(layer.routing, situation.groups, placement, layer.costs,
+                            Transfers::blocking);
+    };
+    return layer_s(shadows) < layer_s(at_home) ? shadows : at_home;
   });
 }
 

@@ -4,18 +4,19 @@
 
 namespace tuner {
 
-double shadowed_layer_s(const RowCost& exchange, const RowCost& experts, double send_s,
+double shadowed_layer_s(const RowCost& exchange, const RowCost& experts, const ShadowCost& shadow,
                         std::int64_t rows, int shadowed) {
   return (3 * experts.per_row_s + 4 * exchange.per_row_s) * static_cast<double>(rows) +
-         shadowed * send_s;
+         shadowed * shadow.each_s + (shadowed > 0 ? shadow.any_s : 0);
 }
 
 std::vector<int> shadowed_experts(std::span<const std::int64_t> rows_by_expert,
-                                  const RowCost& exchange, const RowCost& experts, double send_s) {
+                                  const RowCost& exchange, const RowCost& experts,
+                                  const ShadowCost& shadow) {
   const std::vector<int> order = most_loaded(rows_by_expert);
   const auto layer_s = [&](std::size_t shadowed) {
     const auto busiest = static_cast<std::size_t>(order[shadowed]);
-    return shadowed_layer_s(exchange, experts, send_s, rows_by_expert[busiest],
+    return shadowed_layer_s(exchange, experts, shadow, rows_by_expert[busiest],
                             static_cast<int>(shadowed));
   };
   std::size_t shadowed = 0;

@@ -6,6 +6,7 @@
 #include "moe/program/expert_state.h"
 #include "moe/rows/expert_moves.h"
 #include "tuner/planners/placement/placed_layer.h"
+#include "tuner/planners/placement/transfer_loads.h"
 
 namespace tuner {
 namespace {
@@ -75,7 +76,9 @@ MoveCost move_cost(const Situation& situation, const moe::HomesByLayer& to) {
 bool pays_off(const Situation& situation, const PlannerOptions& options, const PlacedLayer& layer,
               const moe::ExpertPlacement& now, const moe::ExpertPlacement& then) {
   if (options.iterations == 0) return true;
-  const auto layer_s = [&](const moe::ExpertPlacement& placement) {
+  const auto layer_s = [&](moe::ExpertPlacement placement) {
+    placement.route = cheapest_route(layer.costs, placement,
+                                     placement.homes.empty() ? layer.rows.homes : placement.homes);
     return placed_layer_s(layer.routing, situation.groups, placement, layer.costs,
                           Transfers::blocking);
   };

@@ -1,32 +1,38 @@
 #include "tuner/planners/placement/placed_layer.h"
 
 #include <algorithm>
+#include <stdexcept>
+
+#include "moe/rows/expert_slots.h"
+#include "tuner/planners/placement/transfer_loads.h"
 
 namespace tuner {
 
 double layer_s(const ProProphetCosts& costs, const ProProphetTimes& times, Transfers transfers) {
-  return transfers == Transfers::blocking ? blocking_layer_s(times)
-                                          : overlapped_layer_s(times, costs.fnec_s, costs.bnec_s);
-}
-
-std::vector<int> devices_sent_to(const moe::ExpertPlacement& placement) {
-  std::vector<int> devices;
-  for (const moe::ReplicatedExpert& replica : placement.replicas) {
-    devices.push_back(static_cast<int>(replica.holders.size()));
+  switch (transfers) {
+    case Transfers::blocking:
+      return blocking_layer_s(times);
+    case Transfers::overlapped:
+      return overlapped_layer_s(times, costs.fnec_s, costs.bnec_s);
+    case Transfers::scheduled:
+      return scheduled_layer_s(times, costs.beside);
   }
-  return devices;
+  throw std::logic_error("layer_s: no such Transfers");
 }
 
 double placed_layer_s(const moe::LayerRouting& routing, const moe::Groups& groups,
                       const moe::ExpertPlacement& placement, const ProProphetCosts& costs,
                       Transfers transfers) {
   const PlacedLoads loads = placed_loads(routing, groups, placement);
-  const std::vector<int> devices = devices_sent_to(placement);
+  const moe::ExpertHomes homes = placement.homes.empty()
+                                     ? moe::homes_in_order(routing.experts, groups.layout.expert)
+                                     : placement.homes;
+  const auto [trans_s, agg_s] = transfer_times(costs, placement, homes);
   return layer_s(
       costs,
       {all_to_all_s(costs, *std::max_element(loads.received.begin(), loads.received.end())),
        forward_experts_s(costs, *std::max_element(loads.computed.begin(), loads.computed.end())),
-       transfers_s(costs.trans_s, devices), transfers_s(costs.agg_s, devices)},
+       trans_s, agg_s},
       transfers);
 }
 

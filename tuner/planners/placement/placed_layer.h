@@ -1,7 +1,5 @@
 #pragma once
 
-#include <vector>
-
 #include "moe/rows/expert_placement.h"
 #include "tuner/planners/placement/placed_loads.h"
 #include "tuner/planners/placement/pro_prophet_equations.h"
@@ -13,13 +11,11 @@ namespace tuner {
 enum class Transfers {
   blocking,    ///< all of it: Eq. 6
   overlapped,  ///< the part that neighbouring computation does not hide: Eq. 8
+  scheduled,   ///< the same as the schedule hides it: scheduled_layer_s
 };
 
-/// Eq. 6 or Eq. 8.
+/// Eq. 6, Eq. 8 or scheduled_layer_s.
 double layer_s(const ProProphetCosts& costs, const ProProphetTimes& times, Transfers transfers);
-
-/// The number of devices that each expert is sent to, for the experts that are sent.
-std::vector<int> devices_sent_to(const moe::ExpertPlacement& placement);
 
 /// The time of a layer under `placement`. Throws std::invalid_argument as placed_loads.
 double placed_layer_s(const moe::LayerRouting& routing, const moe::Groups& groups,

@@ -9,6 +9,7 @@
 #include "db/console/format_rows.h"
 #include "moe/rows/balance.h"
 #include "tuner/planners/placement/move_costs.h"
+#include "tuner/planners/placement/transfer_loads.h"
 
 namespace tuner {
 namespace {
@@ -22,9 +23,12 @@ std::string moves_text(const MoveCost& cost) {
                      db::format_cell("duration_s", cost.seconds));
 }
 
-/// The decisions for a layer's placement, as far as it differs from the Program's.
+/// The decisions for a layer's placement, as far as it differs from the Program's, by the cheaper
+/// route.
 std::vector<moe::Decision> decisions_for(const PlacedLayer& layer, moe::ExpertPlacement placement) {
   std::vector<moe::Decision> decisions;
+  placement.route = cheapest_route(layer.costs, placement,
+                                   placement.homes.empty() ? layer.rows.homes : placement.homes);
   moe::ExpertHomes homes = std::exchange(placement.homes, {});
   if (!homes.empty() && homes != layer.rows.homes) {
     decisions.push_back(moe::PlaceExperts{layer.layer, std::move(homes)});
@@ -99,6 +103,12 @@ double placed_iteration_s(const Situation& situation, const moe::Schedule& sched
 
 double blocking_iteration_s(const Situation& situation, const moe::Schedule& schedule) {
   return placed_iteration_s(situation, schedule, Transfers::blocking);
+}
+
+double placed_paper_s(const Situation& situation, const moe::Schedule& schedule) {
+  const bool hidden = !moe::decisions_of<moe::HoistTransfer>(schedule).empty();
+  return placed_iteration_s(situation, schedule,
+                            hidden ? Transfers::overlapped : Transfers::blocking);
 }
 
 std::string placement_remark(const Situation& situation, const PlannerOptions&,

@@ -34,6 +34,9 @@ double placed_iteration_s(const Situation& situation, const moe::Schedule& sched
 /// The same by Eq. 6, for planners that publish no closed form of an iteration.
 double blocking_iteration_s(const Situation& situation, const moe::Schedule& schedule);
 
+/// Eq. 8 where the schedule hides transfers (moe::HoistTransfer), else Eq. 6.
+double placed_paper_s(const Situation& situation, const moe::Schedule& schedule);
+
 /// Says how many experts go where, which ones move for good and at what cost, and how even the
 /// loads are before and after.
 std::string placement_remark(const Situation& situation, const PlannerOptions& options,

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
+#include <utility>
 
+#include "moe/ops/collective.h"
 #include "moe/program/row_handling.h"
 #include "tuner/planners/pipeline/pipeline_schedule.h"
 #include "tuner/planners/pipeline/pipeline_times.h"
@@ -100,17 +103,26 @@ RowCost row_cost(double seconds, double startup_s, const std::vector<std::int64_
   return {seconds - volume_s, most > 0 ? volume_s / static_cast<double>(most) : 0};
 }
 
-std::int64_t expert_bytes(const moe::Program& program, int layer, int local_experts) {
+/// The bytes of an expert's parameters, as many as those of its gradients.
+struct ExpertBytes {
   std::int64_t bytes = 0;
+  std::int64_t fragment_bytes = 0;  ///< of all its tensors, that pass a ring together
+};
+ExpertBytes expert_bytes(const moe::Program& program, int layer, int local_experts) {
+  ExpertBytes expert;
   for (const moe::Parameter& parameter : program.parameters) {
     if (parameter.layer != layer || !moe::belongs_to_experts(parameter)) continue;
     const moe::Tensor& tensor = program.tensors[parameter.value];
-    bytes += tensor.rows * tensor.columns * moe::bytes_of(tensor.dtype);
+    const std::int64_t bytes =
+        tensor.rows / local_experts * tensor.columns * moe::bytes_of(tensor.dtype);
+    expert.bytes += bytes;
+    expert.fragment_bytes += moe::chain_fragment_bytes(bytes);
   }
-  return bytes / local_experts;
+  return expert;
 }
 
-/// Expert groups with members on the node of the first rank: they share its card.
+/// Expert groups with members on the node of the first rank: they share its card, and all of them
+/// send the same experts.
 int groups_on_node(const moe::Groups& groups) {
   std::set<int> firsts;
   for (int rank = 0; rank < moe::stage_ranks(groups); ++rank) {
@@ -120,26 +132,50 @@ int groups_on_node(const moe::Groups& groups) {
   return static_cast<int>(firsts.size());
 }
 
-/// [k]: the time of `bytes` to k others, or from them.
-std::vector<double> transfer_seconds(const Situation& situation, const OpCost& exchange,
-                                     std::int64_t bytes) {
-  const moe::Groups& groups = situation.groups;
-  const std::vector<int> group = moe::members(groups, moe::GroupKind::expert, 0);
-  const bool crosses = std::any_of(group.begin(), group.end(), [&](int rank) {
-    return groups.node_of[rank] != groups.node_of[0];
-  });
-  const Link& link = crosses ? situation.cluster.inter_node : situation.cluster.intra_node;
-  const double sharing = crosses ? groups_on_node(groups) : 1;
-  const double bytes_per_s =
-      std::min(crosses ? exchange.inter_node_bytes_per_s : exchange.intra_node_bytes_per_s,
-               link.bandwidth_bytes_per_s / sharing);
-  double alpha_s = 0;
-  for (const GroupCall& call : exchange.calls) alpha_s = std::max(alpha_s, call.alpha_s);
-  std::vector<double> seconds{0};
-  for (std::size_t k = 1; k < group.size(); ++k) {
-    seconds.push_back(alpha_s + static_cast<double>(k) * static_cast<double>(bytes) / bytes_per_s);
+/// [member of the first expert group]: its node, from 0.
+std::vector<int> nodes_of_first_group(const moe::Groups& groups) {
+  std::map<int, int> known;
+  std::vector<int> nodes;
+  for (const int rank : moe::members(groups, moe::GroupKind::expert, 0)) {
+    const int next = static_cast<int>(known.size());
+    nodes.push_back(known.try_emplace(groups.node_of[rank], next).first->second);
   }
-  return seconds;
+  return nodes;
+}
+
+/// An exchange of experts by an op.
+TransferCost transfer_cost(const Situation& situation, const moe::Op& op,
+                           const ExpertBytes& expert) {
+  const auto seconds_at = [&](double bytes_per_s) {
+    return bytes_per_s > 0 ? static_cast<double>(expert.bytes) / bytes_per_s : 0;
+  };
+  const auto on_link = [&](Occupation occupation, const Link& link) -> TransferCost::OnLink {
+    const LinkCost cost = link_cost(situation.costs, op, occupation, link, expert.fragment_bytes);
+    return {cost.startup_s, cost.pass_s,
+            seconds_at(std::min(cost.bytes_per_s, link.bandwidth_bytes_per_s))};
+  };
+  const Cluster& cluster = situation.cluster;
+  return {on_link(Occupation::inter_node, cluster.inter_node),
+          on_link(Occupation::intra_node, cluster.intra_node),
+          groups_on_node(situation.groups) * seconds_at(cluster.inter_node.bandwidth_bytes_per_s)};
+}
+
+std::array<RouteCost, moe::kExpertRoutes> route_costs(const Situation& situation,
+                                                      const ExpertBytes& expert) {
+  std::array<RouteCost, moe::kExpertRoutes> routes;
+  for (int route = 0; route < moe::kExpertRoutes; ++route) {
+    moe::PlacedExperts placed;
+    placed.placement.route = static_cast<moe::ExpertRoute>(route);
+    const auto cost_of = [&](moe::OpKind kind) {
+      ExpertBytes sent = expert;
+      if (!placed.on_rings()) sent.fragment_bytes = 0;
+      moe::Op op;
+      op.kind = std::move(kind);
+      return transfer_cost(situation, op, sent);
+    };
+    routes[route] = {cost_of(moe::SendExperts{placed}), cost_of(moe::ReturnGradients{placed})};
+  }
+  return routes;
 }
 
 }  // namespace
@@ -148,6 +184,11 @@ std::vector<PlacedLayer> placed_layers(const Situation& situation) {
   const std::vector<OpCost> costs = costs_of(situation, situation.program);
   const moe::Routing whole = moe::add_micro_batches(situation.routing);
   const auto sums = sums_by_layer(situation, costs);
+  const std::vector<int> nodes = nodes_of_first_group(situation.groups);
+  const bool crosses = std::ranges::max(nodes) > 0;
+  const double speed = speed_of(situation.costs.interference, Occupation::computation,
+                                crosses ? Occupation::inter_node : Occupation::intra_node);
+  std::map<int, double> experts_before_s;  // of the last MoE layer, by stage
   std::vector<PlacedLayer> layers;
   for (std::size_t i = 0; i < situation.program.ops.size(); ++i) {
     const moe::Op& op = situation.program.ops[i];
@@ -166,11 +207,17 @@ std::vector<PlacedLayer> placed_layers(const Situation& situation) {
     one.costs.experts =
         row_cost(sum.forward_experts_s, sum.forward_experts_startup_s, loads.computed);
     const int local = one.routing.experts / situation.groups.layout.expert;
-    one.costs.trans_s =
-        transfer_seconds(situation, costs[i], expert_bytes(situation.program, op.layer, local));
-    one.costs.agg_s = one.costs.trans_s;  // gradients have as many bytes
+    one.costs.node_of = nodes;
+    one.costs.routes = route_costs(situation, expert_bytes(situation.program, op.layer, local));
     one.costs.fnec_s = sum.fnec_s;
     one.costs.bnec_s = sum.bnec_s;
+    double& experts_s = experts_before_s[op.stage];
+    one.costs.beside = {sum.fnec_s + experts_s, sum.bnec_s + experts_s, speed};
+    const auto rows =
+        std::accumulate(loads.computed.begin(), loads.computed.end(), std::int64_t{0});
+    experts_s =
+        forward_experts_s(one.costs, rows / static_cast<std::int64_t>(loads.computed.size())) /
+        situation.program.micro_batches;
   }
   return layers;
 }

@@ -25,10 +25,11 @@ struct PlacedLayer {
 ///   receives most (Pro-Prophet's mean bandwidth).
 /// - experts: all forward ops of the experts. The cost of a row follows from the rank that computes
 ///   most.
-/// - trans_s: an expert's parameters to k others, one after another, as an all-to-all. Its link
-///   crosses nodes where the expert group does.
+/// - routes: an expert's parameters and gradients by either route, by the fits that the simulation
+///   takes (costs/op_costs.h).
 /// - fnec_s: computation from the MoE layer before, or from the beginning, up to this one's
 ///   dispatch, in one micro-batch; bnec_s likewise, up to the end of backward.
+/// - beside: these, and the experts of the MoE layer before in its stage where loads are even.
 /// Throws as op_costs.
 std::vector<PlacedLayer> placed_layers(const Situation& situation);
 

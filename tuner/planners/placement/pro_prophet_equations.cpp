@@ -18,12 +18,6 @@ double forward_experts_s(const ProProphetCosts& costs, std::int64_t most_compute
 
 double backward_experts_s(double forward_experts_s) { return 2 * forward_experts_s; }
 
-double transfers_s(std::span<const double> transfer_s, std::span<const int> devices) {
-  double sum_s = 0;
-  for (const int count : devices) sum_s += transfer_s[count];
-  return sum_s;
-}
-
 double blocking_layer_s(const ProProphetTimes& times) {
   return overlapped_layer_s({times.a2a_s, times.fec_s, 0, 0}, 0, 0) + times.trans_s + times.agg_s;
 }
@@ -33,6 +27,14 @@ double overlapped_layer_s(const ProProphetTimes& times, double fnec_s, double bn
   return 4 * times.a2a_s + times.fec_s + bec_s +
          std::max(0.0, times.trans_s - times.fec_s - fnec_s) +
          std::max(0.0, times.agg_s - bec_s - bnec_s);
+}
+
+double scheduled_layer_s(const ProProphetTimes& times, const BesideTransfers& beside) {
+  const auto not_hidden_s = [&](double transfer_s, double beside_s) {
+    return std::max(transfer_s - beside_s, (1 - beside.speed) * transfer_s);
+  };
+  return overlapped_layer_s({times.a2a_s, times.fec_s, 0, 0}, 0, 0) +
+         not_hidden_s(times.trans_s, beside.trans_s) + not_hidden_s(times.agg_s, beside.agg_s);
 }
 
 bool is_balanced(std::int64_t most_computed, std::int64_t least_computed, double a, double inputs,

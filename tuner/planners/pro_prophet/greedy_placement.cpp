@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "tuner/planners/placement/most_loaded_experts.h"
+#include "tuner/planners/placement/transfer_loads.h"
 #include "tuner/planners/pro_prophet/replicated_loads.h"
 
 namespace tuner {
@@ -27,6 +28,14 @@ std::vector<int> receivers_to_try(int devices, std::optional<int> left_out) {
   return counts;
 }
 
+/// 1 where every expert has a device without inputs for it, else 0.
+std::optional<int> devices_without_inputs(const GroupedRows& rows) {
+  for (int expert = 0; expert < rows.experts; ++expert) {
+    if (std::ranges::count(rows_by_member(rows, expert), 0) == 0) return 0;
+  }
+  return 1;
+}
+
 /// One layer's search, for every n that is tried.
 class Search {
  public:
@@ -41,13 +50,14 @@ class Search {
     const auto inputs = std::accumulate(totals_.begin(), totals_.end(), std::int64_t{0});
     inputs_ = static_cast<double>(inputs) / rows.copies;
     even_fec_s_ = costs.experts.startup_s + costs.experts.per_row_s * inputs_ / rows.members;
-    best_s_ = home_s_ = seconds(at_home_.extremes(), 0, 0);
+    best_s_ = home_s_ = seconds(at_home_.extremes(), {});
   }
 
   /// Takes experts until the loads are balanced or nothing can be gained.
   void try_receivers(int most) {
     ReplicatedLoads loads = at_home_;
-    double trans_s = 0, agg_s = 0;
+    TransferLoads by_unicast(costs_.node_of, moe::ExpertRoute::unicast);
+    TransferLoads by_ring(costs_.node_of, moe::ExpertRoute::ring);
     ReplicatedLoads::Extremes now = loads.extremes();
     for (std::size_t taken = 0; taken < order_.size(); ++taken) {
       if (is_balanced(now.most_computed, now.least_computed, options_.balance, inputs_,
@@ -58,51 +68,121 @@ class Search {
       loads.take(order_[taken], holders);
       if (holders.empty()) continue;
       now = loads.extremes();
-      trans_s += costs_.trans_s[holders.size()];
-      agg_s += costs_.agg_s[holders.size()];
-      if (least_s(now, trans_s, agg_s) >= best_s_) return;
-      if (const double now_s = seconds(now, trans_s, agg_s); now_s < best_s_) {
+      const int home = home_of(rows_, order_[taken]);
+      by_unicast.send(home, holders);
+      by_ring.send(home, holders);
+      const Routed routed = cheaper(by_unicast, by_ring);
+      if (least_s(now, routed.least) >= best_s_) return;
+      if (const double now_s = seconds(now, routed.times); now_s < best_s_) {
         best_s_ = now_s;
-        best_receivers_ = most;
-        best_taken_ = taken + 1;
+        best_.clear();
+        for (std::size_t i = 0; i <= taken; ++i) best_.push_back({order_[i], most});
+        best_route_ = routed.route;
       }
     }
+  }
+
+  /// Goes through the experts once and gives each the number of devices that lowers the time most,
+  /// if any does.
+  void try_each_apart() {
+    ReplicatedLoads loads = at_home_;
+    TransferLoads by_unicast(costs_.node_of, moe::ExpertRoute::unicast);
+    TransferLoads by_ring(costs_.node_of, moe::ExpertRoute::ring);
+    double now_s = home_s_;
+    std::vector<Taken> taken;
+    moe::ExpertRoute route = moe::ExpertRoute::unicast;
+    for (const int expert : order_) {
+      const ReplicatedLoads::Extremes now = loads.extremes();
+      if (is_balanced(now.most_computed, now.least_computed, options_.balance, inputs_,
+                      rows_.experts)) {
+        break;
+      }
+      std::span<const int> best;
+      for (const int most : receivers_to_try(rows_.members, {})) {
+        const auto holders = holders_of(expert, most);
+        if (holders.size() == best.size()) continue;
+        ReplicatedLoads with = loads;
+        with.take(expert, holders);
+        TransferLoads unicast = by_unicast, ring = by_ring;
+        unicast.send(home_of(rows_, expert), holders);
+        ring.send(home_of(rows_, expert), holders);
+        const Routed routed = cheaper(unicast, ring);
+        const double with_s = seconds(with.extremes(), routed.times);
+        if (with_s >= now_s) continue;
+        now_s = with_s;
+        best = holders;
+        route = routed.route;
+      }
+      loads.take(expert, best);
+      if (best.empty()) continue;
+      by_unicast.send(home_of(rows_, expert), best);
+      by_ring.send(home_of(rows_, expert), best);
+      taken.push_back({expert, static_cast<int>(best.size())});
+    }
+    if (now_s >= best_s_) return;
+    best_s_ = now_s;
+    best_ = std::move(taken);
+    best_route_ = route;
   }
 
   GreedyPlacement result() {
     GreedyPlacement found;
     found.seconds = best_s_;
     found.at_home_s = home_s_;
-    found.left_out = rows_.members - 1 - best_receivers_;
-    for (std::size_t i = 0; i < best_taken_; ++i) {
-      const auto holders = holders_of(order_[i], best_receivers_);
+    int most = 0;
+    for (const auto& [expert, receivers] : best_) {
+      most = std::max(most, receivers);
+      const auto holders = holders_of(expert, receivers);
       if (holders.empty()) continue;
-      std::vector<bool> holds(static_cast<std::size_t>(rows_.members), false);
-      for (const int holder : holders) holds[holder] = true;
       moe::ReplicatedExpert& replica = found.placement.replicas.emplace_back();
-      replica.expert = order_[i];
-      for (int member = 0; member < rows_.members; ++member) {
-        if (holds[member]) replica.holders.push_back(member);
-      }
+      replica.expert = expert;
+      replica.holders.assign(holders.begin(), holders.end());
+      std::ranges::sort(replica.holders);
     }
+    found.left_out = rows_.members - 1 - most;
     std::sort(found.placement.replicas.begin(), found.placement.replicas.end());
+    found.placement.route = best_route_;
     return found;
   }
 
  private:
-  double seconds(const ReplicatedLoads::Extremes& loads, double trans_s, double agg_s) const {
+  /// An expert, and how many devices at most get it.
+  struct Taken {
+    int expert = 0, receivers = 0;
+  };
+
+  /// The same experts by the route that takes less.
+  struct Routed {
+    moe::ExpertRoute route = moe::ExpertRoute::unicast;
+    TransferTimes times;
+    TransferTimes least;  // of either route, each
+  };
+  Routed cheaper(const TransferLoads& by_unicast, const TransferLoads& by_ring) const {
+    const auto times_of = [&](const TransferLoads& loads, moe::ExpertRoute route) -> TransferTimes {
+      const RouteCost& cost = route_cost(costs_, route);
+      return {loads.seconds(cost.trans), loads.seconds(cost.agg)};
+    };
+    const TransferTimes unicast = times_of(by_unicast, moe::ExpertRoute::unicast);
+    const TransferTimes ring = times_of(by_ring, moe::ExpertRoute::ring);
+    const bool on_ring = ring.trans_s + ring.agg_s < unicast.trans_s + unicast.agg_s;
+    return {on_ring ? moe::ExpertRoute::ring : moe::ExpertRoute::unicast,
+            on_ring ? ring : unicast,
+            {std::min(unicast.trans_s, ring.trans_s), std::min(unicast.agg_s, ring.agg_s)}};
+  }
+  double seconds(const ReplicatedLoads::Extremes& loads, const TransferTimes& times) const {
     return layer_s(costs_,
                    {all_to_all_s(costs_, loads.most_received),
-                    forward_experts_s(costs_, loads.most_computed), trans_s, agg_s},
+                    forward_experts_s(costs_, loads.most_computed), times.trans_s, times.agg_s},
                    options_.transfers);
   }
   /// A lower bound of the cost of this placement and of all that follow from it: transfers are only
   /// added, the loads of members whose experts have all been taken stay or rise, and no placement
   /// beats even computation.
-  double least_s(const ReplicatedLoads::Extremes& loads, double trans_s, double agg_s) const {
+  double least_s(const ReplicatedLoads::Extremes& loads, const TransferTimes& least) const {
     const double fec_s = std::max(even_fec_s_, forward_experts_s(costs_, loads.settled_computed));
-    return layer_s(costs_, {all_to_all_s(costs_, loads.settled_received), fec_s, trans_s, agg_s},
-                   options_.transfers);
+    return layer_s(
+        costs_, {all_to_all_s(costs_, loads.settled_received), fec_s, least.trans_s, least.agg_s},
+        options_.transfers);
   }
 
   /// The members with most inputs for the expert: at most so many, none without inputs.
@@ -112,7 +192,8 @@ class Search {
       std::vector<std::int64_t> inputs = rows_by_member(rows_, expert);
       inputs[home_of(rows_, expert)] = 0;
       known = most_loaded(inputs);
-      while (!known->empty() && inputs[known->back()] == 0) {
+      if (options_.to_all) std::erase(*known, home_of(rows_, expert));
+      while (!options_.to_all && !known->empty() && inputs[known->back()] == 0) {
         known->pop_back();
       }
     }
@@ -129,8 +210,8 @@ class Search {
   double inputs_ = 0;  // inputs of one copy of the experts: I
   double even_fec_s_ = 0;
   double home_s_ = 0, best_s_ = 0;
-  int best_receivers_ = 0;
-  std::size_t best_taken_ = 0;
+  std::vector<Taken> best_;
+  moe::ExpertRoute best_route_ = moe::ExpertRoute::unicast;
 };
 
 }  // namespace
@@ -138,9 +219,11 @@ class Search {
 GreedyPlacement greedy_placement(const GroupedRows& rows, const ProProphetCosts& costs,
                                  const GreedyOptions& options) {
   Search search(rows, costs, options);
-  for (const int count : receivers_to_try(rows.members, options.left_out)) {
+  const auto left_out = options.to_all ? devices_without_inputs(rows) : options.left_out;
+  for (const int count : receivers_to_try(rows.members, left_out)) {
     search.try_receivers(count);
   }
+  if (options.each_apart) search.try_each_apart();
   return search.result();
 }
 

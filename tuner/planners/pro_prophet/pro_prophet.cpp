@@ -4,11 +4,13 @@
 
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "moe/errors.h"
+#include "tuner/planners/placement/hidden_transfers.h"
 #include "tuner/planners/placement/placed_schedule.h"
 #include "tuner/planners/pro_prophet/greedy_placement.h"
-#include "tuner/planners/pro_prophet/hidden_transfers.h"
+#include "tuner/planners/situation/situation_costs.h"
 
 namespace tuner {
 namespace {
@@ -24,10 +26,18 @@ std::optional<int> left_out(const PlannerOptions& options, std::string_view plan
   return static_cast<int>(*asked);
 }
 
+bool is_released(const PlannerOptions& options) {
+  return whole_value_of(options, kReleased, 0) == 1;
+}
+
+constexpr double kReleasedBalance = 3;  // a of Eq. 7 [Pro-Prophet, its authors' code]
+
 moe::Schedule searched(const Situation& situation, const PlannerOptions& options,
                        std::string_view planner, Transfers transfers) {
   GreedyOptions search{.transfers = transfers};
-  search.balance = value_of(options, kBalance, search.balance);
+  search.to_all = is_released(options);
+  search.balance = value_of(options, kBalance, search.to_all ? kReleasedBalance : search.balance);
+  search.each_apart = transfers == Transfers::scheduled && !asked_for(options, kLeftOut);
   return placed_schedule(situation, std::string(planner), [&](const PlacedLayer& layer) {
     search.left_out = left_out(options, planner, layer.rows.members);
     return greedy_placement(layer.rows, layer.costs, search).placement;
@@ -43,12 +53,22 @@ moe::Schedule plan_pro_prophet_planner(const Situation& situation, const Planner
 moe::Schedule plan_pro_prophet_scheduler(const Situation& situation,
                                          const PlannerOptions& options) {
   return with_hidden_transfers(
-      situation, searched(situation, options, "pro_prophet_scheduler", Transfers::blocking));
+      situation, searched(situation, options, "pro_prophet_scheduler", Transfers::blocking),
+      is_released(options));
 }
 
 moe::Schedule plan_pro_prophet(const Situation& situation, const PlannerOptions& options) {
-  return with_hidden_transfers(situation,
-                               searched(situation, options, "pro_prophet", Transfers::overlapped));
+  if (is_released(options)) {
+    return with_hidden_transfers(
+        situation, searched(situation, options, "pro_prophet", Transfers::overlapped), true);
+  }
+  std::vector<Candidate> candidates;
+  for (const Transfers transfers : {Transfers::overlapped, Transfers::scheduled}) {
+    moe::Schedule schedule =
+        with_hidden_transfers(situation, searched(situation, options, "pro_prophet", transfers));
+    candidates.push_back({schedule.planner, placed_json(schedule), std::move(schedule)});
+  }
+  return fastest_simulated(situation, std::move(candidates)).schedule;
 }
 
 double overlapped_iteration_s(const Situation& situation, const moe::Schedule& schedule) {

@@ -16,6 +16,11 @@ inline constexpr PlannerOption kBalance{
 inline constexpr PlannerOption kLeftOut{
     "left_out", 0, 4095, "n of Alg. 1: devices that no expert is sent to [the best of several]"};
 
+inline constexpr PlannerOption kReleased{
+    "released", 0, 1,
+    "1: as the authors' code runs it: a = 3, experts to all devices or all but one, halves of "
+    "transfers [0]"};
+
 /// The planner alone: the search uses Eq. 6. Parameters are sent before the layer and gradients
 /// come home after backward, on the one stream there is. Throws moe::Refusal where kLeftOut leaves
 /// no device.
@@ -23,7 +28,9 @@ moe::Schedule plan_pro_prophet_planner(const Situation& situation, const Planner
 /// The same placements, with transfers beside computation of neighbouring blocks
 /// (hidden_transfers.h).
 moe::Schedule plan_pro_prophet_scheduler(const Situation& situation, const PlannerOptions& options);
-/// The search, too, knows that transfers are hidden: it uses Eq. 8. [Pro-Prophet V-C]
+/// The search, too, knows that transfers are hidden: it uses Eq. 8 [Pro-Prophet V-C]. Of that plan
+/// and of one by scheduled_layer_s, which knows what the Program hides, it takes the faster by
+/// simulation (ours).
 moe::Schedule plan_pro_prophet(const Situation& situation, const PlannerOptions& options);
 
 /// Eq. 8 for every layer.

@@ -18,15 +18,18 @@ using ::testing::IsEmpty;
 TEST(FasterMoeEquations, WorkedByHand) {
   // 3 * 2 + 4 * 1 = 10 for each row of the busiest expert; startups are no part of the rule.
   const RowCost exchange{100, 1}, experts{100, 2};
-  EXPECT_DOUBLE_EQ(shadowed_layer_s(exchange, experts, 7, 5, 2), 50 + 14);
+  EXPECT_DOUBLE_EQ(shadowed_layer_s(exchange, experts, {7}, 5, 2), 50 + 14);
+  EXPECT_DOUBLE_EQ(shadowed_layer_s(exchange, experts, {7, 3}, 5, 2), 50 + 14 + 3);
+  EXPECT_DOUBLE_EQ(shadowed_layer_s(exchange, experts, {7, 3}, 5, 0), 50);
   // 90, 60, 58, 10 rows; sending costs 100: 900, then 600 + 100, then 580 + 200, which is more.
   const std::vector<std::int64_t> rows{10, 60, 90, 58};
-  EXPECT_THAT(shadowed_experts(rows, exchange, experts, 100), ElementsAre(2));
+  EXPECT_THAT(shadowed_experts(rows, exchange, experts, {100}), ElementsAre(2));
   // It stops at the first rise, though the third would have paid: 100 + 300.
-  EXPECT_LT(shadowed_layer_s(exchange, experts, 100, 10, 3),
-            shadowed_layer_s(exchange, experts, 100, 60, 1));
-  EXPECT_THAT(shadowed_experts(rows, exchange, experts, 10), ElementsAre(2, 1, 3));
-  EXPECT_THAT(shadowed_experts(rows, exchange, experts, 1000), IsEmpty());
+  EXPECT_LT(shadowed_layer_s(exchange, experts, {100}, 10, 3),
+            shadowed_layer_s(exchange, experts, {100}, 60, 1));
+  EXPECT_THAT(shadowed_experts(rows, exchange, experts, {10}), ElementsAre(2, 1, 3));
+  EXPECT_THAT(shadowed_experts(rows, exchange, experts, {1000}), IsEmpty());
+  EXPECT_THAT(shadowed_experts(rows, exchange, experts, {100, 201}), IsEmpty());
 }
 
 TEST(FasterMoeEquations, ShadowTheFirstOfAllNumbersWhoseSuccessorCostsNoLess) {
@@ -40,12 +43,12 @@ TEST(FasterMoeEquations, ShadowTheFirstOfAllNumbersWhoseSuccessorCostsNoLess) {
       rows.push_back(static_cast<std::int64_t>(random() % (random() % 3 == 0 ? 500 : 60)));
     }
     const RowCost exchange{0, 1 + static_cast<double>(random() % 3)}, experts{0, 1};
-    const double send_s = static_cast<double>(random() % 400);
-    const auto shadowed = shadowed_experts(rows, exchange, experts, send_s);
+    const ShadowCost shadow{static_cast<double>(random() % 400), 0};
+    const auto shadowed = shadowed_experts(rows, exchange, experts, shadow);
     const std::vector<int> order = most_loaded(rows);
     std::vector<double> seconds;  // by number of shadowed experts
     for (std::size_t n = 0; n < rows.size(); ++n) {
-      seconds.push_back(shadowed_layer_s(exchange, experts, send_s,
+      seconds.push_back(shadowed_layer_s(exchange, experts, shadow,
                                          rows[static_cast<std::size_t>(order[n])],
                                          static_cast<int>(n)));
     }

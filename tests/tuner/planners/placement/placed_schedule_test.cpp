@@ -1,9 +1,11 @@
 #include "tuner/planners/placement/placed_schedule.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <numeric>
+#include <set>
 
 #include "tests/tuner/planners/skewed_situation.h"
 #include "tuner/planners/eplb/eplb.h"
@@ -145,6 +147,57 @@ TEST(FasterMoe, ComputesWhatAGroupOfRanksSendsAsSoonAsItIsThere) {
   const double planned_s = simulated_s(eight.situation, plan_fastermoe(eight.situation, {}));
   for (const Candidate& candidate : candidates) {
     EXPECT_LE(planned_s, simulated_s(eight.situation, candidate.schedule) * (1 + 1e-12));
+  }
+}
+
+TEST(PlacedSchedule, OfFixedPoliciesHidesTransfersWhereThatIsFaster) {
+  const SkewedSituation skewed;
+  const auto candidates = top2_candidates(skewed.situation, {});
+  ASSERT_THAT(candidates, SizeIs(2));
+  EXPECT_THAT(moe::decisions_of<moe::HoistTransfer>(candidates[0].schedule), IsEmpty());
+  EXPECT_THAT(moe::decisions_of<moe::HoistTransfer>(candidates[1].schedule), SizeIs(5));
+  EXPECT_EQ(placed_paper_s(skewed.situation, candidates[0].schedule),
+            blocking_iteration_s(skewed.situation, candidates[0].schedule));
+  EXPECT_LT(placed_paper_s(skewed.situation, candidates[1].schedule),
+            placed_paper_s(skewed.situation, candidates[0].schedule));
+  const double planned_s = simulated_s(skewed.situation, plan_top2(skewed.situation, {}));
+  for (const Candidate& candidate : candidates) {
+    EXPECT_LE(planned_s, simulated_s(skewed.situation, candidate.schedule));
+  }
+}
+
+TEST(PlacedSchedule, TakesTheRouteThatCostsLess) {
+  SkewedSituation skewed;
+  const auto routes_of = [&] {
+    std::set<moe::ExpertRoute> routes;
+    for (const auto& decision :
+         moe::decisions_of<moe::ReplicateExperts>(plan_top2(skewed.situation, {}))) {
+      routes.insert(decision.placement.route);
+    }
+    return routes;
+  };
+  EXPECT_THAT(routes_of(), ::testing::ElementsAre(moe::ExpertRoute::ring));
+  skewed.costs.fits["broadcast/inter_node"].alpha_s = 1;
+  EXPECT_THAT(routes_of(), ::testing::ElementsAre(moe::ExpertRoute::unicast));
+}
+
+/// Loads from even to very uneven, models with narrow and wide experts.
+TEST(FasterMoe, ShadowsOnlyWhereTheSimulationGainsFromIt) {
+  for (const char* routing : {"uniform", "zipf:0.5", "zipf:1.2", "zipf:2"}) {
+    for (const double slower : {0.1, 1.0, 10.0}) {
+      SkewedSituation skewed(moe::Layout{1, 8, 1}, routing);
+      skewed.costs.fits["gemm"].beta_s_per_unit *= slower;
+      const moe::Schedule shadows = fastermoe_candidates(skewed.situation, {}).at(0).schedule;
+      const double none_s = simulated_s(skewed.situation, {});
+      const double shadowed_s = simulated_s(skewed.situation, shadows);
+      const std::string line =
+          fmt::format("{}, experts {} times as slow: {:.2f} of the time at home, by Eq. 6 {:.2f}",
+                      routing, slower, shadowed_s / none_s,
+                      blocking_iteration_s(skewed.situation, shadows) /
+                          blocking_iteration_s(skewed.situation, {}));
+      fmt::print("{}\n", line);
+      EXPECT_LE(shadowed_s, none_s * (1 + 1e-9)) << line;
+    }
   }
 }
 

@@ -1,13 +1,21 @@
 #include "tuner/planners/placement/placement_costs.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
+#include <random>
+#include <string_view>
 
+#include "moe/model/iteration.h"
+#include "moe/passes/schedule.h"
+#include "tests/moe/rows/random_placement.h"
 #include "tests/tuner/planners/skewed_situation.h"
 #include "tuner/planners/pipeline/pipeline_times.h"
+#include "tuner/planners/placement/transfer_loads.h"
 #include "tuner/planners/sequential/sequential.h"
 #include "tuner/planners/situation/situation_costs.h"
 
@@ -59,17 +67,74 @@ TEST(PlacementCosts, AreThoseOfTheOpsWithAllExpertsAtHome) {
   }
 }
 
-TEST(PlacementCosts, TransfersAreOneAfterAnotherOfAllThatAnExpertHas) {
-  const SkewedSituation skewed;
-  const auto layers = placed_layers(skewed.situation);
-  const ProProphetCosts& costs = layers.front().costs;
-  ASSERT_THAT(costs.trans_s, SizeIs(4));
-  // Two matrices and their biases, at the 1e-8 s a byte of the fit, which the card allows half of.
+/// The seconds of the ops that move experts of a scheduled Program, by kind.
+std::map<std::string_view, double> transfer_seconds(const Situation& situation,
+                                                    const moe::Program& program) {
+  const auto seconds = alone_seconds(situation, costs_of(situation, program));
+  std::map<std::string_view, double> of_kind;
+  for (std::size_t i = 0; i < seconds.size(); ++i) {
+    if (moe::moves_experts(program.ops[i])) of_kind[moe::kind_name(program.ops[i])] = seconds[i];
+  }
+  return of_kind;
+}
+
+TEST(PlacementCosts, TransfersAreWhatTheSimulationTakesForThem) {
+  std::mt19937 random(3);
+  for (const moe::Layout& layout :
+       {moe::Layout{1, 4, 1}, moe::Layout{2, 2, 1}, moe::Layout{1, 2, 2}, moe::Layout{2, 4, 1}}) {
+    for (const int ranks_per_node : {1, 2}) {
+      for (const bool own_fits : {false, true}) {
+        SkewedSituation skewed(layout);
+        skewed.cluster.nodes = moe::rank_count(layout) / ranks_per_node;
+        skewed.cluster.ranks_per_node = ranks_per_node;
+        skewed.cluster.intra_node = {4e8, 1e-5};
+        skewed.groups = groups_of(skewed.cluster, layout);
+        skewed.program = moe::build_iteration(skewed.model, skewed.groups, 0);
+        if (own_fits) {
+          double alpha_s = 0;
+          for (const char* own : {"send_experts", "broadcast", "reduce"}) {
+            LinearFit& fit = skewed.costs.fits[fmt::format("{}/inter_node", own)];
+            fit.alpha_s = alpha_s += 1e-3;
+            fit.beta_s_per_unit = 1e-5 * alpha_s;
+          }
+        }
+        for (int drawn = 0; drawn < 20; ++drawn) {
+          moe::ExpertPlacement placement = moe::test::random_placement(random, 8, layout.expert);
+          if (random() % 2 == 0) placement.route = moe::ExpertRoute::ring;
+          const auto simulated = transfer_seconds(
+              skewed.situation,
+              moe::apply(skewed.program, {"", {moe::ReplicateExperts{1, placement}}}));
+          const PlacedLayer layer = placed_layers(skewed.situation).at(1);
+          const auto [trans_s, agg_s] = transfer_times(layer.costs, placement, layer.rows.homes);
+          EXPECT_NEAR(trans_s, simulated.at("send_experts"), 1e-9 * trans_s) << to_text(layout);
+          EXPECT_NEAR(agg_s, simulated.at("return_gradients"), 1e-9 * agg_s) << to_text(layout);
+        }
+      }
+    }
+  }
+}
+
+TEST(PlacementCosts, OfAnExpertOnARingHardlyDependOnHowManyHoldIt) {
+  SkewedSituation skewed;
+  const PlacedLayer layer = placed_layers(skewed.situation).front();
+  const auto trans_s = [&](moe::ExpertRoute route, std::vector<int> holders) {
+    const moe::ExpertPlacement placement{
+        {{0, std::move(holders)}}, moe::RowsOfOthers::home, {}, route};
+    return transfer_times(layer.costs, placement, layer.rows.homes).trans_s;
+  };
+  // Two matrices and their biases, at the 1e-8 s a byte of the fit; the card is faster.
   const double bytes = 4.0 * (64 * 128 + 128 + 128 * 64 + 64);
-  EXPECT_DOUBLE_EQ(costs.trans_s[0], 0);
-  EXPECT_NEAR(costs.trans_s[1], 3e-4 + bytes * 1e-8, 1e-12);
-  EXPECT_NEAR(costs.trans_s[3], 3e-4 + 3 * bytes * 1e-8, 1e-12);
-  EXPECT_EQ(costs.agg_s, costs.trans_s);
+  EXPECT_NEAR(trans_s(moe::ExpertRoute::unicast, {1}), 3e-4 + bytes * 1e-8, 1e-12);
+  EXPECT_NEAR(trans_s(moe::ExpertRoute::unicast, {1, 2, 3}), 3e-4 + 3 * bytes * 1e-8, 1e-12);
+  EXPECT_DOUBLE_EQ(trans_s(moe::ExpertRoute::ring, {1}), trans_s(moe::ExpertRoute::unicast, {1}));
+  // Tensors as short as these pass whole: each of two members waits for all of them.
+  EXPECT_NEAR(trans_s(moe::ExpertRoute::ring, {1, 2, 3}), 3e-4 + 3 * bytes * 1e-8, 1e-12);
+  skewed.costs.fits["broadcast/inter_node"] = skewed.costs.fits["all_to_all/inter_node"];
+  const PlacedLayer measured = placed_layers(skewed.situation).front();
+  EXPECT_NEAR(transfer_times(measured.costs, {{{0, {1, 2, 3}}}, {}, {}, moe::ExpertRoute::ring},
+                             layer.rows.homes)
+                  .trans_s,
+              3e-4 + bytes * 1e-8, 1e-12);
 }
 
 TEST(PlacementCosts, TransfersHideUnderWhatComputesBetweenLayersOfExperts) {

@@ -10,21 +10,20 @@ namespace tuner::pro_prophet_equations_test {
 namespace {
 
 TEST(ProProphetEquations, WorkedByHand) {
-  ProProphetCosts costs{{1, 0.5}, {2, 0.25}, {0, 7, 9}, {0, 5, 6}, 3, 4};
+  ProProphetCosts costs{{1, 0.5}, {2, 0.25}};
+  costs.fnec_s = 3;
+  costs.bnec_s = 4;
   EXPECT_DOUBLE_EQ(all_to_all_s(costs, 10), 6);
   EXPECT_DOUBLE_EQ(forward_experts_s(costs, 8), 4);
   EXPECT_DOUBLE_EQ(backward_experts_s(4), 8);
-  const std::vector<int> devices{2, 1, 2};
-  const double trans_s = transfers_s(costs.trans_s, devices);
-  const double agg_s = transfers_s(costs.agg_s, devices);
-  EXPECT_DOUBLE_EQ(trans_s, 9 + 7 + 9);
-  EXPECT_DOUBLE_EQ(agg_s, 6 + 5 + 6);
-  const ProProphetTimes times{6, 4, trans_s, agg_s};
+  const ProProphetTimes times{6, 4, 25, 17};
   EXPECT_DOUBLE_EQ(blocking_layer_s(times), 4 * 6 + 3 * 4 + 25 + 17);
   // Trans has 4 + 3 to hide under, Agg 8 + 4.
   EXPECT_DOUBLE_EQ(overlapped_layer_s(times, costs.fnec_s, costs.bnec_s),
                    4 * 6 + 3 * 4 + (25 - 7) + (17 - 12));
   EXPECT_DOUBLE_EQ(overlapped_layer_s(times, 100, 100), 36);
+  // Trans beside 5, and Agg all beside computation that is a tenth slower meanwhile.
+  EXPECT_DOUBLE_EQ(scheduled_layer_s(times, {5, 100, 0.9}), 36 + (25 - 5) + 0.1 * 17);
 }
 
 TEST(ProProphetEquations, LoadsAreBalancedWithinAShareOfAnExpertsMean) {
@@ -52,6 +51,9 @@ TEST(ProProphetEquations, OverlapNeverCostsAndMoreRowsNeverCostLess) {
     const double overlapped_s = overlapped_layer_s(times, costs.fnec_s, costs.bnec_s);
     EXPECT_LE(overlapped_s, blocking_layer_s(times));
     EXPECT_GE(overlapped_s, 4 * times.a2a_s + 3 * times.fec_s);
+    const BesideTransfers beside{time(), time(), 1 - 1e-3 * static_cast<double>(random() % 500)};
+    EXPECT_LE(scheduled_layer_s(times, beside), blocking_layer_s(times) * (1 + 1e-12));
+    EXPECT_GE(scheduled_layer_s(times, beside), 4 * times.a2a_s + 3 * times.fec_s);
     // The bound by which the search is cut short: experts that take longer hide more, but never as
     // much as they cost.
     times.fec_s += time();

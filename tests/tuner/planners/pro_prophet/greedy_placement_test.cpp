@@ -5,11 +5,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <limits>
 #include <numeric>
 #include <stdexcept>
 
 #include "tests/tuner/planners/drawn_rows.h"
 #include "tests/tuner/planners/pro_prophet/drawn_costs.h"
+#include "tuner/planners/placement/transfer_loads.h"
 #include "tuner/planners/pro_prophet/replicated_loads.h"
 
 namespace tuner::greedy_placement_test {
@@ -18,11 +21,11 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-/// Everything costs 1 a row; a transfer 1 a device.
-ProProphetCosts plain_layer(int devices) {
-  ProProphetCosts costs{{0, 1}, {0, 1}, {}, {}, 0, 0};
-  for (int count = 0; count < devices; ++count) costs.trans_s.push_back(count);
-  costs.agg_s = costs.trans_s;
+/// Everything costs 1 a row; an expert that leaves or enters a device `expert_s`.
+ProProphetCosts plain_layer(int devices, double expert_s = 1) {
+  ProProphetCosts costs{{0, 1}, {0, 1}};
+  test::set_transfers(costs, {0, 0, expert_s}, {0, 0, expert_s}, 0);
+  costs.node_of = test::nodes_apart(devices);
   return costs;
 }
 
@@ -33,10 +36,10 @@ TEST(GreedyPlacement, OfThreeExpertsWorkedByHand) {
   const GreedyPlacement found = greedy_placement(grouped_rows(routing, groups), plain_layer(3), {});
   // At home devices receive 2, 1, 2 and compute 5, 2, 2: 4 * 2 + 3 * 5. With expert 0 at device 1
   // too they receive 0, 1, 2 and compute 3, 4, 2: 4 * 2 + 3 * 4 + 2. With expert 1, before expert 2
-  // which has as many, at device 2 they receive 0, 0, 2 and compute 3, 3, 3, which is balanced: 4 *
-  // 2 + 3 * 3 + 4.
+  // which has as many, at device 2 they receive 0, 0, 2 and compute 3, 3, 3, which is balanced.
+  // Both are on their way at once: 4 * 2 + 3 * 3 + 2.
   EXPECT_DOUBLE_EQ(found.at_home_s, 23);
-  EXPECT_DOUBLE_EQ(found.seconds, 21);
+  EXPECT_DOUBLE_EQ(found.seconds, 19);
   EXPECT_THAT(found.placement.replicas,
               ElementsAre(moe::ReplicatedExpert{0, {1}}, moe::ReplicatedExpert{1, {2}}));
   EXPECT_EQ(found.placement.rows_of_others, moe::RowsOfOthers::home);
@@ -51,11 +54,11 @@ TEST(GreedyPlacement, LeavesBalancedLoadsAndDearTransfersAlone) {
   ProProphetCosts costs = plain_layer(2);
   EXPECT_FALSE(
       greedy_placement(grouped_rows(skewed, groups), costs, {}).placement.replicas.empty());
-  costs.trans_s[1] = 1000;
+  costs = plain_layer(2, 1000);
   EXPECT_THAT(greedy_placement(grouped_rows(skewed, groups), costs, {}).placement.replicas,
               IsEmpty());
   // Transfers that earlier computation hides cost nothing.
-  costs.fnec_s = 1000;
+  costs.fnec_s = costs.bnec_s = 1000;
   EXPECT_FALSE(greedy_placement(grouped_rows(skewed, groups), costs, {Transfers::overlapped})
                    .placement.replicas.empty());
   // Far from balanced is good enough for a large a.
@@ -70,8 +73,7 @@ TEST(GreedyPlacement, LeavesOutAsManyDevicesAsItIsTold) {
   const moe::Groups groups = moe::make_groups(4, 4);
   const auto routing = test::draw_rows(random, 4, 8);
   const GroupedRows rows = grouped_rows(routing, groups);
-  ProProphetCosts costs = plain_layer(4);
-  costs.trans_s = costs.agg_s = {0, 0, 0, 0};
+  const ProProphetCosts costs = plain_layer(4, 0);
   for (int left_out = 0; left_out < 4; ++left_out) {
     const auto found = greedy_placement(rows, costs, {Transfers::blocking, 0, left_out});
     for (const auto& replica : found.placement.replicas) {
@@ -137,6 +139,7 @@ double word_for_word_s(const DrawnLayer& layer, const GreedyOptions& options, in
     std::sort(devices.begin(), devices.end());
     placement.replicas.push_back({expert, devices});
     std::sort(placement.replicas.begin(), placement.replicas.end());
+    placement.route = cheapest_route(layer.costs, placement, layer.rows.homes);
     best_s = std::min(best_s, placed_layer_s(layer.routing, layer.groups, placement, layer.costs,
                                              options.transfers));
   }
@@ -187,6 +190,39 @@ TEST(GreedyPlacement, ThatKnowsOfOverlapIsNoWorseWithItThanOneThatDoesNot) {
   EXPECT_GT(better, 30);
 }
 
+TEST(GreedyPlacement, ThatGivesEachExpertItsOwnDevicesIsNeverWorse) {
+  std::mt19937 random(8);
+  int better = 0;
+  for (int i = 0; i < 300; ++i) {
+    DrawnLayer layer = draw_layer(random, 6, 12);
+    layer.costs.beside = {layer.costs.fnec_s, layer.costs.bnec_s, 0.9};
+    GreedyOptions options{.transfers = static_cast<Transfers>(random() % 3)};
+    const GreedyPlacement alike = greedy_placement(layer.rows, layer.costs, options);
+    options.each_apart = true;
+    const GreedyPlacement apart = greedy_placement(layer.rows, layer.costs, options);
+    EXPECT_LE(apart.seconds, alike.seconds);
+    EXPECT_NEAR(placed_layer_s(layer.routing, layer.groups, apart.placement, layer.costs,
+                               options.transfers),
+                apart.seconds, 1e-9 * apart.seconds);
+    better += apart.seconds < alike.seconds * (1 - 1e-9);
+  }
+  EXPECT_GT(better, 30);
+}
+
+TEST(GreedyPlacement, AsReleasedSendsExpertsToAllOrAllButOne) {
+  const moe::Groups groups = moe::make_groups(3, 3);
+  const GreedyOptions released{.balance = 0, .to_all = true};
+  const auto placed = [&](const moe::LayerRouting& routing) {
+    return greedy_placement(grouped_rows(routing, groups), plain_layer(3, 0), released).placement;
+  };
+  // Device 2 has no input for expert 0, and gets it all the same; expert 1 has inputs everywhere.
+  EXPECT_EQ(placed({0, 3, {{3, 1, 1}, {2, 1, 1}, {0, 1, 0}}, 0}).replicas.front(),
+            (moe::ReplicatedExpert{0, {1, 2}}));
+  // Each expert has a device without inputs: the one with fewest is left out.
+  EXPECT_EQ(placed({0, 3, {{3, 0, 1}, {2, 1, 1}, {0, 1, 0}}, 0}).replicas.front(),
+            (moe::ReplicatedExpert{0, {1}}));
+}
+
 TEST(GreedyPlacement, MindsTheBusiestOfSeveralCopies) {
   // Expert 0 has most inputs in the first copy of the experts, few in the second.
   const moe::Groups groups = moe::make_groups(4, 2);
@@ -197,19 +233,27 @@ TEST(GreedyPlacement, MindsTheBusiestOfSeveralCopies) {
   // 9. That goes with expert 1 at both.
   EXPECT_THAT(found.placement.replicas,
               ElementsAre(moe::ReplicatedExpert{0, {1}}, moe::ReplicatedExpert{1, {0}}));
-  EXPECT_DOUBLE_EQ(found.seconds, 3 * 60 + 2 * (1 + 1));
+  EXPECT_DOUBLE_EQ(found.seconds, 3 * 60 + 2);
 }
 
 /// The best of all placements, by trying each.
 double least_of_all_s(const DrawnLayer& layer, const ReplicatedLoads& loads, int expert,
-                      double trans_s, double agg_s) {
+                      const std::array<TransferLoads, moe::kExpertRoutes>& sent) {
   if (expert == layer.rows.experts) {
     const ReplicatedLoads::Extremes most = loads.extremes();
-    return blocking_layer_s({all_to_all_s(layer.costs, most.most_received),
-                             forward_experts_s(layer.costs, most.most_computed), trans_s, agg_s});
+    double least_s = std::numeric_limits<double>::infinity();
+    for (std::size_t route = 0; route < sent.size(); ++route) {
+      const RouteCost& cost = layer.costs.routes[route];
+      least_s = std::min(
+          least_s,
+          blocking_layer_s({all_to_all_s(layer.costs, most.most_received),
+                            forward_experts_s(layer.costs, most.most_computed),
+                            sent[route].seconds(cost.trans), sent[route].seconds(cost.agg)}));
+    }
+    return least_s;
   }
   const int home = home_of(layer.rows, expert);
-  double least_s = least_of_all_s(layer, loads, expert + 1, trans_s, agg_s);
+  double least_s = least_of_all_s(layer, loads, expert + 1, sent);
   for (unsigned set = 1; set < 1u << layer.rows.members; ++set) {
     if ((set >> home & 1u) != 0) continue;
     std::vector<int> holders;
@@ -218,9 +262,9 @@ double least_of_all_s(const DrawnLayer& layer, const ReplicatedLoads& loads, int
     }
     ReplicatedLoads with = loads;
     with.take(expert, holders);
-    least_s = std::min(least_s, least_of_all_s(layer, with, expert + 1,
-                                               trans_s + layer.costs.trans_s[holders.size()],
-                                               agg_s + layer.costs.agg_s[holders.size()]));
+    auto sent_too = sent;
+    for (TransferLoads& by_route : sent_too) by_route.send(home, holders);
+    least_s = std::min(least_s, least_of_all_s(layer, with, expert + 1, sent_too));
   }
   return least_s;
 }
@@ -233,7 +277,10 @@ TEST(GreedyPlacement, IsNearTheBestOfAllPlacementsOfSmallLayers) {
   for (int i = 0; i < layers; ++i) {
     const DrawnLayer layer = draw_layer(random, 4, 4);
     const GreedyPlacement found = greedy_placement(layer.rows, layer.costs, {});
-    const double optimum_s = least_of_all_s(layer, ReplicatedLoads(layer.rows), 0, 0, 0);
+    const double optimum_s =
+        least_of_all_s(layer, ReplicatedLoads(layer.rows), 0,
+                       {TransferLoads(layer.costs.node_of, moe::ExpertRoute::unicast),
+                        TransferLoads(layer.costs.node_of, moe::ExpertRoute::ring)});
     EXPECT_GE(found.seconds, optimum_s * (1 - 1e-12));
     const double ratio = found.seconds / optimum_s;
     best += ratio < 1 + 1e-9;

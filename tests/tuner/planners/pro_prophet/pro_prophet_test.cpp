@@ -8,6 +8,7 @@
 
 #include "tests/tuner/planners/skewed_situation.h"
 #include "tuner/planners/placement/placed_schedule.h"
+#include "tuner/planners/placement/transfer_loads.h"
 #include "tuner/planners/situation/situation_costs.h"
 #include "tuner/simulate/lower_bound.h"
 
@@ -83,10 +84,11 @@ TEST(ProProphet, FillsTheTimeWithoutExpertsFirst) {
     const auto layers = placed_layers(skewed.situation);
     for (const int layer : {1, 2}) {
       const auto& costs = layers[static_cast<std::size_t>(layer)].costs;
-      const auto devices = devices_sent_to(placement_of(schedule, layer));
-      ASSERT_FALSE(devices.empty());
+      const moe::ExpertPlacement placement = placement_of(schedule, layer);
+      ASSERT_FALSE(placement.replicas.empty());
+      const auto [trans_s, agg_s] =
+          transfer_times(costs, placement, layers[static_cast<std::size_t>(layer)].rows.homes);
       const auto slices = slices_of(schedule, layer, moe::Transfer::send);
-      const double trans_s = transfers_s(costs.trans_s, devices);
       const int known = share_at(slices, moe::ExchangePlace::combine, layer - 1);
       const int rest = share_at(slices, moe::ExchangePlace::dispatch, layer - 1);
       EXPECT_EQ(known + rest, 100);
@@ -95,7 +97,6 @@ TEST(ProProphet, FillsTheTimeWithoutExpertsFirst) {
         EXPECT_GT(rest, 0);
       }
       const auto home = slices_of(schedule, layer, moe::Transfer::give_back);
-      const double agg_s = transfers_s(costs.agg_s, devices);
       EXPECT_NEAR(share_at(home, moe::ExchangePlace::block, layer),
                   100 * std::min(1.0, costs.bnec_s / agg_s), 0.5 + 1e-9);
       EXPECT_EQ(share_at(home, moe::ExchangePlace::block, layer) +
@@ -103,6 +104,25 @@ TEST(ProProphet, FillsTheTimeWithoutExpertsFirst) {
                 100);
     }
   }
+}
+
+TEST(ProProphet, AsReleasedSendsHalfOfATransferAtEachOfItsPlaces) {
+  const SkewedSituation skewed(moe::Layout{1, 4, 1}, "zipf:2");
+  PlannerOptions options;
+  options.asked[kReleased.key] = 1;
+  const moe::Schedule schedule = plan_pro_prophet(skewed.situation, options);
+  const auto sent = moe::decisions_of<moe::ReplicateExperts>(schedule);
+  ASSERT_FALSE(sent.empty());
+  for (const auto& decision : sent) {
+    for (const auto& replica : decision.placement.replicas) {
+      EXPECT_GE(replica.holders.size(), 2u);
+    }
+    if (decision.layer == 0) continue;
+    const auto slices = slices_of(schedule, decision.layer, moe::Transfer::send);
+    EXPECT_EQ(share_at(slices, moe::ExchangePlace::dispatch, decision.layer - 1), 50);
+    EXPECT_EQ(share_at(slices, moe::ExchangePlace::combine, decision.layer - 1), 50);
+  }
+  EXPECT_LT(simulated_s(skewed.situation, schedule), simulated_s(skewed.situation, {}));
 }
 
 TEST(ProProphet, StaysAboveTheLowerBoundInEveryLayout) {

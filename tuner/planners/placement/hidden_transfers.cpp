@@ -1,4 +1,4 @@
-#include "tuner/planners/pro_prophet/hidden_transfers.h"
+#include "tuner/planners/placement/hidden_transfers.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,6 +9,7 @@
 
 #include "tuner/planners/pipeline/pipeline_schedule.h"
 #include "tuner/planners/placement/placed_schedule.h"
+#include "tuner/planners/placement/transfer_loads.h"
 
 namespace tuner {
 namespace {
@@ -57,9 +58,14 @@ Slices return_slices(int layer, std::optional<int> before, double agg_s, double 
                         {kShares - known, moe::ExchangePlace::dispatch, before.value_or(0)}});
 }
 
+moe::ExpertHomes homes_in(const moe::Schedule& schedule, const PlacedLayer& layer) {
+  moe::ExpertHomes homes = placement_of(schedule, layer.layer).homes;
+  return homes.empty() ? layer.rows.homes : homes;
+}
+
 }  // namespace
 
-moe::Schedule with_hidden_transfers(const Situation& situation, moe::Schedule placed) {
+moe::Schedule with_hidden_transfers(const Situation& situation, moe::Schedule placed, bool halves) {
   const auto before = layer_before(situation.program);
   moe::Schedule schedule = std::move(placed);
   const auto sent = moe::decisions_of<moe::ReplicateExperts>(schedule);
@@ -67,19 +73,20 @@ moe::Schedule with_hidden_transfers(const Situation& situation, moe::Schedule pl
     const auto decision = std::find_if(sent.begin(), sent.end(),
                                        [&](const auto& one) { return one.layer == layer.layer; });
     if (decision == sent.end()) continue;
-    const std::vector<int> devices = devices_sent_to(decision->placement);
+    const TransferTimes times =
+        transfer_times(layer.costs, decision->placement, homes_in(schedule, layer));
     const auto found = before.find(layer.layer);
     std::optional<int> last;
     if (found != before.end()) last = found->second;
+    const double fnec_s = halves ? times.trans_s / 2 : layer.costs.fnec_s;
+    const double bnec_s = halves ? times.agg_s / 2 : layer.costs.bnec_s;
     if (last) {
-      schedule.decisions.push_back(moe::HoistTransfer{
-          layer.layer, moe::Transfer::send,
-          send_slices(*last, transfers_s(layer.costs.trans_s, devices), layer.costs.fnec_s)});
+      schedule.decisions.push_back(moe::HoistTransfer{layer.layer, moe::Transfer::send,
+                                                      send_slices(*last, times.trans_s, fnec_s)});
     }
     schedule.decisions.push_back(
         moe::HoistTransfer{layer.layer, moe::Transfer::give_back,
-                           return_slices(layer.layer, last, transfers_s(layer.costs.agg_s, devices),
-                                         layer.costs.bnec_s)});
+                           return_slices(layer.layer, last, times.agg_s, bnec_s)});
   }
   append(schedule, pipeline_schedule(situation.program, {}, {1, 1}).decisions);
   if (!sent.empty()) {

@@ -15,7 +15,9 @@ namespace tuner {
 ///   the dispatch of p, beside p's experts (BEC), filled likewise.
 /// The first MoE layer of a pipeline stage has no layer before it: its parameters are sent when the
 /// iteration begins, and its gradients come home after its own backward phase. A share is a part of
-/// every expert, in steps of a hundredth.
-moe::Schedule with_hidden_transfers(const Situation& situation, moe::Schedule placed);
+/// every expert, in steps of a hundredth. With `halves`, both places get half, as in the authors'
+/// code (which sends half of the experts at each).
+moe::Schedule with_hidden_transfers(const Situation& situation, moe::Schedule placed,
+                                    bool halves = false);
 
 }  // namespace tuner

@@ -1,0 +1,68 @@
+#include <algorithm>
+#include <array>
+
+#include "moe/communicator/chain.h"
+#include "moe/communicator/mpi/collectives.h"
+#include "moe/communicator/mpi/reduce_fragments.h"
+
+namespace moe {
+namespace {
+
+/// Sums under way at a time: some arrive, one is added, some leave.
+constexpr std::size_t kSumsUnderWay = 8;
+constexpr std::size_t kArriving = 4;
+
+}  // namespace
+
+void carry_out(MpiGroup& group, const collective::ChainReduce& c, const CallContext& call) {
+  const int element = bytes_of(c.dtype);
+  MpiMessages messages(group, call, c.name);
+  const ChainMessages all = chain_messages(c);
+  std::int64_t largest = 0;
+  for (const ChainFragment& fragment : all.receives) largest = std::max(largest, fragment.count);
+  std::byte* const scratch =
+      reduce_scratch(group, static_cast<std::int64_t>(kSumsUnderWay) * largest * element);
+  const auto place_of = [&](std::size_t sum) {
+    return scratch + static_cast<std::int64_t>(sum % kSumsUnderWay) * largest * element;
+  };
+
+  std::vector<int> arrivals, sent;  // of the sums that this rank passes on
+  std::size_t next = 0;             // to receive
+  const auto receive_more = [&] {
+    for (; next < all.receives.size(); ++next) {
+      const ChainFragment& fragment = all.receives[next];
+      const collective::Chain& chain = c.chains[fragment.chain];
+      std::byte* to = c.data + fragment.begin * element;
+      if (chain.before >= 0) {
+        const std::size_t sum = arrivals.size();
+        if (sum >= sent.size() + kArriving) return;
+        if (sum >= kSumsUnderWay) {
+          const int last_there = sent[sum - kSumsUnderWay];
+          messages.wait(last_there, last_there + 1);
+        }
+        to = place_of(sum);
+        arrivals.push_back(messages.posted());
+      }
+      messages.receive(to, fragment.count * element, chain.after);
+    }
+  };
+  receive_more();
+  for (const ChainFragment& fragment : all.sends) {
+    const collective::Chain& chain = c.chains[fragment.chain];
+    const std::byte* from = c.data + fragment.begin * element;
+    if (chain.after < 0) {
+      messages.send(from, fragment.count * element, chain.before);
+      continue;
+    }
+    const std::size_t sum = sent.size();
+    messages.wait(arrivals[sum], arrivals[sum] + 1);
+    std::byte* const to = place_of(sum);
+    sum_in_order(std::array<const void*, 2>{to, from}, to, fragment.count, c.dtype);
+    sent.push_back(messages.posted());
+    messages.send(to, fragment.count * element, chain.before);
+    receive_more();
+  }
+  messages.wait_all();
+}
+
+}  // namespace moe

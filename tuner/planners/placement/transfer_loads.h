@@ -1,0 +1,53 @@
+#pragma once
+
+#include <array>
+#include <span>
+#include <vector>
+
+#include "moe/rows/expert_placement.h"
+#include "tuner/costs/op_costs.h"
+#include "tuner/planners/placement/pro_prophet_equations.h"
+
+/// How many experts go through which link while a layer's experts are sent to their holders, all in
+/// one exchange. Gradients come home through the same links the other way. [ours]
+namespace tuner {
+
+class TransferLoads {
+ public:
+  /// `node_of`: [member of the expert group]: its node, from 0.
+  TransferLoads(std::span<const int> node_of, moe::ExpertRoute route);
+
+  /// Adds an expert. `holders`: members beside its home, in any order.
+  void send(int home, std::span<const int> holders);
+
+  /// The time of the exchange; 0 where nothing is sent.
+  double seconds(const TransferCost& cost) const;
+
+ private:
+  /// Experts that leave and enter.
+  struct Load {
+    int out = 0, in = 0;
+  };
+  void move(int from, int to);
+
+  std::vector<int> node_of_;
+  moe::ExpertRoute route_;
+  std::vector<Load> across_, within_;  // [member]: to and from other nodes, and on its own
+  std::vector<Load> card_;             // [node]
+  int most_across_ = 0, most_within_ = 0, most_card_ = 0;
+  std::vector<RingHops> rings_;  // those of other hops than the rest
+  bool sends_ = false;
+};
+
+/// T_Trans and T_Agg of one placement.
+struct TransferTimes {
+  double trans_s = 0, agg_s = 0;
+};
+/// With the route of the placement. `homes`: [expert].
+TransferTimes transfer_times(const ProProphetCosts& costs, const moe::ExpertPlacement& placement,
+                             std::span<const int> homes);
+/// The route by which parameters and gradients together take least (equal times: unicast).
+moe::ExpertRoute cheapest_route(const ProProphetCosts& costs, moe::ExpertPlacement placement,
+                                std::span<const int> homes);
+
+}  // namespace tuner
