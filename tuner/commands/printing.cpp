@@ -2,10 +2,6 @@
 
 #include <spdlog/spdlog.h>
 
-#include <algorithm>
-
-#include "moe/program/row_handling.h"
-
 namespace tuner {
 
 db::Style style_of(const Arguments& arguments) { return arguments.output.style(stdout); }
@@ -20,16 +16,6 @@ db::Cell text_cell(const std::string& text) { return text.empty() ? db::Cell() :
 Scenario load_said(const ScenarioOptions& options) {
   Scenario scenario = load_scenario(options);
   for (const std::string& remark : scenario.remarks) spdlog::info(remark);
-  const moe::Binding rows = moe::bind(scenario.program, scenario.routing, scenario.groups, 0);
-  const auto fits = fits_used(scenario.costs, scenario.program, rows, scenario.groups);
-  const auto far = std::ranges::count_if(
-      fits, [](const std::string& line) { return line.ends_with(kExtrapolated); });
-  if (far > 0) {
-    spdlog::warn(
-        "{} of {} fits are used at sizes more than twice as large or as small as measured; "
-        "moe-tune simulate --fits names them",
-        far, fits.size());
-  }
   return scenario;
 }
 

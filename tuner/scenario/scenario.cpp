@@ -2,13 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "moe/errors.h"
 #include "moe/model/iteration.h"
 #include "moe/model/layout_refusal.h"
 #include "moe/model/model_json.h"
+#include "moe/program/row_handling.h"
 #include "moe/source_tree.h"
 #include "tuner/scenario/measured_costs.h"
 #include "tuner/scenario/routing_spec.h"
@@ -16,6 +20,7 @@
 namespace tuner {
 namespace {
 
+constexpr std::string_view kMeasured = "measured";
 constexpr int kMostRanks = 4096;  // of a prediction: an all-to-all is simulated as ranks^2 flows
 
 moe::Model named_model(const ScenarioOptions& options) {
@@ -24,7 +29,7 @@ moe::Model named_model(const ScenarioOptions& options) {
 }
 
 MeasuredCosts named_costs(const ScenarioOptions& options, const moe::Model& model) {
-  if (options.cluster != "measured") {
+  if (options.cluster != kMeasured) {
     const auto clusters = moe::source_tree() / "experiments" / "clusters";
     return {load_cluster(moe::find_input(options.cluster, clusters)), {}};
   }
@@ -43,6 +48,19 @@ moe::Groups asked_groups(const ScenarioOptions& options, const moe::Model& model
   return groups_of(cluster, moe::parse_layout(options.layout, ranks, moe::fits(model)));
 }
 
+/// Says that a prediction goes far beyond what was measured; "" where it does not.
+std::string extrapolation(const Scenario& scenario) {
+  const moe::Binding rows = moe::bind(scenario.program, scenario.routing, scenario.groups, 0);
+  const auto fits = fits_used(scenario.costs, scenario.program, rows, scenario.groups);
+  const auto far = std::ranges::count_if(
+      fits, [](const std::string& line) { return line.ends_with(kExtrapolated); });
+  if (far == 0) return "";
+  return fmt::format(
+      "{} of {} fits are used at sizes more than twice as large or as small as measured; moe-tune "
+      "simulate --fits names them",
+      far, fits.size());
+}
+
 }  // namespace
 
 Scenario load_scenario(const ScenarioOptions& options) {
@@ -56,6 +74,10 @@ Scenario load_scenario(const ScenarioOptions& options) {
   scenario.program = moe::build_iteration(scenario.model, scenario.groups, 0);
   scenario.routing = make_routing(options.routing, scenario.program, scenario.groups,
                                   static_cast<std::uint64_t>(scenario.model.seed));
+  if (options.cluster == kMeasured) {
+    std::string remark = extrapolation(scenario);
+    if (!remark.empty()) scenario.remarks.push_back(std::move(remark));
+  }
   return scenario;
 }
 
