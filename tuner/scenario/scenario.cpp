@@ -16,7 +16,7 @@
 namespace tuner {
 namespace {
 
-constexpr int kMostRanks = 4096;  // of a prediction: an all-to-all is simulated as ranks^2 flows
+constexpr int kMostRanks = 131'072;  // of a prediction
 
 moe::Model named_model(const ScenarioOptions& options) {
   const auto models = moe::source_tree() / "experiments" / "models";

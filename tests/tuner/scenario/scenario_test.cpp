@@ -50,7 +50,7 @@ TEST(Scenario, RoutesWhatItsModelRoutes) {
   ASSERT_EQ(scenario.routing.layers.size(), 2u);
   EXPECT_EQ(scenario.routing.layers[0].layer, 1);
   EXPECT_EQ(scenario.routing.layers[1].layer, 3);
-  EXPECT_EQ(scenario.routing.layers[0].tokens.size(), 2u);
+  EXPECT_EQ(moe::source_ranks(scenario.routing.layers[0]), 2);
 }
 
 TEST(Scenario, RefusesWhatItDoesNotKnowAndWhatDoesNotFit) {

@@ -170,7 +170,7 @@ struct SimulatedRuns {
           for (int expert = 0; expert < layer.experts; ++expert) {
             loads.push_back(
                 {ids.back(), iteration, layer.layer, rank, expert,
-                 layer.tokens[static_cast<std::size_t>(rank)][static_cast<std::size_t>(expert)],
+                 moe::tokens_from(layer, rank)[static_cast<std::size_t>(expert)],
                  std::nullopt, micro_batches_apart ? layer.micro_batch : -1});
           }
         }

@@ -218,10 +218,8 @@ std::string joint_remark(const Situation& situation, const PlannerOptions&,
   const std::size_t median = median_place(iterations_s);
   const double seconds = iterations_s[median];
   const moe::Routing& routing = routings_of(situation)[median];
-  const auto costs =
-      op_costs(program, situation.groups, bind_all(program, situation.groups, routing),
-               situation.costs, situation.cluster);
-  const double bound = lower_bound(program, situation.groups, costs, situation.cluster).seconds();
+  const double bound =
+      lower_bound(program, situation.groups, routing, situation.costs, situation.cluster).seconds();
   std::string text = fmt::format("joint: {:.4g} s, {:.1f}% above its lower bound of {:.4g} s",
                                  seconds, 100 * (seconds / bound - 1), bound);
   const auto seconds_of = [&](const moe::Schedule& other) {
