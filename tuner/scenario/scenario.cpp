@@ -16,8 +16,6 @@
 namespace tuner {
 namespace {
 
-constexpr int kMostRanks = 131'072;  // of a prediction
-
 moe::Model named_model(const ScenarioOptions& options) {
   const auto models = moe::source_tree() / "experiments" / "models";
   return moe::load_model(moe::find_input(options.model, models), options.settings);
@@ -35,10 +33,10 @@ MeasuredCosts named_costs(const ScenarioOptions& options, const moe::Model& mode
 moe::Groups asked_groups(const ScenarioOptions& options, const moe::Model& model,
                          const Cluster& cluster) {
   const int ranks = options.ranks.value_or(cluster.nodes * cluster.ranks_per_node);
-  if (ranks > kMostRanks) {
+  if (ranks > kMostPredictedRanks) {
     throw moe::InputError(
         fmt::format("cluster {}: {} ranks: expected at most {}: choose with --ranks", cluster.name,
-                    ranks, kMostRanks));
+                    ranks, kMostPredictedRanks));
   }
   return groups_of(cluster, moe::parse_layout(options.layout, ranks, moe::fits(model)));
 }

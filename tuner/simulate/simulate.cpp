@@ -309,6 +309,7 @@ struct Simulation::State {
       MovingCall& moving = large_calls.emplace_back(op, index, now, group, groups);
       flows_changed = true;
       end_members(moving, moving.newly_ended());
+      if (moving.is_over()) large_calls.pop_back();  // nothing is sent
       return;
     }
     for (const Transfer& part : group.transfers) {

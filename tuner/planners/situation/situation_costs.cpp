@@ -9,6 +9,7 @@
 #include "moe/memory/memory_plan.h"
 #include "moe/program/stage_program.h"
 #include "moe/rows/balance.h"
+#include "tuner/planners/situation/plan_memory.h"
 #include "tuner/simulate/simulate.h"
 
 namespace tuner {
@@ -50,8 +51,21 @@ std::vector<double> simulated_iterations_s(const Situation& situation,
   return seconds;
 }
 
+std::vector<double> simulated_iterations_s(const Situation& situation,
+                                           const moe::Schedule& schedule) {
+  const auto simulated = [&] {
+    return simulated_iterations_s(situation, moe::apply(situation.program, schedule));
+  };
+  if (situation.memory == nullptr) return simulated();
+  const std::string key = moe::decisions_json(schedule);
+  auto& known = situation.memory->simulated;
+  if (const auto found = known.find(key); found != known.end()) return found->second;
+  return known.emplace(key, simulated()).first->second;
+}
+
 double simulated_s(const Situation& situation, const moe::Schedule& schedule) {
-  return simulated_program_s(situation, moe::apply(situation.program, schedule));
+  const std::vector<double> seconds = simulated_iterations_s(situation, schedule);
+  return seconds[median_place(seconds)];
 }
 
 double measured_or_simulated_s(const Situation& situation, const moe::Schedule& schedule) {

@@ -26,6 +26,9 @@ std::size_t median_place(std::span<const double> seconds);
 /// The simulated times of a scheduled Program, one for each of routings_of(situation).
 std::vector<double> simulated_iterations_s(const Situation& situation,
                                            const moe::Program& scheduled);
+/// The same under `schedule`, unless the situation remembers them. Throws as moe::apply.
+std::vector<double> simulated_iterations_s(const Situation& situation,
+                                           const moe::Schedule& schedule);
 /// The simulated time of the median iteration under `schedule`. Throws as moe::apply and simulate.
 double simulated_s(const Situation& situation, const moe::Schedule& schedule);
 /// The time of an iteration, measured where the situation can measure, else simulated.
