@@ -61,8 +61,8 @@ std::vector<int> every(int first, int step, int count) {
 /// stage `first`.
 std::vector<int> members_at_boundary(const Layout& layout, const Place& place, int first) {
   std::vector<int> ranks;
-  for (int stage = std::max(place.stage - 1, 0);
-       stage < std::min(place.stage + 2, layout.pipeline); ++stage) {
+  for (int stage = std::max(place.stage - 1, 0); stage < std::min(place.stage + 2, layout.pipeline);
+       ++stage) {
     if (pair_of(stage, first) == pair_of(place.stage, first)) {
       ranks.push_back(stage * stage_ranks(layout) + place.in_stage);
     }

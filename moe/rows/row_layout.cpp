@@ -197,8 +197,7 @@ RowLayout make_row_layout(const LayerRouting& routing, const Groups& groups, int
                           std::vector<Slice> cuts, std::span<const Rows> relays,
                           const ExpertPlacement& placement, int ranks_per_group) {
   const std::vector<int> group = members(groups, GroupKind::expert, rank);
-  if (source_ranks(routing) != stage_ranks(groups) ||
-      routing.experts % groups.layout.expert != 0) {
+  if (source_ranks(routing) != stage_ranks(groups) || routing.experts % groups.layout.expert != 0) {
     throw std::invalid_argument(fmt::format(
         "row layout of layer {}: the routing has {} ranks and {} experts, the layout {} ranks in "
         "expert groups of {}",

@@ -249,8 +249,9 @@ int simulate_schedule(const Arguments& arguments, int argc, char** argv) {
     print_memory(memory_of_ranks(scenario, prediction, all_ranks(scenario), true), arguments);
     return 0;
   }
-  print_summary(arguments, scenario, schedule, prediction,
-                memory_of_ranks(scenario, prediction, ranks_to_look_at(scenario, prediction), false));
+  print_summary(
+      arguments, scenario, schedule, prediction,
+      memory_of_ranks(scenario, prediction, ranks_to_look_at(scenario, prediction), false));
   return 0;
 }
 

@@ -46,9 +46,7 @@ class Counting {
   int place_of(int one) const {
     return static_cast<int>(std::ranges::lower_bound(call_.ranks, one) - call_.ranks.begin());
   }
-  double copies(int one) const {
-    return copies_of(call_, static_cast<std::size_t>(place_of(one)));
-  }
+  double copies(int one) const { return copies_of(call_, static_cast<std::size_t>(place_of(one))); }
 
   std::vector<std::int64_t> bytes_from(const moe::Op& op, int rank) const {
     moe::Binding binding;
@@ -123,7 +121,8 @@ class Counting {
       if (!seen.insert(one).second) continue;  // alike
       const OnNode& node = nodes.at(groups().node_of[members_[i]]);
       const auto own = static_cast<double>(even.to_each[i]);
-      const double own_between = own * (all.ranks - node.ranks), own_within = own * (node.ranks - 1);
+      const double own_between = own * (all.ranks - node.ranks),
+                   own_within = own * (node.ranks - 1);
       const double others_between = all.bytes - node.bytes, others_within = node.bytes - own;
       call_.bytes[place_of(one)] =
           even.by_source ? RankBytes{own_between, others_between, own_within, others_within}
@@ -164,8 +163,8 @@ class Counting {
     }
     if (!call_.bytes.empty()) return add_to_ranks({from, to, bytes, crosses});
     call_.transfers.push_back({from, to, bytes, crosses});
-    const auto most = std::max(folding_.most_pairs,
-                               kFewPeers * static_cast<std::int64_t>(members_.size()));
+    const auto most =
+        std::max(folding_.most_pairs, kFewPeers * static_cast<std::int64_t>(members_.size()));
     if (static_cast<std::int64_t>(call_.transfers.size()) <= most) return;
     call_.bytes.resize(call_.ranks.size());
     for (const Transfer& transfer : call_.transfers) add_to_ranks(transfer);
@@ -181,8 +180,8 @@ class Counting {
   void end_pairs() {
     for (const auto& [where, sum] : sums_) {
       const auto [from, to, crosses] = where;
-      call_.transfers.push_back({from, to, static_cast<std::int64_t>(sum.bytes / sum.count), crosses,
-                                 sum.count / copies(from), sum.count / copies(to)});
+      call_.transfers.push_back({from, to, static_cast<std::int64_t>(sum.bytes / sum.count),
+                                 crosses, sum.count / copies(from), sum.count / copies(to)});
     }
   }
 

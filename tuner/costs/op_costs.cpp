@@ -140,8 +140,8 @@ class LayerSizes {
       const bool routed = layer_ != nullptr;
       const auto [found, is_new] = known.try_emplace(routed ? class_of(rank) : rank, 0);
       if (is_new) {
-        found->second = seconds(costs, program, op, routed ? binding_of(rank) : moe::Binding{},
-                                groups_, rank);
+        found->second =
+            seconds(costs, program, op, routed ? binding_of(rank) : moe::Binding{}, groups_, rank);
       }
       result[one] = found->second;
     }
@@ -218,8 +218,8 @@ ProgramCosts program_costs(const moe::Program& program, const moe::Groups& group
                            const moe::Routing& routing, const CostModel& costs,
                            const Cluster& cluster, const Folding& folding) {
   const moe::AllRoutedRows routed(program, routing);
-  ProgramCosts result{
-      rank_classes(program, groups, routed.layers(), cluster, folding.most_single), {}};
+  ProgramCosts result{rank_classes(program, groups, routed.layers(), cluster, folding.most_single),
+                      {}};
   result.ops.resize(program.ops.size());
   const RankClasses& classes = result.classes;
   std::map<moe::RoutedLayer, std::vector<std::size_t>> ops_of;  // by the layer whose rows they use
@@ -229,17 +229,15 @@ ProgramCosts program_costs(const moe::Program& program, const moe::Groups& group
     ops_of[routed_rows ? moe::routed_layer(op) : moe::RoutedLayer{}].push_back(i);
   }
   const auto cost_ops = [&](const std::vector<std::size_t>& ops, const moe::RoutedRows* layer) {
-    const std::vector<int> in_layer =
-        layer ? classes_in_layer(*layer, groups) : std::vector<int>();
+    const std::vector<int> in_layer = layer ? classes_in_layer(*layer, groups) : std::vector<int>();
     LayerSizes sizes(groups, classes, layer, in_layer);
     for (const std::size_t i : ops) {
       const moe::Op& op = program.ops[i];
       if (moe::is_communication(op)) {
         const CallSituation call{program, op, groups, classes, layer, sizes.are_shared()};
-        result.ops[i] = communication_cost(op, groups, classes, costs, cluster,
-                                           [&](const auto& members, GroupCall& one) {
-                                             count_bytes(call, members, folding, one);
-                                           });
+        result.ops[i] = communication_cost(
+            op, groups, classes, costs, cluster,
+            [&](const auto& members, GroupCall& one) { count_bytes(call, members, folding, one); });
       } else {
         result.ops[i] = computation_cost(op, costs);
         result.ops[i].seconds = sizes.seconds_of(program, op, costs);
@@ -319,13 +317,12 @@ std::vector<double> member_seconds(const OpCost& cost, const GroupCall& call,
   };
   std::vector<double> seconds;
   for (const RankBytes& one : bytes) {
-    seconds.push_back(call.alpha_s +
-                      std::max(time(std::max(one.out_between, one.in_between),
-                                    cost.inter_node_bytes_per_s,
-                                    cluster.inter_node.bandwidth_bytes_per_s),
-                               time(std::max(one.out_within, one.in_within),
-                                    cost.intra_node_bytes_per_s,
-                                    cluster.intra_node.bandwidth_bytes_per_s)));
+    seconds.push_back(
+        call.alpha_s +
+        std::max(time(std::max(one.out_between, one.in_between), cost.inter_node_bytes_per_s,
+                      cluster.inter_node.bandwidth_bytes_per_s),
+                 time(std::max(one.out_within, one.in_within), cost.intra_node_bytes_per_s,
+                      cluster.intra_node.bandwidth_bytes_per_s)));
   }
   return seconds;
 }

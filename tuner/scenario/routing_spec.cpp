@@ -170,11 +170,11 @@ moe::Routing make_routing(const std::string& text, const moe::Program& program,
     for (const GatedLayer& layer : layers) {
       const int experts = layer.experts, block = layer.at.layer;
       if (layer.full && exponent.value_or(0) > 0) refuse_for_full(text, layer, "");
-      routing.layers.push_back(
-          exponent ? moe::zipf_routing(block, 1, experts, layer.copies, *exponent,
-                                       seed + static_cast<std::uint64_t>(block),
-                                       layer.copies / layer.choices)
-                   : moe::uniform_routing(block, 1, experts, layer.copies));
+      routing.layers.push_back(exponent
+                                   ? moe::zipf_routing(block, 1, experts, layer.copies, *exponent,
+                                                       seed + static_cast<std::uint64_t>(block),
+                                                       layer.copies / layer.choices)
+                                   : moe::uniform_routing(block, 1, experts, layer.copies));
       routing.layers.back().micro_batch = layer.at.micro_batch;
       routing.layers.back().alike = moe::stage_ranks(groups);
     }

@@ -29,8 +29,8 @@ struct MovingCall {
   };
   struct Node {
     int node = 0;
-    int copies = 1;            ///< nodes of the call that it stands for
-    std::vector<int> members;  ///< ascending
+    int copies = 1;                  ///< nodes of the call that it stands for
+    std::vector<int> members;        ///< ascending
     std::array<int, 2> under_way{};  ///< [part]: flows of one such node
   };
 
@@ -39,11 +39,11 @@ struct MovingCall {
   double began = 0;  ///< time
   const GroupCall* group = nullptr;
   std::vector<Node> nodes;
-  std::vector<int> node_of;                         ///< [member]: its place in `nodes`
-  std::vector<std::array<RankFlow, 2>> flows;       ///< [member][part]
-  std::vector<std::array<bool, 2>> other_side;      ///< [member][part]: whether it takes part there
-  std::vector<bool> has_ended;                      ///< [member]
-  long between_under_way = 0;                       ///< flows between nodes of all ranks
+  std::vector<int> node_of;                     ///< [member]: its place in `nodes`
+  std::vector<std::array<RankFlow, 2>> flows;   ///< [member][part]
+  std::vector<std::array<bool, 2>> other_side;  ///< [member][part]: whether it takes part there
+  std::vector<bool> has_ended;                  ///< [member]
+  long between_under_way = 0;                   ///< flows between nodes of all ranks
 
   MovingCall(int op, int call, double began, const GroupCall& group, const moe::Groups& groups);
 

@@ -44,12 +44,12 @@ struct Filled {
   struct Node {
     std::vector<Sides> members;
     double copies = 1;
-    std::array<std::array<Sums, 2>, 2> sums{};           ///< [part][way]
-    std::array<double, 2> rates{};                       ///< [way]: between nodes, that rise no more
+    std::array<std::array<Sums, 2>, 2> sums{};  ///< [part][way]
+    std::array<double, 2> rates{};              ///< [way]: between nodes, that rise no more
   };
-  std::vector<Node> nodes;          ///< those that stand for others
-  std::vector<int> stands_for;      ///< [node of the call]: the place in `nodes`
-  std::array<Sums, 2> all;          ///< [way]: between nodes
+  std::vector<Node> nodes;      ///< those that stand for others
+  std::vector<int> stands_for;  ///< [node of the call]: the place in `nodes`
+  std::array<Sums, 2> all;      ///< [way]: between nodes
 };
 
 /// What shares a capacity.
@@ -263,8 +263,8 @@ class Filling {
         for (const Way way : kWays) {
           Side& side = sides[part][way];
           side.capacity = fitted * factor;
-          side.rises = way == driving ? call.flows[member][part].under_way
-                                      : call.other_side[member][part];
+          side.rises =
+              way == driving ? call.flows[member][part].under_way : call.other_side[member][part];
           node.sums[part][way].rising += side.rises ? 1 : 0;
         }
       }
@@ -322,9 +322,9 @@ class Filling {
     const OpCost& cost = costs_[flow.op];
     const Occupation link = cost.calls[flow.call].link;
     const auto own_link = [&](int rank, int member, Way way) {
-      const auto [found, is_new] = own_links_.try_emplace(
-          std::tuple(flow.op, flow.call, member, flow.between_nodes, way),
-          static_cast<int>(links_.size()));
+      const auto [found, is_new] =
+          own_links_.try_emplace(std::tuple(flow.op, flow.call, member, flow.between_nodes, way),
+                                 static_cast<int>(links_.size()));
       if (is_new) {
         links_.emplace_back().capacity =
             (flow.between_nodes ? cost.inter_node_bytes_per_s : cost.intra_node_bytes_per_s) *

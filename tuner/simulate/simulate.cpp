@@ -477,13 +477,11 @@ struct Simulation::State {
 
   [[noreturn]] void never_ran(int rank, int place) const {
     const auto op = std::ranges::find(stage(rank).place, place) - stage(rank).place.begin();
-    throw std::logic_error(fmt::format("simulate: op {} \"{}\" never ran on rank {}", op,
-                                       program.ops[op].name, rank));
+    throw std::logic_error(
+        fmt::format("simulate: op {} \"{}\" never ran on rank {}", op, program.ops[op].name, rank));
   }
 
-  double next_event() const {
-    return std::min(events.next_time(), flows_end);
-  }
+  double next_event() const { return std::min(events.next_time(), flows_end); }
 
   void advance(double time) {
     now = time;
@@ -546,8 +544,7 @@ moe::Timeline simulate(const moe::Program& program, const moe::Groups& groups,
 
 moe::Timeline simulate(const moe::Program& program, const ProgramCosts& costs,
                        const CostModel& model, const Cluster& cluster) {
-  moe::Timeline timeline =
-      run_simulation(program, costs.classes.groups, costs.ops, model, cluster);
+  moe::Timeline timeline = run_simulation(program, costs.classes.groups, costs.ops, model, cluster);
   if (timeline.ranks.size() < costs.classes.of_rank.size()) timeline.like = costs.classes.of_rank;
   return timeline;
 }

@@ -28,7 +28,8 @@ std::pair<const LinearFit*, double> fit_and_units(
   const CollectiveFit* found = collective_fit(model, op, name_of(call.link));
   double bytes = 0;
   for (const Transfer& transfer : call.transfers) {
-    const double copies = copies_of(call, static_cast<std::size_t>(member_index(call, transfer.from)));
+    const double copies =
+        copies_of(call, static_cast<std::size_t>(member_index(call, transfer.from)));
     bytes += static_cast<double>(transfer.bytes) * transfer.out * copies;
   }
   for (std::size_t member = 0; member < call.bytes.size(); ++member) {

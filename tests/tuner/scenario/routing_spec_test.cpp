@@ -188,10 +188,9 @@ struct RecordedRun {
     for (const auto& layer : routing.layers) {
       for (int rank = 0; rank < 2; ++rank) {
         for (int expert = 0; expert < layer.experts; ++expert) {
-          loads.push_back(
-              {id, 5, layer.layer, rank, expert,
-               moe::tokens_from(layer, rank)[static_cast<std::size_t>(expert)],
-               std::nullopt, micro_batches_apart ? layer.micro_batch : -1});
+          loads.push_back({id, 5, layer.layer, rank, expert,
+                           moe::tokens_from(layer, rank)[static_cast<std::size_t>(expert)],
+                           std::nullopt, micro_batches_apart ? layer.micro_batch : -1});
         }
       }
     }

@@ -116,8 +116,8 @@ TEST(Folded, CostsAreToTheLastBitThoseOfSingleRanksWhereNothingIsFolded) {
   for (unsigned seed = 0; seed < 100; ++seed) {
     const RandomCase c = random_case(seed);
     const ProgramCosts single = costs_of(c, kNothing);
-    const auto expected = op_costs(c.program, c.groups, bind_all(c.program, c.groups, c.routing),
-                                   c.costs, c.cluster);
+    const auto expected =
+        op_costs(c.program, c.groups, bind_all(c.program, c.groups, c.routing), c.costs, c.cluster);
     ASSERT_EQ(single.ops.size(), expected.size());
     for (std::size_t op = 0; op < expected.size(); ++op) {
       ASSERT_EQ(single.ops[op].calls.size(), expected[op].calls.size());

@@ -80,8 +80,8 @@ void simulate_alone(benchmark::State& state) {
   const Situation situation = scenario.situation();
   const moe::Program program =
       moe::apply(scenario.program, planner_named("tutel").plan(situation, {}));
-  const ProgramCosts costs = program_costs(program, scenario.groups, scenario.routing,
-                                           scenario.costs, scenario.cluster);
+  const ProgramCosts costs =
+      program_costs(program, scenario.groups, scenario.routing, scenario.costs, scenario.cluster);
   for (auto _ : state) {
     benchmark::DoNotOptimize(simulate(program, costs, scenario.costs, scenario.cluster));
   }

@@ -43,7 +43,8 @@ Case random_case(unsigned seed) {
     return std::uniform_real_distribution<double>(low, high)(random);
   };
   Case c;
-  const int nodes = 1 + static_cast<int>(random() % 4), per_node = 1 + static_cast<int>(random() % 4);
+  const int nodes = 1 + static_cast<int>(random() % 4),
+            per_node = 1 + static_cast<int>(random() % 4);
   std::vector<int> node_of;
   for (int rank = 0; rank < nodes * per_node; ++rank) node_of.push_back(rank / per_node);
   c.groups = moe::make_groups(nodes * per_node, nodes * per_node, node_of);
@@ -75,8 +76,8 @@ Case random_case(unsigned seed) {
       flow.from = flow.from_member = rank;
       flow.to = flow.to_member = next;
       flow.bytes_left = 1;
-      flow.between_nodes = node_of[static_cast<std::size_t>(rank)] !=
-                           node_of[static_cast<std::size_t>(next)];
+      flow.between_nodes =
+          node_of[static_cast<std::size_t>(rank)] != node_of[static_cast<std::size_t>(next)];
       c.pairs.push_back(flow);
     }
   }
@@ -95,9 +96,8 @@ std::vector<Flow> listed(const Case& c) {
       for (std::size_t j = 0; j < call.ranks.size(); ++j) {
         const RankBytes& driving = call.bytes[call.by_source ? i : j];
         const bool between = c.groups.node_of[call.ranks[i]] != c.groups.node_of[call.ranks[j]];
-        const double bytes = call.by_source
-                                 ? (between ? driving.out_between : driving.out_within)
-                                 : (between ? driving.in_between : driving.in_within);
+        const double bytes = call.by_source ? (between ? driving.out_between : driving.out_within)
+                                            : (between ? driving.in_between : driving.in_within);
         if (i == j || bytes <= 0) continue;
         Flow flow;
         flow.op = static_cast<int>(op);

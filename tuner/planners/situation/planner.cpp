@@ -39,8 +39,7 @@ auto named(const Planner& planner, const Run& run) {
 
 }  // namespace
 
-std::string memory_key(const Planner& planner, const PlannerOptions& options,
-                       bool all_candidates) {
+std::string memory_key(const Planner& planner, const PlannerOptions& options, bool all_candidates) {
   return fmt::format("{} {} {} {} {}", planner.name, to_json(options), options.most_chunks,
                      options.iterations, all_candidates);
 }
