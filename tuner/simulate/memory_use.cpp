@@ -28,7 +28,7 @@ StageMemory::StageMemory(const moe::Program& stage, const std::vector<int>& op_o
     }
   }
   for (auto& [tensor, ops] : users) {
-    ops.erase(std::ranges::unique(ops).begin(), ops.end());
+    ops.erase(std::unique(ops.begin(), ops.end()), ops.end());
     planned_.push_back({tensor, 0, std::move(ops)});
   }
 }
