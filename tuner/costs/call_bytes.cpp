@@ -79,12 +79,20 @@ class Counting {
     const auto* exchange = std::get_if<moe::AllToAll>(&kind);
     if (exchange == nullptr || !s_.same_rows) return std::nullopt;
     // Every rank dispatches the same rows; a combine brings the same rows back.
-    moe::Op dispatch = s_.op;
-    dispatch.kind = moe::AllToAll{moe::Direction::dispatch, exchange->group};
-    EvenBytes even{bytes_from(dispatch, members_[0]),
-                   exchange->direction == moe::Direction::combine};
-    even.to_each[0] = bytes_from(dispatch, members_[1])[0];
-    return even;
+    const moe::Use& rows = s_.op.reads[0];
+    const moe::Tensor& tensor = s_.program.tensors[rows.tensor];
+    const auto [known, is_new] =
+        s_.dispatches.try_emplace({members_[0], rows.slice.index, rows.slice.count, rows.slice.span,
+                                   tensor.columns * moe::bytes_of(tensor.dtype)});
+    if (is_new) {
+      moe::Op dispatch = s_.op;
+      moe::AllToAll kind = *exchange;
+      kind.direction = moe::Direction::dispatch;
+      dispatch.kind = kind;
+      known->second = bytes_from(dispatch, members_[0]);
+      known->second[0] = bytes_from(dispatch, members_[1])[0];
+    }
+    return EvenBytes{known->second, exchange->direction == moe::Direction::combine};
   }
 
   void count_even(const EvenBytes& even) {

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstdint>
+#include <map>
+#include <tuple>
 #include <vector>
 
 #include "moe/program/program.h"
@@ -9,6 +12,11 @@
 
 namespace tuner {
 
+/// The bytes of dispatches that were worked out already, of one layer: a combine of the same slice
+/// brings the same rows back. [member], by the first member, the slice and the bytes of a row.
+using DispatchBytes =
+    std::map<std::tuple<int, int, int, int, std::int64_t>, std::vector<std::int64_t>>;
+
 /// What the bytes of a collective op depend on.
 struct CallSituation {
   const moe::Program& program;
@@ -17,6 +25,7 @@ struct CallSituation {
   const RankClasses& classes;
   const moe::RoutedRows* layer = nullptr;  ///< whose rows the op moves; null for fixed rows
   bool same_rows = false;                  ///< classes_in_layer() tells ranks of the layer apart
+  DispatchBytes& dispatches;               ///< of this layer
 };
 
 /// Writes the bytes of a call into it. `members`: the ranks of one such call. Bytes are worked out

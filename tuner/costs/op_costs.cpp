@@ -21,18 +21,17 @@ using FillBytes = std::function<void(const std::vector<int>& members, GroupCall&
 
 /// The ranks of a call by class.
 void fill_ranks(const std::vector<int>& members, const RankClasses& classes, GroupCall& call) {
-  for (const int rank : members) call.ranks.push_back(classes.of_rank[rank]);
-  if (classes.rank_of.size() == classes.of_rank.size()) return;
-  std::ranges::sort(call.ranks);
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < call.ranks.size(); ++i) {
-    if (i == 0 || call.ranks[i] != call.ranks[count - 1]) {
-      call.ranks[count++] = call.ranks[i];
-      call.copies.push_back(0);
-    }
-    ++call.copies.back();
+  if (classes.rank_of.size() == classes.of_rank.size()) {
+    call.ranks = members;
+    return;
   }
-  call.ranks.resize(count);
+  std::vector<int> copies(classes.rank_of.size());
+  for (const int rank : members) ++copies[classes.of_rank[rank]];
+  for (std::size_t one = 0; one < copies.size(); ++one) {
+    if (copies[one] == 0) continue;
+    call.ranks.push_back(static_cast<int>(one));
+    call.copies.push_back(copies[one]);
+  }
 }
 
 /// The links that a call crosses.
@@ -231,10 +230,12 @@ ProgramCosts program_costs(const moe::Program& program, const moe::Groups& group
   const auto cost_ops = [&](const std::vector<std::size_t>& ops, const moe::RoutedRows* layer) {
     const std::vector<int> in_layer = layer ? classes_in_layer(*layer, groups) : std::vector<int>();
     LayerSizes sizes(groups, classes, layer, in_layer);
+    DispatchBytes dispatches;
     for (const std::size_t i : ops) {
       const moe::Op& op = program.ops[i];
       if (moe::is_communication(op)) {
-        const CallSituation call{program, op, groups, classes, layer, sizes.are_shared()};
+        const CallSituation call{program,   op, groups, classes, layer, sizes.are_shared(),
+                                 dispatches};
         result.ops[i] = communication_cost(
             op, groups, classes, costs, cluster,
             [&](const auto& members, GroupCall& one) { count_bytes(call, members, folding, one); });
