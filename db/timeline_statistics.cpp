@@ -21,8 +21,12 @@ void append(std::vector<TimeInterval>& to, const std::vector<TimeInterval>& from
 }  // namespace
 
 std::vector<TimeInterval> merged(std::vector<TimeInterval> intervals) {
-  std::sort(intervals.begin(), intervals.end(),
-            [](const TimeInterval& a, const TimeInterval& b) { return a.begin_s < b.begin_s; });
+  const auto begins_before = [](const TimeInterval& a, const TimeInterval& b) {
+    return a.begin_s < b.begin_s;
+  };
+  if (!std::is_sorted(intervals.begin(), intervals.end(), begins_before)) {
+    std::sort(intervals.begin(), intervals.end(), begins_before);
+  }
   std::vector<TimeInterval> result;
   for (const TimeInterval& interval : intervals) {
     if (!(interval.length_s() > 0)) continue;

@@ -17,7 +17,7 @@ class Validator;
 /// that use these include CLI/CLI.hpp; this header does not.
 namespace db::options {
 
-/// MPI jobs and predictions of more ranks than this are mistakes.
+/// MPI jobs of more ranks than this are mistakes.
 inline constexpr int kMostRanks = 4096;
 inline constexpr int kMostThreads = 1024;
 inline constexpr double kMostSeconds = 1e7;  ///< four months; added to a clock it does not overflow

@@ -177,6 +177,15 @@ std::vector<int> MemoryPlan::advance(const Binding& binding) {
   return ops;
 }
 
+void MemoryPlan::advance_layer_by_layer(const Binding& binding) {
+  State& s = *state_;
+  for (; s.visited < s.waves.size(); ++s.visited) {
+    const Wave& wave = s.waves[s.visited];
+    if (wave.layer && !binding.layouts.contains(*wave.layer)) break;
+    for (const int op : wave.ops) s.visit(op, binding);
+  }
+}
+
 bool MemoryPlan::is_complete() const { return state_->visited == state_->waves.size(); }
 
 void MemoryPlan::restart() {
@@ -213,15 +222,7 @@ int MemoryPlan::peak_op(Pool pool) const { return state_->arena(pool).peak_op; }
 
 std::int64_t planned_peak_bytes(const Program& program, const Binding& binding, Pool pool) {
   MemoryPlan plan(program, start_rule(program));
-  Binding known;
-  plan.advance(known);
-  for (const RoutedLayer layer : routed_layers(program)) {
-    if (plan.is_complete()) break;
-    if (const auto layout = binding.layouts.find(layer); layout != binding.layouts.end()) {
-      known.layouts.insert(*layout);
-    }
-    plan.advance(known);
-  }
+  plan.advance_layer_by_layer(binding);
   if (!plan.is_complete()) {
     throw std::invalid_argument("planned peak: the routing of a dropless layer is missing");
   }

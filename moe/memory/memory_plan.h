@@ -27,6 +27,8 @@ class MemoryPlan {
   /// ascending. Layers must become known in the order of routed_layers(): layers after the first
   /// that `binding` lacks are not looked for.
   std::vector<int> advance(const Binding& binding);
+  /// Visits all ops as they are when the layers of `binding` become known one after the other.
+  void advance_layer_by_layer(const Binding& binding);
   /// True once every op has been visited.
   bool is_complete() const;
   /// Forgets the activations, for the next iteration.

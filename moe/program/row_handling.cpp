@@ -102,21 +102,32 @@ Routing exchanged_rows(const Program& program, Routing routing) {
   return routing;
 }
 
-Binding bind(const Program& program, const Routing& routing, const Groups& groups, int rank) {
-  Binding binding = padded_rows(program, groups, rank);
-  const std::map<int, RowHandling> handling = row_handling(program);
+AllRoutedRows::AllRoutedRows(const Program& program, const Routing& routing)
+    : handling_(row_handling(program)) {
   for (const Op& op : program.ops) {
-    if (!binds_routing(op)) continue;
-    const RowHandling& layer = handling.at(op.layer);
-    const auto layout = [&](const LayerRouting& counts) {
-      return make_row_layout(counts, groups, rank, layer);
-    };
-    // The counts of all ranks are large: they are copied only where parts are made from them.
-    const LayerRouting& whole = layer_of(routing, routed_layer(op));
-    binding.layouts.emplace(routed_layer(op),
-                            is_whole(op.part) ? layout(whole) : layout(part_of(whole, op.part)));
+    const LayerRouting* counts = nullptr;
+    if (auto padded = padded_routing(op, program.groups)) {
+      counts = &parts_.emplace_back(std::move(*padded));
+    } else if (binds_routing(op)) {
+      counts = &layer_of(routing, routed_layer(op));
+      if (!is_whole(op.part)) counts = &parts_.emplace_back(part_of(*counts, op.part));
+    } else {
+      continue;
+    }
+    layers_.push_back({routed_layer(op), &handling_.at(op.layer), counts});
+  }
+}
+
+Binding AllRoutedRows::bind(const Groups& groups, int rank) const {
+  Binding binding;
+  for (const RoutedRows& rows : layers_) {
+    binding.layouts.emplace(rows.at, make_row_layout(*rows.counts, groups, rank, *rows.handling));
   }
   return binding;
+}
+
+Binding bind(const Program& program, const Routing& routing, const Groups& groups, int rank) {
+  return AllRoutedRows(program, routing).bind(groups, rank);
 }
 
 }  // namespace moe

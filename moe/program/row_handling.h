@@ -1,5 +1,6 @@
 #pragma once
 
+#include <list>
 #include <map>
 #include <vector>
 
@@ -29,9 +30,36 @@ Binding padded_rows(const Program& program, const Groups& groups, int rank);
 /// there are for every rank and expert.
 Routing exchanged_rows(const Program& program, Routing routing);
 
-/// The row layouts of all MoE layers of `program` on `rank` under `routing`. A part of the batch
-/// has the layout of part_of(its layer's routing). Throws std::out_of_range for a layer without
-/// routing.
+/// A layer, micro-batch and part whose routing a Program binds or whose rows are padded: how its rows
+/// are handled, and the counts of all ranks.
+struct RoutedRows {
+  RoutedLayer at;
+  const RowHandling* handling = nullptr;
+  const LayerRouting* counts = nullptr;
+};
+
+/// The routed rows of a Program in the order of its exchanges of counts. It is worked out once for
+/// all ranks, and refers to the routing.
+class AllRoutedRows {
+ public:
+  /// A part of the batch has the counts of part_of(its layer's routing); where rows are padded, the
+  /// routing does not matter. Throws std::out_of_range
+  /// for a layer without routing.
+  AllRoutedRows(const Program& program, const Routing& routing);
+  AllRoutedRows(const AllRoutedRows&) = delete;
+  AllRoutedRows& operator=(const AllRoutedRows&) = delete;
+
+  const std::vector<RoutedRows>& layers() const { return layers_; }
+  /// The row layouts of all of them on `rank`.
+  Binding bind(const Groups& groups, int rank) const;
+
+ private:
+  std::map<int, RowHandling> handling_;
+  std::list<LayerRouting> parts_;
+  std::vector<RoutedRows> layers_;
+};
+
+/// The same for one rank.
 Binding bind(const Program& program, const Routing& routing, const Groups& groups, int rank);
 
 }  // namespace moe

@@ -17,7 +17,17 @@ struct OpSpan {
 struct Timeline {
   std::vector<std::vector<OpSpan>> ranks;  ///< [rank]: spans, ordered by op
   double duration_s = 0;  ///< from the beginning to the end of the last span of any rank
+  /// [rank]: its place in `ranks`, where several ranks have the same spans. Empty: its own.
+  std::vector<int> like = {};
 };
+
+inline int rank_count(const Timeline& timeline) {
+  return static_cast<int>((timeline.like.empty() ? timeline.ranks.size() : timeline.like.size()));
+}
+/// The spans of a rank, ordered by op.
+inline const std::vector<OpSpan>& spans_of(const Timeline& timeline, int rank) {
+  return timeline.ranks[timeline.like.empty() ? rank : timeline.like[rank]];
+}
 
 /// The first iterations of a training touch memory for the first time, and their memory use is
 /// measured. No figure is made from their durations.

@@ -17,15 +17,15 @@ TimelineRows timeline_rows(const Program& program, const Timeline& timeline, con
                         std::string(stream_name(op.stream)), std::string(phase_name(op.phase)),
                         op.layer, share_of(op).index, share_of(op).count});
   }
-  for (std::size_t r = 0; r < timeline.ranks.size(); ++r) {
-    const int rank = static_cast<int>(r);
-    const Binding binding = bind(program, routing, groups, rank);
-    for (const OpSpan& span : timeline.ranks[r]) {
+  const AllRoutedRows routed(program, routing);
+  for (int rank = 0; rank < rank_count(timeline); ++rank) {
+    const Binding binding = routed.bind(groups, rank);
+    for (const OpSpan& span : spans_of(timeline, rank)) {
       const Op& op = program.ops[span.op];
       const Work work = work_of(program, op, binding, groups, rank);
       std::int64_t bytes = work.memory_bytes;
       if (is_communication(op)) {
-        bytes = sent_bytes.empty() ? work.wire_bytes : sent_bytes[r][span.op];
+        bytes = sent_bytes.empty() ? work.wire_bytes : sent_bytes[rank][span.op];
       }
       rows.spans.push_back({0, rank, span.op, span.start_s, span.duration_s, bytes, work.flops});
     }

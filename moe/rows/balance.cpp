@@ -30,7 +30,7 @@ double deviation_of_tokens(std::span<const std::int64_t> values) {
 std::vector<std::int64_t> expert_tokens(const LayerRouting& routing) {
   std::vector<std::int64_t> tokens(static_cast<std::size_t>(routing.experts));
   for (const auto& row : routing.tokens) {
-    for (std::size_t e = 0; e < tokens.size(); ++e) tokens[e] += row[e];
+    for (std::size_t e = 0; e < tokens.size(); ++e) tokens[e] += row[e] * routing.alike;
   }
   return tokens;
 }
@@ -46,7 +46,7 @@ std::vector<std::int64_t> rank_tokens(const LayerRouting& routing, const Groups&
     const int self = index_in_group(groups, GroupKind::expert, source);
     std::vector<std::int64_t> sent(group.size());
     for (int expert = 0; expert < routing.experts; ++expert) {
-      sent[destination(slots, self, expert)] += routing.tokens[source][expert];
+      sent[destination(slots, self, expert)] += tokens_from(routing, source)[expert];
     }
     for (std::size_t member = 0; member < group.size(); ++member) {
       for (const int rank : members(groups, GroupKind::expert_sharded, group[member])) {

@@ -49,37 +49,25 @@ std::vector<int> members_by_node(const Groups& groups, GroupKind kind, int rank)
   return result;
 }
 
-bool in_one_group(GroupKind kind, const Place& a, const Place& b) {
-  switch (kind) {
-    case GroupKind::even_boundary:
-      return a.in_stage == b.in_stage && pair_of(a.stage, 0) == pair_of(b.stage, 0);
-    case GroupKind::odd_boundary:
-      return a.in_stage == b.in_stage && pair_of(a.stage, 1) == pair_of(b.stage, 1);
-    default:
-      break;
+/// The ranks first, first + step, ..., `count` of them.
+std::vector<int> every(int first, int step, int count) {
+  std::vector<int> ranks;
+  ranks.reserve(static_cast<std::size_t>(count));
+  for (int i = 0; i < count; ++i) ranks.push_back(first + i * step);
+  return ranks;
+}
+
+/// The ranks in the same place of the stages that are a pair with this one, where pairs begin with
+/// stage `first`.
+std::vector<int> members_at_boundary(const Layout& layout, const Place& place, int first) {
+  std::vector<int> ranks;
+  for (int stage = std::max(place.stage - 1, 0); stage < std::min(place.stage + 2, layout.pipeline);
+       ++stage) {
+    if (pair_of(stage, first) == pair_of(place.stage, first)) {
+      ranks.push_back(stage * stage_ranks(layout) + place.in_stage);
+    }
   }
-  if (a.stage != b.stage) return false;
-  switch (kind) {
-    case GroupKind::stage:
-      return true;
-    case GroupKind::expert:
-      return a.data == b.data && a.shard == b.shard;
-    case GroupKind::expert_sharded:
-      return a.data == b.data && a.expert == b.expert;
-    case GroupKind::expert_data:
-      return a.expert == b.expert && a.shard == b.shard;
-    case GroupKind::tensor:
-      return a.dense_data == b.dense_data;
-    case GroupKind::data:
-      return a.dense_shard == b.dense_shard;
-    case GroupKind::expert_node:
-    case GroupKind::expert_across:
-    case GroupKind::expert_leaders:
-    case GroupKind::even_boundary:
-    case GroupKind::odd_boundary:
-      break;
-  }
-  throw std::logic_error("in_one_group: no such group");
+  return ranks;
 }
 
 }  // namespace
@@ -143,12 +131,35 @@ int group_size(const Groups& groups, GroupKind kind, int rank) {
 
 std::vector<int> members(const Groups& groups, GroupKind kind, int rank) {
   if (is_of_nodes(kind)) return members_by_node(groups, kind, rank);
-  const Place place = place_of(groups.layout, rank);
-  std::vector<int> result;
-  for (int other = 0; other < groups.ranks; ++other) {
-    if (in_one_group(kind, place, place_of(groups.layout, other))) result.push_back(other);
+  const Layout& layout = groups.layout;
+  const Place place = place_of(layout, rank);
+  const int in_stage = stage_ranks(layout), stage = place.stage * in_stage;
+  const int shards = layout.expert_sharded;
+  switch (kind) {
+    case GroupKind::stage:
+      return every(stage, 1, in_stage);
+    case GroupKind::expert:
+      return every(stage + place.data * layout.expert * shards + place.shard, shards,
+                   layout.expert);
+    case GroupKind::expert_sharded:
+      return every(stage + place.in_stage - place.shard, 1, shards);
+    case GroupKind::expert_data:
+      return every(stage + place.in_stage % (layout.expert * shards), layout.expert * shards,
+                   layout.data);
+    case GroupKind::tensor:
+      return every(stage + place.dense_data * layout.tensor, 1, layout.tensor);
+    case GroupKind::data:
+      return every(stage + place.dense_shard, layout.tensor, in_stage / layout.tensor);
+    case GroupKind::even_boundary:
+      return members_at_boundary(layout, place, 0);
+    case GroupKind::odd_boundary:
+      return members_at_boundary(layout, place, 1);
+    case GroupKind::expert_node:
+    case GroupKind::expert_across:
+    case GroupKind::expert_leaders:
+      break;
   }
-  return result;
+  throw std::logic_error("members: no such group");
 }
 
 int index_in_group(const Groups& groups, GroupKind kind, int rank) {

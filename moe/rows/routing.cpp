@@ -78,6 +78,22 @@ void take_share(std::vector<std::int64_t>& row, int index, int count) {
 
 }  // namespace
 
+int source_ranks(const LayerRouting& routing) {
+  return static_cast<int>(routing.tokens.size()) * routing.alike;
+}
+Routing with_all_rows(Routing routing) {
+  for (LayerRouting& layer : routing.layers) {
+    std::vector<std::vector<std::int64_t>> rows;
+    for (int rank = 0; rank < source_ranks(layer); ++rank) rows.push_back(tokens_from(layer, rank));
+    layer.tokens = std::move(rows);
+    layer.alike = 1;
+  }
+  return routing;
+}
+const std::vector<std::int64_t>& tokens_from(const LayerRouting& routing, int rank) {
+  return routing.tokens[rank / routing.alike];
+}
+
 const LayerRouting& layer_of(const Routing& routing, RoutedLayer wanted) {
   for (const LayerRouting& candidate : routing.layers) {
     if (candidate.layer == wanted.layer && candidate.micro_batch == wanted.micro_batch) {
@@ -95,6 +111,7 @@ LayerRouting part_of(const LayerRouting& routing, Slice part) {
     of_part.tokens = routing.by_part[part.index];
     return of_part;
   }
+  of_part.alike = routing.alike;
   for (auto& row : of_part.tokens) take_share(row, part.index, part.count);
   return of_part;
 }
@@ -111,7 +128,7 @@ Routing add_micro_batches(const Routing& routing) {
       continue;
     }
     if (part.asked.empty()) same->asked.clear();  // not recorded in every micro-batch
-    for (std::size_t rank = 0; rank < part.tokens.size(); ++rank) {
+    for (std::size_t rank = 0; rank < part.tokens.size(); ++rank) {  // alike in both
       for (std::size_t e = 0; e < part.tokens[rank].size(); ++e) {
         same->tokens[rank][e] += part.tokens[rank][e];
         if (!same->asked.empty()) same->asked[rank][e] += part.asked.at(rank).at(e);
@@ -175,7 +192,7 @@ LayerRouting zipf_routing(int layer, int ranks, int experts, std::int64_t copies
 
 std::string to_json(const Routing& routing) {
   nlohmann::json layers = nlohmann::json::array();
-  for (const LayerRouting& layer : routing.layers) {
+  for (const LayerRouting& layer : with_all_rows(routing).layers) {
     layers.push_back({{"layer", layer.layer}, {"tokens", layer.tokens}});
     if (layer.micro_batch > 0) layers.back()["micro_batch"] = layer.micro_batch;
     if (!layer.asked.empty()) layers.back()["asked"] = layer.asked;

@@ -32,6 +32,9 @@ struct LayerRouting {
   /// [part][source rank][expert] for the parts that the batch was cut into (Op::part). Empty unless
   /// recorded.
   std::vector<std::vector<std::vector<std::int64_t>>> by_part = {};
+  /// How many neighbouring ranks each row of `tokens` is that of: 1, or all of them where every rank
+  /// sends alike, so that the routing of thousands of ranks is one row.
+  int alike = 1;
 };
 
 /// The number of token copies that each rank sends to each expert in one iteration, for every MoE
@@ -40,6 +43,13 @@ struct LayerRouting {
 struct Routing {
   std::vector<LayerRouting> layers;
 };
+
+/// Source ranks of a routing.
+int source_ranks(const LayerRouting& routing);
+/// The same with a row for each rank.
+Routing with_all_rows(Routing routing);
+/// [expert]: the copies that a source rank sends.
+const std::vector<std::int64_t>& tokens_from(const LayerRouting& routing, int rank);
 
 /// The routing of a layer in a whole micro-batch, whatever the part. Throws std::out_of_range with
 /// the layer and micro-batch where there is none.

@@ -33,7 +33,7 @@ std::size_t cut_position(const RowLayout& layout, int index, int count) {
 /// [expert]: the rows that a rank of the world sends.
 const std::vector<std::int64_t>& tokens_of(const LayerRouting& routing, const Groups& groups,
                                            int rank) {
-  return routing.tokens[rank_in_stage(groups, rank)];
+  return tokens_from(routing, rank_in_stage(groups, rank));
 }
 
 /// The rows of member `source` for an expert that `member` computes, in an expert group of `ranks`.
@@ -197,12 +197,11 @@ RowLayout make_row_layout(const LayerRouting& routing, const Groups& groups, int
                           std::vector<Slice> cuts, std::span<const Rows> relays,
                           const ExpertPlacement& placement, int ranks_per_group) {
   const std::vector<int> group = members(groups, GroupKind::expert, rank);
-  if (static_cast<int>(routing.tokens.size()) != stage_ranks(groups) ||
-      routing.experts % groups.layout.expert != 0) {
+  if (source_ranks(routing) != stage_ranks(groups) || routing.experts % groups.layout.expert != 0) {
     throw std::invalid_argument(fmt::format(
         "row layout of layer {}: the routing has {} ranks and {} experts, the layout {} ranks in "
         "expert groups of {}",
-        routing.layer, routing.tokens.size(), routing.experts, stage_ranks(groups),
+        routing.layer, source_ranks(routing), routing.experts, stage_ranks(groups),
         groups.layout.expert));
   }
   if (ranks_per_group < 0 ||

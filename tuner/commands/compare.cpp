@@ -16,6 +16,7 @@
 #include "tuner/commands/compared_rows.h"
 #include "tuner/commands/printing.h"
 #include "tuner/planners/planners.h"
+#include "tuner/planners/situation/plan_memory.h"
 #include "tuner/scenario/given.h"
 #include "tuner/scenario/sweep.h"
 

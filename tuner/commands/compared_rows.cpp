@@ -6,10 +6,12 @@
 #include <optional>
 #include <utility>
 
+#include "db/console/progress.h"
 #include "db/records.h"
 #include "moe/errors.h"
 #include "tuner/commands/printing.h"
 #include "tuner/planners/pipeline/pipeline_schedule.h"
+#include "tuner/planners/situation/plan_memory.h"
 #include "tuner/simulate/timeline_text.h"
 #include "tuner/study/prediction.h"
 
@@ -117,10 +119,19 @@ class Comparison {
 ComparedRows compare_planners(const Situation& situation,
                               const std::vector<PlannerRequest>& requests,
                               const std::vector<Given>& given, bool all_candidates) {
-  Comparison comparison(situation, all_candidates);
-  for (const PlannerRequest& request : requests) comparison.add(request, nullptr);
+  PlanMemory memory;
+  Situation remembering = situation;
+  remembering.memory = &memory;
+  Comparison comparison(remembering, all_candidates);
+  db::Progress progress("compare", static_cast<double>(requests.size() * (1 + given.size())));
+  double done = 0;
+  const auto add = [&](const PlannerRequest& request, const Given* one) {
+    comparison.add(request, one);
+    progress.at(++done);
+  };
+  for (const PlannerRequest& request : requests) add(request, nullptr);
   for (const Given& one : given) {
-    for (const PlannerRequest& request : requests) comparison.add(request, &one);
+    for (const PlannerRequest& request : requests) add(request, &one);
   }
   return std::move(comparison).take();
 }

@@ -35,7 +35,7 @@ struct ComparedRows {
 
 /// Has a row for each request and given schedule or, with `all_candidates`, for each candidate. A
 /// refusal of a planner is a row. `planning_s` is the time that the planner took, for all of its
-/// candidates together.
+/// candidates together. What another row has planned or simulated is not done again.
 ComparedRows compare_planners(const Situation& situation,
                               const std::vector<PlannerRequest>& requests,
                               const std::vector<Given>& given, bool all_candidates);

@@ -4,6 +4,7 @@
 
 #include "db/console/options.h"
 #include "moe/rows/layout.h"
+#include "tuner/scenario/scenario.h"
 
 namespace tuner {
 
@@ -50,7 +51,7 @@ void add_scenario(CLI::App& command, Arguments& arguments, const std::string& da
   command
       .add_option("--ranks", arguments.scenario.ranks,
                   "how many ranks train [default: all of the cluster]")
-      ->check(options::whole_number(1, options::kMostRanks))
+      ->check(options::whole_number(1, kMostPredictedRanks))
       ->type_name("N")
       ->group("Scenario");
   add_layout(command, arguments);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <numeric>
 #include <optional>
 
 #include "db/console/format_rows.h"
@@ -21,6 +23,7 @@
 #include "tuner/commands/printing.h"
 #include "tuner/commands/timeline_views.h"
 #include "tuner/planners/planners.h"
+#include "tuner/planners/situation/situation_costs.h"
 #include "tuner/simulate/chained.h"
 #include "tuner/simulate/memory_use.h"
 #include "tuner/simulate/timeline_text.h"
@@ -80,22 +83,50 @@ struct RankMemory {
   MemoryUse peak;
 };
 
-std::vector<RankMemory> memory_of_ranks(const Scenario& scenario, const Prediction& prediction) {
+/// `with_uses`: not only the peaks.
+std::vector<RankMemory> memory_of_ranks(const Scenario& scenario, const Prediction& prediction,
+                                        const std::vector<int>& ranks, bool with_uses) {
   const moe::Program& program = prediction.program;
   const std::vector<moe::StageProgram> stages = moe::stage_programs(program);
-  const auto bindings = bind_all(program, scenario.groups, prediction.routing);
+  const moe::AllRoutedRows routed(program, prediction.routing);
+  std::vector<std::unique_ptr<StageMemory>> of_stages;
+  for (const moe::StageProgram& stage : stages) {
+    of_stages.push_back(std::make_unique<StageMemory>(stage.program, stage.op_of));
+  }
   std::vector<RankMemory> memory;
-  for (int rank = 0; rank < scenario.groups.ranks; ++rank) {
-    const auto place = static_cast<std::size_t>(rank);
-    const moe::StageProgram& stage = stages[moe::stage_of(scenario.groups, rank)];
-    RankMemory one{rank,
-                   memory_over_time(stage.program, stage.op_of, bindings[place],
-                                    prediction.timeline.ranks[place]),
-                   {}};
+  for (const int rank : ranks) {
+    StageMemory& stage = *of_stages[moe::stage_of(scenario.groups, rank)];
+    const moe::Binding binding =
+        stage.depends_on_routing() ? routed.bind(scenario.groups, rank) : moe::Binding{};
+    RankMemory one{rank, stage.over_time(binding, moe::spans_of(prediction.timeline, rank)), {}};
     one.peak = peak_of(one.uses);
+    if (!with_uses) one.uses.clear();
     memory.push_back(std::move(one));
   }
   return memory;
+}
+
+/// Ranks of which one has most memory in use. Ranks with the same timeline need as much.
+std::vector<int> ranks_to_look_at(const Scenario& scenario, const Prediction& prediction) {
+  const moe::AllRoutedRows routed(prediction.program, prediction.routing);
+  std::vector<int> ranks =
+      ranks_of_most_memory(prediction.program, scenario.groups, routed.layers());
+  if (static_cast<int>(ranks.size()) > scenario.groups.layout.pipeline) return ranks;
+  ranks.clear();
+  std::vector<bool> seen(prediction.timeline.ranks.size());
+  for (int rank = 0; rank < scenario.groups.ranks; ++rank) {
+    const int list = prediction.timeline.like.empty() ? rank : prediction.timeline.like[rank];
+    if (seen[list]) continue;
+    seen[list] = true;
+    ranks.push_back(rank);
+  }
+  return ranks;
+}
+
+std::vector<int> all_ranks(const Scenario& scenario) {
+  std::vector<int> ranks(static_cast<std::size_t>(scenario.groups.ranks));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return ranks;
 }
 
 /// 0 for less than a nanosecond: such a difference of two sums of thousands of times is rounding.
@@ -214,12 +245,13 @@ int simulate_schedule(const Arguments& arguments, int argc, char** argv) {
     print_breakdown(prediction, arguments);
     return 0;
   }
-  const std::vector<RankMemory> memory = memory_of_ranks(scenario, prediction);
   if (arguments.memory) {
-    print_memory(memory, arguments);
+    print_memory(memory_of_ranks(scenario, prediction, all_ranks(scenario), true), arguments);
     return 0;
   }
-  print_summary(arguments, scenario, schedule, prediction, memory);
+  print_summary(
+      arguments, scenario, schedule, prediction,
+      memory_of_ranks(scenario, prediction, ranks_to_look_at(scenario, prediction), false));
   return 0;
 }
 

@@ -26,11 +26,11 @@ void print_timeline(const Prediction& prediction, const Arguments& arguments) {
   db::RowWriter writer(stdout, style,
                        {"rank", "stream", "start_s", "duration_s", "op", "kind", "phase", "layer",
                         "share", "shares"});
-  for (std::size_t rank = 0; rank < prediction.timeline.ranks.size(); ++rank) {
-    for (const moe::OpSpan& span : prediction.timeline.ranks[rank]) {
+  for (int rank = 0; rank < moe::rank_count(prediction.timeline); ++rank) {
+    for (const moe::OpSpan& span : moe::spans_of(prediction.timeline, rank)) {
       const moe::Op& op = prediction.program.ops[span.op];
       const moe::Slice share = moe::share_of(op);
-      writer.row({static_cast<std::int64_t>(rank), std::string(moe::stream_name(op.stream)),
+      writer.row({std::int64_t{rank}, std::string(moe::stream_name(op.stream)),
                   span.start_s, span.duration_s, op.name, std::string(moe::kind_name(op)),
                   std::string(moe::phase_name(op.phase)), layer_cell(op.layer),
                   static_cast<std::int64_t>(share.index) + 1,

@@ -3,15 +3,53 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <optional>
+#include <unordered_map>
+#include <utility>
 
 #include "moe/errors.h"
 #include "moe/ops/collective.h"
 #include "moe/program/row_handling.h"
 #include "moe/program/work.h"
+#include "tuner/costs/call_bytes.h"
 
 namespace tuner {
 namespace {
+
+using FillBytes = std::function<void(const std::vector<int>& members, GroupCall& call)>;
+
+/// The ranks of a call by class.
+void fill_ranks(const std::vector<int>& members, const RankClasses& classes, GroupCall& call) {
+  if (classes.rank_of.size() == classes.of_rank.size()) {
+    call.ranks = members;
+    return;
+  }
+  std::vector<int> copies(classes.rank_of.size());
+  for (const int rank : members) ++copies[classes.of_rank[rank]];
+  for (std::size_t one = 0; one < copies.size(); ++one) {
+    if (copies[one] == 0) continue;
+    call.ranks.push_back(static_cast<int>(one));
+    call.copies.push_back(copies[one]);
+  }
+}
+
+/// The links that a call crosses.
+struct Crossed {
+  bool between_nodes = false, within_node = false;
+};
+Crossed crossed_by(const GroupCall& call) {
+  Crossed crossed;
+  for (const Transfer& transfer : call.transfers) {
+    (transfer.between_nodes ? crossed.between_nodes : crossed.within_node) = true;
+  }
+  for (const RankBytes& bytes : call.bytes) {
+    crossed.between_nodes |= bytes.out_between > 0;
+    crossed.within_node |= bytes.out_within > 0;
+  }
+  return crossed;
+}
 
 /// The rings of an op that moves experts, and the bytes of an expert that pass them together.
 struct Rings {
@@ -54,11 +92,11 @@ double fill_s(const Rings& rings, const std::vector<int>& ranks, const moe::Grou
 }
 
 OpCost communication_cost(const moe::Program& program, const moe::Op& op, const moe::Groups& groups,
-                          const std::vector<moe::Binding>& bindings, const CostModel& costs,
-                          const Cluster& cluster) {
+                          const RankClasses& classes, const CostModel& costs,
+                          const Cluster& cluster, const FillBytes& fill) {
   OpCost cost;
   cost.activity = moe::Activity::communication;
-  cost.call_of.assign(static_cast<std::size_t>(groups.ranks), -1);
+  cost.call_of.assign(classes.rank_of.size(), -1);
   const auto fit_on = [&](std::string_view link) -> const LinearFit* {
     const CollectiveFit* found = collective_fit(costs, op, link);
     return found == nullptr ? nullptr : &found->second;
@@ -73,23 +111,15 @@ OpCost communication_cost(const moe::Program& program, const moe::Op& op, const 
   cost.inter_node_bytes_per_s = across.bytes_per_s;
   cost.intra_node_bytes_per_s = within.bytes_per_s;
 
-  for (int rank = 0; rank < groups.ranks; ++rank) {
-    if (!moe::runs_in(op, moe::stage_of(groups, rank))) continue;
-    if (cost.call_of[rank] >= 0) continue;
+  for (std::size_t one = 0; one < classes.rank_of.size(); ++one) {
+    const int rank = classes.rank_of[one];
+    if (cost.call_of[one] >= 0 || !moe::runs_in(op, moe::stage_of(groups, rank))) continue;
+    const std::vector<int> members = moe::members(groups, moe::group_of(op).value(), rank);
     GroupCall call;
-    call.ranks = moe::members(groups, moe::group_of(op).value(), rank);
-    bool between_nodes = false, within_node = false;
-    for (const int from : call.ranks) {
-      cost.call_of[from] = static_cast<int>(cost.calls.size());
-      const auto bytes = moe::bytes_to_peers(program, op, bindings[from], groups, from);
-      for (std::size_t peer = 0; peer < bytes.size(); ++peer) {
-        if (bytes[peer] <= 0) continue;
-        const int to = call.ranks[peer];
-        call.transfers.push_back({from, to, bytes[peer]});
-        const bool same = groups.node_of[from] == groups.node_of[to];
-        (same ? within_node : between_nodes) = true;
-      }
-    }
+    fill_ranks(members, classes, call);
+    for (const int member : call.ranks) cost.call_of[member] = static_cast<int>(cost.calls.size());
+    fill(members, call);
+    const auto [between_nodes, within_node] = crossed_by(call);
     const bool no_inter = between_nodes && !(cost.inter_node_bytes_per_s > 0);
     if (no_inter || (within_node && !(cost.intra_node_bytes_per_s > 0))) {
       const std::string_view name = op.name.empty() ? moe::kind_name(op) : op.name;
@@ -101,20 +131,87 @@ OpCost communication_cost(const moe::Program& program, const moe::Op& op, const 
                          {std::string(name), op.layer});
     }
     // A group of one waits for nobody: it costs only what was measured for it, inside a node.
-    const bool alone = call.ranks.size() == 1;
-    const bool inside = std::ranges::all_of(call.ranks, [&](int rank) {
-      return groups.node_of[rank] == groups.node_of[call.ranks.front()];
+    const bool alone = members.size() == 1;
+    const bool inside = std::ranges::all_of(members, [&](int member) {
+      return groups.node_of[member] == groups.node_of[members.front()];
     });
     if (between_nodes || (!within_node && !intra && inter && !inside)) {
       call.link = Occupation::inter_node;
-      call.alpha_s = across.startup_s + fill_s(rings, call.ranks, groups, across, within);
+      call.alpha_s = across.startup_s + fill_s(rings, members, groups, across, within);
     } else if (within_node || intra || (inside && !alone)) {
-      call.alpha_s = within.startup_s + fill_s(rings, call.ranks, groups, across, within);
+      call.alpha_s = within.startup_s + fill_s(rings, members, groups, across, within);
     }
     cost.calls.push_back(std::move(call));
   }
   return cost;
 }
+
+/// True for ops of which the time differs by rank.
+bool differs_by_rank(const moe::Program& program, const moe::Op& op) {
+  return moe::uses_routed_rows(program, op) || std::holds_alternative<moe::AddReturned>(op.kind);
+}
+
+OpCost computation_cost(const moe::Op& op, const CostModel& costs) {
+  OpCost cost;
+  cost.activity = moe::facts_of(op).activity;
+  cost.speed_beside_communication =
+      speed_beside_communication(costs.interference, moe::kind_name(op));
+  return cost;
+}
+
+/// The sizes of the rows of one layer, on one rank of those that are alike there.
+class LayerSizes {
+ public:
+  /// `layer`: null for ops on fixed rows. `in_layer`: its classes_in_layer().
+  LayerSizes(const moe::Groups& groups, const RankClasses& classes, const moe::RoutedRows* layer,
+             const std::vector<int>& in_layer)
+      : groups_(groups), classes_(classes), layer_(layer), in_layer_(in_layer) {}
+
+  /// Whether ranks that send the same row are alike, and not every rank on its own.
+  bool are_shared() const { return layer_ != nullptr && layer_->counts->alike > 1 && plain(); }
+
+  /// OpCost::seconds
+  std::vector<double> seconds_of(const moe::Program& program, const moe::Op& op,
+                                 const CostModel& costs) {
+    const bool differs = differs_by_rank(program, op);
+    std::vector<double> result(differs ? classes_.rank_of.size() : 1, 0);
+    std::unordered_map<int, double> known;  // by class in the layer
+    for (std::size_t one = 0; one < classes_.rank_of.size(); ++one) {
+      const int rank = classes_.rank_of[one];
+      if (!moe::runs_in(op, moe::stage_of(groups_, rank))) continue;
+      if (!differs) return {seconds(costs, program, op, {}, groups_, rank)};
+      const bool routed = layer_ != nullptr;
+      const auto [found, is_new] = known.try_emplace(routed ? class_of(rank) : rank, 0);
+      if (is_new) {
+        found->second =
+            seconds(costs, program, op, routed ? binding_of(rank) : moe::Binding{}, groups_, rank);
+      }
+      result[one] = found->second;
+    }
+    return result;
+  }
+
+ private:
+  bool plain() const {
+    return layer_->handling->placement.replicas.empty() && layer_->handling->relays.empty() &&
+           layer_->handling->ranks_per_group == 0;
+  }
+  int class_of(int rank) const { return in_layer_[moe::rank_in_stage(groups_, rank)]; }
+  const moe::Binding& binding_of(int rank) {
+    const auto [found, is_new] = bindings_.try_emplace(class_of(rank));
+    if (is_new) {
+      found->second.layouts.emplace(
+          layer_->at, moe::make_row_layout(*layer_->counts, groups_, rank, *layer_->handling));
+    }
+    return found->second;
+  }
+
+  const moe::Groups& groups_;
+  const RankClasses& classes_;
+  const moe::RoutedRows* layer_;
+  const std::vector<int>& in_layer_;
+  std::unordered_map<int, moe::Binding> bindings_;
+};
 
 }  // namespace
 
@@ -145,20 +242,28 @@ Occupation occupation_of(const OpCost& cost) {
 std::vector<OpCost> op_costs(const moe::Program& program, const moe::Groups& groups,
                              const std::vector<moe::Binding>& bindings, const CostModel& costs,
                              const Cluster& cluster) {
+  const RankClasses classes = single_ranks(groups);
   std::vector<OpCost> result;
   result.reserve(program.ops.size());
   for (const moe::Op& op : program.ops) {
     if (moe::is_communication(op)) {
-      result.push_back(communication_cost(program, op, groups, bindings, costs, cluster));
+      result.push_back(communication_cost(
+          program, op, groups, classes, costs, cluster, [&](const auto& members, GroupCall& call) {
+            for (const int from : members) {
+              const auto bytes = moe::bytes_to_peers(program, op, bindings[from], groups, from);
+              for (std::size_t peer = 0; peer < bytes.size(); ++peer) {
+                if (bytes[peer] <= 0) continue;
+                const int to = members[peer];
+                call.transfers.push_back(
+                    {from, to, bytes[peer], groups.node_of[from] != groups.node_of[to]});
+              }
+            }
+          }));
       continue;
     }
-    OpCost cost;
-    cost.activity = moe::facts_of(op).activity;
-    cost.speed_beside_communication =
-        speed_beside_communication(costs.interference, moe::kind_name(op));
+    OpCost cost = computation_cost(op, costs);
     cost.seconds.assign(static_cast<std::size_t>(groups.ranks), 0);
-    const bool differs = moe::uses_routed_rows(program, op) ||
-                         std::holds_alternative<moe::AddReturned>(op.kind);  // by rank
+    const bool differs = differs_by_rank(program, op);
     std::optional<double> of_first;
     for (int rank = 0; rank < groups.ranks; ++rank) {
       if (!moe::runs_in(op, moe::stage_of(groups, rank))) continue;
@@ -172,13 +277,71 @@ std::vector<OpCost> op_costs(const moe::Program& program, const moe::Groups& gro
   return result;
 }
 
+ProgramCosts program_costs(const moe::Program& program, const moe::Groups& groups,
+                           const moe::Routing& routing, const CostModel& costs,
+                           const Cluster& cluster, const Folding& folding) {
+  const moe::AllRoutedRows routed(program, routing);
+  ProgramCosts result{rank_classes(program, groups, routed.layers(), cluster, folding.most_single),
+                      {}};
+  result.ops.resize(program.ops.size());
+  const RankClasses& classes = result.classes;
+  std::map<moe::RoutedLayer, std::vector<std::size_t>> ops_of;  // by the layer whose rows they use
+  for (std::size_t i = 0; i < program.ops.size(); ++i) {
+    const moe::Op& op = program.ops[i];
+    const bool routed_rows = moe::uses_routed_rows(program, op);
+    ops_of[routed_rows ? moe::routed_layer(op) : moe::RoutedLayer{}].push_back(i);
+  }
+  const auto cost_ops = [&](const std::vector<std::size_t>& ops, const moe::RoutedRows* layer) {
+    const std::vector<int> in_layer = layer ? classes_in_layer(*layer, groups) : std::vector<int>();
+    LayerSizes sizes(groups, classes, layer, in_layer);
+    DispatchBytes dispatches;
+    for (const std::size_t i : ops) {
+      const moe::Op& op = program.ops[i];
+      if (moe::is_communication(op)) {
+        const CallSituation call{program,   op, groups, classes, layer, sizes.are_shared(),
+                                 dispatches};
+        result.ops[i] = communication_cost(
+            program, op, groups, classes, costs, cluster,
+            [&](const auto& members, GroupCall& one) { count_bytes(call, members, folding, one); });
+      } else {
+        result.ops[i] = computation_cost(op, costs);
+        result.ops[i].seconds = sizes.seconds_of(program, op, costs);
+      }
+    }
+  };
+  for (const auto& [at, ops] : ops_of) {
+    const auto layer = std::ranges::find(routed.layers(), at, &moe::RoutedRows::at);
+    cost_ops(ops, layer == routed.layers().end() ? nullptr : &*layer);
+  }
+  return result;
+}
+
 std::vector<moe::Binding> bind_all(const moe::Program& program, const moe::Groups& groups,
                                    const moe::Routing& routing) {
+  const moe::AllRoutedRows routed(program, routing);
   std::vector<moe::Binding> bindings;
-  for (int rank = 0; rank < groups.ranks; ++rank) {
-    bindings.push_back(moe::bind(program, routing, groups, rank));
-  }
+  for (int rank = 0; rank < groups.ranks; ++rank) bindings.push_back(routed.bind(groups, rank));
   return bindings;
+}
+
+void add_link_loads(const GroupCall& call, const moe::Groups& groups, LinkLoads& loads) {
+  for (const Transfer& transfer : call.transfers) {
+    const auto bytes = static_cast<double>(transfer.bytes);
+    if (transfer.between_nodes) {
+      loads.node_out[groups.node_of[transfer.from]] += bytes * transfer.out;
+      loads.node_in[groups.node_of[transfer.to]] += bytes * transfer.in;
+    } else {
+      loads.rank_out[transfer.from] += bytes * transfer.out;
+      loads.rank_in[transfer.to] += bytes * transfer.in;
+    }
+  }
+  for (std::size_t member = 0; member < call.bytes.size(); ++member) {
+    const int rank = call.ranks[member], node = groups.node_of[rank];
+    loads.node_out[node] += call.bytes[member].out_between;
+    loads.node_in[node] += call.bytes[member].in_between;
+    loads.rank_out[rank] += call.bytes[member].out_within;
+    loads.rank_in[rank] += call.bytes[member].in_within;
+  }
 }
 
 LinkLoads link_loads(const GroupCall& call, const moe::Groups& groups) {
@@ -187,48 +350,44 @@ LinkLoads link_loads(const GroupCall& call, const moe::Groups& groups) {
       static_cast<std::size_t>(*std::max_element(groups.node_of.begin(), groups.node_of.end()) + 1);
   LinkLoads loads{std::vector<double>(nodes), std::vector<double>(nodes),
                   std::vector<double>(ranks), std::vector<double>(ranks)};
-  for (const Transfer& transfer : call.transfers) {
-    const auto from = static_cast<std::size_t>(transfer.from);
-    const auto to = static_cast<std::size_t>(transfer.to);
-    const auto from_node = static_cast<std::size_t>(groups.node_of[from]);
-    const auto to_node = static_cast<std::size_t>(groups.node_of[to]);
-    const auto bytes = static_cast<double>(transfer.bytes);
-    if (from_node == to_node) {
-      loads.rank_out[from] += bytes;
-      loads.rank_in[to] += bytes;
-    } else {
-      loads.node_out[from_node] += bytes;
-      loads.node_in[to_node] += bytes;
-    }
-  }
+  add_link_loads(call, groups, loads);
   return loads;
+}
+
+int member_index(const GroupCall& call, int rank) {
+  return static_cast<int>(std::ranges::lower_bound(call.ranks, rank) - call.ranks.begin());
 }
 
 std::vector<double> call_seconds(const OpCost& cost, const GroupCall& call,
                                  const moe::Groups& groups, const Cluster& cluster) {
-  const auto ranks = static_cast<std::size_t>(groups.ranks);
-  struct Bytes {
-    double out = 0, in = 0;
-    double most() const { return std::max(out, in); }
-  };
-  std::vector<Bytes> between(ranks), within(ranks);
+  std::vector<double> seconds(static_cast<std::size_t>(groups.ranks), 0);
+  const std::vector<double> of_members = member_seconds(cost, call, cluster);
+  for (std::size_t i = 0; i < call.ranks.size(); ++i) seconds[call.ranks[i]] = of_members[i];
+  return seconds;
+}
+
+std::vector<double> member_seconds(const OpCost& cost, const GroupCall& call,
+                                   const Cluster& cluster) {
+  std::vector<RankBytes> bytes = call.bytes;
+  bytes.resize(call.ranks.size());
   for (const Transfer& transfer : call.transfers) {
-    const auto from = static_cast<std::size_t>(transfer.from);
-    const auto to = static_cast<std::size_t>(transfer.to);
-    auto& bytes = groups.node_of[from] == groups.node_of[to] ? within : between;
-    bytes[from].out += static_cast<double>(transfer.bytes);
-    bytes[to].in += static_cast<double>(transfer.bytes);
+    RankBytes& from = bytes[member_index(call, transfer.from)];
+    RankBytes& to = bytes[member_index(call, transfer.to)];
+    const auto sent = static_cast<double>(transfer.bytes);
+    (transfer.between_nodes ? from.out_between : from.out_within) += sent * transfer.out;
+    (transfer.between_nodes ? to.in_between : to.in_within) += sent * transfer.in;
   }
-  const auto time = [](double bytes, double fitted, double link) {
-    return bytes > 0 ? bytes / std::min(fitted, link) : 0;
+  const auto time = [](double amount, double fitted, double link) {
+    return amount > 0 ? amount / std::min(fitted, link) : 0;
   };
-  std::vector<double> seconds(ranks, 0);
-  for (const int member : call.ranks) {
-    const auto rank = static_cast<std::size_t>(member);
-    seconds[rank] = call.alpha_s + std::max(time(between[rank].most(), cost.inter_node_bytes_per_s,
-                                                 cluster.inter_node.bandwidth_bytes_per_s),
-                                            time(within[rank].most(), cost.intra_node_bytes_per_s,
-                                                 cluster.intra_node.bandwidth_bytes_per_s));
+  std::vector<double> seconds;
+  for (const RankBytes& one : bytes) {
+    seconds.push_back(
+        call.alpha_s +
+        std::max(time(std::max(one.out_between, one.in_between), cost.inter_node_bytes_per_s,
+                      cluster.inter_node.bandwidth_bytes_per_s),
+                 time(std::max(one.out_within, one.in_within), cost.intra_node_bytes_per_s,
+                      cluster.intra_node.bandwidth_bytes_per_s)));
   }
   return seconds;
 }
@@ -239,14 +398,10 @@ double alone_seconds(const OpCost& cost, const moe::Groups& groups, const Cluste
   LinkLoads total = link_loads({}, groups);
   double alpha_s = 0;
   for (const GroupCall& call : cost.calls) {
-    for (const double seconds : call_seconds(cost, call, groups, cluster)) {
+    for (const double seconds : member_seconds(cost, call, cluster)) {
       most = std::max(most, seconds);
     }
-    const LinkLoads loads = link_loads(call, groups);
-    for (std::size_t node = 0; node < total.node_out.size(); ++node) {
-      total.node_out[node] += loads.node_out[node];
-      total.node_in[node] += loads.node_in[node];
-    }
+    add_link_loads(call, groups, total);
     alpha_s = std::max(alpha_s, call.alpha_s);
   }
   for (const auto* cards : {&total.node_out, &total.node_in}) {

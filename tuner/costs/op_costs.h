@@ -9,20 +9,39 @@
 #include "moe/rows/routing.h"
 #include "tuner/costs/cluster.h"
 #include "tuner/costs/cost_model.h"
+#include "tuner/costs/rank_classes.h"
 
 namespace tuner {
+
+/// Costs are by rank, or, where ranks are alike (rank_classes.h), by class of ranks. "Rank" below
+/// means either. A class stands for several ranks, each on a node of its own.
 
 /// Bytes of one collective from one rank to another.
 struct Transfer {
   int from = 0;  ///< world ranks
   int to = 0;
   std::int64_t bytes = 0;
+  bool between_nodes = false;
+  // Of classes of ranks, on the average:
+  double out = 1;  ///< how many such transfers leave each rank of `from`
+  double in = 1;   ///< how many reach each rank of `to`
 };
 
-/// One collective op in one of the groups that run it.
+/// The bytes that one rank sends and receives in one collective.
+struct RankBytes {
+  double out_between = 0, in_between = 0;  ///< to and from other nodes
+  double out_within = 0, in_within = 0;    ///< inside its node
+};
+
+/// One collective op in one of the groups that run it. Its bytes are `transfers`, pair by pair, or,
+/// in a large call in which every rank sends to every other, `bytes` rank by rank.
 struct GroupCall {
   std::vector<int> ranks;  ///< world ranks, ascending
   std::vector<Transfer> transfers;
+  std::vector<RankBytes> bytes;  ///< [member]
+  /// Each rank sends alike to every other, where `bytes` are given; else it receives alike.
+  bool by_source = false;
+  std::vector<int> copies;  ///< [member]: ranks of the call in its class; empty: 1 each
   double alpha_s = 0;
   Occupation link = Occupation::intra_node;  ///< the slowest link that it crosses
 };
@@ -50,7 +69,8 @@ double ring_fill_s(const RingHops& hops, double across_s, double within_s);
 /// Everything that simulate() and lower_bound() need to know of one op.
 struct OpCost {
   moe::Activity activity = moe::Activity::computation;
-  /// For computation and copies, [rank]: the time where nothing else runs; 0 in other stages.
+  /// For computation and copies, [rank]: the time where nothing else runs; 0 in other stages. One
+  /// value where all ranks that run the op take as long.
   std::vector<double> seconds;
   std::optional<double> speed_beside_communication;  ///< for its own kind, where it was measured
   // For communication:
@@ -62,6 +82,15 @@ struct OpCost {
   double intra_node_bytes_per_s = 0;
 };
 
+/// The time of an op that computes or copies on a rank that runs it, where nothing else runs.
+inline double seconds_on(const OpCost& cost, int rank) {
+  return cost.seconds[cost.seconds.size() == 1 ? 0 : rank];
+}
+/// How many ranks of a call a member stands for.
+inline int copies_of(const GroupCall& call, std::size_t member) {
+  return call.copies.empty() ? 1 : call.copies[member];
+}
+
 /// The occupation of an op that computes or copies.
 Occupation occupation_of(const OpCost& cost);
 
@@ -71,6 +100,25 @@ Occupation occupation_of(const OpCost& cost);
 std::vector<OpCost> op_costs(const moe::Program& program, const moe::Groups& groups,
                              const std::vector<moe::Binding>& bindings, const CostModel& costs,
                              const Cluster& cluster);
+
+/// The costs of every op, by class of ranks.
+struct ProgramCosts {
+  RankClasses classes;
+  std::vector<OpCost> ops;
+};
+
+/// How far costs fold what is alike.
+struct Folding {
+  int most_single = kMostSingleRanks;  ///< of more ranks, those that are alike become classes
+  /// A call of single ranks with more pairs of ranks than this has its bytes by rank.
+  std::int64_t most_pairs = std::int64_t{kMostSingleRanks} * kMostSingleRanks;
+};
+
+/// The same as op_costs() with the bindings of all ranks, where nothing is folded. Bindings are made
+/// for one rank of those that are alike in a layer, and layer by layer. Throws as op_costs().
+ProgramCosts program_costs(const moe::Program& program, const moe::Groups& groups,
+                           const moe::Routing& routing, const CostModel& costs,
+                           const Cluster& cluster, const Folding& folding = {});
 
 /// The binding of every rank.
 std::vector<moe::Binding> bind_all(const moe::Program& program, const moe::Groups& groups,
@@ -82,12 +130,21 @@ struct LinkLoads {
   std::vector<double> rank_out, rank_in;  ///< by rank, within its node
 };
 LinkLoads link_loads(const GroupCall& call, const moe::Groups& groups);
+/// Adds those of a call to `loads`.
+void add_link_loads(const GroupCall& call, const moe::Groups& groups, LinkLoads& loads);
+
+/// The place of a rank among the members of a call.
+int member_index(const GroupCall& call, int rank);
 
 /// The least time that each member of a call is busy with it, by world rank (0 for others). It is
 /// alpha + the larger of its bytes out and in, divided by the bandwidth that the collective's fit
 /// and the link allow.
 std::vector<double> call_seconds(const OpCost& cost, const GroupCall& call,
                                  const moe::Groups& groups, const Cluster& cluster);
+
+/// The same by member.
+std::vector<double> member_seconds(const OpCost& cost, const GroupCall& call,
+                                   const Cluster& cluster);
 
 /// The time of an op on its slowest rank where nothing else runs. All its groups run at once and
 /// share the network cards of nodes.

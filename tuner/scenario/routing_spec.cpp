@@ -22,7 +22,6 @@ namespace {
 
 /// At 20 the second expert gets a millionth of the rows of the first one.
 constexpr double kMostExponent = 20;
-constexpr double kMostCounts = 1e7;  ///< the product of layers, ranks and experts; 80 MB
 
 struct GatedLayer {
   moe::RoutedLayer at;
@@ -169,23 +168,16 @@ moe::Routing make_routing(const std::string& text, const moe::Program& program,
         text == "uniform"
             ? std::nullopt
             : std::optional(parse_exponent(std::string_view(text).substr(zipf.size())));
-    const int ranks = moe::stage_ranks(groups);
-    const auto counts =
-        static_cast<double>(layers.size()) * ranks * (layers.empty() ? 0 : layers.front().experts);
-    if (counts > kMostCounts) {
-      throw moe::InputError(fmt::format(
-          "routing \"{}\": {:.3g} counts ({} layers, {} ranks, {} experts): expected at most {:g}",
-          text, counts, layers.size(), ranks, layers.front().experts, kMostCounts));
-    }
     for (const GatedLayer& layer : layers) {
       const int experts = layer.experts, block = layer.at.layer;
       if (layer.full && exponent.value_or(0) > 0) refuse_for_full(text, layer, "");
-      routing.layers.push_back(
-          exponent ? moe::zipf_routing(block, ranks, experts, layer.copies, *exponent,
-                                       seed + static_cast<std::uint64_t>(block),
-                                       layer.copies / layer.choices)
-                   : moe::uniform_routing(block, ranks, experts, layer.copies));
+      routing.layers.push_back(exponent
+                                   ? moe::zipf_routing(block, 1, experts, layer.copies, *exponent,
+                                                       seed + static_cast<std::uint64_t>(block),
+                                                       layer.copies / layer.choices)
+                                   : moe::uniform_routing(block, 1, experts, layer.copies));
       routing.layers.back().micro_batch = layer.at.micro_batch;
+      routing.layers.back().alike = moe::stage_ranks(groups);
     }
   } else {
     routing =

@@ -21,7 +21,6 @@ namespace tuner {
 namespace {
 
 constexpr std::string_view kMeasured = "measured";
-constexpr int kMostRanks = 4096;  // of a prediction: an all-to-all is simulated as ranks^2 flows
 
 moe::Model named_model(const ScenarioOptions& options) {
   const auto models = moe::source_tree() / "experiments" / "models";
@@ -40,10 +39,10 @@ MeasuredCosts named_costs(const ScenarioOptions& options, const moe::Model& mode
 moe::Groups asked_groups(const ScenarioOptions& options, const moe::Model& model,
                          const Cluster& cluster) {
   const int ranks = options.ranks.value_or(cluster.nodes * cluster.ranks_per_node);
-  if (ranks > kMostRanks) {
+  if (ranks > kMostPredictedRanks) {
     throw moe::InputError(
         fmt::format("cluster {}: {} ranks: expected at most {}: choose with --ranks", cluster.name,
-                    ranks, kMostRanks));
+                    ranks, kMostPredictedRanks));
   }
   return groups_of(cluster, moe::parse_layout(options.layout, ranks, moe::fits(model)));
 }

@@ -13,6 +13,9 @@
 
 namespace tuner {
 
+/// Ranks of a prediction.
+inline constexpr int kMostPredictedRanks = 131'072;
+
 /// The parts of a prediction that the command line names.
 struct ScenarioOptions {
   std::string model;         ///< name in experiments/models, or a TOML file

@@ -45,16 +45,18 @@ void add_shares(std::vector<BreakdownRow>& rows) {
 
 std::vector<BreakdownRow> breakdown(const moe::Program& program, const moe::Timeline& timeline) {
   auto [rows, row_of] = rows_of(program);
-  for (const std::vector<moe::OpSpan>& spans : timeline.ranks) {
+  std::vector<double> alike(timeline.ranks.size(), timeline.like.empty() ? 1 : 0);
+  for (const int list : timeline.like) alike[list] += 1;
+  for (std::size_t list = 0; list < timeline.ranks.size(); ++list) {
     std::vector<std::int64_t> calls(rows.size());
     std::vector<double> seconds(rows.size());
-    for (const moe::OpSpan& span : spans) {
+    for (const moe::OpSpan& span : timeline.ranks[list]) {
       ++calls[row_of[span.op]];
       seconds[row_of[span.op]] += span.duration_s;
     }
     for (std::size_t i = 0; i < rows.size(); ++i) {
       rows[i].calls = std::max(rows[i].calls, calls[i]);
-      rows[i].time_s += seconds[i] / static_cast<double>(timeline.ranks.size());
+      rows[i].time_s += seconds[i] * alike[list] / moe::rank_count(timeline);
       rows[i].longest_rank_s = std::max(rows[i].longest_rank_s, seconds[i]);
     }
   }

@@ -41,10 +41,9 @@ ChainedIterations simulate_chained(const moe::Program& program, const moe::Group
   }
   moe::Program chained = program;
   chained.ops = repeated(program.ops, iterations);
-  const std::vector<OpCost> once =
-      op_costs(program, groups, bind_all(program, groups, routing), costs, cluster);
-  const moe::Timeline timeline =
-      run_simulation(chained, groups, repeated(once, iterations), costs, cluster);
+  ProgramCosts once = program_costs(program, groups, routing, costs, cluster);
+  once.ops = repeated(once.ops, iterations);
+  const moe::Timeline timeline = simulate(chained, once, costs, cluster);
   const auto until = [&](int count) {
     return end_of_first(timeline, static_cast<std::size_t>(count) * program.ops.size());
   };

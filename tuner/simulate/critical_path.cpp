@@ -11,16 +11,10 @@ constexpr int kNone = -1;
 
 double end_of(const moe::OpSpan& span) { return span.start_s + span.duration_s; }
 
-/// Spans by rank and op; op -1 where it is of another stage.
-using SpansByOp = std::vector<std::vector<moe::OpSpan>>;
-
-SpansByOp spans_by_op(const moe::Timeline& timeline, std::size_t ops) {
-  SpansByOp result;
-  for (const auto& spans : timeline.ranks) {
-    auto& of_rank = result.emplace_back(ops, moe::OpSpan{kNone, 0, 0});
-    for (const moe::OpSpan& span : spans) of_rank[span.op] = span;
-  }
-  return result;
+/// The span of an op; op -1 where it is of another stage.
+moe::OpSpan span_in(const std::vector<moe::OpSpan>& spans, int op) {
+  const auto found = std::ranges::lower_bound(spans, op, {}, &moe::OpSpan::op);
+  return found == spans.end() || found->op != op ? moe::OpSpan{kNone, 0, 0} : *found;
 }
 
 }  // namespace
@@ -28,12 +22,11 @@ SpansByOp spans_by_op(const moe::Timeline& timeline, std::size_t ops) {
 std::vector<PathStep> critical_path(const moe::Program& program, const std::vector<OpCost>& costs,
                                     const moe::Timeline& timeline) {
   const moe::StartRule rule = moe::start_rule(program);
-  const SpansByOp spans = spans_by_op(timeline, program.ops.size());
-  const auto span_at = [&](int rank, int op) -> const moe::OpSpan& { return spans[rank][op]; };
+  const auto& spans = timeline.ranks;
+  const auto span_at = [&](int rank, int op) { return span_in(spans[rank], op); };
   PathStep step{kNone, 0, 0};
   for (std::size_t rank = 0; rank < spans.size(); ++rank) {
     for (const moe::OpSpan& span : spans[rank]) {
-      if (span.op == kNone) continue;
       if (step.op == kNone || end_of(span) > end_of(span_at(step.rank, step.op))) {
         step = {span.op, static_cast<int>(rank), 0};
       }

@@ -22,12 +22,13 @@ struct Flow {
   double began = 0;                                      ///< time
   double end = std::numeric_limits<double>::infinity();  ///< time, at this rate
   bool between_nodes = false;
+  double out = 1, in = 1;  ///< Transfer::out and in
 };
 
 /// Max-min fair rates (fair_share.h) of flows, in bytes per second and in their order. They are
 /// limited by the network cards, by the links of ranks inside nodes, and by the bandwidth of each
 /// rank in each call: that of the collective times `speed(rank, link)`, where `link` is the one
-/// that the call keeps busy.
+/// that the call keeps busy. Each flow is one transfer (out and in are 1).
 std::vector<double> flow_rates(std::span<const Flow> flows, const std::vector<OpCost>& costs,
                                const moe::Groups& groups, const Cluster& cluster,
                                const std::function<double(int rank, Occupation link)>& speed);

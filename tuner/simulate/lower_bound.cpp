@@ -21,6 +21,18 @@ struct Longest {
   }
 };
 
+/// [op]: the ops for which it is the last that waits, and those that none waits for.
+std::vector<std::vector<int>> ended_uses(const std::vector<std::vector<int>>& waits) {
+  std::vector<int> last(waits.size());
+  for (std::size_t op = 0; op < waits.size(); ++op) {
+    last[op] = static_cast<int>(op);
+    for (const int earlier : waits[op]) last[earlier] = static_cast<int>(op);
+  }
+  std::vector<std::vector<int>> ended(waits.size());
+  for (std::size_t op = 0; op < waits.size(); ++op) ended[last[op]].push_back(static_cast<int>(op));
+  return ended;
+}
+
 }  // namespace
 
 double LowerBound::seconds() const { return std::max({stream_s, link_s, chain_s}); }
@@ -30,11 +42,9 @@ LowerBound lower_bound(const moe::Program& program, const moe::Groups& groups,
   const auto ranks = static_cast<std::size_t>(groups.ranks);
   const auto waits = moe::waits_for(program);
   std::vector<std::array<double, moe::kStreamCount>> stream(ranks), on_processor(ranks);
-  std::vector<std::vector<double>> end(program.ops.size(), std::vector<double>(ranks));
+  const std::vector<std::vector<int>> last_use = ended_uses(waits);
+  std::vector<std::vector<double>> end(program.ops.size());  // of ops that others wait for
   LinkLoads total = link_loads({}, groups);
-  const auto add = [](std::vector<double>& sum, const std::vector<double>& part) {
-    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += part[i];
-  };
 
   Longest chain;
   for (std::size_t op = 0; op < program.ops.size(); ++op) {
@@ -45,26 +55,27 @@ LowerBound lower_bound(const moe::Program& program, const moe::Groups& groups,
         ready[rank] = std::max(ready[rank], ended[rank]);
       }
     }
-    std::vector<double> seconds = costs[op].seconds;
+    std::vector<double> seconds(ranks, 0);
     if (costs[op].activity == moe::Activity::communication) {
-      seconds.assign(ranks, 0);
       for (const GroupCall& call : costs[op].calls) {
-        const LinkLoads loads = link_loads(call, groups);
-        add(total.node_out, loads.node_out);
-        add(total.node_in, loads.node_in);
-        add(total.rank_out, loads.rank_out);
-        add(total.rank_in, loads.rank_in);
-        const auto own = call_seconds(costs[op], call, groups, cluster);
+        add_link_loads(call, groups, total);
+        const auto own = member_seconds(costs[op], call, cluster);
         double arrived = 0;
         for (const int rank : call.ranks) {
           arrived = std::max(arrived, ready[rank]);
         }
-        for (const int rank : call.ranks) {
-          ready[rank] = arrived;
-          seconds[rank] = own[rank];
+        for (std::size_t member = 0; member < call.ranks.size(); ++member) {
+          ready[call.ranks[member]] = arrived;
+          seconds[call.ranks[member]] = own[member];
         }
       }
+    } else {
+      for (int rank = 0; rank < groups.ranks; ++rank) {
+        if (!moe::runs_in(program.ops[op], moe::stage_of(groups, rank))) continue;
+        seconds[rank] = seconds_on(costs[op], rank);
+      }
     }
+    end[op].resize(ranks);
     for (std::size_t rank = 0; rank < ranks; ++rank) {
       end[op][rank] = ready[rank] + seconds[rank];
       const auto own = static_cast<std::size_t>(program.ops[op].stream);
@@ -75,6 +86,7 @@ LowerBound lower_bound(const moe::Program& program, const moe::Groups& groups,
       chain.offer(end[op][rank],
                   [&] { return fmt::format("chain to op {} of rank {}", op, rank); });
     }
+    for (const int over : last_use[op]) end[over] = {};
   }
 
   Longest work, link;
@@ -125,9 +137,12 @@ LowerBound lower_bound(const moe::Program& program, const moe::Groups& groups,
 LowerBound lower_bound(const moe::Program& program, const moe::Groups& groups,
                        const moe::Routing& routing, const CostModel& costs,
                        const Cluster& cluster) {
-  return lower_bound(program, groups,
-                     op_costs(program, groups, bind_all(program, groups, routing), costs, cluster),
-                     cluster);
+  return lower_bound(program, program_costs(program, groups, routing, costs, cluster), cluster);
+}
+
+LowerBound lower_bound(const moe::Program& program, const ProgramCosts& costs,
+                       const Cluster& cluster) {
+  return lower_bound(program, costs.classes.groups, costs.ops, cluster);
 }
 
 }  // namespace tuner

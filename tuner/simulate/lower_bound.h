@@ -32,6 +32,9 @@ struct LowerBound {
 /// than simulate() gives.
 LowerBound lower_bound(const moe::Program& program, const moe::Groups& groups,
                        const std::vector<OpCost>& costs, const Cluster& cluster);
+/// Where ranks are alike, the bound names the class as a rank.
+LowerBound lower_bound(const moe::Program& program, const ProgramCosts& costs,
+                       const Cluster& cluster);
 LowerBound lower_bound(const moe::Program& program, const moe::Groups& groups,
                        const moe::Routing& routing, const CostModel& costs, const Cluster& cluster);
 

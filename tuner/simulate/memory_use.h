@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "moe/memory/memory_plan.h"
 #include "moe/program/program.h"
 #include "moe/program/timeline.h"
 #include "moe/rows/binding.h"
@@ -13,6 +14,30 @@ namespace tuner {
 struct MemoryUse {
   double time_s = 0;
   std::int64_t bytes = 0;
+};
+
+/// The memory in use over time on ranks of one pipeline stage, one after the other.
+class StageMemory {
+ public:
+  /// As memory_over_time. Refers to `stage`.
+  StageMemory(const moe::Program& stage, const std::vector<int>& op_of);
+
+  /// True where the sizes of some tensors depend on the routing, so that over_time needs a binding.
+  bool depends_on_routing() const { return depends_on_routing_; }
+  /// memory_over_time of a rank.
+  std::vector<MemoryUse> over_time(const moe::Binding& binding,
+                                   const std::vector<moe::OpSpan>& spans);
+
+ private:
+  /// A tensor that lives within the iteration, and the ops of the whole Program that use it.
+  struct Planned {
+    moe::TensorId tensor = 0;
+    std::int64_t bytes = 0;
+    std::vector<int> ops;
+  };
+  moe::MemoryPlan plan_;
+  std::vector<Planned> planned_;
+  bool depends_on_routing_ = false;
 };
 
 /// The memory in use in a rank's arena over a timeline, from time 0: all tensors that live over

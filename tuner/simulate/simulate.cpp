@@ -5,12 +5,16 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <queue>
+#include <list>
 #include <stdexcept>
-#include <tuple>
+#include <utility>
 
+#include "db/console/progress.h"
 #include "moe/program/start_rule.h"
+#include "tuner/simulate/event_queue.h"
 #include "tuner/simulate/flow_rates.h"
+#include "tuner/simulate/moving_call.h"
+#include "tuner/simulate/shared_links.h"
 
 namespace tuner {
 namespace {
@@ -19,20 +23,9 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 /// Flows that would end within this share of how long they took end with the last of them: sizes
 /// that differ by a row are common, and every end costs new rates for all flows.
 constexpr double kTogether = 1e-4;
-
-enum class EventKind : std::uint8_t { start, computed, transfer };
-
-struct Event {
-  double time = 0;
-  int op = 0;
-  int rank = 0;  ///< index of the call for `transfer`
-  EventKind kind = EventKind::start;
-  int version = 0;
-
-  bool operator>(const Event& other) const {
-    return std::tie(time, op, rank, kind) > std::tie(other.time, other.op, other.rank, other.kind);
-  }
-};
+/// The same of the flows of ranks in large calls. What ends later keeps a share of a card a little
+/// longer; the last flow of the call, with which most ranks end it, ends on time.
+constexpr double kTogetherInLarge = 2e-3;
 
 /// The op that an op waited for last.
 enum class Trigger : std::uint8_t { same_stream, other_stream, routing, contended };
@@ -50,7 +43,6 @@ struct Queue {
 
 struct Rank {
   std::array<Queue, moe::kStreamCount> queues;
-  std::vector<int> waiting_for;  ///< dependencies that have not ended, by op
   /// Ops under way; of communication calls whose last participant has arrived, not ended here.
   std::array<int, kOccupations> busy{};
   int contended = -1;    ///< place in State::contended
@@ -73,13 +65,12 @@ struct Rank {
 
 struct Call {
   int arrived = 0;
-  bool moving = false;
-  std::vector<int> flows_left;  ///< [member]
+  std::vector<int> flows_left;  ///< [member]; empty where the call has its bytes by rank
 };
 
-int member_index(const GroupCall& call, int rank) {
-  return static_cast<int>(std::lower_bound(call.ranks.begin(), call.ranks.end(), rank) -
-                          call.ranks.begin());
+bool stands_for_several(const OpCost& cost) {
+  return std::ranges::any_of(cost.calls,
+                             [](const GroupCall& call) { return !call.copies.empty(); });
 }
 
 bool slows_communication(const Interference& interference) {
@@ -98,20 +89,25 @@ bool slows_communication(const Interference& interference) {
 struct Simulation::State {
   const moe::Program& program;
   const moe::Groups& groups;
-  std::vector<OpCost> costs;
+  const std::vector<OpCost>& costs;
   const CostModel& model;
   const Cluster& cluster;
 
   /// The facts that all ranks of one pipeline stage share.
   struct Stage {
     std::array<std::vector<int>, moe::kStreamCount> queues;
-    std::vector<std::vector<int>> successors;  ///< [op]
-    std::vector<int> waiting_for;              ///< [op]: their number
+    /// [op]: the ops of other streams that wait for it, where it communicates.
+    std::vector<std::vector<int>> successors;
+    /// [op]: how many ops of each stream must have ended.
+    std::vector<moe::StreamProgress> after;
+    std::vector<int> place;  ///< [op]: among the ops of the stage
+    int ops = 0;
   };
   std::vector<Stage> stages;
   std::vector<Rank> ranks;
   std::vector<std::vector<Call>> calls;  ///< [op][call of the op]
   std::vector<Flow> flows;
+  std::list<MovingCall> large_calls;
   double flows_since = 0;
   double flows_end = kNever;  ///< when the next of them, those that end together, have ended
   bool flows_changed = false;
@@ -122,21 +118,25 @@ struct Simulation::State {
     int busy_ranks = 0;
   };
   std::vector<Contended> contended;
-  std::priority_queue<Event, std::vector<Event>, std::greater<>> events;
+  EventQueue events;
   std::vector<std::vector<moe::OpSpan>> spans;
   double now = 0;
+  double ended_ops = 0, all_ops = 0;   ///< of all ranks
+  const bool folded;                   ///< whether transfers stand for several (Transfer::out)
   const bool communication_is_slowed;  ///< whether other work of the ranks slows it
 
-  State(const moe::Program& program, const moe::Groups& groups, std::vector<OpCost> op_costs,
+  State(const moe::Program& program, const moe::Groups& groups, const std::vector<OpCost>& op_costs,
         const CostModel& model, const Cluster& cluster)
       : program(program),
         groups(groups),
-        costs(std::move(op_costs)),
+        costs(op_costs),
         model(model),
         cluster(cluster),
         ranks(static_cast<std::size_t>(groups.ranks)),
         calls(program.ops.size()),
+        events(model.gaps.queued_s <= 0),
         spans(static_cast<std::size_t>(groups.ranks)),
+        folded(std::ranges::any_of(this->costs, stands_for_several)),
         communication_is_slowed(slows_communication(model.interference)) {
     for (auto& shared : contended_processors(cluster.shared_processors, groups.ranks)) {
       const auto place = static_cast<int>(contended.size());
@@ -147,12 +147,13 @@ struct Simulation::State {
     for (int stage = 0; stage < program.stages; ++stage) stages.push_back(stage_of(waits, stage));
     for (std::size_t op = 0; op < program.ops.size(); ++op) {
       for (const GroupCall& call : costs[op].calls) {
-        calls[op].push_back({0, false, std::vector<int>(call.ranks.size(), 0)});
+        const std::size_t flows_of = call.bytes.empty() ? call.ranks.size() : 0;
+        calls[op].push_back({0, std::vector<int>(flows_of, 0)});
       }
     }
     for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
-      ranks[rank].waiting_for = stage(static_cast<int>(rank)).waiting_for;
-      spans[rank].resize(program.ops.size(), {-1, 0, 0});
+      spans[rank].resize(stage(static_cast<int>(rank)).ops, {-1, 0, 0});
+      all_ops += stage(static_cast<int>(rank)).ops;
       for (std::size_t stream = 0; stream < moe::kStreamCount; ++stream) {
         issue(static_cast<int>(rank), stream, Trigger::same_stream);
       }
@@ -162,15 +163,24 @@ struct Simulation::State {
   Stage stage_of(const std::vector<std::vector<int>>& waits, int number) const {
     Stage result;
     result.successors.resize(program.ops.size());
-    result.waiting_for.resize(program.ops.size());
+    result.after.resize(program.ops.size());
+    result.place.resize(program.ops.size(), -1);
+    std::vector<int> in_queue(program.ops.size());
     for (std::size_t op = 0; op < program.ops.size(); ++op) {
       if (!moe::runs_in(program.ops[op], number)) continue;
-      result.queues[static_cast<std::size_t>(program.ops[op].stream)].push_back(
-          static_cast<int>(op));
+      const auto stream = static_cast<std::size_t>(program.ops[op].stream);
+      auto& queue = result.queues[stream];
+      in_queue[op] = static_cast<int>(queue.size());
+      queue.push_back(static_cast<int>(op));
+      result.place[op] = result.ops++;
       for (const int earlier : waits[op]) {
+        const auto other = static_cast<std::size_t>(program.ops[earlier].stream);
         if (!moe::runs_in(program.ops[earlier], number)) continue;
-        ++result.waiting_for[op];
-        result.successors[earlier].push_back(static_cast<int>(op));
+        int& after = result.after[op][other];
+        after = std::max(after, in_queue[earlier] + 1);
+        if (other != stream && costs[earlier].activity == moe::Activity::communication) {
+          result.successors[earlier].push_back(static_cast<int>(op));
+        }
       }
     }
     return result;
@@ -222,15 +232,25 @@ struct Simulation::State {
     return tuner::processor_share(together.shared, together.busy_ranks);
   }
 
+  /// True where all ops that the op waits for have ended.
+  bool is_ready(int rank, int op) {
+    const moe::StreamProgress& after = stage(rank).after[op];
+    for (std::size_t stream = 0; stream < moe::kStreamCount; ++stream) {
+      const Queue& queue = at(rank).queues[stream];
+      if (queue.next - (queue.running >= 0 ? 1 : 0) < after[stream]) return false;
+    }
+    return true;
+  }
+
   /// `trigger`: the op that has just ended, and that the next op may have waited for last.
   void issue(int rank, std::size_t stream, Trigger trigger) {
     Queue& queue = at(rank).queues[stream];
     const auto& ops = stage(rank).queues[stream];
     if (queue.issued || queue.running >= 0 || queue.next >= static_cast<int>(ops.size())) return;
     const int op = ops[queue.next];
-    if (at(rank).waiting_for[op] > 0) return;
+    if (!is_ready(rank, op)) return;
     queue.issued = true;
-    events.push({now + gap_after(trigger), op, rank, EventKind::start, 0});
+    events.push(now + gap_after(trigger), op, EventKind::start, {rank, 0});
   }
 
   void start(int rank, int op) {
@@ -238,19 +258,18 @@ struct Simulation::State {
     queue.issued = false;
     queue.running = op;
     ++queue.next;
-    moe::OpSpan& span = spans[rank][op];
-    span = {op, now, 0};
+    spans[rank][stage(rank).place[op]] = {op, now, 0};
     if (cost(op).activity == moe::Activity::communication) {
       const int index = cost(op).call_of[rank];
       const GroupCall& group = cost(op).calls[index];
       Call& call = calls[op][index];
       if (++call.arrived < static_cast<int>(group.ranks.size())) return;
-      events.push({now + queued_s(group) + group.alpha_s, op, index, EventKind::transfer, 0});
+      events.push(now + queued_s(group) + group.alpha_s, op, EventKind::transfer, {index, 0});
       for (const int member : group.ranks) count(member, group.link, 1);
       return;
     }
     count(rank, occupation_of(cost(op)), 1);
-    queue.work_left = cost(op).seconds[rank];
+    queue.work_left = seconds_on(cost(op), rank);
     queue.rate = 0;
     queue.since = now;
   }
@@ -268,6 +287,17 @@ struct Simulation::State {
       });
       if (shares_a_card) left_s = flow.end - now;
     }
+    for (const MovingCall& call : large_calls) {
+      for (const int rank : group.ranks) {
+        const auto on_card = [&](const MovingCall::Node& one) { return one.node == node_of(rank); };
+        if (std::ranges::none_of(call.nodes, on_card)) continue;
+        for (const auto& parts : call.flows) {
+          const MovingCall::RankFlow& flow = parts[MovingCall::between_nodes];
+          if (flow.under_way) left_s = std::max(left_s, flow.end - now);
+        }
+        break;
+      }
+    }
     return std::min(model.gaps.queued_s, left_s);
   }
 
@@ -275,7 +305,13 @@ struct Simulation::State {
     const GroupCall& group = cost(op).calls[index];
     Call& call = calls[op][index];
     settle_flows();
-    call.moving = true;
+    if (!group.bytes.empty()) {
+      MovingCall& moving = large_calls.emplace_back(op, index, now, group, groups);
+      flows_changed = true;
+      end_members(moving, moving.newly_ended());
+      if (moving.is_over()) large_calls.pop_back();  // nothing is sent
+      return;
+    }
     for (const Transfer& part : group.transfers) {
       Flow flow{op,
                 index,
@@ -287,7 +323,9 @@ struct Simulation::State {
                 0,
                 now,
                 kNever,
-                groups.node_of[part.from] != groups.node_of[part.to]};
+                part.between_nodes,
+                part.out,
+                part.in};
       ++call.flows_left[flow.from_member];
       ++call.flows_left[flow.to_member];
       flows.push_back(flow);
@@ -295,6 +333,12 @@ struct Simulation::State {
     }
     for (std::size_t member = 0; member < group.ranks.size(); ++member) {
       if (call.flows_left[member] == 0) communicated(group.ranks[member], op, group.link);
+    }
+  }
+
+  void end_members(const MovingCall& moving, const std::vector<int>& members) {
+    for (const int member : members) {
+      communicated(moving.group->ranks[member], moving.op, moving.group->link);
     }
   }
 
@@ -312,22 +356,21 @@ struct Simulation::State {
   void finish(int rank, int op) {
     Queue& queue = queue_of(rank, op);
     queue.running = -1;
-    moe::OpSpan& span = spans[rank][op];
+    moe::OpSpan& span = spans[rank][stage(rank).place[op]];
     span.duration_s = now - span.start_s;
-    const moe::Stream stream = program.ops[op].stream;
+    ended_ops += 1;
+    const auto stream = static_cast<std::size_t>(program.ops[op].stream);
     const bool communication = cost(op).activity == moe::Activity::communication;
     const bool routing = moe::binds_routing(program.ops[op]);
-    bool computation_goes_on = false;
-    for (int later : stage(rank).successors[op]) {
-      if (--at(rank).waiting_for[later] > 0) continue;
-      const moe::Stream other = program.ops[later].stream;
-      if (other == stream) continue;  // issued below, if it is next
-      issue(rank, static_cast<std::size_t>(other),
-            routing ? Trigger::routing : Trigger::other_stream);
-      computation_goes_on = computation_goes_on || queue_of(rank, later).issued;
+    // A queue whose first op is not issued while its stream is idle waited for this op alone.
+    for (std::size_t other = 0; other < moe::kStreamCount; ++other) {
+      if (other != stream) issue(rank, other, routing ? Trigger::routing : Trigger::other_stream);
     }
-    issue(rank, static_cast<std::size_t>(stream),
-          communication && computation_goes_on ? Trigger::contended : Trigger::same_stream);
+    const bool computation_goes_on =
+        communication && std::ranges::any_of(stage(rank).successors[op], [&](int later) {
+          return queue_of(rank, later).issued && is_ready(rank, later);
+        });
+    issue(rank, stream, computation_goes_on ? Trigger::contended : Trigger::same_stream);
   }
 
   void computed(int rank, int op) {
@@ -337,6 +380,13 @@ struct Simulation::State {
 
   void settle_flows() {
     for (Flow& flow : flows) flow.bytes_left -= flow.rate * (now - flows_since);
+    for (MovingCall& call : large_calls) {
+      for (auto& parts : call.flows) {
+        for (MovingCall::RankFlow& flow : parts) {
+          if (flow.under_way) flow.bytes_left -= flow.rate * (now - flows_since);
+        }
+      }
+    }
     flows_since = now;
   }
 
@@ -354,29 +404,53 @@ struct Simulation::State {
       flow_ended_at(flow.from, flow.from_member, flow);
       flow_ended_at(flow.to, flow.to_member, flow);
     }
+    for (MovingCall& call : large_calls) end_members(call, call.end_flows(now));
+    large_calls.remove_if([](const MovingCall& call) { return call.is_over(); });
   }
 
   /// Max-min fair rates of all flows, and when the next of them have ended.
   void share_links() {
     settle_flows();
     flows_end = kNever;
-    if (flows.empty()) return;
     const auto speed = [&](int rank, Occupation link) {
       return speed_beside(model.interference, link, at(rank).company_of(link));
     };
-    const std::vector<double> rates = flow_rates(flows, costs, groups, cluster, speed);
+    if (large_calls.empty() && !folded) {
+      if (flows.empty()) return;
+      const std::vector<double> rates = flow_rates(flows, costs, groups, cluster, speed);
+      for (std::size_t i = 0; i < flows.size(); ++i) flows[i].rate = rates[i];
+    } else {
+      tuner::share_links(large_calls, flows, costs, groups, cluster, speed);
+    }
+    find_ends();
+  }
+
+  /// When the next flows have ended: the first, and those that end together with it.
+  void find_ends() {
     double first_end = kNever;
-    for (std::size_t i = 0; i < flows.size(); ++i) {
-      flows[i].rate = rates[i];
-      flows[i].end = now + std::max(flows[i].bytes_left, 0.0) / rates[i];
-      first_end = std::min(first_end, flows[i].end);
-    }
-    flows_end = first_end;
-    for (const Flow& flow : flows) {
-      if (flow.end <= first_end + kTogether * (first_end - flow.began)) {
-        flows_end = std::max(flows_end, flow.end);
+    const auto end_of = [&](auto& flow) {
+      flow.end = now + std::max(flow.bytes_left, 0.0) / flow.rate;
+      first_end = std::min(first_end, flow.end);
+    };
+    for (Flow& flow : flows) end_of(flow);
+    const auto each_rank_flow = [&](const auto& visit) {
+      for (MovingCall& call : large_calls) {
+        for (auto& parts : call.flows) {
+          for (MovingCall::RankFlow& flow : parts) {
+            if (flow.under_way) visit(call, flow);
+          }
+        }
       }
-    }
+    };
+    each_rank_flow([&](const MovingCall&, MovingCall::RankFlow& flow) { end_of(flow); });
+    flows_end = first_end;
+    const auto take_along = [&](double end, double began, double together) {
+      if (end <= first_end + together * (first_end - began)) flows_end = std::max(flows_end, end);
+    };
+    for (const Flow& flow : flows) take_along(flow.end, flow.began, kTogether);
+    each_rank_flow([&](const MovingCall& call, const MovingCall::RankFlow& flow) {
+      take_along(flow.end, call.began, kTogetherInLarge);
+    });
   }
 
   /// New rates of the computations of a rank whose activities changed.
@@ -396,39 +470,42 @@ struct Simulation::State {
       queue.work_left -= queue.rate * (now - queue.since);
       queue.since = now;
       queue.rate = rate;
-      events.push({now + std::max(queue.work_left, 0.0) / rate, queue.running, rank,
-                   EventKind::computed, ++queue.version});
+      events.push(now + std::max(queue.work_left, 0.0) / rate, queue.running, EventKind::computed,
+                  {rank, ++queue.version});
     }
   }
 
-  double next_event() const {
-    return std::min(events.empty() ? kNever : events.top().time, flows_end);
+  [[noreturn]] void never_ran(int rank, int place) const {
+    const auto op = std::ranges::find(stage(rank).place, place) - stage(rank).place.begin();
+    throw std::logic_error(
+        fmt::format("simulate: op {} \"{}\" never ran on rank {}", op, program.ops[op].name, rank));
   }
+
+  double next_event() const { return std::min(events.next_time(), flows_end); }
 
   void advance(double time) {
     now = time;
     while (next_event() <= now) {
       if (flows_end <= now) end_flows();
-      while (!events.empty() && events.top().time <= now) {
-        const Event event = events.top();
-        events.pop();
-        switch (event.kind) {
-          case EventKind::start:
-            start(event.rank, event.op);
-            break;
-          case EventKind::transfer:
-            transfer(event.op, event.rank);
-            break;
-          case EventKind::computed:
-            // An end that was computed before the rate changed is out of date.
-            if (queue_of(event.rank, event.op).version == event.version) {
-              computed(event.rank, event.op);
-            }
-            break;
+      while (events.next_time() <= now) {
+        const Event& event = events.pop();
+        for (const auto& [rank, version] : event.ranks) {
+          switch (event.kind) {
+            case EventKind::start:
+              start(rank, event.op);
+              break;
+            case EventKind::transfer:
+              transfer(event.op, rank);
+              break;
+            case EventKind::computed:
+              // An end that was computed before the rate changed is out of date.
+              if (queue_of(rank, event.op).version == version) computed(rank, event.op);
+              break;
+          }
         }
       }
     }
-    std::sort(changed_ranks.begin(), changed_ranks.end());
+    if (!std::ranges::is_sorted(changed_ranks)) std::ranges::sort(changed_ranks);
     if (flows_changed || (communication_is_slowed && !changed_ranks.empty())) share_links();
     flows_changed = false;
     for (int rank : changed_ranks) share_rank(rank);
@@ -437,26 +514,22 @@ struct Simulation::State {
 };
 
 Simulation::Simulation(const moe::Program& program, const moe::Groups& groups,
-                       std::vector<OpCost> costs, const CostModel& model, const Cluster& cluster)
-    : state_(std::make_unique<State>(program, groups, std::move(costs), model, cluster)) {}
+                       const std::vector<OpCost>& costs, const CostModel& model,
+                       const Cluster& cluster)
+    : state_(std::make_unique<State>(program, groups, costs, model, cluster)) {}
 Simulation::~Simulation() = default;
 
+double Simulation::share_done() const { return state_->ended_ops / state_->all_ops; }
 double Simulation::next_event() const { return state_->next_event(); }
 void Simulation::advance(double time) { state_->advance(time); }
 
-moe::Timeline Simulation::timeline() const {
+moe::Timeline Simulation::timeline() {
   moe::Timeline timeline;
-  for (std::size_t rank = 0; rank < state_->spans.size(); ++rank) {
-    const int stage = moe::stage_of(state_->groups, static_cast<int>(rank));
-    auto& spans = timeline.ranks.emplace_back();
-    for (std::size_t op = 0; op < state_->program.ops.size(); ++op) {
-      if (!moe::runs_in(state_->program.ops[op], stage)) continue;
-      const moe::OpSpan& span = state_->spans[rank][op];
-      if (span.op < 0) {
-        throw std::logic_error(fmt::format("simulate: op {} \"{}\" never ran on rank {}", op,
-                                           state_->program.ops[op].name, rank));
-      }
-      spans.push_back(span);
+  timeline.ranks = std::move(state_->spans);
+  for (std::size_t rank = 0; rank < timeline.ranks.size(); ++rank) {
+    for (std::size_t place = 0; place < timeline.ranks[rank].size(); ++place) {
+      const moe::OpSpan& span = timeline.ranks[rank][place];
+      if (span.op < 0) state_->never_ran(static_cast<int>(rank), static_cast<int>(place));
       timeline.duration_s = std::max(timeline.duration_s, span.start_s + span.duration_s);
     }
   }
@@ -464,20 +537,26 @@ moe::Timeline Simulation::timeline() const {
 }
 
 moe::Timeline simulate(const moe::Program& program, const moe::Groups& groups,
-                       const moe::Routing& routing, const CostModel& costs,
+                       const moe::Routing& routing, const CostModel& model,
                        const Cluster& cluster) {
-  return run_simulation(
-      program, groups,
-      op_costs(program, groups, bind_all(program, groups, routing), costs, cluster), costs,
-      cluster);
+  return simulate(program, program_costs(program, groups, routing, model, cluster), model, cluster);
+}
+
+moe::Timeline simulate(const moe::Program& program, const ProgramCosts& costs,
+                       const CostModel& model, const Cluster& cluster) {
+  moe::Timeline timeline = run_simulation(program, costs.classes.groups, costs.ops, model, cluster);
+  if (timeline.ranks.size() < costs.classes.of_rank.size()) timeline.like = costs.classes.of_rank;
+  return timeline;
 }
 
 moe::Timeline run_simulation(const moe::Program& program, const moe::Groups& groups,
-                             std::vector<OpCost> costs, const CostModel& model,
+                             const std::vector<OpCost>& costs, const CostModel& model,
                              const Cluster& cluster) {
-  Simulation simulation(program, groups, std::move(costs), model, cluster);
+  Simulation simulation(program, groups, costs, model, cluster);
+  db::Progress progress(fmt::format("simulation of {} ranks", groups.ranks), 1);
   for (double time = simulation.next_event(); time < kNever; time = simulation.next_event()) {
     simulation.advance(time);
+    progress.at(simulation.share_done());
   }
   return simulation.timeline();
 }

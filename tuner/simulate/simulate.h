@@ -57,18 +57,20 @@ namespace tuner {
 /// broken by op, then rank.
 class Simulation {
  public:
-  /// Keeps references to all arguments except the costs of the ops.
-  Simulation(const moe::Program& program, const moe::Groups& groups, std::vector<OpCost> costs,
-             const CostModel& model, const Cluster& cluster);
+  /// Keeps references to all arguments.
+  Simulation(const moe::Program& program, const moe::Groups& groups,
+             const std::vector<OpCost>& costs, const CostModel& model, const Cluster& cluster);
   ~Simulation();
 
   /// The time of the next event; infinity where there is none.
   double next_event() const;
   /// Handles all events at `time`, which must be next_event().
   void advance(double time);
+  /// The share of all ops on all ranks that have ended.
+  double share_done() const;
   /// The timeline, once next_event() is infinity. Throws std::logic_error with an op that never
-  /// ran.
-  moe::Timeline timeline() const;
+  /// ran. Ask once.
+  moe::Timeline timeline();
 
  private:
   struct State;
@@ -77,8 +79,11 @@ class Simulation {
 
 /// Runs a Simulation to its end.
 moe::Timeline run_simulation(const moe::Program& program, const moe::Groups& groups,
-                             std::vector<OpCost> costs, const CostModel& model,
+                             const std::vector<OpCost>& costs, const CostModel& model,
                              const Cluster& cluster);
+/// The same with costs by class: ranks that are alike have one list of spans (Timeline::like).
+moe::Timeline simulate(const moe::Program& program, const ProgramCosts& costs,
+                       const CostModel& model, const Cluster& cluster);
 /// Works out the costs of the ops and runs a Simulation. Throws as op_costs().
 moe::Timeline simulate(const moe::Program& program, const moe::Groups& groups,
                        const moe::Routing& routing, const CostModel& costs, const Cluster& cluster);

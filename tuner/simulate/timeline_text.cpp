@@ -12,10 +12,10 @@ namespace tuner {
 
 std::string timeline_text(const moe::Program& program, const moe::Timeline& timeline) {
   std::string text;
-  for (std::size_t rank = 0; rank < timeline.ranks.size(); ++rank) {
+  for (int rank = 0; rank < moe::rank_count(timeline); ++rank) {
     for (int stream = 0; stream < moe::kStreamCount; ++stream) {
       std::vector<moe::OpSpan> spans;
-      for (const moe::OpSpan& span : timeline.ranks[rank]) {
+      for (const moe::OpSpan& span : moe::spans_of(timeline, rank)) {
         if (static_cast<int>(program.ops[span.op].stream) == stream) {
           spans.push_back(span);
         }
@@ -54,18 +54,20 @@ std::vector<db::TimeInterval>& of(db::ActivityIntervals& intervals, moe::Activit
 }  // namespace
 
 TimelineSummary summarize(const moe::Program& program, const moe::Timeline& timeline) {
-  std::vector<db::RankStatistics> ranks;
+  std::vector<moe::Activity> activities;
+  for (const moe::Op& op : program.ops) activities.push_back(moe::facts_of(op).activity);
+  std::vector<db::RankStatistics> lists;
   for (const auto& spans : timeline.ranks) {
     db::ActivityIntervals intervals;
     for (const moe::OpSpan& span : spans) {
-      const moe::Op& op = program.ops[span.op];
-      of(intervals, moe::facts_of(op).activity)
-          .push_back({span.start_s, span.start_s + span.duration_s});
+      of(intervals, activities[span.op]).push_back({span.start_s, span.start_s + span.duration_s});
     }
-    ranks.push_back(db::rank_statistics(static_cast<int>(ranks.size()), std::move(intervals),
+    lists.push_back(db::rank_statistics(static_cast<int>(lists.size()), std::move(intervals),
                                         {0, timeline.duration_s}));
   }
-  const db::RankStatistics mean = db::mean(ranks);
+  std::vector<db::RankStatistics> ranks;
+  for (const int list : timeline.like) ranks.push_back(lists[list]);
+  const db::RankStatistics mean = db::mean(timeline.like.empty() ? lists : ranks);
   return {timeline.duration_s, mean.computation_s, mean.communication_s, mean.covered_s(),
           mean.exposed_s};
 }

@@ -1,6 +1,7 @@
 #include "tuner/study/deviation.h"
 
 #include <cmath>
+#include <functional>
 #include <map>
 #include <stdexcept>
 #include <utility>
@@ -11,23 +12,30 @@ namespace tuner {
 namespace {
 
 /// The fit that an op was costed with and its units there; null where the cluster's link spoke.
-std::pair<const LinearFit*, double> fit_and_units(const PathStep& step, const moe::Program& program,
-                                                  const std::vector<moe::Binding>& bindings,
-                                                  const moe::Groups& groups,
-                                                  const std::vector<OpCost>& costs,
-                                                  const CostModel& model) {
+std::pair<const LinearFit*, double> fit_and_units(
+    const PathStep& step, const moe::Program& program, const moe::Groups& groups,
+    const ProgramCosts& costs, const CostModel& model,
+    const std::function<const moe::Binding&(int rank)>& binding_of) {
   const moe::Op& op = program.ops[step.op];
-  const OpCost& cost = costs[step.op];
+  const OpCost& cost = costs.ops[step.op];
   if (cost.activity != moe::Activity::communication) {
-    const Sample units =
-        units_of(program, op, bindings[step.rank], groups, step.rank, model.device);
+    const int rank = costs.classes.rank_of[step.rank];
+    const Sample units = units_of(program, op, binding_of(rank), groups, rank, model.device);
     return {&model.fits.at(fit_key(model, program, op)), units.units};
   }
   const int index = cost.call_of[step.rank];
   const GroupCall& call = cost.calls[index];
   const CollectiveFit* found = collective_fit(model, op, name_of(call.link));
   double bytes = 0;
-  for (const Transfer& transfer : call.transfers) bytes += static_cast<double>(transfer.bytes);
+  for (const Transfer& transfer : call.transfers) {
+    const double copies =
+        copies_of(call, static_cast<std::size_t>(member_index(call, transfer.from)));
+    bytes += static_cast<double>(transfer.bytes) * transfer.out * copies;
+  }
+  for (std::size_t member = 0; member < call.bytes.size(); ++member) {
+    const RankBytes& of_rank = call.bytes[member];
+    bytes += (of_rank.out_between + of_rank.out_within) * copies_of(call, member);
+  }
   return {found == nullptr ? nullptr : &found->second, bytes};
 }
 
@@ -61,13 +69,19 @@ double deviation_of_profile(const std::vector<std::vector<double>>& errors) {
 }
 
 std::vector<double> deviations_on_path(const std::vector<PathStep>& path,
-                                       const moe::Program& program,
-                                       const std::vector<moe::Binding>& bindings,
-                                       const moe::Groups& groups, const std::vector<OpCost>& costs,
+                                       const moe::Program& program, const moe::Routing& routing,
+                                       const moe::Groups& groups, const ProgramCosts& costs,
                                        const CostModel& model) {
+  const moe::AllRoutedRows routed(program, routing);
+  std::map<int, moe::Binding> bindings;  // of the ranks on the path
+  const auto binding_of = [&](int rank) -> const moe::Binding& {
+    const auto [found, is_new] = bindings.try_emplace(rank);
+    if (is_new) found->second = routed.bind(groups, rank);
+    return found->second;
+  };
   std::map<const LinearFit*, std::map<double, double>> seconds;  // by fit and units
   for (const PathStep& step : path) {
-    const auto [fit, units] = fit_and_units(step, program, bindings, groups, costs, model);
+    const auto [fit, units] = fit_and_units(step, program, groups, costs, model, binding_of);
     if (fit != nullptr) seconds[fit][units] += step.seconds;
   }
   std::vector<double> deviations;

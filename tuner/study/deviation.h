@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "moe/program/program.h"
-#include "moe/rows/binding.h"
 #include "moe/rows/groups.h"
+#include "moe/rows/routing.h"
 #include "tuner/costs/cost_model.h"
 #include "tuner/simulate/critical_path.h"
 
@@ -37,11 +37,10 @@ double deviation_of_prediction(double predicted_s, std::span<const double> of_fi
 /// are few runs. Throws std::invalid_argument where there is no run, or one without iterations.
 double deviation_of_profile(const std::vector<std::vector<double>>& errors);
 
-/// The a of every fit on a path. `bindings` are by rank.
+/// The a of every fit on a path over classes of ranks.
 std::vector<double> deviations_on_path(const std::vector<PathStep>& path,
-                                       const moe::Program& program,
-                                       const std::vector<moe::Binding>& bindings,
-                                       const moe::Groups& groups, const std::vector<OpCost>& costs,
+                                       const moe::Program& program, const moe::Routing& routing,
+                                       const moe::Groups& groups, const ProgramCosts& costs,
                                        const CostModel& model);
 
 }  // namespace tuner

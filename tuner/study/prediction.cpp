@@ -14,11 +14,16 @@ namespace tuner {
 namespace {
 
 std::optional<double> deviation_s(const Prediction& prediction, const Situation& situation,
-                                  const std::vector<moe::Binding>& bindings,
-                                  const std::vector<OpCost>& costs) {
-  const std::vector<double> of_fits =
-      deviations_on_path(critical_path(prediction.program, costs, prediction.timeline),
-                         prediction.program, bindings, situation.groups, costs, situation.costs);
+                                  const ProgramCosts& costs) {
+  std::vector<double> of_fits;
+  const bool known = std::ranges::any_of(situation.costs.fits, [](const auto& fit) {
+    return fit.second.relative_deviation.has_value();
+  });
+  if (known) {
+    of_fits = deviations_on_path(critical_path(prediction.program, costs.ops, prediction.timeline),
+                                 prediction.program, prediction.routing, situation.groups, costs,
+                                 situation.costs);
+  }
   if (of_fits.empty() && !situation.costs.profile_deviation) return std::nullopt;
   return deviation_of_prediction(prediction.timeline.duration_s, of_fits,
                                  situation.costs.profile_deviation);
@@ -32,23 +37,24 @@ Prediction predict(const Situation& situation, const Planner& planner,
   prediction.program = moe::apply(situation.program, schedule);
   if (planner.paper_seconds) prediction.paper_s = planner.paper_seconds(situation, schedule);
   const std::span<const moe::Routing> routings = routings_of(situation);
+  std::vector<ProgramCosts> costs;
   std::vector<moe::Timeline> timelines;
   std::vector<double> seconds;
   for (const moe::Routing& routing : routings) {
-    timelines.push_back(simulate(prediction.program, situation.groups, routing, situation.costs,
-                                 situation.cluster));
+    costs.push_back(program_costs(prediction.program, situation.groups, routing, situation.costs,
+                                  situation.cluster));
+    timelines.push_back(
+        simulate(prediction.program, costs.back(), situation.costs, situation.cluster));
     seconds.push_back(timelines.back().duration_s);
   }
-  prediction.peak_bytes = planned_peak_bytes(situation, prediction.program);
-  prediction.host_peak_bytes = planned_peak_bytes(situation, prediction.program, moe::Pool::host);
+  const PeakBytes peaks = planned_peaks(situation, prediction.program);
+  prediction.peak_bytes = peaks[static_cast<std::size_t>(moe::Pool::device)];
+  prediction.host_peak_bytes = peaks[static_cast<std::size_t>(moe::Pool::host)];
   const std::size_t median = median_place(seconds);
   prediction.timeline = std::move(timelines[median]);
   prediction.routing = routings[median];
-  const auto bindings = bind_all(prediction.program, situation.groups, prediction.routing);
-  const auto costs =
-      op_costs(prediction.program, situation.groups, bindings, situation.costs, situation.cluster);
-  prediction.bound = lower_bound(prediction.program, situation.groups, costs, situation.cluster);
-  prediction.deviation_s = deviation_s(prediction, situation, bindings, costs);
+  prediction.bound = lower_bound(prediction.program, costs[median], situation.cluster);
+  prediction.deviation_s = deviation_s(prediction, situation, costs[median]);
   return prediction;
 }
 

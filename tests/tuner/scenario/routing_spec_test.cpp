@@ -98,7 +98,7 @@ TEST_F(RoutingSpecTest, ExpertsThatAreAlwaysFullLeaveNothingToAskFor) {
     EXPECT_EQ(error_of("zipf:0"), "no error") << "which is uniform";
     std::ofstream(path) << moe::to_json(routing);
     EXPECT_EQ(error_of(path), "no error") << "what a run of this model routed";
-    moe::Routing other = routing;
+    moe::Routing other = moe::with_all_rows(routing);
     other.layers[1].tokens[1][3] = 300;
     std::ofstream(path) << moe::to_json(other);
     EXPECT_THAT(error_of(path),
@@ -108,10 +108,14 @@ TEST_F(RoutingSpecTest, ExpertsThatAreAlwaysFullLeaveNothingToAskFor) {
   std::remove(path.c_str());
 }
 
-TEST_F(RoutingSpecTest, RefusesMoreCountsThanMemoryShouldHold) {
-  groups = moe::make_groups(2'000'000, 2);
-  EXPECT_THAT(error_of("uniform"),
-              HasSubstr("3.2e+07 counts (2 layers, 2000000 ranks, 8 experts): expected at most"));
+TEST_F(RoutingSpecTest, OneRowStandsForAllRanks) {
+  groups = moe::make_groups(131'072, 2);
+  for (const char* text : {"uniform", "zipf:1.2"}) {
+    const auto routing = make_routing(text, program, groups, 1);
+    ASSERT_EQ(routing.layers[1].tokens.size(), 1u) << text;
+    EXPECT_EQ(moe::source_ranks(routing.layers[1]), 131'072) << text;
+    EXPECT_EQ(&moe::tokens_from(routing.layers[1], 131'071), &routing.layers[1].tokens[0]) << text;
+  }
 }
 
 TEST_F(RoutingSpecTest, ErrorsSayWhatWasExpected) {
@@ -127,7 +131,7 @@ TEST_F(RoutingSpecTest, AFileMustFitTheProgram) {
   const auto write = [&](const moe::Routing& routing) {
     std::ofstream(path) << moe::to_json(routing);
   };
-  const auto sound = make_routing("zipf:1", program, groups, 1);
+  const auto sound = moe::with_all_rows(make_routing("zipf:1", program, groups, 1));
   write(sound);
   EXPECT_EQ(moe::to_json(make_routing(path, program, groups, 1)), moe::to_json(sound));
   auto wrong = sound;
@@ -184,10 +188,9 @@ struct RecordedRun {
     for (const auto& layer : routing.layers) {
       for (int rank = 0; rank < 2; ++rank) {
         for (int expert = 0; expert < layer.experts; ++expert) {
-          loads.push_back(
-              {id, 5, layer.layer, rank, expert,
-               layer.tokens[static_cast<std::size_t>(rank)][static_cast<std::size_t>(expert)],
-               std::nullopt, micro_batches_apart ? layer.micro_batch : -1});
+          loads.push_back({id, 5, layer.layer, rank, expert,
+                           moe::tokens_from(layer, rank)[static_cast<std::size_t>(expert)],
+                           std::nullopt, micro_batches_apart ? layer.micro_batch : -1});
         }
       }
     }

@@ -50,7 +50,7 @@ TEST(Scenario, RoutesWhatItsModelRoutes) {
   ASSERT_EQ(scenario.routing.layers.size(), 2u);
   EXPECT_EQ(scenario.routing.layers[0].layer, 1);
   EXPECT_EQ(scenario.routing.layers[1].layer, 3);
-  EXPECT_EQ(scenario.routing.layers[0].tokens.size(), 2u);
+  EXPECT_EQ(moe::source_ranks(scenario.routing.layers[0]), 2);
 }
 
 TEST(Scenario, RefusesWhatItDoesNotKnowAndWhatDoesNotFit) {
@@ -58,8 +58,8 @@ TEST(Scenario, RefusesWhatItDoesNotKnowAndWhatDoesNotFit) {
   ScenarioOptions options = of("box");
   options.model = "tony";
   EXPECT_THAT(refusal(options), AllOf(HasSubstr("tony"), HasSubstr("tiny")));
-  EXPECT_THAT(refusal(of("box", 4097)),
-              HasSubstr("4097 ranks: expected at most 4096: choose with --ranks"));
+  EXPECT_THAT(refusal(of("box", 131'073)),
+              HasSubstr("131073 ranks: expected at most 131072: choose with --ranks"));
   options = of("box", 4);
   options.layout = "ep=3";
   EXPECT_THAT(refusal(options), HasSubstr("layout ep=3 makes 3 ranks, but there are 4: nearest: "));

@@ -270,8 +270,8 @@ TEST(Simulate, EndsWhereTimesAreSoLongThatFlowsEndBetweenTwoNumbers) {
   for (std::int64_t rows = 1; rows < 100; ++rows) {
     const moe::Routing uneven = small_routing({{1000, 1000 + 7 * rows}, {1000 + 13 * rows, 1000}});
     const auto binding = bind_all(layer.program, groups, uneven);
-    Simulation simulation(layer.program, groups,
-                          op_costs(layer.program, groups, binding, costs, cluster), costs, cluster);
+    const auto of_ops = op_costs(layer.program, groups, binding, costs, cluster);
+    Simulation simulation(layer.program, groups, of_ops, costs, cluster);
     int events = 0;
     while (simulation.next_event() < std::numeric_limits<double>::infinity() && ++events < 1000) {
       simulation.advance(simulation.next_event());

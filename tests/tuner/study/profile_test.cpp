@@ -168,10 +168,9 @@ struct SimulatedRuns {
       for (const moe::LayerRouting& layer : stored.layers) {
         for (int rank = 0; rank < 2; ++rank) {
           for (int expert = 0; expert < layer.experts; ++expert) {
-            loads.push_back(
-                {ids.back(), iteration, layer.layer, rank, expert,
-                 layer.tokens[static_cast<std::size_t>(rank)][static_cast<std::size_t>(expert)],
-                 std::nullopt, micro_batches_apart ? layer.micro_batch : -1});
+            loads.push_back({ids.back(), iteration, layer.layer, rank, expert,
+                             moe::tokens_from(layer, rank)[static_cast<std::size_t>(expert)],
+                             std::nullopt, micro_batches_apart ? layer.micro_batch : -1});
           }
         }
       }

@@ -15,6 +15,7 @@
 #include "tuner/planners/pipeline/pipeline_schedule.h"
 #include "tuner/planners/placement/move_costs.h"
 #include "tuner/planners/placement/placed_schedule.h"
+#include "tuner/planners/situation/plan_memory.h"
 #include "tuner/planners/situation/situation_costs.h"
 #include "tuner/simulate/lower_bound.h"
 
@@ -54,10 +55,11 @@ std::optional<Judgement> judged(const Situation& situation, const PlannerOptions
     if (situation.routings.size() > 1 && to_beat.seconds < Judgement{}.seconds) {
       Situation typical = situation;
       typical.routings = {};
+      typical.memory = nullptr;
       const double seconds = simulated_program_s(typical, program) + moving_s;
       if (seconds > kFarSlower * to_beat.seconds) return std::nullopt;
     }
-    const std::vector<double> seconds = simulated_iterations_s(situation, program);
+    const std::vector<double> seconds = simulated_iterations_s(situation, schedule);
     return Judgement{seconds[median_place(seconds)] + moving_s,
                      std::ranges::max(seconds) + moving_s};
   } catch (const moe::Refusal&) {
@@ -203,7 +205,10 @@ JointResult searched(const Situation& situation, const PlannerOptions& options,
 
 moe::Schedule plan_joint(const Situation& situation, const PlannerOptions& options,
                          std::span<const Planner> others) {
-  moe::Schedule schedule = searched(situation, options, others).schedule;
+  PlanMemory memory;  // of schedules that several planners try
+  Situation remembering = situation;
+  if (remembering.memory == nullptr) remembering.memory = &memory;
+  moe::Schedule schedule = searched(remembering, options, others).schedule;
   schedule.planner = kName;
   return schedule;
 }
@@ -218,10 +223,8 @@ std::string joint_remark(const Situation& situation, const PlannerOptions&,
   const std::size_t median = median_place(iterations_s);
   const double seconds = iterations_s[median];
   const moe::Routing& routing = routings_of(situation)[median];
-  const auto costs =
-      op_costs(program, situation.groups, bind_all(program, situation.groups, routing),
-               situation.costs, situation.cluster);
-  const double bound = lower_bound(program, situation.groups, costs, situation.cluster).seconds();
+  const double bound =
+      lower_bound(program, situation.groups, routing, situation.costs, situation.cluster).seconds();
   std::string text = fmt::format("joint: {:.4g} s, {:.1f}% above its lower bound of {:.4g} s",
                                  seconds, 100 * (seconds / bound - 1), bound);
   const auto seconds_of = [&](const moe::Schedule& other) {

@@ -49,8 +49,8 @@ MoveCost move_cost(const Situation& situation, const PlacedLayer& layer,
     for (const moe::ExpertMove& move : moves) {
       const int sender = ranks[move.from];
       const int receiver = ranks[move.to];
-      call.transfers.push_back({sender, receiver, state.bytes});
       const bool inside = groups.node_of[sender] == groups.node_of[receiver];
+      call.transfers.push_back({sender, receiver, state.bytes, !inside});
       (inside ? cost.intra_node_bytes : cost.inter_node_bytes) += state.bytes;
     }
   }

@@ -19,7 +19,7 @@ PlacedLoads placed_loads(const moe::LayerRouting& routing, const moe::Groups& gr
   for (int source = 0; source < moe::stage_ranks(groups); ++source) {
     const std::vector<int> group = moe::members(groups, moe::GroupKind::expert, source);
     const int member = moe::index_in_group(groups, moe::GroupKind::expert, source);
-    const auto& sent = routing.tokens[source];
+    const auto& sent = moe::tokens_from(routing, source);
     for (int expert = 0; expert < routing.experts; ++expert) {
       const int to = moe::destination(slots, member, expert);
       if (to == member) continue;
@@ -42,13 +42,14 @@ GroupedRows grouped_rows(const moe::LayerRouting& routing, const moe::Groups& gr
   const auto experts = static_cast<std::size_t>(rows.experts);
   const auto members = static_cast<std::size_t>(rows.members);
   const auto shards = static_cast<std::size_t>(rows.shards);
-  rows.rows.resize(routing.tokens.size() * experts);
-  for (std::size_t rank = 0; rank < routing.tokens.size(); ++rank) {
+  const auto ranks = static_cast<std::size_t>(moe::source_ranks(routing));
+  rows.rows.resize(ranks * experts);
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
     // layout.h: rank = (copy * members + member) * shards + shard
     const std::size_t shard = rank % shards, member = rank / shards % members;
     const std::size_t copy = rank / shards / members;
     std::int64_t* to = rows.rows.data() + (copy * shards + shard) * experts * members + member;
-    for (const std::int64_t tokens : routing.tokens[rank]) {
+    for (const std::int64_t tokens : moe::tokens_from(routing, static_cast<int>(rank))) {
       *to = tokens;
       to += members;
     }

@@ -7,6 +7,7 @@
 
 #include "db/console/exit_codes.h"
 #include "moe/errors.h"
+#include "tuner/planners/situation/plan_memory.h"
 
 namespace tuner {
 namespace {
@@ -38,9 +39,36 @@ auto named(const Planner& planner, const Run& run) {
 
 }  // namespace
 
+std::string memory_key(const Planner& planner, const PlannerOptions& options, bool all_candidates) {
+  return fmt::format("{} {} {} {} {}", planner.name, to_json(options), options.most_chunks,
+                     options.iterations, all_candidates);
+}
+
+namespace {
+
+/// The result of `plan`, unless the situation remembers it.
+template <class Plan>
+std::vector<Candidate> remembered(const Planner& planner, const Situation& situation,
+                                  const PlannerOptions& options, bool all, const Plan& plan) {
+  if (situation.memory == nullptr) return plan();
+  const std::string key = memory_key(planner, options, all);
+  auto& plans = situation.memory->plans;
+  if (const auto found = plans.find(key); found != plans.end()) return found->second;
+  std::vector<Candidate> result = plan();
+  plans.emplace(key, result);
+  return result;
+}
+
+}  // namespace
+
 moe::Schedule plan_with(const Planner& planner, const Situation& situation,
                         const PlannerOptions& options) {
-  return named(planner, [&] { return planner.plan(situation, options); });
+  const auto plan = [&] {
+    moe::Schedule schedule = named(planner, [&] { return planner.plan(situation, options); });
+    std::string name(planner.name);
+    return std::vector<Candidate>{{std::move(name), {}, std::move(schedule)}};
+  };
+  return remembered(planner, situation, options, false, plan).front().schedule;
 }
 
 std::string parameters_of(const Planner& planner, const PlannerOptions& options,
@@ -55,8 +83,9 @@ std::vector<Candidate> candidates_of(const Planner& planner, const Situation& si
     std::string parameters = parameters_of(planner, options, schedule);
     return {{schedule.planner, std::move(parameters), std::move(schedule)}};
   }
-  std::vector<Candidate> candidates =
-      named(planner, [&] { return planner.candidates(situation, options); });
+  std::vector<Candidate> candidates = remembered(planner, situation, options, true, [&] {
+    return named(planner, [&] { return planner.candidates(situation, options); });
+  });
   for (Candidate& one : candidates) {
     one.parameters_json = with_asked(options, one.parameters_json);
   }

@@ -20,6 +20,8 @@ namespace tuner {
 /// training fails.
 using MeasureSchedule = std::function<double(const moe::Schedule&)>;
 
+struct PlanMemory;  // plan_memory.h
+
 /// The facts from which a planner decides.
 struct Situation {
   const moe::Program& program;  ///< not scheduled; every schedule is applied to it
@@ -34,6 +36,8 @@ struct Situation {
   /// The routings of several iterations. A schedule is judged by its median iteration over all of
   /// them; `routing` is that of a typical one. Empty: `routing` is the only one that is known.
   std::span<const moe::Routing> routings = {};
+  /// What was planned and simulated in this very situation; null: nothing is kept.
+  PlanMemory* memory = nullptr;
 };
 
 /// The routings that schedules are judged by: Situation::routings, or `routing` alone.

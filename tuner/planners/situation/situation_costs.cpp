@@ -1,19 +1,28 @@
 #include "tuner/planners/situation/situation_costs.h"
 
 #include <algorithm>
+#include <memory>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include "moe/memory/memory_plan.h"
-#include "moe/program/row_handling.h"
 #include "moe/program/stage_program.h"
+#include "moe/rows/balance.h"
+#include "tuner/planners/situation/plan_memory.h"
 #include "tuner/simulate/simulate.h"
 
 namespace tuner {
+namespace {
+
+constexpr int kMostPlannedRanks = 512;
+
+}  // namespace
 
 std::vector<OpCost> costs_of(const Situation& situation, const moe::Program& program) {
-  return op_costs(program, situation.groups, bind_all(program, situation.groups, situation.routing),
-                  situation.costs, situation.cluster);
+  return program_costs(program, situation.groups, situation.routing, situation.costs,
+                       situation.cluster, {.most_single = situation.groups.ranks})
+      .ops;
 }
 
 std::vector<double> alone_seconds(const Situation& situation, const std::vector<OpCost>& costs) {
@@ -42,8 +51,21 @@ std::vector<double> simulated_iterations_s(const Situation& situation,
   return seconds;
 }
 
+std::vector<double> simulated_iterations_s(const Situation& situation,
+                                           const moe::Schedule& schedule) {
+  const auto simulated = [&] {
+    return simulated_iterations_s(situation, moe::apply(situation.program, schedule));
+  };
+  if (situation.memory == nullptr) return simulated();
+  const std::string key = moe::decisions_json(schedule);
+  auto& known = situation.memory->simulated;
+  if (const auto found = known.find(key); found != known.end()) return found->second;
+  return known.emplace(key, simulated()).first->second;
+}
+
 double simulated_s(const Situation& situation, const moe::Schedule& schedule) {
-  return simulated_program_s(situation, moe::apply(situation.program, schedule));
+  const std::vector<double> seconds = simulated_iterations_s(situation, schedule);
+  return seconds[median_place(seconds)];
 }
 
 double measured_or_simulated_s(const Situation& situation, const moe::Schedule& schedule) {
@@ -62,26 +84,78 @@ Candidate fastest_simulated(const Situation& situation, std::vector<Candidate> c
   return std::move(candidates[least]);
 }
 
+std::vector<int> ranks_of_most_memory(const moe::Program& program, const moe::Groups& groups,
+                                      const std::vector<moe::RoutedRows>& layers) {
+  const bool all_alike = std::ranges::none_of(program.tensors, [](const moe::Tensor& tensor) {
+    return moe::lives_within_iteration(tensor.role) && tensor.rows_are != moe::Rows::fixed &&
+           tensor.rows == 0;
+  });
+  const int in_stage = moe::stage_ranks(groups);
+  std::set<int> ranks;  // of the first stage
+  if (all_alike) {
+    ranks.insert(0);
+  } else if (in_stage <= kMostPlannedRanks) {
+    for (int rank = 0; rank < in_stage; ++rank) ranks.insert(rank);
+  } else {
+    std::vector<std::int64_t> in_all(static_cast<std::size_t>(in_stage));
+    const auto add_fullest = [&](const std::vector<std::int64_t>& rows) {
+      ranks.insert(static_cast<int>(std::ranges::max_element(rows) - rows.begin()));
+    };
+    for (const moe::RoutedRows& layer : layers) {
+      const auto rows = moe::rank_tokens(*layer.counts, groups, layer.handling->placement);
+      for (std::size_t rank = 0; rank < rows.size(); ++rank) in_all[rank] += rows[rank];
+      add_fullest(rows);
+    }
+    add_fullest(in_all);
+  }
+  std::vector<int> of_all_stages;
+  for (int stage = 0; stage < groups.layout.pipeline; ++stage) {
+    for (const int rank : ranks) of_all_stages.push_back(stage * in_stage + rank);
+  }
+  return of_all_stages;
+}
+
+PeakBytes planned_peaks(const moe::Program& program, const moe::Groups& groups,
+                        const moe::Routing& routing) {
+  const moe::AllRoutedRows routed(program, routing);
+  const std::vector<moe::StageProgram> stages = moe::stage_programs(program);
+  std::vector<std::unique_ptr<moe::MemoryPlan>> plans;
+  for (const moe::StageProgram& stage : stages) {
+    plans.push_back(
+        std::make_unique<moe::MemoryPlan>(stage.program, moe::start_rule(stage.program)));
+  }
+  PeakBytes peaks{};
+  for (const int rank : ranks_of_most_memory(program, groups, routed.layers())) {
+    moe::MemoryPlan& plan = *plans[moe::stage_of(groups, rank)];
+    plan.restart();
+    plan.advance({});
+    if (!plan.is_complete()) plan.advance_layer_by_layer(routed.bind(groups, rank));
+    for (std::size_t pool = 0; pool < peaks.size(); ++pool) {
+      peaks[pool] = std::max(peaks[pool], plan.peak_bytes(static_cast<moe::Pool>(pool)));
+    }
+  }
+  return peaks;
+}
+
+PeakBytes planned_peaks(const Situation& situation, const moe::Program& scheduled) {
+  PeakBytes peaks{};
+  for (const moe::Routing& routing : routings_of(situation)) {
+    const PeakBytes of_one = planned_peaks(scheduled, situation.groups, routing);
+    for (std::size_t pool = 0; pool < peaks.size(); ++pool) {
+      peaks[pool] = std::max(peaks[pool], of_one[pool]);
+    }
+  }
+  return peaks;
+}
+
 std::int64_t planned_peak_bytes(const moe::Program& program, const moe::Groups& groups,
                                 const moe::Routing& routing, moe::Pool pool) {
-  const std::vector<moe::StageProgram> stages = moe::stage_programs(program);
-  std::int64_t peak_bytes = 0;
-  for (int rank = 0; rank < groups.ranks; ++rank) {
-    const moe::Program& stage = stages[moe::stage_of(groups, rank)].program;
-    peak_bytes = std::max(peak_bytes, moe::planned_peak_bytes(
-                                          stage, moe::bind(program, routing, groups, rank), pool));
-  }
-  return peak_bytes;
+  return planned_peaks(program, groups, routing)[static_cast<std::size_t>(pool)];
 }
 
 std::int64_t planned_peak_bytes(const Situation& situation, const moe::Program& scheduled,
                                 moe::Pool pool) {
-  std::int64_t peak_bytes = 0;
-  for (const moe::Routing& routing : routings_of(situation)) {
-    peak_bytes =
-        std::max(peak_bytes, planned_peak_bytes(scheduled, situation.groups, routing, pool));
-  }
-  return peak_bytes;
+  return planned_peaks(situation, scheduled)[static_cast<std::size_t>(pool)];
 }
 
 bool fits_memory(const Situation& situation, const moe::Program& scheduled) {

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "moe/program/row_handling.h"
 #include "tuner/costs/op_costs.h"
 #include "tuner/planners/situation/planner.h"
 
@@ -24,6 +26,9 @@ std::size_t median_place(std::span<const double> seconds);
 /// The simulated times of a scheduled Program, one for each of routings_of(situation).
 std::vector<double> simulated_iterations_s(const Situation& situation,
                                            const moe::Program& scheduled);
+/// The same under `schedule`, unless the situation remembers them. Throws as moe::apply.
+std::vector<double> simulated_iterations_s(const Situation& situation,
+                                           const moe::Schedule& schedule);
 /// The simulated time of the median iteration under `schedule`. Throws as moe::apply and simulate.
 double simulated_s(const Situation& situation, const moe::Schedule& schedule);
 /// The time of an iteration, measured where the situation can measure, else simulated.
@@ -32,6 +37,17 @@ double measured_or_simulated_s(const Situation& situation, const moe::Schedule& 
 double simulated_program_s(const Situation& situation, const moe::Program& scheduled);
 /// The fastest by simulation (equal times: the first). There is at least one.
 Candidate fastest_simulated(const Situation& situation, std::vector<Candidate> candidates);
+
+/// The ranks of which one needs most memory for its arena: one where capacities decide the sizes of
+/// all tensors, else all. Of more than 512 ranks of a stage those with most rows, in a layer or in
+/// all of them together.
+std::vector<int> ranks_of_most_memory(const moe::Program& program, const moe::Groups& groups,
+                                      const std::vector<moe::RoutedRows>& layers);
+
+/// [pool]: the largest planned peak of a rank in an iteration of the scheduled Program, under any of
+/// routings_of(situation). Throws as moe::planned_peak_bytes.
+using PeakBytes = std::array<std::int64_t, moe::kPoolCount>;
+PeakBytes planned_peaks(const Situation& situation, const moe::Program& scheduled);
 
 /// The largest planned peak of a rank's arena in an iteration of the scheduled Program. Throws as
 /// moe::planned_peak_bytes.

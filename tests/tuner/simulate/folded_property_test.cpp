@@ -1,0 +1,172 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "moe/model/iteration.h"
+#include "moe/model/model.h"
+#include "moe/passes/schedule.h"
+#include "tests/tuner/small_program.h"
+#include "tuner/planners/pipeline/pipeline_schedule.h"
+#include "tuner/simulate/lower_bound.h"
+#include "tuner/simulate/simulate.h"
+
+/// What costs and simulations fold (ranks that are alike, transfers of a rank on a link) beside the
+/// same without folding, over random models, layouts, schedules, routings and costs.
+namespace tuner::folded_property_test {
+namespace {
+
+using namespace test;
+
+struct RandomCase {
+  moe::Program program;
+  moe::Groups groups;
+  moe::Routing routing;
+  CostModel costs;
+  Cluster cluster;
+};
+
+RandomCase random_case(unsigned seed) {
+  std::mt19937 random(seed);
+  const auto pick = [&](std::initializer_list<int> from) {
+    return *(from.begin() + random() % from.size());
+  };
+  const auto between = [&](double low, double high) {
+    return std::uniform_real_distribution<double>(low, high)(random);
+  };
+  RandomCase c;
+  const moe::Layout layout{pick({1, 1, 2}), pick({4, 8, 12}), pick({1, 1, 2}), 1, 1};
+  const int ranks = moe::rank_count(layout), per_node = pick({1, 2, 4, 8});
+  std::vector<int> nodes;
+  for (int rank = 0; rank < ranks; ++rank) nodes.push_back(rank / per_node);
+  c.groups = moe::make_groups(layout, nodes);
+  moe::Model model;
+  model.name = "random";
+  model.sequence_length = 64;
+  model.d_model = 64;
+  model.d_hidden = 128;
+  model.blocks = pick({1, 2});
+  model.moe_every = 1;
+  model.experts = 24;
+  model.choices = pick({1, 2});
+  model.global_batch = 96;
+  c.program = moe::build_iteration(model, c.groups, 0);
+  const Degrees degrees{pick({1, 2, 3}), pick({1, 2, 3})};
+  // In half of the cases gradients are reduced on another stream than that of the exchanges, beside
+  // which they pass through the same cards.
+  moe::Schedule schedule = pipeline_schedule(c.program, "random", degrees, InNode::beside);
+  if (random() % 2) {
+    schedule.decisions.push_back(
+        moe::StreamAssignment{std::string(moe::AllReduce::facts.name), moe::Stream::intra_node});
+  }
+  c.program = moe::apply(c.program, schedule);
+  const std::int64_t copies = 96 / ranks * 64 * model.choices;
+  const double skew = random() % 4 == 0 ? 0 : between(0, 2);
+  for (int layer = 0; layer < model.blocks; ++layer) {
+    c.routing.layers.push_back(moe::zipf_routing(layer, 1, 24, copies, skew, seed + layer));
+    c.routing.layers.back().alike = ranks;
+  }
+  c.cluster = small_cluster();
+  c.cluster.inter_node.bandwidth_bytes_per_s = between(1e8, 2e9);
+  c.cluster.intra_node.bandwidth_bytes_per_s = between(1e9, 1e10);
+  c.cluster.inter_node.latency_s = between(0, 1e-4);
+  const auto fit = [&](double alpha, double beta) {
+    LinearFit line;
+    line.alpha_s = between(0, alpha);
+    line.beta_s_per_unit = between(beta / 10, beta);
+    return line;
+  };
+  c.costs.fits["gemm"] = fit(1e-5, 1e-10);
+  c.costs.fits["memory"] = fit(1e-5, 1e-10);
+  if (random() % 2) c.costs.fits["all_to_all/inter_node"] = fit(1e-4, 5e-9);
+  if (random() % 2) c.costs.fits["all_reduce/inter_node"] = fit(1e-4, 5e-9);
+  set_speed(c.costs.interference, "computation_beside_communication", between(0.5, 1));
+  if (random() % 3 == 0) {
+    set_speed(c.costs.interference, "communication_beside_computation", between(0.5, 1));
+  }
+  c.costs.gaps = {between(0, 1e-6), between(0, 1e-5), between(0, 1e-5), between(0, 1e-5)};
+  return c;
+}
+
+ProgramCosts costs_of(const RandomCase& c, const Folding& folding) {
+  return program_costs(c.program, c.groups, c.routing, c.costs, c.cluster, folding);
+}
+
+constexpr Folding kNothing{1 << 20, std::int64_t{1} << 40};
+constexpr Folding kTransfers{1 << 20, 0};
+constexpr Folding kAll{0, 0};
+
+/// Whether two collectives move through one card at a time.
+bool cards_are_shared(const RandomCase& c, const moe::Timeline& timeline) {
+  for (const auto& spans : timeline.ranks) {
+    std::vector<moe::OpSpan> calls;
+    for (const moe::OpSpan& span : spans) {
+      if (moe::is_communication(c.program.ops[static_cast<std::size_t>(span.op)])) {
+        calls.push_back(span);
+      }
+    }
+    std::ranges::sort(calls, {}, &moe::OpSpan::start_s);
+    for (std::size_t i = 1; i < calls.size(); ++i) {
+      if (calls[i].start_s < calls[i - 1].start_s + 0.9 * calls[i - 1].duration_s) return true;
+    }
+  }
+  return false;
+}
+
+TEST(Folded, CostsAreToTheLastBitThoseOfSingleRanksWhereNothingIsFolded) {
+  for (unsigned seed = 0; seed < 100; ++seed) {
+    const RandomCase c = random_case(seed);
+    const ProgramCosts single = costs_of(c, kNothing);
+    const auto expected =
+        op_costs(c.program, c.groups, bind_all(c.program, c.groups, c.routing), c.costs, c.cluster);
+    ASSERT_EQ(single.ops.size(), expected.size());
+    for (std::size_t op = 0; op < expected.size(); ++op) {
+      ASSERT_EQ(single.ops[op].calls.size(), expected[op].calls.size());
+      for (std::size_t call = 0; call < expected[op].calls.size(); ++call) {
+        const GroupCall &one = single.ops[op].calls[call], &other = expected[op].calls[call];
+        ASSERT_EQ(one.ranks, other.ranks);
+        ASSERT_EQ(one.alpha_s, other.alpha_s);
+        ASSERT_EQ(one.link, other.link);
+        ASSERT_EQ(one.transfers.size(), other.transfers.size()) << seed << " op " << op;
+        for (std::size_t i = 0; i < other.transfers.size(); ++i) {
+          ASSERT_EQ(one.transfers[i].from, other.transfers[i].from);
+          ASSERT_EQ(one.transfers[i].to, other.transfers[i].to);
+          ASSERT_EQ(one.transfers[i].bytes, other.transfers[i].bytes);
+          ASSERT_EQ(one.transfers[i].between_nodes, other.transfers[i].between_nodes);
+        }
+      }
+      if (!expected[op].calls.empty()) continue;
+      for (int rank = 0; rank < c.groups.ranks; ++rank) {
+        ASSERT_EQ(seconds_on(single.ops[op], rank), seconds_on(expected[op], rank));
+      }
+    }
+  }
+}
+
+TEST(Folded, TimesAreWithinAThousandthOfThoseOfSingleRanksInAThousandCases) {
+  int shared = 0, folded = 0;
+  double worst = 0;
+  for (unsigned seed = 0; seed < 1000; ++seed) {
+    const RandomCase c = random_case(seed);
+    const moe::Timeline exact = simulate(c.program, costs_of(c, kNothing), c.costs, c.cluster);
+    shared += cards_are_shared(c, exact);
+    for (const Folding& folding : {kTransfers, kAll}) {
+      const ProgramCosts costs = costs_of(c, folding);
+      const moe::Timeline timeline = simulate(c.program, costs, c.costs, c.cluster);
+      const double off = timeline.duration_s / exact.duration_s - 1;
+      worst = std::max(worst, std::abs(off));
+      EXPECT_NEAR(off, 0, 1e-3) << "seed " << seed << ", " << c.groups.ranks << " ranks in "
+                                << costs.classes.rank_of.size() << " classes";
+      EXPECT_LE(lower_bound(c.program, costs, c.cluster).seconds(),
+                timeline.duration_s * (1 + 1e-9))
+          << seed;
+    }
+    folded += costs_of(c, kAll).classes.rank_of.size() < static_cast<std::size_t>(c.groups.ranks);
+  }
+  RecordProperty("worst", std::to_string(worst));
+  EXPECT_GT(shared, 200) << "cases in which calls share a card";
+  EXPECT_GT(folded, 200) << "cases in which ranks are alike";
+}
+
+}  // namespace
+}  // namespace tuner::folded_property_test

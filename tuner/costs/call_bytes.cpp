@@ -1,0 +1,214 @@
+#include "tuner/costs/call_bytes.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <unordered_map>
+#include <unordered_set>
+#include <variant>
+
+#include "moe/program/work.h"
+
+namespace tuner {
+namespace {
+
+constexpr std::int64_t kFewPeers = 8;  ///< to each so many, a call's bytes stay pairs
+
+/// The call's bytes between any two ranks are those of the one that `by_source` tells.
+struct EvenBytes {
+  std::vector<std::int64_t> to_each;  ///< [member]
+  bool by_source = false;             ///< what it sends to each other rank, else what it receives
+};
+
+class Counting {
+ public:
+  Counting(const CallSituation& situation, const std::vector<int>& members, const Folding& folding,
+           GroupCall& call)
+      : s_(situation), members_(members), folding_(folding), call_(call) {}
+
+  void count() {
+    if (members_.size() < 2) return;
+    if (std::holds_alternative<moe::AllReduce>(s_.op.kind)) {
+      count_ring();
+    } else if (const auto even = even_bytes()) {
+      count_even(*even);
+    } else {
+      count_each();
+    }
+  }
+
+ private:
+  const moe::Groups& groups() const { return s_.groups; }
+  bool is_folded() const { return !call_.copies.empty(); }
+  bool between(int from, int to) const { return groups().node_of[from] != groups().node_of[to]; }
+  int class_of(int rank) const { return s_.classes.of_rank[rank]; }
+  int place_of(int one) const {
+    return static_cast<int>(std::ranges::lower_bound(call_.ranks, one) - call_.ranks.begin());
+  }
+  double copies(int one) const { return copies_of(call_, static_cast<std::size_t>(place_of(one))); }
+
+  std::vector<std::int64_t> bytes_from(const moe::Op& op, int rank) const {
+    moe::Binding binding;
+    if (s_.layer != nullptr) {
+      binding.layouts.emplace(s_.layer->at, moe::make_row_layout(*s_.layer->counts, groups(), rank,
+                                                                 *s_.layer->handling));
+    }
+    return moe::bytes_to_peers(s_.program, op, binding, groups(), rank);
+  }
+
+  /// From rank to rank in their order, around.
+  void count_ring() {
+    const auto sent = bytes_from(s_.op, members_.front());
+    const std::int64_t bytes = *std::ranges::max_element(sent);
+    if (bytes <= 0) return;
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      add(members_[i], members_[(i + 1) % members_.size()], bytes);
+    }
+    end_pairs();
+  }
+
+  std::optional<EvenBytes> even_bytes() const {
+    const auto& kind = s_.op.kind;
+    if (std::holds_alternative<moe::ExchangeCounts>(kind) ||
+        std::holds_alternative<moe::AllGather>(kind) ||
+        std::holds_alternative<moe::ReduceScatter>(kind)) {
+      const std::int64_t bytes = bytes_from(s_.op, members_[0])[1];
+      return EvenBytes{std::vector<std::int64_t>(members_.size(), bytes), true};
+    }
+    const auto* exchange = std::get_if<moe::AllToAll>(&kind);
+    if (exchange == nullptr || !s_.same_rows) return std::nullopt;
+    // Every rank dispatches the same rows; a combine brings the same rows back.
+    const moe::Use& rows = s_.op.reads[0];
+    const moe::Tensor& tensor = s_.program.tensors[rows.tensor];
+    const auto [known, is_new] =
+        s_.dispatches.try_emplace({members_[0], rows.slice.index, rows.slice.count, rows.slice.span,
+                                   tensor.columns * moe::bytes_of(tensor.dtype)});
+    if (is_new) {
+      moe::Op dispatch = s_.op;
+      moe::AllToAll kind = *exchange;
+      kind.direction = moe::Direction::dispatch;
+      dispatch.kind = kind;
+      known->second = bytes_from(dispatch, members_[0]);
+      known->second[0] = bytes_from(dispatch, members_[1])[0];
+    }
+    return EvenBytes{known->second, exchange->direction == moe::Direction::combine};
+  }
+
+  void count_even(const EvenBytes& even) {
+    const auto n = static_cast<std::int64_t>(members_.size());
+    if (!is_folded() && n * (n - 1) <= folding_.most_pairs) {
+      for (std::size_t from = 0; from < members_.size(); ++from) {
+        for (std::size_t to = 0; to < members_.size(); ++to) {
+          const std::int64_t bytes = even.to_each[even.by_source ? from : to];
+          if (from == to || bytes <= 0) continue;
+          call_.transfers.push_back(
+              {members_[from], members_[to], bytes, between(members_[from], members_[to])});
+        }
+      }
+      return;
+    }
+    struct OnNode {
+      double ranks = 0, bytes = 0;  ///< bytes: the sum of to_each
+    };
+    std::unordered_map<int, OnNode> nodes;
+    OnNode all;
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      OnNode& node = nodes[groups().node_of[members_[i]]];
+      const auto bytes = static_cast<double>(even.to_each[i]);
+      node.ranks += 1;
+      node.bytes += bytes;
+      all.ranks += 1;
+      all.bytes += bytes;
+    }
+    call_.by_source = even.by_source;
+    call_.bytes.resize(call_.ranks.size());
+    std::unordered_set<int> seen;
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      const int one = class_of(members_[i]);
+      if (!seen.insert(one).second) continue;  // alike
+      const OnNode& node = nodes.at(groups().node_of[members_[i]]);
+      const auto own = static_cast<double>(even.to_each[i]);
+      const double own_between = own * (all.ranks - node.ranks),
+                   own_within = own * (node.ranks - 1);
+      const double others_between = all.bytes - node.bytes, others_within = node.bytes - own;
+      call_.bytes[place_of(one)] =
+          even.by_source ? RankBytes{own_between, others_between, own_within, others_within}
+                         : RankBytes{others_between, own_between, others_within, own_within};
+    }
+  }
+
+  void count_each() {
+    std::unordered_set<int> seen;
+    for (const int rank : members_) {
+      if (!seen.insert(class_of(rank)).second) continue;  // alike
+      const auto bytes = bytes_from(s_.op, rank);
+      for (std::size_t peer = 0; peer < bytes.size(); ++peer) {
+        if (bytes[peer] > 0) add(rank, members_[peer], bytes[peer], copies(class_of(rank)));
+      }
+    }
+    end_pairs();
+    call_.by_source = !call_.bytes.empty() && sends_less_evenly();
+  }
+
+  bool sends_less_evenly() const {
+    double out = 0, in = 0;
+    for (const RankBytes& bytes : call_.bytes) {
+      out = std::max({out, bytes.out_between, bytes.out_within});
+      in = std::max({in, bytes.in_between, bytes.in_within});
+    }
+    return out > in;
+  }
+
+  /// `count`: so many transfers like this one.
+  void add(int from, int to, std::int64_t bytes, double count = 1) {
+    const bool crosses = between(from, to);
+    if (is_folded()) {
+      Sum& sum = sums_[{class_of(from), class_of(to), crosses}];
+      sum.bytes += static_cast<double>(bytes) * count;
+      sum.count += count;
+      return;
+    }
+    if (!call_.bytes.empty()) return add_to_ranks({from, to, bytes, crosses});
+    call_.transfers.push_back({from, to, bytes, crosses});
+    const auto most =
+        std::max(folding_.most_pairs, kFewPeers * static_cast<std::int64_t>(members_.size()));
+    if (static_cast<std::int64_t>(call_.transfers.size()) <= most) return;
+    call_.bytes.resize(call_.ranks.size());
+    for (const Transfer& transfer : call_.transfers) add_to_ranks(transfer);
+    call_.transfers.clear();
+  }
+  void add_to_ranks(const Transfer& transfer) {
+    RankBytes& from = call_.bytes[place_of(transfer.from)];
+    RankBytes& to = call_.bytes[place_of(transfer.to)];
+    const auto bytes = static_cast<double>(transfer.bytes);
+    (transfer.between_nodes ? from.out_between : from.out_within) += bytes;
+    (transfer.between_nodes ? to.in_between : to.in_within) += bytes;
+  }
+  void end_pairs() {
+    for (const auto& [where, sum] : sums_) {
+      const auto [from, to, crosses] = where;
+      call_.transfers.push_back({from, to, static_cast<std::int64_t>(sum.bytes / sum.count),
+                                 crosses, sum.count / copies(from), sum.count / copies(to)});
+    }
+  }
+
+  struct Sum {
+    double bytes = 0, count = 0;
+  };
+
+  const CallSituation& s_;
+  const std::vector<int>& members_;
+  const Folding& folding_;
+  GroupCall& call_;
+  std::map<std::tuple<int, int, bool>, Sum> sums_;  ///< by classes, and whether nodes differ
+};
+
+}  // namespace
+
+void count_bytes(const CallSituation& situation, const std::vector<int>& members,
+                 const Folding& folding, GroupCall& call) {
+  Counting(situation, members, folding, call).count();
+}
+
+}  // namespace tuner

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "moe/program/program.h"
+#include "moe/program/row_handling.h"
+#include "moe/rows/groups.h"
+#include "tuner/costs/op_costs.h"
+
+namespace tuner {
+
+/// The bytes of dispatches that were worked out already, of one layer: a combine of the same slice
+/// brings the same rows back. [member], by the first member, the slice and the bytes of a row.
+using DispatchBytes =
+    std::map<std::tuple<int, int, int, int, std::int64_t>, std::vector<std::int64_t>>;
+
+/// What the bytes of a collective op depend on.
+struct CallSituation {
+  const moe::Program& program;
+  const moe::Op& op;
+  const moe::Groups& groups;
+  const RankClasses& classes;
+  const moe::RoutedRows* layer = nullptr;  ///< whose rows the op moves; null for fixed rows
+  bool same_rows = false;                  ///< classes_in_layer() tells ranks of the layer apart
+  DispatchBytes& dispatches;               ///< of this layer
+};
+
+/// Writes the bytes of a call into it. `members`: the ranks of one such call. Bytes are worked out
+/// for one rank where all send alike: all of an all-gather or of a ring, and the dispatch of ranks
+/// that send the same row. There are pairs of ranks up to Folding::most_pairs, and for calls in
+/// which each rank sends to few others.
+void count_bytes(const CallSituation& situation, const std::vector<int>& members,
+                 const Folding& folding, GroupCall& call);
+
+}  // namespace tuner
