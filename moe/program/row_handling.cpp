@@ -14,9 +14,9 @@ std::optional<LayerRouting> padded_routing(const Op& op, const Groups& groups) {
   if (loads == nullptr) return std::nullopt;
   const std::vector<std::int64_t> of_rank(static_cast<std::size_t>(loads->experts),
                                           loads->rows_per_pair);
-  return LayerRouting{op.layer, loads->experts,
-                      std::vector(static_cast<std::size_t>(stage_ranks(groups)), of_rank),
-                      op.micro_batch};
+  LayerRouting padded{op.layer, loads->experts, {of_rank}, op.micro_batch};
+  padded.alike = stage_ranks(groups);
+  return padded;
 }
 
 }  // namespace

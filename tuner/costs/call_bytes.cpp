@@ -71,6 +71,7 @@ class Counting {
   std::optional<EvenBytes> even_bytes() const {
     const auto& kind = s_.op.kind;
     if (std::holds_alternative<moe::ExchangeCounts>(kind) ||
+        std::holds_alternative<moe::GatherLoads>(kind) ||
         std::holds_alternative<moe::AllGather>(kind) ||
         std::holds_alternative<moe::ReduceScatter>(kind)) {
       const std::int64_t bytes = bytes_from(s_.op, members_[0])[1];
