@@ -92,7 +92,7 @@ TEST(PaddedRows, AreAsManyAsTheCapacityWhateverTheRouting) {
       EXPECT_EQ(rows_of(tensor, binding), expected) << tensor.name;
       EXPECT_EQ(tensor.rows, expected) << tensor.name << ": memory is planned for so many";
     }
-    const Routing exchanged = exchanged_rows(program, uneven);
+    const Routing exchanged = with_all_rows(exchanged_rows(program, uneven));
     EXPECT_EQ(exchanged.layers.at(0).tokens,
               std::vector(4, std::vector<std::int64_t>(static_cast<std::size_t>(model.experts),
                                                        kCapacity)));
