@@ -37,8 +37,15 @@ std::vector<std::vector<int>> ended_uses(const std::vector<std::vector<int>>& wa
 
 double LowerBound::seconds() const { return std::max({stream_s, link_s, chain_s}); }
 
-LowerBound lower_bound(const moe::Program& program, const moe::Groups& groups,
-                       const std::vector<OpCost>& costs, const Cluster& cluster) {
+namespace {
+
+/// `rank_of`: the ranks that names say, by class; empty where `groups` are of ranks.
+LowerBound bound_of(const moe::Program& program, const moe::Groups& groups,
+                    const std::vector<OpCost>& costs, const Cluster& cluster,
+                    const std::vector<int>& rank_of) {
+  const auto named = [&](std::size_t rank) {
+    return rank_of.empty() ? static_cast<int>(rank) : rank_of[rank];
+  };
   const auto ranks = static_cast<std::size_t>(groups.ranks);
   const auto waits = moe::waits_for(program);
   std::vector<std::array<double, moe::kStreamCount>> stream(ranks), on_processor(ranks);
@@ -84,7 +91,7 @@ LowerBound lower_bound(const moe::Program& program, const moe::Groups& groups,
         on_processor[rank][own] += seconds[rank];
       }
       chain.offer(end[op][rank],
-                  [&] { return fmt::format("chain to op {} of rank {}", op, rank); });
+                  [&] { return fmt::format("chain to op {} of rank {}", op, named(rank)); });
     }
     for (const int over : last_use[op]) end[over] = {};
   }
@@ -93,13 +100,14 @@ LowerBound lower_bound(const moe::Program& program, const moe::Groups& groups,
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     for (std::size_t s = 0; s < moe::kStreamCount; ++s) {
       work.offer(stream[rank][s], [&] {
-        return fmt::format("rank {} {}", rank, moe::stream_name(static_cast<moe::Stream>(s)));
+        return fmt::format("rank {} {}", named(rank),
+                           moe::stream_name(static_cast<moe::Stream>(s)));
       });
     }
     const auto carry = [&](double bytes, const char* way) {
       if (bytes <= 0) return;
       link.offer(bytes / cluster.intra_node.bandwidth_bytes_per_s,
-                 [&] { return fmt::format("rank {} {}", rank, way); });
+                 [&] { return fmt::format("rank {} {}", named(rank), way); });
     };
     carry(total.rank_out[rank], "out");
     carry(total.rank_in[rank], "in");
@@ -134,6 +142,13 @@ LowerBound lower_bound(const moe::Program& program, const moe::Groups& groups,
   return bound;
 }
 
+}  // namespace
+
+LowerBound lower_bound(const moe::Program& program, const moe::Groups& groups,
+                       const std::vector<OpCost>& costs, const Cluster& cluster) {
+  return bound_of(program, groups, costs, cluster, {});
+}
+
 LowerBound lower_bound(const moe::Program& program, const moe::Groups& groups,
                        const moe::Routing& routing, const CostModel& costs,
                        const Cluster& cluster) {
@@ -142,7 +157,7 @@ LowerBound lower_bound(const moe::Program& program, const moe::Groups& groups,
 
 LowerBound lower_bound(const moe::Program& program, const ProgramCosts& costs,
                        const Cluster& cluster) {
-  return lower_bound(program, costs.classes.groups, costs.ops, cluster);
+  return bound_of(program, costs.classes.groups, costs.ops, cluster, costs.classes.rank_of);
 }
 
 }  // namespace tuner

@@ -32,7 +32,7 @@ struct LowerBound {
 /// than simulate() gives.
 LowerBound lower_bound(const moe::Program& program, const moe::Groups& groups,
                        const std::vector<OpCost>& costs, const Cluster& cluster);
-/// Where ranks are alike, the bound names the class as a rank.
+/// The same by class of ranks. The bound names the first rank of a class.
 LowerBound lower_bound(const moe::Program& program, const ProgramCosts& costs,
                        const Cluster& cluster);
 LowerBound lower_bound(const moe::Program& program, const moe::Groups& groups,
