@@ -30,8 +30,8 @@ void print_timeline(const Prediction& prediction, const Arguments& arguments) {
     for (const moe::OpSpan& span : moe::spans_of(prediction.timeline, rank)) {
       const moe::Op& op = prediction.program.ops[span.op];
       const moe::Slice share = moe::share_of(op);
-      writer.row({std::int64_t{rank}, std::string(moe::stream_name(op.stream)),
-                  span.start_s, span.duration_s, op.name, std::string(moe::kind_name(op)),
+      writer.row({std::int64_t{rank}, std::string(moe::stream_name(op.stream)), span.start_s,
+                  span.duration_s, op.name, std::string(moe::kind_name(op)),
                   std::string(moe::phase_name(op.phase)), layer_cell(op.layer),
                   static_cast<std::int64_t>(share.index) + 1,
                   static_cast<std::int64_t>(share.count)});
