@@ -72,6 +72,8 @@ class Sweep {
     for (const std::string& remark : scenario.remarks) {
       if (said_.insert(remark).second) spdlog::info(remark);
     }
+    const std::string far = extrapolation(scenario);
+    if (!far.empty() && said_.insert(far).second) spdlog::warn(far);
     std::vector<Given> given;
     for (const std::string& file : arguments_.given) {
       given.push_back(load_given(file, scenario.program));

@@ -16,6 +16,7 @@ db::Cell text_cell(const std::string& text) { return text.empty() ? db::Cell() :
 Scenario load_said(const ScenarioOptions& options) {
   Scenario scenario = load_scenario(options);
   for (const std::string& remark : scenario.remarks) spdlog::info(remark);
+  if (const std::string far = extrapolation(scenario); !far.empty()) spdlog::warn(far);
   return scenario;
 }
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "moe/errors.h"
 #include "moe/model/iteration.h"
@@ -20,15 +20,13 @@
 namespace tuner {
 namespace {
 
-constexpr std::string_view kMeasured = "measured";
-
 moe::Model named_model(const ScenarioOptions& options) {
   const auto models = moe::source_tree() / "experiments" / "models";
   return moe::load_model(moe::find_input(options.model, models), options.settings);
 }
 
 MeasuredCosts named_costs(const ScenarioOptions& options, const moe::Model& model) {
-  if (options.cluster != kMeasured) {
+  if (options.cluster != "measured") {
     const auto clusters = moe::source_tree() / "experiments" / "clusters";
     return {load_cluster(moe::find_input(options.cluster, clusters)), {}};
   }
@@ -47,19 +45,6 @@ moe::Groups asked_groups(const ScenarioOptions& options, const moe::Model& model
   return groups_of(cluster, moe::parse_layout(options.layout, ranks, moe::fits(model)));
 }
 
-/// Says that a prediction goes far beyond what was measured; "" where it does not.
-std::string extrapolation(const Scenario& scenario) {
-  const moe::Binding rows = moe::bind(scenario.program, scenario.routing, scenario.groups, 0);
-  const auto fits = fits_used(scenario.costs, scenario.program, rows, scenario.groups);
-  const auto far = std::ranges::count_if(
-      fits, [](const std::string& line) { return line.ends_with(kExtrapolated); });
-  if (far == 0) return "";
-  return fmt::format(
-      "{} of {} fits are used at sizes more than twice as large or as small as measured; moe-tune "
-      "simulate --fits names them",
-      far, fits.size());
-}
-
 }  // namespace
 
 Scenario load_scenario(const ScenarioOptions& options) {
@@ -73,11 +58,26 @@ Scenario load_scenario(const ScenarioOptions& options) {
   scenario.program = moe::build_iteration(scenario.model, scenario.groups, 0);
   scenario.routing = make_routing(options.routing, scenario.program, scenario.groups,
                                   static_cast<std::uint64_t>(scenario.model.seed));
-  if (options.cluster == kMeasured) {
-    std::string remark = extrapolation(scenario);
-    if (!remark.empty()) scenario.remarks.push_back(std::move(remark));
-  }
   return scenario;
+}
+
+std::string extrapolation(const Scenario& scenario) {
+  const auto is_measured = [](const auto& fit) { return fit.second.samples > 0; };
+  if (std::ranges::none_of(scenario.costs.fits, is_measured)) return "";
+  std::vector<std::string> fits;
+  const moe::Binding rows = moe::bind(scenario.program, scenario.routing, scenario.groups, 0);
+  try {
+    fits = fits_used(scenario.costs, scenario.program, rows, scenario.groups);
+  } catch (const moe::Refusal&) {
+    return "";  // an op without costs is refused where it is predicted
+  }
+  const auto far = std::ranges::count_if(
+      fits, [](const std::string& line) { return line.ends_with(kExtrapolated); });
+  if (far == 0) return "";
+  return fmt::format(
+      "{} of {} fits are used at sizes more than twice as large or as small as measured; moe-tune "
+      "simulate --fits names them",
+      far, fits.size());
 }
 
 }  // namespace tuner

@@ -45,4 +45,8 @@ struct Scenario {
 /// not fit each other, db::Error.
 Scenario load_scenario(const ScenarioOptions& options);
 
+/// Says, for a person, how many fits a prediction of the Program uses at sizes far from those that
+/// were measured; "" where there are none.
+std::string extrapolation(const Scenario& scenario);
+
 }  // namespace tuner
