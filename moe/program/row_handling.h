@@ -30,8 +30,8 @@ Binding padded_rows(const Program& program, const Groups& groups, int rank);
 /// there are for every rank and expert.
 Routing exchanged_rows(const Program& program, Routing routing);
 
-/// A layer, micro-batch and part whose routing a Program binds or whose rows are padded: how its rows
-/// are handled, and the counts of all ranks.
+/// A layer, micro-batch and part whose routing a Program binds or whose rows are padded: how its
+/// rows are handled, and the counts of all ranks.
 struct RoutedRows {
   RoutedLayer at;
   const RowHandling* handling = nullptr;

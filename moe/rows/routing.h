@@ -32,8 +32,8 @@ struct LayerRouting {
   /// [part][source rank][expert] for the parts that the batch was cut into (Op::part). Empty unless
   /// recorded.
   std::vector<std::vector<std::vector<std::int64_t>>> by_part = {};
-  /// How many neighbouring ranks each row of `tokens` is that of: 1, or all of them where every rank
-  /// sends alike, so that the routing of thousands of ranks is one row.
+  /// How many neighbouring ranks each row of `tokens` is that of: 1, or all of them where every
+  /// rank sends alike, so that the routing of thousands of ranks is one row.
   int alike = 1;
 };
 

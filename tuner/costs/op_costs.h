@@ -114,8 +114,8 @@ struct Folding {
   std::int64_t most_pairs = std::int64_t{kMostSingleRanks} * kMostSingleRanks;
 };
 
-/// The same as op_costs() with the bindings of all ranks, where nothing is folded. Bindings are made
-/// for one rank of those that are alike in a layer, and layer by layer. Throws as op_costs().
+/// The same as op_costs() with the bindings of all ranks, where nothing is folded. Bindings are
+/// made for one rank of those that are alike in a layer, and layer by layer. Throws as op_costs().
 ProgramCosts program_costs(const moe::Program& program, const moe::Groups& groups,
                            const moe::Routing& routing, const CostModel& costs,
                            const Cluster& cluster, const Folding& folding = {});

@@ -9,8 +9,8 @@
 
 namespace tuner {
 
-/// Ranks that are alike: one of them stands for all, so that thousands of ranks are predicted in the
-/// time of a few. Two ranks are alike where
+/// Ranks that are alike: one of them stands for all, so that thousands of ranks are predicted in
+/// the time of a few. Two ranks are alike where
 ///   - in every MoE layer they have as many rows of their own and for their experts,
 ///   - they have the same place in their nodes, and the ranks in the same places of the two nodes
 ///     are alike,

@@ -16,8 +16,8 @@ namespace tuner {
 /// Sets the rates of all flows that are under way: max-min fair over the links of flow_rates.h, for
 /// transfers between two ranks (`pairs`) and for large calls (moving_call.h) beside each other.
 ///
-/// It is the progressive filling of fair_share.h, with the transfers of large calls counted and not
-/// listed. All rates rise together. When a link is full at level x, the transfers over it stay at x.
+/// It is the progressive filling of fair_share.h, with transfers of large calls counted and not
+/// listed. All rates rise together. When a link is full at level x, transfers over it stay at x.
 /// In a large call every rank s sends to every rank d, so that a transfer rises while neither a link
 /// of s nor one of d is full, and its rate is the lower of the two levels:
 ///     rate(s, d) = min(y_s, y_d)

@@ -35,13 +35,13 @@ std::vector<ProfileSchedule> profile_schedules(const moe::Program& program);
 std::vector<ProfileSchedule> copy_profile_schedules(const moe::Program& program);
 
 /// The schedule that measures ops of parts of the batch: every MoE layer, and all that can be cut
-/// between it and the one before (or after, where its gate needs the whole batch), in two parts with
-/// exchanges on a stream of their own. Dense ops run in half their size, and an exchange of counts
-/// waits for rows that a network card was given before. Empty where no layer can be cut.
+/// between it and the one before (or after, where its gate needs the whole batch), in two parts
+/// with exchanges on a stream of their own. Dense ops run in half their size. Exchanges of counts
+/// wait for rows that a network card was given before. Empty where no layer can be cut.
 std::optional<ProfileSchedule> parts_profile_schedule(const moe::Program& program);
 
-/// All schedules that a study profiles: those above, with parts of the batch only where one of the
-/// planners cuts it, copies only where one offloads, and the given schedules, which may have ops that the others do not have.
+/// All schedules that a study profiles: those above, parts of the batch only where a planner cuts it
+/// and copies only where one offloads, and the given schedules, which may have ops of their own.
 std::vector<ProfileSchedule> schedules_to_profile(const moe::Program& program,
                                                   const std::vector<Given>& given,
                                                   const std::vector<PlannerRequest>& planners);

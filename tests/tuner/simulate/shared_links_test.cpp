@@ -9,7 +9,7 @@
 namespace tuner::shared_links_test {
 namespace {
 
-/// Calls over nodes of some ranks, in which every rank sends alike to every other or receives alike.
+/// Calls over nodes of some ranks, in which every rank sends or receives alike.
 struct Case {
   moe::Groups groups;
   Cluster cluster;

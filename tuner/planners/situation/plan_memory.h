@@ -8,8 +8,8 @@
 
 namespace tuner {
 
-/// What was planned and simulated in one Situation, so that nothing is done twice: joint starts from
-/// the plans of all other planners, which a comparison has too, and planners try the same schedules.
+/// What was planned and simulated in one Situation, so that nothing is done twice: joint starts
+/// from the plans of all other planners, which a comparison has too, and planners try the same.
 struct PlanMemory {
   std::map<std::string, std::vector<Candidate>> plans;   ///< by planner and options
   std::map<std::string, std::vector<double>> simulated;  ///< iterations, by the decisions

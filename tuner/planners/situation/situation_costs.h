@@ -44,8 +44,8 @@ Candidate fastest_simulated(const Situation& situation, std::vector<Candidate> c
 std::vector<int> ranks_of_most_memory(const moe::Program& program, const moe::Groups& groups,
                                       const std::vector<moe::RoutedRows>& layers);
 
-/// [pool]: the largest planned peak of a rank in an iteration of the scheduled Program, under any of
-/// routings_of(situation). Throws as moe::planned_peak_bytes.
+/// [pool]: the largest planned peak of a rank in an iteration of the scheduled Program, under any
+/// of routings_of(situation). Throws as moe::planned_peak_bytes.
 using PeakBytes = std::array<std::int64_t, moe::kPoolCount>;
 PeakBytes planned_peaks(const Situation& situation, const moe::Program& scheduled);
 
