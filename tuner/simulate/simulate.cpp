@@ -25,7 +25,7 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr double kTogether = 1e-4;
 /// The same of the flows of ranks in large calls. What ends later keeps a share of a card a little
 /// longer; the last flow of the call, with which most ranks end it, ends on time.
-constexpr double kTogetherInLarge = 1e-3;
+constexpr double kTogetherInLarge = 2e-3;
 
 /// The op that an op waited for last.
 enum class Trigger : std::uint8_t { same_stream, other_stream, routing, contended };
