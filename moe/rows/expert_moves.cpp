@@ -38,7 +38,7 @@ int replica_of(const ExpertSlots& slots, int holder, int expert) {
 
 std::vector<int> ring_order(int home, std::vector<int> holders) {
   std::ranges::sort(holders);
-  std::ranges::rotate(holders, std::ranges::upper_bound(holders, home));
+  std::rotate(holders.begin(), std::ranges::upper_bound(holders, home), holders.end());
   return holders;
 }
 
