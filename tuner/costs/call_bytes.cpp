@@ -87,9 +87,9 @@ class Counting {
                                    tensor.columns * moe::bytes_of(tensor.dtype)});
     if (is_new) {
       moe::Op dispatch = s_.op;
-      moe::AllToAll kind = *exchange;
-      kind.direction = moe::Direction::dispatch;
-      dispatch.kind = kind;
+      moe::AllToAll sent = *exchange;
+      sent.direction = moe::Direction::dispatch;
+      dispatch.kind = sent;
       known->second = bytes_from(dispatch, members_[0]);
       known->second[0] = bytes_from(dispatch, members_[1])[0];
     }
