@@ -103,9 +103,9 @@ Schedule random_schedule(std::mt19937& random, const Model& model, const Layout&
   for (int block = -1; block < model.blocks && stage_ranks(layout) > 1; ++block) {
     if (random() % 3 == 0) {
       SliceAllReduce slicing{block, 1 + static_cast<int>(random() % 2)};
-      // With a sharded vocabulary, all ranks may have but one row of gradients outside the blocks.
-      if (model.shard_vocabulary && block < 0) slicing.slices = 1;
       if (slicing.slices == 2 && random() % 2) slicing.shares = {1, 3};
+      // With a sharded vocabulary, all ranks may have but one row of gradients outside the blocks.
+      if (model.shard_vocabulary && block < 0) slicing = {block, 1};
       schedule.decisions.push_back(slicing);
     }
   }
