@@ -27,7 +27,7 @@ moe::SchedulePlan make_plan(const moe::TrainArguments& arguments) {
                                [](const std::string& text) { spdlog::info(text); }});
   const bool measures = arguments.micro_profile_steps > 0;
   if (measures) tuner::expect_measuring(arguments.planner, "--micro-profile-steps");
-  moe::SchedulePlan result{.first = plan({})};
+  moe::SchedulePlan result{.schedules = {plan({})}};
   if (arguments.plan_every > 0) {
     result.replan = [plan, every = arguments.plan_every](
                         const moe::SeenIteration& seen) -> std::optional<moe::Schedule> {

@@ -101,9 +101,10 @@ void declare_machine(CLI::App& app, TrainArguments& a) {
 
 void declare_schedule(CLI::App& app, TrainArguments& a) {
   const char* const group = "Schedule";
-  auto* schedule = app.add_option("--schedule", a.schedule,
-                                  "train under the schedule in this JSON file [default: one "
-                                  "stream, nothing overlaps]")
+  auto* schedule = app.add_option("--schedule", a.schedules,
+                                  "train under the schedule in this JSON file; several take turns, "
+                                  "an iteration each, and --steps counts the iterations of each "
+                                  "[default: one stream, nothing overlaps]")
                        ->type_name("FILE")
                        ->group(group);
   auto* cluster = app.add_option("--cluster", a.cluster,

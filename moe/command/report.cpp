@@ -6,27 +6,35 @@
 #include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "db/console/statistics.h"
 #include "moe/outcome.h"
 
 namespace moe {
 
-TrainReport::TrainReport(const TrainArguments& arguments, const Model& model)
+double TrainReport::Summary::median_s() const {
+  return durations.empty() ? 0 : db::median(durations);
+}
+
+TrainReport::TrainReport(const TrainArguments& arguments, const Model& model,
+                         std::vector<std::string> schedules)
     : format_(*db::parse_format(arguments.output.format)),
       database_(arguments.database),
       steps_(arguments.steps),
       log_every_(arguments.log_every),
       tokens_(model.global_batch * model.sequence_length),
       weighs_z_loss_(model.z_loss_weight > 0) {
+  for (std::string& name : schedules) summaries_.push_back({.name = std::move(name)});
   if (format_ == db::Format::json) return;
   std::vector<std::string> columns{"iteration",   "loss",         "heldout_loss", "auxiliary_loss",
                                    "iteration_s", "tokens_per_s", "dropped"};
+  if (take_turns()) columns.insert(columns.begin() + 1, "schedule");
   if (weighs_z_loss_) columns.emplace_back("z_loss");
   writer_.emplace(stdout, arguments.output.style(stdout), std::move(columns));
 }
 
-std::vector<db::Cell> TrainReport::row(const StepReport& step) const {
+std::vector<db::Cell> TrainReport::row(const StepReport& step, std::size_t schedule) const {
   std::vector<db::Cell> cells{std::int64_t{step.iteration},
                               step.loss,
                               step.heldout_loss ? db::Cell(*step.heldout_loss) : db::Cell(),
@@ -34,62 +42,77 @@ std::vector<db::Cell> TrainReport::row(const StepReport& step) const {
                               step.duration_s,
                               static_cast<double>(tokens_) / step.duration_s,
                               step.dropped};
+  if (take_turns()) cells.insert(cells.begin() + 1, summaries_[schedule].name);
   if (weighs_z_loss_) cells.emplace_back(step.z_loss);
   return cells;
 }
 
-void TrainReport::observe(const StepReport& step) {
-  last_ = step;
-  last_.timeline = {};
+void TrainReport::observe(const StepReport& step, std::size_t schedule) {
+  Summary& summary = summaries_.at(schedule);
+  summary.last = step;
+  summary.last.timeline = {};
   const auto raise = [](std::int64_t& peak, const std::vector<std::int64_t>& by_rank) {
     for (const std::int64_t bytes : by_rank) peak = std::max(peak, bytes);
   };
-  raise(planned_peak_bytes_, step.planned_peak_bytes);
-  raise(planned_host_peak_bytes_, step.planned_host_peak_bytes);
-  raise(touched_peak_bytes_, step.touched_peak_bytes);
+  raise(summary.planned_peak_bytes, step.planned_peak_bytes);
+  raise(summary.planned_host_peak_bytes, step.planned_host_peak_bytes);
+  raise(summary.touched_peak_bytes, step.touched_peak_bytes);
   if (step.iteration > kWarmupIterations || steps_ <= kWarmupIterations) {
-    durations_.push_back(step.duration_s);
+    summary.durations.push_back(step.duration_s);
   }
   const bool every_row = format_ == db::Format::csv;
   if (writer_ &&
       (every_row || step.iteration == 1 || step.iteration % log_every_ == 0 || step.heldout_loss)) {
-    writer_->row(row(step));
+    writer_->row(row(step, schedule));
     writer_->flush();
   }
 }
 
-void TrainReport::finish(std::optional<std::int64_t> run_id) {
-  const double median_s = durations_.empty() ? 0 : db::median(durations_);
-  if (!writer_) {
-    std::cout << json_summary(run_id, median_s) << '\n';
-    return;
+void TrainReport::finish(const std::vector<std::int64_t>& run_ids) {
+  if (writer_) writer_->finish();
+  for (std::size_t i = 0; i < summaries_.size(); ++i) {
+    const auto run_id = run_ids.empty() ? std::nullopt : std::optional(run_ids.at(i));
+    if (format_ == db::Format::json) {
+      std::cout << json_summary(summaries_[i], run_id) << '\n';
+    } else if (format_ == db::Format::table) {
+      print_summary(summaries_[i], run_id);
+    }
   }
-  writer_->finish();
-  if (format_ == db::Format::table) print_summary(run_id, median_s);
-}
-
-void TrainReport::print_summary(std::optional<std::int64_t> run_id, double median_s) const {
-  spdlog::info("{} iterations, median {}{}", last_.iteration,
-               db::format_cell("iteration_s", median_s),
-               run_id ? fmt::format(", run {} in {}", *run_id, database_) : "");
-  if (planning_.plans > 0) {
+  if (planning_.plans > 0 && format_ == db::Format::table) {
     spdlog::info("{} plans in {}, {} of it between iterations", planning_.plans,
                  db::format_cell("total_s", planning_.total_s),
                  db::format_cell("exposed_s", planning_.exposed_s));
   }
 }
 
-std::string TrainReport::json_summary(std::optional<std::int64_t> run_id, double median_s) const {
+void TrainReport::print_summary(const Summary& summary, std::optional<std::int64_t> run_id) const {
+  const double first_s = summaries_.front().median_s();
+  std::string against;
+  if (&summary != &summaries_.front() && summary.median_s() > 0) {
+    against = fmt::format(", {:.3f} times as fast as {}", first_s / summary.median_s(),
+                          summaries_.front().name);
+  }
+  spdlog::info("{}{} iterations, median {}{}{}", take_turns() ? summary.name + ": " : "",
+               summary.last.iteration, db::format_cell("iteration_s", summary.median_s()), against,
+               run_id ? fmt::format(", run {} in {}", *run_id, database_) : "");
+}
+
+std::string TrainReport::json_summary(const Summary& summary,
+                                      std::optional<std::int64_t> run_id) const {
+  const StepReport& last = summary.last;
   nlohmann::json json{{"status", outcome_name(OutcomeStatus::done)},
-                      {"steps", last_.iteration},
-                      {"iteration_s", median_s},
-                      {"loss", last_.loss},
-                      {"auxiliary_loss", last_.auxiliary_loss},
-                      {"planned_peak_bytes", planned_peak_bytes_},
-                      {"measured_peak_bytes", touched_peak_bytes_}};
-  if (planned_host_peak_bytes_ > 0) json["planned_host_peak_bytes"] = planned_host_peak_bytes_;
-  if (weighs_z_loss_) json["z_loss"] = last_.z_loss;
-  if (last_.heldout_loss) json["heldout_loss"] = *last_.heldout_loss;
+                      {"steps", last.iteration},
+                      {"iteration_s", summary.median_s()},
+                      {"loss", last.loss},
+                      {"auxiliary_loss", last.auxiliary_loss},
+                      {"planned_peak_bytes", summary.planned_peak_bytes},
+                      {"measured_peak_bytes", summary.touched_peak_bytes}};
+  if (take_turns()) json["schedule"] = summary.name;
+  if (summary.planned_host_peak_bytes > 0) {
+    json["planned_host_peak_bytes"] = summary.planned_host_peak_bytes;
+  }
+  if (weighs_z_loss_) json["z_loss"] = last.z_loss;
+  if (last.heldout_loss) json["heldout_loss"] = *last.heldout_loss;
   if (planning_.plans > 0) {
     json["plans"] = planning_.plans;
     json["planning_s"] = planning_.total_s;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -12,21 +13,38 @@
 
 namespace moe {
 
-/// The output of moe-train on rank 0: rows as they come, and a summary at the end. `--format json`
-/// prints the summary alone.
+/// The output of moe-train on rank 0: rows as they come, and a summary of each schedule at the end.
+/// `--format json` prints the summaries alone, a line each.
 class TrainReport {
  public:
-  TrainReport(const TrainArguments& arguments, const Model& model);
+  /// `schedules`: the names of those that take turns, or of the one that there is.
+  TrainReport(const TrainArguments& arguments, const Model& model,
+              std::vector<std::string> schedules);
 
-  void observe(const StepReport& step);
+  /// An iteration of schedule number `schedule`, with its number among those of this schedule.
+  void observe(const StepReport& step, std::size_t schedule = 0);
   void observe(const PlanningTime& time) { planning_ = time; }
-  /// Prints the summary; `run_id` is the stored run's.
-  void finish(std::optional<std::int64_t> run_id);
+  /// Prints the summaries; `run_ids` are the stored runs, by schedule, or empty.
+  void finish(const std::vector<std::int64_t>& run_ids);
 
  private:
-  std::vector<db::Cell> row(const StepReport& step) const;
-  void print_summary(std::optional<std::int64_t> run_id, double median_s) const;
-  std::string json_summary(std::optional<std::int64_t> run_id, double median_s) const;
+  /// What the iterations of one schedule say together.
+  struct Summary {
+    std::string name;
+    std::int64_t planned_peak_bytes =
+        0;  ///< the largest of any rank and iteration, as the next two
+    std::int64_t planned_host_peak_bytes = 0;
+    std::int64_t touched_peak_bytes = 0;
+    std::vector<double> durations{};
+    StepReport last{};
+
+    double median_s() const;
+  };
+
+  bool take_turns() const { return summaries_.size() > 1; }
+  std::vector<db::Cell> row(const StepReport& step, std::size_t schedule) const;
+  void print_summary(const Summary& summary, std::optional<std::int64_t> run_id) const;
+  std::string json_summary(const Summary& summary, std::optional<std::int64_t> run_id) const;
 
   db::Format format_;
   std::string database_;
@@ -34,13 +52,9 @@ class TrainReport {
   int log_every_;
   std::int64_t tokens_;  ///< the number of tokens of the global batch
   bool weighs_z_loss_;
-  std::int64_t planned_peak_bytes_ = 0;  ///< the largest of any rank and iteration, as the next two
-  std::int64_t planned_host_peak_bytes_ = 0;
-  std::int64_t touched_peak_bytes_ = 0;
+  std::vector<Summary> summaries_;  ///< by schedule
   std::optional<db::RowWriter> writer_;
-  std::vector<double> durations_;
   PlanningTime planning_;
-  StepReport last_;
 };
 
 }  // namespace moe

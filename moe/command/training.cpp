@@ -1,8 +1,10 @@
 #include "moe/command/training.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
 
+#include <deque>
 #include <iostream>
 #include <optional>
 
@@ -20,6 +22,7 @@
 #include "moe/stop.h"
 #include "moe/train/train_store.h"
 #include "moe/train/trainer.h"
+#include "moe/train/turns.h"
 
 namespace moe {
 namespace {
@@ -42,78 +45,121 @@ TrainOptions train_options(const TrainArguments& arguments, const SchedulePlan& 
                            const OpenDevice& device) {
   TrainOptions options;
   options.run.device_world = device.nccl.get();
-  options.steps = arguments.steps;
-  options.evaluate_every = arguments.evaluate_every;
+  const auto turns = static_cast<int>(plan.schedules.size());
+  options.schedules_in_turns = plan.schedules.size();
+  options.steps = arguments.steps * turns;
+  options.evaluate_every = arguments.evaluate_every * turns;
   options.evaluate_batches = arguments.evaluate_batches;
   options.run.time_limit_s = arguments.time_limit_s;
   options.run.memory_limit_bytes =
       arguments.memory_limit_bytes > 0 ? arguments.memory_limit_bytes : device.memory_bytes;
   options.run.record_spans = arguments.timelines > 0;
-  options.replan = plan.replan;
+  options.replan = turns > 1 ? in_turns(plan.schedules) : plan.replan;
   options.planning = arguments.plan_beside ? PlanningTurn::beside : PlanningTurn::between;
   return options;
+}
+
+/// What a person calls each schedule: its planner, or its file.
+std::vector<std::string> schedule_names(const TrainArguments& arguments, const SchedulePlan& plan) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < plan.schedules.size(); ++i) {
+    const std::string& planner = plan.schedules[i].planner;
+    names.push_back(planner.empty() ? "of " + arguments.schedules.at(i) : planner);
+  }
+  return names;
 }
 
 /// Tells a person what begins, before the first iteration.
 void say_what_begins(const TrainArguments& arguments, const TrainInputs& inputs,
                      const Groups& groups, const Backend& backend, int ranks) {
-  const Schedule& schedule = inputs.plan.first;
-  spdlog::info("{} on {} rank{} ({}), {}schedule {}, {}", inputs.model.name, ranks,
+  const std::vector<std::string> names = schedule_names(arguments, inputs.plan);
+  spdlog::info("{} on {} rank{} ({}), {}schedule{} {}, {}", inputs.model.name, ranks,
                ranks == 1 ? "" : "s", backend.name(),
                ranks == 1 ? "" : "layout " + to_text(groups.layout) + ", ",
-               schedule.planner.empty() ? "of " + arguments.schedule : schedule.planner,
+               names.size() == 1 ? "" : "s that take turns:", fmt::join(names, ", "),
                inputs.corpus.description);
   if (!inputs.plan.remark.empty()) spdlog::info(inputs.plan.remark);
-  if (const std::string names = changes_results(schedule); !names.empty()) {
-    spdlog::warn("{} changes results: losses are not those of other schedules", names);
+  for (const Schedule& schedule : inputs.plan.schedules) {
+    if (const std::string decisions = changes_results(schedule); !decisions.empty()) {
+      spdlog::warn("{} changes results: losses are not those of other schedules", decisions);
+    }
   }
 }
 
-void open_store(std::optional<TrainStore>& store, const TrainArguments& arguments,
-                const TrainInputs& inputs, const Groups& groups, const std::vector<RankInfo>& ranks,
-                const OpenDevice& device, int argc, char** argv) {
+/// A store for each schedule: what took turns is stored as runs beside each other. A deque, since a
+/// store does not move.
+using Stores = std::deque<TrainStore>;
+
+Stores open_stores(const TrainArguments& arguments, const TrainInputs& inputs, const Groups& groups,
+                   const std::vector<RankInfo>& ranks, const OpenDevice& device, int argc,
+                   char** argv) {
   db::Run run = db::this_run("train", inputs.model.name, argc, argv);
   run.device = arguments.device;
   run.ranks = static_cast<int>(ranks.size());
   run.layout = to_text(groups.layout);
   run.model_json = to_json(inputs.model);
   run.seed = inputs.model.seed;
-  store.emplace(TrainStoreOptions{.database = arguments.database,
-                                  .timelines = arguments.timelines,
-                                  .time_limit_s = arguments.time_limit_s,
-                                  .steps = arguments.steps,
-                                  .loads_every = arguments.loads_every,
-                                  .threads = device.threads},
-                std::move(run), schedule_row(inputs.plan.first), ranks, groups);
+  Stores stores;
+  for (const Schedule& schedule : inputs.plan.schedules) {
+    stores.emplace_back(TrainStoreOptions{.database = arguments.database,
+                                          .timelines = arguments.timelines,
+                                          .time_limit_s = arguments.time_limit_s,
+                                          .steps = arguments.steps,
+                                          .loads_every = arguments.loads_every,
+                                          .threads = device.threads},
+                        run, schedule_row(schedule), ranks, groups);
+  }
+  return stores;
 }
 
-/// Tells rank 0's store and report of everything; both may be empty.
-TrainObserver observer_of(const TrainArguments& arguments, std::optional<TrainStore>& store,
-                          std::optional<TrainReport>& report) {
+/// What rank 0 tells a person and a database of a training; empty on other ranks.
+struct Told {
+  std::optional<TrainReport> report;
+  Stores stores;  ///< by schedule; none without --db
+};
+
+/// Tells the store and the report of the schedule whose turn it was.
+void tell_step(const TrainArguments& arguments, Told& told, const StepReport& step,
+               std::size_t schedules) {
+  const Turn turn = turn_of(step.iteration, schedules);
+  StepReport own = step;
+  own.iteration = turn.iteration;
+  if (!told.stores.empty()) {
+    TrainStore& store = told.stores[turn.schedule];
+    store.observe(own);
+    if (step.iteration == 1 && !arguments.loads_every && store.loads_every() > 1) {
+      spdlog::info(
+          "loads per expert and rank are stored every {} iterations; --loads-every changes that",
+          *store.loads_every());
+    }
+  }
+  try {
+    told.report->observe(own, turn.schedule);
+  } catch (const db::OutputError& error) {
+    if (!error.closed()) throw;  // else SIGPIPE says so too, and all ranks end in order
+  }
+}
+
+TrainObserver observer_of(const TrainArguments& arguments, std::size_t schedules, Told& told) {
   TrainObserver observer;
-  observer.schedule = [&](int iteration, const Schedule& schedule, const Program& scheduled) {
-    if (store) store->observe(iteration, schedule, scheduled);
+  observer.schedule = [&told, schedules](int iteration, const Schedule& schedule,
+                                         const Program& scheduled) {
+    const Turn turn = turn_of(iteration, schedules);
+    const bool is_known = schedules > 1 && turn.iteration > 1;
+    if (!told.stores.empty() && !is_known) {
+      told.stores[turn.schedule].observe(turn.iteration, schedule, scheduled);
+    }
   };
   if (arguments.plan_every > 0) {
-    observer.planned = [&](const PlanningTime& time) { report->observe(time); };
+    observer.planned = [&told](const PlanningTime& time) { told.report->observe(time); };
   }
   observer.moved = [](int iteration, const ExpertTraffic& traffic, double duration_s) {
     spdlog::info("before iteration {}: {} experts to other ranks, {} in {}", iteration,
                  traffic.experts, db::format_cell("bytes", traffic.bytes),
                  db::format_cell("duration_s", duration_s));
   };
-  observer.step = [&](const StepReport& step) {
-    if (store) store->observe(step);
-    if (store && step.iteration == 1 && !arguments.loads_every && store->loads_every() > 1) {
-      spdlog::info(
-          "loads per expert and rank are stored every {} iterations; --loads-every changes that",
-          *store->loads_every());
-    }
-    try {
-      report->observe(step);
-    } catch (const db::OutputError& error) {
-      if (!error.closed()) throw;  // else SIGPIPE says so too, and all ranks end in order
-    }
+  observer.step = [&arguments, &told, schedules](const StepReport& step) {
+    tell_step(arguments, told, step, schedules);
   };
   return observer;
 }
@@ -131,19 +177,28 @@ TrainInputs read_inputs(const TrainArguments& arguments,
   inputs.model = load_model(find_input(arguments.model, source_tree() / "experiments" / "models"),
                             arguments.settings);
   if (arguments.seed) inputs.model.seed = *arguments.seed;
-  if (!arguments.schedule.empty()) {
-    inputs.plan.first = load_schedule(arguments.schedule);
-  } else if (!arguments.planner.empty()) {
+  if (!arguments.planner.empty()) {
     inputs.plan = make_plan();
-  } else {
-    inputs.plan.first.planner = db::kSequential;
+  } else if (arguments.schedules.empty()) {
+    inputs.plan.schedules = {{.planner = db::kSequential, .decisions = {}}};
+  }
+  for (const std::string& file : arguments.schedules) {
+    inputs.plan.schedules.push_back(load_schedule(file));
+  }
+  if (inputs.plan.schedules.size() > 1 && !arguments.print_program.empty()) {
+    throw InputError(fmt::format("--print-program: expected one --schedule, not {}",
+                                 inputs.plan.schedules.size()));
   }
   inputs.corpus =
       open_corpus(arguments.data, {inputs.model.vocabulary, inputs.model.sequence_length, 0.1});
   if (inside_mpi_job()) return inputs;
   const int ranks = arguments.ranks.value_or(1);
   const Groups groups = make_groups(parse_layout(arguments.layout, ranks, fits(inputs.model)));
-  check_applies(build_iteration(inputs.model, groups, 0), inputs.plan.first, arguments.schedule);
+  const Program program = build_iteration(inputs.model, groups, 0);
+  for (std::size_t i = 0; i < inputs.plan.schedules.size(); ++i) {
+    check_applies(program, inputs.plan.schedules[i],
+                  arguments.schedules.empty() ? "" : arguments.schedules[i]);
+  }
   if (!arguments.database.empty()) {
     db::open_writer(arguments.database, {.busy_timeout_s = arguments.time_limit_s});
   }
@@ -158,7 +213,7 @@ void run_training(const TrainArguments& arguments, const TrainInputs& inputs, Co
   const Program program = build_iteration(inputs.model, groups, world.rank);
   if (!arguments.print_program.empty()) {
     const bool every_pass = arguments.print_program == "passes";
-    if (world.rank == 0) print_program(program, inputs.plan.first, every_pass);
+    if (world.rank == 0) print_program(program, inputs.plan.schedules.front(), every_pass);
     return;
   }
   const OpenDevice device = open_device(world, ranks,
@@ -167,30 +222,33 @@ void run_training(const TrainArguments& arguments, const TrainInputs& inputs, Co
   const RankInfo& here = ranks[world.rank];
   spdlog::debug("rank {} is process {} on {} and computes on {}", world.rank, here.pid,
                 here.hostname, device.backend->name());
-  std::optional<TrainReport> report;  // on rank 0
-  std::optional<TrainStore> store;    // on rank 0, with --db
+  Told told;
   if (world.rank == 0) {
     say_what_begins(arguments, inputs, groups, *device.backend, world.size);
-    report.emplace(arguments, inputs.model);
+    told.report.emplace(arguments, inputs.model, schedule_names(arguments, inputs.plan));
     if (!arguments.database.empty()) {
-      open_store(store, arguments, inputs, groups, ranks, device, argc, argv);
+      told.stores = open_stores(arguments, inputs, groups, ranks, device, argc, argv);
     }
   }
   try {
-    train(inputs.model, program, inputs.plan.first, inputs.corpus, groups, *device.backend, world,
-          ranks, train_options(arguments, inputs.plan, device),
-          observer_of(arguments, store, report));
+    train(inputs.model, program, inputs.plan.schedules.front(), inputs.corpus, groups,
+          *device.backend, world, ranks, train_options(arguments, inputs.plan, device),
+          observer_of(arguments, inputs.plan.schedules.size(), told));
     const std::string last =
         world.rank == 0 && inputs.plan.last_remark ? inputs.plan.last_remark() : "";
     if (!last.empty()) spdlog::warn(last);
-    if (store) store->finish();
+    for (TrainStore& store : told.stores) store.finish();
   } catch (const std::exception& error) {
     const bool killed = stop_signal() != 0 || dynamic_cast<const Stopped*>(&error) != nullptr ||
                         dynamic_cast<const Interrupted*>(&error) != nullptr;
-    if (store) store->abandon(killed ? "killed" : "failed", error.what());
+    for (TrainStore& store : told.stores) store.abandon(killed ? "killed" : "failed", error.what());
     throw;
   }
-  if (report) report->finish(store ? std::optional(store->run_id()) : std::nullopt);
+  if (told.report) {
+    std::vector<std::int64_t> runs;
+    for (const TrainStore& store : told.stores) runs.push_back(store.run_id());
+    told.report->finish(runs);
+  }
 }
 
 }  // namespace moe

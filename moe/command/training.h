@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "moe/command/arguments.h"
 #include "moe/communicator/communicator.h"
@@ -14,8 +15,8 @@ namespace moe {
 
 /// The schedules of a training: what it begins with, and who changes it.
 struct SchedulePlan {
-  Schedule first;
-  Replan replan{};       ///< TrainOptions::replan; may be empty
+  std::vector<Schedule> schedules;  ///< the one that it begins with; several take turns (turns.h)
+  Replan replan{};                  ///< TrainOptions::replan; may be empty
   std::string remark{};  ///< a line for a person before the first iteration; may be empty
   /// Makes a line for a person after the last iteration; may be empty.
   std::function<std::string()> last_remark{};

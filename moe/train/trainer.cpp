@@ -12,6 +12,7 @@
 #include "moe/train/agreement.h"
 #include "moe/train/finite_check.h"
 #include "moe/train/initialize.h"
+#include "moe/train/turns.h"
 
 namespace moe {
 namespace {
@@ -185,7 +186,8 @@ void train(const Model& model, const Program& program, Schedule schedule, const 
     call.what = "barrier before an iteration";
     world.barrier(call);  // so that an iteration's time does not include the wait for a late rank
     IterationResult mine =
-        iterate(fmt::format("iteration {}: the loss", step), step <= kWarmupIterations);
+        iterate(fmt::format("iteration {}: the loss", step),
+                turn_of(step, options.schedules_in_turns).iteration <= kWarmupIterations);
 
     StepReport report;
     report.iteration = step;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <optional>
 #include <string>
@@ -21,6 +22,9 @@ struct TrainOptions {
   int evaluate_every = 0;    ///< iterations between held-out losses; 0 = only after the last
   int evaluate_batches = 4;  ///< global batches per held-out loss
   RunOptions run;
+  /// How many schedules take turns (turns.h). The warm-up lasts until each has had its first
+  /// iterations.
+  std::size_t schedules_in_turns = 1;
   Replan replan;  ///< asked on rank 0 after every iteration but the last; may be empty
   PlanningTurn planning = PlanningTurn::between;
 };

@@ -133,6 +133,18 @@ for other in chunked two shared; do
     fail "other losses ($other): $(paste one $other) $(cat err)"
 done
 
+# Schedules that take turns have a run each, and together the losses of one training.
+echo '{"planner": "sequential", "decisions": []}' >plain.json
+"$moe_train" --model tiny --data corpus.txt --steps 2 --threads 1 --evaluate-batches 0 --format csv \
+  --schedule plain.json chunks.json --db turns.db >turns.csv 2>err
+tail -n +2 turns.csv | cut -d, -f3 | paste one - | awk 'NF != 2 || ($1 - $2) ^ 2 > 1e-10 * $1 ^ 2 { exit 1 }' ||
+  fail "other losses (in turns): $(paste one turns.csv) $(cat err)"
+expect 0 out "2 done, iterations 1 to 2" "$moe_db" query --db turns.db "SELECT count(DISTINCT run_id) || ' ' || status ||
+  ', iterations ' || min(iteration) || ' to ' || max(iteration) FROM iteration JOIN run ON run.id = run_id"
+expect 0 err " times as fast as sequential" "$moe_train" --model tiny --data corpus.txt --steps 3 --schedule plain.json chunks.json
+expect 2 err "--print-program: expected one --schedule, not 2" "$moe_train" --model tiny --schedule plain.json chunks.json \
+  --print-program
+
 expect 0 out '"iteration_s"' "$moe_train" --model tiny --data corpus.txt --steps 3 --threads 1 --ranks 2 \
   --schedule chunks.json --db runs.db --format json
 expect 0 out "done" "$moe_db" query --db runs.db "SELECT status FROM run_view"

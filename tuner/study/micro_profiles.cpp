@@ -54,11 +54,11 @@ double MicroProfiles::measure(const moe::Schedule& schedule, std::int64_t schedu
   moe::Schedule marked = schedule;
   marked.planner = kMicroProfilePlanner;
   const auto train_once = [&] {
-    return train(options_.job, marked, moe::kWarmupIterations + options_.iterations, 1,
+    return train(options_.job, {&marked, 1}, moe::kWarmupIterations + options_.iterations, 1,
                  options_.time_limit_s(schedule), options_.alive);
   };
   const JobResult result =
-      train_undisturbed(train_once, options_.most_of_others, options_.say).result;
+      train_undisturbed(train_once, options_.most_of_others, options_.say).results.front();
 
   db::Measurement row;
   row.run_id = options_.run_id;

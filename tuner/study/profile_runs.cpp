@@ -1,6 +1,7 @@
 #include "tuner/study/profile_runs.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -34,53 +35,118 @@ bool gives_way(std::vector<ProfileSchedule>& schedules, std::size_t i) {
   return true;
 }
 
+class ProfileTrainings {
+ public:
+  ProfileTrainings(db::Connection& connection, db::Study& study, const TrainingJob& job,
+                   std::vector<ProfileSchedule> schedules, const HowToProfile& how)
+      : connection_(connection),
+        study_(study),
+        job_(job),
+        how_(how),
+        result_{std::move(schedules), {}, {}} {
+    result_.share_of_others.resize(result_.schedules.size());
+    if (!study.profile_runs_json.empty()) {
+      stored_ = nlohmann::json::parse(study.profile_runs_json).get<std::vector<std::int64_t>>();
+    }
+    earlier_ = stored_;
+  }
+
+  ProfileRuns run() {
+    while (result_.runs.size() < static_cast<std::size_t>(how_.rounds) * schedules()) {
+      if (const auto known = earlier_run(place())) {
+        result_.runs.push_back(*known);
+        earlier_.erase(std::ranges::find(earlier_, *known));
+      } else {
+        train_from(place());
+      }
+    }
+    result_.share_of_others.resize(schedules());  // one may have been left out
+    return std::move(result_);
+  }
+
+ private:
+  std::size_t schedules() const { return result_.schedules.size(); }
+  /// Of the schedule that comes next.
+  std::size_t place() const { return result_.runs.size() % schedules(); }
+  bool in_first_round() const { return result_.runs.size() < schedules(); }
+
+  /// A run of this schedule from before that stands for no other round yet.
+  std::optional<std::int64_t> earlier_run(std::size_t place) const {
+    const std::string decisions = moe::decisions_json(result_.schedules[place].schedule);
+    const auto known = std::ranges::find(
+        earlier_, decisions, [&](std::int64_t run) { return decisions_of_run(connection_, run); });
+    return known == earlier_.end() ? std::nullopt : std::optional(*known);
+  }
+
+  /// How many schedules from `first` on take turns in one training. One that changes results would
+  /// change the losses of all.
+  std::size_t count_of_turns(std::size_t first) const {
+    const auto alone = [&](std::size_t i) {
+      return each_alone_ || !moe::changes_results(result_.schedules[i].schedule).empty();
+    };
+    std::size_t end = first + 1;
+    if (alone(first)) return 1;
+    while (end < schedules() && !alone(end) && !earlier_run(end)) ++end;
+    return end - first;
+  }
+
+  void train_from(std::size_t first) {
+    const std::size_t count = count_of_turns(first);
+    std::vector<moe::Schedule> turns;
+    std::vector<std::string> names;
+    for (std::size_t i = first; i < first + count; ++i) {
+      turns.push_back(result_.schedules[i].schedule);
+      names.push_back(result_.schedules[i].what);
+    }
+    how_.say(fmt::format("profile, round {} of {}{}: {}", result_.runs.size() / schedules() + 1,
+                         how_.rounds, count > 1 ? ", in turns" : "", fmt::join(names, "; ")));
+    // In the first round as long as a trial, so that its routings are those that trials will see.
+    const int steps = in_first_round() ? std::max(kSteps, job_.steps) : kSteps;
+    const double limit_s = kTimeLimit_s * static_cast<double>(count);
+    const auto [trained, share] =
+        train_undisturbed([&] { return train(job_, turns, steps, kSteps, limit_s, how_.alive); },
+                          how_.most_of_others, how_.say);
+    const std::string& status = status_of(trained);
+    const std::string& error = trained.front().error;
+    if (status == "done") {
+      keep(first, trained, share);
+    } else if (count > 1) {
+      how_.say(fmt::format("  {}: {}: each is trained alone", status, error));
+      each_alone_ = true;
+    } else if (status == "out_of_memory" && in_first_round() &&
+               gives_way(result_.schedules, first)) {
+      how_.say("  " + error);
+    } else {
+      throw_failure(fmt::format("profile \"{}\"", names.front()), trained.front());
+    }
+  }
+
+  void keep(std::size_t first, const std::vector<JobResult>& trained, double share) {
+    for (std::size_t i = 0; i < trained.size(); ++i) {
+      std::optional<double>& most = result_.share_of_others[first + i];
+      most = std::max(most, std::optional(share));
+      result_.runs.push_back(trained[i].run_id);
+      stored_.push_back(trained[i].run_id);
+    }
+    study_.profile_runs_json = nlohmann::json(stored_).dump();
+    db::update_study(connection_, study_);
+  }
+
+  db::Connection& connection_;
+  db::Study& study_;
+  const TrainingJob& job_;
+  const HowToProfile& how_;
+  ProfileRuns result_;
+  std::vector<std::int64_t> stored_;
+  std::vector<std::int64_t> earlier_;  ///< each stands for a schedule in a round
+  bool each_alone_ = false;            ///< turns have failed: one schedule is to blame
+};
+
 }  // namespace
 
 ProfileRuns run_profiles(db::Connection& connection, db::Study& study, const TrainingJob& job,
-                         std::vector<ProfileSchedule> schedules, int rounds, double most_of_others,
-                         const std::function<void()>& alive,
-                         const std::function<void(const std::string&)>& say) {
-  ProfileRuns result{std::move(schedules), {}, {}};
-  result.share_of_others.resize(result.schedules.size());
-  std::vector<std::int64_t> stored;
-  if (!study.profile_runs_json.empty()) {
-    stored = nlohmann::json::parse(study.profile_runs_json).get<std::vector<std::int64_t>>();
-  }
-  std::vector<std::int64_t> earlier = stored;  // each stands for a schedule in a round
-  const auto all = [&] { return static_cast<std::size_t>(rounds) * result.schedules.size(); };
-  while (result.runs.size() < all()) {
-    const std::size_t i = result.runs.size() % result.schedules.size();
-    const ProfileSchedule& one = result.schedules[i];
-    const std::string decisions = moe::decisions_json(one.schedule);
-    const auto known = std::ranges::find(
-        earlier, decisions, [&](std::int64_t run) { return decisions_of_run(connection, run); });
-    if (known != earlier.end()) {
-      result.runs.push_back(*known);
-      earlier.erase(known);
-      continue;
-    }
-    say(fmt::format("profile {}/{}: {}", result.runs.size() + 1, all(), one.what));
-    // The first runs as long as a trial, so that its routings are those that trials will see.
-    const int steps = std::max(kSteps, result.runs.empty() ? job.steps : 0);
-    const auto [trained, share] = train_undisturbed(
-        [&] { return train(job, one.schedule, steps, kSteps, kTimeLimit_s, alive); },
-        most_of_others, say);
-    const bool is_first_round = result.runs.size() < result.schedules.size();
-    if (trained.status == "out_of_memory" && is_first_round && gives_way(result.schedules, i)) {
-      say("  " + trained.error);
-      continue;
-    }
-    if (trained.status != "done") {
-      throw_failure(fmt::format("profile \"{}\"", one.what), trained);
-    }
-    result.share_of_others[i] = std::max(result.share_of_others[i], std::optional(share));
-    result.runs.push_back(trained.run_id);
-    stored.push_back(trained.run_id);
-    study.profile_runs_json = nlohmann::json(stored).dump();
-    db::update_study(connection, study);
-  }
-  result.share_of_others.resize(result.schedules.size());  // one may have been left out
-  return result;
+                         std::vector<ProfileSchedule> schedules, const HowToProfile& how) {
+  return ProfileTrainings(connection, study, job, std::move(schedules), how).run();
 }
 
 std::vector<ProfileQuality> profile_qualities(const ProfileRuns& runs,

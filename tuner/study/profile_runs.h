@@ -25,15 +25,21 @@ struct ProfileRuns {
   std::vector<std::optional<double>> share_of_others;
 };
 
-/// Trains each schedule that the study has not profiled yet, and writes every run into the study's
-/// row when it is done. Runs that other processes disturb are repeated (undisturbed.h). A schedule
-/// that runs out of memory in the first round gives way to the next of ProfileSchedule::instead. It
-/// is left out where there is none and others are left. Calls `alive` while they train. Throws as
-/// throw_failure (training_job.h).
+/// How a study profiles.
+struct HowToProfile {
+  int rounds = 1;
+  double most_of_others = 1;  ///< the limit of train_undisturbed (undisturbed.h)
+  std::function<void()> alive;
+  std::function<void(const std::string&)> say;
+};
+
+/// Trains each schedule that the study has not profiled yet, those of a round in turns, and writes
+/// the runs of a round into the study's row when it is done. Runs that other processes disturb are
+/// repeated (undisturbed.h). A schedule that runs out of memory in the first round gives way to the
+/// next of ProfileSchedule::instead. It is left out where there is none and others are left. Throws
+/// as throw_failure (training_job.h).
 ProfileRuns run_profiles(db::Connection& connection, db::Study& study, const TrainingJob& job,
-                         std::vector<ProfileSchedule> schedules, int rounds, double most_of_others,
-                         const std::function<void()>& alive,
-                         const std::function<void(const std::string&)>& say);
+                         std::vector<ProfileSchedule> schedules, const HowToProfile& how);
 
 /// The quality of each schedule's profile, over all rounds. errors: (predicted - measured) /
 /// measured, by run and iteration.

@@ -186,8 +186,8 @@ class StudyRun {
         connection_, study_, options_.job,
         those_that_fit(program_, groups_, expected, options_.job.memory_limit_bytes,
                        schedules_to_profile(program_, given_, options_.planners), options_.say),
-        how_measured_.profile_rounds, how_measured_.most_of_others, [this] { stay_alive(); },
-        options_.say);
+        {how_measured_.profile_rounds, how_measured_.most_of_others, [this] { stay_alive(); },
+         options_.say});
     profile_runs_ = runs.runs;
     std::vector<std::vector<double>> errors_by_run = take_costs().errors;
     errors_by_run.resize(profile_runs_.size());  // without those of a refinement

@@ -8,7 +8,8 @@
 
 /// Tells the trials of a study apart by their repeats.
 ///
-/// Trials are trained in turns, so that repeat j of one is next to repeat j of another in time.
+/// The trials of a round take turns in one training, so that repeat j of one met the machine as
+/// repeat j of another did.
 /// With the logarithms y_ij of the times this is a randomized block design, with repeats as blocks:
 ///   y_ij = trial_i + repeat_j + noise, of one relative deviation s for all trials of the study
 ///   s^2 = sum of squared residuals / (measurements - trials - repeats + 1)

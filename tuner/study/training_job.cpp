@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <deque>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -76,39 +77,50 @@ std::string complaint(const moe::Outcome& outcome, const std::string& errors) {
   return outcome.message.empty() ? last_words(errors, 500) : outcome.message;
 }
 
-/// The JSON object among the lines of stdout.
-std::optional<nlohmann::json> find_summary(const std::string& output) {
+/// The JSON objects among the lines of stdout, one for each schedule.
+std::vector<nlohmann::json> find_summaries(const std::string& output) {
+  std::vector<nlohmann::json> found;
   for (std::size_t at = 0; at < output.size();) {
     const auto end = std::min(output.find('\n', at), output.size());
     const auto json =
         nlohmann::json::parse(output.begin() + static_cast<std::ptrdiff_t>(at),
                               output.begin() + static_cast<std::ptrdiff_t>(end), nullptr, false);
-    if (json.is_object() && json.contains("iteration_s")) return json;
+    if (json.is_object() && json.contains("iteration_s")) found.push_back(json);
     at = end + 1;
   }
-  return std::nullopt;
+  return found;
 }
 
-/// Of a training that came to its end.
-void read_summary(const std::string& output, JobResult& result) {
-  const auto summary = find_summary(output);
-  if (!summary) {
-    result.status = "failed";
-    result.error = "no summary on stdout: " + last_words(output, 200);
-    return;
-  }
-  result.iteration_s = summary->value("iteration_s", 0.0);
-  result.run_id = summary->value("run", std::int64_t{0});
-  result.measured_peak_bytes = summary->value("measured_peak_bytes", std::int64_t{0});
-  const auto loss = summary->find("loss");
-  const bool measured = loss != summary->end() && loss->is_number() && result.iteration_s > 0;
+/// Of a schedule whose training came to its end.
+JobResult read_summary(const nlohmann::json& summary) {
+  JobResult result;
+  result.iteration_s = summary.value("iteration_s", 0.0);
+  result.run_id = summary.value("run", std::int64_t{0});
+  result.measured_peak_bytes = summary.value("measured_peak_bytes", std::int64_t{0});
+  const auto loss = summary.find("loss");
+  const bool measured = loss != summary.end() && loss->is_number() && result.iteration_s > 0;
   result.status = measured ? "done" : "failed";
-  if (!measured) result.error = "the training diverged or measured nothing: " + summary->dump();
+  if (!measured) result.error = "the training diverged or measured nothing: " + summary.dump();
+  return result;
+}
+
+std::vector<JobResult> read_summaries(const std::string& output, std::size_t schedules) {
+  std::vector<JobResult> results;
+  for (const nlohmann::json& summary : find_summaries(output)) {
+    results.push_back(read_summary(summary));
+  }
+  if (results.size() == schedules) return results;
+  JobResult failed;
+  failed.status = "failed";
+  failed.error = fmt::format("{} summaries on stdout, expected {}: {}", results.size(), schedules,
+                             last_words(output, 200));
+  return std::vector(schedules, failed);
 }
 
 }  // namespace
 
-JobResult classify(const ChildResult& child, bool kernel_killed_for_memory) {
+std::vector<JobResult> classify(const ChildResult& child, bool kernel_killed_for_memory,
+                                std::size_t schedules) {
   using End = ChildResult::End;
   using Status = moe::OutcomeStatus;
   JobResult result;
@@ -120,13 +132,12 @@ JobResult classify(const ChildResult& child, bool kernel_killed_for_memory) {
   if (child.end == End::timed_out) {
     result.status = "hung";
     result.error = fmt::format("ended after {:.0f} s: {}", child.seconds, reason);
-    return result;
+    return std::vector(schedules, result);
   }
   if (kernel_killed_for_memory) outcome.status = Status::out_of_memory;
   switch (outcome.status) {
     case Status::done:
-      read_summary(child.output, result);
-      break;
+      return read_summaries(child.output, schedules);
     case Status::out_of_memory:
       result.status = "out_of_memory";
       result.error = reason;
@@ -148,15 +159,17 @@ JobResult classify(const ChildResult& child, bool kernel_killed_for_memory) {
       result.error = fmt::format("exit code {}: {}", result.exit_code, reason);
       break;
   }
-  return result;
+  return std::vector(schedules, result);
 }
 
-JobResult train(const TrainingJob& job, const moe::Schedule& schedule, int steps, int timelines,
-                double time_limit_s, const std::function<void()>& alive) {
+std::vector<JobResult> train(const TrainingJob& job, std::span<const moe::Schedule> schedules,
+                             int steps, int timelines, double time_limit_s,
+                             const std::function<void()>& alive) {
   if (moe::stop_signal() != 0) {
     throw moe::Stopped(moe::stop_reason(moe::stop_signal()), moe::stop_signal());
   }
-  const MemoryFile file(moe::to_json(schedule));
+  std::deque<MemoryFile> files;  // they do not move
+  for (const moe::Schedule& schedule : schedules) files.emplace_back(moe::to_json(schedule));
   std::vector<std::string> argv{job.program,
                                 "--model",
                                 job.model,
@@ -164,8 +177,6 @@ JobResult train(const TrainingJob& job, const moe::Schedule& schedule, int steps
                                 std::to_string(steps),
                                 "--ranks",
                                 std::to_string(job.ranks),
-                                "--schedule",
-                                file.path(),
                                 "--db",
                                 job.database,
                                 "--device",
@@ -182,6 +193,7 @@ JobResult train(const TrainingJob& job, const moe::Schedule& schedule, int steps
     argv.emplace_back(option);
     argv.push_back(value);
   };
+  for (const MemoryFile& file : files) add("--schedule", file.path());
   for (const std::string& setting : job.settings) add("--set", setting);
   if (!job.layout.empty()) add("--layout", job.layout);
   if (job.threads > 0) add("--threads", std::to_string(job.threads));
@@ -194,7 +206,7 @@ JobResult train(const TrainingJob& job, const moe::Schedule& schedule, int steps
   }
   const long kills = out_of_memory_kills();
   const ChildResult child = run_child(argv, time_limit_s, alive);
-  return classify(child, child.code != 0 && out_of_memory_kills() > kills);
+  return classify(child, child.code != 0 && out_of_memory_kills() > kills, schedules.size());
 }
 
 void throw_failure(const std::string& what, const JobResult& result) {

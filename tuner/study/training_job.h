@@ -1,8 +1,10 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -28,7 +30,7 @@ struct TrainingJob {
   std::vector<std::string> data;
 };
 
-/// The result of one run of moe-train.
+/// The result of a run of moe-train under one schedule.
 struct JobResult {
   /// A trial status of the database: "done", "out_of_memory", "hung", "crashed" or "failed".
   std::string status;
@@ -39,16 +41,21 @@ struct JobResult {
   std::int64_t measured_peak_bytes = 0;
 };
 
-/// Trains under `schedule` and waits. `timelines`: how many typical iterations are kept. Throws
-/// moe::Stopped when this process is asked to end.
-JobResult train(const TrainingJob& job, const moe::Schedule& schedule, int steps, int timelines,
-                double time_limit_s, const std::function<void()>& alive);
+/// Trains under `schedules` and waits; several take turns (moe/train/turns.h) and have `steps`
+/// iterations each. `timelines`: how many typical iterations of each are kept. Returns a result for
+/// each schedule; a training that fails is the failure of all of them. Throws moe::Stopped when
+/// this process is asked to end.
+std::vector<JobResult> train(const TrainingJob& job, std::span<const moe::Schedule> schedules,
+                             int steps, int timelines, double time_limit_s,
+                             const std::function<void()>& alive);
 
 /// Tells failures apart by the outcome that moe-train printed (moe/outcome.h), and by the exit code
 /// where it printed none. A time limit (ours, or moe-train's) is "hung". Memory that ran out, or
 /// for which the kernel killed processes meanwhile, is "out_of_memory". A lost rank and any signal
-/// is "crashed", all else is "failed". The text on stderr does not matter.
-JobResult classify(const ChildResult& child, bool kernel_killed_for_memory);
+/// is "crashed", all else is "failed". The text on stderr does not matter. Returns a result for
+/// each of the `schedules` that took turns.
+std::vector<JobResult> classify(const ChildResult& child, bool kernel_killed_for_memory,
+                                std::size_t schedules = 1);
 
 /// Throws an error with which this process ends as the training did. `what` names the training.
 [[noreturn]] void throw_failure(const std::string& what, const JobResult& result);

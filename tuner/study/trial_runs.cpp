@@ -1,6 +1,7 @@
 #include "tuner/study/trial_runs.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -20,6 +21,9 @@
 namespace tuner {
 namespace {
 
+/// The longest training in turns, by prediction: a kill loses no more.
+constexpr double kLongestTraining_s = 600;
+
 struct TrainedTrial {
   db::Trial trial;
   moe::Schedule schedule;
@@ -38,14 +42,8 @@ class TrialTrainings {
     while (true) {
       const Round round = next();
       if (round.trials.empty()) break;
-      std::size_t number = 0;
-      for (const std::size_t id : round.trials) {
-        // One that has failed is no longer among them, and the places of others stay.
-        TrainedTrial& entry = trials_[id];
-        how_.say(fmt::format("repeat {}, {} of {}: {} {}", round.repeat, ++number,
-                             round.trials.size(), entry.trial.planner,
-                             entry.trial.parameters_json));
-        run_repeat(entry, round.repeat);
+      for (const std::vector<std::size_t>& together : trainings_of(round)) {
+        run_repeat(together, round.repeat);
       }
     }
     for (TrainedTrial& entry : trials_) {
@@ -117,28 +115,90 @@ class TrialTrainings {
     }
   }
 
-  void run_repeat(TrainedTrial& entry, int repeat) {
-    db::Trial& trial = entry.trial;
-    entry.changes = true;
-    if (!trial.started_at) trial.started_at = db::now();
-    const double limit_s = how_.time_limit_s(trial.predicted_s.value_or(1));
-    const auto train_once = [&] {
-      return train(how_.job, entry.schedule, how_.job.steps, 1, limit_s, [this] { stay_alive(); });
-    };
-    const JobResult result = train_undisturbed(train_once, how_.most_of_others, how_.say).result;
-    if (result.status != "done") {
-      finish(entry, result.status, result.error);
-      how_.say(fmt::format("  {}: {}", result.status, result.error));
-      return;
+  /// Losses of trials that change results stand beside those of others after as many iterations, so
+  /// then each is trained alone.
+  bool may_take_turns() const {
+    return std::ranges::all_of(trials_, [](const TrainedTrial& entry) {
+      return moe::changes_results(entry.schedule).empty();
+    });
+  }
+
+  /// The trials of each training of a round, which take turns in it. No training is longer than
+  /// what a kill may lose.
+  std::vector<std::vector<std::size_t>> trainings_of(const Round& round) const {
+    std::vector<std::vector<std::size_t>> trainings;
+    const bool in_turns = may_take_turns();
+    double left_s = 0;
+    for (const std::size_t id : round.trials) {
+      const double takes_s = how_.job.steps * trials_[id].trial.predicted_s.value_or(0);
+      if (trainings.empty() || !in_turns || takes_s > left_s) {
+        trainings.emplace_back();
+        left_s = kLongestTraining_s;
+      }
+      trainings.back().push_back(id);
+      left_s -= takes_s;
     }
+    return trainings;
+  }
+
+  std::string named(std::size_t id) const {
+    const db::Trial& trial = trials_[id].trial;
+    return trial.planner + (trial.parameters_json == "{}" ? "" : " " + trial.parameters_json);
+  }
+
+  std::vector<JobResult> train_in_turns(const std::vector<std::size_t>& ids) {
+    std::vector<moe::Schedule> schedules;
+    double limit_s = 0;
+    for (const std::size_t id : ids) {
+      TrainedTrial& entry = trials_[id];
+      entry.changes = true;
+      if (!entry.trial.started_at) entry.trial.started_at = db::now();
+      schedules.push_back(entry.schedule);
+      limit_s += how_.time_limit_s(entry.trial.predicted_s.value_or(1));
+    }
+    const auto train_once = [&] {
+      return train(how_.job, schedules, how_.job.steps, 1, limit_s, [this] { stay_alive(); });
+    };
+    return train_undisturbed(train_once, how_.most_of_others, how_.say).results;
+  }
+
+  /// Where a training in turns fails, each of its trials is trained alone: one of them is to blame.
+  void run_repeat(const std::vector<std::size_t>& ids, int repeat) {
+    std::vector<std::string> names;
+    for (const std::size_t id : ids) names.push_back(named(id));
+    how_.say(fmt::format(
+        "repeat {}, {}: {}", repeat,
+        ids.size() == 1 ? "1 schedule" : fmt::format("{} schedules in turns", ids.size()),
+        fmt::join(names, "; ")));
+    const std::vector<JobResult> results = train_in_turns(ids);
+    const std::string& status = status_of(results);
+    if (status == "done") {
+      store_repeat(ids, repeat, results);
+    } else if (ids.size() == 1) {
+      finish(trials_[ids.front()], status, results.front().error);
+      how_.say(fmt::format("  {}: {}", status, results.front().error));
+    } else {
+      how_.say(fmt::format("  {}: {}: each is trained alone", status, results.front().error));
+      for (const std::size_t id : ids) run_repeat({id}, repeat);
+    }
+  }
+
+  void store_repeat(const std::vector<std::size_t>& ids, int repeat,
+                    const std::vector<JobResult>& results) {
     db::Transaction transaction(connection_, "store a repeat");
-    db::insert(connection_, db::TrialRepeat{trial.id, repeat, result.run_id, result.iteration_s,
-                                            how_.job.steps});
-    db::link_timelines(connection_, result.run_id, trial.id);
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      const std::int64_t trial = trials_[ids[i]].trial.id;
+      db::insert(connection_, db::TrialRepeat{trial, repeat, results[i].run_id,
+                                              results[i].iteration_s, how_.job.steps});
+      db::link_timelines(connection_, results[i].run_id, trial);
+    }
     transaction.commit();
-    entry.repeats[repeat] = result.iteration_s;
-    trial.measured_peak_bytes =
-        std::max(trial.measured_peak_bytes.value_or(0), result.measured_peak_bytes);
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      TrainedTrial& entry = trials_[ids[i]];
+      entry.repeats[repeat] = results[i].iteration_s;
+      entry.trial.measured_peak_bytes =
+          std::max(entry.trial.measured_peak_bytes.value_or(0), results[i].measured_peak_bytes);
+    }
   }
 
   void finish(TrainedTrial& entry, const std::string& status, const std::string& error) {

@@ -2,22 +2,29 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "tuner/study/processor_time.h"
 
 namespace tuner {
 
+const std::string& status_of(const std::vector<JobResult>& results) {
+  const auto failed = std::ranges::find_if(
+      results, [](const JobResult& result) { return result.status != "done"; });
+  return failed == results.end() ? results.front().status : failed->status;
+}
+
 WatchedRun least_disturbed(const std::function<WatchedRun()>& train, double most_of_others,
                            const std::function<void(const std::string&)>& say) {
   WatchedRun best = train();
   for (int attempt = 1; attempt < kMostAttempts; ++attempt) {
-    if (best.result.status != "done" || best.share_of_others <= most_of_others) break;
+    if (status_of(best.results) != "done" || best.share_of_others <= most_of_others) break;
     say(fmt::format("  others had {:.0f}% of the processors: once more",
                     100 * best.share_of_others));
     WatchedRun next = train();
-    if (next.result.status != "done") {
-      say(fmt::format("  {}: the run before counts", next.result.status));
+    if (status_of(next.results) != "done") {
+      say(fmt::format("  {}: the run before counts", status_of(next.results)));
       break;
     }
     if (next.share_of_others < best.share_of_others) best = std::move(next);
@@ -25,7 +32,8 @@ WatchedRun least_disturbed(const std::function<WatchedRun()>& train, double most
   return best;
 }
 
-WatchedRun train_undisturbed(const std::function<JobResult()>& train, double most_of_others,
+WatchedRun train_undisturbed(const std::function<std::vector<JobResult>()>& train,
+                             double most_of_others,
                              const std::function<void(const std::string&)>& say) {
   const auto watched = [&] {
     const ProcessorTime before = processor_time();

@@ -14,6 +14,7 @@
 #include "moe/model/iteration.h"
 #include "moe/stop.h"
 #include "moe/train/initialize.h"
+#include "moe/train/turns.h"
 #include "tests/moe/train/training_case.h"
 
 namespace moe::trainer_test {
@@ -320,6 +321,24 @@ TEST(Trainer, ANewScheduleIsInForceFromTheNextIterationOnAndChangesNoLoss) {
   EXPECT_GT(spans(2), spans(1));
   EXPECT_EQ(spans(3), spans(2));
   for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(told.losses()[i], plain.losses()[i], 1e-12);
+}
+
+TEST(Trainer, SchedulesThatTakeTurnsChangeNoLossAndEachWarmsUp) {
+  const Model model = small_model(DType::f64);
+  const std::vector<Schedule> both{{"sequential", {}}, canonical(chunked(model, 2, 2))};
+  const int iterations = 2 * (kWarmupIterations + 1);
+  const Told plain = trained(model, 2, steps(iterations), both[0]);
+  TrainOptions options = steps(iterations);
+  options.replan = in_turns(both);
+  options.schedules_in_turns = both.size();
+  const Told told = trained(model, 2, options, both[0]);
+  ASSERT_EQ(told.schedules.size(), static_cast<std::size_t>(iterations));
+  for (std::size_t i = 0; i < told.steps.size(); ++i) {
+    EXPECT_EQ(told.schedules[i], std::pair(static_cast<int>(i) + 1, both[i % 2]));
+    EXPECT_NEAR(told.losses()[i], plain.losses()[i], 1e-12);
+    const bool warms_up = told.steps[i].touched_peak_bytes.front() > 0;
+    EXPECT_EQ(warms_up, i < 2 * std::size_t{kWarmupIterations}) << i;
+  }
 }
 
 TEST(Trainer, PlansBesideAnIterationRuleTheOneAfterItAndChangeNoLoss) {

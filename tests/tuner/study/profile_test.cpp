@@ -55,7 +55,7 @@ struct ProfileTest : ::testing::Test {
     return job;
   }
   std::int64_t run(const moe::Schedule& schedule, int steps, int timelines) const {
-    const JobResult result = train(job(), schedule, steps, timelines, 60, {});
+    const JobResult result = train(job(), {&schedule, 1}, steps, timelines, 60, {}).front();
     EXPECT_EQ(result.status, "done") << result.error;
     return result.run_id;
   }

@@ -78,12 +78,21 @@ ChildResult ended(End end, int code, std::string errors, std::string output = ""
   return child;
 }
 
+JobResult classify_one(const ChildResult& child, bool kernel_killed_for_memory) {
+  return classify(child, kernel_killed_for_memory).front();
+}
+
+JobResult train_one(const TrainingJob& job) {
+  const moe::Schedule schedule{"somebody", {}};
+  return train(job, {&schedule, 1}, 1, 1, 20, {}).front();
+}
+
 std::string outcome_line(moe::Outcome outcome) { return moe::to_json(outcome) + "\n"; }
 
 TEST(Classify, TellsFailuresApartByTheOutcome) {
   using Status = moe::OutcomeStatus;
   const auto status = [](Status outcome, int code) {
-    return classify(ended(End::exited, code, "", "[rows]\n" + outcome_line({outcome})), false)
+    return classify_one(ended(End::exited, code, "", "[rows]\n" + outcome_line({outcome})), false)
         .status;
   };
   EXPECT_EQ(status(Status::out_of_memory, 3), "out_of_memory");
@@ -98,7 +107,7 @@ TEST(Classify, TellsFailuresApartByTheOutcome) {
 
 TEST(Classify, TellsFailuresApartByTheExitCodeWhereThereIsNoOutcome) {
   const auto status = [](const ChildResult& child, bool kernel = false) {
-    return classify(child, kernel).status;
+    return classify_one(child, kernel).status;
   };
   EXPECT_EQ(status(ended(End::timed_out, 0, "")), "hung");
   EXPECT_EQ(status(ended(End::exited, 124, "")), "hung");
@@ -114,7 +123,7 @@ TEST(Classify, TellsFailuresApartByTheExitCodeWhereThereIsNoOutcome) {
 
 TEST(Classify, WordsOnStderrCountForNothing) {
   const auto of = [](const std::string& words, const std::string& output) {
-    return classify(ended(End::exited, 1, words, output), false).status;
+    return classify_one(ended(End::exited, 1, words, output), false).status;
   };
   const std::string no_memory = outcome_line({moe::OutcomeStatus::out_of_memory});
   for (const char* words : {"moe-train: rank 0: gate needs 5 B of arena, 1 B more than the limit",
@@ -126,48 +135,64 @@ TEST(Classify, WordsOnStderrCountForNothing) {
 
 TEST(Classify, ReadsTheSummary) {
   const auto result =
-      classify(ended(End::exited, 0, "",
-                     "[mpirun says]\n{\"iteration_s\": 0.5, \"run\": 7, \"loss\": 3.5, "
-                     "\"measured_peak_bytes\": 4096}\n"),
-               false);
+      classify_one(ended(End::exited, 0, "",
+                         "[mpirun says]\n{\"iteration_s\": 0.5, \"run\": 7, \"loss\": 3.5, "
+                         "\"measured_peak_bytes\": 4096}\n"),
+                   false);
   EXPECT_EQ(result.status, "done");
   EXPECT_EQ(result.iteration_s, 0.5);
   EXPECT_EQ(result.run_id, 7);
   EXPECT_EQ(result.measured_peak_bytes, 4096);
 }
 
+TEST(Classify, ReadsASummaryOfEachScheduleThatTookTurns) {
+  const std::string one = "{\"iteration_s\": 0.5, \"run\": 7, \"loss\": 3.5}\n";
+  const std::string other = "{\"iteration_s\": 0.25, \"run\": 8, \"loss\": 3.5}\n";
+  const auto both = classify(ended(End::exited, 0, "", one + other), false, 2);
+  ASSERT_EQ(both.size(), 2u);
+  EXPECT_EQ(both[0].run_id, 7);
+  EXPECT_EQ(both[1].run_id, 8);
+  EXPECT_EQ(both[1].iteration_s, 0.25);
+  const auto lacking = classify(ended(End::exited, 0, "", one), false, 2);
+  ASSERT_EQ(lacking.size(), 2u);
+  EXPECT_EQ(lacking[1].status, "failed");
+  EXPECT_THAT(lacking[1].error, HasSubstr("1 summaries on stdout, expected 2"));
+  EXPECT_EQ(classify(ended(End::exited, 139, ""), false, 2)[1].status, "crashed");
+}
+
 TEST(Classify, ADivergedTrainingIsNoResult) {
-  EXPECT_EQ(
-      classify(ended(End::exited, 0, "", "{\"iteration_s\": 0.5, \"loss\": null}"), false).status,
-      "failed");
+  EXPECT_EQ(classify_one(ended(End::exited, 0, "", "{\"iteration_s\": 0.5, \"loss\": null}"), false)
+                .status,
+            "failed");
 }
 
 TEST(Classify, QuotesWhatTheTrainingGaveAsItsReason) {
-  const auto result = classify(ended(End::exited, 3, "mpirun says this and that\n",
-                                     outcome_line({.status = moe::OutcomeStatus::out_of_memory,
-                                                   .rank = 1,
-                                                   .message = "rank 1: tiny needs 9 B of arena"})),
-                               false);
+  const auto result =
+      classify_one(ended(End::exited, 3, "mpirun says this and that\n",
+                         outcome_line({.status = moe::OutcomeStatus::out_of_memory,
+                                       .rank = 1,
+                                       .message = "rank 1: tiny needs 9 B of arena"})),
+                   false);
   EXPECT_EQ(result.error, "rank 1: tiny needs 9 B of arena");
   EXPECT_EQ(result.exit_code, 3);
 }
 
 TEST(Classify, QuotesStderrWhereThereIsNoOutcome) {
   const auto result =
-      classify(ended(End::exited, 2, "--steps: Value x not in range\n-----\n"), false);
+      classify_one(ended(End::exited, 2, "--steps: Value x not in range\n-----\n"), false);
   EXPECT_EQ(result.status, "failed");
   EXPECT_EQ(result.error, "exit code 2: --steps: Value x not in range");
   EXPECT_EQ(result.exit_code, 2);
 }
 
 TEST(Classify, QuotesMpirunOfARankThatWasKilled) {
-  const auto result =
-      classify(ended(End::exited, 137,
-                     "Primary job  terminated normally, but 1 process returned\n"
-                     "mpirun noticed that process rank 1 with PID 0 on node vm exited on signal 9 "
-                     "(Killed).\n",
-                     outcome_line({.status = moe::OutcomeStatus::lost_rank, .signal = 9})),
-               false);
+  const auto result = classify_one(
+      ended(End::exited, 137,
+            "Primary job  terminated normally, but 1 process returned\n"
+            "mpirun noticed that process rank 1 with PID 0 on node vm exited on signal 9 "
+            "(Killed).\n",
+            outcome_line({.status = moe::OutcomeStatus::lost_rank, .signal = 9})),
+      false);
   EXPECT_EQ(result.status, "crashed");
   EXPECT_EQ(result.error, "signal 9: rank 1 with PID 0 on node vm exited on signal 9 (Killed).");
   EXPECT_EQ(result.exit_code, 137);
@@ -201,7 +226,7 @@ TEST(TrainingJobTest, AMessageInOtherWordsChangesNoStatus) {
         moe::to_json({.status = moe::OutcomeStatus::out_of_memory, .rank = 0, .message = words})));
     TrainingJob job;
     job.program = script.path();
-    const JobResult result = train(job, {"somebody", {}}, 1, 1, 20, {});
+    const JobResult result = train_one(job);
     EXPECT_EQ(result.error, words);
     statuses.push_back(result.status);
   }
@@ -214,7 +239,7 @@ TEST(TrainingJobTest, HandsTheScheduleOverWithoutAFileThatCouldStay) {
       "/bin/sh -c \"ls $s; cat $s; exit 1\" >&2; exit 1\n");
   TrainingJob job;
   job.program = script.path();
-  const auto result = train(job, {"somebody", {}}, 1, 1, 20, {});
+  const auto result = train_one(job);
   EXPECT_THAT(result.error, HasSubstr("\"planner\": \"somebody\""));
   EXPECT_THAT(result.error, HasSubstr("/proc/" + std::to_string(getpid()) + "/fd/"));
 }
