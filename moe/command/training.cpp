@@ -5,6 +5,7 @@
 #include <spdlog/spdlog.h>
 
 #include <deque>
+#include <filesystem>
 #include <iostream>
 #include <optional>
 
@@ -183,7 +184,10 @@ TrainInputs read_inputs(const TrainArguments& arguments,
     inputs.plan.schedules = {{.planner = db::kSequential, .decisions = {}}};
   }
   for (const std::string& file : arguments.schedules) {
-    inputs.plan.schedules.push_back(load_schedule(file));
+    Schedule& schedule = inputs.plan.schedules.emplace_back(load_schedule(file));
+    // Ranks tell each other whose turn it is by schedules with a name.
+    const bool is_nameless = schedule.planner.empty() && arguments.schedules.size() > 1;
+    if (is_nameless) schedule.planner = std::filesystem::path(file).filename().string();
   }
   if (inputs.plan.schedules.size() > 1 && !arguments.print_program.empty()) {
     throw InputError(fmt::format("--print-program: expected one --schedule, not {}",

@@ -18,25 +18,27 @@
 namespace tuner {
 namespace {
 
-constexpr int kSmallestChunks = 4;  ///< the cut that shows small sizes
+/// The cut that shows small sizes: as many chunks as planners may make, within these bounds.
+constexpr int kSmallestChunks = 4, kMostSmallestChunks = 16;
 constexpr int kOverlappedChunks = 2;
 constexpr int kBatchParts = 2;
 
 }  // namespace
 
-std::vector<ProfileSchedule> profile_schedules(const moe::Program& program) {
+std::vector<ProfileSchedule> profile_schedules(const moe::Program& program, int most_chunks) {
+  const int smallest = std::clamp(most_chunks, kSmallestChunks, kMostSmallestChunks);
   const auto overlapped = [&](int chunks) {
     return pipeline_schedule(program, "profile", {chunks, chunks}, InNode::beside);
   };
-  moe::Schedule cut = overlapped(kSmallestChunks);
+  moe::Schedule cut = overlapped(smallest);
   std::erase_if(cut.decisions, [](const moe::Decision& decision) {
     return std::holds_alternative<moe::StreamAssignment>(decision);
   });
   return {
       {db::kSequential, {"profile", {}}},
-      {fmt::format("{} chunks on one stream", kSmallestChunks), std::move(cut)},
+      {fmt::format("{} chunks on one stream", smallest), std::move(cut)},
       {fmt::format("{} chunks overlapped", kOverlappedChunks), overlapped(kOverlappedChunks)},
-      {fmt::format("{} chunks overlapped", kSmallestChunks), overlapped(kSmallestChunks)},
+      {fmt::format("{} chunks overlapped", smallest), overlapped(smallest)},
   };
 }
 
@@ -97,8 +99,9 @@ std::optional<ProfileSchedule> parts_profile_schedule(const moe::Program& progra
 
 std::vector<ProfileSchedule> schedules_to_profile(const moe::Program& program,
                                                   const std::vector<Given>& given,
-                                                  const std::vector<PlannerRequest>& planners) {
-  std::vector<ProfileSchedule> schedules = profile_schedules(program);
+                                                  const std::vector<PlannerRequest>& planners,
+                                                  int most_chunks) {
+  std::vector<ProfileSchedule> schedules = profile_schedules(program, most_chunks);
   for (const Given& each : given) {
     schedules.push_back({"given " + each.name, {"profile", each.schedule.decisions}});
   }

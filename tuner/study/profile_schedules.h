@@ -26,8 +26,9 @@ struct ProfileSchedule {
 
 /// The schedules that every study profiles. The sequential one measures whole ops alone. Chunks on
 /// one stream measure small ops alone, so that alpha can be told from beta. Chunks that overlap
-/// measure how much computation and communication slow each other down.
-std::vector<ProfileSchedule> profile_schedules(const moe::Program& program);
+/// measure how much computation and communication slow each other down. The smallest chunks are
+/// those of planners that may make `most_chunks`, from 4 to 16 a layer.
+std::vector<ProfileSchedule> profile_schedules(const moe::Program& program, int most_chunks = 4);
 
 /// The schedules that measure copies to the host's memory and back. All rows that backward needs
 /// are offloaded, in chunks: once with everything on one stream, so that copies run alone, and once
@@ -44,7 +45,8 @@ std::optional<ProfileSchedule> parts_profile_schedule(const moe::Program& progra
 /// and copies only where one offloads, and the given schedules, which may have ops of their own.
 std::vector<ProfileSchedule> schedules_to_profile(const moe::Program& program,
                                                   const std::vector<Given>& given,
-                                                  const std::vector<PlannerRequest>& planners);
+                                                  const std::vector<PlannerRequest>& planners,
+                                                  int most_chunks = 4);
 
 /// A profile schedule with buffers that chunks share, by each legal strategy of MPMoE that it does
 /// not have yet. Those that recompute activations are first, as they need no copies. Then the same

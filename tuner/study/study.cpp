@@ -184,8 +184,10 @@ class StudyRun {
         asked_routing_ ? *asked_routing_ : make_routing("uniform", program_, groups_, 0);
     const ProfileRuns runs = run_profiles(
         connection_, study_, options_.job,
-        those_that_fit(program_, groups_, expected, options_.job.memory_limit_bytes,
-                       schedules_to_profile(program_, given_, options_.planners), options_.say),
+        those_that_fit(
+            program_, groups_, expected, options_.job.memory_limit_bytes,
+            schedules_to_profile(program_, given_, options_.planners, options_.most_chunks),
+            options_.say),
         {how_measured_.profile_rounds, how_measured_.most_of_others, [this] { stay_alive(); },
          options_.say});
     profile_runs_ = runs.runs;

@@ -63,6 +63,23 @@ TEST(ProfileSchedules, CutEveryLayerAndTheOpsBeforeItIntoPartsOfTheBatch) {
   EXPECT_GT(dense_in_parts, 0);
 }
 
+TEST(ProfileSchedules, MeasureTheSmallestChunksThatPlannersMayMake) {
+  const moe::Program program = iteration({1, 2, 1});
+  const auto most = [&](int asked) {
+    int chunks = 0;
+    for (const ProfileSchedule& one : profile_schedules(program, asked)) {
+      for (const moe::Decision& decision : one.schedule.decisions) {
+        const auto* split = std::get_if<moe::PipelineSplit>(&decision);
+        if (split) chunks = std::max(chunks, split->chunks);
+      }
+    }
+    return chunks;
+  };
+  EXPECT_EQ(most(2), 4);
+  EXPECT_EQ(most(6), 6);
+  EXPECT_EQ(most(64), 16);
+}
+
 TEST(ProfileSchedules, HaveCopiesWhereAPlannerOffloads) {
   const moe::Program program = iteration({1, 2, 1});
   const std::size_t always = profile_schedules(program).size();

@@ -254,7 +254,7 @@ TEST_F(ProfileTest, ShowsWhatCopiesCost) {
   slow.copy_gbps = 0.003;  // so slow that late threads do not matter
   std::vector<std::int64_t> runs;
   for (const ProfileSchedule& schedule : schedules) {
-    const JobResult result = train(slow, schedule.schedule, 6, 4, 60, {});
+    const JobResult result = train(slow, {&schedule.schedule, 1}, 6, 4, 60, {}).front();
     ASSERT_EQ(result.status, "done") << result.error;
     runs.push_back(result.run_id);
   }

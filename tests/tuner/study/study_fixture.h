@@ -50,14 +50,17 @@ struct StudyTest : ::testing::Test {
     return o;
   }
 
-  /// A moe-train that misbehaves under schedules of so many chunks.
+  /// A moe-train that misbehaves under schedules of so many chunks. Where they take turns with
+  /// others, it fails at once.
   std::string misbehaving(const std::map<int, std::string>& by_chunks) {
     const std::string path = (directory / "moe-train").string();
     std::ofstream script(path);
-    script << "#!/bin/sh\nfor a; do case $b in --schedule) s=$a;; esac; b=$a; done\n"
+    script << "#!/bin/sh\nfor a; do case $b in --schedule) s=\"$s $a\" n=$((n + 1));; esac; b=$a; "
+              "done\n"
            << "grep -q '\"planner\": \"profile\"' $s || {\n";
     for (const auto& [chunks, action] : by_chunks) {
-      script << "grep -q '\"chunks\": " << chunks << "' $s && { " << action << "; }\n";
+      script << "grep -q '\"chunks\": " << chunks << "' $s && { [ $n = 1 ] || exit 1; " << action
+             << "; }\n";
     }
     script << "}\nexec " MOELAB_BINARY_DIR "/bin/moe-train \"$@\"\n";
     script.close();

@@ -282,7 +282,7 @@ TEST_F(StudyTest, FailuresAreToldApartAndNeverTriedAgain) {
   EXPECT_EQ(status[R"({"forward_chunks": 4, "backward_chunks": 4})"], "out_of_memory");
   std::ifstream file(log);
   std::string lines((std::istreambuf_iterator<char>(file)), {});
-  EXPECT_EQ(lines.size(), 6u) << lines;  // each once
+  EXPECT_EQ(lines.size(), 6u) << lines;  // each once alone, after they had failed in turns
 }
 
 TEST_F(StudyTest, AWrongRoutingIsRefusedBeforeAnythingIsStored) {

@@ -107,7 +107,9 @@ moe::Schedule without_single_chunks(moe::Schedule schedule) {
 }
 
 /// Schedules with one chunk more or less: in a phase of all layers, and in a phase of each layer.
-std::vector<moe::Schedule> other_chunks(const Situation& situation, const moe::Schedule& schedule) {
+/// None gets more than `most` chunks, for smaller ones have costs that nobody measured.
+std::vector<moe::Schedule> other_chunks(const Situation& situation, const moe::Schedule& schedule,
+                                        int most) {
   const std::vector<int> layers = moe_layers(situation.program);
   std::vector<std::vector<int>> together{layers};
   if (layers.size() > 1) {
@@ -120,7 +122,7 @@ std::vector<moe::Schedule> other_chunks(const Situation& situation, const moe::S
         moe::Schedule changed = schedule;
         for (const int layer : some) {
           int& chunks = chunks_of(changed, layer, phase);
-          chunks = std::max(chunks + more, 1);
+          chunks = std::clamp(chunks + more, 1, std::max(most, chunks));
         }
         result.push_back(without_single_chunks(std::move(changed)));
       }
@@ -192,7 +194,9 @@ JointResult searched(const Situation& situation, const PlannerOptions& options,
     return judged(situation, options, schedule, to_beat);
   };
   problem.neighbours = {
-      [&](const moe::Schedule& schedule) { return other_chunks(situation, schedule); },
+      [&](const moe::Schedule& schedule) {
+        return other_chunks(situation, schedule, most_chunks(options));
+      },
       [&](const moe::Schedule& schedule) { return gradients_anew(situation, schedule); }};
   problem.most_tried = most_tried(situation, options);
   if (auto found = search_jointly(problem)) return *found;

@@ -44,6 +44,21 @@ TEST_F(Joint, IsNoWorseThanAnyOtherPlannerAndNoBetterThanItsLowerBound) {
             joint_s);
 }
 
+TEST_F(Joint, GivesNoLayerMoreChunksThanPlannersMayMake) {
+  const auto most_made = [&](int asked) {
+    PlannerOptions options;
+    options.most_chunks = asked;
+    int chunks = 0;
+    for (const moe::Decision& decision : plan_joint(situation, options, planners()).decisions) {
+      const auto* split = std::get_if<moe::PipelineSplit>(&decision);
+      if (split) chunks = std::max(chunks, split->chunks);
+    }
+    return chunks;
+  };
+  EXPECT_EQ(most_made(2), 2);
+  EXPECT_GT(most_made(8), 2) << "more would be faster";
+}
+
 TEST_F(Joint, IsNoWorseThanAnyOtherPlannerOverSeveralRoutings) {
   std::vector<moe::Routing> routings;
   for (const std::uint64_t seed : {1, 2, 3, 4}) {
