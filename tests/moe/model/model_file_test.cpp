@@ -339,6 +339,9 @@ TEST_F(ModelFile, ReadsWhatAGateAddsToIt) {
   EXPECT_EQ(with("gate = \"bias_adjusted\"").auxiliary_weight, 0);
   EXPECT_EQ(own(with("gate = \"x_moe\""), "gate_rank"), "2");
   EXPECT_EQ(own(with("gate = \"x_moe\"\ngate_rank = 3"), "gate_rank"), "3");
+  EXPECT_EQ(own(load_with("experts = 4", "experts = 2\ngate = \"x_moe\""), "gate_rank"), "2");
+  EXPECT_THAT(message([&] { with("gate = \"x_moe\"\ngate_rank = 1"); }),
+              HasSubstr("gate_rank: expected an integer from 2 to"));
   EXPECT_EQ(own(with("gate = \"x_moe\"\ngate_temperature = \"learned\""), "gate_temperature"),
             "\"learned\"");
   EXPECT_EQ(own(with("gate = \"x_moe\"\ngate_temperature = 0.07"), "gate_temperature"), "0.07");
