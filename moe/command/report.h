@@ -30,15 +30,15 @@ class TrainReport {
 
   db::Format format_;
   std::string database_;
-  int steps_;
   int log_every_;
   std::int64_t tokens_;  ///< the number of tokens of the global batch
+  bool clips_;
   bool weighs_z_loss_;
   std::int64_t planned_peak_bytes_ = 0;  ///< the largest of any rank and iteration, as the next two
   std::int64_t planned_host_peak_bytes_ = 0;
   std::int64_t touched_peak_bytes_ = 0;
   std::optional<db::RowWriter> writer_;
-  std::vector<double> durations_;
+  std::vector<double> durations_, warmup_durations_;  ///< the latter of the first iterations
   PlanningTime planning_;
   StepReport last_;
 };

@@ -11,6 +11,7 @@
 #include "db/console/output_error.h"
 #include "db/identity.h"
 #include "moe/command/report.h"
+#include "moe/command/step_log.h"
 #include "moe/communicator/open_device.h"
 #include "moe/errors.h"
 #include "moe/model/iteration.h"
@@ -18,6 +19,7 @@
 #include "moe/model/model_json.h"
 #include "moe/source_tree.h"
 #include "moe/stop.h"
+#include "moe/train/checkpoint/folder.h"
 #include "moe/train/train_store.h"
 #include "moe/train/trainer.h"
 
@@ -38,9 +40,39 @@ void print_program(const Program& program, const Schedule& schedule, bool every_
         [&](const Decision& decision, const Program& shown) { print(to_json(decision), shown); });
 }
 
-TrainOptions train_options(const TrainArguments& arguments, const SchedulePlan& plan,
-                           const OpenDevice& device) {
+/// What checkpoints say of this training; none without --checkpoint.
+std::optional<CheckpointOptions> checkpoint_options(const TrainArguments& arguments,
+                                                    const TrainInputs& inputs,
+                                                    const Groups& groups) {
+  if (arguments.checkpoint.empty()) return std::nullopt;
+  CheckpointOptions options;
+  options.directory = arguments.checkpoint;
+  options.every = arguments.checkpoint_every;
+  options.keep = arguments.keep;
+  options.about.model = inputs.model;
+  options.about.layout = to_text(groups.layout);
+  options.about.corpus_fingerprint = inputs.corpus.fingerprint;
+  return options;
+}
+
+/// The schedule that the training begins with. One that plans between iterations goes on with the
+/// plan in force, where the ranks are divided as they were.
+Schedule first_schedule(const TrainArguments& arguments, const TrainInputs& inputs,
+                        const Groups& groups) {
+  const Schedule& planned = inputs.plan.first;
+  if (!inputs.resume || arguments.plan_every == 0) return planned;
+  const CheckpointIndex& index = inputs.resume->index;
+  const bool fits_on =
+      index.layout == to_text(groups.layout) && index.schedule.planner == planned.planner;
+  return fits_on ? index.schedule : planned;
+}
+
+TrainOptions train_options(const TrainArguments& arguments, const TrainInputs& inputs,
+                           const Groups& groups, const OpenDevice& device) {
+  const SchedulePlan& plan = inputs.plan;
   TrainOptions options;
+  options.checkpoint = checkpoint_options(arguments, inputs, groups);
+  options.resume = inputs.resume;
   options.run.device_world = device.nccl.get();
   options.steps = arguments.steps;
   options.evaluate_every = arguments.evaluate_every;
@@ -64,6 +96,14 @@ void say_what_begins(const TrainArguments& arguments, const TrainInputs& inputs,
                schedule.planner.empty() ? "of " + arguments.schedule : schedule.planner,
                inputs.corpus.description);
   if (!inputs.plan.remark.empty()) spdlog::info(inputs.plan.remark);
+  if (inputs.resume) {
+    const int done = inputs.resume->index.iteration;
+    spdlog::info("goes on from iteration {} of {}{}", done, inputs.resume->folder.string(),
+                 done < arguments.steps ? "" : ": nothing is left to do");
+    for (const std::string& remark : inputs.resume->remarks) spdlog::warn(remark);
+  } else if (arguments.resume) {
+    spdlog::info("{} has no checkpoint: the training begins anew", arguments.checkpoint.string());
+  }
   if (const std::string names = changes_results(schedule); !names.empty()) {
     spdlog::warn("{} changes results: losses are not those of other schedules", names);
   }
@@ -87,9 +127,25 @@ void open_store(std::optional<TrainStore>& store, const TrainArguments& argument
                 std::move(run), schedule_row(inputs.plan.first), ranks, groups);
 }
 
-/// Tells rank 0's store and report of everything; both may be empty.
-TrainObserver observer_of(const TrainArguments& arguments, std::optional<TrainStore>& store,
-                          std::optional<TrainReport>& report) {
+std::int64_t tokens_of_iteration(const Model& model) {
+  return model.global_batch * model.sequence_length;
+}
+
+/// Says when as many tokens have been drawn as the text has. Draws are at random: some of the text
+/// has then been seen several times, and some not yet.
+void say_end_of_epoch(const TrainInputs& inputs, int iteration) {
+  const std::int64_t tokens = tokens_of_iteration(inputs.model);
+  const std::int64_t epochs = iteration * tokens / inputs.corpus.training_tokens;
+  if (epochs > (iteration - 1) * tokens / inputs.corpus.training_tokens) {
+    spdlog::info("iteration {}: as many tokens have been drawn as {} epochs have", iteration,
+                 epochs);
+  }
+}
+
+/// Tells rank 0's store, report and log of everything; they may be empty.
+TrainObserver observer_of(const TrainArguments& arguments, const TrainInputs& inputs,
+                          std::optional<TrainStore>& store, std::optional<TrainReport>& report,
+                          std::optional<StepLog>& log) {
   TrainObserver observer;
   observer.schedule = [&](int iteration, const Schedule& schedule, const Program& scheduled) {
     if (store) store->observe(iteration, schedule, scheduled);
@@ -102,8 +158,16 @@ TrainObserver observer_of(const TrainArguments& arguments, std::optional<TrainSt
                  traffic.experts, db::format_cell("bytes", traffic.bytes),
                  db::format_cell("duration_s", duration_s));
   };
+  observer.checkpoint = [](const CheckpointReport& one) {
+    spdlog::info("checkpoint of iteration {}: {}, {} in {}, {} of them between iterations",
+                 one.iteration, one.folder.string(), db::format_cell("bytes", one.bytes),
+                 db::format_cell("duration_s", one.written_s),
+                 db::format_cell("duration_s", one.stopped_s));
+  };
   observer.step = [&](const StepReport& step) {
     if (store) store->observe(step);
+    if (log) log->write(step);
+    say_end_of_epoch(inputs, step.iteration);
     if (store && step.iteration == 1 && !arguments.loads_every && store->loads_every() > 1) {
       spdlog::info(
           "loads per expert and rank are stored every {} iterations; --loads-every changes that",
@@ -116,6 +180,22 @@ TrainObserver observer_of(const TrainArguments& arguments, std::optional<TrainSt
     }
   };
   return observer;
+}
+
+/// Finds the checkpoint to go on from, and refuses to mix two trainings in one folder.
+void read_checkpoint(const TrainArguments& arguments, TrainInputs& inputs) {
+  const auto& directory = arguments.checkpoint;
+  if (directory.empty()) return;
+  if (arguments.resume) {
+    inputs.resume = find_resume_point(directory, inputs.model, inputs.corpus);
+    return;
+  }
+  if (const auto complete = checkpoints_in(directory); !complete.empty()) {
+    throw InputError(
+        fmt::format("--checkpoint: {} has checkpoints up to iteration {}: expected --resume beside "
+                    "it, or another folder",
+                    directory.string(), complete.back()));
+  }
 }
 
 }  // namespace
@@ -140,6 +220,7 @@ TrainInputs read_inputs(const TrainArguments& arguments,
   }
   inputs.corpus =
       open_corpus(arguments.data, {inputs.model.vocabulary, inputs.model.sequence_length, 0.1});
+  read_checkpoint(arguments, inputs);
   if (inside_mpi_job()) return inputs;
   const int ranks = arguments.ranks.value_or(1);
   const Groups groups = make_groups(parse_layout(arguments.layout, ranks, fits(inputs.model)));
@@ -169,17 +250,19 @@ void run_training(const TrainArguments& arguments, const TrainInputs& inputs, Co
                 here.hostname, device.backend->name());
   std::optional<TrainReport> report;  // on rank 0
   std::optional<TrainStore> store;    // on rank 0, with --db
+  std::optional<StepLog> log;         // on rank 0, with --log
   if (world.rank == 0) {
     say_what_begins(arguments, inputs, groups, *device.backend, world.size);
     report.emplace(arguments, inputs.model);
+    if (!arguments.log.empty()) log.emplace(arguments.log, tokens_of_iteration(inputs.model));
     if (!arguments.database.empty()) {
       open_store(store, arguments, inputs, groups, ranks, device, argc, argv);
     }
   }
   try {
-    train(inputs.model, program, inputs.plan.first, inputs.corpus, groups, *device.backend, world,
-          ranks, train_options(arguments, inputs.plan, device),
-          observer_of(arguments, store, report));
+    train(inputs.model, program, first_schedule(arguments, inputs, groups), inputs.corpus, groups,
+          *device.backend, world, ranks, train_options(arguments, inputs, groups, device),
+          observer_of(arguments, inputs, store, report, log));
     const std::string last =
         world.rank == 0 && inputs.plan.last_remark ? inputs.plan.last_remark() : "";
     if (!last.empty()) spdlog::warn(last);

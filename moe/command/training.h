@@ -1,12 +1,14 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "moe/command/arguments.h"
 #include "moe/communicator/communicator.h"
 #include "moe/model/model.h"
 #include "moe/passes/schedule.h"
+#include "moe/train/checkpoint/resume.h"
 #include "moe/train/data.h"
 #include "moe/train/planning.h"
 
@@ -26,6 +28,7 @@ struct TrainInputs {
   Model model;
   SchedulePlan plan;
   Corpus corpus;
+  std::optional<ResumePoint> resume;
 };
 
 /// Reads and checks model, schedule and corpus, and opens the database. `make_plan` is called where
