@@ -113,7 +113,9 @@ struct Table<Iteration> {
       Column{"tokens", &Iteration::tokens},
       Column{"dropped_tokens", &Iteration::dropped_tokens},
       Column{"schedule_id", &Iteration::schedule_id},
-      Column{"z_loss", &Iteration::z_loss, NotFinite::is_null}};
+      Column{"z_loss", &Iteration::z_loss, NotFinite::is_null},
+      Column{"learning_rate", &Iteration::learning_rate},
+      Column{"gradient_norm", &Iteration::gradient_norm, NotFinite::is_null}};
 };
 
 template <>

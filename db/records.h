@@ -92,6 +92,8 @@ struct Iteration {
   std::int64_t dropped_tokens = 0;          ///< token-expert assignments over capacity
   std::optional<std::int64_t> schedule_id;  ///< the schedule in force; none: the one of the run
   std::optional<double> z_loss = {};        ///< unweighted; none where the model does not weigh it
+  std::optional<double> learning_rate = {};
+  std::optional<double> gradient_norm = {};  ///< none where gradients were not clipped
 };
 
 /// The tokens that source rank `rank` sent to `expert` of MoE layer `layer` in one micro-batch of

@@ -79,8 +79,8 @@ CREATE TABLE run_rank (
 ) STRICT, WITHOUT ROWID;
 
 -- One training step. A loss that was not finite is NULL: the training diverged. heldout_loss is
--- NULL also where it was not evaluated, z_loss where the model does not weigh it. schedule_id is
--- NULL where it is that of the run.
+-- NULL also where it was not evaluated, z_loss where the model does not weigh it, gradient_norm
+-- where gradients were not clipped. schedule_id is NULL where it is that of the run.
 CREATE TABLE iteration (
   run_id INTEGER NOT NULL REFERENCES run (id) ON DELETE CASCADE,
   iteration INTEGER NOT NULL,
@@ -92,6 +92,8 @@ CREATE TABLE iteration (
   dropped_tokens INTEGER NOT NULL,
   schedule_id INTEGER REFERENCES schedule (id),
   z_loss REAL,
+  learning_rate REAL,
+  gradient_norm REAL,
   PRIMARY KEY (run_id, iteration)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX iteration_by_schedule ON iteration (schedule_id) WHERE schedule_id IS NOT NULL;

@@ -21,7 +21,8 @@ LEFT JOIN schedule ON schedule.id = run.schedule_id;
 CREATE VIEW iteration_view AS
 SELECT run_id AS run, iteration, loss, auxiliary_loss, heldout_loss, iteration.duration_s, tokens,
        dropped_tokens, tokens / nullif(iteration.duration_s, 0) AS tokens_per_s,
-       coalesce(iteration.schedule_id, run.schedule_id) AS schedule_id, z_loss
+       coalesce(iteration.schedule_id, run.schedule_id) AS schedule_id, z_loss,
+       learning_rate, gradient_norm
 FROM iteration JOIN run ON run.id = iteration.run_id;
 
 -- last_loss: of the last iteration of the last repeat. sequential_last_loss: the same of the

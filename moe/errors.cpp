@@ -48,6 +48,9 @@ int exit_code(const std::exception& error) {
   if (const auto* interrupted = dynamic_cast<const Interrupted*>(&error)) {
     return db::exit_code_of_signal(interrupted->signal);
   }
+  if (const auto* failure = dynamic_cast<const CheckpointError*>(&error)) {
+    return failure->exit_code;
+  }
   if (dynamic_cast<const TimeLimit*>(&error)) return db::kExitTimeLimit;
   if (dynamic_cast<const OutOfMemory*>(&error) || dynamic_cast<const std::bad_alloc*>(&error)) {
     return db::kExitOutOfMemory;

@@ -69,6 +69,14 @@ struct InputError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// A checkpoint could not be written (`exit_code` 1) or read (2). All ranks throw it together. The
+/// message says the file, the tensor and the reason.
+struct CheckpointError : std::runtime_error {
+  CheckpointError(const std::string& what, int exit_code)
+      : std::runtime_error(what), exit_code(exit_code) {}
+  int exit_code;
+};
+
 /// A loss is not finite. The message says the iteration, layer, op and tensor where it began.
 struct NotFinite : std::runtime_error {
   NotFinite(const std::string& what, Where where);
@@ -77,7 +85,7 @@ struct NotFinite : std::runtime_error {
 };
 
 /// The code that a program ends with: 124 for TimeLimit, 128 + the signal for Stopped (stop.h),
-/// db::exit_code() for the database's errors, 2 for wrong use, refusals, wrong input and
+/// that of a CheckpointError, db::exit_code() for the database's errors, 2 for wrong use, refusals, wrong input and
 /// Unavailable, 3 for OutOfMemory and std::bad_alloc, 1 for all other errors.
 int exit_code(const std::exception& error);
 

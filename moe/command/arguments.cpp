@@ -16,7 +16,8 @@ const char* const kExamples =
     "moe-train --model box-small --ranks 4 --planner pipemoe --cluster box\n"
     "moe-tune plan --model tiny --ranks 4 --cluster box --planner tutel:2 -o s.json\n"
     "moe-train --model tiny --ranks 4 --schedule s.json --db results.db\n"
-    "moe-train --model tiny --data corpus/*.txt --format csv > losses.csv";
+    "moe-train --model tiny --data corpus/*.txt --format csv > losses.csv\n"
+    "moe-train --model tiny --steps 9000 --checkpoint run --checkpoint-every 500 --resume";
 
 CLI::Validator iterations(int least) { return options::whole_number(least, kMostIterations); }
 
@@ -148,6 +149,33 @@ void declare_schedule(CLI::App& app, TrainArguments& a) {
       ->group(group);
 }
 
+void declare_checkpoints(CLI::App& app, TrainArguments& a) {
+  const char* const group = "Checkpoints";
+  auto* folder = app.add_option("--checkpoint", a.checkpoint,
+                                "write checkpoints to this folder, which every rank sees: after "
+                                "the last iteration, and when a signal ends the training")
+                     ->type_name("DIR")
+                     ->group(group);
+  app.add_option("--checkpoint-every", a.checkpoint_every,
+                 "write one every N iterations too, beside training; 0: only at the end")
+      ->capture_default_str()
+      ->check(iterations(0))
+      ->needs(folder)
+      ->type_name("N")
+      ->group(group);
+  app.add_option("--keep", a.keep, "keep the last K checkpoints; 0: all of them")
+      ->capture_default_str()
+      ->check(options::whole_number(0, 1000))
+      ->needs(folder)
+      ->type_name("K")
+      ->group(group);
+  app.add_flag("--resume", a.resume,
+               "go on from the last checkpoint in that folder, on any ranks and layout; begin anew "
+               "where there is none")
+      ->needs(folder)
+      ->group(group);
+}
+
 void declare_results(CLI::App& app, TrainArguments& a) {
   options::add_database(app, a.database,
                         "store the run in this database, which is created where there is none");
@@ -169,6 +197,11 @@ void declare_results(CLI::App& app, TrainArguments& a) {
       ->check(iterations(1))
       ->type_name("N")
       ->group("Output");
+  app.add_option("--log", a.log,
+                 "add a line of JSON for every iteration to this file: losses, learning rate, norm "
+                 "of the gradients, times, memory")
+      ->type_name("FILE")
+      ->group("Output");
   options::add_output(app, a.output);
 }
 
@@ -181,6 +214,7 @@ void declare(CLI::App& app, TrainArguments& arguments) {
   declare_training(app, arguments);
   declare_machine(app, arguments);
   declare_schedule(app, arguments);
+  declare_checkpoints(app, arguments);
   declare_results(app, arguments);
 }
 

@@ -36,6 +36,11 @@ struct TrainArguments {
   int log_every = 10;
   int timelines = 1;
   std::optional<int> loads_every;
+  std::filesystem::path checkpoint;
+  int checkpoint_every = 0;
+  int keep = 2;
+  bool resume = false;
+  std::string log;
   std::string print_program;
   db::options::Output output;
 };

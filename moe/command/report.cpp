@@ -14,22 +14,24 @@
 namespace moe {
 
 double TrainReport::Summary::median_s() const {
-  return durations.empty() ? 0 : db::median(durations);
+  const std::vector<double>& counted = durations.empty() ? warmup_durations : durations;
+  return counted.empty() ? 0 : db::median(counted);
 }
 
 TrainReport::TrainReport(const TrainArguments& arguments, const Model& model,
                          std::vector<std::string> schedules)
     : format_(*db::parse_format(arguments.output.format)),
       database_(arguments.database),
-      steps_(arguments.steps),
       log_every_(arguments.log_every),
       tokens_(model.global_batch * model.sequence_length),
+      clips_(model.clip_norm.has_value()),
       weighs_z_loss_(model.z_loss_weight > 0) {
   for (std::string& name : schedules) summaries_.push_back({.name = std::move(name)});
   if (format_ == db::Format::json) return;
   std::vector<std::string> columns{"iteration",   "loss",         "heldout_loss", "auxiliary_loss",
-                                   "iteration_s", "tokens_per_s", "dropped"};
+                                   "iteration_s", "tokens_per_s", "dropped",      "learning_rate"};
   if (take_turns()) columns.insert(columns.begin() + 1, "schedule");
+  if (clips_) columns.emplace_back("gradient_norm");
   if (weighs_z_loss_) columns.emplace_back("z_loss");
   writer_.emplace(stdout, arguments.output.style(stdout), std::move(columns));
 }
@@ -41,14 +43,17 @@ std::vector<db::Cell> TrainReport::row(const StepReport& step, std::size_t sched
                               step.auxiliary_loss,
                               step.duration_s,
                               static_cast<double>(tokens_) / step.duration_s,
-                              step.dropped};
+                              step.dropped,
+                              step.learning_rate};
   if (take_turns()) cells.insert(cells.begin() + 1, summaries_[schedule].name);
+  if (clips_) cells.emplace_back(step.gradient_norm.value_or(0));
   if (weighs_z_loss_) cells.emplace_back(step.z_loss);
   return cells;
 }
 
 void TrainReport::observe(const StepReport& step, std::size_t schedule) {
   Summary& summary = summaries_.at(schedule);
+  const bool is_first = summary.last.iteration == 0;
   summary.last = step;
   summary.last.timeline = {};
   const auto raise = [](std::int64_t& peak, const std::vector<std::int64_t>& by_rank) {
@@ -57,12 +62,9 @@ void TrainReport::observe(const StepReport& step, std::size_t schedule) {
   raise(summary.planned_peak_bytes, step.planned_peak_bytes);
   raise(summary.planned_host_peak_bytes, step.planned_host_peak_bytes);
   raise(summary.touched_peak_bytes, step.touched_peak_bytes);
-  if (step.iteration > kWarmupIterations || steps_ <= kWarmupIterations) {
-    summary.durations.push_back(step.duration_s);
-  }
+  (step.warms_up ? summary.warmup_durations : summary.durations).push_back(step.duration_s);
   const bool every_row = format_ == db::Format::csv;
-  if (writer_ &&
-      (every_row || step.iteration == 1 || step.iteration % log_every_ == 0 || step.heldout_loss)) {
+  if (writer_ && (every_row || is_first || step.iteration % log_every_ == 0 || step.heldout_loss)) {
     writer_->row(row(step, schedule));
     writer_->flush();
   }
@@ -112,6 +114,7 @@ std::string TrainReport::json_summary(const Summary& summary,
     json["planned_host_peak_bytes"] = summary.planned_host_peak_bytes;
   }
   if (weighs_z_loss_) json["z_loss"] = last.z_loss;
+  if (last.gradient_norm) json["gradient_norm"] = *last.gradient_norm;
   if (last.heldout_loss) json["heldout_loss"] = *last.heldout_loss;
   if (planning_.plans > 0) {
     json["plans"] = planning_.plans;

@@ -35,7 +35,7 @@ class TrainReport {
         0;  ///< the largest of any rank and iteration, as the next two
     std::int64_t planned_host_peak_bytes = 0;
     std::int64_t touched_peak_bytes = 0;
-    std::vector<double> durations{};
+    std::vector<double> durations{}, warmup_durations{};  ///< the latter of the first iterations
     StepReport last{};
 
     double median_s() const;
@@ -48,9 +48,9 @@ class TrainReport {
 
   db::Format format_;
   std::string database_;
-  int steps_;
   int log_every_;
   std::int64_t tokens_;  ///< the number of tokens of the global batch
+  bool clips_;
   bool weighs_z_loss_;
   std::vector<Summary> summaries_;  ///< by schedule
   std::optional<db::RowWriter> writer_;

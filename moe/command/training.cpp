@@ -14,6 +14,7 @@
 #include "db/console/output_error.h"
 #include "db/identity.h"
 #include "moe/command/report.h"
+#include "moe/command/step_log.h"
 #include "moe/communicator/open_device.h"
 #include "moe/errors.h"
 #include "moe/model/iteration.h"
@@ -21,6 +22,7 @@
 #include "moe/model/model_json.h"
 #include "moe/source_tree.h"
 #include "moe/stop.h"
+#include "moe/train/checkpoint/folder.h"
 #include "moe/train/train_store.h"
 #include "moe/train/trainer.h"
 #include "moe/train/turns.h"
@@ -42,9 +44,39 @@ void print_program(const Program& program, const Schedule& schedule, bool every_
         [&](const Decision& decision, const Program& shown) { print(to_json(decision), shown); });
 }
 
-TrainOptions train_options(const TrainArguments& arguments, const SchedulePlan& plan,
-                           const OpenDevice& device) {
+/// What checkpoints say of this training; none without --checkpoint.
+std::optional<CheckpointOptions> checkpoint_options(const TrainArguments& arguments,
+                                                    const TrainInputs& inputs,
+                                                    const Groups& groups) {
+  if (arguments.checkpoint.empty()) return std::nullopt;
+  CheckpointOptions options;
+  options.directory = arguments.checkpoint;
+  options.every = arguments.checkpoint_every;
+  options.keep = arguments.keep;
+  options.about.model = inputs.model;
+  options.about.layout = to_text(groups.layout);
+  options.about.corpus_fingerprint = inputs.corpus.fingerprint;
+  return options;
+}
+
+/// The schedule that the training begins with. One that plans between iterations goes on with the
+/// plan in force, where the ranks are divided as they were.
+Schedule first_schedule(const TrainArguments& arguments, const TrainInputs& inputs,
+                        const Groups& groups) {
+  const Schedule& planned = inputs.plan.schedules.front();
+  if (!inputs.resume || arguments.plan_every == 0) return planned;
+  const CheckpointIndex& index = inputs.resume->index;
+  const bool fits_on =
+      index.layout == to_text(groups.layout) && index.schedule.planner == planned.planner;
+  return fits_on ? index.schedule : planned;
+}
+
+TrainOptions train_options(const TrainArguments& arguments, const TrainInputs& inputs,
+                           const Groups& groups, const OpenDevice& device) {
+  const SchedulePlan& plan = inputs.plan;
   TrainOptions options;
+  options.checkpoint = checkpoint_options(arguments, inputs, groups);
+  options.resume = inputs.resume;
   options.run.device_world = device.nccl.get();
   const auto turns = static_cast<int>(plan.schedules.size());
   options.schedules_in_turns = plan.schedules.size();
@@ -80,6 +112,14 @@ void say_what_begins(const TrainArguments& arguments, const TrainInputs& inputs,
                names.size() == 1 ? "" : "s that take turns:", fmt::join(names, ", "),
                inputs.corpus.description);
   if (!inputs.plan.remark.empty()) spdlog::info(inputs.plan.remark);
+  if (inputs.resume) {
+    const int done = inputs.resume->index.iteration;
+    spdlog::info("goes on from iteration {} of {}{}", done, inputs.resume->folder.string(),
+                 done < arguments.steps ? "" : ": nothing is left to do");
+    for (const std::string& remark : inputs.resume->remarks) spdlog::warn(remark);
+  } else if (arguments.resume) {
+    spdlog::info("{} has no checkpoint: the training begins anew", arguments.checkpoint.string());
+  }
   for (const Schedule& schedule : inputs.plan.schedules) {
     if (const std::string decisions = changes_results(schedule); !decisions.empty()) {
       spdlog::warn("{} changes results: losses are not those of other schedules", decisions);
@@ -113,18 +153,36 @@ Stores open_stores(const TrainArguments& arguments, const TrainInputs& inputs, c
   return stores;
 }
 
+std::int64_t tokens_of_iteration(const Model& model) {
+  return model.global_batch * model.sequence_length;
+}
+
+/// Says when as many tokens have been drawn as the text has. Draws are at random: some of the text
+/// has then been seen several times, and some not yet.
+void say_end_of_epoch(const TrainInputs& inputs, int iteration) {
+  const std::int64_t tokens = tokens_of_iteration(inputs.model);
+  const std::int64_t epochs = iteration * tokens / inputs.corpus.training_tokens;
+  if (epochs > (iteration - 1) * tokens / inputs.corpus.training_tokens) {
+    spdlog::info("iteration {}: as many tokens have been drawn as {} epochs have", iteration,
+                 epochs);
+  }
+}
+
 /// What rank 0 tells a person and a database of a training; empty on other ranks.
 struct Told {
   std::optional<TrainReport> report;
-  Stores stores;  ///< by schedule; none without --db
+  Stores stores;               ///< by schedule; none without --db
+  std::optional<StepLog> log;  ///< none without --log
 };
 
-/// Tells the store and the report of the schedule whose turn it was.
-void tell_step(const TrainArguments& arguments, Told& told, const StepReport& step,
-               std::size_t schedules) {
-  const Turn turn = turn_of(step.iteration, schedules);
+/// Tells the store and the report of the schedule whose turn it was, and the log.
+void tell_step(const TrainArguments& arguments, const TrainInputs& inputs, Told& told,
+               const StepReport& step) {
+  const Turn turn = turn_of(step.iteration, inputs.plan.schedules.size());
   StepReport own = step;
   own.iteration = turn.iteration;
+  if (told.log) told.log->write(step);
+  say_end_of_epoch(inputs, step.iteration);
   if (!told.stores.empty()) {
     TrainStore& store = told.stores[turn.schedule];
     store.observe(own);
@@ -141,7 +199,8 @@ void tell_step(const TrainArguments& arguments, Told& told, const StepReport& st
   }
 }
 
-TrainObserver observer_of(const TrainArguments& arguments, std::size_t schedules, Told& told) {
+TrainObserver observer_of(const TrainArguments& arguments, const TrainInputs& inputs, Told& told) {
+  const std::size_t schedules = inputs.plan.schedules.size();
   TrainObserver observer;
   observer.schedule = [&told, schedules](int iteration, const Schedule& schedule,
                                          const Program& scheduled) {
@@ -159,10 +218,32 @@ TrainObserver observer_of(const TrainArguments& arguments, std::size_t schedules
                  traffic.experts, db::format_cell("bytes", traffic.bytes),
                  db::format_cell("duration_s", duration_s));
   };
-  observer.step = [&arguments, &told, schedules](const StepReport& step) {
-    tell_step(arguments, told, step, schedules);
+  observer.checkpoint = [](const CheckpointReport& one) {
+    spdlog::info("checkpoint of iteration {}: {}, {} in {}, {} of them between iterations",
+                 one.iteration, one.folder.string(), db::format_cell("bytes", one.bytes),
+                 db::format_cell("duration_s", one.written_s),
+                 db::format_cell("duration_s", one.stopped_s));
+  };
+  observer.step = [&arguments, &inputs, &told](const StepReport& step) {
+    tell_step(arguments, inputs, told, step);
   };
   return observer;
+}
+
+/// Finds the checkpoint to go on from, and refuses to mix two trainings in one folder.
+void read_checkpoint(const TrainArguments& arguments, TrainInputs& inputs) {
+  const auto& directory = arguments.checkpoint;
+  if (directory.empty()) return;
+  if (arguments.resume) {
+    inputs.resume = find_resume_point(directory, inputs.model, inputs.corpus);
+    return;
+  }
+  if (const auto complete = checkpoints_in(directory); !complete.empty()) {
+    throw InputError(
+        fmt::format("--checkpoint: {} has checkpoints up to iteration {}: expected --resume beside "
+                    "it, or another folder",
+                    directory.string(), complete.back()));
+  }
 }
 
 }  // namespace
@@ -189,12 +270,17 @@ TrainInputs read_inputs(const TrainArguments& arguments,
     const bool is_nameless = schedule.planner.empty() && arguments.schedules.size() > 1;
     if (is_nameless) schedule.planner = std::filesystem::path(file).filename().string();
   }
-  if (inputs.plan.schedules.size() > 1 && !arguments.print_program.empty()) {
-    throw InputError(fmt::format("--print-program: expected one --schedule, not {}",
-                                 inputs.plan.schedules.size()));
+  if (inputs.plan.schedules.size() > 1) {
+    const auto refuse = [&](const char* option) {
+      throw InputError(
+          fmt::format("{}: expected one --schedule, not {}", option, inputs.plan.schedules.size()));
+    };
+    if (!arguments.print_program.empty()) refuse("--print-program");
+    if (!arguments.checkpoint.empty()) refuse("--checkpoint");
   }
   inputs.corpus =
       open_corpus(arguments.data, {inputs.model.vocabulary, inputs.model.sequence_length, 0.1});
+  read_checkpoint(arguments, inputs);
   if (inside_mpi_job()) return inputs;
   const int ranks = arguments.ranks.value_or(1);
   const Groups groups = make_groups(parse_layout(arguments.layout, ranks, fits(inputs.model)));
@@ -230,14 +316,15 @@ void run_training(const TrainArguments& arguments, const TrainInputs& inputs, Co
   if (world.rank == 0) {
     say_what_begins(arguments, inputs, groups, *device.backend, world.size);
     told.report.emplace(arguments, inputs.model, schedule_names(arguments, inputs.plan));
+    if (!arguments.log.empty()) told.log.emplace(arguments.log, tokens_of_iteration(inputs.model));
     if (!arguments.database.empty()) {
       told.stores = open_stores(arguments, inputs, groups, ranks, device, argc, argv);
     }
   }
   try {
-    train(inputs.model, program, inputs.plan.schedules.front(), inputs.corpus, groups,
-          *device.backend, world, ranks, train_options(arguments, inputs.plan, device),
-          observer_of(arguments, inputs.plan.schedules.size(), told));
+    train(inputs.model, program, first_schedule(arguments, inputs, groups), inputs.corpus, groups,
+          *device.backend, world, ranks, train_options(arguments, inputs, groups, device),
+          observer_of(arguments, inputs, told));
     const std::string last =
         world.rank == 0 && inputs.plan.last_remark ? inputs.plan.last_remark() : "";
     if (!last.empty()) spdlog::warn(last);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include "moe/communicator/communicator.h"
 #include "moe/model/model.h"
 #include "moe/passes/schedule.h"
+#include "moe/train/checkpoint/resume.h"
 #include "moe/train/data.h"
 #include "moe/train/planning.h"
 
@@ -27,6 +29,7 @@ struct TrainInputs {
   Model model;
   SchedulePlan plan;
   Corpus corpus;
+  std::optional<ResumePoint> resume;
 };
 
 /// Reads and checks model, schedule and corpus, and opens the database. `make_plan` is called where

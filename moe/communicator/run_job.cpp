@@ -71,6 +71,8 @@ int run_job(const Job& job, char** argv, const std::function<void()>& prepare,
     code = end_together(stopped);
   } catch (const NotFinite& error) {
     code = end_together(error);
+  } catch (const CheckpointError& error) {
+    code = end_together(error);
   } catch (const std::exception& error) {
     end_job(job, rank, error);
   }

@@ -4,10 +4,12 @@
 #include <cmath>
 
 #include "moe/kernels/device.h"
+#include "moe/kernels/learning_rate.h"
 #include "moe/kernels/view.h"
 
 namespace moe {
 
+/// p *= 1 - learning_rate weight_decay,                 [Loshchilov and Hutter 2019, Algorithm 2]
 /// m = beta1 m + (1 - beta1) g, v = beta2 v + (1 - beta2) g^2,
 /// p -= learning_rate m' / (sqrt(v') + epsilon),
 /// m' = m / (1 - beta1^step), v' = v / (1 - beta2^step).   [Kingma and Ba 2015, Algorithm 1]
@@ -18,6 +20,7 @@ struct AdamBody {
   static constexpr std::int64_t kBlock = 4096;
   const Real* gradient;
   const std::int32_t* step;
+  const Real* clip_factor;  ///< may be null
   Real* parameter;
   Real* first_moment;
   Real* second_moment;
@@ -33,16 +36,20 @@ struct AdamBody {
     Real* m = first_moment + begin;
     Real* v = second_moment + begin;
     const double steps = *step;
-    const Real rate = static_cast<Real>(op.learning_rate / (1 - std::pow(op.beta1, steps)));
+    const double learning_rate = rate_at(op.rate, steps);
+    const Real rate = static_cast<Real>(learning_rate / (1 - std::pow(op.beta1, steps)));
     const Real root = static_cast<Real>(1 / std::sqrt(1 - std::pow(op.beta2, steps)));
     const Real new1 = static_cast<Real>(1 - op.beta1), new2 = static_cast<Real>(1 - op.beta2);
     const Real epsilon = static_cast<Real>(op.epsilon);
+    const Real factor = clip_factor == nullptr ? Real(1) : *clip_factor;
+    const Real kept = static_cast<Real>(1 - learning_rate * op.weight_decay);
     team.for_each(size, [=](std::int64_t i) {
-      const Real first = m[i] + new1 * (g[i] - m[i]);
-      const Real second = v[i] + new2 * (g[i] * g[i] - v[i]);
+      const Real clipped = factor * g[i];
+      const Real first = m[i] + new1 * (clipped - m[i]);
+      const Real second = v[i] + new2 * (clipped * clipped - v[i]);
       m[i] = first;
       v[i] = second;
-      p[i] -= rate * first / (std::sqrt(second) * root + epsilon);
+      p[i] = kept * p[i] - rate * first / (std::sqrt(second) * root + epsilon);
     });
   }
 };
@@ -51,8 +58,9 @@ template <class Real, class Exec>
 void launch(Exec& exec, const AdamStep& op, const BoundOp& bound) {
   using Body = AdamBody<Real>;
   const std::int64_t count = count_of(bound.writes[0]);
+  const Real* factor = bound.reads.size() > 5 ? data_of<Real>(bound.reads[5]) : nullptr;
   exec.rows((count + Body::kBlock - 1) / Body::kBlock, Body::kBlock,
-            Body{data_of<Real>(bound.reads[0]), data_of<std::int32_t>(bound.reads[1]),
+            Body{data_of<Real>(bound.reads[0]), data_of<std::int32_t>(bound.reads[1]), factor,
                  data_of<Real>(bound.writes[0]), data_of<Real>(bound.writes[1]),
                  data_of<Real>(bound.writes[2]), count, op});
 }

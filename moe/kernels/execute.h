@@ -19,6 +19,7 @@
 #include "moe/kernels/expert_bias.h"
 #include "moe/kernels/expert_linear.h"
 #include "moe/kernels/gated_silu.h"
+#include "moe/kernels/gradient_norm.h"
 #include "moe/kernels/jitter.h"
 #include "moe/kernels/layer_norm.h"
 #include "moe/kernels/linear.h"

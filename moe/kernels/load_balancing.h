@@ -66,17 +66,19 @@ struct LoadBalancingLossBody {
   Real* loss;
   std::int64_t tokens, experts;
   double scale;
+  bool normalize;
 
   template <class Team>
   MOE_BODY void operator()(Team& team, std::int64_t) const {
     const auto& self = *this;
     const double sum = team.sum(tokens, [&self](std::int64_t t) {
       const Real* p = self.probabilities + t * self.experts;
-      double row = 0;
+      double row = 0, all = 0;
       for (std::int64_t e = 0; e < self.experts; ++e) {
         row += static_cast<double>(p[e]) * self.total_demand[e];
+        all += static_cast<double>(p[e]);
       }
-      return row;
+      return self.normalize ? row / all : row;
     });
     if (team.leader()) *loss = static_cast<Real>(sum * scale);
   }
@@ -102,6 +104,31 @@ void launch(Exec& exec, const SoftmaxGateGradient& op, const BoundOp& bound) {
                                   balance_factor(op.experts, op.choices, op.global_tokens))});
 }
 
+/// With n = s / S, S = sum of s, and g_e = scale demand_e: d s_e += (g_e - sum_i g_i n_i) / S. A
+/// team per token.
+template <class Real>
+struct NormalizedBalanceGradientBody {
+  const std::int32_t* total_demand;
+  const Real* scores;
+  Real* d_scores;
+  std::int64_t experts;
+  Real scale;
+
+  template <class Team>
+  MOE_BODY void operator()(Team& team, std::int64_t t) const {
+    const std::int32_t* demand = total_demand;
+    const Real* s = scores + t * experts;
+    Real* out = d_scores + t * experts;
+    const Real all = team.sum(experts, [=](std::int64_t e) { return s[e]; });
+    const Real mean = team.sum(experts, [=](std::int64_t e) {
+      return s[e] * static_cast<Real>(demand[e]);
+    }) / all;
+    const Real factor = scale / all;
+    team.for_each(
+        experts, [=](std::int64_t e) { out[e] += factor * (static_cast<Real>(demand[e]) - mean); });
+  }
+};
+
 template <class Real>
 struct LoadBalancingLossGradientBody {
   const std::int32_t* total_demand;
@@ -122,11 +149,18 @@ struct LoadBalancingLossGradientBody {
 template <class Real, class Exec>
 void launch(Exec& exec, const LoadBalancingLossGradient& op, const BoundOp& bound) {
   const View& d_scores = bound.writes[0];
+  const auto scale = static_cast<Real>(op.auxiliary_weight *
+                                       balance_factor(op.experts, op.choices, op.global_tokens));
+  if (bound.reads.size() > 2) {
+    exec.rows(d_scores.rows, op.experts,
+              NormalizedBalanceGradientBody<Real>{data_of<std::int32_t>(bound.reads[0]),
+                                                  data_of<Real>(bound.reads[2]),
+                                                  data_of<Real>(d_scores), op.experts, scale});
+    return;
+  }
   exec.rows(d_scores.rows, op.experts,
-            LoadBalancingLossGradientBody<Real>{
-                data_of<std::int32_t>(bound.reads[0]), data_of<Real>(d_scores), op.experts,
-                static_cast<Real>(op.auxiliary_weight *
-                                  balance_factor(op.experts, op.choices, op.global_tokens))});
+            LoadBalancingLossGradientBody<Real>{data_of<std::int32_t>(bound.reads[0]),
+                                                data_of<Real>(d_scores), op.experts, scale});
 }
 
 template <class Real, class Exec>
@@ -136,7 +170,7 @@ void launch(Exec& exec, const LoadBalancingLoss& op, const BoundOp& bound) {
             LoadBalancingLossBody<Real>{
                 data_of<Real>(probabilities), data_of<std::int32_t>(bound.reads[1]),
                 data_of<Real>(bound.writes[0]), probabilities.rows, op.experts,
-                balance_factor(op.experts, op.choices, op.global_tokens)});
+                balance_factor(op.experts, op.choices, op.global_tokens), op.normalize});
 }
 
 }  // namespace moe

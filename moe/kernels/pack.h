@@ -47,9 +47,11 @@ struct UnpackBf16Body {
   }
 };
 
-/// Packs a row as the bits of its scale, then four numbers to an integer. A team per row.
+/// Packs a row as the bits of its scale, then four numbers to an integer; halves are rounded away
+/// from zero. A team per row.
 template <class Real>
 struct PackInt8Body {
+  static constexpr float kSmallestNormal = 0x1p-126f;
   const Real* x;
   std::int32_t* packed;
   std::int64_t width, words;
@@ -63,7 +65,8 @@ struct PackInt8Body {
     // The scale is NaN where a number of the row is NaN or infinite.
     const Real poison = team.sum(n, [=](std::int64_t i) { return in[i] * 0; });
     const float scale = static_cast<float>(largest) / 127.0f + static_cast<float>(poison);
-    const float inverse = scale > 0 ? 1.0f / scale : 0.0f;
+    // The inverse of a subnormal scale may be infinite: such a row arrives as zeros.
+    const float inverse = scale >= kSmallestNormal ? 1.0f / scale : 0.0f;
     if (team.leader()) out[0] = std::bit_cast<std::int32_t>(scale);
     team.for_each(words - 1, [=](std::int64_t word) {
       std::uint32_t bits = 0;

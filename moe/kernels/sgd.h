@@ -1,31 +1,64 @@
 #pragma once
 
 #include "moe/kernels/device.h"
+#include "moe/kernels/learning_rate.h"
 #include "moe/kernels/view.h"
 
 namespace moe {
 
-/// v = momentum v + g, p -= learning_rate v.
+/// g += weight_decay p, v = momentum v + g, p -= learning_rate v; with Nesterov's momentum
+/// p -= learning_rate (g + momentum v).   [Sutskever et al. 2013, as PyTorch writes it]
+/// A team per block of elements, since only the device knows the step.
 template <class Real>
 struct SgdBody {
+  static constexpr std::int64_t kBlock = 4096;
   const Real* gradient;
+  const std::int32_t* step;
+  const Real* clip_factor;  ///< may be null
   Real* parameter;
   Real* velocity;
-  Real learning_rate, momentum;
+  std::int64_t count;
+  SgdStep op;
 
-  MOE_BODY void operator()(std::int64_t i) const {
-    const Real v = momentum * velocity[i] + gradient[i];
-    velocity[i] = v;
-    parameter[i] -= learning_rate * v;
+  template <class Team>
+  MOE_BODY void operator()(Team& team, std::int64_t block) const {
+    const std::int64_t begin = block * kBlock;
+    const std::int64_t size = count - begin < kBlock ? count - begin : kBlock;
+    const Real* gradients = gradient + begin;
+    Real* p = parameter + begin;
+    Real* v = velocity + begin;
+    const Real rate = static_cast<Real>(rate_at(op.rate, *step));
+    const Real momentum = static_cast<Real>(op.momentum);
+    if (clip_factor == nullptr && op.weight_decay == 0 && !op.nesterov) {
+      team.for_each(size, [=](std::int64_t i) {
+        const Real moved = momentum * v[i] + gradients[i];
+        v[i] = moved;
+        p[i] -= rate * moved;
+      });
+      return;
+    }
+    const Real factor = clip_factor == nullptr ? Real(1) : *clip_factor;
+    const Real decay = static_cast<Real>(op.weight_decay);
+    // What an update takes of the gradient and of the new momentum.
+    const Real of_gradient = op.nesterov ? Real(1) : Real(0);
+    const Real of_moved = op.nesterov ? momentum : Real(1);
+    team.for_each(size, [=](std::int64_t i) {
+      const Real g = factor * gradients[i] + decay * p[i];
+      const Real moved = momentum * v[i] + g;
+      v[i] = moved;
+      p[i] -= rate * (of_gradient * g + of_moved * moved);
+    });
   }
 };
 
 template <class Real, class Exec>
 void launch(Exec& exec, const SgdStep& op, const BoundOp& bound) {
-  exec.elements(count_of(bound.writes[0]),
-                SgdBody<Real>{data_of<Real>(bound.reads[0]), data_of<Real>(bound.writes[0]),
-                              data_of<Real>(bound.writes[1]), static_cast<Real>(op.learning_rate),
-                              static_cast<Real>(op.momentum)});
+  using Body = SgdBody<Real>;
+  const std::int64_t count = count_of(bound.writes[0]);
+  const Real* factor = bound.reads.size() > 4 ? data_of<Real>(bound.reads[4]) : nullptr;
+  exec.rows((count + Body::kBlock - 1) / Body::kBlock, Body::kBlock,
+            Body{data_of<Real>(bound.reads[0]), data_of<std::int32_t>(bound.reads[1]), factor,
+                 data_of<Real>(bound.writes[0]), data_of<Real>(bound.writes[1]), count, op});
 }
 
 }  // namespace moe

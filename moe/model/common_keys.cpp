@@ -22,7 +22,10 @@ constexpr std::int64_t kLargestInt = std::numeric_limits<int>::max();
 template <class Enum>
 constexpr std::array<std::string_view, 0> kWordsOf{};
 template <>
-constexpr std::array<std::string_view, 2> kWordsOf<Optimizer>{"adam", "sgd"};
+constexpr std::array<std::string_view, 3> kWordsOf<Optimizer>{"adam", "adamw", "sgd"};
+template <>
+constexpr std::array<std::string_view, 4> kWordsOf<RateSchedule>{"constant", "linear", "cosine",
+                                                                 "inverse_square_root"};
 template <>
 constexpr std::array<std::string_view, 2> kWordsOf<DType>{"f32", "f64"};
 template <>
@@ -84,23 +87,28 @@ struct Member {
 template <auto kMember, auto kInForce>
 struct FollowingMember {
   using Type = typename std::remove_cvref_t<decltype(std::declval<Model>().*kMember)>::value_type;
+  using InFile = std::conditional_t<std::is_floating_point_v<Type>, double, std::int64_t>;
 
   static KeyValue get(const ModelKey&, const Model& model) {
-    return static_cast<std::int64_t>(kInForce(model));
+    return static_cast<InFile>(kInForce(model));
   }
   static void set(const ModelKey&, Model& model, const KeyValue& value) {
-    model.*kMember = static_cast<Type>(std::get<std::int64_t>(value));
+    model.*kMember = static_cast<Type>(std::get<InFile>(value));
   }
 };
 
-KeyValue capacity_factor(const ModelKey& key, const Model& model) {
-  if (model.capacity_factor) return *model.capacity_factor;
-  return std::string(std::get<NumberRange>(key.range).word);
-}
-void set_capacity_factor(const ModelKey&, Model& model, const KeyValue& value) {
-  const double* factor = std::get_if<double>(&value);
-  model.capacity_factor = factor == nullptr ? std::nullopt : std::optional(*factor);
-}
+/// Members that are a number, or none where the word of the key's range stands in its place.
+template <auto kMember>
+struct OptionalNumber {
+  static KeyValue get(const ModelKey& key, const Model& model) {
+    if (model.*kMember) return *(model.*kMember);
+    return std::string(std::get<NumberRange>(key.range).word);
+  }
+  static void set(const ModelKey&, Model& model, const KeyValue& value) {
+    const double* number = std::get_if<double>(&value);
+    model.*kMember = number == nullptr ? std::nullopt : std::optional(*number);
+  }
+};
 
 KeyValue hook_at(const ModelKey& key, const Model& model) {
   const auto found = model.hooks.find(std::string(key.name));
@@ -121,10 +129,54 @@ constexpr std::array kWithRotary{KeyCondition{
              "\"rotary\"";
     }}};
 
+/// Says that the optimizer has no such key, and which have.
+std::string refuse_of_optimizer(const Model& model, bool has, std::string_view others) {
+  if (has) return "";
+  return fmt::format(
+      "{} has none; {} does",
+      quoted_choice("optimizer", kWordsOf<Optimizer>[static_cast<std::size_t>(model.optimizer)]),
+      others);
+}
+
 constexpr std::array kWithSgd{KeyCondition{
     "optimizer", "optimizer = \"sgd\"", [](const Model& model, const KeyValue&) -> std::string {
-      if (model.optimizer == Optimizer::sgd) return "";
-      return "optimizer = \"adam\" has none; optimizer = \"sgd\" does";
+      return refuse_of_optimizer(model, model.optimizer == Optimizer::sgd, "optimizer = \"sgd\"");
+    }}};
+constexpr std::array kWithAdam{KeyCondition{"optimizer", "optimizer = \"adam\" or \"adamw\"",
+                                            [](const Model& model, const KeyValue&) -> std::string {
+                                              return refuse_of_optimizer(
+                                                  model, model.optimizer != Optimizer::sgd,
+                                                  "optimizer = \"adam\" or \"adamw\"");
+                                            }}};
+constexpr std::array kWithDecay{KeyCondition{
+    "optimizer", "optimizer = \"adamw\" or \"sgd\"",
+    [](const Model& model, const KeyValue& decay) -> std::string {
+      return refuse_of_optimizer(model,
+                                 model.optimizer != Optimizer::adam || decay == KeyValue(0.0),
+                                 "optimizer = \"adamw\" or \"sgd\"");
+    }}};
+
+constexpr std::array kAfterWarmup{KeyCondition{
+    "warmup_steps", "fewer warmup_steps",
+    [](const Model& model, const KeyValue& steps) -> std::string {
+      const auto last = std::get<std::int64_t>(steps);
+      if (last == 0 || last > model.warmup_steps) return "";
+      return fmt::format("expected more than warmup_steps = {}, got {}", model.warmup_steps, last);
+    }}};
+constexpr std::array kBelowRate{
+    KeyCondition{"learning_rate", "no smaller learning_rate",
+                 [](const Model& model, const KeyValue& least) -> std::string {
+                   const auto number = std::get<double>(least);
+                   if (number <= model.learning_rate) return "";
+                   return fmt::format("expected at most learning_rate = {}, got {}",
+                                      model.learning_rate, number);
+                 }}};
+constexpr std::array kWithEnd{KeyCondition{
+    "decay_steps", "decay_steps where linear or cosine",
+    [](const Model& model, const KeyValue& schedule) -> std::string {
+      const auto& word = std::get<std::string>(schedule);
+      if (model.decay_steps > 0 || (word != "linear" && word != "cosine")) return "";
+      return fmt::format("\"{}\" ends at an iteration: expected decay_steps beside it", word);
     }}};
 
 constexpr std::array kWithChosenActivation{KeyCondition{
@@ -214,7 +266,8 @@ constexpr ModelKey member_key(std::string_view table, std::string_view name, Key
 
 template <auto kMember, auto kInForce>
 constexpr ModelKey following_key(std::string_view table, std::string_view name, KeyRange range,
-                                 std::string_view meaning, std::string_view follows) {
+                                 std::string_view meaning, std::string_view follows,
+                                 std::span<const KeyCondition> conditions = {}) {
   using Access = FollowingMember<kMember, kInForce>;
   return {.name = name,
           .table = table,
@@ -222,7 +275,8 @@ constexpr ModelKey following_key(std::string_view table, std::string_view name, 
           .range = range,
           .get = Access::get,
           .set = Access::set,
-          .default_text = follows};
+          .default_text = follows,
+          .conditions = conditions};
 }
 
 constexpr ModelKey hook_key(std::string_view place, std::string_view meaning) {
@@ -313,8 +367,8 @@ constexpr std::array kKeys{
              .table = "moe",
              .meaning = "Rows that an expert takes, as a multiple of its even share.",
              .range = or_word(kAboveZero, "dropless"),
-             .get = capacity_factor,
-             .set = set_capacity_factor},
+             .get = OptionalNumber<&Model::capacity_factor>::get,
+             .set = OptionalNumber<&Model::capacity_factor>::set},
     member_key<&Model::capacity_groups>(
         "moe", "capacity_groups", IntegerRange{0, kLargestInt},
         "Equal groups of the global batch, each with capacities of its own; 0: one for each rank "
@@ -345,10 +399,45 @@ constexpr std::array kKeys{
     member_key<&Model::optimizer>("training", "optimizer", WordRange{words_of_enum<Optimizer>},
                                   "How parameters are updated."),
     member_key<&Model::learning_rate>("training", "learning_rate", kAboveZero,
-                                      "Step of the optimizer."),
+                                      "Step of the optimizer, at its largest."),
+    member_key<&Model::warmup_steps>(
+        "training", "warmup_steps", IntegerRange{0, kLargestInt},
+        "Iterations in which the learning rate rises in proportion to their number."),
+    member_key<&Model::decay_steps>(
+        "training", "decay_steps", IntegerRange{0, kLargestInt},
+        "Iteration from which on it is at its least; 0: it has no such end.", kOptional,
+        kAfterWarmup),
+    member_key<&Model::least_learning_rate>("training", "least_learning_rate", kFromZero,
+                                            "Learning rate that it does not fall below.", kOptional,
+                                            kBelowRate),
+    member_key<&Model::learning_rate_schedule>(
+        "training", "learning_rate_schedule", WordRange{words_of_enum<RateSchedule>},
+        "How it falls after the warm-up.", kOptional, kWithEnd),
+    member_key<&Model::beta1>("training", "beta1", kFromZeroToBelowOne,
+                              "Share of the mean gradient that an iteration keeps.", kOptional,
+                              kWithAdam),
+    member_key<&Model::beta2>("training", "beta2", kFromZeroToBelowOne,
+                              "Share of the mean squared gradient that it keeps.", kOptional,
+                              kWithAdam),
+    member_key<&Model::epsilon>("training", "epsilon", kAboveZero,
+                                "Added to the root that a step is divided by.", kOptional,
+                                kWithAdam),
+    following_key<&Model::weight_decay, weight_decay>(
+        "training", "weight_decay", kFromZero,
+        "Decay of matrices; biases and norms do not decay. Decoupled in adamw, added to the "
+        "gradient in sgd.",
+        "0.1 with \"adamw\", else 0", kWithDecay),
     member_key<&Model::momentum>("training", "momentum", kFromZeroToBelowOne,
                                  "Share of the last update that the next one keeps.", kOptional,
                                  kWithSgd),
+    member_key<&Model::nesterov>("training", "nesterov", TrueOrFalse{},
+                                 "Whether the step looks ahead along it.", kOptional, kWithSgd),
+    ModelKey{.name = "clip_norm",
+             .table = "training",
+             .meaning = "Largest norm of all gradients together: larger ones are scaled to it.",
+             .range = or_word(kAboveZero, "none"),
+             .get = OptionalNumber<&Model::clip_norm>::get,
+             .set = OptionalNumber<&Model::clip_norm>::set},
     member_key<&Model::seed>("training", "seed", IntegerRange{0},
                              "Seed of parameters, batches and draws."),
 };

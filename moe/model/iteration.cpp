@@ -11,6 +11,7 @@
 #include "moe/model/layers/embedding.h"
 #include "moe/model/layers/head.h"
 #include "moe/model/micro_batches.h"
+#include "moe/model/update.h"
 
 namespace moe {
 namespace {
@@ -45,40 +46,6 @@ void reduce_gradients(LayerBuilder& build) {
         }
         if (gradients.empty()) continue;
         build.op(AllReduce{group}, all_reduce_name(group), gradients, gradients);
-      }
-    }
-  }
-}
-
-void update_parameters(LayerBuilder& build) {
-  const Model& model = build.model;
-  Program& program = build.program();
-  build.phase = Phase::update;
-  build.block = -1;
-  for (const LayerBuilder::Update& update : build.updates) {
-    build.stage = update.stage;
-    update.add_ops();
-  }
-  for (Parameter& parameter : program.parameters) {
-    if (!parameter.optimized) continue;
-    build.stage = parameter.stage;
-    const std::string name = "update " + program.tensors[parameter.value].name;
-    switch (model.optimizer) {
-      case Optimizer::adam: {
-        const TensorId first = build.state_like(parameter.value, "first_moment"),
-                       second = build.state_like(parameter.value, "second_moment");
-        parameter.optimizer_state = {first, second};
-        build.op(AdamStep{model.learning_rate, 0.9, 0.999, 1e-8}, name,
-                 {parameter.gradient, program.step, parameter.value, first, second},
-                 {parameter.value, first, second});
-        break;
-      }
-      case Optimizer::sgd: {
-        const TensorId momentum = build.state_like(parameter.value, "momentum");
-        parameter.optimizer_state = {momentum};
-        build.op(SgdStep{model.learning_rate, model.momentum}, name,
-                 {parameter.gradient, parameter.value, momentum}, {parameter.value, momentum});
-        break;
       }
     }
   }

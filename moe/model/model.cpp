@@ -11,6 +11,9 @@ int key_value_heads(const Model& model) { return model.key_value_heads.value_or(
 
 std::int64_t expert_hidden(const Model& model) { return model.d_expert.value_or(model.d_hidden); }
 
+double weight_decay(const Model& model) {
+  return model.weight_decay.value_or(model.optimizer == Optimizer::adamw ? 0.1 : 0);
+}
 bool has_experts(const Model& model, int block) {
   return model.moe_every > 0 && block >= model.dense_blocks &&
          (block - model.dense_blocks + 1) % model.moe_every == 0;

@@ -10,12 +10,13 @@
 #include <vector>
 
 #include "moe/ops/gate.h"
+#include "moe/ops/learning_rate.h"
 #include "moe/rows/groups.h"
 #include "moe/rows/tensor.h"
 
 namespace moe {
 
-enum class Optimizer : std::uint8_t { adam, sgd };
+enum class Optimizer : std::uint8_t { adam, adamw, sgd };
 enum class Norm : std::uint8_t { layer_norm, rms_norm };
 enum class Positions : std::uint8_t { learned, rotary };
 enum class Head : std::uint8_t { untied, tied };  ///< tied: its matrix is the token table
@@ -78,7 +79,15 @@ struct Model {
   int micro_batches = 1;  ///< equal parts of the global batch, whose gradients are added up
   Optimizer optimizer = Optimizer::adam;
   double learning_rate = 1e-3;
-  double momentum = 0.9;
+  std::int64_t warmup_steps = 0;
+  std::int64_t decay_steps = 0;
+  double least_learning_rate = 0;
+  RateSchedule learning_rate_schedule = RateSchedule::constant;
+  double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;  ///< of Adam
+  std::optional<double> weight_decay;                 ///< none = 0.1 with AdamW, else 0
+  double momentum = 0.9;                              ///< of SGD
+  bool nesterov = false;
+  std::optional<double> clip_norm;  ///< none = gradients are not clipped
   std::int64_t seed = 1;
   DType dtype = DType::f32;
 };
@@ -87,6 +96,7 @@ struct Model {
 int key_value_heads(const Model& model);
 /// Hidden width of an expert.
 std::int64_t expert_hidden(const Model& model);
+double weight_decay(const Model& model);
 /// True where the feed-forward network of the block is a mixture of experts.
 bool has_experts(const Model& model, int block);
 int blocks_with_experts(const Model& model);

@@ -52,7 +52,8 @@ std::vector<KeyDifference> differing_keys(const Model& first, const Model& secon
   for (const ModelKey* key : keys_of(first)) {
     if (key->fallback != nullptr && first.gate != second.gate) continue;
     const KeyValue a = key->get(*key, first), b = key->get(*key, second);
-    if (a != b) differences.push_back({name_in_json(*key), value_text(a), value_text(b)});
+    if (a != b)
+      differences.push_back({name_in_json(*key), value_text(a), value_text(b), key->table});
   }
   return differences;
 }

@@ -21,6 +21,7 @@ struct KeyDifference {
   std::string key;    ///< "bias_speed", "hooks.before_dispatch"
   std::string first;  ///< both values, as value_text prints them
   std::string second;
+  std::string_view table;  ///< of the key: "model", "moe", "moe.hooks", "training"; "" of the name
 };
 /// Every key whose value in force differs. Keys that a gate declares itself are compared where both
 /// models have the same gate.

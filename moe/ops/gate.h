@@ -101,6 +101,7 @@ struct LoadBalancingLoss {
   int experts = 0;
   int choices = 1;
   std::int64_t global_tokens = 0;
+  bool normalize = false;  ///< P_e is the mean of a score over the sum of its token's scores
   Work work(const OpSizes& sizes) const;
 };
 /// logits[T,E] -> loss[1,1], log_sum_exp[T,1]: this rank's share of the mean over all tokens of
@@ -119,10 +120,11 @@ struct RouterZLossGradient {
   std::int64_t global_tokens = 0;
   Work work(const OpSizes& sizes) const;
 };
-/// total_demand i32[1,E], d_scores[T,E] -> d_scores[T,E], its gradient added
+/// total_demand i32[1,E], d_scores[T,E], (scores[T,E]) -> d_scores[T,E], its gradient added; with
+/// scores, that of a loss that normalizes
 struct LoadBalancingLossGradient {
   static constexpr OpFacts facts = kernel_op("load_balancing_loss_gradient", CostUnit::bytes,
-                                             {Cut::whole, Cut::rows}, {Cut::rows});
+                                             {Cut::whole, Cut::rows, Cut::rows}, {Cut::rows});
   int experts = 0;
   int choices = 1;
   double auxiliary_weight = 0;

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "moe/ops/learning_rate.h"
 #include "moe/rows/groups.h"
 #include "moe/rows/op_facts.h"
 
@@ -19,21 +20,32 @@ struct AllReduce {
 };
 
 /// gradient[n], step i32[1,1] (1 in the first iteration), parameter[n], first_moment[n],
-/// second_moment[n] -> parameter[n], first_moment[n], second_moment[n]. The moments are corrected
-/// for their start at zero; there is no weight decay
+/// second_moment[n], (clip_factor[1,1]) -> parameter[n], first_moment[n], second_moment[n]. The
+/// gradient is taken times the factor. The moments are corrected for their start at zero. The
+/// parameter first shrinks to 1 - learning rate * weight_decay of itself, which is no part of the
+/// moments (AdamW).
 struct AdamStep {
-  static constexpr OpFacts facts = kernel_op(
-      "adam_step", CostUnit::bytes, {Cut::rows, Cut::whole, Cut::rows, Cut::rows, Cut::rows},
-      {Cut::rows, Cut::rows, Cut::rows});
-  double learning_rate = 1e-3, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
+  static constexpr OpFacts facts =
+      kernel_op("adam_step", CostUnit::bytes,
+                {Cut::rows, Cut::whole, Cut::rows, Cut::rows, Cut::rows, Cut::whole},
+                {Cut::rows, Cut::rows, Cut::rows});
+  LearningRate rate{};
+  double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
+  double weight_decay = 0;
   Work work(const OpSizes& sizes) const;
 };
-/// gradient[n], parameter[n], momentum[n] -> parameter[n], momentum[n]:
-/// momentum = factor * momentum + gradient, parameter -= learning_rate * momentum
+/// gradient[n], step i32[1,1], parameter[n], momentum[n], (clip_factor[1,1]) -> parameter[n],
+/// momentum[n]: with g = clip_factor * gradient + weight_decay * parameter,
+/// momentum = factor * momentum + g, parameter -= learning rate * momentum; with Nesterov's
+/// momentum, parameter -= learning rate * (g + factor * momentum) instead.
 struct SgdStep {
-  static constexpr OpFacts facts = kernel_op(
-      "sgd_step", CostUnit::bytes, {Cut::rows, Cut::rows, Cut::rows}, {Cut::rows, Cut::rows});
-  double learning_rate = 1e-2, momentum = 0.9;
+  static constexpr OpFacts facts =
+      kernel_op("sgd_step", CostUnit::bytes,
+                {Cut::rows, Cut::whole, Cut::rows, Cut::rows, Cut::whole}, {Cut::rows, Cut::rows});
+  LearningRate rate{.peak = 1e-2};
+  double momentum = 0.9;
+  double weight_decay = 0;
+  bool nesterov = false;
   Work work(const OpSizes& sizes) const;
 };
 

@@ -22,6 +22,7 @@
 #include "moe/ops/expert_bias.h"
 #include "moe/ops/expert_replicas.h"
 #include "moe/ops/gate.h"
+#include "moe/ops/gradient_norm.h"
 #include "moe/ops/group_gate.h"
 #include "moe/ops/hook.h"
 #include "moe/ops/layer_norm.h"
@@ -61,7 +62,8 @@ using AnyOpKind = std::variant<
     SoftmaxGradient, ChooseTokens, SoftSlots, SoftSlotsGradient, DispatchMask, DispatchMaskGradient,
     EinsumRows, EinsumTokens, EinsumMask, Jitter, RoundBf16, PackRows, UnpackRows, SendExperts,
     ReturnGradients, AddReturned, OffloadRows, FetchRows, AwaitCopies, GatherLoads, PadOffsets,
-    ClearPadding, VocabularyStatistics, SharedCrossEntropy>;
+    ClearPadding, VocabularyStatistics, SharedCrossEntropy, SumSquares, AddSquares, ReduceNorm,
+    ClipFactor>;
 
 template <class Kind, class Variant>
 inline constexpr bool is_alternative = false;

@@ -74,6 +74,9 @@ struct Program {
   /// Router z-losses: a scalar per micro-batch and MoE layer, in order; empty unless the model has
   /// them.
   std::vector<TensorId> z_losses;
+  /// The norm of all gradients together, a scalar for every pipeline stage, in order; empty unless
+  /// gradients are clipped.
+  std::vector<TensorId> gradient_norms;
   TensorId step = -1;  ///< i32[1,1]: the number of this iteration, from 1
   /// The homes of experts in every MoE layer where they are not in order (passes/place_experts.h).
   HomesByLayer homes;

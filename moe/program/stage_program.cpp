@@ -47,6 +47,9 @@ StageProgram stage_program(const Program& whole, int stage) {
     Op op = whole.ops[i];
     if (!runs_in(op, stage)) continue;
     if (std::holds_alternative<PassOn>(op.kind)) (op.stage == stage ? op.writes : op.reads).clear();
+    if (std::holds_alternative<ReduceNorm>(op.kind)) {
+      op.reads = op.writes = {op.reads.at(static_cast<std::size_t>(stage))};
+    }
     program.ops.push_back(std::move(op));
     result.op_of.push_back(static_cast<int>(i));
   }
@@ -64,6 +67,10 @@ StageProgram stage_program(const Program& whole, int stage) {
     for (const TensorId state : parameter.optimizer_state) tensors.use(state);
   }
   tensors.use(whole.step);
+  // Also where the Program has no update phase, so that all have the same tensors.
+  if (!whole.gradient_norms.empty()) {
+    tensors.use(whole.gradient_norms.at(static_cast<std::size_t>(stage)));
+  }
   tensors.number();
 
   for (std::size_t i = 0; i < whole.tensors.size(); ++i) {
@@ -86,6 +93,7 @@ StageProgram stage_program(const Program& whole, int stage) {
   program.losses = tensors.present(whole.losses);
   program.auxiliary_losses = tensors.present(whole.auxiliary_losses);
   program.z_losses = tensors.present(whole.z_losses);
+  program.gradient_norms = tensors.present(whole.gradient_norms);
   program.step = tensors.at(whole.step);
   return result;
 }

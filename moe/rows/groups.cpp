@@ -116,6 +116,8 @@ int group_size(const Groups& groups, GroupKind kind) {
       return groups.layout.pipeline > 1 ? 2 : 1;
     case GroupKind::odd_boundary:
       return groups.layout.pipeline > 2 ? 2 : 1;
+    case GroupKind::world:
+      return groups.ranks;
     case GroupKind::expert_node:
     case GroupKind::expert_across:
     case GroupKind::expert_leaders:
@@ -154,6 +156,8 @@ std::vector<int> members(const Groups& groups, GroupKind kind, int rank) {
       return members_at_boundary(layout, place, 0);
     case GroupKind::odd_boundary:
       return members_at_boundary(layout, place, 1);
+    case GroupKind::world:
+      return every(0, 1, groups.ranks);
     case GroupKind::expert_node:
     case GroupKind::expert_across:
     case GroupKind::expert_leaders:
@@ -181,6 +185,8 @@ int index_in_group(const Groups& groups, GroupKind kind, int rank) {
       return place.stage % 2;
     case GroupKind::odd_boundary:
       return place.stage > 0 ? (place.stage - 1) % 2 : 0;
+    case GroupKind::world:
+      return rank;
     case GroupKind::expert_node:
     case GroupKind::expert_across:
     case GroupKind::expert_leaders: {

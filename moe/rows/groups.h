@@ -20,6 +20,7 @@ enum class GroupKind : std::uint8_t {
   data,            ///< ranks that hold the same shares of dense matrices
   even_boundary,   ///< PP: ranks in the same place of stages 0 and 1, of stages 2 and 3, ...
   odd_boundary,    ///< PP: ranks in the same place of stages 1 and 2, of stages 3 and 4, ...
+  world,           ///< all ranks of all stages
 };
 
 /// The ranks of a job, their division and their nodes.

@@ -95,6 +95,7 @@ int index_of(const RowLayout& layout, GroupKind group, int member) {
     case GroupKind::data:
     case GroupKind::even_boundary:
     case GroupKind::odd_boundary:
+    case GroupKind::world:
       break;
   }
   throw std::logic_error("leg: no leg takes place in a group of this kind");

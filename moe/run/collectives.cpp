@@ -87,6 +87,11 @@ void carry_out(const PassOn&, RunState& state, int index, Communicator& group) {
                      rows.columns * bytes_of(rows.dtype), call_context(state, op));
 }
 
+void carry_out(const ReduceNorm&, RunState& state, int index, Communicator& group) {
+  const View& sum = state.prepared_op(index).bound.writes[0];
+  group.all_reduce(sum.data, 1, sum.dtype, call_context(state, state.op(index)));
+}
+
 void carry_out(const AllReduce&, RunState& state, int index, Communicator& group) {
   const DType dtype = state.prepared_op(index).bound.writes[0].dtype;
   for (const Buffer& buffer : adjoining(state, index)) {

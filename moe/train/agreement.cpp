@@ -7,7 +7,6 @@
 #include "moe/stop.h"
 
 namespace moe {
-namespace {
 
 double read_scalar(const Runner& runner, TensorId tensor) {
   if (runner.program().tensors[tensor].dtype == DType::f64) {
@@ -19,8 +18,6 @@ double read_scalar(const Runner& runner, TensorId tensor) {
   runner.read(tensor, std::as_writable_bytes(std::span(&value, 1)));
   return value;
 }
-
-}  // namespace
 
 bool Agreement::is_finite() const {
   return std::isfinite(cross_entropy) && std::isfinite(auxiliary) && std::isfinite(z_loss);

@@ -16,6 +16,9 @@ struct Agreement {
   bool is_finite() const;
 };
 
+/// A scalar of the runner's Program, between iterations or before an update.
+double read_scalar(const Runner& runner, TensorId tensor);
+
 /// Sums the losses over ranks; each rank holds its share of the global means. Collective.
 Agreement agree(const Runner& runner, Communicator& world, double time_limit_s);
 

@@ -7,6 +7,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <fstream>
 #include <optional>
 
 #include "moe/errors.h"
@@ -33,6 +34,25 @@ std::int64_t token_count(const Corpus::Part& part) {
   return static_cast<std::int64_t>(part.bytes.size()) / part.bytes_per_token;
 }
 
+/// Refuses a `.bin` whose index, a `.idx` beside it as Megatron-LM writes one, says that its tokens
+/// are not of 16 bits.
+void refuse_megatron(const std::filesystem::path& path) {
+  constexpr std::string_view magic{"MMIDIDX\0\0", 9};
+  constexpr std::size_t type_at = magic.size() + sizeof(std::uint64_t);  // after the version
+  constexpr int uint16_code = 8;
+  std::filesystem::path index = path;
+  index.replace_extension(".idx");
+  std::ifstream file(index, std::ios::binary);
+  std::array<char, type_at + 1> head{};
+  if (!file.read(head.data(), static_cast<std::streamsize>(head.size()))) return;
+  if (std::string_view(head.data(), magic.size()) != magic) return;
+  if (const int code = head.back(); code != uint16_code) {
+    throw InputError(fmt::format(
+        "{}: {} says that its tokens are of type {}{}: expected type {} (uint16)", path.string(),
+        index.filename().string(), code, code == 4 ? " (int32)" : "", uint16_code));
+  }
+}
+
 /// The token bytes of a `.bin`, without the header where there is one.
 std::span<const std::byte> without_header(const std::filesystem::path& path,
                                           std::span<const std::byte> bytes) {
@@ -46,6 +66,7 @@ std::span<const std::byte> without_header(const std::filesystem::path& path,
                     path.string(), magic, version, kMagic));
   }
   if (magic != kMagic) {
+    refuse_megatron(path);
     if (bytes.size() % 2 != 0) {
       throw InputError(fmt::format("{}: {} bytes: expected uint16 tokens, an even number of bytes",
                                    path.string(), bytes.size()));
@@ -79,6 +100,12 @@ Corpus::Part open_part(const std::filesystem::path& path) {
 
 void check_vocabulary(const Corpus::Part& part, std::int64_t vocabulary) {
   const std::int64_t largest = part.bytes_per_token == 1 ? 255 : 65535;
+  if (part.bytes_per_token == 2 && vocabulary > largest + 1) {
+    throw InputError(fmt::format(
+        "{}: uint16 tokens for a vocabulary of {}: expected a vocabulary of at most {}, since "
+        "tokens of 32 bits would be read as two each",
+        part.file.string(), vocabulary, largest + 1));
+  }
   if (vocabulary > largest) return;
   for (std::int64_t i = 0; i < token_count(part); ++i) {
     const std::int64_t token = token_at(part, static_cast<std::size_t>(i));

@@ -85,6 +85,8 @@ void TrainStore::observe(const StepReport& report) {
                          report.heldout_loss, report.duration_s, tokens_per_iteration_,
                          report.dropped, std::nullopt, std::nullopt});
   if (weighs_z_loss_) iterations_.back().z_loss = report.z_loss;
+  iterations_.back().learning_rate = report.learning_rate;
+  iterations_.back().gradient_norm = report.gradient_norm;
   schedule_of_.push_back(schedules_.rbegin()->first);
   for (const LayerRouting& layer : add_micro_batches(report.routing).layers) {
     db::Balance& row = balances_.emplace_back(
@@ -181,9 +183,7 @@ void TrainStore::store_waiting_rows() {
 }
 
 void TrainStore::store_timelines() {
-  const auto warms_up = [](const Recent& recent) {
-    return recent.report.iteration <= kWarmupIterations;
-  };
+  const auto warms_up = [](const Recent& recent) { return recent.report.warms_up; };
   std::vector<double> durations;
   for (const Recent& recent : recent_) {
     if (!warms_up(recent)) durations.push_back(recent.report.duration_s);

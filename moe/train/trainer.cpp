@@ -7,7 +7,9 @@
 #include <cmath>
 #include <utility>
 
+#include "moe/kernels/learning_rate.h"
 #include "moe/model/iteration.h"
+#include "moe/model/update.h"
 #include "moe/stop.h"
 #include "moe/train/agreement.h"
 #include "moe/train/finite_check.h"
@@ -140,6 +142,17 @@ std::optional<Schedule> next_schedule(Planning& planning, SeenIteration seen, Co
   return schedule_from_json(text);
 }
 
+/// The norm of all gradients, where they are clipped. Throws NotFinite, on all ranks, where
+/// parameters were updated with one that is not finite.
+std::optional<double> gradient_norm(const Runner& runner, int step) {
+  const Program& program = runner.program();
+  if (program.gradient_norms.empty()) return std::nullopt;
+  const double norm = read_scalar(runner, program.gradient_norms.front());
+  if (std::isfinite(norm)) return norm;
+  throw NotFinite(
+      fmt::format("iteration {}: the norm of the gradients is {}", step, std::abs(norm)), {});
+}
+
 }  // namespace
 
 void train(const Model& model, const Program& program, Schedule schedule, const Corpus& corpus,
@@ -149,7 +162,17 @@ void train(const Model& model, const Program& program, Schedule schedule, const 
   Program scheduled = apply(program, schedule);
   Runner runner(scheduled, groups, backend, world, options.run);
   initialize_parameters(runner, model.seed);
-  if (world.rank == 0) observer.schedule(1, schedule, scheduled);
+  std::int32_t first = 1;
+  if (options.resume) {
+    resume(runner, *options.resume, world, options.run.time_limit_s);
+    first = options.resume->index.iteration + 1;
+  }
+  std::optional<Checkpoints> checkpoints;
+  if (options.checkpoint) {
+    checkpoints.emplace(*options.checkpoint, groups, world, options.run.time_limit_s,
+                        observer.checkpoint);
+  }
+  if (world.rank == 0) observer.schedule(first, schedule, scheduled);
   Planning planning(options.replan, options.planning, options.steps);
   Agreement agreement;
   runner.set_before_update([&] {
@@ -178,19 +201,22 @@ void train(const Model& model, const Program& program, Schedule schedule, const 
     runner.reschedule(scheduled);
     return sum / options.evaluate_batches;
   };
-  for (std::int32_t step = 1; step <= options.steps; ++step) {
+  for (std::int32_t step = first; step <= options.steps; ++step) {
+    const bool warms_up =
+        turn_of(step - first + 1, options.schedules_in_turns).iteration <= kWarmupIterations;
     load_batch(runner, corpus, Split::training, model, step, groups, world.rank);
     runner.write(runner.program().step, std::as_bytes(std::span(&step, 1)));
     CallContext call;
     call.time_limit_s = options.run.time_limit_s;
     call.what = "barrier before an iteration";
     world.barrier(call);  // so that an iteration's time does not include the wait for a late rank
-    IterationResult mine =
-        iterate(fmt::format("iteration {}: the loss", step),
-                turn_of(step, options.schedules_in_turns).iteration <= kWarmupIterations);
+    IterationResult mine = iterate(fmt::format("iteration {}: the loss", step), warms_up);
 
     StepReport report;
     report.iteration = step;
+    report.warms_up = warms_up;
+    report.learning_rate = rate_at(learning_rate(model), step);
+    report.gradient_norm = gradient_norm(runner, step);
     report.loss = agreement.cross_entropy;
     report.auxiliary_loss = agreement.auxiliary;
     report.z_loss = agreement.z_loss;
@@ -205,14 +231,18 @@ void train(const Model& model, const Program& program, Schedule schedule, const 
     }
     if (world.rank == 0) observer.step(report);
     if (const int signal = agreement.stop_signal) {
+      if (checkpoints) checkpoints->after(step, true, runner, schedule);
       throw Stopped(fmt::format("stopped after iteration {}: {}", step, stop_reason(signal)),
                     signal);
     }
 
-    if (!options.replan || step == options.steps) continue;
-    if (auto next =
-            next_schedule(planning, {step, report.duration_s, std::move(report.routing), schedule},
-                          world, options.run.time_limit_s)) {
+    const bool is_last = step == options.steps;
+    std::optional<Schedule> next;
+    if (options.replan && !is_last) {
+      next = next_schedule(planning, {step, report.duration_s, std::move(report.routing), schedule},
+                           world, options.run.time_limit_s);
+    }
+    if (next) {
       schedule = std::move(*next);
       Program planned = apply(program, schedule);
       const ExpertTraffic traffic = expert_traffic(scheduled, planned.homes);
@@ -229,6 +259,7 @@ void train(const Model& model, const Program& program, Schedule schedule, const 
         observer.schedule(step + 1, schedule, scheduled);
       }
     }
+    if (checkpoints) checkpoints->after(step, is_last, runner, schedule);
   }
 }
 

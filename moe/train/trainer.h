@@ -11,6 +11,8 @@
 #include "moe/passes/schedule.h"
 #include "moe/program/timeline.h"
 #include "moe/run/runner.h"
+#include "moe/train/checkpoint/checkpoints.h"
+#include "moe/train/checkpoint/resume.h"
 #include "moe/train/data.h"
 #include "moe/train/move_experts.h"
 #include "moe/train/planning.h"
@@ -27,15 +29,20 @@ struct TrainOptions {
   std::size_t schedules_in_turns = 1;
   Replan replan;  ///< asked on rank 0 after every iteration but the last; may be empty
   PlanningTurn planning = PlanningTurn::between;
+  std::optional<CheckpointOptions> checkpoint;
+  std::optional<ResumePoint> resume;  ///< `steps` counts the iterations before it too
 };
 
 /// One iteration over all ranks, as rank 0 reports it.
 struct StepReport {
-  int iteration = 0;  ///< the number of the iteration, from 1
+  int iteration = 0;      ///< the number of the iteration, from 1
+  bool warms_up = false;  ///< one of the first of this run
   double loss = 0;
   double auxiliary_loss = 0;  ///< sum of the load-balancing losses of all layers
   double z_loss = 0;          ///< sum over all routers; 0 where the model does not have it
   std::optional<double> heldout_loss;
+  double learning_rate = 0;
+  std::optional<double> gradient_norm;  ///< before clipping; none where gradients are not clipped
   double duration_s = 0;  ///< first begin to last end over all ranks, on rank 0's clock
   std::int64_t dropped = 0;
   Routing routing;
@@ -61,14 +68,17 @@ struct TrainObserver {
   std::function<void(const StepReport&)> step = [](const StepReport&) {};
   /// After an iteration for which a plan was made, with the planning time so far.
   std::function<void(const PlanningTime&)> planned = [](const PlanningTime&) {};
+  /// When a checkpoint is complete.
+  std::function<void(const CheckpointReport&)> checkpoint = [](const CheckpointReport&) {};
 };
 
-/// Trains from fresh parameters on this rank's share of the global batch. `program` is the
+/// Trains on this rank's share of the global batch, from fresh parameters or from a checkpoint. `program` is the
 /// iteration without a schedule, `schedule` the first one. The schedule may change between
 /// iterations, on all ranks at once (TrainOptions::replan); experts that get other homes are then
 /// moved. All ranks throw together: NotFinite where a loss is not finite, with the parameters still
 /// those that gave it; Stopped after the iteration or held-out batch in which a signal asked any
-/// rank to end.
+/// rank to end, with a checkpoint where there are to be any; CheckpointError where one cannot be
+/// written or read.
 void train(const Model& model, const Program& program, Schedule schedule, const Corpus& corpus,
            const Groups& groups, Backend& backend, Communicator& world,
            const std::vector<RankInfo>& ranks, const TrainOptions& options,

@@ -144,6 +144,50 @@ expect 0 out "2 done, iterations 1 to 2" "$moe_db" query --db turns.db "SELECT c
 expect 0 err " times as fast as sequential" "$moe_train" --model tiny --data corpus.txt --steps 3 --schedule plain.json chunks.json
 expect 2 err "--print-program: expected one --schedule, not 2" "$moe_train" --model tiny --schedule plain.json chunks.json \
   --print-program
+expect 2 err "--checkpoint: expected one --schedule, not 2" "$moe_train" --model tiny --schedule plain.json chunks.json \
+  --checkpoint none
+
+# A checkpoint of one rank: ranks, layouts and schedules go on from it with the same losses. One of four ranks likewise.
+losses --steps 2 --checkpoint kept >/dev/null
+tail -n 2 one >rest
+for to in "--threads 1" "--ranks 2 --schedule chunks.json" "--ranks 4 --layout ep=2,esp=2,tp=2"; do
+  rm -rf on && cp -r kept on
+  # shellcheck disable=SC2086
+  losses --checkpoint on --resume $to >onward
+  paste rest onward | awk 'NF != 2 || ($1 - $2) ^ 2 > 1e-10 * $1 ^ 2 { exit 1 }' ||
+    fail "other losses from a checkpoint ($to): $(paste rest onward) $(cat err)"
+  [ -e on/iteration-00000004/index.json ] || fail "no checkpoint at the end: $(ls on)"
+done
+losses --steps 2 --checkpoint shared_kept --ranks 4 --layout ep=2,esp=2,tp=2 >/dev/null
+losses --checkpoint shared_kept --resume >onward
+paste rest onward | awk 'NF != 2 || ($1 - $2) ^ 2 > 1e-10 * $1 ^ 2 { exit 1 }' ||
+  fail "other losses from a checkpoint of four ranks: $(paste rest onward) $(cat err)"
+expect 0 err "nothing is left to do" "$moe_train" --model tiny --data corpus.txt --steps 2 --checkpoint kept --resume
+expect 0 err "the training begins anew" "$moe_train" --model micro --data corpus.txt --steps 1 --checkpoint fresh --resume
+expect 2 err "fresh has checkpoints up to iteration 1: expected --resume" "$moe_train" --model micro --data corpus.txt \
+  --steps 1 --checkpoint fresh
+expect 2 err "is of another model: " "$moe_train" --model tiny --data corpus.txt --checkpoint fresh --resume
+expect 0 err "learning_rate was 0.001 up to iteration 1, and is 0.5" "$moe_train" --model micro --data corpus.txt \
+  --steps 2 --checkpoint fresh --resume --set training.learning_rate=0.5
+printf x | dd of=fresh/iteration-00000002/rank-00000.safetensors bs=1 seek=100000 conv=notrunc 2>dd_err
+expect 2 err "rank-00000.safetensors: tensor " "$moe_train" --model micro --data corpus.txt --checkpoint fresh --resume
+expect 2 err "to go on from iteration 1, move fresh/iteration-00000002 away" \
+  "$moe_train" --model micro --data corpus.txt --checkpoint fresh --resume --ranks 2
+outcome 2 '{"status":"refused","rank":0,"message":"fresh/iteration-00000002/rank-0' \
+  "$moe_train" --model micro --data corpus.txt --checkpoint fresh --resume
+expect 2 err "requires --checkpoint" "$moe_train" --model micro --resume
+
+# The rate and the norm stand in the rows.
+expect 0 out "gradient_norm" "$moe_train" --model micro --data corpus.txt --steps 1 --set training.clip_norm=1
+"$moe_train" --model micro --data corpus.txt --steps 3 --evaluate-batches 0 --format csv --quiet --ranks 2 \
+  --set training.warmup_steps=2 --set training.clip_norm=0.5 >rates.csv
+[ "$(awk -F, 'NR == 1 { for (i = 1; i <= NF; ++i) if ($i == "learning_rate") c = i; next } { print $c }' rates.csv |
+  tr '\n' ' ')" = "0.0005 0.001 0.001 " ] || fail "other learning rates: $(cat rates.csv)"
+"$moe_train" --model micro --data corpus.txt --steps 2 --quiet --threads 1 --set training.clip_norm=1 --db rates.db --log rates.jsonl >out 2>err
+expect 0 out "2 of 2" "$moe_db" query --db rates.db "SELECT count(gradient_norm) || ' of ' || count(learning_rate) FROM iteration_view"
+[ "$(grep -c '"gradient_norm":' rates.jsonl)" = 2 ] || fail "other lines in the log: $(cat rates.jsonl)"
+expect 2 err "\"cosine\" ends at an iteration: expected decay_steps" "$moe_train" --model micro --data corpus.txt \
+  --set training.learning_rate_schedule=cosine
 
 expect 0 out '"iteration_s"' "$moe_train" --model tiny --data corpus.txt --steps 3 --threads 1 --ranks 2 \
   --schedule chunks.json --db runs.db --format json
@@ -215,6 +259,11 @@ begun=run_rank # and in held-out evaluation, before any iteration is stored
 stopped TERM all 143 killed --evaluate-every 1 --evaluate-batches 100000000
 stopped TERM 1 143 killed --ranks 2 --evaluate-every 1 --evaluate-batches 100000000
 
+# A signal leaves a checkpoint, from which it goes on.
+stopped TERM all 143 killed --checkpoint asked
+stopped TERM 1 143 killed --ranks 2 --checkpoint asked --resume
+expect 0 err "goes on from iteration " "$moe_train" --model micro --data corpus.txt --steps 1 --checkpoint asked --resume
+
 # A reader that goes away ends it too.
 for ranks in 1 2; do
   rm -f piped.db*
@@ -236,6 +285,9 @@ fi
 mkdir small && if mount -t tmpfs -o size=300k tmpfs small 2>mount_err; then
   expect 1 err "the disk is full" "$moe_train" --model micro --data corpus.txt --steps 1000000 --threads 1 --db small/full.db
   expect 0 out "sound" "$moe_db" check --db small/full.db
+  expect 1 err "No space left on device" "$moe_train" --model tiny --data corpus.txt --steps 1 --threads 1 \
+    --checkpoint small/kept
+  [ -z "$(ls small/kept)" ] || fail "a checkpoint that is not complete was left: $(ls small/kept)"
   umount small
 else
   echo "a full disk is not tried: $(cat mount_err)"

@@ -54,6 +54,9 @@ std::vector<std::string_view> kinds_alike(const moe::Op& op) {
   if (std::holds_alternative<moe::GatherLoads>(op.kind)) {
     kinds.push_back(moe::ExchangeCounts::facts.name);
   }
+  if (std::holds_alternative<moe::ReduceNorm>(op.kind)) {
+    kinds.push_back(moe::AllReduce::facts.name);
+  }
   if (std::holds_alternative<moe::GatherRows>(op.kind)) {
     kinds.push_back(moe::AllGather::facts.name);
   }

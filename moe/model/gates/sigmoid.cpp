@@ -5,13 +5,13 @@ namespace {
 
 /// s = 1 / (1 + e^-xW), each expert for itself; the k experts of largest s, weighted by s for k =
 /// 1, by s over the sum of the chosen for more.  [FSMoE 3.1 names it, of BASE and StableMoE] The
-/// load-balancing loss takes s where softmax gates have probabilities.
+/// load-balancing loss takes s over the sum of a token's s where softmax gates have probabilities.
 GateOutput build_sigmoid(LayerBuilder& build, TensorId x) {
   const Layer logits = gate_logits(build, x);
   const TensorId scores = build.activation("gate_scores", build.model.experts);
   build.op(Sigmoid{}, "gate sigmoid", {logits.output}, {scores});
   const TopK top = select_top_k(build, logits.output, scores);
-  const AddGradient add_balance = load_balancing_loss(build, scores, top),
+  const AddGradient add_balance = load_balancing_loss(build, scores, top, true),
                     add_z_loss = router_z_loss(build, logits.output);
 
   const auto backward = [=, &build](TensorId d_weight) {

@@ -68,23 +68,27 @@ TopK select_top_k(LayerBuilder& build, TensorId ranking, TensorId scores, Weight
   return top;
 }
 
-AddGradient load_balancing_loss(LayerBuilder& build, TensorId scores, const TopK& top) {
+AddGradient load_balancing_loss(LayerBuilder& build, TensorId scores, const TopK& top,
+                                bool normalize) {
   const TensorId loss = build.result("auxiliary_loss");
   build.program().auxiliary_losses.push_back(loss);
-  const auto add_loss = [&build, scores, loss, demand = top.total_demand] {
-    build.op(LoadBalancingLoss{build.model.experts, build.model.choices, build.global_tokens},
-             "load balancing loss", {scores, demand}, {loss});
+  const auto add_loss = [=, &build, demand = top.total_demand] {
+    build.op(
+        LoadBalancingLoss{build.model.experts, build.model.choices, build.global_tokens, normalize},
+        "load balancing loss", {scores, demand}, {loss});
   };
   if (build.pads_rows()) {
     build.late.push_back({build.block, build.stage, add_loss});  // rows need not wait for loads
   } else {
     add_loss();
   }
-  return [&build, demand = top.total_demand](TensorId d_scores) {
+  return [=, &build, demand = top.total_demand](TensorId d_scores) {
     const Model& model = build.model;
+    std::vector<TensorId> reads{demand, d_scores};
+    if (normalize) reads.push_back(scores);
     build.op(LoadBalancingLossGradient{model.experts, model.choices, build.auxiliary_weight,
                                        build.global_tokens},
-             "load balancing gradient", {demand, d_scores}, {d_scores});
+             "load balancing gradient", reads, {d_scores});
   };
 }
 

@@ -37,7 +37,10 @@ using AddGradient = std::function<void(TensorId gradient)>;
 
 /// The load-balancing loss of scores[T,E], one of Program::auxiliary_losses. Its gradient is added
 /// to d_scores[T,E]; softmax gates do not use it, since SoftmaxGateGradient includes it.
-AddGradient load_balancing_loss(LayerBuilder& build, TensorId scores, const TopK& top);
+/// `normalize`: scores do not add up to 1, and a token's are divided by their sum. Else the loss
+/// would fall with all of them alike, however uneven the loads.
+AddGradient load_balancing_loss(LayerBuilder& build, TensorId scores, const TopK& top,
+                                bool normalize = false);
 
 /// The router z-loss of logits[T,E], where the model has one, one of Program::z_losses. Its
 /// gradient is added to d_logits[T,E].

@@ -12,9 +12,11 @@ constexpr double kFirstTemperature = 0.3;  ///< Chi et al.'s
 
 constexpr std::array kXMoeKeys{
     own_key(
-        "gate_rank", IntegerRange{1, kMostWidth},
-        [](const Model& model) -> KeyValue { return std::int64_t{std::max(1, model.experts / 2)}; },
-        "Dimensions in which tokens and experts are compared.", "experts / 2"),  // [Chi et al.]
+        // In one dimension a cosine is 1 or -1, and nothing is learnt.
+        "gate_rank", IntegerRange{2, kMostWidth},
+        [](const Model& model) -> KeyValue { return std::int64_t{std::max(2, model.experts / 2)}; },
+        "Dimensions in which tokens and experts are compared.",
+        "experts / 2, at least 2"),  // [Chi et al.]
     own_key(
         "gate_temperature", or_word(kAboveZero, "learned"),
         [](const Model&) -> KeyValue { return "learned"; },

@@ -167,6 +167,14 @@ std::vector<KernelCase> gate_cases() {
                      LoadBalancingLossGradient{experts, choices, 0.5, tokens},
                      {gated.demand, d_scores},
                      {d_scores}});
+    cases.push_back({"load_balancing_loss that normalizes " + std::to_string(tokens),
+                     LoadBalancingLoss{experts, choices, tokens, true},
+                     {gated.probabilities, gated.demand},
+                     {blank(1, 1)}});
+    cases.push_back({"load_balancing_loss_gradient that normalizes " + std::to_string(tokens),
+                     LoadBalancingLossGradient{experts, choices, 0.5, tokens},
+                     {gated.demand, d_scores, gated.probabilities},
+                     {d_scores}});
     cases.push_back({"softmax_gate_gradient " + std::to_string(tokens),
                      SoftmaxGateGradient{experts, choices, 0.5, tokens},
                      {random_tensor(tokens, choices, 3), gated.probabilities, gated.expert,

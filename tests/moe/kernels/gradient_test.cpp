@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <random>
 
 #include "tests/moe/kernels/kernel_cases.h"
@@ -146,23 +147,25 @@ TEST(KernelGradient, OfCosineLogitsIsAddedToWhatThereIs) {
   }
 }
 
-TEST(KernelGradient, OfTheLoadBalancingLossIsAdded) {
+void expect_added_balance_gradient(bool normalize) {
   const auto backend = make_cpu_backend(1);
   const int tokens = 6, experts = 4;
   HostTensor scores = random_tensor(tokens, experts, 1);
+  for (double& score : scores.values) score = 0.1 + std::abs(score);
   const HostTensor demand{1, experts, {4, 0, 2, 6}, true},
       before = random_tensor(tokens, experts, 2);
-  const KernelCase gradient{"load_balancing_loss_gradient",
-                            LoadBalancingLossGradient{experts, 2, 0.7, 2 * tokens},
-                            {demand, before},
-                            {before}};
+  KernelCase gradient{"load_balancing_loss_gradient",
+                      LoadBalancingLossGradient{experts, 2, 0.7, 2 * tokens},
+                      {demand, before},
+                      {before}};
+  if (normalize) gradient.reads.push_back(scores);
   const auto analytical = run_case(*backend, gradient, DType::f64)[0].values;
   std::vector<double> numerical;
   for (std::size_t i = 0; i < scores.values.size(); ++i) {
     const auto loss = [&] {
       return run_case(*backend,
                       {"load_balancing_loss",
-                       LoadBalancingLoss{experts, 2, 2 * tokens},
+                       LoadBalancingLoss{experts, 2, 2 * tokens, normalize},
                        {scores, demand},
                        {blank(1, 1)}},
                       DType::f64)[0]
@@ -175,6 +178,26 @@ TEST(KernelGradient, OfTheLoadBalancingLossIsAdded) {
     scores.values[i] += kStep;
   }
   EXPECT_LT(relative_difference(analytical, numerical), 1e-7);
+}
+
+TEST(KernelGradient, OfTheLoadBalancingLossIsAdded) {
+  expect_added_balance_gradient(false);
+  expect_added_balance_gradient(true);
+}
+
+TEST(KernelLoadBalancingLoss, ThatNormalizesDoesNotFallWithAllScoresAlike) {
+  const auto backend = make_cpu_backend(1);
+  HostTensor scores = random_tensor(6, 4, 1);
+  for (double& score : scores.values) score = 0.1 + std::abs(score);
+  const HostTensor demand{1, 4, {4, 0, 2, 6}, true};
+  const auto loss = [&] {
+    const KernelCase balance{
+        "load_balancing_loss", LoadBalancingLoss{4, 2, 6, true}, {scores, demand}, {blank(1, 1)}};
+    return run_case(*backend, balance, DType::f64)[0].values[0];
+  };
+  const double before = loss();
+  for (double& score : scores.values) score /= 128;
+  EXPECT_DOUBLE_EQ(loss(), before);
 }
 
 /// f_e = 1/E and P_e = 1/E give E * E * 1/E^2.

@@ -469,10 +469,33 @@ std::vector<KernelCase> kernel_cases() {
                      {random_tensor(70, 130, 1), step_number(step)},
                      {random_tensor(70, 130, 2), random_tensor(70, 130, 3), second}});
   }
+  HostTensor squares = random_tensor(21, 13, 4);
+  for (double& value : squares.values) value *= value;
+  const LearningRate falling{1e-2, 1e-3, 2, 9, RateSchedule::cosine};
+  const HostTensor factor{1, 1, {0.375}};
+  cases.push_back({"adamw that clips",
+                   AdamStep{.rate = falling, .weight_decay = 0.1},
+                   {random_tensor(21, 13, 1), step_number(5), random_tensor(21, 13, 2),
+                    random_tensor(21, 13, 3), squares, factor},
+                   {random_tensor(21, 13, 2), random_tensor(21, 13, 3), squares}});
   cases.push_back({"sgd",
                    SgdStep{},
-                   {random_tensor(21, 13, 1)},
+                   {random_tensor(21, 13, 1), step_number(1)},
                    {random_tensor(21, 13, 2), random_tensor(21, 13, 3)}});
+  cases.push_back({"sgd with decay and Nesterov's momentum that clips",
+                   SgdStep{.rate = falling, .weight_decay = 0.1, .nesterov = true},
+                   {random_tensor(21, 13, 1), step_number(5), random_tensor(21, 13, 2),
+                    random_tensor(21, 13, 3), factor},
+                   {random_tensor(21, 13, 2), random_tensor(21, 13, 3)}});
+  cases.push_back({"sum_squares",
+                   SumSquares{0.25},
+                   {random_tensor(21, 13, 1), random_tensor(130, 301, 2)},
+                   {blank(4, 1)}});
+  cases.push_back({"add_squares",
+                   AddSquares{},
+                   {random_tensor(21, 1, 1), random_tensor(1300, 1, 2)},
+                   {blank(1, 1)}});
+  cases.push_back({"clip_factor", ClipFactor{0.5}, {factor}, {blank(1, 1), blank(1, 1)}});
   return cases;
 }
 

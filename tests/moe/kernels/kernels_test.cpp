@@ -192,7 +192,7 @@ TEST(KernelAdam, TakesAFirstStepOfTheLearningRate) {
   // Moments start at zero: corrected, the first step is learning_rate * sign(gradient).
   const auto backend = make_cpu_backend(1);
   const KernelCase adam{"adam",
-                        AdamStep{.learning_rate = 0.01},
+                        AdamStep{.rate = {.peak = 0.01}},
                         {{1, 3, {2.0, -0.5, 4.0}}, {1, 1, {1}, true}},
                         {{1, 3, {1, 1, 1}}, {1, 3, {0, 0, 0}}, {1, 3, {0, 0, 0}}}};
   const auto parameter = run_case(*backend, adam, DType::f64)[0].values;
@@ -204,8 +204,8 @@ TEST(KernelAdam, TakesAFirstStepOfTheLearningRate) {
 TEST(KernelSgd, KeepsMomentum) {
   const auto backend = make_cpu_backend(1);
   const KernelCase sgd{"sgd",
-                       SgdStep{.learning_rate = 0.5, .momentum = 0.5},
-                       {{1, 1, {1.0}}},
+                       SgdStep{.rate = {.peak = 0.5}, .momentum = 0.5},
+                       {{1, 1, {1.0}}, {1, 1, {1}, true}},
                        {{1, 1, {10.0}}, {1, 1, {4.0}}}};
   const auto out = run_case(*backend, sgd, DType::f64);
   EXPECT_DOUBLE_EQ(out[1].values[0], 3.0);

@@ -57,6 +57,25 @@ TEST(KernelPack, Int8KeepsZerosAndTheEndsOfTheRow) {
   EXPECT_EQ(there_and_back(WireFormat::int8, x, DType::f32), x.values);
 }
 
+TEST(KernelPack, Int8OfRowsNearTheSmallestFloatKeepsSigns) {
+  for (const double size : {1e-45, 1e-40, 3e-39, 3.6e-37, 1.4e-36, 1.6e-36, 1e-30}) {
+    const HostTensor x{1, 4, {size, -size, size / 3, 0}};
+    for (const DType real : {DType::f32, DType::f64}) {
+      const auto y = there_and_back(WireFormat::int8, x, real);
+      for (std::size_t i = 0; i < y.size(); ++i) {
+        EXPECT_GE(y[i] * x.values[i], 0) << size;
+        EXPECT_LE(std::abs(y[i] - x.values[i]), std::max(size / 200, 1.5e-36)) << size;
+      }
+    }
+  }
+}
+
+TEST(KernelPack, Int8RoundsHalvesAwayFromZero) {
+  const HostTensor x{1, 5, {127, 0.5, -0.5, 2.5, -2.5}};
+  EXPECT_EQ(there_and_back(WireFormat::int8, x, DType::f32),
+            (std::vector<double>{127, 1, -1, 3, -3}));
+}
+
 TEST(KernelPack, WhatIsNoNumberArrivesAsNone) {
   for (const double bad : {NAN, INFINITY}) {
     const HostTensor x{2, 3, {1, bad, 2, 3, 4, 5}};

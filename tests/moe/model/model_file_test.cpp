@@ -151,7 +151,10 @@ seed = 9
       R"("auxiliary_weight":0.5,)"
       R"("z_loss_weight":0.001,)"
       R"("global_batch":15,"batch_per":"rank","micro_batches":3,)"
-      R"("optimizer":"sgd","learning_rate":0.25,"momentum":0.125,"seed":9})");
+      R"("optimizer":"sgd","learning_rate":0.25,"warmup_steps":0,"decay_steps":0,)"
+      R"("least_learning_rate":0.0,"learning_rate_schedule":"constant","beta1":0.9,)"
+      R"("beta2":0.999,"epsilon":1e-08,"weight_decay":0.0,"momentum":0.125,"nesterov":false,)"
+      R"("clip_norm":"none","seed":9})");
 }
 
 TEST_F(ModelFile, SaysDroplessInWordsAndInJson) {
@@ -339,6 +342,9 @@ TEST_F(ModelFile, ReadsWhatAGateAddsToIt) {
   EXPECT_EQ(with("gate = \"bias_adjusted\"").auxiliary_weight, 0);
   EXPECT_EQ(own(with("gate = \"x_moe\""), "gate_rank"), "2");
   EXPECT_EQ(own(with("gate = \"x_moe\"\ngate_rank = 3"), "gate_rank"), "3");
+  EXPECT_EQ(own(load_with("experts = 4", "experts = 2\ngate = \"x_moe\""), "gate_rank"), "2");
+  EXPECT_THAT(message([&] { with("gate = \"x_moe\"\ngate_rank = 1"); }),
+              HasSubstr("gate_rank: expected an integer from 2 to"));
   EXPECT_EQ(own(with("gate = \"x_moe\"\ngate_temperature = \"learned\""), "gate_temperature"),
             "\"learned\"");
   EXPECT_EQ(own(with("gate = \"x_moe\"\ngate_temperature = 0.07"), "gate_temperature"), "0.07");
@@ -379,6 +385,20 @@ TEST_F(ModelFile, RefusesKeysThatTheChoiceBesideThemHasNoUseFor) {
               HasSubstr("x.toml:13: training.momentum: optimizer = \"adam\" has none; optimizer = "
                         "\"sgd\" does"));
   EXPECT_EQ(refusal("global_batch = 4", "momentum = 0.5\noptimizer = \"sgd\""), "no InputError");
+  EXPECT_THAT(refusal("global_batch = 4", "weight_decay = 0.5"),
+              HasSubstr("training.weight_decay: optimizer = \"adam\" has none; optimizer = "
+                        "\"adamw\" or \"sgd\" does"));
+  EXPECT_EQ(refusal("global_batch = 4", "weight_decay = 0.5\noptimizer = \"adamw\""),
+            "no InputError");
+  EXPECT_THAT(refusal("global_batch = 4", "beta1 = 0.5\noptimizer = \"sgd\""),
+              HasSubstr("training.beta1: optimizer = \"sgd\" has none; optimizer = \"adam\" or "
+                        "\"adamw\" does"));
+  EXPECT_THAT(refusal("global_batch = 4", "learning_rate_schedule = \"cosine\""),
+              HasSubstr("\"cosine\" ends at an iteration: expected decay_steps beside it"));
+  EXPECT_THAT(refusal("global_batch = 4", "warmup_steps = 10\ndecay_steps = 10"),
+              HasSubstr("decay_steps: expected more than warmup_steps = 10, got 10"));
+  EXPECT_THAT(refusal("global_batch = 4", "least_learning_rate = 0.5"),
+              HasSubstr("least_learning_rate: expected at most learning_rate = 0.001, got 0.5"));
   for (const char* dropless : {"", "capacity_factor = \"dropless\"\n"}) {
     for (const char* key : {"drop = \"position\"", "capacity_groups = 2"}) {
       EXPECT_THAT(

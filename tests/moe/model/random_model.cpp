@@ -15,9 +15,13 @@ namespace moe::test {
 namespace {
 
 /// Keys whose every value goes with any sizes.
-constexpr std::array<std::string_view, 13> kDrawnByRange{
-    "norm",      "positions", "rotary_base", "head",   "shard_vocabulary", "biases",   "activation",
-    "optimizer", "momentum",  "exchange",    "expert", "auxiliary_weight", "batch_per"};
+constexpr std::array<std::string_view, 22> kDrawnByRange{
+    "norm",         "positions",  "rotary_base",  "head",
+    "expert",       "biases",     "activation",   "shard_vocabulary",
+    "batch_per",    "exchange",   "optimizer",    "auxiliary_weight",
+    "momentum",     "nesterov",   "beta1",        "beta2",
+    "epsilon",      "clip_norm",  "weight_decay", "learning_rate_schedule",
+    "warmup_steps", "decay_steps"};
 
 struct DrawByRange {
   std::mt19937& random;
@@ -90,6 +94,7 @@ Model random_model(std::mt19937& random) {
   model.seed = static_cast<std::int64_t>(random() % 1000);
   if (pick({0, 1})) model.key_value_heads = model.heads > 1 && pick({0, 1}) ? model.heads / 2 : 1;
   if (pick({0, 0, 1})) model.d_expert = 12;
+  if (pick({0, 1})) model.least_learning_rate = model.learning_rate / 8;
   if (pick({0, 0, 1})) model.shared_experts = pick({1, 2});
   if (pick({0, 0, 1}) && model.blocks > model.moe_every) model.dense_blocks = 1;
   for (const ModelKey* key : keys_of(model)) {

@@ -62,6 +62,10 @@ std::string violation(const Draw& draw) {
   hold_together("auxiliary loss", outcome.auxiliary_losses[0], reference.auxiliary_losses[0],
                 limit);
   hold_together("z loss", outcome.z_losses[0], reference.z_losses[0], limit);
+  if (draw.model.clip_norm) {
+    hold_together("gradient norm", outcome.gradient_norms.at(0), reference.gradient_norms.at(0),
+                  10 * limit);
+  }
   for (int step = 1; step < kSteps; ++step) {  // these have gone through updates
     hold_together("later loss", outcome.losses[step], reference.losses[step], kLater);
   }
@@ -130,6 +134,10 @@ Draw shrink(Draw draw) {
       [](Draw& d) { d.model.hooks.clear(); },
       [](Draw& d) { d.model.capacity_factor.reset(); },
       [](Draw& d) { d.model.optimizer = Optimizer::sgd; },
+      [](Draw& d) { d.model.clip_norm.reset(); },
+      [](Draw& d) { d.model.weight_decay.reset(); },
+      [](Draw& d) { d.model.learning_rate_schedule = RateSchedule::constant; },
+      [](Draw& d) { d.model.warmup_steps = 0; },
       [](Draw& d) { d.model.heads = 1; },
       [](Draw& d) { d.model.dtype = DType::f64; }};
   for (bool changed = true; changed;) {

@@ -24,6 +24,15 @@ TEST(Groups, OfSixRanksInExpertGroupsOfTwo) {
   EXPECT_EQ(group_size(groups, GroupKind::stage), 6);
 }
 
+TEST(Groups, OfTheWorldAreTheRanksOfAllStages) {
+  const Groups groups = make_groups({1, 2, 1, 1, 3});
+  for (int rank = 0; rank < 6; ++rank) {
+    EXPECT_THAT(members(groups, GroupKind::world, rank), ElementsAre(0, 1, 2, 3, 4, 5));
+    EXPECT_EQ(index_in_group(groups, GroupKind::world, rank), rank);
+  }
+  EXPECT_EQ(group_size(groups, GroupKind::world), 6);
+}
+
 TEST(Groups, OfEveryKindDivideTheRanksAndKnowEachOnesPlace) {
   for (const Layout& layout : {Layout{1, 1, 1, 1},
                                {2, 1, 1, 1},

@@ -168,6 +168,27 @@ TEST_F(Data, RefusesFilesThatAreCutShort) {
               HasSubstr("version 1 (uint16 tokens)"));
 }
 
+TEST_F(Data, RefusesTokensOf32Bits) {
+  const std::vector<std::int32_t> tokens(200, 3);
+  const auto path = write("megatron.bin", tokens);
+  EXPECT_THAT(message([&] {
+                open_corpus({path}, {100000, 8, 0.1});
+              }),
+              AllOf(HasSubstr(path.string()), HasSubstr("expected a vocabulary of at most 65536")));
+  EXPECT_EQ(open_corpus({path}, {50000, 8, 0.1}).tokens, 400) << "read as two each";
+  for (const int code : {4, 8}) {
+    std::vector<char> index{'M', 'M', 'I', 'D', 'I', 'D', 'X', 0, 0, 1, 0, 0, 0, 0, 0, 0, 0};
+    index.push_back(static_cast<char>(code));
+    write("megatron.idx", index);
+    const std::string why = message([&] { open_corpus({path}, {50000, 8, 0.1}); });
+    if (code == 4) {
+      EXPECT_THAT(why, HasSubstr("megatron.idx says that its tokens are of type 4 (int32)"));
+    } else {
+      EXPECT_EQ(why, "no InputError");
+    }
+  }
+}
+
 TEST_F(Data, RefusesFilesThatChangeWhileTheyAreTrainedOn) {
   const auto path = write("x.bin", std::vector<std::uint16_t>(5000, 7));
   const Corpus corpus = open_corpus({path}, {.sequence_length = 16});

@@ -145,6 +145,9 @@ RankOutcome train_rank(const Model& model, const Schedules& schedules, const Gro
     for (const TensorId loss : program.z_losses) {
       outcome.z_losses[step] += read_doubles(runner, loss)[0];
     }
+    if (!program.gradient_norms.empty()) {
+      outcome.gradient_norms.push_back(read_doubles(runner, program.gradient_norms.front())[0]);
+    }
     if (step > 0) continue;
     for (const Parameter& parameter : program.parameters) {
       outcome.gradients.push_back(read_part(runner, parameter, parameter.gradient,
@@ -186,6 +189,7 @@ Outcome train_in_turn(const Model& model, const Schedules& schedules, const Grou
     add(outcome.losses, one.losses);
     add(outcome.auxiliary_losses, one.auxiliary_losses);
     add(outcome.z_losses, one.z_losses);
+    if (rank == 0) outcome.gradient_norms = one.gradient_norms;
     for (const TensorPart& part : one.gradients) {
       if (part.first_replica) join(outcome.gradients, part);
     }

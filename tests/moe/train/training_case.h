@@ -19,6 +19,7 @@ struct Outcome {
   std::vector<double> losses;            ///< by step
   std::vector<double> auxiliary_losses;  ///< by step
   std::vector<double> z_losses;          ///< by step
+  std::vector<double> gradient_norms;    ///< by step; empty where gradients are not clipped
   std::map<std::string, std::vector<double>>
       gradients;  ///< of the first step; experts of all ranks joined
   /// Parameters, gradients and optimizer states after the last step, joined likewise.
@@ -46,6 +47,7 @@ struct TensorPart {
 /// The results of a training on one rank.
 struct RankOutcome {
   std::vector<double> losses, auxiliary_losses, z_losses;  ///< its share, by step
+  std::vector<double> gradient_norms;                      ///< of all ranks, by step
   std::vector<TensorPart> gradients;                       ///< of the first step
   std::vector<TensorPart> state;                           ///< after the last
   IterationResult last;

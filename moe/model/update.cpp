@@ -1,0 +1,126 @@
+#include "moe/model/update.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace moe {
+namespace {
+
+/// The gradients of a block in a stage by their copies, blocks in the order in which backward
+/// completes them; those outside the blocks come last.
+void add_squares_of_block(LayerBuilder& build, std::vector<TensorId>& sums) {
+  const Program& program = build.program();
+  std::map<int, std::vector<TensorId>> gradients;  // by copies
+  for (const Parameter& parameter : program.parameters) {
+    if (parameter.layer == build.block && parameter.stage == build.stage && parameter.optimized) {
+      gradients[copies_in_stage(program, parameter)].push_back(parameter.gradient);
+    }
+  }
+  for (const auto& [copies, of_block] : gradients) {
+    std::int64_t blocks = 0;
+    for (const TensorId gradient : of_block) {
+      const Tensor& tensor = program.tensors[gradient];
+      blocks += SumSquares::blocks_of(tensor.rows * tensor.columns);
+    }
+    const std::string name = fmt::format("gradient_squares.stage{}.{}", build.stage, sums.size());
+    sums.push_back(build.activation(name, blocks, 1));
+    build.op(SumSquares{1.0 / copies}, "sum squares", of_block, {sums.back()});
+  }
+}
+
+/// Adds the ops that work out the norm of all gradients, and returns the factor that clips them,
+/// by stage.
+std::vector<TensorId> clip_gradients(LayerBuilder& build, double largest_norm) {
+  const int stages = build.groups.layout.pipeline;
+  std::vector<TensorId> squares, factors;
+  for (build.stage = 0; build.stage < stages; ++build.stage) {
+    std::vector<TensorId> sums;
+    for (build.block = build.model.blocks - 1; build.block >= -1; --build.block) {
+      add_squares_of_block(build, sums);
+    }
+    build.block = -1;
+    squares.push_back(build.activation(fmt::format("gradient_squares.stage{}", build.stage), 1, 1));
+    build.op(AddSquares{}, "add squares", sums, {squares.back()});
+  }
+  build.stage = 0;
+  if (build.groups.ranks > 1) build.op(ReduceNorm{}, "all_reduce norm", squares, squares);
+  for (build.stage = 0; build.stage < stages; ++build.stage) {
+    const TensorId norm = build.result(fmt::format("gradient_norm.stage{}", build.stage));
+    factors.push_back(build.activation(fmt::format("clip_factor.stage{}", build.stage), 1, 1));
+    build.program().gradient_norms.push_back(norm);
+    build.op(ClipFactor{largest_norm}, "clip factor", {squares[build.stage]},
+             {norm, factors.back()});
+  }
+  return factors;
+}
+
+/// Adds the optimizer's step for one parameter. `factor`: none where gradients are not clipped.
+void add_step(LayerBuilder& build, Parameter& parameter, std::optional<TensorId> factor) {
+  const Model& model = build.model;
+  const TensorId value = parameter.value;
+  const std::string name = "update " + build.program().tensors[value].name;
+  const double decay = decays(parameter) ? weight_decay(model) : 0;
+  std::vector<TensorId> reads{parameter.gradient, build.program().step, value};
+  const auto add = [&](const OpKind& kind) {
+    reads.insert(reads.end(), parameter.optimizer_state.begin(), parameter.optimizer_state.end());
+    if (factor) reads.push_back(*factor);
+    std::vector<TensorId> writes{value};
+    writes.insert(writes.end(), parameter.optimizer_state.begin(), parameter.optimizer_state.end());
+    build.op(kind, name, reads, writes);
+  };
+  switch (model.optimizer) {
+    case Optimizer::adam:
+    case Optimizer::adamw:
+      parameter.optimizer_state = {build.state_like(value, "first_moment"),
+                                   build.state_like(value, "second_moment")};
+      add(AdamStep{learning_rate(model), model.beta1, model.beta2, model.epsilon, decay});
+      break;
+    case Optimizer::sgd:
+      parameter.optimizer_state = {build.state_like(value, "momentum")};
+      add(SgdStep{learning_rate(model), model.momentum, decay, model.nesterov});
+      break;
+  }
+}
+
+}  // namespace
+
+LearningRate learning_rate(const Model& model) {
+  return {model.learning_rate, model.least_learning_rate, model.warmup_steps, model.decay_steps,
+          model.learning_rate_schedule};
+}
+
+bool decays(const Parameter& parameter) { return parameter.shard.of_rows > 1; }
+
+int copies_in_stage(const Program& program, const Parameter& parameter) {
+  const Groups& groups = program.groups;
+  const Tensor& tensor = program.tensors[parameter.value];
+  const Shard& shard = parameter.shard;
+  const bool is_cut = shard.block_rows < shard.of_rows || tensor.columns < shard.of_columns;
+  const int replicas = group_size(groups, parameter.replicas);
+  if (is_cut || parameter.replicas == GroupKind::stage) return replicas;
+  return replicas * group_size(groups, belongs_to_experts(parameter) ? GroupKind::expert_sharded
+                                                                     : GroupKind::tensor);
+}
+
+void update_parameters(LayerBuilder& build) {
+  build.phase = Phase::update;
+  build.block = -1;
+  for (const LayerBuilder::Update& update : build.updates) {
+    build.stage = update.stage;
+    update.add_ops();
+  }
+  std::vector<TensorId> factors;
+  if (build.model.clip_norm) factors = clip_gradients(build, *build.model.clip_norm);
+  build.block = -1;
+  for (Parameter& parameter : build.program().parameters) {
+    if (!parameter.optimized) continue;
+    build.stage = parameter.stage;
+    add_step(build, parameter,
+             factors.empty() ? std::nullopt : std::optional(factors[parameter.stage]));
+  }
+}
+
+}  // namespace moe

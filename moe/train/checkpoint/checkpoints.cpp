@@ -1,0 +1,172 @@
+#include "moe/train/checkpoint/checkpoints.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
+
+#include "moe/communicator/ranks.h"
+#include "moe/errors.h"
+#include "moe/train/checkpoint/folder.h"
+
+namespace moe {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int kNotWritten = 1;  // the exit code
+constexpr double kPatience_s = 0.05;
+
+double seconds_since_begin(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+/// What a rank tells of its file once it is written, or why it is not.
+std::string write_shard(const std::filesystem::path& folder, int rank, const Collected& collected) {
+  nlohmann::json told;
+  try {
+    const FileSeal seal = write_safetensors(folder / shard_file(rank), collected.tensors);
+    told["bytes"] = seal.bytes;
+    told["header_checksum"] = seal.header_checksum;
+    told["names"] = nlohmann::json::array();
+    for (const StoredTensor& tensor : collected.tensors) told["names"].push_back(tensor.name);
+  } catch (const std::exception& error) {
+    told["error"] = error.what();
+  }
+  return told.dump();
+}
+
+}  // namespace
+
+struct Checkpoints::UnderWay {
+  CheckpointIndex index;
+  Clock::time_point begin;
+  double stopped_s = 0;
+  std::future<std::string> writing;  ///< what this rank will tell
+};
+
+Checkpoints::Checkpoints(CheckpointOptions options, const Groups& groups, Communicator& world,
+                         double time_limit_s,
+                         std::function<void(const CheckpointReport&)> completed)
+    : options_(std::move(options)),
+      world_(world),
+      time_limit_s_(time_limit_s),
+      collector_(groups, world, time_limit_s),
+      completed_(std::move(completed)) {
+  std::string error;
+  try {
+    if (world.rank == 0) prepare_folder(options_.directory);
+  } catch (const std::exception& failure) {
+    error = failure.what();
+  }
+  const std::string why = told(error, "preparing of a folder for checkpoints").front();
+  if (!why.empty()) throw CheckpointError(why, kNotWritten);
+}
+
+Checkpoints::~Checkpoints() = default;  // waits for the thread
+
+std::vector<std::string> Checkpoints::told(const std::string& mine, const char* what) const {
+  CallContext call;
+  call.time_limit_s = time_limit_s_;
+  call.what = what;
+  return gather_texts(world_, mine, call);
+}
+
+void Checkpoints::fail(const std::string& why) const {
+  const std::vector<int> complete = checkpoints_in(options_.directory);
+  const std::string stands =
+      complete.empty() ? std::string()
+                       : fmt::format("; the one of iteration {} is complete", complete.back());
+  throw CheckpointError(fmt::format("the checkpoint of iteration {} is not written: {}{}",
+                                    under_way_->index.iteration, why, stands),
+                        kNotWritten);
+}
+
+void Checkpoints::after(int iteration, bool is_last, const Runner& runner,
+                        const Schedule& schedule) {
+  const bool is_due = is_last || (options_.every > 0 && iteration % options_.every == 0);
+  if (under_way_) look_after(is_due);
+  if (!is_due) return;
+  begin(iteration, runner, schedule);
+  if (is_last) look_after(true);
+}
+
+void Checkpoints::begin(int iteration, const Runner& runner, const Schedule& schedule) {
+  under_way_ = std::make_unique<UnderWay>();
+  under_way_->begin = Clock::now();
+  under_way_->index = options_.about;
+  under_way_->index.iteration = iteration;
+  under_way_->index.schedule = schedule;
+  const auto folder = partial_folder(options_.directory, iteration);
+  std::string error;
+  try {
+    if (world_.rank == 0) {
+      std::filesystem::remove_all(folder);
+      std::filesystem::create_directory(folder);
+    }
+  } catch (const std::exception& failure) {
+    error = failure.what();
+  }
+  const std::string why = told(error, "making of a folder for a checkpoint").front();
+  if (!why.empty()) fail(why);
+  Collected collected = collector_.collect(runner);
+  under_way_->stopped_s = seconds_since_begin(under_way_->begin);
+  under_way_->writing =
+      std::async(std::launch::async, [folder, rank = world_.rank, held = std::move(collected)] {
+        return write_shard(folder, rank, held);
+      });
+}
+
+void Checkpoints::look_after(bool waits) {
+  // While they wait, ranks keep telling each other, so that no wait lasts longer than a call may.
+  const double patience_s = waits ? std::min(kPatience_s, time_limit_s_ / 4) : 0;
+  std::vector<std::string> all;
+  do {
+    const auto status = under_way_->writing.wait_for(std::chrono::duration<double>(patience_s));
+    all = told(status == std::future_status::ready ? "written" : "", "writing of a checkpoint");
+  } while (waits && std::ranges::find(all, "") != all.end());
+  if (std::ranges::find(all, "") != all.end()) return;
+  complete_checkpoint(told(under_way_->writing.get(), "writing of a checkpoint"));
+}
+
+void Checkpoints::complete_checkpoint(const std::vector<std::string>& told_by_ranks) {
+  std::string error;
+  CheckpointIndex& index = under_way_->index;
+  std::int64_t bytes = 0;
+  for (std::size_t rank = 0; rank < told_by_ranks.size(); ++rank) {
+    const auto one = nlohmann::json::parse(told_by_ranks[rank]);
+    if (one.contains("error")) {
+      if (error.empty()) error = one["error"].get<std::string>();
+      continue;
+    }
+    const std::string file = shard_file(static_cast<int>(rank));
+    index.files[file] = {one["bytes"].get<std::int64_t>(),
+                         one["header_checksum"].get<std::string>()};
+    bytes += index.files[file].bytes;
+    for (const auto& name : one["names"]) index.file_of[name.get<std::string>()] = file;
+  }
+  if (world_.rank == 0) {
+    try {
+      if (error.empty()) {
+        complete(options_.directory, index);
+        remove_older(options_.directory, options_.keep);
+      } else {
+        std::filesystem::remove_all(partial_folder(options_.directory, index.iteration));
+      }
+    } catch (const std::exception& failure) {
+      error = failure.what();
+    }
+  }
+  error = told(error, "completing of a checkpoint").front();
+  if (!error.empty()) fail(error);
+  if (world_.rank == 0) {
+    completed_({index.iteration, checkpoint_folder(options_.directory, index.iteration), bytes,
+                under_way_->stopped_s, seconds_since_begin(under_way_->begin)});
+  }
+  under_way_.reset();
+}
+
+}  // namespace moe

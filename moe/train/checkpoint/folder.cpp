@@ -1,0 +1,87 @@
+#include "moe/train/checkpoint/folder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <span>
+#include <string_view>
+
+#include "moe/train/checkpoint/written_file.h"
+
+namespace moe {
+namespace {
+
+constexpr std::string_view kIteration = "iteration-";
+constexpr std::string_view kPartial = ".partial";
+
+/// The iteration of a folder named "iteration-00000400"; none for other names.
+std::optional<int> iteration_named(std::string_view name) {
+  if (!name.starts_with(kIteration)) return std::nullopt;
+  name.remove_prefix(kIteration.size());
+  int iteration = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), iteration);
+  if (error != std::errc{} || end != name.data() + name.size()) return std::nullopt;
+  return iteration;
+}
+
+}  // namespace
+
+std::filesystem::path checkpoint_folder(const std::filesystem::path& directory, int iteration) {
+  return directory / fmt::format("{}{:08}", kIteration, iteration);
+}
+
+std::filesystem::path partial_folder(const std::filesystem::path& directory, int iteration) {
+  return checkpoint_folder(directory, iteration).string() + std::string(kPartial);
+}
+
+std::string shard_file(int rank) { return fmt::format("rank-{:05}.safetensors", rank); }
+
+std::vector<int> checkpoints_in(const std::filesystem::path& directory) {
+  std::vector<int> iterations;
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, none)) {
+    if (const auto iteration = iteration_named(entry.path().filename().string())) {
+      iterations.push_back(*iteration);
+    }
+  }
+  std::ranges::sort(iterations);
+  return iterations;
+}
+
+void prepare_folder(const std::filesystem::path& directory) {
+  std::filesystem::create_directories(directory);
+  std::vector<std::filesystem::path> left;
+  for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with(kIteration) && name.ends_with(kPartial)) left.push_back(entry.path());
+  }
+  for (const auto& folder : left) std::filesystem::remove_all(folder);
+}
+
+void complete(const std::filesystem::path& directory, const CheckpointIndex& index) {
+  const auto partial = partial_folder(directory, index.iteration),
+             folder = checkpoint_folder(directory, index.iteration);
+  const std::string text = to_text(index);
+  WrittenFile file(partial / kIndexFile);
+  file.write(std::as_bytes(std::span(text)), "index");
+  file.close();
+  sync_folder(partial);
+  std::filesystem::remove_all(folder);  // of a training that went on from an earlier one
+  std::filesystem::rename(partial, folder);
+  sync_folder(directory);
+}
+
+void remove_older(const std::filesystem::path& directory, int keep) {
+  std::vector<int> iterations = checkpoints_in(directory);
+  if (keep < 1) return;
+  while (static_cast<int>(iterations.size()) > keep) {
+    // Renamed first, so that no half of it looks complete.
+    const auto old = partial_folder(directory, iterations.front());
+    std::filesystem::rename(checkpoint_folder(directory, iterations.front()), old);
+    std::filesystem::remove_all(old);
+    iterations.erase(iterations.begin());
+  }
+}
+
+}  // namespace moe

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "moe/train/checkpoint/index.h"
+
+/// The folder of a training's checkpoints: a folder for each, named by its iteration. One that is
+/// not complete has another name, and is never read.
+namespace moe {
+
+/// DIR/iteration-00000400
+std::filesystem::path checkpoint_folder(const std::filesystem::path& directory, int iteration);
+/// DIR/iteration-00000400.partial, while it is written.
+std::filesystem::path partial_folder(const std::filesystem::path& directory, int iteration);
+/// "rank-00003.safetensors"
+std::string shard_file(int rank);
+
+/// The iterations whose checkpoints are complete, ascending.
+std::vector<int> checkpoints_in(const std::filesystem::path& directory);
+
+/// Makes the folder where there is none, and removes what a training left that ended while it wrote.
+void prepare_folder(const std::filesystem::path& directory);
+
+/// Writes the index into the partial folder and gives the folder its name. Until then the checkpoint
+/// does not exist; from then on it is complete, whatever happens. Throws std::runtime_error.
+void complete(const std::filesystem::path& directory, const CheckpointIndex& index);
+
+/// Removes all but the last `keep` checkpoints; 0 keeps all.
+void remove_older(const std::filesystem::path& directory, int keep);
+
+}  // namespace moe

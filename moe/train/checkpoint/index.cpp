@@ -1,0 +1,87 @@
+#include "moe/train/checkpoint/index.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <span>
+
+#include "moe/errors.h"
+#include "moe/input/read_file.h"
+#include "moe/model/model_json.h"
+#include "moe/train/checkpoint/checksum.h"
+
+namespace moe {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kVersion = 1;
+
+std::string checksum_of(const Json& json) {
+  const std::string text = json.dump();
+  return checksum_text(checksum(std::as_bytes(std::span(text))));
+}
+
+CheckpointIndex index_from(const Json& json, const std::string& file) {
+  CheckpointIndex index;
+  index.iteration = json.at("iteration").get<int>();
+  index.model = model_from_json(json.at("model").dump(), file);
+  index.layout = json.at("layout").get<std::string>();
+  const auto fingerprint = json.at("corpus_fingerprint").get<std::string>();
+  std::from_chars(fingerprint.data(), fingerprint.data() + fingerprint.size(),
+                  index.corpus_fingerprint, 16);
+  index.schedule = schedule_from_json(json.at("schedule").dump());
+  for (const auto& [name, seal] : json.at("files").items()) {
+    index.files[name] = {seal.at("bytes").get<std::int64_t>(),
+                         seal.at("header_checksum").get<std::string>()};
+  }
+  for (const auto& [name, in] : json.at("weight_map").items())
+    index.file_of[name] = in.get<std::string>();
+  return index;
+}
+
+}  // namespace
+
+std::string to_text(const CheckpointIndex& index) {
+  Json files = Json::object(), weight_map = Json::object();
+  for (const auto& [name, seal] : index.files) {
+    files[name] = {{"bytes", seal.bytes}, {"header_checksum", seal.header_checksum}};
+  }
+  for (const auto& [name, file] : index.file_of) weight_map[name] = file;
+  const Json content{{"iteration", index.iteration},
+                     {"model", Json::parse(to_json(index.model))},
+                     {"layout", index.layout},
+                     {"corpus_fingerprint", checksum_text(index.corpus_fingerprint)},
+                     {"schedule", Json::parse(to_json(index.schedule))},
+                     {"files", files},
+                     {"weight_map", weight_map}};
+  const Json whole{
+      {"moelab_checkpoint", kVersion}, {"checksum", checksum_of(content)}, {"content", content}};
+  return whole.dump(1) + "\n";
+}
+
+CheckpointIndex read_index(const std::filesystem::path& folder) {
+  const std::string file = (folder / kIndexFile).string();
+  const auto refuse = [&](const std::string& why) {
+    throw InputError(fmt::format("{}: {}", file, why));
+  };
+  const Json json = Json::parse(read_file(file), nullptr, false);
+  if (!json.is_object() || !json.contains("moelab_checkpoint") || !json.contains("content") ||
+      !json.contains("checksum")) {
+    refuse("is not the index of a checkpoint, or is cut short");
+  }
+  if (json["moelab_checkpoint"] != kVersion) {
+    refuse(fmt::format("format {}: expected {}", json["moelab_checkpoint"].dump(), kVersion));
+  }
+  if (json["checksum"] != checksum_of(json["content"])) {
+    refuse("its content is not what was written");
+  }
+  try {
+    return index_from(json["content"], file);
+  } catch (const nlohmann::json::exception& error) {
+    throw InputError(fmt::format("{}: {}", file, error.what()));
+  }
+}
+
+}  // namespace moe

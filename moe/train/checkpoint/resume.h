@@ -1,0 +1,31 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "moe/communicator/communicator.h"
+#include "moe/run/runner.h"
+#include "moe/train/checkpoint/index.h"
+#include "moe/train/data.h"
+
+namespace moe {
+
+/// The checkpoint that a training goes on from.
+struct ResumePoint {
+  std::filesystem::path folder;
+  CheckpointIndex index;
+  std::string way_out;               ///< what to do where it cannot be read
+  std::vector<std::string> remarks;  ///< what differs from the training that wrote it, in lines
+};
+
+/// The last complete checkpoint of the folder; none where there is none. Throws InputError where it
+/// is damaged, and where it is of a model with other keys of [model] or [moe].
+std::optional<ResumePoint> find_resume_point(const std::filesystem::path& directory,
+                                             const Model& model, const Corpus& corpus);
+
+/// Reads this rank's tensors. Collective; throws CheckpointError on all ranks together.
+void resume(Runner& runner, const ResumePoint& point, Communicator& world, double time_limit_s);
+
+}  // namespace moe

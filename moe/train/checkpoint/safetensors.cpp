@@ -1,0 +1,189 @@
+#include "moe/train/checkpoint/safetensors.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "moe/errors.h"
+#include "moe/input/json.h"
+#include "moe/train/checkpoint/checksum.h"
+#include "moe/train/checkpoint/written_file.h"
+
+namespace moe {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "tensors are written as they lie");
+
+constexpr std::string_view kMetadata = "__metadata__";
+constexpr std::string_view kChecksum = "checksum ";
+constexpr std::size_t kAlignedTo = 8;
+constexpr std::int64_t kLongestHeader = 100'000'000;  // as the library has it
+
+struct ElementType {
+  std::string_view name;
+  int bytes;
+};
+constexpr std::array kElementTypes{ElementType{"F64", 8}, ElementType{"F32", 4},
+                                   ElementType{"I32", 4}, ElementType{"BF16", 2},
+                                   ElementType{"F16", 2}};
+
+[[noreturn]] void refuse_file(const std::filesystem::path& file, std::string_view why) {
+  throw InputError(fmt::format("{}: {}", file.string(), why));
+}
+[[noreturn]] void refuse_tensor(const std::filesystem::path& file, std::string_view tensor,
+                                std::string_view why) {
+  throw InputError(fmt::format("{}: tensor {}: {}", file.string(), db::shortened(tensor), why));
+}
+
+std::string header_of(const std::vector<StoredTensor>& tensors) {
+  nlohmann::ordered_json metadata = nlohmann::ordered_json::object();
+  for (const StoredTensor& tensor : tensors) {
+    metadata[std::string(kChecksum) + tensor.name] = checksum_text(checksum(tensor.bytes));
+  }
+  nlohmann::ordered_json header;
+  header[std::string(kMetadata)] = std::move(metadata);
+  std::size_t end = 0;
+  for (const StoredTensor& tensor : tensors) {
+    const std::size_t begin = std::exchange(end, end + tensor.bytes.size());
+    header[tensor.name] = {
+        {"dtype", tensor.dtype}, {"shape", tensor.shape}, {"data_offsets", {begin, end}}};
+  }
+  std::string text = header.dump();
+  text.resize((text.size() + kAlignedTo - 1) / kAlignedTo * kAlignedTo, ' ');
+  return text;
+}
+
+/// The elements of a shape; none where there are more than anything holds.
+std::optional<std::int64_t> elements_in(const std::vector<std::int64_t>& shape) {
+  constexpr std::int64_t most = std::int64_t{1} << 50;
+  std::int64_t elements = 1;
+  for (const std::int64_t size : shape) {
+    if (size > 0 && elements > most / size) return std::nullopt;
+    elements *= size;
+  }
+  return elements;
+}
+
+}  // namespace
+
+int element_bytes(std::string_view dtype, const std::filesystem::path& file) {
+  for (const ElementType& type : kElementTypes) {
+    if (type.name == dtype) return type.bytes;
+  }
+  refuse_file(file, fmt::format("elements of type {}: expected one of F64, F32, I32, BF16, F16",
+                                db::shortened(dtype)));
+}
+
+FileSeal write_safetensors(const std::filesystem::path& file,
+                           const std::vector<StoredTensor>& tensors) {
+  const std::string header = header_of(tensors);
+  const std::uint64_t length = header.size();
+  const auto header_bytes = std::as_bytes(std::span(header));
+  WrittenFile out(file);
+  out.write(std::as_bytes(std::span(&length, 1)), "header");
+  out.write(header_bytes, "header");
+  FileSeal seal{static_cast<std::int64_t>(sizeof length + header.size()),
+                checksum_text(checksum(header_bytes))};
+  for (const StoredTensor& tensor : tensors) {
+    out.write(tensor.bytes, "tensor " + tensor.name);
+    seal.bytes += static_cast<std::int64_t>(tensor.bytes.size());
+  }
+  out.close();
+  return seal;
+}
+
+SafetensorsFile::SafetensorsFile(const std::filesystem::path& file) : path_(file), file_(file) {
+  read_header();
+}
+
+SafetensorsFile::SafetensorsFile(const std::filesystem::path& file, const FileSeal& seal)
+    : path_(file), file_(file) {
+  if (static_cast<std::int64_t>(file_.bytes().size()) != seal.bytes) {
+    refuse_file(path_, fmt::format("{} bytes: expected the {} that were written",
+                                   file_.bytes().size(), seal.bytes));
+  }
+  read_header();
+  if (header_checksum_ != seal.header_checksum) {
+    refuse_file(path_, "its header is not the one that was written");
+  }
+}
+
+void SafetensorsFile::read_header() {
+  const auto bytes = file_.bytes();
+  std::uint64_t length = 0;
+  if (bytes.size() < sizeof length) {
+    refuse_file(path_, fmt::format("{} bytes: expected the length of a header", bytes.size()));
+  }
+  std::memcpy(&length, bytes.data(), sizeof length);
+  if (length > kLongestHeader || length > bytes.size() - sizeof length) {
+    refuse_file(path_, fmt::format("a header of {} bytes in a file of {}: it is cut short, or not "
+                                   "a safetensors file",
+                                   length, bytes.size()));
+  }
+  const auto header = bytes.subspan(sizeof length, length);
+  const auto data = bytes.subspan(sizeof length + length);
+  header_checksum_ = checksum_text(checksum(header));
+  const InputDocument document =
+      parse_json({reinterpret_cast<const char*>(header.data()), header.size()}, path_.string());
+  const InputObject root = document.object();
+  std::int64_t end = 0;
+  for (const std::string& name : root.keys()) {
+    const InputObject entry = root.object(name);
+    if (name == kMetadata) {
+      for (const std::string& key : entry.keys()) {
+        std::string value = entry.text(key);
+        if (key.starts_with(kChecksum)) {
+          checksums_[key.substr(kChecksum.size())] = std::move(value);
+        }
+      }
+      continue;
+    }
+    StoredTensor tensor{name, entry.text("dtype"), {}, {}};
+    tensor.shape = entry.member("shape", "a list of sizes").integers(0);
+    const auto offsets = entry.member("data_offsets", "two offsets").integers(0);
+    const auto elements = elements_in(tensor.shape);
+    if (offsets.size() != 2 || !elements ||
+        offsets[1] - offsets[0] != *elements * element_bytes(tensor.dtype, path_)) {
+      refuse_tensor(path_, name, "its place in the file is not as long as its shape");
+    }
+    if (offsets[1] > static_cast<std::int64_t>(data.size())) {
+      refuse_tensor(path_, name,
+                    fmt::format("ends {} bytes after the end of the file: it is cut short",
+                                offsets[1] - static_cast<std::int64_t>(data.size())));
+    }
+    tensor.bytes = data.subspan(static_cast<std::size_t>(offsets[0]),
+                                static_cast<std::size_t>(offsets[1] - offsets[0]));
+    end = std::max(end, offsets[1]);
+    tensors_.emplace(name, std::move(tensor));
+  }
+  if (end != static_cast<std::int64_t>(data.size())) {
+    refuse_file(path_, fmt::format("{} bytes after the last tensor",
+                                   static_cast<std::int64_t>(data.size()) - end));
+  }
+}
+
+std::vector<std::string> SafetensorsFile::names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, tensor] : tensors_) names.push_back(name);
+  return names;
+}
+
+const StoredTensor& SafetensorsFile::tensor(const std::string& name) const {
+  const auto found = tensors_.find(name);
+  if (found == tensors_.end()) refuse_tensor(path_, name, "is not there");
+  if (!file_.is_whole()) refuse_file(path_, "was cut short while it was read");
+  const auto expected = checksums_.find(name);
+  if (expected != checksums_.end() &&
+      expected->second != checksum_text(checksum(found->second.bytes))) {
+    refuse_tensor(path_, name, "its bytes are not those that were written");
+  }
+  return found->second;
+}
+
+}  // namespace moe

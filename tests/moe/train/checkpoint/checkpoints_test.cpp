@@ -1,0 +1,325 @@
+#include "moe/train/checkpoint/checkpoints.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+
+#include "moe/errors.h"
+#include "moe/input/read_file.h"
+#include "moe/model/iteration.h"
+#include "moe/train/checkpoint/folder.h"
+#include "moe/train/trainer.h"
+#include "tests/moe/train/training_case.h"
+
+namespace moe::train_checkpoint_checkpoints_test {
+namespace {
+
+using test::chunked;
+using test::small_model;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+/// A folder and a text that are gone at the end.
+struct Place {
+  std::filesystem::path root =
+      std::filesystem::path(::testing::TempDir()) / ("checkpoints" + std::to_string(getpid()));
+  std::filesystem::path folder = root / "kept";
+  Corpus corpus;
+
+  explicit Place(const Model& model) {
+    std::filesystem::remove_all(root);
+    std::filesystem::create_directories(root);
+    const auto text = root / "text.txt";
+    std::ofstream out(text);
+    for (int i = 0; i < 4000; ++i) out << static_cast<char>((i * i + i / 7) % 29);
+    out.close();
+    corpus = open_corpus({text}, {model.vocabulary, model.sequence_length, 0.1});
+  }
+  ~Place() { std::filesystem::remove_all(root); }
+};
+
+struct Training {
+  Model model;
+  Layout layout{1, 1, 1};
+  Schedule schedule{};
+  int steps = 4;
+  bool writes = false;
+  bool resumes = false;
+  int every = 0;
+  int keep = 2;
+  Replan replan{};
+};
+
+struct Told {
+  std::vector<double> losses;
+  std::vector<int> iterations;
+  std::vector<CheckpointReport> checkpoints;
+};
+
+Told train_at(const Place& place, const Training& training) {
+  const Groups groups = make_groups(training.layout);
+  TrainOptions options;
+  options.steps = training.steps;
+  options.evaluate_batches = 0;
+  options.run.memory_limit_bytes = 1 << 28;
+  options.replan = training.replan;
+  if (training.writes) {
+    options.checkpoint.emplace();
+    options.checkpoint->directory = place.folder;
+    options.checkpoint->every = training.every;
+    options.checkpoint->keep = training.keep;
+    options.checkpoint->about.model = training.model;
+    options.checkpoint->about.layout = to_text(training.layout);
+    options.checkpoint->about.corpus_fingerprint = place.corpus.fingerprint;
+  }
+  if (training.resumes) {
+    options.resume = find_resume_point(place.folder, training.model, place.corpus);
+  }
+  Told told;
+  run_local_ranks(groups.ranks, [&](Communicator& world) {
+    const std::unique_ptr<Backend> backend = make_cpu_backend(1);
+    TrainObserver observer;
+    observer.step = [&](const StepReport& step) {
+      told.losses.push_back(step.loss);
+      told.iterations.push_back(step.iteration);
+    };
+    observer.checkpoint = [&](const CheckpointReport& one) { told.checkpoints.push_back(one); };
+    train(training.model, build_iteration(training.model, groups, world.rank), training.schedule,
+          place.corpus, groups, *backend, world,
+          std::vector<RankInfo>(static_cast<std::size_t>(groups.ranks)), options, observer);
+  });
+  return told;
+}
+
+/// Every expert at home on the rank after its own.
+Schedule one_further(int members) {
+  ExpertHomes homes = homes_in_order(28, members);
+  for (int& home : homes) home = (home + 1) % members;
+  return {"one further", {PlaceExperts{1, homes}}};
+}
+
+std::vector<double> last_two(const std::vector<double>& losses) {
+  return {losses.end() - 2, losses.end()};
+}
+
+/// Two iterations, then two more from their checkpoint.
+std::vector<double> resumed(const Model& model, const Training& first, const Training& second) {
+  const Place place(model);
+  Training writing = first;
+  writing.model = model;
+  writing.steps = 2;
+  writing.writes = true;
+  train_at(place, writing);
+  Training going_on = second;
+  going_on.model = model;
+  going_on.resumes = true;
+  const Told told = train_at(place, going_on);
+  EXPECT_THAT(told.iterations, ElementsAre(3, 4));
+  return told.losses;
+}
+
+std::vector<Model> models() {
+  std::vector<Model> models;
+  for (const Optimizer optimizer : {Optimizer::adam, Optimizer::adamw, Optimizer::sgd}) {
+    Model& model = models.emplace_back(small_model(DType::f64));
+    model.optimizer = optimizer;
+    model.learning_rate = 0.02;
+    model.warmup_steps = 3;
+  }
+  models.back().gate = "bias_adjusted";
+  models.back().own["bias_speed"] = 0.125;
+  models[1].clip_norm = 0.5;
+  models[1].gate = "gshard";  // it draws
+  return models;
+}
+
+TEST(Checkpoints, OnTheSameLayoutGoOnBitForBit) {
+  for (const Model& model : models()) {
+    for (const Layout& layout : {Layout{1, 1, 1}, Layout{1, 2, 1}, Layout{1, 2, 2, 2}}) {
+      const Place place(model);
+      const Training whole{model, layout};
+      const std::vector<double> expected = last_two(train_at(place, whole).losses);
+      EXPECT_EQ(resumed(model, whole, whole), expected) << model.gate << " " << to_text(layout);
+    }
+  }
+}
+
+TEST(Checkpoints, OnOtherRanksLayoutsAndSchedulesGoOnWithTheSameLosses) {
+  for (Model model : models()) {
+    model.blocks = 2;
+    model.moe_every = 1;
+    const Place place(model);
+    const std::vector<double> expected = last_two(train_at(place, {model}).losses);
+    const Training one{model}, spread{model, {1, 4, 1}}, shared{model, {1, 2, 2, 2}},
+        copied{model, {2, 2, 1, 2}}, staged{model, {1, 2, 1, 1, 2}},
+        chunks{model, {1, 2, 1}, chunked(model, 3, 2)};
+    const auto expect_near = [&](const Training& first, const Training& second) {
+      const std::vector<double> losses = resumed(model, first, second);
+      for (std::size_t i = 0; i < expected.size(); ++i) {
+        EXPECT_NEAR(losses.at(i), expected[i], 1e-9)
+            << model.gate << ": " << to_text(first.layout) << " to " << to_text(second.layout);
+      }
+    };
+    for (const Training& other : {spread, shared, copied, staged, chunks}) {
+      expect_near(one, other);
+      expect_near(other, one);
+    }
+    expect_near(staged, shared);
+  }
+}
+
+TEST(Checkpoints, OfExpertsThatHaveMovedAreReadAtAnyHomes) {
+  Model model = small_model(DType::f64);
+  model.learning_rate = 0.02;
+  const Place place(model);
+  const std::vector<double> expected = last_two(train_at(place, {model, {1, 4, 1}}).losses);
+  Training moved{model, {1, 4, 1}};
+  moved.replan = [](const SeenIteration& seen) -> std::optional<Schedule> {
+    if (seen.iteration == 1) return one_further(4);
+    return std::nullopt;
+  };
+  const std::vector<double> in_order = resumed(model, moved, {model, {1, 4, 1}});
+  const std::vector<double> further =
+      resumed(model, {model, {1, 4, 1}}, {model, {1, 4, 1}, one_further(4)});
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_NEAR(in_order.at(i), expected[i], 1e-9);
+    EXPECT_NEAR(further.at(i), expected[i], 1e-9);
+  }
+}
+
+TEST(Checkpoints, AreWrittenWhenDueAndTheLastOnesKept) {
+  const Model model = small_model(DType::f32);
+  const Place place(model);
+  const Told told = train_at(
+      place, {.model = model, .layout = {1, 2, 1}, .steps = 7, .writes = true, .every = 2});
+  std::vector<int> written;
+  for (const CheckpointReport& one : told.checkpoints) {
+    written.push_back(one.iteration);
+    EXPECT_GT(one.bytes, 0);
+    EXPECT_GE(one.written_s, one.stopped_s);
+  }
+  EXPECT_THAT(written, ElementsAre(2, 4, 6, 7));
+  EXPECT_THAT(checkpoints_in(place.folder), ElementsAre(6, 7));
+}
+
+TEST(Checkpoints, ThatAreNotCompleteAreNotReadAndAreRemoved) {
+  const Model model = small_model(DType::f32);
+  const Place place(model);
+  std::filesystem::create_directories(partial_folder(place.folder, 9));
+  EXPECT_FALSE(find_resume_point(place.folder, model, place.corpus));
+  train_at(place, {.model = model, .steps = 1, .writes = true});
+  EXPECT_FALSE(std::filesystem::exists(partial_folder(place.folder, 9)));
+  EXPECT_THAT(checkpoints_in(place.folder), ElementsAre(1));
+}
+
+/// Why a training cannot go on from what is in the place.
+std::string refusal(const Place& place, const Model& model, const Layout& layout) {
+  try {
+    train_at(place, {.model = model, .layout = layout, .resumes = true});
+  } catch (const InputError& error) {
+    return error.what();
+  } catch (const CheckpointError& error) {
+    EXPECT_EQ(exit_code(error), 2);
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Checkpoints, WithAMissingOrChangedFileAreRefusedWithFileTensorAndWayOut) {
+  const Model model = small_model(DType::f32);
+  const Place place(model);
+  train_at(place, {.model = model, .layout = {1, 2, 1}, .steps = 2, .writes = true, .every = 1});
+  const auto folder = checkpoint_folder(place.folder, 2);
+  const auto shard = folder / shard_file(1);
+  const auto way_out = HasSubstr("to go on from iteration 1, move " + folder.string() + " away");
+  const std::string text = read_file(shard), index = read_file(folder / kIndexFile);
+  const auto overwrite = [](const std::filesystem::path& file, const std::string& with) {
+    std::ofstream(file, std::ios::binary | std::ios::trunc) << with;
+  };
+  std::string changed = text;
+  changed.back() = static_cast<char>(changed.back() ^ 4);
+  overwrite(shard, changed);
+  EXPECT_THAT(refusal(place, model, {1, 1, 1}),
+              AllOf(HasSubstr(shard.string() + ": tensor "),
+                    HasSubstr("its bytes are not those that were written"), way_out));
+  overwrite(shard, text.substr(0, text.size() / 2));
+  EXPECT_THAT(refusal(place, model, {1, 2, 1}), AllOf(HasSubstr(shard.string()), way_out));
+  std::filesystem::remove(shard);
+  EXPECT_THAT(refusal(place, model, {1, 1, 1}),
+              AllOf(HasSubstr(shard.string()), HasSubstr("No such file"), way_out));
+  overwrite(shard, text);
+  EXPECT_EQ(refusal(place, model, {1, 1, 1}), "");
+  for (std::size_t byte = 0; byte < index.size(); byte += 89) {
+    std::string flipped = index;
+    flipped[byte] = static_cast<char>(flipped[byte] ^ 1);
+    overwrite(folder / kIndexFile, flipped);
+    EXPECT_THAT(refusal(place, model, {1, 1, 1}),
+                AllOf(HasSubstr((folder / kIndexFile).string()), way_out))
+        << "byte " << byte;
+  }
+}
+
+TEST(Checkpoints, OfAnotherModelAreRefusedAndOtherKeysOfTrainingAreTold) {
+  Model model = small_model(DType::f32);
+  const Place place(model);
+  train_at(place, {.model = model, .steps = 1, .writes = true});
+  Model other = model;
+  other.heads = 4;
+  EXPECT_THAT(refusal(place, other, {1, 1, 1}),
+              HasSubstr("another model: heads = 2 there, 4 here"));
+  other = model;
+  other.optimizer = Optimizer::sgd;
+  EXPECT_THAT(refusal(place, other, {1, 1, 1}),
+              AllOf(HasSubstr("tensor token_table.momentum: is not there")));
+  other = model;
+  other.learning_rate = 0.5;
+  const auto point = find_resume_point(place.folder, other, place.corpus);
+  EXPECT_THAT(point.value().remarks,
+              ElementsAre("learning_rate was 0.001 up to iteration 1, and is 0.5 from there on"));
+}
+
+/// Files that this process writes grow to so many bytes at most.
+struct FileLimit {
+  struct rlimit before {};
+  explicit FileLimit(rlim_t bytes) {
+    std::signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &before);
+    const struct rlimit limit { bytes, before.rlim_max };
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileLimit() { setrlimit(RLIMIT_FSIZE, &before); }
+};
+
+TEST(Checkpoints, ThatCannotBeWrittenEndAllRanksAndLeaveTheLastOne) {
+  const Model model = small_model(DType::f32);
+  const Place place(model);
+  Training training{.model = model, .layout = {1, 2, 1}, .steps = 2, .writes = true};
+  train_at(place, training);
+  training.steps = 3;
+  training.resumes = true;
+  std::string why;
+  try {
+    const FileLimit full(4096);
+    train_at(place, training);
+  } catch (const CheckpointError& error) {
+    EXPECT_EQ(exit_code(error), 1);
+    why = error.what();
+  }
+  EXPECT_THAT(why, AllOf(HasSubstr("the checkpoint of iteration 3 is not written: "),
+                         HasSubstr(": tensor "), HasSubstr("File too large"),
+                         HasSubstr("the one of iteration 2 is complete")));
+  EXPECT_FALSE(std::filesystem::exists(partial_folder(place.folder, 3)));
+  EXPECT_THAT(checkpoints_in(place.folder), ElementsAre(2));
+  EXPECT_EQ(refusal(place, model, training.layout), "");
+}
+
+}  // namespace
+}  // namespace moe::train_checkpoint_checkpoints_test

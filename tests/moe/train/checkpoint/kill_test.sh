@@ -1,0 +1,46 @@
+#!/bin/bash
+# kill_test.sh MOE-TRAIN [KILLS]: a training that is killed again and again, at any moment, and started with --resume
+# in a loop has the losses of one that nobody disturbs, line for line.
+moe_train=$1
+kills=${2:-50}
+directory=$(mktemp -d) || exit 1
+trap 'rm -rf "$directory"' EXIT
+cd "$directory" || exit 1
+RANDOM=7
+
+i=0
+while [ $i -lt 400 ]; do
+  echo "the $i quick brown foxes jump over the lazy dog"
+  i=$((i + 1))
+done >corpus.txt
+
+steps=$((kills * 40))
+train() {
+  "$moe_train" --model micro --data corpus.txt --steps $steps --threads 1 --evaluate-batches 0 --format csv --quiet "$@"
+}
+# iteration and loss
+rows() { awk -F, '$1 + 0 > 0 && NF >= 8 { print $1, $2 }' "$@"; }
+
+train >undisturbed.csv || exit 1
+rows undisturbed.csv >undisturbed
+killed=0
+while [ $killed -lt "$kills" ]; do
+  train --checkpoint kept --checkpoint-every 3 --keep 2 --resume >part$killed.csv 2>err$killed &
+  child=$!
+  sleep 0.$((RANDOM % 3))$((RANDOM % 10))
+  kill -KILL $child 2>/dev/null || break # it has ended by itself
+  wait $child 2>/dev/null
+  killed=$((killed + 1))
+done
+train --checkpoint kept --checkpoint-every 3 --keep 2 --resume >last.csv 2>err || {
+  echo "FAILED: after $killed kills it did not go on: $(cat err)"
+  exit 1
+}
+# What is printed twice, before and after a kill, is the same; all together it is the undisturbed run.
+rows part*.csv last.csv | sort -n -u >joined
+if ! cmp -s joined undisturbed; then
+  echo "FAILED: other losses after $killed kills: $(diff joined undisturbed | head -5)"
+  exit 1
+fi
+[ "$(ls kept | grep -c partial)" = 0 ] || { echo "FAILED: $(ls kept)"; exit 1; }
+echo "$killed kills, $(cat part*.csv 2>/dev/null | grep -c '^[0-9]') rows before them, $(wc -l <joined) iterations: the same losses"
