@@ -1,5 +1,6 @@
 #include "moe/stop.h"
 
+#include <atomic>
 #include <csignal>
 #include <cstring>
 #include <ctime>
@@ -9,6 +10,7 @@ namespace {
 
 volatile std::sig_atomic_t asked_by = 0;
 timespec asked_at{};
+std::atomic<bool> finishing{false};
 
 void note(int signal) {
   if (asked_by == 0) clock_gettime(CLOCK_MONOTONIC, &asked_at);
@@ -40,6 +42,9 @@ double seconds_since_stop() {
   return static_cast<double>(now.tv_sec - asked_at.tv_sec) +
          1e-9 * static_cast<double>(now.tv_nsec - asked_at.tv_nsec);
 }
+
+void finish_together() { finishing = true; }
+bool finishes_together() { return finishing; }
 
 std::string stop_reason(int signal) {
   return signal == SIGUSR1 ? "asked by mpirun" : strsignal(signal);

@@ -16,6 +16,11 @@ int stop_signal();
 /// Seconds since that signal; 0 while none has asked.
 double seconds_since_stop();
 
+/// All ranks have agreed to end, and still have something to do together. From now on no wait for
+/// another rank is given up because a signal has come.
+void finish_together();
+bool finishes_together();
+
 /// "Terminated"; "asked by mpirun" for SIGUSR1.
 std::string stop_reason(int signal);
 

@@ -17,7 +17,7 @@ const char* const kExamples =
     "moe-tune plan --model tiny --ranks 4 --cluster box --planner tutel:2 -o s.json\n"
     "moe-train --model tiny --ranks 4 --schedule s.json --db results.db\n"
     "moe-train --model tiny --data corpus/*.txt --format csv > losses.csv\n"
-    "moe-train --model tiny --steps 9000 --checkpoint run --checkpoint-every 500 --resume";
+    "moe-train --model tiny --steps 9000 --checkpoint run --resume";
 
 CLI::Validator iterations(int least) { return options::whole_number(least, kMostIterations); }
 

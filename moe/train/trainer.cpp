@@ -231,7 +231,10 @@ void train(const Model& model, const Program& program, Schedule schedule, const 
     }
     if (world.rank == 0) observer.step(report);
     if (const int signal = agreement.stop_signal) {
-      if (checkpoints) checkpoints->after(step, true, runner, schedule);
+      if (checkpoints) {
+        finish_together();
+        checkpoints->after(step, true, runner, schedule);
+      }
       throw Stopped(fmt::format("stopped after iteration {}: {}", step, stop_reason(signal)),
                     signal);
     }

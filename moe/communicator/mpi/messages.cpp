@@ -383,7 +383,7 @@ void MpiMessages::wait(int begin, int end) {
 
 void MpiMessages::throw_if_another_gave_up() {
   // mpirun, when a rank has died, leaves the others a second from its SIGTERM to its SIGKILL.
-  if (stop_signal() == SIGTERM && seconds_since_stop() > 0.3) {
+  if (stop_signal() == SIGTERM && seconds_since_stop() > 0.3 && !finishes_together()) {
     throw Interrupted(fmt::format("rank {}: {} cannot finish: this process was asked to end ({})",
                                   group_.world_ranks[group_.rank], what_, stop_reason(SIGTERM)),
                       SIGTERM);

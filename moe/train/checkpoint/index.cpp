@@ -44,6 +44,8 @@ CheckpointIndex index_from(const Json& json, const std::string& file) {
 }  // namespace
 
 std::string to_text(const CheckpointIndex& index) {
+  Json schedule = Json::parse(to_json(index.schedule));
+  if (index.schedule.planner.empty()) schedule.erase("planner");  // of a file that names none
   Json files = Json::object(), weight_map = Json::object();
   for (const auto& [name, seal] : index.files) {
     files[name] = {{"bytes", seal.bytes}, {"header_checksum", seal.header_checksum}};
@@ -53,7 +55,7 @@ std::string to_text(const CheckpointIndex& index) {
                      {"model", Json::parse(to_json(index.model))},
                      {"layout", index.layout},
                      {"corpus_fingerprint", checksum_text(index.corpus_fingerprint)},
-                     {"schedule", Json::parse(to_json(index.schedule))},
+                     {"schedule", schedule},
                      {"files", files},
                      {"weight_map", weight_map}};
   const Json whole{

@@ -2,6 +2,7 @@
 // out as PyTorch's documentation has them.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -16,10 +17,10 @@ constexpr int kSteps = 12;
 struct OptimizerCase {
   std::string name;
   LearningRate rate;
-  std::optional<double> clip_norm;
+  std::optional<double> clip_norm{};
   double weight_decay = 0;
   // of SGD, where momentum is given
-  std::optional<double> momentum;
+  std::optional<double> momentum{};
   bool nesterov = false;
   // of Adam
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;

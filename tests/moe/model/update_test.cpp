@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "moe/model/iteration.h"
@@ -103,7 +104,6 @@ TEST(Update, OnlyMatricesDecay) {
 TEST(Update, WaitsForTheNormOfAllStagesBeforeTheFirstParameterChanges) {
   const Model model = clipped_model(DType::f32);
   const Program program = build_iteration(model, make_groups({1, 2, 1, 1, 2}), 0);
-  const auto waits = dependencies(program);
   const auto reduces = std::find_if(program.ops.begin(), program.ops.end(), [](const Op& op) {
     return std::holds_alternative<ReduceNorm>(op.kind);
   });

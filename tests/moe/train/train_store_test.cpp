@@ -47,6 +47,7 @@ class TrainStoreTest : public ::testing::Test {
   static StepReport report(int iteration, double duration_s = 0.5) {
     StepReport step;
     step.iteration = iteration;
+    step.warms_up = iteration <= kWarmupIterations;
     step.loss = 5.0 - iteration;
     step.duration_s = duration_s;
     step.dropped = 3;
