@@ -281,8 +281,10 @@ ProgramCosts program_costs(const moe::Program& program, const moe::Groups& group
                            const moe::Routing& routing, const CostModel& costs,
                            const Cluster& cluster, const Folding& folding) {
   const moe::AllRoutedRows routed(program, routing);
-  ProgramCosts result{rank_classes(program, groups, routed.layers(), cluster, folding.most_single),
-                      {}};
+  const bool folds_even = groups.ranks > folding.most_even && groups.ranks <= folding.most_single &&
+                          loads_are_even(routed.layers(), groups);
+  const int most_single = folds_even ? folding.most_even : folding.most_single;
+  ProgramCosts result{rank_classes(program, groups, routed.layers(), cluster, most_single), {}};
   result.ops.resize(program.ops.size());
   const RankClasses& classes = result.classes;
   std::map<moe::RoutedLayer, std::vector<std::size_t>> ops_of;  // by the layer whose rows they use
@@ -294,12 +296,11 @@ ProgramCosts program_costs(const moe::Program& program, const moe::Groups& group
   const auto cost_ops = [&](const std::vector<std::size_t>& ops, const moe::RoutedRows* layer) {
     const std::vector<int> in_layer = layer ? classes_in_layer(*layer, groups) : std::vector<int>();
     LayerSizes sizes(groups, classes, layer, in_layer);
-    DispatchBytes dispatches;
+    KnownOfLayer known;
     for (const std::size_t i : ops) {
       const moe::Op& op = program.ops[i];
       if (moe::is_communication(op)) {
-        const CallSituation call{program,   op, groups, classes, layer, sizes.are_shared(),
-                                 dispatches};
+        const CallSituation call{program, op, groups, classes, layer, sizes.are_shared(), known};
         result.ops[i] = communication_cost(
             program, op, groups, classes, costs, cluster,
             [&](const auto& members, GroupCall& one) { count_bytes(call, members, folding, one); });

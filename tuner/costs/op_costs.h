@@ -112,6 +112,7 @@ struct Folding {
   int most_single = kMostSingleRanks;  ///< of more ranks, those that are alike become classes
   /// A call of single ranks with more pairs of ranks than this has its bytes by rank.
   std::int64_t most_pairs = std::int64_t{kMostSingleRanks} * kMostSingleRanks;
+  int most_even = kMostSingleEvenRanks;  ///< as most_single, where loads are even
 };
 
 /// The same as op_costs() with the bindings of all ranks, where nothing is folded. Bindings are

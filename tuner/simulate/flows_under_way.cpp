@@ -14,6 +14,7 @@ constexpr double kTogether = 1e-4;
 /// The same of the flows of ranks in large calls. What ends later keeps a share of a card a little
 /// longer; the last flow of the call, with which most ranks end it, ends on time.
 constexpr double kTogetherInLarge = 2e-3;
+constexpr std::size_t kFewMembers = 16;  ///< whose flows end as those of single transfers do
 
 bool stands_for_several(const OpCost& cost) {
   return std::ranges::any_of(cost.calls,
@@ -159,8 +160,9 @@ void FlowsUnderWay::find_ends(double now) {
   };
   for (const Flow& flow : flows_) take_along(flow.end, flow.began, kTogether);
   for (const MovingCall& call : large_calls_) {
+    const double together = call.flows.size() > kFewMembers ? kTogetherInLarge : kTogether;
     call.each_under_way([&](MovingCall::Part, const MovingCall::RankFlow& flow) {
-      take_along(flow.end, call.began, kTogetherInLarge);
+      take_along(flow.end, call.began, together);
     });
   }
 }
