@@ -75,6 +75,9 @@ struct CostedCluster {
 ///     link = "inter_node"
 ///     alpha_s = 2e-4
 ///     beta_s_per_byte = 4.3e-9    # on the wire
+///     [fit.reduce]
+///     link = "inter_node"
+///     points = [[1024, 3.1e-4], [65536, 5e-4], [1048576, 5.3e-3]]  # bytes on the wire, seconds
 ///     # the speed of the first while the second runs, in (0, 1]; each is computation,
 ///     # inter_node, intra_node, copy, or communication for both links; "all" as the second
 ///     # stands for two others or more (interference.h)

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <stdexcept>
 #include <vector>
@@ -177,6 +178,15 @@ double factor_of(const std::vector<SizeFactor>& factors, double units_per_call) 
   return before.factor + share * (after->factor - before.factor);
 }
 
+/// On the straight pieces between points, and on the first and the last beyond them.
+double time_on_pieces(const std::vector<SizeTime>& points, double units) {
+  auto after = std::ranges::lower_bound(points, units, {}, &SizeTime::units);
+  after = std::clamp(after, points.begin() + 1, points.end() - 1);
+  const SizeTime &left = *std::prev(after), &right = *after;
+  const double share = (units - left.units) / (right.units - left.units);
+  return std::max(left.seconds + share * (right.seconds - left.seconds), 0.0);
+}
+
 std::vector<SizeFactor> size_factors(const LinearFit& line, std::span<const Sample> samples) {
   struct Size {
     std::vector<double> units, factors;
@@ -198,8 +208,7 @@ std::vector<SizeFactor> size_factors(const LinearFit& line, std::span<const Samp
 }
 
 /// The line through `samples`, without anything that judges it.
-LinearFit draw_line(std::span<const Sample> samples, const Equations& equations,
-                    std::string unit) {
+LinearFit draw_line(std::span<const Sample> samples, const Equations& equations, std::string unit) {
   LinearFit fit;
   fit.unit = std::move(unit);
   fit.samples = static_cast<int>(samples.size());
@@ -264,6 +273,25 @@ LinearFit fit_sizes(std::span<const Sample> samples, std::string unit) {
   return fit;
 }
 
+LinearFit fit_points(std::vector<SizeTime> points, std::string unit) {
+  const auto rises = [](const SizeTime& a, const SizeTime& b) {
+    return a.units < b.units && a.seconds <= b.seconds;
+  };
+  const bool is_sound = points.size() > 1 && points.front().units >= 0 &&
+                        std::ranges::adjacent_find(points, std::not_fn(rises)) == points.end();
+  if (!is_sound) {
+    throw std::invalid_argument(
+        "fit_points: expected two points or more, sizes that ascend and "
+        "times that do not fall");
+  }
+  std::vector<Sample> samples;
+  for (const SizeTime& point : points) samples.push_back({1, point.units, point.seconds});
+  LinearFit fit = draw_line(samples, equations_of(samples), std::move(unit));
+  fit.samples = 0;  // it is told, not measured here
+  fit.points = std::move(points);
+  return fit;
+}
+
 LinearFit fit_line_without_outliers(std::span<const Sample> samples, std::string unit,
                                     double least_outlier) {
   const std::vector<Sample> kept = without_outliers(samples, least_outlier);
@@ -289,8 +317,16 @@ std::string verdict_of(const LinearFit& fit) {
 }
 
 double seconds_of(const LinearFit& fit, double calls, double units) {
+  if (!fit.points.empty()) return calls * time_on_pieces(fit.points, per_call(calls, units));
   return (fit.alpha_s * calls + fit.beta_s_per_unit * units) *
          factor_of(fit.factors, per_call(calls, units));
+}
+
+StraightPiece piece_at(const LinearFit& fit, double units) {
+  if (fit.points.empty()) return {fit.alpha_s, fit.beta_s_per_unit};
+  const double startup_s = time_on_pieces(fit.points, 0);
+  if (!(units > 0)) return {startup_s, fit.beta_s_per_unit};
+  return {startup_s, (time_on_pieces(fit.points, units) - startup_s) / units};
 }
 
 bool extrapolates(const LinearFit& fit, double units) {

@@ -149,7 +149,8 @@ TransferCost transfer_cost(const Situation& situation, const moe::Op& op,
     return bytes_per_s > 0 ? static_cast<double>(expert.bytes) / bytes_per_s : 0;
   };
   const auto on_link = [&](Occupation occupation, const Link& link) -> TransferCost::OnLink {
-    const LinkCost cost = link_cost(situation.costs, op, occupation, link, expert.fragment_bytes);
+    const LinkCost cost = link_cost(situation.costs, op, occupation, link,
+                                    {static_cast<double>(expert.bytes), expert.fragment_bytes});
     return {cost.startup_s, cost.pass_s,
             seconds_at(std::min(cost.bytes_per_s, link.bandwidth_bytes_per_s))};
   };
