@@ -8,8 +8,7 @@
 
 #include "moe/errors.h"
 #include "moe/input/json.h"
-#include "moe/input/read_file.h"
-#include "moe/input/toml.h"
+#include "moe/input/toml_base.h"
 
 namespace tuner {
 namespace {
@@ -92,8 +91,9 @@ std::vector<int> first_ranks(int count) {
 
 }  // namespace
 
-CostedCluster load_cluster(const std::filesystem::path& path) {
-  const moe::InputDocument document = moe::parse_toml(moe::read_file(path), path.string());
+CostedCluster load_cluster(const std::filesystem::path& path,
+                           const std::vector<std::string>& settings) {
+  const moe::InputDocument document = moe::read_toml_with(path, settings);
   const moe::InputObject root = document.object();
   CostedCluster result;
   Cluster& cluster = result.cluster;

@@ -86,8 +86,9 @@ struct CostedCluster {
 ///     inter_node_beside_all = 0.7
 ///
 /// Throws moe::InputError "FILE:LINE: key: expected ..., got ..." for a key that is unknown,
-/// missing or out of range.
-CostedCluster load_cluster(const std::filesystem::path& path);
+/// missing or out of range. `settings`, texts such as "cluster.nodes=8", stand above the file.
+CostedCluster load_cluster(const std::filesystem::path& path,
+                           const std::vector<std::string>& settings = {});
 
 /// Ranks are placed node by node. Throws moe::Refusal unless the cluster has as many ranks as the
 /// layout.
