@@ -72,9 +72,10 @@ InputNode value_node(const Setting& setting) {
   }
 }
 
-void put(InputNode& root, const Setting& setting, int source) {
+void put(InputNode& root, const Setting& setting, int source, std::size_t outside) {
   InputNode* node = &root;
-  for (const std::string& key : setting.path) {
+  for (std::size_t part = outside; part < setting.path.size(); ++part) {
+    const std::string& key = setting.path[part];
     auto* members = std::get_if<InputNode::Members>(&node->value);
     if (members == nullptr) {
       refuse(key_of(setting) + "=" + setting.value, "a key on the way has a value already");

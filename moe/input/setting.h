@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,7 +27,8 @@ std::vector<Setting> parse_settings(const std::vector<std::string>& texts);
 InputNode value_node(const Setting& setting);
 
 /// Puts the value in its place in the table `root`, with the number `source`. Tables on the way are
-/// made where there are none. Throws InputError where a key on the way is not a table.
-void put(InputNode& root, const Setting& setting, int source);
+/// made where there are none. The first `outside` parts of the key do not lead through the table.
+/// Throws InputError where a key on the way is not a table.
+void put(InputNode& root, const Setting& setting, int source, std::size_t outside = 0);
 
 }  // namespace moe

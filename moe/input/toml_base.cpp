@@ -73,6 +73,16 @@ InputNode read_with_bases(const std::filesystem::path& path, const FindBase& fin
 
 }  // namespace
 
+InputDocument read_toml_with(const std::filesystem::path& path,
+                             const std::vector<std::string>& settings) {
+  std::vector<std::string> texts{path.string()};
+  for (const std::string& text : settings) texts.push_back("--set " + text);
+  InputNode root = parse_toml_node(read_file(path), path.string());
+  int source = 1;
+  for (const Setting& setting : parse_settings(settings)) put(root, setting, source++, 1);
+  return InputDocument(std::move(texts), InputDocument::Kind::toml, std::move(root));
+}
+
 InputDocument read_toml_on_base(const std::filesystem::path& path, const FindBase& find,
                                 const std::vector<std::string>& settings) {
   std::vector<std::string> files;

@@ -13,6 +13,12 @@ namespace moe {
 using FindBase = std::function<std::filesystem::path(const std::string& base,
                                                      const std::filesystem::path& file)>;
 
+/// Reads a TOML file. `settings`, texts such as "cluster.nodes=4", stand above it; their first part
+/// is the file's. Messages about their values begin with "--set" and the text. Throws InputError as
+/// parse_toml and parse_settings do.
+InputDocument read_toml_with(const std::filesystem::path& path,
+                             const std::vector<std::string>& settings);
+
 /// Reads a TOML file that may build on another one. Where it has a key `base`, the keys that it
 /// does not have are taken from that file, table by table, except `name` and `base`; that file may
 /// have a base too. Messages about a value name its file and line. Throws InputError as parse_toml

@@ -6,6 +6,14 @@
 
 namespace moe {
 
+/// log of the sum of e^row[v] over `count` values, by all of the team.
+template <class Real, class Team>
+MOE_BODY Real log_sum_exp_of(Team& team, const Real* row, std::int64_t count) {
+  const Real largest = team.max(count, [=](std::int64_t v) { return row[v]; });
+  const Real sum = team.sum(count, [=](std::int64_t v) { return exponential(row[v] - largest); });
+  return largest + std::log(sum);
+}
+
 /// log_sum_exp[t] = log of the sum of e^logits[t]. A team per token.
 template <class Real>
 struct LogSumExpBody {
@@ -15,11 +23,8 @@ struct LogSumExpBody {
 
   template <class Team>
   MOE_BODY void operator()(Team& team, std::int64_t t) const {
-    const Real* row = logits + t * vocabulary;
-    const Real largest = team.max(vocabulary, [=](std::int64_t v) { return row[v]; });
-    const Real sum =
-        team.sum(vocabulary, [=](std::int64_t v) { return exponential(row[v] - largest); });
-    if (team.leader()) log_sum_exp[t] = largest + std::log(sum);
+    const Real log_sum = log_sum_exp_of(team, logits + t * vocabulary, vocabulary);
+    if (team.leader()) log_sum_exp[t] = log_sum;
   }
 };
 
@@ -103,12 +108,10 @@ struct VocabularyStatisticsBody {
   template <class Team>
   MOE_BODY void operator()(Team& team, std::int64_t t) const {
     const Real* row = logits + t * vocabulary;
-    const Real largest = team.max(vocabulary, [=](std::int64_t v) { return row[v]; });
-    const Real sum =
-        team.sum(vocabulary, [=](std::int64_t v) { return exponential(row[v] - largest); });
+    const Real log_sum = log_sum_exp_of(team, row, vocabulary);
     if (!team.leader()) return;
     const std::int64_t target = targets[t] - first_id;
-    statistics[2 * t] = largest + std::log(sum);
+    statistics[2 * t] = log_sum;
     statistics[2 * t + 1] = target >= 0 && target < vocabulary ? row[target] : Real(0);
   }
 };

@@ -15,8 +15,9 @@ inline constexpr int kMostMicroBatches = 4096;
 /// limit (128 blocks and 128 micro-batches make 724 thousand ops) a plan took 1.3 GiB and 1.4 s.
 inline constexpr std::int64_t kMostPasses = 16384;
 inline constexpr std::int64_t kMostTokens =
-    std::numeric_limits<std::int32_t>::max();    ///< tokens of a batch
-inline constexpr double kMostParameters = 1e13;  ///< far within int64
+    std::numeric_limits<std::int32_t>::max();  ///< tokens of a batch
+/// With a gradient and two moments of optimizers, in bytes, they stay within int64.
+inline constexpr double kMostParameters = 1e17;
 /// Elements for a batch that thousands of ranks share.
 inline constexpr double kMostActivations = 1e16;
 

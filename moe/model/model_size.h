@@ -20,8 +20,8 @@ struct ModelSize {
 /// and slots grow with the size of a part.
 ModelSize model_size(const Model& model, std::int64_t parts);
 
-/// Why the model is larger than anybody can mean (limits.h), and what to lower: "1e+14 parameters
-/// are more than 1e+13: lower experts, ...". Nothing where it is not.
+/// Why the model is larger than anybody can mean (limits.h), and what to lower: "1e+18 parameters
+/// are more than 1e+17: lower experts, ...". Nothing where it is not.
 std::optional<std::string> size_refusal(const Model& model, std::int64_t parts);
 
 /// Why an iteration in so many micro-batches would have too many ops (kMostPasses), and how many

@@ -11,7 +11,7 @@ struct CrossEntropy {
   std::int64_t global_tokens = 0;
   Work work(const OpSizes& sizes) const;
 };
-/// logits[T,V], targets i32[T], log_sum_exp[T] -> d_logits[T,V], scaled by 1 / global_tokens
+/// logits[T,V], targets i32[T], log_sum_exp[T] -> d_logits[T,V], scaled by 1 / global_tokens.
 /// The first logit is that of token `first_id`.
 struct CrossEntropyGradient {
   static constexpr OpFacts facts = kernel_op("cross_entropy_gradient", CostUnit::bytes,

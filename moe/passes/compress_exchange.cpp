@@ -64,7 +64,6 @@ Program apply(Program program, const CompressExchange& compress) {
                program, [](const Op& op) { return std::holds_alternative<AllToAll>(op.kind); },
                "expected a layout with ep of at least 2, and route = \"flat\""));
   }
-  validate(program);
   return program;
 }
 

@@ -158,7 +158,6 @@ Program apply(Program program, const HoistTransfer& hoisting) {
     }
   }
   program.ops = std::move(ops);
-  validate(program);
   return program;
 }
 

@@ -175,7 +175,6 @@ Program apply(Program program, const OrderMicroBatches& ordering) {
   }
   append(ordered, std::move(update));
   program.ops = std::move(ordered);
-  validate(program);
   return program;
 }
 

@@ -80,9 +80,7 @@ Program apply(Program program, const PlaceAllReduce& placing) {
                           "expected no place for them"),
            program.ops[*other].name);
   }
-  program = moved_behind(std::move(program), moved, *place);
-  validate(program);
-  return program;
+  return moved_behind(std::move(program), moved, *place);
 }
 
 std::string subject(const PlaceAllReduce& placing) {

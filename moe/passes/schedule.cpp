@@ -113,6 +113,7 @@ Program apply(Program program, const Schedule& schedule,
     program = std::visit([&](const auto& one) { return apply(std::move(program), one); }, decision);
     if (after) after(decision, program);
   }
+  validate(program);
   return program;
 }
 

@@ -147,7 +147,7 @@ std::string changes_results(const Schedule& schedule);
 
 /// Applies each decision by its rewrite, in canonical order, and calls `after` with the Program
 /// after each. Throws Refusal with the reason where a decision is not legal for this
-/// Program.
+/// Program, and as validate(). A single decision's `apply` leaves validate() to this one.
 Program apply(Program program, const Schedule& schedule,
               const std::function<void(const Decision&, const Program&)>& after = {});
 

@@ -76,18 +76,6 @@ std::map<int, RowHandling> row_handling(const Program& program) {
   return handling;
 }
 
-Binding padded_rows(const Program& program, const Groups& groups, int rank) {
-  Binding binding;
-  const std::map<int, RowHandling> handling = row_handling(program);
-  for (const Op& op : program.ops) {
-    if (const auto padded = padded_routing(op, groups)) {
-      binding.layouts.emplace(routed_layer(op),
-                              make_row_layout(*padded, groups, rank, handling.at(op.layer)));
-    }
-  }
-  return binding;
-}
-
 Routing exchanged_rows(const Program& program, Routing routing) {
   for (const Op& op : program.ops) {
     auto padded = padded_routing(op, program.groups);
@@ -103,13 +91,17 @@ Routing exchanged_rows(const Program& program, Routing routing) {
 }
 
 AllRoutedRows::AllRoutedRows(const Program& program, const Routing& routing)
+    : AllRoutedRows(program, &routing) {}
+AllRoutedRows::AllRoutedRows(const Program& program) : AllRoutedRows(program, nullptr) {}
+
+AllRoutedRows::AllRoutedRows(const Program& program, const Routing* routing)
     : handling_(row_handling(program)) {
   for (const Op& op : program.ops) {
     const LayerRouting* counts = nullptr;
     if (auto padded = padded_routing(op, program.groups)) {
       counts = &parts_.emplace_back(std::move(*padded));
-    } else if (binds_routing(op)) {
-      counts = &layer_of(routing, routed_layer(op));
+    } else if (routing != nullptr && binds_routing(op)) {
+      counts = &layer_of(*routing, routed_layer(op));
       if (!is_whole(op.part)) counts = &parts_.emplace_back(part_of(*counts, op.part));
     } else {
       continue;
@@ -124,6 +116,10 @@ Binding AllRoutedRows::bind(const Groups& groups, int rank) const {
     binding.layouts.emplace(rows.at, make_row_layout(*rows.counts, groups, rank, *rows.handling));
   }
   return binding;
+}
+
+Binding padded_rows(const Program& program, const Groups& groups, int rank) {
+  return AllRoutedRows(program).bind(groups, rank);
 }
 
 Binding bind(const Program& program, const Routing& routing, const Groups& groups, int rank) {

@@ -22,10 +22,6 @@ std::vector<Rows> relays_of(const Program& program, int layer);
 /// [MoE layer]: how its rows are handled.
 std::map<int, RowHandling> row_handling(const Program& program);
 
-/// The row layouts of the layers, micro-batches and parts whose rows are padded, which no routing
-/// changes.
-Binding padded_rows(const Program& program, const Groups& groups, int rank);
-
 /// The rows that ranks exchange under `routing`: its copies, or where rows are padded as many as
 /// there are for every rank and expert.
 Routing exchanged_rows(const Program& program, Routing routing);
@@ -43,9 +39,10 @@ struct RoutedRows {
 class AllRoutedRows {
  public:
   /// A part of the batch has the counts of part_of(its layer's routing); where rows are padded, the
-  /// routing does not matter. Throws std::out_of_range
-  /// for a layer without routing.
+  /// routing does not matter. Throws std::out_of_range for a layer without routing.
   AllRoutedRows(const Program& program, const Routing& routing);
+  /// Only the layers, micro-batches and parts whose rows are padded, which no routing changes.
+  explicit AllRoutedRows(const Program& program);
   AllRoutedRows(const AllRoutedRows&) = delete;
   AllRoutedRows& operator=(const AllRoutedRows&) = delete;
 
@@ -54,12 +51,18 @@ class AllRoutedRows {
   Binding bind(const Groups& groups, int rank) const;
 
  private:
+  /// `routing`: null for padded rows alone.
+  AllRoutedRows(const Program& program, const Routing* routing);
+
   std::map<int, RowHandling> handling_;
   std::list<LayerRouting> parts_;
   std::vector<RoutedRows> layers_;
 };
 
-/// The same for one rank.
+/// The row layouts of those whose rows are padded.
+Binding padded_rows(const Program& program, const Groups& groups, int rank);
+
+/// The row layouts of all of them, for one rank.
 Binding bind(const Program& program, const Routing& routing, const Groups& groups, int rank);
 
 }  // namespace moe

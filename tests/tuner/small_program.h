@@ -3,6 +3,7 @@
 #include "moe/program/program_builder.h"
 #include "moe/rows/groups.h"
 #include "moe/rows/routing.h"
+#include "tests/tuner/line.h"
 #include "tuner/costs/cluster.h"
 #include "tuner/costs/cost_model.h"
 
@@ -69,29 +70,18 @@ inline Cluster small_cluster() {
 
 /// Permute 1 s, experts 2 s per 1000 received rows, combine 0.5 s, layer norm 4 s.
 inline CostModel small_costs() {
-  const auto constant = [](double seconds) {
-    LinearFit fit;
-    fit.alpha_s = seconds;
-    return fit;
-  };
   CostModel costs;
-  costs.fits["embed_tokens"] = constant(0);
-  costs.fits["select_experts"] = constant(0);
-  costs.fits["permute"] = constant(1);
-  costs.fits["combine"] = constant(0.5);
-  costs.fits["layer_norm"] = constant(4);
-  costs.fits["gelu"].beta_s_per_unit = 2.0 / (1000 * 2 * kColumns * 4);  // read and written
+  costs.fits["embed_tokens"] = line(0);
+  costs.fits["select_experts"] = line(0);
+  costs.fits["permute"] = line(1);
+  costs.fits["combine"] = line(0.5);
+  costs.fits["layer_norm"] = line(4);
+  costs.fits["gelu"] = line(0, 2.0 / (1000 * 2 * kColumns * 4));  // read and written
   return costs;
 }
 
 /// A machine's: what computes by flops and by bytes, and what passes between its nodes.
 inline CostModel plain_costs() {
-  const auto line = [](double alpha, double beta) {
-    LinearFit fit;
-    fit.alpha_s = alpha;
-    fit.beta_s_per_unit = beta;
-    return fit;
-  };
   CostModel costs;
   costs.fits["gemm"] = line(2e-6, 1e-10);
   costs.fits["memory"] = line(1e-6, 2e-10);

@@ -68,12 +68,7 @@ class Sweep {
   ComparedRows compared(const std::vector<std::string>& settings) {
     ScenarioOptions options = arguments_.scenario;
     options.settings = settings;
-    const Scenario scenario = load_scenario(options);
-    for (const std::string& remark : scenario.remarks) {
-      if (said_.insert(remark).second) spdlog::info(remark);
-    }
-    const std::string far = extrapolation(scenario);
-    if (!far.empty() && said_.insert(far).second) spdlog::warn(far);
+    const Scenario scenario = load_said(options, said_);
     std::vector<Given> given;
     for (const std::string& file : arguments_.given) {
       given.push_back(load_given(file, scenario.program));

@@ -39,6 +39,9 @@ void add_most_chunks(CLI::App& command, int& most_chunks) {
 
 void add_scenario(CLI::App& command, Arguments& arguments, const std::string& database) {
   add_model(command, arguments);
+  command.get_option("--set")->description(
+      "another value for a key of the model, as in moe.experts=64, or of the cluster, as in "
+      "cluster.nodes=4; may come several times");
   command
       .add_option("--cluster", arguments.scenario.cluster,
                   "the cluster: a name in experiments/clusters, a TOML file, or measured, which "

@@ -1,5 +1,6 @@
 #include <spdlog/spdlog.h>
 
+#include <set>
 #include <string>
 
 #include "db/console/output_file.h"
@@ -15,7 +16,8 @@ int plan(const Arguments& arguments) {
   db::refuse_database_as_output(arguments.schedule_file, arguments.scenario.database);
   PlannerRequest request = parse_planner(arguments.planner);
   request.options.most_chunks = arguments.most_chunks;
-  Scenario scenario = load_said(arguments.scenario);
+  std::set<std::string> said;
+  Scenario scenario = load_said(arguments.scenario, said);
   moe::Schedule schedule;
   if (arguments.given.empty()) {
     schedule = plan_with(*request.planner, scenario.situation(), request.options);

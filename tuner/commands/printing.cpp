@@ -13,10 +13,13 @@ db::Cell fits_memory(std::int64_t peak_bytes, const Cluster& cluster) {
 
 db::Cell text_cell(const std::string& text) { return text.empty() ? db::Cell() : db::Cell(text); }
 
-Scenario load_said(const ScenarioOptions& options) {
+Scenario load_said(const ScenarioOptions& options, std::set<std::string>& said) {
   Scenario scenario = load_scenario(options);
-  for (const std::string& remark : scenario.remarks) spdlog::info(remark);
-  if (const std::string far = extrapolation(scenario); !far.empty()) spdlog::warn(far);
+  for (const std::string& remark : scenario.remarks) {
+    if (said.insert(remark).second) spdlog::info(remark);
+  }
+  const std::string far = extrapolation(scenario);
+  if (!far.empty() && said.insert(far).second) spdlog::warn(far);
   return scenario;
 }
 

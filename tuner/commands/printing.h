@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "db/console/format_rows.h"
@@ -25,8 +26,9 @@ db::Cell optional_cell(const std::optional<Value>& value) {
 }
 db::Cell text_cell(const std::string& text);
 
-/// Loads what the command line names, and says the remarks on stderr. Throws as load_scenario.
-Scenario load_said(const ScenarioOptions& options);
+/// Loads what the command line names, and says the remarks on stderr, none that is in `said`
+/// already. Throws as load_scenario.
+Scenario load_said(const ScenarioOptions& options, std::set<std::string>& said);
 /// Whether a column is printed that is empty for most schedules. A table has it where one schedule
 /// has a value; CSV and JSON always have it, so that programs find the same columns.
 bool shows_column(const Arguments& arguments, bool one_has_it);

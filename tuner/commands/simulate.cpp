@@ -6,6 +6,7 @@
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <set>
 
 #include "db/console/format_rows.h"
 #include "db/console/output_file.h"
@@ -226,7 +227,8 @@ int simulate_schedule(const Arguments& arguments, int argc, char** argv) {
   if (!database.empty() && arguments.scenario.cluster != "measured") {
     connection = db::open_writer(database, {.create = false});
   }
-  const Scenario scenario = load_said(arguments.scenario);
+  std::set<std::string> said;
+  const Scenario scenario = load_said(arguments.scenario, said);
   const moe::Schedule schedule = schedule_of(arguments, scenario);
   warn_of_other_results(schedule);
   const Prediction prediction = predict(scenario.situation(), maker_of(schedule), schedule);

@@ -29,8 +29,6 @@ std::vector<db::Trial> sorted_trials(const db::Connection& connection, std::int6
   return trials;
 }
 
-using Trials = std::vector<db::Trial>;
-
 /// When a column stands in a table for a person. CSV and JSON have all columns, always.
 enum class Shown : std::uint8_t { always, where_told, never };
 
@@ -93,7 +91,7 @@ const std::vector<TrialColumn>& trial_columns() {
 
 void print_trials(const db::Connection& connection, std::int64_t study_id,
                   const Arguments& arguments) {
-  const Trials trials = sorted_trials(connection, study_id);
+  const std::vector<db::Trial> trials = sorted_trials(connection, study_id);
   const std::map<std::int64_t, db::TrialFigures> figures = db::load_trial_figures(connection);
   std::vector<TrialColumn> columns = trial_columns();
   std::erase_if(columns, [&](const TrialColumn& column) {

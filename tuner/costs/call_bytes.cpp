@@ -4,9 +4,10 @@
 #include <map>
 #include <optional>
 #include <tuple>
-#include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <variant>
+#include <vector>
 
 #include "moe/program/work.h"
 
@@ -50,12 +51,18 @@ class Counting {
   double copies(int one) const { return copies_of(call_, static_cast<std::size_t>(place_of(one))); }
 
   std::vector<std::int64_t> bytes_from(const moe::Op& op, int rank) const {
-    moe::Binding binding;
-    if (s_.layer != nullptr) {
-      binding.layouts.emplace(s_.layer->at, moe::make_row_layout(*s_.layer->counts, groups(), rank,
-                                                                 *s_.layer->handling));
+    if (s_.layer == nullptr) return moe::bytes_to_peers(s_.program, op, {}, groups(), rank);
+    auto& known = s_.known.bindings;
+    if (const auto found = known.find(rank); found != known.end()) {
+      return moe::bytes_to_peers(s_.program, op, found->second, groups(), rank);
     }
-    return moe::bytes_to_peers(s_.program, op, binding, groups(), rank);
+    moe::Binding binding;
+    binding.layouts.emplace(
+        s_.layer->at, moe::make_row_layout(*s_.layer->counts, groups(), rank, *s_.layer->handling));
+    auto bytes = moe::bytes_to_peers(s_.program, op, binding, groups(), rank);
+    // Of thousands of ranks, each would take megabytes.
+    if (groups().ranks <= kMostSingleRanks) known.emplace(rank, std::move(binding));
+    return bytes;
   }
 
   /// From rank to rank in their order, around.
@@ -83,9 +90,9 @@ class Counting {
     // Every rank dispatches the same rows; a combine brings the same rows back.
     const moe::Use& rows = s_.op.reads[0];
     const moe::Tensor& tensor = s_.program.tensors[rows.tensor];
-    const auto [known, is_new] =
-        s_.dispatches.try_emplace({members_[0], rows.slice.index, rows.slice.count, rows.slice.span,
-                                   tensor.columns * moe::bytes_of(tensor.dtype)});
+    const auto [known, is_new] = s_.known.dispatches.try_emplace(
+        {members_[0], rows.slice.index, rows.slice.count, rows.slice.span,
+         tensor.columns * moe::bytes_of(tensor.dtype)});
     if (is_new) {
       moe::Op dispatch = s_.op;
       moe::AllToAll sent = *exchange;
@@ -113,7 +120,7 @@ class Counting {
     struct OnNode {
       double ranks = 0, bytes = 0;  ///< bytes: the sum of to_each
     };
-    std::unordered_map<int, OnNode> nodes;
+    std::vector<OnNode> nodes(static_cast<std::size_t>(std::ranges::max(groups().node_of)) + 1);
     OnNode all;
     for (std::size_t i = 0; i < members_.size(); ++i) {
       OnNode& node = nodes[groups().node_of[members_[i]]];
@@ -129,7 +136,7 @@ class Counting {
     for (std::size_t i = 0; i < members_.size(); ++i) {
       const int one = class_of(members_[i]);
       if (!seen.insert(one).second) continue;  // alike
-      const OnNode& node = nodes.at(groups().node_of[members_[i]]);
+      const OnNode& node = nodes[groups().node_of[members_[i]]];
       const auto own = static_cast<double>(even.to_each[i]);
       const double own_between = own * (all.ranks - node.ranks),
                    own_within = own * (node.ranks - 1);

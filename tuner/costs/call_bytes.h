@@ -7,15 +7,19 @@
 
 #include "moe/program/program.h"
 #include "moe/program/row_handling.h"
+#include "moe/rows/binding.h"
 #include "moe/rows/groups.h"
 #include "tuner/costs/op_costs.h"
 
 namespace tuner {
 
-/// The bytes of dispatches that were worked out already, of one layer: a combine of the same slice
-/// brings the same rows back. [member], by the first member, the slice and the bytes of a row.
-using DispatchBytes =
-    std::map<std::tuple<int, int, int, int, std::int64_t>, std::vector<std::int64_t>>;
+/// What was worked out already of one layer's calls.
+struct KnownOfLayer {
+  /// The bytes of dispatches: a combine of the same slice brings the same rows back. [member], by
+  /// the first member, the slice and the bytes of a row.
+  std::map<std::tuple<int, int, int, int, std::int64_t>, std::vector<std::int64_t>> dispatches;
+  std::map<int, moe::Binding> bindings;  ///< [rank], of few ranks
+};
 
 /// What the bytes of a collective op depend on.
 struct CallSituation {
@@ -25,7 +29,7 @@ struct CallSituation {
   const RankClasses& classes;
   const moe::RoutedRows* layer = nullptr;  ///< whose rows the op moves; null for fixed rows
   bool same_rows = false;                  ///< classes_in_layer() tells ranks of the layer apart
-  DispatchBytes& dispatches;               ///< of this layer
+  KnownOfLayer& known;
 };
 
 /// Writes the bytes of a call into it. `members`: the ranks of one such call. Bytes are worked out

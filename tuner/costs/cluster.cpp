@@ -8,13 +8,14 @@
 
 #include "moe/errors.h"
 #include "moe/input/json.h"
-#include "moe/input/read_file.h"
-#include "moe/input/toml.h"
+#include "moe/input/toml_base.h"
 
 namespace tuner {
 namespace {
 
 constexpr double kSeconds = 10;
+constexpr double kLeastSeconds = 1e-9;
+constexpr double kMostBytes = 1e15;
 constexpr double kFewest = 1e-3;      ///< processors
 constexpr double kLeastSpeed = 1e-3;  ///< of an op beside others
 constexpr std::int64_t kMostNodes = 1'000'000;
@@ -27,14 +28,33 @@ Link read_link(const moe::InputObject& table) {
   return link;
 }
 
-void read_fit(const moe::InputObject& table, const std::string& op, CostModel& costs) {
+/// points = [[1024, 3.1e-4], [65536, 3.6e-4]]: bytes and seconds
+LinearFit read_points(const moe::InputValue& list) {
+  constexpr std::string_view expected = "a size in bytes and its seconds, as in [1024, 3.1e-4]";
+  std::vector<SizeTime> points;
+  for (const moe::InputValue& entry : list.list("a list of sizes and their times")) {
+    const std::vector<moe::InputValue> pair = entry.list(expected);
+    if (pair.size() != 2) entry.fail(expected);
+    const SizeTime point{pair[0].number(0, kMostBytes, "bytes, from 0 to 1e15"),
+                         pair[1].number(kLeastSeconds, kSeconds, "seconds, from 1e-9 to 10")};
+    if (!points.empty() && point.units <= points.back().units) pair[0].refuse("sizes must ascend");
+    if (!points.empty() && point.seconds < points.back().seconds) {
+      pair[1].refuse("a larger size must not take less time");
+    }
+    points.push_back(point);
+  }
+  if (points.size() < 2) list.fail("two points or more");
+  return fit_points(std::move(points), "byte");
+}
+
+/// `link`: that of communication; empty for computation.
+LinearFit read_line_or_points(const moe::InputObject& table, std::string_view link) {
+  if (const auto points = table.optional_member("points")) {
+    if (link.empty()) points->refuse("points are of communication: name its link");
+    return read_points(*points);
+  }
   LinearFit fit;
   fit.alpha_s = table.number("alpha_s", 0, kSeconds, "seconds, from 0 to 10");
-  std::string key = op;
-  if (const auto link = table.optional_member("link")) {
-    key =
-        link_key(op, link->one_of({"inter_node", "intra_node"}) == 0 ? "inter_node" : "intra_node");
-  }
   if (table.has("beta_s_per_flop") == table.has("beta_s_per_byte")) {
     table.refuse("beta_s_per_byte", "expected either beta_s_per_byte or beta_s_per_flop");
   }
@@ -45,7 +65,22 @@ void read_fit(const moe::InputObject& table, const std::string& op, CostModel& c
   if (const auto samples = table.optional_member("samples")) {
     fit.samples = static_cast<int>(samples->integer(0, 1'000'000'000));
   }
-  costs.fits[key] = fit;
+  return fit;
+}
+
+/// The fit of an op, or, in tables of their own, its fits on both links.
+void read_fit(const moe::InputObject& table, const std::string& op, CostModel& costs) {
+  static const std::vector<std::string_view> kLinks{"inter_node", "intra_node"};
+  bool by_link = false;
+  for (const std::string_view link : kLinks) {
+    if (!table.has(link)) continue;
+    by_link = true;
+    costs.fits[link_key(op, link)] = read_line_or_points(table.object(link, "a fit"), link);
+  }
+  if (by_link) return;
+  const auto named = table.optional_member("link");
+  const std::string_view link = named ? kLinks[named->one_of(kLinks)] : std::string_view();
+  costs.fits[link.empty() ? op : link_key(op, link)] = read_line_or_points(table, link);
 }
 
 std::vector<int> first_ranks(int count) {
@@ -56,8 +91,9 @@ std::vector<int> first_ranks(int count) {
 
 }  // namespace
 
-CostedCluster load_cluster(const std::filesystem::path& path) {
-  const moe::InputDocument document = moe::parse_toml(moe::read_file(path), path.string());
+CostedCluster load_cluster(const std::filesystem::path& path,
+                           const std::vector<std::string>& settings) {
+  const moe::InputDocument document = moe::read_toml_with(path, settings);
   const moe::InputObject root = document.object();
   CostedCluster result;
   Cluster& cluster = result.cluster;

@@ -75,6 +75,9 @@ struct CostedCluster {
 ///     link = "inter_node"
 ///     alpha_s = 2e-4
 ///     beta_s_per_byte = 4.3e-9    # on the wire
+///     [fit.reduce]
+///     link = "inter_node"
+///     points = [[1024, 3.1e-4], [65536, 5e-4], [1048576, 5.3e-3]]  # bytes on the wire, seconds
 ///     # the speed of the first while the second runs, in (0, 1]; each is computation,
 ///     # inter_node, intra_node, copy, or communication for both links; "all" as the second
 ///     # stands for two others or more (interference.h)
@@ -83,8 +86,9 @@ struct CostedCluster {
 ///     inter_node_beside_all = 0.7
 ///
 /// Throws moe::InputError "FILE:LINE: key: expected ..., got ..." for a key that is unknown,
-/// missing or out of range.
-CostedCluster load_cluster(const std::filesystem::path& path);
+/// missing or out of range. `settings`, texts such as "cluster.nodes=8", stand above the file.
+CostedCluster load_cluster(const std::filesystem::path& path,
+                           const std::vector<std::string>& settings = {});
 
 /// Ranks are placed node by node. Throws moe::Refusal unless the cluster has as many ranks as the
 /// layout.

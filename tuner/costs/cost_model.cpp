@@ -202,6 +202,9 @@ std::string to_json(const CostModel& costs) {
     for (const SizeFactor& size : fit.factors) {
       line["factors"].push_back({size.units_per_call, size.factor});
     }
+    for (const SizeTime& point : fit.points) {
+      line["points"].push_back({point.units, point.seconds});
+    }
   }
   json slow = speeds_json(costs.interference);
   slow["kind_beside_communication"] = costs.interference.kind_beside_communication;
@@ -254,14 +257,23 @@ CostModel cost_model_from_json(std::string_view text) {
       fit.outliers =
           static_cast<int>(value.integer("outliers", 0, std::numeric_limits<int>::max()));
     }
-    if (value.has("factors")) {
-      for (const moe::InputValue& size : value.list("factors")) {
-        const std::vector<moe::InputValue> pair = size.list("a size and its factor");
-        if (pair.size() != 2) size.fail("a size and its factor");
-        fit.factors.push_back({pair[0].number(0, kMost, "units per call"),
-                               pair[1].number(0, kMost, "a factor, 0 or more")});
+    const auto pairs = [&](std::string_view of, std::string_view first, std::string_view second) {
+      std::vector<std::pair<double, double>> read;
+      if (!value.has(of)) return read;
+      for (const moe::InputValue& entry : value.list(of)) {
+        const std::vector<moe::InputValue> pair = entry.list("two numbers");
+        if (pair.size() != 2) entry.fail("two numbers");
+        read.emplace_back(pair[0].number(0, kMost, first), pair[1].number(0, kMost, second));
       }
+      return read;
+    };
+    for (const auto& [units, factor] : pairs("factors", "units per call", "a factor, 0 or more")) {
+      fit.factors.push_back({units, factor});
     }
+    for (const auto& [units, seconds] : pairs("points", "units", "seconds, 0 or more")) {
+      fit.points.push_back({units, seconds});
+    }
+    if (fit.points.size() == 1) value.refuse("points", "expected two or more");
     costs.fits.emplace(key, std::move(fit));
   }
   const moe::InputObject slow = json.object("interference");

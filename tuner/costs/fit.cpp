@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <stdexcept>
 #include <vector>
@@ -64,8 +65,17 @@ double relative_cost(const Normal& normal, Line line, double samples) {
          samples;
 }
 
-Line solve(const Normal& normal, double samples, bool spread) {
-  if (spread && normal.is_regular()) {
+/// The equations of samples.
+struct Equations {
+  Normal normal;
+  bool spread = false;  ///< units per call differ enough to tell alpha from beta
+
+  bool tell_both() const { return spread && normal.is_regular(); }
+};
+
+Line solve(const Equations& equations, double samples) {
+  const Normal& normal = equations.normal;
+  if (equations.tell_both()) {
     const double determinant = normal.determinant();
     const Line line{(normal.c * normal.nn - normal.n * normal.cn) / determinant,
                     (normal.n * normal.cc - normal.c * normal.cn) / determinant};
@@ -74,7 +84,7 @@ Line solve(const Normal& normal, double samples, bool spread) {
   const Line flat{normal.cc > 0 ? normal.c / normal.cc : 0, 0};
   const Line steep{0, normal.nn > 0 ? normal.n / normal.nn : 0};
   if (normal.nn <= 0) return flat;
-  if (!spread) return steep;
+  if (!equations.spread) return steep;
   return relative_cost(normal, flat, samples) < relative_cost(normal, steep, samples) ? flat
                                                                                       : steep;
 }
@@ -93,7 +103,7 @@ std::vector<Scaled> scaled(std::span<const Sample> samples) {
 
 double per_call(double calls, double units) { return units / std::max(calls, 1.0); }
 
-/// Whether units per call differ enough to tell alpha from beta.
+/// Equations::spread
 bool is_spread(std::span<const Sample> samples) {
   double least = INFINITY, most = 0;
   for (const Sample& sample : samples) {
@@ -102,6 +112,12 @@ bool is_spread(std::span<const Sample> samples) {
     most = std::max(most, size);
   }
   return most > kSmallestSpread * least;
+}
+
+/// Throws as scaled, and std::invalid_argument without samples.
+Equations equations_of(std::span<const Sample> samples) {
+  if (samples.empty()) throw std::invalid_argument("fit_line: no samples");
+  return {normal_of(scaled(samples)), is_spread(samples)};
 }
 
 /// The lines of step 1, through samples evenly spaced among `rows`.
@@ -162,6 +178,15 @@ double factor_of(const std::vector<SizeFactor>& factors, double units_per_call) 
   return before.factor + share * (after->factor - before.factor);
 }
 
+/// On the straight pieces between points, and on the first and the last beyond them.
+double time_on_pieces(const std::vector<SizeTime>& points, double units) {
+  auto after = std::ranges::lower_bound(points, units, {}, &SizeTime::units);
+  after = std::clamp(after, points.begin() + 1, points.end() - 1);
+  const SizeTime &left = *std::prev(after), &right = *after;
+  const double share = (units - left.units) / (right.units - left.units);
+  return std::max(left.seconds + share * (right.seconds - left.seconds), 0.0);
+}
+
 std::vector<SizeFactor> size_factors(const LinearFit& line, std::span<const Sample> samples) {
   struct Size {
     std::vector<double> units, factors;
@@ -183,8 +208,7 @@ std::vector<SizeFactor> size_factors(const LinearFit& line, std::span<const Samp
 }
 
 /// The line through `samples`, without anything that judges it.
-LinearFit draw_line(std::span<const Sample> samples, std::string unit) {
-  if (samples.empty()) throw std::invalid_argument("fit_line: no samples");
+LinearFit draw_line(std::span<const Sample> samples, const Equations& equations, std::string unit) {
   LinearFit fit;
   fit.unit = std::move(unit);
   fit.samples = static_cast<int>(samples.size());
@@ -193,15 +217,14 @@ LinearFit draw_line(std::span<const Sample> samples, std::string unit) {
     fit.min_units = std::min(fit.min_units, sample.units);
     fit.max_units = std::max(fit.max_units, sample.units);
   }
-  const Line line =
-      solve(normal_of(scaled(samples)), static_cast<double>(samples.size()), is_spread(samples));
+  const Line line = solve(equations, static_cast<double>(samples.size()));
   fit.alpha_s = line.alpha;
   fit.beta_s_per_unit = line.beta;
   return fit;
 }
 
 /// Adds what tells how well `fit` meets the samples it was drawn through.
-void judge(LinearFit& fit, std::span<const Sample> samples) {
+void judge(LinearFit& fit, std::span<const Sample> samples, const Equations& equations) {
   double mean = 0;
   for (const Sample& sample : samples) mean += sample.seconds / fit.samples;
   double residual = 0, total = 0, relative = 0;
@@ -222,8 +245,8 @@ void judge(LinearFit& fit, std::span<const Sample> samples) {
   fit.r2 = total > 1e-24 * mean * mean ? 1 - residual / total
                                        : (residual <= 1e-12 * mean * mean ? 1 : 0);
   // Of a coefficient that is held at 0, too: how far above it may be.
-  const Normal normal = normal_of(scaled(samples));
-  if (is_spread(samples) && normal.is_regular()) {
+  const Normal& normal = equations.normal;
+  if (equations.tell_both()) {
     fit.alpha_error_s = deviation * std::sqrt(normal.nn / normal.determinant());
     fit.beta_error_s_per_unit = deviation * std::sqrt(normal.cc / normal.determinant());
   } else if (fit.beta_s_per_unit > 0) {
@@ -236,15 +259,36 @@ void judge(LinearFit& fit, std::span<const Sample> samples) {
 }  // namespace
 
 LinearFit fit_line(std::span<const Sample> samples, std::string unit) {
-  LinearFit fit = draw_line(samples, std::move(unit));
-  judge(fit, samples);
+  const Equations equations = equations_of(samples);
+  LinearFit fit = draw_line(samples, equations, std::move(unit));
+  judge(fit, samples, equations);
   return fit;
 }
 
 LinearFit fit_sizes(std::span<const Sample> samples, std::string unit) {
-  LinearFit fit = draw_line(samples, std::move(unit));
+  const Equations equations = equations_of(samples);
+  LinearFit fit = draw_line(samples, equations, std::move(unit));
   fit.factors = size_factors(fit, samples);
-  judge(fit, samples);
+  judge(fit, samples, equations);
+  return fit;
+}
+
+LinearFit fit_points(std::vector<SizeTime> points, std::string unit) {
+  const auto rises = [](const SizeTime& a, const SizeTime& b) {
+    return a.units < b.units && a.seconds <= b.seconds;
+  };
+  const bool is_sound = points.size() > 1 && points.front().units >= 0 &&
+                        std::ranges::adjacent_find(points, std::not_fn(rises)) == points.end();
+  if (!is_sound) {
+    throw std::invalid_argument(
+        "fit_points: expected two points or more, sizes that ascend and "
+        "times that do not fall");
+  }
+  std::vector<Sample> samples;
+  for (const SizeTime& point : points) samples.push_back({1, point.units, point.seconds});
+  LinearFit fit = draw_line(samples, equations_of(samples), std::move(unit));
+  fit.samples = 0;  // it is told, not measured here
+  fit.points = std::move(points);
   return fit;
 }
 
@@ -273,8 +317,16 @@ std::string verdict_of(const LinearFit& fit) {
 }
 
 double seconds_of(const LinearFit& fit, double calls, double units) {
+  if (!fit.points.empty()) return calls * time_on_pieces(fit.points, per_call(calls, units));
   return (fit.alpha_s * calls + fit.beta_s_per_unit * units) *
          factor_of(fit.factors, per_call(calls, units));
+}
+
+StraightPiece piece_at(const LinearFit& fit, double units) {
+  if (fit.points.empty()) return {fit.alpha_s, fit.beta_s_per_unit};
+  const double startup_s = time_on_pieces(fit.points, 0);
+  if (!(units > 0)) return {startup_s, fit.beta_s_per_unit};
+  return {startup_s, (time_on_pieces(fit.points, units) - startup_s) / units};
 }
 
 bool extrapolates(const LinearFit& fit, double units) {

@@ -22,6 +22,13 @@ struct SizeFactor {
   friend bool operator==(const SizeFactor&, const SizeFactor&) = default;
 };
 
+/// How long a call of this size takes.
+struct SizeTime {
+  double units = 0;
+  double seconds = 0;
+  friend bool operator==(const SizeTime&, const SizeTime&) = default;
+};
+
 /// The line seconds = alpha_s * calls + beta_s_per_unit * units, both coefficients >= 0.
 struct LinearFit {
   double alpha_s = 0;
@@ -45,6 +52,11 @@ struct LinearFit {
   /// By ascending size; none where the line alone speaks. Between two sizes the factor is
   /// interpolated linearly in the logarithm of the size; beyond the last it stays.
   std::vector<SizeFactor> factors = {};
+  /// By ascending size, times that do not fall; none where the line alone speaks. The time of a
+  /// size between two points lies on the straight piece that joins them. The first piece and the
+  /// last go on beyond the points, the first one not below 0.
+  ///   [MPMoE 4.2: "piecewise-linear"; Lancet 5.3: "interpolate", both printed]
+  std::vector<SizeTime> points = {};
   friend bool operator==(const LinearFit&, const LinearFit&) = default;
 };
 
@@ -63,6 +75,11 @@ LinearFit fit_line(std::span<const Sample> samples, std::string unit);
 /// than small ones and than those that no cache holds.  [MPMoE and Lancet interpolate sizes, too]
 /// Where all samples lie within one doubling there are no factors.
 LinearFit fit_sizes(std::span<const Sample> samples, std::string unit);
+
+/// A fit that is told by points (LinearFit::points); its line is fit_line of them. Throws
+/// std::invalid_argument unless there are two, sizes ascend, and times are positive and do not
+/// fall.
+LinearFit fit_points(std::vector<SizeTime> points, std::string unit);
 
 /// fit_line without outliers, which do not bend the line: least median of squares, then least
 /// squares of the samples near it.
@@ -84,8 +101,17 @@ LinearFit fit_line_without_outliers(std::span<const Sample> samples, std::string
 std::string verdict_of(const LinearFit& fit);
 inline constexpr const char* kAlphaNotResolved = "alpha not resolved";
 
-/// The line's seconds times the factor of the size.
+/// The line's seconds times the factor of the size; or the seconds that points tell.
 double seconds_of(const LinearFit& fit, double calls, double units);
+
+/// The line of one call: seconds = startup_s + s_per_unit * units.
+struct StraightPiece {
+  double startup_s = 0;
+  double s_per_unit = 0;
+};
+/// The fit's own line. Where the fit has points, the line from what a call of no units takes to
+/// what one of `units` takes.
+StraightPiece piece_at(const LinearFit& fit, double units);
 
 /// True where `units` lies outside the range that was measured, by more than a factor of two.
 bool extrapolates(const LinearFit& fit, double units);

@@ -91,57 +91,115 @@ double fill_s(const Rings& rings, const std::vector<int>& ranks, const moe::Grou
   return longest_s;
 }
 
+/// The bytes of each member of a call.
+std::vector<RankBytes> member_bytes(const GroupCall& call) {
+  std::vector<RankBytes> bytes = call.bytes;
+  bytes.resize(call.ranks.size());
+  for (const Transfer& transfer : call.transfers) {
+    RankBytes& from = bytes[member_index(call, transfer.from)];
+    RankBytes& to = bytes[member_index(call, transfer.to)];
+    const auto sent = static_cast<double>(transfer.bytes);
+    (transfer.between_nodes ? from.out_between : from.out_within) += sent * transfer.out;
+    (transfer.between_nodes ? to.in_between : to.in_within) += sent * transfer.in;
+  }
+  return bytes;
+}
+
+/// What a collective op costs on both links.
+struct BothLinks {
+  const LinearFit* inter = nullptr;  ///< null: the link alone
+  const LinearFit* intra = nullptr;
+  LinkCost across, within;
+};
+
+/// A fit by points is read at the size of the rank that sends or receives most.
+BothLinks both_links(const moe::Op& op, const std::vector<GroupCall>& calls, const Rings& rings,
+                     const CostModel& costs, const Cluster& cluster) {
+  const auto fit_on = [&](Occupation link) -> const LinearFit* {
+    const CollectiveFit* found = collective_fit(costs, op, name_of(link));
+    return found == nullptr ? nullptr : &found->second;
+  };
+  BothLinks links{fit_on(Occupation::inter_node), fit_on(Occupation::intra_node), {}, {}};
+  const auto has_points = [](const LinearFit* fit) {
+    return fit != nullptr && !fit->points.empty();
+  };
+  double across = 0, within = 0;
+  if (has_points(links.inter) || has_points(links.intra)) {
+    for (const GroupCall& call : calls) {
+      for (const RankBytes& bytes : member_bytes(call)) {
+        across = std::max({across, bytes.out_between, bytes.in_between});
+        within = std::max({within, bytes.out_within, bytes.in_within});
+      }
+    }
+  }
+  const std::int64_t fragment = rings.fragment_bytes;
+  links.across =
+      link_cost(costs, op, Occupation::inter_node, cluster.inter_node, {across, fragment});
+  links.within =
+      link_cost(costs, op, Occupation::intra_node, cluster.intra_node, {within, fragment});
+  return links;
+}
+
+/// Throws moe::Refusal where a call crosses a link that the cluster does not have.
+void check_links(const moe::Op& op, const Crossed& crossed, const BothLinks& links,
+                 const Cluster& cluster) {
+  const bool no_inter = crossed.between_nodes && !(links.across.bytes_per_s > 0);
+  if (!no_inter && (!crossed.within_node || links.within.bytes_per_s > 0)) return;
+  const std::string_view name = op.name.empty() ? moe::kind_name(op) : op.name;
+  const std::string_view link = no_inter ? "inter_node link" : "intra_node link";
+  throw moe::Refusal(fmt::format("cluster {}", cluster.name),
+                     fmt::format("{} runs between ranks {}, but no {} is given", name,
+                                 no_inter ? "of several nodes" : "of one node", link),
+                     fmt::format("expected the {} in the cluster's file", link),
+                     {std::string(name), op.layer});
+}
+
+/// Gives the call of `members` the link that it occupies, and its startup there.
+void start_on_link(const std::vector<int>& members, const moe::Groups& groups,
+                   const Crossed& crossed, const BothLinks& links, const Rings& rings,
+                   GroupCall& call) {
+  // A group of one waits for nobody: it costs only what was measured for it, inside a node.
+  const bool alone = members.size() == 1;
+  const bool inside = std::ranges::all_of(members, [&](int member) {
+    return groups.node_of[member] == groups.node_of[members.front()];
+  });
+  const auto startup_s = [&](const LinkCost& link) {
+    return link.startup_s + fill_s(rings, members, groups, links.across, links.within);
+  };
+  if (crossed.between_nodes || (!crossed.within_node && !links.intra && links.inter && !inside)) {
+    call.link = Occupation::inter_node;
+    call.alpha_s = startup_s(links.across);
+  } else if (crossed.within_node || links.intra || (inside && !alone)) {
+    call.alpha_s = startup_s(links.within);
+  }
+}
+
 OpCost communication_cost(const moe::Program& program, const moe::Op& op, const moe::Groups& groups,
                           const RankClasses& classes, const CostModel& costs,
                           const Cluster& cluster, const FillBytes& fill) {
   OpCost cost;
   cost.activity = moe::Activity::communication;
   cost.call_of.assign(classes.rank_of.size(), -1);
-  const auto fit_on = [&](std::string_view link) -> const LinearFit* {
-    const CollectiveFit* found = collective_fit(costs, op, link);
-    return found == nullptr ? nullptr : &found->second;
-  };
-  const LinearFit* inter = fit_on("inter_node");
-  const LinearFit* intra = fit_on("intra_node");
-  const Rings rings = rings_of(program, op, groups);
-  const LinkCost across =
-      link_cost(costs, op, Occupation::inter_node, cluster.inter_node, rings.fragment_bytes);
-  const LinkCost within =
-      link_cost(costs, op, Occupation::intra_node, cluster.intra_node, rings.fragment_bytes);
-  cost.inter_node_bytes_per_s = across.bytes_per_s;
-  cost.intra_node_bytes_per_s = within.bytes_per_s;
-
+  std::vector<std::vector<int>> members;  // [call]
   for (std::size_t one = 0; one < classes.rank_of.size(); ++one) {
     const int rank = classes.rank_of[one];
     if (cost.call_of[one] >= 0 || !moe::runs_in(op, moe::stage_of(groups, rank))) continue;
-    const std::vector<int> members = moe::members(groups, moe::group_of(op).value(), rank);
-    GroupCall call;
-    fill_ranks(members, classes, call);
-    for (const int member : call.ranks) cost.call_of[member] = static_cast<int>(cost.calls.size());
-    fill(members, call);
-    const auto [between_nodes, within_node] = crossed_by(call);
-    const bool no_inter = between_nodes && !(cost.inter_node_bytes_per_s > 0);
-    if (no_inter || (within_node && !(cost.intra_node_bytes_per_s > 0))) {
-      const std::string_view name = op.name.empty() ? moe::kind_name(op) : op.name;
-      const std::string_view link = no_inter ? "inter_node link" : "intra_node link";
-      throw moe::Refusal(fmt::format("cluster {}", cluster.name),
-                         fmt::format("{} runs between ranks {}, but no {} is given", name,
-                                     no_inter ? "of several nodes" : "of one node", link),
-                         fmt::format("expected the {} in the cluster's file", link),
-                         {std::string(name), op.layer});
+    members.push_back(moe::members(groups, moe::group_of(op).value(), rank));
+    GroupCall& call = cost.calls.emplace_back();
+    fill_ranks(members.back(), classes, call);
+    for (const int member : call.ranks) {
+      cost.call_of[member] = static_cast<int>(cost.calls.size()) - 1;
     }
-    // A group of one waits for nobody: it costs only what was measured for it, inside a node.
-    const bool alone = members.size() == 1;
-    const bool inside = std::ranges::all_of(members, [&](int member) {
-      return groups.node_of[member] == groups.node_of[members.front()];
-    });
-    if (between_nodes || (!within_node && !intra && inter && !inside)) {
-      call.link = Occupation::inter_node;
-      call.alpha_s = across.startup_s + fill_s(rings, members, groups, across, within);
-    } else if (within_node || intra || (inside && !alone)) {
-      call.alpha_s = within.startup_s + fill_s(rings, members, groups, across, within);
-    }
-    cost.calls.push_back(std::move(call));
+    fill(members.back(), call);
+  }
+  const Rings rings = rings_of(program, op, groups);
+  const BothLinks links = both_links(op, cost.calls, rings, costs, cluster);
+  cost.inter_node_bytes_per_s = links.across.bytes_per_s;
+  cost.intra_node_bytes_per_s = links.within.bytes_per_s;
+  for (std::size_t i = 0; i < cost.calls.size(); ++i) {
+    const Crossed crossed = crossed_by(cost.calls[i]);
+    check_links(op, crossed, links, cluster);
+    start_on_link(members[i], groups, crossed, links, rings, cost.calls[i]);
   }
   return cost;
 }
@@ -216,16 +274,17 @@ class LayerSizes {
 }  // namespace
 
 LinkCost link_cost(const CostModel& costs, const moe::Op& op, Occupation occupation,
-                   const Link& link, std::int64_t fragment_bytes) {
+                   const Link& link, const SentBytes& sent) {
   const CollectiveFit* fit = collective_fit(costs, op, name_of(occupation));
   LinkCost cost{link.latency_s, 0, link.bandwidth_bytes_per_s};
   if (fit != nullptr) {
-    cost.startup_s = fit->second.alpha_s;
-    if (fit->second.beta_s_per_unit > 0) cost.bytes_per_s = 1 / fit->second.beta_s_per_unit;
+    const StraightPiece piece = piece_at(fit->second, sent.busiest);
+    cost.startup_s = piece.startup_s;
+    if (piece.s_per_unit > 0) cost.bytes_per_s = 1 / piece.s_per_unit;
   }
   const bool fills = fit == nullptr || !is_of_chains(*fit);
-  if (fills && fragment_bytes > 0 && cost.bytes_per_s > 0) {
-    cost.pass_s = static_cast<double>(fragment_bytes) / cost.bytes_per_s;
+  if (fills && sent.fragment > 0 && cost.bytes_per_s > 0) {
+    cost.pass_s = static_cast<double>(sent.fragment) / cost.bytes_per_s;
   }
   return cost;
 }
@@ -281,8 +340,10 @@ ProgramCosts program_costs(const moe::Program& program, const moe::Groups& group
                            const moe::Routing& routing, const CostModel& costs,
                            const Cluster& cluster, const Folding& folding) {
   const moe::AllRoutedRows routed(program, routing);
-  ProgramCosts result{rank_classes(program, groups, routed.layers(), cluster, folding.most_single),
-                      {}};
+  const bool folds_even = groups.ranks > folding.most_even && groups.ranks <= folding.most_single &&
+                          loads_are_even(routed.layers(), groups);
+  const int most_single = folds_even ? folding.most_even : folding.most_single;
+  ProgramCosts result{rank_classes(program, groups, routed.layers(), cluster, most_single), {}};
   result.ops.resize(program.ops.size());
   const RankClasses& classes = result.classes;
   std::map<moe::RoutedLayer, std::vector<std::size_t>> ops_of;  // by the layer whose rows they use
@@ -294,12 +355,11 @@ ProgramCosts program_costs(const moe::Program& program, const moe::Groups& group
   const auto cost_ops = [&](const std::vector<std::size_t>& ops, const moe::RoutedRows* layer) {
     const std::vector<int> in_layer = layer ? classes_in_layer(*layer, groups) : std::vector<int>();
     LayerSizes sizes(groups, classes, layer, in_layer);
-    DispatchBytes dispatches;
+    KnownOfLayer known;
     for (const std::size_t i : ops) {
       const moe::Op& op = program.ops[i];
       if (moe::is_communication(op)) {
-        const CallSituation call{program,   op, groups, classes, layer, sizes.are_shared(),
-                                 dispatches};
+        const CallSituation call{program, op, groups, classes, layer, sizes.are_shared(), known};
         result.ops[i] = communication_cost(
             program, op, groups, classes, costs, cluster,
             [&](const auto& members, GroupCall& one) { count_bytes(call, members, folding, one); });
@@ -368,20 +428,11 @@ std::vector<double> call_seconds(const OpCost& cost, const GroupCall& call,
 
 std::vector<double> member_seconds(const OpCost& cost, const GroupCall& call,
                                    const Cluster& cluster) {
-  std::vector<RankBytes> bytes = call.bytes;
-  bytes.resize(call.ranks.size());
-  for (const Transfer& transfer : call.transfers) {
-    RankBytes& from = bytes[member_index(call, transfer.from)];
-    RankBytes& to = bytes[member_index(call, transfer.to)];
-    const auto sent = static_cast<double>(transfer.bytes);
-    (transfer.between_nodes ? from.out_between : from.out_within) += sent * transfer.out;
-    (transfer.between_nodes ? to.in_between : to.in_within) += sent * transfer.in;
-  }
   const auto time = [](double amount, double fitted, double link) {
     return amount > 0 ? amount / std::min(fitted, link) : 0;
   };
   std::vector<double> seconds;
-  for (const RankBytes& one : bytes) {
+  for (const RankBytes& one : member_bytes(call)) {
     seconds.push_back(
         call.alpha_s +
         std::max(time(std::max(one.out_between, one.in_between), cost.inter_node_bytes_per_s,

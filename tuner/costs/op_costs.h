@@ -52,10 +52,15 @@ struct LinkCost {
   double pass_s = 0;  ///< of a fragment on a ring; 0 where the startup has the time of passing on
   double bytes_per_s = 0;  ///< of a rank, in each direction
 };
+/// The bytes of a collective on one kind of link.
+struct SentBytes {
+  double busiest = 0;         ///< sent or received by the rank with most; a fit is read there
+  std::int64_t fragment = 0;  ///< of a ring; 0 without rings
+};
 /// By the collective's fit, else by the link's latency and bandwidth. On rings without a fit of
-/// chains, pass_s is that of `fragment_bytes` at this rate (ours).
+/// chains, pass_s is that of a fragment at this rate (ours).
 LinkCost link_cost(const CostModel& costs, const moe::Op& op, Occupation occupation,
-                   const Link& link, std::int64_t fragment_bytes);
+                   const Link& link, const SentBytes& sent);
 
 /// The links of one ring.
 struct RingHops {
@@ -112,6 +117,7 @@ struct Folding {
   int most_single = kMostSingleRanks;  ///< of more ranks, those that are alike become classes
   /// A call of single ranks with more pairs of ranks than this has its bytes by rank.
   std::int64_t most_pairs = std::int64_t{kMostSingleRanks} * kMostSingleRanks;
+  int most_even = kMostSingleEvenRanks;  ///< as most_single, where loads are even
 };
 
 /// The same as op_costs() with the bindings of all ranks, where nothing is folded. Bindings are

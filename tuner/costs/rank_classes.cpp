@@ -132,15 +132,23 @@ RankClasses classes_by_place(const moe::Groups& groups, const Numbered& places) 
 
 }  // namespace
 
+namespace {
+
+/// Whether all ranks send the same row, straight to experts that are there once.
+bool sends_one_row(const moe::RoutedRows& layer, int ranks) {
+  const moe::RowHandling& handling = *layer.handling;
+  return layer.counts->alike == ranks && handling.ranks_per_group == 0 && handling.relays.empty() &&
+         handling.placement.replicas.empty();
+}
+
+}  // namespace
+
 std::vector<int> classes_in_layer(const moe::RoutedRows& layer, const moe::Groups& groups) {
   const int ranks = moe::stage_ranks(groups);
   std::vector<int> result(static_cast<std::size_t>(ranks));
   std::iota(result.begin(), result.end(), 0);
   const moe::RowHandling& handling = *layer.handling;
-  if (layer.counts->alike != ranks || handling.ranks_per_group > 0 || !handling.relays.empty() ||
-      !handling.placement.replicas.empty()) {
-    return result;
-  }
+  if (!sends_one_row(layer, ranks)) return result;
   // All ranks send the same row: the rows for a rank's experts tell it from the others.
   const moe::ExpertSlots slots =
       moe::expert_slots(handling.placement, layer.counts->experts, groups.layout.expert);
@@ -158,6 +166,14 @@ std::vector<int> classes_in_layer(const moe::RoutedRows& layer, const moe::Group
     result[rank] = members.number[moe::index_in_group(groups, moe::GroupKind::expert, rank)];
   }
   return result;
+}
+
+bool loads_are_even(const std::vector<moe::RoutedRows>& layers, const moe::Groups& groups) {
+  return std::ranges::all_of(layers, [&](const moe::RoutedRows& layer) {
+    if (!sends_one_row(layer, moe::stage_ranks(groups))) return false;
+    const auto [least, most] = std::ranges::minmax(layer.counts->tokens.front());
+    return most - least <= 1;
+  });
 }
 
 RankClasses single_ranks(const moe::Groups& groups) {

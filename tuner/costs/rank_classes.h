@@ -27,11 +27,17 @@ struct RankClasses {
 /// Predictions of more ranks than this look for ranks that are alike, and for the transfers of
 /// larger calls count bytes by rank and link, not by pair of ranks (op_costs.h).
 inline constexpr int kMostSingleRanks = 64;
+/// Where loads are even, predictions of more ranks than this make classes: next to nothing is lost.
+inline constexpr int kMostSingleEvenRanks = 16;
 
 /// [place in a stage]: a number that is the same for ranks with as many rows of the layer: every
 /// number of rows is the same on both, of every slice. Every rank has a number of its own where the
 /// routing is a table with a row for each rank, or experts have replicas.
 std::vector<int> classes_in_layer(const moe::RoutedRows& layer, const moe::Groups& groups);
+
+/// Whether the ranks of a stage send the same row in each of the layers, and no expert gets more
+/// than one copy more from a rank than another does: as even as whole rows can be.
+bool loads_are_even(const std::vector<moe::RoutedRows>& layers, const moe::Groups& groups);
 
 /// Every rank is a class of its own.
 RankClasses single_ranks(const moe::Groups& groups);

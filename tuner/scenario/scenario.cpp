@@ -20,15 +20,30 @@
 namespace tuner {
 namespace {
 
+/// The settings of the cluster, or those of the model.
+std::vector<std::string> settings_of(const ScenarioOptions& options, bool cluster) {
+  std::vector<std::string> found;
+  for (const std::string& setting : options.settings) {
+    if (setting.starts_with("cluster.") == cluster) found.push_back(setting);
+  }
+  return found;
+}
+
 moe::Model named_model(const ScenarioOptions& options) {
   const auto models = moe::source_tree() / "experiments" / "models";
-  return moe::load_model(moe::find_input(options.model, models), options.settings);
+  return moe::load_model(moe::find_input(options.model, models), settings_of(options, false));
 }
 
 MeasuredCosts named_costs(const ScenarioOptions& options, const moe::Model& model) {
+  const std::vector<std::string> settings = settings_of(options, true);
   if (options.cluster != "measured") {
     const auto clusters = moe::source_tree() / "experiments" / "clusters";
-    return {load_cluster(moe::find_input(options.cluster, clusters)), {}};
+    return {load_cluster(moe::find_input(options.cluster, clusters), settings), {}};
+  }
+  if (!settings.empty()) {
+    throw moe::InputError(fmt::format(
+        "--set {}: --cluster measured has no file with keys: expected a cluster's name or file",
+        settings.front()));
   }
   if (options.database.empty()) throw moe::InputError("--cluster measured needs --db FILE");
   return measured_costs(options.database, {moe::to_json(model), options.ranks, options.layout});

@@ -24,7 +24,9 @@ struct ScenarioOptions {
   std::optional<int> ranks;  ///< default: all of the cluster
   std::string layout;        ///< moe::parse_layout; "" = all experts over all ranks
   std::string routing = "uniform";
-  std::vector<std::string> settings{};  ///< keys of the model with other values: moe::load_model
+  /// Keys with other values: of the model ("moe.experts=64", moe::load_model), and of the cluster
+  /// ("cluster.nodes=4", load_cluster).
+  std::vector<std::string> settings{};
 };
 
 /// These parts, loaded and checked against each other.

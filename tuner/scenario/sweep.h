@@ -5,7 +5,7 @@
 
 namespace tuner {
 
-/// A key of a model file and the values that it takes in turn.
+/// A key of a model or a cluster file and the values that it takes in turn.
 struct SweptKey {
   std::string key;                  ///< "moe.experts"
   std::vector<std::string> values;  ///< as they were typed; at least one

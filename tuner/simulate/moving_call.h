@@ -51,9 +51,27 @@ struct MovingCall {
   std::vector<int> end_flows(double now);
   /// The members for which nothing leaves or enters any more, of those that had not ended.
   std::vector<int> newly_ended();
+  /// Calls visit(Part, RankFlow&) for each rank's flow under way.
+  template <class Visit>
+  void each_under_way(const Visit& visit) {
+    each_under_way(flows, visit);
+  }
+  template <class Visit>
+  void each_under_way(const Visit& visit) const {
+    each_under_way(flows, visit);
+  }
   bool is_over() const { return ended_ == flows.size(); }
 
  private:
+  template <class Flows, class Visit>
+  static void each_under_way(Flows& all, const Visit& visit) {
+    for (auto& parts : all) {
+      for (const Part part : kParts) {
+        if (parts[part].under_way) visit(part, parts[part]);
+      }
+    }
+  }
+
   std::size_t ended_ = 0;  ///< members
 };
 

@@ -5,27 +5,18 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <list>
 #include <stdexcept>
 #include <utility>
 
 #include "db/console/progress.h"
 #include "moe/program/start_rule.h"
 #include "tuner/simulate/event_queue.h"
-#include "tuner/simulate/flow_rates.h"
-#include "tuner/simulate/moving_call.h"
-#include "tuner/simulate/shared_links.h"
+#include "tuner/simulate/flows_under_way.h"
 
 namespace tuner {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-/// Flows that would end within this share of how long they took end with the last of them: sizes
-/// that differ by a row are common, and every end costs new rates for all flows.
-constexpr double kTogether = 1e-4;
-/// The same of the flows of ranks in large calls. What ends later keeps a share of a card a little
-/// longer; the last flow of the call, with which most ranks end it, ends on time.
-constexpr double kTogetherInLarge = 2e-3;
 
 /// The op that an op waited for last.
 enum class Trigger : std::uint8_t { same_stream, other_stream, routing, contended };
@@ -63,16 +54,6 @@ struct Rank {
   }
 };
 
-struct Call {
-  int arrived = 0;
-  std::vector<int> flows_left;  ///< [member]; empty where the call has its bytes by rank
-};
-
-bool stands_for_several(const OpCost& cost) {
-  return std::ranges::any_of(cost.calls,
-                             [](const GroupCall& call) { return !call.copies.empty(); });
-}
-
 bool slows_communication(const Interference& interference) {
   for (const Occupation link : {Occupation::inter_node, Occupation::intra_node}) {
     const auto y = static_cast<std::size_t>(link);
@@ -105,12 +86,8 @@ struct Simulation::State {
   };
   std::vector<Stage> stages;
   std::vector<Rank> ranks;
-  std::vector<std::vector<Call>> calls;  ///< [op][call of the op]
-  std::vector<Flow> flows;
-  std::list<MovingCall> large_calls;
-  double flows_since = 0;
-  double flows_end = kNever;  ///< when the next of them, those that end together, have ended
-  bool flows_changed = false;
+  std::vector<std::vector<int>> arrived;  ///< [op][call of the op]: its ranks that have arrived
+  FlowsUnderWay flows;
   std::vector<int> changed_ranks;
   /// Ranks that wait for each other's processors, and how many of them compute or copy.
   struct Contended {
@@ -122,7 +99,6 @@ struct Simulation::State {
   std::vector<std::vector<moe::OpSpan>> spans;
   double now = 0;
   double ended_ops = 0, all_ops = 0;   ///< of all ranks
-  const bool folded;                   ///< whether transfers stand for several (Transfer::out)
   const bool communication_is_slowed;  ///< whether other work of the ranks slows it
 
   State(const moe::Program& program, const moe::Groups& groups, const std::vector<OpCost>& op_costs,
@@ -133,10 +109,10 @@ struct Simulation::State {
         model(model),
         cluster(cluster),
         ranks(static_cast<std::size_t>(groups.ranks)),
-        calls(program.ops.size()),
+        arrived(program.ops.size()),
+        flows(groups, op_costs, cluster),
         events(model.gaps.queued_s <= 0),
         spans(static_cast<std::size_t>(groups.ranks)),
-        folded(std::ranges::any_of(this->costs, stands_for_several)),
         communication_is_slowed(slows_communication(model.interference)) {
     for (auto& shared : contended_processors(cluster.shared_processors, groups.ranks)) {
       const auto place = static_cast<int>(contended.size());
@@ -146,10 +122,7 @@ struct Simulation::State {
     const auto waits = moe::waits_for(program);
     for (int stage = 0; stage < program.stages; ++stage) stages.push_back(stage_of(waits, stage));
     for (std::size_t op = 0; op < program.ops.size(); ++op) {
-      for (const GroupCall& call : costs[op].calls) {
-        const std::size_t flows_of = call.bytes.empty() ? call.ranks.size() : 0;
-        calls[op].push_back({0, std::vector<int>(flows_of, 0)});
-      }
+      arrived[op].resize(costs[op].calls.size());
     }
     for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
       spans[rank].resize(stage(static_cast<int>(rank)).ops, {-1, 0, 0});
@@ -262,8 +235,7 @@ struct Simulation::State {
     if (cost(op).activity == moe::Activity::communication) {
       const int index = cost(op).call_of[rank];
       const GroupCall& group = cost(op).calls[index];
-      Call& call = calls[op][index];
-      if (++call.arrived < static_cast<int>(group.ranks.size())) return;
+      if (++arrived[op][index] < static_cast<int>(group.ranks.size())) return;
       events.push(now + queued_s(group) + group.alpha_s, op, EventKind::transfer, {index, 0});
       for (const int member : group.ranks) count(member, group.link, 1);
       return;
@@ -278,79 +250,19 @@ struct Simulation::State {
   /// have been given to send.
   double queued_s(const GroupCall& group) const {
     if (model.gaps.queued_s <= 0 || group.link != Occupation::inter_node) return 0;
-    const auto node_of = [this](int rank) { return groups.node_of[rank]; };
-    double left_s = 0;
-    for (const Flow& flow : flows) {
-      if (!flow.between_nodes || flow.end - now <= left_s) continue;
-      const bool shares_a_card = std::ranges::any_of(group.ranks, [&](int rank) {
-        return node_of(rank) == node_of(flow.from) || node_of(rank) == node_of(flow.to);
-      });
-      if (shares_a_card) left_s = flow.end - now;
-    }
-    for (const MovingCall& call : large_calls) {
-      for (const int rank : group.ranks) {
-        const auto on_card = [&](const MovingCall::Node& one) { return one.node == node_of(rank); };
-        if (std::ranges::none_of(call.nodes, on_card)) continue;
-        for (const auto& parts : call.flows) {
-          const MovingCall::RankFlow& flow = parts[MovingCall::between_nodes];
-          if (flow.under_way) left_s = std::max(left_s, flow.end - now);
-        }
-        break;
-      }
-    }
-    return std::min(model.gaps.queued_s, left_s);
+    return std::min(model.gaps.queued_s, flows.cards_busy_s(now, group));
   }
 
-  void transfer(int op, int index) {
-    const GroupCall& group = cost(op).calls[index];
-    Call& call = calls[op][index];
-    settle_flows();
-    if (!group.bytes.empty()) {
-      MovingCall& moving = large_calls.emplace_back(op, index, now, group, groups);
-      flows_changed = true;
-      end_members(moving, moving.newly_ended());
-      if (moving.is_over()) large_calls.pop_back();  // nothing is sent
-      return;
-    }
-    for (const Transfer& part : group.transfers) {
-      Flow flow{op,
-                index,
-                part.from,
-                part.to,
-                member_index(group, part.from),
-                member_index(group, part.to),
-                static_cast<double>(part.bytes),
-                0,
-                now,
-                kNever,
-                part.between_nodes,
-                part.out,
-                part.in};
-      ++call.flows_left[flow.from_member];
-      ++call.flows_left[flow.to_member];
-      flows.push_back(flow);
-      flows_changed = true;
-    }
-    for (std::size_t member = 0; member < group.ranks.size(); ++member) {
-      if (call.flows_left[member] == 0) communicated(group.ranks[member], op, group.link);
-    }
-  }
-
-  void end_members(const MovingCall& moving, const std::vector<int>& members) {
-    for (const int member : members) {
-      communicated(moving.group->ranks[member], moving.op, moving.group->link);
+  void communicated_by(const std::vector<EndedMember>& members) {
+    for (const auto& [op, call, member] : members) {
+      const GroupCall& group = cost(op).calls[call];
+      communicated(group.ranks[member], op, group.link);
     }
   }
 
   void communicated(int rank, int op, Occupation link) {
     count(rank, link, -1);
     finish(rank, op);
-  }
-
-  void flow_ended_at(int rank, int member, const Flow& flow) {
-    Call& call = calls[flow.op][flow.call];
-    if (--call.flows_left[member] > 0) return;
-    communicated(rank, flow.op, cost(flow.op).calls[flow.call].link);
   }
 
   void finish(int rank, int op) {
@@ -376,81 +288,6 @@ struct Simulation::State {
   void computed(int rank, int op) {
     count(rank, occupation_of(cost(op)), -1);
     finish(rank, op);
-  }
-
-  void settle_flows() {
-    for (Flow& flow : flows) flow.bytes_left -= flow.rate * (now - flows_since);
-    for (MovingCall& call : large_calls) {
-      for (auto& parts : call.flows) {
-        for (MovingCall::RankFlow& flow : parts) {
-          if (flow.under_way) flow.bytes_left -= flow.rate * (now - flows_since);
-        }
-      }
-    }
-    flows_since = now;
-  }
-
-  void end_flows() {
-    settle_flows();
-    std::vector<Flow> ended;
-    std::erase_if(flows, [&](const Flow& flow) {
-      if (flow.end > now) return false;
-      ended.push_back(flow);
-      return true;
-    });
-    flows_changed = true;
-    flows_end = kNever;  // until rates are computed anew
-    for (const Flow& flow : ended) {
-      flow_ended_at(flow.from, flow.from_member, flow);
-      flow_ended_at(flow.to, flow.to_member, flow);
-    }
-    for (MovingCall& call : large_calls) end_members(call, call.end_flows(now));
-    large_calls.remove_if([](const MovingCall& call) { return call.is_over(); });
-  }
-
-  /// Max-min fair rates of all flows, and when the next of them have ended.
-  void share_links() {
-    settle_flows();
-    flows_end = kNever;
-    const auto speed = [&](int rank, Occupation link) {
-      return speed_beside(model.interference, link, at(rank).company_of(link));
-    };
-    if (large_calls.empty() && !folded) {
-      if (flows.empty()) return;
-      const std::vector<double> rates = flow_rates(flows, costs, groups, cluster, speed);
-      for (std::size_t i = 0; i < flows.size(); ++i) flows[i].rate = rates[i];
-    } else {
-      tuner::share_links(large_calls, flows, costs, groups, cluster, speed);
-    }
-    find_ends();
-  }
-
-  /// When the next flows have ended: the first, and those that end together with it.
-  void find_ends() {
-    double first_end = kNever;
-    const auto end_of = [&](auto& flow) {
-      flow.end = now + std::max(flow.bytes_left, 0.0) / flow.rate;
-      first_end = std::min(first_end, flow.end);
-    };
-    for (Flow& flow : flows) end_of(flow);
-    const auto each_rank_flow = [&](const auto& visit) {
-      for (MovingCall& call : large_calls) {
-        for (auto& parts : call.flows) {
-          for (MovingCall::RankFlow& flow : parts) {
-            if (flow.under_way) visit(call, flow);
-          }
-        }
-      }
-    };
-    each_rank_flow([&](const MovingCall&, MovingCall::RankFlow& flow) { end_of(flow); });
-    flows_end = first_end;
-    const auto take_along = [&](double end, double began, double together) {
-      if (end <= first_end + together * (first_end - began)) flows_end = std::max(flows_end, end);
-    };
-    for (const Flow& flow : flows) take_along(flow.end, flow.began, kTogether);
-    each_rank_flow([&](const MovingCall& call, const MovingCall::RankFlow& flow) {
-      take_along(flow.end, call.began, kTogetherInLarge);
-    });
   }
 
   /// New rates of the computations of a rank whose activities changed.
@@ -481,12 +318,12 @@ struct Simulation::State {
         fmt::format("simulate: op {} \"{}\" never ran on rank {}", op, program.ops[op].name, rank));
   }
 
-  double next_event() const { return std::min(events.next_time(), flows_end); }
+  double next_event() const { return std::min(events.next_time(), flows.next_end()); }
 
   void advance(double time) {
     now = time;
     while (next_event() <= now) {
-      if (flows_end <= now) end_flows();
+      if (flows.next_end() <= now) communicated_by(flows.end(now));
       while (events.next_time() <= now) {
         const Event& event = events.pop();
         for (const auto& [rank, version] : event.ranks) {
@@ -495,7 +332,7 @@ struct Simulation::State {
               start(rank, event.op);
               break;
             case EventKind::transfer:
-              transfer(event.op, rank);
+              communicated_by(flows.begin(now, event.op, rank));
               break;
             case EventKind::computed:
               // An end that was computed before the rate changed is out of date.
@@ -506,8 +343,11 @@ struct Simulation::State {
       }
     }
     if (!std::ranges::is_sorted(changed_ranks)) std::ranges::sort(changed_ranks);
-    if (flows_changed || (communication_is_slowed && !changed_ranks.empty())) share_links();
-    flows_changed = false;
+    if (flows.have_changed() || (communication_is_slowed && !changed_ranks.empty())) {
+      flows.share_links(now, [this](int rank, Occupation link) {
+        return speed_beside(model.interference, link, at(rank).company_of(link));
+      });
+    }
     for (int rank : changed_ranks) share_rank(rank);
     changed_ranks.clear();
   }

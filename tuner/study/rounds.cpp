@@ -42,6 +42,15 @@ Round first_missing(std::span<const Repeats> trials, int most) {
   return {};
 }
 
+/// What is left of the round `newest` of these trials, so that all have the same repeats; the next
+/// round where nothing is.
+Round rest_or_next(std::span<const Repeats> trials, std::vector<std::size_t> all, int newest) {
+  Round rest{newest, {}};
+  std::ranges::copy_if(all, std::back_inserter(rest.trials),
+                       [&](std::size_t i) { return !trials[i].contains(newest); });
+  return rest.trials.empty() ? Round{newest + 1, std::move(all)} : rest;
+}
+
 /// The first runs of trials that joined when others had theirs: of a refinement, or of a study that
 /// goes on with more trials. What was measured earlier was measured under other conditions, so the
 /// fastest trial and `sequential` are trained beside them, in rounds after all others.
@@ -63,10 +72,7 @@ Round first_runs_of_newcomers(std::span<const Repeats> trials,
   const bool has_begun =
       std::ranges::any_of(newcomers, [&](std::size_t i) { return trials[i].contains(newest); });
   if (!has_begun) return {newest + 1, std::move(all)};
-  Round rest{newest, {}};
-  std::ranges::copy_if(all, std::back_inserter(rest.trials),
-                       [&](std::size_t i) { return !trials[i].contains(newest); });
-  return rest.trials.empty() ? Round{newest + 1, std::move(all)} : rest;
+  return rest_or_next(trials, std::move(all), newest);
 }
 
 /// The fastest and those tied with it; empty where nothing is.
@@ -96,12 +102,7 @@ Round next_round(std::span<const Repeats> trials, std::optional<std::size_t> seq
   }
   int newest = 0;
   for (const std::size_t i : tied) newest = std::max(newest, trials[i].rbegin()->first);
-  // A round that was interrupted is finished first, so that all have the same repeats.
-  Round next{newest, {}};
-  for (const std::size_t i : tied) {
-    if (!trials[i].contains(newest)) next.trials.push_back(i);
-  }
-  if (next.trials.empty()) next = {newest + 1, std::move(tied)};
+  Round next = rest_or_next(trials, std::move(tied), newest);
   std::erase_if(next.trials, [&](std::size_t i) {
     return static_cast<std::int64_t>(trials[i].size()) >= 2 * std::int64_t{repeats};
   });

@@ -261,19 +261,19 @@ TEST_F(ModelFile, RefusesHeadsAndNetworksThatDoNotFit) {
 }
 
 TEST_F(ModelFile, RefusesSizesThatNobodyCanMeanByTheNetworksThereAre) {
-  // 2 or 3 matrices of 2^18 x 2^23 in each of 2 experts: 8.8e12 or 1.3e13 parameters, and
-  // attention's.
-  const std::string large = "d_model = 262144\nd_hidden = 1\n";
+  // 2 or 3 matrices of 2^24 x 2^24 in each of 173 experts, and 8 of attention: 9.96e16 or 1.5e17
+  // parameters.
+  const std::string large = "d_model = 16777216\nd_hidden = 1\n";
   const auto with = [&](const std::string& moe) {
     std::string text = kGood;
     text.replace(text.find("d_model = 16\nd_hidden = 32\n"), 27, large);
-    text.replace(text.find("experts = 4"), 11, "experts = 2\nmoe_every = 2\n" + moe);
+    text.replace(text.find("experts = 4"), 11, "experts = 173\nmoe_every = 2\n" + moe);
     return message([&] { load(text); });
   };
-  EXPECT_EQ(with("d_expert = 8388608"), "no InputError");
-  EXPECT_THAT(with("d_expert = 8388608\nexpert = \"mixtral\""),
-              HasSubstr("1.4e+13 parameters are more than 1e+13: lower experts"));
-  EXPECT_THAT(with("d_expert = 8388608\nshared_experts = 1"), HasSubstr("1.4e+13 parameters"));
+  EXPECT_EQ(with("d_expert = 16777216"), "no InputError");
+  EXPECT_THAT(with("d_expert = 16777216\nexpert = \"mixtral\""),
+              HasSubstr("1.5e+17 parameters are more than 1e+17: lower experts"));
+  EXPECT_THAT(with("d_expert = 16777216\nshared_experts = 1"), HasSubstr("1e+17 parameters"));
 }
 
 TEST_F(ModelFile, BuildsOnAnother) {

@@ -103,6 +103,35 @@ TEST(Cluster, ProcessorsAreContendedWhereMoreRanksComputeThanHaveASeat) {
   EXPECT_TRUE(contended_processors(shared, 2).empty());
 }
 
+TEST(Cluster, ReadsFitsByPoints) {
+  const std::string points =
+      "[fit.reduce]\nlink = \"intra_node\"\npoints = [[1024, 1e-4], [4096, 2e-4], [8192, 1e-3]]\n";
+  const CostModel costs = load(kSound + points).costs;
+  const LinearFit& fit = costs.fits.at("reduce/intra_node");
+  EXPECT_DOUBLE_EQ(seconds_of(fit, 1, 6144), 6e-4);
+  EXPECT_EQ(cost_model_from_json(to_json(costs)).fits.at("reduce/intra_node"), fit);
+  const auto error_with = [&](const std::string& what, const std::string& with) {
+    std::string text = kSound + points;
+    return error_of(text.replace(text.find(what), what.size(), with));
+  };
+  EXPECT_THAT(error_with("[4096, 2e-4], [8192, 1e-3]", ""), HasSubstr("two points or more"));
+  EXPECT_THAT(error_with("4096", "512"), HasSubstr("sizes must ascend"));
+  EXPECT_THAT(error_with("2e-4]", "2e-5]"), HasSubstr("a larger size must not take less time"));
+  EXPECT_THAT(error_with("[4096, 2e-4]", "[4096]"), HasSubstr("a size in bytes and its seconds"));
+  EXPECT_THAT(error_with("link = \"intra_node\"\n", ""), HasSubstr("name its link"));
+}
+
+TEST(Cluster, ReadsAFitOfEachLink) {
+  const std::string both =
+      "[fit.broadcast.inter_node]\nalpha_s = 1e-4\nbeta_s_per_byte = 1e-9\n"
+      "[fit.broadcast.intra_node]\npoints = [[1024, 1e-5], [4096, 2e-5]]\n";
+  const auto fits = load(kSound + both).costs.fits;
+  EXPECT_EQ(fits.at("broadcast/inter_node").alpha_s, 1e-4);
+  EXPECT_EQ(fits.at("broadcast/intra_node").points.size(), 2u);
+  EXPECT_THAT(error_of(kSound + both + "[fit.broadcast]\nalpha_s = 1e-4\n"),
+              HasSubstr("fit.broadcast.alpha_s: unknown key"));
+}
+
 TEST(Cluster, SurvivesJson) {
   auto [cluster, costs] = load(kSound);
   cluster.shared_processors = {{1, {0, 2}}, {1.5, {1, 3}}};

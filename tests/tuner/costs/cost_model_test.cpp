@@ -18,13 +18,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
-LinearFit line(double alpha_s, double beta_s_per_unit) {
-  LinearFit fit;
-  fit.alpha_s = alpha_s;
-  fit.beta_s_per_unit = beta_s_per_unit;
-  return fit;
-}
-
 /// linear [8,4] x [4,6]; gelu of it; a product of two local experts on rows of layer 0, on one
 /// rank.
 struct Ops {

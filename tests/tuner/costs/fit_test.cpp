@@ -180,6 +180,25 @@ TEST(Verdict, SaysWhatIsWrong) {
   EXPECT_EQ(verdict_of(slowdown), "samples are no line");
 }
 
+TEST(FitPoints, TellTheTimeOfEverySizeOnStraightPieces) {
+  const LinearFit fit = fit_points({{1000, 1}, {2000, 1.5}, {4000, 5}}, "byte");
+  EXPECT_DOUBLE_EQ(seconds_of(fit, 1, 1500), 1.25);
+  EXPECT_DOUBLE_EQ(seconds_of(fit, 2, 6000), 2 * 3.25) << "calls of 3000 each";
+  EXPECT_DOUBLE_EQ(seconds_of(fit, 1, 8000), 12) << "the last piece goes on";
+  EXPECT_DOUBLE_EQ(seconds_of(fit, 1, 0), 0.5) << "as does the first";
+  const StraightPiece piece = piece_at(fit, 3000);
+  EXPECT_DOUBLE_EQ(piece.startup_s, 0.5);
+  EXPECT_DOUBLE_EQ(piece.startup_s + 3000 * piece.s_per_unit, 3.25);
+  EXPECT_EQ(seconds_of(fit_points({{1000, 1}, {2000, 9}}, "byte"), 1, 1), 0) << "never below 0";
+}
+
+TEST(FitPoints, RefuseFewerThanTwoAndTimesThatFall) {
+  EXPECT_THROW(fit_points({{1000, 1}}, "byte"), std::invalid_argument);
+  EXPECT_THROW(fit_points({{1000, 1}, {2000, 0.9}}, "byte"), std::invalid_argument);
+  EXPECT_THROW(fit_points({{2000, 1}, {1000, 2}}, "byte"), std::invalid_argument);
+  EXPECT_THROW(fit_points({{1000, 0}, {2000, 1}}, "byte"), std::invalid_argument);
+}
+
 TEST(FitSizes, SayWhatALineCannot) {
   // 4 us a call, and 1 ns a flop in small products, 0.8 in middle ones, 1.2 in large ones.
   const auto seconds = [](double calls, double units) {

@@ -53,6 +53,17 @@ std::vector<std::vector<std::int64_t>> matrix(const GroupCall& call, int ranks) 
   return bytes;
 }
 
+TEST(OpCosts, APointedFitIsReadAtTheBytesOfTheBusiestRank) {
+  FourRanks c;
+  c.cluster.inter_node.bandwidth_bytes_per_s = 1e12;  // the card lets all pass
+  // Rank 0 sends 4 rows to the other node, all of them to rank 3.
+  c.costs.fits["all_to_all/inter_node"] = fit_points({{1000, 1}, {3000, 2}, {5000, 8}}, "byte");
+  const OpCost cost = c.of(dispatch);
+  EXPECT_DOUBLE_EQ(cost.calls.at(0).alpha_s, 0.5);
+  EXPECT_DOUBLE_EQ(cost.inter_node_bytes_per_s, 4000 / (5 - 0.5));
+  EXPECT_DOUBLE_EQ(c.busy(dispatch).at(3), 5);
+}
+
 TEST(OpCosts, AnExchangeMovesWhatTheRoutingSaysAndTheReturnTheSameBack) {
   const FourRanks c;
   const OpCost there = c.of(dispatch), home = c.of(back);

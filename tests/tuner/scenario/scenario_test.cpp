@@ -66,6 +66,27 @@ TEST(Scenario, RefusesWhatItDoesNotKnowAndWhatDoesNotFit) {
   EXPECT_EQ(refusal(of("measured")), "--cluster measured needs --db FILE");
 }
 
+TEST(Scenario, SettingsChangeKeysOfTheModelAndOfTheCluster) {
+  ScenarioOptions options = of("box");
+  options.settings = {"cluster.nodes=2", "moe.experts=4", "cluster.inter_node.latency_s=0.5",
+                      "cluster.fit.broadcast.link=inter_node",
+                      "cluster.fit.broadcast.points=[[1024, 0.1], [2048, 0.3]]"};
+  const Scenario scenario = load_scenario(options);
+  EXPECT_EQ(scenario.groups.ranks, 2);
+  EXPECT_EQ(scenario.model.experts, 4);
+  EXPECT_EQ(scenario.cluster.inter_node.latency_s, 0.5);
+  EXPECT_EQ(scenario.costs.fits.at("broadcast/inter_node").points.size(), 2u);
+  const auto with = [&](const std::string& setting) {
+    options.settings = {setting};
+    return refusal(options);
+  };
+  EXPECT_THAT(with("cluster.nodes=0"),
+              HasSubstr("--set cluster.nodes=0: nodes: expected an integer from 1 to 1000000"));
+  EXPECT_THAT(with("cluster.nodse=2"), HasSubstr("--set cluster.nodse=2: nodse: unknown key"));
+  options.cluster = "measured";
+  EXPECT_THAT(with("cluster.nodes=2"), HasSubstr("--cluster measured has no file"));
+}
+
 class MeasuredTest : public ::testing::Test {
  protected:
   db::TemporaryDirectory directory;

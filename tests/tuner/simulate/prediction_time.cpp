@@ -65,6 +65,7 @@ BENCHMARK_CAPTURE(predict_all, even, "uniform")
     ->ArgName("ranks")
     ->RangeMultiplier(8)
     ->Range(64, 32768)
+    ->Arg(131072)
     ->Unit(benchmark::kMillisecond)
     ->Iterations(1);
 BENCHMARK_CAPTURE(predict_all, skewed, "zipf:1.1")

@@ -82,10 +82,8 @@ RandomCase random_case(unsigned seed, int largest = 6) {
   c.cluster.intra_node.bandwidth_bytes_per_s = between(1e8, 1e10);
   c.cluster.inter_node.latency_s = between(0, 1e-4);
   const auto fit = [&](double alpha, double beta) {
-    LinearFit line;
-    line.alpha_s = between(0, alpha);
-    line.beta_s_per_unit = between(0, beta);
-    return line;
+    const double alpha_s = between(0, alpha);  // drawn first
+    return line(alpha_s, between(0, beta));
   };
   c.costs.fits["gemm"] = fit(1e-5, 1e-9);
   c.costs.fits["memory"] = fit(1e-5, 1e-9);

@@ -11,12 +11,36 @@
 #include "tuner/planners/placement/most_loaded_experts.h"
 #include "tuner/planners/placement/placed_schedule.h"
 #include "tuner/planners/placement/transfer_loads.h"
+#include "tuner/planners/situation/plan_memory.h"
 #include "tuner/planners/situation/situation_costs.h"
 
 namespace tuner {
 namespace {
 
-constexpr int kUsualRanksPerGroup = 4;  // FasterMoE's default
+constexpr int kUsualRanksPerGroup = 4;     // FasterMoE's default
+constexpr int kReleasedRanksPerGroup = 2;  // its artifact's
+
+bool is_released(const PlannerOptions& options) {
+  return whole_value_of(options, kReleasedShadows, 0) == 1;
+}
+
+/// By what shadows are chosen.
+enum class Rule {
+  ours,      ///< parameters, gradients and startups count
+  released,  ///< as in the authors' code
+};
+
+/// The same without what transfers cost whatever they send.
+ProProphetCosts without_startups(ProProphetCosts costs) {
+  for (RouteCost& route : costs.routes) {
+    for (TransferCost* cost : {&route.trans, &route.agg}) {
+      for (TransferCost::OnLink* link : {&cost->across, &cost->within}) {
+        link->startup_s = link->pass_s = 0;
+      }
+    }
+  }
+  return costs;
+}
 
 /// A shadow on all members, by the cheaper route.
 ShadowCost shadow_cost(const PlacedLayer& layer) {
@@ -27,24 +51,26 @@ ShadowCost shadow_cost(const PlacedLayer& layer) {
     const TransferTimes times = transfer_times(costs, one, homes);
     return times.trans_s + times.agg_s;
   };
-  ProProphetCosts each = layer.costs;
-  for (RouteCost& route : each.routes) {
-    for (TransferCost* cost : {&route.trans, &route.agg}) {
-      for (TransferCost::OnLink* link : {&cost->across, &cost->within}) {
-        link->startup_s = link->pass_s = 0;
-      }
-    }
-  }
-  const double each_s = seconds_by(each);
+  const double each_s = seconds_by(without_startups(layer.costs));
   return {each_s, seconds_by(layer.costs) - each_s};
 }
 
+/// Its parameters through the network, in one broadcast.                          [FasterMoE, code]
+ShadowCost released_shadow_cost(const PlacedLayer& layer) {
+  const std::vector<int>& homes = layer.rows.homes;
+  moe::ExpertPlacement one = on_all_members(std::vector{0}, homes, layer.rows.members);
+  one.route = moe::ExpertRoute::ring;
+  return {transfer_times(without_startups(layer.costs), one, homes).trans_s, 0};
+}
+
 /// The experts that the rule shadows, where they save time by Eq. 6 too (ours). Eq. 6 knows that
-/// ranks have several experts and share network cards.
-moe::Schedule shadows(const Situation& situation) {
+/// ranks have several experts and share network cards. As released, the rule alone decides.
+moe::Schedule shadows(const Situation& situation, Rule rule) {
+  const bool released = rule == Rule::released;
   return placed_schedule(situation, "fastermoe", [&](const PlacedLayer& layer) {
-    const auto shadowed = shadowed_experts(rows_by_expert(layer.rows), layer.costs.exchange,
-                                           layer.costs.experts, shadow_cost(layer));
+    const auto shadowed =
+        shadowed_experts(rows_by_expert(layer.rows), layer.costs.exchange, layer.costs.experts,
+                         released ? released_shadow_cost(layer) : shadow_cost(layer));
     moe::ExpertPlacement shadows = on_all_members(shadowed, layer.rows.homes, layer.rows.members);
     shadows.route = cheapest_route(layer.costs, shadows, layer.rows.homes);
     moe::ExpertPlacement at_home;
@@ -53,14 +79,15 @@ moe::Schedule shadows(const Situation& situation) {
       return placed_layer_s(layer.routing, situation.groups, placement, layer.costs,
                             Transfers::blocking);
     };
-    return layer_s(shadows) < layer_s(at_home) ? shadows : at_home;
+    return released || layer_s(shadows) < layer_s(at_home) ? shadows : at_home;
   });
 }
 
 /// The ranks of a group: the number asked for, or the largest below it with at least two groups.
-int ranks_per_group(const Situation& situation, const PlannerOptions& options) {
+int ranks_per_group(const Situation& situation, const PlannerOptions& options, Rule rule) {
   const int members = situation.groups.layout.expert;
-  int size = whole_value_of(options, kRanksPerGroup, kUsualRanksPerGroup);
+  const int usual = rule == Rule::released ? kReleasedRanksPerGroup : kUsualRanksPerGroup;
+  int size = whole_value_of(options, kRanksPerGroup, usual);
   while (size > 1 && (members % size != 0 || members == size)) --size;
   return size;
 }
@@ -80,18 +107,29 @@ moe::Schedule by_groups(const Situation& situation, int size, moe::Schedule sche
 
 std::vector<Candidate> fastermoe_candidates(const Situation& situation,
                                             const PlannerOptions& options) {
-  const moe::Schedule alone = shadows(situation);
-  std::vector<Candidate> candidates{{alone.planner, R"({"exchange": "whole"})", alone}};
-  if (situation.groups.layout.expert < 2) return candidates;
-  const int size = ranks_per_group(situation, options);
-  candidates.push_back({alone.planner,
-                        fmt::format(R"({{"exchange": "by groups", "ranks_per_group": {}}})", size),
-                        by_groups(situation, size, alone)});
+  const bool has_groups = situation.groups.layout.expert > 1;
+  std::vector<Candidate> candidates;
+  for (const Rule rule : {Rule::ours, Rule::released}) {
+    if (is_released(options) && rule == Rule::ours) continue;
+    const moe::Schedule alone = shadows(situation, rule);
+    const auto add = [&](const std::string& parameters, moe::Schedule schedule) {
+      const char* by = rule == Rule::ours ? "{}" : R"({"rule": "as released"})";
+      candidates.push_back({alone.planner, join_parameters(parameters, by), std::move(schedule)});
+    };
+    if (!is_released(options) || !has_groups) add(R"({"exchange": "whole"})", alone);
+    if (!has_groups) continue;
+    const int size = ranks_per_group(situation, options, rule);
+    add(fmt::format(R"({{"exchange": "by groups", "ranks_per_group": {}}})", size),
+        by_groups(situation, size, alone));
+  }
   return candidates;
 }
 
 moe::Schedule plan_fastermoe(const Situation& situation, const PlannerOptions& options) {
-  return fastest_simulated(situation, fastermoe_candidates(situation, options)).schedule;
+  std::vector<Candidate> candidates =
+      remembered(situation, memory_key("fastermoe", options, true),
+                 [&] { return fastermoe_candidates(situation, options); });
+  return fastest_simulated(situation, std::move(candidates)).schedule;
 }
 
 }  // namespace tuner

@@ -9,6 +9,7 @@
 
 #include "tuner/planners/gradients/whole_gradients.h"
 #include "tuner/planners/pipeline/best_degrees.h"
+#include "tuner/planners/situation/plan_memory.h"
 #include "tuner/planners/situation/situation_costs.h"
 
 namespace tuner {
@@ -28,18 +29,26 @@ std::vector<Candidate> ways_to_plan(const Situation& situation, const PlannerOpt
   const auto by_simulation = [&](const char* by, const auto& schedule_of) {
     add(by, schedule_of(best_degrees_by_simulation(situation, most, schedule_of)));
   };
+  std::map<std::pair<int, int>, UnplacedGradients> known;  // three ways begin with the same
+  const auto unplaced = [&](Degrees degrees) -> const UnplacedGradients& {
+    const std::pair key(degrees.forward, degrees.backward);
+    const auto found = known.find(key);
+    if (found != known.end()) return found->second;
+    return known
+        .emplace(key, unplaced_gradients(situation,
+                                         pipeline_with_gradients(program, name, degrees, in_node)))
+        .first->second;
+  };
   by_simulation("simulation", [&](Degrees degrees) {
-    return fsmoe_schedule(situation, degrees, in_node, Fill::all_of_backward);
+    return with_gradients_filled(unplaced(degrees), Fill::all_of_backward);
   });
   by_simulation("simulation, gradients beside dense parts", [&](Degrees degrees) {
-    return fsmoe_schedule(situation, degrees, in_node, Fill::dense_parts);
+    return with_gradients_filled(unplaced(degrees), Fill::dense_parts);
   });
   // What Tutel-Improved and PipeMoE would do with these streams: every slice of gradients costs the
   // start of an all-reduce.
-  by_simulation("simulation, gradients of blocks whole", [&](Degrees degrees) {
-    return with_whole_gradients(situation,
-                                pipeline_with_gradients(program, name, degrees, in_node));
-  });
+  by_simulation("simulation, gradients of blocks whole",
+                [&](Degrees degrees) { return with_whole_gradients(unplaced(degrees)); });
   by_simulation("simulation, gradients after backward", [&](Degrees degrees) {
     return pipeline_schedule(program, name, degrees, in_node);
   });
@@ -48,7 +57,10 @@ std::vector<Candidate> ways_to_plan(const Situation& situation, const PlannerOpt
 }
 
 moe::Schedule best_way(const Situation& situation, const PlannerOptions& options, InNode in_node) {
-  return fastest_simulated(situation, ways_to_plan(situation, options, in_node)).schedule;
+  std::vector<Candidate> ways =
+      remembered(situation, memory_key(name_of(in_node), options, true),
+                 [&] { return ways_to_plan(situation, options, in_node); });
+  return fastest_simulated(situation, std::move(ways)).schedule;
 }
 
 /// Algorithm 1 for every layer of a model.
@@ -109,7 +121,8 @@ std::pair<double, double> second_step_s(const Situation& situation, const Algori
 moe::Schedule fsmoe_schedule(const Situation& situation, Degrees degrees, InNode in_node,
                              Fill fill) {
   return with_gradients_filled(
-      situation, pipeline_with_gradients(situation.program, name_of(in_node), degrees, in_node),
+      unplaced_gradients(situation, pipeline_with_gradients(situation.program, name_of(in_node),
+                                                            degrees, in_node)),
       fill);
 }
 
@@ -136,9 +149,8 @@ moe::Schedule fsmoe_schedule_by_equations(const Situation& situation, int most_c
                                           InNode in_node) {
   const moe::Program& program = situation.program;
   const AlgorithmOne algorithm = algorithm_one(situation, most_chunks, in_node);
-  const moe::Schedule pipeline = algorithm.pipeline(in_node);
   moe::Schedule schedule =
-      with_gradients_shared(situation, pipeline, moe::apply(program, pipeline),
+      with_gradients_shared(unplaced_gradients(situation, algorithm.pipeline(in_node)),
                             Fill::all_of_backward, algorithm.backward_seconds());
   const auto times = pipeline_times(situation, moe::apply(program, schedule));
   std::erase_if(schedule.decisions, [](const moe::Decision& decision) {

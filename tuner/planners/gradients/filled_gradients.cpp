@@ -65,10 +65,9 @@ GradientRest rest_of_stage(const StageGradients& stage, Fill fill, const PhaseSe
   return both_steps(stage, fill, phase_s).rest;
 }
 
-moe::Schedule with_gradients_shared(const Situation& situation, const moe::Schedule& pipeline,
-                                    const moe::Program& scheduled, Fill fill,
+moe::Schedule with_gradients_shared(const UnplacedGradients& gradients, Fill fill,
                                     const PhaseSeconds& phase_s) {
-  return with_gradients(situation, pipeline, scheduled, [&](const StageGradients& stage) {
+  return with_gradients(gradients, [&](const StageGradients& stage) {
     return places_for_bytes(stage, bytes_by_place(stage, fill, phase_s));
   });
 }
@@ -77,18 +76,20 @@ PipelineOf last_of(const moe::Program& program, int layer, moe::Phase phase) {
   return {{layer, program.micro_batches - 1}, phase};
 }
 
-moe::Schedule with_gradients_filled(const Situation& situation, const moe::Schedule& pipeline,
-                                    Fill fill) {
-  const moe::Program scheduled = moe::apply(situation.program, pipeline);
-  const auto times = pipeline_times(situation, scheduled);
-  return with_gradients_shared(situation, pipeline, scheduled, fill, [&](int layer, double gar_s) {
-    const auto one = times.find(last_of(scheduled, layer, moe::Phase::backward));
-    if (one == times.end()) {
-      throw moe::Refusal(
-          "gradients", fmt::format("the backward phase of layer {} is not cut into chunks", layer),
-          "expected pipeline_split of it in backward", {"", layer});
-    }
-    return moe_phase_s(one->second.chunks, before_combine(one->second), gar_s);
+moe::Schedule with_gradients_filled(const UnplacedGradients& gradients, Fill fill) {
+  return with_gradients(gradients, [&](const StageGradients& stage) {
+    const auto phase_s = [&](int layer, double gar_s) {
+      const auto one =
+          stage.pipelines.find(last_of(gradients.scheduled, layer, moe::Phase::backward));
+      if (one == stage.pipelines.end()) {
+        throw moe::Refusal(
+            "gradients",
+            fmt::format("the backward phase of layer {} is not cut into chunks", layer),
+            "expected pipeline_split of it in backward", {"", layer});
+      }
+      return moe_phase_s(one->second.chunks, before_combine(one->second), gar_s);
+    };
+    return places_for_bytes(stage, bytes_by_place(stage, fill, phase_s));
   });
 }
 

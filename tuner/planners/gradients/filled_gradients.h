@@ -30,15 +30,13 @@ using PhaseSeconds = std::function<double(int layer, double gar_s)>;
 /// The gradients of a stage that step 1 leaves for step 2. The result refers to `stage`.
 GradientRest rest_of_stage(const StageGradients& stage, Fill fill, const PhaseSeconds& phase_s);
 
-/// The schedule `pipeline` with gradients shared out by both steps. `scheduled` is its Program.
-moe::Schedule with_gradients_shared(const Situation& situation, const moe::Schedule& pipeline,
-                                    const moe::Program& scheduled, Fill fill,
+/// The schedule with its gradients shared out by both steps.
+moe::Schedule with_gradients_shared(const UnplacedGradients& gradients, Fill fill,
                                     const PhaseSeconds& phase_s);
 
-/// The same with phases timed by FSMoE's equations for the chunks that `pipeline` has. Throws
+/// The same with phases timed by FSMoE's equations for the chunks that the schedule has. Throws
 /// moe::Refusal where a layer is cut along the batch in backward.
-moe::Schedule with_gradients_filled(const Situation& situation, const moe::Schedule& pipeline,
-                                    Fill fill);
+moe::Schedule with_gradients_filled(const UnplacedGradients& gradients, Fill fill);
 
 /// The phase of a layer in the last micro-batch: gradients wait for its backward.
 PipelineOf last_of(const moe::Program& program, int layer, moe::Phase phase);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <set>
@@ -116,6 +117,14 @@ double bytes_summed(const moe::Program& program, const moe::Op& op) {
   return bytes;
 }
 
+/// The all-reduces of gradients alone, with all tensors.
+moe::Program reductions_of(const moe::Program& program) {
+  moe::Program reductions;
+  reductions.tensors = program.tensors;
+  std::ranges::copy_if(program.ops, std::back_inserter(reductions.ops), moe::reduces_gradients);
+  return reductions;
+}
+
 /// Slices all-reduces into as many grains as above, or into `slice_bytes`. Rows are never cut, and
 /// gradients that several stages reduce are not sliced.
 moe::Program cut_into_grains(moe::Program program, double slice_bytes) {
@@ -149,9 +158,9 @@ moe::Program cut_into_grains(moe::Program program, double slice_bytes) {
   return program;
 }
 
-std::vector<GradientGrain> grains_of_stage(const moe::Program& cut, int stage,
-                                           const std::vector<GradientPlace>& places) {
-  const Writers writers = writers_in_backward(cut);
+/// `cut`: all-reduces as grains.
+std::vector<GradientGrain> grains_of_stage(const moe::Program& cut, const Writers& writers,
+                                           int stage, const std::vector<GradientPlace>& places) {
   std::map<std::pair<int, int>, GradientGrain> grains;
   std::map<int, std::size_t> layer_usable;
   for (const moe::Op& op : cut.ops) {
@@ -225,17 +234,19 @@ std::map<int, LayerSlices> slices_by_layer(const StageGradients& stage, const Gr
 
 std::vector<StageGradients> gradients_by_stage(const Situation& situation,
                                                const moe::Program& scheduled, double slice_bytes) {
-  const auto costs = costs_of(situation, scheduled);
+  const ProgramCosts costs = costs_of(situation, scheduled);
   const std::vector<double> seconds = alone_seconds(situation, costs);
-  const auto pipelines = pipeline_times(scheduled, costs, situation.groups, situation.cluster);
-  const moe::Program cut = cut_into_grains(scheduled, slice_bytes);
+  const auto pipelines = pipeline_times(scheduled, seconds);
+  const moe::Program cut = cut_into_grains(reductions_of(scheduled), slice_bytes);
+  const Writers writers = writers_in_backward(scheduled);
   std::vector<StageGradients> stages;
   for (int stage = 0; stage < scheduled.stages; ++stage) {
     StageGradients& one = stages.emplace_back();
     one.places = measured(places_of_stage(scheduled, stage), scheduled, seconds, pipelines);
-    one.grains = grains_of_stage(cut, stage, one.places);
+    one.grains = grains_of_stage(cut, writers, stage, one.places);
+    one.pipelines = pipelines;
     one.grains_stay_apart = slice_bytes > 0;
-    one.all_reduce = mean_all_reduce(scheduled, stage, costs, seconds);
+    one.all_reduce = mean_all_reduce(scheduled, stage, costs.ops, seconds);
   }
   return stages;
 }
@@ -261,10 +272,11 @@ moe::Schedule with_gradients_at(moe::Schedule schedule, const moe::Program& sche
                                 const std::vector<StageGradients>& stages,
                                 const std::vector<GrainPlaces>& places) {
   const Writers writers = writers_in_backward(scheduled);
+  const moe::Program reductions = reductions_of(scheduled);
   for (std::size_t s = 0; s < stages.size(); ++s) {
     const StageGradients& stage = stages[s];
     for (auto& [layer, slices] : slices_by_layer(stage, places[s])) {
-      moe::Program cut = scheduled;
+      moe::Program cut = reductions;
       if (slices.slicing.slices > 1) {
         cut = moe::apply(std::move(cut), slices.slicing);
         schedule.decisions.push_back(slices.slicing);
@@ -287,14 +299,19 @@ moe::Schedule with_gradients_at(moe::Schedule schedule, const moe::Program& sche
   return schedule;
 }
 
-moe::Schedule with_gradients(const Situation& situation, const moe::Schedule& pipeline,
-                             const moe::Program& scheduled,
-                             const std::function<GrainPlaces(const StageGradients&)>& places_of,
-                             double slice_bytes) {
-  const auto stages = gradients_by_stage(situation, scheduled, slice_bytes);
+UnplacedGradients unplaced_gradients(const Situation& situation, moe::Schedule schedule,
+                                     double slice_bytes) {
+  UnplacedGradients gradients{std::move(schedule), {}, {}};
+  gradients.scheduled = moe::apply(situation.program, gradients.schedule);
+  gradients.stages = gradients_by_stage(situation, gradients.scheduled, slice_bytes);
+  return gradients;
+}
+
+moe::Schedule with_gradients(const UnplacedGradients& gradients,
+                             const std::function<GrainPlaces(const StageGradients&)>& places_of) {
   std::vector<GrainPlaces> places;
-  for (const StageGradients& stage : stages) places.push_back(places_of(stage));
-  return with_gradients_at(pipeline, scheduled, stages, places);
+  for (const StageGradients& stage : gradients.stages) places.push_back(places_of(stage));
+  return with_gradients_at(gradients.schedule, gradients.scheduled, gradients.stages, places);
 }
 
 }  // namespace tuner

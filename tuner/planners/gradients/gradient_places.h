@@ -2,11 +2,13 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <vector>
 
 #include "moe/passes/schedule.h"
 #include "moe/program/program.h"
 #include "tuner/costs/fit.h"
+#include "tuner/planners/pipeline/pipeline_times.h"
 #include "tuner/planners/situation/planner.h"
 
 namespace tuner {
@@ -32,8 +34,10 @@ struct GradientGrain {
 struct StageGradients {
   std::vector<GradientPlace> places;  ///< in the order of backward
   std::vector<GradientGrain> grains;  ///< in the order in which backward makes them
-  LinearFit all_reduce;               ///< seconds by bytes, the average over these all-reduces
-  bool grains_stay_apart = false;     ///< each grain is a slice of its own
+  /// of the whole Program
+  std::map<PipelineOf, PipelineTimes> pipelines;
+  LinearFit all_reduce;            ///< seconds by bytes, the average over these all-reduces
+  bool grains_stay_apart = false;  ///< each grain is a slice of its own
 };
 
 /// [stage]. `scheduled` is cut and has its streams; gradients are neither sliced nor placed. Grains
@@ -55,11 +59,19 @@ moe::Schedule with_gradients_at(moe::Schedule schedule, const moe::Program& sche
                                 const std::vector<StageGradients>& stages,
                                 const std::vector<GrainPlaces>& places);
 
-/// The same with the grains of `scheduled`, of at most `slice_bytes` unless that is 0. `places_of`
-/// gives their places for each stage.
-moe::Schedule with_gradients(const Situation& situation, const moe::Schedule& pipeline,
-                             const moe::Program& scheduled,
-                             const std::function<GrainPlaces(const StageGradients&)>& places_of,
-                             double slice_bytes = 0);
+/// A schedule whose gradients are neither sliced nor placed, its Program, and these gradients.
+struct UnplacedGradients {
+  moe::Schedule schedule;
+  moe::Program scheduled;
+  std::vector<StageGradients> stages;
+};
+/// Grains as of gradients_by_stage. Throws as moe::apply.
+UnplacedGradients unplaced_gradients(const Situation& situation, moe::Schedule schedule,
+                                     double slice_bytes = 0);
+
+/// The schedule with slices and places of gradients. `places_of` gives the places of a stage's
+/// grains.
+moe::Schedule with_gradients(const UnplacedGradients& gradients,
+                             const std::function<GrainPlaces(const StageGradients&)>& places_of);
 
 }  // namespace tuner

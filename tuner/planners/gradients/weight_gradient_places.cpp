@@ -68,16 +68,13 @@ std::vector<Maker> makers_of(const moe::Program& program) {
 std::vector<moe::PlaceWeightGradient> weight_gradient_places(const Situation& situation,
                                                              const moe::Schedule& decided) {
   const moe::Program program = moe::apply(situation.program, decided);
-  const auto costs = costs_of(situation, program);
-  const auto seconds = [&](std::size_t op) {
-    return alone_seconds(costs[op], situation.groups, situation.cluster);
-  };
+  const std::vector<double> seconds = alone_seconds(situation, costs_of(situation, program));
   std::vector<std::size_t> exchanges;
   std::vector<double> exchange_s;
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     if (!is_exchange(program.ops[i])) continue;
     exchanges.push_back(i);
-    exchange_s.push_back(seconds(i));
+    exchange_s.push_back(seconds[i]);
   }
   const std::vector<std::vector<int>> waits = moe::waits_for(program);
   const auto before = exchanges_before(program, waits, exchanges);
@@ -95,7 +92,7 @@ std::vector<moe::PlaceWeightGradient> weight_gradient_places(const Situation& si
     // both hold, only a path from the exchange to the gradient can join them.
     std::size_t made = 0, used = program.ops.size();
     for (const std::size_t op : maker.ops) {
-      gradient.seconds += seconds(op);
+      gradient.seconds += seconds[op];
       const auto is_maker = [&](std::size_t other) {
         return std::find(maker.ops.begin(), maker.ops.end(), other) != maker.ops.end();
       };

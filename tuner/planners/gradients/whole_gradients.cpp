@@ -1,7 +1,5 @@
 #include "tuner/planners/gradients/whole_gradients.h"
 
-#include "tuner/planners/gradients/gradient_places.h"
-
 namespace tuner {
 namespace {
 
@@ -26,9 +24,8 @@ GrainPlaces beside_dense_parts(const StageGradients& stage) {
 
 }  // namespace
 
-moe::Schedule with_whole_gradients(const Situation& situation, const moe::Schedule& pipeline) {
-  return with_gradients(situation, pipeline, moe::apply(situation.program, pipeline),
-                        beside_dense_parts);
+moe::Schedule with_whole_gradients(const UnplacedGradients& gradients) {
+  return with_gradients(gradients, beside_dense_parts);
 }
 
 }  // namespace tuner

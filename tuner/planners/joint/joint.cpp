@@ -59,7 +59,7 @@ std::optional<Judgement> judged(const Situation& situation, const PlannerOptions
       const double seconds = simulated_program_s(typical, program) + moving_s;
       if (seconds > kFarSlower * to_beat.seconds) return std::nullopt;
     }
-    const std::vector<double> seconds = simulated_iterations_s(situation, schedule);
+    const std::vector<double> seconds = simulated_iterations_s(situation, schedule, program);
     return Judgement{seconds[median_place(seconds)] + moving_s,
                      std::ranges::max(seconds) + moving_s};
   } catch (const moe::Refusal&) {
@@ -148,7 +148,7 @@ std::vector<moe::Schedule> gradients_anew(const Situation& situation,
   const auto reductions_anew = [&](moe::Schedule decided, Fill fill) {
     decided.decisions.push_back(
         moe::StreamAssignment{std::string(moe::AllReduce::facts.name), moe::Stream::inter_node});
-    return with_gradients_filled(situation, decided, fill);
+    return with_gradients_filled(unplaced_gradients(situation, std::move(decided)), fill);
   };
   add([&] { return places_anew(without(schedule, {Aspect::weight_gradients})); });
   for (const Fill fill : {Fill::all_of_backward, Fill::dense_parts}) {

@@ -12,6 +12,7 @@
 #include "tuner/planners/lancet/forward_ranges.h"
 #include "tuner/planners/lancet/range_axes.h"
 #include "tuner/planners/pipeline/pipeline_schedule.h"
+#include "tuner/planners/situation/plan_memory.h"
 #include "tuner/planners/situation/situation_costs.h"
 
 namespace tuner {
@@ -91,8 +92,15 @@ moe::Schedule streams_alone(const Situation& situation) {
 }  // namespace
 
 moe::Schedule lancet_schedule(const Situation& situation, LancetPasses passes, int most_parts) {
-  moe::Schedule schedule = streams_alone(situation);
-  if (passes.ranges) append(schedule, forward_ranges(situation, schedule, most_parts).cuts);
+  const auto with_ranges = [&] {
+    moe::Schedule cut = streams_alone(situation);
+    append(cut, forward_ranges(situation, cut, most_parts).cuts);
+    return cut;
+  };
+  moe::Schedule schedule =
+      passes.ranges
+          ? remembered_schedule(situation, fmt::format("lancet ranges {}", most_parts), with_ranges)
+          : streams_alone(situation);
   if (passes.weight_gradients) {
     append(schedule, weight_gradient_places(situation, schedule));
   }

@@ -21,6 +21,21 @@ int until_it_rises(int lowest, int highest, const Profile& profile) {
   return best;
 }
 
+int from_the_better_end(int lowest, int highest, const Profile& profile) {
+  if (lowest == highest) return lowest;
+  const double lowest_s = profile(lowest), highest_s = profile(highest);
+  const bool up = lowest_s <= highest_s;
+  int best = up ? lowest : highest;
+  double best_s = std::min(lowest_s, highest_s);
+  for (int n = best + (up ? 1 : -1); lowest < n && n < highest; n += up ? 1 : -1) {
+    const double seconds = profile(n);
+    if (seconds >= best_s) break;
+    best = n;
+    best_s = seconds;
+  }
+  return best;
+}
+
 GranularitySearch::GranularitySearch(int most) {
   constexpr double kEver = std::numeric_limits<double>::infinity();
   ranges[1] = {0, 1};

@@ -25,6 +25,10 @@ using Profile = std::function<double(int n)>;
 /// the one before it. Equal times: the least n. A single one is not timed.
 int until_it_rises(int lowest, int highest, const Profile& profile);
 
+/// The authors' way through lowest <= n <= highest: both ends are timed, and from the better one it
+/// goes on until nothing improves. Equal times: the lowest end. [MPMoE, its authors' code]
+int from_the_better_end(int lowest, int highest, const Profile& profile);
+
 /// The best number of partitions for a batch of B tokens. n rises with B, so only the n between
 /// those of the neighbouring ranges are timed. Time over n is like a parabola, so the search ends
 /// where it rises. [MPMoE Alg. 1; searchBestGran in words]

@@ -8,12 +8,15 @@
 #include <utility>
 
 #include "db/console/format_rows.h"
+#include "moe/model/iteration.h"
 #include "tuner/planners/mpmoe/granularity_search.h"
 #include "tuner/planners/mpmoe/memory_reuse.h"
 #include "tuner/planners/mpmoe/performance_model.h"
 #include "tuner/planners/mpmoe/pmoe.h"
 #include "tuner/planners/pipeline/pipeline_schedule.h"
+#include "tuner/planners/situation/plan_memory.h"
 #include "tuner/planners/situation/situation_costs.h"
+#include "tuner/simulate/simulate.h"
 
 namespace tuner {
 namespace {
@@ -70,6 +73,31 @@ double tokens_of_rank(const moe::Program& program) {
   return 1;
 }
 
+/// A forward pass, its time summed over ranks. [MPMoE, its authors' code]
+double forward_of_ranks_s(const Situation& situation, const moe::Schedule& schedule) {
+  const moe::Program forward = moe::forward_only(moe::apply(situation.program, schedule));
+  const moe::Timeline timeline =
+      simulate(forward, situation.groups, situation.routing, situation.costs, situation.cluster);
+  double sum_s = 0;
+  for (int rank = 0; rank < moe::rank_count(timeline); ++rank) {
+    double end_s = 0;
+    for (const moe::OpSpan& span : moe::spans_of(timeline, rank)) {
+      end_s = std::max(end_s, span.start_s + span.duration_s);
+    }
+    sum_s += end_s;
+  }
+  return sum_s;
+}
+
+/// The partitions that the authors' code finds for a strategy.
+int released_partitions(const Situation& situation, const Strategy& strategy, int most) {
+  return mpmoe::from_the_better_end(std::min(2, most), most, [&](int n) {
+    const auto schedule = mpmoe::reuse_schedule(situation.program, "mpmoe_pb", n, strategy);
+    return schedule ? forward_of_ranks_s(situation, *schedule)
+                    : std::numeric_limits<double>::infinity();
+  });
+}
+
 moe::Schedule without_reuse(const Situation& situation, const PlannerOptions& options,
                             const char* name) {
   moe::Schedule schedule = plan_pmoe(situation, options);
@@ -104,7 +132,12 @@ moe::Schedule plan_mpmoe_by_profiles(const Situation& situation, const PlannerOp
                                      const MeasureSchedule& measure) {
   Configurations tried(situation, "mpmoe_pb", measure);
   const double tokens = tokens_of_rank(situation.program);
+  const bool released = whole_value_of(options, kReleasedSearch, 0) == 1;
   for (const Strategy& strategy : mpmoe::kStrategies) {
+    if (released) {
+      tried.seconds(released_partitions(situation, strategy, most_chunks(options)), strategy);
+      continue;
+    }
     mpmoe::GranularitySearch search(most_chunks(options));
     mpmoe::best_partitions(search, tokens, [&](int n) { return tried.seconds(n, strategy); });
   }
@@ -138,14 +171,17 @@ double mpmoe_paper_seconds(const Situation& situation, const moe::Schedule& sche
 
 std::vector<Candidate> mpmoe_pb_candidates(const Situation& situation,
                                            const PlannerOptions& options) {
-  moe::Schedule own = plan_mpmoe_pb(situation, options);
+  moe::Schedule own = remembered_schedule(situation, memory_key("mpmoe_pb", options, false),
+                                          [&] { return plan_mpmoe_pb(situation, options); });
   if (!situation.measure) return all_candidates(situation, options, std::move(own));
   return {reuse_candidate(std::move(own))};
 }
 
 std::vector<Candidate> mpmoe_pm_candidates(const Situation& situation,
                                            const PlannerOptions& options) {
-  return all_candidates(situation, options, plan_mpmoe_pm(situation, options));
+  return all_candidates(situation, options,
+                        remembered_schedule(situation, memory_key("mpmoe_pm", options, false),
+                                            [&] { return plan_mpmoe_pm(situation, options); }));
 }
 
 std::string mpmoe_remark(const Situation& situation, const PlannerOptions&,

@@ -7,11 +7,20 @@
 
 namespace tuner {
 
+inline constexpr PlannerOption kReleasedSearch{
+    "released", 0, 1,
+    "1: Alg. 1 as the authors' code runs it: from 2 partitions on, from the better end, by forward "
+    "passes alone [0]"};
+
 /// MPMoE-pb: for each strategy of memory reuse (memory_reuse.h) it searches the number of
 /// partitions (granularity_search.h, 1 to the most chunks) by the seconds of `measure`. It takes
 /// the fastest. A configuration whose planned peak does not fit the memory of a rank is not
 /// measured and not taken; if none fits, the one with the least peak is taken. Where a layer's
 /// buffers cannot be shared, the plan is PMoE's, under this planner's name.  [MPMoE 4.1, Alg. 1]
+/// With kReleasedSearch the search is from_the_better_end of 2 to the most chunks, by a forward
+/// pass, summed over ranks: simulated, as nothing trains forward alone [its authors' code]. Of the
+/// four strategies, of which that code chooses none, it takes the fastest by `measure` (ours). That
+/// code's second stream of communication, and its recomputation beside computation, are not here.
 moe::Schedule plan_mpmoe_by_profiles(const Situation& situation, const PlannerOptions& options,
                                      const MeasureSchedule& measure);
 /// The same with Situation::measure, or with simulation where it is empty.

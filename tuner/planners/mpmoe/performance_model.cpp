@@ -126,16 +126,15 @@ double pipeline_s(const Alphas& alphas, Copies copies, int n, const PartitionTim
 
 double modelled_iteration_s(const Situation& situation, const moe::Schedule& schedule) {
   const moe::Program program = moe::apply(situation.program, schedule);
-  const std::vector<OpCost> costs = costs_of(situation, program);
+  const std::vector<double> alone_s = alone_seconds(situation, costs_of(situation, program));
   std::map<PipelineOf, Pipeline> pipelines;
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const moe::Op& op = program.ops[i];
     if (!belongs_to_pipeline(program, op)) continue;
-    add(pipelines[{moe::routed_layer(op), op.phase}], program, op,
-        alone_seconds(costs[i], situation.groups, situation.cluster));
+    add(pipelines[{moe::routed_layer(op), op.phase}], program, op, alone_s[i]);
   }
   const Alphas alphas = alphas_of(situation.costs.interference);
-  double total_s = outside_pipelines_s(situation, program, costs);
+  double total_s = outside_pipelines_s(program, alone_s);
   for (const auto& [where, pipeline] : pipelines) {
     const Copies copies = where.second == moe::Phase::forward ? Copies::after : Copies::ahead;
     total_s += pipeline_s(alphas, copies, pipeline.n, divided(pipeline.sums, pipeline.n));

@@ -29,8 +29,7 @@ std::size_t end_of_backward(const moe::Program& program) {
 
 }  // namespace
 
-double outside_pipelines_s(const Situation& situation, const moe::Program& program,
-                           const std::vector<OpCost>& costs) {
+double outside_pipelines_s(const moe::Program& program, const std::vector<double>& alone_s) {
   double total_s = 0, dense_s = 0, reduced_s = 0;
   bool inside = false;  // between a dispatch and its combine
   const auto close = [&] {
@@ -50,7 +49,7 @@ double outside_pipelines_s(const Situation& situation, const moe::Program& progr
     if (reduces && inside) continue;  // it belongs to the pipeline
     if (i == backward_ends) close();
     const bool apart = reduces && op.stream != moe::Stream::compute && i < backward_ends;
-    (apart ? reduced_s : dense_s) += alone_seconds(costs[i], situation.groups, situation.cluster);
+    (apart ? reduced_s : dense_s) += alone_s[i];
   }
   close();
   return total_s;
@@ -128,13 +127,12 @@ Candidate pipeline_candidate(const moe::Program& program, std::string planner, D
 
 double pipelined_iteration_s(const Situation& situation, const moe::Schedule& schedule) {
   const moe::Program program = moe::apply(situation.program, schedule);
-  const auto costs = costs_of(situation, program);
+  const std::vector<double> alone_s = alone_seconds(situation, costs_of(situation, program));
   double total_s = 0;
-  for (const auto& [where, times] :
-       pipeline_times(program, costs, situation.groups, situation.cluster)) {
+  for (const auto& [where, times] : pipeline_times(program, alone_s)) {
     total_s += moe_phase_s(times.chunks, times.chunk, times.gar_s);
   }
-  return total_s + outside_pipelines_s(situation, program, costs);
+  return total_s + outside_pipelines_s(program, alone_s);
 }
 
 }  // namespace tuner

@@ -5,7 +5,6 @@
 
 #include "moe/passes/schedule.h"
 #include "moe/program/program.h"
-#include "tuner/costs/op_costs.h"
 #include "tuner/planners/situation/planner.h"
 
 namespace tuner {
@@ -51,9 +50,8 @@ Candidate pipeline_candidate(const moe::Program& program, std::string planner, D
 
 /// The time of a scheduled Program outside the pipelines of its MoE layers, op after op. Between
 /// pipelines, gradients on a stream of their own are all-reduced beside other ops; after backward
-/// nothing runs beside them. `costs` by op.
-double outside_pipelines_s(const Situation& situation, const moe::Program& program,
-                           const std::vector<OpCost>& costs);
+/// nothing runs beside them. `alone_s`: of every op (alone_seconds).
+double outside_pipelines_s(const moe::Program& program, const std::vector<double>& alone_s);
 
 /// The closed form of an iteration under `schedule`. Every phase of every MoE layer counts by
 /// FSMoE's equations (fsmoe_equations.h; PipeMoE's are those with t_ag = t_rs = t_gar = 0) from the

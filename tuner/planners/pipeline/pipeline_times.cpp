@@ -53,16 +53,14 @@ ChunkTimes before_combine(const PipelineTimes& times) {
 }
 
 std::map<PipelineOf, PipelineTimes> pipeline_times(const moe::Program& program,
-                                                   const std::vector<OpCost>& costs,
-                                                   const moe::Groups& groups,
-                                                   const Cluster& cluster) {
+                                                   const std::vector<double>& alone_s) {
   std::map<PipelineOf, Sums> sums;
   std::map<PipelineOf, PipelineTimes> times;
   const bool apart = beside(program);
   std::map<int, Sums*> open_in;  // [stage]: a pipeline between dispatch and combine
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const moe::Op& op = program.ops[i];
-    const double seconds = alone_seconds(costs[i], groups, cluster);
+    const double seconds = alone_s[i];
     Sums*& open = open_in[op.stage];
     if (moe::reduces_gradients(op) && open) {
       open->reduced_s += seconds;
@@ -97,8 +95,7 @@ std::map<PipelineOf, PipelineTimes> pipeline_times(const moe::Program& program,
 
 std::map<PipelineOf, PipelineTimes> pipeline_times(const Situation& situation,
                                                    const moe::Program& scheduled) {
-  return pipeline_times(scheduled, costs_of(situation, scheduled), situation.groups,
-                        situation.cluster);
+  return pipeline_times(scheduled, alone_seconds(situation, costs_of(situation, scheduled)));
 }
 
 }  // namespace tuner

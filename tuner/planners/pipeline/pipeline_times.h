@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "moe/program/op.h"
-#include "tuner/costs/op_costs.h"
 #include "tuner/planners/pipeline/fsmoe_equations.h"
 #include "tuner/planners/situation/planner.h"
 
@@ -32,11 +31,9 @@ bool belongs_to_pipeline(const moe::Program& program, const moe::Op& op);
 
 /// The times of every pipeline. The all-gather and reduce-scatter of ranks that share experts count
 /// by themselves where they have a stream of their own; on the stream of the all-to-all they count
-/// with it. `costs` by op.
+/// with it. `alone_s`: of every op on its slowest rank (alone_seconds).
 std::map<PipelineOf, PipelineTimes> pipeline_times(const moe::Program& program,
-                                                   const std::vector<OpCost>& costs,
-                                                   const moe::Groups& groups,
-                                                   const Cluster& cluster);
+                                                   const std::vector<double>& alone_s);
 /// The same for a scheduled Program in a planner's situation.
 std::map<PipelineOf, PipelineTimes> pipeline_times(const Situation& situation,
                                                    const moe::Program& scheduled);

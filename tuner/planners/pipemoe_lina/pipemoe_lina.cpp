@@ -1,5 +1,7 @@
 #include "tuner/planners/pipemoe_lina/pipemoe_lina.h"
 
+#include <utility>
+
 #include "tuner/planners/gradients/gradient_places.h"
 #include "tuner/planners/pipeline/best_degrees.h"
 
@@ -25,10 +27,9 @@ GrainPlaces wherever_idle(const StageGradients& stage) {
 
 moe::Schedule pipemoe_lina_schedule(const Situation& situation, Degrees degrees,
                                     double slice_bytes) {
-  const moe::Schedule pipeline =
-      pipeline_with_gradients(situation.program, "pipemoe_lina", degrees);
-  return with_gradients(situation, pipeline, moe::apply(situation.program, pipeline), wherever_idle,
-                        slice_bytes);
+  moe::Schedule pipeline = pipeline_with_gradients(situation.program, "pipemoe_lina", degrees);
+  return with_gradients(unplaced_gradients(situation, std::move(pipeline), slice_bytes),
+                        wherever_idle);
 }
 
 moe::Schedule plan_pipemoe_lina(const Situation& situation, const PlannerOptions& options) {

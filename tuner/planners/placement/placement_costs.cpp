@@ -68,8 +68,7 @@ class Neighbours {
   int behind_ = -1;  // the layer whose backward ended last
 };
 
-std::map<int, LayerSums> sums_by_layer(const Situation& situation,
-                                       const std::vector<OpCost>& costs) {
+std::map<int, LayerSums> sums_by_layer(const Situation& situation, const ProgramCosts& costs) {
   const moe::Program& program = situation.program;
   const std::vector<double> seconds = alone_seconds(situation, costs);
   const moe::Binding binding = moe::bind(program, situation.routing, situation.groups, 0);
@@ -83,7 +82,7 @@ std::map<int, LayerSums> sums_by_layer(const Situation& situation,
     }
     if (moe::direction_of(op)) neighbours.add(op, seconds[i], layers);
     LayerSums& sums = layers[op.layer];
-    const double startup_s = startup_of(situation, op, costs[i], binding);
+    const double startup_s = startup_of(situation, op, costs.ops[i], binding);
     if (moe::is_communication(op)) {
       // The exchanges of ranks that share an expert grow with the same rows.
       sums.exchange_s += seconds[i];
@@ -150,7 +149,8 @@ TransferCost transfer_cost(const Situation& situation, const moe::Op& op,
     return bytes_per_s > 0 ? static_cast<double>(expert.bytes) / bytes_per_s : 0;
   };
   const auto on_link = [&](Occupation occupation, const Link& link) -> TransferCost::OnLink {
-    const LinkCost cost = link_cost(situation.costs, op, occupation, link, expert.fragment_bytes);
+    const LinkCost cost = link_cost(situation.costs, op, occupation, link,
+                                    {static_cast<double>(expert.bytes), expert.fragment_bytes});
     return {cost.startup_s, cost.pass_s,
             seconds_at(std::min(cost.bytes_per_s, link.bandwidth_bytes_per_s))};
   };
@@ -181,7 +181,7 @@ std::array<RouteCost, moe::kExpertRoutes> route_costs(const Situation& situation
 }  // namespace
 
 std::vector<PlacedLayer> placed_layers(const Situation& situation) {
-  const std::vector<OpCost> costs = costs_of(situation, situation.program);
+  const ProgramCosts costs = rank_costs_of(situation, situation.program);
   const moe::Routing whole = moe::add_micro_batches(situation.routing);
   const auto sums = sums_by_layer(situation, costs);
   const std::vector<int> nodes = nodes_of_first_group(situation.groups);
@@ -198,7 +198,7 @@ std::vector<PlacedLayer> placed_layers(const Situation& situation) {
     one.routing = moe::layer_of(whole, {op.layer, 0, 0});
     const moe::ExpertHomes homes = moe::homes_of(situation.program.homes, op.layer);
     one.rows = grouped_rows(one.routing, situation.groups, homes);
-    one.all_to_all = costs[i];
+    one.all_to_all = costs.ops[i];
     const LayerSums& sum = sums.at(op.layer);
     const PlacedLoads loads =
         placed_loads(one.routing, situation.groups, {{}, moe::RowsOfOthers::home, homes});

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tuner/planners/situation/planner.h"
@@ -16,6 +18,14 @@ struct PlanMemory {
 };
 
 /// The same for a planner's own choice (one candidate) and for all its candidates.
-std::string memory_key(const Planner& planner, const PlannerOptions& options, bool all_candidates);
+std::string memory_key(std::string_view planner, const PlannerOptions& options,
+                       bool all_candidates);
+
+/// What `plan` makes, unless the situation remembers it under `key`.
+std::vector<Candidate> remembered(const Situation& situation, const std::string& key,
+                                  const std::function<std::vector<Candidate>()>& plan);
+/// The same for one schedule.
+moe::Schedule remembered_schedule(const Situation& situation, const std::string& key,
+                                  const std::function<moe::Schedule()>& plan);
 
 }  // namespace tuner

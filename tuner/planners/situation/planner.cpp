@@ -39,19 +39,15 @@ auto named(const Planner& planner, const Run& run) {
 
 }  // namespace
 
-std::string memory_key(const Planner& planner, const PlannerOptions& options, bool all_candidates) {
-  return fmt::format("{} {} {} {} {}", planner.name, to_json(options), options.most_chunks,
+std::string memory_key(std::string_view planner, const PlannerOptions& options,
+                       bool all_candidates) {
+  return fmt::format("{} {} {} {} {}", planner, to_json(options), options.most_chunks,
                      options.iterations, all_candidates);
 }
 
-namespace {
-
-/// The result of `plan`, unless the situation remembers it.
-template <class Plan>
-std::vector<Candidate> remembered(const Planner& planner, const Situation& situation,
-                                  const PlannerOptions& options, bool all, const Plan& plan) {
+std::vector<Candidate> remembered(const Situation& situation, const std::string& key,
+                                  const std::function<std::vector<Candidate>()>& plan) {
   if (situation.memory == nullptr) return plan();
-  const std::string key = memory_key(planner, options, all);
   auto& plans = situation.memory->plans;
   if (const auto found = plans.find(key); found != plans.end()) return found->second;
   std::vector<Candidate> result = plan();
@@ -59,16 +55,17 @@ std::vector<Candidate> remembered(const Planner& planner, const Situation& situa
   return result;
 }
 
-}  // namespace
+moe::Schedule remembered_schedule(const Situation& situation, const std::string& key,
+                                  const std::function<moe::Schedule()>& plan) {
+  const auto one = [&] { return std::vector<Candidate>{Candidate{{}, {}, plan()}}; };
+  return remembered(situation, key, one).front().schedule;
+}
 
 moe::Schedule plan_with(const Planner& planner, const Situation& situation,
                         const PlannerOptions& options) {
-  const auto plan = [&] {
-    moe::Schedule schedule = named(planner, [&] { return planner.plan(situation, options); });
-    std::string name(planner.name);
-    return std::vector<Candidate>{{std::move(name), {}, std::move(schedule)}};
-  };
-  return remembered(planner, situation, options, false, plan).front().schedule;
+  return remembered_schedule(situation, memory_key(planner.name, options, false), [&] {
+    return named(planner, [&] { return planner.plan(situation, options); });
+  });
 }
 
 std::string parameters_of(const Planner& planner, const PlannerOptions& options,
@@ -83,7 +80,8 @@ std::vector<Candidate> candidates_of(const Planner& planner, const Situation& si
     std::string parameters = parameters_of(planner, options, schedule);
     return {{schedule.planner, std::move(parameters), std::move(schedule)}};
   }
-  std::vector<Candidate> candidates = remembered(planner, situation, options, true, [&] {
+  const std::string key = memory_key(planner.name, options, true);
+  std::vector<Candidate> candidates = remembered(situation, key, [&] {
     return named(planner, [&] { return planner.candidates(situation, options); });
   });
   for (Candidate& one : candidates) {

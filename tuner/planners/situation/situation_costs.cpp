@@ -19,16 +19,22 @@ constexpr int kMostPlannedRanks = 512;
 
 }  // namespace
 
-std::vector<OpCost> costs_of(const Situation& situation, const moe::Program& program) {
+ProgramCosts costs_of(const Situation& situation, const moe::Program& program) {
   return program_costs(program, situation.groups, situation.routing, situation.costs,
-                       situation.cluster, {.most_single = situation.groups.ranks})
-      .ops;
+                       situation.cluster, {.most_single = situation.groups.ranks, .most_pairs = 0});
 }
 
-std::vector<double> alone_seconds(const Situation& situation, const std::vector<OpCost>& costs) {
+ProgramCosts rank_costs_of(const Situation& situation, const moe::Program& program) {
+  const int ranks = situation.groups.ranks;
+  return program_costs(program, situation.groups, situation.routing, situation.costs,
+                       situation.cluster,
+                       {.most_single = ranks, .most_pairs = 0, .most_even = ranks});
+}
+
+std::vector<double> alone_seconds(const Situation& situation, const ProgramCosts& costs) {
   std::vector<double> seconds;
-  for (const OpCost& cost : costs) {
-    seconds.push_back(alone_seconds(cost, situation.groups, situation.cluster));
+  for (const OpCost& cost : costs.ops) {
+    seconds.push_back(alone_seconds(cost, costs.classes.groups, situation.cluster));
   }
   return seconds;
 }
@@ -51,16 +57,33 @@ std::vector<double> simulated_iterations_s(const Situation& situation,
   return seconds;
 }
 
-std::vector<double> simulated_iterations_s(const Situation& situation,
-                                           const moe::Schedule& schedule) {
-  const auto simulated = [&] {
-    return simulated_iterations_s(situation, moe::apply(situation.program, schedule));
-  };
-  if (situation.memory == nullptr) return simulated();
+namespace {
+
+/// What `run` returns, unless the situation remembers it of the schedule.
+template <class Run>
+std::vector<double> remembered_s(const Situation& situation, const moe::Schedule& schedule,
+                                 const Run& run) {
+  if (situation.memory == nullptr) return run();
   const std::string key = moe::decisions_json(schedule);
   auto& known = situation.memory->simulated;
   if (const auto found = known.find(key); found != known.end()) return found->second;
-  return known.emplace(key, simulated()).first->second;
+  return known.emplace(key, run()).first->second;
+}
+
+}  // namespace
+
+std::vector<double> simulated_iterations_s(const Situation& situation,
+                                           const moe::Schedule& schedule) {
+  return remembered_s(situation, schedule, [&] {
+    return simulated_iterations_s(situation, moe::apply(situation.program, schedule));
+  });
+}
+
+std::vector<double> simulated_iterations_s(const Situation& situation,
+                                           const moe::Schedule& schedule,
+                                           const moe::Program& scheduled) {
+  return remembered_s(situation, schedule,
+                      [&] { return simulated_iterations_s(situation, scheduled); });
 }
 
 double simulated_s(const Situation& situation, const moe::Schedule& schedule) {
@@ -115,6 +138,27 @@ std::vector<int> ranks_of_most_memory(const moe::Program& program, const moe::Gr
   return of_all_stages;
 }
 
+namespace {
+
+/// Of ranks with as many rows in every layer, the first.
+std::vector<int> first_of_alike(const std::vector<int>& ranks, const moe::Groups& groups,
+                                const std::vector<moe::RoutedRows>& layers) {
+  std::vector<std::vector<int>> in_layers;
+  for (const moe::RoutedRows& layer : layers) in_layers.push_back(classes_in_layer(layer, groups));
+  std::set<std::vector<int>> seen;
+  std::vector<int> first;
+  for (const int rank : ranks) {
+    std::vector<int> rows{moe::stage_of(groups, rank)};
+    for (const std::vector<int>& in_layer : in_layers) {
+      rows.push_back(in_layer[rank % moe::stage_ranks(groups)]);
+    }
+    if (seen.insert(std::move(rows)).second) first.push_back(rank);
+  }
+  return first;
+}
+
+}  // namespace
+
 PeakBytes planned_peaks(const moe::Program& program, const moe::Groups& groups,
                         const moe::Routing& routing) {
   const moe::AllRoutedRows routed(program, routing);
@@ -125,7 +169,8 @@ PeakBytes planned_peaks(const moe::Program& program, const moe::Groups& groups,
         std::make_unique<moe::MemoryPlan>(stage.program, moe::start_rule(stage.program)));
   }
   PeakBytes peaks{};
-  for (const int rank : ranks_of_most_memory(program, groups, routed.layers())) {
+  const std::vector<int> ranks = ranks_of_most_memory(program, groups, routed.layers());
+  for (const int rank : first_of_alike(ranks, groups, routed.layers())) {
     moe::MemoryPlan& plan = *plans[moe::stage_of(groups, rank)];
     plan.restart();
     plan.advance({});

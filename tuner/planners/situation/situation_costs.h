@@ -13,11 +13,13 @@
 /// The cost of a Program in a planner's situation.
 namespace tuner {
 
-/// The cost of every op. Throws as op_costs.
-std::vector<OpCost> costs_of(const Situation& situation, const moe::Program& program);
+/// The cost of every op, where loads are even by class of ranks. Throws as op_costs.
+ProgramCosts costs_of(const Situation& situation, const moe::Program& program);
+/// The same by rank.
+ProgramCosts rank_costs_of(const Situation& situation, const moe::Program& program);
 
 /// The time of every op on its slowest rank, with nothing beside it.
-std::vector<double> alone_seconds(const Situation& situation, const std::vector<OpCost>& costs);
+std::vector<double> alone_seconds(const Situation& situation, const ProgramCosts& costs);
 
 /// The index of the median time. Of an even number it is the shorter of the middle two, of equal
 /// ones the first. There is at least one.
@@ -29,6 +31,10 @@ std::vector<double> simulated_iterations_s(const Situation& situation,
 /// The same under `schedule`, unless the situation remembers them. Throws as moe::apply.
 std::vector<double> simulated_iterations_s(const Situation& situation,
                                            const moe::Schedule& schedule);
+/// The same where its Program is there already.
+std::vector<double> simulated_iterations_s(const Situation& situation,
+                                           const moe::Schedule& schedule,
+                                           const moe::Program& scheduled);
 /// The simulated time of the median iteration under `schedule`. Throws as moe::apply and simulate.
 double simulated_s(const Situation& situation, const moe::Schedule& schedule);
 /// The time of an iteration, measured where the situation can measure, else simulated.

@@ -11,8 +11,8 @@ constexpr const char* kTutelImproved = "tutel_improved";
 }  // namespace
 
 moe::Schedule tutel_improved_schedule(const Situation& situation, Degrees degrees) {
-  return with_whole_gradients(situation,
-                              pipeline_with_gradients(situation.program, kTutelImproved, degrees));
+  return with_whole_gradients(unplaced_gradients(
+      situation, pipeline_with_gradients(situation.program, kTutelImproved, degrees)));
 }
 
 moe::Schedule plan_tutel_improved(const Situation& situation, const PlannerOptions& options) {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <random>
 
+#include "tests/tuner/line.h"
 #include "tuner/planners/pipeline/fsmoe_equations.h"
 
 namespace tuner::test {
@@ -32,12 +33,6 @@ inline MoePhase draw_phase(std::mt19937& random, bool alike) {
 struct TestbedFits {
   LinearFit gemm, a2a, ag, rs, ar;
 };
-inline LinearFit line(double alpha, double beta) {
-  LinearFit fit;
-  fit.alpha_s = alpha;
-  fit.beta_s_per_unit = beta;
-  return fit;
-}
 inline TestbedFits testbed_a() {
   return {line(4.26e-2, 2.29e-11), line(2.87e-1, 2.32e-6), line(3.37e-1, 2.35e-7),
           line(3.95e-1, 2.22e-7), line(5.11e-1, 4.95e-6)};

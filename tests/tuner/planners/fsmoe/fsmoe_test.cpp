@@ -110,9 +110,7 @@ TEST_F(FsmoeTest, PhasesOfALayerAreWhatItsTasksTakeInAnyChunks) {
   ASSERT_EQ(phases.size(), 2u * 4);
   const moe::Program scheduled =
       moe::apply(program, pipeline_schedule(program, "", {4, 4}, InNode::beside));
-  const auto quarters = pipeline_times(
-      scheduled, op_costs(scheduled, groups, bind_all(scheduled, groups, routing), costs, cluster),
-      groups, cluster);
+  const auto quarters = pipeline_times(situation, scheduled);
   for (const auto& [where, phase] : phases) {
     const ChunkTimes by_line = chunk_times(phase, 4), own = quarters.at(where).chunk;
     EXPECT_NEAR(by_line.a2a, own.a2a, 0.02 * own.a2a);

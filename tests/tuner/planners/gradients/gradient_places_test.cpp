@@ -64,7 +64,7 @@ TEST_F(GradientPlacesTest, AreIdleForWhatIsComputedMeanwhile) {
   EXPECT_NEAR(combine.idle_s, seconds, 1e-12);
   EXPECT_GT(combine.idle_s, 5 * block.idle_s) << "attention, and what comes before a dispatch";
   const PipelineTimes times =
-      pipeline_times(scheduled, op_cost, groups, cluster).at({{2, 0}, moe::Phase::backward});
+      pipeline_times(situation, scheduled).at({{2, 0}, moe::Phase::backward});
   EXPECT_DOUBLE_EQ(stage.places[3].idle_s, overlappable_s(2, before_combine(times)));
 }
 

@@ -67,6 +67,24 @@ TEST(GranularitySearch, FindsWhatTryingAllDoesForManyBatches) {
   }
 }
 
+TEST(GranularitySearch, AsReleasedItBeginsAtTheBetterEnd) {
+  const auto times = [](std::vector<double> of, std::vector<int>& asked) -> Profile {
+    return [of, &asked](int n) {
+      asked.push_back(n);
+      return of.at(static_cast<std::size_t>(n) - 2);
+    };
+  };
+  std::vector<int> asked;
+  EXPECT_EQ(from_the_better_end(2, 6, times({9, 8, 7, 4, 5}, asked)), 5);
+  EXPECT_THAT(asked, ElementsAre(2, 6, 5, 4));
+  asked.clear();
+  EXPECT_EQ(from_the_better_end(2, 6, times({5, 6, 1, 6, 7}, asked)), 2) << "it sees no valley";
+  EXPECT_THAT(asked, ElementsAre(2, 6, 3));
+  asked.clear();
+  EXPECT_EQ(from_the_better_end(2, 2, times({5}, asked)), 2);
+  EXPECT_THAT(asked, IsEmpty());
+}
+
 TEST(GranularitySearch, HasOneAnswerInAScopeOfOne) {
   GranularitySearch search(1);
   EXPECT_EQ(best_partitions(search, 5000, [](int) { return 1.0; }), 1);

@@ -1,5 +1,6 @@
 #include "tuner/planners/mpmoe/mpmoe.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -59,6 +60,25 @@ TEST_F(MpmoeTest, TakesWhatIsFastestByItsModelOrByProfiles) {
   EXPECT_EQ(mpmoe::strategy_of(chosen), "S3");
   EXPECT_EQ(degrees_of(chosen), (Degrees{5, 5}));
   EXPECT_EQ(asked.size(), 4u * 6u);  // 1 to 6, where it rises
+}
+
+TEST_F(MpmoeTest, AsReleasedItSearchesFromTwoPartitionsOnByForwardPasses) {
+  PlannerOptions released;
+  released.asked[kReleasedSearch.key] = 1;
+  for (const double latency_s : {1e-6, 1e-2}) {
+    cluster.inter_node.latency_s = latency_s;
+    const moe::Schedule ours = plan_mpmoe_pb(situation, {});
+    const moe::Schedule theirs = plan_mpmoe_pb(situation, released);
+    const double ours_s = simulated_s(situation, ours), theirs_s = simulated_s(situation, theirs);
+    const std::string line =
+        fmt::format("latency {} s: {} in {} partitions, {:.3f} of the time with ours, {} in {}",
+                    latency_s, mpmoe::strategy_of(theirs), degrees_of(theirs).forward,
+                    theirs_s / ours_s, mpmoe::strategy_of(ours), degrees_of(ours).forward);
+    fmt::print("{}\n", line);
+    EXPECT_GE(degrees_of(theirs).forward, 2) << line;
+    EXPECT_GE(theirs_s, ours_s * (1 - 1e-9)) << line;
+  }
+  EXPECT_EQ(degrees_of(plan_mpmoe_pb(situation, {})).forward, 1) << "where starts cost so much";
 }
 
 TEST_F(MpmoeTest, SlowCopiesMakeItCommunicateAndRecompute) {

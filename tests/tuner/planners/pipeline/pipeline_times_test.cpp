@@ -13,11 +13,7 @@ using namespace test;
 
 struct PipelineTimesTest : ::testing::Test, ShardedSituation {
   std::map<PipelineOf, PipelineTimes> times(const moe::Schedule& schedule) {
-    const moe::Program scheduled = moe::apply(program, schedule);
-    return pipeline_times(
-        scheduled,
-        op_costs(scheduled, groups, bind_all(scheduled, groups, routing), costs, cluster), groups,
-        cluster);
+    return pipeline_times(situation, moe::apply(program, schedule));
   }
 };
 const PipelineOf kForward{{1, 0}, moe::Phase::forward}, kBackward{{1, 0}, moe::Phase::backward};
