@@ -43,6 +43,11 @@ begin() {
   echo paper,table,setting,system,quantity,paper_figure,ours,difference,basis > "$rows"
 }
 
+# cluster NAME: the file of a cluster of experiments/clusters.
+cluster() {
+  echo "$experiments/clusters/$1.toml"
+}
+
 # columns FILE NAME...: these columns of a CSV file with a heading, with tabs between them. Texts in
 # quotes may hold commas.
 columns() {
@@ -75,13 +80,13 @@ columns() {
     }' "$file"
 }
 
-# testbed BED FACTOR: the file of FSMoE's test bed a, b or b-printed, with links between and inside
-# nodes that are FACTOR times slower beside each other.
+# testbed BED FACTOR GEMM: the file of FSMoE's test bed a, b or b-printed, with links between and inside
+# nodes that are FACTOR times slower beside each other, and GEMMs that take GEMM times as long by the FLOP.
 testbed() {
   local file=$work/testbed-$1-$2.toml slowed
   slowed=$(awk -v factor="$2" 'BEGIN { printf "%.6f", 1 / factor }')
   {
-    cat "$experiments/clusters/fsmoe-testbed-$1.toml"
+    awk -v gemm="$3" '/^beta_s_per_flop/ { $3 *= gemm } { print }' "$(cluster "fsmoe-testbed-$1")"
     printf '\n[interference]\ninter_node_beside_intra_node = %s\nintra_node_beside_inter_node = %s\n' "$slowed" "$slowed"
   } > "$file"
   echo "$file"
