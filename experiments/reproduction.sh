@@ -92,6 +92,20 @@ testbed() {
   echo "$file"
 }
 
+# experts_at RATE NAME: the file of a cluster where parameters of experts travel at RATE Gbit/s, and their gradients.
+experts_at() {
+  local file=$work/$2-experts-$1.toml
+  {
+    cat "$(cluster "$2")"
+    awk -v rate="$1" 'BEGIN {
+      for (i = 1; i <= 2; ++i) {
+        printf "\n[fit.%s]\nlink = \"inter_node\"\nalpha_s = 2e-05\nbeta_s_per_byte = %.4g\n", i == 1 ? "broadcast" : "reduce", 8e-9 / rate
+      }
+    }'
+  } > "$file"
+  echo "$file"
+}
+
 # ratio A B [DIGITS]: A / B.
 ratio() {
   awk -v a="$1" -v b="$2" -v digits="${3-3}" 'BEGIN { printf "%.*f", digits, a / b }'

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # experiments/reproduce: wrong use, the rows and pages of two experiments that take seconds, the sample of fsmoe_table5,
 # and FSMoE's test bed B. $1: the folder of moe-tune.
-set -euo pipefail
 # shellcheck disable=SC2317
+set -euo pipefail
 # shellcheck source=tests/experiments/expect.sh
 source "$(dirname "${BASH_SOURCE[0]}")/expect.sh"
 
