@@ -1,5 +1,6 @@
 #!/usr/bin/awk -f
 # Rows of experiments/reproduce as parts of a page: pages.awk -v part=table|summary|why ROWS [WHY].
+# With -v short=1 a table does not name the paper.
 #
 # why prints the sentences of WHY, lines "table, tab, sentence", of the tables that have a figure
 # which is not within 15% of the paper's.
@@ -21,7 +22,7 @@ FILENAME ~ /why.tsv$/ {
   next
 }
 part == "table" {
-  printf "| %s, %s | %s | %s | %s | %s | %s | %s |\n", $1, $2, $3, $4, $5, shown($6), shown($7), $8 == "" ? "" : sprintf("%+.1f%%", 100 * $8)
+  printf "| %s | %s | %s | %s | %s | %s | %s |\n", short ? $2 : $1 ", " $2, $3, $4, $5, shown($6), shown($7), $8 == "" ? "" : sprintf("%+.1f%%", 100 * $8)
   next
 }
 $8 != "" {
