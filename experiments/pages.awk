@@ -2,8 +2,9 @@
 # Rows of experiments/reproduce as parts of a page: pages.awk -v part=table|summary|why ROWS [WHY].
 # With -v short=1 a table does not name the paper.
 #
-# A figure that the paper gives as "under" is met by any below it. why prints the sentences of WHY, lines "table, tab, sentence", of the tables that have a figure
-# which is not within 15% of the paper's.
+# A figure that the paper gives as "under" is met by any below it. why prints the sentences of WHY,
+# lines "table, tab, sentence", of the tables that have a figure which is not within 15% of the
+# paper's.
 
 BEGIN {
   FS = ","
