@@ -2,7 +2,8 @@
 # function usage, and calls begin "$@" first.
 #
 # Afterwards `tune` is moe-tune, `work` a folder of its own for what it prints, and `row` adds a row
-# to rows.csv in the folder of --out. Figures of ours are simulated, and rows say so.
+# to rows.csv in the folder of --out. Figures of ours are simulated, and rows say so. A script that
+# has an option of its own has a function own_option, which takes the option and its value.
 # shellcheck shell=bash disable=SC2034
 set -euo pipefail
 
@@ -26,7 +27,10 @@ begin() {
         shift 2
         ;;
       -h | --help) usage; exit 0 ;;
-      *) wrong_use "unknown option $1" ;;
+      *)
+        if ! declare -F own_option > /dev/null || ! own_option "$@"; then wrong_use "unknown option $1"; fi
+        shift 2
+        ;;
     esac
   done
   [[ -x $bin/moe-tune ]] || wrong_use "no moe-tune in $bin"
@@ -35,7 +39,13 @@ begin() {
   why=$(mkdir -p "$out" 2>&1) || wrong_use "--out $out: cannot be made: ${why##*: }"
   work=$out
   rows=$out/rows.csv
+  : > "$out/why.tsv"
   echo paper,table,setting,system,quantity,paper_figure,ours,difference,basis > "$rows"
+}
+
+# cluster NAME: the file of a cluster of experiments/clusters.
+cluster() {
+  echo "$experiments/clusters/$1.toml"
 }
 
 # columns FILE NAME...: these columns of a CSV file with a heading, with tabs between them. Texts in
@@ -70,18 +80,40 @@ columns() {
     }' "$file"
 }
 
-# testbed BED BETAS FACTOR: the file of FSMoE's test bed with communication that takes BETAS times as
-# long by the byte, and with links between and inside nodes FACTOR times slower beside each other.
+# testbed BED FACTOR GEMM: the file of FSMoE's test bed a, b or b-printed, with links between and inside
+# nodes that are FACTOR times slower beside each other, and GEMMs that take GEMM times as long by the FLOP.
 testbed() {
-  local file=$work/testbed-$1-$2-$3.toml
-  awk -v betas="$2" -v factor="$3" '
-    /^\[/ { collective = /^\[fit\.(all|reduce)/ }
-    /^bandwidth_gbit_per_s/ { $3 /= betas }
-    /^beta_s_per_byte/ && collective { $3 *= betas }
-    { print }
-    END { printf "\n[interference]\ninter_node_beside_intra_node = %.6f\nintra_node_beside_inter_node = %.6f\n", 1 / factor, 1 / factor }
-    ' "$experiments/clusters/fsmoe-testbed-$1.toml" > "$file"
+  local file=$work/testbed-$1-$2.toml slowed
+  slowed=$(awk -v factor="$2" 'BEGIN { printf "%.6f", 1 / factor }')
+  {
+    awk -v gemm="$3" '/^beta_s_per_flop/ { $3 *= gemm } { print }' "$(cluster "fsmoe-testbed-$1")"
+    printf '\n[interference]\ninter_node_beside_intra_node = %s\nintra_node_beside_inter_node = %s\n' "$slowed" "$slowed"
+  } > "$file"
   echo "$file"
+}
+
+# experts_at RATE NAME: the file of a cluster where parameters of experts travel at RATE Gbit/s, and their gradients.
+experts_at() {
+  local file=$work/$2-experts-$1.toml
+  {
+    cat "$(cluster "$2")"
+    awk -v rate="$1" 'BEGIN {
+      for (i = 1; i <= 2; ++i) {
+        printf "\n[fit.%s]\nlink = \"inter_node\"\nalpha_s = 2e-05\nbeta_s_per_byte = %.4g\n", i == 1 ? "broadcast" : "reduce", 8e-9 / rate
+      }
+    }'
+  } > "$file"
+  echo "$file"
+}
+
+# ratio A B [DIGITS]: A / B.
+ratio() {
+  awk -v a="$1" -v b="$2" -v digits="${3-3}" 'BEGIN { printf "%.*f", digits, a / b }'
+}
+
+# why TABLE SENTENCE: why figures of the table are not within 15% of the paper's, for the page of all.
+why() {
+  printf '%s\t%s\n' "$1" "$2" >> "$work/why.tsv"
 }
 
 # row PAPER TABLE SETTING SYSTEM QUANTITY PAPERS_FIGURE OURS: "-" for a figure that the paper does

@@ -1,10 +1,13 @@
 #!/usr/bin/env bash
-# experiments/reproduce: wrong use, and the rows of an experiment that takes a second. $1: the folder of moe-tune.
+# experiments/reproduce: wrong use, the rows and pages of two experiments that take seconds, the sample of fsmoe_table5,
+# and FSMoE's test bed B. $1: the folder of moe-tune.
+# shellcheck disable=SC2317
 set -euo pipefail
 # shellcheck source=tests/experiments/expect.sh
 source "$(dirname "${BASH_SOURCE[0]}")/expect.sh"
 
-reproduce=$root/experiments/reproduce
+experiments=$root/experiments
+reproduce=$experiments/reproduce
 bin=$1
 
 # The exit code of a command.
@@ -18,19 +21,93 @@ expect "an unknown experiment is wrong use" equal "$(code "$reproduce" fsmoe_tab
 expect "and there is a list" grep -q mpmoe_fig14 "$scratch/errors"
 expect "no experiment is wrong use" equal "$(code "$reproduce")" 2
 expect "a folder without moe-tune is wrong use" equal "$(code "$reproduce" mpmoe_fig14 --bin "$scratch")" 2
+expect "no experiments at one time is wrong use" equal "$(code "$reproduce" mpmoe_fig14 --jobs 0)" 2
 expect "the list names what an experiment is about" equal "$(code "$reproduce" --list)" 0
 expect "every experiment has a page, and is in the list" equal \
-  "$(cd "$root/experiments" && for page in {fsmoe,lancet,mpmoe,pro_prophet}_*/README.md; do [[ ! -e $page ]] || echo "${page%/*}"; done)" \
+  "$(cd "$experiments" && for page in {fsmoe,lancet,mpmoe,pro_prophet}_*/README.md; do [[ ! -e $page ]] || echo "${page%/*}"; done)" \
   "$(awk '{ print $1 }' "$scratch/output")"
+# shellcheck disable=SC2016
+expect "every experiment is in the page of all, with figures" equal \
+  "$(awk '{ print $1 }' "$scratch/output")" "$(awk '/^## \[/ { split($0, part, /[][]/); print part[2] }' "$experiments/reproduced.md")"
+every_picture_is_there() {
+  local page
+  for page in "$experiments"/*/README.md; do
+    if grep -qF '(figure.svg)' "$page" && [[ ! -s ${page%README.md}figure.svg ]]; then
+      echo "  $page names a picture that is not there"
+      return 1
+    fi
+  done
+}
+expect "every picture of a page is there" every_picture_is_there
 
-expect "an experiment ends" equal "$(code "$reproduce" mpmoe_fig14 --bin "$bin" --out "$scratch/out" --format csv)" 0
+expect "two experiments end" equal "$(code "$reproduce" mpmoe_fig14 mpmoe_fig16 --bin "$bin" --out "$scratch/out" --format csv)" 0
 expect "it prints what it stores" cmp -s "$scratch/output" "$scratch/out/all.csv"
 expect "a row for each figure of the paper" equal "$(grep -c "^MPMoE,Fig. 14," "$scratch/output")" 4
+expect "one heading" equal "$(grep -c "^paper,table," "$scratch/output")" 1
 # shellcheck disable=SC2016
 expect "all are simulated, and the difference follows from both figures" awk -F, 'NR > 1 {
     if ($9 != "simulated" || $7 <= 0 || ($8 - ($7 / $6 - 1))^2 > 1e-6) { print; bad = 1 }
   } END { exit bad }' "$scratch/output"
 expect "all of one folder are rows of a table" equal "$(code "$reproduce" mpmoe_fig14 --bin "$bin" --out "$scratch/out")" 0
 expect "with a percentage" grep -q "^MPMoE .*[+-][0-9.]*%  simulated$" "$scratch/output"
+
+# Rows as parts of pages and as a picture.
+mkdir -p "$scratch/page"
+cat > "$scratch/page/rows.csv" <<'TEXT'
+paper,table,setting,system,quantity,paper_figure,ours,difference,basis
+A,Fig. 1,x < y,s,speed-up,2,2.2,0.100,simulated
+A,Fig. 1,x > y,s,speed-up,-,1.5,,simulated
+A,Fig. 2,x,s,time,10,5,-0.500,simulated
+A,Fig. 3,x,s,time; paper: under,10,5,-0.500,simulated
+TEXT
+printf 'Fig. 1\tit is near.\nFig. 2\tit is far.\nFig. 3\tit is under.\n' > "$scratch/page/why.tsv"
+expect "a figure that the paper does not print has no difference" equal \
+  "$("$experiments/pages.awk" -v part=table "$scratch/page/rows.csv" | sed -n 4p)" "| A, Fig. 1 | x > y | s | speed-up |  | 1.5 |  |"
+expect "the summary counts figures of the paper, and those within 15% or a bound" equal \
+  "$("$experiments/pages.awk" -v part=summary -v name=n "$scratch/page/rows.csv")" "| [n](n/README.md) | 3 | 2 | -50.0% | +10.0% |"
+expect "a reason stands where a figure is not within 15%, and nowhere else" equal \
+  "$("$experiments/pages.awk" -v part=why "$scratch/page/rows.csv" "$scratch/page/why.tsv")" $'\n- Fig. 2: it is far.'
+"$experiments/bars.awk" "$scratch/page/rows.csv" > "$scratch/page/figure.svg"
+expect "a picture has a bar for each figure" equal "$(grep -c '<rect .*height="8"' "$scratch/page/figure.svg")" 7
+expect "its labels are text of XML" grep -qF "x &lt; y; s" "$scratch/page/figure.svg"
+
+# The layers that fsmoe_table5 draws: each value as often as any other, and each pair of values.
+eval "$(sed -n '/^drawn() {/,/^}/p' "$experiments/fsmoe_table5/run")"
+evenly_drawn() {
+  drawn "$1" | sort -u | awk -v layers="$1" '
+    {
+      for (i = 1; i <= 6; ++i) {
+        for (j = i + 1; j <= 6; ++j) ++pairs[i, j, $i, $j]
+      }
+    }
+    END {
+      for (pair in pairs) { ++kinds; if (pairs[pair] != layers / 9) bad = 1 }
+      exit NR != layers || kinds != 15 * 9 || bad
+    }'
+}
+for layers in 54 162 486 1458; do expect "$layers layers are drawn evenly" evenly_drawn $layers; done
+expect "another number of layers is wrong use" equal "$(code "$experiments/fsmoe_table5/run" --layers 55 --bin "$bin" --out "$scratch/out")" 2
+
+# Test bed B by the byte is four times as slow as by the fp32 element, and within its links.
+# shellcheck disable=SC2016
+by_the_byte() {
+  awk '
+    FNR == 1 { ++file }
+    /^\[/ { table = $1 }
+    /^(beta_s_per_byte|bandwidth)/ { value[file, table] = $3 }
+    END {
+      n = split("[inter_node] [intra_node] [fit.all_to_all] [fit.all_reduce] [fit.all_gather] [fit.reduce_scatter]", tables, " ")
+      for (i = 1; i <= n; ++i) {
+        ratio = value[2, tables[i]] / value[1, tables[i]]
+        if (i <= 2) ratio = 1 / ratio
+        if (ratio < 3.99 || ratio > 4.01) { print tables[i], ratio; bad = 1 }
+      }
+      # Four cards share a network card of 100 Gbit/s; PCI-Express 3.0 x16 has 15.75 GB/s.
+      if (4 * 8e-9 / value[2, "[fit.all_reduce]"] > 100 || 1e-9 / value[2, "[fit.all_gather]"] > 15.75) bad = 1
+      if (4 * 8e-9 / value[1, "[fit.all_reduce]"] < 100 || 1e-9 / value[1, "[fit.all_gather]"] < 15.75) bad = 1
+      exit bad
+    }' "$experiments/clusters/fsmoe-testbed-b-printed.toml" "$experiments/clusters/fsmoe-testbed-b.toml"
+}
+expect "test bed B by the byte is within its links, by the element it is not" by_the_byte
 
 exit $((failures > 0))

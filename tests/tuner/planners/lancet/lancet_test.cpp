@@ -24,7 +24,7 @@ using ::testing::SizeIs;
 /// of the time.
 struct Lancet : ::testing::Test {
   Scenario scenario = load_scenario({.model = "gpt2-s-moe",
-                                     .cluster = "fsmoe-testbed-b",
+                                     .cluster = "fsmoe-testbed-b-printed",
                                      .database = {},
                                      .ranks = 16,
                                      .layout = {}});
