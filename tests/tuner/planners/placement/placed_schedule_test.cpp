@@ -195,14 +195,14 @@ TEST(FasterMoe, ShadowsOnlyWhereTheSimulationGainsFromIt) {
       const moe::Schedule shadows = fastermoe_candidates(skewed.situation, {}).at(0).schedule;
       const double none_s = simulated_s(skewed.situation, {});
       const double shadowed_s = simulated_s(skewed.situation, shadows);
+      const double by_model = blocking_iteration_s(skewed.situation, shadows) /
+                              blocking_iteration_s(skewed.situation, {});
       const std::string line =
           fmt::format("{}, experts {} times as slow: {:.2f} of the time at home, by Eq. 6 {:.2f}",
-                      routing, slower, shadowed_s / none_s,
-                      blocking_iteration_s(skewed.situation, shadows) /
-                          blocking_iteration_s(skewed.situation, {}));
+                      routing, slower, shadowed_s / none_s, by_model);
       fmt::print("{}\n", line);
-      // Eq. 6 and the simulation agree within about a percent.
-      EXPECT_LE(shadowed_s, none_s * 1.01) << line;
+      // They differ by up to two percent: where Eq. 6 gains no more, the simulation may lose one.
+      EXPECT_LE(shadowed_s, none_s * (by_model > 0.98 ? 1.01 : 1)) << line;
     }
   }
 }
