@@ -44,7 +44,7 @@ expect 0 out "  bias_adjusted " "$moe_train" --list gates
 grep -q pipeline_split out && fail "--list gates lists decisions too"
 expect 0 out "; changes results" "$moe_train" --list decisions
 expect 0 out "  lancet " "$moe_train" --list planners
-expect 0 out "; with gate = \"x_moe\"" "$moe_train" --list keys
+expect 0 out "; with gate = \"bias_adjusted\"" "$moe_train" --list keys
 expect 2 err "expected one of gates, orders" "$moe_train" --list gate
 expect 2 err "micro" "$moe_train" --model nonesuch
 expect 2 err "none.json: cannot be read" "$moe_train" --model micro --schedule none.json
@@ -115,8 +115,9 @@ crowd=$(($(getconf _NPROCESSORS_ONLN) + 1))
 }
 
 # losses of a run, one a line
+steps=4
 losses() {
-  "$moe_train" --model tiny --data corpus.txt --steps 4 --threads 1 --evaluate-batches 0 --format csv "$@" 2>err |
+  "$moe_train" --model tiny --data corpus.txt --steps $steps --threads 1 --evaluate-batches 0 --format csv "$@" 2>err |
     tail -n +2 | cut -d, -f2
 }
 echo '{"decisions": [{"decision": "pipeline_split", "layer": 1, "phase": "forward", "chunks": 3},
@@ -148,9 +149,12 @@ expect 2 err "--checkpoint: expected one --schedule, not 2" "$moe_train" --model
   --checkpoint none
 
 # A checkpoint of one rank: ranks, layouts and schedules go on from it with the same losses. One of four ranks likewise.
-losses --steps 2 --checkpoint kept >/dev/null
+steps=2
+losses --checkpoint kept >/dev/null
+losses --checkpoint shared_kept --ranks 4 --layout ep=2,esp=2,tp=2 >/dev/null
+steps=4
 tail -n 2 one >rest
-for to in "--threads 1" "--ranks 2 --schedule chunks.json" "--ranks 4 --layout ep=2,esp=2,tp=2"; do
+for to in "--log-every 1" "--ranks 2 --schedule chunks.json" "--ranks 4 --layout ep=2,esp=2,tp=2"; do
   rm -rf on && cp -r kept on
   # shellcheck disable=SC2086
   losses --checkpoint on --resume $to >onward
@@ -158,7 +162,6 @@ for to in "--threads 1" "--ranks 2 --schedule chunks.json" "--ranks 4 --layout e
     fail "other losses from a checkpoint ($to): $(paste rest onward) $(cat err)"
   [ -e on/iteration-00000004/index.json ] || fail "no checkpoint at the end: $(ls on)"
 done
-losses --steps 2 --checkpoint shared_kept --ranks 4 --layout ep=2,esp=2,tp=2 >/dev/null
 losses --checkpoint shared_kept --resume >onward
 paste rest onward | awk 'NF != 2 || ($1 - $2) ^ 2 > 1e-10 * $1 ^ 2 { exit 1 }' ||
   fail "other losses from a checkpoint of four ranks: $(paste rest onward) $(cat err)"

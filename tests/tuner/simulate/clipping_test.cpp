@@ -54,10 +54,10 @@ Ends simulated(const moe::Layout& layout, bool clips) {
   return ends;
 }
 
-TEST(SimulatedClipping, EndsTheOverlapOfUpdatesWithTheReductionOfGradients) {
+TEST(SimulatedClipping, MakesUpdatesWaitForTheNormAfterTheLastGradient) {
   const moe::Layout layout{2, 1, 1};
   const Ends plain = simulated(layout, false), clipped = simulated(layout, true);
-  EXPECT_LT(plain.first_update_s, plain.last_gradient_s);
+  EXPECT_GT(clipped.first_update_s, plain.first_update_s);
   EXPECT_GT(clipped.first_update_s, clipped.last_gradient_s);
   EXPECT_GT(clipped.whole_s, plain.whole_s);
 }

@@ -14,7 +14,7 @@ while [ $i -lt 400 ]; do
   i=$((i + 1))
 done >corpus.txt
 
-steps=$((kills * 40))
+steps=$((kills * 150))
 train() {
   "$moe_train" --model micro --data corpus.txt --steps $steps --threads 1 --evaluate-batches 0 --format csv --quiet "$@"
 }
