@@ -60,8 +60,9 @@ class Counting {
     binding.layouts.emplace(
         s_.layer->at, moe::make_row_layout(*s_.layer->counts, groups(), rank, *s_.layer->handling));
     auto bytes = moe::bytes_to_peers(s_.program, op, binding, groups(), rank);
-    // Of thousands of ranks, each would take megabytes.
-    if (groups().ranks <= kMostSingleRanks) known.emplace(rank, std::move(binding));
+    // Of thousands of ranks each takes megabytes: those that dispatches are counted from, no more.
+    const bool keeps = groups().ranks <= kMostSingleRanks || known.size() < 2;
+    if (keeps) known.emplace(rank, std::move(binding));
     return bytes;
   }
 

@@ -18,7 +18,7 @@ struct KnownOfLayer {
   /// The bytes of dispatches: a combine of the same slice brings the same rows back. [member], by
   /// the first member, the slice and the bytes of a row.
   std::map<std::tuple<int, int, int, int, std::int64_t>, std::vector<std::int64_t>> dispatches;
-  std::map<int, moe::Binding> bindings;  ///< [rank], of few ranks
+  std::map<int, moe::Binding> bindings;  ///< [rank], of a few ranks
 };
 
 /// What the bytes of a collective op depend on.
