@@ -1,15 +1,18 @@
 #pragma once
 
 #include "moe/kernels/device.h"
-#include "moe/kernels/view.h"
+#include "moe/kernels/master.h"
 
 namespace moe {
 
-/// v = momentum v + g, p -= learning_rate v.
-template <class Real>
+/// v = momentum v + g, p -= learning_rate v. What is updated is the master of a parameter that is
+/// stored in fewer bits.
+template <class Stored>
 struct SgdBody {
+  using Real = Wide<Stored>;
   const Real* gradient;
   Real* parameter;
+  Stored* stored;
   Real* velocity;
   Real learning_rate, momentum;
 
@@ -17,15 +20,18 @@ struct SgdBody {
     const Real v = momentum * velocity[i] + gradient[i];
     velocity[i] = v;
     parameter[i] -= learning_rate * v;
+    if constexpr (!std::is_same_v<Stored, Real>) stored[i] = parameter[i];
   }
 };
 
-template <class Real, class Exec>
+template <class Stored, class Exec>
 void launch(Exec& exec, const SgdStep& op, const BoundOp& bound) {
-  exec.elements(count_of(bound.writes[0]),
-                SgdBody<Real>{data_of<Real>(bound.reads[0]), data_of<Real>(bound.writes[0]),
-                              data_of<Real>(bound.writes[1]), static_cast<Real>(op.learning_rate),
-                              static_cast<Real>(op.momentum)});
+  using Real = Wide<Stored>;
+  exec.elements(
+      count_of(bound.writes[0]),
+      SgdBody<Stored>{data_of<Real>(bound.reads[0]), updated_of<Stored>(bound, 2),
+                      data_of<Stored>(bound.writes[0]), data_of<Real>(bound.writes[1]),
+                      static_cast<Real>(op.learning_rate), static_cast<Real>(op.momentum)});
 }
 
 }  // namespace moe

@@ -50,6 +50,24 @@ void reduce_gradients(LayerBuilder& build) {
   }
 }
 
+/// Adds the op that updates a parameter with its states. A parameter that is stored in fewer bits
+/// than it is updated in has one more, its master, which is updated and then rounded.
+void update(LayerBuilder& build, Parameter& parameter, OpKind kind, std::vector<TensorId> reads,
+            const std::vector<std::string>& states) {
+  for (const std::string& name : states) {
+    parameter.optimizer_state.push_back(build.state_like(parameter.value, name));
+  }
+  const auto& tensors = build.program().tensors;
+  if (tensors[parameter.value].dtype != tensors[parameter.gradient].dtype) {
+    parameter.master = build.state_like(parameter.value, "master");
+    parameter.optimizer_state.push_back(parameter.master);
+  }
+  std::vector<TensorId> writes{parameter.value};
+  writes.insert(writes.end(), parameter.optimizer_state.begin(), parameter.optimizer_state.end());
+  reads.insert(reads.end(), writes.begin(), writes.end());
+  build.op(std::move(kind), "update " + tensors[parameter.value].name, reads, writes);
+}
+
 void update_parameters(LayerBuilder& build) {
   const Model& model = build.model;
   Program& program = build.program();
@@ -62,24 +80,15 @@ void update_parameters(LayerBuilder& build) {
   for (Parameter& parameter : program.parameters) {
     if (!parameter.optimized) continue;
     build.stage = parameter.stage;
-    const std::string name = "update " + program.tensors[parameter.value].name;
     switch (model.optimizer) {
-      case Optimizer::adam: {
-        const TensorId first = build.state_like(parameter.value, "first_moment"),
-                       second = build.state_like(parameter.value, "second_moment");
-        parameter.optimizer_state = {first, second};
-        build.op(AdamStep{model.learning_rate, 0.9, 0.999, 1e-8}, name,
-                 {parameter.gradient, program.step, parameter.value, first, second},
-                 {parameter.value, first, second});
+      case Optimizer::adam:
+        update(build, parameter, AdamStep{model.learning_rate, 0.9, 0.999, 1e-8},
+               {parameter.gradient, program.step}, {"first_moment", "second_moment"});
         break;
-      }
-      case Optimizer::sgd: {
-        const TensorId momentum = build.state_like(parameter.value, "momentum");
-        parameter.optimizer_state = {momentum};
-        build.op(SgdStep{model.learning_rate, model.momentum}, name,
-                 {parameter.gradient, parameter.value, momentum}, {parameter.value, momentum});
+      case Optimizer::sgd:
+        update(build, parameter, SgdStep{model.learning_rate, model.momentum}, {parameter.gradient},
+               {"momentum"});
         break;
-      }
     }
   }
 }

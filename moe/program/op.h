@@ -26,6 +26,7 @@
 #include "moe/ops/hook.h"
 #include "moe/ops/layer_norm.h"
 #include "moe/ops/loss.h"
+#include "moe/ops/narrow.h"
 #include "moe/ops/pack.h"
 #include "moe/ops/padding.h"
 #include "moe/ops/pass_on.h"
@@ -61,7 +62,7 @@ using AnyOpKind = std::variant<
     SoftmaxGradient, ChooseTokens, SoftSlots, SoftSlotsGradient, DispatchMask, DispatchMaskGradient,
     EinsumRows, EinsumTokens, EinsumMask, Jitter, RoundBf16, PackRows, UnpackRows, SendExperts,
     ReturnGradients, AddReturned, OffloadRows, FetchRows, AwaitCopies, GatherLoads, PadOffsets,
-    ClearPadding, VocabularyStatistics, SharedCrossEntropy>;
+    ClearPadding, VocabularyStatistics, SharedCrossEntropy, Narrow>;
 
 template <class Kind, class Variant>
 inline constexpr bool is_alternative = false;
