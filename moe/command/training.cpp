@@ -64,6 +64,9 @@ void say_what_begins(const TrainArguments& arguments, const TrainInputs& inputs,
                schedule.planner.empty() ? "of " + arguments.schedule : schedule.planner,
                inputs.corpus.description);
   if (!inputs.plan.remark.empty()) spdlog::info(inputs.plan.remark);
+  if (inputs.model.dtype == DType::bf16 && arguments.device == "cpu") {
+    if (const std::string remark = remark_on_bf16(); !remark.empty()) spdlog::warn(remark);
+  }
   if (const std::string names = changes_results(schedule); !names.empty()) {
     spdlog::warn("{} changes results: losses are not those of other schedules", names);
   }

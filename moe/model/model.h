@@ -80,7 +80,7 @@ struct Model {
   double learning_rate = 1e-3;
   double momentum = 0.9;
   std::int64_t seed = 1;
-  DType dtype = DType::f32;
+  DType dtype = DType::f32;  ///< key "precision"
 };
 
 /// Heads of keys and values.
