@@ -58,7 +58,7 @@ Case addition_case(const Bench& bench, std::int64_t bytes) {
   };
   Result row;
   row.measurement.device = bench.device;
-  row.measurement.dtype = dtype_name(bench.dtype);
+  row.measurement.dtype = moe::name_of(bench.dtype);
   row.measurement.ranks = bench.world.size;
   row.measurement.bytes = count * moe::bytes_of(bench.dtype);
   row.measurement.count = count;

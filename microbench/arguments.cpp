@@ -37,10 +37,11 @@ void declare_sweep(CLI::App& app, Arguments& a, const std::vector<Benchmark>& of
                              fmt::join(defaults, ", ")))
       ->type_name("SIZES")
       ->group("Sweep");
-  app.add_option("--dtype", a.dtype, "the type of numbers; GEMMs take no i32")
+  app.add_option("--dtype", a.dtype,
+                 "the type of numbers; GEMMs take no i32, and only they take bf16")
       ->capture_default_str()
-      ->check(options::one_of({"f32", "f64", "i32"}))
-      ->type_name("f32|f64|i32")
+      ->check(options::one_of({"f32", "f64", "bf16", "i32"}))
+      ->type_name("f32|f64|bf16|i32")
       ->group("Sweep");
   app.add_option("--budget", a.budget_s, "how many seconds the samples of one case may take")
       ->capture_default_str()

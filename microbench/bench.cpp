@@ -82,16 +82,4 @@ std::int64_t arena_end(const Bench& bench, const std::vector<std::int64_t>& byte
   return offsets_of(bench, bytes).back();
 }
 
-std::string_view dtype_name(moe::DType dtype) {
-  switch (dtype) {
-    case moe::DType::f32:
-      return "f32";
-    case moe::DType::f64:
-      return "f64";
-    case moe::DType::i32:
-      return "i32";
-  }
-  throw std::invalid_argument("dtype_name: no such dtype");
-}
-
 }  // namespace microbench

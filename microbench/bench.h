@@ -97,7 +97,4 @@ std::vector<std::byte*> place(const Bench& bench, const std::vector<std::int64_t
 /// The end of these buffers in the arena.
 std::int64_t arena_end(const Bench& bench, const std::vector<std::int64_t>& bytes);
 
-/// As nccl-tests prints it: "float", "double", "int32".
-std::string_view dtype_name(moe::DType dtype);
-
 }  // namespace microbench

@@ -129,7 +129,7 @@ Result gemm_row(const Bench& bench, Part part, const Shape& shape) {
   db::Measurement& m = row.measurement;
   m.op = op_name(part, shape.experts > 0);
   m.device = bench.device;
-  m.dtype = dtype_name(bench.dtype);
+  m.dtype = moe::name_of(bench.dtype);
   m.ranks = bench.world.size;
   m.flops = 2.0 * static_cast<double>(shape.rows) * static_cast<double>(shape.inputs) *
             static_cast<double>(shape.outputs);
@@ -144,18 +144,20 @@ Result gemm_row(const Bench& bench, Part part, const Shape& shape) {
 
 std::vector<std::int64_t> buffer_bytes(const Bench& bench, const Shape& shape) {
   const Sides count = sides(shape);
-  const int element = moe::bytes_of(bench.dtype);
-  return {count.x * element, count.y * element, count.weight * element, count.bias * element};
+  const int element = moe::bytes_of(bench.dtype), wide = moe::bytes_of(moe::wide_of(bench.dtype));
+  // Gradients of weights and biases are wide.
+  return {count.x * element, count.y * element, count.weight * wide, count.bias * wide};
 }
 
 Case gemm_case(const Bench& bench, Part part, Shape shape) {
   const Sides count = sides(shape);
   const moe::DType dtype = bench.dtype;
+  const moe::DType of_weights = part == Part::weight_gradient ? moe::wide_of(dtype) : dtype;
   const auto at = place(bench, buffer_bytes(bench, shape));
   const moe::View x{at[0], dtype, shape.rows, shape.inputs};
   const moe::View y{at[1], dtype, shape.rows, shape.outputs};
-  const moe::View weight{at[2], dtype, shape.weights() * shape.inputs, shape.outputs};
-  const moe::View bias{at[3], dtype, shape.experts == 0 ? 1 : shape.experts, shape.outputs};
+  const moe::View weight{at[2], of_weights, shape.weights() * shape.inputs, shape.outputs};
+  const moe::View bias{at[3], of_weights, shape.experts == 0 ? 1 : shape.experts, shape.outputs};
 
   auto op = std::make_shared<moe::Op>();
   op->kind = op_kind(part, shape.experts);
@@ -181,7 +183,8 @@ Case gemm_case(const Bench& bench, Part part, Shape shape) {
   const auto run = [op, bound, &bench] { bench.backend.execute(bound); };
   const auto fill_all = [=, &bench] {
     const auto set = [&](int buffer, std::int64_t n, auto element_at) {
-      fill(bench.backend, moe::Stream::compute, at[buffer], n, dtype, element_at);
+      fill(bench.backend, moe::Stream::compute, at[buffer], n, buffer < 2 ? dtype : of_weights,
+           element_at);
     };
     const auto nothing = [](std::int64_t) { return -1; };
     const auto x_values = [=](std::int64_t i) { return x_at(shape, i); };
@@ -212,7 +215,8 @@ Case gemm_case(const Bench& bench, Part part, Shape shape) {
     fill_all();
     run();
     const auto wrong = [&](int buffer, std::int64_t n, auto element_at) {
-      return count_wrong(bench.backend, moe::Stream::compute, at[buffer], n, dtype, element_at);
+      return count_wrong(bench.backend, moe::Stream::compute, at[buffer], n,
+                         buffer < 2 ? dtype : of_weights, element_at);
     };
     // Per expert: the sum along the dimension that the product runs over.
     std::vector<std::int64_t> depth(shape.weights()), rows(shape.weights());
@@ -269,7 +273,7 @@ Case gemm_case(const Bench& bench, Part part, Shape shape) {
 
 std::vector<Plan> gemm_plans(const Bench& bench, const GemmSweep& sweep) {
   if (bench.dtype == moe::DType::i32) {
-    throw moe::Refusal("gemm", "--dtype i32", "expected f32 or f64");
+    throw moe::Refusal("gemm", "--dtype i32", "expected f32, f64 or bf16");
   }
   std::vector<Plan> plans;
   for (int experts : {0, sweep.experts}) {
@@ -331,7 +335,7 @@ Benchmark gemm_benchmark() {
                       db::format_cell("bytes", memory_bytes())));
     }
     if (common.dtype == moe::DType::i32) {
-      throw moe::InputError("--dtype i32: GEMMs are measured with f32 or f64");
+      throw moe::InputError("--dtype i32: GEMMs are measured with f32, f64 or bf16");
     }
   };
   return {"gemm", own, check, [options](const Bench& bench, const CommonOptions&) {

@@ -126,7 +126,7 @@ void run_on_google_benchmark(const Bench& bench, const std::vector<Plan>& plans,
   set_google_options(bench, google_options);
   static const bool described = [&] {
     benchmark::AddCustomContext("backend", bench.backend.name());
-    benchmark::AddCustomContext("dtype", std::string(dtype_name(bench.dtype)));
+    benchmark::AddCustomContext("dtype", std::string(moe::name_of(bench.dtype)));
     return true;
   }();
   static_cast<void>(described);

@@ -27,7 +27,10 @@ namespace microbench {
 namespace {
 
 moe::DType dtype_of(const std::string& name) {
-  return name == "f64" ? moe::DType::f64 : name == "i32" ? moe::DType::i32 : moe::DType::f32;
+  for (const moe::DType dtype : {moe::DType::f64, moe::DType::bf16, moe::DType::i32}) {
+    if (name == moe::name_of(dtype)) return dtype;
+  }
+  return moe::DType::f32;
 }
 
 std::vector<Plan> make_plans(const Bench& bench, const Request& request) {
@@ -126,6 +129,12 @@ Request read_request(const Arguments& a, const std::vector<Benchmark>& offered) 
         "prints the results of several",
         fmt::join(a.google_options, " "), *a.ranks));
   }
+  if (request.dtype == moe::DType::bf16 && a.what != "gemm") {
+    throw moe::InputError(
+        fmt::format("--dtype bf16: {}: expected gemm, or f32, f64 or i32: only GEMMs are measured "
+                    "with bf16",
+                    a.what));
+  }
   for (const Benchmark& benchmark : offered) {
     if (a.what != "all" && a.what != benchmark.name) continue;
     const std::string& sizes = a.sizes.empty() ? benchmark.sizes : a.sizes;
@@ -153,6 +162,9 @@ int measure(const Arguments& arguments, const Request& request, moe::Communicato
     staged = moe::make_staged_communicator(world.split(everybody), *device.backend);
   }
   moe::Communicator& measured = device.nccl ? *device.nccl : staged ? *staged : world;
+  if (request.dtype == moe::DType::bf16 && !cuda && world.rank == 0) {
+    if (const std::string remark = moe::remark_on_bf16(); !remark.empty()) spdlog::warn(remark);
+  }
   Bench bench{world, measured, *device.backend, request.dtype, arguments.device, {}};
   bench.enqueues = device.nccl != nullptr;
   bench.sampling.budget_s = arguments.budget_s;

@@ -2,6 +2,8 @@
 
 #include <stdexcept>
 
+#include "moe/kernels/bf16.h"
+
 namespace microbench {
 namespace {
 
@@ -9,7 +11,8 @@ template <typename T>
 std::vector<T> values(std::int64_t count,
                       const std::function<std::int64_t(std::int64_t)>& element) {
   std::vector<T> result(count);
-  for (std::int64_t i = 0; i < count; ++i) result[i] = static_cast<T>(element(i));
+  for (std::int64_t i = 0; i < count; ++i)
+    result[i] = static_cast<T>(static_cast<moe::Wide<T>>(element(i)));
   return result;
 }
 
@@ -27,7 +30,8 @@ std::int64_t count_typed(moe::Backend& backend, moe::Stream stream, const std::b
   std::vector<T> host(count);
   backend.download(std::as_writable_bytes(std::span(host)), from, stream);
   std::int64_t wrong = 0;
-  for (std::int64_t i = 0; i < count; ++i) wrong += host[i] != static_cast<T>(element(i));
+  for (std::int64_t i = 0; i < count; ++i)
+    wrong += host[i] != static_cast<T>(static_cast<moe::Wide<T>>(element(i)));
   return wrong;
 }
 
@@ -46,6 +50,8 @@ void fill(moe::Backend& backend, moe::Stream stream, std::byte* to, std::int64_t
       return fill_typed<float>(backend, stream, to, count, element);
     case moe::DType::f64:
       return fill_typed<double>(backend, stream, to, count, element);
+    case moe::DType::bf16:
+      return fill_typed<moe::Bf16>(backend, stream, to, count, element);
     case moe::DType::i32:
       return fill_typed<std::int32_t>(backend, stream, to, count, element);
   }
@@ -60,6 +66,8 @@ std::int64_t count_wrong(moe::Backend& backend, moe::Stream stream, const std::b
       return count_typed<float>(backend, stream, from, count, element);
     case moe::DType::f64:
       return count_typed<double>(backend, stream, from, count, element);
+    case moe::DType::bf16:
+      return count_typed<moe::Bf16>(backend, stream, from, count, element);
     case moe::DType::i32:
       return count_typed<std::int32_t>(backend, stream, from, count, element);
   }

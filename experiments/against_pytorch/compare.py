@@ -31,28 +31,29 @@ def main():
     parser.add_argument("--moe-train", required=True)
     parser.add_argument("--models", default=",".join(STEPS))
     parser.add_argument("--threads", default="1,2")
+    parser.add_argument("--precisions", default="f32")
     parser.add_argument("--rounds", type=int, default=5)
     arguments = parser.parse_args()
-    cases = [(model, int(threads)) for model in arguments.models.split(",")
-             for threads in arguments.threads.split(",")]
+    cases = [(model, precision, int(threads)) for model in arguments.models.split(",")
+             for precision in arguments.precisions.split(",") for threads in arguments.threads.split(",")]
     subprocess.run([sys.executable, "-B", HERE / "pytorch_step.py", "--check"], check=True, stdout=sys.stderr)
 
     turns = {case: [] for case in cases}
     for _ in range(arguments.rounds):
-        for model, threads in cases:
+        for model, precision, threads in cases:
             file, steps = model_file(model), str(STEPS.get(model, 8))
             ours = step_s([arguments.moe_train, "--model", file, "--threads", str(threads), "--steps", steps,
-                           "--evaluate-batches", "0", "--timelines", "0", "--format", "json"])
-            theirs = step_s([sys.executable, "-B", HERE / "pytorch_step.py", file, str(threads), steps])
-            turns[model, threads].append((ours, theirs))
-            print(f"{model}, threads {threads}: {ours * 1e3:.1f} and {theirs * 1e3:.1f} ms", file=sys.stderr)
+                           "--set", f"training.precision={precision}", "--evaluate-batches", "0", "--timelines", "0", "--format", "json"])
+            theirs = step_s([sys.executable, "-B", HERE / "pytorch_step.py", file, str(threads), steps, precision])
+            turns[model, precision, threads].append((ours, theirs))
+            print(f"{model}, {precision}, threads {threads}: {ours * 1e3:.1f} and {theirs * 1e3:.1f} ms", file=sys.stderr)
 
-    print("| model | threads | moelab (ms) | PyTorch (ms) | PyTorch / moelab | least, most |")
-    print("| --- | --- | --- | --- | --- | --- |")
-    for (model, threads), pairs in turns.items():
+    print("| model | precision | threads | moelab (ms) | PyTorch (ms) | PyTorch / moelab | least, most |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    for (model, precision, threads), pairs in turns.items():
         ours, theirs = (statistics.median(times) * 1e3 for times in zip(*pairs))
         ratios = [b / a for a, b in pairs]
-        print(f"| {model} | {threads} | {ours:.1f} | {theirs:.1f} | {statistics.median(ratios):.2f} "
+        print(f"| {model} | {precision} | {threads} | {ours:.1f} | {theirs:.1f} | {statistics.median(ratios):.2f} "
               f"| {min(ratios):.2f}, {max(ratios):.2f} |")
 
 

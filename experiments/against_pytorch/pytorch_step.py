@@ -1,7 +1,7 @@
-"""The model of moe/model/model.h in PyTorch eager, float32, as one would write it to be fast.
+"""The model of moe/model/model.h in PyTorch eager, float32 or autocast to bfloat16, as one would write it to be fast.
 
-    python pytorch_step.py MODEL.toml THREADS STEPS   prints {"iteration_s": median of the steps}
-    python pytorch_step.py --check                    compares it with tests/golden/make_golden.py in float64
+    python pytorch_step.py MODEL.toml THREADS STEPS f32|bf16   prints {"iteration_s": median of the steps}
+    python pytorch_step.py --check                             compares it with tests/golden/make_golden.py in float64
 
 Unlike make_golden.py, which is written to be read, an expert here computes only the rows routed to it,
 capacity is found without a loop over tokens, and attention is PyTorch's own fused one.
@@ -163,6 +163,7 @@ def main():
     torch.set_num_threads(int(sys.argv[2]))
     choices, factor = take_sizes(pathlib.Path(sys.argv[1]))
     capacity = capacity_of(choices, factor)
+    narrow = sys.argv[4] == "bf16"
     p = apart(start_parameters())
     optimizer = torch.optim.Adam(p.values(), lr=golden.LEARNING_RATE, fused=True)
     text = b"".join(path.read_bytes() for path in sorted(ROOT.glob("moe/**/*.cpp")))
@@ -174,7 +175,8 @@ def main():
         sample = text[first + torch.arange(golden.L + 1)]
         begin = time.perf_counter()
         optimizer.zero_grad()
-        loss, auxiliary = forward(p, sample[:, :-1], sample[:, 1:], choices, capacity)
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=narrow):
+            loss, auxiliary = forward(p, sample[:, :-1], sample[:, 1:], choices, capacity)
         (loss + golden.AUXILIARY_WEIGHT * sum(auxiliary)).backward()
         optimizer.step()
         durations.append(time.perf_counter() - begin)

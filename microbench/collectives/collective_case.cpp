@@ -63,7 +63,7 @@ Result collective_row(const Bench& bench, const std::string& name, const Collect
   row.root = part.root;
   row.measurement.op = name;
   row.measurement.device = bench.device;
-  row.measurement.dtype = dtype_name(bench.dtype);
+  row.measurement.dtype = moe::name_of(bench.dtype);
   row.measurement.ranks = bench.world.size;
   row.measurement.parameters_json = part.parameters_json;
   row.measurement.bytes = total_count * moe::bytes_of(bench.dtype);

@@ -95,6 +95,9 @@ std::string cuda_device_name(int device);
 
 /// "2.6.3"
 std::string onednn_version();
+/// What to expect of products in bf16 on this processor; "" where it has instructions for them
+/// (AVX512_BF16 or AMX).
+std::string remark_on_bf16();
 /// The bytes that are free on the device now; 0 where there is no such device.
 std::int64_t cuda_free_bytes(int device);
 /// "runtime 13.0, driver 13.0"; "" where built without CUDA or where there is no device.

@@ -82,8 +82,8 @@ class CpuExec {
     });
   }
 
-  template <class Real>
-  void gemm(const Gemm<Real>& gemm) {
+  template <class In, class Out>
+  void gemm(const Gemm<In, Out>& gemm) {
     // OpenMP keeps this per calling thread, and each stream has its own.
     omp_set_num_threads(2 * gemm.m * gemm.n * gemm.k < grain_.gemm_flops ? 1 : threads_);
     cpu_gemm(gemm);

@@ -16,7 +16,7 @@ namespace {
 template <class Real>
 void fill_rows(const Gemm<Real>& gemm, Real* c, const Real* bias) {
   SerialTeam team;
-  const FillRowsBody<Real> fill{c, gemm.ldc, gemm.n, bias};
+  const FillRowsBody<Real, Real> fill{c, gemm.ldc, gemm.n, bias};
   for (std::int64_t row = 0; row < gemm.m; ++row) fill(team, row);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "moe/kernels/bf16.h"
 #include "moe/kernels/gemm.h"
 
 namespace moe {
@@ -9,5 +10,9 @@ namespace moe {
 /// one thread.
 void cpu_gemm(const Gemm<float>& gemm);
 void cpu_gemm(const Gemm<double>& gemm);
+/// oneDNN's too, added up in float, where the processor multiplies bf16. Elsewhere the operands are
+/// converted to float for a product in float.
+void cpu_gemm(const Gemm<Bf16>& gemm);
+void cpu_gemm(const Gemm<Bf16, float>& gemm);
 
 }  // namespace moe

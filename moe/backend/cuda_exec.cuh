@@ -4,6 +4,7 @@
 
 #include "moe/backend/cuda_stream.cuh"
 #include "moe/backend/device_team.cuh"
+#include "moe/kernels/bf16.h"
 #include "moe/kernels/column_sums.h"
 #include "moe/kernels/gemm.h"
 #include "moe/ops/attention.h"
@@ -99,28 +100,16 @@ class CudaExec {
   }
 
   /// cuBLAS is column-major: it computes C^T = op(B)^T op(A)^T on the same memory.
-  template <class Real>
-  void gemm(const Gemm<Real>& gemm) {
+  template <class In, class Out>
+  void gemm(const Gemm<In, Out>& gemm) {
     if (gemm.m == 0 || gemm.n == 0) return;
     bool accumulate = gemm.accumulate;
     if (gemm.bias != nullptr || (gemm.k == 0 && !accumulate)) {
-      rows(gemm.m, gemm.n, FillRowsBody<Real>{gemm.c, gemm.ldc, gemm.n, gemm.bias});
+      rows(gemm.m, gemm.n, FillRowsBody<In, Out>{gemm.c, gemm.ldc, gemm.n, gemm.bias});
       accumulate = true;
     }
     if (gemm.k == 0) return;
-    const Real one = 1, beta = accumulate ? 1 : 0;
-    const auto multiply = [&](auto function, const char* name) {
-      check(function(device_stream_.blas(), gemm.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N,
-                     gemm.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N, gemm.n, gemm.m, gemm.k, &one,
-                     gemm.b, gemm.ldb, gemm.stride_b, gemm.a, gemm.lda, gemm.stride_a, &beta,
-                     gemm.c, gemm.ldc, gemm.stride_c, gemm.batch),
-            name);
-    };
-    if constexpr (std::is_same_v<Real, double>) {
-      multiply(cublasDgemmStridedBatched_64, "cublasDgemmStridedBatched");
-    } else {
-      multiply(cublasSgemmStridedBatched_64, "cublasSgemmStridedBatched");
-    }
+    multiply(gemm, accumulate);
   }
 
   void copy(std::byte* to, const std::byte* from, std::int64_t bytes) {
@@ -135,6 +124,33 @@ class CudaExec {
   }
 
  private:
+  template <class In, class Out>
+  void multiply(const Gemm<In, Out>& gemm, bool accumulate) {
+    const Wide<In> one = 1, beta = accumulate ? 1 : 0;
+    const cublasOperation_t op_a = gemm.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N,
+                            op_b = gemm.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N;
+    if constexpr (std::is_same_v<In, Bf16>) {
+      check(cublasGemmStridedBatchedEx_64(
+                device_stream_.blas(), op_b, op_a, gemm.n, gemm.m, gemm.k, &one, gemm.b,
+                CUDA_R_16BF, gemm.ldb, gemm.stride_b, gemm.a, CUDA_R_16BF, gemm.lda, gemm.stride_a,
+                &beta, gemm.c, std::is_same_v<Out, Bf16> ? CUDA_R_16BF : CUDA_R_32F, gemm.ldc,
+                gemm.stride_c, gemm.batch, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
+            "cublasGemmStridedBatchedEx");
+    } else {
+      const auto call = [&](auto function, const char* name) {
+        check(function(device_stream_.blas(), op_b, op_a, gemm.n, gemm.m, gemm.k, &one, gemm.b,
+                       gemm.ldb, gemm.stride_b, gemm.a, gemm.lda, gemm.stride_a, &beta, gemm.c,
+                       gemm.ldc, gemm.stride_c, gemm.batch),
+              name);
+      };
+      if constexpr (std::is_same_v<In, double>) {
+        call(cublasDgemmStridedBatched_64, "cublasDgemmStridedBatched");
+      } else {
+        call(cublasSgemmStridedBatched_64, "cublasSgemmStridedBatched");
+      }
+    }
+  }
+
   /// As many blocks as fill any device; the kernels loop over the rest.
   static unsigned blocks(std::int64_t count, std::int64_t per_block) {
     return static_cast<unsigned>(

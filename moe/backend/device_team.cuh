@@ -99,6 +99,7 @@ class DeviceTeam {
   /// same.
   template <class Value, class Operation>
   __device__ static Value reduce(Value value, Operation operation) {
+    static_assert(std::is_arithmetic_v<Value>, "sums are made in Wide<Stored> (kernels/bf16.h)");
     for (int distance = 16; distance > 0; distance /= 2) {
       value = operation(value, __shfl_xor_sync(kAll, value, distance));
     }

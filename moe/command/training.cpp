@@ -112,6 +112,9 @@ void say_what_begins(const TrainArguments& arguments, const TrainInputs& inputs,
                names.size() == 1 ? "" : "s that take turns:", fmt::join(names, ", "),
                inputs.corpus.description);
   if (!inputs.plan.remark.empty()) spdlog::info(inputs.plan.remark);
+  if (inputs.model.dtype == DType::bf16 && arguments.device == "cpu") {
+    if (const std::string remark = remark_on_bf16(); !remark.empty()) spdlog::warn(remark);
+  }
   if (inputs.resume) {
     const int done = inputs.resume->index.iteration;
     spdlog::info("goes on from iteration {} of {}{}", done, inputs.resume->folder.string(),

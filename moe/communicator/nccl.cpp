@@ -35,10 +35,22 @@ ncclDataType_t nccl_type(DType dtype) {
       return ncclFloat32;
     case DType::f64:
       return ncclFloat64;
+    case DType::bf16:
+      return ncclBfloat16;
     case DType::i32:
       return ncclInt32;
   }
   throw std::invalid_argument("NCCL: unknown dtype");
+}
+
+/// NCCL would add bf16 in bf16, rounding on every rank.
+ncclDataType_t type_of_sums(DType dtype) {
+  if (dtype != wide_of(dtype)) {
+    throw Unavailable(
+        "NCCL adds bf16 in bf16: expected ranks that share no dense matrices (tp = 1), or "
+        "precision = \"f32\"");
+  }
+  return nccl_type(dtype);
 }
 
 std::vector<int> first_ranks(int size) {
@@ -130,7 +142,8 @@ class NcclCommunicator : public Communicator {
 
   void carry_out(const collective::AllReduce& c, const CallContext& call) {
     enqueue("ncclAllReduce", call, [&](ncclComm_t comm) {
-      return ncclAllReduce(c.from, c.to, c.count, nccl_type(c.dtype), ncclSum, comm, stream(call));
+      return ncclAllReduce(c.from, c.to, c.count, type_of_sums(c.dtype), ncclSum, comm,
+                           stream(call));
     });
     sent_bytes_ += 2 * c.count * bytes_of(c.dtype) * (size - 1) / size;
   }
@@ -144,7 +157,7 @@ class NcclCommunicator : public Communicator {
 
   void carry_out(const collective::ReduceScatter& c, const CallContext& call) {
     enqueue("ncclReduceScatter", call, [&](ncclComm_t comm) {
-      return ncclReduceScatter(c.from, c.to, c.count, nccl_type(c.dtype), ncclSum, comm,
+      return ncclReduceScatter(c.from, c.to, c.count, type_of_sums(c.dtype), ncclSum, comm,
                                stream(call));
     });
     sent_bytes_ += c.count * bytes_of(c.dtype) * (size - 1);
@@ -160,7 +173,7 @@ class NcclCommunicator : public Communicator {
 
   void carry_out(const collective::Reduce& c, const CallContext& call) {
     enqueue("ncclReduce", call, [&](ncclComm_t comm) {
-      return ncclReduce(c.from, c.to, c.count, nccl_type(c.dtype), ncclSum, c.root, comm,
+      return ncclReduce(c.from, c.to, c.count, type_of_sums(c.dtype), ncclSum, c.root, comm,
                         stream(call));
     });
     if (rank != c.root) sent_bytes_ += c.count * bytes_of(c.dtype);
@@ -197,7 +210,7 @@ class NcclCommunicator : public Communicator {
     whole_chains(c, call, [&](const collective::Chain& chain, ncclComm_t comm) {
       std::byte* const data = c.data + chain.begin * element;
       if (chain.before >= 0) sent_bytes_ += chain.count * element;
-      return ncclReduce(data, data, chain.count, nccl_type(c.dtype), ncclSum, chain.root, comm,
+      return ncclReduce(data, data, chain.count, type_of_sums(c.dtype), ncclSum, chain.root, comm,
                         stream(call));
     });
     const std::vector<collective::Chain> others = chains_of_some(c);

@@ -4,13 +4,15 @@
 #include <array>
 #include <stdexcept>
 
+#include "moe/kernels/bf16.h"
+
 namespace moe {
 namespace {
 
 /// Tile by tile through buffers that stay in the first-level cache: `sum` may be one of the parts.
 constexpr std::int64_t kTileCount = 1024;
 template <typename T>
-using Tile = std::array<T, kTileCount>;
+using Tile = std::array<Wide<T>, kTileCount>;
 
 template <typename T>
 void add_parts(std::span<const void* const> parts, std::int64_t begin, std::int64_t n,
@@ -54,6 +56,8 @@ void with_type(DType dtype, const Body& body) {
       return body(float{});
     case DType::f64:
       return body(double{});
+    case DType::bf16:
+      return body(Bf16{});
     case DType::i32:
       return body(std::int32_t{});
   }

@@ -8,8 +8,8 @@
 
 namespace moe {
 
-/// sum[i] = parts[0][i] + parts[1][i] + ..., added from the first to the last. So a sum has the
-/// same bits on every rank. `sum` may be one of the parts. Throws std::invalid_argument when there
+/// sum[i] = parts[0][i] + parts[1][i] + ..., added from the first to the last, bf16 in float and
+/// rounded once. So a sum has the same bits on every rank. `sum` may be one of the parts. Throws std::invalid_argument when there
 /// are no parts.
 void sum_in_order(std::span<const void* const> parts, void* sum, std::int64_t count, DType dtype);
 

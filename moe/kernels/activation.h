@@ -40,68 +40,68 @@ struct ReluCurve {
   static MOE_BODY Real derivative(Real x) { return x > Real(0) ? Real(1) : Real(0); }
 };
 
-template <class Curve, class Real>
+template <class Curve, class Stored>
 struct ActivationBody {
-  const Real* x;
-  Real* y;
+  const Stored* x;
+  Stored* y;
   MOE_BODY void operator()(std::int64_t i) const { y[i] = Curve::value(x[i]); }
 };
 
-template <class Curve, class Real>
+template <class Curve, class Stored>
 struct ActivationGradientBody {
-  const Real* dy;
-  const Real* x;
-  Real* dx;
+  const Stored* dy;
+  const Stored* x;
+  Stored* dx;
   MOE_BODY void operator()(std::int64_t i) const { dx[i] = dy[i] * Curve::derivative(x[i]); }
 };
 
-template <class Curve, class Real, class Exec>
+template <class Curve, class Stored, class Exec>
 void activate(Exec& exec, const BoundOp& bound) {
   const std::int64_t width = bound.reads[0].columns;
-  const Real* x = data_of<Real>(bound.reads[0]);
-  Real* y = data_of<Real>(bound.writes[0]);
+  const Stored* x = data_of<Stored>(bound.reads[0]);
+  Stored* y = data_of<Stored>(bound.writes[0]);
   for (const RowRange& range : bound.ranges) {
     const std::int64_t begin = range.begin * width;
-    exec.elements(range.rows * width, ActivationBody<Curve, Real>{x + begin, y + begin});
+    exec.elements(range.rows * width, ActivationBody<Curve, Stored>{x + begin, y + begin});
   }
 }
 
-template <class Curve, class Real, class Exec>
+template <class Curve, class Stored, class Exec>
 void activate_gradient(Exec& exec, const BoundOp& bound) {
   const std::int64_t width = bound.reads[0].columns;
-  const Real* dy = data_of<Real>(bound.reads[0]);
-  const Real* x = data_of<Real>(bound.reads[1]);
-  Real* dx = data_of<Real>(bound.writes[0]);
+  const Stored* dy = data_of<Stored>(bound.reads[0]);
+  const Stored* x = data_of<Stored>(bound.reads[1]);
+  Stored* dx = data_of<Stored>(bound.writes[0]);
   for (const RowRange& range : bound.ranges) {
     const std::int64_t begin = range.begin * width;
     exec.elements(range.rows * width,
-                  ActivationGradientBody<Curve, Real>{dy + begin, x + begin, dx + begin});
+                  ActivationGradientBody<Curve, Stored>{dy + begin, x + begin, dx + begin});
   }
 }
 
-template <class Real, class Exec>
+template <class Stored, class Exec>
 void launch(Exec& exec, const Gelu&, const BoundOp& bound) {
-  activate<GeluCurve<Real>, Real>(exec, bound);
+  activate<GeluCurve<Wide<Stored>>, Stored>(exec, bound);
 }
-template <class Real, class Exec>
+template <class Stored, class Exec>
 void launch(Exec& exec, const GeluGradient&, const BoundOp& bound) {
-  activate_gradient<GeluCurve<Real>, Real>(exec, bound);
+  activate_gradient<GeluCurve<Wide<Stored>>, Stored>(exec, bound);
 }
-template <class Real, class Exec>
+template <class Stored, class Exec>
 void launch(Exec& exec, const Relu&, const BoundOp& bound) {
-  activate<ReluCurve<Real>, Real>(exec, bound);
+  activate<ReluCurve<Wide<Stored>>, Stored>(exec, bound);
 }
-template <class Real, class Exec>
+template <class Stored, class Exec>
 void launch(Exec& exec, const ReluGradient&, const BoundOp& bound) {
-  activate_gradient<ReluCurve<Real>, Real>(exec, bound);
+  activate_gradient<ReluCurve<Wide<Stored>>, Stored>(exec, bound);
 }
-template <class Real, class Exec>
+template <class Stored, class Exec>
 void launch(Exec& exec, const Sigmoid&, const BoundOp& bound) {
-  activate<SigmoidCurve<Real>, Real>(exec, bound);
+  activate<SigmoidCurve<Wide<Stored>>, Stored>(exec, bound);
 }
-template <class Real, class Exec>
+template <class Stored, class Exec>
 void launch(Exec& exec, const SigmoidGradient&, const BoundOp& bound) {
-  activate_gradient<SigmoidCurve<Real>, Real>(exec, bound);
+  activate_gradient<SigmoidCurve<Wide<Stored>>, Stored>(exec, bound);
 }
 
 }  // namespace moe

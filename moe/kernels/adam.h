@@ -5,7 +5,7 @@
 
 #include "moe/kernels/device.h"
 #include "moe/kernels/learning_rate.h"
-#include "moe/kernels/view.h"
+#include "moe/kernels/master.h"
 
 namespace moe {
 
@@ -15,13 +15,15 @@ namespace moe {
 /// m' = m / (1 - beta1^step), v' = v / (1 - beta2^step).   [Kingma and Ba 2015, Algorithm 1]
 /// A team per block of elements: only the device knows the step, and computing two powers for every
 /// element would cost more than the update.
-template <class Real>
+template <class Stored>
 struct AdamBody {
+  using Real = Wide<Stored>;
   static constexpr std::int64_t kBlock = 4096;
   const Real* gradient;
   const std::int32_t* step;
   const Real* clip_factor;  ///< may be null
-  Real* parameter;
+  Real* parameter;          ///< its master where it is stored in fewer bits
+  Stored* stored;
   Real* first_moment;
   Real* second_moment;
   std::int64_t count;
@@ -33,6 +35,7 @@ struct AdamBody {
     const std::int64_t size = count - begin < kBlock ? count - begin : kBlock;
     const Real* g = gradient + begin;
     Real* p = parameter + begin;
+    Stored* narrow = stored + begin;
     Real* m = first_moment + begin;
     Real* v = second_moment + begin;
     const double steps = *step;
@@ -50,19 +53,21 @@ struct AdamBody {
       m[i] = first;
       v[i] = second;
       p[i] = kept * p[i] - rate * first / (std::sqrt(second) * root + epsilon);
+      if constexpr (!std::is_same_v<Stored, Real>) narrow[i] = p[i];
     });
   }
 };
 
-template <class Real, class Exec>
+template <class Stored, class Exec>
 void launch(Exec& exec, const AdamStep& op, const BoundOp& bound) {
-  using Body = AdamBody<Real>;
+  using Real = Wide<Stored>;
+  using Body = AdamBody<Stored>;
   const std::int64_t count = count_of(bound.writes[0]);
   const Real* factor = bound.reads.size() > 5 ? data_of<Real>(bound.reads[5]) : nullptr;
   exec.rows((count + Body::kBlock - 1) / Body::kBlock, Body::kBlock,
             Body{data_of<Real>(bound.reads[0]), data_of<std::int32_t>(bound.reads[1]), factor,
-                 data_of<Real>(bound.writes[0]), data_of<Real>(bound.writes[1]),
-                 data_of<Real>(bound.writes[2]), count, op});
+                 updated_of<Stored>(bound, 3), data_of<Stored>(bound.writes[0]),
+                 data_of<Real>(bound.writes[1]), data_of<Real>(bound.writes[2]), count, op});
 }
 
 }  // namespace moe

@@ -18,20 +18,22 @@ struct QueryRows {
   }
 };
 
+/// Scores are stored as other activations are, in the place of the probabilities.
 /// scores -> softmax(scale scores) over the keys up to the query itself, zero beyond, in place. A
 /// team per query.
-template <class Real>
+template <class Stored>
 struct CausalSoftmaxBody {
-  Real* scores;
+  using Real = Wide<Stored>;
+  Stored* scores;
   QueryRows rows;
   Real scale;
 
   template <class Team>
   MOE_BODY void operator()(Team& team, std::int64_t row) const {
-    Real* p = scores + rows.offset(row);
+    Stored* p = scores + rows.offset(row);
     const std::int64_t keys = rows.query(row) + 1;
     const Real factor = scale;
-    const Real largest = team.max(keys, [=](std::int64_t i) { return p[i]; });
+    const Real largest = team.max(keys, [=](std::int64_t i) { return Real(p[i]); });
     team.sync();
     const Real sum = team.sum(keys, [=](std::int64_t i) {
       const Real e = exponential((p[i] - largest) * factor);
@@ -40,31 +42,32 @@ struct CausalSoftmaxBody {
     });
     const Real inverse = Real(1) / sum;
     team.sync();
-    team.for_each(keys, [=](std::int64_t i) { p[i] *= inverse; });
-    team.for_each(rows.length - keys, [=](std::int64_t i) { p[keys + i] = 0; });
+    team.for_each(keys, [=](std::int64_t i) { p[i] = p[i] * inverse; });
+    team.for_each(rows.length - keys, [=](std::int64_t i) { p[keys + i] = Stored(0); });
   }
 };
 
 /// d_probabilities -> gradient of the scores, in place: scale p (dp - sum p dp), zero beyond the
 /// diagonal up to column `width`. A team per query.
-template <class Real>
+template <class Stored>
 struct CausalSoftmaxGradientBody {
-  const Real* probabilities;
-  Real* gradient;
+  using Real = Wide<Stored>;
+  const Stored* probabilities;
+  Stored* gradient;
   QueryRows probability_rows, gradient_rows;
   std::int64_t width;
   Real scale;
 
   template <class Team>
   MOE_BODY void operator()(Team& team, std::int64_t row) const {
-    const Real* p = probabilities + probability_rows.offset(row);
-    Real* d = gradient + gradient_rows.offset(row);
+    const Stored* p = probabilities + probability_rows.offset(row);
+    Stored* d = gradient + gradient_rows.offset(row);
     const std::int64_t keys = gradient_rows.query(row) + 1;
     const Real factor = scale;
     const Real dot = team.sum(keys, [=](std::int64_t i) { return p[i] * d[i]; });
     team.sync();
     team.for_each(keys, [=](std::int64_t i) { d[i] = factor * p[i] * (d[i] - dot); });
-    team.for_each(width - keys, [=](std::int64_t i) { d[keys + i] = 0; });
+    team.for_each(width - keys, [=](std::int64_t i) { d[keys + i] = Stored(0); });
   }
 };
 
@@ -108,71 +111,126 @@ struct AttentionShape {
   }
 };
 
-template <class Real, class Exec>
+template <class Stored, class Exec>
 void launch(Exec& exec, const Attention& op, const BoundOp& bound) {
-  const auto s = AttentionShape<Real>::of(exec, op, bound.reads[0]);
-  const Real* qkv = data_of<Real>(bound.reads[0]);
-  Real* y = data_of<Real>(bound.writes[0]);
-  Real* probabilities = data_of<Real>(bound.writes[1]);
+  const auto s = AttentionShape<Wide<Stored>>::of(exec, op, bound.reads[0]);
+  const Stored* qkv = data_of<Stored>(bound.reads[0]);
+  Stored* y = data_of<Stored>(bound.writes[0]);
+  Stored* probabilities = data_of<Stored>(bound.writes[1]);
 
   for (std::int64_t sequence = 0; sequence < s.sequences; ++sequence) {
     exec.batches(
         s.key_value_heads, [&, sequence](auto& part, std::int64_t shared, std::int64_t batch) {
-          const Real* tokens = qkv + sequence * s.length * s.row;
-          const Real* k = tokens + s.width + shared * s.head_width;
-          const Real* v = k + s.key_value_heads * s.head_width;
+          const Stored* tokens = qkv + sequence * s.length * s.row;
+          const Stored* k = tokens + s.width + shared * s.head_width;
+          const Stored* v = k + s.key_value_heads * s.head_width;
           for (std::int64_t begin = 0; begin < s.length; begin += s.block) {
             const std::int64_t queries = begin + s.block < s.length ? s.block : s.length - begin;
             const std::int64_t keys = begin + queries;
             for (std::int64_t head = shared * s.sharing; head < (shared + 1) * s.sharing; ++head) {
-              Real* p = probabilities + (sequence * s.heads + head) * s.square + begin * s.length;
-              part.gemm(Gemm<Real>{.m = queries,
-                                   .n = keys,
-                                   .k = s.head_width,
-                                   .a = tokens + begin * s.row + head * s.head_width,
-                                   .lda = s.row,
-                                   .b = k,
-                                   .ldb = s.row,
-                                   .transpose_b = true,
-                                   .c = p,
-                                   .ldc = s.length,
-                                   .batch = batch,
-                                   .stride_a = s.sharing * s.head_width,
-                                   .stride_b = s.head_width,
-                                   .stride_c = s.probability_stride});
+              Stored* p = probabilities + (sequence * s.heads + head) * s.square + begin * s.length;
+              part.gemm(Gemm<Stored>{.m = queries,
+                                     .n = keys,
+                                     .k = s.head_width,
+                                     .a = tokens + begin * s.row + head * s.head_width,
+                                     .lda = s.row,
+                                     .b = k,
+                                     .ldb = s.row,
+                                     .transpose_b = true,
+                                     .c = p,
+                                     .ldc = s.length,
+                                     .batch = batch,
+                                     .stride_a = s.sharing * s.head_width,
+                                     .stride_b = s.head_width,
+                                     .stride_c = s.probability_stride});
               part.rows(batch * queries, keys,
-                        CausalSoftmaxBody<Real>{
+                        CausalSoftmaxBody<Stored>{
                             p, {begin, queries, s.length, s.probability_stride}, s.scale});
-              part.gemm(
-                  Gemm<Real>{.m = queries,
-                             .n = s.head_width,
-                             .k = keys,
-                             .a = p,
-                             .lda = s.length,
-                             .b = v,
-                             .ldb = s.row,
-                             .c = y + (sequence * s.length + begin) * s.width + head * s.head_width,
-                             .ldc = s.width,
-                             .batch = batch,
-                             .stride_a = s.probability_stride,
-                             .stride_b = s.head_width,
-                             .stride_c = s.sharing * s.head_width});
+              part.gemm(Gemm<Stored>{
+                  .m = queries,
+                  .n = s.head_width,
+                  .k = keys,
+                  .a = p,
+                  .lda = s.length,
+                  .b = v,
+                  .ldb = s.row,
+                  .c = y + (sequence * s.length + begin) * s.width + head * s.head_width,
+                  .ldc = s.width,
+                  .batch = batch,
+                  .stride_a = s.probability_stride,
+                  .stride_b = s.head_width,
+                  .stride_c = s.sharing * s.head_width});
             }
           }
         });
   }
 }
 
+/// Where the gradients of k and v are added up: in d_qkv, or in [L, 2 W] of writes[2] for every head
+/// of keys and values where d_qkv is stored in fewer bits.
+template <class Stored>
+struct KeyValueSums {
+  using Real = Wide<Stored>;
+  static constexpr bool kApart = !std::is_same_v<Stored, Real>;
+  Real* base;
+  std::int64_t row, stride;  ///< elements from token to token, and from head to head
+  std::int64_t head_width;
+
+  static KeyValueSums of(const AttentionShape<Real>& s, const BoundOp& bound) {
+    const View& target = bound.writes.at(kApart ? 2 : 0);
+    if constexpr (kApart) {
+      return {data_of<Real>(target), 2 * s.head_width, 2 * s.head_width * s.length, s.head_width};
+    } else {
+      return {data_of<Real>(target), s.row, s.head_width, s.head_width};
+    }
+  }
+
+  struct Head {
+    Real *dk, *dv;
+  };
+  /// `keys_at` and `values_at` are places in d_qkv.
+  Head at(std::int64_t keys_at, std::int64_t values_at, std::int64_t head) const {
+    if constexpr (kApart) {
+      return {base + head * stride, base + head * stride + head_width};
+    } else {
+      return {base + keys_at, base + values_at};
+    }
+  }
+};
+
+/// Rounds the sums of several heads, from the first head's on. A team per head and token.
+template <class Stored>
+struct StoreKeyValueSumsBody {
+  const Wide<Stored>* sums;
+  Stored* dk;
+  Stored* dv;
+  std::int64_t head_width, length, row;
+
+  template <class Team>
+  MOE_BODY void operator()(Team& team, std::int64_t i) const {
+    const Wide<Stored>* in = sums + i * 2 * head_width;
+    const std::int64_t width = head_width, at = i / length * width + i % length * row;
+    Stored *keys = dk + at, *values = dv + at;
+    team.for_each(width, [=](std::int64_t c) {
+      keys[c] = in[c];
+      values[c] = in[width + c];
+    });
+  }
+};
+
 /// Blocks run from the last to the first. The last block touches every key, so its first head
-/// overwrites dK and dV; all others add to them.
-template <class Real, class Exec>
+/// overwrites dK and dV; all others add to them, in a tensor of their own where they are stored in
+/// fewer bits than sums need.
+template <class Stored, class Exec>
 void launch(Exec& exec, const AttentionGradient& op, const BoundOp& bound) {
-  const auto s = AttentionShape<Real>::of(exec, op, bound.reads[1]);
-  const Real* dy = data_of<Real>(bound.reads[0]);
-  const Real* qkv = data_of<Real>(bound.reads[1]);
-  const Real* probabilities = data_of<Real>(bound.reads[2]);
-  Real* d_qkv = data_of<Real>(bound.writes[0]);
-  Real* scratch = data_of<Real>(bound.writes[1]);
+  using SumGemm = Gemm<Stored, Wide<Stored>>;
+  const auto s = AttentionShape<Wide<Stored>>::of(exec, op, bound.reads[1]);
+  const Stored* dy = data_of<Stored>(bound.reads[0]);
+  const Stored* qkv = data_of<Stored>(bound.reads[1]);
+  const Stored* probabilities = data_of<Stored>(bound.reads[2]);
+  Stored* d_qkv = data_of<Stored>(bound.writes[0]);
+  Stored* scratch = data_of<Stored>(bound.writes[1]);
+  const auto sums = KeyValueSums<Stored>::of(s, bound);
 
   for (std::int64_t sequence = 0; sequence < s.sequences; ++sequence) {
     exec.batches(s.key_value_heads, [&, sequence](auto& part, std::int64_t shared,
@@ -180,85 +238,90 @@ void launch(Exec& exec, const AttentionGradient& op, const BoundOp& bound) {
       const std::int64_t first = sequence * s.length * s.row;
       const std::int64_t keys_at = first + s.width + shared * s.head_width;
       const std::int64_t values_at = keys_at + s.key_value_heads * s.head_width;
-      const Real* k = qkv + keys_at;
-      const Real* v = qkv + values_at;
-      Real* dk = d_qkv + keys_at;
-      Real* dv = d_qkv + values_at;
-      Real* d = scratch + shared * s.square;  // one block of queries: [queries, length]
+      const Stored* k = qkv + keys_at;
+      const Stored* v = qkv + values_at;
+      const auto at = sums.at(keys_at, values_at, shared);
+      Stored* d = scratch + shared * s.square;  // one block of queries: [queries, length]
       for (std::int64_t begin = (s.length - 1) / s.block * s.block; begin >= 0; begin -= s.block) {
         const std::int64_t queries = begin + s.block < s.length ? s.block : s.length - begin;
         const std::int64_t keys = begin + queries;
         for (std::int64_t head = shared * s.sharing; head < (shared + 1) * s.sharing; ++head) {
           const bool accumulate = keys < s.length || head > shared * s.sharing;
           const std::int64_t query_at = first + begin * s.row + head * s.head_width;
-          const Real* d_out = dy + (sequence * s.length + begin) * s.width + head * s.head_width;
-          const Real* p = probabilities + (sequence * s.heads + head) * s.square + begin * s.length;
-          part.gemm(Gemm<Real>{.m = queries,
-                               .n = keys,
-                               .k = s.head_width,
-                               .a = d_out,
-                               .lda = s.width,
-                               .b = v,
-                               .ldb = s.row,
-                               .transpose_b = true,
-                               .c = d,
-                               .ldc = s.length,
-                               .batch = batch,
-                               .stride_a = s.sharing * s.head_width,
-                               .stride_b = s.head_width,
-                               .stride_c = s.square});
-          part.gemm(Gemm<Real>{.m = keys,
-                               .n = s.head_width,
-                               .k = queries,
-                               .a = p,
-                               .lda = s.length,
-                               .transpose_a = true,
-                               .b = d_out,
-                               .ldb = s.width,
-                               .c = dv,
-                               .ldc = s.row,
-                               .accumulate = accumulate,
-                               .batch = batch,
-                               .stride_a = s.probability_stride,
-                               .stride_b = s.sharing * s.head_width,
-                               .stride_c = s.head_width});
+          const Stored* d_out = dy + (sequence * s.length + begin) * s.width + head * s.head_width;
+          const Stored* p =
+              probabilities + (sequence * s.heads + head) * s.square + begin * s.length;
+          part.gemm(Gemm<Stored>{.m = queries,
+                                 .n = keys,
+                                 .k = s.head_width,
+                                 .a = d_out,
+                                 .lda = s.width,
+                                 .b = v,
+                                 .ldb = s.row,
+                                 .transpose_b = true,
+                                 .c = d,
+                                 .ldc = s.length,
+                                 .batch = batch,
+                                 .stride_a = s.sharing * s.head_width,
+                                 .stride_b = s.head_width,
+                                 .stride_c = s.square});
+          part.gemm(SumGemm{.m = keys,
+                            .n = s.head_width,
+                            .k = queries,
+                            .a = p,
+                            .lda = s.length,
+                            .transpose_a = true,
+                            .b = d_out,
+                            .ldb = s.width,
+                            .c = at.dv,
+                            .ldc = sums.row,
+                            .accumulate = accumulate,
+                            .batch = batch,
+                            .stride_a = s.probability_stride,
+                            .stride_b = s.sharing * s.head_width,
+                            .stride_c = sums.stride});
           part.rows(
               batch * queries, keys,
-              CausalSoftmaxGradientBody<Real>{p,
-                                              d,
-                                              {begin, queries, s.length, s.probability_stride},
-                                              {begin, queries, s.length, s.square},
-                                              keys,
-                                              s.scale});
-          part.gemm(Gemm<Real>{.m = queries,
-                               .n = s.head_width,
-                               .k = keys,
-                               .a = d,
-                               .lda = s.length,
-                               .b = k,
-                               .ldb = s.row,
-                               .c = d_qkv + query_at,
-                               .ldc = s.row,
-                               .batch = batch,
-                               .stride_a = s.square,
-                               .stride_b = s.head_width,
-                               .stride_c = s.sharing * s.head_width});
-          part.gemm(Gemm<Real>{.m = keys,
-                               .n = s.head_width,
-                               .k = queries,
-                               .a = d,
-                               .lda = s.length,
-                               .transpose_a = true,
-                               .b = qkv + query_at,
-                               .ldb = s.row,
-                               .c = dk,
-                               .ldc = s.row,
-                               .accumulate = accumulate,
-                               .batch = batch,
-                               .stride_a = s.square,
-                               .stride_b = s.sharing * s.head_width,
-                               .stride_c = s.head_width});
+              CausalSoftmaxGradientBody<Stored>{p,
+                                                d,
+                                                {begin, queries, s.length, s.probability_stride},
+                                                {begin, queries, s.length, s.square},
+                                                keys,
+                                                s.scale});
+          part.gemm(Gemm<Stored>{.m = queries,
+                                 .n = s.head_width,
+                                 .k = keys,
+                                 .a = d,
+                                 .lda = s.length,
+                                 .b = k,
+                                 .ldb = s.row,
+                                 .c = d_qkv + query_at,
+                                 .ldc = s.row,
+                                 .batch = batch,
+                                 .stride_a = s.square,
+                                 .stride_b = s.head_width,
+                                 .stride_c = s.sharing * s.head_width});
+          part.gemm(SumGemm{.m = keys,
+                            .n = s.head_width,
+                            .k = queries,
+                            .a = d,
+                            .lda = s.length,
+                            .transpose_a = true,
+                            .b = qkv + query_at,
+                            .ldb = s.row,
+                            .c = at.dk,
+                            .ldc = sums.row,
+                            .accumulate = accumulate,
+                            .batch = batch,
+                            .stride_a = s.square,
+                            .stride_b = s.sharing * s.head_width,
+                            .stride_c = sums.stride});
         }
+      }
+      if constexpr (!std::is_same_v<Stored, Wide<Stored>>) {
+        part.rows(batch * s.length, 2 * s.head_width,
+                  StoreKeyValueSumsBody<Stored>{at.dk, d_qkv + keys_at, d_qkv + values_at,
+                                                s.head_width, s.length, s.row});
       }
     });
   }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "moe/kernels/bf16.h"
 #include "moe/kernels/device.h"
 
 namespace moe {
@@ -25,12 +26,12 @@ struct SumTargets {
 };
 
 /// The elements of a matrix as terms: their sums are the gradient of a bias.
-template <class Real>
+template <class Stored>
 struct ElementTerms {
-  const Real* in;
+  const Stored* in;
   std::int64_t width;
 
-  MOE_BODY Sums<Real, 1> operator()(std::int64_t row, std::int64_t column) const {
+  MOE_BODY Sums<Wide<Stored>, 1> operator()(std::int64_t row, std::int64_t column) const {
     return {in[row * width + column]};
   }
 };

@@ -7,32 +7,34 @@
 namespace moe {
 
 /// log of the sum of e^row[v] over `count` values, by all of the team.
-template <class Real, class Team>
-MOE_BODY Real log_sum_exp_of(Team& team, const Real* row, std::int64_t count) {
-  const Real largest = team.max(count, [=](std::int64_t v) { return row[v]; });
+template <class Real, class Stored, class Team>
+MOE_BODY Real log_sum_exp_of(Team& team, const Stored* row, std::int64_t count) {
+  const Real largest = team.max(count, [=](std::int64_t v) { return Real(row[v]); });
   const Real sum = team.sum(count, [=](std::int64_t v) { return exponential(row[v] - largest); });
   return largest + std::log(sum);
 }
 
 /// log_sum_exp[t] = log of the sum of e^logits[t]. A team per token.
-template <class Real>
+template <class Stored>
 struct LogSumExpBody {
-  const Real* logits;
+  using Real = Wide<Stored>;
+  const Stored* logits;
   Real* log_sum_exp;
   std::int64_t vocabulary;
 
   template <class Team>
   MOE_BODY void operator()(Team& team, std::int64_t t) const {
-    const Real log_sum = log_sum_exp_of(team, logits + t * vocabulary, vocabulary);
+    const Real log_sum = log_sum_exp_of<Real>(team, logits + t * vocabulary, vocabulary);
     if (team.leader()) log_sum_exp[t] = log_sum;
   }
 };
 
 /// loss = sum over tokens of (log_sum_exp - logit of the target) / global_tokens. One team; the sum
 /// is in double.
-template <class Real>
+template <class Stored>
 struct CrossEntropyBody {
-  const Real* logits;
+  using Real = Wide<Stored>;
+  const Stored* logits;
   const std::int32_t* targets;
   const Real* log_sum_exp;
   Real* loss;
@@ -43,25 +45,26 @@ struct CrossEntropyBody {
     const auto& self = *this;
     const double sum = team.sum(tokens, [&self](std::int64_t t) {
       return static_cast<double>(self.log_sum_exp[t]) -
-             static_cast<double>(self.logits[t * self.vocabulary + self.targets[t]]);
+             static_cast<double>(Real(self.logits[t * self.vocabulary + self.targets[t]]));
     });
     if (team.leader()) *loss = static_cast<Real>(sum / static_cast<double>(global_tokens));
   }
 };
 
 /// d_logits = (softmax(logits) - [v is the target]) / global_tokens. A team per token.
-template <class Real>
+template <class Stored>
 struct CrossEntropyGradientBody {
-  const Real* logits;
+  using Real = Wide<Stored>;
+  const Stored* logits;
   const std::int32_t* targets;
   const Real* log_sum_exp;
-  Real* d_logits;
+  Stored* d_logits;
   std::int64_t vocabulary, global_tokens, first_id;
 
   template <class Team>
   MOE_BODY void operator()(Team& team, std::int64_t t) const {
-    const Real* row = logits + t * vocabulary;
-    Real* out = d_logits + t * vocabulary;
+    const Stored* row = logits + t * vocabulary;
+    Stored* out = d_logits + t * vocabulary;
     const Real log_sum = log_sum_exp[t];
     const Real scale = Real(1) / static_cast<Real>(global_tokens);
     team.for_each(vocabulary,
@@ -75,44 +78,45 @@ struct CrossEntropyGradientBody {
   }
 };
 
-template <class Real, class Exec>
+template <class Stored, class Exec>
 void launch(Exec& exec, const CrossEntropy& op, const BoundOp& bound) {
   const View& logits = bound.reads[0];
-  Real* log_sum_exp = data_of<Real>(bound.writes[1]);
+  auto* log_sum_exp = data_of<Wide<Stored>>(bound.writes[1]);
   exec.rows(logits.rows, logits.columns,
-            LogSumExpBody<Real>{data_of<Real>(logits), log_sum_exp, logits.columns});
+            LogSumExpBody<Stored>{data_of<Stored>(logits), log_sum_exp, logits.columns});
   exec.rows(1, logits.rows,
-            CrossEntropyBody<Real>{data_of<Real>(logits), data_of<std::int32_t>(bound.reads[1]),
-                                   log_sum_exp, data_of<Real>(bound.writes[0]), logits.rows,
-                                   logits.columns, op.global_tokens});
+            CrossEntropyBody<Stored>{data_of<Stored>(logits), data_of<std::int32_t>(bound.reads[1]),
+                                     log_sum_exp, data_of<Wide<Stored>>(bound.writes[0]),
+                                     logits.rows, logits.columns, op.global_tokens});
 }
 
-template <class Real, class Exec>
+template <class Stored, class Exec>
 void launch(Exec& exec, const CrossEntropyGradient& op, const BoundOp& bound) {
   const View& logits = bound.reads[0];
-  exec.rows(
-      logits.rows, logits.columns,
-      CrossEntropyGradientBody<Real>{data_of<Real>(logits), data_of<std::int32_t>(bound.reads[1]),
-                                     data_of<Real>(bound.reads[2]), data_of<Real>(bound.writes[0]),
-                                     logits.columns, op.global_tokens, op.first_id});
+  exec.rows(logits.rows, logits.columns,
+            CrossEntropyGradientBody<Stored>{
+                data_of<Stored>(logits), data_of<std::int32_t>(bound.reads[1]),
+                data_of<Wide<Stored>>(bound.reads[2]), data_of<Stored>(bound.writes[0]),
+                logits.columns, op.global_tokens, op.first_id});
 }
 
 /// statistics[t] = log of the sum of e^logits[t], and the logit of the target. A team per token.
-template <class Real>
+template <class Stored>
 struct VocabularyStatisticsBody {
-  const Real* logits;
+  using Real = Wide<Stored>;
+  const Stored* logits;
   const std::int32_t* targets;
   Real* statistics;
   std::int64_t vocabulary, first_id;
 
   template <class Team>
   MOE_BODY void operator()(Team& team, std::int64_t t) const {
-    const Real* row = logits + t * vocabulary;
-    const Real log_sum = log_sum_exp_of(team, row, vocabulary);
+    const Stored* row = logits + t * vocabulary;
+    const Real log_sum = log_sum_exp_of<Real>(team, row, vocabulary);
     if (!team.leader()) return;
     const std::int64_t target = targets[t] - first_id;
     statistics[2 * t] = log_sum;
-    statistics[2 * t + 1] = target >= 0 && target < vocabulary ? row[target] : Real(0);
+    statistics[2 * t + 1] = target >= 0 && target < vocabulary ? Real(row[target]) : Real(0);
   }
 };
 
@@ -163,13 +167,13 @@ struct SharedCrossEntropyBody {
   }
 };
 
-template <class Real, class Exec>
+template <class Stored, class Exec>
 void launch(Exec& exec, const VocabularyStatistics& op, const BoundOp& bound) {
   const View& logits = bound.reads[0];
-  exec.rows(
-      logits.rows, logits.columns,
-      VocabularyStatisticsBody<Real>{data_of<Real>(logits), data_of<std::int32_t>(bound.reads[1]),
-                                     data_of<Real>(bound.writes[0]), logits.columns, op.first_id});
+  exec.rows(logits.rows, logits.columns,
+            VocabularyStatisticsBody<Stored>{
+                data_of<Stored>(logits), data_of<std::int32_t>(bound.reads[1]),
+                data_of<Wide<Stored>>(bound.writes[0]), logits.columns, op.first_id});
 }
 
 template <class Real, class Exec>

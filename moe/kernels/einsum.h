@@ -9,11 +9,12 @@ namespace moe {
 
 /// The mask's row of a copy: its weight in the column of its token, 0 elsewhere. A team per copy,
 /// so that each row has one writer.
-template <class Real>
+template <class Stored>
 struct DispatchMaskBody {
+  using Real = Wide<Stored>;
   SentRows rows;
   const Real* weights;  ///< nullptr: 1
-  Real* mask;
+  Stored* mask;
   std::int64_t tokens;
   int choices;
 
@@ -23,14 +24,15 @@ struct DispatchMaskBody {
     if (row < 0) return;
     const std::int64_t own = copy / choices;
     const Real weight = weights == nullptr ? Real(1) : weights[copy];
-    Real* out = mask + row * tokens;
+    Stored* out = mask + row * tokens;
     team.for_each(tokens, [=](std::int64_t t) { out[t] = t == own ? weight : Real(0); });
   }
 };
 
-template <class Real>
+template <class Stored>
 struct DispatchMaskGradientBody {
-  const Real* d_mask;
+  using Real = Wide<Stored>;
+  const Stored* d_mask;
   SentRows rows;
   Real* d_weights;
   std::int64_t tokens;
@@ -38,7 +40,7 @@ struct DispatchMaskGradientBody {
 
   MOE_BODY void operator()(std::int64_t copy) const {
     const std::int64_t row = rows.row_of(copy);
-    d_weights[copy] = row < 0 ? Real(0) : d_mask[row * tokens + copy / choices];
+    d_weights[copy] = row < 0 ? Real(0) : Real(d_mask[row * tokens + copy / choices]);
   }
 };
 
@@ -57,89 +59,89 @@ void for_each_mask_block(std::int64_t begin, std::int64_t end, int groups, std::
   }
 }
 
-template <class Real, class Exec>
+template <class Stored, class Exec>
 void launch(Exec& exec, const DispatchMask& op, const BoundOp& bound) {
   const View& expert = bound.reads[0];
   const View& mask = bound.writes[0];
-  const Real* weights = bound.reads.size() > 3 ? data_of<Real>(bound.reads[3]) : nullptr;
+  const auto* weights = bound.reads.size() > 3 ? data_of<Wide<Stored>>(bound.reads[3]) : nullptr;
   exec.rows(count_of(expert), mask.columns,
-            DispatchMaskBody<Real>{sent_rows_of(bound, 0, 1, bound.op->chunk), weights,
-                                   data_of<Real>(mask), mask.columns, op.choices});
+            DispatchMaskBody<Stored>{sent_rows_of(bound, 0, 1, bound.op->chunk), weights,
+                                     data_of<Stored>(mask), mask.columns, op.choices});
 }
 
-template <class Real, class Exec>
+template <class Stored, class Exec>
 void launch(Exec& exec, const DispatchMaskGradient& op, const BoundOp& bound) {
   const View& d_mask = bound.reads[0];
-  exec.elements(
-      count_of(bound.writes[0]),
-      DispatchMaskGradientBody<Real>{data_of<Real>(d_mask), sent_rows_of(bound, 1, 2),
-                                     data_of<Real>(bound.writes[0]), d_mask.columns, op.choices});
+  exec.elements(count_of(bound.writes[0]),
+                DispatchMaskGradientBody<Stored>{data_of<Stored>(d_mask), sent_rows_of(bound, 1, 2),
+                                                 data_of<Wide<Stored>>(bound.writes[0]),
+                                                 d_mask.columns, op.choices});
 }
 
-template <class Real, class Exec>
+template <class Stored, class Exec>
 void launch(Exec& exec, const EinsumRows& op, const BoundOp& bound) {
   const std::int64_t tokens = bound.reads[0].columns, width = bound.writes[0].columns;
-  const Real* mask = data_of<Real>(bound.reads[0]);
-  const Real* x = data_of<Real>(bound.reads[1]);
-  Real* rows = data_of<Real>(bound.writes[0]);
+  const Stored* mask = data_of<Stored>(bound.reads[0]);
+  const Stored* x = data_of<Stored>(bound.reads[1]);
+  Stored* rows = data_of<Stored>(bound.writes[0]);
   for (const RowRange& range : bound.ranges) {
     for_each_mask_block(range.begin, range.begin + range.rows, op.groups, op.slots,
                         [&](std::int64_t first, std::int64_t count, std::int64_t group) {
-                          exec.gemm(Gemm<Real>{.m = count,
-                                               .n = width,
-                                               .k = tokens,
-                                               .a = mask + first * tokens,
-                                               .lda = tokens,
-                                               .b = x + group * tokens * width,
-                                               .ldb = width,
-                                               .c = rows + first * width,
-                                               .ldc = width});
+                          exec.gemm(Gemm<Stored>{.m = count,
+                                                 .n = width,
+                                                 .k = tokens,
+                                                 .a = mask + first * tokens,
+                                                 .lda = tokens,
+                                                 .b = x + group * tokens * width,
+                                                 .ldb = width,
+                                                 .c = rows + first * width,
+                                                 .ldc = width});
                         });
   }
 }
 
 /// The blocks of a group are added up, expert by expert.
-template <class Real, class Exec>
+template <class Stored, class Exec>
 void launch(Exec& exec, const EinsumTokens& op, const BoundOp& bound) {
   const View& mask = bound.reads[0];
   const std::int64_t tokens = mask.columns, width = bound.writes[0].columns;
-  const Real* rows = data_of<Real>(bound.reads[1]);
-  Real* y = data_of<Real>(bound.writes[0]);
+  const Stored* rows = data_of<Stored>(bound.reads[1]);
+  Stored* y = data_of<Stored>(bound.writes[0]);
   for_each_mask_block(
       0, mask.rows, op.groups, op.slots,
       [&](std::int64_t first, std::int64_t count, std::int64_t group) {
-        exec.gemm(Gemm<Real>{.m = tokens,
-                             .n = width,
-                             .k = count,
-                             .a = data_of<Real>(mask) + first * tokens,
-                             .lda = tokens,
-                             .transpose_a = true,
-                             .b = rows + first * width,
-                             .ldb = width,
-                             .c = y + group * tokens * width,
-                             .ldc = width,
-                             .accumulate = first >= op.groups * op.slots && op.groups > 1});
+        exec.gemm(Gemm<Stored>{.m = tokens,
+                               .n = width,
+                               .k = count,
+                               .a = data_of<Stored>(mask) + first * tokens,
+                               .lda = tokens,
+                               .transpose_a = true,
+                               .b = rows + first * width,
+                               .ldb = width,
+                               .c = y + group * tokens * width,
+                               .ldc = width,
+                               .accumulate = first >= op.groups * op.slots && op.groups > 1});
       });
 }
 
-template <class Real, class Exec>
+template <class Stored, class Exec>
 void launch(Exec& exec, const EinsumMask& op, const BoundOp& bound) {
   const View& rows = bound.reads[0];
   const std::int64_t tokens = bound.writes[0].columns, width = rows.columns;
-  const Real* x = data_of<Real>(bound.reads[1]);
-  Real* d_mask = data_of<Real>(bound.writes[0]);
+  const Stored* x = data_of<Stored>(bound.reads[1]);
+  Stored* d_mask = data_of<Stored>(bound.writes[0]);
   for_each_mask_block(0, rows.rows, op.groups, op.slots,
                       [&](std::int64_t first, std::int64_t count, std::int64_t group) {
-                        exec.gemm(Gemm<Real>{.m = count,
-                                             .n = tokens,
-                                             .k = width,
-                                             .a = data_of<Real>(rows) + first * width,
-                                             .lda = width,
-                                             .b = x + group * tokens * width,
-                                             .ldb = width,
-                                             .transpose_b = true,
-                                             .c = d_mask + first * tokens,
-                                             .ldc = tokens});
+                        exec.gemm(Gemm<Stored>{.m = count,
+                                               .n = tokens,
+                                               .k = width,
+                                               .a = data_of<Stored>(rows) + first * width,
+                                               .lda = width,
+                                               .b = x + group * tokens * width,
+                                               .ldb = width,
+                                               .transpose_b = true,
+                                               .c = d_mask + first * tokens,
+                                               .ldc = tokens});
                       });
 }
 

@@ -24,6 +24,7 @@
 #include "moe/kernels/layer_norm.h"
 #include "moe/kernels/linear.h"
 #include "moe/kernels/load_balancing.h"
+#include "moe/kernels/narrow.h"
 #include "moe/kernels/pack.h"
 #include "moe/kernels/padding.h"
 #include "moe/kernels/permute.h"
@@ -40,12 +41,12 @@
 
 namespace moe {
 
-/// The type that the op computes in: that of its first operand, writes before reads, that is not of
-/// integers; float where all are.
-inline DType real_type(const BoundOp& bound) {
+/// The type in which what the op works on is stored: bf16 where any operand is, since its wide
+/// operands are then in f32; f32 where all are integers.
+inline DType stored_type(const BoundOp& bound) {
   for (const auto* views : {&bound.writes, &bound.reads}) {
     for (const View& view : *views) {
-      if (view.dtype != DType::i32) return view.dtype;
+      if (view.dtype == DType::f64 || view.dtype == DType::bf16) return view.dtype;
     }
   }
   return DType::f32;
@@ -56,13 +57,17 @@ inline DType real_type(const BoundOp& bound) {
 ///   rows(n, width, f)                       f(team, row) for every row, each about `width` long
 ///   elements(n, f)                          f(i) for every element
 ///   column_sums(n, width, f, targets)       sums of f(row, column) over the rows, in row order
-///   gemm(Gemm<Real>)                        a matrix product, or a batch of them
+///   gemm(Gemm<In, Out>)                     a matrix product, or a batch of them
 ///   batches(n, f)                           f(executor, first, count) until all n are covered
 ///   copy(to, from, bytes)                   between the device's memory and the host's
 ///   kQueryBlock                             queries that attention takes at once
 /// Calls take effect one after the other.
 ///
-/// Throws std::logic_error for ops that are not carried out by kernels.
+/// `launch` has one parameter, the type in which activations are stored. Bodies compute in Wide of
+/// it, and write each operand in the type that the facts of the op say.
+///
+/// Throws std::logic_error for ops that are not carried out by kernels, and for operands of a type
+/// that the op has no kernel for.
 template <class Exec>
 void execute_op(Exec& exec, const BoundOp& bound) {
   std::visit(
@@ -70,10 +75,17 @@ void execute_op(Exec& exec, const BoundOp& bound) {
         using Kind = std::decay_t<decltype(kind)>;
         if constexpr (Kind::facts.executor != Executor::kernel) {
           throw std::logic_error(bound.op->name + ": no kernel carries this op out");
-        } else if (real_type(bound) == DType::f64) {
-          launch<double>(exec, kind, bound);
         } else {
-          launch<float>(exec, kind, bound);
+          switch (stored_type(bound)) {
+            case DType::f64:
+              return launch<double>(exec, kind, bound);
+            case DType::bf16:
+              // Ops all of whose numbers are wide have no kernel of their own for bf16.
+              if constexpr (Kind::facts.stores()) return launch<Bf16>(exec, kind, bound);
+              throw std::logic_error(bound.op->name + ": no kernel in bf16");
+            default:
+              return launch<float>(exec, kind, bound);
+          }
         }
       },
       bound.op->kind);

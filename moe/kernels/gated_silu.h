@@ -5,24 +5,25 @@
 namespace moe {
 
 /// y = a s x with s = 1 / (1 + e^-a)
-template <class Real>
+template <class Stored>
 struct GatedSiluBody {
-  const Real* a;
-  const Real* x;
-  Real* y;
+  const Stored* a;
+  const Stored* x;
+  Stored* y;
   MOE_BODY void operator()(std::int64_t i) const {
-    y[i] = a[i] * SigmoidCurve<Real>::value(a[i]) * x[i];
+    y[i] = a[i] * SigmoidCurve<Wide<Stored>>::value(a[i]) * x[i];
   }
 };
 
 /// da = dy x (s + a s (1 - s)), dx = dy a s
-template <class Real>
+template <class Stored>
 struct GatedSiluGradientBody {
-  const Real* dy;
-  const Real* a;
-  const Real* x;
-  Real* da;
-  Real* dx;
+  using Real = Wide<Stored>;
+  const Stored* dy;
+  const Stored* a;
+  const Stored* x;
+  Stored* da;
+  Stored* dx;
   MOE_BODY void operator()(std::int64_t i) const {
     const Real s = SigmoidCurve<Real>::value(a[i]);
     da[i] = dy[i] * x[i] * (s + a[i] * s * (Real(1) - s));
@@ -30,30 +31,31 @@ struct GatedSiluGradientBody {
   }
 };
 
-template <class Real, class Exec>
+template <class Stored, class Exec>
 void launch(Exec& exec, const GatedSilu&, const BoundOp& bound) {
   const std::int64_t width = bound.reads[0].columns;
-  const Real* a = data_of<Real>(bound.reads[0]);
-  const Real* x = data_of<Real>(bound.reads[1]);
-  Real* y = data_of<Real>(bound.writes[0]);
+  const Stored* a = data_of<Stored>(bound.reads[0]);
+  const Stored* x = data_of<Stored>(bound.reads[1]);
+  Stored* y = data_of<Stored>(bound.writes[0]);
   for (const RowRange& range : bound.ranges) {
     const std::int64_t begin = range.begin * width;
-    exec.elements(range.rows * width, GatedSiluBody<Real>{a + begin, x + begin, y + begin});
+    exec.elements(range.rows * width, GatedSiluBody<Stored>{a + begin, x + begin, y + begin});
   }
 }
 
-template <class Real, class Exec>
+template <class Stored, class Exec>
 void launch(Exec& exec, const GatedSiluGradient&, const BoundOp& bound) {
   const std::int64_t width = bound.reads[0].columns;
-  const Real* dy = data_of<Real>(bound.reads[0]);
-  const Real* a = data_of<Real>(bound.reads[1]);
-  const Real* x = data_of<Real>(bound.reads[2]);
-  Real* da = data_of<Real>(bound.writes[0]);
-  Real* dx = data_of<Real>(bound.writes[1]);
+  const Stored* dy = data_of<Stored>(bound.reads[0]);
+  const Stored* a = data_of<Stored>(bound.reads[1]);
+  const Stored* x = data_of<Stored>(bound.reads[2]);
+  Stored* da = data_of<Stored>(bound.writes[0]);
+  Stored* dx = data_of<Stored>(bound.writes[1]);
   for (const RowRange& range : bound.ranges) {
     const std::int64_t begin = range.begin * width;
-    exec.elements(range.rows * width, GatedSiluGradientBody<Real>{dy + begin, a + begin, x + begin,
-                                                                  da + begin, dx + begin});
+    exec.elements(
+        range.rows * width,
+        GatedSiluGradientBody<Stored>{dy + begin, a + begin, x + begin, da + begin, dx + begin});
   }
 }
 

@@ -7,41 +7,41 @@
 namespace moe {
 
 /// The argument of an executor's gemm(): C = op(A) op(B) + beta C (+ bias in every row), all
-/// row-major. op(A) is [m,k], op(B) is [k,n], C is [m,n]. Leading dimensions count elements from
+/// row-major. Products are added up in Wide<In>, whatever C is stored in. op(A) is [m,k], op(B) is [k,n], C is [m,n]. Leading dimensions count elements from
 /// row to row as stored. A batch repeats the product at A + i stride_a, B + i stride_b and C + i
 /// stride_c.
-template <class Real>
+template <class In, class Out = In>
 struct Gemm {
   std::int64_t m = 0, n = 0, k = 0;
-  const Real* a = nullptr;
+  const In* a = nullptr;
   std::int64_t lda = 0;
   bool transpose_a = false;
-  const Real* b = nullptr;
+  const In* b = nullptr;
   std::int64_t ldb = 0;
   bool transpose_b = false;
-  Real* c = nullptr;
+  Out* c = nullptr;
   std::int64_t ldc = 0;
-  bool accumulate = false;     ///< beta = 1, otherwise 0
-  const Real* bias = nullptr;  ///< [n]; not together with accumulate or a batch
+  bool accumulate = false;   ///< beta = 1, otherwise 0
+  const In* bias = nullptr;  ///< [n]; not together with accumulate or a batch
   std::int64_t batch = 1, stride_a = 0, stride_b = 0, stride_c = 0;
 };
 
 /// Sets every row of C to the bias, or to zero without one, before a product is added to it. A team
 /// per row.
-template <class Real>
+template <class In, class Out>
 struct FillRowsBody {
-  Real* c;
+  Out* c;
   std::int64_t ldc, n;
-  const Real* bias;
+  const In* bias;
 
   template <class Team>
   MOE_BODY void operator()(Team& team, std::int64_t row) const {
-    Real* out = c + row * ldc;
-    const Real* in = bias;
+    Out* out = c + row * ldc;
+    const In* in = bias;
     if (in != nullptr) {
-      team.for_each(n, [=](std::int64_t i) { out[i] = in[i]; });
+      team.for_each(n, [=](std::int64_t i) { out[i] = Out(in[i]); });
     } else {
-      team.for_each(n, [=](std::int64_t i) { out[i] = 0; });
+      team.for_each(n, [=](std::int64_t i) { out[i] = Out(0); });
     }
   }
 };

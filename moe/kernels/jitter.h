@@ -10,19 +10,20 @@
 namespace moe {
 
 /// A team per token.
-template <class Real>
+template <class Stored>
 struct JitterBody {
-  const Real* x;
+  using Real = Wide<Stored>;
+  const Stored* x;
   const std::int32_t* step;
-  Real* y;
+  Stored* y;
   std::int64_t columns;
   Draw draw;
   Real epsilon;
 
   template <class Team>
   MOE_BODY void operator()(Team& team, std::int64_t t) const {
-    const Real* in = x + t * columns;
-    Real* out = y + t * columns;
+    const Stored* in = x + t * columns;
+    Stored* out = y + t * columns;
     const std::uint64_t key = token_key(draw.seed, draw.layer, *step, draw.first_token + t);
     const Real most = epsilon;
     team.for_each(columns, [=](std::int64_t c) {
@@ -32,13 +33,13 @@ struct JitterBody {
   }
 };
 
-template <class Real, class Exec>
+template <class Stored, class Exec>
 void launch(Exec& exec, const Jitter& op, const BoundOp& bound) {
   const View& x = bound.reads[0];
   exec.rows(x.rows, x.columns,
-            JitterBody<Real>{data_of<Real>(x), data_of<std::int32_t>(bound.reads[1]),
-                             data_of<Real>(bound.writes[0]), x.columns, op.draw,
-                             static_cast<Real>(op.epsilon)});
+            JitterBody<Stored>{data_of<Stored>(x), data_of<std::int32_t>(bound.reads[1]),
+                               data_of<Stored>(bound.writes[0]), x.columns, op.draw,
+                               static_cast<Wide<Stored>>(op.epsilon)});
 }
 
 }  // namespace moe

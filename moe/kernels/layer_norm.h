@@ -12,23 +12,24 @@ inline constexpr double kLayerNormEpsilon = 1e-5;
 
 /// y = (x - mean) / sqrt(variance + epsilon) * scale + shift. A team per row. The statistics are
 /// kept for backward. The variance is a mean of (x - mean)^2, which avoids cancellation.
-template <class Real>
+template <class Stored>
 struct LayerNormBody {
-  const Real* x;
-  const Real* scale;
-  const Real* shift;
-  Real* y;
+  using Real = Wide<Stored>;
+  const Stored* x;
+  const Stored* scale;
+  const Stored* shift;
+  Stored* y;
   Real* statistics;
   std::int64_t width;
 
   template <class Team>
   MOE_BODY void operator()(Team& team, std::int64_t row) const {
-    const Real* in = x + row * width;
-    Real* out = y + row * width;
-    const Real* const gain = scale;
-    const Real* const offset = shift;
+    const Stored* in = x + row * width;
+    Stored* out = y + row * width;
+    const Stored* const gain = scale;
+    const Stored* const offset = shift;
     const Real mean =
-        team.sum(width, [=](std::int64_t c) { return in[c]; }) / static_cast<Real>(width);
+        team.sum(width, [=](std::int64_t c) { return Real(in[c]); }) / static_cast<Real>(width);
     const Real variance = team.sum(width, [=](std::int64_t c) {
       const Real centred = in[c] - mean;
       return centred * centred;
@@ -44,21 +45,22 @@ struct LayerNormBody {
 };
 
 /// With n = (x - mean) inverse and g = dy scale: dx = inverse (g - mean(g) - n mean(g n)).
-template <class Real>
+template <class Stored>
 struct LayerNormInputGradientBody {
-  const Real* dy;
-  const Real* x;
-  const Real* scale;
+  using Real = Wide<Stored>;
+  const Stored* dy;
+  const Stored* x;
+  const Stored* scale;
   const Real* statistics;
-  Real* dx;
+  Stored* dx;
   std::int64_t width;
 
   template <class Team>
   MOE_BODY void operator()(Team& team, std::int64_t row) const {
-    const Real* in = x + row * width;
-    const Real* gradient = dy + row * width;
-    Real* out = dx + row * width;
-    const Real* const gain = scale;
+    const Stored* in = x + row * width;
+    const Stored* gradient = dy + row * width;
+    Stored* out = dx + row * width;
+    const Stored* const gain = scale;
     const Real mean = statistics[2 * row];
     const Real inverse = statistics[2 * row + 1];
     const Real sum = team.sum(width, [=](std::int64_t c) { return gradient[c] * gain[c]; });
@@ -74,10 +76,11 @@ struct LayerNormInputGradientBody {
 };
 
 /// d_scale = sum over rows of dy n, d_shift = sum over rows of dy.
-template <class Real>
+template <class Stored>
 struct LayerNormWeightGradientTerms {
-  const Real* dy;
-  const Real* x;
+  using Real = Wide<Stored>;
+  const Stored* dy;
+  const Stored* x;
   const Real* statistics;
   std::int64_t width;
 
@@ -88,33 +91,35 @@ struct LayerNormWeightGradientTerms {
   }
 };
 
-template <class Real, class Exec>
+template <class Stored, class Exec>
 void launch(Exec& exec, const LayerNorm&, const BoundOp& bound) {
   const View& x = bound.reads[0];
   exec.rows(x.rows, x.columns,
-            LayerNormBody<Real>{data_of<Real>(x), data_of<Real>(bound.reads[1]),
-                                data_of<Real>(bound.reads[2]), data_of<Real>(bound.writes[0]),
-                                data_of<Real>(bound.writes[1]), x.columns});
+            LayerNormBody<Stored>{data_of<Stored>(x), data_of<Stored>(bound.reads[1]),
+                                  data_of<Stored>(bound.reads[2]), data_of<Stored>(bound.writes[0]),
+                                  data_of<Wide<Stored>>(bound.writes[1]), x.columns});
 }
 
-template <class Real, class Exec>
+template <class Stored, class Exec>
 void launch(Exec& exec, const LayerNormInputGradient&, const BoundOp& bound) {
   const View& dy = bound.reads[0];
   exec.rows(dy.rows, dy.columns,
-            LayerNormInputGradientBody<Real>{
-                data_of<Real>(dy), data_of<Real>(bound.reads[1]), data_of<Real>(bound.reads[2]),
-                data_of<Real>(bound.reads[3]), data_of<Real>(bound.writes[0]), dy.columns});
+            LayerNormInputGradientBody<Stored>{data_of<Stored>(dy), data_of<Stored>(bound.reads[1]),
+                                               data_of<Stored>(bound.reads[2]),
+                                               data_of<Wide<Stored>>(bound.reads[3]),
+                                               data_of<Stored>(bound.writes[0]), dy.columns});
 }
 
-template <class Real, class Exec>
+template <class Stored, class Exec>
 void launch(Exec& exec, const LayerNormWeightGradient& op, const BoundOp& bound) {
   const View& dy = bound.reads[0];
   exec.column_sums(
       dy.rows, dy.columns,
-      LayerNormWeightGradientTerms<Real>{data_of<Real>(dy), data_of<Real>(bound.reads[1]),
-                                         data_of<Real>(bound.reads[2]), dy.columns},
-      SumTargets<Real, 2>{{data_of<Real>(bound.writes[0]), data_of<Real>(bound.writes[1])},
-                          op.accumulate});
+      LayerNormWeightGradientTerms<Stored>{data_of<Stored>(dy), data_of<Stored>(bound.reads[1]),
+                                           data_of<Wide<Stored>>(bound.reads[2]), dy.columns},
+      SumTargets<Wide<Stored>, 2>{
+          {data_of<Wide<Stored>>(bound.writes[0]), data_of<Wide<Stored>>(bound.writes[1])},
+          op.accumulate});
 }
 
 }  // namespace moe

@@ -3,65 +3,69 @@
 #include <bit>
 #include <cstdint>
 
-#include "moe/kernels/round_bf16.h"
+#include "moe/kernels/view.h"
 
 namespace moe {
 
 /// Packs two numbers into an integer, the first in its lower half. A team per row.
-template <class Real>
+template <class Stored>
 struct PackBf16Body {
-  const Real* x;
+  const Stored* x;
   std::int32_t* packed;
   std::int64_t width, words;
 
   template <class Team>
   MOE_BODY void operator()(Team& team, std::int64_t row) const {
-    const Real* in = x + row * width;
+    const Stored* in = x + row * width;
     std::int32_t* out = packed + row * words;
     const std::int64_t n = width;
     team.for_each(words, [=](std::int64_t word) {
       const auto bits = [=](std::int64_t i) {
         const float value = i < n ? static_cast<float>(in[i]) : 0.0f;
-        return std::bit_cast<std::uint32_t>(rounded_bf16(value)) >> 16;
+        return std::uint32_t{Bf16(value).bits};
       };
       out[word] = static_cast<std::int32_t>(bits(2 * word) | bits(2 * word + 1) << 16);
     });
   }
 };
 
-template <class Real>
+template <class Stored>
 struct UnpackBf16Body {
   const std::int32_t* packed;
-  Real* y;
+  Stored* y;
   std::int64_t width, words;
 
   template <class Team>
   MOE_BODY void operator()(Team& team, std::int64_t row) const {
     const std::int32_t* in = packed + row * words;
-    Real* out = y + row * width;
+    Stored* out = y + row * width;
     team.for_each(width, [=](std::int64_t i) {
       const auto word = static_cast<std::uint32_t>(in[i / 2]);
       const std::uint32_t bits = i % 2 == 0 ? word << 16 : word & 0xffff0000u;
-      out[i] = static_cast<Real>(std::bit_cast<float>(bits));
+      out[i] = static_cast<Stored>(std::bit_cast<float>(bits));
     });
   }
 };
 
 /// Packs a row as the bits of its scale, then four numbers to an integer; halves are rounded away
 /// from zero. A team per row.
-template <class Real>
+template <class Stored>
 struct PackInt8Body {
   static constexpr float kSmallestNormal = 0x1p-126f;
-  const Real* x;
+  const Stored* x;
   std::int32_t* packed;
   std::int64_t width, words;
 
   template <class Team>
   MOE_BODY void operator()(Team& team, std::int64_t row) const {
-    const Real* in = x + row * width;
+    const Stored* in = x + row * width;
     std::int32_t* out = packed + row * words;
     const std::int64_t n = width;
-    const Real largest = team.max(n, [=](std::int64_t i) { return in[i] < 0 ? -in[i] : in[i]; });
+    using Real = Wide<Stored>;
+    const Real largest = team.max(n, [=](std::int64_t i) {
+      const Real value = in[i];
+      return value < 0 ? -value : value;
+    });
     // The scale is NaN where a number of the row is NaN or infinite.
     const Real poison = team.sum(n, [=](std::int64_t i) { return in[i] * 0; });
     const float scale = static_cast<float>(largest) / 127.0f + static_cast<float>(poison);
@@ -83,21 +87,21 @@ struct PackInt8Body {
   }
 };
 
-template <class Real>
+template <class Stored>
 struct UnpackInt8Body {
   const std::int32_t* packed;
-  Real* y;
+  Stored* y;
   std::int64_t width, words;
 
   template <class Team>
   MOE_BODY void operator()(Team& team, std::int64_t row) const {
     const std::int32_t* in = packed + row * words;
-    Real* out = y + row * width;
+    Stored* out = y + row * width;
     const float scale = std::bit_cast<float>(in[0]);
     team.for_each(width, [=](std::int64_t i) {
       const std::uint32_t byte = static_cast<std::uint32_t>(in[1 + i / 4]) >> (8 * (i % 4)) & 0xffu;
       const auto q = static_cast<float>(static_cast<std::int8_t>(byte));
-      out[i] = static_cast<Real>(q * scale);
+      out[i] = static_cast<Stored>(q * scale);
     });
   }
 };
@@ -108,36 +112,36 @@ void slice_rows(Exec& exec, const BoundOp& bound, std::int64_t width, F at) {
   for (const RowRange& range : bound.ranges) exec.rows(range.rows, width, at(range.begin));
 }
 
-template <class Real, class Exec>
+template <class Stored, class Exec>
 void launch(Exec& exec, const PackRows& op, const BoundOp& bound) {
   const std::int64_t width = bound.reads[0].columns, words = bound.writes[0].columns;
-  const Real* x = data_of<Real>(bound.reads[0]);
+  const Stored* x = data_of<Stored>(bound.reads[0]);
   std::int32_t* packed = data_of<std::int32_t>(bound.writes[0]);
   switch (op.format) {
     case WireFormat::bf16:
       return slice_rows(exec, bound, width, [=](std::int64_t first) {
-        return PackBf16Body<Real>{x + first * width, packed + first * words, width, words};
+        return PackBf16Body<Stored>{x + first * width, packed + first * words, width, words};
       });
     case WireFormat::int8:
       return slice_rows(exec, bound, width, [=](std::int64_t first) {
-        return PackInt8Body<Real>{x + first * width, packed + first * words, width, words};
+        return PackInt8Body<Stored>{x + first * width, packed + first * words, width, words};
       });
   }
 }
 
-template <class Real, class Exec>
+template <class Stored, class Exec>
 void launch(Exec& exec, const UnpackRows& op, const BoundOp& bound) {
   const std::int64_t width = bound.writes[0].columns, words = bound.reads[0].columns;
   const std::int32_t* packed = data_of<std::int32_t>(bound.reads[0]);
-  Real* y = data_of<Real>(bound.writes[0]);
+  Stored* y = data_of<Stored>(bound.writes[0]);
   switch (op.format) {
     case WireFormat::bf16:
       return slice_rows(exec, bound, width, [=](std::int64_t first) {
-        return UnpackBf16Body<Real>{packed + first * words, y + first * width, width, words};
+        return UnpackBf16Body<Stored>{packed + first * words, y + first * width, width, words};
       });
     case WireFormat::int8:
       return slice_rows(exec, bound, width, [=](std::int64_t first) {
-        return UnpackInt8Body<Real>{packed + first * words, y + first * width, width, words};
+        return UnpackInt8Body<Stored>{packed + first * words, y + first * width, width, words};
       });
   }
 }

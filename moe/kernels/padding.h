@@ -16,22 +16,22 @@ struct PadOffsetsBody {
 };
 
 /// rows[first + i] = 0 unless it holds a copy. A team per row.
-template <class Real>
+template <class Stored>
 struct ClearPaddingBody {
   const std::int32_t* padded;
-  Real* rows;
+  Stored* rows;
   std::int64_t first, width, experts;
 
   template <class Team>
   MOE_BODY void operator()(Team& team, std::int64_t i) const {
     const std::int64_t rows_per_pair = padded[1], row = first + i;
     if (row % rows_per_pair < padded[experts + 1 + row / rows_per_pair]) return;
-    Real* out = rows + row * width;
-    team.for_each(width, [=](std::int64_t c) { out[c] = 0; });
+    Stored* out = rows + row * width;
+    team.for_each(width, [=](std::int64_t c) { out[c] = Stored(0); });
   }
 };
 
-template <class Real, class Exec>
+template <class Stored, class Exec>
 void launch(Exec& exec, const PadOffsets& op, const BoundOp& bound) {
   const std::int64_t columns = bound.reads[0].columns;
   exec.elements(columns, PadOffsetsBody{data_of<std::int32_t>(bound.reads[0]),
@@ -39,13 +39,13 @@ void launch(Exec& exec, const PadOffsets& op, const BoundOp& bound) {
                                         op.rows_per_pair});
 }
 
-template <class Real, class Exec>
+template <class Stored, class Exec>
 void launch(Exec& exec, const ClearPadding&, const BoundOp& bound) {
   const View &padded = bound.reads[0], &rows = bound.writes[0];
   for (const RowRange& range : bound.ranges) {
     exec.rows(range.rows, rows.columns,
-              ClearPaddingBody<Real>{data_of<std::int32_t>(padded), data_of<Real>(rows),
-                                     range.begin, rows.columns, padded.columns - 1});
+              ClearPaddingBody<Stored>{data_of<std::int32_t>(padded), data_of<Stored>(rows),
+                                       range.begin, rows.columns, padded.columns - 1});
   }
 }
 

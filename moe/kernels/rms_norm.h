@@ -12,19 +12,20 @@ inline constexpr double kRmsNormEpsilon = 1e-5;
 
 /// y = x / sqrt(mean(x^2) + epsilon) * scale. A team per row. The reciprocal root is kept for
 /// backward.
-template <class Real>
+template <class Stored>
 struct RmsNormBody {
-  const Real* x;
-  const Real* scale;
-  Real* y;
+  using Real = Wide<Stored>;
+  const Stored* x;
+  const Stored* scale;
+  Stored* y;
   Real* statistics;
   std::int64_t width;
 
   template <class Team>
   MOE_BODY void operator()(Team& team, std::int64_t row) const {
-    const Real* in = x + row * width;
-    Real* out = y + row * width;
-    const Real* const gain = scale;
+    const Stored* in = x + row * width;
+    Stored* out = y + row * width;
+    const Stored* const gain = scale;
     const Real square =
         team.sum(width, [=](std::int64_t c) { return in[c] * in[c]; }) / static_cast<Real>(width);
     const Real inverse = Real(1) / std::sqrt(square + static_cast<Real>(kRmsNormEpsilon));
@@ -34,21 +35,22 @@ struct RmsNormBody {
 };
 
 /// With n = x inverse and g = dy scale: dx = inverse (g - n mean(g n)).
-template <class Real>
+template <class Stored>
 struct RmsNormInputGradientBody {
-  const Real* dy;
-  const Real* x;
-  const Real* scale;
+  using Real = Wide<Stored>;
+  const Stored* dy;
+  const Stored* x;
+  const Stored* scale;
   const Real* statistics;
-  Real* dx;
+  Stored* dx;
   std::int64_t width;
 
   template <class Team>
   MOE_BODY void operator()(Team& team, std::int64_t row) const {
-    const Real* in = x + row * width;
-    const Real* gradient = dy + row * width;
-    Real* out = dx + row * width;
-    const Real* const gain = scale;
+    const Stored* in = x + row * width;
+    const Stored* gradient = dy + row * width;
+    Stored* out = dx + row * width;
+    const Stored* const gain = scale;
     const Real inverse = statistics[row];
     const Real dot =
         team.sum(width, [=](std::int64_t c) { return gradient[c] * gain[c] * (in[c] * inverse); });
@@ -60,10 +62,11 @@ struct RmsNormInputGradientBody {
 };
 
 /// d_scale = sum over rows of dy n.
-template <class Real>
+template <class Stored>
 struct RmsNormWeightGradientTerms {
-  const Real* dy;
-  const Real* x;
+  using Real = Wide<Stored>;
+  const Stored* dy;
+  const Stored* x;
   const Real* statistics;
   std::int64_t width;
 
@@ -72,32 +75,33 @@ struct RmsNormWeightGradientTerms {
   }
 };
 
-template <class Real, class Exec>
+template <class Stored, class Exec>
 void launch(Exec& exec, const RmsNorm&, const BoundOp& bound) {
   const View& x = bound.reads[0];
-  exec.rows(
-      x.rows, x.columns,
-      RmsNormBody<Real>{data_of<Real>(x), data_of<Real>(bound.reads[1]),
-                        data_of<Real>(bound.writes[0]), data_of<Real>(bound.writes[1]), x.columns});
+  exec.rows(x.rows, x.columns,
+            RmsNormBody<Stored>{data_of<Stored>(x), data_of<Stored>(bound.reads[1]),
+                                data_of<Stored>(bound.writes[0]),
+                                data_of<Wide<Stored>>(bound.writes[1]), x.columns});
 }
 
-template <class Real, class Exec>
+template <class Stored, class Exec>
 void launch(Exec& exec, const RmsNormInputGradient&, const BoundOp& bound) {
   const View& dy = bound.reads[0];
   exec.rows(dy.rows, dy.columns,
-            RmsNormInputGradientBody<Real>{
-                data_of<Real>(dy), data_of<Real>(bound.reads[1]), data_of<Real>(bound.reads[2]),
-                data_of<Real>(bound.reads[3]), data_of<Real>(bound.writes[0]), dy.columns});
+            RmsNormInputGradientBody<Stored>{data_of<Stored>(dy), data_of<Stored>(bound.reads[1]),
+                                             data_of<Stored>(bound.reads[2]),
+                                             data_of<Wide<Stored>>(bound.reads[3]),
+                                             data_of<Stored>(bound.writes[0]), dy.columns});
 }
 
-template <class Real, class Exec>
+template <class Stored, class Exec>
 void launch(Exec& exec, const RmsNormWeightGradient& op, const BoundOp& bound) {
   const View& dy = bound.reads[0];
   exec.column_sums(
       dy.rows, dy.columns,
-      RmsNormWeightGradientTerms<Real>{data_of<Real>(dy), data_of<Real>(bound.reads[1]),
-                                       data_of<Real>(bound.reads[2]), dy.columns},
-      SumTargets<Real, 1>{{data_of<Real>(bound.writes[0])}, op.accumulate});
+      RmsNormWeightGradientTerms<Stored>{data_of<Stored>(dy), data_of<Stored>(bound.reads[1]),
+                                         data_of<Wide<Stored>>(bound.reads[2]), dy.columns},
+      SumTargets<Wide<Stored>, 1>{{data_of<Wide<Stored>>(bound.writes[0])}, op.accumulate});
 }
 
 }  // namespace moe

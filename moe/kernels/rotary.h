@@ -9,17 +9,18 @@ namespace moe {
 /// Turns the heads of q and k by `sense` times the angles of moe/ops/rotary.h and copies v. `in`
 /// may be `out`. A team per token. Angles are in double: after 4000 turns a float is exact to a
 /// thousandth only.
-template <class Real>
+template <class Stored>
 struct RotaryBody {
-  const Real* in;
-  Real* out;
+  using Real = Wide<Stored>;
+  const Stored* in;
+  Stored* out;
   std::int64_t columns, turned_heads, head_width, sequence_length;
   double log_base, sense;
 
   template <class Team>
   MOE_BODY void operator()(Team& team, std::int64_t token) const {
-    const Real* const x = in + token * columns;
-    Real* const y = out + token * columns;
+    const Stored* const x = in + token * columns;
+    Stored* const y = out + token * columns;
     const std::int64_t heads = turned_heads, width = head_width, half = width / 2;
     const double position = sense * static_cast<double>(token % sequence_length);
     const double rate = -2 * log_base / static_cast<double>(width);
@@ -38,7 +39,7 @@ struct RotaryBody {
   }
 };
 
-template <class Real, class Exec, class Kind>
+template <class Stored, class Exec, class Kind>
 void turn_heads(Exec& exec, const Kind& op, const BoundOp& bound, double sense) {
   const View& qkv = bound.reads[0];
   const std::int64_t parts = op.heads + 2 * std::int64_t{op.key_value_heads};
@@ -48,18 +49,18 @@ void turn_heads(Exec& exec, const Kind& op, const BoundOp& bound, double sense) 
                            std::to_string(parts) + " heads of even width");
   }
   exec.rows(qkv.rows, qkv.columns,
-            RotaryBody<Real>{data_of<Real>(qkv), data_of<Real>(bound.writes[0]), qkv.columns,
-                             op.heads + std::int64_t{op.key_value_heads}, head_width,
-                             op.sequence_length, std::log(op.base), sense});
+            RotaryBody<Stored>{data_of<Stored>(qkv), data_of<Stored>(bound.writes[0]), qkv.columns,
+                               op.heads + std::int64_t{op.key_value_heads}, head_width,
+                               op.sequence_length, std::log(op.base), sense});
 }
 
-template <class Real, class Exec>
+template <class Stored, class Exec>
 void launch(Exec& exec, const Rotary& op, const BoundOp& bound) {
-  turn_heads<Real>(exec, op, bound, 1);
+  turn_heads<Stored>(exec, op, bound, 1);
 }
-template <class Real, class Exec>
+template <class Stored, class Exec>
 void launch(Exec& exec, const RotaryGradient& op, const BoundOp& bound) {
-  turn_heads<Real>(exec, op, bound, -1);
+  turn_heads<Stored>(exec, op, bound, -1);
 }
 
 }  // namespace moe

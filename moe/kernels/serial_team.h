@@ -73,6 +73,7 @@ class SerialTeam {
   /// vectorises, where one loop that did both would not.
   template <class Value, class F, class Operation>
   static Value fold(std::int64_t n, Value start, F f, Operation operation) {
+    static_assert(std::is_arithmetic_v<Value>, "sums are made in Wide<Stored> (bf16.h)");
     Value partial[kLanes];
     for (Value& value : partial) value = start;
     Value block[kBlock];

@@ -23,17 +23,18 @@ struct SlotLayout {
 };
 
 /// Softmax over the tokens of a slot. A team per row of the mask.
-template <class Real>
+template <class Stored>
 struct SoftDispatchBody {
+  using Real = Wide<Stored>;
   const Real* logits;
-  Real* dispatch;
+  Stored* dispatch;
   SlotLayout layout;
 
   template <class Team>
   MOE_BODY void operator()(Team& team, std::int64_t row) const {
     const std::int64_t stride = layout.width, n = layout.tokens;
     const Real* in = logits + layout.group_of(row) * n * stride + layout.column_of(row);
-    Real* out = dispatch + row * n;
+    Stored* out = dispatch + row * n;
     const Real largest = team.max(n, [=](std::int64_t i) { return in[i * stride]; });
     const Real sum = team.sum(n, [=](std::int64_t i) {
       const Real value = exponential(in[i * stride] - largest);
@@ -42,15 +43,16 @@ struct SoftDispatchBody {
     });
     const Real inverse = Real(1) / sum;
     team.sync();
-    team.for_each(n, [=](std::int64_t i) { out[i] *= inverse; });
+    team.for_each(n, [=](std::int64_t i) { out[i] = out[i] * inverse; });
   }
 };
 
 /// Softmax over the slots of a token. A team per token.
-template <class Real>
+template <class Stored>
 struct SoftCombineBody {
+  using Real = Wide<Stored>;
   const Real* logits;
-  Real* combine;
+  Stored* combine;
   SlotLayout layout;
 
   template <class Team>
@@ -58,7 +60,7 @@ struct SoftCombineBody {
     const SlotLayout at = layout;
     const std::int64_t group = token / at.tokens;
     const Real* in = logits + token * at.width;
-    Real* out = combine + token % at.tokens;
+    Stored* out = combine + token % at.tokens;
     const Real largest = team.max(at.width, [=](std::int64_t c) { return in[c]; });
     const Real sum = team.sum(at.width, [=](std::int64_t c) {
       const Real value = exponential(in[c] - largest);
@@ -67,24 +69,27 @@ struct SoftCombineBody {
     });
     const Real inverse = Real(1) / sum;
     team.sync();
-    team.for_each(at.width,
-                  [=](std::int64_t c) { out[at.row_of(c, group) * at.tokens] *= inverse; });
+    team.for_each(at.width, [=](std::int64_t c) {
+      Stored& value = out[at.row_of(c, group) * at.tokens];
+      value = value * inverse;
+    });
   }
 };
 
 /// d_logit = D (dD - sum over the tokens of D dD). A team per row of the mask.
-template <class Real>
+template <class Stored>
 struct SoftDispatchGradientBody {
-  const Real* d_dispatch;
-  const Real* dispatch;
+  using Real = Wide<Stored>;
+  const Stored* d_dispatch;
+  const Stored* dispatch;
   Real* d_logits;
   SlotLayout layout;
 
   template <class Team>
   MOE_BODY void operator()(Team& team, std::int64_t row) const {
     const std::int64_t stride = layout.width, n = layout.tokens;
-    const Real* dy = d_dispatch + row * n;
-    const Real* y = dispatch + row * n;
+    const Stored* dy = d_dispatch + row * n;
+    const Stored* y = dispatch + row * n;
     Real* out = d_logits + layout.group_of(row) * n * stride + layout.column_of(row);
     const Real dot = team.sum(n, [=](std::int64_t i) { return y[i] * dy[i]; });
     team.for_each(n, [=](std::int64_t i) { out[i * stride] = y[i] * (dy[i] - dot); });
@@ -92,10 +97,11 @@ struct SoftDispatchGradientBody {
 };
 
 /// d_logit += C (dC - sum over the slots of C dC). A team per token.
-template <class Real>
+template <class Stored>
 struct SoftCombineGradientBody {
-  const Real* d_combine;
-  const Real* combine;
+  using Real = Wide<Stored>;
+  const Stored* d_combine;
+  const Stored* combine;
   Real* d_logits;
   SlotLayout layout;
 
@@ -103,8 +109,8 @@ struct SoftCombineGradientBody {
   MOE_BODY void operator()(Team& team, std::int64_t token) const {
     const SlotLayout at = layout;
     const std::int64_t group = token / at.tokens;
-    const Real* dy = d_combine + token % at.tokens;
-    const Real* y = combine + token % at.tokens;
+    const Stored* dy = d_combine + token % at.tokens;
+    const Stored* y = combine + token % at.tokens;
     Real* out = d_logits + token * at.width;
     const auto place = [=](std::int64_t c) { return at.row_of(c, group) * at.tokens; };
     const Real dot = team.sum(at.width, [=](std::int64_t c) { return y[place(c)] * dy[place(c)]; });
@@ -126,33 +132,33 @@ struct EvenSlotsBody {
   }
 };
 
-template <class Real, class Exec>
+template <class Stored, class Exec>
 void launch(Exec& exec, const SoftSlots& op, const BoundOp& bound) {
   const View& logits = bound.reads[0];
   const View& dispatch = bound.writes[0];
   const SlotLayout layout{logits.columns, op.slots, op.groups, logits.rows / op.groups};
-  const Real* in = data_of<Real>(logits);
+  const auto* in = data_of<Wide<Stored>>(logits);
   exec.rows(dispatch.rows, dispatch.columns,
-            SoftDispatchBody<Real>{in, data_of<Real>(dispatch), layout});
+            SoftDispatchBody<Stored>{in, data_of<Stored>(dispatch), layout});
   exec.rows(logits.rows, logits.columns,
-            SoftCombineBody<Real>{in, data_of<Real>(bound.writes[1]), layout});
+            SoftCombineBody<Stored>{in, data_of<Stored>(bound.writes[1]), layout});
   exec.elements(op.experts,
                 EvenSlotsBody{data_of<std::int32_t>(bound.writes[2]),
                               data_of<std::int32_t>(bound.writes[3]), op.groups * op.slots});
 }
 
-template <class Real, class Exec>
+template <class Stored, class Exec>
 void launch(Exec& exec, const SoftSlotsGradient& op, const BoundOp& bound) {
   const View& dispatch = bound.reads[2];
   const View& d_logits = bound.writes[0];
   const SlotLayout layout{d_logits.columns, op.slots, op.groups, d_logits.rows / op.groups};
-  Real* out = data_of<Real>(d_logits);
+  auto* out = data_of<Wide<Stored>>(d_logits);
   exec.rows(dispatch.rows, dispatch.columns,
-            SoftDispatchGradientBody<Real>{data_of<Real>(bound.reads[0]), data_of<Real>(dispatch),
-                                           out, layout});
+            SoftDispatchGradientBody<Stored>{data_of<Stored>(bound.reads[0]),
+                                             data_of<Stored>(dispatch), out, layout});
   exec.rows(d_logits.rows, d_logits.columns,
-            SoftCombineGradientBody<Real>{data_of<Real>(bound.reads[1]),
-                                          data_of<Real>(bound.reads[3]), out, layout});
+            SoftCombineGradientBody<Stored>{data_of<Stored>(bound.reads[1]),
+                                            data_of<Stored>(bound.reads[3]), out, layout});
 }
 
 }  // namespace moe

@@ -6,30 +6,30 @@
 namespace moe {
 
 /// y[i] = the sum of element i of every block, in rank order.
-template <class Real>
+template <class Stored>
 struct SumSharesBody {
-  const Real* shares;
+  const Stored* shares;
   std::int64_t blocks;
   std::int64_t block_elements;
-  Real* y;
+  Stored* y;
   MOE_BODY void operator()(std::int64_t i) const {
-    Real sum = shares[i];
+    Wide<Stored> sum = shares[i];
     for (std::int64_t block = 1; block < blocks; ++block) sum += shares[block * block_elements + i];
     y[i] = sum;
   }
 };
 
-template <class Real, class Exec>
+template <class Stored, class Exec>
 void launch(Exec& exec, const SumShares&, const BoundOp& bound) {
   const View& shares = bound.reads[0];
   const View& sum = bound.writes[0];
-  const Real* from = data_of<Real>(shares);
-  Real* to = data_of<Real>(sum);
+  const Stored* from = data_of<Stored>(shares);
+  Stored* to = data_of<Stored>(sum);
   for (const RowRange& range : bound.ranges) {
     const std::int64_t first = range.begin * sum.columns;
     exec.elements(range.rows * sum.columns,
-                  SumSharesBody<Real>{from + first, shares.columns / sum.columns,
-                                      sum.rows * sum.columns, to + first});
+                  SumSharesBody<Stored>{from + first, shares.columns / sum.columns,
+                                        sum.rows * sum.columns, to + first});
   }
 }
 

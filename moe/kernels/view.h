@@ -1,7 +1,9 @@
 #pragma once
 
 #include <stdexcept>
+#include <string>
 
+#include "moe/kernels/bf16.h"
 #include "moe/kernels/bound_op.h"
 
 namespace moe {
@@ -17,6 +19,10 @@ constexpr DType dtype_of<double>() {
   return DType::f64;
 }
 template <>
+constexpr DType dtype_of<Bf16>() {
+  return DType::bf16;
+}
+template <>
 constexpr DType dtype_of<std::int32_t>() {
   return DType::i32;
 }
@@ -25,9 +31,8 @@ constexpr DType dtype_of<std::int32_t>() {
 template <class T>
 T* data_of(const View& view) {
   if (view.dtype != dtype_of<T>()) {
-    throw std::logic_error("kernel: tensor of dtype " +
-                           std::to_string(static_cast<int>(view.dtype)) + " where dtype " +
-                           std::to_string(static_cast<int>(dtype_of<T>())) + " belongs");
+    throw std::logic_error("kernel: a tensor in " + std::string(name_of(view.dtype)) + " where " +
+                           std::string(name_of(dtype_of<T>())) + " belongs");
   }
   return static_cast<T*>(view.data);
 }

@@ -27,7 +27,7 @@ template <>
 constexpr std::array<std::string_view, 4> kWordsOf<RateSchedule>{"constant", "linear", "cosine",
                                                                  "inverse_square_root"};
 template <>
-constexpr std::array<std::string_view, 2> kWordsOf<DType>{"f32", "f64"};
+constexpr std::array<std::string_view, 3> kWordsOf<DType>{"f32", "f64", "bf16"};
 template <>
 constexpr std::array<std::string_view, 2> kWordsOf<Norm>{"layer_norm", "rms_norm"};
 template <>
@@ -331,8 +331,6 @@ constexpr std::array kKeys{
         "Whether ranks of tp cut the token table, the head and the loss by vocabulary."),
     member_key<&Model::biases>("model", "biases", TrueOrFalse{},
                                "Biases in attention, and in networks that can have them."),
-    member_key<&Model::dtype>("model", "dtype", WordRange{words_of_enum<DType>},
-                              "Format of parameters, activations and gradients."),
 
     member_key<&Model::dense_blocks>("moe", "dense_blocks", IntegerRange{0, kMostBlocks},
                                      "First blocks, which have no experts."),
@@ -396,6 +394,10 @@ constexpr std::array kKeys{
     member_key<&Model::micro_batches>(
         "training", "micro_batches", IntegerRange{1, kMostMicroBatches},
         "Equal parts of the global batch, whose gradients are added up."),
+    member_key<&Model::dtype>("training", "precision", WordRange{words_of_enum<DType>},
+                              "Format of parameters, activations and rows that are sent; with "
+                              "bf16, sums, gradients of parameters, what routers compute and "
+                              "states of the optimizer are f32."),
     member_key<&Model::optimizer>("training", "optimizer", WordRange{words_of_enum<Optimizer>},
                                   "How parameters are updated."),
     member_key<&Model::learning_rate>("training", "learning_rate", kAboveZero,

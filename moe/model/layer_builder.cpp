@@ -77,6 +77,16 @@ TensorId LayerBuilder::scale(const std::string& name, std::int64_t columns) {
 TensorId LayerBuilder::adjusted(const std::string& name, std::int64_t columns) {
   ProgramBuilder::ParameterShape shape{label(name), 1, columns, Initial::zero, 0, block, stage};
   shape.optimized = false;
+  shape.wide = true;
+  return build_.parameter(shape);
+}
+
+TensorId LayerBuilder::wide_parameter(const std::string& name, std::int64_t rows,
+                                      std::int64_t columns, Initial initial,
+                                      double standard_deviation) {
+  ProgramBuilder::ParameterShape shape{label(name),        rows,  columns, initial,
+                                       standard_deviation, block, stage};
+  shape.wide = true;
   return build_.parameter(shape);
 }
 
@@ -146,8 +156,16 @@ TensorId LayerBuilder::activation(const std::string& name, std::int64_t rows,
   return build_.activation(label(name), rows, columns);
 }
 
+TensorId LayerBuilder::wide(const std::string& name, std::int64_t columns) {
+  return wide(name, tokens, columns);
+}
+
+TensorId LayerBuilder::wide(const std::string& name, std::int64_t rows, std::int64_t columns) {
+  return build_.wide(label(name), rows, columns);
+}
+
 TensorId LayerBuilder::integers(const std::string& name, std::int64_t rows, std::int64_t columns) {
-  return build_.activation(label(name), rows, columns, DType::i32);
+  return build_.integers(label(name), rows, columns);
 }
 
 TensorId LayerBuilder::routed(const std::string& name, Rows rows_are, std::int64_t columns) {
@@ -190,6 +208,14 @@ TensorId LayerBuilder::like(const std::string& name, TensorId x) {
 }
 
 TensorId LayerBuilder::result(const std::string& name) { return build_.result(label(name)); }
+
+TensorId LayerBuilder::narrowed(const std::string& name, TensorId x) {
+  if (!narrows()) return x;
+  const Tensor& wide_tensor = build_.program.tensors[x];
+  const TensorId y = activation(name + ".narrowed", wide_tensor.rows, wide_tensor.columns);
+  op(Narrow{}, "narrow " + name, {x}, {y});
+  return y;
+}
 
 void LayerBuilder::op(OpKind kind, const std::string& name, std::vector<TensorId> reads,
                       std::vector<TensorId> writes, Stream stream) {

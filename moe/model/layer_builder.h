@@ -70,6 +70,9 @@ class LayerBuilder {
   /// values that the layer has written as its gradient. That gradient is not reduced, so it must be
   /// the same on all ranks.
   TensorId adjusted(const std::string& name, std::int64_t columns);
+  /// A dense parameter that is not stored in fewer bits, nor is what is computed from it.
+  TensorId wide_parameter(const std::string& name, std::int64_t rows, std::int64_t columns,
+                          Initial initial, double standard_deviation = 0);
   TensorId expert_weight(const std::string& name, std::int64_t rows, std::int64_t columns,
                          Sharded sharded, double standard_deviation = kInitialDeviation);
   TensorId expert_bias(const std::string& name, std::int64_t columns, Sharded sharded);
@@ -80,12 +83,20 @@ class LayerBuilder {
   /// [tokens, columns]
   TensorId activation(const std::string& name, std::int64_t columns);
   TensorId activation(const std::string& name, std::int64_t rows, std::int64_t columns);
+  /// The same where sums, statistics or what routers compute are kept (wide_of).
+  TensorId wide(const std::string& name, std::int64_t columns);
+  TensorId wide(const std::string& name, std::int64_t rows, std::int64_t columns);
   TensorId integers(const std::string& name, std::int64_t rows, std::int64_t columns);
   /// Rows on their way to or from the experts of this block.
   TensorId routed(const std::string& name, Rows rows_are, std::int64_t columns);
   /// As many rows and columns as `x`, an activation.
   TensorId like(const std::string& name, TensorId x);
   TensorId result(const std::string& name);
+
+  /// True where activations are stored in fewer bits than sums need.
+  bool narrows() const { return wide_of(model.dtype) != model.dtype; }
+  /// `x`, wide, as it is stored: rounded by an op where the model narrows(), else x itself.
+  TensorId narrowed(const std::string& name, TensorId x);
 
   void op(OpKind kind, const std::string& name, std::vector<TensorId> reads,
           std::vector<TensorId> writes, Stream stream = Stream::compute);

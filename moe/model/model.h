@@ -89,7 +89,7 @@ struct Model {
   bool nesterov = false;
   std::optional<double> clip_norm;  ///< none = gradients are not clipped
   std::int64_t seed = 1;
-  DType dtype = DType::f32;
+  DType dtype = DType::f32;  ///< key "precision"
 };
 
 /// Heads of keys and values.

@@ -42,6 +42,16 @@ void read_own_keys(const InputObject& moe, Model& model) {
   }
 }
 
+/// `dtype` in [model] is what version 0.1 called `precision` in [training].
+void read_earlier_precision(const InputObject& sizes, const InputObject& training, Model& model) {
+  const auto earlier = sizes.optional_member("dtype");
+  if (!earlier) return;
+  if (training.has("precision")) {
+    earlier->refuse("expected precision in [training] alone, which dtype was called before");
+  }
+  set_precision(*earlier, model);
+}
+
 /// The facts of the gate rule over defaults and over inherited keys.
 void take_from_gate(Model& model) {
   const GateFacts facts = gate_named(model.gate).facts;
@@ -140,6 +150,7 @@ Model load_model(const std::filesystem::path& path, const std::vector<std::strin
       read_key(*table_of_hooks, key, model);
     }
   }
+  read_earlier_precision(sizes, training, model);
   read_own_keys(moe, model);
   take_from_gate(model);
   check_architecture(sizes, model);

@@ -40,6 +40,8 @@ Model model_from_json(std::string_view text, const std::string& name) {
     if (value) key.set(key, model, read_value(key, *value));
   };
   for (const ModelKey& key : common_keys()) read(key);
+  // Models stored by version 0.1 call the precision so.
+  if (const auto earlier = root.optional_member("dtype")) set_precision(*earlier, model);
   for (const ModelKey* key : keys_of(model)) {
     if (key->fallback != nullptr) read(*key);
   }

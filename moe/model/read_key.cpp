@@ -33,6 +33,12 @@ KeyValue read_value(const ModelKey& key, const InputValue& value) {
   return std::visit(ReadByRange{value, range_text(key.range)}, key.range);
 }
 
+void set_precision(const InputValue& earlier, Model& model) {
+  for (const ModelKey& key : common_keys()) {
+    if (key.name == "precision") key.set(key, model, read_value(key, earlier));
+  }
+}
+
 void refuse_key(const InputValue& key, const InputObject& table, std::string_view choice,
                 std::string_view refusal) {
   const auto chosen = table.optional_member(choice);

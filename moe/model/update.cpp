@@ -26,7 +26,7 @@ void add_squares_of_block(LayerBuilder& build, std::vector<TensorId>& sums) {
       blocks += SumSquares::blocks_of(tensor.rows * tensor.columns);
     }
     const std::string name = fmt::format("gradient_squares.stage{}.{}", build.stage, sums.size());
-    sums.push_back(build.activation(name, blocks, 1));
+    sums.push_back(build.wide(name, blocks, 1));
     build.op(SumSquares{1.0 / copies}, "sum squares", of_block, {sums.back()});
   }
 }
@@ -42,14 +42,14 @@ std::vector<TensorId> clip_gradients(LayerBuilder& build, double largest_norm) {
       add_squares_of_block(build, sums);
     }
     build.block = -1;
-    squares.push_back(build.activation(fmt::format("gradient_squares.stage{}", build.stage), 1, 1));
+    squares.push_back(build.wide(fmt::format("gradient_squares.stage{}", build.stage), 1, 1));
     build.op(AddSquares{}, "add squares", sums, {squares.back()});
   }
   build.stage = 0;
   if (build.groups.ranks > 1) build.op(ReduceNorm{}, "all_reduce norm", squares, squares);
   for (build.stage = 0; build.stage < stages; ++build.stage) {
     const TensorId norm = build.result(fmt::format("gradient_norm.stage{}", build.stage));
-    factors.push_back(build.activation(fmt::format("clip_factor.stage{}", build.stage), 1, 1));
+    factors.push_back(build.wide(fmt::format("clip_factor.stage{}", build.stage), 1, 1));
     build.program().gradient_norms.push_back(norm);
     build.op(ClipFactor{largest_norm}, "clip factor", {squares[build.stage]},
              {norm, factors.back()});
@@ -57,18 +57,27 @@ std::vector<TensorId> clip_gradients(LayerBuilder& build, double largest_norm) {
   return factors;
 }
 
-/// Adds the optimizer's step for one parameter. `factor`: none where gradients are not clipped.
+/// Adds the optimizer's step for one parameter. `factor`: none where gradients are not clipped. A
+/// parameter that is stored in fewer bits than it is updated in has one state more, its master,
+/// which is read and updated in its place, and then rounded.
 void add_step(LayerBuilder& build, Parameter& parameter, std::optional<TensorId> factor) {
   const Model& model = build.model;
   const TensorId value = parameter.value;
   const std::string name = "update " + build.program().tensors[value].name;
   const double decay = decays(parameter) ? weight_decay(model) : 0;
-  std::vector<TensorId> reads{parameter.gradient, build.program().step, value};
   const auto add = [&](const OpKind& kind) {
-    reads.insert(reads.end(), parameter.optimizer_state.begin(), parameter.optimizer_state.end());
+    std::vector<TensorId>& states = parameter.optimizer_state;
+    std::vector<TensorId> reads{parameter.gradient, build.program().step, value};
+    reads.insert(reads.end(), states.begin(), states.end());
+    const auto& tensors = build.program().tensors;
+    if (tensors[value].dtype != tensors[parameter.gradient].dtype) {
+      parameter.master = build.state_like(value, "master");
+      states.push_back(parameter.master);
+      reads[2] = parameter.master;
+    }
     if (factor) reads.push_back(*factor);
     std::vector<TensorId> writes{value};
-    writes.insert(writes.end(), parameter.optimizer_state.begin(), parameter.optimizer_state.end());
+    writes.insert(writes.end(), states.begin(), states.end());
     build.op(kind, name, reads, writes);
   };
   switch (model.optimizer) {

@@ -23,11 +23,13 @@ struct Attention {
   Work work(const OpSizes& sizes) const;
 };
 /// dy[T,heads W], qkv[T,(heads + 2 key_value_heads) W], probabilities[T*heads, L] ->
-///     d_qkv like qkv, scratch[key_value_heads*L, L]
+///     d_qkv like qkv, scratch[key_value_heads*L, L], (sums[key_value_heads*L, 2 W])
+/// Where qkv is stored in fewer bits than sums need, the gradients of k and v are added up in
+/// `sums`.
 struct AttentionGradient {
   static constexpr OpFacts facts =
       kernel_op("attention_gradient", CostUnit::flops, {Cut::whole, Cut::whole, Cut::whole},
-                {Cut::whole, Cut::whole});
+                {Cut::whole, Cut::whole, wide(Cut::whole)});
   int heads = 1;
   std::int64_t sequence_length = 0;
   int key_value_heads = heads;  ///< a divisor of heads

@@ -10,9 +10,9 @@ namespace moe {
 ///     logits[T,E] = cos(token, expert) / (temperature e^log_scale), lengths[T,1],
 ///     expert_lengths[E,1]
 struct CosineLogits {
-  static constexpr OpFacts facts =
-      kernel_op("cosine_logits", CostUnit::flops, {Cut::rows, Cut::whole, Cut::whole},
-                {Cut::rows, Cut::rows, Cut::whole});
+  static constexpr OpFacts facts = kernel_op("cosine_logits", CostUnit::flops,
+                                             {wide(Cut::rows), wide(Cut::whole), wide(Cut::whole)},
+                                             {wide(Cut::rows), wide(Cut::rows), wide(Cut::whole)});
   double temperature = 1;
   Work work(const OpSizes& sizes) const;
 };
@@ -21,19 +21,20 @@ struct CosineLogits {
 struct CosineLogitsInputGradient {
   static constexpr OpFacts facts =
       kernel_op("cosine_logits_input_gradient", CostUnit::flops,
-                {Cut::rows, Cut::rows, Cut::rows, Cut::whole, Cut::rows, Cut::whole, Cut::whole},
-                {Cut::rows});
+                {wide(Cut::rows), wide(Cut::rows), wide(Cut::rows), wide(Cut::whole),
+                 wide(Cut::rows), wide(Cut::whole), wide(Cut::whole)},
+                {wide(Cut::rows)});
   double temperature = 1;
   Work work(const OpSizes& sizes) const;
 };
 /// The same reads, (d_experts, d_log_scale where `accumulate`) ->
 ///     d_experts[E,r], (d_log_scale[1,1])
 struct CosineLogitsWeightGradient {
-  static constexpr OpFacts facts =
-      kernel_op("cosine_logits_weight_gradient", CostUnit::flops,
-                {Cut::whole, Cut::whole, Cut::whole, Cut::whole, Cut::whole, Cut::whole, Cut::whole,
-                 Cut::whole, Cut::whole},
-                {Cut::sum, Cut::sum});
+  static constexpr OpFacts facts = kernel_op(
+      "cosine_logits_weight_gradient", CostUnit::flops,
+      {wide(Cut::whole), wide(Cut::whole), wide(Cut::whole), wide(Cut::whole), wide(Cut::whole),
+       wide(Cut::whole), wide(Cut::whole), wide(Cut::whole), wide(Cut::whole)},
+      {wide(Cut::sum), wide(Cut::sum)});
   double temperature = 1;
   bool accumulate = false;
   Work work(const OpSizes& sizes) const;

@@ -21,17 +21,19 @@ struct EmbeddedTokens {
 /// tokens i32[T], token_table[V,M], (position_table[L,M]) -> x[T,M]; zeros for tokens whose rows
 /// are not in the table
 struct EmbedTokens : EmbeddedTokens {
-  static constexpr OpFacts facts = kernel_op("embed_tokens", CostUnit::bytes,
-                                             {Cut::whole, Cut::whole, Cut::whole}, {Cut::whole});
+  static constexpr OpFacts facts =
+      kernel_op("embed_tokens", CostUnit::bytes, {integers(Cut::whole), Cut::whole, Cut::whole},
+                {Cut::whole});
   Work work(const OpSizes& sizes) const;
 };
 /// tokens i32[T], dx[T,M], (d_token_table[V,M]), (the gradients where `accumulate`) ->
 /// d_token_table[V,M], (d_position_table[L,M]). Where d_token_table is read, the gradient is added
 /// to its values, which are those of a tied head.
 struct EmbedTokensGradient : EmbeddedTokens {
-  static constexpr OpFacts facts =
-      kernel_op("embed_tokens_gradient", CostUnit::bytes,
-                {Cut::rows, Cut::rows, Cut::whole, Cut::whole, Cut::whole}, {Cut::sum, Cut::sum});
+  static constexpr OpFacts facts = kernel_op(
+      "embed_tokens_gradient", CostUnit::bytes,
+      {integers(Cut::rows), Cut::rows, wide(Cut::whole), wide(Cut::whole), wide(Cut::whole)},
+      {wide(Cut::sum), wide(Cut::sum)});
   bool accumulate = false;
   Work work(const OpSizes& sizes) const;
 };
@@ -39,8 +41,8 @@ struct EmbedTokensGradient : EmbeddedTokens {
 /// x[T,I], weight[I,O], (bias[O]) -> y[T,O] = x W + bias_share b. Where ranks add up their y, each
 /// of them adds a share of the bias.
 struct Linear {
-  static constexpr OpFacts facts =
-      kernel_op("linear", CostUnit::flops, {Cut::rows, Cut::whole, Cut::whole}, {Cut::rows});
+  static constexpr OpFacts facts = kernel_op(
+      "linear", CostUnit::flops, {Cut::rows, Cut::whole, Cut::whole}, {either(Cut::rows)});
   double bias_share = 1;
   Work work(const OpSizes& sizes) const;
 };
@@ -52,9 +54,9 @@ struct LinearInputGradient {
 };
 /// x[T,I], dy[T,O], (the gradients where `accumulate`) -> d_weight[I,O], (d_bias[O])
 struct LinearWeightGradient {
-  static constexpr OpFacts facts =
-      kernel_op("linear_weight_gradient", CostUnit::flops,
-                {Cut::rows, Cut::rows, Cut::whole, Cut::whole}, {Cut::sum, Cut::sum});
+  static constexpr OpFacts facts = kernel_op(
+      "linear_weight_gradient", CostUnit::flops,
+      {Cut::rows, Cut::rows, wide(Cut::whole), wide(Cut::whole)}, {wide(Cut::sum), wide(Cut::sum)});
   bool accumulate = false;
   Work work(const OpSizes& sizes) const;
 };
@@ -105,13 +107,14 @@ struct GatedSiluGradient {
 };
 /// x[n,c] -> y[n,c] = 1 / (1 + e^-x)
 struct Sigmoid {
-  static constexpr OpFacts facts = kernel_op("sigmoid", CostUnit::bytes, {Cut::rows}, {Cut::rows});
+  static constexpr OpFacts facts =
+      kernel_op("sigmoid", CostUnit::bytes, {wide(Cut::rows)}, {wide(Cut::rows)});
   Work work(const OpSizes& sizes) const;
 };
 /// dy[n,c], x[n,c] -> dx[n,c]
 struct SigmoidGradient {
-  static constexpr OpFacts facts =
-      kernel_op("sigmoid_gradient", CostUnit::bytes, {Cut::rows, Cut::rows}, {Cut::rows});
+  static constexpr OpFacts facts = kernel_op("sigmoid_gradient", CostUnit::bytes,
+                                             {wide(Cut::rows), wide(Cut::rows)}, {wide(Cut::rows)});
   Work work(const OpSizes& sizes) const;
 };
 

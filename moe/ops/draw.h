@@ -22,15 +22,17 @@ struct Draw {
 /// standard normal; without n where `quiet`
 struct AddNoise {
   static constexpr OpFacts facts =
-      kernel_op("add_noise", CostUnit::bytes, {Cut::rows, Cut::rows, Cut::whole}, {Cut::rows});
+      kernel_op("add_noise", CostUnit::bytes,
+                {wide(Cut::rows), wide(Cut::rows), integers(Cut::whole)}, {wide(Cut::rows)});
   Draw draw{};
   bool quiet = false;
   Work work(const OpSizes& sizes) const;
 };
 /// d_noisy[T,E], deviations[T,E], step i32[1,1] -> d_deviations[T,E]; n is drawn again
 struct AddNoiseGradient {
-  static constexpr OpFacts facts = kernel_op("add_noise_gradient", CostUnit::bytes,
-                                             {Cut::rows, Cut::rows, Cut::whole}, {Cut::rows});
+  static constexpr OpFacts facts =
+      kernel_op("add_noise_gradient", CostUnit::bytes,
+                {wide(Cut::rows), wide(Cut::rows), integers(Cut::whole)}, {wide(Cut::rows)});
   Draw draw{};
   Work work(const OpSizes& sizes) const;
 };
@@ -38,14 +40,14 @@ struct AddNoiseGradient {
 /// step i32[1,1] -> ranking[T,E], uniform in [0, 1)
 struct DrawRanking {
   static constexpr OpFacts facts =
-      kernel_op("draw_ranking", CostUnit::bytes, {Cut::whole}, {Cut::rows});
+      kernel_op("draw_ranking", CostUnit::bytes, {integers(Cut::whole)}, {wide(Cut::rows)});
   Draw draw{};
   Work work(const OpSizes& sizes) const;
 };
 /// tokens i32[T] -> ranking[T,E], uniform in [0, 1): a function of seed, layer, token id and expert
 struct HashTokens {
   static constexpr OpFacts facts =
-      kernel_op("hash_tokens", CostUnit::bytes, {Cut::rows}, {Cut::rows});
+      kernel_op("hash_tokens", CostUnit::bytes, {integers(Cut::rows)}, {wide(Cut::rows)});
   std::int64_t seed = 0;
   int layer = 0;
   Work work(const OpSizes& sizes) const;

@@ -15,9 +15,10 @@ namespace moe {
 /// expert i32[T,k], slot i32[T,k], offsets i32[1,E+1], (weight[T,k]) -> mask[S,T] (one slice):
 /// weight, or 1 without, where the row holds a copy of the token, 0 elsewhere.
 struct DispatchMask {
-  static constexpr OpFacts facts =
-      kernel_op("dispatch_mask", CostUnit::bytes, {Cut::whole, Cut::whole, Cut::whole, Cut::whole},
-                {Cut::rows});
+  static constexpr OpFacts facts = kernel_op(
+      "dispatch_mask", CostUnit::bytes,
+      {integers(Cut::whole), integers(Cut::whole), integers(Cut::whole), wide(Cut::whole)},
+      {Cut::rows});
   int choices = 1;
   Work work(const OpSizes& sizes) const;
 };
@@ -26,7 +27,8 @@ struct DispatchMask {
 struct DispatchMaskGradient {
   static constexpr OpFacts facts =
       kernel_op("dispatch_mask_gradient", CostUnit::bytes,
-                {Cut::whole, Cut::whole, Cut::whole, Cut::whole}, {Cut::whole});
+                {Cut::whole, integers(Cut::whole), integers(Cut::whole), integers(Cut::whole)},
+                {wide(Cut::whole)});
   int choices = 1;
   Work work(const OpSizes& sizes) const;
 };

@@ -19,9 +19,12 @@ struct Segment;
 /// many rows every rank sends to every expert of Op::layer. This decides the numbers of sent and
 /// received rows (binds_routing in op.h) and how they are divided into slices (RowLayout).
 struct ExchangeCounts {
-  static constexpr OpFacts facts{"exchange_counts",        Executor::host,
-                                 Activity::communication,  CostUnit::wire_bytes,
-                                 {Cut::whole, Cut::whole}, {Cut::whole}};
+  static constexpr OpFacts facts{"exchange_counts",
+                                 Executor::host,
+                                 Activity::communication,
+                                 CostUnit::wire_bytes,
+                                 {integers(Cut::whole), integers(Cut::whole)},
+                                 {integers(Cut::whole)}};
   static constexpr GroupKind group = GroupKind::stage;
   int experts = 0;
   int ranks_per_group = 0;
@@ -33,9 +36,12 @@ struct ExchangeCounts {
 /// it sends and receives, so that no row waits for this op. It serves losses of the gate, and the
 /// record of loads.
 struct GatherLoads : ExchangeCounts {
-  static constexpr OpFacts facts{"gather_loads",           Executor::host,
-                                 Activity::communication,  CostUnit::wire_bytes,
-                                 {Cut::whole, Cut::whole}, {Cut::whole}};
+  static constexpr OpFacts facts{"gather_loads",
+                                 Executor::host,
+                                 Activity::communication,
+                                 CostUnit::wire_bytes,
+                                 {integers(Cut::whole), integers(Cut::whole)},
+                                 {integers(Cut::whole)}};
   std::int64_t rows_per_pair = 0;  ///< rows that every rank sends every expert
 };
 
@@ -43,8 +49,10 @@ struct GatherLoads : ExchangeCounts {
 /// of i32[1,E+1] (padding.h).
 /// x[T,M], expert i32[T,k], slot i32[T,k], offsets i32[1,E+1] -> sent[S,M] (one slice)
 struct Permute {
-  static constexpr OpFacts facts = kernel_op(
-      "permute", CostUnit::bytes, {Cut::tokens, Cut::tokens, Cut::tokens, Cut::whole}, {Cut::rows});
+  static constexpr OpFacts facts =
+      kernel_op("permute", CostUnit::bytes,
+                {Cut::tokens, integers(Cut::tokens), integers(Cut::tokens), integers(Cut::whole)},
+                {Cut::rows});
   int choices = 1;
   Work work(const OpSizes& sizes) const;
 };
@@ -52,7 +60,8 @@ struct Permute {
 struct PermuteGradient {
   static constexpr OpFacts facts =
       kernel_op("permute_gradient", CostUnit::bytes,
-                {Cut::whole, Cut::tokens, Cut::tokens, Cut::whole}, {Cut::tokens});
+                {Cut::whole, integers(Cut::tokens), integers(Cut::tokens), integers(Cut::whole)},
+                {Cut::tokens});
   int choices = 1;
   Work work(const OpSizes& sizes) const;
 };
@@ -64,7 +73,8 @@ constexpr std::string_view direction_name(Direction direction) {
 }
 /// dispatch: sent[S,M] -> received[R,M]; combine: received[R,M] -> sent[S,M] (one slice of each)
 struct AllToAll {
-  static constexpr OpFacts facts = collective_op("all_to_all", {Cut::rows}, {Cut::rows});
+  static constexpr OpFacts facts =
+      collective_op("all_to_all", {either(Cut::rows)}, {either(Cut::rows)});
   Direction direction = Direction::dispatch;
   GroupKind group = GroupKind::expert;
   std::vector<Segment> sends(const RowLayout& layout, Slice slice) const;
@@ -103,26 +113,29 @@ struct SumShares {
 
 /// returned[S,M], expert i32[T,k], weight[T,k], slot i32[T,k], offsets i32[1,E+1] -> y[T,M]
 struct Combine {
-  static constexpr OpFacts facts =
-      kernel_op("combine", CostUnit::bytes,
-                {Cut::whole, Cut::tokens, Cut::tokens, Cut::tokens, Cut::whole}, {Cut::tokens});
+  static constexpr OpFacts facts = kernel_op("combine", CostUnit::bytes,
+                                             {Cut::whole, integers(Cut::tokens), wide(Cut::tokens),
+                                              integers(Cut::tokens), integers(Cut::whole)},
+                                             {Cut::tokens});
   int choices = 1;
   Work work(const OpSizes& sizes) const;
 };
 /// dy[T,M], expert i32[T,k], weight[T,k], slot i32[T,k], offsets i32[1,E+1] -> d_returned[S,M]
 /// (one slice)
 struct CombineInputGradient {
-  static constexpr OpFacts facts =
-      kernel_op("combine_input_gradient", CostUnit::bytes,
-                {Cut::tokens, Cut::tokens, Cut::tokens, Cut::tokens, Cut::whole}, {Cut::rows});
+  static constexpr OpFacts facts = kernel_op("combine_input_gradient", CostUnit::bytes,
+                                             {Cut::tokens, integers(Cut::tokens), wide(Cut::tokens),
+                                              integers(Cut::tokens), integers(Cut::whole)},
+                                             {Cut::rows});
   int choices = 1;
   Work work(const OpSizes& sizes) const;
 };
 /// dy[T,M], returned[S,M], expert i32[T,k], slot i32[T,k], offsets i32[1,E+1] -> d_weight[T,k]
 struct CombineWeightGradient {
-  static constexpr OpFacts facts =
-      kernel_op("combine_weight_gradient", CostUnit::bytes,
-                {Cut::tokens, Cut::whole, Cut::tokens, Cut::tokens, Cut::whole}, {Cut::tokens});
+  static constexpr OpFacts facts = kernel_op(
+      "combine_weight_gradient", CostUnit::bytes,
+      {Cut::tokens, Cut::whole, integers(Cut::tokens), integers(Cut::tokens), integers(Cut::whole)},
+      {wide(Cut::tokens)});
   int choices = 1;
   Work work(const OpSizes& sizes) const;
 };

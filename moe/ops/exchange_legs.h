@@ -10,7 +10,8 @@ namespace moe {
 
 /// from[.,M] -> to[.,M] (one slice of each) among the ranks of a node
 struct ExchangeInNode {
-  static constexpr OpFacts facts = collective_op("exchange_in_node", {Cut::rows}, {Cut::rows});
+  static constexpr OpFacts facts =
+      collective_op("exchange_in_node", {either(Cut::rows)}, {either(Cut::rows)});
   static constexpr GroupKind group = GroupKind::expert_node;
   Rows from = Rows::sent;
   Rows to = Rows::relayed;
@@ -22,7 +23,8 @@ struct ExchangeInNode {
 
 /// from[.,M] -> to[.,M] (one slice of each) among ranks of different nodes
 struct ExchangeAcrossNodes {
-  static constexpr OpFacts facts = collective_op("exchange_across_nodes", {Cut::rows}, {Cut::rows});
+  static constexpr OpFacts facts =
+      collective_op("exchange_across_nodes", {either(Cut::rows)}, {either(Cut::rows)});
   GroupKind group = GroupKind::expert_across;  ///< or expert_leaders
   Rows from = Rows::relayed;
   Rows to = Rows::received;
@@ -38,7 +40,7 @@ struct ExchangeAcrossNodes {
 /// that earlier steps have written, and add to them.
 struct ExchangeStep {
   static constexpr OpFacts facts =
-      collective_op("exchange_step", {Cut::rows, Cut::rows}, {Cut::rows});
+      collective_op("exchange_step", {either(Cut::rows), either(Cut::rows)}, {either(Cut::rows)});
   static constexpr GroupKind group = GroupKind::expert;
   Direction direction = Direction::dispatch;
   int ranks_per_group = 1;

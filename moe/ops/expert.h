@@ -30,9 +30,9 @@ struct ExpertLinearInputGradient {
 /// x[R,I], dy[R,O], (the gradients where `accumulate`) -> d_weight[D*I,O], (d_bias[D,O]) (one slice
 /// of the rows), for the D experts in the slots from first_slot on: the rank's own, or its replicas
 struct ExpertLinearWeightGradient {
-  static constexpr OpFacts facts =
-      kernel_op("expert_linear_weight_gradient", CostUnit::flops,
-                {Cut::rows, Cut::rows, Cut::whole, Cut::whole}, {Cut::sum, Cut::sum});
+  static constexpr OpFacts facts = kernel_op(
+      "expert_linear_weight_gradient", CostUnit::flops,
+      {Cut::rows, Cut::rows, wide(Cut::whole), wide(Cut::whole)}, {wide(Cut::sum), wide(Cut::sum)});
   int local_experts = 1;
   bool accumulate = false;
   int first_slot = 0;

@@ -42,8 +42,9 @@ struct SendExperts : PlacedExperts {
 /// rings their sum for each expert, added from the last holder to the first.
 /// [Pro-Prophet's Agg]
 struct ReturnGradients : PlacedExperts {
-  static constexpr OpFacts facts = collective_op(
-      "return_gradients", Operands::any_number(Cut::whole), Operands::any_number(Cut::whole));
+  static constexpr OpFacts facts =
+      collective_op("return_gradients", Operands::any_number(wide(Cut::whole)),
+                    Operands::any_number(wide(Cut::whole)));
   static constexpr GroupKind group = GroupKind::expert;
   Slice share{};
   std::vector<ExpertMove> moves(int members) const { return moves_home(slots(members)); }
@@ -58,8 +59,8 @@ struct ReturnGradients : PlacedExperts {
 /// added, by ascending holder; on rings one sum for each expert
 struct AddReturned : PlacedExperts {
   static constexpr OpFacts facts =
-      kernel_op("add_returned", CostUnit::bytes, Operands::any_number(Cut::whole),
-                Operands::any_number(Cut::whole));
+      kernel_op("add_returned", CostUnit::bytes, Operands::any_number(wide(Cut::whole)),
+                Operands::any_number(wide(Cut::whole)));
   /// [returned block]: the slot of the expert of this member whose gradient it is.
   std::vector<int> blocks(int members, int member) const {
     return returned_to(slots(members), member);

@@ -13,14 +13,15 @@ namespace moe {
 
 /// logits[T,E] -> probabilities[T,E]
 struct Softmax {
-  static constexpr OpFacts facts = kernel_op("softmax", CostUnit::bytes, {Cut::rows}, {Cut::rows});
+  static constexpr OpFacts facts =
+      kernel_op("softmax", CostUnit::bytes, {wide(Cut::rows)}, {wide(Cut::rows)});
   Work work(const OpSizes& sizes) const;
 };
 
 /// dy[n,c], y[n,c] -> dx[n,c] = y (dy - sum over the row of dy y), where y = softmax(x)
 struct SoftmaxGradient {
-  static constexpr OpFacts facts =
-      kernel_op("softmax_gradient", CostUnit::bytes, {Cut::rows, Cut::rows}, {Cut::rows});
+  static constexpr OpFacts facts = kernel_op("softmax_gradient", CostUnit::bytes,
+                                             {wide(Cut::rows), wide(Cut::rows)}, {wide(Cut::rows)});
   Work work(const OpSizes& sizes) const;
 };
 
@@ -54,8 +55,10 @@ constexpr std::string_view drop_name(Drop drop) {
 /// part; demand counts all parts so far.  [Lancet 4.1: capacity passing]
 struct SelectExperts {
   static constexpr OpFacts facts =
-      kernel_op("select_experts", CostUnit::bytes, {Cut::rows, Cut::rows, Cut::whole, Cut::whole},
-                {Cut::rows, Cut::rows, Cut::rows, Cut::whole, Cut::sum, Cut::sum});
+      kernel_op("select_experts", CostUnit::bytes,
+                {wide(Cut::rows), wide(Cut::rows), integers(Cut::whole), integers(Cut::whole)},
+                {integers(Cut::rows), wide(Cut::rows), integers(Cut::rows), integers(Cut::whole),
+                 integers(Cut::sum), integers(Cut::sum)});
   int experts = 0;
   int choices = 1;
   bool normalize = false;
@@ -71,9 +74,9 @@ struct SelectExperts {
 };
 /// d_weight[T,k], scores[T,E], expert i32[T,k], weight[T,k] -> d_scores[T,E], zero where not chosen
 struct SelectExpertsGradient {
-  static constexpr OpFacts facts =
-      kernel_op("select_experts_gradient", CostUnit::bytes,
-                {Cut::rows, Cut::rows, Cut::rows, Cut::rows}, {Cut::rows});
+  static constexpr OpFacts facts = kernel_op(
+      "select_experts_gradient", CostUnit::bytes,
+      {wide(Cut::rows), wide(Cut::rows), integers(Cut::rows), wide(Cut::rows)}, {wide(Cut::rows)});
   int experts = 0;
   int choices = 1;
   bool normalize = false;
@@ -82,9 +85,10 @@ struct SelectExpertsGradient {
 /// d_weight[T,k], probabilities[T,E], expert i32[T,k], weight[T,k], total_demand i32[1,E] ->
 /// d_logits[T,E]: the gradients of SelectExperts, LoadBalancingLoss and Softmax in one pass.
 struct SoftmaxGateGradient {
-  static constexpr OpFacts facts =
-      kernel_op("softmax_gate_gradient", CostUnit::bytes,
-                {Cut::rows, Cut::rows, Cut::rows, Cut::rows, Cut::whole}, {Cut::rows});
+  static constexpr OpFacts facts = kernel_op("softmax_gate_gradient", CostUnit::bytes,
+                                             {wide(Cut::rows), wide(Cut::rows), integers(Cut::rows),
+                                              wide(Cut::rows), integers(Cut::whole)},
+                                             {wide(Cut::rows)});
   int experts = 0;
   int choices = 1;
   double auxiliary_weight = 0;  ///< factor of the load-balancing loss in the total loss
@@ -97,7 +101,8 @@ struct SoftmaxGateGradient {
 /// all ranks; the sum over ranks is the loss. (Switch/GShard form, f over all k choices.)
 struct LoadBalancingLoss {
   static constexpr OpFacts facts =
-      kernel_op("load_balancing_loss", CostUnit::bytes, {Cut::whole, Cut::whole}, {Cut::whole});
+      kernel_op("load_balancing_loss", CostUnit::bytes, {wide(Cut::whole), integers(Cut::whole)},
+                {wide(Cut::whole)});
   int experts = 0;
   int choices = 1;
   std::int64_t global_tokens = 0;
@@ -107,15 +112,16 @@ struct LoadBalancingLoss {
 /// logits[T,E] -> loss[1,1], log_sum_exp[T,1]: this rank's share of the mean over all tokens of
 /// log(sum_e e^logit)^2.  [Zoph et al. 2022, ST-MoE, Eq. 5]
 struct RouterZLoss {
-  static constexpr OpFacts facts =
-      kernel_op("router_z_loss", CostUnit::bytes, {Cut::whole}, {Cut::whole, Cut::rows});
+  static constexpr OpFacts facts = kernel_op("router_z_loss", CostUnit::bytes, {wide(Cut::whole)},
+                                             {wide(Cut::whole), wide(Cut::rows)});
   std::int64_t global_tokens = 0;
   Work work(const OpSizes& sizes) const;
 };
 /// logits[T,E], log_sum_exp[T,1], d_logits[T,E] -> d_logits[T,E], its gradient added
 struct RouterZLossGradient {
-  static constexpr OpFacts facts = kernel_op("router_z_loss_gradient", CostUnit::bytes,
-                                             {Cut::rows, Cut::rows, Cut::rows}, {Cut::rows});
+  static constexpr OpFacts facts =
+      kernel_op("router_z_loss_gradient", CostUnit::bytes,
+                {wide(Cut::rows), wide(Cut::rows), wide(Cut::rows)}, {wide(Cut::rows)});
   double weight = 0;  ///< factor of the loss in the total loss
   std::int64_t global_tokens = 0;
   Work work(const OpSizes& sizes) const;
@@ -123,8 +129,9 @@ struct RouterZLossGradient {
 /// total_demand i32[1,E], d_scores[T,E], (scores[T,E]) -> d_scores[T,E], its gradient added; with
 /// scores, that of a loss that normalizes
 struct LoadBalancingLossGradient {
-  static constexpr OpFacts facts = kernel_op("load_balancing_loss_gradient", CostUnit::bytes,
-                                             {Cut::whole, Cut::rows, Cut::rows}, {Cut::rows});
+  static constexpr OpFacts facts =
+      kernel_op("load_balancing_loss_gradient", CostUnit::bytes,
+                {integers(Cut::whole), wide(Cut::rows), wide(Cut::rows)}, {wide(Cut::rows)});
   int experts = 0;
   int choices = 1;
   double auxiliary_weight = 0;

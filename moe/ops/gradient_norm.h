@@ -13,8 +13,8 @@ namespace moe {
 /// gradients (any number) -> sums[B,1]: `weight` times the sum of the squares of every block of
 /// kBlock elements, gradient by gradient; blocks_of() counts them
 struct SumSquares {
-  static constexpr OpFacts facts =
-      kernel_op("sum_squares", CostUnit::bytes, Operands::any_number(Cut::rows), {Cut::whole});
+  static constexpr OpFacts facts = kernel_op(
+      "sum_squares", CostUnit::bytes, Operands::any_number(wide(Cut::rows)), {wide(Cut::whole)});
   static constexpr std::int64_t kBlock = 16384;
   static constexpr std::int64_t blocks_of(std::int64_t elements) {
     return (elements + kBlock - 1) / kBlock;
@@ -25,15 +25,16 @@ struct SumSquares {
 };
 /// sums[B,1] (any number) -> sum[1,1]
 struct AddSquares {
-  static constexpr OpFacts facts =
-      kernel_op("add_squares", CostUnit::bytes, Operands::any_number(Cut::whole), {Cut::whole});
+  static constexpr OpFacts facts = kernel_op(
+      "add_squares", CostUnit::bytes, Operands::any_number(wide(Cut::whole)), {wide(Cut::whole)});
   Work work(const OpSizes& sizes) const;
 };
 /// sum[1,1] of every pipeline stage -> the same, added up over all ranks in place. The ranks of all
 /// stages carry it out together, each with the sum of its stage.
 struct ReduceNorm {
-  static constexpr OpFacts facts = collective_op("reduce_norm", Operands::any_number(Cut::whole),
-                                                 Operands::any_number(Cut::whole));
+  static constexpr OpFacts facts =
+      collective_op("reduce_norm", Operands::any_number(wide(Cut::whole)),
+                    Operands::any_number(wide(Cut::whole)));
   static constexpr GroupKind group = GroupKind::world;
   Work work(const OpSizes& sizes) const;
   /// As AllReduce, of one number.
@@ -42,8 +43,8 @@ struct ReduceNorm {
 /// sum of squares[1,1] -> norm[1,1], factor[1,1]: the norm is the root of the sum, and the factor
 /// that takes a gradient to at most `largest_norm` is largest_norm / (norm + 1e-6), at most 1
 struct ClipFactor {
-  static constexpr OpFacts facts =
-      kernel_op("clip_factor", CostUnit::bytes, {Cut::whole}, {Cut::whole, Cut::whole});
+  static constexpr OpFacts facts = kernel_op("clip_factor", CostUnit::bytes, {wide(Cut::whole)},
+                                             {wide(Cut::whole), wide(Cut::whole)});
   double largest_norm = 1;
   Work work(const OpSizes& sizes) const;
 };

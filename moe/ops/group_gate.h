@@ -13,8 +13,9 @@ namespace moe {
 /// taken.  [Zhou et al. 2022, Expert Choice]
 struct ChooseTokens {
   static constexpr OpFacts facts =
-      kernel_op("choose_tokens", CostUnit::bytes, {Cut::whole},
-                {Cut::whole, Cut::whole, Cut::whole, Cut::whole, Cut::whole});
+      kernel_op("choose_tokens", CostUnit::bytes, {wide(Cut::whole)},
+                {integers(Cut::whole), wide(Cut::whole), integers(Cut::whole), integers(Cut::whole),
+                 integers(Cut::whole)});
   int experts = 0;
   std::int64_t slots = 1;
   int groups = 1;
@@ -28,8 +29,9 @@ struct ChooseTokens {
 /// to 1. combine is the softmax over all slots, so that each token adds up to 1. [Puigcerver et al.
 /// 2023, D and C of Soft MoE]
 struct SoftSlots {
-  static constexpr OpFacts facts = kernel_op("soft_slots", CostUnit::bytes, {Cut::whole},
-                                             {Cut::whole, Cut::whole, Cut::whole, Cut::whole});
+  static constexpr OpFacts facts =
+      kernel_op("soft_slots", CostUnit::bytes, {wide(Cut::whole)},
+                {Cut::whole, Cut::whole, integers(Cut::whole), integers(Cut::whole)});
   int experts = 0;
   std::int64_t slots = 1;
   int groups = 1;
@@ -39,7 +41,7 @@ struct SoftSlots {
 struct SoftSlotsGradient {
   static constexpr OpFacts facts =
       kernel_op("soft_slots_gradient", CostUnit::bytes,
-                {Cut::whole, Cut::whole, Cut::whole, Cut::whole}, {Cut::whole});
+                {Cut::whole, Cut::whole, Cut::whole, Cut::whole}, {wide(Cut::whole)});
   int experts = 0;
   std::int64_t slots = 1;
   int groups = 1;

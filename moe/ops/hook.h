@@ -13,7 +13,7 @@ namespace moe {
 /// is the same for x and its gradient.
 struct Jitter {
   static constexpr OpFacts facts =
-      kernel_op("jitter", CostUnit::bytes, {Cut::rows, Cut::whole}, {Cut::rows});
+      kernel_op("jitter", CostUnit::bytes, {Cut::rows, integers(Cut::whole)}, {Cut::rows});
   double epsilon = 0;
   Draw draw{};
   Work work(const OpSizes& sizes) const;

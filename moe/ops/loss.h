@@ -6,16 +6,18 @@ namespace moe {
 
 /// logits[T,V], targets i32[T] -> loss[1,1] (this rank's share of the global mean), log_sum_exp[T]
 struct CrossEntropy {
-  static constexpr OpFacts facts = kernel_op("cross_entropy", CostUnit::bytes,
-                                             {Cut::whole, Cut::whole}, {Cut::whole, Cut::whole});
+  static constexpr OpFacts facts =
+      kernel_op("cross_entropy", CostUnit::bytes, {Cut::whole, integers(Cut::whole)},
+                {wide(Cut::whole), wide(Cut::whole)});
   std::int64_t global_tokens = 0;
   Work work(const OpSizes& sizes) const;
 };
 /// logits[T,V], targets i32[T], log_sum_exp[T] -> d_logits[T,V], scaled by 1 / global_tokens.
 /// The first logit is that of token `first_id`.
 struct CrossEntropyGradient {
-  static constexpr OpFacts facts = kernel_op("cross_entropy_gradient", CostUnit::bytes,
-                                             {Cut::rows, Cut::rows, Cut::rows}, {Cut::rows});
+  static constexpr OpFacts facts =
+      kernel_op("cross_entropy_gradient", CostUnit::bytes,
+                {Cut::rows, integers(Cut::rows), wide(Cut::rows)}, {Cut::rows});
   std::int64_t global_tokens = 0;
   std::int64_t first_id = 0;
   Work work(const OpSizes& sizes) const;
@@ -26,7 +28,8 @@ struct CrossEntropyGradient {
 /// logit of the target, 0 where another rank has it. The first logit is that of token `first_id`.
 struct VocabularyStatistics {
   static constexpr OpFacts facts =
-      kernel_op("vocabulary_statistics", CostUnit::bytes, {Cut::whole, Cut::whole}, {Cut::whole});
+      kernel_op("vocabulary_statistics", CostUnit::bytes, {Cut::whole, integers(Cut::whole)},
+                {wide(Cut::whole)});
   std::int64_t first_id = 0;
   Work work(const OpSizes& sizes) const;
 };
@@ -34,7 +37,8 @@ struct VocabularyStatistics {
 /// rank `own`), log_sum_exp[n*T,1]
 struct SharedCrossEntropy {
   static constexpr OpFacts facts =
-      kernel_op("shared_cross_entropy", CostUnit::bytes, {Cut::whole}, {Cut::whole, Cut::whole});
+      kernel_op("shared_cross_entropy", CostUnit::bytes, {wide(Cut::whole)},
+                {wide(Cut::whole), wide(Cut::whole)});
   std::int64_t global_tokens = 0;
   int ranks = 1, own = 0;
   Work work(const OpSizes& sizes) const;

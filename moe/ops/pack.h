@@ -24,14 +24,14 @@ std::int64_t packed_columns(WireFormat format, std::int64_t columns);
 /// NaN.
 struct PackRows {
   static constexpr OpFacts facts =
-      kernel_op("pack_rows", CostUnit::bytes, {Cut::rows}, {Cut::rows});
+      kernel_op("pack_rows", CostUnit::bytes, {Cut::rows}, {integers(Cut::rows)});
   WireFormat format = WireFormat::bf16;
   Work work(const OpSizes& sizes) const;
 };
 /// packed i32[n,packed_columns] -> y[n,c] (one slice)
 struct UnpackRows {
   static constexpr OpFacts facts =
-      kernel_op("unpack_rows", CostUnit::bytes, {Cut::rows}, {Cut::rows});
+      kernel_op("unpack_rows", CostUnit::bytes, {integers(Cut::rows)}, {Cut::rows});
   WireFormat format = WireFormat::bf16;
   Work work(const OpSizes& sizes) const;
 };

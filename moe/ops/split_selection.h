@@ -13,8 +13,9 @@ namespace moe {
 /// gate.  [Lancet 5.2: allows Fig. 4c after a gate that needs the whole batch]
 struct SplitSelection {
   static constexpr OpFacts facts =
-      kernel_op("split_selection", CostUnit::bytes, {Cut::rows, Cut::rows, Cut::whole},
-                {Cut::rows, Cut::whole, Cut::sum});
+      kernel_op("split_selection", CostUnit::bytes,
+                {integers(Cut::rows), integers(Cut::rows), integers(Cut::whole)},
+                {integers(Cut::rows), integers(Cut::whole), integers(Cut::sum)});
   int experts = 0;
   int choices = 1;
   bool drops = true;  ///< a copy without a slot was asked for and dropped; false after ChooseTokens

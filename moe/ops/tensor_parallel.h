@@ -11,7 +11,8 @@ namespace moe {
 
 /// x[T,M] -> gathered[n*T,M], in rank order
 struct AllGather {
-  static constexpr OpFacts facts = collective_op("all_gather", {Cut::whole}, {Cut::whole});
+  static constexpr OpFacts facts =
+      collective_op("all_gather", {either(Cut::whole)}, {either(Cut::whole)});
   GroupKind group = GroupKind::tensor;
   Work work(const OpSizes& sizes) const;
   /// A rank sends its tokens to every other rank.

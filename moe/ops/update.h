@@ -11,8 +11,8 @@ namespace moe {
 
 /// gradients -> the same gradients, summed over the group in place
 struct AllReduce {
-  static constexpr OpFacts facts =
-      collective_op("all_reduce", Operands::any_number(Cut::rows), Operands::any_number(Cut::rows));
+  static constexpr OpFacts facts = collective_op(
+      "all_reduce", Operands::any_number(wide(Cut::rows)), Operands::any_number(wide(Cut::rows)));
   GroupKind group = GroupKind::stage;
   Work work(const OpSizes& sizes) const;
   /// As in a ring: 2 (n-1)/n of the data to the next rank.
@@ -27,8 +27,9 @@ struct AllReduce {
 struct AdamStep {
   static constexpr OpFacts facts =
       kernel_op("adam_step", CostUnit::bytes,
-                {Cut::rows, Cut::whole, Cut::rows, Cut::rows, Cut::rows, Cut::whole},
-                {Cut::rows, Cut::rows, Cut::rows});
+                {wide(Cut::rows), integers(Cut::whole), wide(Cut::rows), wide(Cut::rows),
+                 wide(Cut::rows), wide(Cut::whole)},
+                {Cut::rows, wide(Cut::rows), wide(Cut::rows), wide(Cut::rows)});
   LearningRate rate{};
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
   double weight_decay = 0;
@@ -39,9 +40,10 @@ struct AdamStep {
 /// momentum = factor * momentum + g, parameter -= learning rate * momentum; with Nesterov's
 /// momentum, parameter -= learning rate * (g + factor * momentum) instead.
 struct SgdStep {
-  static constexpr OpFacts facts =
-      kernel_op("sgd_step", CostUnit::bytes,
-                {Cut::rows, Cut::whole, Cut::rows, Cut::rows, Cut::whole}, {Cut::rows, Cut::rows});
+  static constexpr OpFacts facts = kernel_op(
+      "sgd_step", CostUnit::bytes,
+      {wide(Cut::rows), integers(Cut::whole), wide(Cut::rows), wide(Cut::rows), wide(Cut::whole)},
+      {Cut::rows, wide(Cut::rows), wide(Cut::rows)});
   LearningRate rate{.peak = 1e-2};
   double momentum = 0.9;
   double weight_decay = 0;

@@ -45,6 +45,10 @@ Program apply(Program program, const CompressExchange& compress) {
     if (program.tensors[from.tensor].dtype == DType::i32) {
       refuse("the rows are packed already", "expected one format for each exchange", op.name);
     }
+    if (compress.format == WireFormat::bf16 && program.tensors[from.tensor].dtype == DType::bf16) {
+      refuse("the rows are in bf16 already",
+             "expected format = \"int8\", or precision = \"f32\" in the model", op.name);
+    }
     Op pack = op, unpack = op;
     pack.kind = PackRows{compress.format};
     pack.name = "pack for " + op.name;

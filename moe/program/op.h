@@ -27,6 +27,7 @@
 #include "moe/ops/hook.h"
 #include "moe/ops/layer_norm.h"
 #include "moe/ops/loss.h"
+#include "moe/ops/narrow.h"
 #include "moe/ops/pack.h"
 #include "moe/ops/padding.h"
 #include "moe/ops/pass_on.h"
@@ -63,7 +64,7 @@ using AnyOpKind = std::variant<
     EinsumRows, EinsumTokens, EinsumMask, Jitter, RoundBf16, PackRows, UnpackRows, SendExperts,
     ReturnGradients, AddReturned, OffloadRows, FetchRows, AwaitCopies, GatherLoads, PadOffsets,
     ClearPadding, VocabularyStatistics, SharedCrossEntropy, SumSquares, AddSquares, ReduceNorm,
-    ClipFactor>;
+    ClipFactor, Narrow>;
 
 template <class Kind, class Variant>
 inline constexpr bool is_alternative = false;

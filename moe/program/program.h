@@ -38,6 +38,9 @@ struct Parameter {
   /// way on all ranks.
   bool optimized = true;
   std::vector<TensorId> optimizer_state;
+  /// Among optimizer_state: the parameter in the type that it is updated in, where it is stored in
+  /// fewer bits; -1 elsewhere.
+  TensorId master = -1;
   Initial initial = Initial::zero;
   double standard_deviation = 0;
   Shard shard;
@@ -111,6 +114,7 @@ bool uses_routed_rows(const Program& program, const Op& op);
 /// Throws std::logic_error with the op's position and name
 /// - where an op has more operands than its kind, or an operand is not a tensor of the Program,
 /// - where a slice is not within [0, count), or is not one that the tensor's windows hold,
+/// - where an operand has another type than the facts of its op say,
 /// - where an op reads an activation or gradient that no earlier op of the iteration wrote,
 /// - where an op overwrites an activation or gradient that no op has read.
 void validate(const Program& program);

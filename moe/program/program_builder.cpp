@@ -23,12 +23,12 @@ TensorId ProgramBuilder::add(Tensor tensor) {
 }
 
 TensorId ProgramBuilder::parameter(const ParameterShape& shape) {
-  const auto tensor = [&](const std::string& name, Role role) {
-    return add({name, dtype_, role, Rows::fixed, shape.rows, shape.columns, -1});
+  const auto tensor = [&](const std::string& name, DType dtype, Role role) {
+    return add({name, dtype, role, Rows::fixed, shape.rows, shape.columns, -1});
   };
   Parameter parameter;
-  parameter.value = tensor(shape.name, Role::parameter);
-  parameter.gradient = tensor("d_" + shape.name, Role::gradient);
+  parameter.value = tensor(shape.name, shape.wide ? wide() : dtype_, Role::parameter);
+  parameter.gradient = tensor("d_" + shape.name, wide(), Role::gradient);
   parameter.optimized = shape.optimized;
   parameter.initial = shape.initial;
   parameter.standard_deviation = shape.standard_deviation;
@@ -51,7 +51,7 @@ TensorId ProgramBuilder::gradient_of(TensorId value) const {
 
 TensorId ProgramBuilder::state_like(TensorId parameter, const std::string& name) {
   const Tensor& like = program.tensors[parameter];
-  return add({like.name + "." + name, dtype_, Role::optimizer_state, Rows::fixed, like.rows,
+  return add({like.name + "." + name, wide(), Role::optimizer_state, Rows::fixed, like.rows,
               like.columns, -1});
 }
 
@@ -60,17 +60,21 @@ TensorId ProgramBuilder::input(const std::string& name, std::int64_t rows) {
 }
 
 TensorId ProgramBuilder::result(const std::string& name) {
-  return add({name, dtype_, Role::result, Rows::fixed, 1, 1, -1});
+  return add({name, wide(), Role::result, Rows::fixed, 1, 1, -1});
 }
 
 TensorId ProgramBuilder::activation(const std::string& name, std::int64_t rows,
                                     std::int64_t columns) {
-  return activation(name, rows, columns, dtype_);
+  return add({name, dtype_, Role::activation, Rows::fixed, rows, columns, -1});
 }
 
-TensorId ProgramBuilder::activation(const std::string& name, std::int64_t rows,
-                                    std::int64_t columns, DType dtype) {
-  return add({name, dtype, Role::activation, Rows::fixed, rows, columns, -1});
+TensorId ProgramBuilder::wide(const std::string& name, std::int64_t rows, std::int64_t columns) {
+  return add({name, wide(), Role::activation, Rows::fixed, rows, columns, -1});
+}
+
+TensorId ProgramBuilder::integers(const std::string& name, std::int64_t rows,
+                                  std::int64_t columns) {
+  return add({name, DType::i32, Role::activation, Rows::fixed, rows, columns, -1});
 }
 
 TensorId ProgramBuilder::routed(const std::string& name, Rows rows_are, std::int64_t rows,

@@ -9,6 +9,10 @@
 namespace moe {
 
 /// Adds tensors and ops to a Program under construction. All ops are on the compute stream.
+///
+/// What a tensor is for decides its type. Parameters, activations and routed rows are stored in the
+/// type of the model. Gradients of parameters, states of the optimizer, results, and what is asked
+/// for as wide (statistics, what routers compute) have wide_of() it.
 class ProgramBuilder {
  public:
   Program program;
@@ -25,6 +29,7 @@ class ProgramBuilder {
     GroupKind replicas = GroupKind::stage;
     std::optional<Shard> shard{};  ///< absent: the rank holds all of the parameter
     bool optimized = true;
+    bool wide = false;  ///< it and what is computed from it are wide
   };
   /// Adds the parameter and its gradient; returns the parameter's tensor.
   TensorId parameter(const ParameterShape& shape);
@@ -34,8 +39,8 @@ class ProgramBuilder {
   TensorId input(const std::string& name, std::int64_t rows);
   TensorId result(const std::string& name);
   TensorId activation(const std::string& name, std::int64_t rows, std::int64_t columns);
-  TensorId activation(const std::string& name, std::int64_t rows, std::int64_t columns,
-                      DType dtype);
+  TensorId wide(const std::string& name, std::int64_t rows, std::int64_t columns);
+  TensorId integers(const std::string& name, std::int64_t rows, std::int64_t columns);
   /// `rows`: the most rows that the capacity allows, 0 when dropless.
   TensorId routed(const std::string& name, Rows rows_are, std::int64_t rows, std::int64_t columns,
                   int layer);
@@ -45,6 +50,7 @@ class ProgramBuilder {
 
  private:
   TensorId add(Tensor tensor);
+  DType wide() const { return wide_of(dtype_); }
 
   DType dtype_;
 };

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <stdexcept>
 
 #include "moe/program/program.h"
@@ -59,6 +60,34 @@ struct History {
   }
 };
 
+/// Calls fail(tensor, type that belongs there) where an operand has another type than the facts of
+/// the op say. Operands that are stored have the type of the first of them, and wide ones the wide
+/// type to that. Kernels look at integers themselves.
+template <class Fail>
+void check_types(const Program& program, const Op& op, Fail fail) {
+  const OpFacts& facts = facts_of(op);
+  std::optional<DType> stored, wide;
+  const auto visit = [&](const std::vector<Use>& uses, const Operands& operands, const auto& see) {
+    for (std::size_t i = 0; i < uses.size(); ++i) {
+      const Tensor& tensor = program.tensors[uses[i].tensor];
+      if (tensor.dtype != DType::i32) see(tensor, operands.kept(i));
+    }
+  };
+  const auto visit_all = [&](const auto& see) {
+    visit(op.reads, facts.reads, see);
+    visit(op.writes, facts.writes, see);
+  };
+  visit_all([&](const Tensor& tensor, Kept kept) {
+    if (kept == Kept::stored && !stored) stored = tensor.dtype;
+    if (kept == Kept::wide && !wide) wide = tensor.dtype;
+  });
+  if (stored) wide = wide_of(*stored);
+  visit_all([&](const Tensor& tensor, Kept kept) {
+    if (kept == Kept::stored && tensor.dtype != *stored) fail(tensor, *stored);
+    if (kept == Kept::wide && tensor.dtype != *wide) fail(tensor, *wide);
+  });
+}
+
 }  // namespace
 
 void validate(const Program& program) {
@@ -96,8 +125,14 @@ void validate(const Program& program) {
                        op.reads.size(), op.writes.size(), facts.name, facts.reads.most(),
                        facts.writes.most()));
     }
+    for (const auto* uses : {&op.reads, &op.writes}) {
+      for (const Use& use : *uses) check_use(use);
+    }
+    check_types(program, op, [&](const Tensor& tensor, DType type) {
+      fail(fmt::format("has {} in {} where {} belongs", tensor.name, name_of(tensor.dtype),
+                       name_of(type)));
+    });
     for (const Use& use : op.reads) {
-      check_use(use);
       const Role role = program.tensors[use.tensor].role;
       if ((lives_within_iteration(role) || role == Role::gradient) &&
           !histories[use.tensor].read(use.slice)) {
@@ -105,7 +140,6 @@ void validate(const Program& program) {
       }
     }
     for (const Use& use : op.writes) {
-      check_use(use);
       History& history = histories[use.tensor];
       if (history.loses(use.slice)) {
         fail(fmt::format("overwrites {}, which nothing has read", name(use)));

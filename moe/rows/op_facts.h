@@ -47,34 +47,63 @@ enum class Cut : std::uint8_t {
   sum,  ///< written: every share after the first adds to it, and so reads it too
 };
 
-/// The cuts of an op's reads or writes by position. The last operands may be absent (a bias).
+/// The type of an operand's numbers, where activations may be stored in fewer bits than sums need.
+enum class Kept : std::uint8_t {
+  stored,    ///< the type of the Program's activations and of most parameters
+  wide,      ///< wide_of() that type: sums, statistics, losses, gradients of parameters
+  either,    ///< any type: the op moves bytes, or writes what its tensor says
+  integers,  ///< i32
+};
+
+/// The facts of one operand.
+struct Operand {
+  Cut cut = Cut::whole;
+  Kept kept = Kept::stored;
+
+  constexpr Operand() = default;
+  constexpr Operand(Cut cut, Kept kept = Kept::stored) : cut(cut), kept(kept) {}
+};
+constexpr Operand wide(Cut cut) { return {cut, Kept::wide}; }
+constexpr Operand either(Cut cut) { return {cut, Kept::either}; }
+constexpr Operand integers(Cut cut) { return {cut, Kept::integers}; }
+
+/// The operands that an op reads or writes, by position. The last ones may be absent (a bias).
 class Operands {
  public:
-  constexpr Operands(std::initializer_list<Cut> cuts) {
-    if (cuts.size() > cuts_.size()) throw std::length_error("an op of so many operands");
-    for (const Cut cut : cuts) cuts_[most_++] = cut;
+  constexpr Operands(std::initializer_list<Operand> operands) {
+    if (operands.size() > operands_.size()) throw std::length_error("an op of so many operands");
+    for (const Operand operand : operands) operands_[most_++] = operand;
   }
   /// Any number of operands, all alike.
-  static constexpr Operands any_number(Cut cut) {
-    Operands operands{cut};
+  static constexpr Operands any_number(Operand operand) {
+    Operands operands{operand};
     operands.unbounded_ = true;
     return operands;
   }
 
   constexpr bool allow(std::size_t count) const { return unbounded_ || count <= most_; }
   constexpr std::size_t most() const { return most_; }
-  constexpr Cut at(std::size_t position) const {
-    return unbounded_ ? cuts_[0] : position < most_ ? cuts_[position] : Cut::whole;
-  }
+  constexpr Cut at(std::size_t position) const { return operand(position).cut; }
+  constexpr Kept kept(std::size_t position) const { return operand(position).kept; }
   constexpr bool contain(Cut cut) const {
     for (std::size_t i = 0; i < most_; ++i) {
-      if (cuts_[i] == cut) return true;
+      if (operands_[i].cut == cut) return true;
+    }
+    return false;
+  }
+  constexpr bool contain(Kept kept) const {
+    for (std::size_t i = 0; i < most_; ++i) {
+      if (operands_[i].kept == kept) return true;
     }
     return false;
   }
 
  private:
-  std::array<Cut, 12> cuts_{};
+  constexpr Operand operand(std::size_t position) const {
+    return unbounded_ ? operands_[0] : position < most_ ? operands_[position] : Operand{};
+  }
+
+  std::array<Operand, 12> operands_{};
   std::size_t most_ = 0;
   bool unbounded_ = false;
 };
@@ -96,6 +125,15 @@ struct OpFacts {
         unit(unit),
         reads(reads),
         writes(writes) {}
+
+  /// True where the op has an operand in the type of activations, or in any: it computes or moves
+  /// what is stored. All of the others is wide, whatever is stored.
+  constexpr bool stores() const {
+    for (const Operands* operands : {&reads, &writes}) {
+      if (operands->contain(Kept::stored) || operands->contain(Kept::either)) return true;
+    }
+    return false;
+  }
 };
 
 constexpr OpFacts kernel_op(std::string_view name, CostUnit unit, Operands reads, Operands writes) {

@@ -3,15 +3,18 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 /// The named two-dimensional tensors that a Program computes on. Some of their row counts are known
 /// only once the gate has routed the tokens.
 namespace moe {
 
-enum class DType : std::uint8_t { f32, f64, i32 };
+enum class DType : std::uint8_t { f32, f64, bf16, i32 };
 
 constexpr int bytes_of(DType dtype) {
   switch (dtype) {
+    case DType::bf16:
+      return 2;
     case DType::f32:
     case DType::i32:
       return 4;
@@ -19,6 +22,24 @@ constexpr int bytes_of(DType dtype) {
       return 8;
   }
   throw std::logic_error("bytes_of: no such dtype");
+}
+
+/// The type in which numbers of this type are added up: f32 for bf16, the type itself for others.
+constexpr DType wide_of(DType dtype) { return dtype == DType::bf16 ? DType::f32 : dtype; }
+
+/// "bf16"
+constexpr std::string_view name_of(DType dtype) {
+  switch (dtype) {
+    case DType::f32:
+      return "f32";
+    case DType::f64:
+      return "f64";
+    case DType::bf16:
+      return "bf16";
+    case DType::i32:
+      return "i32";
+  }
+  throw std::logic_error("name_of: no such dtype");
 }
 
 /// The lifetime of a tensor, and its writer.

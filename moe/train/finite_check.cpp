@@ -12,6 +12,7 @@
 
 #include "moe/communicator/ranks.h"
 #include "moe/errors.h"
+#include "moe/kernels/bf16.h"
 #include "moe/model/iteration.h"
 
 namespace moe {
@@ -35,7 +36,7 @@ void scan(std::span<const std::byte> bytes, std::int64_t columns, Finding& findi
   const auto size = static_cast<std::int64_t>(bytes.size() / sizeof(T));
   finding.of = size;
   for (std::int64_t i = 0; i < size; ++i) {
-    if (std::isfinite(values[i])) continue;
+    if (std::isfinite(static_cast<double>(values[i]))) continue;
     if (finding.count++ > 0) continue;
     finding.row = i / columns;
     finding.column = i % columns;
@@ -49,6 +50,8 @@ void scan(std::span<const std::byte> bytes, DType dtype, std::int64_t columns, F
       return scan<float>(bytes, columns, finding);
     case DType::f64:
       return scan<double>(bytes, columns, finding);
+    case DType::bf16:
+      return scan<Bf16>(bytes, columns, finding);
     case DType::i32:
       return;
   }

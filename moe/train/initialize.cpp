@@ -1,9 +1,11 @@
 #include "moe/train/initialize.h"
 
+#include <algorithm>
 #include <stdexcept>
 #include <string_view>
 #include <vector>
 
+#include "moe/kernels/bf16.h"
 #include "moe/kernels/counter_random.h"
 
 namespace moe {
@@ -30,24 +32,24 @@ double initial_value(const Parameter& parameter, std::int64_t columns, std::int6
 }
 
 template <class T>
-void initialize_as(Runner& runner, std::int64_t seed) {
-  const Program& program = runner.program();
-  std::vector<T> values;
-  for (const Parameter& parameter : program.parameters) {
-    const Tensor& tensor = program.tensors[parameter.value];
-    const std::uint64_t name_hash = hash_of(tensor.name);
-    values.resize(static_cast<std::size_t>(tensor.rows * tensor.columns));
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      values[i] = static_cast<T>(
-          initial_value(parameter, tensor.columns, seed, name_hash, static_cast<std::int64_t>(i)));
-    }
-    runner.write(parameter.value, std::as_bytes(std::span(values)));
-    std::fill(values.begin(), values.end(), T{0});
-    runner.write(parameter.gradient, std::as_bytes(std::span(values)));
-    for (const TensorId state : parameter.optimizer_state) {
-      runner.write(state, std::as_bytes(std::span(values)));
-    }
+void write_as(Runner& runner, TensorId tensor, const std::vector<double>& values) {
+  std::vector<T> converted(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) converted[i] = static_cast<T>(values[i]);
+  runner.write(tensor, std::as_bytes(std::span(converted)));
+}
+
+void write(Runner& runner, TensorId tensor, const std::vector<double>& values) {
+  switch (runner.program().tensors[tensor].dtype) {
+    case DType::f32:
+      return write_as<float>(runner, tensor, values);
+    case DType::f64:
+      return write_as<double>(runner, tensor, values);
+    case DType::bf16:
+      return write_as<Bf16>(runner, tensor, values);
+    case DType::i32:
+      break;
   }
+  throw std::logic_error("initialize: a parameter of integers");
 }
 
 }  // namespace
@@ -59,10 +61,22 @@ double initial_normal(std::int64_t seed, std::uint64_t name_hash, std::int64_t e
 
 void initialize_parameters(Runner& runner, std::int64_t seed) {
   const Program& program = runner.program();
-  if (program.tensors[program.parameters.front().value].dtype == DType::f64) {
-    initialize_as<double>(runner, seed);
-  } else {
-    initialize_as<float>(runner, seed);
+  std::vector<double> values;
+  for (const Parameter& parameter : program.parameters) {
+    const Tensor& tensor = program.tensors[parameter.value];
+    const std::uint64_t name_hash = hash_of(tensor.name);
+    values.resize(static_cast<std::size_t>(tensor.rows * tensor.columns));
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      values[i] =
+          initial_value(parameter, tensor.columns, seed, name_hash, static_cast<std::int64_t>(i));
+    }
+    write(runner, parameter.value, values);
+    if (parameter.master >= 0) write(runner, parameter.master, values);
+    std::fill(values.begin(), values.end(), 0.0);
+    write(runner, parameter.gradient, values);
+    for (const TensorId state : parameter.optimizer_state) {
+      if (state != parameter.master) write(runner, state, values);
+    }
   }
 }
 

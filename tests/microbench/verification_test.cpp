@@ -9,6 +9,7 @@
 #include "microbench/copies.h"
 #include "microbench/gemm.h"
 #include "microbench/table.h"
+#include "moe/kernels/bf16.h"
 
 namespace microbench::verification_test {
 namespace {
@@ -126,7 +127,12 @@ class SpoilingBackend : public moe::Backend {
   }
   void execute(const moe::BoundOp& op) override {
     good_->execute(op);
-    if (spoil_) static_cast<float*>(op.writes[0].data)[77] += 1;
+    if (!spoil_) return;
+    if (op.writes[0].dtype == moe::DType::bf16) {
+      static_cast<moe::Bf16*>(op.writes[0].data)[77] = -5.0f;
+    } else {
+      static_cast<float*>(op.writes[0].data)[77] += 1;
+    }
   }
   moe::Mark mark(moe::Stream stream) override { return good_->mark(stream); }
   void wait(moe::Stream stream, moe::Mark mark) override { good_->wait(stream, mark); }
@@ -190,10 +196,14 @@ TEST_P(EveryCollective, IsVerifiedAfterItsStreamHasDoneIt) {
 }
 
 TEST(Gemm, EveryElementOfEveryOpIsVerified) {
-  for (bool spoil : {false, true}) {
-    moe::run_local_ranks(1, [&](moe::Communicator& world) {
+  for (const auto& [spoil, dtype] : {std::pair{false, moe::DType::f32},
+                                     {false, moe::DType::f64},
+                                     {false, moe::DType::bf16},
+                                     {true, moe::DType::f32},
+                                     {true, moe::DType::bf16}}) {
+    moe::run_local_ranks(1, [&, spoil = spoil, dtype = dtype](moe::Communicator& world) {
       SpoilingBackend backend(spoil);
-      const Bench bench{world, world, backend, moe::DType::f32, "cpu", quick};
+      const Bench bench{world, world, backend, dtype, "cpu", quick};
       // Rows that experts cannot share evenly.
       const auto plans =
           gemm_plans(bench, {.rows = {37, 130}, .inputs = 24, .outputs = 56, .experts = 3});

@@ -26,9 +26,9 @@ inline SmallLayer small_layer(bool with_unrelated = false, moe::Phase phase = mo
   using namespace moe;
   ProgramBuilder build(DType::f32);
   const TensorId x = build.activation("x", 8, kColumns);
-  const TensorId offsets = build.activation("offsets", 1, 3, DType::i32);
-  const TensorId demand = build.activation("demand", 1, 2, DType::i32);
-  const TensorId total = build.activation("total_demand", 1, 2, DType::i32);
+  const TensorId offsets = build.integers("offsets", 1, 3);
+  const TensorId demand = build.integers("demand", 1, 2);
+  const TensorId total = build.integers("total_demand", 1, 2);
   const TensorId sent = build.routed("sent", Rows::sent, 0, kColumns, 0);
   const TensorId received = build.routed("received", Rows::received, 0, kColumns, 0);
   const TensorId produced = build.routed("produced", Rows::received, 0, kColumns, 0);

@@ -64,7 +64,7 @@ std::vector<std::vector<double>> last_arrivals(const MeasuredIteration& iteratio
 std::vector<OpCost> call_shapes(const moe::Program& program, const moe::Groups& groups,
                                 const std::vector<moe::Binding>& bindings) {
   CostModel any;
-  any.fits["gemm"] = any.fits["memory"] = {};
+  any.fits["gemm"] = any.fits[gemm_fit("bf16")] = any.fits["memory"] = {};
   Cluster links;
   links.inter_node = links.intra_node = {1, 0};
   return op_costs(program, groups, bindings, any, links);
@@ -305,7 +305,7 @@ void observe(const MeasuredIteration& iteration, const moe::Groups& groups,
     const moe::Op& entry = program.ops[op];
     if (shapes[op].activity != moe::Activity::communication) {
       const std::string key = shape_key(program, entry);
-      const std::string kind(moe::kind_name(entry));
+      const std::string kind = costed_kind(program, entry);
       seen.kind_of[key] = kind;
       seen.by_flops[kind] = costs_by_flops(entry);
       const Occupation own = occupation_of(shapes[op]);
@@ -447,12 +447,13 @@ CostModel calibrate(std::span<const MeasuredIteration> iterations, const moe::Gr
     costs.fits[shape] = fit_sizes(sizes, flops ? "flop" : "byte");
     auto& kind_samples = by_kind[kind];
     kind_samples.insert(kind_samples.end(), sizes.begin(), sizes.end());
-    auto& class_samples = by_class[seen.copies[kind] ? "copy" : flops ? "gemm" : "memory"];
+    const std::string gemm = gemm_fit(kind.ends_with("_bf16") ? "bf16" : "f32");
+    auto& class_samples = by_class[seen.copies[kind] ? "copy" : flops ? gemm : "memory"];
     class_samples.insert(class_samples.end(), sizes.begin(), sizes.end());
   }
   for (const auto* group : {&by_kind, &by_class}) {
     for (const auto& [key, samples] : *group) {
-      const bool flops = group == &by_kind ? seen.by_flops[key] : key == "gemm";
+      const bool flops = group == &by_kind ? seen.by_flops[key] : key.starts_with("gemm");
       costs.fits[key] = fit_line(samples, flops ? "flop" : "byte");
     }
   }

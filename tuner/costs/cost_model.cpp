@@ -35,6 +35,18 @@ std::int64_t largest_rows(const moe::Program& program, const moe::Op& op) {
   return rows;
 }
 
+/// Whether the op computes with numbers in bf16.
+bool computes_in_bf16(const moe::Program& program, const moe::Op& op) {
+  if (moe::facts_of(op).activity != moe::Activity::computation) return false;
+  for (const auto* uses : {&op.reads, &op.writes}) {
+    for (const moe::Use& use : *uses) {
+      if (program.tensors[use.tensor].dtype == moe::DType::bf16) return true;
+    }
+  }
+  return false;
+}
+
+constexpr std::string_view kGemm = "gemm";
 constexpr std::string_view kBroadcast = "broadcast", kReduce = "reduce";
 
 /// Whether the op sends parameters, or gradients, of experts on rings.
@@ -80,10 +92,14 @@ Sample units_of(const moe::Program& program, const moe::Op& op, const moe::Bindi
   return sample;
 }
 
+std::string costed_kind(const moe::Program& program, const moe::Op& op) {
+  return fmt::format("{}{}", moe::kind_name(op), computes_in_bf16(program, op) ? "_bf16" : "");
+}
+
 std::string shape_key(const moe::Program& program, const moe::Op& op) {
-  const std::string columns = columns_text(program, op);
-  if (moe::uses_routed_rows(program, op)) return fmt::format("{}[{}]", moe::kind_name(op), columns);
-  return fmt::format("{}[{} rows, {}]", moe::kind_name(op), largest_rows(program, op), columns);
+  const std::string columns = columns_text(program, op), kind = costed_kind(program, op);
+  if (moe::uses_routed_rows(program, op)) return fmt::format("{}[{}]", kind, columns);
+  return fmt::format("{}[{} rows, {}]", kind, largest_rows(program, op), columns);
 }
 
 std::string link_key(std::string_view op, std::string_view link) {
@@ -92,23 +108,35 @@ std::string link_key(std::string_view op, std::string_view link) {
 
 std::vector<std::string_view> general_fits(const moe::OpFacts& facts) {
   if (facts.activity == moe::Activity::copy) return {"copy", "memory"};
-  return {facts.unit == moe::CostUnit::flops ? "gemm" : "memory"};
+  return {facts.unit == moe::CostUnit::flops ? kGemm : "memory"};
+}
+
+std::string gemm_fit(std::string_view dtype) {
+  return fmt::format("{}{}", kGemm, dtype == moe::name_of(moe::DType::bf16) ? "_bf16" : "");
 }
 
 const std::string& fit_key(const CostModel& costs, const moe::Program& program, const moe::Op& op) {
-  std::vector<std::string> keys{shape_key(program, op), std::string(moe::kind_name(op))};
-  const auto all_alike = general_fits(moe::facts_of(op));
-  keys.insert(keys.end(), all_alike.begin(), all_alike.end());
+  std::vector<std::string> keys{shape_key(program, op), costed_kind(program, op)};
+  const moe::DType dtype = computes_in_bf16(program, op) ? moe::DType::bf16 : moe::DType::f32;
+  for (const std::string_view general : general_fits(moe::facts_of(op))) {
+    keys.push_back(general == kGemm ? gemm_fit(moe::name_of(dtype)) : std::string(general));
+  }
   for (const std::string& key : keys) {
     if (const auto found = costs.fits.find(key); found != costs.fits.end()) return found->first;
   }
-  const std::string_view general = all_alike.back();
+  const std::string& general = keys.back();
+  const bool narrow = dtype != moe::DType::f32;
+  const std::string_view bench = !general.starts_with(kGemm) ? "copies"
+                                 : narrow                    ? "gemm --dtype bf16"
+                                                             : kGemm;
   throw moe::Refusal(
-      "costs", fmt::format("no fit for {} on {}", moe::kind_name(op), costs.device),
+      "costs",
+      fmt::format("no fit for {}{} on {}", moe::kind_name(op), narrow ? " in bf16" : "",
+                  costs.device),
       fmt::format("measure it with a study (moe-tune study profiles every op), or \"{}\" with "
                   "moe-bench {} --db F and moe-tune fit --db F, or write [fit.{}] in the cluster "
                   "file",
-                  general, general == "gemm" ? "gemm" : "copies", general),
+                  general, bench, general),
       {std::string(op.name), op.layer});
 }
 

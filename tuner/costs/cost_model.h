@@ -38,6 +38,8 @@ struct LaunchGaps {
 /// special to the general: the op's kind with its shape ("expert_linear[256x1024]", as calibrate()
 /// writes it), its kind ("expert_linear"), then "gemm" or "memory" by its units. Copies: their
 /// shape, their kind, "copy", "memory"; units are the bytes read and written.
+/// An op that computes with numbers in bf16 has fits of its own: "expert_linear_bf16[256x1024]",
+/// "expert_linear_bf16", "gemm_bf16". Only "memory", whose units are bytes, serves all.
 ///
 /// Communication: from the arrival of the last participant, seconds = alpha + beta * bytes, where
 /// bytes is the larger of the bytes sent and received by a rank on that link. The keys are
@@ -59,14 +61,18 @@ bool costs_by_flops(const moe::Op& op);
 Sample units_of(const moe::Program& program, const moe::Op& op, const moe::Binding& binding,
                 const moe::Groups& groups, int rank, std::string_view device);
 
-/// "expert_linear[256x1024]": the kind with the widths of its operands, and the number of rows
+/// "linear", or "linear_bf16" where an operand is in bf16 and the op computes.
+std::string costed_kind(const moe::Program& program, const moe::Op& op);
+/// "expert_linear[256x1024]": the costed kind with the widths of its operands, and the number of rows
 /// where it does not depend on routing.
 std::string shape_key(const moe::Program& program, const moe::Op& op);
 std::string link_key(std::string_view op, std::string_view link);
 
 /// The keys of general fits for an op, the closest first: {"gemm"}, {"memory"}, or {"copy",
-/// "memory"} for copies.
+/// "memory"} for copies. Without the precision of "gemm".
 std::vector<std::string_view> general_fits(const moe::OpFacts& facts);
+/// "gemm", or "gemm_bf16": the fit of all products with numbers of this type.
+std::string gemm_fit(std::string_view dtype);
 /// The key of the fit by which `op`, which computes or copies, is costed. Throws moe::Refusal
 /// with the op kind and with how to measure it.
 const std::string& fit_key(const CostModel& costs, const moe::Program& program, const moe::Op& op);

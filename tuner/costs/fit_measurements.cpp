@@ -12,6 +12,7 @@
 
 #include "moe/errors.h"
 #include "moe/ops/collective.h"
+#include "tuner/costs/cost_model.h"
 #include "tuner/costs/mixed_rates.h"
 
 namespace tuner {
@@ -93,7 +94,9 @@ std::vector<std::pair<Key, MeasuredSample>> samples_of(const db::Measurement& ro
   if (row.flops > 0) {
     if (row.dtype == "f64") return {};
     const MeasuredSample sample{{products_of(row), row.flops, row.time_s}, {}, 0};
-    return {{{"gemm", row.device, 1, ""}, sample}, {{row.op, row.device, 1, ""}, sample}};
+    const std::string kind = row.dtype == "bf16" ? row.op + "_bf16" : row.op;
+    return {{{gemm_fit(row.dtype), row.device, 1, ""}, sample},
+            {{kind, row.device, 1, ""}, sample}};
   }
   if (const auto copies = kCopies.find(row.op); copies != kCopies.end()) {
     return {{{copies->second, row.device, 1, ""}, {{1, 2 * bytes, row.time_s}, {}, 0}}};

@@ -28,8 +28,8 @@ struct MeasuredOn {
 ///
 /// The units are
 ///   GEMMs             flops; they give a fit of their op kind and one of all together, "gemm",
-///                     with an alpha for each expert's product. Products of f64 are left out, as
-///                     training computes none
+///                     with an alpha for each expert's product. Those of bf16 are fits of their
+///                     own, "linear_bf16" and "gemm_bf16". Products of f64 are left out
 ///   collectives       the bytes on the wire at each rank (bus_factor in moe/ops/collective.h)
 ///   "host_copy"       bytes read and written (2 S); it becomes the fit "memory"
 ///   "host_to_device"  bytes read and written; it becomes the fit of "fetch_rows"

@@ -209,11 +209,11 @@ bool differs_by_rank(const moe::Program& program, const moe::Op& op) {
   return moe::uses_routed_rows(program, op) || std::holds_alternative<moe::AddReturned>(op.kind);
 }
 
-OpCost computation_cost(const moe::Op& op, const CostModel& costs) {
+OpCost computation_cost(const moe::Program& program, const moe::Op& op, const CostModel& costs) {
   OpCost cost;
   cost.activity = moe::facts_of(op).activity;
   cost.speed_beside_communication =
-      speed_beside_communication(costs.interference, moe::kind_name(op));
+      speed_beside_communication(costs.interference, costed_kind(program, op));
   return cost;
 }
 
@@ -320,7 +320,7 @@ std::vector<OpCost> op_costs(const moe::Program& program, const moe::Groups& gro
           }));
       continue;
     }
-    OpCost cost = computation_cost(op, costs);
+    OpCost cost = computation_cost(program, op, costs);
     cost.seconds.assign(static_cast<std::size_t>(groups.ranks), 0);
     const bool differs = differs_by_rank(program, op);
     std::optional<double> of_first;
@@ -364,7 +364,7 @@ ProgramCosts program_costs(const moe::Program& program, const moe::Groups& group
             program, op, groups, classes, costs, cluster,
             [&](const auto& members, GroupCall& one) { count_bytes(call, members, folding, one); });
       } else {
-        result.ops[i] = computation_cost(op, costs);
+        result.ops[i] = computation_cost(program, op, costs);
         result.ops[i].seconds = sizes.seconds_of(program, op, costs);
       }
     }

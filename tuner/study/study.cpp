@@ -328,7 +328,7 @@ class StudyRun {
     options.job = options_.job;
     options.iterations = options_.micro_profile_steps;
     options.most_of_others = how_measured_.most_of_others;
-    options.dtype = options_.model.dtype == moe::DType::f64 ? "f64" : "f32";
+    options.dtype = moe::name_of(options_.model.dtype);
     options.time_limit_s = [&](const moe::Schedule& schedule) {
       return trial_time_limit_s(simulated_s(situation, schedule));
     };

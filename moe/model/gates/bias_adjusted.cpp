@@ -19,10 +19,10 @@ constexpr const ModelKey& kBiasSpeed = kBiasAdjustedKeys[0];
 GateOutput build_bias_adjusted(LayerBuilder& build, TensorId x) {
   const int experts = build.model.experts;
   const Layer logits = gate_logits(build, x);
-  const TensorId scores = build.activation("gate_scores", experts);
+  const TensorId scores = build.wide("gate_scores", experts);
   build.op(Sigmoid{}, "gate sigmoid", {logits.output}, {scores});
   const TensorId bias = build.adjusted("gate.expert_bias", experts),
-                 ranking = build.activation("gate_ranking", experts);
+                 ranking = build.wide("gate_ranking", experts);
   build.op(AddExpertBias{}, "gate bias", {scores, bias}, {ranking});
   const TopK top = select_top_k(build, ranking, scores);
   const AddGradient add_z_loss = router_z_loss(build, logits.output);

@@ -11,11 +11,11 @@ namespace {
 GateOutput build_expert_choice(LayerBuilder& build, TensorId x) {
   const int experts = build.model.experts;
   const Layer logits = gate_logits(build, x);
-  const TensorId probabilities = build.activation("gate_probabilities", experts);
+  const TensorId probabilities = build.wide("gate_probabilities", experts);
   build.op(Softmax{}, "gate softmax", {logits.output}, {probabilities});
   GateOutput gate;
   gate.expert = build.integers("expert", build.tokens, experts);
-  gate.weight = build.activation("gate_weight", experts);
+  gate.weight = build.wide("gate_weight", experts);
   gate.slot = build.integers("slot", build.tokens, experts);
   gate.offsets = build.integers("offsets", 1, experts + 1);
   const TensorId demand = build.integers("demand", 1, experts);
@@ -26,7 +26,7 @@ GateOutput build_expert_choice(LayerBuilder& build, TensorId x) {
 
   gate.backward = [=, &build](TensorId d_weight) {
     // Weights are probabilities, and their gradient is zero where an expert does not take a token.
-    const TensorId d_logits = build.activation("d_gate_logits", experts);
+    const TensorId d_logits = build.wide("d_gate_logits", experts);
     build.op(SoftmaxGradient{}, "gate gradient", {d_weight, probabilities}, {d_logits});
     return logits.backward(d_logits);
   };

@@ -11,13 +11,12 @@ namespace {
 GateOutput build_gshard(LayerBuilder& build, TensorId x) {
   const int experts = build.model.experts;
   const Layer logits = gate_logits(build, x), deviations = gate_logits(build, x, "gate.noise");
-  const TensorId noisy = build.activation("gate_noisy_logits", experts),
-                 step = build.program().step;
+  const TensorId noisy = build.wide("gate_noisy_logits", experts), step = build.program().step;
   const Draw draw = build.draw();
   build.op(AddNoise{draw}, "gate noise", {logits.output, deviations.output, step}, {noisy});
 
   const auto backward = [=, &build](TensorId d_noisy) {
-    const TensorId d_deviations = build.activation("d_gate_deviations", experts);
+    const TensorId d_deviations = build.wide("d_gate_deviations", experts);
     build.op(AddNoiseGradient{draw}, "gate noise gradient", {d_noisy, deviations.output, step},
              {d_deviations});
     const TensorId d_by_noise = deviations.backward(d_deviations),

@@ -7,7 +7,7 @@ namespace {
 /// stays as it is; each weighted 1 / k. Nothing is learned.  [Roller et al. 2021, "Hash Layers":
 /// random hash]
 GateOutput build_hash(LayerBuilder& build, TensorId) {
-  const TensorId ranking = build.activation("gate_ranking", build.model.experts);
+  const TensorId ranking = build.wide("gate_ranking", build.model.experts);
   build.op(HashTokens{build.model.seed, build.block}, "gate hash", {build.program().tokens.front()},
            {ranking});
   const TopK top = select_top_k(build, ranking, ranking, Weights::even);

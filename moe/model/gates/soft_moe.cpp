@@ -28,7 +28,7 @@ GateOutput build_soft_moe(LayerBuilder& build, TensorId x) {
   const SoftSlotsGradient gradient{experts, mixed.slots, mixed.groups};
   const TensorId dispatch = mixed.dispatch, combine = mixed.combine;
   mixed.backward = [=, &build](TensorId d_dispatch, TensorId d_combine) {
-    const TensorId d_logits = build.activation("d_gate_logits", slots);
+    const TensorId d_logits = build.wide("d_gate_logits", slots);
     build.op(gradient, "gate gradient", {d_dispatch, d_combine, dispatch, combine}, {d_logits});
     return logits.backward(d_logits);
   };

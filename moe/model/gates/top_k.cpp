@@ -17,7 +17,8 @@ Layer gate_logits(LayerBuilder& build, TensorId x, const std::string& parameter,
                  .parameter = parameter,
                  .inputs = build.model.d_model,
                  .outputs = outputs > 0 ? outputs : build.model.experts,
-                 .bias = false},
+                 .bias = false,
+                 .wide_output = true},
                 x);
 }
 
@@ -47,7 +48,7 @@ TopK select_top_k(LayerBuilder& build, TensorId ranking, TensorId scores, Weight
   const Gate& gate = gate_named(model.gate);
   TopK top;
   top.expert = build.integers("expert", build.tokens, choices);
-  top.weight = build.activation("gate_weight", choices);
+  top.weight = build.wide("gate_weight", choices);
   top.slot = build.integers("slot", build.tokens, choices);
   top.offsets = build.integers("offsets", 1, experts + 1);
   const TensorId demand = build.integers("demand", 1, experts),
@@ -95,8 +96,7 @@ AddGradient load_balancing_loss(LayerBuilder& build, TensorId scores, const TopK
 AddGradient router_z_loss(LayerBuilder& build, TensorId logits) {
   const double weight = build.model.z_loss_weight;
   if (weight == 0) return [](TensorId) {};
-  const TensorId loss = build.result("z_loss"),
-                 log_sum_exp = build.activation("gate_log_sum_exp", 1);
+  const TensorId loss = build.result("z_loss"), log_sum_exp = build.wide("gate_log_sum_exp", 1);
   build.program().z_losses.push_back(loss);
   build.op(RouterZLoss{build.batch_tokens}, "router z loss", {logits}, {loss, log_sum_exp});
   return [=, &build](TensorId d_logits) {
@@ -106,7 +106,7 @@ AddGradient router_z_loss(LayerBuilder& build, TensorId logits) {
 }
 
 GateOutput softmax_top_k(LayerBuilder& build, const Layer& logits) {
-  const TensorId probabilities = build.activation("gate_probabilities", build.model.experts);
+  const TensorId probabilities = build.wide("gate_probabilities", build.model.experts);
   build.op(Softmax{}, "gate softmax", {logits.output}, {probabilities});
   const TopK top = select_top_k(build, logits.output, probabilities);
   load_balancing_loss(build, probabilities, top);
@@ -114,7 +114,7 @@ GateOutput softmax_top_k(LayerBuilder& build, const Layer& logits) {
 
   const auto backward = [=, &build](TensorId d_weight) {
     const Model& model = build.model;
-    const TensorId d_logits = build.activation("d_gate_logits", model.experts);
+    const TensorId d_logits = build.wide("d_gate_logits", model.experts);
     build.op(SoftmaxGateGradient{model.experts, model.choices, build.auxiliary_weight,
                                  build.global_tokens},
              "gate gradient", {d_weight, probabilities, top.expert, top.weight, top.total_demand},
@@ -128,11 +128,11 @@ GateOutput softmax_top_k(LayerBuilder& build, const Layer& logits) {
 TensorId sigmoid_gate_gradient(LayerBuilder& build, TensorId d_weight, const TopK& top,
                                TensorId scores, TensorId logits, const AddGradient& add_losses) {
   const Model& model = build.model;
-  const TensorId d_scores = build.activation("d_gate_chosen", model.experts);
+  const TensorId d_scores = build.wide("d_gate_chosen", model.experts);
   build.op(SelectExpertsGradient{model.experts, model.choices, weights_are_shares(model)},
            "gate gradient", {d_weight, scores, top.expert, top.weight}, {d_scores});
   add_losses(d_scores);
-  const TensorId d_logits = build.activation("d_gate_logits", model.experts);
+  const TensorId d_logits = build.wide("d_gate_logits", model.experts);
   build.op(SigmoidGradient{}, "gate sigmoid gradient", {d_scores, logits}, {d_logits});
   return d_logits;
 }

@@ -37,16 +37,20 @@ GateOutput build_x_moe(LayerBuilder& build, TensorId x) {
                                   .parameter = "gate.projection",
                                   .inputs = model.d_model,
                                   .outputs = rank,
-                                  .bias = false},
+                                  .bias = false,
+                                  .wide_output = true},
                                  x);
-  const TensorId embeddings = build.weight("gate.weight", experts, rank);
+  const TensorId embeddings = build.wide_parameter("gate.weight", experts, rank, Initial::normal,
+                                                   LayerBuilder::kInitialDeviation);
   std::vector<TensorId> parameters{embeddings};
   const std::optional<double> fixed = own_optional_number(kGateTemperature, model);
-  if (!fixed) parameters.push_back(build.bias("gate.log_temperature", 1));
+  if (!fixed) {
+    parameters.push_back(build.wide_parameter("gate.log_temperature", 1, 1, Initial::zero));
+  }
   const double temperature = fixed.value_or(kFirstTemperature);
-  const TensorId logits = build.activation("gate_logits", experts),
-                 lengths = build.activation("gate_lengths", 1),
-                 expert_lengths = build.activation("gate_expert_lengths", experts, 1);
+  const TensorId logits = build.wide("gate_logits", experts),
+                 lengths = build.wide("gate_lengths", 1),
+                 expert_lengths = build.wide("gate_expert_lengths", experts, 1);
   std::vector<TensorId> reads{projected.output};
   reads.insert(reads.end(), parameters.begin(), parameters.end());
   build.op(CosineLogits{temperature}, "gate cosine", reads, {logits, lengths, expert_lengths});
@@ -55,7 +59,7 @@ GateOutput build_x_moe(LayerBuilder& build, TensorId x) {
     std::vector<TensorId> kept{d_logits,   logits,  projected.output,
                                embeddings, lengths, expert_lengths};
     kept.insert(kept.end(), parameters.begin() + 1, parameters.end());
-    const TensorId d_projected = build.activation("d_gate_projection", rank);
+    const TensorId d_projected = build.wide("d_gate_projection", rank);
     build.op(CosineLogitsInputGradient{temperature}, "gate cosine dX", kept, {d_projected});
     std::vector<TensorId> gradients;
     for (const TensorId parameter : parameters) gradients.push_back(build.gradient(parameter));

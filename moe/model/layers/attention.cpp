@@ -48,8 +48,13 @@ Layer attention(LayerBuilder& build, TensorId x) {
         output.backward(gather_tokens(build, dy, "attention output gradient"));
     const TensorId d_qkv = build.activation("d_qkv", tokens, (width + 2 * key_width) / parts);
     const TensorId scratch = build.activation("attention_scratch", key_heads * length, length);
+    std::vector<TensorId> written{d_qkv, scratch};
+    if (build.narrows()) {
+      const std::int64_t head_width = width / model.heads;
+      written.push_back(build.wide("attention_sums", key_heads * length, 2 * head_width));
+    }
     build.op(AttentionGradient{heads, length, key_heads}, "attention gradient",
-             {d_attended, qkv.output, probabilities}, {d_qkv, scratch});
+             {d_attended, qkv.output, probabilities}, written);
     if (rotary) {
       build.op(RotaryGradient{heads, length, key_heads, build.model.rotary_base},
                "attention rotary gradient", {d_qkv}, {d_qkv});

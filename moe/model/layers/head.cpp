@@ -41,15 +41,15 @@ Layer logits_of(LayerBuilder& build, TensorId x) {
 TensorId cross_entropy(LayerBuilder& build, TensorId logits, TensorId targets) {
   const std::int64_t rows = build.program().tensors[logits].rows;
   const TensorId loss = build.program().losses.front(),
-                 log_sum_exp = build.activation("log_sum_exp", rows, 1);
+                 log_sum_exp = build.wide("log_sum_exp", rows, 1);
   if (!build.shards_vocabulary()) {
     build.op(CrossEntropy{build.batch_tokens}, "cross entropy", {logits, targets},
              {loss, log_sum_exp});
     return log_sum_exp;
   }
   const int ranks = build.tensor_ranks();
-  const TensorId own = build.activation("vocabulary_statistics", rows, 2),
-                 all = build.activation("vocabulary_statistics.gathered", ranks * rows, 2);
+  const TensorId own = build.wide("vocabulary_statistics", rows, 2),
+                 all = build.wide("vocabulary_statistics.gathered", ranks * rows, 2);
   build.op(VocabularyStatistics{build.first_id()}, "vocabulary statistics", {logits, targets},
            {own});
   build.op(AllGather{}, "gather vocabulary statistics", {own}, {all});

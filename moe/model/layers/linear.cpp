@@ -27,10 +27,13 @@ Layer linear(LayerBuilder& build, const LinearShape& shape, TensorId x) {
   }
   std::vector<TensorId> reads{x};
   reads.insert(reads.end(), parameters.begin(), parameters.end());
-  const TensorId y = build.activation(shape.parameter, rows, outputs);
+  const TensorId y = shape.wide_output ? build.wide(shape.parameter, rows, outputs)
+                                       : build.activation(shape.parameter, rows, outputs);
   build.op(Linear{by_rows ? 1.0 / parts : 1.0}, shape.name, reads, {y});
 
-  const auto backward = [=, &build](TensorId dy) {
+  const auto backward = [=, &build](TensorId d_output) {
+    const TensorId dy =
+        shape.wide_output ? build.narrowed("d_" + shape.parameter, d_output) : d_output;
     const TensorId dx = build.activation("d_input." + shape.parameter, rows, inputs);
     build.op(LinearInputGradient{}, shape.name + " dX", {dy, weight}, {dx});
     std::vector<TensorId> gradients;

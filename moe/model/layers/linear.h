@@ -16,6 +16,8 @@ struct LinearShape {
   std::vector<std::int64_t>
       column_groups{};  ///< widths of the groups of columns that are cut alike; empty = one group
   double standard_deviation = LayerBuilder::kInitialDeviation;
+  /// The output and its gradient are wide: logits of routers.
+  bool wide_output = false;
 };
 
 /// x[n,inputs] -> y[n,outputs] = x W (+ b). Backward: the input gradient, then the weight gradient.

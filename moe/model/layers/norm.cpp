@@ -11,7 +11,7 @@ Layer layer_norm(LayerBuilder& build, const std::string& name, const std::string
   const TensorId scale = build.scale(parameter + ".scale", width);
   const TensorId shift = build.bias(parameter + ".shift", width);
   const TensorId y = build.activation(parameter, width);
-  const TensorId statistics = build.activation(parameter + ".statistics", 2);
+  const TensorId statistics = build.wide(parameter + ".statistics", 2);
   build.op(LayerNorm{}, name, {x, scale, shift}, {y, statistics});
 
   const auto backward = [=, &build](TensorId dy) {
@@ -29,7 +29,7 @@ Layer rms_norm(LayerBuilder& build, const std::string& name, const std::string& 
   const std::int64_t width = build.model.d_model;
   const TensorId scale = build.scale(parameter + ".scale", width);
   const TensorId y = build.activation(parameter, width);
-  const TensorId statistics = build.activation(parameter + ".statistics", 1);
+  const TensorId statistics = build.wide(parameter + ".statistics", 1);
   build.op(RmsNorm{}, name, {x, scale}, {y, statistics});
 
   const auto backward = [=, &build](TensorId dy) {

@@ -70,7 +70,7 @@ RestoredTokens einsum_restore(LayerBuilder& build, const GateOutput& gate, Tenso
     }
     if (gate.backward) {
       const TensorId d_mask = gradients.weight;
-      gradients.weight = build.activation("d_gate_weight", choices);
+      gradients.weight = build.wide("d_gate_weight", choices);
       build.op(DispatchMaskGradient{choices}, "combine mask gradient",
                {d_mask, gate.expert, gate.slot, gate.offsets}, {gradients.weight});
     }

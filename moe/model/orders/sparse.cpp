@@ -28,7 +28,7 @@ RestoredTokens sparse_restore(LayerBuilder& build, const GateOutput& gate, Tenso
   const auto backward = [=, &build](TensorId dy) -> RestoreGradients {
     TensorId d_weight = -1;
     if (gate.backward) {
-      d_weight = build.activation("d_gate_weight", choices);
+      d_weight = build.wide("d_gate_weight", choices);
       build.op(CombineWeightGradient{choices}, "combine weight gradient",
                {dy, returned, gate.expert, gate.slot, gate.offsets}, {d_weight});
     }

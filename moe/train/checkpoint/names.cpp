@@ -69,6 +69,8 @@ std::string_view stored_type(DType dtype) {
       return "F32";
     case DType::f64:
       return "F64";
+    case DType::bf16:
+      return "BF16";
     case DType::i32:
       return "I32";
   }

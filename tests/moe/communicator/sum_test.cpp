@@ -4,6 +4,8 @@
 
 #include <stdexcept>
 
+#include "moe/kernels/bf16.h"
+
 namespace moe::sum_test {
 namespace {
 
@@ -24,6 +26,18 @@ TEST(Sum, OfSumsMayReplaceAPart) {
                                                       {third.data()}};
   sum_of_sums(sets, third.data(), 3000, DType::f64);
   EXPECT_EQ(third, std::vector<double>(3000, 7));
+}
+
+TEST(Sum, OfBf16IsMadeInFloatAndRoundedOnce) {
+  // In bf16, 256 + 1 is 256 again.
+  const Bf16 large = 256.0f, one = 1.0f;
+  const std::vector<const void*> parts{&large, &one, &one, &one};
+  Bf16 sum = 0.0f;
+  sum_in_order(parts, &sum, 1, DType::bf16);
+  EXPECT_EQ(static_cast<float>(sum), 260.0f) << "259 rounds to 260, to even";
+  sum_of_sums(std::vector<std::vector<const void*>>{{&large, &one}, {&one, &one}}, &sum, 1,
+              DType::bf16);
+  EXPECT_EQ(static_cast<float>(sum), 260.0f);
 }
 
 TEST(Sum, OfNothingIsRefused) {

@@ -1,5 +1,6 @@
 // The table of ops and shapes on a CUDA device, compared with the processor in double.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/moe/kernels/kernel_cases.h"
@@ -39,6 +40,12 @@ class CudaKernels : public ::testing::Test {
 TEST_F(CudaKernels, InDoubleAgreeWithTheProcessor) { expect_like_cpu(DType::f64, 1e-12); }
 
 TEST_F(CudaKernels, InFloatAgreeWithTheProcessorInDouble) { expect_like_cpu(DType::f32, 2e-6); }
+
+TEST_F(CudaKernels, InBf16AgreeWithTheProcessorInDouble) {
+  for (const KernelCase& kernel : all_cases()) {
+    EXPECT_THAT(deviations_in_bf16(*cuda_, kernel), ::testing::IsEmpty()) << kernel.name;
+  }
+}
 
 TEST_F(CudaKernels, GiveTheSameBitsOnEveryRun) {
   for (const KernelCase& kernel : all_cases()) {

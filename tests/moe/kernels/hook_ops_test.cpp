@@ -1,11 +1,9 @@
-// Jitter and bfloat16 rounding against their definitions.
+// Jitter against its definition.
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 
-#include "moe/kernels/round_bf16.h"
 #include "tests/moe/kernels/kernel_cases.h"
 
 namespace moe::test::hook_ops_test {
@@ -47,16 +45,6 @@ TEST(KernelJitter, DependsOnSeedStepAndThePlaceInTheBatchAlone) {
   EXPECT_TRUE(std::equal(tail.begin(), tail.end(), y.begin() + 20));
   EXPECT_NE(jittered(jitter, whole, 2), y);
   EXPECT_NE(jittered(reseeded, whole, 1), y);
-}
-
-TEST(KernelRoundBf16, RoundsToTheNearestAndTiesToEven) {
-  EXPECT_EQ(rounded_bf16(1.0f), 1.0f);
-  EXPECT_EQ(rounded_bf16(1.0f + 0x1p-8f), 1.0f) << "a tie: down to even";
-  EXPECT_EQ(rounded_bf16(1.0f + 3 * 0x1p-8f), 1.0f + 0x1p-6f) << "a tie: up to even";
-  EXPECT_EQ(rounded_bf16(1.0f + 0x1p-8f + 0x1p-20f), 1.0f + 0x1p-7f);
-  EXPECT_EQ(rounded_bf16(-3.14159274f), -3.140625f);
-  EXPECT_EQ(rounded_bf16(INFINITY), INFINITY);
-  EXPECT_TRUE(std::isnan(rounded_bf16(NAN)));
 }
 
 }  // namespace

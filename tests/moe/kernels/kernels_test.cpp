@@ -51,6 +51,17 @@ TEST(Kernels, OfLargeShapesInFloatAgreeWithDouble) {
   expect_float_like_double(large_kernel_cases());
 }
 
+void expect_bf16_like_double(const std::vector<KernelCase>& cases) {
+  const auto backend = make_cpu_backend(1);
+  for (const KernelCase& kernel : cases) {
+    EXPECT_THAT(deviations_in_bf16(*backend, kernel), ::testing::IsEmpty()) << kernel.name;
+  }
+}
+
+TEST(Kernels, InBf16AgreeWithDouble) { expect_bf16_like_double(kernel_cases()); }
+
+TEST(Kernels, OfLargeShapesInBf16AgreeWithDouble) { expect_bf16_like_double(large_kernel_cases()); }
+
 template <std::size_t... kind>
 std::vector<Op> one_of_every_kind(std::index_sequence<kind...>) {
   return {Op{std::variant_alternative_t<kind, AnyOpKind>{}, {}, {}, ""}...};

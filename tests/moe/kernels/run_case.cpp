@@ -6,6 +6,7 @@
 #include <random>
 #include <stdexcept>
 
+#include "moe/kernels/bf16.h"
 #include "moe/memory/memory_plan.h"
 
 namespace moe::test {
@@ -23,9 +24,35 @@ std::vector<std::byte> to_bytes(const std::vector<double>& values) {
   return bytes;
 }
 
-std::vector<std::byte> to_bytes(const HostTensor& tensor, DType real) {
-  if (tensor.integer) return to_bytes<std::int32_t>(tensor.values);
-  return real == DType::f64 ? to_bytes<double>(tensor.values) : to_bytes<float>(tensor.values);
+std::vector<std::byte> to_bytes(const std::vector<double>& values, DType dtype) {
+  switch (dtype) {
+    case DType::f32:
+      return to_bytes<float>(values);
+    case DType::f64:
+      return to_bytes<double>(values);
+    case DType::bf16:
+      return to_bytes<Bf16>(values);
+    case DType::i32:
+      return to_bytes<std::int32_t>(values);
+  }
+  throw std::logic_error("to_bytes: no such dtype");
+}
+
+/// The types of the reads and then of the writes of a case whose activations are stored in
+/// `stored`.
+std::vector<DType> types_of(const KernelCase& kernel, DType stored) {
+  const Op op{kernel.kind, {}, {}, kernel.name};
+  const OpFacts& facts = facts_of(op);
+  std::vector<DType> types;
+  const auto add = [&](const std::vector<HostTensor>& tensors, const Operands& operands) {
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      const bool wide = operands.kept(i) == Kept::wide;
+      types.push_back(tensors[i].integer ? DType::i32 : wide ? wide_of(stored) : stored);
+    }
+  };
+  add(kernel.reads, facts.reads);
+  add(kernel.writes, facts.writes);
+  return types;
 }
 
 template <class T>
@@ -62,13 +89,15 @@ std::vector<HostTensor> run_case(Backend& backend, const KernelCase& kernel, DTy
   for (const HostTensor& tensor : tensors) bytes += padded_bytes(tensor);
   std::byte* at = backend.arena(bytes);
 
+  const std::vector<DType> types = types_of(kernel, real);
   std::vector<View> views;
-  for (const HostTensor& tensor : tensors) {
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const HostTensor& tensor = tensors[i];
     if (static_cast<std::int64_t>(tensor.values.size()) != tensor.rows * tensor.columns) {
       throw std::logic_error(kernel.name + ": values do not fill a tensor");
     }
-    backend.upload(at, to_bytes(tensor, real), Stream::compute);
-    views.push_back({at, tensor.integer ? DType::i32 : real, tensor.rows, tensor.columns});
+    backend.upload(at, to_bytes(tensor.values, types[i]), Stream::compute);
+    views.push_back({at, types[i], tensor.rows, tensor.columns});
     at += padded_bytes(tensor);
   }
   const auto middle = views.begin() + static_cast<std::ptrdiff_t>(kernel.reads.size());
@@ -102,6 +131,7 @@ std::vector<HostTensor> run_case(Backend& backend, const KernelCase& kernel, DTy
     backend.download(host, static_cast<const std::byte*>(view.data), Stream::compute);
     if (view.dtype == DType::f64) from_bytes<double>(host, results[i].values);
     if (view.dtype == DType::f32) from_bytes<float>(host, results[i].values);
+    if (view.dtype == DType::bf16) from_bytes<Bf16>(host, results[i].values);
     if (view.dtype == DType::i32) from_bytes<std::int32_t>(host, results[i].values);
   }
   return results;
@@ -114,7 +144,67 @@ std::vector<HostTensor> reference(const KernelCase& kernel) {
 
 std::size_t results_of(const KernelCase& kernel) {
   const bool scratch = std::holds_alternative<AttentionGradient>(kernel.kind);
-  return kernel.writes.size() - (scratch ? 1 : 0);
+  return scratch ? 1 : kernel.writes.size();
+}
+
+namespace {
+
+void round_stored(std::vector<HostTensor>& tensors, const Operands& operands) {
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    if (tensors[i].integer || operands.kept(i) != Kept::stored) continue;
+    for (double& value : tensors[i].values) value = Bf16(static_cast<float>(value));
+  }
+}
+
+/// A case in bf16, and the case that has the same numbers in double.
+struct CaseInBf16 {
+  KernelCase kernel;
+  KernelCase exact;
+  std::size_t master = 0;  ///< of an update: the write that has the parameter before it is rounded
+};
+
+/// Rounds the operands that are stored, and adds those that only bf16 needs.
+CaseInBf16 in_bf16(KernelCase kernel) {
+  const Op op{kernel.kind, {}, {}, kernel.name};
+  const bool updates =
+      std::holds_alternative<AdamStep>(op.kind) || std::holds_alternative<SgdStep>(op.kind);
+  if (updates) {  // the parameter is what its master rounds to
+    CaseInBf16 both{kernel, kernel, 0};
+    both.master = kernel.writes.size();
+    both.kernel.writes.push_back(kernel.writes[0]);
+    return both;
+  }
+  round_stored(kernel.reads, facts_of(op).reads);
+  round_stored(kernel.writes, facts_of(op).writes);
+  CaseInBf16 both{kernel, kernel, 0};
+  if (const auto* attention = std::get_if<AttentionGradient>(&op.kind)) {
+    const int parts = attention->heads + 2 * attention->key_value_heads;
+    both.kernel.writes.push_back(blank(attention->key_value_heads * attention->sequence_length,
+                                       2 * kernel.reads[1].columns / parts));
+  }
+  return both;
+}
+
+}  // namespace
+
+std::vector<std::string> deviations_in_bf16(Backend& backend, const KernelCase& kernel) {
+  const CaseInBf16 both = in_bf16(kernel);
+  const std::vector<HostTensor> expected = reference(both.exact);
+  const std::vector<HostTensor> actual = run_case(backend, both.kernel, DType::bf16);
+  const Op op{kernel.kind, {}, {}, kernel.name};
+  std::vector<std::string> deviations;
+  const auto compare = [&](std::size_t output, std::size_t exact, double limit) {
+    const double difference = relative_difference(actual[output].values, expected[exact].values);
+    if (difference < limit) return;
+    deviations.push_back("output " + std::to_string(output) + " by " + std::to_string(difference));
+  };
+  // Attention rounds twice: the scores, then what it makes of them.
+  const double stored = std::holds_alternative<Attention>(op.kind) ? 0x1p-7 : 0x1p-8;
+  for (std::size_t i = 0; i < results_of(both.exact); ++i) {
+    compare(i, i, facts_of(op).writes.kept(i) == Kept::wide ? 1e-6 : stored);
+  }
+  if (both.master > 0) compare(both.master, 0, 1e-6);
+  return deviations;
 }
 
 HostTensor random_tensor(std::int64_t rows, std::int64_t columns, std::uint64_t seed,

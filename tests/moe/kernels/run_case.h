@@ -34,13 +34,14 @@ struct KernelCase {
   std::vector<Step> steps{Step{}};
 };
 
-/// The writes of the case after its steps, computed in the type `real`.
+/// The writes of the case after its steps. Activations are stored in the type `real`, and other
+/// operands in the types that the facts of the op say.
 std::vector<HostTensor> run_case(Backend& backend, const KernelCase& kernel, DType real);
 
 /// The same in double on a processor. The reads of backward ops are made from it.
 std::vector<HostTensor> reference(const KernelCase& kernel);
 
-/// Writes that have a meaning: the scratch of AttentionGradient, its last, has none.
+/// Writes that have a meaning: those after the first of AttentionGradient have none.
 std::size_t results_of(const KernelCase& kernel);
 
 HostTensor random_tensor(std::int64_t rows, std::int64_t columns, std::uint64_t seed,
@@ -52,6 +53,11 @@ HostTensor blank(std::int64_t rows, std::int64_t columns);
 /// The same, as large as another.
 HostTensor sized_like(const HostTensor& tensor);
 HostTensor blank_integers(std::int64_t rows, std::int64_t columns);
+
+/// The outputs of the case in bf16 that are further than rounding explains from what a processor
+/// computes in double from the same numbers: by 2^-8 where outputs are stored, 2^-7 for attention,
+/// and by 1e-6 where they are wide.
+std::vector<std::string> deviations_in_bf16(Backend& backend, const KernelCase& kernel);
 
 /// |a - b| / |b| over all elements (norms), |a - b| where b is zero.
 double relative_difference(const std::vector<double>& a, const std::vector<double>& b);

@@ -3,6 +3,7 @@
 // not all members take alike, results that only one member has, and (in a build with the thread
 // sanitizer) a sync() that is missing.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -130,15 +131,18 @@ class ThreadExec {
       }
     }
   }
-  template <class Real>
-  void gemm(const Gemm<Real>& gemm) {
+  template <class In, class Out>
+  void gemm(const Gemm<In, Out>& gemm) {
+    using Real = Wide<In>;
     for (std::int64_t batch = 0; batch < gemm.batch; ++batch) {
-      const Real* a = gemm.a + batch * gemm.stride_a;
-      const Real* b = gemm.b + batch * gemm.stride_b;
+      const In* a = gemm.a + batch * gemm.stride_a;
+      const In* b = gemm.b + batch * gemm.stride_b;
       for (std::int64_t i = 0; i < gemm.m; ++i) {
         for (std::int64_t j = 0; j < gemm.n; ++j) {
-          Real& c = gemm.c[batch * gemm.stride_c + i * gemm.ldc + j];
-          Real sum = gemm.bias != nullptr ? gemm.bias[j] : gemm.accumulate ? c : 0;
+          Out& c = gemm.c[batch * gemm.stride_c + i * gemm.ldc + j];
+          Real sum = 0;
+          if (gemm.bias != nullptr) sum = gemm.bias[j];
+          if (gemm.accumulate) sum = c;
           for (std::int64_t k = 0; k < gemm.k; ++k) {
             sum += (gemm.transpose_a ? a[k * gemm.lda + i] : a[i * gemm.lda + k]) *
                    (gemm.transpose_b ? b[j * gemm.ldb + k] : b[k * gemm.ldb + j]);
@@ -194,6 +198,13 @@ TEST(KernelBodies, GiveTheSameToATeamOfThreads) {
     for (std::size_t i = 0; i < results_of(kernel); ++i) {
       EXPECT_LT(relative_difference(actual[i].values, expected[i].values), 1e-13) << "output " << i;
     }
+  }
+}
+
+TEST(KernelBodies, InBf16AgreeWithDoubleInATeamOfThreads) {
+  ThreadBackend team;
+  for (const KernelCase& kernel : kernel_cases()) {
+    EXPECT_THAT(deviations_in_bf16(team, kernel), ::testing::IsEmpty()) << kernel.name;
   }
 }
 

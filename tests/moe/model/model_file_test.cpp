@@ -104,7 +104,6 @@ d_model = 12
 d_hidden = 14
 heads = 3
 blocks = 6
-dtype = "f64"
 key_value_heads = 1
 norm = "rms_norm"
 positions = "rotary"
@@ -131,6 +130,7 @@ after_combine = "round_bf16"
 [training]
 global_batch = 15
 micro_batches = 3
+precision = "f64"
 optimizer = "sgd"
 learning_rate = 0.25
 momentum = 0.125
@@ -141,7 +141,7 @@ seed = 9
       R"({"name":"all","vocabulary":100,"sequence_length":10,"d_model":12,"d_hidden":14,)"
       R"("heads":3,"key_value_heads":1,"blocks":6,"norm":"rms_norm","positions":"rotary",)"
       R"("rotary_base":1000.0,)"
-      R"("head":"tied","shard_vocabulary":false,"biases":false,"dtype":"f64",)"
+      R"("head":"tied","shard_vocabulary":false,"biases":false,)"
       R"("dense_blocks":1,"moe_every":3,"experts":7,)"
       R"("choices":1,)"
       R"("gate":"softmax","order":"einsum","expert":"gpt","activation":"relu","d_expert":21,)"
@@ -151,10 +151,15 @@ seed = 9
       R"("auxiliary_weight":0.5,)"
       R"("z_loss_weight":0.001,)"
       R"("global_batch":15,"batch_per":"rank","micro_batches":3,)"
-      R"("optimizer":"sgd","learning_rate":0.25,"warmup_steps":0,"decay_steps":0,)"
+      R"("precision":"f64","optimizer":"sgd","learning_rate":0.25,"warmup_steps":0,"decay_steps":0,)"
       R"("least_learning_rate":0.0,"learning_rate_schedule":"constant","beta1":0.9,)"
       R"("beta2":0.999,"epsilon":1e-08,"weight_decay":0.0,"momentum":0.125,"nesterov":false,)"
       R"("clip_norm":"none","seed":9})");
+}
+
+TEST_F(ModelFile, ReadsThePrecisionUnderTheNameThatItHadBefore) {
+  EXPECT_EQ(load_with("blocks = 2", "blocks = 2\ndtype = \"f64\"").dtype, DType::f64);
+  EXPECT_EQ(model_from_json(R"({"dtype":"f64"})", "a model").dtype, DType::f64);
 }
 
 TEST_F(ModelFile, SaysDroplessInWordsAndInJson) {
@@ -205,8 +210,10 @@ TEST_F(ModelFile, RefusesValuesOfTheWrongTypeOrOutOfRange) {
               HasSubstr("expected a number above 0 or \"dropless\", got \"none\""));
   EXPECT_THAT(message_with("choices = 2", "choices = 2\nauxiliary_weight = nan"),
               HasSubstr("expected a number of at least 0, got nan"));
-  EXPECT_THAT(message_with("blocks = 2", "blocks = 2\ndtype = \"bf16\""),
-              HasSubstr("expected one of \"f32\", \"f64\", got \"bf16\""));
+  EXPECT_THAT(message_with("global_batch = 4", "global_batch = 4\nprecision = \"fp8\""),
+              HasSubstr("expected one of \"f32\", \"f64\", \"bf16\", got \"fp8\""));
+  EXPECT_THAT(message_with("blocks = 2\n", "blocks = 2\ndtype = \"f63\"\n"),
+              HasSubstr("model.dtype: expected one of \"f32\", \"f64\", \"bf16\""));
   EXPECT_THAT(message_with("global_batch = 4", "global_batch = 4\nlearning_rate = inf"),
               HasSubstr("expected a number above 0"));
   EXPECT_THAT(

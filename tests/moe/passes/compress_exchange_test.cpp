@@ -19,6 +19,7 @@ using test::Outcome;
 using test::small_model;
 using test::train_small;
 using test::with_streams_of;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
@@ -146,6 +147,17 @@ TEST(CompressExchange, RefusesWhatIsNotThereOrPackedAlready) {
         apply(once, CompressExchange{1, Phase::forward, WireFormat::bf16});
       },
       ThrowsMessage<Refusal>(HasSubstr("the rows are packed already")));
+}
+
+TEST(CompressExchange, RefusesToPackRowsInBf16AsBf16) {
+  const Program program = build_iteration(small_model(DType::bf16), make_groups(2, 2), 0);
+  EXPECT_THAT(
+      [&] {
+        apply(program, CompressExchange{1, Phase::forward, WireFormat::bf16});
+      },
+      ThrowsMessage<Refusal>(AllOf(HasSubstr("the rows are in bf16 already"),
+                                   HasSubstr("expected format = \"int8\", or precision"))));
+  EXPECT_NO_THROW(apply(program, CompressExchange{1, Phase::forward, WireFormat::int8}));
 }
 
 }  // namespace

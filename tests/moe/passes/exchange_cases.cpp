@@ -41,7 +41,7 @@ struct Layer {
   ProgramBuilder build{DType::f32};
   TensorId x = build.input("x", 1), offsets = build.input("offsets", 1),
            demand = build.input("demand", 1);
-  TensorId total = build.activation("total", 1, 1, DType::i32);
+  TensorId total = build.integers("total", 1, 1);
   TensorId sent = build.routed("sent", Rows::sent, 0, kColumns, 0);
   TensorId received = build.routed("received", Rows::received, 0, kColumns, 0);
   TensorId produced = build.routed("produced", Rows::received, 0, kColumns, 0);

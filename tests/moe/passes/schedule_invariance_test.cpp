@@ -30,7 +30,18 @@ constexpr int kSteps = 5;
 
 const Schedule kSequential{"sequential", {}};
 
-double tolerance(DType dtype) { return dtype == DType::f64 ? kDouble : kFloat; }
+/// Values that are rounded to 8 bits in another order: their sums lie further apart, and a token
+/// whose experts are nearly alike may go to another one.
+constexpr double kBf16 = 4e-3, kBf16Later = 2e-2;
+
+double tolerance(DType dtype) {
+  return dtype == DType::f64 ? kDouble : dtype == DType::bf16 ? kBf16 : kFloat;
+}
+
+/// Whether no rounding changes which experts a token gets.
+bool keeps_choices(const Model& model) {
+  return model.dtype != DType::bf16 || model.gate == "hash";
+}
 
 /// The decisions of a schedule that change results.
 Schedule changing(const Schedule& schedule) {
@@ -67,8 +78,10 @@ std::string violation(const Draw& draw) {
                   10 * limit);
   }
   for (int step = 1; step < kSteps; ++step) {  // these have gone through updates
-    hold_together("later loss", outcome.losses[step], reference.losses[step], kLater);
+    hold_together("later loss", outcome.losses[step], reference.losses[step],
+                  draw.model.dtype == DType::bf16 ? kBf16Later : kLater);
   }
+  if (!keeps_choices(draw.model)) return text;
   if (const double difference = largest_difference(outcome, reference);
       !(difference < 10 * limit)) {
     text += "gradients differ by " + std::to_string(difference) + "\n";
@@ -181,6 +194,39 @@ TEST(ScheduleInvariance, RandomSchedulesOfRandomModelsOnAnyRanksGiveTheSequentia
     const Draw simplest = shrink(draw);
     FAIL() << "draw " << i << ", shrunk:\n" << violation(simplest) << describe(simplest);
   }
+}
+
+/// As above in bf16, with half as many draws. Every other one has a gate that does not depend on
+/// rounding, so that gradients agree too.
+TEST(ScheduleInvariance, RandomSchedulesInBf16GiveTheSequentialLossAndGradients) {
+  const int draws = number("MOELAB_DRAWS", 200) / 2;
+  std::mt19937 random(static_cast<unsigned>(number("MOELAB_SEED", 20240602)));
+  int trained = 0;
+  for (int i = 0; i < draws; ++i) {
+    Draw draw = random_draw(random);
+    draw.model.dtype = DType::bf16;
+    if (i % 2 == 0) {
+      draw.model.gate = "hash";
+      draw.model.own.clear();
+      draw.model.auxiliary_weight = draw.model.z_loss_weight = 0;
+    }
+    // Rows that are in bf16 are not packed as bf16, and those in 8 bits step further.
+    const auto packs = [](const Decision& decision) {
+      return std::holds_alternative<CompressExchange>(decision);
+    };
+    std::erase_if(draw.schedule.decisions, packs);
+    if (draw.later) std::erase_if(draw.later->decisions, packs);
+    try {
+      keep_streams_there(draw);
+    } catch (const Refusal&) {
+      continue;  // what the gate or the type does not allow
+    }
+    ++trained;
+    if (violation(draw).empty()) continue;
+    const Draw simplest = shrink(draw);
+    FAIL() << "draw " << i << ", shrunk:\n" << violation(simplest) << describe(simplest);
+  }
+  EXPECT_GT(trained, draws / 2);
 }
 
 /// The same decisions with one number changed, with a decision left out or repeated, or with one

@@ -74,12 +74,29 @@ TEST(ProgramBuilder, IdsAreIntegersAndValuesOfTheModelsType) {
   EXPECT_EQ(p[p.build.input("tokens", 7)].dtype, DType::i32);
   EXPECT_EQ(p[p.build.result("loss")].dtype, DType::f64);
   EXPECT_EQ(p[p.build.activation("x", 7, 2)].dtype, DType::f64);
-  EXPECT_EQ(p[p.build.activation("slot", 7, 2, DType::i32)].dtype, DType::i32);
+  EXPECT_EQ(p[p.build.integers("slot", 7, 2)].dtype, DType::i32);
   const Tensor& sent = p[p.build.routed("sent", Rows::sent, 9, 2, 4)];
   EXPECT_EQ(sent.dtype, DType::f64);
   EXPECT_EQ(sent.rows_are, Rows::sent);
   EXPECT_EQ(sent.rows, 9);
   EXPECT_EQ(sent.layer, 4);
+}
+
+TEST(ProgramBuilder, KeepsWhatIsAddedUpWiderThanItStoresActivations) {
+  ProgramBuilder build(DType::bf16);
+  const auto type = [&](TensorId tensor) { return build.program.tensors.at(tensor).dtype; };
+  const TensorId weight = build.parameter({"w", 3, 5});
+  ProgramBuilder::ParameterShape wide{"router", 3, 5};
+  wide.wide = true;
+  const TensorId router = build.parameter(wide);
+  EXPECT_EQ(type(weight), DType::bf16);
+  EXPECT_EQ(type(router), DType::f32);
+  EXPECT_EQ(type(build.gradient_of(weight)), DType::f32);
+  EXPECT_EQ(type(build.state_like(weight, "moment")), DType::f32);
+  EXPECT_EQ(type(build.activation("x", 7, 2)), DType::bf16);
+  EXPECT_EQ(type(build.routed("sent", Rows::sent, 9, 2, 4)), DType::bf16);
+  EXPECT_EQ(type(build.wide("statistics", 7, 2)), DType::f32);
+  EXPECT_EQ(type(build.result("loss")), DType::f32);
 }
 
 TEST(ProgramBuilder, OpsUseAllOfTheirTensorsOnTheComputeStream) {

@@ -15,7 +15,7 @@ using ::testing::ThrowsMessage;
 /// a -> b -> c, and the message of validate(); "" where it accepts.
 struct Chain {
   ProgramBuilder build{DType::f32};
-  TensorId a = build.input("a", 12), b = build.activation("b", 12, 1),
+  TensorId a = build.parameter({"a", 12, 1}), b = build.activation("b", 12, 1),
            c = build.activation("c", 12, 1);
 
   void add(std::vector<Use> reads, std::vector<Use> writes) {
@@ -47,7 +47,8 @@ TEST(Validate, InputsParametersAndTheirStateNeedNoWriterButGradientsDo) {
                  moment = build.state_like(weight, "moment"), out = build.activation("y", 4, 1);
   for (const TensorId read : {tokens, weight, moment}) {
     build.program.ops.clear();
-    build.op(Gelu{}, "gelu", {read}, {out}, 0, Phase::forward);
+    const OpKind kind = read == tokens ? OpKind(HashTokens{}) : OpKind(Gelu{});
+    build.op(kind, "reader", {read}, {out}, 0, Phase::forward);
     EXPECT_NO_THROW(validate(build.program)) << read;
   }
   build.program.ops.clear();
@@ -170,10 +171,10 @@ TEST(Validate, RefusesASliceOutsideItsCount) {
 }
 
 TEST(Validate, RefusesATensorThatIsNotThere) {
-  for (const TensorId missing : {-1, 3}) {
+  for (const TensorId missing : {-1, 4}) {
     Chain p;
     p.add({{missing}}, {{p.b}});
-    EXPECT_EQ(p.refusal(), "op 0 \"gelu\": uses tensor " + std::to_string(missing) + " of 3");
+    EXPECT_EQ(p.refusal(), "op 0 \"gelu\": uses tensor " + std::to_string(missing) + " of 4");
   }
 }
 
@@ -184,6 +185,30 @@ TEST(Validate, RefusesMoreOperandsThanTheKindHas) {
   Chain q;
   q.add({{q.a}}, {{q.b}, {q.c}});
   EXPECT_THAT(q.refusal(), HasSubstr("1 reads and 2 writes"));
+}
+
+TEST(Validate, HoldsOperandsToTheTypesThatTheirOpStates) {
+  ProgramBuilder build(DType::bf16);
+  const TensorId x = build.parameter({"x", 4, 6}), scale = build.parameter({"scale", 1, 6}),
+                 y = build.activation("y", 4, 6), narrow = build.activation("narrow", 4, 1),
+                 wide = build.wide("wide", 4, 1), ids = build.input("ids", 4);
+  const auto refusal = [&](OpKind kind, std::vector<TensorId> reads,
+                           std::vector<TensorId> writes) -> std::string {
+    build.program.ops.clear();
+    build.op(std::move(kind), "op", std::move(reads), std::move(writes), 0, Phase::forward);
+    try {
+      validate(build.program);
+    } catch (const std::logic_error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(refusal(RmsNorm{}, {x, scale}, {y, wide}), "");
+  EXPECT_EQ(refusal(RmsNorm{}, {x, scale}, {y, narrow}),
+            "op 0 \"op\": has narrow in bf16 where f32 belongs");
+  EXPECT_EQ(refusal(Gelu{}, {x}, {wide}), "op 0 \"op\": has wide in f32 where bf16 belongs");
+  EXPECT_EQ(refusal(HashTokens{}, {ids}, {wide}), "");
+  EXPECT_EQ(refusal(Linear{}, {x, x}, {wide}), "") << "a product writes either";
 }
 
 }  // namespace

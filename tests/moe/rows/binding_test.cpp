@@ -19,7 +19,7 @@ using ::testing::ThrowsMessage;
 struct Layer {
   ProgramBuilder build{DType::f32};
   TensorId x = build.activation("x", 10, 5);
-  TensorId counts = build.activation("counts", 1, 2, DType::i32);
+  TensorId counts = build.integers("counts", 1, 2);
   TensorId sent = build.routed("sent", Rows::sent, 0, 5, 3);
   TensorId received = build.routed("received", Rows::received, 0, 5, 3);
   TensorId bounded = build.routed("bounded", Rows::received, 40, 5, 3);

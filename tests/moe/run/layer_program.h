@@ -12,7 +12,7 @@ struct LayerProgram {
   TensorId x = build.parameter({"x", 2, 4});
   TensorId expert = build.input("expert", 2), slot = build.input("slot", 2),
            offsets = build.input("offsets", 3), demand = build.input("demand", 2);
-  TensorId total = build.activation("total_demand", 1, 2, DType::i32);
+  TensorId total = build.integers("total_demand", 1, 2);
   TensorId sent = build.routed("sent", Rows::sent, 0, 4, 0);
   TensorId received = build.routed("received", Rows::received, 0, 4, 0);
   TensorId produced = build.routed("produced", Rows::received, 0, 4, 0);

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <set>
 
+#include "moe/kernels/bf16.h"
 #include "moe/model/iteration.h"
 #include "moe/train/initialize.h"
 #include "moe/train/move_experts.h"
@@ -18,6 +19,10 @@ std::vector<double> read_doubles(const Runner& runner, TensorId id) {
   std::vector<double> values(count);
   if (tensor.dtype == DType::f64) {
     runner.read(id, std::as_writable_bytes(std::span(values)));
+  } else if (tensor.dtype == DType::bf16) {
+    std::vector<Bf16> narrow(count);
+    runner.read(id, std::as_writable_bytes(std::span(narrow)));
+    values.assign(narrow.begin(), narrow.end());
   } else {
     std::vector<float> floats(count);
     runner.read(id, std::as_writable_bytes(std::span(floats)));

@@ -21,11 +21,12 @@ using ::testing::ThrowsMessage;
 /// linear [8,4] x [4,6]; gelu of it; a product of two local experts on rows of layer 0, on one
 /// rank.
 struct Ops {
-  moe::ProgramBuilder build{moe::DType::f32};
+  moe::ProgramBuilder build;
   moe::Groups groups = moe::make_groups(1, 1);
   moe::Binding binding;
 
-  explicit Ops(std::int64_t rows_of_expert_0 = 7) {
+  explicit Ops(std::int64_t rows_of_expert_0 = 7, moe::DType dtype = moe::DType::f32)
+      : build(dtype) {
     using namespace moe;
     const TensorId x = build.activation("x", 8, 4), w = build.parameter({"w", 4, 6}),
                    y = build.activation("y", 8, 6), z = build.activation("z", 8, 6);
@@ -82,6 +83,35 @@ TEST(CostModel, SaysHowToMeasureWhatHasNoFit) {
   EXPECT_THAT([&] { fit_key(costs, ops.build.program, ops.op(1)); },
               ThrowsMessage<moe::Refusal>(
                   AllOf(HasSubstr("no fit for gelu"), HasSubstr("with moe-bench copies"))));
+}
+
+TEST(CostModel, OpsInBf16AreNeverCostedByFitsOfOtherTypes) {
+  const Ops ops(7, moe::DType::bf16);
+  CostModel costs;
+  const auto key = [&](std::size_t i) { return fit_key(costs, ops.build.program, ops.op(i)); };
+  for (const char* other : {"gemm", "linear", "linear[8 rows, 4x6]", "memory", "gelu"}) {
+    costs.fits[other] = {};
+  }
+  EXPECT_THAT([&] { key(0); },
+              ThrowsMessage<moe::Refusal>(AllOf(HasSubstr("no fit for linear in bf16 on cpu"),
+                                                HasSubstr("moe-bench gemm --dtype bf16"),
+                                                HasSubstr("[fit.gemm_bf16]"))));
+  EXPECT_EQ(key(1), "memory") << "bytes are bytes; gelu's fit is of another type";
+  costs.fits["gemm_bf16"] = costs.fits["gelu_bf16"] = {};
+  EXPECT_EQ(key(0), "gemm_bf16");
+  EXPECT_EQ(key(1), "gelu_bf16");
+  costs.fits["linear_bf16"] = {};
+  EXPECT_EQ(key(0), "linear_bf16");
+  costs.fits[shape_key(ops.build.program, ops.op(0))] = {};
+  EXPECT_EQ(key(0), "linear_bf16[8 rows, 4x6]");
+  EXPECT_EQ(key(2), "gemm_bf16");
+}
+
+TEST(CostModel, HalfAsManyBytesInBf16CostHalfAsMuch) {
+  const Ops wide, narrow(7, moe::DType::bf16);
+  CostModel costs;
+  costs.fits["memory"] = line(0, 0.01);
+  EXPECT_DOUBLE_EQ(narrow.seconds_of(costs, 1), wide.seconds_of(costs, 1) / 2);
 }
 
 TEST(CostModel, ProductsCostTheirFlopsAndAllElseItsBytes) {

@@ -120,6 +120,22 @@ TEST(FitMeasurements, LeavesOutProductsOfDoubles) {
   EXPECT_NEAR(fits[0].beta_s_per_unit, 1e-11, 1e-15);
 }
 
+TEST(FitMeasurements, KeepsProductsOfBf16Apart) {
+  std::vector<db::Measurement> rows;
+  for (const double flops : {1e9, 2e9}) {
+    rows.push_back(row("linear", 0, flops, flops * 1e-11, 1));
+    rows.push_back(row("linear", 0, flops, flops * 4e-12, 1));
+    rows.back().dtype = "bf16";
+  }
+  std::map<std::string, double> rates;
+  for (const db::Fit& fit : fit_measurements(rows, {})) rates[fit.op] = fit.beta_s_per_unit;
+  ASSERT_EQ(rates.size(), 4u);
+  EXPECT_NEAR(rates["gemm"], 1e-11, 1e-15);
+  EXPECT_NEAR(rates["linear"], 1e-11, 1e-15);
+  EXPECT_NEAR(rates["gemm_bf16"], 4e-12, 1e-15);
+  EXPECT_NEAR(rates["linear_bf16"], 4e-12, 1e-15);
+}
+
 db::Measurement beside(const std::string& y, const std::string& x, double alone_s, double time_s) {
   db::Measurement m = row("interference", 4096, 1e9, time_s, 2);
   m.parameters_json = R"({"activity":")" + y + R"(","beside":")" + x + R"(","alone_s":)" +

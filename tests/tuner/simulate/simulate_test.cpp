@@ -240,7 +240,7 @@ TEST(Simulate, AnEarlyRankWaitsWithinTheCollective) {
 TEST(Simulate, EndsOnARankWithItsOwnTransfers) {
   // Three ranks on three nodes, three experts: only 0 and 1 have much to say to each other.
   moe::ProgramBuilder build(moe::DType::f32);
-  const auto offsets = build.activation("offsets", 1, 4, moe::DType::i32);
+  const auto offsets = build.integers("offsets", 1, 4);
   const auto sent = build.routed("sent", moe::Rows::sent, 0, kColumns, 0);
   const auto received = build.routed("received", moe::Rows::received, 0, kColumns, 0);
   build.op(moe::EmbedTokens{}, "begin", {}, {offsets}, -1, moe::Phase::forward);
@@ -294,7 +294,7 @@ TEST(Simulate, FlowsThatDifferByARowEndTogetherAndNeverEarly) {
 TEST(Simulate, CollectivesOnOneCardShareIt) {
   // A reduction of 500 kB (ring of two: 500 kB to the neighbour) beside a dispatch of 1 MB.
   moe::ProgramBuilder build(moe::DType::f32);
-  const auto offsets = build.activation("offsets", 1, 3, moe::DType::i32);
+  const auto offsets = build.integers("offsets", 1, 3);
   const auto gradient = build.activation("gradient", 500, kColumns);
   const auto sent = build.routed("sent", moe::Rows::sent, 0, kColumns, 0);
   const auto received = build.routed("received", moe::Rows::received, 0, kColumns, 0);
@@ -318,7 +318,7 @@ TEST(Simulate, RanksOfANodeUseTheirOwnLinkAndShareTheCard) {
   moe::ProgramBuilder build(moe::DType::f32);
   const auto sent = build.routed("sent", moe::Rows::sent, 0, kColumns, 0);
   const auto received = build.routed("received", moe::Rows::received, 0, kColumns, 0);
-  const auto offsets = build.activation("offsets", 1, 5, moe::DType::i32);
+  const auto offsets = build.integers("offsets", 1, 5);
   build.op(moe::EmbedTokens{}, "begin", {}, {offsets}, -1, moe::Phase::forward);
   build.op(moe::ExchangeCounts{4}, "exchange", {offsets}, {}, 0, moe::Phase::forward);
   build.op(moe::Permute{1}, "permute", {offsets}, {sent}, 0, moe::Phase::forward);

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <stdexcept>
 
+#include "moe/kernels/bf16.h"
 #include "moe/run/runner.h"
 
 namespace moe::test {
@@ -45,6 +46,8 @@ std::vector<double> values_of(const View& view) {
       return values_as<float>(view);
     case DType::f64:
       return values_as<double>(view);
+    case DType::bf16:
+      return values_as<Bf16>(view);
   }
   throw std::logic_error("values_of: no such dtype");
 }

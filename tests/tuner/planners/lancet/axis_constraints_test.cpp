@@ -55,7 +55,7 @@ GateLayer gate_layer(moe::Drop drop) {
     return layer.of_tokens.emplace_back(build.activation(name, 4, columns));
   };
   const auto counts = [&](const char* name, std::int64_t columns) {
-    return build.activation(name, 1, columns, DType::i32);
+    return build.integers(name, 1, columns);
   };
   const auto routed = [&](const char* name, Rows rows) {
     return layer.routed.emplace_back(build.routed(name, rows, 0, 2, 0));
