@@ -157,7 +157,9 @@ def run(gate, x, parameters, choices, d_weight, balances=True):
         loss = loss + Z_LOSS_WEIGHT * z
         case["z_loss"] = z.item()
         if balances:
-            balance = E * (demand / demand.sum() * scores.mean(0)).sum()
+            # Sigmoid scores do not add up to 1: their shares of a token's sum are balanced.
+            shares = scores / scores.sum(-1, keepdim=True) if gate is sigmoid_gate else scores
+            balance = E * (demand / demand.sum() * shares.mean(0)).sum()
             loss = loss + AUXILIARY_WEIGHT * balance
             case["auxiliary_loss"] = balance.item()
         loss.backward()
