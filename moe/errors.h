@@ -85,8 +85,8 @@ struct NotFinite : std::runtime_error {
 };
 
 /// The code that a program ends with: 124 for TimeLimit, 128 + the signal for Stopped (stop.h),
-/// that of a CheckpointError, db::exit_code() for the database's errors, 2 for wrong use, refusals, wrong input and
-/// Unavailable, 3 for OutOfMemory and std::bad_alloc, 1 for all other errors.
+/// that of a CheckpointError, db::exit_code() for the database's errors, 2 for wrong use, refusals,
+/// wrong input and Unavailable, 3 for OutOfMemory and std::bad_alloc, 1 for all other errors.
 int exit_code(const std::exception& error);
 
 }  // namespace moe

@@ -14,10 +14,10 @@
 #include "moe/backend/backend.h"
 #include "moe/backend/cpu_gemm.h"
 
-/// Matrix products of bf16 by oneDNN's matmul. Its primitives take sizes when they are executed: the
-/// rows of experts are another number in every iteration, and a primitive for one size takes
-/// milliseconds to make. On a Xeon with AVX512_BF16, products of 31 to 2048 rows ran between 0.8 and
-/// 1.2 times as fast as those made for their size, weight gradients always faster.
+/// Matrix products of bf16 by oneDNN's matmul. Its primitives take sizes when they are executed:
+/// the rows of experts are another number in every iteration, and a primitive for one size takes
+/// milliseconds to make. On an EPYC with AVX512_BF16, products of 31 to 2048 rows ran between 0.8
+/// and 1.2 times as fast as those made for their size, weight gradients always faster.
 namespace moe {
 namespace {
 

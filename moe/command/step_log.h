@@ -8,11 +8,12 @@
 
 namespace moe {
 
-/// A file with a line of JSON for every iteration. What is there stays: a training that goes on adds
-/// to it.
+/// A file with a line of JSON for every iteration. What is there stays: a training that goes on
+/// adds to it.
 class StepLog {
  public:
-  /// `tokens`: those of the global batch. Throws db::OutputError where the file cannot be written to.
+  /// `tokens`: those of the global batch. Throws db::OutputError where the file cannot be written
+  /// to.
   StepLog(const std::string& path, std::int64_t tokens);
   ~StepLog();
   StepLog(const StepLog&) = delete;

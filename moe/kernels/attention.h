@@ -166,8 +166,8 @@ void launch(Exec& exec, const Attention& op, const BoundOp& bound) {
   }
 }
 
-/// Where the gradients of k and v are added up: in d_qkv, or in [L, 2 W] of writes[2] for every head
-/// of keys and values where d_qkv is stored in fewer bits.
+/// Where the gradients of k and v are added up: in d_qkv, or in [L, 2 W] of writes[2] for every
+/// head of keys and values where d_qkv is stored in fewer bits.
 template <class Stored>
 struct KeyValueSums {
   using Real = Wide<Stored>;

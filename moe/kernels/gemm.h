@@ -7,9 +7,9 @@
 namespace moe {
 
 /// The argument of an executor's gemm(): C = op(A) op(B) + beta C (+ bias in every row), all
-/// row-major. Products are added up in Wide<In>, whatever C is stored in. op(A) is [m,k], op(B) is [k,n], C is [m,n]. Leading dimensions count elements from
-/// row to row as stored. A batch repeats the product at A + i stride_a, B + i stride_b and C + i
-/// stride_c.
+/// row-major. Products are added up in Wide<In>, whatever C is stored in. op(A) is [m,k], op(B) is
+/// [k,n], C is [m,n]. Leading dimensions count elements from row to row as stored. A batch repeats
+/// the product at A + i stride_a, B + i stride_b and C + i stride_c.
 template <class In, class Out = In>
 struct Gemm {
   std::int64_t m = 0, n = 0, k = 0;

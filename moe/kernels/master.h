@@ -6,8 +6,8 @@
 
 namespace moe {
 
-/// What an update changes: the parameter, writes[0], or its master at `position` of the writes where
-/// the parameter is stored in fewer bits than it is updated in.
+/// What an update changes: the parameter, writes[0], or its master at `position` of the writes
+/// where the parameter is stored in fewer bits than it is updated in.
 template <class Stored>
 Wide<Stored>* updated_of(const BoundOp& bound, std::size_t position) {
   if constexpr (std::is_same_v<Stored, Wide<Stored>>) {

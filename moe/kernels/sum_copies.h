@@ -6,8 +6,8 @@
 
 namespace moe {
 
-/// Adds up the copies of a token: out[c] = sum of weight * from[row of copy][c], in the order of the
-/// choices; zeros where no copy was kept.
+/// Adds up the copies of a token: out[c] = sum of weight * from[row of copy][c], in the order of
+/// the choices; zeros where no copy was kept.
 template <class Stored>
 struct CopiesOfTokens {
   using Real = Wide<Stored>;

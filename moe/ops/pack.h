@@ -11,8 +11,8 @@ namespace moe {
 /// How numbers are sent.
 enum class WireFormat : std::uint8_t {
   bf16,  ///< 16 bits each, rounded to the nearest (ties to even)
-  /// 8 bits each, q = x / s rounded to the nearest (ties away from zero), and a float s per row, its
-  /// largest |x| / 127. Rows whose largest |x| is below 1.5e-36 arrive as zeros.
+  /// 8 bits each, q = x / s rounded to the nearest (ties away from zero), and a float s per row,
+  /// its largest |x| / 127. Rows whose largest |x| is below 1.5e-36 arrive as zeros.
   int8,
 };
 std::string_view wire_format_name(WireFormat format);

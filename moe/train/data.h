@@ -47,7 +47,8 @@ std::vector<std::filesystem::path> default_corpus_files();
 
 /// Opens `files`, or default_corpus_files() where there are none. Throws InputError for a file that
 /// cannot be read, for a `.bin` that is cut short, for a token outside the vocabulary (file,
-/// position, value) or of 32 bits, as far as that can be told, and where either split is too short for one sequence and its target.
+/// position, value) or of 32 bits, as far as that can be told, and where either split is too short
+/// for one sequence and its target.
 Corpus open_corpus(std::vector<std::filesystem::path> files, const CorpusOptions& options);
 
 enum class Split : std::uint8_t { training, held_out };

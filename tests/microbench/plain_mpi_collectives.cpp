@@ -4,7 +4,8 @@
 //   mpirun -np 4 plain_mpi_collectives all_reduce|all_gather SECONDS BYTES...
 //
 // BYTES is the size of the whole array, as in moe-bench. For each size it prints
-// "BYTES MICROSECONDS", the median over calls of the time of the slowest rank. Calls go on for SECONDS.
+// "BYTES MICROSECONDS", the median over calls of the time of the slowest rank. Calls go on for
+// SECONDS.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

@@ -63,8 +63,8 @@ Sample units_of(const moe::Program& program, const moe::Op& op, const moe::Bindi
 
 /// "linear", or "linear_bf16" where an operand is in bf16 and the op computes.
 std::string costed_kind(const moe::Program& program, const moe::Op& op);
-/// "expert_linear[256x1024]": the costed kind with the widths of its operands, and the number of rows
-/// where it does not depend on routing.
+/// "expert_linear[256x1024]": the costed kind with the widths of its operands, and the number of
+/// rows where it does not depend on routing.
 std::string shape_key(const moe::Program& program, const moe::Op& op);
 std::string link_key(std::string_view op, std::string_view link);
 

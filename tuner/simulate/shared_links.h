@@ -18,8 +18,8 @@ namespace tuner {
 ///
 /// It is the progressive filling of fair_share.h, with transfers of large calls counted and not
 /// listed. All rates rise together. When a link is full at level x, transfers over it stay at x.
-/// In a large call every rank s sends to every rank d, so that a transfer rises while neither a link
-/// of s nor one of d is full, and its rate is the lower of the two levels:
+/// In a large call every rank s sends to every rank d, so that a transfer rises while neither a
+/// link of s nor one of d is full, and its rate is the lower of the two levels:
 ///     rate(s, d) = min(y_s, y_d)
 /// With F the sum of the levels y_d of ranks that have found theirs, and n the number of those that
 /// still rise, a link of s alone is full at

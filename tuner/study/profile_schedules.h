@@ -41,8 +41,8 @@ std::vector<ProfileSchedule> copy_profile_schedules(const moe::Program& program)
 /// wait for rows that a network card was given before. Empty where no layer can be cut.
 std::optional<ProfileSchedule> parts_profile_schedule(const moe::Program& program);
 
-/// All schedules that a study profiles: those above, parts of the batch only where a planner cuts it
-/// and copies only where one offloads, and the given schedules, which may have ops of their own.
+/// All schedules that a study profiles: those above, parts of the batch only where a planner cuts
+/// it and copies only where one offloads, and the given schedules, which may have ops of their own.
 std::vector<ProfileSchedule> schedules_to_profile(const moe::Program& program,
                                                   const std::vector<Given>& given,
                                                   const std::vector<PlannerRequest>& planners,

@@ -21,11 +21,13 @@ std::string shard_file(int rank);
 /// The iterations whose checkpoints are complete, ascending.
 std::vector<int> checkpoints_in(const std::filesystem::path& directory);
 
-/// Makes the folder where there is none, and removes what a training left that ended while it wrote.
+/// Makes the folder where there is none, and removes what a training left that ended while it
+/// wrote.
 void prepare_folder(const std::filesystem::path& directory);
 
-/// Writes the index into the partial folder and gives the folder its name. Until then the checkpoint
-/// does not exist; from then on it is complete, whatever happens. Throws std::runtime_error.
+/// Writes the index into the partial folder and gives the folder its name. Until then the
+/// checkpoint does not exist; from then on it is complete, whatever happens. Throws
+/// std::runtime_error.
 void complete(const std::filesystem::path& directory, const CheckpointIndex& index);
 
 /// Removes all but the last `keep` checkpoints; 0 keeps all.

@@ -34,8 +34,8 @@ struct FileSeal {
 /// The bytes of an element. Throws InputError for a type that nothing here reads, with `file`.
 int element_bytes(std::string_view dtype, const std::filesystem::path& file);
 
-/// Writes a new file and waits until it is on the disk. Throws std::runtime_error with the file, the
-/// tensor and the reason ("No space left on device").
+/// Writes a new file and waits until it is on the disk. Throws std::runtime_error with the file,
+/// the tensor and the reason ("No space left on device").
 FileSeal write_safetensors(const std::filesystem::path& file,
                            const std::vector<StoredTensor>& tensors);
 
