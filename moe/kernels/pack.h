@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "moe/kernels/device.h"
 #include "moe/kernels/view.h"
 
 namespace moe {

@@ -34,7 +34,9 @@ double initial_value(const Parameter& parameter, std::int64_t columns, std::int6
 template <class T>
 void write_as(Runner& runner, TensorId tensor, const std::vector<double>& values) {
   std::vector<T> converted(values.size());
-  for (std::size_t i = 0; i < values.size(); ++i) converted[i] = static_cast<T>(values[i]);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    converted[i] = static_cast<T>(static_cast<Wide<T>>(values[i]));
+  }
   runner.write(tensor, std::as_bytes(std::span(converted)));
 }
 
