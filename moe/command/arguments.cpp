@@ -9,8 +9,6 @@ namespace {
 
 namespace options = db::options;
 
-constexpr int kMostIterations = 1'000'000'000;
-
 const char* const kExamples =
     "moe-train --model tiny --steps 300\n"
     "moe-train --model box-small --ranks 4 --planner pipemoe --cluster box\n"
@@ -39,7 +37,8 @@ void declare_training(CLI::App& app, TrainArguments& a) {
                  "of this repository]")
       ->type_name("FILE")
       ->group(group);
-  app.add_option("--steps", a.steps, "how many iterations to train")
+  app.add_option("--steps", a.steps,
+                 "how many iterations to train; with --resume, those before it count too")
       ->capture_default_str()
       ->check(iterations(1))
       ->type_name("N")

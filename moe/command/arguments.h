@@ -10,6 +10,9 @@
 
 namespace moe {
 
+/// Of a training.
+inline constexpr int kMostIterations = 1'000'000'000;
+
 /// The values of the command line of moe-train.
 struct TrainArguments {
   std::string model;

@@ -17,7 +17,7 @@ StepLog::~StepLog() {
   if (file_ != nullptr) std::fclose(file_);
 }
 
-void StepLog::write(const StepReport& step) {
+void StepLog::write(const StepReport& step, const std::string& schedule) {
   nlohmann::ordered_json line{{"iteration", step.iteration},
                               {"loss", step.loss},
                               {"auxiliary_loss", step.auxiliary_loss},
@@ -25,6 +25,8 @@ void StepLog::write(const StepReport& step) {
                               {"iteration_s", step.duration_s},
                               {"tokens_per_s", static_cast<double>(tokens_) / step.duration_s},
                               {"dropped", step.dropped}};
+  if (!schedule.empty()) line["schedule"] = schedule;
+  if (step.z_loss != 0) line["z_loss"] = step.z_loss;
   if (step.heldout_loss) line["heldout_loss"] = *step.heldout_loss;
   if (step.gradient_norm) line["gradient_norm"] = *step.gradient_norm;
   if (!step.planned_peak_bytes.empty()) {

@@ -9,7 +9,7 @@
 namespace moe {
 
 /// A file with a line of JSON for every iteration. What is there stays: a training that goes on
-/// adds to it.
+/// adds to it, and the iterations after its checkpoint then stand there twice.
 class StepLog {
  public:
   /// `tokens`: those of the global batch. Throws db::OutputError where the file cannot be written
@@ -19,8 +19,9 @@ class StepLog {
   StepLog(const StepLog&) = delete;
   StepLog& operator=(const StepLog&) = delete;
 
-  /// Throws db::OutputError.
-  void write(const StepReport& step);
+  /// `schedule`: the name of the one whose turn it was, by which iterations are counted; "" where
+  /// there is one. Throws db::OutputError.
+  void write(const StepReport& step, const std::string& schedule);
 
  private:
   std::string path_;

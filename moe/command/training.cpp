@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <deque>
 #include <filesystem>
 #include <iostream>
@@ -16,10 +17,12 @@
 #include "moe/command/report.h"
 #include "moe/command/step_log.h"
 #include "moe/communicator/open_device.h"
+#include "moe/communicator/ranks.h"
 #include "moe/errors.h"
 #include "moe/model/iteration.h"
 #include "moe/model/layout_refusal.h"
 #include "moe/model/model_json.h"
+#include "moe/outcome.h"
 #include "moe/source_tree.h"
 #include "moe/stop.h"
 #include "moe/train/checkpoint/folder.h"
@@ -144,6 +147,8 @@ Stores open_stores(const TrainArguments& arguments, const TrainInputs& inputs, c
   run.model_json = to_json(inputs.model);
   run.seed = inputs.model.seed;
   Stores stores;
+  const bool takes_turns = inputs.plan.schedules.size() > 1;
+  const Schedule begins = first_schedule(arguments, inputs, groups);
   for (const Schedule& schedule : inputs.plan.schedules) {
     stores.emplace_back(TrainStoreOptions{.database = arguments.database,
                                           .timelines = arguments.timelines,
@@ -151,7 +156,7 @@ Stores open_stores(const TrainArguments& arguments, const TrainInputs& inputs, c
                                           .steps = arguments.steps,
                                           .loads_every = arguments.loads_every,
                                           .threads = device.threads},
-                        run, schedule_row(schedule), ranks, groups);
+                        run, schedule_row(takes_turns ? schedule : begins), ranks, groups);
   }
   return stores;
 }
@@ -166,8 +171,8 @@ void say_end_of_epoch(const TrainInputs& inputs, int iteration) {
   const std::int64_t tokens = tokens_of_iteration(inputs.model);
   const std::int64_t epochs = iteration * tokens / inputs.corpus.training_tokens;
   if (epochs > (iteration - 1) * tokens / inputs.corpus.training_tokens) {
-    spdlog::info("iteration {}: as many tokens have been drawn as {} epochs have", iteration,
-                 epochs);
+    spdlog::info("iteration {}: as many tokens have been drawn as {} epoch{} ha{}", iteration,
+                 epochs, epochs == 1 ? "" : "s", epochs == 1 ? "s" : "ve");
   }
 }
 
@@ -184,7 +189,10 @@ void tell_step(const TrainArguments& arguments, const TrainInputs& inputs, Told&
   const Turn turn = turn_of(step.iteration, inputs.plan.schedules.size());
   StepReport own = step;
   own.iteration = turn.iteration;
-  if (told.log) told.log->write(step);
+  if (told.log) {
+    const bool takes_turns = inputs.plan.schedules.size() > 1;
+    told.log->write(own, takes_turns ? inputs.plan.schedules[turn.schedule].planner : "");
+  }
   say_end_of_epoch(inputs, step.iteration);
   if (!told.stores.empty()) {
     TrainStore& store = told.stores[turn.schedule];
@@ -278,6 +286,11 @@ TrainInputs read_inputs(const TrainArguments& arguments,
       throw InputError(
           fmt::format("{}: expected one --schedule, not {}", option, inputs.plan.schedules.size()));
     };
+    const auto turns = static_cast<std::int64_t>(inputs.plan.schedules.size());
+    if (std::max(arguments.steps, arguments.evaluate_every) * turns > kMostIterations) {
+      throw InputError(fmt::format("--steps {}: expected at most {} iterations of {} schedules",
+                                   arguments.steps, kMostIterations, turns));
+    }
     if (!arguments.print_program.empty()) refuse("--print-program");
     if (!arguments.checkpoint.empty()) refuse("--checkpoint");
   }
@@ -298,6 +311,27 @@ TrainInputs read_inputs(const TrainArguments& arguments,
   return inputs;
 }
 
+namespace {
+
+/// Ranks of other computers may see another state of a shared folder. Collective.
+void expect_one_checkpoint(const TrainInputs& inputs, Communicator& world, double time_limit_s) {
+  CallContext call;
+  call.time_limit_s = time_limit_s;
+  call.what = "agreement on a checkpoint";
+  const std::string mine = inputs.resume ? inputs.resume->folder.filename().string() : "none";
+  const std::vector<std::string> all = gather_texts(world, mine, call);
+  for (const std::string& other : all) {
+    if (other == all.front()) continue;
+    throw CheckpointError(
+        fmt::format("--resume: the last checkpoint is {} to one rank and {} to another: expected a "
+                    "folder that every rank sees alike",
+                    all.front(), other),
+        2);
+  }
+}
+
+}  // namespace
+
 void run_training(const TrainArguments& arguments, const TrainInputs& inputs, Communicator& world,
                   int argc, char** argv) {
   const std::vector<RankInfo> ranks = survey_ranks(world, arguments.time_limit_s);
@@ -315,14 +349,22 @@ void run_training(const TrainArguments& arguments, const TrainInputs& inputs, Co
   const RankInfo& here = ranks[world.rank];
   spdlog::debug("rank {} is process {} on {} and computes on {}", world.rank, here.pid,
                 here.hostname, device.backend->name());
+  if (arguments.resume) expect_one_checkpoint(inputs, world, arguments.time_limit_s);
   Told told;
   if (world.rank == 0) {
     say_what_begins(arguments, inputs, groups, *device.backend, world.size);
+    const bool is_done = inputs.resume && inputs.resume->index.iteration >= arguments.steps;
+    if (is_done && arguments.output.format == "json") {
+      std::cout << to_json(Outcome{OutcomeStatus::done}) << '\n';
+    }
+    if (is_done) return;
     told.report.emplace(arguments, inputs.model, schedule_names(arguments, inputs.plan));
     if (!arguments.log.empty()) told.log.emplace(arguments.log, tokens_of_iteration(inputs.model));
     if (!arguments.database.empty()) {
       told.stores = open_stores(arguments, inputs, groups, ranks, device, argc, argv);
     }
+  } else if (inputs.resume && inputs.resume->index.iteration >= arguments.steps) {
+    return;
   }
   try {
     train(inputs.model, program, first_schedule(arguments, inputs, groups), inputs.corpus, groups,

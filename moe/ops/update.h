@@ -23,7 +23,8 @@ struct AllReduce {
 /// second_moment[n], (clip_factor[1,1]) -> parameter[n], first_moment[n], second_moment[n]. The
 /// gradient is taken times the factor. The moments are corrected for their start at zero. The
 /// parameter first shrinks to 1 - learning rate * weight_decay of itself, which is no part of the
-/// moments (AdamW).
+/// moments (AdamW). Where the parameter is stored in fewer bits, its master is read in its place,
+/// and is one more state read and written.
 struct AdamStep {
   static constexpr OpFacts facts =
       kernel_op("adam_step", CostUnit::bytes,
@@ -36,9 +37,9 @@ struct AdamStep {
   Work work(const OpSizes& sizes) const;
 };
 /// gradient[n], step i32[1,1], parameter[n], momentum[n], (clip_factor[1,1]) -> parameter[n],
-/// momentum[n]: with g = clip_factor * gradient + weight_decay * parameter,
-/// momentum = factor * momentum + g, parameter -= learning rate * momentum; with Nesterov's
-/// momentum, parameter -= learning rate * (g + factor * momentum) instead.
+/// momentum[n]: with g = clip_factor * gradient + weight_decay * parameter and mu the op's
+/// momentum, momentum = mu * momentum + g, parameter -= learning rate * momentum; with Nesterov's
+/// momentum, parameter -= learning rate * (g + mu * momentum) instead. A master as in AdamStep.
 struct SgdStep {
   static constexpr OpFacts facts = kernel_op(
       "sgd_step", CostUnit::bytes,

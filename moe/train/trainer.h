@@ -76,9 +76,10 @@ struct TrainObserver {
 /// `program` is the iteration without a schedule, `schedule` the first one. The schedule may change
 /// between iterations, on all ranks at once (TrainOptions::replan); experts that get other homes
 /// are then moved. All ranks throw together: NotFinite where a loss is not finite, with the
-/// parameters still those that gave it; Stopped after the iteration or held-out batch in which a
-/// signal asked any rank to end, with a checkpoint where there are to be any; CheckpointError where
-/// one cannot be written or read.
+/// parameters still those that gave it, or the norm of the gradients, with parameters that were
+/// updated with it; Stopped after the iteration or held-out batch in which a signal asked any rank
+/// to end, with a checkpoint where there are to be any; CheckpointError where one cannot be written
+/// or read.
 void train(const Model& model, const Program& program, Schedule schedule, const Corpus& corpus,
            const Groups& groups, Backend& backend, Communicator& world,
            const std::vector<RankInfo>& ranks, const TrainOptions& options,

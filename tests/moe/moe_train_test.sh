@@ -166,6 +166,12 @@ losses --checkpoint shared_kept --resume >onward
 paste rest onward | awk 'NF != 2 || ($1 - $2) ^ 2 > 1e-10 * $1 ^ 2 { exit 1 }' ||
   fail "other losses from a checkpoint of four ranks: $(paste rest onward) $(cat err)"
 expect 0 err "nothing is left to do" "$moe_train" --model tiny --data corpus.txt --steps 2 --checkpoint kept --resume
+expect 0 out '{"status":"done"}' "$moe_train" --model tiny --data corpus.txt --steps 2 --checkpoint kept --resume --format json
+expect 1 err "has a value that is not finite" "$moe_train" --model micro --data corpus.txt --steps 1 --evaluate-batches 0 \
+  --set training.precision=f32 --set training.learning_rate=1e39 --checkpoint spoilt
+[ -e spoilt/iteration-00000001 ] && fail "a checkpoint of lost parameters: $(ls spoilt)"
+expect 2 err "is of another model: precision = " "$moe_train" --model tiny --data corpus.txt --steps 4 \
+  --set training.precision=bf16 --checkpoint kept --resume
 expect 0 err "the training begins anew" "$moe_train" --model micro --data corpus.txt --steps 1 --checkpoint fresh --resume
 expect 2 err "fresh has checkpoints up to iteration 1: expected --resume" "$moe_train" --model micro --data corpus.txt \
   --steps 1 --checkpoint fresh

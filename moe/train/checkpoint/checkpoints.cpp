@@ -1,10 +1,14 @@
 #include "moe/train/checkpoint/checkpoints.h"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <nlohmann/json.hpp>
+#include <span>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -24,10 +28,33 @@ double seconds_since_begin(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
+/// True where a number has all bits of the exponent: it is infinite or not a number.
+template <class Bits>
+bool has_exponent(std::span<const std::byte> bytes, Bits exponent) {
+  for (std::size_t at = 0; at + sizeof(Bits) <= bytes.size(); at += sizeof(Bits)) {
+    Bits bits;
+    std::memcpy(&bits, bytes.data() + at, sizeof bits);
+    if ((bits & exponent) == exponent) return true;
+  }
+  return false;
+}
+
+/// A checkpoint of parameters that are lost must not take the place of a good one.
+void expect_finite(const StoredTensor& tensor) {
+  const bool is_lost =
+      (tensor.dtype == "F32" && has_exponent<std::uint32_t>(tensor.bytes, 0x7f800000)) ||
+      (tensor.dtype == "F64" && has_exponent<std::uint64_t>(tensor.bytes, 0x7ff0000000000000)) ||
+      (tensor.dtype == "BF16" && has_exponent<std::uint16_t>(tensor.bytes, 0x7f80));
+  if (is_lost) {
+    throw std::runtime_error(fmt::format("tensor {}: has a value that is not finite", tensor.name));
+  }
+}
+
 /// What a rank tells of its file once it is written, or why it is not.
 std::string write_shard(const std::filesystem::path& folder, int rank, const Collected& collected) {
   nlohmann::json told;
   try {
+    for (const StoredTensor& tensor : collected.tensors) expect_finite(tensor);
     const FileSeal seal = write_safetensors(folder / shard_file(rank), collected.tensors);
     told["bytes"] = seal.bytes;
     told["header_checksum"] = seal.header_checksum;
@@ -152,7 +179,6 @@ void Checkpoints::complete_checkpoint(const std::vector<std::string>& told_by_ra
     try {
       if (error.empty()) {
         complete(options_.directory, index);
-        remove_older(options_.directory, options_.keep);
       } else {
         std::filesystem::remove_all(partial_folder(options_.directory, index.iteration));
       }
@@ -163,6 +189,11 @@ void Checkpoints::complete_checkpoint(const std::vector<std::string>& told_by_ra
   error = told(error, "completing of a checkpoint").front();
   if (!error.empty()) fail(error);
   if (world_.rank == 0) {
+    try {
+      remove_older(options_.directory, options_.keep);
+    } catch (const std::exception& failure) {
+      spdlog::warn("an older checkpoint is not removed: {}", failure.what());
+    }
     completed_({index.iteration, checkpoint_folder(options_.directory, index.iteration), bytes,
                 under_way_->stopped_s, seconds_since_begin(under_way_->begin)});
   }

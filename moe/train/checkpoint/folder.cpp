@@ -67,7 +67,6 @@ void complete(const std::filesystem::path& directory, const CheckpointIndex& ind
   file.write(std::as_bytes(std::span(text)), "index");
   file.close();
   sync_folder(partial);
-  std::filesystem::remove_all(folder);  // of a training that went on from an earlier one
   std::filesystem::rename(partial, folder);
   sync_folder(directory);
 }

@@ -28,7 +28,7 @@ std::vector<std::string> compared(const CheckpointIndex& index, const std::files
                                   const Model& model, const Corpus& corpus) {
   std::vector<std::string> remarks;
   for (const KeyDifference& one : differing_keys(index.model, model)) {
-    if (one.table == "training") {
+    if (one.table == "training" && one.key != "precision") {
       remarks.push_back(fmt::format("{} was {} up to iteration {}, and is {} from there on",
                                     one.key, one.first, index.iteration, one.second));
     } else if (!one.table.empty()) {

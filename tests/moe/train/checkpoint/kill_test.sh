@@ -36,8 +36,12 @@ train --checkpoint kept --checkpoint-every 3 --keep 2 --resume >last.csv 2>err |
   echo "FAILED: after $killed kills it did not go on: $(cat err)"
   exit 1
 }
+[ $killed -ge $((kills / 5)) ] || {
+  echo "FAILED: it ended after $killed kills: more iterations are needed"
+  exit 1
+}
 # What is printed twice, before and after a kill, is the same; all together it is the undisturbed run.
-rows part*.csv last.csv | sort -n -u >joined
+rows part*.csv last.csv | sort -u | sort -n >joined
 if ! cmp -s joined undisturbed; then
   echo "FAILED: other losses after $killed kills: $(diff joined undisturbed | head -5)"
   exit 1
