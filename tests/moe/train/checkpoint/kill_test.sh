@@ -15,24 +15,23 @@ while [ $i -lt 400 ]; do
 done >corpus.txt
 
 steps=$((kills * 150))
-train() {
-  "$moe_train" --model micro --data corpus.txt --steps $steps --threads 1 --evaluate-batches 0 --format csv --quiet "$@"
-}
+train=("$moe_train" --model micro --data corpus.txt --steps $steps --threads 1 --evaluate-batches 0 --format csv --quiet)
+on=(--checkpoint kept --checkpoint-every 3 --keep 2 --resume)
 # iteration and loss
 rows() { awk -F, '$1 + 0 > 0 && NF >= 8 { print $1, $2 }' "$@"; }
 
-train >undisturbed.csv || exit 1
+"${train[@]}" >undisturbed.csv || exit 1
 rows undisturbed.csv >undisturbed
 killed=0
 while [ $killed -lt "$kills" ]; do
-  train --checkpoint kept --checkpoint-every 3 --keep 2 --resume >part$killed.csv 2>err$killed &
+  "${train[@]}" "${on[@]}" >part$killed.csv 2>err$killed &  # no function, whose process would be a shell
   child=$!
   sleep 0.$((RANDOM % 3))$((RANDOM % 10))
   kill -KILL $child 2>/dev/null || break # it has ended by itself
   wait $child 2>/dev/null
   killed=$((killed + 1))
 done
-train --checkpoint kept --checkpoint-every 3 --keep 2 --resume >last.csv 2>err || {
+"${train[@]}" "${on[@]}" >last.csv 2>err || {
   echo "FAILED: after $killed kills it did not go on: $(cat err)"
   exit 1
 }
