@@ -95,6 +95,11 @@ TrainOptions train_options(const TrainArguments& arguments, const TrainInputs& i
   return options;
 }
 
+/// True where the checkpoint to go on from has all iterations that are asked for.
+bool nothing_is_left(const TrainArguments& arguments, const TrainInputs& inputs) {
+  return inputs.resume && inputs.resume->index.iteration >= arguments.steps;
+}
+
 /// What a person calls each schedule: its planner, or its file.
 std::vector<std::string> schedule_names(const TrainArguments& arguments, const SchedulePlan& plan) {
   std::vector<std::string> names;
@@ -119,9 +124,9 @@ void say_what_begins(const TrainArguments& arguments, const TrainInputs& inputs,
     if (const std::string remark = remark_on_bf16(); !remark.empty()) spdlog::warn(remark);
   }
   if (inputs.resume) {
-    const int done = inputs.resume->index.iteration;
-    spdlog::info("goes on from iteration {} of {}{}", done, inputs.resume->folder.string(),
-                 done < arguments.steps ? "" : ": nothing is left to do");
+    spdlog::info("goes on from iteration {} of {}{}", inputs.resume->index.iteration,
+                 inputs.resume->folder.string(),
+                 nothing_is_left(arguments, inputs) ? ": nothing is left to do" : "");
     for (const std::string& remark : inputs.resume->remarks) spdlog::warn(remark);
   } else if (arguments.resume) {
     spdlog::info("{} has no checkpoint: the training begins anew", arguments.checkpoint.string());
@@ -187,10 +192,14 @@ struct Told {
 void tell_step(const TrainArguments& arguments, const TrainInputs& inputs, Told& told,
                const StepReport& step) {
   const Turn turn = turn_of(step.iteration, inputs.plan.schedules.size());
-  StepReport own = step;
-  own.iteration = turn.iteration;
+  const bool takes_turns = inputs.plan.schedules.size() > 1;
+  std::optional<StepReport> renumbered;  // it has all spans, so it is copied only where it differs
+  if (takes_turns) {
+    renumbered = step;
+    renumbered->iteration = turn.iteration;
+  }
+  const StepReport& own = renumbered ? *renumbered : step;
   if (told.log) {
-    const bool takes_turns = inputs.plan.schedules.size() > 1;
     told.log->write(own, takes_turns ? inputs.plan.schedules[turn.schedule].planner : "");
   }
   say_end_of_epoch(inputs, step.iteration);
@@ -350,21 +359,21 @@ void run_training(const TrainArguments& arguments, const TrainInputs& inputs, Co
   spdlog::debug("rank {} is process {} on {} and computes on {}", world.rank, here.pid,
                 here.hostname, device.backend->name());
   if (arguments.resume) expect_one_checkpoint(inputs, world, arguments.time_limit_s);
-  Told told;
   if (world.rank == 0) {
     say_what_begins(arguments, inputs, groups, *device.backend, world.size);
-    const bool is_done = inputs.resume && inputs.resume->index.iteration >= arguments.steps;
-    if (is_done && arguments.output.format == "json") {
-      std::cout << to_json(Outcome{OutcomeStatus::done}) << '\n';
-    }
-    if (is_done) return;
+  }
+  if (nothing_is_left(arguments, inputs)) {
+    const bool tells = world.rank == 0 && arguments.output.format == "json";
+    if (tells) std::cout << to_json(Outcome{OutcomeStatus::done}) << '\n';
+    return;
+  }
+  Told told;
+  if (world.rank == 0) {
     told.report.emplace(arguments, inputs.model, schedule_names(arguments, inputs.plan));
     if (!arguments.log.empty()) told.log.emplace(arguments.log, tokens_of_iteration(inputs.model));
     if (!arguments.database.empty()) {
       told.stores = open_stores(arguments, inputs, groups, ranks, device, argc, argv);
     }
-  } else if (inputs.resume && inputs.resume->index.iteration >= arguments.steps) {
-    return;
   }
   try {
     train(inputs.model, program, first_schedule(arguments, inputs, groups), inputs.corpus, groups,

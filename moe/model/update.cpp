@@ -105,13 +105,9 @@ bool decays(const Parameter& parameter) { return parameter.shard.of_rows > 1; }
 
 int copies_in_stage(const Program& program, const Parameter& parameter) {
   const Groups& groups = program.groups;
-  const Tensor& tensor = program.tensors[parameter.value];
-  const Shard& shard = parameter.shard;
-  const bool is_cut = shard.block_rows < shard.of_rows || tensor.columns < shard.of_columns;
   const int replicas = group_size(groups, parameter.replicas);
-  if (is_cut || parameter.replicas == GroupKind::stage) return replicas;
-  return replicas * group_size(groups, belongs_to_experts(parameter) ? GroupKind::expert_sharded
-                                                                     : GroupKind::tensor);
+  if (is_cut(program, parameter) || parameter.replicas == GroupKind::stage) return replicas;
+  return replicas * group_size(groups, sharers_of(parameter));
 }
 
 void update_parameters(LayerBuilder& build) {

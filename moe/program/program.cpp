@@ -138,6 +138,12 @@ std::vector<int> loss_ops(const Program& program) {
   return ops;
 }
 
+bool is_cut(const Program& program, const Parameter& parameter) {
+  const Shard& shard = parameter.shard;
+  return shard.block_rows < shard.of_rows ||
+         program.tensors[parameter.value].columns < shard.of_columns;
+}
+
 bool uses_routed_rows(const Program& program, const Op& op) {
   const auto routed = [&](const Use& use) {
     return program.tensors[use.tensor].rows_are != Rows::fixed;

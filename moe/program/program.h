@@ -55,6 +55,12 @@ inline bool belongs_to_experts(const Parameter& parameter) {
   return parameter.replicas == GroupKind::expert_data;
 }
 
+/// The kind of the group whose ranks hold the other parts of a parameter that is cut, or further
+/// copies of one that is not.
+inline GroupKind sharers_of(const Parameter& parameter) {
+  return belongs_to_experts(parameter) ? GroupKind::expert_sharded : GroupKind::tensor;
+}
+
 /// All ops of one iteration in issue order. The list is the same on every rank; each rank carries
 /// out the ops of its pipeline stage (stage_program.h). Plain data: only the rewrites in passes/
 /// make one Program from another.
@@ -107,6 +113,9 @@ std::vector<int> loss_ops(const Program& program);
 
 /// The placements of the MoE layers that have replicas, or experts that are not at home in order.
 std::map<int, ExpertPlacement> placements(const Program& program);
+
+/// True where a rank has only a part of every block of the parameter.
+bool is_cut(const Program& program, const Parameter& parameter);
 
 /// True for an op that reads or writes rows whose number depends on the routing of a layer.
 bool uses_routed_rows(const Program& program, const Op& op);

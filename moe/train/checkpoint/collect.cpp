@@ -35,10 +35,6 @@ Collector::Collector(const Groups& groups, Communicator& world, double time_limi
       tensor_(group_of_kind(groups, GroupKind::tensor, world)),
       expert_sharded_(group_of_kind(groups, GroupKind::expert_sharded, world)) {}
 
-GroupKind Collector::sharers_of(const Parameter& parameter) const {
-  return belongs_to_experts(parameter) ? GroupKind::expert_sharded : GroupKind::tensor;
-}
-
 Collected Collector::collect(const Runner& runner) const {
   const Program& program = runner.program();
   Collected collected;
@@ -71,7 +67,7 @@ Collected Collector::collect(const Runner& runner) const {
       CallContext call;
       call.time_limit_s = time_limit_s_;
       call.what = "gathering of " + named.name;
-      (belongs_to_experts(parameter) ? *expert_sharded_ : *tensor_)
+      (sharers == GroupKind::expert_sharded ? *expert_sharded_ : *tensor_)
           .all_gather(block.data(), parts.data(), static_cast<std::int64_t>(block.size()) / element,
                       tensor.dtype, call);
       if (!writes) continue;

@@ -29,9 +29,6 @@ class Collector {
   Collected collect(const Runner& runner) const;
 
  private:
-  /// The kind of the group whose ranks hold the parts, or further copies, of the parameter.
-  GroupKind sharers_of(const Parameter& parameter) const;
-
   Groups groups_;
   int rank_;
   double time_limit_s_;

@@ -57,12 +57,6 @@ std::vector<NamedTensor> named_tensors(const Program& program) {
   return named;
 }
 
-bool is_cut(const Program& program, const Parameter& parameter) {
-  const Shard& shard = parameter.shard;
-  return shard.block_rows < shard.of_rows ||
-         program.tensors[parameter.value].columns < shard.of_columns;
-}
-
 std::string_view stored_type(DType dtype) {
   switch (dtype) {
     case DType::f32:

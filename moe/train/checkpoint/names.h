@@ -28,9 +28,6 @@ struct NamedTensor {
 /// experts. Gradients are not among them: every iteration writes them anew.
 std::vector<NamedTensor> named_tensors(const Program& program);
 
-/// True where the rank has only a part of every block of the parameter.
-bool is_cut(const Program& program, const Parameter& parameter);
-
 /// "F32"
 std::string_view stored_type(DType dtype);
 

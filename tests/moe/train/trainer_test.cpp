@@ -6,7 +6,6 @@
 
 #include <csignal>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <stdexcept>
 
@@ -34,12 +33,7 @@ struct Text {
   std::filesystem::path file = std::filesystem::path(::testing::TempDir()) /
                                ("trainer_test" + std::to_string(getpid()) + ".txt");
   Corpus corpus;
-  explicit Text(const Model& model) {
-    std::ofstream out(file);
-    for (int i = 0; i < 4000; ++i) out << static_cast<char>((i * i + i / 7) % 29);
-    out.close();
-    corpus = open_corpus({file}, {model.vocabulary, model.sequence_length, 0.1});
-  }
+  explicit Text(const Model& model) : corpus(test::open_small_corpus(file, model)) {}
   ~Text() { std::filesystem::remove(file); }
 };
 

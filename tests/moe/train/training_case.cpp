@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <iterator>
 #include <set>
 
@@ -219,6 +220,13 @@ double largest_difference(const Outcome& a, const Outcome& b) {
 
 double largest_state_difference(const Outcome& a, const Outcome& b) {
   return largest_of(a.state, b.state);
+}
+
+Corpus open_small_corpus(const std::filesystem::path& file, const Model& model) {
+  std::ofstream out(file);
+  for (int i = 0; i < 4000; ++i) out << static_cast<char>((i * i + i / 7) % 29);
+  out.close();
+  return open_corpus({file}, {model.vocabulary, model.sequence_length, 0.1});
 }
 
 Model small_model(DType dtype) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -10,6 +11,7 @@
 #include "moe/model/model.h"
 #include "moe/passes/schedule.h"
 #include "moe/run/runner.h"
+#include "moe/train/data.h"
 
 /// Trains small models on threads-as-ranks and hands out everything that a schedule must not
 /// change.
@@ -79,6 +81,9 @@ Outcome train_in_turn(
 double largest_difference(const Outcome& a, const Outcome& b);
 /// The same for parameters and optimizer states after the last step.
 double largest_state_difference(const Outcome& a, const Outcome& b);
+
+/// Writes a text of few letters to `file` and opens it for the model, a tenth of it held out.
+Corpus open_small_corpus(const std::filesystem::path& file, const Model& model);
 
 /// A model that divides over 1, 2, 4 and 7 ranks.
 Model small_model(DType dtype);

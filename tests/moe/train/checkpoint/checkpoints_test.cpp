@@ -37,11 +37,7 @@ struct Place {
   explicit Place(const Model& model) {
     std::filesystem::remove_all(root);
     std::filesystem::create_directories(root);
-    const auto text = root / "text.txt";
-    std::ofstream out(text);
-    for (int i = 0; i < 4000; ++i) out << static_cast<char>((i * i + i / 7) % 29);
-    out.close();
-    corpus = open_corpus({text}, {model.vocabulary, model.sequence_length, 0.1});
+    corpus = test::open_small_corpus(root / "text.txt", model);
   }
   ~Place() { std::filesystem::remove_all(root); }
 };
