@@ -191,7 +191,8 @@ struct Table<Trial> {
       Column{"predicted_deviation_s", &Trial::predicted_deviation_s},
       Column{"also_planned_by", &Trial::also_planned_by},
       Column{"first_predicted_s", &Trial::first_predicted_s},
-      Column{"tied_with", &Trial::tied_with}};
+      Column{"tied_with", &Trial::tied_with},
+      Column{"comparable_s", &Trial::comparable_s}};
 };
 
 template <>
@@ -268,6 +269,20 @@ struct Table<Measurement> {
       Column{"bus_bandwidth_bytes_per_s", &Measurement::bus_bandwidth_bytes_per_s},
       Column{"wrong", &Measurement::wrong},
       Column{"relative_deviation", &Measurement::relative_deviation}};
+};
+
+template <>
+struct Table<Figure> {
+  static constexpr const char* name = "figure";
+  static constexpr std::tuple columns{Column{"run_id", &Figure::run_id},
+                                      Column{"paper", &Figure::paper},
+                                      Column{"place", &Figure::place},
+                                      Column{"setting", &Figure::setting},
+                                      Column{"system", &Figure::system},
+                                      Column{"quantity", &Figure::quantity},
+                                      Column{"paper_value", &Figure::paper_value},
+                                      Column{"value", &Figure::value},
+                                      Column{"basis", &Figure::basis}};
 };
 
 template <>

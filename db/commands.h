@@ -1,6 +1,8 @@
 #pragma once
 
 #include <functional>
+#include <string>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -8,7 +10,9 @@ class App;
 
 namespace db {
 
-/// Adds the subcommands of moe-db; `action` becomes the action of the one that was typed.
-void add_commands(CLI::App& app, std::function<int()>& action);
+/// Adds the subcommands of moe-db; `action` becomes the action of the one that was typed. A run that
+/// is stored has `command_line`.
+void add_commands(CLI::App& app, std::vector<std::string> command_line,
+                  std::function<int()>& action);
 
 }  // namespace db

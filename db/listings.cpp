@@ -28,7 +28,7 @@ Listing runs() {
       "last_iteration, last_loss, network",
       "started_at DESC, run DESC",
       {kByRun,
-       {"--kind", "kind", "only runs of this kind: train, bench, fit, study, simulate"},
+       {"--kind", "kind", "only runs of this kind: train, bench, fit, study, simulate, figures"},
        {"--name", "name", "only runs of this name: a model, a study, a benchmark"},
        {"--status", "status", "only runs of this status: running, done, failed, killed"}},
       "changes_results names the decisions that change losses and gradients. A table has this "
@@ -46,7 +46,7 @@ Listing trials() {
       "study, layout, trial, planner, parameters, status, paper_s, first_predicted_s, "
       "predicted_s, predicted_deviation_s, measured_s, lower_bound_s, speedup, tied_with, "
       "prediction_error, own_prediction_error, predicted_peak_bytes, measured_peak_bytes",
-      "study_id DESC, measured_s NULLS LAST, predicted_s NULLS LAST, trial",
+      "study_id DESC, comparable_s NULLS LAST, predicted_s NULLS LAST, trial",
       {kByStudy,
        {"--planner", "planner", "only trials of this planner"},
        {"--status", "status",
@@ -56,7 +56,8 @@ Listing trials() {
       "column and the losses where a trial has such a decision. loss_difference is last_loss "
       "minus that of the sequential trial.\n"
       "speedup is over the sequential trial or, where that is infeasible or failed, over the "
-      "fastest one: speedup_against in CSV and JSON.\n"
+      "fastest one: speedup_against in CSV and JSON. Trials are compared by the repeats that they\n"
+      "were measured in together (comparable_s).\n"
       "tied_with names the trials that the repeats do not tell from this one. own_prediction_error "
       "is prediction_error without what is common to all trials of the study.",
       "changes_results",
@@ -196,12 +197,29 @@ Listing spans() {
            {"--kind", "kind", "only spans of this kind of op, e.g. all_to_all"}}};
 }
 
+Listing figures() {
+  return {"figures",
+          "list figures of the papers beside ours",
+          "figures --db results.db --paper FSMoE",
+          "figure_view",
+          "paper, place, setting, system, quantity, paper_value, value, difference, basis",
+          "run DESC, paper, place, setting, system, quantity",
+          {kByRun,
+           {"--paper", "paper", "only figures of this paper: FSMoE, Lancet, MPMoE, Pro-Prophet"},
+           {"--place", "place", "only figures of this table or figure, e.g. \"Table 5\""},
+           {"--system", "system", "only figures of this system, e.g. Tutel"}},
+          "paper_value: the figure that the paper prints.\n"
+          "value: the figure of moelab; basis says whether it was simulated or measured.\n"
+          "difference: value over paper_value, less 1.\n"
+          "moe-db import figures stores them, and experiments/reproduce --db does."};
+}
+
 }  // namespace
 
 const std::vector<Listing>& all_listings() {
   static const std::vector<Listing> listings{runs(),         studies(), trials(),  fits(),
                                              measurements(), loads(),   balance(), iterations(),
-                                             timelines(),    spans()};
+                                             timelines(),    spans(),   figures()};
   return listings;
 }
 

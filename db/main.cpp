@@ -12,6 +12,7 @@ moe-db trials --db results.db --study quickstart
 moe-db spans --db results.db --timeline 3 --rank 0 --format csv > spans.csv
 moe-db query --db results.db "SELECT planner, measured_s FROM trial_view"
 moe-db export trace --db results.db --run 7 -o trace.json
+moe-db import figures build/reproduce/all.csv --db results.db
 moe-db check --db results.db)";
 
 const char* const kNotes =
@@ -23,10 +24,11 @@ everything is written.)";
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Lists, queries, exports and checks the result database of moelab.", "moe-db");
+  CLI::App app("Lists, queries, exports, imports and checks the result database of moelab.",
+               "moe-db");
   db::options::set_up_program(app, kExamples, kNotes);
   std::function<int()> action;
-  db::add_commands(app, action);
+  db::add_commands(app, {argv, argv + argc}, action);
   return db::run_program(
       app, argc, argv, [&] { return action(); }, db::exit_code);
 }

@@ -30,7 +30,7 @@ struct Machine {
 struct Run {
   std::int64_t id = 0;
   std::int64_t machine_id = 0;
-  std::string kind;    ///< "train" | "bench" | "study" | "simulate" | "import"
+  std::string kind;    ///< "train" | "bench" | "study" | "simulate" | "figures"
   std::string name;    ///< a name for people: that of a model, a study, a file
   std::string status;  ///< "running" | "done" | "failed" | "killed"
   std::string error;   ///< why it failed, empty otherwise
@@ -181,6 +181,8 @@ struct Trial {
   /// The other finished trials of the study that its repeats do not tell apart from this one:
   /// "fsmoe, joint".
   std::string tied_with = {};
+  /// measured_s without what the machine did to the repeats: to be compared with that of others.
+  std::optional<double> comparable_s = {};
 };
 
 /// How good the predictions of a study's finished trials were. Errors are (predicted - measured) /
@@ -271,6 +273,20 @@ struct Measurement {
   /// Standard deviation of the samples over their mean; of interference that of the slowdowns of
   /// its rounds.
   std::optional<double> relative_deviation = {};
+};
+
+/// A figure that a paper prints, beside what moelab gives for it. Unique in its run by all texts but
+/// the last.
+struct Figure {
+  std::int64_t run_id = 0;
+  std::string paper;  ///< "FSMoE" | "Lancet" | "MPMoE" | "Pro-Prophet"
+  std::string place;  ///< "Table 5"
+  std::string setting;
+  std::string system;                 ///< "Tutel"
+  std::string quantity;               ///< "speed-up over Tutel"
+  std::optional<double> paper_value;  ///< none: the paper prints no such figure
+  std::optional<double> value;        ///< none: moelab has no such figure
+  std::string basis;                  ///< how `value` came to be: "simulated" | "measured"
 };
 
 /// A predicted or measured timeline of one scheduled iteration over all its ranks.

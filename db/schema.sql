@@ -161,7 +161,9 @@ CREATE TABLE study (
 -- nothing says how sure it is. also_planned_by: other planners that came to this schedule, ", "
 -- between them. first_predicted_s: the prediction before the first refinement of the study's costs;
 -- NULL where there was no refinement, or where the trial was planned after it. tied_with: finished
--- trials that the repeats do not tell from this one, ", " between their planners.
+-- trials that the repeats do not tell from this one, ", " between their planners. comparable_s:
+-- measured_s without what the machine did to the repeats, as if all trials of the study had been
+-- measured in the repeats of the trial that speed-ups are against; NULL until the study has ended.
 CREATE TABLE trial (
   id INTEGER PRIMARY KEY,
   study_id INTEGER NOT NULL REFERENCES study (id) ON DELETE CASCADE,
@@ -184,6 +186,7 @@ CREATE TABLE trial (
   also_planned_by TEXT NOT NULL DEFAULT '',
   first_predicted_s REAL,
   tied_with TEXT NOT NULL DEFAULT '',
+  comparable_s REAL,
   UNIQUE (study_id, schedule_id)
 ) STRICT;
 CREATE INDEX trial_by_planner ON trial (study_id, planner, measured_s);
@@ -280,6 +283,23 @@ CREATE TABLE measurement (
 ) STRICT;
 CREATE INDEX measurement_by_run ON measurement (run_id);
 CREATE INDEX measurement_by_op ON measurement (op, device, ranks, bytes);
+
+-- A figure that a paper prints, beside what moelab gives for it (experiments/reproduce). paper: which
+-- of the papers; place: the table or figure in it; setting, system, quantity: what the figure is of.
+-- paper_value is NULL where the paper does not print one, value where moelab has none. basis: how
+-- value came to be: 'simulated' or 'measured'.
+CREATE TABLE figure (
+  run_id INTEGER NOT NULL REFERENCES run (id) ON DELETE CASCADE,
+  paper TEXT NOT NULL,
+  place TEXT NOT NULL,
+  setting TEXT NOT NULL,
+  system TEXT NOT NULL,
+  quantity TEXT NOT NULL,
+  paper_value REAL,
+  value REAL,
+  basis TEXT NOT NULL CHECK (basis IN ('simulated', 'measured')),
+  PRIMARY KEY (run_id, paper, place, setting, system, quantity)
+) STRICT, WITHOUT ROWID;
 
 -- A predicted, measured or imported timeline of one scheduled iteration over all its ranks.
 CREATE TABLE timeline (

@@ -211,6 +211,9 @@ void insert(Connection& connection, std::span<const Measurement> measurements) {
   insert_all(connection, measurements);
 }
 void insert(Connection& connection, std::span<const Fit> fits) { insert_all(connection, fits); }
+void insert(Connection& connection, std::span<const Figure> figures) {
+  insert_all(connection, figures);
+}
 
 std::int64_t insert(Connection& connection, const Timeline& timeline,
                     std::span<const TimelineOp> ops, std::span<const Span> spans) {
@@ -328,10 +331,12 @@ void finish_trial(Connection& connection, Trial trial) {
   transaction.commit();
 }
 
-void set_ties(Connection& connection, std::int64_t trial_id, const std::string& tied_with) {
+void set_comparison(Connection& connection, std::int64_t trial_id, double comparable_s,
+                    const std::string& tied_with) {
   require_row(connection,
-              update(connection, "store ties", "UPDATE trial SET tied_with = ?2 WHERE id = ?1",
-                     trial_id, tied_with),
+              update(connection, "store how a trial compares",
+                     "UPDATE trial SET comparable_s = ?2, tied_with = ?3 WHERE id = ?1", trial_id,
+                     comparable_s, tied_with),
               "trial", trial_id);
 }
 

@@ -66,6 +66,7 @@ void insert(Connection&, std::span<const Load>);
 void insert(Connection&, std::span<const Balance>);
 void insert(Connection&, std::span<const Measurement>);
 void insert(Connection&, std::span<const Fit>);
+void insert(Connection&, std::span<const Figure>);
 
 // --- timelines -----------------------------------------------------------------------------------
 
@@ -108,8 +109,10 @@ void heartbeat_trial(Connection&, std::int64_t trial_id);
 /// it began and who else planned it. finished_at unset means now.
 void finish_trial(Connection&, Trial);
 
-/// Notes which other trials the repeats do not tell from a trial: Trial::tied_with.
-void set_ties(Connection&, std::int64_t trial_id, const std::string& tied_with);
+/// Notes how a trial compares with the others of its study: Trial::comparable_s and
+/// Trial::tied_with.
+void set_comparison(Connection&, std::int64_t trial_id, double comparable_s,
+                    const std::string& tied_with);
 
 /// Stores how good the predictions of a study were; replaces what was there of it.
 void insert(Connection&, const PredictionQuality&);

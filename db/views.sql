@@ -28,16 +28,16 @@ FROM iteration JOIN run ON run.id = iteration.run_id;
 -- last_loss: of the last iteration of the last repeat. sequential_last_loss: the same of the
 -- sequential trial; the two should be equal, unless changes_results is not NULL or the text that is
 -- trained on changed between them. loss_difference: the first minus the second. speedup: the
--- measured time of the planner speedup_against over this one's, in the same study. That is
--- sequential or, where the sequential trial is infeasible or failed, the one that was measured
--- fastest. tied_with: the finished trials that the repeats do not tell from this one.
--- own_prediction_error: what is left of prediction_error without what is common to all trials of
--- the study. prediction_error: (predicted - measured) / measured, of the first prediction.
+-- measured time of the planner speedup_against over this one's comparable_s, in the same study. The
+-- planner is sequential or, where the sequential trial is infeasible or failed, the fastest one.
+-- comparable_s: measured_s without what the machine did to the repeats. tied_with: the finished
+-- trials that the repeats do not tell from this one. own_prediction_error: what is left of
+-- prediction_error without what is common to all trials of the study. prediction_error: (predicted - measured) / measured, of the first prediction.
 CREATE VIEW trial_view AS
 SELECT study, trial, planner, parameters, status, error, paper_s, predicted_s, measured_s,
        lower_bound_s, predicted_peak_bytes, measured_peak_bytes, sequential_s, repeats,
        min_repeat_s, max_repeat_s, started_at, finished_at, heartbeat_at, ranks, study_id,
-       schedule_id, coalesce(sequential_s, fastest_s) / measured_s AS speedup,
+       schedule_id, coalesce(sequential_s, fastest_s) / comparable_s AS speedup,
        (coalesce(first_predicted_s, predicted_s) - measured_s) / measured_s AS prediction_error,
        layout, changes_results,
        last_loss, sequential_last_loss, last_loss - sequential_last_loss AS loss_difference,
@@ -46,15 +46,19 @@ SELECT study, trial, planner, parameters, status, error, paper_s, predicted_s, m
             WHEN sequential_s IS NOT NULL THEN 'sequential'
             ELSE (SELECT fastest.planner FROM trial AS fastest
                   WHERE fastest.study_id = each.study_id AND fastest.status = 'done'
-                    AND fastest.measured_s = fastest_s ORDER BY fastest.id LIMIT 1)
+                    AND coalesce(fastest.comparable_s, fastest.measured_s) = fastest_s
+                  ORDER BY fastest.id LIMIT 1)
        END AS speedup_against, tied_with,
        (coalesce(first_predicted_s, predicted_s) - measured_s) / measured_s
          - (SELECT common_error FROM prediction_quality
             WHERE prediction_quality.study_id = each.study_id) AS own_prediction_error,
-       network
+       network, comparable_s
 FROM (SELECT study.name AS study, trial.id AS trial, trial.planner,
              trial.parameters_json AS parameters, trial.status, trial.error, trial.paper_s,
-             trial.predicted_s, trial.measured_s, trial.lower_bound_s, trial.predicted_peak_bytes,
+             trial.predicted_s, trial.measured_s,
+             CASE WHEN trial.measured_s IS NOT NULL
+                  THEN coalesce(trial.comparable_s, trial.measured_s) END AS comparable_s,
+             trial.lower_bound_s, trial.predicted_peak_bytes,
              trial.measured_peak_bytes, trial.predicted_deviation_s, trial.first_predicted_s,
              nullif(trial.also_planned_by, '') AS also_planned_by,
              nullif(trial.tied_with, '') AS tied_with,
@@ -62,7 +66,7 @@ FROM (SELECT study.name AS study, trial.id AS trial, trial.planner,
               WHERE sequential.study_id = trial.study_id AND sequential.planner = 'sequential'
                 AND sequential.measured_s > 0
               ORDER BY sequential.measured_s LIMIT 1) AS sequential_s,
-             (SELECT min(fastest.measured_s) FROM trial AS fastest
+             (SELECT min(coalesce(fastest.comparable_s, fastest.measured_s)) FROM trial AS fastest
               WHERE fastest.study_id = trial.study_id AND fastest.status = 'done'
                 AND fastest.measured_s > 0
                 AND NOT EXISTS (SELECT 1 FROM trial AS sequential
@@ -110,7 +114,8 @@ SELECT study.name AS study, study.id AS study_id, study.ranks, nullif(study.layo
 FROM study
 LEFT JOIN trial AS best ON best.id = (SELECT id FROM trial
                                       WHERE study_id = study.id AND status = 'done'
-                                        AND measured_s > 0 ORDER BY measured_s, id LIMIT 1)
+                                        AND measured_s > 0
+                                      ORDER BY coalesce(comparable_s, measured_s), id LIMIT 1)
 LEFT JOIN prediction_quality AS quality ON quality.study_id = study.id;
 
 CREATE VIEW timeline_view AS
@@ -244,3 +249,11 @@ FROM measurement
 JOIN run ON run.id = measurement.run_id
 JOIN machine ON machine.id = run.machine_id
 WHERE measurement.op = 'interference';
+
+-- difference: value over paper_value, less 1; NULL where either is missing or the paper's is 0.
+CREATE VIEW figure_view AS
+SELECT figure.paper, figure.place, figure.setting, figure.system, figure.quantity,
+       figure.paper_value, figure.value, figure.value / nullif(figure.paper_value, 0) - 1 AS difference,
+       figure.basis, figure.run_id AS run, run.name, run.started_at, run.revision
+FROM figure
+JOIN run ON run.id = figure.run_id;

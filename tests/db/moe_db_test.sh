@@ -51,7 +51,7 @@ for format in table json; do
     failures=$((failures + 1))
   fi
 done
-for help in "" runs studies trials fits measurements loads balance iterations timelines spans query "export trace" check; do
+for help in "" runs studies trials fits measurements loads balance iterations timelines spans figures query "export trace" "import figures" check; do
   # shellcheck disable=SC2086
   wide=$("$moe_db" $help --help | awk 'length > 80')
   [ -z "$wide" ] || { echo "FAILED: moe-db $help --help has lines beyond 80 columns: $wide"; failures=$((failures + 1)); }
@@ -70,6 +70,14 @@ expect 0 err "no runs match" "$moe_db" runs --db a.db --name nobody
 expect 0 out "1.60x" "$moe_db" balance --db a.db --run 1
 expect 0 out "cosine similarity" "$moe_db" balance --help
 expect 0 out "asked_tokens,dropped_tokens" "$moe_db" loads --db a.db --format csv
+expect 0 out "Table 5" "$moe_db" figures --db a.db --paper FSMoE
+printf 'paper,table,setting,system,quantity,paper_figure,ours,difference,basis\nA,Fig. 1,x,s,time,2,3,0.5,simulated\n' > figures.csv
+expect 0 err "run 1: the figures of figures.csv" "$moe_db" import figures figures.csv --db figures.db
+expect 0 out "0.5" "$moe_db" query --db figures.db "SELECT difference FROM figure_view"
+expect 0 out "import" "$moe_db" query --db figures.db "SELECT argv_json FROM run"
+expect 2 err "none.csv: cannot be read" "$moe_db" import figures none.csv --db figures.db
+echo A >> figures.csv
+expect 2 err "figures.csv, line 3: 1 cells, but the heading has 9" "$moe_db" import figures figures.csv --db figures.db
 expect 0 out "sequential" "$moe_db" query --db a.db "SELECT planner FROM trial_view"
 expect 2 err "queries only read" "$moe_db" query --db a.db "DELETE FROM run"
 expect 2 err "no such table: absent" "$moe_db" query --db a.db "SELECT * FROM absent"

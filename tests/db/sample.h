@@ -152,6 +152,10 @@ inline Sample store_sample(Connection& connection) {
   fit.samples = 12;
   insert(connection, std::span<const Fit>(&fit, 1));
 
+  const Figure figure{sample.run, "FSMoE", "Table 5",  "test bed A", "Tutel", "speed-up over Tutel",
+                      1.25,       1.5,     "simulated"};
+  insert(connection, std::span<const Figure>(&figure, 1));
+
   Measurement measurement;
   measurement.run_id = sample.run;
   measurement.op = "all_to_all";

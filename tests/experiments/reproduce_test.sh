@@ -51,6 +51,10 @@ expect "all are simulated, and the difference follows from both figures" awk -F,
 expect "all of one folder are rows of a table" equal "$(code "$reproduce" mpmoe_fig14 --bin "$bin" --out "$scratch/out")" 0
 expect "with a percentage" grep -q "^MPMoE .*[+-][0-9.]*%  simulated$" "$scratch/output"
 
+expect "figures are stored" equal "$(code "$reproduce" mpmoe_fig14 --bin "$bin" --out "$scratch/out" --db "$scratch/figures.db")" 0
+expect "all of them" equal "$("$bin/moe-db" query --db "$scratch/figures.db" --format csv \
+  "SELECT count(*), sum(abs(difference - (value / paper_value - 1)) > 1e-9), min(basis) FROM figure_view" | tail -1)" 4,0,simulated
+
 # Rows as parts of pages and as a picture.
 mkdir -p "$scratch/page"
 cat > "$scratch/page/rows.csv" <<'TEXT'

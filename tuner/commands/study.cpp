@@ -22,7 +22,8 @@ std::vector<db::Trial> sorted_trials(const db::Connection& connection, std::int6
   auto trials = db::load_trials(connection, study_id);
   std::stable_sort(trials.begin(), trials.end(), [](const db::Trial& a, const db::Trial& b) {
     const auto key = [](const db::Trial& t) {
-      return std::pair(t.measured_s.value_or(1e300), t.predicted_s.value_or(1e300));
+      const std::optional<double>& measured_s = t.comparable_s ? t.comparable_s : t.measured_s;
+      return std::pair(measured_s.value_or(1e300), t.predicted_s.value_or(1e300));
     };
     return key(a) < key(b);
   });

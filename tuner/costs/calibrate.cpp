@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <optional>
 #include <stdexcept>
@@ -25,13 +26,19 @@ constexpr double kSameUnits = 1.02;  ///< samples within this ratio are one size
 /// for its own share of the bandwidth.
 constexpr double kFarLarger = 100;
 
+/// A call that began beside far larger ones between nodes.
+struct QueuedCall {
+  Sample sample;
+  double others_left_s = 0;  ///< how long the larger ones went on after it began
+};
+
 struct Observations {
   std::map<std::string, std::vector<Observation>> compute;  ///< and copies; by shape
   std::map<std::string, bool> copies;                       ///< op kind -> copies, else computes
   std::map<std::string, std::string> kind_of;               ///< shape -> op kind
   std::map<std::string, bool> by_flops;                     ///< op kind -> units
   std::map<std::string, std::vector<Observation>> calls;    ///< by link_key
-  std::map<std::string, std::vector<Sample>> queued;  ///< by link_key: began beside far larger ones
+  std::map<std::string, std::vector<QueuedCall>> queued;    ///< by link_key
   std::vector<double> same_stream_gaps, other_stream_gaps, routing_gaps, contended_gaps;
 };
 
@@ -328,7 +335,7 @@ void observe(const MeasuredIteration& iteration, const moe::Groups& groups,
       const CallBytes& bytes = bytes_of[op][index];
       double begin = 0, end = 0;
       BesideSeconds beside;
-      bool is_queued = false;
+      double others_left_s = 0;
       for (const int member : call.ranks) {
         const auto rank = static_cast<std::size_t>(member);
         begin = arrivals[op][rank];
@@ -339,8 +346,11 @@ void observe(const MeasuredIteration& iteration, const moe::Groups& groups,
         for (const Moving& other : moving[rank]) {
           if (other.op == op || other.link != call.link) continue;
           here.same_link += db::covered_length_s(interval, std::span(&other.interval, 1));
-          is_queued |= call.link == Occupation::inter_node && other.interval.begin_s < begin &&
-                       other.interval.end_s > begin && other.bytes > kFarLarger * bytes.inter;
+          const bool is_under_way =
+              call.link == Occupation::inter_node && other.interval.begin_s < begin;
+          if (is_under_way && other.bytes > kFarLarger * bytes.inter) {
+            others_left_s = std::max(others_left_s, other.interval.end_s - begin);
+          }
         }
         beside = sum(beside, scaled(here, 1 / static_cast<double>(call.ranks.size())));
       }
@@ -350,7 +360,7 @@ void observe(const MeasuredIteration& iteration, const moe::Groups& groups,
           link_key(collective_name(entry), between ? "inter_node" : "intra_node");
       const Sample sample{1, between ? bytes.inter : bytes.intra, end - begin};
       seen.calls[key].push_back({sample, beside});
-      if (is_queued) seen.queued[key].push_back(sample);
+      if (others_left_s > 0) seen.queued[key].push_back({sample, others_left_s});
     }
   }
   observe_gaps(iteration, moe::waits_for(program), seen);
@@ -402,18 +412,37 @@ double median_or_zero(const std::vector<double>& values) {
   return values.empty() ? 0 : db::median(values);
 }
 
-/// How much longer calls took than alone, where far larger ones were under way.
+/// How much longer calls took than alone that began beside far larger ones: w_i. None waits for
+/// longer than the larger ones went on, l_i. The result is the q for which the waits min(q, l_i)
+/// have the least sum of absolute errors, sum_i |w_i - min(q, l_i)|, among quantiles of the w_i.
 double queued_s(const Observations& seen, const CostModel& costs) {
-  std::vector<double> waits;
-  for (const auto& [key, samples] : seen.queued) {
+  std::vector<double> waits, others_left;
+  for (const auto& [key, calls] : seen.queued) {
     const auto fit = costs.fits.find(key);
     if (fit == costs.fits.end()) continue;
-    for (const Sample& sample : samples) {
-      waits.push_back(
-          std::max(sample.seconds - seconds_of(fit->second, sample.calls, sample.units), 0.0));
+    for (const QueuedCall& call : calls) {
+      const double alone_s = seconds_of(fit->second, call.sample.calls, call.sample.units);
+      waits.push_back(std::max(call.sample.seconds - alone_s, 0.0));
+      others_left.push_back(call.others_left_s);
     }
   }
-  return median_or_zero(waits);
+  if (waits.empty()) return 0;
+  std::vector<double> sorted = waits;
+  std::ranges::sort(sorted);
+  constexpr std::size_t kQuantiles = 100;
+  double best_s = 0, least = std::numeric_limits<double>::infinity();
+  for (std::size_t quantile = 0; quantile <= kQuantiles; ++quantile) {
+    const double queued = sorted[(sorted.size() - 1) * quantile / kQuantiles];
+    double error = 0;
+    for (std::size_t i = 0; i < waits.size(); ++i) {
+      error += std::abs(waits[i] - std::min(queued, others_left[i]));
+    }
+    if (error < least) {
+      least = error;
+      best_s = queued;
+    }
+  }
+  return best_s;
 }
 
 }  // namespace

@@ -41,9 +41,9 @@ struct MeasuredIteration {
 ///    its o, and clamped to [0.05, 1]. Where one link was observed too little, the speed for both
 ///    links is used. alpha(y, all) is measured by study/profile.h; else the pairs are multiplied.
 /// 4. Launch gaps are medians of the start minus the end of the last op waited for; contended gaps,
-///    which are rare and long, are means. The wait for a card's queue is a median over calls
-///    between nodes that began while one 100 times as large moved: of how much longer than alone
-///    they took.
+///    which are rare and long, are means. The wait for a card's queue comes from calls between
+///    nodes that began while one 100 times as large moved: from how much longer than alone they
+///    took. A wait that ended with the larger call says only that the queue holds no less.
 ///
 /// Parts of a batch count with even shares of its rows, since their own routing is not stored;
 /// predictions assume the same.

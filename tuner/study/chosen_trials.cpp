@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <set>
 #include <sstream>
 #include <string>
@@ -9,6 +10,20 @@
 #include "tuner/study/study.h"
 
 namespace tuner {
+namespace {
+
+/// The trial that was measured fastest; none where no trial was measured.
+std::optional<db::Trial> fastest_of(const std::vector<db::Trial>& trials) {
+  const auto seconds = [](const db::Trial& trial) {
+    constexpr double never = std::numeric_limits<double>::infinity();
+    return trial.comparable_s.value_or(trial.measured_s.value_or(never));
+  };
+  const auto best = std::ranges::min_element(trials, {}, seconds);
+  if (best == trials.end() || !best->measured_s) return std::nullopt;
+  return *best;
+}
+
+}  // namespace
 
 std::vector<db::Trial> chosen_trials(std::vector<db::Trial> trials, int top) {
   std::erase_if(trials, [](const db::Trial& trial) {
@@ -18,6 +33,7 @@ std::vector<db::Trial> chosen_trials(std::vector<db::Trial> trials, int top) {
     constexpr double never = std::numeric_limits<double>::infinity();
     return a.predicted_s.value_or(never) < b.predicted_s.value_or(never);
   });
+  const std::optional<db::Trial> best = fastest_of(trials);
   if (top == kTopOfEachPlanner) {
     std::set<std::string> seen;
     std::erase_if(trials, [&](const db::Trial& trial) {
@@ -34,6 +50,7 @@ std::vector<db::Trial> chosen_trials(std::vector<db::Trial> trials, int top) {
   if (top != kTopOfEachPlanner && top != kTopAll && trials.size() > static_cast<std::size_t>(top)) {
     trials.resize(static_cast<std::size_t>(top) + 1);
   }
+  if (best && std::ranges::count(trials, best->id, &db::Trial::id) == 0) trials.push_back(*best);
   return trials;
 }
 

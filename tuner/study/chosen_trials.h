@@ -8,7 +8,8 @@ namespace tuner {
 
 /// The trials of a study that are to be trained: sequential, then the `top` best by prediction
 /// (StudyOptions::top) of those that have not failed. Trials that were measured before count among
-/// these.
+/// these. The one of them that was measured fastest is there in any case: what a refinement adds is
+/// trained beside it.
 std::vector<db::Trial> chosen_trials(std::vector<db::Trial> trials, int top);
 
 }  // namespace tuner

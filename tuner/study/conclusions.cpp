@@ -23,6 +23,7 @@ struct Finished {
   std::vector<std::string> names;  ///< the planner, with parameters where it has several trials
   std::vector<Repeats> repeats;
   std::vector<PredictedTrial> first, newest;
+  std::vector<double> comparable_s;  ///< of all repeats together (ties.h)
 };
 
 Finished finished_trials(const db::Connection& connection, std::int64_t study_id) {
@@ -32,15 +33,24 @@ Finished finished_trials(const db::Connection& connection, std::int64_t study_id
     if (trial.status != "done" || !trial.predicted_s || !(trial.measured_s.value_or(0) > 0)) {
       continue;
     }
-    ++count[trial.planner];
-    Repeats& repeats = all.repeats.emplace_back();
+    Repeats repeats;
     for (const db::TrialRepeat& repeat : db::load_trial_repeats(connection, trial.id)) {
       if (repeat.measured_s > 0) repeats[repeat.repeat] = repeat.measured_s;
     }
+    if (repeats.empty()) continue;
+    ++count[trial.planner];
+    all.repeats.push_back(std::move(repeats));
     all.newest.push_back({*trial.predicted_s, *trial.measured_s, trial.predicted_deviation_s});
     all.first.push_back(all.newest.back());
     if (trial.first_predicted_s) all.first.back().predicted_s = *trial.first_predicted_s;
     all.trials.push_back(std::move(trial));
+  }
+  if (!all.trials.empty()) {
+    const auto sequential = std::ranges::find(all.trials, db::kSequential, &db::Trial::planner);
+    const std::size_t reference = sequential == all.trials.end()
+                                      ? fastest(all.repeats)
+                                      : static_cast<std::size_t>(sequential - all.trials.begin());
+    all.comparable_s = comparable_seconds(all.repeats, reference);
   }
   for (const db::Trial& trial : all.trials) {
     all.names.push_back(count[trial.planner] == 1
@@ -85,10 +95,12 @@ db::PredictionQuality quality_of(const Finished& all,
   quality.worst_error = worst_of(errors);
   quality.common_error = common_error(errors);
   quality.common_share = common_share(errors);
-  quality.kendall_tau = kendall_tau(all.first);
+  std::vector<PredictedTrial> compared = all.first;
+  for (std::size_t i = 0; i < compared.size(); ++i) compared[i].measured_s = all.comparable_s[i];
+  quality.kendall_tau = kendall_tau(compared);
   quality.kendall_tau_told_apart = kendall_tau(
-      all.first, [&](std::size_t a, std::size_t b) { return std::ranges::count(tied[a], b) == 0; });
-  quality.regret = regret(all.first);
+      compared, [&](std::size_t a, std::size_t b) { return std::ranges::count(tied[a], b) == 0; });
+  quality.regret = regret(compared);
   quality.within_deviation = share_within_deviation(all.newest);
   return quality;
 }
@@ -126,8 +138,8 @@ std::vector<std::string> store_conclusions(db::Connection& connection, std::int6
   quality.study_id = study_id;
   db::Transaction transaction(connection, "store what a study shows");
   for (std::size_t i = 0; i < all.trials.size(); ++i) {
-    db::set_ties(connection, all.trials[i].id,
-                 fmt::format("{}", fmt::join(names_of(all, tied[i]), ", ")));
+    db::set_comparison(connection, all.trials[i].id, all.comparable_s[i],
+                       fmt::format("{}", fmt::join(names_of(all, tied[i]), ", ")));
   }
   db::insert(connection, quality);
   transaction.commit();

@@ -25,11 +25,44 @@ double share_within(double t, int degrees) {
   return odd ? 2 / std::numbers::pi * (angle + sine * sum) : sine * sum;
 }
 
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
 double median_of(const Repeats& repeats) {
-  if (repeats.empty()) return std::numeric_limits<double>::infinity();
   std::vector<double> seconds;
   for (const auto& [number, value] : repeats) seconds.push_back(value);
   return db::median(std::move(seconds));
+}
+
+/// trial_i of ties.h, by medians; infinite for a trial without repeats.
+std::vector<double> effects_of(std::span<const Repeats> trials) {
+  std::vector<double> of_trial(trials.size(), kNever);
+  std::map<int, double> of_repeat;
+  for (const Repeats& trial : trials) {
+    for (const auto& [number, value] : trial) of_repeat[number] = 0;
+  }
+  double change = 1;
+  for (int round = 0; round < 100 && change > 1e-12; ++round) {
+    change = 0;
+    for (std::size_t i = 0; i < trials.size(); ++i) {
+      if (trials[i].empty()) continue;
+      std::vector<double> left;
+      for (const auto& [number, value] : trials[i]) {
+        left.push_back(std::log(value) - of_repeat[number]);
+      }
+      const double middle = db::median(std::move(left));
+      change = std::max(change, std::abs(middle - of_trial[i]));
+      of_trial[i] = middle;
+    }
+    for (auto& [number, effect] : of_repeat) {
+      std::vector<double> left;
+      for (std::size_t i = 0; i < trials.size(); ++i) {
+        const auto found = trials[i].find(number);
+        if (found != trials[i].end()) left.push_back(std::log(found->second) - of_trial[i]);
+      }
+      effect = db::median(std::move(left));
+    }
+  }
+  return of_trial;
 }
 
 /// Trials with repeats, and their repeats' numbers, between which a chain of common repeats leads:
@@ -131,23 +164,34 @@ std::vector<std::vector<std::size_t>> ties(std::span<const Repeats> trials) {
   std::vector<std::vector<std::size_t>> result(trials.size());
   const std::optional<Noise> noise = noise_of(trials);
   if (!noise) return result;
+  const std::vector<double> effects = effects_of(trials);
   for (std::size_t i = 0; i < trials.size(); ++i) {
     for (std::size_t other = 0; other < trials.size(); ++other) {
       if (other == i || trials[i].empty() || trials[other].empty()) continue;
       if (!told_apart(trials[i], trials[other], *noise)) result[i].push_back(other);
     }
-    std::ranges::stable_sort(result[i], {},
-                             [&](std::size_t other) { return median_of(trials[other]); });
+    std::ranges::stable_sort(result[i], {}, [&](std::size_t other) { return effects[other]; });
   }
   return result;
 }
 
+std::vector<double> comparable_seconds(std::span<const Repeats> trials, std::size_t reference) {
+  if (trials[reference].empty()) {
+    throw std::invalid_argument("comparable_seconds: the reference has no repeat");
+  }
+  std::vector<double> seconds = effects_of(trials);
+  const double scale = median_of(trials[reference]) / std::exp(seconds[reference]);
+  for (double& value : seconds) value = std::exp(value) * scale;
+  return seconds;
+}
+
 std::size_t fastest(std::span<const Repeats> trials) {
-  const auto least = std::ranges::min_element(trials, {}, median_of);
-  if (least == trials.end() || least->empty()) {
+  const std::vector<double> effects = effects_of(trials);
+  const auto least = std::ranges::min_element(effects);
+  if (least == effects.end() || *least == kNever) {
     throw std::invalid_argument("fastest: no trial has a repeat");
   }
-  return static_cast<std::size_t>(least - trials.begin());
+  return static_cast<std::size_t>(least - effects.begin());
 }
 
 }  // namespace tuner

@@ -43,11 +43,21 @@ double least_difference(const Noise& noise, int repeats);
 /// False where the repeats do not tell which of two trials is faster.
 bool told_apart(const Repeats& a, const Repeats& b, const Noise& noise);
 
-/// For each trial, the trials that it is not told apart from, fastest median first. All are empty
-/// where the noise is not known.
+/// For each trial, the trials that it is not told apart from, fastest first. All are empty where the
+/// noise is not known.
 std::vector<std::vector<std::size_t>> ties(std::span<const Repeats> trials);
 
-/// The trial with the least median. Throws std::invalid_argument where none has a repeat.
+/// Seconds of an iteration of each trial, without what the machine did to its repeats. A trial that
+/// was measured only while the machine was slow can so be compared with one that was measured only
+/// while it was fast, where repeats of others connect the two. With y_ij as above, trial_i and
+/// repeat_j are fitted by medians in turn, so that one disturbed repeat does not matter [Tukey,
+/// Exploratory Data Analysis, chapter 11, median polish]. `reference` keeps the median of its own
+/// repeats, and the others are in proportion to it. Infinite for a trial without repeats. Throws
+/// std::invalid_argument where the reference has none.
+std::vector<double> comparable_seconds(std::span<const Repeats> trials, std::size_t reference);
+
+/// The trial with the least comparable seconds. Throws std::invalid_argument where none has a
+/// repeat.
 std::size_t fastest(std::span<const Repeats> trials);
 
 }  // namespace tuner

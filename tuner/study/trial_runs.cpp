@@ -206,6 +206,7 @@ class TrialTrainings {
     trial.status = status;
     trial.error = error;
     trial.tied_with.clear();  // it has other repeats now
+    trial.comparable_s.reset();
     std::vector<double> seconds;
     for (const auto& [number, value] : entry.repeats) seconds.push_back(value);
     if (!seconds.empty()) trial.measured_s = db::median(seconds);

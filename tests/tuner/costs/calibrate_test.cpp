@@ -114,6 +114,33 @@ TEST(Calibrate, FindsHowLongSmallMessagesWaitForLargeOnes) {
   EXPECT_EQ(of_others.gaps.queued_s, 0);
 }
 
+TEST(Calibrate, KnowsThatSmallMessagesWaitUntilLargeOnesHaveLeft) {
+  // The queue holds more than any call sends, so every wait ends with the larger call.
+  Machine machine;
+  machine.truth.fits.at("all_to_all/inter_node").alpha_s = 1e-6;
+  machine.truth.gaps.queued_s = 1;
+  const auto in_parts = [&](int parts) {
+    moe::Schedule schedule = pipeline_schedule(machine.program, "", {1, 1});
+    for (const int layer : {0, 1}) {
+      schedule.decisions.push_back(moe::PartitionRange{layer, parts, 0, 0});
+    }
+    return schedule;
+  };
+  const CostModel found =
+      calibrate(machine.run({{}, machine.cut_on_one_stream(4), in_parts(2), in_parts(4)}),
+                machine.groups, "cpu");
+  moe::Routing routing;
+  for (int layer : {0, 1}) routing.layers.push_back(moe::zipf_routing(layer, 4, 8, 256, 0.3, 9));
+  const auto seconds = [&](double queued_s) {
+    CostModel costs = machine.truth;
+    costs.gaps.queued_s = queued_s;
+    const auto program = moe::apply(machine.program, in_parts(2));
+    return simulate(program, machine.groups, routing, costs, machine.cluster).duration_s;
+  };
+  EXPECT_NEAR(seconds(found.gaps.queued_s), seconds(1), 2e-4 * seconds(1));
+  EXPECT_LT(seconds(found.gaps.queued_s / 2), 0.999 * seconds(1)) << "the wait matters here";
+}
+
 TEST(Calibrate, PredictsSchedulesItHasNotSeen) {
   Machine machine;
   const CostModel found = calibrate(

@@ -45,6 +45,11 @@ TEST(ChosenTrials, AreSequentialAndTheBestThatHaveNotFailed) {
   EXPECT_THAT(ids_of(chosen_trials(trials, kTopOfEachPlanner)), ElementsAre(2, 5, 4));
   trials[0].predicted_s.reset();
   EXPECT_THAT(ids_of(chosen_trials(trials, kTopAll)), ElementsAre(2, 5, 4, 1));
+  trials[3].measured_s = 5;
+  add("fsmoe", 3, "planned");
+  EXPECT_THAT(ids_of(chosen_trials(trials, kTopOfEachPlanner)), ElementsAre(2, 5, 7, 4))
+      << "what was measured fastest is trained beside what is predicted to be better now";
+  EXPECT_THAT(ids_of(chosen_trials(trials, 1)), ElementsAre(2, 5, 4));
 }
 
 }  // namespace

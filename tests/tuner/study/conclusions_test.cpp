@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "db/console/statistics.h"
 #include "db/load.h"
 #include "db/load_views.h"
 #include "db/query.h"
@@ -35,7 +36,7 @@ struct ConclusionsTest : ::testing::Test {
       db::insert(connection, db::TrialRepeat{trial.id, static_cast<int>(i) + 1, {}, repeats[i], 5});
     }
     trial.status = repeats.empty() ? "failed" : "done";
-    if (!repeats.empty()) trial.measured_s = repeats[repeats.size() / 2];
+    if (!repeats.empty()) trial.measured_s = db::median(repeats);
     db::finish_trial(connection, trial);
     return trial.id;
   }
@@ -69,6 +70,29 @@ TEST_F(ConclusionsTest, AreStoredAndSaid) {
   EXPECT_EQ(std::get<double>(row[7]), 1);
   EXPECT_NEAR(std::get<double>(row[8]), 1.002 / 1.001 - 1, 1e-12);
   EXPECT_NEAR(std::get<double>(row[9]), 2 / 3.0, 1e-12) << "of the newest predictions";
+}
+
+TEST_F(ConclusionsTest, SpeedUpsAreOfRepeatsInCommon) {
+  const auto sequential = add("sequential", 2.0, 2.0, {2.0, 2.0, 2.4, 2.4});
+  const auto fsmoe = add("fsmoe", 1.0, 1.0, {1.0, 1.0});
+  const auto refined = add("joint", 0.9, 0.9, {});
+  db::Trial trial;
+  for (db::Trial& each : db::load_trials(connection, study)) {
+    if (each.id == refined) trial = each;
+  }
+  for (const int repeat : {3, 4}) {
+    db::insert(connection, db::TrialRepeat{refined, repeat, {}, 1.08, 5});
+  }
+  trial.status = "done";
+  trial.measured_s = 1.08;
+  db::finish_trial(connection, trial);
+  store_conclusions(connection, study);
+  const auto figures = db::load_trial_figures(connection);
+  EXPECT_NEAR(figures.at(sequential).speedup.value(), 1, 1e-12);
+  EXPECT_NEAR(figures.at(fsmoe).speedup.value(), 2, 1e-9);
+  EXPECT_NEAR(figures.at(refined).speedup.value(), 2.4 / 1.08, 1e-9);
+  db::Query rows(connection, "SELECT fastest, regret FROM study_view");
+  EXPECT_EQ(rows.next(), (std::vector<db::Cell>{"joint", 0.0}));
 }
 
 TEST_F(ConclusionsTest, ReplaceThoseOfBefore) {
