@@ -31,7 +31,9 @@ void add_layout(CLI::App& command, Arguments& arguments) {
 
 void add_most_chunks(CLI::App& command, int& most_chunks) {
   command
-      .add_option("--most-chunks", most_chunks, "the largest number of chunks that planners try")
+      .add_option(
+          "--most-chunks", most_chunks,
+          "the largest number of chunks of a layer, and of parts of the batch, that planners try")
       ->check(options::whole_number(1, 64))
       ->capture_default_str()
       ->type_name("N");

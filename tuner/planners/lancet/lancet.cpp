@@ -81,8 +81,9 @@ std::string not_along_the_batch(const Situation& situation, int most_parts) {
   return said.text();
 }
 
+/// Parts are as small as chunks of as many, and costs of smaller ones are not known.
 int most_parts_of(const PlannerOptions& options) {
-  return whole_value_of(options, kMostParts, kUsualMostParts);
+  return whole_value_of(options, kMostParts, std::max(2, options.most_chunks));
 }
 
 moe::Schedule streams_alone(const Situation& situation) {

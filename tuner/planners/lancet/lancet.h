@@ -9,7 +9,8 @@
 namespace tuner {
 
 inline constexpr PlannerOption kMostParts{"most_parts", 2, 64,
-                                          "most parts that a range of forward is cut into [8]"};
+                                          "most parts that a range of forward is cut into, "
+                                          "at least 2 [--most-chunks]"};
 
 /// The passes of Lancet that a plan goes through.
 struct LancetPasses {

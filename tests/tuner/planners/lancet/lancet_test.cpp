@@ -62,6 +62,21 @@ TEST_F(Lancet, CutsRangesOverTheGateAndPutsWeightGradientsAfterExchanges) {
               ContainsRegex("layers? 1.* in [2-8] parts with"));
 }
 
+TEST_F(Lancet, CutsIntoNoMorePartsThanChunksAreAllowed) {
+  const auto most_parts = [&](const PlannerOptions& options) {
+    int most = 0;
+    for (const auto& range :
+         moe::decisions_of<moe::PartitionRange>(plan_lancet(situation, options))) {
+      most = std::max(most, range.parts);
+    }
+    return most;
+  };
+  EXPECT_EQ(most_parts({.most_chunks = 2}), 2);
+  EXPECT_GT(most_parts({.most_chunks = 8}), 2);
+  EXPECT_GT(most_parts({.asked = {{kMostParts.key, 8}}, .most_chunks = 2}), 2)
+      << "what is asked for comes first";
+}
+
 TEST_F(Lancet, GainsByEachPassAndMostByBoth) {
   const auto with = [&](bool ranges, bool weight_gradients) {
     return simulated(lancet_schedule(situation, {ranges, weight_gradients}));
