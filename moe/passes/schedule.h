@@ -23,6 +23,7 @@
 #include "moe/passes/place_weight_gradient.h"
 #include "moe/passes/replicate_experts.h"
 #include "moe/passes/restore_activation.h"
+#include "moe/passes/restore_block.h"
 #include "moe/passes/shard_optimizer.h"
 #include "moe/passes/slice_allreduce.h"
 #include "moe/program/program.h"
@@ -33,10 +34,11 @@ namespace moe {
 /// its rewrite and its refusals. The alternatives stand in the order in which they are applied:
 /// first those that place experts, then those that make ops, then those that cut ops, then those
 /// that move ops.
-using AnyDecision = std::variant<PlaceExperts, ReplicateExperts, CompressExchange, Exchange,
-                                 PartitionRange, PipelineSplit, RestoreActivation, ShardOptimizer,
-                                 SliceAllReduce, OrderMicroBatches, PlaceWeightGradient,
-                                 HoistTransfer, PlaceAllReduce, StreamAssignment>;
+using AnyDecision =
+    std::variant<PlaceExperts, ReplicateExperts, CompressExchange, Exchange, PartitionRange,
+                 PipelineSplit, RestoreActivation, RestoreBlock, ShardOptimizer, SliceAllReduce,
+                 OrderMicroBatches, PlaceWeightGradient, HoistTransfer, PlaceAllReduce,
+                 StreamAssignment>;
 
 /// One alternative of AnyDecision. Copied, moved, destroyed and compared in schedule.cpp only, as
 /// OpKind is in op.cpp.

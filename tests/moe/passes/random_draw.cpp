@@ -222,6 +222,17 @@ void draw_shared_buffers(std::mt19937& random, Draw& draw) {
   }
 }
 
+/// Blocks whose dense activations are restored in backward, where there are any.
+void draw_restored_blocks(std::mt19937& random, Draw& draw) {
+  const Program program = build_iteration(draw.model, make_groups(draw.layout, draw.node_of), 0);
+  for (int block = 0; block < draw.model.blocks; ++block) {
+    if (random() % 3 != 0) continue;
+    Schedule more = draw.schedule;
+    more.decisions.push_back(RestoreBlock{block, static_cast<RestoreDense>(random() % 2)});
+    if (is_legal(program, more)) draw.schedule = std::move(more);
+  }
+}
+
 /// Draws a later schedule with other homes. Replicas are removed from layers where a holder would
 /// be the home.
 void draw_homes_to_come(std::mt19937& random, Draw& draw) {
@@ -297,6 +308,7 @@ Draw random_draw(std::mt19937& random) {
   keep_streams_there(draw);
   draw_partitions(random, draw);
   draw_shared_buffers(random, draw);
+  draw_restored_blocks(random, draw);
   draw_placements(random, draw);
   draw_homes_to_come(random, draw);
   draw_sharding_to_come(random, draw);

@@ -13,6 +13,7 @@ Aspect about(const moe::Exchange&) { return Aspect::routes; }
 Aspect about(const moe::PartitionRange&) { return Aspect::cuts; }
 Aspect about(const moe::PipelineSplit&) { return Aspect::cuts; }
 Aspect about(const moe::RestoreActivation&) { return Aspect::memory; }
+Aspect about(const moe::RestoreBlock&) { return Aspect::memory; }
 Aspect about(const moe::ShardOptimizer&) { return Aspect::memory; }
 Aspect about(const moe::SliceAllReduce&) { return Aspect::gradients; }
 Aspect about(const moe::PlaceAllReduce&) { return Aspect::gradients; }
