@@ -9,6 +9,7 @@
 #include <string_view>
 #include <variant>
 
+#include "moe/rows/element_share.h"
 #include "moe/rows/row_layout.h"
 #include "moe/rows/tensor.h"
 
@@ -112,13 +113,40 @@ struct ChainReduce : ChainCall {
   static bool writes(const Chain& chain) { return chain.before < 0; }
 };
 
+/// Arrays of which every rank has all and owns a share (element_share.h), as ranges of `data`. They
+/// are the same on all ranks, but may lie elsewhere.
+struct ShareCall {
+  std::byte* data = nullptr;
+  std::span<const ElementRange> arrays{};
+  DType dtype = DType::f32;
+};
+
+/// In every array, a rank's share = the sum over ranks, in place. What the rest of the array holds
+/// afterwards is not defined.
+struct ReduceShares : ShareCall {
+  static constexpr std::string_view name = "reduce_shares";
+  static ElementRange read(ElementRange array, int, int) { return array; }
+  static ElementRange written(ElementRange array, int rank, int ranks) {
+    return element_share(array, rank, ranks);
+  }
+};
+
+/// In every array, each share = that of the rank which owns it, in place.
+struct GatherShares : ShareCall {
+  static constexpr std::string_view name = "gather_shares";
+  static ElementRange read(ElementRange array, int rank, int ranks) {
+    return element_share(array, rank, ranks);
+  }
+  static ElementRange written(ElementRange array, int, int) { return array; }
+};
+
 /// Returns when every rank has called it.
 struct Barrier {
   static constexpr std::string_view name = "barrier";
 };
 
 using Call = std::variant<AllToAllV, AllReduce, AllGather, ReduceScatter, Broadcast, Reduce,
-                          ChainBroadcast, ChainReduce, Barrier>;
+                          ChainBroadcast, ChainReduce, ReduceShares, GatherShares, Barrier>;
 
 /// Hands the one call that `what` holds to `carry_out`, a function of every kind of call. Throws
 /// std::invalid_argument where the call names a root outside the group.

@@ -10,6 +10,7 @@
 
 #include "moe/communicator/collective_call.h"
 #include "moe/program/op.h"
+#include "moe/rows/element_share.h"
 #include "moe/rows/row_layout.h"
 #include "moe/rows/tensor.h"
 
@@ -82,6 +83,14 @@ class Communicator {
   void chain_reduce(std::byte* data, std::span<const collective::Chain> chains, DType dtype,
                     const CallContext& call) {
     run(collective::ChainReduce{{data, chains, dtype}}, call);
+  }
+  void reduce_shares(std::byte* data, std::span<const ElementRange> arrays, DType dtype,
+                     const CallContext& call) {
+    run(collective::ReduceShares{{data, arrays, dtype}}, call);
+  }
+  void gather_shares(std::byte* data, std::span<const ElementRange> arrays, DType dtype,
+                     const CallContext& call) {
+    run(collective::GatherShares{{data, arrays, dtype}}, call);
   }
   void barrier(const CallContext& call) { run(collective::Barrier{}, call); }
 

@@ -34,6 +34,7 @@ struct Arguments {
   int root = -1;                  ///< -1 where the call has none
   std::span<const Segment> send{};
   std::span<const collective::Chain> chains{};
+  std::span<const ElementRange> arrays{};
   std::span<const int> ranks{};  ///< the group that a split asks for
   Group* made = nullptr;         ///< the group that a split has made
 
@@ -288,6 +289,32 @@ class LocalCommunicator : public Communicator {
     end_chains(c, &collective::Chain::before, mismatch, call);
   }
 
+  void carry_out(const collective::ReduceShares& c, const CallContext& call) {
+    publish_shares(c, c.name, call);
+    for (std::size_t i = 0; i < c.arrays.size(); ++i) {
+      const ElementRange own = element_share(c.arrays[i], rank, size);
+      std::vector<const void*> parts;
+      for (int peer = 0; peer < size; ++peer) parts.push_back(share_at(peer, i, rank, c.dtype));
+      sum_in_order(parts, at(c.data, own.begin, c.dtype), own.count, c.dtype);
+      sent_bytes_ += (c.arrays[i].count - own.count) * bytes_of(c.dtype);
+    }
+    meet(call, c.name);
+  }
+
+  void carry_out(const collective::GatherShares& c, const CallContext& call) {
+    publish_shares(c, c.name, call);
+    for (std::size_t i = 0; i < c.arrays.size(); ++i) {
+      for (int peer = 0; peer < size; ++peer) {
+        const ElementRange theirs = element_share(c.arrays[i], peer, size);
+        if (peer == rank || theirs.count == 0) continue;
+        std::memcpy(at(c.data, theirs.begin, c.dtype), share_at(peer, i, peer, c.dtype),
+                    theirs.count * bytes_of(c.dtype));
+      }
+      sent_bytes_ += (size - 1) * element_share(c.arrays[i], rank, size).count * bytes_of(c.dtype);
+    }
+    meet(call, c.name);
+  }
+
   void carry_out(const collective::Barrier& c, const CallContext& call) { meet(call, c.name); }
 
   /// A chain of one rank.
@@ -305,6 +332,28 @@ class LocalCommunicator : public Communicator {
   template <typename ChainCall>
   void publish_chains(const ChainCall& c, const CallContext& call) {
     publish({.name = c.name, .array = {.to = c.data, .dtype = c.dtype}, .chains = c.chains}, call);
+  }
+
+  void publish_shares(const collective::ShareCall& c, std::string_view name,
+                      const CallContext& call) {
+    std::int64_t count = 0;
+    for (const ElementRange& array : c.arrays) count += array.count;
+    publish({.name = name,
+             .array = {.to = c.data, .count = count, .dtype = c.dtype},
+             .arrays = c.arrays},
+            call);
+    for (int peer = 0; peer < size; ++peer) {
+      const auto& theirs = group_.arguments[peer].arrays;
+      if (!std::ranges::equal(theirs, c.arrays, {}, &ElementRange::count, &ElementRange::count)) {
+        refuse(fmt::format("{}: ranks {} and {} name different arrays", name, rank, peer));
+      }
+    }
+  }
+
+  /// In the `array`-th array of `peer`, the share of `owner`.
+  std::byte* share_at(int peer, std::size_t array, int owner, DType dtype) const {
+    const Arguments& theirs = group_.arguments[peer];
+    return at(theirs.array.to, element_share(theirs.arrays[array], owner, size).begin, dtype);
   }
 
   /// The same chain at the rank that stands there `towards` it; `back` is the way from there.

@@ -251,6 +251,46 @@ class NcclCommunicator : public Communicator {
         });
   }
 
+  void carry_out(const collective::ReduceShares& c, const CallContext& call) {
+    const int element = bytes_of(c.dtype);
+    enqueue_group(call, [&](ncclComm_t comm, const auto& keep) {
+      for (const ElementRange& array : c.arrays) {
+        const std::int64_t equal = array.count / size, rest = array.count % size;
+        std::byte* const first = c.data + array.begin * element;
+        std::byte* const left_over = first + equal * size * element;
+        if (equal > 0) {
+          keep(ncclReduceScatter(first, first + rank * equal * element, equal,
+                                 type_of_sums(c.dtype), ncclSum, comm, stream(call)));
+        }
+        if (rest > 0) {
+          keep(ncclReduce(left_over, left_over, rest, type_of_sums(c.dtype), ncclSum, size - 1,
+                          comm, stream(call)));
+        }
+        sent_bytes_ += (array.count - element_share(array, rank, size).count) * element;
+      }
+    });
+  }
+
+  void carry_out(const collective::GatherShares& c, const CallContext& call) {
+    const int element = bytes_of(c.dtype);
+    enqueue_group(call, [&](ncclComm_t comm, const auto& keep) {
+      for (const ElementRange& array : c.arrays) {
+        const std::int64_t equal = array.count / size, rest = array.count % size;
+        std::byte* const first = c.data + array.begin * element;
+        std::byte* const left_over = first + equal * size * element;
+        if (equal > 0) {
+          keep(ncclAllGather(first + rank * equal * element, first, equal, nccl_type(c.dtype), comm,
+                             stream(call)));
+        }
+        if (rest > 0) {
+          keep(ncclBroadcast(left_over, left_over, rest, nccl_type(c.dtype), size - 1, comm,
+                             stream(call)));
+        }
+        sent_bytes_ += element_share(array, rank, size).count * element * (size - 1);
+      }
+    });
+  }
+
   void carry_out(const collective::Barrier& c, const CallContext& call) {
     enqueue(c.name, call, [&](ncclComm_t comm) {
       return ncclAllReduce(token_.get(), token_.get(), 1, ncclInt32, ncclSum, comm, stream(call));

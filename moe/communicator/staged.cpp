@@ -48,6 +48,34 @@ class StagedCommunicator : public Communicator {
   void carry_out(const collective::ChainBroadcast& c, const CallContext& call) { chains(c, call); }
   void carry_out(const collective::ChainReduce& c, const CallContext& call) { chains(c, call); }
 
+  void carry_out(const collective::ReduceShares& c, const CallContext& call) { shares(c, call); }
+  void carry_out(const collective::GatherShares& c, const CallContext& call) { shares(c, call); }
+
+  /// Downloads what this rank gives of its arrays, uploads what it gets.
+  template <typename ShareCall>
+  void shares(const ShareCall& c, const CallContext& call) {
+    const int element = bytes_of(c.dtype);
+    std::vector<ElementRange> packed;
+    std::int64_t count = 0;
+    for (const ElementRange& array : c.arrays) {
+      packed.push_back({count, array.count});
+      count += array.count;
+    }
+    const std::span<std::byte> elements = room(sent_, count * element);
+    const auto bytes_in = [&](const ElementRange& range) {
+      return elements.subspan(range.begin * element, range.count * element);
+    };
+    for (std::size_t i = 0; i < packed.size(); ++i) {
+      backend_.download(bytes_in(c.read(packed[i], rank, size)),
+                        c.data + c.read(c.arrays[i], rank, size).begin * element, call.stream);
+    }
+    host_->run(ShareCall{{elements.data(), packed, c.dtype}}, call);
+    for (std::size_t i = 0; i < packed.size(); ++i) {
+      backend_.upload(c.data + c.written(c.arrays[i], rank, size).begin * element,
+                      bytes_in(c.written(packed[i], rank, size)), call.stream);
+    }
+  }
+
   /// Downloads the elements that this rank gives to its chains, uploads those that it gets.
   template <typename ChainCall>
   void chains(const ChainCall& c, const CallContext& call) {

@@ -19,8 +19,8 @@ struct SumSquaresBody {
   template <class Team>
   MOE_BODY void operator()(Team& team, std::int64_t block) const {
     const std::int64_t begin = block * SumSquares::kBlock;
-    const std::int64_t size =
-        count - begin < SumSquares::kBlock ? count - begin : SumSquares::kBlock;
+    const std::int64_t left = count > begin ? count - begin : 0;
+    const std::int64_t size = left < SumSquares::kBlock ? left : SumSquares::kBlock;
     const Real* g = gradient + begin;
     const double sum = team.sum(size, [=](std::int64_t i) {
       const auto value = static_cast<double>(g[i]);
@@ -69,12 +69,16 @@ struct ClipFactorBody {
 template <class Real, class Exec>
 void launch(Exec& exec, const SumSquares& op, const BoundOp& bound) {
   Real* sums = data_of<Real>(bound.writes[0]);
-  for (const View& gradient : bound.reads) {
-    const std::int64_t count = count_of(gradient), blocks = SumSquares::blocks_of(count);
-    exec.rows(blocks, SumSquares::kBlock,
-              SumSquaresBody<Real>{data_of<Real>(gradient), sums, count, op.weight});
+  const auto add = [&](const Real* gradient, std::int64_t blocks, std::int64_t count) {
+    exec.rows(blocks, SumSquares::kBlock, SumSquaresBody<Real>{gradient, sums, count, op.weight});
     sums += blocks;
+  };
+  const Real* const end = sums + count_of(bound.writes[0]);
+  for (const View& gradient : bound.reads) {
+    const std::int64_t count = count_of(gradient);
+    add(data_of<Real>(gradient), SumSquares::blocks_of(count), count);
   }
+  add(sums, end - sums, 0);  // blocks that only the largest share of a gradient has
 }
 
 template <class Real, class Exec>

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <map>
 #include <utility>
 #include <vector>
@@ -94,6 +96,20 @@ void add_step(LayerBuilder& build, Parameter& parameter, std::optional<TensorId>
   }
 }
 
+/// The places of the optimized parameters, in the order in which their gradients are reduced: those
+/// of the last block first, those outside the blocks last. So no step waits for gradients that
+/// travel after its own.
+std::vector<std::size_t> in_order_of_gradients(const Program& program) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < program.parameters.size(); ++i) {
+    if (program.parameters[i].optimized) order.push_back(i);
+  }
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return program.parameters[a].layer > program.parameters[b].layer;
+  });
+  return order;
+}
+
 }  // namespace
 
 LearningRate learning_rate(const Model& model) {
@@ -120,8 +136,8 @@ void update_parameters(LayerBuilder& build) {
   std::vector<TensorId> factors;
   if (build.model.clip_norm) factors = clip_gradients(build, *build.model.clip_norm);
   build.block = -1;
-  for (Parameter& parameter : build.program().parameters) {
-    if (!parameter.optimized) continue;
+  for (const std::size_t place : in_order_of_gradients(build.program())) {
+    Parameter& parameter = build.program().parameters[place];
     build.stage = parameter.stage;
     add_step(build, parameter,
              factors.empty() ? std::nullopt : std::optional(factors[parameter.stage]));

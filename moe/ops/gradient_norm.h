@@ -11,7 +11,7 @@
 namespace moe {
 
 /// gradients (any number) -> sums[B,1]: `weight` times the sum of the squares of every block of
-/// kBlock elements, gradient by gradient; blocks_of() counts them
+/// kBlock elements, gradient by gradient; blocks_of() counts them. Where B is larger, zeros follow.
 struct SumSquares {
   static constexpr OpFacts facts = kernel_op(
       "sum_squares", CostUnit::bytes, Operands::any_number(wide(Cut::rows)), {wide(Cut::whole)});

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "moe/ops/learning_rate.h"
@@ -16,6 +17,29 @@ struct AllReduce {
   GroupKind group = GroupKind::stage;
   Work work(const OpSizes& sizes) const;
   /// As in a ring: 2 (n-1)/n of the data to the next rank.
+  std::vector<std::int64_t> bytes_to_peers(const OpSizes& sizes) const;
+};
+
+/// gradients -> the same gradients. In each, the share of a rank (element_share.h) is the sum over
+/// the group, in place. The rest is not defined.
+struct ReduceShares {
+  static constexpr OpFacts facts =
+      collective_op("reduce_shares", Operands::any_number(wide(Cut::rows)),
+                    Operands::any_number(wide(Cut::rows)));
+  GroupKind group = GroupKind::stage;
+  Work work(const OpSizes& sizes) const;
+  /// A rank sends to every other rank the shares of that rank.
+  std::vector<std::int64_t> bytes_to_peers(const OpSizes& sizes) const;
+};
+/// parameters of one type -> the same parameters. In each, every share is that of the rank of the
+/// group that owns it, in place.
+struct GatherShares {
+  static constexpr OpFacts facts =
+      collective_op("gather_shares", Operands::any_number(either(Cut::rows)),
+                    Operands::any_number(either(Cut::rows)));
+  GroupKind group = GroupKind::stage;
+  Work work(const OpSizes& sizes) const;
+  /// A rank sends its shares to every other rank.
   std::vector<std::int64_t> bytes_to_peers(const OpSizes& sizes) const;
 };
 

@@ -23,6 +23,8 @@
 #include "moe/passes/place_weight_gradient.h"
 #include "moe/passes/replicate_experts.h"
 #include "moe/passes/restore_activation.h"
+#include "moe/passes/restore_block.h"
+#include "moe/passes/shard_optimizer.h"
 #include "moe/passes/slice_allreduce.h"
 #include "moe/program/program.h"
 
@@ -34,8 +36,9 @@ namespace moe {
 /// that move ops.
 using AnyDecision =
     std::variant<PlaceExperts, ReplicateExperts, CompressExchange, Exchange, PartitionRange,
-                 PipelineSplit, RestoreActivation, SliceAllReduce, OrderMicroBatches,
-                 PlaceWeightGradient, HoistTransfer, PlaceAllReduce, StreamAssignment>;
+                 PipelineSplit, RestoreActivation, RestoreBlock, ShardOptimizer, SliceAllReduce,
+                 OrderMicroBatches, PlaceWeightGradient, HoistTransfer, PlaceAllReduce,
+                 StreamAssignment>;
 
 /// One alternative of AnyDecision. Copied, moved, destroyed and compared in schedule.cpp only, as
 /// OpKind is in op.cpp.

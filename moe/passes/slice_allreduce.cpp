@@ -100,6 +100,10 @@ Program apply(Program program, const SliceAllReduce& slicing) {
       continue;
     }
     found = true;
+    if (std::holds_alternative<ReduceShares>(op.kind)) {
+      refuse("shard_optimizer reduces its gradients to shares, in one piece",
+             "expected one of slice_allreduce and shard_optimizer", op.name);
+    }
     if (op.chunk.count != 1) {
       refuse("its gradients are sliced already", "expected one decision for each layer", op.name);
     }

@@ -36,9 +36,9 @@ inline constexpr int kMostSlices = 1024;
 /// `slices` all-reduces over the rows of its tensors in order; a row is never cut. Each sum is over
 /// the same ranks as before: where a communicator adds in rank order, not a bit changes.
 ///
-/// Throws Refusal where the layer reduces nothing or is sliced already, where slices is not between
-/// 1 and the rows of its smallest all-reduce, or more than kMostSlices, and where shares are not
-/// one number of at least 1 for each slice.
+/// Throws Refusal where the layer reduces nothing or is sliced already, where shard_optimizer
+/// reduces it to shares, where slices is not between 1 and the rows of its smallest all-reduce, or
+/// more than kMostSlices, and where shares are not one number of at least 1 for each slice.
 Program apply(Program program, const SliceAllReduce& slicing);
 
 }  // namespace moe

@@ -72,7 +72,10 @@ std::optional<GroupKind> group_of(const Op& op) {
 
 bool is_communication(const Op& op) { return facts_of(op).activity == Activity::communication; }
 
-bool reduces_gradients(const Op& op) { return std::holds_alternative<AllReduce>(op.kind); }
+bool reduces_gradients(const Op& op) {
+  return std::holds_alternative<AllReduce>(op.kind) ||
+         std::holds_alternative<ReduceShares>(op.kind);
+}
 
 bool brings_gradients_home(const Op& op) {
   return std::holds_alternative<ReturnGradients>(op.kind) ||

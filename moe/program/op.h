@@ -59,12 +59,12 @@ using AnyOpKind = std::variant<
     Permute, PermuteGradient, AllToAll, ExchangeInNode, ExchangeAcrossNodes, ExchangeStep,
     GatherRows, ScatterRows, SumShares, ExpertLinear, ExpertLinearInputGradient,
     ExpertLinearWeightGradient, Combine, CombineInputGradient, CombineWeightGradient, AllGather,
-    ReduceScatter, PassOn, CrossEntropy, CrossEntropyGradient, AllReduce, AdamStep, SgdStep,
-    SoftmaxGradient, ChooseTokens, SoftSlots, SoftSlotsGradient, DispatchMask, DispatchMaskGradient,
-    EinsumRows, EinsumTokens, EinsumMask, Jitter, RoundBf16, PackRows, UnpackRows, SendExperts,
-    ReturnGradients, AddReturned, OffloadRows, FetchRows, AwaitCopies, GatherLoads, PadOffsets,
-    ClearPadding, VocabularyStatistics, SharedCrossEntropy, SumSquares, AddSquares, ReduceNorm,
-    ClipFactor, Narrow>;
+    ReduceScatter, PassOn, CrossEntropy, CrossEntropyGradient, AllReduce, ReduceShares,
+    GatherShares, AdamStep, SgdStep, SoftmaxGradient, ChooseTokens, SoftSlots, SoftSlotsGradient,
+    DispatchMask, DispatchMaskGradient, EinsumRows, EinsumTokens, EinsumMask, Jitter, RoundBf16,
+    PackRows, UnpackRows, SendExperts, ReturnGradients, AddReturned, OffloadRows, FetchRows,
+    AwaitCopies, GatherLoads, PadOffsets, ClearPadding, VocabularyStatistics, SharedCrossEntropy,
+    SumSquares, AddSquares, ReduceNorm, ClipFactor, Narrow>;
 
 template <class Kind, class Variant>
 inline constexpr bool is_alternative = false;
@@ -196,7 +196,8 @@ ExchangeCounts* counts_of(Op& op);
 /// True for an op that sends parameters or gradients of experts between ranks (expert_moves.h), by
 /// all_to_all_v of a Communicator between tensors of fixed rows.
 bool moves_experts(const Op& op);
-/// True for an op that sums gradients over the ranks that hold copies of a parameter.
+/// True for an op that sums gradients over the ranks that hold copies of a parameter: on all of
+/// them, or on each rank its share.
 bool reduces_gradients(const Op& op);
 /// True for the ops that send gradients of expert replicas to the experts' homes and add them
 /// there.

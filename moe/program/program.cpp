@@ -17,6 +17,7 @@ struct Access {
 
 std::string use_text(const Program& program, const Use& use) {
   const std::string& name = program.tensors[use.tensor].name;
+  if (use.shared_by) return name + "[share]";
   if (is_whole(use.slice)) return name;
   if (use.slice.span == 1) {
     return fmt::format("{}[{}/{}]", name, use.slice.index + 1, use.slice.count);

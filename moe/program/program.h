@@ -41,6 +41,10 @@ struct Parameter {
   /// Among optimizer_state: the parameter in the type that it is updated in, where it is stored in
   /// fewer bits; -1 elsewhere.
   TensorId master = -1;
+  /// True: a rank has of optimizer_state what belongs to its share among the ranks of `replicas`
+  /// (element_share.h), and updates no more than that. Each state is one column of
+  /// largest_share() rows.
+  bool shares_state = false;
   Initial initial = Initial::zero;
   double standard_deviation = 0;
   Shard shard;

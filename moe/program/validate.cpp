@@ -111,6 +111,9 @@ void validate(const Program& program) {
                          s.index + s.span, s.count, name(use)));
       }
       const Tensor& tensor = program.tensors[use.tensor];
+      if (use.shared_by && (!is_whole(s) || tensor.rows_are != Rows::fixed)) {
+        fail(fmt::format("uses a share of a slice of {}", name(use)));
+      }
       const bool held = s.count == tensor.windows && s.span == 1 &&
                         s.index % tensor.window_step == tensor.first_window;
       if (tensor.windows > 1 && !held) {
@@ -134,8 +137,8 @@ void validate(const Program& program) {
     });
     for (const Use& use : op.reads) {
       const Role role = program.tensors[use.tensor].role;
-      if ((lives_within_iteration(role) || role == Role::gradient) &&
-          !histories[use.tensor].read(use.slice)) {
+      const bool written = histories[use.tensor].read(use.slice);
+      if ((lives_within_iteration(role) || role == Role::gradient) && !written) {
         fail(fmt::format("reads {} before it is written", name(use)));
       }
     }

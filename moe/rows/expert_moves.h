@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "moe/rows/element_share.h"
 #include "moe/rows/expert_slots.h"
 #include "moe/rows/tensor.h"
 
@@ -38,10 +39,6 @@ std::vector<int> returned_to(const ExpertSlots& slots, int member);
 std::vector<ExpertMove> moves_between_homes(const ExpertHomes& from, const ExpertHomes& to,
                                             int experts, int members);
 
-/// Elements [begin, begin + count) of a tensor.
-struct ElementRange {
-  std::int64_t begin = 0, count = 0;
-};
 /// The elements of a share of one block, in a tensor made of blocks of `block_rows` rows.
 ElementRange elements_of(std::int64_t block_rows, std::int64_t columns, int block, Slice share);
 

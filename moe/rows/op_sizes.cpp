@@ -1,15 +1,24 @@
 #include "moe/rows/op_sizes.h"
 
+#include "moe/rows/element_share.h"
+
 namespace moe {
 
 const Tensor& OpSizes::tensor(const Use& use) const { return tensors[use.tensor]; }
 double OpSizes::rows(const Use& use) const {
+  if (use.shared_by) return static_cast<double>(elements(use)) / columns(use);
   return static_cast<double>(rows_of(tensor(use), use.slice, binding));
 }
 double OpSizes::columns(const Use& use) const { return static_cast<double>(tensor(use).columns); }
+std::int64_t OpSizes::elements(const Use& use) const {
+  const std::int64_t all = rows_of(tensor(use), use.slice, binding) * tensor(use).columns;
+  if (!use.shared_by) return all;
+  return element_share({0, all}, index_in_group(groups, *use.shared_by, rank),
+                       group_size(groups, *use.shared_by))
+      .count;
+}
 std::int64_t OpSizes::bytes(const Use& use) const {
-  return rows_of(tensor(use), use.slice, binding) * tensor(use).columns *
-         bytes_of(tensor(use).dtype);
+  return elements(use) * bytes_of(tensor(use).dtype);
 }
 std::int64_t OpSizes::all_bytes() const {
   std::int64_t total = 0;

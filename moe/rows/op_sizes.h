@@ -25,8 +25,9 @@ struct OpSizes {
   const Use& in(std::size_t position) const { return reads[position]; }
   const Use& out(std::size_t position) const { return writes[position]; }
   const Tensor& tensor(const Use& use) const;
-  double rows(const Use& use) const;
+  double rows(const Use& use) const;  ///< of a share of elements, also a part of a row
   double columns(const Use& use) const;
+  std::int64_t elements(const Use& use) const;
   std::int64_t bytes(const Use& use) const;
   /// The bytes of everything that the op reads and writes.
   std::int64_t all_bytes() const;

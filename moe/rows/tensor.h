@@ -1,9 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+
+#include "moe/rows/groups.h"
 
 /// The named two-dimensional tensors that a Program computes on. Some of their row counts are known
 /// only once the gate has routed the tokens.
@@ -133,6 +136,9 @@ constexpr std::int64_t slice_end(std::int64_t rows, Slice slice) {
 struct Use {
   TensorId tensor = -1;
   Slice slice{};
+  /// Of the slice, which is the whole tensor, the share that the rank has among the ranks of this
+  /// group (element_share.h). Ops wait for each other as if they used all of it.
+  std::optional<GroupKind> shared_by{};
 };
 
 /// True where two uses of the tensor touch the same memory. All slices of a tensor with windows

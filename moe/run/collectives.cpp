@@ -99,6 +99,28 @@ void carry_out(const AllReduce&, RunState& state, int index, Communicator& group
   }
 }
 
+/// What the op writes, as elements of the arena.
+std::vector<ElementRange> written_elements(const BoundOp& bound, const std::byte* arena) {
+  std::vector<ElementRange> arrays;
+  for (const View& view : bound.writes) {
+    const std::int64_t before = static_cast<const std::byte*>(view.data) - arena;
+    arrays.push_back({before / bytes_of(view.dtype), view.rows * view.columns});
+  }
+  return arrays;
+}
+
+void carry_out(const ReduceShares&, RunState& state, int index, Communicator& group) {
+  const BoundOp& bound = state.prepared_op(index).bound;
+  group.reduce_shares(state.arena, written_elements(bound, state.arena), bound.writes[0].dtype,
+                      call_context(state, state.op(index)));
+}
+
+void carry_out(const GatherShares&, RunState& state, int index, Communicator& group) {
+  const BoundOp& bound = state.prepared_op(index).bound;
+  group.gather_shares(state.arena, written_elements(bound, state.arena), bound.writes[0].dtype,
+                      call_context(state, state.op(index)));
+}
+
 }  // namespace
 
 void make_communicators(RunState& state) {

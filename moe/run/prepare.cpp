@@ -9,6 +9,7 @@
 #include "moe/errors.h"
 #include "moe/program/row_handling.h"
 #include "moe/program/stage_program.h"
+#include "moe/rows/element_share.h"
 #include "moe/rows/window.h"
 #include "moe/run/collectives.h"
 
@@ -206,6 +207,13 @@ PreparedOp prepare_op(const RunState& state, int index) {
     }
     if (!by_kernel || tensor.rows_are != Rows::fixed) {
       return {begin, tensor.dtype, rows_of(tensor, state.binding), tensor.columns};
+    }
+    if (use.shared_by) {
+      const ElementRange own =
+          element_share({0, tensor.rows * tensor.columns},
+                        index_in_group(state.groups, *use.shared_by, state.world.rank),
+                        group_size(state.groups, *use.shared_by));
+      return {begin + own.begin * bytes_of(tensor.dtype), tensor.dtype, own.count, 1};
     }
     const std::int64_t row_bytes = tensor.columns * bytes_of(tensor.dtype);
     return {begin + slice_begin(tensor.rows, use.slice) * row_bytes, tensor.dtype,

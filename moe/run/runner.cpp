@@ -98,6 +98,7 @@ Runner::~Runner() = default;
 
 const Program& Runner::program() const { return state_->run.program; }
 const Program& Runner::whole() const { return state_->run.whole; }
+int Runner::rank() const { return state_->run.world.rank; }
 int Runner::whole_op(int op) const { return state_->run.op_of.at(static_cast<std::size_t>(op)); }
 void Runner::reschedule(Program program) { adopt(state_->run, std::move(program)); }
 IterationResult Runner::iterate(bool measure_memory) { return state_->iterate({}, measure_memory); }

@@ -74,8 +74,10 @@ class Runner {
   const Program& whole() const;
   /// The place in whole() of an op of program().
   int whole_op(int op) const;
+  /// This rank among all ranks of the job.
+  int rank() const;
   /// Replaces the Program by one with the same tensors and parameters but other ops. Parameters
-  /// keep their values.
+  /// keep their values, and states of the optimizer where both Programs have them in one shape.
   void reschedule(Program program);
   /// Sets the function for the iterations to come.
   void set_before_update(BeforeUpdate before_update);

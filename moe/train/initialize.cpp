@@ -7,6 +7,7 @@
 
 #include "moe/kernels/bf16.h"
 #include "moe/kernels/counter_random.h"
+#include "moe/train/shared_states.h"
 
 namespace moe {
 namespace {
@@ -54,6 +55,16 @@ void write(Runner& runner, TensorId tensor, const std::vector<double>& values) {
   throw std::logic_error("initialize: a parameter of integers");
 }
 
+/// The values that this rank has of a state, out of those of all of it.
+std::vector<double> held_of(const Runner& runner, const Parameter& parameter, TensorId state,
+                            const std::vector<double>& whole) {
+  const Tensor& tensor = runner.program().tensors[state];
+  const ElementRange held = held_elements(runner.program(), parameter, state, runner.rank());
+  std::vector<double> values(whole.begin() + held.begin, whole.begin() + held.begin + held.count);
+  values.resize(static_cast<std::size_t>(tensor.rows * tensor.columns));
+  return values;
+}
+
 }  // namespace
 
 double initial_normal(std::int64_t seed, std::uint64_t name_hash, std::int64_t element) {
@@ -73,11 +84,14 @@ void initialize_parameters(Runner& runner, std::int64_t seed) {
           initial_value(parameter, tensor.columns, seed, name_hash, static_cast<std::int64_t>(i));
     }
     write(runner, parameter.value, values);
-    if (parameter.master >= 0) write(runner, parameter.master, values);
+    if (parameter.master >= 0) {
+      write(runner, parameter.master, held_of(runner, parameter, parameter.master, values));
+    }
     std::fill(values.begin(), values.end(), 0.0);
     write(runner, parameter.gradient, values);
     for (const TensorId state : parameter.optimizer_state) {
-      if (state != parameter.master) write(runner, state, values);
+      if (state == parameter.master) continue;
+      write(runner, state, held_of(runner, parameter, state, values));
     }
   }
 }

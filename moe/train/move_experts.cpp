@@ -11,26 +11,25 @@ namespace moe {
 namespace {
 
 /// Sends the blocks of a tensor to their new homes.
-void move_blocks(Runner& runner, TensorId id, const std::vector<ExpertMove>& moves, int own,
+void move_blocks(Runner& runner, const Parameter& parameter, TensorId id,
+                 const std::vector<ExpertMove>& moves, int own, const SharedStates& states,
                  Communicator& group, const CallContext& call) {
-  const Tensor& tensor = runner.program().tensors[id];
-  const std::int64_t bytes = tensor.rows * tensor.columns * bytes_of(tensor.dtype);
-  std::vector<std::byte> before(static_cast<std::size_t>(bytes));
-  runner.read(id, before);
+  const std::vector<std::byte> before = states.read(runner, parameter, id);
   std::vector<std::byte> after = before;
   std::vector<Segment> sent, received;
   for (const ExpertMove& move : moves) {
     if (move.from == group.rank) sent.push_back({move.to, move.block, 1});
     if (move.to == group.rank) received.push_back({move.from, move.to_block, 1});
   }
-  group.all_to_all_v(before.data(), sent, after.data(), received, bytes / own, call);
-  runner.write(id, after);
+  group.all_to_all_v(before.data(), sent, after.data(), received,
+                     static_cast<std::int64_t>(before.size()) / own, call);
+  SharedStates::write(runner, parameter, id, after);
 }
 
 }  // namespace
 
-void move_experts(Runner& runner, const HomesByLayer& to, Communicator& world,
-                  double time_limit_s) {
+void move_experts(Runner& runner, const HomesByLayer& to, const SharedStates& states,
+                  Communicator& world, double time_limit_s) {
   const HomesByLayer from = runner.whole().homes;
   if (from == to) return;
   const Groups& groups = runner.whole().groups;
@@ -48,7 +47,7 @@ void move_experts(Runner& runner, const HomesByLayer& to, Communicator& world,
     const auto own = static_cast<int>(value.rows / parameter.shard.block_rows);
     call.what = fmt::format("move of {} (layer {})", value.name, parameter.layer);
     for (const TensorId id : tensors_that_move(parameter)) {
-      move_blocks(runner, id, moves, own, *group, call);
+      move_blocks(runner, parameter, id, moves, own, states, *group, call);
     }
   }
 }

@@ -12,8 +12,10 @@
 #include "moe/model/update.h"
 #include "moe/stop.h"
 #include "moe/train/agreement.h"
+#include "moe/train/change_program.h"
 #include "moe/train/finite_check.h"
 #include "moe/train/initialize.h"
+#include "moe/train/shared_states.h"
 #include "moe/train/turns.h"
 
 namespace moe {
@@ -173,6 +175,7 @@ void train(const Model& model, const Program& program, Schedule schedule, const 
                         observer.checkpoint);
   }
   if (world.rank == 0) observer.schedule(first, schedule, scheduled);
+  const SharedStates states(groups, world, options.run.time_limit_s);
   Planning planning(options.replan, options.planning, options.steps);
   Agreement agreement;
   runner.set_before_update([&] {
@@ -250,13 +253,12 @@ void train(const Model& model, const Program& program, Schedule schedule, const 
       Program planned = apply(program, schedule);
       const ExpertTraffic traffic = expert_traffic(scheduled, planned.homes);
       const auto begin = std::chrono::steady_clock::now();
-      move_experts(runner, planned.homes, world, options.run.time_limit_s);
+      change_program(runner, planned, states, world, options.run.time_limit_s);
       if (world.rank == 0 && traffic.experts > 0) {
         const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
         observer.moved(step + 1, traffic, took.count());
       }
       scheduled = std::move(planned);
-      runner.reschedule(scheduled);
       if (world.rank == 0) {
         observer.planned(planning.time());
         observer.schedule(step + 1, schedule, scheduled);

@@ -69,10 +69,12 @@ std::vector<std::string_view> kinds_alike(const moe::Op& op) {
   if (std::holds_alternative<moe::ReduceNorm>(op.kind)) {
     kinds.push_back(moe::AllReduce::facts.name);
   }
-  if (std::holds_alternative<moe::GatherRows>(op.kind)) {
+  if (std::holds_alternative<moe::GatherRows>(op.kind) ||
+      std::holds_alternative<moe::GatherShares>(op.kind)) {
     kinds.push_back(moe::AllGather::facts.name);
   }
-  if (std::holds_alternative<moe::ScatterRows>(op.kind)) {
+  if (std::holds_alternative<moe::ScatterRows>(op.kind) ||
+      std::holds_alternative<moe::ReduceShares>(op.kind)) {
     kinds.push_back(moe::ReduceScatter::facts.name);
   }
   return kinds;

@@ -89,8 +89,9 @@ std::string_view collective_name(const moe::Op& op);
 using CollectiveFit = std::pair<const std::string, LinearFit>;
 /// The fit of a collective on a link, or none. It is the fit of its kind where there is one. Else
 /// an op that exchanges routed rows has that of all_to_all, which is the same call
-/// (Communicator::all_to_all_v). Else gather_rows has that of all_gather, which sends the same
-/// messages, and scatter_rows that of reduce_scatter, which also adds. Experts on rings have the
+/// (Communicator::all_to_all_v). Else gather_rows and gather_shares have that of
+/// all_gather, which sends the same messages, and scatter_rows and reduce_shares that of
+/// reduce_scatter, which also adds. Experts on rings have the
 /// fit of broadcast or reduce. A reduce without one has that of broadcast. Else both have that of
 /// all_to_all, which sends as many bytes through the busiest card (is_of_chains).
 const CollectiveFit* collective_fit(const CostModel& costs, const moe::Op& op,

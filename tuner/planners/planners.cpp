@@ -102,7 +102,8 @@ const std::vector<Planner>& planners() {
        .plan = plan_pmoe,
        .paper_seconds = mpmoe::modelled_iteration_s,
        .parameters = degrees_json,
-       .options = {kDegree, kMostChunks}},
+       .options = {kDegree, kMostChunks},
+       .keeps_to_memory = true},
       {.name = "mpmoe_pb",
        .description = "pmoe with buffers that chunks share; the chunks, and how backward restores "
                       "the buffers, by short trainings",
@@ -113,7 +114,8 @@ const std::vector<Planner>& planners() {
        .remark = mpmoe_remark,
        .options = {kMostChunks, kReleasedSearch},
        .offloads = true,
-       .measures = true},
+       .measures = true,
+       .keeps_to_memory = true},
       {.name = "mpmoe_pm",
        .description = "mpmoe_pb by a performance model with interference",
        .plan = plan_mpmoe_pm,
@@ -122,7 +124,8 @@ const std::vector<Planner>& planners() {
        .parameters = mpmoe_parameters,
        .remark = mpmoe_remark,
        .options = {kMostChunks},
-       .offloads = true},
+       .offloads = true,
+       .keeps_to_memory = true},
       {.name = "fastermoe",
        .description = "popular experts on all ranks; rows exchanged by groups of ranks beside the "
                       "experts",
@@ -212,7 +215,8 @@ const std::vector<Planner>& planners() {
        .remark = joint_remark,
        .options = {kMostTried, kMostChunks},
        .cuts_batch = true,
-       .offloads = true},
+       .offloads = true,
+       .keeps_to_memory = true},
   };
   return all;
 }

@@ -4,19 +4,13 @@
 #include "moe/communicator/mpi/collectives.h"
 
 namespace moe {
-namespace {
-
-/// Below this many bytes from each rank, passing blocks on inside a node costs more than it saves.
-constexpr std::int64_t kGatheredInOneRoundBytes = 16 * 1024;
-
-}  // namespace
 
 void carry_out(MpiGroup& group, const collective::AllGather& c, const CallContext& call) {
   const std::int64_t bytes = c.count * bytes_of(c.dtype);
   auto* blocks = static_cast<std::byte*>(c.to);
   std::byte* own = blocks + group.rank * bytes;
   if (own != c.from && bytes > 0) std::memcpy(own, c.from, bytes);
-  if (group.nodes.share_cards() && bytes * (group.size() - 1) > kGatheredInOneRoundBytes) {
+  if (gathers_by_node(group, bytes)) {
     all_gather_by_node(group, c, call);
     return;
   }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+
 #include "moe/communicator/mpi/messages.h"
 
 /// Collectives of groups with several members on a node. These members share a network card, so
@@ -20,6 +22,13 @@ namespace moe {
 /// (4) passes its slice on inside its node. Between two nodes, each of the two members adds the
 /// whole slice, which takes no more bytes and makes step 3 unnecessary.
 void all_reduce_by_node(MpiGroup& group, const collective::AllReduce& c, const CallContext& call);
+
+/// Below this many bytes from each rank, passing blocks on inside a node costs more than it saves.
+inline constexpr std::int64_t kGatheredInOneRoundBytes = 16 * 1024;
+/// Whether blocks of `bytes` are gathered by node.
+inline bool gathers_by_node(const MpiGroup& group, std::int64_t bytes) {
+  return group.nodes.share_cards() && bytes * (group.size() - 1) > kGatheredInOneRoundBytes;
+}
 
 /// The block of each rank goes to the members of its node, and to one member of each other node,
 /// which passes it on inside that node piece by piece. This rank's own block is in its place

@@ -53,6 +53,14 @@ void carry_out(MpiGroup& group, const collective::ChainBroadcast& c, const CallC
 /// elements to a fragment that arrives. Scratch holds 8 fragments.
 void carry_out(MpiGroup& group, const collective::ChainReduce& c, const CallContext& call);
 
+/// 1 round; the bytes of the other ranks' shares: every rank sends each share to the rank that owns
+/// it, which adds. The shares of short arrays travel beside each other. Scratch as reduce-scatter.
+void carry_out(MpiGroup& group, const collective::ReduceShares& c, const CallContext& call);
+
+/// 1 round; n-1 times the bytes of a rank's shares, to every other rank. Where ranks share network
+/// cards, long arrays travel as all-gather does.
+void carry_out(MpiGroup& group, const collective::GatherShares& c, const CallContext& call);
+
 /// 1 round of empty messages between all pairs: a time limit names exactly those who did not come.
 void carry_out(MpiGroup& group, const collective::Barrier& c, const CallContext& call);
 

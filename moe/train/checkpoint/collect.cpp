@@ -17,11 +17,12 @@ std::vector<std::byte> joined_parts(const Program& program, const NamedTensor& n
   const Tensor& tensor = program.tensors[named.tensor];
   const Shard& shard = program.parameters[named.parameter].shard;
   const int element = bytes_of(tensor.dtype);
-  const auto part = static_cast<std::size_t>(shard.block_rows * tensor.columns * element);
+  const std::int64_t columns = columns_of(program, named);
+  const auto part = static_cast<std::size_t>(shard.block_rows * columns * element);
   std::vector<std::byte> whole(static_cast<std::size_t>(named.rows * named.columns * element));
   for (std::size_t i = 0; i * part < parts.size(); ++i) {
-    put_into_whole(shard_of_sharer(shard, tensor.columns, static_cast<int>(i)), tensor.columns,
-                   element, parts.subspan(i * part, part), whole);
+    put_into_whole(shard_of_sharer(shard, columns, static_cast<int>(i)), columns, element,
+                   parts.subspan(i * part, part), whole);
   }
   return whole;
 }
@@ -33,7 +34,8 @@ Collector::Collector(const Groups& groups, Communicator& world, double time_limi
       rank_(world.rank),
       time_limit_s_(time_limit_s),
       tensor_(group_of_kind(groups, GroupKind::tensor, world)),
-      expert_sharded_(group_of_kind(groups, GroupKind::expert_sharded, world)) {}
+      expert_sharded_(group_of_kind(groups, GroupKind::expert_sharded, world)),
+      states_(groups, world, time_limit_s) {}
 
 Collected Collector::collect(const Runner& runner) const {
   const Program& program = runner.program();
@@ -50,14 +52,17 @@ Collected Collector::collect(const Runner& runner) const {
     const int sharing = parameter.replicas == GroupKind::stage ? 1 : group_size(groups_, sharers);
     const int replica = turn % replicas, writer = turn / replicas % sharing;
     ++turn;
+    if (read != named.tensor && is_shared_state(program, parameter, named.tensor)) {
+      tensor_bytes = states_.read(runner, parameter, named.tensor);  // all replicas together
+      read = named.tensor;
+    }
     if (index_in_group(groups_, parameter.replicas, rank_) != replica) continue;
     const bool writes = sharing == 1 || index_in_group(groups_, sharers, rank_) == writer;
     const bool cut = sharing > 1 && is_cut(program, parameter);
     if (!writes && !cut) continue;
     const int element = bytes_of(tensor.dtype);
     if (read != named.tensor) {
-      tensor_bytes.resize(static_cast<std::size_t>(tensor.rows * tensor.columns * element));
-      runner.read(named.tensor, tensor_bytes);
+      tensor_bytes = states_.read(runner, parameter, named.tensor);
       read = named.tensor;
     }
     const auto block = block_bytes(program, named, tensor_bytes);

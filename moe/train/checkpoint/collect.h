@@ -9,6 +9,7 @@
 #include "moe/rows/groups.h"
 #include "moe/run/runner.h"
 #include "moe/train/checkpoint/safetensors.h"
+#include "moe/train/shared_states.h"
 
 namespace moe {
 
@@ -19,7 +20,8 @@ struct Collected {
 };
 
 /// Copies the parameters and optimizer states of all ranks, so that every matrix of the model is
-/// whole on one rank. Ranks that hold copies take turns; ranks that share a matrix gather it.
+/// whole on one rank. Ranks that hold copies take turns; ranks that share a matrix gather it, as do
+/// those that share out the states of the optimizer.
 class Collector {
  public:
   /// Collective over `world`.
@@ -33,6 +35,7 @@ class Collector {
   int rank_;
   double time_limit_s_;
   std::unique_ptr<Communicator> tensor_, expert_sharded_;  ///< null where a rank is alone
+  SharedStates states_;
 };
 
 }  // namespace moe

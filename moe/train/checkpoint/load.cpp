@@ -9,6 +9,7 @@
 
 #include "moe/errors.h"
 #include "moe/train/checkpoint/names.h"
+#include "moe/train/shared_states.h"
 
 namespace moe {
 namespace {
@@ -51,15 +52,18 @@ void load_tensors(Runner& runner, const CheckpointIndex& index,
   const Program& program = runner.program();
   std::vector<std::byte> bytes;
   TensorId held = -1;
+  const Parameter* of = nullptr;
   const auto write_held = [&] {
-    if (held >= 0) runner.write(held, bytes);
+    if (held >= 0) SharedStates::write(runner, *of, held, bytes);
   };
   for (const NamedTensor& named : named_tensors(program)) {
     const Tensor& tensor = program.tensors[named.tensor];
     if (held != named.tensor) {
       write_held();
       held = named.tensor;
-      bytes.resize(static_cast<std::size_t>(tensor.rows * tensor.columns * bytes_of(tensor.dtype)));
+      of = &program.parameters[named.parameter];
+      const Tensor& value = program.tensors[of->value];
+      bytes.resize(static_cast<std::size_t>(value.rows * value.columns * bytes_of(tensor.dtype)));
     }
     const StoredTensor& stored = files.tensor(named.name);
     const std::vector<std::int64_t> shape{named.rows, named.columns};
@@ -69,7 +73,7 @@ void load_tensors(Runner& runner, const CheckpointIndex& index,
                                    fmt::join(stored.shape, ", "), stored_type(tensor.dtype),
                                    fmt::join(shape, ", ")));
     }
-    take_from_whole(program.parameters[named.parameter].shard, tensor.columns,
+    take_from_whole(program.parameters[named.parameter].shard, columns_of(program, named),
                     bytes_of(tensor.dtype), stored.bytes, block_bytes(program, named, bytes));
   }
   write_held();

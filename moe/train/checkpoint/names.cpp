@@ -71,11 +71,16 @@ std::string_view stored_type(DType dtype) {
   throw std::logic_error("stored_type: no such type");
 }
 
+std::int64_t columns_of(const Program& program, const NamedTensor& named) {
+  return program.tensors[program.parameters[named.parameter].value].columns;
+}
+
 std::span<std::byte> block_bytes(const Program& program, const NamedTensor& named,
                                  std::span<std::byte> tensor) {
-  const Tensor& held = program.tensors[named.tensor];
-  const auto bytes = static_cast<std::size_t>(program.parameters[named.parameter].shard.block_rows *
-                                              held.columns * bytes_of(held.dtype));
+  const Parameter& parameter = program.parameters[named.parameter];
+  const auto bytes =
+      static_cast<std::size_t>(parameter.shard.block_rows * columns_of(program, named) *
+                               bytes_of(program.tensors[named.tensor].dtype));
   return tensor.subspan(static_cast<std::size_t>(named.held_block) * bytes, bytes);
 }
 

@@ -31,7 +31,11 @@ std::vector<NamedTensor> named_tensors(const Program& program);
 /// "F32"
 std::string_view stored_type(DType dtype);
 
-/// The bytes of the block that a rank holds. `tensor` is all of the rank's tensor.
+/// The columns that a rank holds of the matrix, those of a state as those of its parameter.
+std::int64_t columns_of(const Program& program, const NamedTensor& named);
+
+/// The bytes of the block that a rank holds. `tensor` is all of the rank's tensor; of a state that
+/// ranks share out, as it is without that (train/shared_states.h).
 std::span<std::byte> block_bytes(const Program& program, const NamedTensor& named,
                                  std::span<std::byte> tensor);
 

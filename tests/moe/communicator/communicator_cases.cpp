@@ -70,6 +70,16 @@ void check_sent_bytes(Communicator& world, Ranks ranks) {
       world.reduce_scatter(blocks.data(), block.data(), count, DType::f64, call("reduce_scatter"));
     });
 
+    const ElementRange all{0, count};
+    const std::int64_t mine = element_share(all, world.rank, static_cast<int>(n)).count * element;
+    auto* const memory = reinterpret_cast<std::byte*>(block.data());
+    expect("reduce_shares", bytes - mine, 0, bytes * (n - 1), [&] {
+      world.reduce_shares(memory, {&all, 1}, DType::f64, call("reduce_shares"));
+    });
+    expect("gather_shares", mine * (n - 1), 0, bytes * (n - 1), [&] {
+      world.gather_shares(memory, {&all, 1}, DType::f64, call("gather_shares"));
+    });
+
     const bool one_round = ranks == Ranks::processes && bytes * (n - 1) <= 16 * 1024;
     expect("all_reduce", one_round ? bytes * (n - 1) : 2 * bytes * (n - 1) / n,
            one_round ? 0 : n * element, one_round ? n * bytes * (n - 1) : 2 * bytes * (n - 1),

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "moe/communicator/communicator.h"
+#include "moe/rows/element_share.h"
 
 /// One table of cases for every host communicator: threads (communicator_test.cpp) and processes
 /// (communicator_mpi_main.cpp). Each check runs on all ranks of `world` and compares with what one
@@ -84,6 +85,43 @@ void check_typed(Communicator& world, DType dtype, std::int64_t count) {
   }
 }
 
+/// Arrays of `count`, 1 and 2 `count` elements that lie apart; every rank has its share of each.
+template <typename T>
+void check_shares(Communicator& world, DType dtype, std::int64_t count) {
+  const int n = world.size, rank = world.rank;
+  SCOPED_TRACE(testing::Message() << "rank " << rank << " of " << n << ", arrays of " << count);
+  const std::vector<ElementRange> arrays{{2, count}, {count + 5, 1}, {count + 7, 2 * count}};
+  const std::int64_t total = 3 * count + 9;
+  const auto for_shares_of = [&](int owner, const auto& body) {
+    for (const ElementRange& array : arrays) {
+      const ElementRange share = element_share(array, owner, n);
+      for (std::int64_t i = share.begin; i < share.begin + share.count; ++i) {
+        body(static_cast<std::size_t>(i));
+      }
+    }
+  };
+  const auto bytes = [](std::vector<T>& data) { return reinterpret_cast<std::byte*>(data.data()); };
+  std::vector<T> data = values<T>(rank, total);
+  const std::vector<T> whole = sums<T>(n, total);
+  world.reduce_shares(bytes(data), arrays, dtype, call("reduce_shares"));
+  std::vector<T> reduced, wanted;
+  for_shares_of(rank, [&](std::size_t i) {
+    reduced.push_back(data[i]);
+    wanted.push_back(whole[i]);
+  });
+  EXPECT_EQ(reduced, wanted);
+
+  std::vector<T> gathered(static_cast<std::size_t>(total), T(-99)), expected = gathered;
+  const std::vector<T> own = values<T>(rank, total);
+  for_shares_of(rank, [&](std::size_t i) { gathered[i] = own[i]; });
+  world.gather_shares(bytes(gathered), arrays, dtype, call("gather_shares"));
+  for (int owner = 0; owner < n; ++owner) {
+    const std::vector<T> theirs = values<T>(owner, total);
+    for_shares_of(owner, [&](std::size_t i) { expected[i] = theirs[i]; });
+  }
+  EXPECT_EQ(gathered, expected);
+}
+
 /// Floats whose sum depends on the order: all ranks must get the bits of adding the ranks of each
 /// node in rank order, then the nodes, in the order of their first ranks.
 inline void check_order_of_sums(Communicator& world, const std::vector<int>& node_of) {
@@ -125,6 +163,14 @@ inline void check_order_of_sums(Communicator& world, const std::vector<int>& nod
     std::vector<float> mine(share);
     world.reduce_scatter(data.data(), mine.data(), share, DType::f32, call("reduce_scatter"));
     EXPECT_TRUE(equal(expected.data() + world.rank * share, mine)) << "reduce_scatter of " << count;
+    std::vector<float> shared = data;
+    const ElementRange all{0, count}, own = element_share(all, world.rank, world.size);
+    world.reduce_shares(reinterpret_cast<std::byte*>(shared.data()), {&all, 1}, DType::f32,
+                        call("reduce_shares"));
+    EXPECT_EQ(std::memcmp(shared.data() + own.begin, expected.data() + own.begin,
+                          static_cast<std::size_t>(own.count) * sizeof(float)),
+              0)
+        << "reduce_shares of " << count;
     world.all_reduce(data.data(), count, DType::f32, call("all_reduce"));
     EXPECT_TRUE(equal(data.data(), expected)) << "all_reduce of " << count;
   }
@@ -301,6 +347,10 @@ inline void check_table(Communicator& world, const std::vector<std::int64_t>& co
   for (const std::int64_t count : {std::int64_t{0}, counts.front(), counts.back() / 16}) {
     check_chains<float>(world, DType::f32, count);
     check_chains<double>(world, DType::f64, count);
+  }
+  for (const std::int64_t count : counts) {
+    check_shares<float>(world, DType::f32, count);
+    check_shares<double>(world, DType::f64, count);
   }
   for (int segments : {0, 1, 3}) {
     for (std::int64_t scale : std::vector<std::int64_t>{1, 1000, counts.back() / 20}) {

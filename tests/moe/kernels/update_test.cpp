@@ -153,6 +153,12 @@ TEST(OptimizerSteps, FollowTheirEquationsWithSchedulesAndClippingOverTwelveSteps
   }
 }
 
+TEST(SumSquares, OfFewerElementsThanThereAreBlocksForAreZeros) {
+  HostTensor gradient{1, 2, {3, 4}};
+  const auto sums = out_of(SumSquares{0.5}, {gradient}, {blank(3, 1)}, DType::f32);
+  EXPECT_EQ(sums[0].values, (std::vector<double>{12.5, 0, 0}));
+}
+
 TEST(OptimizerSteps, ThatClipByOneAndDecayByNothingChangeNoBit) {
   const HostTensor gradient = random_tensor(17, 29, 1), parameter = random_tensor(17, 29, 2),
                    momentum = random_tensor(17, 29, 3), one{1, 1, {1}};

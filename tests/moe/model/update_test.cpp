@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <variant>
+#include <vector>
 
 #include "moe/model/iteration.h"
 #include "moe/program/stage_program.h"
@@ -70,6 +73,30 @@ TEST(Update, ClippedToAQuarterOfTheNormMovesParametersAQuarterAsFar) {
       const double moved = whole.state.at(name)[i] - values[i];
       EXPECT_NEAR(quarter.state.at(name)[i] - values[i], moved / 4, 1e-4 * std::abs(moved) + 1e-15)
           << name;
+    }
+  }
+}
+
+TEST(Update, StepsComeInTheOrderInWhichGradientsAreReduced) {
+  Model model = small_model(DType::f32);
+  model.blocks = 4;
+  for (const Layout& layout : {Layout{2, 2, 1}, Layout{1, 2, 1, 1, 2}}) {
+    const Program program = build_iteration(model, make_groups(layout), 0);
+    for (const StageProgram& stage : stage_programs(program)) {
+      std::map<TensorId, int> reduced;  // gradients by the block that is reduced
+      std::vector<int> blocks, updated;
+      for (const Op& op : stage.program.ops) {
+        if (reduces_gradients(op)) {
+          if (blocks.empty() || blocks.back() != op.layer) blocks.push_back(op.layer);
+          for (const Use& use : op.writes) reduced[use.tensor] = op.layer;
+        }
+        if (!std::holds_alternative<AdamStep>(op.kind)) continue;
+        const auto found = reduced.find(op.reads.front().tensor);
+        if (found == reduced.end()) continue;
+        if (updated.empty() || updated.back() != found->second) updated.push_back(found->second);
+      }
+      EXPECT_GT(blocks.size(), 2U);
+      EXPECT_EQ(updated, blocks) << to_text(layout);
     }
   }
 }

@@ -100,8 +100,10 @@ Schedule random_schedule(std::mt19937& random, const Model& model, const Layout&
       }
     }
   }
+  const bool shards = stage_ranks(layout) > 1 && random() % 3 == 0;
+  if (shards) schedule.decisions.push_back(ShardOptimizer{});
   for (int block = -1; block < model.blocks && stage_ranks(layout) > 1; ++block) {
-    if (random() % 3 == 0) {
+    if (!shards && random() % 3 == 0) {
       SliceAllReduce slicing{block, 1 + static_cast<int>(random() % 2)};
       if (slicing.slices == 2 && random() % 2) slicing.shares = {1, 3};
       // With a sharded vocabulary, all ranks may have but one row of gradients outside the blocks.
@@ -109,9 +111,10 @@ Schedule random_schedule(std::mt19937& random, const Model& model, const Layout&
       schedule.decisions.push_back(slicing);
     }
   }
-  for (const char* kind : {"all_to_all", "all_reduce", "gather_rows", "scatter_rows", "all_gather",
-                           "reduce_scatter", "pass_on", "exchange_in_node", "exchange_across_nodes",
-                           "exchange_step", "send_experts", "return_gradients"}) {
+  for (const char* kind :
+       {"all_to_all", "all_reduce", "gather_rows", "scatter_rows", "all_gather", "reduce_scatter",
+        "pass_on", "exchange_in_node", "exchange_across_nodes", "exchange_step", "send_experts",
+        "return_gradients", "reduce_shares", "gather_shares"}) {
     if (random() % 3 != 0) {
       schedule.decisions.push_back(
           StreamAssignment{kind, random() % 2 ? Stream::inter_node : Stream::intra_node});
@@ -219,6 +222,17 @@ void draw_shared_buffers(std::mt19937& random, Draw& draw) {
   }
 }
 
+/// Blocks whose dense activations are restored in backward, where there are any.
+void draw_restored_blocks(std::mt19937& random, Draw& draw) {
+  const Program program = build_iteration(draw.model, make_groups(draw.layout, draw.node_of), 0);
+  for (int block = 0; block < draw.model.blocks; ++block) {
+    if (random() % 3 != 0) continue;
+    Schedule more = draw.schedule;
+    more.decisions.push_back(RestoreBlock{block, static_cast<RestoreDense>(random() % 2)});
+    if (is_legal(program, more)) draw.schedule = std::move(more);
+  }
+}
+
 /// Draws a later schedule with other homes. Replicas are removed from layers where a holder would
 /// be the home.
 void draw_homes_to_come(std::mt19937& random, Draw& draw) {
@@ -251,6 +265,23 @@ void draw_homes_to_come(std::mt19937& random, Draw& draw) {
   draw.later = std::move(later);
 }
 
+/// A later schedule that shares the optimizer's states out where the first one does not, or the
+/// other way, as far as that is legal.
+void draw_sharding_to_come(std::mt19937& random, Draw& draw) {
+  if (stage_ranks(draw.layout) == 1 || random() % 3 != 0) return;
+  const Program program = build_iteration(draw.model, make_groups(draw.layout, draw.node_of), 0);
+  Schedule later = draw.later ? *draw.later : draw.schedule;
+  if (std::erase_if(later.decisions, [](const Decision& decision) {
+        return std::holds_alternative<ShardOptimizer>(decision);
+      }) == 0) {
+    later.decisions.push_back(ShardOptimizer{});
+  }
+  try {
+    draw.later = test::with_streams_of(program, std::move(later));
+  } catch (const Refusal&) {
+  }
+}
+
 }  // namespace
 
 std::string describe(const Draw& draw) {
@@ -277,8 +308,10 @@ Draw random_draw(std::mt19937& random) {
   keep_streams_there(draw);
   draw_partitions(random, draw);
   draw_shared_buffers(random, draw);
+  draw_restored_blocks(random, draw);
   draw_placements(random, draw);
   draw_homes_to_come(random, draw);
+  draw_sharding_to_come(random, draw);
   return draw;
 }
 

@@ -304,6 +304,21 @@ TEST(ScheduleInvariance, DrawsRangesOverGatesAndAfterThoseThatNeedTheWholeBatch)
   EXPECT_GT(after, 3);
 }
 
+TEST(ScheduleInvariance, DrawsShardedOptimizersThatBeginAndEndBetweenSteps) {
+  std::mt19937 random(5);
+  int sharded = 0, changing = 0;
+  for (int i = 0; i < 100; ++i) {
+    const Draw draw = random_draw(random);
+    const auto shards = [](const Schedule& schedule) {
+      return !decisions_of<ShardOptimizer>(schedule).empty();
+    };
+    if (shards(draw.schedule)) ++sharded;
+    if (draw.later && shards(*draw.later) != shards(draw.schedule)) ++changing;
+  }
+  EXPECT_GT(sharded, 10);
+  EXPECT_GT(changing, 10);
+}
+
 TEST(ScheduleInvariance, EveryPairOfDegreesGivesTheSameGradients) {
   for (const DType dtype : {DType::f32, DType::f64}) {
     Model model = small_model(dtype);

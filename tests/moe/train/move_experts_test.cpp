@@ -78,6 +78,14 @@ TEST(MoveExperts, GoesWithEveryLayoutMicroBatchesAndChunks) {
   }
 }
 
+TEST(MoveExperts, BringsTheSharesOfAShardedOptimizerWhereTheyBelong) {
+  for (const DType dtype : {DType::f32, DType::bf16}) {
+    Model model = small_model(dtype);
+    model.learning_rate = 0.01;
+    expect_nothing_changed(model, {"sharded", {ShardOptimizer{}}}, make_groups(Layout{2, 2, 1}));
+  }
+}
+
 TEST(MoveExperts, LeavesReplicasNothingBehind) {
   // Replicas of other experts in every step, with their holders where the new homes allow.
   Model model = small_model(DType::f64);

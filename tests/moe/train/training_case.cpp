@@ -8,8 +8,9 @@
 
 #include "moe/kernels/bf16.h"
 #include "moe/model/iteration.h"
+#include "moe/train/change_program.h"
 #include "moe/train/initialize.h"
-#include "moe/train/move_experts.h"
+#include "moe/train/shared_states.h"
 
 namespace moe::test {
 namespace {
@@ -63,11 +64,21 @@ void write_batch(Runner& runner, const Model& model, int rank, int ranks, std::i
 /// Reads a tensor that has the shape of a parameter.
 TensorPart read_part(const Runner& runner, const Parameter& parameter, TensorId id,
                      const std::string& name, bool first_replica) {
-  const Tensor& tensor = runner.program().tensors[id];
+  const Program& program = runner.program();
   TensorPart part{name, {}, read_doubles(runner, id), first_replica};
-  for (std::size_t i = 0; i < part.values.size(); ++i) {
-    part.places.push_back(
-        whole_element(parameter.shard, tensor.columns, static_cast<std::int64_t>(i)));
+  ElementRange held = held_elements(program, parameter, id, runner.rank());
+  if (parameter.shares_state && program.tensors[id].role != Role::parameter) {
+    // Of gradients too a rank has the sum of its share alone.
+    part.first_replica = true;
+    held = held_elements(program, parameter, parameter.optimizer_state.front(), runner.rank());
+    if (id == parameter.gradient) {
+      part.values.erase(part.values.begin(), part.values.begin() + held.begin);
+    }
+    part.values.resize(static_cast<std::size_t>(held.count));
+  }
+  const std::int64_t columns = program.tensors[parameter.value].columns;
+  for (std::int64_t i = 0; i < held.count; ++i) {
+    part.places.push_back(whole_element(parameter.shard, columns, held.begin + i));
   }
   return part;
 }
@@ -129,14 +140,14 @@ RankOutcome train_rank(const Model& model, const Schedules& schedules, const Gro
   const Program iteration = build_iteration(model, groups, world.rank);
   Runner runner(apply(iteration, schedules.at(0)), groups, backend, world, options);
   initialize_parameters(runner, model.seed);
+  const SharedStates states(groups, world, options.time_limit_s);
   const auto first = [&](const Parameter& parameter) {
     return index_in_group(groups, parameter.replicas, world.rank) == 0;
   };
   for (std::size_t step = 0; step < static_cast<std::size_t>(steps); ++step) {
     if (step > 0 && step < schedules.size()) {
       Program next = apply(iteration, schedules[step]);
-      move_experts(runner, next.homes, world, options.time_limit_s);
-      runner.reschedule(std::move(next));
+      change_program(runner, std::move(next), states, world, options.time_limit_s);
     }
     const Program& program = runner.program();
     write_batch(runner, model, rank_in_stage(groups, world.rank), stage_ranks(groups),

@@ -56,7 +56,14 @@ TEST(PlanInTraining, WhatRulesGoesOnWhereAPlanNeedsMoreThanTheLimit) {
   EXPECT_GT(needed, peak_bytes({})) << "copies of experts take memory";
 
   EXPECT_EQ(plan_after_one("top2", needed).schedule, free.schedule);
-  const Planned limited = plan_after_one("top2", needed - 1);
+  const Planned sharded = plan_after_one("top2", needed - 1);
+  EXPECT_EQ(sharded.said, "");
+  EXPECT_LT(peak_bytes(sharded.schedule), needed);
+  EXPECT_EQ(moe::decisions_of<moe::ShardOptimizer>(sharded.schedule).size(), 1U);
+  EXPECT_EQ(moe::decisions_of<moe::ReplicateExperts>(sharded.schedule),
+            moe::decisions_of<moe::ReplicateExperts>(free.schedule));
+
+  const Planned limited = plan_after_one("top2", 1);
   EXPECT_EQ(limited.schedule, moe::Schedule{});
   EXPECT_THAT(limited.said, HasSubstr("a plan of top2 needs "));
 }

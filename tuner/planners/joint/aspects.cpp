@@ -13,6 +13,8 @@ Aspect about(const moe::Exchange&) { return Aspect::routes; }
 Aspect about(const moe::PartitionRange&) { return Aspect::cuts; }
 Aspect about(const moe::PipelineSplit&) { return Aspect::cuts; }
 Aspect about(const moe::RestoreActivation&) { return Aspect::memory; }
+Aspect about(const moe::RestoreBlock&) { return Aspect::memory; }
+Aspect about(const moe::ShardOptimizer&) { return Aspect::memory; }
 Aspect about(const moe::SliceAllReduce&) { return Aspect::gradients; }
 Aspect about(const moe::PlaceAllReduce&) { return Aspect::gradients; }
 Aspect about(const moe::PlaceWeightGradient&) { return Aspect::weight_gradients; }
@@ -24,7 +26,9 @@ Aspect about(const moe::StreamAssignment& assignment) {
     return Aspect::placement;
   }
   if (assignment.kind == moe::OffloadRows::facts.name ||
-      assignment.kind == moe::FetchRows::facts.name) {
+      assignment.kind == moe::FetchRows::facts.name ||
+      assignment.kind == moe::ReduceShares::facts.name ||
+      assignment.kind == moe::GatherShares::facts.name) {
     return Aspect::memory;
   }
   if (assignment.kind == moe::PassOn::facts.name) return Aspect::micro_batches;

@@ -17,7 +17,7 @@ enum class Aspect : std::uint8_t {
   placement,
   routes,            ///< the ranks that rows pass on the way to their experts
   cuts,              ///< cuts into chunks of rows, or parts of the batch
-  memory,            ///< the buffers that chunks share, and how backward restores them
+  memory,            ///< shared buffers, how backward restores them, a sharded optimizer
   streams,           ///< the streams of exchanges
   gradients,         ///< the slices, places and stream of gradients' all-reduces
   weight_gradients,  ///< when weight gradients are computed

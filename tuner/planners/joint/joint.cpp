@@ -17,6 +17,7 @@
 #include "tuner/planners/placement/placed_schedule.h"
 #include "tuner/planners/situation/plan_memory.h"
 #include "tuner/planners/situation/situation_costs.h"
+#include "tuner/planners/situation/within_memory.h"
 #include "tuner/simulate/lower_bound.h"
 
 namespace tuner {
@@ -67,8 +68,19 @@ std::optional<Judgement> judged(const Situation& situation, const PlannerOptions
   }
 }
 
-/// The candidates of other planners. One that refuses the situation is left out; any other error is
-/// a bug in the planner and is passed on with its name.
+/// True where the schedule keeps to the memory of a rank, or is not legal at all.
+bool fits(const Situation& situation, const moe::Schedule& schedule) {
+  if (situation.cluster.memory_bytes == 0) return true;
+  try {
+    return fits_memory(situation, moe::apply(situation.program, schedule));
+  } catch (const moe::Refusal&) {
+    return true;
+  }
+}
+
+/// The candidates of other planners, and lighter ones where they need more memory than a rank has.
+/// One that refuses the situation is left out; any other error is a bug in the planner and is passed
+/// on with its name.
 std::vector<moe::Schedule> seeds(Situation situation, const PlannerOptions& options,
                                  std::span<const Planner> others) {
   situation.measure = nullptr;  // the search simulates, so its seeds are chosen by simulation too
@@ -81,6 +93,12 @@ std::vector<moe::Schedule> seeds(Situation situation, const PlannerOptions& opti
     try {
       for (Candidate& candidate : candidates_of(planner, situation, for_others)) {
         schedules.push_back(std::move(candidate.schedule));
+        if (fits(situation, schedules.back())) continue;
+        for (moe::Schedule& lighter : lighter_schedules(situation.program, schedules.back())) {
+          const bool enough = fits(situation, lighter);
+          schedules.push_back(std::move(lighter));
+          if (enough) break;
+        }
       }
     } catch (const moe::Refusal&) {  // this planner has no seeds
     }

@@ -92,8 +92,9 @@ moe::Schedule pipeline_schedule(const moe::Program& program, std::string planner
 moe::Schedule pipeline_with_gradients(const moe::Program& program, std::string planner,
                                       Degrees degrees, InNode in_node) {
   moe::Schedule schedule = pipeline_schedule(program, std::move(planner), degrees, in_node);
-  if (has_kind(program, "all_reduce")) {
-    schedule.decisions.push_back(moe::StreamAssignment{"all_reduce", moe::Stream::inter_node});
+  for (const char* kind : {"all_reduce", "reduce_shares", "gather_shares"}) {
+    if (!has_kind(program, kind)) continue;
+    schedule.decisions.push_back(moe::StreamAssignment{kind, moe::Stream::inter_node});
   }
   return schedule;
 }

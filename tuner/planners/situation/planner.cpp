@@ -8,6 +8,7 @@
 #include "db/console/exit_codes.h"
 #include "moe/errors.h"
 #include "tuner/planners/situation/plan_memory.h"
+#include "tuner/planners/situation/within_memory.h"
 
 namespace tuner {
 namespace {
@@ -21,6 +22,12 @@ std::string with_asked(const PlannerOptions& options, const std::string& own) {
            own.find(fmt::format("\"{}\":", entry.first)) != std::string::npos;
   });
   return join_parameters(to_json(more), own);
+}
+
+/// A planner's parameters, and whether the optimizer is sharded.
+std::string with_sharding(const std::string& own, const moe::Schedule& schedule) {
+  const auto sharding = moe::decisions_of<moe::ShardOptimizer>(schedule);
+  return sharding.empty() ? own : join_parameters(own, R"({"shard_optimizer": true})");
 }
 
 /// True for failures that no contract foresees, of the planner or of a library. Refusals, wrong
@@ -64,13 +71,15 @@ moe::Schedule remembered_schedule(const Situation& situation, const std::string&
 moe::Schedule plan_with(const Planner& planner, const Situation& situation,
                         const PlannerOptions& options) {
   return remembered_schedule(situation, memory_key(planner.name, options, false), [&] {
-    return named(planner, [&] { return planner.plan(situation, options); });
+    moe::Schedule schedule = named(planner, [&] { return planner.plan(situation, options); });
+    return planner.keeps_to_memory ? schedule : within_memory(situation, std::move(schedule));
   });
 }
 
 std::string parameters_of(const Planner& planner, const PlannerOptions& options,
                           const moe::Schedule& schedule) {
-  return with_asked(options, planner.parameters ? planner.parameters(schedule) : "{}");
+  return with_asked(
+      options, with_sharding(planner.parameters ? planner.parameters(schedule) : "{}", schedule));
 }
 
 std::vector<Candidate> candidates_of(const Planner& planner, const Situation& situation,
@@ -82,10 +91,15 @@ std::vector<Candidate> candidates_of(const Planner& planner, const Situation& si
   }
   const std::string key = memory_key(planner.name, options, true);
   std::vector<Candidate> candidates = remembered(situation, key, [&] {
-    return named(planner, [&] { return planner.candidates(situation, options); });
+    auto planned = named(planner, [&] { return planner.candidates(situation, options); });
+    if (planner.keeps_to_memory) return planned;
+    for (Candidate& one : planned) {
+      one.schedule = within_memory(situation, std::move(one.schedule));
+    }
+    return planned;
   });
   for (Candidate& one : candidates) {
-    one.parameters_json = with_asked(options, one.parameters_json);
+    one.parameters_json = with_asked(options, with_sharding(one.parameters_json, one.schedule));
   }
   return candidates;
 }

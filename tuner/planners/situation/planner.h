@@ -71,10 +71,14 @@ struct Planner {
   bool cuts_batch = false;  ///< may cut ops along the batch, so that costs of small ones matter
   bool offloads = false;    ///< may plan copies to the host's memory, so that their costs matter
   bool measures = false;    ///< chooses by Situation::measure where it can
+  /// Deals with the memory of a rank in its own way. A plan of any other planner that exceeds it is
+  /// replaced by the same with shard_optimizer, where that fits (within_memory.h).
+  bool keeps_to_memory = false;
 };
 
-/// The planner's own schedule. A refusal is an answer and is passed on. Any other failure of the
-/// planner is a bug: it is thrown as std::logic_error that names the planner.
+/// The planner's own schedule, within the memory of a rank where it can be. A refusal is an answer
+/// and is passed on. Any other failure of the planner is a bug: it is thrown as std::logic_error
+/// that names the planner.
 moe::Schedule plan_with(const Planner& planner, const Situation& situation,
                         const PlannerOptions& options);
 

@@ -174,6 +174,41 @@ TEST(Checkpoints, OnOtherRanksLayoutsAndSchedulesGoOnWithTheSameLosses) {
   }
 }
 
+TEST(Checkpoints, OfAShardedOptimizerGoOnWithoutItAndTheOtherWay) {
+  const Schedule sharding{"sharded", {ShardOptimizer{}}};
+  for (const DType dtype : {DType::f64, DType::bf16}) {
+    Model model = small_model(dtype);
+    model.learning_rate = 0.02;
+    for (const Layout& layout : {Layout{2, 2, 1}, Layout{2, 1, 2, 2}}) {
+      const Place place(model);
+      const Training plain{model, layout}, sharded{model, layout, sharding};
+      const std::vector<double> expected = last_two(train_at(place, plain).losses);
+      EXPECT_EQ(resumed(model, plain, sharded), expected) << to_text(layout);
+      EXPECT_EQ(resumed(model, sharded, plain), expected) << to_text(layout);
+    }
+  }
+}
+
+TEST(Checkpoints, OfAShardedOptimizerGoOnOnOtherRanks) {
+  const Schedule sharding{"sharded", {ShardOptimizer{}}};
+  Model model = small_model(DType::f64);
+  model.learning_rate = 0.02;
+  model.clip_norm = 0.5;
+  const Place place(model);
+  const std::vector<double> expected = last_two(train_at(place, {model}).losses);
+  const Training sharded{model, {2, 2, 1}, sharding};
+  for (const Training& other :
+       {Training{model}, Training{model, {1, 7, 1}, sharding}, Training{model, {2, 1, 1}, sharding},
+        Training{model, {1, 2, 2, 2}, sharding}}) {
+    const std::vector<double> from = resumed(model, sharded, other);
+    const std::vector<double> to = resumed(model, other, sharded);
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      EXPECT_NEAR(from.at(i), expected[i], 1e-9) << "to " << to_text(other.layout);
+      EXPECT_NEAR(to.at(i), expected[i], 1e-9) << "from " << to_text(other.layout);
+    }
+  }
+}
+
 TEST(Checkpoints, OfExpertsThatHaveMovedAreReadAtAnyHomes) {
   Model model = small_model(DType::f64);
   model.learning_rate = 0.02;

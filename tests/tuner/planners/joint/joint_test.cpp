@@ -130,6 +130,25 @@ TEST_F(Joint, KeepsToTheMemoryOfARank) {
   EXPECT_LE(peak(plan_joint(tight, {}, planners())), least);
 }
 
+TEST_F(Joint, ShardsTheOptimizerWhereNothingElseFits) {
+  const auto peak = [&](const moe::Schedule& schedule) {
+    return planned_peak_bytes(moe::apply(situation.program, schedule), situation.groups,
+                              situation.routing);
+  };
+  std::int64_t least = peak({});
+  for (const Planner& planner : planners()) {
+    if (planner.name == "joint") continue;
+    for (const Candidate& one : candidates_of(planner, situation, {})) {
+      least = std::min(least, peak(one.schedule));
+    }
+  }
+  scenario.cluster.memory_bytes = least - 1;
+  const Situation tight = scenario.situation();
+  const moe::Schedule schedule = plan_joint(tight, {}, planners());
+  EXPECT_LT(peak(schedule), least);
+  EXPECT_EQ(moe::decisions_of<moe::ShardOptimizer>(schedule).size(), 1);
+}
+
 TEST_F(Joint, SaysSoWhereNothingFitsAndTakesLeastMemory) {
   const auto peak = [&](const moe::Schedule& schedule) {
     return planned_peak_bytes(moe::apply(situation.program, schedule), situation.groups,

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "moe/communicator/communicator.h"
+#include "moe/run/runner.h"
+#include "moe/train/shared_states.h"
+
+namespace moe {
+
+/// Gives the runner another Program of the same model, between two iterations: experts move to
+/// their homes (move_experts.h), and states of the optimizer between ranks where only one of the
+/// two Programs shares them out (passes/shard_optimizer.h). Collective over `world`.
+void change_program(Runner& runner, Program next, const SharedStates& states, Communicator& world,
+                    double time_limit_s);
+
+}  // namespace moe

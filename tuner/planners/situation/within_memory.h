@@ -1,0 +1,19 @@
+#pragma once
+
+#include <vector>
+
+#include "moe/passes/schedule.h"
+#include "tuner/planners/situation/planner.h"
+
+namespace tuner {
+
+/// Legal schedules with the same decisions that need less memory of a rank, the fastest first: with
+/// shard_optimizer.
+std::vector<moe::Schedule> lighter_schedules(const moe::Program& program,
+                                             const moe::Schedule& schedule);
+
+/// The schedule, or, where it exceeds the memory of a rank, the first of the lighter ones that fits
+/// it.
+moe::Schedule within_memory(const Situation& situation, moe::Schedule schedule);
+
+}  // namespace tuner
