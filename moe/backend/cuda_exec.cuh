@@ -67,7 +67,7 @@ __global__ void __launch_bounds__(kTileColumns* kTileRows)
 /// The executor that enqueues on one CUDA stream; kernels/execute.h lists its functions.
 class CudaExec {
  public:
-  static constexpr std::int64_t kQueryBlock = kGpuQueryBlock;
+  static constexpr AttentionTile kAttentionTile = kGpuAttentionTile;
 
   explicit CudaExec(DeviceStream& stream) : device_stream_(stream), stream_(stream.get()) {}
 
