@@ -76,7 +76,11 @@ void add_rms_norm(Cases& cases) {
 
 void add_rotary(Cases& cases) {
   for (const auto& [sequences, length, heads, key_value_heads, head_width] :
-       {std::tuple{1, 1, 1, 1, 2}, {2, 7, 3, 3, 4}, {3, 5, 4, 2, 6}, {1, 70, 8, 1, 2}}) {
+       {std::tuple{1, 1, 1, 1, 2},
+        {2, 7, 3, 3, 4},
+        {3, 5, 4, 2, 6},
+        {1, 70, 8, 1, 2},
+        {9, 4, 2, 1, 4}}) {
     const int tokens = sequences * length, columns = (heads + 2 * key_value_heads) * head_width;
     KernelCase forward{"rotary " + std::to_string(tokens) + "x" + std::to_string(columns),
                        Rotary{heads, length, key_value_heads, 100},

@@ -171,6 +171,25 @@ TEST(KernelRotary, TurnsEveryHeadOfQueriesAndKeysByItsPositionAndLeavesValues) {
   for (int c = 0; c < 12; ++c) EXPECT_NEAR(turned[12 + c], expected[c], 1e-14) << c;
 }
 
+/// Sequences are turned in groups, of which the last may be smaller.
+TEST(KernelRotary, TurnsEverySequenceAsIfItWereAlone) {
+  const auto backend = make_cpu_backend(1);
+  const int sequences = 9, length = 5, columns = 12;
+  const HostTensor all = random_tensor(sequences * length, columns, 1);
+  const Rotary rotary{1, length, 1, 100};
+  const auto turned =
+      run_case(*backend, {"rotary", rotary, {all}, {sized_like(all)}}, DType::f32)[0].values;
+  const std::int64_t size = length * columns;
+  for (int sequence = 0; sequence < sequences; ++sequence) {
+    const auto begin = all.values.begin() + sequence * size;
+    const HostTensor one{length, columns, {begin, begin + size}};
+    const std::vector<double> found(turned.begin() + sequence * size,
+                                    turned.begin() + (sequence + 1) * size);
+    EXPECT_EQ(run_case(*backend, {"rotary", rotary, {one}, {one}}, DType::f32)[0].values, found)
+        << sequence;
+  }
+}
+
 TEST(KernelAttention, OfGroupedQueriesIsThatOfRepeatedKeysAndValues) {
   const auto backend = make_cpu_backend(1);
   const int length = 70, heads = 6, key_value_heads = 2, width = 4;
