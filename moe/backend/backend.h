@@ -16,6 +16,12 @@ namespace moe {
 /// A point in a stream of one device; valid until the backend is told to forget_marks().
 using Mark = int;
 
+/// A copy from the arena to memory of the host.
+struct HostCopy {
+  std::span<std::byte> host;
+  const std::byte* device;
+};
+
 /// Watches the work on a device that is not the backend's own, which is communication by NCCL.
 /// The waits of the backend call it, from any thread.
 struct DeviceWatch {
@@ -51,6 +57,10 @@ class Backend {
   /// returns.
   virtual void upload(std::byte* device, std::span<const std::byte> host, Stream stream) = 0;
   virtual void download(std::span<std::byte> host, const std::byte* device, Stream stream) = 0;
+  /// The same for several small pieces, with one wait for all of them on a device.
+  virtual void download_all(std::span<const HostCopy> copies, Stream stream) {
+    for (const HostCopy& copy : copies) download(copy.host, copy.device, stream);
+  }
 
   /// Issues one computing op on op.op->stream. On a CPU it has finished when the call returns; on
   /// CUDA it is enqueued.
@@ -59,12 +69,18 @@ class Backend {
   /// Marks the present end of a stream. Later work on another stream can wait for the mark, and its
   /// time can be read.
   virtual Mark mark(Stream stream) = 0;
+  /// As mark(), but the mark has no time: cheaper on a device.
+  virtual Mark untimed_mark(Stream stream) { return mark(stream); }
   /// Makes work issued on `stream` from now on start after `mark`. The host stream waits in this
   /// call.
   virtual void wait(Stream stream, Mark mark) = 0;
   /// Blocks until `mark` is reached; returns its time in seconds of std::chrono::steady_clock. On
   /// CUDA it throws TimeLimit, as every wait for a device does.
   virtual double time_of(Mark mark) = 0;
+  /// Blocks until `mark`, which need have no time, is reached. Throws as time_of() does.
+  virtual void reach(Mark mark) { time_of(mark); }
+  /// How far the times of marks may be off, in seconds.
+  virtual double time_error_s() { return 0; }
   /// Makes all marks invalid, before a new iteration. Called when nothing runs.
   virtual void forget_marks() = 0;
 

@@ -34,9 +34,7 @@ constexpr Grain kGrainAsleep{131072, 8'000'000}, kGrainAwake{32768, 1'000'000};
 /// depend on the number of threads.
 class CpuExec {
  public:
-  /// Queries per block. Scores above the diagonal are skipped in steps of this; shorter blocks
-  /// would make GEMMs too small to be fast.
-  static constexpr std::int64_t kQueryBlock = 64;
+  static constexpr AttentionTile kAttentionTile = kCpuAttentionTile;
 
   CpuExec(int threads, Grain grain, double copy_bytes_per_s = 0)
       : threads_(threads), grain_(grain), copy_bytes_per_s_(copy_bytes_per_s) {}

@@ -21,7 +21,11 @@ class CudaBackend : public Backend {
   CudaBackend(int device, double time_limit_s) : device_(device), waits_(device, time_limit_s) {
     use_device();
     streams_.reserve(kStreamCount);
-    for (int stream = 0; stream < kStreamCount; ++stream) streams_.emplace_back(waits_);
+    for (int stream = 0; stream < kStreamCount; ++stream) {
+      const bool first = stream == static_cast<int>(Stream::inter_node) ||
+                         stream == static_cast<int>(Stream::intra_node);
+      streams_.emplace_back(waits_, first);
+    }
     at(Stream::compute).blas();
     at(Stream::compute).make_staging();
     at(Stream::host).make_staging();
@@ -109,18 +113,19 @@ class CudaBackend : public Backend {
     at(stream).download(host, device);
   }
 
+  void download_all(std::span<const HostCopy> copies, Stream stream) override {
+    use_device();
+    at(stream).download(copies);
+  }
+
   void execute(const BoundOp& op) override {
     use_device();
     CudaExec exec(at(op.op->stream));
     execute_op(exec, op);
   }
 
-  Mark mark(Stream stream) override {
-    use_device();
-    const auto [mark, event] = marks_.next();
-    check(cudaEventRecord(event, at(stream).get()), "cudaEventRecord");
-    return mark;
-  }
+  Mark mark(Stream stream) override { return record(stream, true); }
+  Mark untimed_mark(Stream stream) override { return record(stream, false); }
   void wait(Stream stream, Mark mark) override {
     use_device();
     check(cudaStreamWaitEvent(at(stream).get(), marks_.event(mark), 0), "cudaStreamWaitEvent");
@@ -129,6 +134,11 @@ class CudaBackend : public Backend {
     use_device();
     return marks_.time_of(marks_.event(mark), waits_);
   }
+  void reach(Mark mark) override {
+    use_device();
+    waits_.until(marks_.event(mark), "the end of an op");
+  }
+  double time_error_s() override { return marks_.error_s(); }
   void forget_marks() override {
     use_device();
     marks_.forget(at(Stream::compute).get(), waits_);
@@ -141,6 +151,12 @@ class CudaBackend : public Backend {
   }
 
  private:
+  Mark record(Stream stream, bool timed) {
+    use_device();
+    const auto [mark, event] = marks_.next(timed);
+    check(cudaEventRecord(event, at(stream).get()), "cudaEventRecord");
+    return mark;
+  }
   /// CUDA keeps the current device per host thread, and each stream has a thread.
   void use_device() const { check(cudaSetDevice(device_), "cudaSetDevice"); }
   /// Waits until all work issued on the stream is done.

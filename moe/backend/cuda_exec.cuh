@@ -11,16 +11,17 @@
 
 namespace moe {
 
-inline constexpr int kBlockThreads = 256;
+inline constexpr int kBlockThreads = 256, kMostThreads = 512;
 /// Rows up to this width are computed by a warp, wider rows by a block. Only the width decides, so
 /// that the order of a row's sums does not depend on the number of rows.
 inline constexpr std::int64_t kWarpWidth = 1024;
-/// Columns and rows of the tile that one block of column_sums reads at once.
-inline constexpr int kTileColumns = 32, kTileRows = 16;
+/// Matrices up to this width are summed up in narrow tiles, so that they too occupy many blocks.
+/// Only the width decides, as with rows.
+inline constexpr std::int64_t kNarrowWidth = 2048;
 
-template <int threads, class F>
-__global__ void __launch_bounds__(kBlockThreads) rows_kernel(std::int64_t count, F f) {
-  constexpr int teams = kBlockThreads / threads;
+template <int threads, int block, class F>
+__global__ void __launch_bounds__(block) rows_kernel(std::int64_t count, F f) {
+  constexpr int teams = block / threads;
   DeviceTeam<threads> team;
   const std::int64_t first = std::int64_t{blockIdx.x} * teams + threadIdx.x / threads;
   for (std::int64_t row = first; row < count; row += std::int64_t{gridDim.x} * teams) {
@@ -37,17 +38,17 @@ __global__ void __launch_bounds__(kBlockThreads) elements_kernel(std::int64_t co
   }
 }
 
-/// A block per 32 columns. Each of its rows of threads sums every 16th row of the matrix; then the
-/// partial sums are added in order.
-template <class Terms, class Real, int count>
-__global__ void __launch_bounds__(kTileColumns* kTileRows)
+/// A block per `tile_columns` columns. Each of its `tile_rows` rows of threads sums every
+/// tile_rows-th row of the matrix; then the partial sums are added in order.
+template <int tile_columns, int tile_rows, class Terms, class Real, int count>
+__global__ void __launch_bounds__(tile_columns* tile_rows)
     column_sums_kernel(std::int64_t rows, std::int64_t width, Terms terms,
                        SumTargets<Real, count> targets) {
-  __shared__ Real partial[count][kTileRows][kTileColumns];
-  const std::int64_t column = std::int64_t{blockIdx.x} * kTileColumns + threadIdx.x;
+  __shared__ Real partial[count][tile_rows][tile_columns];
+  const std::int64_t column = std::int64_t{blockIdx.x} * tile_columns + threadIdx.x;
   Real sums[count] = {};
   if (column < width) {
-    for (std::int64_t row = threadIdx.y; row < rows; row += kTileRows) {
+    for (std::int64_t row = threadIdx.y; row < rows; row += tile_rows) {
       const Sums<Real, count> term = terms(row, column);
       for (int which = 0; which < count; ++which) sums[which] += term.value[which];
     }
@@ -59,7 +60,7 @@ __global__ void __launch_bounds__(kTileColumns* kTileRows)
   if (threadIdx.y != 0 || column >= width) return;
   for (int which = 0; which < count; ++which) {
     Real sum = 0;
-    for (int row = 0; row < kTileRows; ++row) sum += partial[which][row][threadIdx.x];
+    for (int row = 0; row < tile_rows; ++row) sum += partial[which][row][threadIdx.x];
     targets.store(which, column, sum);
   }
 }
@@ -67,7 +68,7 @@ __global__ void __launch_bounds__(kTileColumns* kTileRows)
 /// The executor that enqueues on one CUDA stream; kernels/execute.h lists its functions.
 class CudaExec {
  public:
-  static constexpr std::int64_t kQueryBlock = kGpuQueryBlock;
+  static constexpr AttentionTile kAttentionTile = kGpuAttentionTile;
 
   explicit CudaExec(DeviceStream& stream) : device_stream_(stream), stream_(stream.get()) {}
 
@@ -75,11 +76,12 @@ class CudaExec {
   void rows(std::int64_t count, std::int64_t width, F f) {
     if (count == 0) return;
     if (width <= kWarpWidth) {
-      rows_kernel<32><<<blocks(count, kBlockThreads / 32), kBlockThreads, 0, stream_>>>(count, f);
+      in_teams<32, kBlockThreads>(count, f);
+    } else if constexpr (requires { F::kFewLongRows; }) {
+      in_teams<kMostThreads, kMostThreads>(count, f);
     } else {
-      rows_kernel<kBlockThreads><<<blocks(count, 1), kBlockThreads, 0, stream_>>>(count, f);
+      in_teams<kBlockThreads, kBlockThreads>(count, f);
     }
-    check(cudaGetLastError(), "rows_kernel");
   }
 
   template <class F>
@@ -93,10 +95,11 @@ class CudaExec {
   void column_sums(std::int64_t rows, std::int64_t width, Terms terms,
                    SumTargets<Real, count> targets) {
     if (width == 0) return;
-    const auto grid = static_cast<unsigned>((width + kTileColumns - 1) / kTileColumns);
-    column_sums_kernel<<<grid, dim3(kTileColumns, kTileRows), 0, stream_>>>(rows, width, terms,
-                                                                            targets);
-    check(cudaGetLastError(), "column_sums_kernel");
+    if (width <= kNarrowWidth) {
+      column_sums_in_tiles<8, 64>(rows, width, terms, targets);
+    } else {
+      column_sums_in_tiles<32, 16>(rows, width, terms, targets);
+    }
   }
 
   /// cuBLAS is column-major: it computes C^T = op(B)^T op(A)^T on the same memory.
@@ -124,6 +127,21 @@ class CudaExec {
   }
 
  private:
+  template <int threads, int block, class F>
+  void in_teams(std::int64_t count, F f) {
+    rows_kernel<threads, block><<<blocks(count, block / threads), block, 0, stream_>>>(count, f);
+    check(cudaGetLastError(), "rows_kernel");
+  }
+
+  template <int tile_columns, int tile_rows, class Terms, class Real, int count>
+  void column_sums_in_tiles(std::int64_t rows, std::int64_t width, Terms terms,
+                            SumTargets<Real, count> targets) {
+    const auto grid = static_cast<unsigned>((width + tile_columns - 1) / tile_columns);
+    column_sums_kernel<tile_columns, tile_rows>
+        <<<grid, dim3(tile_columns, tile_rows), 0, stream_>>>(rows, width, terms, targets);
+    check(cudaGetLastError(), "column_sums_kernel");
+  }
+
   template <class In, class Out>
   void multiply(const Gemm<In, Out>& gemm, bool accumulate) {
     const Wide<In> one = 1, beta = accumulate ? 1 : 0;

@@ -9,25 +9,30 @@
 
 namespace moe {
 
-/// Timing events by number, reused after forget(), and how their times relate to the host's clock.
+/// Events by number, reused after forget(), and how the times of those that have one relate to the
+/// host's clock. Events without a time have negative numbers.
 class Marks {
  public:
-  std::pair<Mark, cudaEvent_t> next() {
+  std::pair<Mark, cudaEvent_t> next(bool timed) {
     const std::lock_guard lock(mutex_);
-    if (used_ == events_.size()) events_.push_back(make_event(cudaEventDefault));
-    const auto mark = static_cast<Mark>(used_);
-    return {mark, events_[used_++].get()};
+    Events& events = timed ? timed_ : untimed_;
+    if (events.used == events.all.size()) {
+      events.all.push_back(make_event(timed ? cudaEventDefault : cudaEventDisableTiming));
+    }
+    const auto place = static_cast<Mark>(events.used);
+    return {timed ? place : -1 - place, events.all[events.used++].get()};
   }
   cudaEvent_t event(Mark mark) {
     const std::lock_guard lock(mutex_);
-    return events_.at(static_cast<std::size_t>(mark)).get();
+    const Events& events = mark < 0 ? untimed_ : timed_;
+    return events.all.at(static_cast<std::size_t>(mark < 0 ? -1 - mark : mark)).get();
   }
   /// Forgets all marks and compares the clocks of device and host again, because event times are
   /// floats, which lose precision with the distance to the reference. Of several comparisons the
   /// shortest is kept, as the most exact.
   void forget(cudaStream_t stream, DeviceWaits& waits) {
     const std::lock_guard lock(mutex_);
-    used_ = 0;
+    timed_.used = untimed_.used = 0;
     if (!spare_) spare_ = make_event(cudaEventDefault);
     check(cudaEventRecord(spare_.get(), stream), "cudaEventRecord");
     waits.until(spare_.get(), "the last iteration");
@@ -46,6 +51,7 @@ class Marks {
       if (attempt > 0 && duration_s >= shortest_s) continue;
       shortest_s = duration_s;
       reference_s_ = begin_s + duration_s / 2;
+      error_s_ = duration_s / 2;
       std::swap(reference_, spare_);
     }
   }
@@ -57,14 +63,23 @@ class Marks {
     return reference_s_ + since_ms * 1e-3;
   }
 
+  /// The reference was read between two times of the host; a time since then is a float.
+  double error_s() {
+    const std::lock_guard lock(mutex_);
+    return error_s_ + (steady_clock_s() - reference_s_) * 0x1p-23;
+  }
+
  private:
+  struct Events {
+    std::vector<OwnedEvent> all;
+    std::size_t used = 0;
+  };
   static constexpr double kSpin_s = 1e-3;
 
   std::mutex mutex_;
-  std::vector<OwnedEvent> events_;
-  std::size_t used_ = 0;
+  Events timed_, untimed_;
   OwnedEvent reference_, spare_;
-  double reference_s_ = 0;
+  double reference_s_ = 0, error_s_ = 0;
 };
 
 }  // namespace moe

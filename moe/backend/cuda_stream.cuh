@@ -27,9 +27,14 @@ struct Staging {
 /// stream.
 class DeviceStream {
  public:
-  explicit DeviceStream(DeviceWaits& waits) : waits_(&waits) {
+  /// `first`: blocks of its kernels start before those of other streams that wait for room on the
+  /// device. Streams of communication are, since other ranks wait for them too.
+  DeviceStream(DeviceWaits& waits, bool first) : waits_(&waits) {
+    int least = 0, greatest = 0;
+    check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "cudaDeviceGetStreamPriorityRange");
     cudaStream_t stream = nullptr;
-    check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+    check(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, first ? greatest : least),
+          "cudaStreamCreateWithPriority");
     stream_ = OwnedStream(stream);
   }
 
@@ -92,6 +97,32 @@ class DeviceStream {
       done_bytes = bytes;
     });
     empty();
+  }
+
+  /// Copies of few bytes share a buffer and a wait.
+  void download(std::span<const HostCopy> copies) {
+    std::size_t total = 0;
+    for (const HostCopy& copy : copies) total += copy.host.size();
+    if (total > Staging::kBytes) {
+      for (const HostCopy& copy : copies) download(copy.host, copy.device);
+      return;
+    }
+    make_staging();
+    const Staging& staging = staging_.front();
+    waits_->until(staging.free.get(), "an earlier copy");
+    auto* at = static_cast<std::byte*>(staging.memory.get());
+    for (const HostCopy& copy : copies) {
+      check(cudaMemcpyAsync(at, copy.device, copy.host.size(), cudaMemcpyDeviceToHost, get()),
+            "cudaMemcpyAsync from the device");
+      at += copy.host.size();
+    }
+    check(cudaEventRecord(staging.free.get(), get()), "cudaEventRecord");
+    waits_->until(staging.free.get(), "a copy to the host");
+    at = static_cast<std::byte*>(staging.memory.get());
+    for (const HostCopy& copy : copies) {
+      std::memcpy(copy.host.data(), at, copy.host.size());
+      at += copy.host.size();
+    }
   }
 
  private:

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sched.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -27,9 +29,24 @@ inline bool is_ready(cudaError_t status, const char* what, CallSite where = Call
   return true;
 }
 
-/// Sleeps for a sixteenth of the time waited so far. The host is thus late by little (a device
+/// True where this process may use several cores, so that a thread that spins for some microseconds
+/// takes none from a thread that computes.
+inline bool has_cores_to_spare() {
+  static const bool several = [] {
+    cpu_set_t usable;
+    return sched_getaffinity(0, sizeof usable, &usable) == 0 && CPU_COUNT(&usable) > 1;
+  }();
+  return several;
+}
+
+/// Returns at once for the first 30 us, where cores are to spare: a sleep of 20 us may take 100.
+/// Then sleeps for a sixteenth of the time waited so far. The host is thus late by little (a device
 /// idles until the host knows the counts of a MoE layer), and wakes seldom.
 inline void sleep_after(double waited_s) {
+  if (waited_s < 30e-6 && has_cores_to_spare()) {
+    std::this_thread::yield();
+    return;
+  }
   std::this_thread::sleep_for(
       std::chrono::duration<double>(std::clamp(waited_s / 16, 20e-6, 500e-6)));
 }

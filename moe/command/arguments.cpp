@@ -97,6 +97,10 @@ void declare_machine(CLI::App& app, TrainArguments& a) {
       ->check(options::gigabits_per_second())
       ->type_name("GBPS")
       ->group(group);
+  app.add_flag("--check-each-op", a.check_each_op,
+               "wait after each op until it has ended, so that an error of a GPU names the op; "
+               "nothing overlaps then")
+      ->group(group);
 }
 
 void declare_schedule(CLI::App& app, TrainArguments& a) {

@@ -34,6 +34,7 @@ struct TrainArguments {
   std::int64_t memory_limit_bytes = 0;
   double time_limit_s = 60;
   double copy_gbps = 0;
+  bool check_each_op = false;
   int evaluate_every = 0;
   int evaluate_batches = 4;
   int log_every = 10;

@@ -89,7 +89,9 @@ TrainOptions train_options(const TrainArguments& arguments, const TrainInputs& i
   options.run.time_limit_s = arguments.time_limit_s;
   options.run.memory_limit_bytes =
       arguments.memory_limit_bytes > 0 ? arguments.memory_limit_bytes : device.memory_bytes;
-  options.run.record_spans = arguments.timelines > 0;
+  if (arguments.memory_limit_bytes == 0) options.run.bytes_left = device.bytes_left;
+  options.run.record_spans = arguments.timelines > 0 && !arguments.database.empty();
+  options.run.check_each_op = arguments.check_each_op;
   options.replan = turns > 1 ? in_turns(plan.schedules) : plan.replan;
   options.planning = arguments.plan_beside ? PlanningTurn::beside : PlanningTurn::between;
   return options;

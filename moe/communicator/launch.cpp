@@ -38,6 +38,15 @@ constexpr std::array kSettings = {
     Setting{"PRTE_MCA_hwloc_default_binding_policy", "none"},
 };
 
+/// What the libraries of a device read when they start. Calls of NCCL are issued in one order
+/// (issue_order.h), and the first setting makes kernels of different communicators start in that
+/// order and overlap. Kernels that are loaded at their first use may wait for all that runs on the
+/// device, even for kernels of NCCL that wait for other ranks, and make the first iteration slow.
+constexpr std::array kDeviceSettings = {
+    Setting{"NCCL_LAUNCH_ORDER_IMPLICIT", "1"},
+    Setting{"CUDA_MODULE_LOADING", "EAGER"},
+};
+
 /// OpenMP's, and libgomp's own.
 constexpr const char* kPolicy = "OMP_WAIT_POLICY";
 constexpr const char* kSpins = "GOMP_SPINCOUNT";
@@ -139,6 +148,7 @@ std::unique_ptr<Communicator> join_world(std::optional<int> ranks, char** argv,
                                          double start_limit_s,
                                          const std::function<void(int code)>& ended) {
   if (ranks && *ranks < 1) throw InputError(fmt::format("--ranks {}: at least 1 expected", *ranks));
+  for (const Setting& setting : kDeviceSettings) setenv(setting.variable, setting.value, 0);
   const auto check = [&](int size) {
     if (ranks && size != *ranks) {
       throw InputError(

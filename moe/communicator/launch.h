@@ -19,7 +19,8 @@ namespace moe {
 /// InputError when N < 1 or mpirun is not installed, Unavailable in a build without MPI. Call it
 /// first in main, before anything is written or any thread started. `start_limit_s`: see
 /// make_mpi_world and run_mpirun. `ended` is called with mpirun's exit code before this process
-/// ends with it.
+/// ends with it. join_world also sets the variables that CUDA and NCCL read when they start, where
+/// the user has not, since no thread may run beside that.
 std::unique_ptr<Communicator> join_world(std::optional<int> ranks, char** argv,
                                          double start_limit_s = kDefaultStartLimit_s,
                                          const std::function<void(int code)>& ended = {});

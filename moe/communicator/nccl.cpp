@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <cstring>
 #include <iterator>
 #include <limits>
@@ -448,9 +447,6 @@ bool has_nccl() { return true; }
 
 std::unique_ptr<Communicator> make_nccl_communicator(Communicator& host, Backend& backend,
                                                      int device, double time_limit_s) {
-  // Calls are issued in one order (issue_order.h). This makes kernels of different communicators
-  // start in that order and overlap. A user's own setting stays.
-  setenv("NCCL_LAUNCH_ORDER_IMPLICIT", "1", 0);
   auto family = std::make_unique<NcclFamily>(backend, device, time_limit_s);
   family->use_device();
   // The id travels as whole words, because only NCCL knows its bytes.

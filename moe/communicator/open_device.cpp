@@ -89,6 +89,10 @@ OpenDevice open_device(Communicator& world, const std::vector<RankInfo>& ranks,
   open.backend = make_cuda_backend(device, wish.time_limit_s);
   if (nccl && choice.one_each) {
     open.nccl = make_nccl_communicator(world, *open.backend, device, wish.time_limit_s);
+    // NCCL takes memory for its connections at the first call.
+    open.nccl->barrier({open.backend->native_stream(Stream::compute), Stream::compute,
+                        wish.time_limit_s, "warm-up of NCCL"});
+    open.bytes_left = [device] { return cuda_free_bytes(device) / 5 * 4; };
   }
   // Now every rank has opened its device, and none has begun to fill its arena.
   world.barrier(call);

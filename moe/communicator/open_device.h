@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -29,6 +30,8 @@ struct OpenDevice {
   /// Four fifths of the memory, divided among the ranks that share it. A process that took more
   /// would swap or be killed.
   std::int64_t memory_bytes = 0;
+  /// What the same would be now, where NCCL takes memory for every group of ranks; none elsewhere.
+  std::function<std::int64_t()> bytes_left;
   std::vector<int> threads;  ///< computing threads by rank; empty on GPUs
 };
 

@@ -14,7 +14,7 @@ namespace moe {
 /// p -= learning_rate m' / (sqrt(v') + epsilon),
 /// m' = m / (1 - beta1^step), v' = v / (1 - beta2^step).   [Kingma and Ba 2015, Algorithm 1]
 /// A team per block of elements: only the device knows the step, and computing two powers for every
-/// element would cost more than the update.
+/// element would cost more than the update. One member of the team computes them, in double.
 template <class Stored>
 struct AdamBody {
   using Real = Wide<Stored>;
@@ -39,9 +39,13 @@ struct AdamBody {
     Real* m = first_moment + begin;
     Real* v = second_moment + begin;
     const double steps = *step;
-    const double learning_rate = rate_at(op.rate, steps);
-    const Real rate = static_cast<Real>(learning_rate / (1 - std::pow(op.beta1, steps)));
-    const Real root = static_cast<Real>(1 / std::sqrt(1 - std::pow(op.beta2, steps)));
+    const AdamStep adam = op;
+    const double learning_rate =
+        team.sum(1, [=](std::int64_t) { return rate_at(adam.rate, steps); });
+    const Real rate = static_cast<Real>(team.sum(
+        1, [=](std::int64_t) { return learning_rate / (1 - std::pow(adam.beta1, steps)); }));
+    const Real root = static_cast<Real>(
+        team.sum(1, [=](std::int64_t) { return 1 / std::sqrt(1 - std::pow(adam.beta2, steps)); }));
     const Real new1 = static_cast<Real>(1 - op.beta1), new2 = static_cast<Real>(1 - op.beta2);
     const Real epsilon = static_cast<Real>(op.epsilon);
     const Real factor = clip_factor == nullptr ? Real(1) : *clip_factor;

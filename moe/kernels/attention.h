@@ -7,85 +7,171 @@
 
 namespace moe {
 
-/// The rows of a block of queries, of several heads of one sequence. Row r is query begin + r mod
-/// queries of head r / queries; heads lie `head_stride` elements apart.
-struct QueryRows {
-  std::int64_t begin, queries, length, head_stride;
+/// A tile of scores of several heads of one sequence, from a head of q on and in steps of as many
+/// heads as share keys and values. Row r is query r mod queries of head r / queries.
+struct TileRows {
+  std::int64_t begin, queries;   ///< the queries of the tile
+  std::int64_t first_key, keys;  ///< the keys of the tile
+  std::int64_t row, stride;      ///< elements from row to row of the tile, and from head to head
+  std::int64_t heads, sharing;   ///< of q: all of them, and those that share a head of k and v
+  std::int64_t head_width;
 
-  MOE_BODY std::int64_t query(std::int64_t row) const { return begin + row % queries; }
-  MOE_BODY std::int64_t offset(std::int64_t row) const {
-    return row / queries * head_stride + row % queries * length;
+  MOE_BODY std::int64_t scores_at(std::int64_t r) const {
+    return r / queries * stride + r % queries * row;
+  }
+  /// The same among elements of which `to_one` take the room of one score.
+  MOE_BODY std::int64_t stored_at(std::int64_t r, std::int64_t to_one) const {
+    return r / queries * stride * to_one + r % queries * row;
+  }
+  /// Keys of the tile that the query of row r sees.
+  MOE_BODY std::int64_t seen(std::int64_t r) const {
+    const std::int64_t up_to_itself = begin + r % queries + 1 - first_key;
+    return up_to_itself < keys ? up_to_itself : keys;
+  }
+  /// Where the row's element is in a column of [length, heads], counted from the first query of
+  /// the first head.
+  MOE_BODY std::int64_t statistic_at(std::int64_t r) const {
+    return r % queries * heads + r / queries * sharing;
   }
 };
 
-/// Scores are stored as other activations are, in the place of the probabilities.
-/// scores -> softmax(scale scores) over the keys up to the query itself, zero beyond, in place. A
-/// team per query.
+/// Where the rows of a tile have their sums of head_width elements.
+template <class Real>
+struct RowSums {
+  Real* base;
+  std::int64_t row, stride;  ///< elements from query to query, and from head to head
+
+  MOE_BODY Real* of(const TileRows& tile, std::int64_t r) const {
+    return base + r % tile.queries * row + r / tile.queries * stride;
+  }
+};
+
+/// scores -> e^(scale score) over the sum of all of them up to this tile; log_sum_exp and y of the
+/// tiles before -> with this one. A team per row.
+///   L' = log(e^L + e^l), p = e^(scale s - L'), y' = e^(L - L') y + (the product p v that follows)
+/// L of the tiles before, l of this tile.
 template <class Stored>
-struct CausalSoftmaxBody {
+struct TileSoftmaxBody {
   using Real = Wide<Stored>;
-  Stored* scores;
-  QueryRows rows;
+  static constexpr std::int64_t kToOne = sizeof(Real) / sizeof(Stored);
+  TileRows tile;
+  Real* scores;
+  Stored* probabilities;  ///< the scores themselves where they are stored in the same type
+  Real* log_sum_exp;
+  RowSums<Real> y;
   Real scale;
 
   template <class Team>
-  MOE_BODY void operator()(Team& team, std::int64_t row) const {
-    Stored* p = scores + rows.offset(row);
-    const std::int64_t keys = rows.query(row) + 1;
+  MOE_BODY void operator()(Team& team, std::int64_t r) const {
+    Real* s = scores + tile.scores_at(r);
+    Stored* p = probabilities + tile.stored_at(r, kToOne);
+    Real* sum_so_far = log_sum_exp + tile.statistic_at(r);
+    const std::int64_t seen = tile.seen(r);
     const Real factor = scale;
-    const Real largest = team.max(keys, [=](std::int64_t i) { return Real(p[i]); });
+    const Real largest = team.max(seen, [=](std::int64_t i) { return s[i]; });
     team.sync();
-    const Real sum = team.sum(keys, [=](std::int64_t i) {
-      const Real e = exponential((p[i] - largest) * factor);
-      p[i] = e;
+    const Real sum = team.sum(seen, [=](std::int64_t i) {
+      const Real e = exponential((s[i] - largest) * factor);
+      s[i] = e;
       return e;
     });
-    const Real inverse = Real(1) / sum;
+    Real logarithm = largest * factor + std::log(sum), weight = Real(1) / sum, keep = 0;
+    if (tile.first_key > 0) {
+      const Real before = *sum_so_far, own = logarithm;
+      logarithm = own > before ? own + std::log1p(std::exp(before - own))
+                               : before + std::log1p(std::exp(own - before));
+      weight *= std::exp(own - logarithm);
+      keep = std::exp(before - logarithm);
+    }
     team.sync();
-    team.for_each(keys, [=](std::int64_t i) { p[i] = p[i] * inverse; });
-    team.for_each(rows.length - keys, [=](std::int64_t i) { p[keys + i] = Stored(0); });
+    if (team.leader()) *sum_so_far = logarithm;
+    team.for_each(seen, [=](std::int64_t i) { p[i] = s[i] * weight; });
+    team.for_each(tile.keys - seen, [=](std::int64_t i) { p[seen + i] = Stored(0); });
+    if (tile.first_key > 0) {
+      Real* out = y.of(tile, r);
+      team.for_each(tile.head_width, [=](std::int64_t c) { out[c] *= keep; });
+    }
   }
 };
 
-/// d_probabilities -> gradient of the scores, in place: scale p (dp - sum p dp), zero beyond the
-/// diagonal up to column `width`. A team per query.
+/// scores s, gradients dp of the probabilities -> probabilities p and gradients of the scores,
+/// zero beyond the diagonal. A team per row.
+///   p = e^(scale s - log_sum_exp), ds = scale p (dp - sum of dy y)
+/// The sum over a query's outputs is that of p dp over its keys, of which a tile has only some.
 template <class Stored>
-struct CausalSoftmaxGradientBody {
+struct TileSoftmaxGradientBody {
   using Real = Wide<Stored>;
-  const Stored* probabilities;
-  Stored* gradient;
-  QueryRows probability_rows, gradient_rows;
-  std::int64_t width;
+  static constexpr std::int64_t kToOne = sizeof(Real) / sizeof(Stored);
+  TileRows tile;
+  const Real* scores;
+  const Real* gradients;
+  Stored* probabilities;    ///< the scores themselves where they are stored in the same type
+  Stored* score_gradients;  ///< the gradients likewise
+  const Real* log_sum_exp;
+  RowSums<const Stored> dy, y;
   Real scale;
 
   template <class Team>
-  MOE_BODY void operator()(Team& team, std::int64_t row) const {
-    const Stored* p = probabilities + probability_rows.offset(row);
-    Stored* d = gradient + gradient_rows.offset(row);
-    const std::int64_t keys = gradient_rows.query(row) + 1;
-    const Real factor = scale;
-    const Real dot = team.sum(keys, [=](std::int64_t i) { return p[i] * d[i]; });
-    team.sync();
-    team.for_each(keys, [=](std::int64_t i) { d[i] = factor * p[i] * (d[i] - dot); });
-    team.for_each(width - keys, [=](std::int64_t i) { d[keys + i] = Stored(0); });
+  MOE_BODY void operator()(Team& team, std::int64_t r) const {
+    const std::int64_t at = tile.scores_at(r), stored_at = tile.stored_at(r, kToOne),
+                       seen = tile.seen(r);
+    const Real *s = scores + at, *dp = gradients + at;
+    Stored *p = probabilities + stored_at, *ds = score_gradients + stored_at;
+    const Stored *row_dy = dy.of(tile, r), *row_y = y.of(tile, r);
+    const Real factor = scale, logarithm = log_sum_exp[tile.statistic_at(r)];
+    const Real dot =
+        team.sum(tile.head_width, [=](std::int64_t c) { return Real(row_dy[c]) * Real(row_y[c]); });
+    team.for_each(seen, [=](std::int64_t i) {
+      const Real probability = exponential(s[i] * factor - logarithm);
+      const Real gradient = factor * probability * (dp[i] - dot);
+      p[i] = probability;
+      ds[i] = gradient;
+    });
+    team.for_each(tile.keys - seen, [=](std::int64_t i) {
+      p[seen + i] = Stored(0);
+      ds[seen + i] = Stored(0);
+    });
   }
 };
 
-/// Sizes that forward and backward share. Queries are computed in blocks, so that GEMMs stop at the
-/// block of the diagonal and a block of scores stays in the cache of a processor. The executor
-/// decides how many heads one call takes and how long a block is. A call takes heads of k and v,
-/// and for each the heads of q that share it, one after the other; the sums for a head of k and v
-/// so have one owner.
-template <class Real>
+/// Rounds sums of several heads, one after the other in `sums`, [rows, groups of `width`] each, to
+/// where they are stored. A team per head and row.
+template <class Stored>
+struct StoreSumsBody {
+  const Wide<Stored>* sums;
+  std::int64_t sums_stride;  ///< elements of `sums` from head to head
+  std::int64_t rows, width, groups;
+  Stored* to;
+  std::int64_t row, stride, group;  ///< elements of `to` from row, head and group to the next
+
+  template <class Team>
+  MOE_BODY void operator()(Team& team, std::int64_t i) const {
+    const std::int64_t size = width, head = i / rows, of_head = i - head * rows;
+    const Wide<Stored>* in = sums + head * sums_stride + of_head * groups * size;
+    Stored* out = to + head * stride + of_head * row;
+    for (std::int64_t left = groups; left > 0; --left, in += size, out += group) {
+      team.for_each(size, [=](std::int64_t c) { out[c] = in[c]; });
+    }
+  }
+};
+
+/// Sizes and addresses that forward and backward share. Tiles run over blocks of queries and, for
+/// each head of q, over the keys up to the diagonal. The executor decides how large a tile is and
+/// how many heads of k and v one call takes. The heads of q that share keys and values follow one
+/// another, so that the sums for a head of k and v have one owner.
+template <class Stored>
 struct AttentionShape {
-  std::int64_t heads, key_value_heads, sharing, length, sequences, head_width, block;
+  using Real = Wide<Stored>;
+  static constexpr bool kNarrows = !std::is_same_v<Stored, Real>;
+
+  std::int64_t heads, key_value_heads, sharing, length, sequences, head_width;
   std::int64_t width, row;  ///< elements of a row of y and of qkv
-  /// Elements of one head, and of all heads that share k and v.
-  std::int64_t square, probability_stride;
+  AttentionScratch scratch;
+  std::int64_t scratch_stride;  ///< elements of the scratch from head to head of k and v
   Real scale;
 
   template <class Exec, class Op>
-  static AttentionShape of(const Exec&, const Op& op, const View& qkv) {
+  static AttentionShape of(const Exec&, const Op& op, const View& qkv, const View& scratch) {
     const std::int64_t heads = op.heads, key_value_heads = op.key_value_heads,
                        length = op.sequence_length, parts = heads + 2 * key_value_heads;
     if (heads < 1 || key_value_heads < 1 || heads % key_value_heads != 0 || length < 1 ||
@@ -95,235 +181,269 @@ struct AttentionShape {
                              std::to_string(length) + ", " + std::to_string(heads) + " heads and " +
                              std::to_string(key_value_heads) + " of keys and values");
     }
-    const std::int64_t head_width = qkv.columns / parts, sharing = heads / key_value_heads;
+    constexpr AttentionTile tile = Exec::kAttentionTile;
+    static_assert(tile.keys % tile.queries == 0);
+    const std::int64_t head_width = qkv.columns / parts;
+    const auto needed = AttentionScratch::of(tile, length, head_width, kNarrows,
+                                             std::is_same_v<Op, AttentionGradient>);
+    if (scratch.rows < key_value_heads || scratch.columns < needed.elements) {
+      throw std::logic_error("attention: a scratch of " + std::to_string(scratch.rows) + " x " +
+                             std::to_string(scratch.columns) + " elements, needed are " +
+                             std::to_string(key_value_heads) + " x " +
+                             std::to_string(needed.elements));
+    }
     return {heads,
             key_value_heads,
-            sharing,
+            heads / key_value_heads,
             length,
             qkv.rows / length,
             head_width,
-            Exec::kQueryBlock,
             heads * head_width,
             qkv.columns,
-            length * length,
-            sharing * length * length,
+            needed,
+            scratch.columns,
             Real(1) / std::sqrt(static_cast<Real>(head_width))};
+  }
+
+  /// The block of queries from `begin` on, and the keys from `first_key` on that it sees.
+  TileRows tile(std::int64_t begin, std::int64_t first_key) const {
+    const std::int64_t queries = smaller(scratch.tile.queries, length - begin);
+    const std::int64_t keys = smaller(scratch.tile.keys, begin + queries - first_key);
+    return {begin,          queries, first_key, keys,      scratch.row,
+            scratch_stride, heads,   sharing,   head_width};
+  }
+  static std::int64_t smaller(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
+
+  /// The tile of scores (0) or of gradients (1) as activations are stored: the tile itself where
+  /// they are stored in the wide type.
+  Stored* stored_tile(Real* scratch_of_head, int which) const {
+    if constexpr (kNarrows) {
+      return reinterpret_cast<Stored*>(scratch_of_head + scratch.stored) +
+             which * scratch.tile.queries * scratch.row;
+    } else {
+      return scratch_of_head + which * scratch.gradients;
+    }
+  }
+  /// The sums of a block of queries: `target` itself where it is stored in the wide type.
+  RowSums<Real> query_sums(Real* scratch_of_head, Stored* target, std::int64_t target_row) const {
+    if constexpr (kNarrows) {
+      return {scratch_of_head + scratch.query_sums, head_width, scratch_stride};
+    } else {
+      return {target, target_row, sharing * head_width};
+    }
+  }
+  /// Scores of a tile, or the like for gradients: [queries, W] by [keys, W], transposed.
+  Gemm<Stored, Real> scores(const TileRows& t, const Stored* a, std::int64_t lda, const Stored* b,
+                            Real* c, std::int64_t batch) const {
+    return {.m = t.queries,
+            .n = t.keys,
+            .k = head_width,
+            .a = a,
+            .lda = lda,
+            .b = b + t.first_key * row,
+            .ldb = row,
+            .transpose_b = true,
+            .c = c,
+            .ldc = scratch.row,
+            .batch = batch,
+            .stride_a = sharing * head_width,
+            .stride_b = head_width,
+            .stride_c = scratch_stride};
+  }
+  /// Adds a tile times k or v to sums of its queries; the first tile overwrites them.
+  Gemm<Stored, Real> sums_of_queries(const TileRows& t, const Stored* a, const Stored* b,
+                                     const RowSums<Real>& c, std::int64_t batch) const {
+    return {.m = t.queries,
+            .n = head_width,
+            .k = t.keys,
+            .a = a,
+            .lda = scratch.row,
+            .b = b + t.first_key * row,
+            .ldb = row,
+            .c = c.base,
+            .ldc = c.row,
+            .accumulate = t.first_key > 0,
+            .batch = batch,
+            .stride_a = stride_of_stored(),
+            .stride_b = head_width,
+            .stride_c = c.stride};
+  }
+  /// Adds a tile, transposed, times q or dy to sums of its keys, or overwrites them.
+  Gemm<Stored, Real> sums_of_keys(const TileRows& t, const Stored* a, const Stored* b,
+                                  std::int64_t ldb, const RowSums<Real>& c, bool accumulate,
+                                  std::int64_t batch) const {
+    return {.m = t.keys,
+            .n = head_width,
+            .k = t.queries,
+            .a = a,
+            .lda = scratch.row,
+            .transpose_a = true,
+            .b = b,
+            .ldb = ldb,
+            .c = c.base + t.first_key * c.row,
+            .ldc = c.row,
+            .accumulate = accumulate,
+            .batch = batch,
+            .stride_a = stride_of_stored(),
+            .stride_b = sharing * head_width,
+            .stride_c = c.stride};
+  }
+  /// The sums of all keys (0) or values (1), as query_sums().
+  RowSums<Real> key_sums(Real* scratch_of_head, Stored* target, int which) const {
+    if constexpr (kNarrows) {
+      return {scratch_of_head + scratch.key_sums + which * head_width, 2 * head_width,
+              scratch_stride};
+    } else {
+      return {target, row, head_width};
+    }
+  }
+  /// Rounds query_sums() and key_sums() to their targets, where they are not there already.
+  template <class Exec>
+  void store_query_sums(Exec& exec, const Real* scratch_of_head, std::int64_t queries, Stored* to,
+                        std::int64_t to_row, std::int64_t batch) const {
+    if constexpr (kNarrows) {
+      exec.rows(batch * queries, head_width,
+                StoreSumsBody<Stored>{scratch_of_head + scratch.query_sums, scratch_stride, queries,
+                                      head_width, 1, to, to_row, sharing * head_width, 0});
+    }
+  }
+  template <class Exec>
+  void store_key_sums(Exec& exec, const Real* scratch_of_head, Stored* keys,
+                      std::int64_t batch) const {
+    if constexpr (kNarrows) {
+      exec.rows(batch * length, 2 * head_width,
+                StoreSumsBody<Stored>{scratch_of_head + scratch.key_sums, scratch_stride, length,
+                                      head_width, 2, keys, row, head_width,
+                                      key_value_heads * head_width});
+    }
+  }
+  /// Elements from head to head of stored_tile().
+  std::int64_t stride_of_stored() const {
+    return scratch_stride * static_cast<std::int64_t>(sizeof(Real) / sizeof(Stored));
   }
 };
 
 template <class Stored, class Exec>
 void launch(Exec& exec, const Attention& op, const BoundOp& bound) {
-  const auto s = AttentionShape<Wide<Stored>>::of(exec, op, bound.reads[0]);
+  using Shape = AttentionShape<Stored>;
+  using Real = typename Shape::Real;
+  const auto s = Shape::of(exec, op, bound.reads[0], bound.writes[2]);
   const Stored* qkv = data_of<Stored>(bound.reads[0]);
   Stored* y = data_of<Stored>(bound.writes[0]);
-  Stored* probabilities = data_of<Stored>(bound.writes[1]);
-
-  for (std::int64_t sequence = 0; sequence < s.sequences; ++sequence) {
-    exec.batches(
-        s.key_value_heads, [&, sequence](auto& part, std::int64_t shared, std::int64_t batch) {
-          const Stored* tokens = qkv + sequence * s.length * s.row;
-          const Stored* k = tokens + s.width + shared * s.head_width;
-          const Stored* v = k + s.key_value_heads * s.head_width;
-          for (std::int64_t begin = 0; begin < s.length; begin += s.block) {
-            const std::int64_t queries = begin + s.block < s.length ? s.block : s.length - begin;
-            const std::int64_t keys = begin + queries;
-            for (std::int64_t head = shared * s.sharing; head < (shared + 1) * s.sharing; ++head) {
-              Stored* p = probabilities + (sequence * s.heads + head) * s.square + begin * s.length;
-              part.gemm(Gemm<Stored>{.m = queries,
-                                     .n = keys,
-                                     .k = s.head_width,
-                                     .a = tokens + begin * s.row + head * s.head_width,
-                                     .lda = s.row,
-                                     .b = k,
-                                     .ldb = s.row,
-                                     .transpose_b = true,
-                                     .c = p,
-                                     .ldc = s.length,
-                                     .batch = batch,
-                                     .stride_a = s.sharing * s.head_width,
-                                     .stride_b = s.head_width,
-                                     .stride_c = s.probability_stride});
-              part.rows(batch * queries, keys,
-                        CausalSoftmaxBody<Stored>{
-                            p, {begin, queries, s.length, s.probability_stride}, s.scale});
-              part.gemm(Gemm<Stored>{
-                  .m = queries,
-                  .n = s.head_width,
-                  .k = keys,
-                  .a = p,
-                  .lda = s.length,
-                  .b = v,
-                  .ldb = s.row,
-                  .c = y + (sequence * s.length + begin) * s.width + head * s.head_width,
-                  .ldc = s.width,
-                  .batch = batch,
-                  .stride_a = s.probability_stride,
-                  .stride_b = s.head_width,
-                  .stride_c = s.sharing * s.head_width});
-            }
-          }
-        });
-  }
-}
-
-/// Where the gradients of k and v are added up: in d_qkv, or in [L, 2 W] of writes[2] for every
-/// head of keys and values where d_qkv is stored in fewer bits.
-template <class Stored>
-struct KeyValueSums {
-  using Real = Wide<Stored>;
-  static constexpr bool kApart = !std::is_same_v<Stored, Real>;
-  Real* base;
-  std::int64_t row, stride;  ///< elements from token to token, and from head to head
-  std::int64_t head_width;
-
-  static KeyValueSums of(const AttentionShape<Real>& s, const BoundOp& bound) {
-    const View& target = bound.writes.at(kApart ? 2 : 0);
-    if constexpr (kApart) {
-      return {data_of<Real>(target), 2 * s.head_width, 2 * s.head_width * s.length, s.head_width};
-    } else {
-      return {data_of<Real>(target), s.row, s.head_width, s.head_width};
-    }
-  }
-
-  struct Head {
-    Real *dk, *dv;
-  };
-  /// `keys_at` and `values_at` are places in d_qkv.
-  Head at(std::int64_t keys_at, std::int64_t values_at, std::int64_t head) const {
-    if constexpr (kApart) {
-      return {base + head * stride, base + head * stride + head_width};
-    } else {
-      return {base + keys_at, base + values_at};
-    }
-  }
-};
-
-/// Rounds the sums of several heads, from the first head's on. A team per head and token.
-template <class Stored>
-struct StoreKeyValueSumsBody {
-  const Wide<Stored>* sums;
-  Stored* dk;
-  Stored* dv;
-  std::int64_t head_width, length, row;
-
-  template <class Team>
-  MOE_BODY void operator()(Team& team, std::int64_t i) const {
-    const Wide<Stored>* in = sums + i * 2 * head_width;
-    const std::int64_t width = head_width, at = i / length * width + i % length * row;
-    Stored *keys = dk + at, *values = dv + at;
-    team.for_each(width, [=](std::int64_t c) {
-      keys[c] = in[c];
-      values[c] = in[width + c];
-    });
-  }
-};
-
-/// Blocks run from the last to the first. The last block touches every key, so its first head
-/// overwrites dK and dV; all others add to them, in a tensor of their own where they are stored in
-/// fewer bits than sums need.
-template <class Stored, class Exec>
-void launch(Exec& exec, const AttentionGradient& op, const BoundOp& bound) {
-  using SumGemm = Gemm<Stored, Wide<Stored>>;
-  const auto s = AttentionShape<Wide<Stored>>::of(exec, op, bound.reads[1]);
-  const Stored* dy = data_of<Stored>(bound.reads[0]);
-  const Stored* qkv = data_of<Stored>(bound.reads[1]);
-  const Stored* probabilities = data_of<Stored>(bound.reads[2]);
-  Stored* d_qkv = data_of<Stored>(bound.writes[0]);
-  Stored* scratch = data_of<Stored>(bound.writes[1]);
-  const auto sums = KeyValueSums<Stored>::of(s, bound);
+  Real* log_sum_exp = data_of<Real>(bound.writes[1]);
+  Real* scratch = data_of<Real>(bound.writes[2]);
 
   for (std::int64_t sequence = 0; sequence < s.sequences; ++sequence) {
     exec.batches(s.key_value_heads, [&, sequence](auto& part, std::int64_t shared,
                                                   std::int64_t batch) {
-      const std::int64_t first = sequence * s.length * s.row;
-      const std::int64_t keys_at = first + s.width + shared * s.head_width;
-      const std::int64_t values_at = keys_at + s.key_value_heads * s.head_width;
-      const Stored* k = qkv + keys_at;
-      const Stored* v = qkv + values_at;
-      const auto at = sums.at(keys_at, values_at, shared);
-      Stored* d = scratch + shared * s.square;  // one block of queries: [queries, length]
-      for (std::int64_t begin = (s.length - 1) / s.block * s.block; begin >= 0; begin -= s.block) {
-        const std::int64_t queries = begin + s.block < s.length ? s.block : s.length - begin;
-        const std::int64_t keys = begin + queries;
+      const Stored* tokens = qkv + sequence * s.length * s.row;
+      const Stored* k = tokens + s.width + shared * s.head_width;
+      const Stored* v = k + s.key_value_heads * s.head_width;
+      Real* scores = scratch + shared * s.scratch_stride;
+      Stored* p = s.stored_tile(scores, 0);
+      for (std::int64_t begin = 0; begin < s.length; begin += s.scratch.tile.queries) {
         for (std::int64_t head = shared * s.sharing; head < (shared + 1) * s.sharing; ++head) {
-          const bool accumulate = keys < s.length || head > shared * s.sharing;
-          const std::int64_t query_at = first + begin * s.row + head * s.head_width;
-          const Stored* d_out = dy + (sequence * s.length + begin) * s.width + head * s.head_width;
-          const Stored* p =
-              probabilities + (sequence * s.heads + head) * s.square + begin * s.length;
-          part.gemm(Gemm<Stored>{.m = queries,
-                                 .n = keys,
-                                 .k = s.head_width,
-                                 .a = d_out,
-                                 .lda = s.width,
-                                 .b = v,
-                                 .ldb = s.row,
-                                 .transpose_b = true,
-                                 .c = d,
-                                 .ldc = s.length,
-                                 .batch = batch,
-                                 .stride_a = s.sharing * s.head_width,
-                                 .stride_b = s.head_width,
-                                 .stride_c = s.square});
-          part.gemm(SumGemm{.m = keys,
-                            .n = s.head_width,
-                            .k = queries,
-                            .a = p,
-                            .lda = s.length,
-                            .transpose_a = true,
-                            .b = d_out,
-                            .ldb = s.width,
-                            .c = at.dv,
-                            .ldc = sums.row,
-                            .accumulate = accumulate,
-                            .batch = batch,
-                            .stride_a = s.probability_stride,
-                            .stride_b = s.sharing * s.head_width,
-                            .stride_c = sums.stride});
-          part.rows(
-              batch * queries, keys,
-              CausalSoftmaxGradientBody<Stored>{p,
-                                                d,
-                                                {begin, queries, s.length, s.probability_stride},
-                                                {begin, queries, s.length, s.square},
-                                                keys,
-                                                s.scale});
-          part.gemm(Gemm<Stored>{.m = queries,
-                                 .n = s.head_width,
-                                 .k = keys,
-                                 .a = d,
-                                 .lda = s.length,
-                                 .b = k,
-                                 .ldb = s.row,
-                                 .c = d_qkv + query_at,
-                                 .ldc = s.row,
-                                 .batch = batch,
-                                 .stride_a = s.square,
-                                 .stride_b = s.head_width,
-                                 .stride_c = s.sharing * s.head_width});
-          part.gemm(SumGemm{.m = keys,
-                            .n = s.head_width,
-                            .k = queries,
-                            .a = d,
-                            .lda = s.length,
-                            .transpose_a = true,
-                            .b = qkv + query_at,
-                            .ldb = s.row,
-                            .c = at.dk,
-                            .ldc = sums.row,
-                            .accumulate = accumulate,
-                            .batch = batch,
-                            .stride_a = s.square,
-                            .stride_b = s.sharing * s.head_width,
-                            .stride_c = sums.stride});
+          const std::int64_t token = sequence * s.length + begin;
+          Stored* out = y + token * s.width + head * s.head_width;
+          const RowSums<Real> sums = s.query_sums(scores, out, s.width);
+          TileRows tile = s.tile(begin, 0);
+          for (const std::int64_t end = begin + tile.queries; tile.first_key < end;
+               tile = s.tile(begin, tile.first_key + s.scratch.tile.keys)) {
+            part.gemm(s.scores(tile, tokens + begin * s.row + head * s.head_width, s.row, k, scores,
+                               batch));
+            part.rows(batch * tile.queries, tile.keys,
+                      TileSoftmaxBody<Stored>{tile, scores, p, log_sum_exp + token * s.heads + head,
+                                              sums, s.scale});
+            part.gemm(s.sums_of_queries(tile, p, v, sums, batch));
+          }
+          s.store_query_sums(part, scores, tile.queries, out, s.width, batch);
         }
       }
-      if constexpr (!std::is_same_v<Stored, Wide<Stored>>) {
-        part.rows(batch * s.length, 2 * s.head_width,
-                  StoreKeyValueSumsBody<Stored>{at.dk, d_qkv + keys_at, d_qkv + values_at,
-                                                s.head_width, s.length, s.row});
-      }
     });
+  }
+}
+
+/// The gradient of one head of q of one block of queries, and what it adds to those of its keys and
+/// values; of `batch` heads of keys and values at once.
+template <class Stored>
+struct AttentionGradientBlock {
+  using Real = Wide<Stored>;
+  const AttentionShape<Stored>& s;
+  const Stored *q, *k, *v, *y, *dy;  ///< of the block's first query, of the sequence's first key
+  const Real* log_sum_exp;
+  Real* scratch;
+  Stored* dq;
+  RowSums<Real> dk, dv;  ///< of the sequence's first key
+
+  /// `first`: no block has been added to the gradients of keys and values yet.
+  template <class Exec>
+  void launch_on(Exec& exec, std::int64_t begin, bool first, std::int64_t batch) const {
+    Real *scores = scratch, *gradients = scratch + s.scratch.gradients;
+    Stored *p = s.stored_tile(scratch, 0), *ds = s.stored_tile(scratch, 1);
+    const RowSums<Real> query_sums = s.query_sums(scratch, dq, s.row);
+    const std::int64_t stride = s.sharing * s.head_width;
+    TileRows tile = s.tile(begin, 0);
+    for (const std::int64_t end = begin + tile.queries; tile.first_key < end;
+         tile = s.tile(begin, tile.first_key + s.scratch.tile.keys)) {
+      exec.gemm(s.scores(tile, q, s.row, k, scores, batch));
+      exec.gemm(s.scores(tile, dy, s.width, v, gradients, batch));
+      exec.rows(
+          batch * tile.queries, tile.keys,
+          TileSoftmaxGradientBody<Stored>{tile, scores, gradients, p, ds, log_sum_exp,
+                                          RowSums<const Stored>{dy, s.width, stride},
+                                          RowSums<const Stored>{y, s.width, stride}, s.scale});
+      exec.gemm(s.sums_of_keys(tile, p, dy, s.width, dv, !first, batch));
+      exec.gemm(s.sums_of_queries(tile, ds, k, query_sums, batch));
+      exec.gemm(s.sums_of_keys(tile, ds, q, s.row, dk, !first, batch));
+    }
+    s.store_query_sums(exec, scratch, tile.queries, dq, s.row, batch);
+  }
+};
+
+/// Blocks of queries run from the last to the first. The last one sees every key, so with its first
+/// head it overwrites the gradients of keys and values; all others add to them.
+template <class Stored, class Exec>
+void launch(Exec& exec, const AttentionGradient& op, const BoundOp& bound) {
+  using Shape = AttentionShape<Stored>;
+  using Real = typename Shape::Real;
+  const auto s = Shape::of(exec, op, bound.reads[1], bound.writes[1]);
+  const Stored* dy = data_of<Stored>(bound.reads[0]);
+  const Stored* qkv = data_of<Stored>(bound.reads[1]);
+  const Stored* y = data_of<Stored>(bound.reads[2]);
+  const Real* log_sum_exp = data_of<Real>(bound.reads[3]);
+  Stored* d_qkv = data_of<Stored>(bound.writes[0]);
+  Real* scratch = data_of<Real>(bound.writes[1]);
+
+  for (std::int64_t sequence = 0; sequence < s.sequences; ++sequence) {
+    exec.batches(
+        s.key_value_heads, [&, sequence](auto& part, std::int64_t shared, std::int64_t batch) {
+          const std::int64_t first = sequence * s.length * s.row;
+          const std::int64_t keys_at = first + s.width + shared * s.head_width;
+          const std::int64_t values_at = keys_at + s.key_value_heads * s.head_width;
+          Real* of_head = scratch + shared * s.scratch_stride;
+          const RowSums<Real> dk = s.key_sums(of_head, d_qkv + keys_at, 0),
+                              dv = s.key_sums(of_head, d_qkv + values_at, 1);
+          const std::int64_t block = s.scratch.tile.queries, last = (s.length - 1) / block * block;
+          for (std::int64_t begin = last; begin >= 0; begin -= block) {
+            const std::int64_t token = sequence * s.length + begin;
+            for (std::int64_t head = shared * s.sharing; head < (shared + 1) * s.sharing; ++head) {
+              const std::int64_t column = head * s.head_width;
+              const AttentionGradientBlock<Stored> of_block{s,
+                                                            qkv + token * s.row + column,
+                                                            qkv + keys_at,
+                                                            qkv + values_at,
+                                                            y + token * s.width + column,
+                                                            dy + token * s.width + column,
+                                                            log_sum_exp + token * s.heads + head,
+                                                            of_head,
+                                                            d_qkv + token * s.row + column,
+                                                            dk,
+                                                            dv};
+              of_block.launch_on(part, begin, begin == last && head == shared * s.sharing, batch);
+            }
+          }
+          s.store_key_sums(part, of_head, d_qkv + keys_at, batch);
+        });
   }
 }
 

@@ -12,6 +12,7 @@ namespace moe {
 /// scores reach. All tokens with a larger score are taken, then the first of those that equal it.
 template <class Real>
 struct ChooseTokensBody {
+  static constexpr bool kFewLongRows = true;
   const Real* scores;
   std::int32_t* chosen;
   Real* weights;

@@ -40,27 +40,36 @@ struct FillZero {
   MOE_BODY void operator()(std::int64_t i) const { out[i] = 0; }
 };
 
-/// The gradient of the token table, added to its present values. A team per token: of the tokens
-/// whose rows the table has, the first one with an id owns that row of the table and adds up all
-/// others with the same id in the order of the tokens. Every sum has one owner and one order, so
-/// there are no atomics and every run gives the same bits.
+/// The gradient of the token table, added to its present values. A team per share of the ids, those
+/// that are equal modulo the number of shares: it looks through all tokens and adds those of its
+/// ids, if the table has their rows, in the order of the tokens. Every sum has one owner and one
+/// order, so there are no atomics and every run gives the same bits.
 template <class Stored>
 struct TokenTableGradientBody {
   const std::int32_t* tokens;
   const Stored* dx;
   Wide<Stored>* d_table;
   std::int64_t count, width, first_id, rows;
+  std::int32_t shares;  ///< a power of two
+
+  /// Enough for the threads of a device; more would look through the tokens more often. `ids`: how
+  /// many there are.
+  static std::int32_t shares_of(std::int64_t ids) {
+    std::int32_t shares = 1;
+    while (shares < 512 && shares < ids) shares *= 2;
+    return shares;
+  }
 
   template <class Team>
-  MOE_BODY void operator()(Team& team, std::int64_t t) const {
+  MOE_BODY void operator()(Team& team, std::int64_t share) const {
     const std::int32_t* all = tokens;
-    const std::int32_t id = all[t];
-    const std::int64_t row = id - first_id;
-    if (row < 0 || row >= rows) return;
-    const auto same = [=](std::int64_t i) { return all[i] == id; };
-    if (team.first(0, t, same) < t) return;
-    Wide<Stored>* out = d_table + row * width;
-    for (std::int64_t i = t; i < count; i = team.first(i + 1, count, same)) {
+    const auto own = static_cast<std::int32_t>(share), mask = shares - 1;
+    const auto is_own = [=](std::int64_t i) { return (all[i] & mask) == own; };
+    for (std::int64_t i = team.first(0, count, is_own); i < count;
+         i = team.first(i + 1, count, is_own)) {
+      const std::int64_t row = all[i] - first_id;
+      if (row < 0 || row >= rows) continue;
+      Wide<Stored>* out = d_table + row * width;
       const Stored* in = dx + i * width;
       team.for_each(width, [=](std::int64_t c) { out[c] += in[c]; });
     }
@@ -107,10 +116,11 @@ void launch(Exec& exec, const EmbedTokensGradient& op, const BoundOp& bound) {
   if (!op.accumulate && bound.reads.size() < 3) {
     exec.elements(count_of(table), FillZero<Wide<Stored>>{d_tokens});
   }
-  exec.rows(
-      dx.rows, dx.columns,
-      TokenTableGradientBody<Stored>{data_of<std::int32_t>(bound.reads[0]), data_of<Stored>(dx),
-                                     d_tokens, dx.rows, dx.columns, op.first_id, table.rows});
+  using Body = TokenTableGradientBody<Stored>;
+  const std::int32_t shares = Body::shares_of(table.rows);
+  exec.rows(shares, dx.columns,
+            Body{data_of<std::int32_t>(bound.reads[0]), data_of<Stored>(dx), d_tokens, dx.rows,
+                 dx.columns, op.first_id, table.rows, shares});
   if (bound.writes.size() < 2) return;
   exec.rows(
       bound.writes[1].rows, dx.columns,

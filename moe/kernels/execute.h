@@ -60,8 +60,9 @@ inline DType stored_type(const BoundOp& bound) {
 ///   gemm(Gemm<In, Out>)                     a matrix product, or a batch of them
 ///   batches(n, f)                           f(executor, first, count) until all n are covered
 ///   copy(to, from, bytes)                   between the device's memory and the host's
-///   kQueryBlock                             queries that attention takes at once
-/// Calls take effect one after the other.
+///   kAttentionTile                          scores that attention works on at once
+/// Calls take effect one after the other. A body with `kFewLongRows` has few rows, each of which a
+/// device computes by a large block of threads.
 ///
 /// `launch` has one parameter, the type in which activations are stored. Bodies compute in Wide of
 /// it, and write each operand in the type that the facts of the op say.

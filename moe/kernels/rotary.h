@@ -7,35 +7,57 @@
 namespace moe {
 
 /// Turns the heads of q and k by `sense` times the angles of moe/ops/rotary.h and copies v. `in`
-/// may be `out`. A team per token. Angles are in double: after 4000 turns a float is exact to a
-/// thousandth only.
+/// may be `out`. Angles are in double: after 4000 turns a float is exact to a thousandth only. A
+/// team per position and group of sequences, whose tokens there have the same angles: so they are
+/// worked out once for `kSequences` tokens and all of their heads.
 template <class Stored>
 struct RotaryBody {
   using Real = Wide<Stored>;
+  static constexpr std::int64_t kSequences = 4;
   const Stored* in;
   Stored* out;
-  std::int64_t columns, turned_heads, head_width, sequence_length;
+  std::int64_t tokens, columns, turned_heads, head_width, sequence_length;
   double log_base, sense;
 
   template <class Team>
-  MOE_BODY void operator()(Team& team, std::int64_t token) const {
-    const Stored* const x = in + token * columns;
-    Stored* const y = out + token * columns;
-    const std::int64_t heads = turned_heads, width = head_width, half = width / 2;
-    const double position = sense * static_cast<double>(token % sequence_length);
-    const double rate = -2 * log_base / static_cast<double>(width);
-    team.for_each(half, [=](std::int64_t c) {
-      const double angle = position * std::exp(rate * static_cast<double>(c));
-      const Real cosine = static_cast<Real>(std::cos(angle));
-      const Real sine = static_cast<Real>(std::sin(angle));
-      for (std::int64_t i = c; i < heads * width; i += width) {
-        const Real first = x[i], second = x[i + half];
-        y[i] = first * cosine - second * sine;
-        y[i + half] = first * sine + second * cosine;
-      }
+  MOE_BODY void operator()(Team& team, std::int64_t row) const {
+    const std::int64_t position = row % sequence_length;
+    const double rate = -2 * log_base / static_cast<double>(head_width);
+    const double turns = sense * static_cast<double>(position);
+    team.for_each(head_width / 2, [=, this](std::int64_t c) {
+      const double angle = turns * std::exp(rate * static_cast<double>(c));
+      turn(row, c, static_cast<Real>(std::cos(angle)), static_cast<Real>(std::sin(angle)));
     });
-    const std::int64_t values = heads * width;
-    team.for_each(columns - values, [=](std::int64_t c) { y[values + c] = x[values + c]; });
+    if (in == out) return;
+    const std::int64_t turned = turned_heads * head_width, last = end_of(row);
+    for (std::int64_t token = first_of(row); token < last; token += sequence_length) {
+      const Stored* const x = in + token * columns + turned;
+      Stored* const y = out + token * columns + turned;
+      team.for_each(columns - turned, [=](std::int64_t c) { y[c] = x[c]; });
+    }
+  }
+
+ private:
+  /// The first of the tokens of a row, and the end of its group of sequences.
+  MOE_BODY std::int64_t first_of(std::int64_t row) const {
+    return row / sequence_length * kSequences * sequence_length + row % sequence_length;
+  }
+  MOE_BODY std::int64_t end_of(std::int64_t row) const {
+    const std::int64_t end = (row / sequence_length + 1) * kSequences * sequence_length;
+    return end < tokens ? end : tokens;
+  }
+  /// Turns the pair of elements c and c + head_width / 2 of every head of the row's tokens.
+  MOE_BODY void turn(std::int64_t row, std::int64_t c, Real cosine, Real sine) const {
+    const std::int64_t width = head_width, half = width / 2, last = end_of(row);
+    for (std::int64_t token = first_of(row); token < last; token += sequence_length) {
+      const Stored* x = in + token * columns + c;
+      Stored* y = out + token * columns + c;
+      for (std::int64_t head = 0; head < turned_heads; ++head, x += width, y += width) {
+        const Real a = x[0], b = x[half];
+        y[0] = a * cosine - b * sine;
+        y[half] = a * sine + b * cosine;
+      }
+    }
   }
 };
 
@@ -48,10 +70,12 @@ void turn_heads(Exec& exec, const Kind& op, const BoundOp& bound, double sense) 
     throw std::logic_error("rotary: " + std::to_string(qkv.columns) + " columns for " +
                            std::to_string(parts) + " heads of even width");
   }
-  exec.rows(qkv.rows, qkv.columns,
-            RotaryBody<Stored>{data_of<Stored>(qkv), data_of<Stored>(bound.writes[0]), qkv.columns,
-                               op.heads + std::int64_t{op.key_value_heads}, head_width,
-                               op.sequence_length, std::log(op.base), sense});
+  const std::int64_t length = op.sequence_length;
+  const std::int64_t group = length * RotaryBody<Stored>::kSequences;
+  exec.rows((qkv.rows + group - 1) / group * length, qkv.columns * RotaryBody<Stored>::kSequences,
+            RotaryBody<Stored>{data_of<Stored>(qkv), data_of<Stored>(bound.writes[0]), qkv.rows,
+                               qkv.columns, op.heads + std::int64_t{op.key_value_heads}, head_width,
+                               length, std::log(op.base), sense});
 }
 
 template <class Stored, class Exec>

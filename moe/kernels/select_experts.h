@@ -11,7 +11,8 @@
 namespace moe {
 
 /// Chooses the k experts of highest ranking. Ties go to the lower expert: an expert comes after
-/// another where its ranking is lower, or where it is the same and its index is higher. A team per
+/// another where its ranking is lower, or where it is the same and its index is higher. NaN ranks
+/// below every number, so that the experts of a token differ whatever their rankings. A team per
 /// token.
 template <class Real>
 struct ExpertChoiceBody {
@@ -31,7 +32,7 @@ struct ExpertChoiceBody {
     Real* weight = weights + t * choices;
 
     Real last = std::numeric_limits<Real>::infinity();
-    std::int64_t last_expert = -1;
+    std::int64_t last_expert = -1, first_nan = 0;
     Real total = 0;
     for (int choice = 0; choice < choices; ++choice) {
       const auto left = [=](std::int64_t e) {
@@ -42,10 +43,13 @@ struct ExpertChoiceBody {
           team.max(experts, [=](std::int64_t e) { return left(e) ? ranking[e] : lowest; });
       std::int64_t found =
           team.first(0, experts, [=](std::int64_t e) { return left(e) && ranking[e] == best; });
-      // A ranking of NaN compares with nothing; the choice must still be an expert that exists.
-      if (found == experts) found = choice % experts;
       last = best;
       last_expert = found;
+      if (found == experts) {  // no number is left, nor will be for later choices
+        found = team.first(first_nan, experts,
+                           [=](std::int64_t e) { return ranking[e] != ranking[e]; });
+        first_nan = found + 1;
+      }
       total += score[found];
       if (team.leader()) {
         expert[choice] = static_cast<std::int32_t>(found);
@@ -110,6 +114,7 @@ struct GivenOut {
 /// (summed up later), demand[expert], and the counts from which the next tokens go on.
 template <class Real>
 struct ExpertSlotBody {
+  static constexpr bool kFewLongRows = true;
   const std::int32_t* chosen;
   const Real* scores;
   std::int32_t* slots;
@@ -239,16 +244,19 @@ struct ExpertSlotBody {
   }
 };
 
-/// Replaces the counts at offsets[1 ...] by their exclusive prefix sum. One team.
+/// Replaces the counts at offsets[1 ...] by their inclusive prefix sum, before which a zero stands.
+/// One team.
 struct OffsetBody {
   std::int32_t* offsets;
   std::int64_t experts;
 
   template <class Team>
   MOE_BODY void operator()(Team& team, std::int64_t) const {
-    if (!team.leader()) return;
-    offsets[0] = 0;
-    for (std::int64_t e = 0; e < experts; ++e) offsets[e + 1] += offsets[e];
+    std::int32_t* counts = offsets + 1;
+    team.scan(
+        experts, [=](std::int64_t e) { return counts[e]; },
+        [=](std::int64_t e, std::int32_t before) { counts[e] += before; });
+    if (team.leader()) offsets[0] = 0;
   }
 };
 
@@ -277,7 +285,7 @@ void launch(Exec& exec, const SelectExperts& op, const BoundOp& bound) {
                                  data_of<std::int32_t>(bound.writes[5]), before, tokens, begin,
                                  begin + count, op.capacity_groups, op.capacity.value_or(tokens),
                                  op.experts, op.choices, op.drop});
-  exec.rows(1, 1, OffsetBody{offsets, op.experts});
+  exec.rows(1, op.experts, OffsetBody{offsets, op.experts});
 }
 
 template <class Real, class Exec>

@@ -66,9 +66,9 @@ ModelSize model_size(const Model& model, std::int64_t parts) {
                     (model.positions == Positions::learned ? length * m : 0) +
                     model.blocks * 2 * m * (m + key_width) + dense * m * dense_hidden +
                     mixtures * (layer.gate.parameters + m * (experts + shared) * hidden);
-  // A token's row: logits; norms, residuals and projections, a probability per head and key; what
+  // A token's row: logits; norms, residuals and projections, a statistic per head; what
   // networks keep; scores of experts. For every copy of a token, what its expert keeps.
-  const double row = v + model.blocks * (6 * m + 2 * key_width + model.heads * length) +
+  const double row = v + model.blocks * (6 * m + 2 * key_width + model.heads) +
                      dense * (2 * m + dense_hidden) +
                      mixtures * (shared * hidden + layer.gate.activations_per_token);
   size.masks = mixtures * layer.masks;

@@ -1,28 +1,61 @@
 #include "moe/ops/attention.h"
 
+#include <algorithm>
+
 #include "moe/rows/op_sizes.h"
 
 namespace moe {
 namespace {
 
+/// Tiles that have scores on or below the diagonal.
+std::int64_t tiles_of(std::int64_t length, AttentionTile tile) {
+  std::int64_t tiles = 0;
+  for (std::int64_t begin = 0; begin < length; begin += tile.queries) {
+    const std::int64_t keys = std::min(begin + tile.queries, length);
+    tiles += (keys + tile.keys - 1) / tile.keys;
+  }
+  return tiles;
+}
+
 /// Products of L x L by head width for every head of every sequence; causal: half of each. A GPU
-/// takes all heads of keys and values of a sequence in one batched product (kernels/attention.h),
-/// block of queries by block, and has a softmax beside the products.
+/// takes a tile of all heads of keys and values of a sequence in one batched product
+/// (kernels/attention.h), and has a softmax beside the products. The scratch is not counted, since
+/// a tile stays in the cache.
 template <class Kind>
-Work attention_work(const OpSizes& s, const Use& attended, const Kind& kind, int products) {
+Work attention_work(const OpSizes& s, const Use& attended, const Use& scratch, const Kind& kind,
+                    int products) {
   const std::int64_t length = kind.sequence_length;
   const auto sequences = static_cast<std::int64_t>(s.rows(attended)) / length;
-  const std::int64_t blocks = (length + kGpuQueryBlock - 1) / kGpuQueryBlock;
   return {products * s.rows(attended) * static_cast<double>(length) * s.columns(attended),
-          s.all_bytes(), 0, products * sequences * kind.heads,
-          (products + 1) * sequences * (kind.heads / kind.key_value_heads) * blocks};
+          s.all_bytes() - s.bytes(scratch), 0,
+          products * sequences * kind.heads * tiles_of(length, kCpuAttentionTile),
+          (products + 1) * sequences * (kind.heads / kind.key_value_heads) *
+              tiles_of(length, kGpuAttentionTile)};
 }
 
 }  // namespace
 
-Work Attention::work(const OpSizes& s) const { return attention_work(s, s.out(0), *this, 2); }
+AttentionScratch AttentionScratch::of(AttentionTile largest, std::int64_t length,
+                                      std::int64_t head_width, bool narrows, bool gradient) {
+  constexpr std::int64_t kAligned = 16;
+  const AttentionTile tile{std::min(largest.queries, length), std::min(largest.keys, length)};
+  const std::int64_t row = (tile.keys + kAligned - 1) / kAligned * kAligned;
+  const std::int64_t elements = tile.queries * row, tiles = gradient ? 2 : 1;
+  AttentionScratch scratch{tile, row, 0, 0, 0, 0, 0};
+  scratch.gradients = gradient ? elements : 0;
+  scratch.stored = tiles * elements;
+  scratch.query_sums = scratch.stored + (narrows ? tiles * elements / 2 : 0);
+  scratch.key_sums = scratch.query_sums + (narrows ? tile.queries * head_width : 0);
+  scratch.elements = scratch.key_sums + (narrows && gradient ? 2 * length * head_width : 0);
+  return scratch;
+}
+
+Work Attention::work(const OpSizes& s) const {
+  return attention_work(s, s.out(0), s.out(2), *this, 2);
+}
+/// Scores once more, and the products of four gradients.
 Work AttentionGradient::work(const OpSizes& s) const {
-  return attention_work(s, s.in(0), *this, 4);
+  return attention_work(s, s.in(0), s.out(1), *this, 5);
 }
 
 }  // namespace moe

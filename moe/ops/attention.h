@@ -4,32 +4,59 @@
 
 namespace moe {
 
-/// The queries of a sequence that a GPU takes at once: enough for GEMMs to fill it, few enough to
-/// skip most scores above the diagonal of long sequences.
-inline constexpr std::int64_t kGpuQueryBlock = 512;
+/// The scores that attention works on at once: this many queries by this many keys. `keys` is a
+/// multiple of `queries`, so that every query sees a key of each tile up to the diagonal.
+struct AttentionTile {
+  std::int64_t queries, keys;
+};
+/// On a processor the scores of a tile, its keys and its values stay in the second-level cache.
+/// Scores above the diagonal are skipped in steps of 64 queries; fewer would make GEMMs too small
+/// to be fast.
+inline constexpr AttentionTile kCpuAttentionTile{64, 512};
+/// On a GPU a tile of every head of keys and values is computed at once: enough for GEMMs to fill
+/// it. The tiles of 8 heads take 16 MiB in f32, which its second-level cache holds.
+inline constexpr AttentionTile kGpuAttentionTile{512, 1024};
 
-/// qkv[T,(heads + 2 key_value_heads) W] -> y[T,heads W], probabilities[T*heads, L]
-/// Row (sequence * heads + head) * L + query of the probabilities belongs to that query.
+/// Where the parts of the scratch of one head of keys and values lie, in elements of the wide type.
+/// A part that is not needed has no elements.
+struct AttentionScratch {
+  AttentionTile tile;       ///< no larger than a sequence
+  std::int64_t row;         ///< elements from row to row of a tile
+  std::int64_t gradients;   ///< the second tile, of gradients of scores
+  std::int64_t stored;      ///< both tiles once more, as activations are stored
+  std::int64_t query_sums;  ///< [queries of a tile, head width]: outputs, or gradients of queries
+  std::int64_t key_sums;    ///< [length, 2 head width]: gradients of keys and values
+  std::int64_t elements;    ///< of all of it
+
+  /// `narrows`: activations are stored in fewer bits than sums need. Tiles and sums then have both
+  /// types.
+  static AttentionScratch of(AttentionTile largest, std::int64_t length, std::int64_t head_width,
+                             bool narrows, bool gradient);
+};
+
+/// qkv[T,(heads + 2 key_value_heads) W] ->
+///     y[T,heads W], log_sum_exp[T,heads], scratch[key_value_heads, AttentionScratch::elements]
+/// log_sum_exp is of the scaled scores of a query with the keys up to itself. Probabilities are
+/// made again from it where they are needed, so memory grows with L and not with its square
+/// [FlashAttention-2, Dao 2023, Algorithms 1 and 2].
 ///
 /// Causal attention with heads of width W. The columns of qkv hold all heads of q, then those of k,
 /// then those of v. heads / key_value_heads consecutive heads of q share a head of k and v
 /// [grouped-query attention, Ainslie et al. 2023]; with as many of each it is multi-head attention.
 struct Attention {
-  static constexpr OpFacts facts =
-      kernel_op("attention", CostUnit::flops, {Cut::tokens}, {Cut::tokens, Cut::tokens});
+  static constexpr OpFacts facts = kernel_op("attention", CostUnit::flops, {Cut::tokens},
+                                             {Cut::tokens, wide(Cut::tokens), wide(Cut::whole)});
   int heads = 1;
   std::int64_t sequence_length = 0;
   int key_value_heads = heads;  ///< a divisor of heads
   Work work(const OpSizes& sizes) const;
 };
-/// dy[T,heads W], qkv[T,(heads + 2 key_value_heads) W], probabilities[T*heads, L] ->
-///     d_qkv like qkv, scratch[key_value_heads*L, L], (sums[key_value_heads*L, 2 W])
-/// Where qkv is stored in fewer bits than sums need, the gradients of k and v are added up in
-/// `sums`.
+/// dy[T,heads W], qkv[T,(heads + 2 key_value_heads) W], y[T,heads W], log_sum_exp[T,heads] ->
+///     d_qkv like qkv, scratch[key_value_heads, AttentionScratch::elements]
 struct AttentionGradient {
-  static constexpr OpFacts facts =
-      kernel_op("attention_gradient", CostUnit::flops, {Cut::whole, Cut::whole, Cut::whole},
-                {Cut::whole, Cut::whole, wide(Cut::whole)});
+  static constexpr OpFacts facts = kernel_op("attention_gradient", CostUnit::flops,
+                                             {Cut::whole, Cut::whole, Cut::whole, wide(Cut::whole)},
+                                             {Cut::whole, wide(Cut::whole)});
   int heads = 1;
   std::int64_t sequence_length = 0;
   int key_value_heads = heads;  ///< a divisor of heads

@@ -135,6 +135,9 @@ void make_communicators(RunState& state) {
     const bool for_device = on_device && key.second != Stream::host;
     if (for_device && state.options.device_world) {
       state.communicators[key] = state.options.device_world->split(ranks);
+      // Its first call takes memory and time, which are neither left nor measured later.
+      state.communicators[key]->barrier({state.backend.native_stream(key.second), key.second,
+                                         state.options.time_limit_s, "warm-up of a communicator"});
     } else {
       state.communicators[key] = state.world.split(ranks);
       if (for_device) {

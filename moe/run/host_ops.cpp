@@ -1,6 +1,7 @@
 #include "moe/run/host_ops.h"
 
 #include <algorithm>
+#include <array>
 #include <stdexcept>
 
 #include "moe/run/prepare.h"
@@ -37,13 +38,13 @@ LayerRouting gather_counts(const ExchangeCounts& kind, RunState& state, int inde
   const auto experts = static_cast<std::size_t>(kind.experts);
   const BoundOp& bound = state.prepared_op(index).bound;
   std::vector<std::int32_t> offsets(experts + 1), mine(2 * experts);
-  const auto fetch = [&](std::span<std::int32_t> host, const View& view) {
-    state.backend.download(std::as_writable_bytes(host), static_cast<const std::byte*>(view.data),
-                           Stream::host);
+  const auto fetched = [](std::span<std::int32_t> host, const View& view) {
+    return HostCopy{std::as_writable_bytes(host), static_cast<const std::byte*>(view.data)};
   };
-  fetch(offsets, bound.reads[0]);
+  const std::array copies{fetched(offsets, bound.reads[0]),
+                          fetched(std::span(mine).subspan(experts), bound.reads[1])};
+  state.backend.download_all(copies, Stream::host);
   for (std::size_t e = 0; e < experts; ++e) mine[e] = offsets[e + 1] - offsets[e];
-  fetch(std::span(mine).subspan(experts), bound.reads[1]);
 
   const auto ranks = static_cast<std::size_t>(stage_ranks(state.groups));
   std::vector<std::int32_t> all(mine.size() * ranks);
@@ -93,7 +94,7 @@ void decide_update(RunState& state) {
     const auto turn = state.progress.await(decision, state.loss_ops, {}, kForever_s);
     if (turn.verdict != Progress::Verdict::go) return;
     for (const int op : state.loss_ops) {
-      state.backend.time_of(state.end_marks[op]);
+      state.backend.reach(state.end_marks[op]);
     }
     state.passes_over_updates = !state.before_update();
   }
@@ -115,7 +116,7 @@ void run_host(RunState& state) {
     if (!await_turn(state, index)) return;
     const auto position = static_cast<std::size_t>(index);
     for (const int earlier : state.waits_for[position]) {
-      state.backend.time_of(state.end_marks[earlier]);
+      state.backend.reach(state.end_marks[earlier]);
     }
     state.host_times[position].first = now_s();
     std::visit(

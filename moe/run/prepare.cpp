@@ -249,6 +249,15 @@ PreparedOp prepare_op(const RunState& state, int index) {
   return prepared;
 }
 
+/// See RunOptions::bytes_left.
+void look_what_is_left(RunOptions& options) {
+  if (!options.bytes_left) return;
+  const std::int64_t left = options.bytes_left();
+  std::int64_t& limit = options.memory_limit_bytes;
+  if (limit == 0 || left < limit) limit = left;
+  options.bytes_left = nullptr;
+}
+
 }  // namespace
 
 void adopt(RunState& state, Program program) {
@@ -268,7 +277,13 @@ void adopt(RunState& state, Program program) {
     }
   }
   make_communicators(state);
+  look_what_is_left(state.options);
   state.loss_ops = loss_ops(state.program);
+  state.is_waited_for.assign(state.program.ops.size(), false);
+  for (const int op : state.loss_ops) state.is_waited_for[static_cast<std::size_t>(op)] = true;
+  for (const std::vector<int>& earlier : state.waits_for) {
+    for (const int op : earlier) state.is_waited_for[static_cast<std::size_t>(op)] = true;
+  }
   for (std::size_t i = 0; i < state.program.ops.size(); ++i) {
     const Op& op = state.program.ops[i];
     if (op.phase == Phase::update) state.issued_before[i].push_back(state.decision());

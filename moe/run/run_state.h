@@ -47,6 +47,7 @@ struct RunState {
   std::vector<std::vector<int>> waits_for;  ///< [op]: the ops of the start rule on other streams
   std::vector<std::vector<int>> issued_before;  ///< [op]: the ops that must be issued before it
   std::vector<int> loss_ops;                    ///< the ops that write a loss, ascending
+  std::vector<bool> is_waited_for;              ///< [op]: by the host or by another stream
   std::map<int, RowHandling> row_handling;      ///< by MoE layer
   Binding padded;                               ///< of the layers whose rows are padded
   std::optional<MemoryPlan> plan;
@@ -57,8 +58,9 @@ struct RunState {
   /// Ops whose tensors have places in the arena but whose rows are not known, by the layer that
   /// they wait for.
   std::map<RoutedLayer, std::vector<int>> placed;
-  std::vector<PreparedOp> prepared;                   ///< [op]
-  std::vector<Mark> begin_marks, end_marks;           ///< [op], for device streams
+  std::vector<PreparedOp> prepared;  ///< [op]
+  /// [op], for device streams. Without spans only ops that are waited for have an end mark.
+  std::vector<Mark> begin_marks, end_marks;
   std::vector<std::pair<double, double>> host_times;  ///< [op], for the host stream
   std::optional<TouchedMemory> touched, touched_host;
   AfterOp after_op;

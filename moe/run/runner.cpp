@@ -16,21 +16,34 @@ namespace {
 constexpr Stream kDriven[] = {Stream::compute, Stream::inter_node, Stream::intra_node,
                               Stream::copy};
 
-/// Collects the times and peaks of the iteration that has just ended.
-void collect(RunState& state) {
+/// Begin and end of every op, or the end of the last op of each stream where spans are not wanted.
+void collect_times(RunState& state) {
   IterationResult& result = state.result;
   result.end_s = result.begin_s;
+  for (std::size_t stream = 0; stream < state.rule.queues.size(); ++stream) {
+    const std::vector<int>& queue = state.rule.queues[stream];
+    if (queue.empty()) continue;
+    const auto last = static_cast<std::size_t>(queue.back());
+    const double end = static_cast<Stream>(stream) == Stream::host
+                           ? state.host_times[last].second
+                           : state.backend.time_of(state.end_marks[last]);
+    result.end_s = std::max(result.end_s, end);
+  }
+  if (!state.options.record_spans) return;
   for (std::size_t i = 0; i < state.program.ops.size(); ++i) {
     const bool on_host = state.program.ops[i].stream == Stream::host;
     const double begin =
         on_host ? state.host_times[i].first : state.backend.time_of(state.begin_marks[i]);
     const double end =
         on_host ? state.host_times[i].second : state.backend.time_of(state.end_marks[i]);
-    result.end_s = std::max(result.end_s, end);
-    if (state.options.record_spans) {
-      result.spans.push_back({state.op_of[i], begin, end - begin});
-    }
+    result.spans.push_back({state.op_of[i], begin, end - begin});
   }
+}
+
+/// Collects the times and peaks of the iteration that has just ended.
+void collect(RunState& state) {
+  IterationResult& result = state.result;
+  collect_times(state);
   std::vector<std::int64_t> sent_bytes(state.whole.ops.size());
   for (std::size_t i = 0; i < state.op_of.size(); ++i) {
     sent_bytes[state.op_of[i]] = result.sent_bytes[i];

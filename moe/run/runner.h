@@ -41,8 +41,15 @@ struct RunOptions {
   std::int64_t memory_limit_bytes = 0;  ///< the largest arena; 0 = the memory of the device
   /// Of the host's arena, where the bytes offloaded depend on routing; 0 = as the device's.
   std::int64_t host_memory_limit_bytes = 0;
+  /// Asked once, when the communicators of the first Program exist, how large the arena may be.
+  /// Where that is less than memory_limit_bytes it takes its place: on a device every communicator
+  /// takes memory of its own.
+  std::function<std::int64_t()> bytes_left{};
   double time_limit_s = 60;  ///< the limit of each wait
+  /// Off, only the marks that others wait for are placed on a device, and few of them have times.
   bool record_spans = true;
+  /// Waits after each op until it has ended, so that an error of a device names the op it is of.
+  bool check_each_op = false;
   /// NCCL over the same ranks; without it, messages between devices go through the host.
   Communicator* device_world = nullptr;
 };

@@ -26,6 +26,33 @@ void carry_out(RunState& state, int index) {
   throw std::logic_error(state.op(index).name + ": the host carries this op out");
 }
 
+/// The end of an op, with a time where the result tells it: of each op, or of the last.
+Mark end_mark(RunState& state, int op, Stream stream) {
+  const std::vector<int>& queue = state.rule.queues[static_cast<std::size_t>(stream)];
+  if (state.options.record_spans || op == queue.back()) return state.backend.mark(stream);
+  const bool needed = state.is_waited_for[static_cast<std::size_t>(op)] || state.after_op ||
+                      state.options.check_each_op;
+  return needed ? state.backend.untimed_mark(stream) : Mark{};
+}
+
+/// Issues the op and, where that is asked for, waits for its end. The error of a device names it.
+void issue(RunState& state, int op, Stream stream) {
+  const auto index = static_cast<std::size_t>(op);
+  try {
+    // Only ops of the update phase come after the decision, and only they may read it.
+    if (state.op(op).phase != Phase::update || !state.passes_over_updates) carry_out(state, op);
+    state.end_marks[index] = end_mark(state, op, stream);
+    if (state.after_op || state.options.check_each_op) state.backend.reach(state.end_marks[index]);
+  } catch (const CudaError& error) {
+    throw CudaError(
+        fmt::format("rank {}: {}{}: {}", state.world.rank, describe(state.op(op)),
+                    state.options.check_each_op
+                        ? ""
+                        : ", or an op before it that had not ended (--check-each-op tells which)",
+                    error.what()));
+  }
+}
+
 void run_queue(RunState& state, Stream stream) {
   for (const int op : state.rule.queues[static_cast<std::size_t>(stream)]) {
     if (!await_turn(state, op)) return;
@@ -35,14 +62,9 @@ void run_queue(RunState& state, Stream stream) {
         state.backend.wait(stream, state.end_marks[earlier]);
       }
     }
-    state.begin_marks[index] = state.backend.mark(stream);
-    // Only ops of the update phase come after the decision, and only they may read it.
-    if (state.op(op).phase != Phase::update || !state.passes_over_updates) carry_out(state, op);
-    state.end_marks[index] = state.backend.mark(stream);
-    if (state.after_op) {
-      state.backend.time_of(state.end_marks[index]);
-      state.after_op(state.prepared_op(op).bound);
-    }
+    if (state.options.record_spans) state.begin_marks[index] = state.backend.mark(stream);
+    issue(state, op, stream);
+    if (state.after_op) state.after_op(state.prepared_op(op).bound);
     state.progress.ended(op);
   }
 }

@@ -1,12 +1,15 @@
 #include "moe/train/initialize.h"
 
 #include <algorithm>
+#include <memory>
 #include <stdexcept>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "moe/kernels/bf16.h"
 #include "moe/kernels/counter_random.h"
+#include "moe/threads.h"
 #include "moe/train/shared_states.h"
 
 namespace moe {
@@ -18,18 +21,46 @@ std::uint64_t hash_of(std::string_view name) {
   return hash;
 }
 
-double initial_value(const Parameter& parameter, std::int64_t columns, std::int64_t seed,
-                     std::uint64_t name_hash, std::int64_t element) {
+/// Calls f(i) for every i below `count`, equal shares on `threads` threads. f must not throw.
+template <class F>
+void in_shares(std::size_t count, int threads, F f) {
+  constexpr std::size_t kWorthAThread = 1 << 14;
+  const std::size_t shares =
+      std::clamp<std::size_t>(count / kWorthAThread, 1, static_cast<std::size_t>(threads));
+  const auto carry_out = [&](std::size_t share) {
+    const std::size_t end = count * (share + 1) / shares;
+    for (std::size_t i = count * share / shares; i < end; ++i) f(i);
+  };
+  std::vector<std::thread> others;
+  const auto join = [](std::vector<std::thread>* all) {
+    for (std::thread& thread : *all) thread.join();
+  };
+  const std::unique_ptr<std::vector<std::thread>, decltype(join)> at_the_end(&others, join);
+  for (std::size_t share = 1; share < shares; ++share) {
+    others.push_back(start_thread("initial values", [&carry_out, share] { carry_out(share); }));
+  }
+  carry_out(0);
+}
+
+void set_initial(std::vector<double>& values, const Parameter& parameter, std::int64_t columns,
+                 std::int64_t seed, std::uint64_t name_hash, int threads) {
   switch (parameter.initial) {
     case Initial::zero:
-      return 0;
+      std::fill(values.begin(), values.end(), 0.0);
+      return;
     case Initial::one:
-      return 1;
+      std::fill(values.begin(), values.end(), 1.0);
+      return;
     case Initial::normal:
-      return parameter.standard_deviation *
-             initial_normal(seed, name_hash, whole_element(parameter.shard, columns, element));
+      in_shares(values.size(), threads, [&](std::size_t i) {
+        values[i] =
+            parameter.standard_deviation *
+            initial_normal(seed, name_hash,
+                           whole_element(parameter.shard, columns, static_cast<std::int64_t>(i)));
+      });
+      return;
   }
-  throw std::logic_error("initial_value: no such beginning");
+  throw std::logic_error("set_initial: no such beginning");
 }
 
 template <class T>
@@ -72,17 +103,14 @@ double initial_normal(std::int64_t seed, std::uint64_t name_hash, std::int64_t e
   return normal(mix(key ^ mix(static_cast<std::uint64_t>(element))));
 }
 
-void initialize_parameters(Runner& runner, std::int64_t seed) {
+void initialize_parameters(Runner& runner, std::int64_t seed, int threads) {
   const Program& program = runner.program();
   std::vector<double> values;
   for (const Parameter& parameter : program.parameters) {
     const Tensor& tensor = program.tensors[parameter.value];
     const std::uint64_t name_hash = hash_of(tensor.name);
     values.resize(static_cast<std::size_t>(tensor.rows * tensor.columns));
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      values[i] =
-          initial_value(parameter, tensor.columns, seed, name_hash, static_cast<std::int64_t>(i));
-    }
+    set_initial(values, parameter, tensor.columns, seed, name_hash, threads);
     write(runner, parameter.value, values);
     if (parameter.master >= 0) {
       write(runner, parameter.master, held_of(runner, parameter, parameter.master, values));

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <utility>
 
+#include "moe/communicator/cores.h"
 #include "moe/kernels/learning_rate.h"
 #include "moe/model/iteration.h"
 #include "moe/model/update.h"
@@ -163,7 +164,7 @@ void train(const Model& model, const Program& program, Schedule schedule, const 
            const TrainObserver& observer) {
   Program scheduled = apply(program, schedule);
   Runner runner(scheduled, groups, backend, world, options.run);
-  initialize_parameters(runner, model.seed);
+  initialize_parameters(runner, model.seed, cores_of_rank(ranks_on_machine(ranks, world.rank)));
   std::int32_t first = 1;
   if (options.resume) {
     resume(runner, *options.resume, world, options.run.time_limit_s);

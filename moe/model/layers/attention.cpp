@@ -7,7 +7,8 @@ namespace moe {
 Layer attention(LayerBuilder& build, TensorId x) {
   const Model& model = build.model;
   const std::int64_t width = model.d_model, length = model.sequence_length;
-  const std::int64_t key_width = width / model.heads * key_value_heads(model);
+  const std::int64_t head_width = width / model.heads,
+                     key_width = head_width * key_value_heads(model);
   // Each of the ranks that share dense matrices has some heads, with their heads of keys and
   // values.
   const int parts = build.tensor_ranks(), heads = model.heads / parts,
@@ -28,10 +29,16 @@ Layer attention(LayerBuilder& build, TensorId x) {
              {qkv.output});
   }
   const TensorId attended = build.activation("attended", tokens, width / parts);
-  const TensorId probabilities =
-      build.activation("attention_probabilities", tokens * heads, length);
+  const TensorId log_sum_exp = build.wide("attention_log_sum_exp", tokens, heads);
+  // As much as a GPU takes, which works on larger tiles than a processor.
+  const auto scratch = [=, &build](const char* name, bool gradient) {
+    return build.wide(
+        name, key_heads,
+        AttentionScratch::of(kGpuAttentionTile, length, head_width, build.narrows(), gradient)
+            .elements);
+  };
   build.op(Attention{heads, length, key_heads}, "attention", {qkv.output},
-           {attended, probabilities});
+           {attended, log_sum_exp, scratch("attention_scratch", false)});
   const Layer output = linear(build,
                               {.name = "attention output",
                                .parameter = "attention.output",
@@ -47,14 +54,9 @@ Layer attention(LayerBuilder& build, TensorId x) {
     const TensorId d_attended =
         output.backward(gather_tokens(build, dy, "attention output gradient"));
     const TensorId d_qkv = build.activation("d_qkv", tokens, (width + 2 * key_width) / parts);
-    const TensorId scratch = build.activation("attention_scratch", key_heads * length, length);
-    std::vector<TensorId> written{d_qkv, scratch};
-    if (build.narrows()) {
-      const std::int64_t head_width = width / model.heads;
-      written.push_back(build.wide("attention_sums", key_heads * length, 2 * head_width));
-    }
     build.op(AttentionGradient{heads, length, key_heads}, "attention gradient",
-             {d_attended, qkv.output, probabilities}, written);
+             {d_attended, qkv.output, attended, log_sum_exp},
+             {d_qkv, scratch("attention_gradient_scratch", true)});
     if (rotary) {
       build.op(RotaryGradient{heads, length, key_heads, build.model.rotary_base},
                "attention rotary gradient", {d_qkv}, {d_qkv});

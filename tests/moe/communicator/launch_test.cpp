@@ -35,6 +35,18 @@ TEST_F(Launch, NoRanksOrOneIsThisProcessAlone) {
   EXPECT_EQ(join_world(1, argv_)->size, 1);
 }
 
+/// They are set before any thread runs, and so before a device is opened.
+TEST_F(Launch, SetsWhatTheLibrariesOfADeviceReadUnlessTheUserHas) {
+  for (const char* name : {"CUDA_MODULE_LOADING", "NCCL_LAUNCH_ORDER_IMPLICIT"}) unsetenv(name);
+  setenv("CUDA_MODULE_LOADING", "LAZY", 1);
+  join_world(1, argv_);
+  EXPECT_STREQ(std::getenv("CUDA_MODULE_LOADING"), "LAZY");
+  EXPECT_STREQ(std::getenv("NCCL_LAUNCH_ORDER_IMPLICIT"), "1");
+  unsetenv("CUDA_MODULE_LOADING");
+  join_world(1, argv_);
+  EXPECT_STREQ(std::getenv("CUDA_MODULE_LOADING"), "EAGER");
+}
+
 TEST_F(Launch, MpirunGetsTheSameArguments) {
   EXPECT_THAT(mpirun_command(4, argv_),
               ElementsAre("mpirun", "-np", "4", "program", "--ranks", "4"));

@@ -79,9 +79,10 @@ TEST_F(CudaBackend, TimesMarksByTheSteadyClock) {
   const Mark second = backend_->mark(Stream::inter_node);
   const double second_s = backend_->time_of(second);
   const double after = now_s();
-  EXPECT_GT(backend_->time_of(first), before - 2e-4);
-  EXPECT_GT(second_s, backend_->time_of(first) + 0.004);
-  EXPECT_LT(second_s, after + 2e-4);
+  const double error_s = backend_->time_error_s();
+  EXPECT_GT(backend_->time_of(first), before - error_s);
+  EXPECT_GT(second_s - backend_->time_of(first), 0.005 - error_s);
+  EXPECT_LT(second_s, after + error_s);
 }
 
 TEST_F(CudaBackend, WaitsForMarksOfOtherStreams) {
@@ -148,11 +149,11 @@ TEST_F(CudaBackend, EndsAWaitAtItsLimitAndSaysWhatRuns) {
   impatient->watch({});
 }
 
-/// tests/gpu counts the devices that nvidia-smi lists.
-TEST(CudaDevices, AreThereWhereNvidiaSmiSeesThem) {
+/// tests/gpu counts the devices that the driver lists.
+TEST(CudaDevices, AreThereWhereTheDriverListsThem) {
   const char* listed = std::getenv("MOELAB_GPUS_LISTED");
-  if (listed == nullptr || std::atoi(listed) == 0) GTEST_SKIP() << "nvidia-smi lists no device";
-  EXPECT_GT(cuda_device_count(), 0) << "nvidia-smi lists " << listed << ", CUDA none";
+  if (listed == nullptr || std::atoi(listed) == 0) GTEST_SKIP() << "the driver lists no device";
+  EXPECT_GT(cuda_device_count(), 0) << "the driver lists " << listed << ", CUDA none";
   EXPECT_NO_THROW(make_cuda_backend(0));
 }
 

@@ -29,7 +29,7 @@ same() {  # same A B: to 7 digits, as f64 on one machine must agree with another
 code=0
 "$train" --model micro --steps 1 --device "$device" > "$folder/out" 2> "$folder/err" || code=$?
 if [[ $code == 2 ]] && grep -q 'no CUDA device\|without CUDA' "$folder/err"; then
-  [[ ${MOELAB_GPUS_LISTED:-0} == 0 ]] || fail "nvidia-smi lists a GPU: $(cat "$folder/err")"
+  [[ ${MOELAB_GPUS_LISTED:-0} == 0 ]] || fail "the driver lists a GPU: $(cat "$folder/err")"
   echo "no CUDA device"
   exit 77
 fi

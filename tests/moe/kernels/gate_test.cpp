@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <random>
 #include <utility>
@@ -125,6 +126,33 @@ TEST(KernelGate, GivesTiesToTheLowerExpert) {
     expect_by_the_rules({.experts = 6, .choices = choices, .capacity_groups = 3, .capacity = 20},
                         coarse);
   }
+}
+
+/// NaN ranks below every number, ties among NaN go to the lower expert, and so a token never asks
+/// an expert twice.
+TEST(KernelGate, ChoosesDifferentExpertsAmongRankingsThatAreNaN) {
+  const double nan = std::nan(""), infinity = std::numeric_limits<double>::infinity();
+  const auto backend = make_cpu_backend(1);
+  const HostTensor rankings{4, 5, {nan, 1,   nan,       2,         nan,          //
+                                   nan, nan, nan,       nan,       nan,          //
+                                   nan, 0,   -infinity, -infinity, infinity,     //
+                                   3,   nan, 1,         2,         -infinity}};  //
+  const HostTensor scores = random_tensor(4, 5, 1);
+  const KernelCase kernel = select_case({.experts = 5, .choices = 5}, rankings, scores);
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    EXPECT_EQ(run_case(*backend, kernel, dtype)[0].values, (std::vector<double>{3, 1, 0, 2, 4,  //
+                                                                                0, 1, 2, 3, 4,  //
+                                                                                4, 1, 2, 3, 0,  //
+                                                                                0, 3, 2, 4, 1}));
+  }
+  const KernelCase two = select_case({.experts = 5, .choices = 2}, rankings, scores);
+  EXPECT_EQ(run_case(*backend, two, DType::f32)[0].values,
+            (std::vector<double>{3, 1, 0, 1, 4, 1, 0, 3}));
+}
+
+TEST(KernelGate, FollowsTheRulesForMoreExpertsThanAWarpHasInHand) {
+  expect_by_the_rules({.experts = 1500, .choices = 3, .capacity = 1},
+                      random_tensor(40, 1500, 1, 2));
 }
 
 /// The slots in parts, given those of the whole: every part numbers the copies of each expert that

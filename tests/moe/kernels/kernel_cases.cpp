@@ -76,7 +76,11 @@ void add_rms_norm(Cases& cases) {
 
 void add_rotary(Cases& cases) {
   for (const auto& [sequences, length, heads, key_value_heads, head_width] :
-       {std::tuple{1, 1, 1, 1, 2}, {2, 7, 3, 3, 4}, {3, 5, 4, 2, 6}, {1, 70, 8, 1, 2}}) {
+       {std::tuple{1, 1, 1, 1, 2},
+        {2, 7, 3, 3, 4},
+        {3, 5, 4, 2, 6},
+        {1, 70, 8, 1, 2},
+        {9, 4, 2, 1, 4}}) {
     const int tokens = sequences * length, columns = (heads + 2 * key_value_heads) * head_width;
     KernelCase forward{"rotary " + std::to_string(tokens) + "x" + std::to_string(columns),
                        Rotary{heads, length, key_value_heads, 100},
@@ -128,16 +132,12 @@ void add_attention(Cases& cases) {
         {1, 130, 3, 1, 2}}) {
     const int tokens = sequences * length, width = heads * head_width;
     const int columns = width + 2 * key_value_heads * head_width;
-    KernelCase forward{"attention " + std::to_string(sequences) + "x" + std::to_string(length) +
-                           "x" + std::to_string(heads) + " over " + std::to_string(key_value_heads),
-                       Attention{heads, length, key_value_heads},
-                       {random_tensor(tokens, columns, 1, 2)},
-                       {blank(tokens, width), blank(tokens * heads, length)}};
-    const auto out = reference(forward);
-    KernelCase gradient{forward.name + " gradient",
-                        AttentionGradient{heads, length, key_value_heads},
-                        {random_tensor(tokens, width, 2), forward.reads[0], out[1]},
-                        {blank(tokens, columns), blank(key_value_heads * length, length)}};
+    KernelCase forward =
+        attention_case({heads, length, key_value_heads}, random_tensor(tokens, columns, 1, 2));
+    forward.name = "attention " + std::to_string(sequences) + "x" + std::to_string(length) + "x" +
+                   std::to_string(heads) + " over " + std::to_string(key_value_heads);
+    KernelCase gradient =
+        attention_gradient_case(forward, random_tensor(tokens, width, 2), reference(forward));
     cases.push_back({forward, 0, gradient, 0, {0, -1}});
   }
 }
@@ -498,6 +498,43 @@ std::vector<KernelCase> kernel_cases() {
                    {blank(1, 1)}});
   cases.push_back({"clip_factor", ClipFactor{0.5}, {factor}, {blank(1, 1), blank(1, 1)}});
   return cases;
+}
+
+namespace {
+
+/// As large as bf16 on a device needs it; others use a part.
+HostTensor attention_scratch(const Attention& attention, std::int64_t head_width, bool gradient) {
+  return blank(
+      attention.key_value_heads,
+      AttentionScratch::of(kGpuAttentionTile, attention.sequence_length, head_width, true, gradient)
+          .elements);
+}
+
+std::int64_t head_width_of(const Attention& attention, const HostTensor& qkv) {
+  return qkv.columns / (attention.heads + 2 * attention.key_value_heads);
+}
+
+}  // namespace
+
+KernelCase attention_case(const Attention& attention, HostTensor qkv) {
+  const std::int64_t head_width = head_width_of(attention, qkv);
+  KernelCase kernel{"attention",
+                    attention,
+                    {std::move(qkv)},
+                    {blank(0, 0), blank(0, 0), attention_scratch(attention, head_width, false)}};
+  kernel.writes[0] = blank(kernel.reads[0].rows, attention.heads * head_width);
+  kernel.writes[1] = blank(kernel.reads[0].rows, attention.heads);
+  return kernel;
+}
+
+KernelCase attention_gradient_case(const KernelCase& forward, HostTensor dy,
+                                   const std::vector<HostTensor>& results) {
+  const auto& attention = std::get<Attention>(forward.kind);
+  const HostTensor& qkv = forward.reads[0];
+  return {forward.name + " gradient",
+          AttentionGradient{attention.heads, attention.sequence_length, attention.key_value_heads},
+          {std::move(dy), qkv, results[0], results[1]},
+          {sized_like(qkv), attention_scratch(attention, head_width_of(attention, qkv), true)}};
 }
 
 }  // namespace moe::test

@@ -34,6 +34,13 @@ std::vector<KernelCase> group_and_wire_cases();
 /// Shapes that take other ways through a device than small ones, too large for central differences.
 std::vector<KernelCase> large_kernel_cases();
 
+/// qkv[T,(heads + 2 key_value_heads) W] -> the case of its attention, with a scratch for any back
+/// end and type.
+KernelCase attention_case(const Attention& attention, HostTensor qkv);
+/// The gradient of an attention_case, for dy and the results of the case.
+KernelCase attention_gradient_case(const KernelCase& forward, HostTensor dy,
+                                   const std::vector<HostTensor>& results);
+
 /// i32[1,1], as Program::step.
 HostTensor step_number(int step);
 KernelCase softmax_case(HostTensor logits);

@@ -10,6 +10,7 @@
 
 #include "moe/kernels/math.h"
 #include "tests/moe/kernels/kernel_cases.h"
+#include "tests/moe/kernels/stored_attention.h"
 
 namespace moe::test::kernels_kernels_test {
 namespace {
@@ -170,6 +171,25 @@ TEST(KernelRotary, TurnsEveryHeadOfQueriesAndKeysByItsPositionAndLeavesValues) {
   for (int c = 0; c < 12; ++c) EXPECT_NEAR(turned[12 + c], expected[c], 1e-14) << c;
 }
 
+/// Sequences are turned in groups, of which the last may be smaller.
+TEST(KernelRotary, TurnsEverySequenceAsIfItWereAlone) {
+  const auto backend = make_cpu_backend(1);
+  const int sequences = 9, length = 5, columns = 12;
+  const HostTensor all = random_tensor(sequences * length, columns, 1);
+  const Rotary rotary{1, length, 1, 100};
+  const auto turned =
+      run_case(*backend, {"rotary", rotary, {all}, {sized_like(all)}}, DType::f32)[0].values;
+  const std::int64_t size = length * columns;
+  for (int sequence = 0; sequence < sequences; ++sequence) {
+    const auto begin = all.values.begin() + sequence * size;
+    const HostTensor one{length, columns, {begin, begin + size}};
+    const std::vector<double> found(turned.begin() + sequence * size,
+                                    turned.begin() + (sequence + 1) * size);
+    EXPECT_EQ(run_case(*backend, {"rotary", rotary, {one}, {one}}, DType::f32)[0].values, found)
+        << sequence;
+  }
+}
+
 TEST(KernelAttention, OfGroupedQueriesIsThatOfRepeatedKeysAndValues) {
   const auto backend = make_cpu_backend(1);
   const int length = 70, heads = 6, key_value_heads = 2, width = 4;
@@ -187,16 +207,79 @@ TEST(KernelAttention, OfGroupedQueriesIsThatOfRepeatedKeysAndValues) {
     }
   }
   const auto attended = [&](int of_keys, const HostTensor& input) {
-    return run_case(*backend,
-                    {"attention",
-                     Attention{heads, length, of_keys},
-                     {input},
-                     {blank(length, heads * width), blank(heads * length, length)}},
-                    DType::f64);
+    return run_case(*backend, attention_case({heads, length, of_keys}, input), DType::f64);
   };
   const auto grouped = attended(key_value_heads, qkv), full = attended(heads, repeated);
   EXPECT_LT(relative_difference(grouped[0].values, full[0].values), 1e-14);
   EXPECT_LT(relative_difference(grouped[1].values, full[1].values), 1e-14);
+}
+
+/// Lengths at the edges of tiles: one key more or less than a tile, and several tiles.
+TEST(KernelAttention, IsThatWhichStoresItsProbabilities) {
+  const auto backend = make_cpu_backend(1);
+  const int heads = 4, key_value_heads = 2, head_width = 6, sequences = 2;
+  for (const int length : {1, 63, 65, 511, 512, 513, 1088}) {
+    const int tokens = sequences * length, columns = (heads + 2 * key_value_heads) * head_width;
+    const KernelCase forward =
+        attention_case({heads, length, key_value_heads}, random_tensor(tokens, columns, 1, 2));
+    const HostTensor dy = random_tensor(tokens, heads * head_width, 2);
+    const auto y = run_case(*backend, forward, DType::f64);
+    const auto d_qkv = run_case(*backend, attention_gradient_case(forward, dy, y), DType::f64);
+
+    StoredAttention<double> stored(sequences, length, heads, key_value_heads, head_width);
+    std::vector<double> expected_y(y[0].values.size()), expected(d_qkv[0].values.size());
+    stored.forward(forward.reads[0].values.data(), expected_y.data());
+    stored.backward(dy.values.data(), forward.reads[0].values.data(), expected.data());
+    EXPECT_LT(relative_difference(y[0].values, expected_y), 1e-14) << length;
+    EXPECT_LT(relative_difference(d_qkv[0].values, expected), 1e-13) << length;
+  }
+}
+
+TEST(KernelAttention, OfSeveralTilesHasTheGradientOfCentralDifferences) {
+  const auto backend = make_cpu_backend(1);
+  const int length = 1100, head_width = 2;
+  KernelCase forward = attention_case({1, length, 1}, random_tensor(length, 3 * head_width, 1, 2));
+  const HostTensor dy = random_tensor(length, head_width, 2);
+  const auto gradient = run_case(
+      *backend, attention_gradient_case(forward, dy, run_case(*backend, forward, DType::f64)),
+      DType::f64)[0];
+  constexpr double kStep = 1e-5;
+  const auto loss = [&](std::size_t at, double step) {
+    KernelCase moved = forward;
+    moved.reads[0].values[at] += step;
+    const auto y = run_case(*backend, moved, DType::f64)[0];
+    double sum = 0;
+    for (std::size_t i = 0; i < y.values.size(); ++i) sum += y.values[i] * dy.values[i];
+    return sum;
+  };
+  std::vector<double> numerical, analytical;
+  for (const std::size_t token : {0, 100, 511, 512, 1023, 1024, 1099}) {
+    const std::size_t at = token * 3 * head_width + token % 6;  // q, k and v in turn
+    numerical.push_back((loss(at, kStep) - loss(at, -kStep)) / (2 * kStep));
+    analytical.push_back(gradient.values[at]);
+  }
+  EXPECT_LT(relative_difference(analytical, numerical), 1e-7);
+}
+
+/// Scores of 10,000 overflow without the largest subtracted, and tiles whose scores are far apart
+/// must neither vanish nor hide the others.
+TEST(KernelAttention, OfLargeScoresInSeveralTilesStaysFinite) {
+  const auto backend = make_cpu_backend(1);
+  const int length = 600;
+  HostTensor qkv{length, 3};
+  for (int token = 0; token < length; ++token) {
+    // The last query gives key 3 of the first tile all of its weight.
+    for (const double x : {100.0, token == 3 ? 100.0 : -100.0, double(token)}) {
+      qkv.values.push_back(x);
+    }
+  }
+  const KernelCase attention = attention_case({1, length, 1}, qkv);
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    const auto out = run_case(*backend, attention, dtype);
+    EXPECT_EQ(out[0].values.back(), 3.0);
+    EXPECT_EQ(out[1].values.back(), 10000.0);
+    EXPECT_DOUBLE_EQ(out[0].values[2], 1.0);  // of keys 0, 1 and 2 alike
+  }
 }
 
 TEST(KernelAdam, TakesAFirstStepOfTheLearningRate) {
@@ -223,25 +306,11 @@ TEST(KernelSgd, KeepsMomentum) {
   EXPECT_DOUBLE_EQ(out[0].values[0], 8.5);
 }
 
-TEST(KernelAttention, SavesProbabilitiesThatAreZeroAboveTheDiagonal) {
+TEST(KernelAttention, RefusesAScratchThatIsTooSmall) {
   const auto backend = make_cpu_backend(1);
-  const int length = 200, heads = 2;
-  const KernelCase attention{"attention",
-                             Attention{heads, length},
-                             {random_tensor(length, 3 * 8, 1)},
-                             {blank(length, 8), blank(heads * length, length)}};
-  const auto p = run_case(*backend, attention, DType::f32)[1];
-  for (int row = 0; row < heads * length; ++row) {
-    double sum = 0;
-    for (int key = 0; key < length; ++key) {
-      const double value = p.values[static_cast<std::size_t>(row * length + key)];
-      if (key > row % length) {
-        ASSERT_EQ(value, 0.0);
-      }
-      sum += value;
-    }
-    ASSERT_NEAR(sum, 1.0, 1e-5);
-  }
+  KernelCase attention = attention_case({2, 20}, random_tensor(20, 24, 1));
+  attention.writes[2] = blank(2, 100);
+  EXPECT_THROW(run_case(*backend, attention, DType::f32), std::logic_error);
 }
 
 TEST(Kernels, RefuseWhatACommunicatorExecutes) {

@@ -6,27 +6,18 @@ namespace {}  // namespace
 
 std::vector<KernelCase> large_kernel_cases() {
   std::vector<KernelCase> cases;
-  // Queries in several blocks: 64 on a processor, 512 on a device.
-  const int heads = 2, head_width = 3, length = 1100, width = heads * head_width;
-  cases.push_back({"attention of several blocks",
-                   Attention{heads, length},
-                   {random_tensor(length, 3 * width, 1, 2)},
-                   {blank(length, width), blank(heads * length, length)}});
-  const HostTensor probabilities = reference(cases.back())[1];
-  cases.push_back({"attention of several blocks, gradient",
-                   AttentionGradient{heads, length},
-                   {random_tensor(length, width, 2), cases.back().reads[0], probabilities},
-                   {blank(length, 3 * width), blank(heads * length, length)}});
-
-  cases.push_back({"grouped attention of several blocks",
-                   Attention{4, length, 2},
-                   {random_tensor(length, 8 * head_width, 1, 2)},
-                   {blank(length, 4 * head_width), blank(4 * length, length)}});
-  const HostTensor grouped = reference(cases.back())[1];
-  cases.push_back({"grouped attention of several blocks, gradient",
-                   AttentionGradient{4, length, 2},
-                   {random_tensor(length, 4 * head_width, 2), cases.back().reads[0], grouped},
-                   {blank(length, 8 * head_width), blank(2 * length, length)}});
+  // Several tiles of queries and of keys, on a processor and on a device.
+  const int length = 1100, head_width = 3;
+  for (const int key_value_heads : {4, 2}) {
+    const int heads = 4;
+    KernelCase forward =
+        attention_case({heads, length, key_value_heads},
+                       random_tensor(length, (heads + 2 * key_value_heads) * head_width, 1, 2));
+    forward.name = "attention of several tiles, 4 over " + std::to_string(key_value_heads);
+    cases.push_back(attention_gradient_case(forward, random_tensor(length, heads * head_width, 2),
+                                            reference(forward)));
+    cases.push_back(std::move(forward));
+  }
 
   const int vocabulary = 50'000, tokens = 12;
   const HostTensor ids = random_integers(tokens, 1, 2, vocabulary);

@@ -41,7 +41,7 @@ std::vector<HostTensor> run_case(Backend& backend, const KernelCase& kernel, DTy
 /// The same in double on a processor. The reads of backward ops are made from it.
 std::vector<HostTensor> reference(const KernelCase& kernel);
 
-/// Writes that have a meaning: those after the first of AttentionGradient have none.
+/// Writes that have a meaning: the last one of Attention and of its gradient, a scratch, has none.
 std::size_t results_of(const KernelCase& kernel);
 
 HostTensor random_tensor(std::int64_t rows, std::int64_t columns, std::uint64_t seed,
@@ -55,8 +55,8 @@ HostTensor sized_like(const HostTensor& tensor);
 HostTensor blank_integers(std::int64_t rows, std::int64_t columns);
 
 /// The outputs of the case in bf16 that are further than rounding explains from what a processor
-/// computes in double from the same numbers: by 2^-8 where outputs are stored, 2^-7 for attention,
-/// and by 1e-6 where they are wide.
+/// computes in double from the same numbers: by 2^-8 where outputs are stored, and by 1e-6
+/// where they are wide.
 std::vector<std::string> deviations_in_bf16(Backend& backend, const KernelCase& kernel);
 
 /// |a - b| / |b| over all elements (norms), |a - b| where b is zero.

@@ -99,10 +99,10 @@ class ThreadTeam {
   int rank_;
 };
 
-/// All heads in one batch, as on a device; blocks of few queries, so that small cases have several.
+/// All heads in one batch, as on a device; tiles of few scores, so that small cases have several.
 class ThreadExec {
  public:
-  static constexpr std::int64_t kQueryBlock = 5;
+  static constexpr AttentionTile kAttentionTile{5, 10};
 
   template <class F>
   void rows(std::int64_t count, std::int64_t, F f) {

@@ -45,24 +45,31 @@ TEST(Work, OfCausalAttentionIsHalfTheSquare) {
   const WorkCase c({});
   // Scores and values: 2 products of 2 * 56 * 8 * 16, half of each.
   EXPECT_EQ(c.work("attention").flops, 2.0 * 56 * 8 * 16);
-  EXPECT_EQ(c.work("attention gradient").flops, 4.0 * 56 * 8 * 16);
+  // The scores once more, and four gradients.
+  EXPECT_EQ(c.work("attention gradient").flops, 5.0 * 56 * 8 * 16);
   // 7 sequences of 2 heads. A GPU takes the heads of a sequence together, and launches a softmax.
   EXPECT_EQ(c.work("attention").calls, 2 * 7 * 2);
   EXPECT_EQ(c.work("attention").gpu_calls, 3 * 7);
-  EXPECT_EQ(c.work("attention gradient").gpu_calls, 5 * 7);
+  EXPECT_EQ(c.work("attention gradient").gpu_calls, 6 * 7);
+  // q, k, v and y, and a statistic per head; the scratch stays in the cache.
+  EXPECT_EQ(c.work("attention").memory_bytes, 4 * 56 * (4 * 16 + 2));
 }
 
-TEST(Work, OfAttentionOnAGpuIsAProductForEveryBlockOfQueriesAndSharedHead) {
+TEST(Work, OfAttentionIsAProductForEveryTile) {
   const Tensor qkv{.name = "qkv", .rows = 3 * 1030, .columns = (4 + 2 * 2) * 6};
   const Tensor y{.name = "y", .rows = qkv.rows, .columns = 4 * 6};
   const std::vector<Tensor> tensors{qkv, y};
-  const std::vector<Use> reads{{0}}, writes{{1}};
+  const std::vector<Use> reads{{0}}, writes{{1}, {1}, {1}};
   const Binding none;
   const Groups alone = make_groups(1, 1);
   const Attention attention{.heads = 4, .sequence_length = 1030, .key_value_heads = 2};
-  // 3 sequences, 2 heads of q for each of k and v, 3 blocks of at most 512 queries.
-  EXPECT_EQ(attention.work({tensors, reads, writes, {}, 0, none, alone, 0}).gpu_calls,
-            3 * 3 * 2 * 3);
+  const Work work = attention.work({tensors, reads, writes, {}, 0, none, alone, 0});
+  // 3 sequences of 4 heads. Blocks of 64 queries: 8 see one tile of 512 keys, 8 see two, one sees
+  // three.
+  EXPECT_EQ(work.calls, 2 * 3 * 4 * (8 + 2 * 8 + 3));
+  // A GPU takes 2 heads of q for those of k and v. Blocks of 512 queries: two see one tile of 1024
+  // keys, the third, of 6 queries, sees two.
+  EXPECT_EQ(work.gpu_calls, 3 * 3 * 2 * (1 + 1 + 2));
 }
 
 TEST(Work, OfExpertsFollowsTheRoutingOfTheirRank) {

@@ -41,6 +41,30 @@ TEST(Runner, RefusesAPlanOverTheLimitBeforeAnythingRuns) {
                         HasSubstr("--memory-limit"), HasSubstr("global_batch"))));
 }
 
+TEST(Runner, HasNoMoreThanIsLeftWhenItsCommunicatorsExist) {
+  Model model = small_model(DType::f32);
+  model.capacity_factor = 1;
+  const auto world = make_solo_communicator();
+  const auto backend = make_cpu_backend(1);
+  const Groups groups = make_groups(1, 1);
+  int asked = 0;
+  const auto limited_to = [&](std::int64_t limit, std::int64_t left) {
+    RunOptions options{.memory_limit_bytes = limit, .bytes_left = [&asked, left] {
+                         ++asked;
+                         return left;
+                       }};
+    Runner runner(build_iteration(model, groups, 0), groups, *backend, *world, options);
+    runner.reschedule(build_iteration(model, groups, 0));
+  };
+  EXPECT_THAT([&] { limited_to(1 << 28, 100'000); },
+              ThrowsMessage<OutOfMemory>(HasSubstr("more than the limit of 97.7 KiB")));
+  EXPECT_THAT([&] { limited_to(100'000, 1 << 28); },
+              ThrowsMessage<OutOfMemory>(HasSubstr("more than the limit of 97.7 KiB")));
+  asked = 0;
+  limited_to(0, 1 << 28);
+  EXPECT_EQ(asked, 1) << "before the arena is there, and not again";
+}
+
 TEST(Runner, RefusesADroplessLayerThatExceedsTheLimitNamingIt) {
   const Model model = small_model(DType::f32);
   const Program program = build_iteration(model, make_groups(1, 1), 0);

@@ -103,6 +103,30 @@ TEST(Initialize, ScalesAreOneBiasesZeroAndWeightsSpreadAsTheModelSays) {
   EXPECT_EQ(checked, 2);
 }
 
+TEST(Initialize, AModelBeginsAlikeOnAnyNumberOfThreads) {
+  Model model = test::small_model(DType::f32);
+  model.vocabulary = 5000;  // a table large enough for several threads
+  const auto world = make_solo_communicator();
+  const auto backend = make_cpu_backend(1);
+  const Groups groups = make_groups(1, 1);
+  RunOptions options;
+  options.memory_limit_bytes = 1 << 28;
+  Runner runner(build_iteration(model, groups, 0), groups, *backend, *world, options);
+  const Program& program = runner.program();
+  const auto table_with = [&](int threads) {
+    initialize_parameters(runner, 5, threads);
+    const TensorId table = program.parameters.front().value;
+    const Tensor& tensor = program.tensors[static_cast<std::size_t>(table)];
+    std::vector<float> values(static_cast<std::size_t>(tensor.rows * tensor.columns));
+    runner.read(table, std::as_writable_bytes(std::span(values)));
+    return values;
+  };
+  const std::vector<float> one = table_with(1);
+  ASSERT_GT(one.size(), 3U << 14);
+  EXPECT_EQ(table_with(2), one);
+  EXPECT_EQ(table_with(7), one);
+}
+
 TEST(Initialize, ClearsGradientsAndOptimizerState) {
   const auto world = make_solo_communicator();
   const auto backend = make_cpu_backend(1);

@@ -1,0 +1,130 @@
+// What a runner asks of a device: marks, waits and downloads, and how it tells a device's errors.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "moe/errors.h"
+#include "moe/run/runner.h"
+#include "tests/moe/run/layer_program.h"
+
+namespace moe::device_backend_test {
+namespace {
+
+using test::LayerProgram;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::ThrowsMessage;
+
+/// A processor that counts what it is asked for. As on a device, the error of an op is thrown by a
+/// later call.
+class CountingDevice : public Backend {
+ public:
+  std::atomic<int> timed = 0, untimed = 0, downloads = 0;
+  std::string failing;  ///< the name of the op that fails
+
+  std::string name() const override { return "counting device"; }
+  std::byte* arena(std::int64_t bytes) override { return processor_->arena(bytes); }
+  std::byte* host_arena(std::int64_t bytes) override { return processor_->host_arena(bytes); }
+  void upload(std::byte* to, std::span<const std::byte> from, Stream stream) override {
+    processor_->upload(to, from, stream);
+  }
+  void download(std::span<std::byte> to, const std::byte* from, Stream stream) override {
+    ++downloads;
+    processor_->download(to, from, stream);
+  }
+  void download_all(std::span<const HostCopy> copies, Stream stream) override {
+    ++downloads;
+    for (const HostCopy& copy : copies) processor_->download(copy.host, copy.device, stream);
+  }
+  void execute(const BoundOp& op) override {
+    throw_error();
+    processor_->execute(op);
+    if (op.op->name == failing) failed_ = true;
+  }
+  Mark mark(Stream stream) override {
+    ++timed;
+    return processor_->mark(stream);
+  }
+  Mark untimed_mark(Stream) override {
+    ++untimed;
+    return kUntimed;
+  }
+  void wait(Stream, Mark) override {}
+  double time_of(Mark mark) override {
+    throw_error();
+    if (mark == kUntimed) throw std::logic_error("a mark without a time was asked for one");
+    return processor_->time_of(mark);
+  }
+  void reach(Mark) override { throw_error(); }
+  void forget_marks() override { processor_->forget_marks(); }
+
+ private:
+  static constexpr Mark kUntimed = -1;
+  void throw_error() const {
+    if (failed_) throw CudaError("cudaEventQuery: cudaErrorIllegalAddress");
+  }
+
+  std::unique_ptr<Backend> processor_ = make_cpu_backend(1);
+  std::atomic<bool> failed_ = false;
+};
+
+/// One iteration of a layer on that device, whose rows travel on a stream of their own.
+IterationResult iterate(CountingDevice& device, const RunOptions& options) {
+  LayerProgram layer(Stream::compute);
+  for (Op& op : layer.build.program.ops) {
+    if (std::holds_alternative<AllToAll>(op.kind)) op.stream = Stream::inter_node;
+  }
+  const auto world = make_solo_communicator();
+  Runner runner(layer.build.program, make_groups(1, 1), device, *world, options);
+  layer.write_inputs(runner);
+  device.timed = device.untimed = device.downloads = 0;
+  return runner.iterate();
+}
+
+TEST(RunnerOnADevice, TimesEveryOpOnlyWhereSpansAreWanted) {
+  CountingDevice device;
+  RunOptions options{.memory_limit_bytes = 1 << 20};
+  const IterationResult spans = iterate(device, options);
+  EXPECT_EQ(spans.spans.size(), 6U);
+  EXPECT_EQ(device.timed, 2 * 5) << "begin and end of the ops that the host does not carry out";
+  EXPECT_EQ(device.untimed, 0);
+
+  options.record_spans = false;
+  const IterationResult result = iterate(device, options);
+  EXPECT_TRUE(result.spans.empty());
+  EXPECT_GT(result.end_s, result.begin_s);
+  EXPECT_EQ(device.timed, 2) << "the last ops of the two streams";
+  EXPECT_EQ(device.untimed, 3) << "permute, dispatch and experts, which the other stream waits for";
+}
+
+TEST(RunnerOnADevice, FetchesTheCountsOfALayerAtOnce) {
+  CountingDevice device;
+  iterate(device, {.memory_limit_bytes = 1 << 20});
+  EXPECT_EQ(device.downloads, 1);
+}
+
+TEST(RunnerOnADevice, SaysThatAnErrorMayBeOfAnEarlierOp) {
+  CountingDevice device;
+  device.failing = "permute";
+  EXPECT_THAT([&] { iterate(device, {.memory_limit_bytes = 1 << 20}); },
+              ThrowsMessage<CudaError>(
+                  AllOf(HasSubstr("rank 0: experts (layer 0), or an op before"),
+                        HasSubstr("--check-each-op"), HasSubstr("cudaErrorIllegalAddress"))));
+}
+
+TEST(RunnerOnADevice, NamesTheOpOfAnErrorWhereEachIsChecked) {
+  CountingDevice device;
+  device.failing = "permute";
+  EXPECT_THAT([&] { iterate(device, {.memory_limit_bytes = 1 << 20, .check_each_op = true}); },
+              ThrowsMessage<CudaError>(AllOf(HasSubstr("rank 0: permute (layer 0): cudaEventQuery"),
+                                             Not(HasSubstr("experts")))));
+}
+
+}  // namespace
+}  // namespace moe::device_backend_test
