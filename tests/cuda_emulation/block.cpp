@@ -352,25 +352,27 @@ void Engine::deliver_if_all(Warp& warp, int first_thread) {
 }
 
 void Engine::deliver(const Group& group, int first_thread) {
-  for (int lane = 0; lane < kWarp; ++lane) {
-    if ((group.arrived >> lane & 1) == 0) continue;
-    threads_[first_thread + lane].result = result_of(group, first_thread, lane);
+  const Exchange kind = threads_[first_thread + group.first].call.kind;
+  const bool voting = kind == Exchange::ballot || kind == Exchange::all || kind == Exchange::any;
+  unsigned votes = 0;
+  for (unsigned left = voting ? group.arrived : 0; left != 0; left &= left - 1) {
+    const int lane = std::countr_zero(left);
+    if (threads_[first_thread + lane].call.value != 0) votes |= 1u << lane;
   }
-  for (int lane = 0; lane < kWarp; ++lane) {
-    if ((group.arrived >> lane & 1) == 0) continue;
+  for (unsigned left = group.arrived; left != 0; left &= left - 1) {
+    const int lane = std::countr_zero(left);
+    threads_[first_thread + lane].result = result_of(group, first_thread, lane, votes);
+  }
+  for (unsigned left = group.arrived; left != 0; left &= left - 1) {
+    const int lane = std::countr_zero(left);
     threads_[first_thread + lane].call.name = nullptr;
     turns_.can_run(first_thread + lane);
   }
 }
 
-std::uint64_t Engine::result_of(const Group& group, int first_thread, int lane) const {
+std::uint64_t Engine::result_of(const Group& group, int first_thread, int lane,
+                                unsigned votes) const {
   const Call& call = threads_[first_thread + lane].call;
-  unsigned votes = 0;
-  for (int other = 0; other < kWarp; ++other) {
-    if ((group.arrived >> other & 1) != 0 && threads_[first_thread + other].call.value != 0) {
-      votes |= 1u << other;
-    }
-  }
   const int begin = call.width > 0 ? lane / call.width * call.width : 0, end = begin + call.width;
   int from = lane;
   switch (call.kind) {

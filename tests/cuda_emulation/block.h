@@ -95,7 +95,7 @@ class Engine {
   void meet(const Call& call);
   void deliver_if_all(Warp& warp, int first_thread);
   void deliver(const Group& group, int first_thread);
-  std::uint64_t result_of(const Group& group, int first_thread, int lane) const;
+  std::uint64_t result_of(const Group& group, int first_thread, int lane, unsigned votes) const;
 
   Fibers fibers_;
   std::deque<int> free_;

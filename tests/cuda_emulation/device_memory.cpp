@@ -2,6 +2,7 @@
 
 #include <cuda_runtime_api.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -10,11 +11,13 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <new>
 
 #include "tests/cuda_emulation/device.h"
 #include "tests/cuda_emulation/settings.h"
 #include "tests/cuda_emulation/stream.h"
 #include "tests/cuda_emulation/streams.h"
+#include "tests/cuda_emulation/thread_sanitizer.h"
 
 namespace moelab::cuda_emulation {
 namespace {
@@ -41,6 +44,38 @@ std::string hex(std::uintptr_t address) {
 
 std::size_t pages_of(std::size_t bytes) { return (bytes + 4095) / 4096 * 4096; }
 
+constexpr std::size_t kOnesBytes = 8 << 20;
+
+/// A file in memory, all of whose bytes are ones.
+int file_of_ones() {
+  static const int file = [] {
+    const int made = memfd_create("moelab_cuda_emulation", MFD_CLOEXEC);
+    if (made < 0 || ftruncate(made, kOnesBytes) != 0) throw std::bad_alloc();
+    void* const bytes = mmap(nullptr, kOnesBytes, PROT_READ | PROT_WRITE, MAP_SHARED, made, 0);
+    if (bytes == MAP_FAILED) throw std::bad_alloc();
+    std::memset(bytes, 0xff, kOnesBytes);
+    munmap(bytes, kOnesBytes);
+    return made;
+  }();
+  return file;
+}
+
+/// Pages of ones, which take memory when they are written to. nullptr where there is no room.
+std::byte* map_ones(std::size_t bytes) {
+  void* const room =
+      mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (room == MAP_FAILED) return nullptr;
+  auto* const begin = static_cast<std::byte*>(room);
+  for (std::size_t at = 0; at < bytes; at += kOnesBytes) {
+    if (mmap(begin + at, std::min(kOnesBytes, bytes - at), PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, file_of_ones(), 0) == MAP_FAILED) {
+      munmap(room, bytes);
+      return nullptr;
+    }
+  }
+  return begin;
+}
+
 cudaError_t allocate(void** result, std::size_t bytes, MemoryKind kind) {
   if (bytes == 0) {
     *result = nullptr;
@@ -53,13 +88,10 @@ cudaError_t allocate(void** result, std::size_t bytes, MemoryKind kind) {
   if (kind == MemoryKind::device && bytes > settings().memory_bytes - used) {
     return cudaErrorMemoryAllocation;
   }
-  void* const begin = mmap(nullptr, pages_of(bytes), PROT_READ | PROT_WRITE,
-                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (begin == MAP_FAILED) return cudaErrorMemoryAllocation;
-  std::memset(begin, 0xff, bytes);
+  std::byte* const begin = map_ones(pages_of(bytes));
+  if (begin == nullptr) return cudaErrorMemoryAllocation;
   if (kind == MemoryKind::device) used += bytes;
-  all.allocations[address_of(begin)] = {static_cast<std::byte*>(begin), bytes, kind,
-                                        current_device()};
+  all.allocations[address_of(begin)] = {begin, bytes, kind, current_device()};
   *result = begin;
   return cudaSuccess;
 }
@@ -89,6 +121,7 @@ cudaError_t give_back(void* pointer, MemoryKind kind, const char* who) {
 }  // namespace
 
 std::optional<Allocation> allocation_of(const void* pointer) {
+  const Unordered unordered;
   Memory& all = memory();
   const std::lock_guard lock(all.mutex);
   auto after = all.allocations.upper_bound(address_of(pointer));

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <chrono>
+#include <array>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -13,7 +13,7 @@
 
 namespace moelab::cuda_emulation {
 
-/// The work of one stream, in order. Its handle and its thread share it, so that a stream can be
+/// The work of one stream, in order. Only adding work and waiting until it is done order threads. Its handle and its thread share it, so that a stream can be
 /// destroyed while its work does not end.
 ///
 /// Work runs late, so that nobody relies on its having run: in the order from last to first as late
@@ -47,17 +47,21 @@ class StreamQueue {
   struct Work {
     std::string name;
     std::function<void()> body;
+    std::unique_ptr<char> tag;  ///< for the thread sanitizer: what came before it was added
   };
 
+  bool take(Work& work);
   void hold_back(std::unique_lock<std::mutex>& lock);
   void carry_out(const Work& work) const;
+  char& tag_of(std::uint64_t place) { return tags_[place % tags_.size()]; }
 
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Work> waiting_;
   std::uint64_t added_ = 0, done_ = 0, demanded_ = 0;
   bool closing_ = false;
-  Random lateness_;  ///< of the stream's thread
+  std::array<char, 64> tags_{};  ///< for the thread sanitizer: what came before a place was done
+  Random lateness_;              ///< of the stream's thread
   const std::uint64_t number_;
 };
 

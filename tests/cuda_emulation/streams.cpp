@@ -16,6 +16,7 @@
 #include "tests/cuda_emulation/settings.h"
 #include "tests/cuda_emulation/stream.h"
 #include "tests/cuda_emulation/stream_queue.h"
+#include "tests/cuda_emulation/thread_sanitizer.h"
 
 namespace moelab::cuda_emulation {
 namespace {
@@ -65,6 +66,7 @@ Handles& handles() {
 }
 
 std::shared_ptr<StreamQueue> queue_of(cudaStream_t stream) {
+  const Unordered unordered;
   const std::lock_guard lock(handles().mutex);
   if (!handles().streams.contains(stream)) {
     throw Refusal(cudaErrorInvalidResourceHandle,
@@ -76,6 +78,7 @@ std::shared_ptr<StreamQueue> queue_of(cudaStream_t stream) {
 }
 
 void check_event(cudaEvent_t event) {
+  const Unordered unordered;
   const std::lock_guard lock(handles().mutex);
   if (handles().events.contains(event)) return;
   throw Refusal(cudaErrorInvalidResourceHandle, "an event that is not there, or no longer");
