@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <cstring>
 #include <numeric>
 #include <utility>
@@ -126,6 +127,7 @@ void Engine::run(dim3 grid, dim3 block, const std::function<void()>& thread, std
     }
   }
   warps_.resize(static_cast<std::size_t>((count_ + kWarp - 1) / kWarp));
+  while (kFiberPerThread && fibers_.count() < 2 * count_) add_fiber();
   sanitizer_release(&launch_tag_);
   const std::uint64_t blocks = std::uint64_t{grid.x} * grid.y * grid.z;
   in_order(blocks, random_, [&](std::uint64_t i) {
@@ -137,8 +139,8 @@ void Engine::run(dim3 grid, dim3 block, const std::function<void()>& thread, std
   sanitizer_acquire(&end_tag_);
   if (fault_.empty()) return;
   fibers_.start_anew();
-  free_.clear();
-  for (int fiber = 0; fiber < fibers_.count(); ++fiber) free_.push_back(fiber);
+  first_free_ = free_count_ = 0;
+  for (int fiber = 0; fiber < fibers_.count(); ++fiber) give_back(fiber);
   throw Refusal(cudaErrorLaunchFailure, fault_);
 }
 
@@ -149,7 +151,7 @@ void Engine::run_block() {
   for (std::size_t warp = 0; warp < warps_.size(); ++warp) {
     const int lanes = std::min(kWarp, count_ - static_cast<int>(warp) * kWarp);
     warps_[warp].live = lanes == kWarp ? ~0u : (1u << lanes) - 1;
-    warps_[warp].groups.clear();
+    warps_[warp].waiting = 0;
   }
   live_ = count_;
   at_barrier_ = 0;
@@ -166,16 +168,27 @@ void Engine::run_block() {
   sanitizer_release(&launch_tag_);
 }
 
+/// The one that was free longest: for the thread sanitizer, blocks that follow each other should not
+/// be ordered by the fibers that they had.
 int Engine::take_fiber() {
-  // The one that was free longest: for the thread sanitizer, blocks that follow each other should
-  // not be ordered by the fibers that they had.
-  if (free_.empty() || (kFiberPerThread && fibers_.count() < 2 * kMostThreads &&
-                        static_cast<int>(free_.size()) < count_)) {
-    return fibers_.add();
-  }
-  const int fiber = free_.front();
-  free_.pop_front();
+  if (free_count_ == 0) add_fiber();
+  const int fiber = free_[first_free_];
+  first_free_ = (first_free_ + 1) % free_.size();
+  --free_count_;
   return fiber;
+}
+
+void Engine::give_back(int fiber) {
+  free_[(first_free_ + free_count_) % free_.size()] = fiber;
+  ++free_count_;
+}
+
+void Engine::add_fiber() {
+  std::rotate(free_.begin(), free_.begin() + static_cast<std::ptrdiff_t>(first_free_), free_.end());
+  first_free_ = 0;
+  const int fiber = fibers_.add();
+  free_.push_back(-1);
+  give_back(fiber);
 }
 
 /// On a fiber: runs the thread whose turn it is, and then the next.
@@ -193,7 +206,7 @@ void Engine::run_threads() {
       threads_[next].fiber = fiber;
       continue;
     }
-    free_.push_back(fiber);
+    give_back(fiber);
     if (next < 0) {
       if (live_ > 0) fault_ = deadlock();
       switch_fiber(fibers_.at(fiber), fibers_.own());
@@ -320,7 +333,8 @@ void Engine::meet(const Call& call) {
   };
   if ((call.mask & own) == 0) fault(who() + ", which does not name it");
   Group* group = nullptr;
-  for (Group& other : warp.groups) {
+  for (int i = 0; i < warp.waiting; ++i) {
+    Group& other = warp.groups[i];
     if ((other.mask & call.mask) == 0) continue;
     const int before = first_thread + other.first;
     const Call& met = threads_[before].call;
@@ -330,7 +344,10 @@ void Engine::meet(const Call& call) {
     }
     group = &other;
   }
-  if (group == nullptr) group = &warp.groups.emplace_back(Group{call.mask, 0, lane});
+  if (group == nullptr) {
+    group = &warp.groups[warp.waiting++];
+    *group = {call.mask, 0, lane};
+  }
   group->arrived |= own;
   turns_.cannot_run(running_);
   deliver_if_all(warp, first_thread);
@@ -338,14 +355,13 @@ void Engine::meet(const Call& call) {
 }
 
 void Engine::deliver_if_all(Warp& warp, int first_thread) {
-  for (std::size_t i = 0; i < warp.groups.size();) {
+  for (int i = 0; i < warp.waiting;) {
     const Group group = warp.groups[i];
     if ((group.mask & warp.live) != group.arrived) {
       ++i;
       continue;
     }
-    warp.groups[i] = warp.groups.back();
-    warp.groups.pop_back();
+    warp.groups[i] = warp.groups[--warp.waiting];
     ++warp.syncs[std::countr_zero(group.mask)];
     deliver(group, first_thread);
   }

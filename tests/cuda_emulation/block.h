@@ -4,7 +4,7 @@
 
 #include <array>
 #include <cstdint>
-#include <deque>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -37,7 +37,8 @@ class Turns {
   std::array<std::uint64_t, kMostThreads / 64> words_{};
 };
 
-/// Runs the blocks of kernels, one after the other, on one thread of the host.
+/// Runs the blocks of kernels, one after the other, on one thread of the host. Under the thread
+/// sanitizer nothing is allocated on a fiber: memory would tie fibers to each other.
 class Engine {
  public:
   Engine();
@@ -74,7 +75,8 @@ class Engine {
   };
   struct Warp {
     unsigned live = 0;
-    std::vector<Group> groups;
+    std::array<Group, kWarp> groups;  ///< the first `waiting` of them
+    int waiting = 0;
     /// For the thread sanitizer: two tags in turns for each lowest lane of a mask.
     std::array<unsigned, kWarp> syncs{};
     std::array<std::array<char, 2>, kWarp> tags{};
@@ -87,6 +89,8 @@ class Engine {
   void choose();
   void switch_to(int thread);
   int take_fiber();
+  void add_fiber();
+  void give_back(int fiber);
   [[noreturn]] void fault(std::string why);
   std::string deadlock() const;
   std::string place_of(int thread) const;
@@ -98,7 +102,8 @@ class Engine {
   std::uint64_t result_of(const Group& group, int first_thread, int lane, unsigned votes) const;
 
   Fibers fibers_;
-  std::deque<int> free_;
+  std::vector<int> free_;  ///< a ring of fibers, as long as all of them
+  std::size_t first_free_ = 0, free_count_ = 0;
   const std::function<void()>* thread_ = nullptr;
   Random random_{0};
   int count_ = 0, live_ = 0, running_ = 0;

@@ -9,7 +9,7 @@ trap 'rm -rf "$folder"' EXIT
 trains() {
   local fault=$1 code=0
   shift
-  MOELAB_EMULATED_FAULT=$fault timeout 60 "$train" --model micro --steps 3 --device cuda --time-limit 3 "$@" \
+  MOELAB_EMULATED_FAULT=$fault timeout 60 "$train" --model micro --steps 3 --device cuda --time-limit 1 "$@" \
     > "$folder/out" 2> "$folder/err" || code=$?
   echo "$code"
 }
@@ -42,5 +42,5 @@ done
 for fault in event:10 event:200; do
   code=$(trains "$fault")
   [[ $code == 124 ]] || fail "$fault: exit code $code"
-  says "$fault" 'waited 3[.0-9]* s for'
+  says "$fault" 'waited 1[.0-9]* s for'
 done
