@@ -168,8 +168,8 @@ void Engine::run_block() {
   sanitizer_release(&launch_tag_);
 }
 
-/// The one that was free longest: for the thread sanitizer, blocks that follow each other should not
-/// be ordered by the fibers that they had.
+/// The one that was free longest: for the thread sanitizer, blocks that follow each other should
+/// not be ordered by the fibers that they had.
 int Engine::take_fiber() {
   if (free_count_ == 0) add_fiber();
   const int fiber = free_[first_free_];

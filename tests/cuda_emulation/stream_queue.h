@@ -13,8 +13,9 @@
 
 namespace moelab::cuda_emulation {
 
-/// The work of one stream, in order. Only adding work and waiting until it is done order threads. Its handle and its thread share it, so that a stream can be
-/// destroyed while its work does not end.
+/// The work of one stream, in order. Only adding work and waiting until it is done order threads.
+/// Its handle and its thread share it, so that a stream can be destroyed while its work does not
+/// end.
 ///
 /// Work runs late, so that nobody relies on its having run: in the order from last to first as late
 /// as somebody asks for it, in a drawn order sometimes so. After a few milliseconds it runs in any

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# usage: programs_test.sh DEVICE MOE_TRAIN MOE_BENCH: the programs as a person runs them, on cuda. Exit code 77
+# usage: programs_test.sh DEVICE MOE_TRAIN MOE_BENCH [MOE_TUNE]: the programs as a person runs them, on cuda. Exit code 77
 # where there is no device (DEVICE cpu tries this script itself). MOELAB_CUDA_MODULE names a device in software.
 set -euo pipefail
 device=$1 train=$2 bench=$3
@@ -48,6 +48,13 @@ grep -q 'more than the limit' "$folder/err" || fail "no word about memory: $(cat
 if [[ -n ${MOELAB_CUDA_MODULE-} ]]; then
   expect 2 "$bench" all --device "$device" --db "$folder/results.db"
   grep -q 'emulated' "$folder/err" || fail "times of an emulated device are stored: $(cat "$folder/err")"
+  expect 0 "$train" --model micro --steps 1 --device "$device" --db "$folder/results.db"
+  [[ $(sqlite3 "$folder/results.db" 'SELECT device FROM run') == emulated ]] ||
+    fail "a run on an emulated device is stored as one on another"
+  if [[ -n ${4-} ]]; then
+    expect 2 "$4" study s --model micro --ranks 1 --device "$device" --db "$folder/results.db"
+    grep -q 'emulated' "$folder/err" || fail "an emulated device is studied: $(cat "$folder/err")"
+  fi
   runs=(gemm copies collectives)  # interference wants a machine that is not busy
   store=()
 else
