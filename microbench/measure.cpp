@@ -137,10 +137,11 @@ Request read_request(const Arguments& a, const std::vector<Benchmark>& offered) 
                     a.what));
   }
   if (a.device == "cuda" && !a.database.empty() && moe::cuda_is_emulated()) {
-    throw moe::InputError(fmt::format(
-        "--device cuda --db {}: this CUDA device is emulated in software, and its times say nothing "
-        "about a GPU: expected no --db",
-        a.database));
+    throw moe::InputError(
+        fmt::format("--device cuda --db {}: this CUDA device is emulated in software, and its "
+                    "times say nothing "
+                    "about a GPU: expected no --db",
+                    a.database));
   }
   for (const Benchmark& benchmark : offered) {
     if (a.what != "all" && a.what != benchmark.name) continue;
