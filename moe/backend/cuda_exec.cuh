@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "moe/backend/cuda_launch.cuh"
 #include "moe/backend/cuda_stream.cuh"
 #include "moe/backend/device_team.cuh"
 #include "moe/kernels/bf16.h"
@@ -87,8 +88,8 @@ class CudaExec {
   template <class F>
   void elements(std::int64_t count, F f) {
     if (count == 0) return;
-    elements_kernel<<<blocks(count, kBlockThreads), kBlockThreads, 0, stream_>>>(count, f);
-    check(cudaGetLastError(), "elements_kernel");
+    launch_kernel("elements_kernel", elements_kernel<F>, blocks(count, kBlockThreads),
+                  kBlockThreads, stream_, count, f);
   }
 
   template <class Terms, class Real, int count>
@@ -129,17 +130,17 @@ class CudaExec {
  private:
   template <int threads, int block, class F>
   void in_teams(std::int64_t count, F f) {
-    rows_kernel<threads, block><<<blocks(count, block / threads), block, 0, stream_>>>(count, f);
-    check(cudaGetLastError(), "rows_kernel");
+    launch_kernel("rows_kernel", rows_kernel<threads, block, F>, blocks(count, block / threads),
+                  block, stream_, count, f);
   }
 
   template <int tile_columns, int tile_rows, class Terms, class Real, int count>
   void column_sums_in_tiles(std::int64_t rows, std::int64_t width, Terms terms,
                             SumTargets<Real, count> targets) {
     const auto grid = static_cast<unsigned>((width + tile_columns - 1) / tile_columns);
-    column_sums_kernel<tile_columns, tile_rows>
-        <<<grid, dim3(tile_columns, tile_rows), 0, stream_>>>(rows, width, terms, targets);
-    check(cudaGetLastError(), "column_sums_kernel");
+    launch_kernel("column_sums_kernel",
+                  column_sums_kernel<tile_columns, tile_rows, Terms, Real, count>, grid,
+                  dim3(tile_columns, tile_rows), stream_, rows, width, terms, targets);
   }
 
   template <class In, class Out>

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# usage: programs_test.sh DEVICE MOE_TRAIN MOE_BENCH: the programs as a person runs them, on cuda. Exit code 77
-# where there is no device (DEVICE cpu tries this script itself).
+# usage: programs_test.sh DEVICE MOE_TRAIN MOE_BENCH [MOE_TUNE]: the programs as a person runs them, on cuda. Exit code 77
+# where there is no device (DEVICE cpu tries this script itself). MOELAB_CUDA_MODULE names a device in software.
 set -euo pipefail
 device=$1 train=$2 bench=$3
 folder=$(mktemp -d)
@@ -43,10 +43,28 @@ cat > "$folder/schedule.json" <<'JSON'
 JSON
 same "$(losses --device "$device" --schedule "$folder/schedule.json")" "$cpu" ||
   fail "losses change under a schedule"
-expect 1 "$train" --model micro --steps 1 --device "$device" --memory-limit 4K
+expect 3 "$train" --model micro --steps 1 --device "$device" --memory-limit 4K
 grep -q 'more than the limit' "$folder/err" || fail "no word about memory: $(cat "$folder/err")"
-expect 0 "$bench" all --device "$device" --sizes 4K,1M --rows 64 --budget 0.05 --db "$folder/results.db"
-grep -q 'Out of bounds values : 0 OK' "$folder/out" || fail "moe-bench finds wrong values"
+if [[ -n ${MOELAB_CUDA_MODULE-} ]]; then
+  expect 2 "$bench" all --device "$device" --db "$folder/results.db"
+  grep -q 'emulated' "$folder/err" || fail "times of an emulated device are stored: $(cat "$folder/err")"
+  expect 0 "$train" --model micro --steps 1 --device "$device" --db "$folder/results.db"
+  [[ $(sqlite3 "$folder/results.db" 'SELECT device FROM run') == emulated ]] ||
+    fail "a run on an emulated device is stored as one on another"
+  if [[ -n ${4-} ]]; then
+    expect 2 "$4" study s --model micro --ranks 1 --device "$device" --db "$folder/results.db"
+    grep -q 'emulated' "$folder/err" || fail "an emulated device is studied: $(cat "$folder/err")"
+  fi
+  runs=(gemm copies collectives)  # interference wants a machine that is not busy
+  store=()
+else
+  runs=(all)
+  store=(--db "$folder/results.db")
+fi
+for run in "${runs[@]}"; do
+  expect 0 "$bench" "$run" --device "$device" --sizes 4K,1M --rows 64 --budget 0.05 "${store[@]}"
+  grep -q 'Out of bounds values : 0 OK' "$folder/out" || fail "moe-bench $run finds wrong values"
+done
 
 if ! command -v mpirun > /dev/null; then
   echo "mpirun is not installed: --ranks is not tested"

@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# usage: faults_test.sh MOE_TRAIN: what a training says, and how soon it ends, where the device in software fails.
+set -euo pipefail
+train=$1
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+# trains FAULT [ARGUMENT...]: its exit code, within a minute; what it says is in $folder/err.
+trains() {
+  local fault=$1 code=0
+  shift
+  MOELAB_EMULATED_FAULT=$fault timeout 60 "$train" --model micro --steps 3 --device cuda --time-limit 1 "$@" \
+    > "$folder/out" 2> "$folder/err" || code=$?
+  echo "$code"
+}
+fail() {
+  echo "FAILED: $*: $(cat "$folder/err")" >&2
+  exit 1
+}
+# says FAULT PATTERN: what the training says of it.
+says() {
+  grep -qE "$2" "$folder/err" || fail "$1: no word of \"$2\""
+  echo "$1: $(grep -m1 -oE "$2.*" "$folder/err" | cut -c1-160)"
+}
+
+# Whichever allocation fails, the training ends and names it; behind the last one it goes through.
+for ((failing = 1;; ++failing)); do
+  code=$(trains "allocation:$failing")
+  [[ $code == 0 ]] && break
+  [[ $code == 1 || $code == 3 ]] || fail "allocation:$failing: exit code $code"
+  says "allocation:$failing" '(cuda[A-Za-z]+: cudaErrorMemoryAllocation|arena: )'
+  ((failing < 50)) || fail "allocation:$failing: so many"
+done
+((failing > 4)) || fail "allocation:$failing did not fail"
+
+for fault in kernel:1 kernel:100 kernel:500; do
+  code=$(trains "$fault")
+  [[ $code == 1 ]] || fail "$fault: exit code $code"
+  says "$fault" 'cudaErrorIllegalAddress.*kernel\('
+done
+
+for fault in event:10 event:200; do
+  code=$(trains "$fault")
+  [[ $code == 124 ]] || fail "$fault: exit code $code"
+  says "$fault" 'waited 1[.0-9]* s for'
+done
