@@ -42,7 +42,7 @@ struct Run {
       revision;  ///< git revision of the build, "-dirty" appended where the tree was changed
   std::string argv_json;
   std::string environment_json;  ///< an allow-list of variables, never the whole environment
-  std::string device;            ///< "cpu" | "cuda"
+  std::string device;            ///< "cpu" | "cuda" | "emulated": CUDA in software, for tests
   int ranks = 1;
   std::string layout;  ///< how ranks are divided: "dp=1,ep=4,esp=1,tp=1"; empty where none train
   std::string model_json;

@@ -19,6 +19,7 @@
 #include "microbench/harness.h"
 #include "microbench/sizes.h"
 #include "microbench/table.h"
+#include "moe/backend/cuda_module.h"
 #include "moe/communicator/open_device.h"
 #include "moe/errors.h"
 #include "moe/stop.h"
@@ -134,6 +135,12 @@ Request read_request(const Arguments& a, const std::vector<Benchmark>& offered) 
         fmt::format("--dtype bf16: {}: expected gemm, or f32, f64 or i32: only GEMMs are measured "
                     "with bf16",
                     a.what));
+  }
+  if (a.device == "cuda" && !a.database.empty() && moe::cuda_is_emulated()) {
+    throw moe::InputError(fmt::format(
+        "--device cuda --db {}: this CUDA device is emulated in software, and its times say nothing "
+        "about a GPU: expected no --db",
+        a.database));
   }
   for (const Benchmark& benchmark : offered) {
     if (a.what != "all" && a.what != benchmark.name) continue;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "moe/backend/cuda_launch.cuh"
 #include "moe/backend/cuda_stream.cuh"
 #include "moe/backend/device_team.cuh"
 #include "moe/kernels/bf16.h"
@@ -75,18 +76,19 @@ class CudaExec {
   void rows(std::int64_t count, std::int64_t width, F f) {
     if (count == 0) return;
     if (width <= kWarpWidth) {
-      rows_kernel<32><<<blocks(count, kBlockThreads / 32), kBlockThreads, 0, stream_>>>(count, f);
+      launch_kernel("rows_kernel", rows_kernel<32, F>, blocks(count, kBlockThreads / 32),
+                    kBlockThreads, stream_, count, f);
     } else {
-      rows_kernel<kBlockThreads><<<blocks(count, 1), kBlockThreads, 0, stream_>>>(count, f);
+      launch_kernel("rows_kernel", rows_kernel<kBlockThreads, F>, blocks(count, 1), kBlockThreads,
+                    stream_, count, f);
     }
-    check(cudaGetLastError(), "rows_kernel");
   }
 
   template <class F>
   void elements(std::int64_t count, F f) {
     if (count == 0) return;
-    elements_kernel<<<blocks(count, kBlockThreads), kBlockThreads, 0, stream_>>>(count, f);
-    check(cudaGetLastError(), "elements_kernel");
+    launch_kernel("elements_kernel", elements_kernel<F>, blocks(count, kBlockThreads),
+                  kBlockThreads, stream_, count, f);
   }
 
   template <class Terms, class Real, int count>
@@ -94,9 +96,8 @@ class CudaExec {
                    SumTargets<Real, count> targets) {
     if (width == 0) return;
     const auto grid = static_cast<unsigned>((width + kTileColumns - 1) / kTileColumns);
-    column_sums_kernel<<<grid, dim3(kTileColumns, kTileRows), 0, stream_>>>(rows, width, terms,
-                                                                            targets);
-    check(cudaGetLastError(), "column_sums_kernel");
+    launch_kernel("column_sums_kernel", column_sums_kernel<Terms, Real, count>, grid,
+                  dim3(kTileColumns, kTileRows), stream_, rows, width, terms, targets);
   }
 
   /// cuBLAS is column-major: it computes C^T = op(B)^T op(A)^T on the same memory.

@@ -29,8 +29,14 @@ struct CudaModule {
 /// The name by which the module exports its CudaModule.
 inline constexpr const char* kCudaModuleSymbol = "moelab_cuda_module";
 
-/// Loads the module, once, from lib/moelab beside the program's folder. Throws Unavailable where
-/// there is none, where it cannot be loaded or where it is of another version.
+/// Loads the module, once, from lib/moelab beside the program's folder, or from the file that the
+/// variable MOELAB_CUDA_MODULE names. A module called libmoelab_cuda_emulated.so is software for
+/// tests. Throws Unavailable where there is none, where it cannot be loaded or where it is of
+/// another version.
 const CudaModule& load_cuda_module();
+
+/// Whether the CUDA devices are software for tests (tests/cuda_emulation). What is timed on them
+/// says nothing about a GPU. Loads nothing.
+bool cuda_is_emulated();
 
 }  // namespace moe

@@ -1,6 +1,7 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <system_error>
@@ -20,9 +21,21 @@ bool has_driver() {
   return there;
 }
 
-/// None where a device was not asked for and there is no driver or no module.
+constexpr const char* kEmulated = "libmoelab_cuda_emulated.so";
+
+/// What MOELAB_CUDA_MODULE names, or the module of this build.
+std::filesystem::path module_file() {
+  if (const char* named = std::getenv("MOELAB_CUDA_MODULE")) return named;
+  const std::filesystem::path folder = program_folder().parent_path() / "lib" / "moelab";
+  std::error_code ignored;
+  const bool emulated = std::filesystem::exists(folder / kEmulated, ignored);
+  return folder / (emulated ? kEmulated : "libmoelab_cuda.so");
+}
+
+/// None where a device was not asked for and there is no driver or no module. Software needs no
+/// driver.
 const CudaModule* module_of_driver() {
-  if (!has_driver()) return nullptr;
+  if (!cuda_is_emulated() && !has_driver()) return nullptr;
   try {
     return &load_cuda_module();
   } catch (const Unavailable&) {
@@ -31,8 +44,7 @@ const CudaModule* module_of_driver() {
 }
 
 const CudaModule& load() {
-  const std::filesystem::path file =
-      program_folder().parent_path() / "lib" / "moelab" / "libmoelab_cuda.so";
+  const std::filesystem::path file = module_file();
   std::error_code ignored;
   if (!std::filesystem::exists(file, ignored)) {
     throw Unavailable(
@@ -54,6 +66,11 @@ const CudaModule& load() {
 const CudaModule& load_cuda_module() {
   static const CudaModule& module = load();
   return module;
+}
+
+bool cuda_is_emulated() {
+  static const bool emulated = module_file().filename() == kEmulated;
+  return emulated;
 }
 
 std::unique_ptr<Backend> make_cuda_backend(int device, double time_limit_s) {
@@ -85,7 +102,8 @@ std::int64_t cuda_free_bytes(int device) {
 
 std::string cuda_version() {
   const CudaModule* module = module_of_driver();
-  return module == nullptr ? "" : module->cuda_version();
+  if (module == nullptr) return "";
+  return cuda_is_emulated() ? "emulated" : module->cuda_version();
 }
 
 }  // namespace moe

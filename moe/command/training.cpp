@@ -14,6 +14,7 @@
 #include "db/console/format_rows.h"
 #include "db/console/output_error.h"
 #include "db/identity.h"
+#include "moe/backend/cuda_module.h"
 #include "moe/command/report.h"
 #include "moe/command/step_log.h"
 #include "moe/communicator/open_device.h"
@@ -119,6 +120,9 @@ void say_what_begins(const TrainArguments& arguments, const TrainInputs& inputs,
                ranks == 1 ? "" : "layout " + to_text(groups.layout) + ", ",
                names.size() == 1 ? "" : "s that take turns:", fmt::join(names, ", "),
                inputs.corpus.description);
+  if (arguments.device == "cuda" && cuda_is_emulated()) {
+    spdlog::warn("the CUDA device is emulated in software: its times say nothing about a GPU");
+  }
   if (!inputs.plan.remark.empty()) spdlog::info(inputs.plan.remark);
   if (inputs.model.dtype == DType::bf16 && arguments.device == "cpu") {
     if (const std::string remark = remark_on_bf16(); !remark.empty()) spdlog::warn(remark);
@@ -146,7 +150,7 @@ Stores open_stores(const TrainArguments& arguments, const TrainInputs& inputs, c
                    const std::vector<RankInfo>& ranks, const OpenDevice& device, int argc,
                    char** argv) {
   db::Run run = db::this_run("train", inputs.model.name, argc, argv);
-  run.device = arguments.device;
+  run.device = arguments.device == "cuda" && cuda_is_emulated() ? "emulated" : arguments.device;
   run.ranks = static_cast<int>(ranks.size());
   run.layout = to_text(groups.layout);
   run.model_json = to_json(inputs.model);

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "moe/backend/cuda_check.cuh"
+#include "moe/backend/cuda_launch.cuh"
 #include "moe/communicator/add_on_device.h"
 
 namespace moe {
@@ -24,9 +24,8 @@ template <typename T>
 void add_typed(void* sum, const void* part, std::int64_t count, cudaStream_t stream) {
   const auto blocks =
       static_cast<unsigned>(std::min<std::int64_t>((count + kThreads - 1) / kThreads, kMostBlocks));
-  add_elements<<<blocks, kThreads, 0, stream>>>(static_cast<T*>(sum), static_cast<const T*>(part),
-                                                count);
-  check(cudaGetLastError(), "add_elements");
+  launch_kernel("add_elements", add_elements<T>, blocks, kThreads, stream, static_cast<T*>(sum),
+                static_cast<const T*>(part), count);
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "db/network.h"
 #include "db/store.h"
 #include "db/transaction.h"
+#include "moe/backend/cuda_module.h"
 #include "moe/errors.h"
 #include "moe/model/iteration.h"
 #include "moe/model/layout_refusal.h"
@@ -100,6 +101,12 @@ class StudyRun {
   // --- the study and its process ------------------------------------------------------------
 
   void open_study() {
+    if (options_.job.device == "cuda" && moe::cuda_is_emulated()) {
+      throw moe::InputError(
+          fmt::format("study \"{}\": this CUDA device is emulated in software, and its times say "
+                      "nothing about a GPU: expected --device cpu",
+                      options_.name));
+    }
     const db::Machine machine = moe::this_machine();
     hostname_ = machine.hostname;
     const auto found = db::find_study(connection_, options_.name);

@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "moe/backend/cuda_module.h"
 #include "moe/errors.h"
 #include "tests/moe/kernels/kernel_cases.h"
 
@@ -16,6 +17,9 @@ namespace {
 double now_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
+
+/// How many numbers keep a device busy for long; a device in software needs fewer.
+std::int64_t many(std::int64_t on_a_gpu) { return cuda_is_emulated() ? on_a_gpu >> 9 : on_a_gpu; }
 
 class CudaBackend : public ::testing::Test {
  protected:
@@ -87,7 +91,7 @@ TEST_F(CudaBackend, TimesMarksByTheSteadyClock) {
 TEST_F(CudaBackend, WaitsForMarksOfOtherStreams) {
   // The last op of a long queue on one stream makes what another stream then reads: the result is
   // that of the zeros before it unless the wait holds.
-  const std::int64_t n = 1 << 22, bytes = 4 * n;
+  const std::int64_t n = many(1 << 22), bytes = 4 * n;
   std::byte* base = backend_->arena(8 * bytes);
   std::byte* const result_at = base + 3 * bytes;
   std::byte* const busy = base + 4 * bytes;  // of the queue alone
@@ -117,7 +121,7 @@ TEST_F(CudaBackend, WaitsForMarksOfOtherStreams) {
 
 TEST_F(CudaBackend, LeavesNoErrorBehindForTheNextKernel) {
   // Waiting asks for work that is not ready yet, which CUDA would remember as an error.
-  const std::int64_t n = 1 << 22;
+  const std::int64_t n = many(1 << 22);
   std::byte* base = backend_->arena(12 * n);
   for (int i = 0; i < 20; ++i) {
     for (int op = 0; op < 20; ++op) add(base, n, Stream::compute);
@@ -131,7 +135,7 @@ TEST_F(CudaBackend, EndsAWaitAtItsLimitAndSaysWhatRuns) {
   bool told = false;
   impatient->watch(
       {[] { return std::string("all_reduce of rank 1 with ranks 0, 2"); }, [&] { told = true; }});
-  const std::int64_t n = 1 << 26;
+  const std::int64_t n = many(1 << 26);
   Op op{Add{}, {}, {}, "add"};
   std::byte* base = impatient->arena(12 * n);
   const View a{base, DType::f32, n, 1}, b{base + 4 * n, DType::f32, n, 1},

@@ -1,0 +1,158 @@
+#include "tests/cuda_emulation/device_memory.h"
+
+#include <cuda_runtime_api.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <mutex>
+
+#include "tests/cuda_emulation/device.h"
+#include "tests/cuda_emulation/settings.h"
+#include "tests/cuda_emulation/stream.h"
+#include "tests/cuda_emulation/streams.h"
+
+namespace moelab::cuda_emulation {
+namespace {
+
+struct Memory {
+  std::mutex mutex;
+  std::map<std::uintptr_t, Allocation> allocations;  ///< by begin
+  std::map<int, std::size_t> device_bytes;           ///< by device
+  std::atomic<std::int64_t> count = 0;               ///< allocations asked for so far
+};
+
+Memory& memory() {
+  static Memory& all = *new Memory;  // outlives the threads of streams
+  return all;
+}
+
+std::uintptr_t address_of(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
+
+std::string hex(std::uintptr_t address) {
+  char text[32];
+  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(address));
+  return text;
+}
+
+std::size_t pages_of(std::size_t bytes) { return (bytes + 4095) / 4096 * 4096; }
+
+cudaError_t allocate(void** result, std::size_t bytes, MemoryKind kind) {
+  if (bytes == 0) {
+    *result = nullptr;
+    return cudaSuccess;
+  }
+  Memory& all = memory();
+  const std::lock_guard lock(all.mutex);
+  if (++all.count == settings().failing_allocation) return cudaErrorMemoryAllocation;
+  std::size_t& used = all.device_bytes[current_device()];
+  if (kind == MemoryKind::device && bytes > settings().memory_bytes - used) {
+    return cudaErrorMemoryAllocation;
+  }
+  void* const begin = mmap(nullptr, pages_of(bytes), PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (begin == MAP_FAILED) return cudaErrorMemoryAllocation;
+  std::memset(begin, 0xff, bytes);
+  if (kind == MemoryKind::device) used += bytes;
+  all.allocations[address_of(begin)] = {static_cast<std::byte*>(begin), bytes, kind,
+                                        current_device()};
+  *result = begin;
+  return cudaSuccess;
+}
+
+/// Memory that is given back is no longer mapped: what still uses it faults.
+cudaError_t give_back(void* pointer, MemoryKind kind, const char* who) {
+  if (pointer == nullptr) return cudaSuccess;
+  Memory& all = memory();
+  Allocation allocation;
+  {
+    const std::lock_guard lock(all.mutex);
+    const auto found = all.allocations.find(address_of(pointer));
+    if (found == all.allocations.end() || found->second.kind != kind) {
+      throw Refusal(cudaErrorInvalidValue, std::string(who) + ": " + hex(address_of(pointer)) +
+                                               " is not what such a call returned");
+    }
+    allocation = found->second;
+  }
+  synchronize(allocation.device);
+  const std::lock_guard lock(all.mutex);
+  if (kind == MemoryKind::device) all.device_bytes[allocation.device] -= allocation.bytes;
+  all.allocations.erase(address_of(pointer));
+  munmap(pointer, pages_of(allocation.bytes));
+  return cudaSuccess;
+}
+
+}  // namespace
+
+std::optional<Allocation> allocation_of(const void* pointer) {
+  Memory& all = memory();
+  const std::lock_guard lock(all.mutex);
+  auto after = all.allocations.upper_bound(address_of(pointer));
+  if (after == all.allocations.begin()) return std::nullopt;
+  const Allocation& allocation = std::prev(after)->second;
+  const bool inside = address_of(pointer) < address_of(allocation.begin) + allocation.bytes;
+  return inside ? std::optional(allocation) : std::nullopt;
+}
+
+std::string text_of(const void* pointer) {
+  const auto allocation = allocation_of(pointer);
+  if (!allocation) return "pageable memory " + hex(address_of(pointer));
+  const std::size_t offset = address_of(pointer) - address_of(allocation->begin);
+  return std::string(allocation->kind == MemoryKind::device ? "device" : "pinned") +
+         " memory (byte " + std::to_string(offset) + " of " + std::to_string(allocation->bytes) +
+         ")";
+}
+
+void check_device_pointer(const void* pointer, std::size_t bytes, const char* who) {
+  if (bytes == 0) return;
+  const auto allocation = allocation_of(pointer);
+  const std::string given =
+      std::string(who) + ": " + std::to_string(bytes) + " bytes at " + text_of(pointer);
+  if (!allocation) throw std::invalid_argument(given + ": expected device or pinned memory");
+  if (address_of(pointer) + bytes > address_of(allocation->begin) + allocation->bytes) {
+    throw std::invalid_argument(given + ": expected them to end with the allocation");
+  }
+}
+
+}  // namespace moelab::cuda_emulation
+
+namespace emulation = moelab::cuda_emulation;
+using emulation::MemoryKind;
+
+cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
+  return emulation::runtime_call(
+      [&] { return emulation::allocate(memory, bytes, MemoryKind::device); });
+}
+
+cudaError_t cudaMallocHost(void** memory, std::size_t bytes) {
+  return cudaHostAlloc(memory, bytes, cudaHostAllocDefault);
+}
+
+cudaError_t cudaHostAlloc(void** memory, std::size_t bytes, unsigned) {
+  return emulation::runtime_call(
+      [&] { return emulation::allocate(memory, bytes, MemoryKind::pinned); });
+}
+
+cudaError_t cudaFree(void* memory) {
+  return emulation::runtime_call(
+      [&] { return emulation::give_back(memory, MemoryKind::device, "cudaFree"); });
+}
+
+cudaError_t cudaFreeHost(void* memory) {
+  return emulation::runtime_call(
+      [&] { return emulation::give_back(memory, MemoryKind::pinned, "cudaFreeHost"); });
+}
+
+cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
+  return emulation::runtime_call([&] {
+    emulation::Memory& all = emulation::memory();
+    const std::lock_guard lock(all.mutex);
+    *total = emulation::settings().memory_bytes;
+    *free = *total - all.device_bytes[emulation::current_device()];
+    return cudaSuccess;
+  });
+}

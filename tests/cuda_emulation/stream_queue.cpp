@@ -1,0 +1,102 @@
+#include "tests/cuda_emulation/stream_queue.h"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "tests/cuda_emulation/device.h"
+#include "tests/cuda_emulation/stream.h"
+
+namespace moelab::cuda_emulation {
+
+StreamQueue::StreamQueue(int in_device, std::uint64_t number)
+    : device(in_device), lateness_(Random(seed() + (number << 32)).next()), number_(number) {}
+
+std::uint64_t StreamQueue::add(std::string name, std::function<void()> work) {
+  const std::lock_guard lock(mutex_);
+  waiting_.push_back({std::move(name), std::move(work)});
+  changed_.notify_all();
+  return ++added_;
+}
+
+void StreamQueue::demand(std::uint64_t place) {
+  const std::lock_guard lock(mutex_);
+  if (place <= demanded_) return;
+  demanded_ = place;
+  changed_.notify_all();
+}
+
+bool StreamQueue::is_done(std::uint64_t place) {
+  const std::lock_guard lock(mutex_);
+  return done_ >= place;
+}
+
+void StreamQueue::wait_until_done(std::uint64_t place) {
+  std::unique_lock lock(mutex_);
+  demanded_ = std::max(demanded_, place);
+  changed_.notify_all();
+  changed_.wait(lock, [&] { return done_ >= place; });
+}
+
+std::uint64_t StreamQueue::last_place() {
+  const std::lock_guard lock(mutex_);
+  return added_;
+}
+
+bool StreamQueue::is_closing() {
+  const std::lock_guard lock(mutex_);
+  return closing_;
+}
+
+void StreamQueue::close() {
+  const std::lock_guard lock(mutex_);
+  closing_ = true;
+  changed_.notify_all();
+}
+
+std::uint64_t StreamQueue::draw() {
+  const std::lock_guard lock(mutex_);
+  return Random(seed() ^ (number_ << 40) ^ added_).next();
+}
+
+void StreamQueue::run() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [&] { return closing_ || !waiting_.empty(); });
+    if (waiting_.empty()) return;
+    hold_back(lock);
+    {
+      const Work work = std::move(waiting_.front());
+      waiting_.pop_front();
+      lock.unlock();
+      carry_out(work);
+    }
+    lock.lock();
+    ++done_;
+    changed_.notify_all();
+  }
+}
+
+/// `done_ + 1` is the place of the work at the front.
+void StreamQueue::hold_back(std::unique_lock<std::mutex>& lock) {
+  if (order() == Order::first_to_last) return;
+  std::chrono::microseconds longest(2000);
+  if (order() == Order::drawn) {
+    if (lateness_.below(4) != 0) return;
+    longest = std::chrono::microseconds(lateness_.below(500));
+  }
+  changed_.wait_for(lock, longest, [&] { return closing_ || demanded_ > done_; });
+}
+
+void StreamQueue::carry_out(const Work& work) const {
+  if (error_of(device) != cudaSuccess) return;
+  try {
+    work.body();
+  } catch (const Refusal& refusal) {
+    break_device(device, refusal.code, work.name + ": " + refusal.what());
+  } catch (const std::exception& error) {
+    break_device(device, cudaErrorLaunchFailure, work.name + ": " + error.what());
+  }
+}
+
+}  // namespace moelab::cuda_emulation
