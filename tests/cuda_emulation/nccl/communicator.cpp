@@ -38,8 +38,9 @@ std::uint64_t identity_of(const ProcessId& process, int device) {
 }
 
 std::string name_of(const ncclComm& comm, int other) {
-  return "rank " + std::to_string(other) + " (process " +
-         std::to_string(comm.peer(other).process.number) + ")";
+  const std::int32_t process = comm.peer(other).process.number;
+  const std::string rank = "rank " + std::to_string(other);
+  return process == 0 ? rank : rank + " (process " + std::to_string(process) + ")";
 }
 
 /// Fails for all ranks.
