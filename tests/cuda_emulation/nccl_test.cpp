@@ -644,6 +644,8 @@ TEST(EmulatedNccl, NamesTheRankThatDoesNotCome) {
 TEST(EmulatedNccl, TellsThatAPeerHasAborted) {
   with_ranks(2, [](Member& m) {
     std::byte* const data = m.memory(4);
+    m.settle(ncclAllReduce(data, data, 1, ncclInt32, ncclSum, m.comm, m.stream));
+    EXPECT_EQ(m.finish(), ncclSuccess) << m.why();
     if (m.rank == 1) {
       EXPECT_EQ(ncclCommAbort(m.comm), ncclSuccess);
       m.comm = nullptr;

@@ -80,24 +80,25 @@ std::string KernelWaits::own_name() const {
 
 KernelWaits::Finding KernelWaits::look(std::uint64_t missing) {
   if (const ncclResult_t code = comm_.failure(); code != ncclSuccess) {
-    return {code, comm_.failure_text()};
+    return {code, comm_.failure_text(), missing};
   }
   std::string late;
   for (int other = 0; other < comm_.size; ++other) {
     if ((missing >> other & 1) == 0) continue;
     if (const std::string why = why_gone(comm_, other); !why.empty()) {
-      return {ncclRemoteError, own_name() + " waits in vain: " + why};
+      return {ncclRemoteError, own_name() + " waits in vain: " + why, std::uint64_t{1} << other};
     }
     late += (late.empty() ? "rank " : ", ") + std::to_string(other) + " (which has come to " +
             std::to_string(comm_.peer(other).arrived) + " collectives)";
   }
   if (const std::string circle = find_circle(); !circle.empty()) {
-    return {ncclInvalidUsage, circle};
+    return {ncclInvalidUsage, circle, missing};
   }
-  if (!limit_is_over()) return {ncclSuccess, ""};
-  return {ncclSystemError, own_name() + ", which has come to " +
-                               std::to_string(comm_.self().arrived) +
-                               " collectives, has waited too long for " + late};
+  if (!limit_is_over()) return {ncclSuccess, "", 0};
+  return {ncclSystemError,
+          own_name() + ", which has come to " + std::to_string(comm_.self().arrived) +
+              " collectives, has waited too long for " + late,
+          missing};
 }
 
 /// A rank that is slow may seem to wait for what has come already. So a circle counts only where

@@ -28,7 +28,7 @@ class KernelWaits {
       if (!is_time_to_look()) continue;
       const Finding finding = look(ranks);
       // They may have come meanwhile, and gone.
-      if (finding.text.empty() || missing() == 0) continue;
+      if (finding.text.empty() || (missing() & finding.ranks) == 0) continue;
       return give_up(finding.code, finding.text);
     }
   }
@@ -60,7 +60,8 @@ class KernelWaits {
   using Clock = std::chrono::steady_clock;
   struct Finding {
     ncclResult_t code;
-    std::string text;
+    std::string text;     ///< empty: nothing was found
+    std::uint64_t ranks;  ///< that it is about
   };
 
   static void pause(std::int64_t turn);
