@@ -10,6 +10,7 @@
 #include <cmath>
 #include <filesystem>
 #include <thread>
+#include <utility>
 
 #include "db/inspect.h"
 #include "db/transaction.h"

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+
 #include "moe/kernels/view.h"
 
 namespace moe {

@@ -1,6 +1,7 @@
 #include "tuner/simulate/fair_share.h"
 
 #include <algorithm>
+#include <functional>
 #include <queue>
 #include <utility>
 

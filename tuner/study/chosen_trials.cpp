@@ -1,6 +1,7 @@
 #include "tuner/study/chosen_trials.h"
 
 #include <algorithm>
+#include <istream>
 #include <limits>
 #include <optional>
 #include <set>

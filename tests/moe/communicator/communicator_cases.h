@@ -263,15 +263,20 @@ inline std::vector<collective::Chain> chains_of(const TestChains& all, int rank)
   return chains;
 }
 
+/// What is added up: fractions, whose sums show the order of adding, or whole numbers.
+enum class Sums { of_fractions, of_whole_numbers };
+
 /// Broadcasts and reductions along chains, several at once: the bits of adding from the last rank
 /// to the first, and the bytes that they send.
 template <typename T>
-void check_chains(Communicator& world, DType dtype, std::int64_t count) {
+void check_chains(Communicator& world, DType dtype, std::int64_t count,
+                  Sums added = Sums::of_fractions) {
   SCOPED_TRACE(testing::Message() << "rank " << world.rank << " of " << world.size << ", " << count
                                   << " elements");
   const TestChains all = test_chains(world.size, count);
   const auto chains = chains_of(all, world.rank);
   const auto own = [&](int rank, std::int64_t i) {
+    if (added == Sums::of_whole_numbers) return value<T>(rank, i);
     return static_cast<T>(1) / static_cast<T>(1 + i % 1000 + 3 * rank);
   };
   std::vector<T> mine(static_cast<std::size_t>(all.elements));

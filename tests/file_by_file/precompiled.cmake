@@ -1,0 +1,82 @@
+# What many files include is read once, precompiled. A missing #include must be found all the same:
+#   The headers of the standard library and fmt are precompiled for every file. Whether a file includes those that it uses
+#   is checked by tests/standard_names_test.
+#   moe/program/op.h is precompiled for the files whose own header includes it, in some way. Any other file lacks it.
+#   A large header is precompiled for the files that include it themselves; the same test looks after their own headers.
+# Appends to `sources` one source for each precompiled header, and gives the others their options.
+file(STRINGS ${PROJECT_SOURCE_DIR}/tests/standard_names/names rows REGEX "^[A-Za-z_/.]+: ")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/standard_names/names)
+set(standard)
+foreach(row IN LISTS rows)
+  string(REGEX REPLACE ":.*" "" header "${row}")
+  # fmt's other headers are used without a name: by what can be formatted.
+  if(NOT header STREQUAL "every" AND header MATCHES "^([a-z_]+|fmt/format.h)$")
+    string(APPEND standard "#include <${header}>\n")
+  endif()
+endforeach()
+
+# The headers of the product that include op.h in some way.
+file(GLOB_RECURSE headers RELATIVE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/moe/*.h
+     ${PROJECT_SOURCE_DIR}/microbench/*.h ${PROJECT_SOURCE_DIR}/tuner/*.h)
+foreach(header IN LISTS headers)
+  file(STRINGS ${PROJECT_SOURCE_DIR}/${header} lines REGEX "^#include \"")
+  list(TRANSFORM lines REPLACE "^#include \"(.*)\".*" "\\1" OUTPUT_VARIABLE included_by_${header})
+endforeach()
+set(with_op moe/program/op.h)
+set(reached ${with_op})
+while(reached)
+  set(newly)
+  foreach(header IN LISTS headers)
+    if(header IN_LIST with_op)
+      continue()
+    endif()
+    foreach(included IN LISTS included_by_${header})
+      if(included IN_LIST reached)
+        list(APPEND newly ${header})
+        break()
+      endif()
+    endforeach()
+  endforeach()
+  list(APPEND with_op ${newly})
+  set(reached ${newly})
+endwhile()
+
+set(precompiled)
+foreach(source IN LISTS sources)
+  file(STRINGS ${source} lines REGEX "^#include ")
+  # A source without a header stands for itself, that of a header alone for the header.
+  cmake_path(RELATIVE_PATH source BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE own)
+  string(REGEX REPLACE "\\.cpp$" ".h" own "${own}")
+  if(own IN_LIST headers)
+    set(own_includes ${own})
+  else()
+    list(TRANSFORM lines REPLACE "^#include \"(.*)\".*" "\\1" OUTPUT_VARIABLE own_includes)
+  endif()
+  set(name standard)
+  set(text "${standard}")
+  foreach(header IN LISTS own_includes)
+    if(header IN_LIST with_op)
+      set(name standard_op)
+      string(APPEND text "#include \"moe/program/op.h\"\n")
+      break()
+    endif()
+  endforeach()
+  foreach(header nlohmann/json.hpp CLI/CLI.hpp spdlog/spdlog.h)
+    if("#include <${header}>" IN_LIST lines)
+      string(MAKE_C_IDENTIFIER "${name}_${header}" name)
+      string(APPEND text "#include <${header}>\n")
+      break()
+    endif()
+  endforeach()
+  set(header_source ${CMAKE_CURRENT_BINARY_DIR}/precompiled/${name}.cpp)
+  if(NOT header_source IN_LIST precompiled)
+    file(CONFIGURE OUTPUT ${header_source} CONTENT "${text}")
+    set_source_files_properties(${header_source} PROPERTIES
+      COMPILE_FLAGS "-xc++-header -Xclang -emit-pch -Xclang -o -Xclang ${header_source}.pch")
+    list(APPEND precompiled ${header_source})
+  endif()
+  set_source_files_properties(${source} PROPERTIES
+    COMPILE_OPTIONS "-include-pch;${header_source}.pch"
+    OBJECT_DEPENDS ${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/file_by_file.dir/precompiled/${name}.cpp.o)
+endforeach()
+list(PREPEND sources ${precompiled})
