@@ -81,7 +81,8 @@ std::vector<std::string> panel_names() {
 int view(const Options& options, Size size) {
   // The file first, so that a wrong file is reported even without a display.
   const db::Connection connection = db::open_reader(options.database);
-  viewer::App app{viewer::open_session(connection, options.start)};
+  const bool in_window = options.screenshot.empty();
+  viewer::App app{viewer::open_session(connection, options.start, in_window)};
   viewer::show_panel(app, options.panel);
   std::optional<db::OutputFile> picture;
   if (!options.screenshot.empty()) {

@@ -135,10 +135,12 @@ void show_panel(App& app, std::string_view name) {
 }
 
 bool is_moving(App& app) {
+  if (!app.session.loaders.empty()) return true;
   return app.panel->is_moving != nullptr && app.panel->is_moving(app.states);
 }
 
 void draw_app(App& app) {
+  deliver(app.session);
   handle_global_keys(app);
   const ImVec2 display = ImGui::GetIO().DisplaySize;
   const float bar = ImGui::GetFrameHeight() + 2 * ImGui::GetStyle().WindowPadding.y;
