@@ -4,8 +4,8 @@
 #include <map>
 #include <mutex>
 #include <string>
-#include <tuple>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "viewer/model/timeline.h"

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include "viewer/model/catalog.h"
 #include "viewer/model/format.h"

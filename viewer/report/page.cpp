@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 
 #include "viewer/model/catalog.h"
 #include "viewer/model/format.h"
