@@ -13,6 +13,8 @@
 #include "db/console/exit_codes.h"
 #include "db/console/options.h"
 #include "db/export.h"
+#include "db/export_kineto.h"
+#include "db/export_trace.h"
 #include "db/identity.h"
 #include "db/import_figures.h"
 #include "db/listings.h"
@@ -34,6 +36,7 @@ struct Arguments {
   std::optional<int> iteration;
   std::string file;
   std::vector<std::string> command_line;
+  std::string folder;
   double stale_after_s = 60;
   bool fix = false;
 };
@@ -53,23 +56,38 @@ int query(const Arguments& arguments) {
   return kExitDone;
 }
 
-int export_timelines(const Arguments& arguments) {
-  const auto connection = open_reader(arguments.path);
-  auto timelines = arguments.timelines;
-  if (timelines.empty()) {
-    const auto timeline = default_timeline(connection, arguments.run);
-    spdlog::info("timeline {} of run {}: {}, iteration {}", timeline.id, arguments.run,
-                 timeline.kind, timeline.iteration);
-    timelines.push_back(timeline.id);
-  }
-  for (const std::int64_t id : timelines) {
-    const auto timeline = load_timeline(connection, id);
-    if (arguments.run != 0 && timeline.run_id != arguments.run) {
+// The timelines that were asked for; of a run its measured one and, beside it, the predicted one.
+std::vector<Timeline> exported_timelines(const Connection& connection, const Arguments& arguments) {
+  std::vector<Timeline> timelines;
+  for (const std::int64_t id : arguments.timelines) {
+    timelines.push_back(load_timeline(connection, id));
+    if (arguments.run != 0 && timelines.back().run_id != arguments.run) {
       throw Error(ErrorKind::not_found, fmt::format("{}: timeline {} is not of run {}",
                                                     arguments.path, id, arguments.run));
     }
   }
-  export_trace(connection, timelines, arguments.file);
+  if (!timelines.empty()) return timelines;
+  timelines.push_back(default_timeline(connection, arguments.run));
+  const Timeline& shown = timelines.front();
+  spdlog::info("timeline {} of run {}: {}, iteration {}", shown.id, arguments.run, shown.kind,
+               shown.iteration);
+  if (const auto predicted = prediction_beside(connection, shown)) {
+    spdlog::info("timeline {} beside it: predicted", predicted->id);
+    timelines.push_back(*predicted);
+  }
+  return timelines;
+}
+
+int export_timelines(const Arguments& arguments) {
+  const auto connection = open_reader(arguments.path);
+  const std::vector<Timeline> timelines = exported_timelines(connection, arguments);
+  if (!arguments.folder.empty()) {
+    export_rank_traces(connection, timelines.front(), arguments.folder);
+  }
+  if (arguments.file.empty()) return kExitDone;
+  std::vector<std::int64_t> ids;
+  for (const Timeline& timeline : timelines) ids.push_back(timeline.id);
+  export_trace(connection, ids, arguments.file);
   return kExitDone;
 }
 
@@ -162,9 +180,8 @@ void add_query(CLI::App& app, const Shared& arguments, std::function<int()>& act
   command.callback([arguments, &action] { action = [arguments] { return query(*arguments); }; });
 }
 
-void add_output_file(CLI::App& command, const Shared& arguments) {
-  command.add_option("-o,--output", arguments->file, "the file to write; - is stdout")
-      ->required()
+CLI::Option* add_output_file(CLI::App& command, const Shared& arguments) {
+  return command.add_option("-o,--output", arguments->file, "the file to write; - is stdout")
       ->type_name("FILE");
 }
 
@@ -173,19 +190,29 @@ void add_export_trace(CLI::App& formats, const Shared& arguments, std::function<
                                   "write Chrome trace-event JSON, which Perfetto opens", arguments);
   command
       .add_option("--run", arguments->run,
-                  "export the last measured iteration of this run; where none was measured, "
-                  "its shortest prediction")
+                  "export the last measured iteration of this run and its prediction beside it; "
+                  "where none was measured, its shortest prediction")
       ->type_name("ID");
   command
       .add_option("--timeline", arguments->timelines,
                   "export this timeline; several are put side by side")
       ->type_name("ID");
   add_output_file(command, arguments);
-  options::set_footer(command, "moe-db export trace --db results.db --run 7 -o trace.json",
+  command
+      .add_option("--per-rank", arguments->folder,
+                  "write a file per rank of the first timeline into this folder, as PyTorch's "
+                  "profiler does; HTA reads them")
+      ->type_name("DIR");
+  options::set_footer(command,
+                      "moe-db export trace --db results.db --run 7 -o trace.json\n"
+                      "moe-db export trace --db results.db --run 7 --per-rank traces",
                       "Open the file in https://ui.perfetto.dev.");
   command.callback([arguments, &action] {
     if (arguments->run == 0 && arguments->timelines.empty()) {
       throw CLI::RequiredError("--run or --timeline");
+    }
+    if (arguments->file.empty() && arguments->folder.empty()) {
+      throw CLI::RequiredError("--output or --per-rank");
     }
     action = [arguments] { return export_timelines(*arguments); };
   });
@@ -202,7 +229,7 @@ void add_export_routing(CLI::App& formats, const Shared& arguments, std::functio
       .add_option("--iteration", arguments->iteration,
                   "the iteration [default: the last whose loads are stored]")
       ->type_name("N");
-  add_output_file(command, arguments);
+  add_output_file(command, arguments)->required();
   options::set_footer(command, "moe-db export routing --db results.db --run 7 -o loads.json",
                       "Then: moe-tune compare --model tiny --cluster box --ranks 4 \\\n"
                       "  --routing loads.json");

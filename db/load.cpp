@@ -1,8 +1,10 @@
 #include "db/load.h"
 
 #include <fmt/core.h>
+#include <sqlite3.h>
 
 #include <limits>
+#include <memory>
 
 #include "db/statement.h"
 
@@ -138,6 +140,49 @@ std::vector<TimelineOp> load_timeline_ops(const Connection& connection, std::int
 
 std::vector<Span> load_spans(const Connection& connection, std::int64_t timeline_id) {
   return select<Span>(connection, "WHERE timeline_id = ? ORDER BY rank, start_s, op", timeline_id);
+}
+
+std::vector<int> load_span_ranks(const Connection& connection, std::int64_t timeline_id) {
+  Statement statement(connection,
+                      "WITH RECURSIVE ranks(rank) AS ("
+                      "SELECT min(rank) FROM span WHERE timeline_id = ?1 UNION ALL "
+                      "SELECT (SELECT min(rank) FROM span WHERE timeline_id = ?1 "
+                      "AND span.rank > ranks.rank) FROM ranks WHERE ranks.rank IS NOT NULL) "
+                      "SELECT rank FROM ranks WHERE rank IS NOT NULL");
+  statement.bind(timeline_id);
+  std::vector<int> ranks;
+  while (statement.step()) ranks.push_back(statement.value<int>(0));
+  return ranks;
+}
+
+void visit_spans(const Connection& connection, std::int64_t timeline_id, int rank,
+                 const std::function<bool(const Span&)>& visit) {
+  // Not by Statement: what it does for each value takes longer than reading the value.
+  constexpr char kSql[] =
+      "SELECT start_s, op, duration_s, bytes, flops FROM span "
+      "WHERE timeline_id = ? AND rank = ? ORDER BY start_s, op";
+  sqlite3_stmt* prepared = nullptr;
+  const auto check = [&](int code) {
+    if (code == SQLITE_OK || code == SQLITE_ROW || code == SQLITE_DONE) return;
+    throw translate(sqlite3_extended_errcode(connection.handle()),
+                    sqlite3_errmsg(connection.handle()), connection.handle(), connection.path(),
+                    "read spans", connection.busy_timeout_s());
+  };
+  check(sqlite3_prepare_v2(connection.handle(), kSql, -1, &prepared, nullptr));
+  const std::unique_ptr<sqlite3_stmt, decltype(&sqlite3_finalize)> statement(prepared,
+                                                                             &sqlite3_finalize);
+  check(sqlite3_bind_int64(prepared, 1, timeline_id));
+  check(sqlite3_bind_int(prepared, 2, rank));
+  Span span{timeline_id, rank, 0, 0, 0, 0, 0};
+  for (int code = sqlite3_step(prepared); code != SQLITE_DONE; code = sqlite3_step(prepared)) {
+    check(code);
+    span.start_s = sqlite3_column_double(prepared, 0);
+    span.op = sqlite3_column_int(prepared, 1);
+    span.duration_s = sqlite3_column_double(prepared, 2);
+    span.bytes = sqlite3_column_int64(prepared, 3);
+    span.flops = sqlite3_column_double(prepared, 4);
+    if (!visit(span)) return;
+  }
 }
 
 }  // namespace db

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -87,5 +88,13 @@ std::vector<TimelineOp> load_timeline_ops(const Connection&, std::int64_t timeli
 
 /// The spans of a timeline, by rank, then start.
 std::vector<Span> load_spans(const Connection&, std::int64_t timeline_id);
+
+/// The ranks that have spans, ascending. Costs O(ranks log spans).
+std::vector<int> load_span_ranks(const Connection&, std::int64_t timeline_id);
+
+/// Calls `visit` with each span of a rank, by start, as long as it returns true. Millions of spans
+/// are never all in memory.
+void visit_spans(const Connection&, std::int64_t timeline_id, int rank,
+                 const std::function<bool(const Span&)>& visit);
 
 }  // namespace db

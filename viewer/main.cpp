@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "db/error.h"
 #include "db/output_place.h"
 #include "viewer/app/app.h"
+#include "viewer/report/report.h"
 #include "viewer/window/window.h"
 
 namespace {
@@ -25,11 +27,12 @@ constexpr int kSettlingFrames = 4;  // layout and column widths of tables take a
 const char* const kExamples = R"(moe-view results.db
 moe-view results.db --run 12 --panel loads
 moe-view results.db --timeline 3 --timeline 8
-xvfb-run -a moe-view results.db --screenshot best.png)";
+moe-view results.db --screenshot best.png
+moe-view results.db --report best)";
 
 const char* const kNotes =
     R"(Without --run or --timeline, the latest study or run with a timeline is shown.
-Several timelines are stacked. xvfb-run makes a picture without a display.
+Several timelines are stacked. A picture and a report need no display.
 Keys: W/S zoom, A/D pan, F fit, ? shows the others.)";
 
 struct Options {
@@ -37,7 +40,9 @@ struct Options {
   viewer::Start start;
   std::string panel = viewer::all_panels().front().name;
   std::string screenshot;
+  std::string report;
   std::string size = "1600x900";
+  double scale = 0;
   std::string range;
 };
 
@@ -72,16 +77,46 @@ Size parse_size(const std::string& text) {
   return size;
 }
 
+float parse_scale(double scale) {
+  if (scale == 0 || (scale >= 0.5 && scale <= 4)) return static_cast<float>(scale);
+  throw CLI::ValidationError("--scale", fmt::format("{} is not between 0.5 and 4", scale));
+}
+
 std::vector<std::string> panel_names() {
   std::vector<std::string> names;
   for (const viewer::Panel& panel : viewer::all_panels()) names.emplace_back(panel.name);
   return names;
 }
 
+// The name of a picture of the window: that of the panel, and a number that is free here.
+std::string free_picture_name(const viewer::Panel& panel) {
+  for (int number = 1;; ++number) {
+    std::string name = fmt::format("moe-view-{}-{}.png", panel.name, number);
+    if (!std::filesystem::exists(name)) return name;
+  }
+}
+
+// Saves what P asked for, and says in the window where, or why it cannot.
+void keep_picture(viewer::App& app, const viewer::Image& image) {
+  app.wants_picture = false;
+  try {
+    const std::string name = free_picture_name(*app.panel);
+    db::write_output(name, viewer::encode_png(image));
+    app.notice = "saved " + name;
+  } catch (const std::exception& error) {
+    app.session.problem = error.what();
+  }
+}
+
 int view(const Options& options, Size size) {
   // The file first, so that a wrong file is reported even without a display.
   const db::Connection connection = db::open_reader(options.database);
-  viewer::App app{viewer::open_session(connection, options.start)};
+  const bool in_window = options.report.empty() && options.screenshot.empty();
+  viewer::App app{viewer::open_session(connection, options.start, in_window)};
+  if (!options.report.empty()) {
+    viewer::write_report(app.session, options.report);
+    return 0;
+  }
   viewer::show_panel(app, options.panel);
   std::optional<db::OutputFile> picture;
   if (!options.screenshot.empty()) {
@@ -89,15 +124,22 @@ int view(const Options& options, Size size) {
     picture.emplace(options.screenshot);
   }
   viewer::Window window("moe-view: " + options.database, size.width, size.height,
-                        !picture.has_value());
-  app.fonts = window.fonts();
-  const auto draw = [&] { viewer::draw_app(app); };
+                        !picture.has_value(), parse_scale(options.scale));
+  const auto draw = [&] {
+    app.fonts = window.fonts();
+    viewer::draw_app(app);
+  };
   if (picture) {
     picture->write(
         viewer::encode_png(window.render(draw, size.width, size.height, kSettlingFrames)));
     picture->commit();
   } else {
-    window.run(draw, [&] { return viewer::is_moving(app); });
+    app.watch.emplace(connection);
+    window.run({.draw = draw,
+                .is_animating = [&] { return viewer::is_moving(app); },
+                .wants_picture = [&] { return app.wants_picture; },
+                .keep = [&](const viewer::Image& image) { keep_picture(app, image); },
+                .zoom = [&] { return app.zoom; }});
   }
   return 0;
 }
@@ -131,6 +173,16 @@ int main(int argc, char** argv) {
       ->capture_default_str()
       ->type_name("WIDTHxHEIGHT")
       ->group("Picture");
+  cli.add_option("--scale", options.scale,
+                 "enlarge text and spacing by this factor [default: that of the screen]")
+      ->type_name("FACTOR")
+      ->group("Picture");
+  cli.add_option("--report", options.report,
+                 "write a report on the study into this folder, which is made, and end: a page, "
+                 "pictures of all panels, tables")
+      ->type_name("DIR")
+      ->group("Report")
+      ->excludes("--screenshot");
   return db::run_program(
       cli, argc, argv,
       [&] {

@@ -8,7 +8,9 @@
 
 #include "db/check.h"
 #include "db/console/output_error.h"
+#include "db/export_trace.h"
 #include "db/load.h"
+#include "db/trace_tracks.h"
 #include "tests/db/sample.h"
 #include "tests/db/temporary_directory.h"
 

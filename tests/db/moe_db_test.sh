@@ -85,6 +85,11 @@ expect 2 err "no such table: absent" "$moe_db" query --db a.db "SELECT * FROM ab
 expect 0 err "timeline 1 of run 1: measured" "$moe_db" export trace --db a.db --run 1 -o t.json
 [ -s t.json ] || { echo "FAILED: no trace was written"; failures=$((failures + 1)); }
 expect 0 out '"traceEvents"' "$moe_db" export trace --db a.db --timeline 2 -o -
+expect 0 err "timeline 2 beside it: predicted" "$moe_db" export trace --db a.db --run 1 -o t.json
+expect 0 err "timeline 1 of run 1" "$moe_db" export trace --db a.db --run 1 --per-rank traces
+[ -s traces/rank-1.json ] || { echo "FAILED: no trace of rank 1 was written"; failures=$((failures + 1)); }
+expect 2 err "--output or --per-rank" "$moe_db" export trace --db a.db --run 1
+expect 2 err "none/traces: cannot be made" "$moe_db" export trace --db a.db --run 1 --per-rank none/traces
 expect 2 err "no run 9" "$moe_db" export trace --db a.db --run 9 -o t.json
 expect 2 err "--run or --timeline" "$moe_db" export trace --db a.db -o t.json
 expect 2 err "cannot be written" "$moe_db" export trace --db a.db --run 1 -o none/t.json

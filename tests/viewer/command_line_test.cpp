@@ -6,15 +6,20 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <map>
+#include <sstream>
 #include <string>
 
 #include "db/connection.h"
 #include "tests/viewer/synthetic_database.h"
+#include "viewer/panels/panels.h"
 
 namespace viewer::command_line_test {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 namespace fs = std::filesystem;
 
 struct Outcome {
@@ -23,9 +28,8 @@ struct Outcome {
 };
 
 // Without a display, whatever the test's own environment has.
-Outcome moe_view(const std::string& arguments) {
-  const std::string command =
-      "timeout 20 env -u DISPLAY -u WAYLAND_DISPLAY '" MOE_VIEW "' " + arguments + " 2>&1";
+Outcome run(const std::string& program) {
+  const std::string command = "timeout 60 env -u DISPLAY -u WAYLAND_DISPLAY " + program + " 2>&1";
   FILE* pipe = popen(command.c_str(), "r");
   Outcome outcome;
   for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) {
@@ -34,6 +38,8 @@ Outcome moe_view(const std::string& arguments) {
   outcome.code = WEXITSTATUS(pclose(pipe));
   return outcome;
 }
+
+Outcome moe_view(const std::string& arguments) { return run("'" MOE_VIEW "' " + arguments); }
 
 class CommandLine : public ::testing::Test {
  protected:
@@ -48,12 +54,65 @@ class CommandLine : public ::testing::Test {
   fs::path folder;
 };
 
-TEST_F(CommandLine, WithoutADisplayItSaysWhatToDo) {
-  const Outcome outcome = moe_view(database() + " --screenshot " + (folder / "x.png").string());
+TEST_F(CommandLine, WithoutADisplayAWindowSaysWhatToDo) {
+  const Outcome outcome = moe_view(database());
   EXPECT_EQ(outcome.code, 1);
   EXPECT_THAT(outcome.output, HasSubstr("no display"));
   EXPECT_THAT(outcome.output, HasSubstr("run under xvfb-run"));
-  EXPECT_FALSE(fs::exists(folder / "x.png"));
+}
+
+TEST_F(CommandLine, APictureNeedsNoDisplay) {
+  const Outcome outcome = moe_view(database() + " --screenshot " + (folder / "x.png").string());
+  if (outcome.code == 1) GTEST_SKIP() << outcome.output;  // nothing here draws
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  EXPECT_GT(fs::file_size(folder / "x.png"), 20000U);
+}
+
+TEST_F(CommandLine, AReportIsAPageWithPicturesAndTables) {
+  const fs::path report = folder / "report";
+  const Outcome outcome = moe_view(database() + " --report " + report.string());
+  if (outcome.code == 1) GTEST_SKIP() << outcome.output;  // nothing here draws
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  for (const Panel& panel : all_panels()) {
+    EXPECT_GT(fs::file_size(report / (std::string(panel.name) + ".png")), 4096U) << panel.name;
+  }
+  EXPECT_GT(fs::file_size(report / "trials.csv"), 100U);
+  std::stringstream page;
+  page << std::ifstream(report / "index.html").rdbuf();
+  EXPECT_THAT(page.str(), HasSubstr("box-small on 4 ranks"));
+  EXPECT_THAT(page.str(), Not(HasSubstr("http")));
+}
+
+TEST_F(CommandLine, AReportThatCannotBeWrittenSaysWhyAndLeavesNothing) {
+  fs::create_directories(folder / "full");
+  std::ofstream(folder / "full" / "mine.txt") << "mine";
+  for (const auto& [place, why] : std::map<std::string, std::string>{
+           {"full", "is there and not empty"},
+           {"results.db", "is a file"},
+           {"none/here", "cannot be made: No such file or directory"}}) {
+    const Outcome outcome = moe_view(database() + " --report " + (folder / place).string());
+    EXPECT_EQ(outcome.code, 2) << place;
+    EXPECT_THAT(outcome.output, HasSubstr(why));
+  }
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder / "full"), {}), 1);
+  EXPECT_EQ(moe_view(database() + " --report a --screenshot b.png").code, 2);
+}
+
+TEST_F(CommandLine, AReportThatIsCutOffLeavesNothing) {
+  const fs::path report = folder / "cut";
+  const std::string limited = "bash -c 'ulimit -f 8; exec \"$0\" \"$@\"' '" MOE_VIEW "' ";
+  const Outcome outcome = run(limited + database() + " --report " + report.string());
+  EXPECT_EQ(outcome.code, 1) << outcome.output;
+  EXPECT_FALSE(fs::exists(report));
+}
+
+TEST_F(CommandLine, AReportOnADatabaseWithoutStudiesSaysSo) {
+  const std::string empty = (folder / "empty.db").string();
+  db::open_writer(empty);
+  const Outcome outcome = moe_view(empty + " --report " + (folder / "of_empty").string());
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.output, HasSubstr("holds no study to report on"));
+  EXPECT_FALSE(fs::exists(folder / "of_empty"));
 }
 
 TEST_F(CommandLine, WrongFilesAndIdsAreWrongUse) {
@@ -84,8 +143,8 @@ TEST_F(CommandLine, APipeOrAnEndlessDeviceIsNoDatabase) {
 
 TEST_F(CommandLine, WrongUseNamesTheOption) {
   EXPECT_EQ(moe_view("").code, 2);
-  for (const std::string wrong :
-       {"--panel nothing", "--size 3", "--size 1600x900x3", "--range 2:1", "--nonsense"}) {
+  for (const std::string wrong : {"--panel nothing", "--size 3", "--scale 9", "--scale nan",
+                                  "--size 1600x900x3", "--range 2:1", "--nonsense"}) {
     const Outcome outcome = moe_view(database() + " " + wrong);
     EXPECT_EQ(outcome.code, 2) << wrong;
     EXPECT_THAT(outcome.output, HasSubstr(wrong.substr(0, wrong.find(' '))));

@@ -10,7 +10,7 @@
 
 #include "db/console/format_rows.h"
 #include "db/console/output_file.h"
-#include "db/export.h"
+#include "db/export_trace.h"
 #include "db/identity.h"
 #include "db/output_place.h"
 #include "db/store.h"

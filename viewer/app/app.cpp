@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
+#include "db/error.h"
 #include "viewer/model/catalog.h"
 #include "viewer/panels/run_list.h"
 #include "viewer/window/fixed_window.h"
@@ -17,7 +19,13 @@ namespace viewer {
 namespace {
 
 constexpr int kF1 = 290, kF5 = 294, kEscape = 256;  // GLFW's codes
-constexpr std::array kKeys = {KeyHelp{"F5", "read the database again"},
+constexpr int kPlus = '=', kMinus = '-', kPadPlus = 334, kPadMinus = 333;
+constexpr float kZoomStep = 1.1F, kLeastZoom = 0.5F, kMostZoom = 4;
+constexpr double kLookEvery_s = 1;
+constexpr std::array kKeys = {KeyHelp{"Ctrl + and -", "enlarge and shrink text and lanes; Ctrl 0"},
+                              KeyHelp{"F5", "read the database again"},
+                              KeyHelp{"P", "save a picture of the window in the current folder"},
+                              KeyHelp{"Ctrl + C", "copy the table under the mouse as CSV"},
                               KeyHelp{"?  F1", "this list"}};
 
 ImVec4 opaque(Color color) { return {color.r, color.g, color.b, 1}; }
@@ -47,10 +55,12 @@ void draw_bar(App& app, Rect area) {
   const ImGuiStyle& style = ImGui::GetStyle();
   const float em = app.fonts.text->FontSize;
   ImGui::AlignTextToFramePadding();
-  ImGui::PushFont(app.fonts.bold);
-  ImGui::TextColored(opaque(theme::kAccent), "moelab");
-  ImGui::PopFont();
-  ImGui::SameLine(0, em * 1.5F);
+  if (area.width() > em * 40) {  // in a narrow window the tabs have the room
+    ImGui::PushFont(app.fonts.bold);
+    ImGui::TextColored(opaque(theme::kAccent), "moelab");
+    ImGui::PopFont();
+    ImGui::SameLine(0, em * 1.5F);
+  }
   for (const Panel& panel : all_panels()) draw_tab(app, panel);
   const float left = ImGui::GetCursorPosX() + em * 1.5F;
 
@@ -68,6 +78,9 @@ void draw_bar(App& app, Rect area) {
     ImGui::TextColored(opaque(theme::kBad), "%s",
                        elided(*app.fonts.text, app.session.problem, room).c_str());
     if (ImGui::IsItemHovered()) ImGui::SetTooltip("%s", app.session.problem.c_str());
+  } else if (!app.notice.empty()) {
+    ImGui::TextColored(opaque(theme::kGood), "%s",
+                       elided(*app.fonts.text, app.notice, room).c_str());
   } else if (const RunRow* run = find_run(app.session.catalog, app.session.selected_run)) {
     ImGui::TextDisabled("%s", elided(*app.fonts.text, run_text(app, *run), room).c_str());
   }
@@ -113,6 +126,15 @@ void draw_help(App& app) {
   ImGui::PopStyleColor();
 }
 
+void handle_zoom(App& app) {
+  const auto pressed = [](int key, int pad) {
+    return ImGui::IsKeyPressed(key, true) || ImGui::IsKeyPressed(pad, true);
+  };
+  if (pressed(kPlus, kPadPlus)) app.zoom = std::min(app.zoom * kZoomStep, kMostZoom);
+  if (pressed(kMinus, kPadMinus)) app.zoom = std::max(app.zoom / kZoomStep, kLeastZoom);
+  if (ImGui::IsKeyPressed('0', false)) app.zoom = 1;
+}
+
 void handle_global_keys(App& app) {
   const ImGuiIO& io = ImGui::GetIO();
   if (io.WantTextInput) return;
@@ -120,7 +142,18 @@ void handle_global_keys(App& app) {
                                   ImWchar('?')) != io.InputQueueCharacters.end();
   if (question || ImGui::IsKeyPressed(kF1, false)) app.help = !app.help;
   if (ImGui::IsKeyPressed(kEscape, false)) app.help = false;
-  if (ImGui::IsKeyPressed(kF5, false)) reload(app.session);
+  if (ImGui::IsKeyPressed(kF5, false)) {
+    reload(app.session);
+    app.notice.clear();
+  }
+  if (ImGui::IsKeyPressed('P', false) && !io.KeyCtrl) app.wants_picture = true;
+  if (ImGui::IsKeyPressed('C', false) && io.KeyCtrl && !app.table_copy.request()) {
+    app.notice = "there is no table under the mouse";
+  }
+  if (io.KeyCtrl) {
+    handle_zoom(app);
+    return;
+  }
   for (std::size_t i = 0; i < std::min<std::size_t>(all_panels().size(), 9); ++i) {
     if (ImGui::IsKeyPressed('1' + static_cast<int>(i), false)) app.panel = &all_panels()[i];
   }
@@ -135,11 +168,34 @@ void show_panel(App& app, std::string_view name) {
 }
 
 bool is_moving(App& app) {
+  if (!app.session.loaders.empty()) return true;
   return app.panel->is_moving != nullptr && app.panel->is_moving(app.states);
 }
 
-void draw_app(App& app) {
-  handle_global_keys(app);
+namespace {
+
+// Once a second: what another process wrote is read; a file that is gone is said.
+void follow_database(App& app) {
+  if (!app.watch) return;
+  app.until_look_s -= ImGui::GetIO().DeltaTime;
+  if (app.until_look_s > 0) return;
+  app.until_look_s = kLookEvery_s;
+  try {
+    const DatabaseChange change = app.watch->look();
+    if (change == DatabaseChange::rows) reload(app.session);
+    const std::string text = change_text(change, app.session.connection.path());
+    if (!text.empty()) app.session.problem = text;
+  } catch (const db::Error& error) {
+    app.session.problem = error.what();
+  }
+}
+
+void copy_to_clipboard(App& app, const std::string& csv) {
+  ImGui::SetClipboardText(csv.c_str());
+  app.notice = fmt::format("copied {} lines as CSV", std::count(csv.begin(), csv.end(), '\n'));
+}
+
+void draw_content(App& app) {
   const ImVec2 display = ImGui::GetIO().DisplaySize;
   const float bar = ImGui::GetFrameHeight() + 2 * ImGui::GetStyle().WindowPadding.y;
   draw_bar(app, {{0, 0}, {display.x, bar}});
@@ -156,6 +212,17 @@ void draw_app(App& app) {
   PanelContext context{app.session, app.fonts, app.states};
   panel.draw(context, below);
   if (context.next_panel != nullptr) show_panel(app, context.next_panel);
+}
+
+}  // namespace
+
+void draw_app(App& app) {
+  follow_database(app);
+  deliver(app.session);
+  handle_global_keys(app);
+  app.table_copy.begin();
+  draw_content(app);
+  if (const std::optional<std::string> csv = app.table_copy.end()) copy_to_clipboard(app, *csv);
   if (app.help) draw_help(app);
 }
 

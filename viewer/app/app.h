@@ -1,7 +1,13 @@
 #pragma once
 
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "viewer/model/database_watch.h"
 #include "viewer/model/session.h"
 #include "viewer/panels/panels.h"
+#include "viewer/window/table_copy.h"
 #include "viewer/window/theme.h"
 
 /// The content of the window: tabs, the list at the left, one panel. Uses ImGui, not GLFW.
@@ -12,6 +18,12 @@ struct App {
   Fonts fonts = {};
   const Panel* panel = &all_panels().front();  ///< shown now
   bool help = false;
+  bool wants_picture = false;               ///< P was pressed: the next frame shall be saved
+  float zoom = 1;                           ///< of text and spacing, by Ctrl + and -
+  std::optional<DatabaseWatch> watch = {};  ///< of a window that follows the database
+  double until_look_s = 0;                  ///< time left until the next look at it
+  std::string notice = {};                  ///< what was just done, beside the name of the run
+  TableCopy table_copy = {};
   PanelStates states = {};
 };
 

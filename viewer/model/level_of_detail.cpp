@@ -9,7 +9,21 @@ namespace {
 
 constexpr std::size_t kSamples = 16;
 
+// The longest op of evenly spaced blocks between two spans.
+std::int32_t longest_of_blocks(const Lane& lane, std::size_t first, std::size_t count) {
+  const std::size_t begin = first / kBlockSpans + 1, end = (first + count) / kBlockSpans;
+  const std::size_t step = std::max<std::size_t>(1, (end - begin) / kSamples);
+  std::size_t longest = begin;
+  for (std::size_t i = begin; i < end; i += step) {
+    if (lane.blocks[i].longest_s > lane.blocks[longest].longest_s) longest = i;
+  }
+  return lane.blocks[longest].longest_op;
+}
+
 std::int32_t representative_op(const Lane& lane, std::size_t first, std::size_t count) {
+  if (!lane.blocks.empty() && count >= 4 * kBlockSpans) {
+    return longest_of_blocks(lane, first, count);
+  }
   const std::size_t step = std::max<std::size_t>(1, count / kSamples);
   std::size_t longest = first;
   for (std::size_t i = first; i < first + count; i += step) {
@@ -47,10 +61,7 @@ std::vector<Mark> fold(const Lane& lane, TimeRange visible, double seconds_per_p
       continue;
     }
     const double here = bucket(i);
-    const auto stop = std::partition_point(
-        spans.begin() + static_cast<std::ptrdiff_t>(i) + 1, spans.end(),
-        [&](const LaneSpan& s) { return std::floor(s.start_s / bucket_s) <= here; });
-    auto next = static_cast<std::size_t>(stop - spans.begin());
+    std::size_t next = first_starting_at(lane, (here + 1) * bucket_s, i + 1);
     // Spans do not overlap, so only the last one that starts in a bucket can be as wide as a
     // bucket.
     if (next - i > 1 && spans[next - 1].duration_s() >= bucket_s) --next;

@@ -14,7 +14,8 @@ struct Mark {
   std::size_t first = 0;  ///< index of the first span
   std::size_t count = 1;
   double busy_s = 0;  ///< sum of the durations of its spans
-  /// The op of the span; for a run, that of the longest among evenly spaced spans.
+  /// The op of the span; for a run, that of the longest among evenly spaced spans, and for a long
+  /// run of the longest in evenly spaced blocks of spans.
   std::int32_t op = 0;
   bool operator==(const Mark&) const = default;
 };

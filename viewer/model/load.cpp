@@ -7,6 +7,7 @@
 
 #include "db/load.h"
 #include "viewer/model/catalog.h"
+#include "viewer/model/lane_builder.h"
 
 namespace viewer {
 
@@ -69,8 +70,21 @@ RunData load_run(const db::Connection& connection, std::int64_t run_id) {
 }
 
 Timeline load_timeline(const db::Connection& connection, const db::Timeline& info) {
-  return build_timeline(info, db::load_timeline_ops(connection, info.id),
-                        db::load_spans(connection, info.id));
+  const std::vector<db::TimelineOp> ops = db::load_timeline_ops(connection, info.id);
+  OpIndex index(ops);
+  LaneBuilder builder(index);
+  Timeline timeline = begin_timeline(info, ops);
+  for (const int rank : db::load_span_ranks(connection, info.id)) {
+    db::visit_spans(connection, info.id, rank, [&](const db::Span& span) {
+      builder.add(span);
+      return true;
+    });
+    RankLanes lanes = builder.take(rank);
+    append_unnamed(timeline, index.take_unnamed());
+    append_rank(timeline, std::move(lanes));
+  }
+  finish_timeline(timeline);
+  return timeline;
 }
 
 }  // namespace viewer

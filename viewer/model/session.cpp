@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <iterator>
 #include <utility>
 
 #include "db/error.h"
@@ -13,7 +15,8 @@ namespace viewer {
 namespace {
 
 RunData load_shown(const Session& session) {
-  return load_run(session.connection, run_with_loads(session.catalog, session.selected_run));
+  return viewer::load_run(session.connection,
+                          run_with_loads(session.catalog, session.selected_run));
 }
 
 // Runs `load`. If the database fails, keeps its message and what was loaded before.
@@ -32,6 +35,30 @@ const db::Timeline* find_timeline(const Catalog& catalog, std::int64_t id) {
   return found == catalog.timelines.end() ? nullptr : &*found;
 }
 
+constexpr double kAtOnce_s = 0.05;  // what is loaded in this time is there with the first frame
+
+// Begins to load a timeline beside the frames; one that is small is complete at once.
+void load_in_background(Session& session, const db::Timeline& info) {
+  auto loader = std::make_unique<TimelineLoader>(session.connection, info);
+  Timeline& timeline = session.timelines.insert_or_assign(info.id, loader->begun()).first->second;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(kAtOnce_s);
+  loader->deliver(timeline);
+  while (!timeline.complete && std::chrono::steady_clock::now() < end) {
+    loader->wait(kAtOnce_s);
+    loader->deliver(timeline);
+  }
+  if (!timeline.complete) session.loaders.insert_or_assign(info.id, std::move(loader));
+}
+
+bool is_stacked(const Session& session, std::int64_t id) {
+  return std::find(session.stacked.begin(), session.stacked.end(), id) != session.stacked.end();
+}
+
+bool is_same(const db::Timeline& a, const db::Timeline& b) {
+  return a.id == b.id && a.kind == b.kind && a.label == b.label && a.run_id == b.run_id &&
+         a.trial_id == b.trial_id && a.iteration == b.iteration && a.duration_s == b.duration_s;
+}
+
 [[noreturn]] void refuse(const Session& session, const char* what, std::int64_t id) {
   throw db::Error(db::ErrorKind::not_found,
                   fmt::format("{}: there is no {} {}", session.connection.path(), what, id));
@@ -40,20 +67,33 @@ const db::Timeline* find_timeline(const Catalog& catalog, std::int64_t id) {
 }  // namespace
 
 void load_stack(Session& session) {
+  std::erase_if(session.loaders, [&](const auto& of) { return !is_stacked(session, of.first); });
+  std::erase_if(session.timelines, [&](const auto& of) { return !is_stacked(session, of.first); });
   guarded(session, [&] {
-    std::map<std::int64_t, Timeline> kept;
     for (const std::int64_t id : session.stacked) {
-      const auto loaded = session.timelines.find(id);
       const db::Timeline* info = find_timeline(session.catalog, id);
-      if (loaded != session.timelines.end()) {
-        kept.insert(std::move(*loaded));
-      } else if (info != nullptr) {
-        kept.emplace(id, load_timeline(session.connection, *info));
+      if (session.timelines.contains(id) || info == nullptr) continue;
+      if (session.in_background) {
+        load_in_background(session, *info);
+      } else {
+        session.timelines.emplace(id, load_timeline(session.connection, *info));
       }
     }
-    session.timelines = std::move(kept);
   });
   ++session.stack_changes;
+}
+
+void deliver(Session& session) {
+  for (auto loader = session.loaders.begin(); loader != session.loaders.end();) {
+    Timeline& timeline = session.timelines.at(loader->first);
+    bool failed = true;
+    guarded(session, [&] {
+      if (loader->second->deliver(timeline)) ++session.arrivals;
+      failed = false;
+    });
+    if (timeline.complete) ++session.stack_changes;
+    loader = timeline.complete || failed ? session.loaders.erase(loader) : std::next(loader);
+  }
 }
 
 void select_run(Session& session, std::int64_t run_id) {
@@ -75,7 +115,15 @@ void reload(Session& session) {
   session.problem.clear();
   guarded(session, [&] {
     session.catalog = load_catalog(session.connection);
-    session.timelines.clear();
+    const auto changed = [&](std::int64_t id, const db::Timeline& loaded) {
+      const db::Timeline* now = find_timeline(session.catalog, id);
+      return now == nullptr || !is_same(*now, loaded);
+    };
+    std::erase_if(session.loaders, [&](const auto& of) {
+      return changed(of.first, session.timelines.at(of.first).info);
+    });
+    std::erase_if(session.timelines,
+                  [&](const auto& of) { return changed(of.first, of.second.info); });
     if (session.selected_run != 0) session.run = load_shown(session);
   });
   const std::optional<std::int64_t> first = first_run(session.catalog);
@@ -86,8 +134,9 @@ void reload(Session& session) {
   }
 }
 
-Session open_session(const db::Connection& connection, const Start& start) {
+Session open_session(const db::Connection& connection, const Start& start, bool in_background) {
   Session session{connection};
+  session.in_background = in_background;
   session.catalog = load_catalog(connection);
   session.first_view = start.view;
   if (start.run && find_run(session.catalog, *start.run) == nullptr) {

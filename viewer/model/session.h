@@ -2,12 +2,14 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "viewer/model/load.h"
 #include "viewer/model/time_range.h"
+#include "viewer/model/timeline_loader.h"
 
 /// The loaded and selected data, which all panels share. No drawing here.
 namespace viewer {
@@ -20,7 +22,11 @@ struct Session {
   RunData run = {};                                 ///< see run_with_loads
   std::vector<std::int64_t> stacked = {};           ///< timeline ids, topmost first
   std::map<std::int64_t, Timeline> timelines = {};  ///< the stacked ones, by id
-  int stack_changes = 0;                            ///< the number of calls of load_stack
+  int stack_changes = 0;  ///< how often the stack changed, or one of its timelines became complete
+  int arrivals = 0;       ///< how often ranks of a stacked timeline arrived
+  /// Whether timelines that take long are loaded beside the frames: deliver() appends their ranks.
+  bool in_background = false;
+  std::map<std::int64_t, std::unique_ptr<TimelineLoader>> loaders = {};  ///< of those, by id
   std::optional<TimeRange> first_view =
       std::nullopt;          ///< part of the first stack to show, in axis seconds
   std::string problem = {};  ///< the reason why something could not be loaded
@@ -35,8 +41,9 @@ struct Start {
 };
 
 /// Loads the catalog and what `start` asks for. Throws db::Error (not_found) for an id that is not
-/// there.
-Session open_session(const db::Connection& connection, const Start& start);
+/// there. See Session for `in_background`.
+Session open_session(const db::Connection& connection, const Start& start,
+                     bool in_background = false);
 
 void select_run(Session& session, std::int64_t run_id);
 void select_trial(Session& session, std::int64_t trial_id);
@@ -44,7 +51,10 @@ void select_trial(Session& session, std::int64_t trial_id);
 /// Loads the timelines that `stacked` names and forgets the others.
 void load_stack(Session& session);
 
-/// Reads the catalog, the selected run and the stacked timelines again.
+/// Appends the ranks of stacked timelines that have arrived. Called once a frame.
+void deliver(Session& session);
+
+/// Reads the catalog, the selected run and those stacked timelines that have changed again.
 void reload(Session& session);
 
 }  // namespace viewer

@@ -17,7 +17,7 @@ struct Summary {
 };
 
 /// Statistics of the part of `timeline` inside `range`. Of spans that cross the border, the part
-/// inside counts.
+/// inside counts. Costs O(ranks log spans), so that figures follow a drag.
 Summary summarize(const Timeline& timeline, TimeRange range);
 
 /// Share of the communication time during which computation ran too; none where nothing was

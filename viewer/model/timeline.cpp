@@ -2,79 +2,18 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <iterator>
 #include <map>
 #include <string_view>
-#include <tuple>
-#include <unordered_map>
 #include <utility>
+
+#include "viewer/model/lane_builder.h"
 
 namespace viewer {
 
 namespace {
 
-// Clocks of different ranks and rounding make neighbours touch; less than this is not an overlap.
-constexpr double kTouching_s = 1e-9;
-
-// Positions of ops in the database need not be dense (a filtered import), those in memory are.
-class OpIndex {
- public:
-  explicit OpIndex(std::vector<db::TimelineOp> ops) : ops_(std::move(ops)) {
-    for (std::size_t i = 0; i < ops_.size(); ++i) {
-      index_.emplace(ops_[i].op, static_cast<std::int32_t>(i));
-    }
-  }
-
-  std::int32_t find_or_add(int op) {
-    const auto [found, added] = index_.emplace(op, static_cast<std::int32_t>(ops_.size()));
-    if (added) {
-      db::TimelineOp unnamed;
-      unnamed.op = op;
-      unnamed.name = "op " + std::to_string(op);
-      unnamed.kind = "unknown";
-      unnamed.stream = "other";
-      ops_.push_back(std::move(unnamed));
-    }
-    return found->second;
-  }
-
-  const std::string& stream(std::int32_t op) const { return ops_[op].stream; }
-  std::vector<db::TimelineOp> take() { return std::move(ops_); }
-
- private:
-  std::vector<db::TimelineOp> ops_;
-  std::unordered_map<int, std::int32_t> index_;
-};
-
-using StreamKey = std::tuple<int, int, std::string>;  // rank, order of the stream, stream
-
-void append_rows(const StreamKey& key, std::vector<LaneSpan> spans, std::vector<Lane>& lanes) {
-  std::stable_sort(spans.begin(), spans.end(),
-                   [](const LaneSpan& a, const LaneSpan& b) { return a.start_s < b.start_s; });
-  std::vector<Lane> rows;
-  for (const LaneSpan& span : spans) {
-    const auto fits = [&](const Lane& row) {
-      return row.spans.back().end_s <= span.start_s + kTouching_s;
-    };
-    auto row = std::find_if(rows.begin(), rows.end(), fits);
-    if (row == rows.end()) {
-      rows.push_back({std::get<0>(key), std::get<2>(key), static_cast<int>(rows.size()), {}, {}});
-      row = std::prev(rows.end());
-    }
-    row->spans.push_back(span);
-  }
-  for (Lane& row : rows) {
-    row.busy_before_s.reserve(row.spans.size() + 1);
-    double busy_s = 0;
-    for (const LaneSpan& span : row.spans) {
-      row.busy_before_s.push_back(busy_s);
-      busy_s += span.duration_s();
-    }
-    row.busy_before_s.push_back(busy_s);
-    lanes.push_back(std::move(row));
-  }
-}
+constexpr double kRounding_s = 1e-9;
 
 }  // namespace
 
@@ -84,52 +23,89 @@ int stream_order(const std::string& stream) {
   return static_cast<int>(std::find(kOrder.begin(), kOrder.end(), stream) - kOrder.begin());
 }
 
-Timeline build_timeline(db::Timeline info, std::vector<db::TimelineOp> ops,
-                        const std::vector<db::Span>& spans) {
+Timeline begin_timeline(db::Timeline info, std::vector<db::TimelineOp> ops) {
   Timeline timeline;
   timeline.info = std::move(info);
-  OpIndex index(std::move(ops));
+  timeline.ops = std::move(ops);
+  for (const db::TimelineOp& op : timeline.ops) timeline.activities.push_back(activity_of(op));
+  timeline.extent = {0, timeline.info.duration_s};
+  timeline.complete = false;
+  return timeline;
+}
 
-  std::map<StreamKey, std::vector<LaneSpan>> streams;
-  std::map<std::pair<int, std::int32_t>, std::vector<LaneSpan>*>
-      stream_of;  // (rank, op) -> its stream
-  for (const db::Span& span : spans) {
-    if (!std::isfinite(span.start_s) || !std::isfinite(span.duration_s) || span.duration_s < 0) {
-      continue;
-    }
-    const std::int32_t op = index.find_or_add(span.op);
-    std::vector<LaneSpan>*& into = stream_of[{span.rank, op}];
-    if (into == nullptr) {
-      const std::string& stream = index.stream(op);
-      into = &streams[{span.rank, stream_order(stream), stream}];
-    }
-    const LaneSpan placed{span.start_s, span.start_s + span.duration_s, op, span.bytes, span.flops};
-    into->push_back(placed);
-    const bool first = timeline.spans++ == 0;
-    timeline.extent.begin_s =
-        first ? placed.start_s : std::min(timeline.extent.begin_s, placed.start_s);
-    timeline.extent.end_s = first ? placed.end_s : std::max(timeline.extent.end_s, placed.end_s);
+void append_unnamed(Timeline& timeline, std::vector<db::TimelineOp> ops) {
+  for (db::TimelineOp& op : ops) {
+    timeline.activities.push_back(Activity::unknown);
+    timeline.ops.push_back(std::move(op));
   }
+}
+
+void append_rank(Timeline& timeline, RankLanes rank) {
+  if (rank.spans == 0) return;
+  rank.ledger.first_lane = timeline.lanes.size();
+  timeline.ledgers.push_back(std::move(rank.ledger));
+  std::move(rank.lanes.begin(), rank.lanes.end(), std::back_inserter(timeline.lanes));
+  const bool first = timeline.spans == 0;
+  timeline.spans += rank.spans;
+  timeline.recorded.begin_s =
+      first ? rank.extent.begin_s : std::min(timeline.recorded.begin_s, rank.extent.begin_s);
+  timeline.recorded.end_s =
+      first ? rank.extent.end_s : std::max(timeline.recorded.end_s, rank.extent.end_s);
+}
+
+void finish_timeline(Timeline& timeline) {
   const TimeRange whole{0, timeline.info.duration_s};
-  const bool inside = timeline.extent.begin_s >= whole.begin_s &&
-                      timeline.extent.end_s <= whole.end_s + kTouching_s;
-  if (timeline.spans > 0 && inside) timeline.extent = whole;
-  for (auto& [key, unsorted] : streams) append_rows(key, std::move(unsorted), timeline.lanes);
-  timeline.ops = index.take();
+  const bool inside = timeline.recorded.begin_s >= whole.begin_s &&
+                      timeline.recorded.end_s <= whole.end_s + kRounding_s;
+  timeline.extent = timeline.spans > 0 && inside ? whole : timeline.recorded;
+  timeline.complete = true;
+}
+
+Timeline build_timeline(db::Timeline info, std::vector<db::TimelineOp> ops,
+                        const std::vector<db::Span>& spans) {
+  Timeline timeline = begin_timeline(std::move(info), std::move(ops));
+  std::map<int, std::vector<const db::Span*>> by_rank;
+  for (const db::Span& span : spans) by_rank[span.rank].push_back(&span);
+  const std::vector<db::TimelineOp> named = timeline.ops;  // those of the timeline will grow
+  OpIndex index(named);
+  LaneBuilder builder(index);
+  for (const auto& [rank, of_rank] : by_rank) {
+    for (const db::Span* span : of_rank) builder.add(*span);
+    RankLanes lanes = builder.take(rank);
+    append_unnamed(timeline, index.take_unnamed());
+    append_rank(timeline, std::move(lanes));
+  }
+  finish_timeline(timeline);
   return timeline;
 }
 
 std::size_t first_ending_after(const Lane& lane, double time_s) {
-  const auto found =
-      std::partition_point(lane.spans.begin(), lane.spans.end(),
-                           [&](const LaneSpan& span) { return span.end_s <= time_s; });
-  return static_cast<std::size_t>(found - lane.spans.begin());
+  // The spans that start before it end before it too, but for the last of them.
+  std::size_t after = first_starting_at(lane, time_s);
+  if (after > 0 && lane.spans[after - 1].end_s > time_s) return after - 1;
+  while (after < lane.spans.size() && lane.spans[after].end_s <= time_s) ++after;  // no length
+  return after;
 }
 
 std::size_t first_starting_at(const Lane& lane, double time_s) {
+  return first_starting_at(lane, time_s, 0);
+}
+
+std::size_t first_starting_at(const Lane& lane, double time_s, std::size_t from) {
+  auto begin = lane.spans.begin() + static_cast<std::ptrdiff_t>(from), end = lane.spans.end();
+  if (!lane.blocks.empty()) {
+    // Blocks that begin before it: what is looked for lies in the last of them, or right after.
+    const auto first = lane.blocks.begin() + static_cast<std::ptrdiff_t>(from / kBlockSpans);
+    const auto block = std::partition_point(
+        first, lane.blocks.end(), [&](const LaneBlock& of) { return of.start_s < time_s; });
+    const auto blocks = static_cast<std::size_t>(block - lane.blocks.begin());
+    const std::size_t stop = std::min(blocks * kBlockSpans, lane.spans.size());
+    const std::size_t start = blocks == 0 ? 0 : (blocks - 1) * kBlockSpans;
+    begin = lane.spans.begin() + static_cast<std::ptrdiff_t>(std::max(from, start));
+    end = lane.spans.begin() + static_cast<std::ptrdiff_t>(std::max(from, stop));
+  }
   const auto found =
-      std::partition_point(lane.spans.begin(), lane.spans.end(),
-                           [&](const LaneSpan& span) { return span.start_s < time_s; });
+      std::partition_point(begin, end, [&](const LaneSpan& span) { return span.start_s < time_s; });
   return static_cast<std::size_t>(found - lane.spans.begin());
 }
 

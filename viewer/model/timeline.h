@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "db/records.h"
+#include "viewer/model/activity.h"
 #include "viewer/model/time_range.h"
 
 /// A timeline as the viewer holds it. The spans of a lane are sorted and never overlap, so that a
@@ -24,6 +25,14 @@ struct LaneSpan {
   double duration_s() const { return end_s - start_s; }
 };
 
+/// What a block of kBlockSpans spans of a lane tells without a look at each of them.
+struct LaneBlock {
+  double start_s = 0;  ///< of its first span
+  float longest_s = 0;
+  std::int32_t longest_op = 0;  ///< the op of its longest span
+};
+inline constexpr std::size_t kBlockSpans = 64;
+
 /// The spans of one stream of one rank, sorted by start and free of overlap. A stream whose spans
 /// overlap (imported traces) is spread over several lanes, `row` 0, 1, ...
 struct Lane {
@@ -31,18 +40,46 @@ struct Lane {
   std::string stream;
   int row = 0;
   std::vector<LaneSpan> spans;
-  std::vector<double> busy_before_s;  ///< busy_before_s[i] = sum of durations of spans [0, i); one
-                                      ///< longer than spans
+  std::vector<double> busy_before_s;   ///< busy_before_s[i] = sum of durations of spans [0, i); one
+                                       ///< longer than spans
+  std::vector<LaneBlock> blocks = {};  ///< of all spans, or none: they only save time
+};
+
+/// Seconds from the first span of a rank to a moment, during which at least one op of an activity
+/// ran.
+struct SpentTime {
+  double computation_s = 0;
+  double communication_s = 0;
+  double exposed_s = 0;  ///< the part of communication_s during which no computation ran
+  double copy_s = 0;
+  double host_s = 0;
+  double busy_s = 0;  ///< during which any op ran
+};
+
+/// How one rank spent its time up to some moments, so that any range costs two look-ups and the
+/// spans around its ends. The moments are those at which some blocks of its lanes
+/// begin.
+struct TimeLedger {
+  int rank = 0;
+  std::size_t first_lane = 0;  ///< lanes[first_lane, first_lane + lanes) are those of the rank
+  std::size_t lanes = 0;
+  std::vector<double> moments_s;  ///< ascending
+  std::vector<SpentTime> spent;   ///< one per moment
 };
 
 struct Timeline {
   db::Timeline info;
   std::vector<db::TimelineOp> ops;
+  std::vector<Activity> activities;  ///< of each op
   std::vector<Lane> lanes;  ///< by rank, then stream (compute, inter_node, intra_node, copy, host,
                             ///< others), then row
-  TimeRange extent;  ///< the iteration, from the timeline's begin over its duration; from the
-                     ///< first start to the last end where spans lie elsewhere
+  std::vector<TimeLedger> ledgers;  ///< one per rank, by rank
+  TimeRange extent;    ///< the iteration, from the timeline's begin over its duration; from the
+                       ///< first start to the last end where spans lie elsewhere
+  TimeRange recorded;  ///< from the first start to the last end of the ranks that are there
   std::size_t spans = 0;
+  /// Whether all ranks are there; while a timeline is loaded, its ranks come one after another.
+  bool complete = true;
 };
 
 /// Names one span: lanes[lane].spans[span] of a timeline.
@@ -57,11 +94,29 @@ struct SpanPosition {
 Timeline build_timeline(db::Timeline info, std::vector<db::TimelineOp> ops,
                         const std::vector<db::Span>& spans);
 
+/// The lanes of one rank with all that is kept of them, to be appended to a timeline.
+struct RankLanes {
+  std::vector<Lane> lanes;
+  TimeLedger ledger;
+  TimeRange extent;  ///< from the first start to the last end
+  std::size_t spans = 0;
+};
+
+/// A timeline without spans, to append ranks to: ascending, each once. Its extent is that of the
+/// iteration until finish_timeline.
+Timeline begin_timeline(db::Timeline info, std::vector<db::TimelineOp> ops);
+/// Ops without a row, in the order of their places; those of a rank come before the rank.
+void append_unnamed(Timeline& timeline, std::vector<db::TimelineOp> ops);
+void append_rank(Timeline& timeline, RankLanes rank);
+void finish_timeline(Timeline& timeline);
+
 /// Index of the first span that ends after `time_s`; spans.size() if none.
 std::size_t first_ending_after(const Lane& lane, double time_s);
 
 /// Index of the first span that starts at or after `time_s`; spans.size() if none.
 std::size_t first_starting_at(const Lane& lane, double time_s);
+/// The same among the spans from index `from` on.
+std::size_t first_starting_at(const Lane& lane, double time_s, std::size_t from);
 
 /// The span that covers `time_s`, or the nearest one that is no further than `tolerance_s` away.
 std::optional<std::size_t> span_at(const Lane& lane, double time_s, double tolerance_s);

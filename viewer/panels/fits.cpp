@@ -2,6 +2,7 @@
 #include <imgui.h>
 #include <imgui_stdlib.h>
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "db/error.h"
 #include "db/load.h"
 #include "viewer/model/format.h"
+#include "viewer/panels/fit_charts.h"
 #include "viewer/panels/panels.h"
 #include "viewer/window/fixed_window.h"
 #include "viewer/window/table.h"
@@ -24,7 +26,12 @@ constexpr double kPoor = 0.25;  // a sample this far off its line makes the fit 
 struct FitPanel {
   int stack_changes = -1;  // of the session when `fits` were read
   std::vector<db::Fit> fits;
-  std::string op;  // part of the name of each op that is listed
+  std::vector<db::Measurement> measurements;
+  InterferenceMatrix interference;
+  std::string op;             // part of the name of each op that is listed
+  std::int64_t selected = 0;  // the fit whose samples are shown
+  std::vector<FitSample> measured, stacked;
+  std::int64_t sampled = 0;  // the fit that the samples are of
 };
 
 void refresh(FitPanel& panel, Session& session) {
@@ -32,6 +39,9 @@ void refresh(FitPanel& panel, Session& session) {
   panel.stack_changes = session.stack_changes;
   try {
     panel.fits = db::load_latest_fits(session.connection);
+    panel.measurements = db::load_measurements(session.connection);
+    panel.interference = interference_matrix(panel.measurements);
+    panel.sampled = 0;
   } catch (const db::Error& error) {
     session.problem = error.what();
   }
@@ -64,9 +74,12 @@ bool is_doubtful(const db::Fit& fit) {
 // An R2 below 0 is worse than no line at all.
 std::string r2_text(double r2) { return r2 < 0 ? "< 0" : fmt::format("{:.3f}", r2); }
 
-void draw_fit(const db::Fit& fit) {
+// Whether the row was clicked.
+bool draw_fit(const db::Fit& fit, bool selected) {
   ImGui::TableNextRow();
-  text_cell(fit.op);
+  ImGui::TableNextColumn();
+  const bool clicked = ImGui::Selectable(fmt::format("{}##{}", fit.op, fit.id).c_str(), selected,
+                                         ImGuiSelectableFlags_SpanAllColumns);
   text_cell(fit.device);
   text_cell(fit.link);
   text_cell(fit.network);
@@ -87,9 +100,10 @@ void draw_fit(const db::Fit& fit) {
   if (doubtful) ImGui::PushStyleColor(ImGuiCol_Text, to_u32(theme::kWarning));
   figure_cell(tested ? percent_text(fit.max_relative_residual) : "");
   if (doubtful) ImGui::PopStyleColor();
+  return clicked;
 }
 
-void draw_fits(const FitPanel& panel) {
+void draw_fits(FitPanel& panel, float height) {
   constexpr std::array kNames = {"op",    "device",  "link",     "network", "verdict",
                                  "ranks", "nodes",   "start-up", "rate",    "from",
                                  "to",    "samples", "R\u00b2",  "worst"};
@@ -99,16 +113,38 @@ void draw_fits(const FitPanel& panel) {
                                      ImGuiTableFlags_Resizable | ImGuiTableFlags_PadOuterX |
                                      ImGuiTableFlags_NoBordersInBody |
                                      ImGuiTableFlags_SizingStretchProp;
-  if (!ImGui::BeginTable("fits", static_cast<int>(kNames.size()), kFlags)) return;
+  if (!ImGui::BeginTable("fits", static_cast<int>(kNames.size()), kFlags, {0, height})) return;
   ImGui::TableSetupScrollFreeze(0, 1);
   for (std::size_t i = 0; i < kNames.size(); ++i) {
     ImGui::TableSetupColumn(kNames[i], 0, kWeights[i]);
   }
   header_row(kNames, 5);
   for (const db::Fit& fit : panel.fits) {
-    if (fit.op.find(panel.op) != std::string::npos) draw_fit(fit);
+    if (fit.op.find(panel.op) == std::string::npos) continue;
+    if (draw_fit(fit, fit.id == panel.selected)) panel.selected = fit.id;
   }
   ImGui::EndTable();
+}
+
+// The charts of the selected fit, or of the first one listed with enough samples to be a line.
+void draw_charts_below(FitPanel& panel, const Session& session, const Fonts& fonts, Rect area) {
+  const auto shown = std::find_if(panel.fits.begin(), panel.fits.end(), [&](const db::Fit& fit) {
+    const bool listed = fit.op.find(panel.op) != std::string::npos;
+    return panel.selected != 0 ? fit.id == panel.selected : listed && fit.samples > 2;
+  });
+  if (shown != panel.fits.end()) {
+    if (panel.sampled != shown->id) {
+      panel.measured = measured_samples(*shown, panel.measurements);
+      panel.stacked = stacked_samples(*shown, session);
+      panel.sampled = shown->id;
+    }
+    Rect charts = area;
+    if (!panel.interference.activities.empty()) charts.max.x -= area.width() * 0.32F;
+    draw_fit_charts(fonts, *shown, panel.measured, panel.stacked, charts);
+  }
+  if (panel.interference.activities.empty()) return;
+  const float left = area.max.x - area.width() * 0.3F;
+  draw_interference(fonts, panel.interference, {{left, area.min.y}, area.max});
 }
 
 void draw_fits(PanelContext& context, Rect area) {
@@ -126,7 +162,16 @@ void draw_fits(PanelContext& context, Rect area) {
   if (panel.fits.empty()) {
     ImGui::TextDisabled("No fits yet: moe-tune fit and moe-tune study make them.");
   } else {
-    draw_fits(panel);
+    const float em = context.fonts.text->FontSize;
+    const float room = ImGui::GetContentRegionAvail().y;
+    const float charts = room > em * 28 ? room * 0.42F : 0;
+    draw_fits(panel, room - charts - (charts > 0 ? em : 0));
+    const ImVec2 corner = ImGui::GetCursorScreenPos();
+    if (charts > 0) {
+      const Rect below{{corner.x, corner.y + em * 0.5F},
+                       {corner.x + ImGui::GetContentRegionAvail().x, area.max.y - em * 0.5F}};
+      draw_charts_below(panel, context.session, context.fonts, below);
+    }
   }
   ImGui::End();
 }

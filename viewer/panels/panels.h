@@ -44,6 +44,7 @@ struct Panel {
   panel(timeline)            \
   panel(loads)               \
   panel(runs)                \
+  panel(trials)              \
   panel(fits)                \
   /* a new one goes above */
 // clang-format on

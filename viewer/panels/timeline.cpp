@@ -46,11 +46,44 @@ std::vector<StackEntry> stack_of(const Session& session) {
   return stack;
 }
 
-// A new stack drops all state that points into the timelines of the old one.
+// What was worked out from lanes that were there before others arrived.
+void forget_figures(TimelinePanel& panel) {
+  panel.styles.clear();
+  panel.summarized_ids.clear();
+  panel.legend_ids.clear();
+  panel.counterparts_of.reset();
+}
+
+// Whether the stacked timelines have the span; one that was read again may not.
+bool is_there(const Session& session, StackPosition position) {
+  std::size_t place = 0;
+  for (const std::int64_t id : session.stacked) {
+    const auto found = session.timelines.find(id);
+    if (found == session.timelines.end() || place++ != position.stack) continue;
+    const std::vector<Lane>& lanes = found->second.lanes;
+    return position.at.lane < lanes.size() &&
+           position.at.span < lanes[position.at.lane].spans.size();
+  }
+  return false;
+}
+
+// A new stack drops all state that points into the timelines of the old one. In a stack whose
+// timelines are still loaded, lanes come at the end: the state stays.
 void follow(TimelinePanel& panel, Session& session) {
+  if (panel.arrivals != session.arrivals) forget_figures(panel);
+  panel.arrivals = session.arrivals;
   if (panel.stack_changes == session.stack_changes) return;
+  panel.stack_changes = session.stack_changes;
+  if (panel.stacked == session.stacked) {
+    forget_figures(panel);
+    panel.hovered.reset();
+    if (panel.selected && !is_there(session, *panel.selected)) panel.selected.reset();
+    return;
+  }
   TimelinePanel fresh;
   fresh.stack_changes = session.stack_changes;
+  fresh.stacked = session.stacked;
+  fresh.arrivals = session.arrivals;
   fresh.own_axis = panel.own_axis;
   fresh.pinned = panel.pinned;
   panel = std::move(fresh);

@@ -9,6 +9,8 @@ namespace viewer {
 
 namespace {
 
+constexpr int kMostLines = 6;  // a trace of hundreds of kinds leaves room for its lanes
+
 std::vector<LegendItem> make_legend(std::span<const StackEntry> stack) {
   std::map<std::pair<Activity, std::string>, LegendItem> items;
   for (const StackEntry& entry : stack) {
@@ -83,7 +85,9 @@ void draw_legend(TimelinePanel& panel, const Fonts& fonts, std::span<const Stack
   const float gap = fonts.small->FontSize;
   const float titles = text_width(*fonts.small, "communication") + gap;
   float right = left + first_line_px;
+  int lines = 1;
   const auto break_line = [&](float indent) {
+    ++lines;
     ImGui::NewLine();
     ImGui::SetCursorPosX(left + indent);
     right = left + width_px;
@@ -102,6 +106,11 @@ void draw_legend(TimelinePanel& panel, const Fonts& fonts, std::span<const Stack
     if (before != nullptr) {
       ImGui::SameLine();
       const bool full = ImGui::GetCursorPosX() + title_px + item_width(fonts, item) > right;
+      if (full && lines >= kMostLines) {
+        const auto drawn = static_cast<std::size_t>(&item - panel.legend.data());
+        ImGui::TextDisabled("and %zu more", panel.legend.size() - drawn);
+        break;
+      }
       if (full || (first && own_line)) break_line(first ? 0 : titles);
     }
     if (first) {

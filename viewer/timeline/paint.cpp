@@ -56,6 +56,10 @@ void paint_own_ruler(const Canvas& canvas, const AxisMap& map, float y) {
 // The facts after the title, the most telling first. Those that do not fit are left out.
 std::vector<std::string> header_facts(const StackEntry& entry, const Summary& summary) {
   const db::Timeline& info = entry.timeline->info;
+  if (!entry.timeline->complete) {
+    return {fmt::format("{}, loading: {} spans so far", info.kind,
+                        grouped(static_cast<double>(entry.timeline->spans), 0))};
+  }
   const double length_s = summary.range.length_s();
   const std::optional<double> covered = covered_share(summary.mean);
   std::vector<std::string> facts = {

@@ -119,11 +119,8 @@ void draw_means_table(const TimelinePanel& panel, const ImFont& font,
 
 const std::vector<Summary>& summaries(TimelinePanel& panel, std::span<const StackEntry> stack) {
   std::vector<std::int64_t> ids = ids_of(stack);
-  // While a range is being dragged the old figures stay: a million spans would not be summed at
-  // every frame.
-  const bool dragging = panel.range_anchor_s.has_value() && !panel.summaries.empty();
   const bool fresh = ids == panel.summarized_ids && panel.own_axis == panel.summarized_own_axis &&
-                     (dragging || panel.range == panel.summarized_range);
+                     panel.range == panel.summarized_range;
   if (fresh) return panel.summaries;
 
   const TimeRange extent = stack_extent(stack);

@@ -46,6 +46,8 @@ struct LegendItem {
 /// are those of GLFW; for printable keys they are upper-case ASCII codes.
 struct TimelinePanel {
   int stack_changes = 0;  ///< the stack_changes of the session when this stack was loaded
+  int arrivals = 0;       ///< likewise
+  std::vector<std::int64_t> stacked;  ///< the ids of this stack, topmost first
   TimeRange view;
   bool fit = true;  ///< show everything at the next frame
   bool own_axis = false;

@@ -2,6 +2,8 @@
 
 #include <imgui.h>
 
+#include "viewer/window/table_copy.h"
+
 namespace viewer {
 
 namespace {
@@ -25,6 +27,7 @@ void figure_cell(const std::string& text) {
 }
 
 void header_row(std::span<const char* const> names, std::size_t first_figure, bool sortable) {
+  TableCopy::on_header();
   ImGui::TableNextRow(ImGuiTableRowFlags_Headers);
   for (std::size_t i = 0; i < names.size(); ++i) {
     ImGui::TableSetColumnIndex(static_cast<int>(i));

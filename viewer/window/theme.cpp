@@ -41,9 +41,11 @@ std::optional<std::string> find_font(std::string_view file) {
   return std::nullopt;
 }
 
-// Latin-1, Greek (for units), dashes, ellipsis, arrows and the few signs that the panels use.
-constexpr std::array<ImWchar, 13> kGlyphs = {0x20,   0xFF,   0x391,  0x3C9,  0x2010, 0x2027, 0x2190,
-                                             0x2193, 0x2264, 0x2265, 0x25B6, 0x25CF, 0};
+// Latin with the letters of Europe's languages, Greek, Cyrillic, dashes, ellipsis, arrows and the
+// few signs that the panels use.
+constexpr std::array<ImWchar, 15> kGlyphs = {0x20,   0x17F,  0x391,  0x3C9,  0x401,
+                                             0x451,  0x2010, 0x2027, 0x2190, 0x2193,
+                                             0x2264, 0x2265, 0x25B6, 0x25CF, 0};
 
 ImFont* add(ImFontAtlas& atlas, const std::optional<std::string>& file, float size) {
   if (!file) return nullptr;

@@ -12,12 +12,17 @@
 #include <GLFW/glfw3.h>
 
 #include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "viewer/window/key_taps.h"
 
 namespace viewer {
 
 namespace {
 
 constexpr double kFrame_s = 1.0 / 60;
+constexpr double kIdle_s = 1;         // between frames while nothing happens
 constexpr int kFramesAfterEvent = 3;  // ImGui settles hovering and layout over a few frames
 
 // The last error of GLFW, which reports through a callback without a user pointer.
@@ -64,73 +69,148 @@ class Offscreen {
   GLuint texture_ = 0;
 };
 
+// The pixels of the framebuffer that is bound.
+Image read_pixels(int width, int height) {
+  Image image{width, height, {}};
+  const std::size_t row = static_cast<std::size_t>(width) * 3;
+  image.rgb.resize(row * static_cast<std::size_t>(height));
+  glPixelStorei(GL_PACK_ALIGNMENT, 1);
+  glReadPixels(0, 0, width, height, GL_RGB, GL_UNSIGNED_BYTE, image.rgb.data());
+  for (std::size_t y = 0; y < static_cast<std::size_t>(height) / 2;
+       ++y) {  // OpenGL counts rows from the bottom
+    const auto top = image.rgb.begin() + static_cast<std::ptrdiff_t>(y * row);
+    const auto bottom = image.rgb.end() - static_cast<std::ptrdiff_t>((y + 1) * row);
+    std::swap_ranges(top, top + static_cast<std::ptrdiff_t>(row), bottom);
+  }
+  return image;
+}
+
+GLFWwindow* open_glfw_window(const std::string& title, int width, int height, bool visible) {
+  glfwSetErrorCallback([](int, const char* text) { last_glfw_error() = text; });
+  if (glfwInit() == GLFW_FALSE) {
+    throw DisplayError("no display (" + last_glfw_error() + "): without one run under xvfb-run");
+  }
+  glfwWindowHint(GLFW_CONTEXT_VERSION_MAJOR, 3);
+  glfwWindowHint(GLFW_CONTEXT_VERSION_MINOR, 3);
+  glfwWindowHint(GLFW_OPENGL_PROFILE, GLFW_OPENGL_CORE_PROFILE);
+  glfwWindowHint(GLFW_VISIBLE, visible ? GLFW_TRUE : GLFW_FALSE);
+  GLFWwindow* window = glfwCreateWindow(width, height, title.c_str(), nullptr, nullptr);
+  if (window == nullptr) {
+    glfwTerminate();
+    throw DisplayError("the display offers no OpenGL 3.3 (" + last_glfw_error() +
+                       "): LIBGL_ALWAYS_SOFTWARE=1 draws without a graphics card");
+  }
+  glfwMakeContextCurrent(window);
+  glfwSwapInterval(1);
+  return window;
+}
+
 }  // namespace
 
 struct Window::Context {
   Context(const std::string& title, int width, int height, bool visible) {
-    glfwSetErrorCallback([](int, const char* text) { last_glfw_error() = text; });
-    if (glfwInit() == GLFW_FALSE) {
-      throw DisplayError("no display (" + last_glfw_error() + "): without one run under xvfb-run");
-    }
-    glfwWindowHint(GLFW_CONTEXT_VERSION_MAJOR, 3);
-    glfwWindowHint(GLFW_CONTEXT_VERSION_MINOR, 3);
-    glfwWindowHint(GLFW_OPENGL_PROFILE, GLFW_OPENGL_CORE_PROFILE);
-    glfwWindowHint(GLFW_VISIBLE, visible ? GLFW_TRUE : GLFW_FALSE);
-    window = glfwCreateWindow(width, height, title.c_str(), nullptr, nullptr);
-    if (window == nullptr) {
-      glfwTerminate();
-      throw DisplayError("the display offers no OpenGL 3.3 (" + last_glfw_error() +
-                         "): LIBGL_ALWAYS_SOFTWARE=1 draws without a graphics card");
-    }
-    glfwMakeContextCurrent(window);
-    glfwSwapInterval(1);
+    if (!visible) open_offscreen();
+    if (!offscreen) open_window(title, width, height, visible);
     ImGui::CreateContext();
     ImGui::GetIO().IniFilename = nullptr;  // the layout is fixed: there is nothing to keep
-    ImGui_ImplGlfw_InitForOpenGL(window, true);
+    if (window != nullptr) {
+      ImGui_ImplGlfw_InitForOpenGL(window, true);
+      glfwSetWindowUserPointer(window, this);
+      glfwSetKeyCallback(window, &Context::on_key);
+    }
     ImGui_ImplOpenGL3_Init("#version 330 core");
   }
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
   ~Context() {
     ImGui_ImplOpenGL3_Shutdown();
-    ImGui_ImplGlfw_Shutdown();
+    if (window != nullptr) ImGui_ImplGlfw_Shutdown();
     ImGui::DestroyContext();
+    if (window == nullptr) return;
     glfwDestroyWindow(window);
     glfwTerminate();
   }
 
-  GLFWwindow* window = nullptr;
+  // Passes on the releases of keys that were only tapped.
+  void release_taps() {
+    for (const int key : taps.end_frame()) {
+      ImGui_ImplGlfw_KeyCallback(window, key, 0, GLFW_RELEASE, 0);
+    }
+  }
+
+  GLFWwindow* window = nullptr;  // null where pictures are drawn without a display
+
+ private:
+  static void on_key(GLFWwindow* window, int key, int scancode, int action, int mods) {
+    auto& context = *static_cast<Context*>(glfwGetWindowUserPointer(window));
+    if (action != GLFW_REPEAT && !context.taps.passes(key, action == GLFW_PRESS)) return;
+    ImGui_ImplGlfw_KeyCallback(window, key, scancode, action, mods);
+  }
+
+  void open_offscreen() {
+    try {
+      offscreen.emplace();
+    } catch (const DisplayError& error) {
+      no_offscreen = error.what();
+    }
+  }
+
+  void open_window(const std::string& title, int width, int height, bool visible) {
+    try {
+      window = open_glfw_window(title, width, height, visible);
+    } catch (const DisplayError& error) {
+      if (no_offscreen.empty()) throw;
+      throw DisplayError(fmt::format("{}; {}", no_offscreen, error.what()));
+    }
+  }
+
+  KeyTaps taps;
+  std::optional<OffscreenContext> offscreen;
+  std::string no_offscreen;  // why there is none
 };
 
-Window::Window(const std::string& title, int width, int height, bool visible)
+Window::Window(const std::string& title, int width, int height, bool visible, float scale)
     : context_(std::make_unique<Context>(title, width, height, visible)) {
-  float scale = 1;
   // A picture is the same on every machine; a person's window follows their screen.
-  if (visible) glfwGetWindowContentScale(context_->window, &scale, nullptr);
+  if (scale == 0 && visible) glfwGetWindowContentScale(context_->window, &scale, nullptr);
+  screen_scale_ = scale == 0 ? 1 : scale;
+  load_scale(screen_scale_);
+}
+
+void Window::load_scale(float scale) {
+  ImGui::GetIO().Fonts->Clear();
   fonts_ = load_fonts(*ImGui::GetIO().Fonts, scale);
   apply_style(scale);
 }
 
 Window::~Window() = default;
 
-void Window::run(const std::function<void()>& draw, const std::function<bool()>& animating) {
+void Window::run(const FrameLoop& loop) {
   GLFWwindow* window = context_->window;
   int due = kFramesAfterEvent;
+  float zoom = 1;
   while (glfwWindowShouldClose(window) == GLFW_FALSE) {
     if (due > 0) {
       glfwPollEvents();
     } else {
-      glfwWaitEvents();
+      glfwWaitEventsTimeout(kIdle_s);
       due = kFramesAfterEvent;
+    }
+    if (std::exchange(zoom, loop.zoom()) != zoom) {
+      load_scale(screen_scale_ * zoom);
+      ImGui_ImplOpenGL3_DestroyFontsTexture();
+      ImGui_ImplOpenGL3_CreateFontsTexture();
     }
     ImGui_ImplOpenGL3_NewFrame();
     ImGui_ImplGlfw_NewFrame();
     int width = 0, height = 0;
     glfwGetFramebufferSize(window, &width, &height);
     const double begin_s = glfwGetTime();
-    draw_frame(draw, width, height);
+    draw_frame(loop.draw, width, height);
+    if (loop.wants_picture()) loop.keep(read_pixels(width, height));
     glfwSwapBuffers(window);
-    due = animating() ? kFramesAfterEvent : due - 1;
+    context_->release_taps();
+    due = loop.is_animating() ? kFramesAfterEvent : due - 1;
     // Where the driver does not wait for the screen, animation must not spin.
     const double left_s = kFrame_s - (glfwGetTime() - begin_s);
     if (due > 0 && left_s > 0) glfwWaitEventsTimeout(left_s);
@@ -146,18 +226,7 @@ Image Window::render(const std::function<void()>& draw, int width, int height, i
     ImGui_ImplOpenGL3_NewFrame();
     draw_frame(draw, width, height);
   }
-  Image image{width, height, {}};
-  const std::size_t row = static_cast<std::size_t>(width) * 3;
-  image.rgb.resize(row * static_cast<std::size_t>(height));
-  glPixelStorei(GL_PACK_ALIGNMENT, 1);
-  glReadPixels(0, 0, width, height, GL_RGB, GL_UNSIGNED_BYTE, image.rgb.data());
-  for (std::size_t y = 0; y < static_cast<std::size_t>(height) / 2;
-       ++y) {  // OpenGL counts rows from the bottom
-    const auto top = image.rgb.begin() + static_cast<std::ptrdiff_t>(y * row);
-    const auto bottom = image.rgb.end() - static_cast<std::ptrdiff_t>((y + 1) * row);
-    std::swap_ranges(top, top + static_cast<std::ptrdiff_t>(row), bottom);
-  }
-  return image;
+  return read_pixels(width, height);
 }
 
 }  // namespace viewer

@@ -1,80 +1,199 @@
-// How long moe-view takes for a million spans: to sort them into lanes, and to draw frames.
-//     build/release/bin/frame_time
+// How long moe-view takes for many spans: until the first lanes are there and until all are, the
+// memory that loading takes, and frames at every zoom with their slowest.
+//     build/release/bin/frame_time                               # a million spans
+//     MOE_VIEW_SPANS=10000000 build/release/bin/frame_time       # as many as are asked for
 #include <benchmark/benchmark.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "db/connection.h"
+#include "db/store.h"
 #include "tests/viewer/headless.h"
 #include "tests/viewer/synthetic_timeline.h"
+#include "viewer/model/load.h"
+#include "viewer/model/timeline_loader.h"
 #include "viewer/timeline/timeline_panel.h"
 
 namespace viewer {
 namespace {
 
-constexpr std::size_t kSpans = 1'000'000;
+using Clock = std::chrono::steady_clock;
 
-// Steps one after the other.
-const SyntheticStep& many_steps() {
-  static const SyntheticStep steps = [] {
-    StepShape shape;
-    shape.layers = 8;
-    shape.forward_chunks = shape.backward_chunks = 4;
-    const SyntheticStep step = make_step(shape);
-    SyntheticStep all{step.ops, {}, 0};
-    while (all.spans.size() < kSpans) {
-      for (db::Span span : step.spans) {
-        span.start_s += all.duration_s;
-        all.spans.push_back(span);
-      }
-      all.duration_s += step.duration_s;
+constexpr float kWidth = 1920, kHeight = 1080;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+std::size_t wanted_spans() {
+  const char* given = std::getenv("MOE_VIEW_SPANS");
+  return given == nullptr ? 1'000'000 : std::stoul(given);
+}
+
+// Steps of 32 ranks one after the other.
+SyntheticStep many_steps() {
+  StepShape shape;
+  shape.ranks = 32;
+  shape.layers = 8;
+  shape.forward_chunks = shape.backward_chunks = 4;
+  const SyntheticStep step = make_step(shape);
+  SyntheticStep all{step.ops, {}, 0};
+  all.spans.reserve(wanted_spans() + step.spans.size());
+  while (all.spans.size() < wanted_spans()) {
+    for (db::Span span : step.spans) {
+      span.start_s += all.duration_s;
+      all.spans.push_back(span);
     }
-    return all;
-  }();
-  return steps;
-}
-
-void sort_into_lanes(benchmark::State& state) {
-  const SyntheticStep& steps = many_steps();
-  for (auto _ : state) {
-    benchmark::DoNotOptimize(build_timeline({}, steps.ops, steps.spans));
+    all.duration_s += step.duration_s;
   }
-  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(steps.spans.size()));
+  return all;
 }
-BENCHMARK(sort_into_lanes)->Unit(benchmark::kMillisecond);
 
-void draw(Headless& headless, TimelinePanel& panel, const std::vector<StackEntry>& stack) {
-  headless.frame([&] {
-    ImGui::SetNextWindowPos({0, 0});
-    ImGui::SetNextWindowSize({1600, 900});
-    ImGui::Begin("test", nullptr, ImGuiWindowFlags_NoDecoration);
-    draw_timelines(panel, headless.fonts, stack, {{0, 0}, {1600, 900}});
-    ImGui::End();
-  });
+// A database file with one timeline, which is removed at the end.
+class Stored {
+ public:
+  Stored()
+      : path_(std::filesystem::temp_directory_path() / ("frame_time_" + std::to_string(getpid()))) {
+    db::Connection writer = db::open_writer(path_.string());
+    const SyntheticStep steps = many_steps();
+    info.kind = "imported";
+    info.duration_s = steps.duration_s;
+    info.id = db::insert(writer, info, steps.ops, steps.spans);
+  }
+  ~Stored() {
+    for (const char* suffix : {"", "-wal", "-shm"})
+      std::filesystem::remove(path_.string() + suffix);
+  }
+  std::string path() const { return path_.string(); }
+
+  db::Timeline info;
+
+ private:
+  std::filesystem::path path_;
+};
+
+const Stored& stored() {
+  static const Stored stored;
+  return stored;
 }
+
+// Of /proc/self/status, in bytes: "VmRSS:", "VmHWM:".
+double memory(const std::string& wanted) {
+  std::ifstream status("/proc/self/status");
+  for (std::string name; status >> name;) {
+    double kib = 0;
+    if (name == wanted && status >> kib) return kib * 1024;
+  }
+  return 0;
+}
+
+// From the opened file on. The first lanes are there when the first rank has been delivered.
+void load(benchmark::State& state) {
+  const db::Connection connection = db::open_reader(stored().path());
+  double first_s = 0, all_s = 0, peak_bytes = 0, spans = 1;
+  for (auto _ : state) {
+    std::ofstream("/proc/self/clear_refs") << 5;  // the peak from here on
+    const double before_bytes = memory("VmRSS:");
+    const Clock::time_point begin = Clock::now();
+    TimelineLoader loader(connection, stored().info);
+    Timeline timeline = loader.begun();
+    first_s = 0;
+    while (!timeline.complete) {
+      loader.wait(0.01);
+      loader.deliver(timeline);
+      if (first_s == 0 && timeline.spans > 0) first_s = seconds_since(begin);
+    }
+    all_s = seconds_since(begin);
+    spans = static_cast<double>(timeline.spans);
+    peak_bytes = memory("VmHWM:") - before_bytes;
+  }
+  state.counters["first_lanes_s"] = first_s;
+  state.counters["all_lanes_s"] = all_s;
+  state.counters["peak_bytes_per_span"] = peak_bytes / spans;
+}
+BENCHMARK(load)->Unit(benchmark::kMillisecond)->Iterations(3);
+
+const Timeline& loaded() {
+  static const Timeline timeline = load_timeline(db::open_reader(stored().path()), stored().info);
+  return timeline;
+}
+
+/// Draws frames and keeps the slowest. ImGui's clock stands still: nothing is animated.
+struct Frames {
+  std::vector<StackEntry> stack = {{&loaded(), "many", "", ""}};
+  Headless headless;
+  TimelinePanel panel;
+  double slowest_s = 0;
+
+  Frames() { ImGui::GetIO().DisplaySize = {kWidth, kHeight}; }
+
+  void draw() {
+    const Clock::time_point begin = Clock::now();
+    headless.frame([&] {
+      ImGui::SetNextWindowPos({0, 0});
+      ImGui::SetNextWindowSize({kWidth, kHeight});
+      ImGui::Begin("test", nullptr, ImGuiWindowFlags_NoDecoration);
+      draw_timelines(panel, headless.fonts, stack, {{0, 0}, {kWidth, kHeight}});
+      ImGui::End();
+    });
+    slowest_s = std::max(slowest_s, seconds_since(begin));
+  }
+  void report(benchmark::State& state) const { state.counters["slowest_ms"] = slowest_s * 1e3; }
+};
 
 // With the statistics and the styles of all ops, which later frames keep.
 void first_frame(benchmark::State& state) {
-  const Timeline timeline = build_timeline({}, many_steps().ops, many_steps().spans);
-  const std::vector<StackEntry> stack = {{&timeline, "a million", "", ""}};
-  Headless headless;
+  Frames frames;
   for (auto _ : state) {
-    TimelinePanel panel;
-    draw(headless, panel, stack);
+    frames.panel = {};
+    frames.draw();
   }
+  frames.report(state);
 }
 BENCHMARK(first_frame)->Unit(benchmark::kMillisecond);
 
-// Of a view of 1 / state.range(0) of the timeline.
+// Of a view of 1 / state.range(0) of the timeline, which pans by a pixel at each frame.
 void frame(benchmark::State& state) {
-  const Timeline timeline = build_timeline({}, many_steps().ops, many_steps().spans);
-  const std::vector<StackEntry> stack = {{&timeline, "a million", "", ""}};
-  Headless headless;
-  TimelinePanel panel;
-  draw(headless, panel, stack);
-  const double end_s = timeline.extent.end_s;
-  panel.view = {0.3 * end_s, (0.3 + 0.7 / static_cast<double>(state.range(0))) * end_s};
-  for (auto _ : state) draw(headless, panel, stack);
+  Frames frames;
+  frames.draw();
+  frames.slowest_s = 0;
+  const double end_s = loaded().extent.end_s;
+  const double length_s = 0.7 * end_s / static_cast<double>(state.range(0));
+  double begin_s = 0.3 * end_s;
+  for (auto _ : state) {
+    frames.panel.view = {begin_s, begin_s + length_s};
+    begin_s += length_s / kWidth;
+    frames.draw();
+  }
+  frames.report(state);
 }
 BENCHMARK(frame)->ArgName("zoom")->RangeMultiplier(10)->Range(1, 10'000)->Unit(
     benchmark::kMillisecond);
 
+// While a range is being marked, its figures follow.
+void mark_range(benchmark::State& state) {
+  Frames frames;
+  frames.draw();
+  frames.slowest_s = 0;
+  const double end_s = loaded().extent.end_s;
+  double marked_s = 0.1 * end_s;
+  for (auto _ : state) {
+    frames.panel.range = TimeRange{0.1 * end_s, marked_s};
+    marked_s = marked_s < 0.9 * end_s ? marked_s + 0.01 * end_s : 0.11 * end_s;
+    frames.draw();
+  }
+  frames.report(state);
+}
+BENCHMARK(mark_range)->Unit(benchmark::kMillisecond);
+
 }  // namespace
 }  // namespace viewer
+
+BENCHMARK_MAIN();

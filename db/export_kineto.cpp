@@ -1,0 +1,191 @@
+#include "db/export_kineto.h"
+
+#include <fmt/core.h>
+
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <system_error>
+#include <vector>
+
+#include "db/collective_ranks.h"
+#include "db/console/output_error.h"
+#include "db/console/output_file.h"
+#include "db/exchange_splits.h"
+#include "db/trace_events.h"
+#include "db/trace_tracks.h"
+
+namespace db {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kDevice = 0;          // every rank has one: a process of the trace
+constexpr int kFirstStream = 7;     // the number that PyTorch's default stream has in Kineto
+constexpr int kFirstCpuPid = 1000;  // plus the rank: the process that launches
+constexpr int kCpuThread = 1;
+constexpr int kStepThread = 2;  // of the annotation around the iteration
+
+/// What all files of a timeline have in common.
+struct World {
+  const TimelineTracks& tracks;
+  std::vector<int> ranks;
+  bool one_group = false;
+  ExchangeTokens tokens;
+};
+
+// What PyTorch calls a collective; others as they are.
+std::string collective_name(const std::string& kind) {
+  if (kind == "all_to_all") return "all_to_allv";
+  if (kind == "all_reduce") return "allreduce";
+  if (kind == "all_gather") return "_allgather_base";
+  return kind == "reduce_scatter" ? "_reduce_scatter_base" : kind;
+}
+
+std::string group_text(const World& world) { return json(world.ranks).dump(); }
+
+// Args of a collective as Kineto's NCCL metadata has them.
+std::string kineto_collective(const World& world, int rank, const TrackSpan& placed) {
+  const TimelineOp& op = *placed.op;
+  std::int64_t sent = placed.span->bytes, received = sent;
+  std::string splits;
+  if (op.kind == "all_to_all" && op.chunks == 1 && world.one_group) {
+    const bool back = op.name.ends_with("combine");
+    const Splits split = exchange_splits(world.tokens, op.layer, rank, sent, back);
+    if (!split.sent.empty()) {
+      sent = received = 0;
+      for (const std::int64_t part : split.sent) sent += part;
+      for (const std::int64_t part : split.received) received += part;
+      splits = fmt::format(R"(,"In split size":"{}","Out split size":"{}")",
+                           json(split.sent).dump(), json(split.received).dump());
+    }
+  }
+  std::string args =
+      fmt::format(R"(,"Collective name":{},"In msg nelems":{},"Out msg nelems":{},"dtype":"Byte")",
+                  json_string(collective_name(op.kind)), sent, received);
+  args += splits;
+  if (world.one_group) {
+    args += fmt::format(
+        R"(,"Group size":{},"Process Group Name":"0","Process Group Description":"default_pg",)"
+        R"("Process Group Ranks":"{}","Rank":{})",
+        world.ranks.size(), group_text(world), rank);
+  }
+  return args;
+}
+
+std::string kernel_name(const TimelineOp& op) {
+  const std::string chunk =
+      op.chunks > 1 ? fmt::format(" {}/{}", op.chunk + 1, op.chunks) : std::string();
+  if (op.activity == "communication") return fmt::format("ncclDevKernel_{}{}", op.name, chunk);
+  if (op.activity == "copy") return fmt::format("Memcpy {}{}", op.name, chunk);
+  return op.name + chunk;
+}
+
+void add_on_device(const World& world, int rank, const Track& track, const TrackSpan& span,
+                   std::int64_t correlation, EventList& events) {
+  const TimelineOp& op = *span.op;
+  const int stream = kFirstStream + track.id, cpu = kFirstCpuPid + rank;
+  std::string more =
+      fmt::format(R"(,"device":{},"context":1,"stream":{},"correlation":{},"External id":{})",
+                  kDevice, stream, correlation, correlation);
+  if (op.activity == "communication") more += kineto_collective(world, rank, span);
+  events.add(span_event(span, kernel_name(op), op.activity == "copy" ? "gpu_memcpy" : "kernel",
+                        kDevice, stream, more));
+  const char* call = op.activity == "copy" ? "cudaMemcpyAsync" : "cudaLaunchKernel";
+  events.add(fmt::format(
+      R"({{"name":"{}","cat":"cuda_runtime","ph":"X","pid":{},"tid":{},"ts":{},"dur":0,)"
+      R"("args":{{"correlation":{},"External id":{}}}}})",
+      call, cpu, kCpuThread, microseconds(span.interval.start_ns), correlation, correlation));
+  add_flow(events, "ac2g", "ac2g", correlation, {cpu, kCpuThread, span.interval.start_ns},
+           {kDevice, stream, span.interval.start_ns});
+}
+
+void name_processes(const World& world, int rank, EventList& events) {
+  const int cpu = kFirstCpuPid + rank;
+  const auto name = [&](const char* what, int pid, int tid, const std::string& text) {
+    events.add(metadata_event(what, pid, tid, "name", json_string(text)));
+  };
+  name("process_name", cpu, 0, fmt::format("rank {}", rank));
+  events.add(metadata_event("process_labels", cpu, 0, "labels", "\"CPU\""));
+  name("process_name", kDevice, 0, fmt::format("rank {}", rank));
+  events.add(metadata_event("process_labels", kDevice, 0, "labels", "\"GPU 0\""));
+  for (const Track& track : world.tracks.tracks) {
+    if (track.rank != rank) continue;
+    const int stream = kFirstStream + track.id;
+    name("thread_name", kDevice, stream, fmt::format("stream {} {}", stream, track.name));
+  }
+}
+
+void add_step(const World& world, int rank, EventList& events) {
+  const Timeline& timeline = world.tracks.timeline;
+  events.add(fmt::format(
+      R"({{"name":"ProfilerStep#{}","cat":"user_annotation","ph":"X","pid":{},"tid":{},"ts":0,)"
+      R"("dur":{},"args":{{}}}})",
+      timeline.iteration, kFirstCpuPid + rank, kStepThread,
+      microseconds(std::llround(timeline.duration_s * 1e9))));
+}
+
+std::string header(const World& world, int rank) {
+  const json group = {{"pg_name", "0"},
+                      {"pg_desc", "default_pg"},
+                      {"backend_config", "moelab"},
+                      {"pg_size", world.ranks.size()},
+                      {"ranks", world.ranks}};
+  const json distributed = {{"backend", "moelab"},
+                            {"rank", rank},
+                            {"world_size", world.ranks.size()},
+                            {"pg_count", 1},
+                            {"pg_config", json::array({group})}};
+  return fmt::format(
+      R"({{"schemaVersion":1,"distributedInfo":{},"displayTimeUnit":"ms",)"
+      R"("baseTimeNanoseconds":0,"traceName":{},"traceEvents":[)",
+      distributed.dump(1),  // HTA looks for "rank" with a space behind it
+      json_string(fmt::format("timeline {}, rank {}", world.tracks.timeline.id, rank)));
+}
+
+void write_rank(const World& world, int rank, const std::string& path) {
+  OutputFile file(path);
+  file.write(header(world, rank));
+  EventList events(file);
+  name_processes(world, rank, events);
+  add_step(world, rank, events);
+  std::int64_t correlation = 0;
+  for (const Track& track : world.tracks.tracks) {
+    if (track.rank != rank) continue;
+    for (const TrackSpan& span : track.spans) {
+      if (span.op->activity == "host") {
+        events.add(span_event(span, span.op->name, "cpu_op", kFirstCpuPid + rank, kCpuThread));
+      } else {
+        add_on_device(world, rank, track, span, ++correlation, events);
+      }
+    }
+  }
+  file.write("\n]}\n");
+  file.commit();
+}
+
+void make_folder(const std::string& folder) {
+  std::error_code failed;
+  std::filesystem::create_directory(folder, failed);
+  if (failed || !std::filesystem::is_directory(folder, failed)) {
+    throw OutputError(fmt::format("{}: cannot be made: {}", folder,
+                                  failed ? failed.message() : "there is a file of that name"),
+                      kExitWrongUse);
+  }
+}
+
+}  // namespace
+
+void export_rank_traces(const Connection& connection, const Timeline& timeline,
+                        const std::string& folder) {
+  const TimelineTracks tracks = load_tracks(connection, timeline);
+  World world{tracks, ranks_of(tracks), all_ranks_together(connection, timeline), {}};
+  world.tokens = exchange_tokens(connection, timeline, static_cast<int>(world.ranks.size()));
+  make_folder(folder);
+  for (const int rank : world.ranks) {
+    const std::string name = fmt::format("rank-{}.json", rank);
+    write_rank(world, rank, (std::filesystem::path(folder) / name).string());
+  }
+}
+
+}  // namespace db

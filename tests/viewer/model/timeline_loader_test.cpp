@@ -1,0 +1,110 @@
+#include "viewer/model/timeline_loader.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+
+#include "db/error.h"
+#include "db/load.h"
+#include "db/store.h"
+#include "tests/viewer/synthetic_timeline.h"
+#include "viewer/model/load.h"
+#include "viewer/model/session.h"
+
+namespace viewer::timeline_loader_test {
+namespace {
+
+namespace fs = std::filesystem;
+
+class TimelineLoaderTest : public ::testing::Test {
+ protected:
+  TimelineLoaderTest()
+      : folder(fs::temp_directory_path() / ("moe_view_loader_" + std::to_string(getpid()))) {
+    fs::create_directories(folder);
+    StepShape shape;
+    shape.ranks = 7;
+    const SyntheticStep step = make_step(shape);
+    info.kind = "imported";
+    info.duration_s = step.duration_s;
+    db::Connection writer = db::open_writer(path());
+    info.id = db::insert(writer, info, step.ops, step.spans);
+  }
+  ~TimelineLoaderTest() override { fs::remove_all(folder); }
+  std::string path() const { return (folder / "results.db").string(); }
+
+  fs::path folder;
+  db::Timeline info;
+};
+
+void expect_same(const Timeline& a, const Timeline& b) {
+  ASSERT_EQ(a.lanes.size(), b.lanes.size());
+  EXPECT_EQ(a.spans, b.spans);
+  EXPECT_EQ(a.extent, b.extent);
+  for (std::size_t i = 0; i < a.lanes.size(); ++i) {
+    EXPECT_EQ(a.lanes[i].rank, b.lanes[i].rank);
+    EXPECT_EQ(a.lanes[i].stream, b.lanes[i].stream);
+    EXPECT_EQ(a.lanes[i].busy_before_s, b.lanes[i].busy_before_s);
+  }
+}
+
+TEST_F(TimelineLoaderTest, DeliversRanksInTheirOrderUntilTheTimelineIsComplete) {
+  const db::Connection connection = db::open_reader(path());
+  TimelineLoader loader(connection, info);
+  Timeline timeline = loader.begun();
+  EXPECT_FALSE(timeline.complete);
+  EXPECT_EQ(timeline.extent, (TimeRange{0, info.duration_s}));
+  while (!timeline.complete) {
+    loader.wait(1);
+    loader.deliver(timeline);
+    for (std::size_t i = 1; i < timeline.lanes.size(); ++i) {
+      EXPECT_LE(timeline.lanes[i - 1].rank, timeline.lanes[i].rank);
+    }
+  }
+  expect_same(timeline, load_timeline(connection, info));
+  EXPECT_FALSE(loader.deliver(timeline)) << "nothing is left";
+}
+
+TEST_F(TimelineLoaderTest, HasNoRanksToWaitForWhereThereAreNoSpans) {
+  db::Connection writer = db::open_writer(path());
+  db::Timeline empty = info;
+  empty.id = 0;
+  empty.id = db::insert(writer, empty, {}, {});
+  TimelineLoader loader(writer, empty);
+  Timeline timeline = loader.begun();
+  EXPECT_TRUE(loader.deliver(timeline));
+  EXPECT_TRUE(timeline.complete);
+}
+
+TEST_F(TimelineLoaderTest, SaysWhenTheFileIsGone) {
+  const db::Connection connection = db::open_reader(path());
+  fs::remove_all(folder);
+  TimelineLoader loader(connection, info);
+  Timeline timeline = loader.begun();
+  loader.wait(5);
+  EXPECT_THROW(loader.deliver(timeline), db::Error);
+}
+
+TEST_F(TimelineLoaderTest, ASessionShowsWhatHasArrived) {
+  const db::Connection connection = db::open_reader(path());
+  Start start;
+  start.timelines = {info.id};
+  Session session = open_session(connection, start, true);
+  while (!session.loaders.empty()) deliver(session);
+  expect_same(session.timelines.at(info.id), load_timeline(connection, info));
+  EXPECT_EQ(session.problem, "");
+}
+
+TEST_F(TimelineLoaderTest, ReadingAgainKeepsTimelinesThatHaveNotChanged) {
+  db::Connection connection = db::open_writer(path());
+  Start start;
+  start.timelines = {info.id};
+  Session session = open_session(connection, start);
+  const Lane* before = session.timelines.at(info.id).lanes.data();
+  reload(session);
+  EXPECT_EQ(session.timelines.at(info.id).lanes.data(), before);
+}
+
+}  // namespace
+}  // namespace viewer::timeline_loader_test

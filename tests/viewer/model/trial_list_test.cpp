@@ -1,0 +1,80 @@
+#include "viewer/model/trial_list.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "db/connection.h"
+#include "tests/viewer/synthetic_database.h"
+
+namespace viewer::trial_list_test {
+namespace {
+
+TrialRow row(std::int64_t id, const std::string& planner, std::optional<double> measured_s,
+             std::int64_t peak_bytes) {
+  TrialRow made;
+  made.trial.id = id;
+  made.trial.planner = planner;
+  made.trial.status = measured_s ? "done" : "planned";
+  made.trial.predicted_s = 0.5 + 0.1 * static_cast<double>(id);
+  made.trial.measured_s = measured_s;
+  made.trial.predicted_peak_bytes = made.trial.measured_peak_bytes = peak_bytes;
+  made.study = "a study";
+  return made;
+}
+
+std::vector<std::int64_t> ids(const std::vector<const TrialRow*>& rows) {
+  std::vector<std::int64_t> ids;
+  for (const TrialRow* of : rows) ids.push_back(of->trial.id);
+  return ids;
+}
+
+class TrialListTest : public ::testing::Test {
+ protected:
+  Catalog catalog{{},
+                  {row(1, "tutel", 1.0, 400), row(2, "fsmoe", 1.2, 300), row(3, "joint", 1.1, 500),
+                   row(4, "lancet", std::nullopt, 200)},
+                  {}};
+};
+
+TEST_F(TrialListTest, LeavesOutWhatWasOnlyPlannedUnlessAskedFor) {
+  EXPECT_EQ(ids(listed_trials(catalog, {})), (std::vector<std::int64_t>{1, 2, 3}));
+  EXPECT_EQ(ids(listed_trials(catalog, {"", false, ""})), (std::vector<std::int64_t>{1, 2, 3, 4}));
+}
+
+TEST_F(TrialListTest, FindsAllWordsIgnoringCase) {
+  EXPECT_EQ(ids(listed_trials(catalog, {"JOINT done", true, ""})), (std::vector<std::int64_t>{3}));
+  EXPECT_TRUE(listed_trials(catalog, {"joint planned", false, ""}).empty());
+  EXPECT_TRUE(listed_trials(catalog, {"", false, "another study"}).empty());
+}
+
+TEST_F(TrialListTest, SortsByAFigureWithWhatLacksItLast) {
+  std::vector<const TrialRow*> rows = listed_trials(catalog, {"", false, ""});
+  sort_trials(rows, TrialOrder::measured, false);
+  EXPECT_EQ(ids(rows), (std::vector<std::int64_t>{1, 3, 2, 4}));
+  sort_trials(rows, TrialOrder::measured, true);
+  EXPECT_EQ(ids(rows), (std::vector<std::int64_t>{2, 3, 1, 4}));
+  sort_trials(rows, TrialOrder::planner, false);
+  EXPECT_EQ(ids(rows), (std::vector<std::int64_t>{2, 3, 4, 1}));
+}
+
+TEST_F(TrialListTest, FrontHoldsWhatNoFasterTrialBeatsInMemory) {
+  EXPECT_EQ(ids(pareto_front(listed_trials(catalog, {}))), (std::vector<std::int64_t>{1, 2}));
+  // The planned one is predicted at 0.9 s with the least memory of all.
+  EXPECT_EQ(ids(pareto_front(listed_trials(catalog, {"", false, ""}))),
+            (std::vector<std::int64_t>{4}));
+}
+
+TEST_F(TrialListTest, TrainLineHasModelRanksLayoutAndSchedule) {
+  db::Study study;
+  study.model_json = R"({"name": "box-tiny"})";
+  study.ranks = 4;
+  TrialRow trial = row(1, "tutel", 1.0, 400);
+  trial.layout = "dp=1,ep=4,esp=1,tp=1";
+  EXPECT_EQ(train_line(trial, study, "s.json"),
+            "moe-train --model box-tiny --ranks 4 --layout dp=1,ep=4,esp=1,tp=1 --schedule s.json");
+}
+
+}  // namespace
+}  // namespace viewer::trial_list_test

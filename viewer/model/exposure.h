@@ -1,0 +1,37 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "viewer/model/timeline.h"
+
+/// Which ops of a timeline kept ranks from computing, and why. No drawing here.
+namespace viewer {
+
+/// The rank that all others waited for most, and what it ran until then.
+struct LateRank {
+  int rank = 0;
+  std::string ran;  ///< label of the last op that computed on it before it arrived; may be empty
+};
+
+/// One communication with all its chunks. Its seconds are means over the ranks of the timeline.
+struct ExposedOp {
+  std::string name;
+  std::string kind;
+  std::string phase;
+  int layer = -1;  ///< -1 where none
+  double duration_s = 0;
+  double exposed_s = 0;  ///< the part during which its rank computed nothing
+  /// The part of exposed_s that passed before the last rank had begun the op; none where nothing
+  /// tells which ranks take part together.
+  std::optional<double> waiting_s;
+  std::optional<LateRank> late;  ///< where ranks waited
+  std::string next;  ///< label of what was computed after it on most ranks; may be empty
+};
+
+/// The communications of `timeline`, the most exposed first. `all_together` says that the ranks of
+/// every collective are all ranks, so that the last one to begin is the one that others wait for.
+std::vector<ExposedOp> exposed_ops(const Timeline& timeline, bool all_together);
+
+}  // namespace viewer

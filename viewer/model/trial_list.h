@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "viewer/model/load.h"
+
+/// Which trials are listed, in which order, and what their figures mean beside each other. No
+/// drawing here.
+namespace viewer {
+
+struct TrialFilter {
+  std::string words;          ///< all of them must be found in a trial's texts
+  bool hides_planned = true;  ///< leaves out what was only predicted
+  std::string study;          ///< empty for all
+};
+
+/// The trials that the filter lets through, in the catalog's order.
+std::vector<const TrialRow*> listed_trials(const Catalog& catalog, const TrialFilter& filter);
+
+/// The figures that trials can be sorted by.
+enum class TrialOrder {
+  study,
+  planner,
+  status,
+  paper,
+  predicted,
+  measured,
+  error,
+  bound,
+  speedup,
+  peak
+};
+
+/// Sorts by one figure; trials without it come last in both directions.
+void sort_trials(std::vector<const TrialRow*>& trials, TrialOrder order, bool descending);
+
+/// (predicted - measured) / measured of the first prediction; none where either is missing.
+std::optional<double> prediction_error_of(const db::Trial& trial);
+
+/// The time and the peak memory of a trial: measured, else predicted.
+struct TrialCost {
+  double seconds = 0;
+  double bytes = 0;
+  bool measured = false;
+};
+std::optional<TrialCost> cost_of(const TrialRow& trial);
+
+/// The trials that no other one beats in time without taking more memory: fastest first.
+std::vector<const TrialRow*> pareto_front(const std::vector<const TrialRow*>& trials);
+
+/// The `moe-train` line that trains a trial's schedule again, with the model, ranks and layout of
+/// its study. The schedule is read from `schedule_file`.
+std::string train_line(const TrialRow& trial, const db::Study& study,
+                       const std::string& schedule_file);
+
+}  // namespace viewer

@@ -1,0 +1,188 @@
+#include "viewer/panels/fit_charts.h"
+
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+
+#include "viewer/model/format.h"
+#include "viewer/window/heat_map.h"
+#include "viewer/window/scatter.h"
+
+namespace viewer {
+
+namespace {
+
+constexpr std::size_t kMostMarks = 64;  // sizes of a timeline
+
+// "adam_step[128 rows, 8x8]" is of the kind "adam_step".
+std::string kind_of(const db::Fit& fit) { return fit.op.substr(0, fit.op.find('[')); }
+
+double units_of(const db::Fit& fit, double bytes, double flops) {
+  if (fit.unit == "byte") return bytes;
+  return fit.unit == "flop" ? flops : 0;
+}
+
+std::string axis_label(const db::Fit& fit) {
+  return fit.unit == "byte" ? "bytes" : fit.unit == "flop" ? "FLOPs" : fit.unit;
+}
+
+std::string residual_text(double residual) { return fmt::format("{:+.1f}%", residual * 100); }
+
+ScatterPoint fit_point(const FitSample& sample, Color color, bool hollow, double y,
+                       double residual) {
+  ScatterPoint point{sample.units, y};
+  point.color = color;
+  point.hollow = hollow;
+  point.text = fmt::format("{:.4g} in {}, {} from the line", sample.units,
+                           duration_text(sample.seconds, 3), residual_text(residual));
+  return point;
+}
+
+ScatterChart line_chart_of(const db::Fit& fit, const std::vector<FitSample>& stacked) {
+  ScatterChart chart;
+  chart.title = fit.op;
+  chart.x_label = axis_label(fit);
+  chart.y_label = "seconds";
+  chart.log_x = chart.log_y = true;
+  chart.line_name = "start-up + size / rate";
+  for (const FitSample& sample : stacked) chart.marked_x.push_back(sample.units);
+  double low = fit.min_units, high = fit.max_units;
+  for (const FitSample& sample : stacked) {
+    low = std::min(low, sample.units), high = std::max(high, sample.units);
+  }
+  if (!(low > 0)) low = high / 1e3;
+  constexpr int kSteps = 48;
+  for (int i = 0; i <= kSteps && high > 0; ++i) {
+    const double units = low * std::pow(high / low, static_cast<double>(i) / kSteps);
+    if (fitted_s(fit, units) > 0) chart.line.emplace_back(units, fitted_s(fit, units));
+  }
+  return chart;
+}
+
+}  // namespace
+
+double fitted_s(const db::Fit& fit, double units) {
+  return fit.alpha_s + fit.beta_s_per_unit * units;
+}
+
+std::vector<FitSample> measured_samples(const db::Fit& fit,
+                                        const std::vector<db::Measurement>& measurements) {
+  std::vector<FitSample> samples;
+  for (const db::Measurement& row : measurements) {
+    if (row.op != kind_of(fit) || row.device != fit.device || row.ranks != fit.ranks) continue;
+    const double units = units_of(fit, static_cast<double>(row.bytes), row.flops);
+    if (units > 0 && row.time_s > 0) samples.push_back({units, row.time_s});
+  }
+  return samples;
+}
+
+std::vector<FitSample> stacked_samples(const db::Fit& fit, const Session& session) {
+  const std::string kind = kind_of(fit);
+  std::map<double, FitSample> by_size;
+  for (const auto& [id, timeline] : session.timelines) {
+    if (timeline.info.kind != "measured") continue;
+    std::vector<bool> fitted;  // by op
+    for (const db::TimelineOp& op : timeline.ops) fitted.push_back(op.kind == kind);
+    for (const Lane& lane : timeline.lanes) {
+      for (const LaneSpan& span : lane.spans) {
+        if (by_size.size() >= kMostMarks) break;
+        if (!fitted[static_cast<std::size_t>(span.op)]) continue;
+        const double units = units_of(fit, static_cast<double>(span.bytes), span.flops);
+        if (units > 0 && span.duration_s() > 0) {
+          by_size.try_emplace(units, FitSample{units, span.duration_s()});
+        }
+      }
+    }
+  }
+  std::vector<FitSample> samples;
+  for (const auto& [units, sample] : by_size) samples.push_back(sample);
+  return samples;
+}
+
+void draw_fit_charts(const Fonts& fonts, const db::Fit& fit, const std::vector<FitSample>& measured,
+                     const std::vector<FitSample>& stacked, Rect area) {
+  ScatterChart line = line_chart_of(fit, stacked);
+  ScatterChart residuals;
+  residuals.title = "Off the line, percent";
+  residuals.x_label = axis_label(fit);
+  residuals.log_x = true;
+  residuals.marked_x = line.marked_x;
+  residuals.line_name = "filled: measured alone; hollow: in the stacked timelines";
+  residuals.empty_text = "no sample of this fit is stored";
+  const auto add = [&](const std::vector<FitSample>& samples, Color color, bool hollow) {
+    for (const FitSample& sample : samples) {
+      const double expected_s = fitted_s(fit, sample.units);
+      if (!(expected_s > 0)) continue;
+      const double residual = sample.seconds / expected_s - 1;
+      line.points.push_back(fit_point(sample, color, hollow, sample.seconds, residual));
+      residuals.points.push_back(fit_point(sample, color, hollow, residual * 100, residual));
+    }
+  };
+  add(measured, theme::kAccent, false);
+  add(stacked, theme::kWarning, true);
+  if (line.points.empty() && !line.line.empty()) {  // the ends of the line, to have axes
+    for (const auto& [x, y] : {line.line.front(), line.line.back()}) {
+      line.points.push_back({x, y, {}, {}, theme::kMuted, true, "an end of the fitted sizes"});
+    }
+  }
+  const float gap = fonts.text->FontSize * 2, width = (area.width() - gap) / 2;
+  draw_scatter(fonts, line, {area.min, {area.min.x + width, area.max.y}});
+  draw_scatter(fonts, residuals, {{area.min.x + width + gap, area.min.y}, area.max});
+}
+
+InterferenceMatrix interference_matrix(const std::vector<db::Measurement>& measurements) {
+  std::map<std::pair<std::string, std::string>, double> speeds;
+  std::set<std::string> names;
+  for (const db::Measurement& row : measurements) {  // the newest run first
+    const nlohmann::json parameters = nlohmann::json::parse(row.parameters_json, nullptr, false);
+    if (row.op != "interference" || !parameters.is_object() || !(row.time_s > 0)) continue;
+    const auto activity = parameters.find("activity"), beside = parameters.find("beside"),
+               alone = parameters.find("alone_s");
+    if (activity == parameters.end() || !activity->is_string() || beside == parameters.end() ||
+        !beside->is_string() || alone == parameters.end() || !alone->is_number()) {
+      continue;
+    }
+    const auto a = activity->get<std::string>(), b = beside->get<std::string>();
+    names.insert(a), names.insert(b);
+    speeds.try_emplace({a, b}, alone->get<double>() / row.time_s);
+  }
+  InterferenceMatrix matrix{{names.begin(), names.end()}, {}};
+  for (const std::string& a : matrix.activities) {
+    matrix.speed.emplace_back();
+    for (const std::string& b : matrix.activities) {
+      const auto found = speeds.find({a, b});
+      matrix.speed.back().push_back(found == speeds.end() ? std::nullopt
+                                                          : std::optional(found->second));
+    }
+  }
+  return matrix;
+}
+
+void draw_interference(const Fonts& fonts, const InterferenceMatrix& matrix, Rect area) {
+  HeatMap map;
+  map.title = "Share of its speed that a row keeps beside a column";
+  map.x_label = "beside";
+  map.y_label = "activity";
+  map.rows = map.columns = matrix.activities.size();
+  map.value = [&](std::size_t row, std::size_t column) {
+    return matrix.speed[row][column].value_or(0);
+  };
+  map.row_name = map.column_name = [&](std::size_t i) { return matrix.activities[i]; };
+  map.most = 1;
+  const HeatMapCell cell = draw_heat_map(fonts, map, area);
+  if (cell.row < 0) return;
+  const auto row = static_cast<std::size_t>(cell.row),
+             column = static_cast<std::size_t>(cell.column);
+  const std::optional<double> speed = matrix.speed[row][column];
+  ImGui::SetTooltip("%s beside %s: %s", matrix.activities[row].c_str(),
+                    matrix.activities[column].c_str(),
+                    speed ? percent_text(*speed).c_str() : "not measured");
+}
+
+}  // namespace viewer

@@ -1,0 +1,338 @@
+#include "viewer/report/findings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "viewer/model/catalog.h"
+#include "viewer/model/format.h"
+
+namespace viewer {
+
+namespace {
+
+constexpr int kDigits = 3;
+constexpr double kSame = 0.02;     // two times that differ by less are called equal
+constexpr double kTrifle = 0.005;  // of the iteration: not worth a sentence
+
+std::string time_text(double seconds) { return duration_text(seconds, kDigits); }
+
+std::string counted(std::size_t count, const std::string& noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+std::string schedule_name(const TrialFacts& trial) {
+  const std::string parameters = parameters_text(trial.row->trial.parameters_json);
+  const std::string& planner = trial.row->trial.planner;
+  return parameters.empty() ? planner : fmt::format("{} ({})", planner, parameters);
+}
+
+// `joint {"refinement": 1}, tutel` as "joint (refinement 1); tutel": a comma inside braces parts no
+// names.
+std::string tied_text(const std::string& tied_with) {
+  std::string text;
+  std::size_t begin = 0;
+  int depth = 0;
+  for (std::size_t i = 0; i <= tied_with.size(); ++i) {
+    const char c = i < tied_with.size() ? tied_with[i] : ',';
+    depth += c == '{' ? 1 : c == '}' ? -1 : 0;
+    if (c != ',' || depth != 0) continue;
+    const std::string name = tied_with.substr(begin, i - begin);
+    const std::size_t brace = std::min(name.find(" {"), name.size());
+    const std::string parameters =
+        brace < name.size() ? parameters_text(name.substr(brace + 1)) : std::string();
+    if (!text.empty()) text += "; ";
+    text += name.substr(0, brace);
+    if (!parameters.empty()) text += fmt::format(" ({})", parameters);
+    begin = std::min(i + 2, tied_with.size());
+  }
+  return text;
+}
+
+std::size_t measured_count(const StudyFacts& facts) {
+  return static_cast<std::size_t>(
+      std::count_if(facts.trials.begin(), facts.trials.end(), [](const TrialFacts& trial) {
+        return trial.row->trial.status == "done" && trial.row->trial.measured_s;
+      }));
+}
+
+double measured_s(const TrialFacts& trial) { return *trial.row->trial.measured_s; }
+
+std::string repeats_text(const TrialFacts& trial) {
+  const Spread& spread = *trial.spread;
+  if (spread.repeats < 2) return fmt::format("was measured once ({})", time_text(spread.least_s));
+  return fmt::format("took from {} to {} in {} repeats", time_text(spread.least_s),
+                     time_text(spread.most_s), spread.repeats);
+}
+
+Finding speed_up(const StudyFacts& facts) {
+  Finding finding{"The speed-up and its spread", {}};
+  const TrialFacts& best = *facts.best;
+  const TrialRow& row = *best.row;
+  if (best.spread) {
+    std::string spread = fmt::format("{} {}", schedule_name(best), repeats_text(best));
+    if (facts.against != nullptr && facts.against->spread) {
+      const Spread &own = *best.spread, &other = *facts.against->spread;
+      spread += fmt::format("; {} {}", schedule_name(*facts.against), repeats_text(*facts.against));
+      if (own.repeats > 1 && other.repeats > 1) {
+        spread += fmt::format(
+            ". From the slowest repeat against the other's fastest to the reverse, the speed-up "
+            "lies between {:.2f}x and {:.2f}x",
+            other.least_s / own.most_s, other.most_s / own.least_s);
+      }
+    }
+    finding.paragraphs.push_back(spread + ".");
+  }
+  if (!row.figures.tied_with.empty()) {
+    finding.paragraphs.push_back(
+        fmt::format("The repeats do not tell it from {}: any of them may be the fastest.",
+                    tied_text(row.figures.tied_with)));
+  } else if (measured_count(facts) > 1) {
+    finding.paragraphs.push_back("The repeats tell it from all other schedules of the study.");
+  }
+  if (!row.figures.changes_results.empty()) {
+    const std::string loss = loss_change_text(row.figures);
+    finding.paragraphs.push_back(fmt::format(
+        "It changes losses and gradients ({}){}.", row.figures.changes_results,
+        loss.empty() ? ""
+                     : fmt::format("; its last loss differs from the sequential one by {}", loss)));
+  }
+  return finding;
+}
+
+// What makes the bound as high as it is, as far as the busiest stream tells.
+std::string bound_reason(const StudyFacts& facts, double bound_s) {
+  const BusiestStream& busiest = *facts.busiest;
+  const std::string stream = fmt::format("{} of rank {}", busiest.stream, busiest.rank);
+  const double share = busiest.busy_s / bound_s;
+  if (share < 1 - kSame) {
+    return fmt::format(
+        "No single stream has that much to do: the busiest, {}, works for {}. So what bounds the "
+        "iteration is a link that several ranks share, or a chain of ops that wait for each other.",
+        stream, time_text(busiest.busy_s));
+  }
+  const std::string work =
+      fmt::format("The stream {} works for {}", stream, time_text(busiest.busy_s));
+  if (share <= 1 + kSame) {
+    return work + ", which is the bound: only less work there, or work elsewhere, lowers it.";
+  }
+  return work +
+         ", longer than the bound: ops slow each other down while they overlap, which the "
+         "bound leaves out.";
+}
+
+Finding bound(const StudyFacts& facts) {
+  Finding finding{"How far from the limit", {}};
+  const db::Trial& trial = facts.best->row->trial;
+  const double bound_s = *trial.lower_bound_s;
+  finding.paragraphs.push_back(fmt::format(
+      "By the fitted costs no execution of this schedule can take less than {}. It was measured at "
+      "{}, which is {:.2f} times as long: at most {} of the iteration is left to gain.",
+      time_text(bound_s), time_text(*trial.measured_s), *trial.measured_s / bound_s,
+      percent_text(std::max(0.0, 1 - bound_s / *trial.measured_s))));
+  if (facts.busiest && facts.busiest->busy_s > 0) {
+    finding.paragraphs.push_back(bound_reason(facts, bound_s));
+  }
+  return finding;
+}
+
+std::string judged_order(const db::PredictionQuality& quality) {
+  std::string text;
+  if (quality.kendall_tau) {
+    text = fmt::format(
+        "Predictions put the schedules in the measured order with a rank correlation of {:.2f} (1 "
+        "is the same order, 0 none in common)",
+        *quality.kendall_tau);
+  }
+  if (quality.regret) {
+    text += fmt::format(
+        "{} the schedule that was predicted to be fastest took {} longer than the "
+        "fastest",
+        text.empty() ? "In the measurement" : ", and", percent_text(*quality.regret));
+  }
+  return text.empty() ? text : text + ".";
+}
+
+// Of trials that were measured and predicted: predicted over measured, minus 1.
+std::vector<std::pair<double, const TrialFacts*>> prediction_errors(const StudyFacts& facts) {
+  std::vector<std::pair<double, const TrialFacts*>> errors;
+  for (const TrialFacts& trial : facts.trials) {
+    const db::Trial& of = trial.row->trial;
+    const auto first_s = of.first_predicted_s ? of.first_predicted_s : of.predicted_s;
+    if (of.status != "done" || !first_s || !(of.measured_s.value_or(0) > 0)) continue;
+    errors.emplace_back(*first_s / *of.measured_s - 1, &trial);
+  }
+  return errors;
+}
+
+Finding predictions(const StudyFacts& facts) {
+  Finding finding{"How good the predictions were", {}};
+  const auto errors = prediction_errors(facts);
+  if (errors.empty()) return finding;
+  double sum = 0;
+  const auto* worst = &errors.front();
+  for (const auto& error : errors) {
+    sum += std::abs(error.first);
+    if (std::abs(error.first) > std::abs(worst->first)) worst = &error;
+  }
+  finding.paragraphs.push_back(fmt::format(
+      "The simulated times of {} were off by {} on average; the worst was {}, by {:+.1f}%.",
+      counted(errors.size(), "measured schedule"),
+      percent_text(sum / static_cast<double>(errors.size())), schedule_name(*worst->second),
+      worst->first * 100));
+  if (!facts.quality) return finding;
+  const db::PredictionQuality& quality = *facts.quality;
+  const std::string order = judged_order(quality);
+  if (!order.empty()) finding.paragraphs.push_back(order);
+  if (quality.common_share) {
+    finding.paragraphs.push_back(
+        fmt::format("All schedules have an error of {:+.1f}% in common, which makes {} of the mean "
+                    "square error.{}",
+                    quality.common_error * 100, percent_text(*quality.common_share),
+                    quality.within_deviation
+                        ? fmt::format(" {} of the trials lie within one deviation of their "
+                                      "prediction.",
+                                      percent_text(*quality.within_deviation))
+                        : ""));
+  }
+  return finding;
+}
+
+std::string where_text(const ExposedOp& op) {
+  std::string where = op.phase;
+  if (op.layer >= 0) where += fmt::format("{}layer {}", where.empty() ? "" : ", ", op.layer);
+  return where.empty() ? op.name : fmt::format("{} ({})", op.name, where);
+}
+
+std::string waiting_text(const ExposedOp& op) {
+  if (!op.waiting_s || *op.waiting_s < kTrifle * op.exposed_s) return "";
+  std::string text =
+      fmt::format(" {} of that passed before the last rank had come", time_text(*op.waiting_s));
+  if (op.late) {
+    text += fmt::format(": mostly rank {}", op.late->rank);
+    if (!op.late->ran.empty()) text += fmt::format(", which ran {} until then", op.late->ran);
+  }
+  return text + ".";
+}
+
+Finding exposure(const StudyFacts& facts) {
+  Finding finding{"What was exposed, and why", {}};
+  const TimelineFacts* shown =
+      facts.best_measured != nullptr ? facts.best_measured : facts.best_predicted;
+  if (shown == nullptr) return finding;
+  const db::RankStatistics& mean = shown->summary.mean;
+  const double length_s = shown->summary.range.length_s();
+  if (!(length_s > 0)) return finding;
+  finding.paragraphs.push_back(fmt::format(
+      "In the {} iteration of {} that took {}, a rank computed for {} ({}) and communicated for "
+      "{}, {} of it while it computed nothing: that is exposed. For {} ({}) nothing ran.",
+      shown->timeline->info.kind, shown->title, time_text(length_s), time_text(mean.computation_s),
+      percent_text(mean.computation_s / length_s), time_text(mean.communication_s),
+      time_text(mean.exposed_s), time_text(mean.idle_s), percent_text(mean.idle_s / length_s)));
+  constexpr std::size_t kMost = 3;
+  for (std::size_t i = 0; i < std::min(kMost, facts.exposed.size()); ++i) {
+    const ExposedOp& op = facts.exposed[i];
+    if (op.exposed_s < kTrifle * length_s) break;
+    std::string text = fmt::format("{}: {} of its {} exposed.", where_text(op),
+                                   time_text(op.exposed_s), time_text(op.duration_s));
+    text += waiting_text(op);
+    if (!op.next.empty()) text += fmt::format(" What is computed after it is {}.", op.next);
+    finding.paragraphs.push_back(text);
+  }
+  return finding;
+}
+
+Finding balance(const StudyFacts& facts) {
+  Finding finding{"How even the load was", {}};
+  const BalanceTable& table = facts.balances;
+  if (table.empty()) return finding;
+  const db::BalanceOverview* worst = nullptr;
+  const std::size_t last = table.iterations.size() - 1;
+  for (std::size_t layer = 0; layer < table.layers.size(); ++layer) {
+    const db::BalanceOverview& row = table.at(last, layer);
+    const bool fuller =
+        worst == nullptr || row.max_over_mean.value_or(0) > worst->max_over_mean.value_or(0);
+    if (row.max_over_mean && fuller) worst = &row;
+  }
+  if (worst == nullptr) return finding;
+  std::string text = fmt::format(
+      "In iteration {} of run {} layer {} was the least even: its fullest expert had {:.2f} times "
+      "the mean of {} tokens",
+      table.iterations[last], facts.loads_run, worst->layer, *worst->max_over_mean,
+      grouped(mean_tokens(*worst), 0));
+  if (worst->rank_max_over_mean) {
+    text +=
+        fmt::format(", its fullest rank {:.2f} times that of a rank", *worst->rank_max_over_mean);
+  }
+  finding.paragraphs.push_back(text + ".");
+  if (worst->dropped_tokens.value_or(0) > 0) {
+    const auto dropped = static_cast<double>(*worst->dropped_tokens);
+    finding.paragraphs.push_back(
+        fmt::format("{} of its tokens ({}) were over capacity and dropped.", grouped(dropped, 0),
+                    percent_text(dropped / (dropped + static_cast<double>(worst->tokens)))));
+  }
+  return finding;
+}
+
+Finding not_measured(const StudyFacts& facts) {
+  Finding finding{"What was not measured", {}};
+  std::map<std::string, std::size_t> counts;  // by status
+  for (const TrialFacts& trial : facts.trials) {
+    const db::Trial& of = trial.row->trial;
+    if (of.status == "done") continue;
+    ++counts[of.status];
+    if (!of.error.empty()) {
+      std::string status = of.status;
+      std::replace(status.begin(), status.end(), '_', ' ');
+      finding.paragraphs.push_back(
+          fmt::format("{}: {}. {}", schedule_name(trial), status, of.error));
+    }
+  }
+  if (const auto planned = counts.find("planned"); planned != counts.end()) {
+    finding.paragraphs.push_back(fmt::format("{} {} predicted and not trained.",
+                                             counted(planned->second, "schedule"),
+                                             planned->second == 1 ? "was" : "were"));
+  }
+  return finding;
+}
+
+}  // namespace
+
+std::string headline(const StudyFacts& facts) {
+  if (facts.trials.empty()) return "This study has no trials yet.";
+  if (facts.best == nullptr) {
+    return fmt::format("None of the {} was measured yet.", counted(facts.trials.size(), "trial"));
+  }
+  const std::string among = counted(measured_count(facts), "measured schedule");
+  if (facts.best->row->trial.planner == db::kSequential) {
+    return fmt::format("Of {}, none was faster than the sequential one: {} an iteration.", among,
+                       time_text(measured_s(*facts.best)));
+  }
+  std::string text =
+      fmt::format("{} is the fastest of {}: {} an iteration", schedule_name(*facts.best), among,
+                  time_text(measured_s(*facts.best)));
+  if (facts.against != nullptr && facts.best->row->figures.speedup) {
+    text += fmt::format(", {:.2f} times as fast as {} ({})", *facts.best->row->figures.speedup,
+                        facts.against->row->trial.planner, time_text(measured_s(*facts.against)));
+  }
+  return text + ".";
+}
+
+std::vector<Finding> findings(const StudyFacts& facts) {
+  std::vector<Finding> all;
+  if (facts.best != nullptr) all.push_back(speed_up(facts));
+  if (facts.best != nullptr && facts.best->row->trial.lower_bound_s.value_or(0) > 0) {
+    all.push_back(bound(facts));
+  }
+  for (Finding& finding : std::vector<Finding>{predictions(facts), exposure(facts), balance(facts),
+                                               not_measured(facts)}) {
+    all.push_back(std::move(finding));
+  }
+  std::erase_if(all, [](const Finding& finding) { return finding.paragraphs.empty(); });
+  return all;
+}
+
+}  // namespace viewer

@@ -1,0 +1,297 @@
+#include "viewer/report/page.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+
+#include "viewer/model/catalog.h"
+#include "viewer/model/format.h"
+#include "viewer/report/findings.h"
+#include "viewer/report/style.h"
+
+namespace viewer {
+
+namespace {
+
+constexpr int kDigitsOfTimes = 3;
+constexpr std::size_t kMostBars = 40;
+
+std::string short_time(const std::optional<double>& seconds) {
+  return seconds ? duration_text(*seconds, kDigitsOfTimes) : "";
+}
+
+std::string short_bytes(const std::optional<std::int64_t>& bytes) {
+  return bytes ? bytes_text(static_cast<double>(*bytes)) : "";
+}
+
+bool was_measured(const TrialFacts& trial) {
+  return trial.row->trial.status == "done" && trial.row->trial.measured_s.value_or(0) > 0;
+}
+
+std::string cell(const char* tag, const std::string& text) {
+  return fmt::format("<{0}>{1}</{0}>", tag, html_escaped(text));
+}
+
+std::string figure_card(const std::string& value, const std::string& name) {
+  return fmt::format("<div><dd>{}</dd><dt>{}</dt></div>\n", html_escaped(value),
+                     html_escaped(name));
+}
+
+// The figures that a reader looks for first.
+std::string key_figures(const StudyFacts& facts) {
+  if (facts.best == nullptr) return "";
+  const TrialRow& row = *facts.best->row;
+  const db::Trial& trial = row.trial;
+  std::string cards = figure_card(short_time(trial.measured_s), "an iteration, median of repeats");
+  if (row.figures.speedup && facts.against != nullptr) {
+    cards += figure_card(fmt::format("{:.2f}x", *row.figures.speedup),
+                         "as fast as " + facts.against->row->trial.planner);
+  }
+  if (trial.lower_bound_s.value_or(0) > 0) {
+    cards += figure_card(fmt::format("{:.2f}x", *trial.measured_s / *trial.lower_bound_s),
+                         "the lower bound of " + short_time(trial.lower_bound_s));
+  }
+  if (facts.best_measured != nullptr) {
+    const Summary& summary = facts.best_measured->summary;
+    cards += figure_card(percent_text(summary.mean.exposed_s / summary.range.length_s()),
+                         "of the iteration is exposed communication");
+  }
+  if (facts.quality) {
+    cards += figure_card(percent_text(facts.quality->mean_error), "mean error of the predictions");
+  }
+  if (trial.measured_peak_bytes) {
+    cards += figure_card(short_bytes(trial.measured_peak_bytes), "peak memory of a rank");
+  }
+  return fmt::format("<dl class=\"figures\">\n{}</dl>\n", cards);
+}
+
+// Places on a track whose right end is `most_s`, as percent.
+struct Track {
+  double most_s = 1;
+
+  double at(double seconds) const { return std::clamp(100 * seconds / most_s, 0.0, 100.0); }
+  std::string piece(const char* kind, double from_s, double to_s) const {
+    return fmt::format("<i class=\"{}\" style=\"left:{:.2f}%;width:{:.2f}%\"></i>", kind,
+                       at(from_s), at(to_s) - at(from_s));
+  }
+  std::string line(const char* kind, double at_s) const {
+    return fmt::format("<i class=\"{}\" style=\"left:{:.2f}%\"></i>", kind, at(at_s));
+  }
+};
+
+std::string bar_row(const TrialFacts& facts, bool best, const Track& track) {
+  const db::Trial& trial = facts.row->trial;
+  std::string pieces = track.piece(best ? "bar best" : "bar", 0, *trial.measured_s);
+  if (facts.spread && facts.spread->repeats > 1) {
+    pieces += track.piece("spread", facts.spread->least_s, facts.spread->most_s);
+  }
+  if (trial.predicted_s && trial.predicted_deviation_s) {
+    pieces += track.piece("deviation", *trial.predicted_s - *trial.predicted_deviation_s,
+                          *trial.predicted_s + *trial.predicted_deviation_s);
+  }
+  if (trial.predicted_s) pieces += track.line("predicted", *trial.predicted_s);
+  if (trial.lower_bound_s) pieces += track.line("bound", *trial.lower_bound_s);
+  return fmt::format(
+      "<div class=\"name\">{} <span class=\"muted\">{}</span></div>"
+      "<div class=\"track\">{}</div><div class=\"value\">{}</div>\n",
+      html_escaped(trial.planner), html_escaped(parameters_text(trial.parameters_json)), pieces,
+      html_escaped(short_time(trial.measured_s)));
+}
+
+std::string bars(const StudyFacts& facts) {
+  Track track;
+  double most_s = 0;
+  std::string rows;
+  std::size_t shown = 0;
+  for (const TrialFacts& trial : facts.trials) {
+    if (!was_measured(trial)) continue;
+    most_s =
+        std::max({most_s, *trial.row->trial.measured_s, trial.row->trial.predicted_s.value_or(0),
+                  trial.spread ? trial.spread->most_s : 0});
+  }
+  if (most_s <= 0) return "";
+  track.most_s = most_s * 1.02;
+  for (const TrialFacts& trial : facts.trials) {
+    if (!was_measured(trial) || shown++ >= kMostBars) continue;
+    rows += bar_row(trial, &trial == facts.best, track);
+  }
+  return fmt::format(
+      "<h2>Time of an iteration</h2>\n<div class=\"bars\">\n{}</div>\n"
+      "<p class=\"key\"><span><i style=\"background:var(--bar)\"></i>measured, with the range of "
+      "its repeats as a line</span><span><i style=\"background:var(--predicted);width:3px\"></i>"
+      "predicted, with its deviation below</span><span><i style=\"border-left:2px dashed "
+      "var(--bound);width:3px\"></i>lower bound</span></p>\n",
+      rows);
+}
+
+std::string error_text(const db::Trial& trial) {
+  const auto first_s = trial.first_predicted_s ? trial.first_predicted_s : trial.predicted_s;
+  if (!first_s || !(trial.measured_s.value_or(0) > 0)) return "";
+  return fmt::format("{:+.1f}%", (*first_s / *trial.measured_s - 1) * 100);
+}
+
+std::string trial_table_row(const TrialFacts& facts, bool best) {
+  const db::Trial& trial = facts.row->trial;
+  const std::string parameters = parameters_text(trial.parameters_json);
+  std::string status = trial.status;
+  std::replace(status.begin(), status.end(), '_', ' ');
+  std::string row = cell("td", trial.planner + (parameters.empty() ? "" : ", " + parameters));
+  for (const std::string& text :
+       {status, short_time(trial.paper_s), short_time(trial.predicted_s),
+        short_time(trial.measured_s), error_text(trial), short_time(trial.lower_bound_s),
+        facts.row->figures.speedup ? fmt::format("{:.2f}x", *facts.row->figures.speedup) : "",
+        short_bytes(trial.measured_peak_bytes ? trial.measured_peak_bytes
+                                              : trial.predicted_peak_bytes)}) {
+    row += cell("td", text);
+  }
+  return fmt::format("<tr{}>{}</tr>\n", best ? " class=\"best\"" : "", row);
+}
+
+std::string trial_table(const StudyFacts& facts) {
+  if (facts.trials.empty()) return "";
+  std::string head, rows;
+  for (const char* name : {"schedule", "status", "paper", "predicted", "measured", "error", "bound",
+                           "speed-up", "peak memory"}) {
+    head += cell("th", name);
+  }
+  std::size_t planned = 0;
+  for (const TrialFacts& trial : facts.trials) {
+    if (trial.row->trial.status == "planned") {
+      ++planned;
+    } else {
+      rows += trial_table_row(trial, &trial == facts.best);
+    }
+  }
+  const std::string rest =
+      planned == 0 ? ""
+                   : fmt::format(
+                         "<p class=\"muted\">{} more were predicted only: trials.csv has "
+                         "them.</p>\n",
+                         planned);
+  return fmt::format(
+      "<h2>Schedules</h2>\n<div class=\"scroll\"><table>\n<thead><tr>{}</tr></thead>\n"
+      "<tbody>\n{}</tbody></table></div>\n{}",
+      head, rows, rest);
+}
+
+std::string words(const StudyFacts& facts) {
+  std::string text;
+  for (const Finding& finding : findings(facts)) {
+    text += fmt::format("<h2>{}</h2>\n", html_escaped(finding.heading));
+    for (const std::string& paragraph : finding.paragraphs) {
+      text += fmt::format("<p>{}</p>\n", html_escaped(paragraph));
+    }
+  }
+  return text;
+}
+
+std::string figures(const std::vector<Picture>& pictures) {
+  std::string text = "<h2>Pictures</h2>\n";
+  for (const Picture& picture : pictures) {
+    text += fmt::format(
+        "<figure><div class=\"scroll\"><img src=\"data:image/png;base64,{}\" width=\"{}\" "
+        "height=\"{}\" alt=\"{}\"></div><figcaption>{} <a href=\"{}\">{}</a></figcaption>"
+        "</figure>\n",
+        base64(picture.png), picture.width, picture.height, html_escaped(picture.caption),
+        html_escaped(picture.caption), picture.file, picture.file);
+  }
+  return text;
+}
+
+std::string table_links(const std::vector<CsvTable>& tables) {
+  std::string items;
+  for (const CsvTable& table : tables) {
+    items += fmt::format("<li><a href=\"{0}\">{0}</a>: {1}</li>\n", table.file,
+                         html_escaped(table.about));
+  }
+  return fmt::format("<h2>Tables</h2>\n<ul>\n{}</ul>\n", items);
+}
+
+// What was measured, and where.
+std::string origin(const StudyFacts& facts) {
+  std::vector<std::string> parts = {
+      fmt::format("{} rank{}", facts.study.ranks, facts.study.ranks == 1 ? "" : "s")};
+  const std::string divided = divided_text(facts.study.layout);
+  if (!divided.empty()) parts.push_back("layout " + divided);
+  if (!facts.device.empty()) parts.push_back(facts.device);
+  if (!facts.machine.hostname.empty()) parts.push_back(facts.machine.hostname);
+  if (!facts.machine.cpu.empty()) parts.push_back(facts.machine.cpu);
+  if (!facts.machine.gpu.empty()) parts.push_back(facts.machine.gpu);
+  if (!facts.network.empty()) parts.push_back("network " + facts.network);
+  if (facts.study.created_at > 0) parts.push_back(instant_text(facts.study.created_at));
+  return fmt::format("{}", fmt::join(parts, " \u00b7 "));
+}
+
+}  // namespace
+
+std::string html_escaped(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        escaped += "&amp;";
+        break;
+      case '<':
+        escaped += "&lt;";
+        break;
+      case '>':
+        escaped += "&gt;";
+        break;
+      case '"':
+        escaped += "&quot;";
+        break;
+      default:
+        escaped += c;
+    }
+  }
+  return escaped;
+}
+
+std::string base64(std::string_view bytes) {
+  constexpr std::string_view kDigits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  text.reserve((bytes.size() + 2) / 3 * 4);
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    unsigned group = 0;
+    for (std::size_t k = 0; k < 3; ++k) {
+      const auto byte = i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0U;
+      group = group << 8 | byte;
+    }
+    for (std::size_t k = 0; k < 4; ++k) {
+      text += i + k <= bytes.size() ? kDigits[group >> (18 - 6 * k) & 63U] : '=';
+    }
+  }
+  return text;
+}
+
+std::string report_page(const StudyFacts& facts, const std::vector<Picture>& pictures,
+                        const std::vector<CsvTable>& tables, const std::string& database) {
+  const std::string name = html_escaped(facts.study.name);
+  std::string page =
+      "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
+  page += fmt::format("<title>{}: moelab study</title>\n<style>", name);
+  page += kReportStyle;
+  page += "</style>\n</head>\n<body>\n<main>\n";
+  page += fmt::format(
+      "<p class=\"over\">moelab study</p>\n<h1>{}</h1>\n<p class=\"lead\">{}</p>\n"
+      "<p class=\"muted\">{}</p>\n",
+      name, html_escaped(headline(facts)), html_escaped(origin(facts)));
+  page += key_figures(facts) + bars(facts) + words(facts) + trial_table(facts) + figures(pictures) +
+          table_links(tables);
+  page += fmt::format(
+      "<footer>Written by moe-view from {}{}. Iterations are medians, speed-ups "
+      "are those of trial_view, errors are (predicted - measured) / measured of the "
+      "first prediction.</footer>\n</main>\n</body>\n</html>\n",
+      html_escaped(std::filesystem::path(database).filename().string()),
+      facts.revision.empty() ? "" : html_escaped(", measured with revision " + facts.revision));
+  return page;
+}
+
+}  // namespace viewer

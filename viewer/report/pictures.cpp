@@ -1,0 +1,76 @@
+#include "viewer/report/pictures.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "viewer/panels/panels.h"
+
+namespace viewer {
+
+namespace {
+
+constexpr int kWidth = 1600, kHeight = 1000;
+constexpr int kTallest = 3200;
+constexpr int kSettlingFrames = 4;  // layout and column widths of tables take a few
+
+struct Caption {
+  std::string_view panel;
+  const char* text;
+};
+
+constexpr std::array kCaptions = {
+    Caption{"timeline",
+            "One iteration of each schedule on one axis, a lane for each stream of a rank. "
+            "Computation is blue to violet, communication yellow to orange; where a lane is "
+            "empty, nothing ran. Communication above which nothing is computed is exposed."},
+    Caption{"loads",
+            "How many tokens the gates sent to each expert, how even that was, and the loss of the "
+            "training."},
+    Caption{"runs",
+            "The trainings and benchmarks of this database, and the trials of its studies."},
+    Caption{"trials",
+            "The schedules of the study. Left: each prediction with its deviation against the "
+            "measurement with the range of its repeats; on the dashed line both are equal. Right: "
+            "time against memory; the red line is the lowest bound."},
+    Caption{"fits",
+            "The lines from which costs are predicted: time = start-up + size / rate. What is "
+            "doubtful is marked."}};
+
+std::string caption_of(const Panel& panel) {
+  const auto found = std::find_if(kCaptions.begin(), kCaptions.end(), [&](const Caption& caption) {
+    return caption.panel == panel.name;
+  });
+  return found == kCaptions.end() ? panel.title : found->text;
+}
+
+// As tall as its lanes can be read, below the title of each timeline and above the tables.
+int height_of(const Panel& panel, const Session& session) {
+  if (std::string_view(panel.name) != "timeline") return kHeight;
+  constexpr int kAround = 400, kHeader = 48, kLane = 34;
+  std::size_t lanes = 0;
+  for (const auto& [id, timeline] : session.timelines) lanes += timeline.lanes.size();
+  const auto needed = kAround + kHeader * static_cast<int>(session.timelines.size()) +
+                      kLane * static_cast<int>(std::min<std::size_t>(lanes, kTallest));
+  return std::clamp(needed, kHeight * 2 / 3, kTallest);
+}
+
+}  // namespace
+
+std::vector<Picture> draw_panels(Session& session, Window& window) {
+  std::vector<Picture> pictures;
+  for (const Panel& panel : all_panels()) {
+    const int height = height_of(panel, session);
+    PanelStates states;
+    const auto draw = [&] {
+      PanelContext context{session, window.fonts(), states};
+      panel.draw(context, {{0, 0}, {static_cast<float>(kWidth), static_cast<float>(height)}});
+    };
+    pictures.push_back({std::string(panel.name) + ".png", caption_of(panel), kWidth, height,
+                        encode_png(window.render(draw, kWidth, height, kSettlingFrames))});
+  }
+  return pictures;
+}
+
+}  // namespace viewer

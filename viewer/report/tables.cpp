@@ -1,0 +1,108 @@
+#include "viewer/report/tables.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <new>
+
+#include "db/console/format_rows.h"
+#include "db/query.h"
+
+namespace viewer {
+
+namespace {
+
+// What `write` writes to a stream.
+std::string written(const std::function<void(std::FILE*)>& write) {
+  char* buffer = nullptr;
+  std::size_t size = 0;
+  std::FILE* stream = open_memstream(&buffer, &size);
+  if (stream == nullptr) throw std::bad_alloc();
+  try {
+    write(stream);
+  } catch (...) {
+    std::fclose(stream);
+    std::free(buffer);
+    throw;
+  }
+  std::fclose(stream);
+  const std::unique_ptr<char, decltype(&std::free)> owner(buffer, &std::free);
+  return {buffer, size};
+}
+
+constexpr db::Style kCsv{db::Format::csv, false};
+
+std::string of_query(const db::Connection& connection, const std::string& sql, std::int64_t id) {
+  return written([&](std::FILE* stream) {
+    db::Query query(connection, sql, {db::Cell(id)});
+    db::write_query(stream, kCsv, query);
+  });
+}
+
+std::string rank_rows(const StudyFacts& facts) {
+  return written([&](std::FILE* stream) {
+    db::RowWriter rows(stream, kCsv,
+                       {"timeline", "schedule", "kind", "rank", "computation_s", "communication_s",
+                        "exposed_s", "copy_s", "host_s", "idle_s"});
+    for (const TimelineFacts& timeline : facts.timelines) {
+      for (const db::RankStatistics& rank : timeline.summary.ranks) {
+        rows.row({timeline.timeline->info.id, timeline.title, timeline.timeline->info.kind,
+                  std::int64_t{rank.rank}, rank.computation_s, rank.communication_s, rank.exposed_s,
+                  rank.copy_s, rank.host_s, rank.idle_s});
+      }
+    }
+    rows.finish();
+  });
+}
+
+std::string exposed_rows(const StudyFacts& facts) {
+  return written([&](std::FILE* stream) {
+    db::RowWriter rows(stream, kCsv,
+                       {"name", "kind", "phase", "layer", "duration_s", "exposed_s", "waiting_s",
+                        "waited_for_rank", "which_ran", "computed_next"});
+    for (const ExposedOp& op : facts.exposed) {
+      const auto waiting = op.waiting_s ? db::Cell(*op.waiting_s) : db::Cell();
+      const auto rank = op.late ? db::Cell(std::int64_t{op.late->rank}) : db::Cell();
+      const auto ran = op.late ? db::Cell(op.late->ran) : db::Cell();
+      rows.row({op.name, op.kind, op.phase, std::int64_t{op.layer}, op.duration_s, op.exposed_s,
+                waiting, rank, ran, op.next});
+    }
+    rows.finish();
+  });
+}
+
+}  // namespace
+
+std::vector<CsvTable> csv_tables(const db::Connection& connection, const StudyFacts& facts) {
+  const auto query = [&](const char* sql, std::int64_t id) {
+    return of_query(connection, sql, id);
+  };
+  const std::int64_t study = facts.study.id;
+  return {
+      {"trials.csv", "A row per schedule: the paper's, the predicted and the measured time.",
+       query("SELECT * FROM trial_view WHERE study_id = ?1 "
+             "ORDER BY measured_s IS NULL, measured_s, predicted_s",
+             study)},
+      {"repeats.csv", "A row per training of a schedule: the median of its iterations.",
+       query("SELECT trial.id AS trial, trial.planner, trial_repeat.repeat, "
+             "trial_repeat.run_id AS run, trial_repeat.measured_s, trial_repeat.steps "
+             "FROM trial_repeat JOIN trial ON trial.id = trial_repeat.trial_id "
+             "WHERE trial.study_id = ?1 ORDER BY trial.id, trial_repeat.repeat",
+             study)},
+      {"ranks.csv", "A row per rank of each timeline in the picture: where its time went.",
+       rank_rows(facts)},
+      {"exposed.csv",
+       "A row per communication of the fastest schedule, with means over ranks: how much of it was "
+       "exposed, and whom it waited for.",
+       exposed_rows(facts)},
+      {"iterations.csv", "A row per iteration of the fastest schedule's last repeat.",
+       query("SELECT * FROM iteration_view WHERE run = ?1 ORDER BY iteration", facts.loads_run)},
+      {"balance.csv", "A row per iteration and MoE layer of that training: how even the load was.",
+       query("SELECT * FROM balance_view WHERE run = ?1 ORDER BY iteration, layer",
+             facts.loads_run)},
+      {"fits.csv", "A row per fitted line that costs are predicted from, newest first.",
+       query("SELECT * FROM fit_view WHERE ?1 > 0 ORDER BY started_at DESC, op", study)}};
+}
+
+}  // namespace viewer

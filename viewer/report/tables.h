@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "viewer/report/study_facts.h"
+
+/// The tables of a report, for spreadsheets and notebooks.
+namespace viewer {
+
+struct CsvTable {
+  std::string file;   ///< "trials.csv"
+  std::string about;  ///< one sentence on what a row is
+  std::string text;   ///< as RFC 4180 says, lines ending in LF
+};
+
+/// Trials and repeats of the study, the time of each rank and the exposed ops of the timelines that
+/// the report draws, losses, balance and fits. Columns are named as those of the database's views.
+/// Throws db::Error.
+std::vector<CsvTable> csv_tables(const db::Connection& connection, const StudyFacts& facts);
+
+}  // namespace viewer

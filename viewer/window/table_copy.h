@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+/// Copies a table of the window as CSV.
+namespace viewer {
+
+/// Writes down the table under the mouse while it is drawn, also the rows that are scrolled out of
+/// sight. Tables are those with a header_row (table.h).
+class TableCopy {
+ public:
+  /// Asks for the table that the mouse was over in the last frame, before this frame is drawn.
+  /// False where there is none.
+  bool request();
+  /// Between the two, the frame is drawn. end() returns the CSV of the table that was asked for.
+  void begin();
+  std::optional<std::string> end();
+
+  /// For header_row: starts writing down where this is the table that was asked for, and stops
+  /// where it is another.
+  static void on_header();
+
+ private:
+  void stop();
+
+  unsigned wanted_ = 0;  // ImGui's id; 0 for none
+  std::size_t columns_ = 0;
+  bool writing_ = false;
+  std::string csv_;
+};
+
+/// Rows of `columns` cells as CSV (RFC 4180, lines ending in LF) of what ImGui logs of a table: "|"
+/// before each cell. What follows the table is left out.
+std::string csv_of_log(std::string_view log, std::size_t columns);
+
+}  // namespace viewer
