@@ -14,6 +14,7 @@
 #include "db/console/format_rows.h"
 #include "db/console/output_error.h"
 #include "db/identity.h"
+#include "moe/command/data_inputs.h"
 #include "moe/command/report.h"
 #include "moe/command/step_log.h"
 #include "moe/communicator/open_device.h"
@@ -80,6 +81,7 @@ TrainOptions train_options(const TrainArguments& arguments, const TrainInputs& i
   TrainOptions options;
   options.checkpoint = checkpoint_options(arguments, inputs, groups);
   options.resume = inputs.resume;
+  options.data = inputs.data;
   options.run.device_world = device.nccl.get();
   const auto turns = static_cast<int>(plan.schedules.size());
   options.schedules_in_turns = plan.schedules.size();
@@ -170,17 +172,6 @@ std::int64_t tokens_of_iteration(const Model& model) {
   return model.global_batch * model.sequence_length;
 }
 
-/// Says when as many tokens have been drawn as the text has. Draws are at random: some of the text
-/// has then been seen several times, and some not yet.
-void say_end_of_epoch(const TrainInputs& inputs, int iteration) {
-  const std::int64_t tokens = tokens_of_iteration(inputs.model);
-  const std::int64_t epochs = iteration * tokens / inputs.corpus.training_tokens;
-  if (epochs > (iteration - 1) * tokens / inputs.corpus.training_tokens) {
-    spdlog::info("iteration {}: as many tokens have been drawn as {} epoch{} ha{}", iteration,
-                 epochs, epochs == 1 ? "" : "s", epochs == 1 ? "s" : "ve");
-  }
-}
-
 /// What rank 0 tells a person and a database of a training; empty on other ranks.
 struct Told {
   std::optional<TrainReport> report;
@@ -202,7 +193,7 @@ void tell_step(const TrainArguments& arguments, const TrainInputs& inputs, Told&
   if (told.log) {
     told.log->write(own, takes_turns ? inputs.plan.schedules[turn.schedule].planner : "");
   }
-  say_end_of_epoch(inputs, step.iteration);
+  say_epochs(inputs.data, inputs.corpus, tokens_of_iteration(inputs.model), step);
   if (!told.stores.empty()) {
     TrainStore& store = told.stores[turn.schedule];
     store.observe(own);
@@ -303,9 +294,9 @@ TrainInputs read_inputs(const TrainArguments& arguments,
     if (!arguments.print_program.empty()) refuse("--print-program");
     if (!arguments.checkpoint.empty()) refuse("--checkpoint");
   }
-  inputs.corpus =
-      open_corpus(arguments.data, {inputs.model.vocabulary, inputs.model.sequence_length, 0.1});
+  inputs.corpus = open_data(arguments, inputs.model);
   read_checkpoint(arguments, inputs);
+  inputs.data = data_options(arguments, inputs.corpus, inputs.resume);
   if (inside_mpi_job()) return inputs;
   const int ranks = arguments.ranks.value_or(1);
   const Groups groups = make_groups(parse_layout(arguments.layout, ranks, fits(inputs.model)));

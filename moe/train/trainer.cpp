@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <functional>
 #include <utility>
 
 #include "moe/kernels/learning_rate.h"
@@ -31,8 +32,11 @@ std::vector<double> gather(Communicator& world, const std::vector<double>& mine,
   return all;
 }
 
-void load_batch(Runner& runner, const Corpus& corpus, Split split, const Model& model, int step,
-                const Groups& groups, int rank) {
+/// Reads samples of the global batch.
+using ReadSamples = std::function<Batch(SampleRange)>;
+
+void load_batch(Runner& runner, const Model& model, const Groups& groups, int rank,
+                const ReadSamples& read) {
   const Program& program = runner.program();
   const int ranks = stage_ranks(groups);
   const std::int64_t length = model.sequence_length;
@@ -44,7 +48,7 @@ void load_batch(Runner& runner, const Corpus& corpus, Split split, const Model& 
     const std::int64_t count = program.tensors[std::max(tokens, targets)].rows;
     const std::int64_t first = (std::int64_t{i} * ranks + rank_in_stage(groups, rank)) * count;
     const std::int64_t sample = first / length, end = (first + count + length - 1) / length;
-    const Batch batch = draw_batch(corpus, split, model.seed, step, {sample, end - sample});
+    const Batch batch = read({sample, end - sample});
     const auto write = [&](TensorId input, const std::vector<std::int32_t>& values) {
       const auto own = std::span(values).subspan(static_cast<std::size_t>(first - sample * length),
                                                  static_cast<std::size_t>(count));
@@ -173,6 +177,7 @@ void train(const Model& model, const Program& program, Schedule schedule, const 
                         observer.checkpoint);
   }
   if (world.rank == 0) observer.schedule(first, schedule, scheduled);
+  Batches batches(corpus, model.seed, model.global_batch, options.data);
   Planning planning(options.replan, options.planning, options.steps);
   Agreement agreement;
   runner.set_before_update([&] {
@@ -193,7 +198,9 @@ void train(const Model& model, const Program& program, Schedule schedule, const 
     runner.reschedule(without_noise(forward_only(scheduled)));
     double sum = 0;
     for (int i = 0; i < options.evaluate_batches; ++i) {
-      load_batch(runner, corpus, Split::held_out, model, i, groups, world.rank);
+      load_batch(runner, model, groups, world.rank, [&](SampleRange samples) {
+        return draw_batch(corpus, Split::held_out, model.seed, i, samples);
+      });
       iterate(fmt::format("after iteration {} the held-out loss", step), false);
       if (agreement.stop_signal != 0) return std::nullopt;
       sum += agreement.cross_entropy;
@@ -204,7 +211,10 @@ void train(const Model& model, const Program& program, Schedule schedule, const 
   for (std::int32_t step = first; step <= options.steps; ++step) {
     const bool warms_up =
         turn_of(step - first + 1, options.schedules_in_turns).iteration <= kWarmupIterations;
-    load_batch(runner, corpus, Split::training, model, step, groups, world.rank);
+    StepReport report;
+    report.epoch_ends = batches.begin(step);
+    load_batch(runner, model, groups, world.rank,
+               [&](SampleRange samples) { return batches.read(samples); });
     runner.write(runner.program().step, std::as_bytes(std::span(&step, 1)));
     CallContext call;
     call.time_limit_s = options.run.time_limit_s;
@@ -212,7 +222,6 @@ void train(const Model& model, const Program& program, Schedule schedule, const 
     world.barrier(call);  // so that an iteration's time does not include the wait for a late rank
     IterationResult mine = iterate(fmt::format("iteration {}: the loss", step), warms_up);
 
-    StepReport report;
     report.iteration = step;
     report.warms_up = warms_up;
     report.learning_rate = rate_at(learning_rate(model), step);
@@ -233,7 +242,7 @@ void train(const Model& model, const Program& program, Schedule schedule, const 
     if (const int signal = agreement.stop_signal) {
       if (checkpoints) {
         finish_together();
-        checkpoints->after(step, true, runner, schedule);
+        checkpoints->after(step, true, runner, schedule, batches.cursors());
       }
       throw Stopped(fmt::format("stopped after iteration {}: {}", step, stop_reason(signal)),
                     signal);
@@ -262,7 +271,7 @@ void train(const Model& model, const Program& program, Schedule schedule, const 
         observer.schedule(step + 1, schedule, scheduled);
       }
     }
-    if (checkpoints) checkpoints->after(step, is_last, runner, schedule);
+    if (checkpoints) checkpoints->after(step, is_last, runner, schedule, batches.cursors());
   }
 }
 

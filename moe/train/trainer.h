@@ -11,6 +11,7 @@
 #include "moe/passes/schedule.h"
 #include "moe/program/timeline.h"
 #include "moe/run/runner.h"
+#include "moe/train/batches.h"
 #include "moe/train/checkpoint/checkpoints.h"
 #include "moe/train/checkpoint/resume.h"
 #include "moe/train/data.h"
@@ -23,6 +24,7 @@ struct TrainOptions {
   int steps = 100;
   int evaluate_every = 0;    ///< iterations between held-out losses; 0 = only after the last
   int evaluate_batches = 4;  ///< global batches per held-out loss
+  DataOptions data;
   RunOptions run;
   /// How many schedules take turns (turns.h). The warm-up lasts until each has had its first
   /// iterations.
@@ -45,6 +47,7 @@ struct StepReport {
   std::optional<double> gradient_norm;  ///< before clipping; none where gradients are not clipped
   double duration_s = 0;  ///< first begin to last end over all ranks, on rank 0's clock
   std::int64_t dropped = 0;
+  std::vector<EpochEnd> epoch_ends;  ///< with this iteration, where data is shuffled
   Routing routing;
   Timeline timeline;                                  ///< empty where spans are not recorded
   std::vector<std::int64_t> planned_peak_bytes;       ///< [rank]
