@@ -227,6 +227,13 @@ void declare_results(CLI::App& app, TrainArguments& a) {
                  "of the gradients, times, memory")
       ->type_name("FILE")
       ->group("Output");
+  app.add_option("--balanced-steps", a.balanced_steps,
+                 "after the last iteration, time N steps with even routing and N as they are in "
+                 "turns, and tell which share of the throughput of even routing a step has")
+      ->capture_default_str()
+      ->check(iterations(0))
+      ->type_name("N")
+      ->group("Output");
   options::add_output(app, a.output);
 }
 

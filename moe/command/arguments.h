@@ -47,6 +47,7 @@ struct TrainArguments {
   int keep = 2;
   bool resume = false;
   std::string log;
+  int balanced_steps = 0;
   std::string print_program;
   db::options::Output output;
 };

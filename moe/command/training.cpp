@@ -16,6 +16,7 @@
 #include "db/identity.h"
 #include "moe/command/data_inputs.h"
 #include "moe/command/report.h"
+#include "moe/command/step_figures.h"
 #include "moe/command/step_log.h"
 #include "moe/communicator/open_device.h"
 #include "moe/communicator/ranks.h"
@@ -82,6 +83,7 @@ TrainOptions train_options(const TrainArguments& arguments, const TrainInputs& i
   options.checkpoint = checkpoint_options(arguments, inputs, groups);
   options.resume = inputs.resume;
   options.data = inputs.data;
+  options.balanced_steps = arguments.balanced_steps;
   options.run.device_world = device.nccl.get();
   const auto turns = static_cast<int>(plan.schedules.size());
   options.schedules_in_turns = plan.schedules.size();
@@ -144,15 +146,16 @@ void say_what_begins(const TrainArguments& arguments, const TrainInputs& inputs,
 /// store does not move.
 using Stores = std::deque<TrainStore>;
 
-Stores open_stores(const TrainArguments& arguments, const TrainInputs& inputs, const Groups& groups,
-                   const std::vector<RankInfo>& ranks, const OpenDevice& device, int argc,
-                   char** argv) {
+Stores open_stores(const TrainArguments& arguments, const TrainInputs& inputs,
+                   const StepScale& scale, const Groups& groups, const std::vector<RankInfo>& ranks,
+                   const OpenDevice& device, int argc, char** argv) {
   db::Run run = db::this_run("train", inputs.model.name, argc, argv);
   run.device = arguments.device;
   run.ranks = static_cast<int>(ranks.size());
   run.layout = to_text(groups.layout);
   run.model_json = to_json(inputs.model);
   run.seed = inputs.model.seed;
+  run.peak_flops_per_s = scale.peak_flops_per_s;
   Stores stores;
   const bool takes_turns = inputs.plan.schedules.size() > 1;
   const Schedule begins = first_schedule(arguments, inputs, groups);
@@ -170,6 +173,14 @@ Stores open_stores(const TrainArguments& arguments, const TrainInputs& inputs, c
 
 std::int64_t tokens_of_iteration(const Model& model) {
   return model.global_batch * model.sequence_length;
+}
+
+StepScale scale_of(const TrainArguments& arguments, const Model& model, const OpenDevice& device,
+                   int ranks) {
+  const auto threads =
+      device.threads.empty() ? std::nullopt : std::optional(device.threads.front());
+  return {tokens_of_iteration(model),
+          measured_peak(arguments.database, model, arguments.device, threads, ranks)};
 }
 
 /// What rank 0 tells a person and a database of a training; empty on other ranks.
@@ -235,6 +246,10 @@ TrainObserver observer_of(const TrainArguments& arguments, const TrainInputs& in
                  db::format_cell("duration_s", one.written_s),
                  db::format_cell("duration_s", one.stopped_s));
   };
+  observer.balanced = [&told](const BalancedTurns& turns) {
+    told.report->observe(turns);
+    for (TrainStore& store : told.stores) store.observe(turns);
+  };
   observer.step = [&arguments, &inputs, &told](const StepReport& step) {
     tell_step(arguments, inputs, told, step);
   };
@@ -293,6 +308,7 @@ TrainInputs read_inputs(const TrainArguments& arguments,
     }
     if (!arguments.print_program.empty()) refuse("--print-program");
     if (!arguments.checkpoint.empty()) refuse("--checkpoint");
+    if (arguments.balanced_steps > 0) refuse("--balanced-steps");
   }
   inputs.corpus = open_data(arguments, inputs.model);
   read_checkpoint(arguments, inputs);
@@ -360,10 +376,11 @@ void run_training(const TrainArguments& arguments, const TrainInputs& inputs, Co
   }
   Told told;
   if (world.rank == 0) {
-    told.report.emplace(arguments, inputs.model, schedule_names(arguments, inputs.plan));
-    if (!arguments.log.empty()) told.log.emplace(arguments.log, tokens_of_iteration(inputs.model));
+    const StepScale scale = scale_of(arguments, inputs.model, device, world.size);
+    told.report.emplace(arguments, inputs.model, scale, schedule_names(arguments, inputs.plan));
+    if (!arguments.log.empty()) told.log.emplace(arguments.log, scale);
     if (!arguments.database.empty()) {
-      told.stores = open_stores(arguments, inputs, groups, ranks, device, argc, argv);
+      told.stores = open_stores(arguments, inputs, scale, groups, ranks, device, argc, argv);
     }
   }
   try {

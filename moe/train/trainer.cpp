@@ -11,10 +11,13 @@
 #include "moe/kernels/learning_rate.h"
 #include "moe/model/iteration.h"
 #include "moe/model/update.h"
+#include "moe/rows/balance.h"
 #include "moe/stop.h"
 #include "moe/train/agreement.h"
+#include "moe/train/exposed_communication.h"
 #include "moe/train/finite_check.h"
 #include "moe/train/initialize.h"
+#include "moe/train/step_flops.h"
 #include "moe/train/turns.h"
 
 namespace moe {
@@ -30,6 +33,14 @@ std::vector<double> gather(Communicator& world, const std::vector<double>& mine,
   world.all_gather(mine.data(), all.data(), static_cast<std::int64_t>(mine.size()), DType::f64,
                    call);
   return all;
+}
+
+/// So that an iteration's time does not include the wait for a late rank.
+void wait_for_others(Communicator& world, double time_limit_s) {
+  CallContext call;
+  call.time_limit_s = time_limit_s;
+  call.what = "barrier before an iteration";
+  world.barrier(call);
 }
 
 /// Reads samples of the global batch.
@@ -59,18 +70,21 @@ void load_batch(Runner& runner, const Model& model, const Groups& groups, int ra
   }
 }
 
-/// The spans of all ranks on rank 0's clock, counted from the first begin, for a Program of `ops`
-/// ops.
-void merge_timelines(StepReport& report, const IterationResult& mine, std::size_t ops,
-                     const Groups& groups, Communicator& world, const std::vector<RankInfo>& ranks,
-                     double time_limit_s) {
+/// The spans of all ranks on rank 0's clock, counted from the first begin, and what they add up to.
+/// `program` is the whole one that was run.
+void merge_timelines(StepReport& report, const IterationResult& mine, double my_flops,
+                     const Program& program, const Groups& groups, Communicator& world,
+                     const std::vector<RankInfo>& ranks, double time_limit_s) {
+  const std::size_t ops = program.ops.size();
   constexpr double kNotRun = -1;  // no op lasts so long
   std::vector<double> packed{mine.begin_s,
                              mine.end_s,
                              static_cast<double>(mine.planned_peak_bytes),
                              static_cast<double>(mine.touched_peak_bytes.value_or(0)),
                              static_cast<double>(mine.dropped),
-                             static_cast<double>(mine.planned_host_peak_bytes)};
+                             static_cast<double>(mine.planned_host_peak_bytes),
+                             my_flops,
+                             mine.spans.empty() ? 0 : exposed_communication_s(program, mine)};
   const std::size_t head = packed.size();
   constexpr std::size_t kPerSpan = 3;
   if (!mine.spans.empty()) packed.resize(head + kPerSpan * ops, kNotRun);
@@ -93,11 +107,14 @@ void merge_timelines(StepReport& report, const IterationResult& mine, std::size_
     report.planned_peak_bytes.push_back(static_cast<std::int64_t>(at(r)[2]));
     report.touched_peak_bytes.push_back(static_cast<std::int64_t>(at(r)[3]));
     report.planned_host_peak_bytes.push_back(static_cast<std::int64_t>(at(r)[5]));
+    report.flops += at(r)[6];
     if (rank_in_stage(groups, r) == 0) report.dropped += static_cast<std::int64_t>(at(r)[4]);
   }
   report.duration_s = end - begin;
   if (mine.spans.empty()) return;
   report.timeline.duration_s = report.duration_s;
+  report.exposed_s = 0;
+  for (int r = 0; r < world.size; ++r) *report.exposed_s += at(r)[7] / world.size;
   for (int r = 0; r < world.size; ++r) {
     std::vector<OpSpan> spans;
     std::vector<std::int64_t> sent(ops);
@@ -177,6 +194,7 @@ void train(const Model& model, const Program& program, Schedule schedule, const 
                         observer.checkpoint);
   }
   if (world.rank == 0) observer.schedule(first, schedule, scheduled);
+  std::optional<StepFlops> flops(std::in_place, runner.program(), groups, world.rank);
   Batches batches(corpus, model.seed, model.global_batch, options.data);
   Planning planning(options.replan, options.planning, options.steps);
   Agreement agreement;
@@ -216,10 +234,7 @@ void train(const Model& model, const Program& program, Schedule schedule, const 
     load_batch(runner, model, groups, world.rank,
                [&](SampleRange samples) { return batches.read(samples); });
     runner.write(runner.program().step, std::as_bytes(std::span(&step, 1)));
-    CallContext call;
-    call.time_limit_s = options.run.time_limit_s;
-    call.what = "barrier before an iteration";
-    world.barrier(call);  // so that an iteration's time does not include the wait for a late rank
+    wait_for_others(world, options.run.time_limit_s);
     IterationResult mine = iterate(fmt::format("iteration {}: the loss", step), warms_up);
 
     report.iteration = step;
@@ -229,10 +244,11 @@ void train(const Model& model, const Program& program, Schedule schedule, const 
     report.loss = agreement.cross_entropy;
     report.auxiliary_loss = agreement.auxiliary;
     report.z_loss = agreement.z_loss;
-    merge_timelines(report, mine, scheduled.ops.size(), groups, world, ranks,
+    merge_timelines(report, mine, flops->under(mine.routing), scheduled, groups, world, ranks,
                     options.run.time_limit_s);
     report.routing =
         routing_of_stages(std::move(mine.routing), groups, world, options.run.time_limit_s);
+    report.max_over_mean = worst_max_over_mean(report.routing);
     const bool periodic = options.evaluate_every > 0 && step % options.evaluate_every == 0;
     if (agreement.stop_signal == 0 && options.evaluate_batches > 0 &&
         (periodic || step == options.steps)) {
@@ -266,6 +282,7 @@ void train(const Model& model, const Program& program, Schedule schedule, const 
       }
       scheduled = std::move(planned);
       runner.reschedule(scheduled);
+      flops.emplace(runner.program(), groups, world.rank);
       if (world.rank == 0) {
         observer.planned(planning.time());
         observer.schedule(step + 1, schedule, scheduled);
@@ -273,6 +290,22 @@ void train(const Model& model, const Program& program, Schedule schedule, const 
     }
     if (checkpoints) checkpoints->after(step, is_last, runner, schedule, batches.cursors());
   }
+  if (options.balanced_steps == 0) return;
+  // Nothing looks at the parameters after this.
+  load_batch(runner, model, groups, world.rank,
+             [&](SampleRange samples) { return batches.read(samples); });
+  const BalancedTurns turns =
+      take_balanced_turns(runner, scheduled, options.balanced_steps, [&]() -> double {
+        wait_for_others(world, options.run.time_limit_s);
+        const IterationResult mine = iterate("a step beside those with even routing", false);
+        if (const int signal = agreement.stop_signal) {
+          throw Stopped(fmt::format("stopped: {}", stop_reason(signal)), signal);
+        }
+        StepReport report;
+        merge_timelines(report, mine, 0, scheduled, groups, world, ranks, options.run.time_limit_s);
+        return report.duration_s;
+      });
+  if (world.rank == 0) observer.balanced(turns);
 }
 
 }  // namespace moe
