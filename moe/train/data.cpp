@@ -81,7 +81,8 @@ void hold_out(Source& source, const CorpusOptions& options) {
   const std::int64_t needed = options.sequence_length + 1;
   const std::int64_t held_out =
       std::llround(options.held_out_fraction * static_cast<double>(source.tokens));
-  source.training_tokens = at_a_document(source, source.tokens - held_out, needed);
+  const std::int64_t place = source.tokens - held_out;
+  source.training_tokens = at_a_document(source, place, std::max(needed, place - held_out / 10));
   if (std::min(held_out, source.training_tokens) < needed) {
     throw InputError(fmt::format(
         "{}: {} tokens, {} of them held out: expected at least {} in either part, a sequence and "

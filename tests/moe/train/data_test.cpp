@@ -168,6 +168,33 @@ TEST_F(Data, RefusesFilesThatChangeWhileTheyAreTrainedOn) {
                                    HasSubstr(" cannot be read")));
 }
 
+/// Two documents of 1000 tokens, of which a tenth is held out.
+TEST_F(Data, WhatIsHeldOutBeginsWithADocumentThatIsNear) {
+  const auto tokens = write("m.bin", std::vector<std::uint16_t>(1000, 7));
+  const auto training_tokens = [&](std::int32_t of_the_first) {
+    std::ofstream index(directory_ / "m.idx", std::ios::binary);
+    const auto put = [&](const auto& value) {
+      index.write(reinterpret_cast<const char*>(&value), sizeof value);
+    };
+    index.write("MMIDIDX\0\0", 9);
+    put(std::uint64_t{1});
+    put(std::uint8_t{8});
+    put(std::uint64_t{2});
+    put(std::uint64_t{3});
+    put(of_the_first);
+    put(std::int32_t{1000 - of_the_first});
+    put(std::int64_t{0});
+    put(std::int64_t{2 * of_the_first});
+    for (const std::int64_t sequence : {0, 1, 2}) put(sequence);
+    index.close();
+    return open_corpus({tokens}, {.sequence_length = 16}).training_tokens;
+  };
+  EXPECT_EQ(training_tokens(895), 895);
+  EXPECT_EQ(training_tokens(900), 900);
+  EXPECT_EQ(training_tokens(905), 900);
+  EXPECT_EQ(training_tokens(500), 900);
+}
+
 /// Text counts on from byte to byte, tokens are 250 and more.
 TEST_F(Data, DrawsFilesByTheirWeights) {
   const auto text = write_text("a.txt", 5000);
