@@ -70,7 +70,9 @@ struct Table<Run> {
                                       Column{"schedule_id", &Run::schedule_id},
                                       Column{"planner", &Run::planner},
                                       Column{"seed", &Run::seed},
-                                      Column{"network", &Run::network}};
+                                      Column{"network", &Run::network},
+                                      Column{"peak_flops_per_s", &Run::peak_flops_per_s},
+                                      Column{"balanced_share", &Run::balanced_share}};
 };
 
 template <>
@@ -115,7 +117,9 @@ struct Table<Iteration> {
       Column{"schedule_id", &Iteration::schedule_id},
       Column{"z_loss", &Iteration::z_loss, NotFinite::is_null},
       Column{"learning_rate", &Iteration::learning_rate},
-      Column{"gradient_norm", &Iteration::gradient_norm, NotFinite::is_null}};
+      Column{"gradient_norm", &Iteration::gradient_norm, NotFinite::is_null},
+      Column{"flops", &Iteration::flops},
+      Column{"exposed_s", &Iteration::exposed_s}};
 };
 
 template <>

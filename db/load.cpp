@@ -48,6 +48,23 @@ std::vector<RunRank> load_run_ranks(const Connection& connection, std::int64_t r
   return select<RunRank>(connection, "WHERE run_id = ? ORDER BY rank", run_id);
 }
 
+std::optional<double> load_peak_flops_per_s(const Connection& connection, const Machine& machine,
+                                            const std::string& device, const std::string& dtype,
+                                            std::optional<int> threads) {
+  Statement statement(connection,
+                      "SELECT max(measurement.flops / measurement.time_s) FROM measurement "
+                      "JOIN run ON run.id = measurement.run_id "
+                      "JOIN machine ON machine.id = run.machine_id "
+                      "WHERE machine.fingerprint = ?1 AND measurement.device = ?2 "
+                      "AND measurement.dtype = ?3 AND measurement.time_s > 0 "
+                      "AND (measurement.op GLOB 'linear*' OR measurement.op GLOB 'expert_linear*') "
+                      "AND (?4 IS NULL OR ?4 = (SELECT threads FROM run_rank "
+                      "                         WHERE run_rank.run_id = run.id AND rank = 0))");
+  statement.bind(machine.fingerprint, device, dtype, threads);
+  statement.step();
+  return statement.value<std::optional<double>>(0);
+}
+
 std::vector<Iteration> load_iterations(const Connection& connection, std::int64_t run_id,
                                        int first_iteration) {
   return select<Iteration>(connection, "WHERE run_id = ? AND iteration >= ? ORDER BY iteration",

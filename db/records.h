@@ -51,6 +51,11 @@ struct Run {
   std::string planner;  ///< the planner of its schedule, empty where it has none
   std::int64_t seed = 0;
   std::string network = {};  ///< between its nodes (network.h); empty where it is not known
+  /// The rate of the fastest matrix product that was measured on this machine before, times the
+  /// ranks; none where none was.
+  std::optional<double> peak_flops_per_s = {};
+  /// The time of a step with even routing over that of a step as it was; none where not measured.
+  std::optional<double> balanced_share = {};
 };
 
 /// One rank of a run. clock_offset_s is added to the rank's own clock to give rank 0's.
@@ -94,6 +99,10 @@ struct Iteration {
   std::optional<double> z_loss = {};        ///< unweighted; none where the model does not weigh it
   std::optional<double> learning_rate = {};
   std::optional<double> gradient_norm = {};  ///< none where gradients were not clipped
+  std::optional<double> flops = {};          ///< of the matrix products of all ranks
+  /// Communication during which a rank computed nothing, mean over ranks; none where spans were not
+  /// recorded.
+  std::optional<double> exposed_s = {};
 };
 
 /// The tokens that source rank `rank` sent to `expert` of MoE layer `layer` in one micro-batch of

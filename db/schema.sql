@@ -52,7 +52,12 @@ CREATE TABLE run (
   schedule_id INTEGER REFERENCES schedule (id),
   planner TEXT NOT NULL DEFAULT '',  -- who made the schedule of this run; '' where it has none
   seed INTEGER NOT NULL,
-  network TEXT NOT NULL DEFAULT ''  -- between its nodes, db/network.h; '' where it is not known
+  network TEXT NOT NULL DEFAULT '',  -- between its nodes, db/network.h; '' where it is not known
+  -- of the fastest matrix product that was measured on a rank's share of this machine before, times
+  -- the ranks; NULL where none was, or nothing is trained
+  peak_flops_per_s REAL,
+  -- the time of a step with even routing over that of a step as it was; NULL where not measured
+  balanced_share REAL
 ) STRICT;
 CREATE INDEX run_by_start ON run (started_at DESC);
 CREATE INDEX run_by_machine ON run (machine_id);
@@ -80,7 +85,10 @@ CREATE TABLE run_rank (
 
 -- One training step. A loss that was not finite is NULL: the training diverged. heldout_loss is
 -- NULL also where it was not evaluated, z_loss where the model does not weigh it, gradient_norm
--- where gradients were not clipped. schedule_id is NULL where it is that of the run.
+-- where gradients were not clipped. schedule_id is NULL where it is that of the run. flops: of the
+-- matrix products of all ranks, what is computed again and alike counted as often. exposed_s:
+-- communication during which a rank computed nothing, mean over ranks; NULL where spans were not
+-- recorded.
 CREATE TABLE iteration (
   run_id INTEGER NOT NULL REFERENCES run (id) ON DELETE CASCADE,
   iteration INTEGER NOT NULL,
@@ -94,6 +102,8 @@ CREATE TABLE iteration (
   z_loss REAL,
   learning_rate REAL,
   gradient_norm REAL,
+  flops REAL,
+  exposed_s REAL,
   PRIMARY KEY (run_id, iteration)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX iteration_by_schedule ON iteration (schedule_id) WHERE schedule_id IS NOT NULL;

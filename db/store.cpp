@@ -183,6 +183,13 @@ void finish_run(Connection& connection, std::int64_t run_id, const std::string& 
   require_row(connection, changed, "run", run_id);
 }
 
+void store_balanced_share(Connection& connection, std::int64_t run_id, double share) {
+  require_row(connection,
+              update(connection, "store the share of a balanced step",
+                     "UPDATE run SET balanced_share = ? WHERE id = ?", share, run_id),
+              "run", run_id);
+}
+
 void mark_run_killed(Connection& connection, std::int64_t run_id) {
   update(connection, "mark a killed run",
          "UPDATE run SET status = 'killed', finished_at = heartbeat_at "

@@ -53,6 +53,9 @@ void heartbeat_run(Connection&, std::int64_t run_id);
 void finish_run(Connection&, std::int64_t run_id, const std::string& status,
                 const std::string& error = "");
 
+/// Notes what share of the throughput of even routing a run had.
+void store_balanced_share(Connection&, std::int64_t run_id, double share);
+
 /// Turns a running run into a killed one that ended at its last heartbeat. Does nothing to any
 /// other.
 void mark_run_killed(Connection&, std::int64_t run_id);

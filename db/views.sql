@@ -12,17 +12,23 @@ SELECT run.id AS run, run.kind, run.name, run.status, run.error, run.device, run
         ORDER BY iteration DESC LIMIT 1) AS last_loss,
        run.seed, run.revision, run.schedule_id, nullif(run.layout, '') AS layout,
        nullif(schedule.changes_results, '') AS changes_results,
-       nullif(run.network, '') AS network
+       nullif(run.network, '') AS network, run.peak_flops_per_s, run.balanced_share
 FROM run
 JOIN machine ON machine.id = run.machine_id
 LEFT JOIN schedule ON schedule.id = run.schedule_id;
 
--- schedule_id: of the schedule in force in the iteration.
+-- schedule_id: of the schedule in force in the iteration. peak_share: of the rate of the fastest
+-- matrix product that moe-bench measured on this machine; NULL where it did not. max_over_mean: of
+-- the MoE layer whose experts are the least even.
 CREATE VIEW iteration_view AS
 SELECT run_id AS run, iteration, loss, auxiliary_loss, heldout_loss, iteration.duration_s, tokens,
        dropped_tokens, tokens / nullif(iteration.duration_s, 0) AS tokens_per_s,
        coalesce(iteration.schedule_id, run.schedule_id) AS schedule_id, z_loss,
-       learning_rate, gradient_norm
+       learning_rate, gradient_norm, flops, flops / nullif(iteration.duration_s, 0) AS flops_per_s,
+       flops / nullif(iteration.duration_s * run.peak_flops_per_s, 0) AS peak_share, exposed_s,
+       (SELECT max(1.0 * max_tokens * experts / nullif(balance.tokens, 0)) FROM balance
+        WHERE balance.run_id = iteration.run_id
+          AND balance.iteration = iteration.iteration) AS max_over_mean
 FROM iteration JOIN run ON run.id = iteration.run_id;
 
 -- last_loss: of the last iteration of the last repeat. sequential_last_loss: the same of the

@@ -79,7 +79,8 @@ def kept(expert, capacity):
 
 
 def mixture(x, p, b, choices, capacity):
-    probabilities = (x @ p[b + "gate.weight"]).softmax(-1)
+    with torch.autocast("cpu", enabled=False):  # routers compute in float32
+        probabilities = (x @ p[b + "gate.weight"]).softmax(-1)
     weight, expert = probabilities.topk(choices, dim=-1)
     if choices == 2:
         weight = weight / weight.sum(-1, keepdim=True)
@@ -99,7 +100,7 @@ def mixture(x, p, b, choices, capacity):
         hidden = F.gelu(hidden, approximate="tanh")
         outputs.append(torch.addmm(p[b + f"down.bias{e}"], hidden, p[b + f"down{e}"]))
     share = weight.flatten()[order].unsqueeze(1)
-    return torch.zeros_like(x).index_add(0, token, torch.cat(outputs) * share), auxiliary
+    return torch.zeros_like(x).index_add(0, token, (torch.cat(outputs) * share).to(x.dtype)), auxiliary
 
 
 def apart(parameters):
@@ -132,7 +133,7 @@ def forward(p, tokens, targets, choices, capacity):
             y = torch.addmm(p[b + "ffn.down.bias"], hidden, p[b + "ffn.down.weight"])
         x = x + y.view(B, L, M)
     logits = golden.norm(MODEL, x, p, "final_norm").reshape(B * L, M) @ p["head.weight"]
-    return F.cross_entropy(logits, targets.flatten()), auxiliary
+    return F.cross_entropy(logits.float() if logits.dtype == torch.bfloat16 else logits, targets.flatten()), auxiliary
 
 
 def check():

@@ -19,8 +19,8 @@ const char* const kExamples =
 
 CLI::Validator iterations(int least) { return options::whole_number(least, kMostIterations); }
 
-void declare_training(CLI::App& app, TrainArguments& a) {
-  const char* const group = "Training";
+void declare_model(CLI::App& app, TrainArguments& a) {
+  const char* const group = "Model";
   app.add_option(
          "--model", a.model,
          "the model: a name in experiments/models, or a TOML file with the keys that --list keys "
@@ -32,20 +32,32 @@ void declare_training(CLI::App& app, TrainArguments& a) {
                         "another value for a key of the model, as in moe.experts=64; may come "
                         "several times");
   app.get_option("--set")->group(group);
-  app.add_option("--data", a.data,
-                 "what to train on: text files, or .bin files of uint16 tokens [default: the text "
-                 "of this repository]")
-      ->type_name("FILE")
+}
+
+void declare_data(CLI::App& app, TrainArguments& a) {
+  const char* const group = "Data";
+  auto* data = app.add_option("--data", a.data,
+                              "what to train on: text files, or .bin files of tokens as nanoGPT, "
+                              "llm.c and Megatron-LM write them; FILE:WEIGHT says how often a file "
+                              "is drawn beside others [default: the text of this repository]")
+                   ->type_name("FILE[:WEIGHT]")
+                   ->group(group);
+  app.add_option("--data-order", a.data_order,
+                 "shuffled: every epoch has each sequence of a file once; random: samples begin "
+                 "anywhere [default: shuffled with --data, else random]")
+      ->check(options::one_of({"shuffled", "random"}))
+      ->type_name("ORDER")
       ->group(group);
-  app.add_option("--steps", a.steps,
-                 "how many iterations to train; with --resume, those before it count too")
-      ->capture_default_str()
-      ->check(iterations(1))
-      ->type_name("N")
+  app.add_option("--token-bits", a.token_bits,
+                 "the bits of a token in .bin files without header and index: 16 or 32 [default: "
+                 "16, or 32 where the vocabulary is over 65536]")
+      ->check(options::one_of({"16", "32"}))
+      ->needs(data)
+      ->type_name("BITS")
       ->group(group);
-  app.add_option("--seed", a.seed, "use this seed instead of the model's")
-      ->check(options::whole_number(0))
-      ->type_name("N")
+  app.add_flag("--overfit-batch", a.overfit_batch,
+               "train on the batch of the first iteration again and again; the loss of a model "
+               "that is right falls to near 0")
       ->group(group);
   app.add_option(
          "--evaluate-every", a.evaluate_every,
@@ -57,6 +69,20 @@ void declare_training(CLI::App& app, TrainArguments& a) {
                  "how many batches a held-out loss is the mean of; 0: no held-out loss")
       ->capture_default_str()
       ->check(iterations(0))
+      ->type_name("N")
+      ->group(group);
+}
+
+void declare_optimizer(CLI::App& app, TrainArguments& a) {
+  const char* const group = "Optimizer (its keys: --set training.optimizer=adamw, --list keys)";
+  app.add_option("--steps", a.steps,
+                 "how many iterations to train; with --resume, those before it count too")
+      ->capture_default_str()
+      ->check(iterations(1))
+      ->type_name("N")
+      ->group(group);
+  app.add_option("--seed", a.seed, "use this seed instead of the model's")
+      ->check(options::whole_number(0))
       ->type_name("N")
       ->group(group);
 }
@@ -205,6 +231,13 @@ void declare_results(CLI::App& app, TrainArguments& a) {
                  "of the gradients, times, memory")
       ->type_name("FILE")
       ->group("Output");
+  app.add_option("--balanced-steps", a.balanced_steps,
+                 "after the last iteration, time N steps with even routing and N as they are in "
+                 "turns, and tell which share of the throughput of even routing a step has")
+      ->capture_default_str()
+      ->check(iterations(0))
+      ->type_name("N")
+      ->group("Output");
   options::add_output(app, a.output);
 }
 
@@ -214,10 +247,12 @@ void declare(CLI::App& app, TrainArguments& arguments) {
   options::set_up_program(app, kExamples,
                           "A table and JSON have a summary at the end; CSV has a row for every\n"
                           "iteration. JSON is the summary alone.");
-  declare_training(app, arguments);
-  declare_machine(app, arguments);
+  declare_model(app, arguments);
+  declare_data(app, arguments);
+  declare_optimizer(app, arguments);
   declare_schedule(app, arguments);
   declare_checkpoints(app, arguments);
+  declare_machine(app, arguments);
   declare_results(app, arguments);
 }
 

@@ -17,7 +17,10 @@ inline constexpr int kMostIterations = 1'000'000'000;
 struct TrainArguments {
   std::string model;
   std::vector<std::string> settings;  ///< keys of the model with other values
-  std::vector<std::filesystem::path> data;
+  std::vector<std::string> data;      ///< FILE or FILE:WEIGHT each (data_inputs.h)
+  std::string data_order;  ///< "random", "shuffled"; empty: shuffled where there is `data`
+  int token_bits = 0;      ///< of raw .bin files; 0: as the vocabulary needs
+  bool overfit_batch = false;
   int steps = 100;
   std::optional<int> ranks;
   std::string layout;
@@ -45,6 +48,7 @@ struct TrainArguments {
   int keep = 2;
   bool resume = false;
   std::string log;
+  int balanced_steps = 0;
   std::string print_program;
   db::options::Output output;
 };

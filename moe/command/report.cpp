@@ -19,11 +19,11 @@ double TrainReport::Summary::median_s() const {
 }
 
 TrainReport::TrainReport(const TrainArguments& arguments, const Model& model,
-                         std::vector<std::string> schedules)
+                         const StepScale& scale, std::vector<std::string> schedules)
     : format_(*db::parse_format(arguments.output.format)),
       database_(arguments.database),
       log_every_(arguments.log_every),
-      tokens_(model.global_batch * model.sequence_length),
+      scale_(scale),
       clips_(model.clip_norm.has_value()),
       weighs_z_loss_(model.z_loss_weight > 0) {
   for (std::string& name : schedules) summaries_.push_back({.name = std::move(name)});
@@ -33,6 +33,11 @@ TrainReport::TrainReport(const TrainArguments& arguments, const Model& model,
   if (take_turns()) columns.insert(columns.begin() + 1, "schedule");
   if (clips_) columns.emplace_back("gradient_norm");
   if (weighs_z_loss_) columns.emplace_back("z_loss");
+  columns.emplace_back("flops_per_s");
+  if (scale_.peak_flops_per_s) columns.emplace_back("peak_share");
+  if (has_all_columns()) {
+    columns.insert(columns.end(), {"flops", "peak_bytes", "exposed_s", "max_over_mean"});
+  }
   writer_.emplace(stdout, arguments.output.style(stdout), std::move(columns));
 }
 
@@ -42,12 +47,21 @@ std::vector<db::Cell> TrainReport::row(const StepReport& step, std::size_t sched
                               step.heldout_loss ? db::Cell(*step.heldout_loss) : db::Cell(),
                               step.auxiliary_loss,
                               step.duration_s,
-                              static_cast<double>(tokens_) / step.duration_s,
+                              tokens_per_s(scale_, step),
                               step.dropped,
                               step.learning_rate};
   if (take_turns()) cells.insert(cells.begin() + 1, summaries_[schedule].name);
   if (clips_) cells.emplace_back(step.gradient_norm.value_or(0));
   if (weighs_z_loss_) cells.emplace_back(step.z_loss);
+  cells.emplace_back(flops_per_s(step));
+  if (const auto share = peak_share(scale_, step)) cells.emplace_back(*share);
+  if (has_all_columns()) {
+    const auto cell = [](const std::optional<double>& value) {
+      return value ? db::Cell(*value) : db::Cell();
+    };
+    cells.insert(cells.end(), {db::Cell(step.flops), db::Cell(peak_bytes(step)),
+                               cell(step.exposed_s), cell(step.max_over_mean)});
+  }
   return cells;
 }
 
@@ -80,6 +94,11 @@ void TrainReport::finish(const std::vector<std::int64_t>& run_ids) {
       print_summary(summaries_[i], run_id);
     }
   }
+  if (balanced_ && format_ == db::Format::table) {
+    spdlog::info("{:.1f}% of the throughput of even routing: {} against {}",
+                 100 * balanced_->share(), db::format_cell("usual_s", balanced_->usual_s),
+                 db::format_cell("balanced_s", balanced_->balanced_s));
+  }
   if (planning_.plans > 0 && format_ == db::Format::table) {
     spdlog::info("{} plans in {}, {} of it between iterations", planning_.plans,
                  db::format_cell("total_s", planning_.total_s),
@@ -107,6 +126,7 @@ std::string TrainReport::json_summary(const Summary& summary,
                       {"iteration_s", summary.median_s()},
                       {"loss", last.loss},
                       {"auxiliary_loss", last.auxiliary_loss},
+                      {"flops", last.flops},
                       {"planned_peak_bytes", summary.planned_peak_bytes},
                       {"measured_peak_bytes", summary.touched_peak_bytes}};
   if (take_turns()) json["schedule"] = summary.name;
@@ -115,7 +135,21 @@ std::string TrainReport::json_summary(const Summary& summary,
   }
   if (weighs_z_loss_) json["z_loss"] = last.z_loss;
   if (last.gradient_norm) json["gradient_norm"] = *last.gradient_norm;
+  if (const double median_s = summary.median_s(); median_s > 0) {
+    json["tokens_per_s"] = static_cast<double>(scale_.tokens) / median_s;
+    json["flops_per_s"] = last.flops / median_s;
+    if (scale_.peak_flops_per_s) {
+      json["peak_share"] = last.flops / median_s / *scale_.peak_flops_per_s;
+    }
+  }
+  json["dropped"] = last.dropped;
+  if (last.exposed_s) json["exposed_s"] = *last.exposed_s;
+  if (last.max_over_mean) json["max_over_mean"] = *last.max_over_mean;
   if (last.heldout_loss) json["heldout_loss"] = *last.heldout_loss;
+  if (balanced_) {
+    json["balanced_share"] = balanced_->share();
+    json["balanced_iteration_s"] = balanced_->balanced_s;
+  }
   if (planning_.plans > 0) {
     json["plans"] = planning_.plans;
     json["planning_s"] = planning_.total_s;

@@ -8,6 +8,7 @@
 
 #include "db/console/format_rows.h"
 #include "moe/command/arguments.h"
+#include "moe/command/step_figures.h"
 #include "moe/model/model.h"
 #include "moe/train/trainer.h"
 
@@ -18,12 +19,13 @@ namespace moe {
 class TrainReport {
  public:
   /// `schedules`: the names of those that take turns, or of the one that there is.
-  TrainReport(const TrainArguments& arguments, const Model& model,
+  TrainReport(const TrainArguments& arguments, const Model& model, const StepScale& scale,
               std::vector<std::string> schedules);
 
   /// An iteration of schedule number `schedule`, with its number among those of this schedule.
   void observe(const StepReport& step, std::size_t schedule = 0);
   void observe(const PlanningTime& time) { planning_ = time; }
+  void observe(const BalancedTurns& turns) { balanced_ = turns; }
   /// Prints the summaries; `run_ids` are the stored runs, by schedule, or empty.
   void finish(const std::vector<std::int64_t>& run_ids);
 
@@ -41,6 +43,8 @@ class TrainReport {
     double median_s() const;
   };
 
+  /// CSV has every figure of a step, a table those that fit its width.
+  bool has_all_columns() const { return format_ == db::Format::csv; }
   bool take_turns() const { return summaries_.size() > 1; }
   std::vector<db::Cell> row(const StepReport& step, std::size_t schedule) const;
   void print_summary(const Summary& summary, std::optional<std::int64_t> run_id) const;
@@ -49,12 +53,13 @@ class TrainReport {
   db::Format format_;
   std::string database_;
   int log_every_;
-  std::int64_t tokens_;  ///< the number of tokens of the global batch
+  StepScale scale_;
   bool clips_;
   bool weighs_z_loss_;
   std::vector<Summary> summaries_;  ///< by schedule
   std::optional<db::RowWriter> writer_;
   PlanningTime planning_;
+  std::optional<BalancedTurns> balanced_;
 };
 
 }  // namespace moe

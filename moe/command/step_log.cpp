@@ -1,6 +1,5 @@
 #include "moe/command/step_log.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <nlohmann/json.hpp>
 
@@ -8,8 +7,8 @@
 
 namespace moe {
 
-StepLog::StepLog(const std::string& path, std::int64_t tokens)
-    : path_(path), tokens_(tokens), file_(std::fopen(path.c_str(), "ae")) {
+StepLog::StepLog(const std::string& path, const StepScale& scale)
+    : path_(path), scale_(scale), file_(std::fopen(path.c_str(), "ae")) {
   if (file_ == nullptr) throw db::write_error(path_, errno);
 }
 
@@ -23,16 +22,18 @@ void StepLog::write(const StepReport& step, const std::string& schedule) {
                               {"auxiliary_loss", step.auxiliary_loss},
                               {"learning_rate", step.learning_rate},
                               {"iteration_s", step.duration_s},
-                              {"tokens_per_s", static_cast<double>(tokens_) / step.duration_s},
-                              {"dropped", step.dropped}};
+                              {"tokens_per_s", tokens_per_s(scale_, step)},
+                              {"flops", step.flops},
+                              {"flops_per_s", flops_per_s(step)},
+                              {"dropped", step.dropped},
+                              {"peak_bytes", peak_bytes(step)}};
+  if (const auto share = peak_share(scale_, step)) line["peak_share"] = *share;
+  if (step.exposed_s) line["exposed_s"] = *step.exposed_s;
+  if (step.max_over_mean) line["max_over_mean"] = *step.max_over_mean;
   if (!schedule.empty()) line["schedule"] = schedule;
   if (step.z_loss != 0) line["z_loss"] = step.z_loss;
   if (step.heldout_loss) line["heldout_loss"] = *step.heldout_loss;
   if (step.gradient_norm) line["gradient_norm"] = *step.gradient_norm;
-  if (!step.planned_peak_bytes.empty()) {
-    line["peak_bytes"] =
-        *std::max_element(step.planned_peak_bytes.begin(), step.planned_peak_bytes.end());
-  }
   const std::string text = line.dump() + "\n";
   if (std::fwrite(text.data(), 1, text.size(), file_) != text.size() || std::fflush(file_) != 0) {
     throw db::write_error(path_, errno);

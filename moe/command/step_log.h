@@ -1,9 +1,9 @@
 #pragma once
 
-#include <cstdint>
 #include <cstdio>
 #include <string>
 
+#include "moe/command/step_figures.h"
 #include "moe/train/trainer.h"
 
 namespace moe {
@@ -12,9 +12,8 @@ namespace moe {
 /// adds to it, and the iterations after its checkpoint then stand there twice.
 class StepLog {
  public:
-  /// `tokens`: those of the global batch. Throws db::OutputError where the file cannot be written
-  /// to.
-  StepLog(const std::string& path, std::int64_t tokens);
+  /// Throws db::OutputError where the file cannot be written to.
+  StepLog(const std::string& path, const StepScale& scale);
   ~StepLog();
   StepLog(const StepLog&) = delete;
   StepLog& operator=(const StepLog&) = delete;
@@ -25,7 +24,7 @@ class StepLog {
 
  private:
   std::string path_;
-  std::int64_t tokens_;
+  StepScale scale_;
   std::FILE* file_;
 };
 

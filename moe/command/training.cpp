@@ -15,7 +15,9 @@
 #include "db/console/output_error.h"
 #include "db/identity.h"
 #include "moe/backend/cuda_module.h"
+#include "moe/command/data_inputs.h"
 #include "moe/command/report.h"
+#include "moe/command/step_figures.h"
 #include "moe/command/step_log.h"
 #include "moe/communicator/open_device.h"
 #include "moe/communicator/ranks.h"
@@ -81,6 +83,8 @@ TrainOptions train_options(const TrainArguments& arguments, const TrainInputs& i
   TrainOptions options;
   options.checkpoint = checkpoint_options(arguments, inputs, groups);
   options.resume = inputs.resume;
+  options.data = inputs.data;
+  options.balanced_steps = arguments.balanced_steps;
   options.run.device_world = device.nccl.get();
   const auto turns = static_cast<int>(plan.schedules.size());
   options.schedules_in_turns = plan.schedules.size();
@@ -148,15 +152,16 @@ void say_what_begins(const TrainArguments& arguments, const TrainInputs& inputs,
 /// store does not move.
 using Stores = std::deque<TrainStore>;
 
-Stores open_stores(const TrainArguments& arguments, const TrainInputs& inputs, const Groups& groups,
-                   const std::vector<RankInfo>& ranks, const OpenDevice& device, int argc,
-                   char** argv) {
+Stores open_stores(const TrainArguments& arguments, const TrainInputs& inputs,
+                   const StepScale& scale, const Groups& groups, const std::vector<RankInfo>& ranks,
+                   const OpenDevice& device, int argc, char** argv) {
   db::Run run = db::this_run("train", inputs.model.name, argc, argv);
   run.device = arguments.device == "cuda" && cuda_is_emulated() ? "emulated" : arguments.device;
   run.ranks = static_cast<int>(ranks.size());
   run.layout = to_text(groups.layout);
   run.model_json = to_json(inputs.model);
   run.seed = inputs.model.seed;
+  run.peak_flops_per_s = scale.peak_flops_per_s;
   Stores stores;
   const bool takes_turns = inputs.plan.schedules.size() > 1;
   const Schedule begins = first_schedule(arguments, inputs, groups);
@@ -176,15 +181,12 @@ std::int64_t tokens_of_iteration(const Model& model) {
   return model.global_batch * model.sequence_length;
 }
 
-/// Says when as many tokens have been drawn as the text has. Draws are at random: some of the text
-/// has then been seen several times, and some not yet.
-void say_end_of_epoch(const TrainInputs& inputs, int iteration) {
-  const std::int64_t tokens = tokens_of_iteration(inputs.model);
-  const std::int64_t epochs = iteration * tokens / inputs.corpus.training_tokens;
-  if (epochs > (iteration - 1) * tokens / inputs.corpus.training_tokens) {
-    spdlog::info("iteration {}: as many tokens have been drawn as {} epoch{} ha{}", iteration,
-                 epochs, epochs == 1 ? "" : "s", epochs == 1 ? "s" : "ve");
-  }
+StepScale scale_of(const TrainArguments& arguments, const Model& model, const OpenDevice& device,
+                   int ranks) {
+  const auto threads =
+      device.threads.empty() ? std::nullopt : std::optional(device.threads.front());
+  return {tokens_of_iteration(model),
+          measured_peak(arguments.database, model, arguments.device, threads, ranks)};
 }
 
 /// What rank 0 tells a person and a database of a training; empty on other ranks.
@@ -208,7 +210,7 @@ void tell_step(const TrainArguments& arguments, const TrainInputs& inputs, Told&
   if (told.log) {
     told.log->write(own, takes_turns ? inputs.plan.schedules[turn.schedule].planner : "");
   }
-  say_end_of_epoch(inputs, step.iteration);
+  say_epochs(inputs.data, inputs.corpus, tokens_of_iteration(inputs.model), step);
   if (!told.stores.empty()) {
     TrainStore& store = told.stores[turn.schedule];
     store.observe(own);
@@ -249,6 +251,10 @@ TrainObserver observer_of(const TrainArguments& arguments, const TrainInputs& in
                  one.iteration, one.folder.string(), db::format_cell("bytes", one.bytes),
                  db::format_cell("duration_s", one.written_s),
                  db::format_cell("duration_s", one.stopped_s));
+  };
+  observer.balanced = [&told](const BalancedTurns& turns) {
+    told.report->observe(turns);
+    for (TrainStore& store : told.stores) store.observe(turns);
   };
   observer.step = [&arguments, &inputs, &told](const StepReport& step) {
     tell_step(arguments, inputs, told, step);
@@ -308,10 +314,11 @@ TrainInputs read_inputs(const TrainArguments& arguments,
     }
     if (!arguments.print_program.empty()) refuse("--print-program");
     if (!arguments.checkpoint.empty()) refuse("--checkpoint");
+    if (arguments.balanced_steps > 0) refuse("--balanced-steps");
   }
-  inputs.corpus =
-      open_corpus(arguments.data, {inputs.model.vocabulary, inputs.model.sequence_length, 0.1});
+  inputs.corpus = open_data(arguments, inputs.model);
   read_checkpoint(arguments, inputs);
+  inputs.data = data_options(arguments, inputs.corpus, inputs.resume);
   if (inside_mpi_job()) return inputs;
   const int ranks = arguments.ranks.value_or(1);
   const Groups groups = make_groups(parse_layout(arguments.layout, ranks, fits(inputs.model)));
@@ -375,10 +382,11 @@ void run_training(const TrainArguments& arguments, const TrainInputs& inputs, Co
   }
   Told told;
   if (world.rank == 0) {
-    told.report.emplace(arguments, inputs.model, schedule_names(arguments, inputs.plan));
-    if (!arguments.log.empty()) told.log.emplace(arguments.log, tokens_of_iteration(inputs.model));
+    const StepScale scale = scale_of(arguments, inputs.model, device, world.size);
+    told.report.emplace(arguments, inputs.model, scale, schedule_names(arguments, inputs.plan));
+    if (!arguments.log.empty()) told.log.emplace(arguments.log, scale);
     if (!arguments.database.empty()) {
-      told.stores = open_stores(arguments, inputs, groups, ranks, device, argc, argv);
+      told.stores = open_stores(arguments, inputs, scale, groups, ranks, device, argc, argv);
     }
   }
   try {

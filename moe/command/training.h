@@ -9,6 +9,7 @@
 #include "moe/communicator/communicator.h"
 #include "moe/model/model.h"
 #include "moe/passes/schedule.h"
+#include "moe/train/batches.h"
 #include "moe/train/checkpoint/resume.h"
 #include "moe/train/data.h"
 #include "moe/train/planning.h"
@@ -30,6 +31,7 @@ struct TrainInputs {
   SchedulePlan plan;
   Corpus corpus;
   std::optional<ResumePoint> resume;
+  DataOptions data{};
 };
 
 /// Reads and checks model, schedule and corpus, and opens the database. `make_plan` is called where

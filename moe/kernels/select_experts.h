@@ -22,7 +22,8 @@ struct ExpertChoiceBody {
   Real* weights;
   std::int64_t experts;
   int choices;
-  bool normalize, even;
+  bool normalize, even, in_turn;
+  std::int64_t begin;  ///< place of the first of these tokens among those of the rank
 
   template <class Team>
   MOE_BODY void operator()(Team& team, std::int64_t t) const {
@@ -50,6 +51,7 @@ struct ExpertChoiceBody {
                            [=](std::int64_t e) { return ranking[e] != ranking[e]; });
         first_nan = found + 1;
       }
+      if (in_turn) found = ((begin + t) * choices + choice) % experts;
       total += score[found];
       if (team.leader()) {
         expert[choice] = static_cast<std::int32_t>(found);
@@ -275,7 +277,7 @@ void launch(Exec& exec, const SelectExperts& op, const BoundOp& bound) {
   exec.rows(count, op.experts,
             ExpertChoiceBody<Real>{data_of<Real>(bound.reads[0]), scores, chosen,
                                    data_of<Real>(bound.writes[1]), op.experts, op.choices,
-                                   op.normalize, op.even});
+                                   op.normalize, op.even, op.in_turn, begin});
   const GivenOut before = op.accumulate ? GivenOut{data_of<std::int32_t>(bound.reads[2]),
                                                    data_of<std::int32_t>(bound.reads[3])}
                                         : GivenOut{};

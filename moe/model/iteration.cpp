@@ -122,4 +122,11 @@ Program without_noise(Program program) {
   return program;
 }
 
+Program with_even_routing(Program program) {
+  for (Op& op : program.ops) {
+    if (auto* select = std::get_if<SelectExperts>(&op.kind)) select->in_turn = true;
+  }
+  return program;
+}
+
 }  // namespace moe

@@ -22,4 +22,8 @@ Program forward_only(Program program);
 /// losses.
 Program without_noise(Program program);
 
+/// The same ops, with gates that send tokens to experts in turn (SelectExperts::in_turn). Gates
+/// that give every expert as many tokens by themselves stay as they are.
+Program with_even_routing(Program program);
+
 }  // namespace moe

@@ -68,6 +68,9 @@ struct SelectExperts {
   bool even = false;
   std::string_view gate{};  ///< the name of the gate, for a refusal
   bool accumulate = false;
+  /// Experts take tokens in turn, whatever their ranking: choice c of token t goes to expert
+  /// (t k + c) mod E. With this the loads are even, to measure what uneven ones cost.
+  bool in_turn = false;
   Work work(const OpSizes& sizes) const;
   /// Why it cannot be cut along the batch, with the name of the gate; none where it can.
   std::optional<Refusal> refusal_to_cut() const;

@@ -35,6 +35,17 @@ std::vector<std::int64_t> expert_tokens(const LayerRouting& routing) {
   return tokens;
 }
 
+std::optional<double> worst_max_over_mean(const Routing& routing) {
+  std::optional<double> worst;
+  for (const LayerRouting& layer : add_micro_batches(routing).layers) {
+    const std::vector<std::int64_t> tokens = expert_tokens(layer);
+    if (tokens.empty() || sum_of_tokens(tokens) == 0) continue;
+    const auto most = static_cast<double>(*std::ranges::max_element(tokens));
+    worst = std::max(worst.value_or(0), most / mean_tokens(tokens));
+  }
+  return worst;
+}
+
 std::vector<std::int64_t> rank_tokens(const LayerRouting& routing, const Groups& groups,
                                       const ExpertPlacement& placement) {
   const ExpertSlots slots = expert_slots(placement, routing.experts, groups.layout.expert);

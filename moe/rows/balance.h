@@ -21,6 +21,10 @@ std::vector<std::int64_t> expert_tokens(const LayerRouting& routing);
 std::vector<std::int64_t> rank_tokens(const LayerRouting& routing, const Groups& groups,
                                       const ExpertPlacement& placement = {});
 
+/// Tokens of the fullest expert over the mean of the layer's experts, in the MoE layer where that
+/// is the most, all micro-batches together; 1 where loads are even. None where nothing was routed.
+std::optional<double> worst_max_over_mean(const Routing& routing);
+
 /// a.b / (|a| |b|): how alike two distributions of tokens over experts are. It is 1 where they are
 /// the same up to a factor and 0 where they have no expert in common. None where either is all zero
 /// or where they differ in length.

@@ -3,40 +3,47 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <initializer_list>
 #include <span>
 #include <string>
-#include <variant>
 #include <vector>
 
-#include "moe/train/mapped_file.h"
+#include "moe/train/token_file.h"
 
-/// The text that a model is trained on: files of text with a token per byte, or files of 16-bit
-/// tokens.
+/// What a model is trained on: files of text or of tokens (token_file.h), and the samples that are
+/// drawn from them.
 namespace moe {
 
 struct CorpusOptions {
   std::int64_t vocabulary = 256;
   std::int64_t sequence_length = 64;
-  double held_out_fraction = 0.1;  ///< the last tokens of the corpus, never trained on
+  double held_out_fraction = 0.1;  ///< the last tokens of each source, never trained on
+  /// [file]: how often its sequences are drawn, in proportion to those of the other files. Empty:
+  /// all files follow one another as one source.
+  std::vector<double> weights = {};
+  int raw_token_bits = 0;  ///< of a raw `.bin` (open_token_file)
 };
 
-/// Files one after the other as one sequence of tokens. A file named `*.bin` holds uint16 tokens,
-/// little endian, either raw as nanoGPT writes them or after llm.c's header of 256 int32 (magic
-/// 20240520, version 1, count). Any other file is text with a token per byte.
-struct Corpus {
+/// Files one after the other as one sequence of tokens.
+struct Source {
   struct Part {
-    std::filesystem::path file;
-    std::variant<std::vector<std::byte>, MappedFile> storage;  ///< text; .bin
-    std::span<const std::byte> bytes;  ///< the bytes of the tokens, without a header
-    int bytes_per_token = 1;
-    std::int64_t first = 0;  ///< place of its first token in the corpus
+    TokenFile file;
+    std::int64_t first = 0;  ///< place of its first token in the source
   };
+  std::string name;  ///< its file, or "38 files from /a/b to /a/z"
   std::vector<Part> parts;
+  double weight = 1;
   std::int64_t tokens = 0;
   std::int64_t training_tokens = 0;  ///< the first ones; the rest is held out
+};
+
+struct Corpus {
+  std::vector<Source> sources;
+  std::int64_t tokens = 0;           ///< of all sources
+  std::int64_t training_tokens = 0;  ///< of all sources
   std::int64_t vocabulary = 0;
   std::int64_t sequence_length = 0;
-  /// A hash of all tokens in order, which ranks and resumed runs compare.
+  /// A hash of all tokens in order, which resumed runs compare.
   std::uint64_t fingerprint = 0;
   std::string description;  ///< "38 files from /a/b to /a/z, 512000 tokens (51200 held out)"
 };
@@ -45,10 +52,11 @@ struct Corpus {
 /// path. Throws InputError where there is neither.
 std::vector<std::filesystem::path> default_corpus_files();
 
-/// Opens `files`, or default_corpus_files() where there are none. Throws InputError for a file that
-/// cannot be read, for a `.bin` that is cut short, for a token outside the vocabulary (file,
-/// position, value) or of 32 bits, as far as that can be told, and where either split is too short
-/// for one sequence and its target.
+/// Opens `files`, or default_corpus_files() where there are none. What is held out of a source with
+/// documents begins with a document, where at most a tenth more is held out so. Throws InputError
+/// for a
+/// file that open_token_file refuses, for a token outside the vocabulary (file, position, value),
+/// and where either split of a source is too short for one sequence and its target.
 Corpus open_corpus(std::vector<std::filesystem::path> files, const CorpusOptions& options);
 
 enum class Split : std::uint8_t { training, held_out };
@@ -65,10 +73,34 @@ struct Batch {
   std::vector<std::int32_t> targets;
 };
 
-/// Every sample starts at a place in the split that is drawn from (seed, split, step, its number in
-/// the global batch), so that the global batch is the same however many ranks share it. Throws
-/// InputError where another program has meanwhile cut a file short or made a token too large.
+/// Where a sample begins: a token of a source.
+struct SamplePlace {
+  std::size_t source = 0;
+  std::int64_t first = 0;
+
+  friend bool operator==(const SamplePlace&, const SamplePlace&) = default;
+};
+
+/// Every sample begins anywhere in the split, as is drawn from (seed, split, step, its number in
+/// the global batch), so that the global batch is the same however many ranks share it.
+std::vector<SamplePlace> random_places(const Corpus& corpus, Split split, std::int64_t seed,
+                                       std::int64_t step, SampleRange samples);
+
+/// The source whose turn it is, by weight, where `bits` are random.
+std::size_t draw_source(const Corpus& corpus, std::uint64_t bits);
+
+/// Throws InputError where another program has meanwhile cut a file short or made a token too
+/// large.
+Batch read_batch(const Corpus& corpus, std::span<const SamplePlace> places);
+
+/// Asks the system to read these samples while this thread does other things.
+void read_batch_ahead(const Corpus& corpus, std::span<const SamplePlace> places);
+
+/// read_batch() of random_places().
 Batch draw_batch(const Corpus& corpus, Split split, std::int64_t seed, std::int64_t step,
                  SampleRange samples);
+
+/// A well mixed number from a sequence of them.
+std::uint64_t mix_all(std::initializer_list<std::uint64_t> values);
 
 }  // namespace moe

@@ -6,11 +6,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <system_error>
 #include <utility>
 
 #include "moe/errors.h"
+#include "moe/train/guarded_copy.h"
 
 namespace moe {
 namespace {
@@ -62,10 +64,24 @@ MappedFile::~MappedFile() {
   if (file_ >= 0) close(file_);
 }
 
-bool MappedFile::is_whole() const {
+std::size_t MappedFile::copy(std::size_t first, std::span<std::byte> to) const {
+  const std::size_t copied = guarded_copy(bytes_.subspan(first, to.size()), to);
+  // The last page that a file still has reads as zeros behind its end.
+  const auto now = static_cast<std::size_t>(size_now());
+  return std::min(copied, now > first ? now - first : 0);
+}
+
+void MappedFile::read_ahead(std::size_t first, std::size_t count) const {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const std::size_t begin = first / page * page;
+  if (bytes_.empty() || first + count > bytes_.size()) return;
+  // A system that will not read ahead reads when the bytes are copied.
+  madvise(const_cast<std::byte*>(bytes_.data()) + begin, first + count - begin, MADV_WILLNEED);
+}
+
+std::int64_t MappedFile::size_now() const {
   struct stat status {};
-  return file_ < 0 ||
-         (fstat(file_, &status) == 0 && status.st_size >= static_cast<off_t>(bytes_.size()));
+  return file_ >= 0 && fstat(file_, &status) == 0 ? static_cast<std::int64_t>(status.st_size) : 0;
 }
 
 }  // namespace moe

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <span>
 
@@ -15,10 +16,18 @@ class MappedFile {
   MappedFile& operator=(MappedFile&& other) noexcept;
   ~MappedFile();
 
+  /// Reading them may end this process (SIGBUS) where another program cuts the file short; copy()
+  /// does not.
   std::span<const std::byte> bytes() const { return bytes_; }
-  /// False once another program has cut the file short: reading the missing bytes would end this
-  /// process (SIGBUS).
-  bool is_whole() const;
+  /// Copies the bytes from `first` on, and says how many could be read: fewer than `to` holds where
+  /// the file has meanwhile been cut short, or where its disk fails.
+  std::size_t copy(std::size_t first, std::span<std::byte> to) const;
+  /// Asks the system to read bytes [first, first + count) while this thread does other things.
+  void read_ahead(std::size_t first, std::size_t count) const;
+  /// The bytes that the file has now.
+  std::int64_t size_now() const;
+  /// False once another program has cut the file short.
+  bool is_whole() const { return size_now() >= static_cast<std::int64_t>(bytes_.size()); }
 
  private:
   int file_ = -1;

@@ -87,6 +87,8 @@ void TrainStore::observe(const StepReport& report) {
   if (weighs_z_loss_) iterations_.back().z_loss = report.z_loss;
   iterations_.back().learning_rate = report.learning_rate;
   iterations_.back().gradient_norm = report.gradient_norm;
+  iterations_.back().flops = report.flops;
+  iterations_.back().exposed_s = report.exposed_s;
   schedule_of_.push_back(schedules_.rbegin()->first);
   for (const LayerRouting& layer : add_micro_batches(report.routing).layers) {
     db::Balance& row = balances_.emplace_back(
@@ -122,6 +124,11 @@ void TrainStore::observe(const StepReport& report) {
                   programs_.lower_bound(recent_.empty() ? last : recent_.front().program));
   const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - flushed_at_;
   if (waited.count() >= options_.flush_interval_s) flush();
+}
+
+void TrainStore::observe(const BalancedTurns& turns) {
+  connection_.set_busy_timeout(options_.time_limit_s);
+  db::store_balanced_share(connection_, run_id_, turns.share());
 }
 
 std::vector<db::Load> TrainStore::load_rows(int iteration, const Routing& routing) const {

@@ -59,6 +59,7 @@ class TrainStore {
   void observe(int iteration, const Schedule& schedule, const Program& program);
   /// Stores an iteration. Throws db::Error (gone) where the database was deleted or moved.
   void observe(const StepReport& report);
+  void observe(const BalancedTurns& turns);
   /// Stores the rows that wait, the timelines of the iterations nearest to the median duration (of
   /// warm-up only where there are no others), and the end of the run. Throws db::Error (locked)
   /// where the time limit passed.

@@ -5,18 +5,22 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <functional>
 #include <utility>
 
 #include "moe/communicator/cores.h"
 #include "moe/kernels/learning_rate.h"
 #include "moe/model/iteration.h"
 #include "moe/model/update.h"
+#include "moe/rows/balance.h"
 #include "moe/stop.h"
 #include "moe/train/agreement.h"
 #include "moe/train/change_program.h"
+#include "moe/train/exposed_communication.h"
 #include "moe/train/finite_check.h"
 #include "moe/train/initialize.h"
 #include "moe/train/shared_states.h"
+#include "moe/train/step_flops.h"
 #include "moe/train/turns.h"
 
 namespace moe {
@@ -34,8 +38,19 @@ std::vector<double> gather(Communicator& world, const std::vector<double>& mine,
   return all;
 }
 
-void load_batch(Runner& runner, const Corpus& corpus, Split split, const Model& model, int step,
-                const Groups& groups, int rank) {
+/// So that an iteration's time does not include the wait for a late rank.
+void wait_for_others(Communicator& world, double time_limit_s) {
+  CallContext call;
+  call.time_limit_s = time_limit_s;
+  call.what = "barrier before an iteration";
+  world.barrier(call);
+}
+
+/// Reads samples of the global batch.
+using ReadSamples = std::function<Batch(SampleRange)>;
+
+void load_batch(Runner& runner, const Model& model, const Groups& groups, int rank,
+                const ReadSamples& read) {
   const Program& program = runner.program();
   const int ranks = stage_ranks(groups);
   const std::int64_t length = model.sequence_length;
@@ -47,7 +62,7 @@ void load_batch(Runner& runner, const Corpus& corpus, Split split, const Model& 
     const std::int64_t count = program.tensors[std::max(tokens, targets)].rows;
     const std::int64_t first = (std::int64_t{i} * ranks + rank_in_stage(groups, rank)) * count;
     const std::int64_t sample = first / length, end = (first + count + length - 1) / length;
-    const Batch batch = draw_batch(corpus, split, model.seed, step, {sample, end - sample});
+    const Batch batch = read({sample, end - sample});
     const auto write = [&](TensorId input, const std::vector<std::int32_t>& values) {
       const auto own = std::span(values).subspan(static_cast<std::size_t>(first - sample * length),
                                                  static_cast<std::size_t>(count));
@@ -58,18 +73,21 @@ void load_batch(Runner& runner, const Corpus& corpus, Split split, const Model& 
   }
 }
 
-/// The spans of all ranks on rank 0's clock, counted from the first begin, for a Program of `ops`
-/// ops.
-void merge_timelines(StepReport& report, const IterationResult& mine, std::size_t ops,
-                     const Groups& groups, Communicator& world, const std::vector<RankInfo>& ranks,
-                     double time_limit_s) {
+/// The spans of all ranks on rank 0's clock, counted from the first begin, and what they add up to.
+/// `program` is the whole one that was run.
+void merge_timelines(StepReport& report, const IterationResult& mine, double my_flops,
+                     const Program& program, const Groups& groups, Communicator& world,
+                     const std::vector<RankInfo>& ranks, double time_limit_s) {
+  const std::size_t ops = program.ops.size();
   constexpr double kNotRun = -1;  // no op lasts so long
   std::vector<double> packed{mine.begin_s,
                              mine.end_s,
                              static_cast<double>(mine.planned_peak_bytes),
                              static_cast<double>(mine.touched_peak_bytes.value_or(0)),
                              static_cast<double>(mine.dropped),
-                             static_cast<double>(mine.planned_host_peak_bytes)};
+                             static_cast<double>(mine.planned_host_peak_bytes),
+                             my_flops,
+                             mine.spans.empty() ? 0 : exposed_communication_s(program, mine)};
   const std::size_t head = packed.size();
   constexpr std::size_t kPerSpan = 3;
   if (!mine.spans.empty()) packed.resize(head + kPerSpan * ops, kNotRun);
@@ -92,11 +110,14 @@ void merge_timelines(StepReport& report, const IterationResult& mine, std::size_
     report.planned_peak_bytes.push_back(static_cast<std::int64_t>(at(r)[2]));
     report.touched_peak_bytes.push_back(static_cast<std::int64_t>(at(r)[3]));
     report.planned_host_peak_bytes.push_back(static_cast<std::int64_t>(at(r)[5]));
+    report.flops += at(r)[6];
     if (rank_in_stage(groups, r) == 0) report.dropped += static_cast<std::int64_t>(at(r)[4]);
   }
   report.duration_s = end - begin;
   if (mine.spans.empty()) return;
   report.timeline.duration_s = report.duration_s;
+  report.exposed_s = 0;
+  for (int r = 0; r < world.size; ++r) *report.exposed_s += at(r)[7] / world.size;
   for (int r = 0; r < world.size; ++r) {
     std::vector<OpSpan> spans;
     std::vector<std::int64_t> sent(ops);
@@ -177,6 +198,8 @@ void train(const Model& model, const Program& program, Schedule schedule, const 
   }
   if (world.rank == 0) observer.schedule(first, schedule, scheduled);
   const SharedStates states(groups, world, options.run.time_limit_s);
+  std::optional<StepFlops> flops(std::in_place, runner.program(), groups, world.rank);
+  Batches batches(corpus, model.seed, model.global_batch, options.data);
   Planning planning(options.replan, options.planning, options.steps);
   Agreement agreement;
   runner.set_before_update([&] {
@@ -197,7 +220,9 @@ void train(const Model& model, const Program& program, Schedule schedule, const 
     runner.reschedule(without_noise(forward_only(scheduled)));
     double sum = 0;
     for (int i = 0; i < options.evaluate_batches; ++i) {
-      load_batch(runner, corpus, Split::held_out, model, i, groups, world.rank);
+      load_batch(runner, model, groups, world.rank, [&](SampleRange samples) {
+        return draw_batch(corpus, Split::held_out, model.seed, i, samples);
+      });
       iterate(fmt::format("after iteration {} the held-out loss", step), false);
       if (agreement.stop_signal != 0) return std::nullopt;
       sum += agreement.cross_entropy;
@@ -208,15 +233,14 @@ void train(const Model& model, const Program& program, Schedule schedule, const 
   for (std::int32_t step = first; step <= options.steps; ++step) {
     const bool warms_up =
         turn_of(step - first + 1, options.schedules_in_turns).iteration <= kWarmupIterations;
-    load_batch(runner, corpus, Split::training, model, step, groups, world.rank);
+    StepReport report;
+    report.epoch_ends = batches.begin(step);
+    load_batch(runner, model, groups, world.rank,
+               [&](SampleRange samples) { return batches.read(samples); });
     runner.write(runner.program().step, std::as_bytes(std::span(&step, 1)));
-    CallContext call;
-    call.time_limit_s = options.run.time_limit_s;
-    call.what = "barrier before an iteration";
-    world.barrier(call);  // so that an iteration's time does not include the wait for a late rank
+    wait_for_others(world, options.run.time_limit_s);
     IterationResult mine = iterate(fmt::format("iteration {}: the loss", step), warms_up);
 
-    StepReport report;
     report.iteration = step;
     report.warms_up = warms_up;
     report.learning_rate = rate_at(learning_rate(model), step);
@@ -224,10 +248,11 @@ void train(const Model& model, const Program& program, Schedule schedule, const 
     report.loss = agreement.cross_entropy;
     report.auxiliary_loss = agreement.auxiliary;
     report.z_loss = agreement.z_loss;
-    merge_timelines(report, mine, scheduled.ops.size(), groups, world, ranks,
+    merge_timelines(report, mine, flops->under(mine.routing), scheduled, groups, world, ranks,
                     options.run.time_limit_s);
     report.routing =
         routing_of_stages(std::move(mine.routing), groups, world, options.run.time_limit_s);
+    report.max_over_mean = worst_max_over_mean(report.routing);
     const bool periodic = options.evaluate_every > 0 && step % options.evaluate_every == 0;
     if (agreement.stop_signal == 0 && options.evaluate_batches > 0 &&
         (periodic || step == options.steps)) {
@@ -237,7 +262,7 @@ void train(const Model& model, const Program& program, Schedule schedule, const 
     if (const int signal = agreement.stop_signal) {
       if (checkpoints) {
         finish_together();
-        checkpoints->after(step, true, runner, schedule);
+        checkpoints->after(step, true, runner, schedule, batches.cursors());
       }
       throw Stopped(fmt::format("stopped after iteration {}: {}", step, stop_reason(signal)),
                     signal);
@@ -260,13 +285,30 @@ void train(const Model& model, const Program& program, Schedule schedule, const 
         observer.moved(step + 1, traffic, took.count());
       }
       scheduled = std::move(planned);
+      flops.emplace(runner.program(), groups, world.rank);
       if (world.rank == 0) {
         observer.planned(planning.time());
         observer.schedule(step + 1, schedule, scheduled);
       }
     }
-    if (checkpoints) checkpoints->after(step, is_last, runner, schedule);
+    if (checkpoints) checkpoints->after(step, is_last, runner, schedule, batches.cursors());
   }
+  if (options.balanced_steps == 0) return;
+  // Nothing looks at the parameters after this.
+  load_batch(runner, model, groups, world.rank,
+             [&](SampleRange samples) { return batches.read(samples); });
+  const BalancedTurns turns =
+      take_balanced_turns(runner, scheduled, options.balanced_steps, [&]() -> double {
+        wait_for_others(world, options.run.time_limit_s);
+        const IterationResult mine = iterate("a step beside those with even routing", false);
+        if (const int signal = agreement.stop_signal) {
+          throw Stopped(fmt::format("stopped: {}", stop_reason(signal)), signal);
+        }
+        StepReport report;
+        merge_timelines(report, mine, 0, scheduled, groups, world, ranks, options.run.time_limit_s);
+        return report.duration_s;
+      });
+  if (world.rank == 0) observer.balanced(turns);
 }
 
 }  // namespace moe

@@ -11,6 +11,8 @@
 #include "moe/passes/schedule.h"
 #include "moe/program/timeline.h"
 #include "moe/run/runner.h"
+#include "moe/train/balanced_turns.h"
+#include "moe/train/batches.h"
 #include "moe/train/checkpoint/checkpoints.h"
 #include "moe/train/checkpoint/resume.h"
 #include "moe/train/data.h"
@@ -23,6 +25,8 @@ struct TrainOptions {
   int steps = 100;
   int evaluate_every = 0;    ///< iterations between held-out losses; 0 = only after the last
   int evaluate_batches = 4;  ///< global batches per held-out loss
+  DataOptions data;
+  int balanced_steps = 0;  ///< steps of take_balanced_turns() after the last iteration; 0 = none
   RunOptions run;
   /// How many schedules take turns (turns.h). The warm-up lasts until each has had its first
   /// iterations.
@@ -44,7 +48,12 @@ struct StepReport {
   double learning_rate = 0;
   std::optional<double> gradient_norm;  ///< before clipping; none where gradients are not clipped
   double duration_s = 0;  ///< first begin to last end over all ranks, on rank 0's clock
+  double flops = 0;       ///< of matrix products, all ranks (step_flops.h)
+  /// The mean over ranks of exposed_communication_s(); none where spans are not recorded.
+  std::optional<double> exposed_s;
   std::int64_t dropped = 0;
+  std::optional<double> max_over_mean;  ///< worst_max_over_mean() of the routing
+  std::vector<EpochEnd> epoch_ends;     ///< with this iteration, where data is shuffled
   Routing routing;
   Timeline timeline;                                  ///< empty where spans are not recorded
   std::vector<std::int64_t> planned_peak_bytes;       ///< [rank]
@@ -68,6 +77,8 @@ struct TrainObserver {
   std::function<void(const StepReport&)> step = [](const StepReport&) {};
   /// After an iteration for which a plan was made, with the planning time so far.
   std::function<void(const PlanningTime&)> planned = [](const PlanningTime&) {};
+  /// After the last iteration, where balanced steps are measured.
+  std::function<void(const BalancedTurns&)> balanced = [](const BalancedTurns&) {};
   /// When a checkpoint is complete.
   std::function<void(const CheckpointReport&)> checkpoint = [](const CheckpointReport&) {};
 };

@@ -52,6 +52,41 @@ TEST_F(LoadRows, IterationsGoOnFromWhereAViewerIs) {
   EXPECT_EQ(rest[0].heldout_loss, 3.25);
 }
 
+TEST_F(LoadRows, ThePeakIsThatOfTheFastestProductOnSuchARank) {
+  const Machine machine = load_machine(connection, sample.machine);
+  const auto store = [&](int threads, const std::string& op, const std::string& dtype,
+                         double flops) {
+    db::Run run = sample_run(sample.machine);
+    run.kind = "bench";
+    RunRank rank;
+    rank.run_id = insert(connection, run);
+    rank.threads = threads;
+    insert(connection, std::vector{rank});
+    Measurement row;
+    row.run_id = rank.run_id;
+    row.op = op;
+    row.device = "cpu";
+    row.dtype = dtype;
+    row.flops = flops;
+    row.time_s = 2;
+    insert(connection, std::vector{row});
+  };
+  const auto peak = [&](const Machine& of, int threads, const std::string& dtype = "f32") {
+    return load_peak_flops_per_s(connection, of, "cpu", dtype, threads);
+  };
+  EXPECT_EQ(peak(machine, 1), std::nullopt);
+  store(1, "linear", "f32", 100);
+  store(1, "expert_linear_weight_gradient", "f32", 120);
+  store(2, "linear", "f32", 200);
+  store(1, "linear", "bf16", 400);
+  store(1, "copy", "f32", 900);
+  EXPECT_EQ(peak(machine, 1), 60);
+  EXPECT_EQ(peak(machine, 2), 100);
+  EXPECT_EQ(peak(machine, 1, "bf16"), 200);
+  EXPECT_EQ(peak(machine, 4), std::nullopt);
+  EXPECT_EQ(peak(sample_machine("another"), 1), std::nullopt);
+}
+
 TEST_F(LoadRows, LoadsOfOneLayerAndARangeOfIterations) {
   LoadFilter filter;
   filter.run_id = sample.run;

@@ -186,6 +186,24 @@ outcome 2 '{"status":"refused","rank":0,"message":"fresh/iteration-00000002/rank
   "$moe_train" --model micro --data corpus.txt --checkpoint fresh --resume
 expect 2 err "requires --checkpoint" "$moe_train" --model micro --resume
 
+# A training goes on in the middle of its files, wherever each of them stands, with the same bits.
+seq 900 >numbers.txt
+mixed="--model micro --data corpus.txt:3 numbers.txt:1.5 --threads 1 --evaluate-batches 0 --format csv --quiet"
+step_losses() { awk -F, 'NR == 1 { for (i = 1; i <= NF; ++i) if ($i == "loss") c = i; next } { print $1, $c }' "$@"; }
+"$moe_train" $mixed --steps 40 >whole.csv
+"$moe_train" $mixed --steps 23 --checkpoint mixed >first.csv
+"$moe_train" $mixed --steps 40 --checkpoint mixed --resume --ranks 1 >rest.csv
+[ "$(step_losses whole.csv)" = "$(step_losses first.csv; step_losses rest.csv)" ] || fail "a mixture of files does not go on as it was"
+expect 0 err "epoch 1 of numbers.txt ends, of " "$moe_train" --model micro --data numbers.txt corpus.txt:2 --steps 400 \
+  --threads 1 --evaluate-batches 0
+expect 0 err "and samples are drawn at random from there on" "$moe_train" --model micro --data corpus.txt:3 numbers.txt:1.5 \
+  --data-order random --steps 41 --threads 1 --checkpoint mixed --resume
+expect 2 err "a weight of 0: expected one above 0" "$moe_train" --model micro --data corpus.txt:0
+expect 2 err "corpus.txt:x" "$moe_train" --model micro --data corpus.txt:x
+"$moe_train" --model micro --data corpus.txt --steps 150 --overfit-batch --threads 1 --evaluate-batches 0 --format csv --quiet \
+  --set training.learning_rate=0.01 >overfit.csv
+[ "$(step_losses overfit.csv | tail -n 1 | awk '{ print $2 < 0.1 }')" = 1 ] || fail "one batch is not learnt by heart: $(tail -n 1 overfit.csv)"
+
 # The rate and the norm stand in the rows.
 expect 0 out "gradient_norm" "$moe_train" --model micro --data corpus.txt --steps 1 --set training.clip_norm=1
 "$moe_train" --model micro --data corpus.txt --steps 3 --evaluate-batches 0 --format csv --quiet --ranks 2 \
@@ -194,6 +212,14 @@ expect 0 out "gradient_norm" "$moe_train" --model micro --data corpus.txt --step
   tr '\n' ' ')" = "0.0005 0.001 0.001 " ] || fail "other learning rates: $(cat rates.csv)"
 "$moe_train" --model micro --data corpus.txt --steps 2 --quiet --threads 1 --set training.clip_norm=1 --db rates.db --log rates.jsonl >out 2>err
 expect 0 out "2 of 2" "$moe_db" query --db rates.db "SELECT count(gradient_norm) || ' of ' || count(learning_rate) FROM iteration_view"
+for figure in flops_per_s peak_bytes exposed_s max_over_mean; do
+  [ "$(grep -c "\"$figure\":" rates.jsonl)" = 2 ] || fail "no $figure in the log: $(cat rates.jsonl)"
+  head -n 1 rates.csv | grep -q ",$figure" || fail "no $figure in the rows: $(head -n 1 rates.csv)"
+done
+grep -q peak_share rates.jsonl && fail "a share of a peak that nobody measured: $(cat rates.jsonl)"
+expect 0 out '"balanced_share":' "$moe_train" --model micro --data corpus.txt --steps 2 --threads 1 --balanced-steps 2 --format json
+expect 2 err "balanced-steps: expected one --schedule" "$moe_train" --model tiny --data corpus.txt --steps 2 --balanced-steps 2 \
+  --schedule plain.json chunks.json
 [ "$(grep -c '"gradient_norm":' rates.jsonl)" = 2 ] || fail "other lines in the log: $(cat rates.jsonl)"
 expect 2 err "\"cosine\" ends at an iteration: expected decay_steps" "$moe_train" --model micro --data corpus.txt \
   --set training.learning_rate_schedule=cosine

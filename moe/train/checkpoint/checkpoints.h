@@ -7,9 +7,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "moe/communicator/communicator.h"
 #include "moe/run/runner.h"
+#include "moe/train/batches.h"
 #include "moe/train/checkpoint/collect.h"
 #include "moe/train/checkpoint/index.h"
 
@@ -43,11 +45,13 @@ class Checkpoints {
 
   /// After an iteration: begins a checkpoint where one is due or `is_last`, and looks after the one
   /// under way. After the last one it waits until it is complete.
-  void after(int iteration, bool is_last, const Runner& runner, const Schedule& schedule);
+  void after(int iteration, bool is_last, const Runner& runner, const Schedule& schedule,
+             const std::vector<SourceCursor>& cursors = {});
 
  private:
   struct UnderWay;
-  void begin(int iteration, const Runner& runner, const Schedule& schedule);
+  void begin(int iteration, const Runner& runner, const Schedule& schedule,
+             const std::vector<SourceCursor>& cursors);
   void look_after(bool waits);
   std::vector<std::string> told(const std::string& mine, const char* what) const;
   void complete_checkpoint(const std::vector<std::string>& told_by_ranks);

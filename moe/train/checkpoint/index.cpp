@@ -18,8 +18,13 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kVersion = 1;
 
+/// Names of files may be bytes that are no text.
+std::string in_utf8(const Json& json, int indent) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
 std::string checksum_of(const Json& json) {
-  const std::string text = json.dump();
+  const std::string text = in_utf8(json, -1);
   return checksum_text(checksum(std::as_bytes(std::span(text))));
 }
 
@@ -31,6 +36,12 @@ CheckpointIndex index_from(const Json& json, const std::string& file) {
   const auto fingerprint = json.at("corpus_fingerprint").get<std::string>();
   std::from_chars(fingerprint.data(), fingerprint.data() + fingerprint.size(),
                   index.corpus_fingerprint, 16);
+  if (json.contains("cursors")) {
+    for (const Json& one : json["cursors"]) {
+      index.cursors.push_back(
+          {one.at("source").get<std::string>(), one.at("drawn").get<std::int64_t>()});
+    }
+  }
   index.schedule = schedule_from_json(json.at("schedule").dump());
   for (const auto& [name, seal] : json.at("files").items()) {
     index.files[name] = {seal.at("bytes").get<std::int64_t>(),
@@ -51,16 +62,19 @@ std::string to_text(const CheckpointIndex& index) {
     files[name] = {{"bytes", seal.bytes}, {"header_checksum", seal.header_checksum}};
   }
   for (const auto& [name, file] : index.file_of) weight_map[name] = file;
-  const Json content{{"iteration", index.iteration},
-                     {"model", Json::parse(to_json(index.model))},
-                     {"layout", index.layout},
-                     {"corpus_fingerprint", checksum_text(index.corpus_fingerprint)},
-                     {"schedule", schedule},
-                     {"files", files},
-                     {"weight_map", weight_map}};
+  Json content{{"iteration", index.iteration},
+               {"model", Json::parse(to_json(index.model))},
+               {"layout", index.layout},
+               {"corpus_fingerprint", checksum_text(index.corpus_fingerprint)},
+               {"schedule", schedule},
+               {"files", files},
+               {"weight_map", weight_map}};
+  for (const SourceCursor& one : index.cursors) {
+    content["cursors"].push_back({{"source", one.name}, {"drawn", one.drawn}});
+  }
   const Json whole{
       {"moelab_checkpoint", kVersion}, {"checksum", checksum_of(content)}, {"content", content}};
-  return whole.dump(1) + "\n";
+  return in_utf8(whole, 1) + "\n";
 }
 
 CheckpointIndex read_index(const std::filesystem::path& folder) {

@@ -4,9 +4,11 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "moe/model/model.h"
 #include "moe/passes/schedule.h"
+#include "moe/train/batches.h"
 #include "moe/train/checkpoint/safetensors.h"
 
 namespace moe {
@@ -17,8 +19,9 @@ struct CheckpointIndex {
   Model model;
   std::string layout;  ///< "dp=1,ep=2,esp=1,tp=1,pp=1"
   std::uint64_t corpus_fingerprint = 0;
-  Schedule schedule;                           ///< the one in force
-  std::map<std::string, FileSeal> files;       ///< by name of the file
+  std::vector<SourceCursor> cursors;      ///< [source]; empty where samples are drawn at random
+  Schedule schedule;                      ///< the one in force
+  std::map<std::string, FileSeal> files;  ///< by name of the file
   std::map<std::string, std::string> file_of;  ///< by name of the tensor
 };
 

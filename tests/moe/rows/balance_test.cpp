@@ -27,6 +27,14 @@ TEST(Balance, OfExpertsWorkedByHand) {
   EXPECT_EQ(row.dropped_tokens, std::nullopt) << "what gates asked for was not recorded";
 }
 
+TEST(Balance, TheLeastEvenLayerIsThatOfAllItsMicroBatches) {
+  Routing all{{routing(), {1, 2, {{5, 1}}, 0}, {1, 2, {{1, 5}}, 1}}};
+  EXPECT_EQ(worst_max_over_mean(all), 2.0) << "30 of 60 over 4 experts; the other is even";
+  all.layers.push_back({7, 8, {{24, 0, 0, 0, 0, 0, 0, 0}}});
+  EXPECT_EQ(worst_max_over_mean(all), 8.0);
+  EXPECT_EQ(worst_max_over_mean({}), std::nullopt);
+}
+
 TEST(Balance, OfRanksIsOfTheTokensWhoseExpertsTheyCompute) {
   EXPECT_EQ(rank_tokens(routing(), make_groups(4, 4)), (Tokens{10, 20, 30, 0}));
   // Two copies of the experts: ranks 0 and 1 send to one, 2 and 3 to the other; two experts a rank.

@@ -3,9 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <fstream>
-#include <numeric>
 #include <set>
 
 #include "moe/errors.h"
@@ -34,15 +32,6 @@ class Data : public testing::Test {
     std::vector<std::uint8_t> text(bytes);
     for (std::size_t i = 0; i < bytes; ++i) text[i] = static_cast<std::uint8_t>((from + i) % 250);
     return write(name, text);
-  }
-  std::filesystem::path write_llmc(const std::string& name, std::int32_t magic,
-                                   std::int32_t version, std::int32_t announced,
-                                   const std::vector<std::uint16_t>& tokens) {
-    std::vector<std::uint16_t> all(512);
-    const std::int32_t header[3] = {magic, version, announced};
-    std::memcpy(all.data(), header, sizeof header);
-    all.insert(all.end(), tokens.begin(), tokens.end());
-    return write(name, all);
   }
   template <class Body>
   std::string message(Body body) {
@@ -133,20 +122,6 @@ TEST_F(Data, FilesFollowOneAnother) {
             draw_batch(three, Split::training, 1, 0, {0, 100}).tokens);
 }
 
-TEST_F(Data, ReadsRawAndLlmcTokensAlike) {
-  std::vector<std::uint16_t> tokens(500);
-  std::iota(tokens.begin(), tokens.end(), std::uint16_t{50000});
-  const CorpusOptions options{.vocabulary = 50500, .sequence_length = 16};
-  const Corpus raw = open_corpus({write("raw.bin", tokens)}, options);
-  const Corpus llmc = open_corpus({write_llmc("llmc.bin", 20240520, 1, 500, tokens)}, options);
-  EXPECT_EQ(raw.tokens, 500);
-  EXPECT_EQ(raw.fingerprint, llmc.fingerprint);
-  const Batch batch = draw_batch(raw, Split::training, 1, 0, {0, 4});
-  EXPECT_EQ(batch.tokens, draw_batch(llmc, Split::training, 1, 0, {0, 4}).tokens);
-  EXPECT_GE(batch.tokens[0], 50000);
-  EXPECT_EQ(batch.targets[0], batch.tokens[0] + 1);
-}
-
 TEST_F(Data, NamesFilePositionAndValueOfATokenBeyondTheVocabulary) {
   std::vector<std::uint16_t> tokens(500, 7);
   tokens[123] = 300;
@@ -155,53 +130,6 @@ TEST_F(Data, NamesFilePositionAndValueOfATokenBeyondTheVocabulary) {
               HasSubstr("x.bin: token 123 is 300: expected below the vocabulary of 256"));
   EXPECT_THAT(message([&] { open_corpus({write_text("a.txt", 1000)}, {.vocabulary = 100}); }),
               HasSubstr("a.txt: token 100 is 100: expected below the vocabulary of 100"));
-}
-
-TEST_F(Data, RefusesFilesThatAreCutShort) {
-  const std::vector<std::uint16_t> tokens(500, 7);
-  EXPECT_THAT(message([&] { open_corpus({write("odd.bin", std::vector<char>(1001))}, {}); }),
-              HasSubstr("odd.bin: 1001 bytes: expected uint16 tokens, an even number"));
-  EXPECT_THAT(
-      message([&] { open_corpus({write_llmc("short.bin", 20240520, 1, 600, tokens)}, {}); }),
-      HasSubstr("short.bin: 2024 bytes: expected 2224 for the 600 tokens its header announces"));
-  EXPECT_THAT(message([&] { open_corpus({write_llmc("wide.bin", 20240801, 7, 250, tokens)}, {}); }),
-              HasSubstr("version 1 (uint16 tokens)"));
-}
-
-TEST_F(Data, RefusesTokensOf32Bits) {
-  const std::vector<std::int32_t> tokens(200, 3);
-  const auto path = write("megatron.bin", tokens);
-  EXPECT_THAT(message([&] {
-                open_corpus({path}, {100000, 8, 0.1});
-              }),
-              AllOf(HasSubstr(path.string()), HasSubstr("expected a vocabulary of at most 65536")));
-  EXPECT_EQ(open_corpus({path}, {50000, 8, 0.1}).tokens, 400) << "read as two each";
-  for (const int code : {4, 8}) {
-    std::vector<char> index{'M', 'M', 'I', 'D', 'I', 'D', 'X', 0, 0, 1, 0, 0, 0, 0, 0, 0, 0};
-    index.push_back(static_cast<char>(code));
-    write("megatron.idx", index);
-    const std::string why = message([&] { open_corpus({path}, {50000, 8, 0.1}); });
-    if (code == 4) {
-      EXPECT_THAT(why, HasSubstr("megatron.idx says that its tokens are of type 4 (int32)"));
-    } else {
-      EXPECT_EQ(why, "no InputError");
-    }
-  }
-}
-
-TEST_F(Data, RefusesFilesThatChangeWhileTheyAreTrainedOn) {
-  const auto path = write("x.bin", std::vector<std::uint16_t>(5000, 7));
-  const Corpus corpus = open_corpus({path}, {.sequence_length = 16});
-  const auto draw = [&] { draw_batch(corpus, Split::training, 1, 0, {0, 4}); };
-  EXPECT_NO_THROW(draw());
-  {
-    const std::vector<std::uint16_t> large(5000, 300);
-    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
-    file.write(reinterpret_cast<const char*>(large.data()), 10000);
-  }
-  EXPECT_THAT(message(draw), HasSubstr("has become 300 while it was trained on"));
-  std::filesystem::resize_file(path, 0);
-  EXPECT_THAT(message(draw), HasSubstr("x.bin: was cut short while it was trained on"));
 }
 
 TEST_F(Data, SaysHowMuchTextASequenceNeeds) {
@@ -221,6 +149,72 @@ TEST_F(Data, SaysWhyAFileCannotBeRead) {
   const auto text = write_text("a.txt", 1000);
   const auto tokens = write("b.bin", std::vector<std::uint16_t>(500, 7));
   EXPECT_THAT(message([&] { open_corpus({text, tokens}, {}); }), HasSubstr("not both"));
+}
+
+TEST_F(Data, RefusesFilesThatChangeWhileTheyAreTrainedOn) {
+  const auto path = write("x.bin", std::vector<std::uint16_t>(5000, 7));
+  const Corpus corpus = open_corpus({path}, {.sequence_length = 16});
+  const auto draw = [&] { draw_batch(corpus, Split::training, 1, 0, {0, 4}); };
+  EXPECT_NO_THROW(draw());
+  {
+    const std::vector<std::uint16_t> large(5000, 300);
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    file.write(reinterpret_cast<const char*>(large.data()), 10000);
+  }
+  EXPECT_THAT(message(draw), HasSubstr("is 300: expected below the vocabulary of 256"));
+  std::filesystem::resize_file(path, 0);
+  EXPECT_THAT(message(draw), AllOf(HasSubstr("x.bin: was cut short while it was trained on: it has "
+                                             "0 of 10000 bytes, and token "),
+                                   HasSubstr(" cannot be read")));
+}
+
+/// Two documents of 1000 tokens, of which a tenth is held out.
+TEST_F(Data, WhatIsHeldOutBeginsWithADocumentThatIsNear) {
+  const auto tokens = write("m.bin", std::vector<std::uint16_t>(1000, 7));
+  const auto training_tokens = [&](std::int32_t of_the_first) {
+    std::ofstream index(directory_ / "m.idx", std::ios::binary);
+    const auto put = [&](const auto& value) {
+      index.write(reinterpret_cast<const char*>(&value), sizeof value);
+    };
+    index.write("MMIDIDX\0\0", 9);
+    put(std::uint64_t{1});
+    put(std::uint8_t{8});
+    put(std::uint64_t{2});
+    put(std::uint64_t{3});
+    put(of_the_first);
+    put(std::int32_t{1000 - of_the_first});
+    put(std::int64_t{0});
+    put(std::int64_t{2 * of_the_first});
+    for (const std::int64_t sequence : {0, 1, 2}) put(sequence);
+    index.close();
+    return open_corpus({tokens}, {.sequence_length = 16}).training_tokens;
+  };
+  EXPECT_EQ(training_tokens(895), 895);
+  EXPECT_EQ(training_tokens(900), 900);
+  EXPECT_EQ(training_tokens(905), 900);
+  EXPECT_EQ(training_tokens(500), 900);
+}
+
+/// Text counts on from byte to byte, tokens are 250 and more.
+TEST_F(Data, DrawsFilesByTheirWeights) {
+  const auto text = write_text("a.txt", 5000);
+  const auto tokens = write("b.bin", std::vector<std::uint16_t>(5000, 255));
+  const Corpus corpus = open_corpus({text, tokens}, {.sequence_length = 16, .weights = {3, 1}});
+  ASSERT_EQ(corpus.sources.size(), 2u);
+  EXPECT_THAT(corpus.description, AllOf(HasSubstr("a.txt (75%)"), HasSubstr("b.bin (25%)"),
+                                        HasSubstr("10000 tokens (1000 held out)")));
+  for (const Split split : {Split::training, Split::held_out}) {
+    int of_tokens = 0;
+    for (std::int64_t step = 0; step < 100; ++step) {
+      const Batch batch = draw_batch(corpus, split, 1, step, {0, 8});
+      for (std::size_t i = 0; i < batch.tokens.size(); i += 16) of_tokens += batch.tokens[i] == 255;
+    }
+    EXPECT_NEAR(of_tokens, 200, 45);  // 3.7 standard deviations
+  }
+  EXPECT_THAT(message([&] {
+                open_corpus({text, write_text("none.txt", 0)}, {.weights = {1, 1}});
+              }),
+              HasSubstr("none.txt: empty"));
 }
 
 TEST_F(Data, DefaultCorpusIsTextOfThisRepository) {

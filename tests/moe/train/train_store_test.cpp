@@ -99,6 +99,24 @@ TEST_F(TrainStoreTest, IterationsLoadsAndLargestPeaksAreStored) {
   EXPECT_EQ(db::load_run(reader(), store.run_id()).status, "done");
 }
 
+TEST_F(TrainStoreTest, RatesAndSharesFollowFromWhatIsStored) {
+  db::Run begun = db::sample_run(0);
+  begun.peak_flops_per_s = 4000;
+  TrainStore store(options, begun, begun_with({}), std::vector<RankInfo>(kRanks), groups);
+  store.observe(1, {}, program);
+  StepReport step = report(1);
+  step.flops = 500;
+  step.exposed_s = 0.125;
+  store.observe(step);
+  store.observe(BalancedTurns{.usual_s = 0.5, .balanced_s = 0.4});
+  store.finish();
+  const db::Connection connection = reader();
+  db::Query query(connection,
+                  "SELECT flops_per_s, peak_share, exposed_s, max_over_mean, balanced_share "
+                  "FROM iteration_view JOIN run_view USING (run)");
+  EXPECT_EQ(query.next().value(), (std::vector<db::Cell>{1000.0, 0.25, 0.125, 36.0 / 34, 0.8}));
+}
+
 TEST_F(TrainStoreTest, LoadsOfEveryMicroBatchAreStoredAndTheBalanceOfAllTogether) {
   options.steps = 250'000;
   TrainStore store = make_store();

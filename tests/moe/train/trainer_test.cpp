@@ -7,12 +7,15 @@
 #include <csignal>
 #include <filesystem>
 #include <iostream>
+#include <optional>
 #include <stdexcept>
 
 #include "moe/errors.h"
 #include "moe/model/iteration.h"
+#include "moe/rows/balance.h"
 #include "moe/stop.h"
 #include "moe/train/initialize.h"
+#include "moe/train/step_flops.h"
 #include "moe/train/turns.h"
 #include "tests/moe/train/training_case.h"
 
@@ -43,6 +46,7 @@ struct Told {
   std::vector<std::pair<int, Schedule>> schedules;   ///< from which iteration on
   std::vector<std::pair<int, ExpertTraffic>> moved;  ///< before which iteration
   std::vector<std::string> failures;                 ///< what each rank threw
+  std::optional<BalancedTurns> balanced;
 
   std::vector<double> losses() const {
     std::vector<double> all;
@@ -76,6 +80,7 @@ Told trained(const Model& model, const Groups& groups, TrainOptions options,
       EXPECT_GT(duration_s, 0);
       told.moved.emplace_back(iteration, traffic);
     };
+    observer.balanced = [&](const BalancedTurns& turns) { told.balanced = turns; };
     try {
       train(model, build_iteration(model, groups, world.rank), schedule, text.corpus, groups,
             *backend, world, infos, options, observer);
@@ -134,6 +139,76 @@ TEST(Trainer, LossesAreThoseOfTheGlobalBatchOnAnyNumberOfRanks) {
   for (const int ranks : {2, 4}) {
     const Told told = trained(model, ranks, steps(4));
     for (std::size_t i = 0; i < one.size(); ++i) EXPECT_NEAR(told.losses()[i], one[i], 1e-12);
+  }
+}
+
+TEST(Trainer, ShuffledDataIsTheSameOnAnyNumberOfRanksAndTellsItsEpochs) {
+  const Model model = small_model(DType::f64);
+  TrainOptions options = steps(33);  // 28 sequences each, of 449
+  options.data.order = DataOrder::shuffled;
+  const Told one = trained(model, 1, options), four = trained(model, 4, options);
+  std::vector<std::pair<int, std::int64_t>> ends;
+  for (std::size_t i = 0; i < one.steps.size(); ++i) {
+    EXPECT_NEAR(four.losses()[i], one.losses()[i], 1e-11);
+    for (const EpochEnd& end : one.steps[i].epoch_ends) {
+      ends.emplace_back(one.steps[i].iteration, end.epoch);
+    }
+  }
+  EXPECT_THAT(ends, ElementsAre(std::pair(17, 1), std::pair(33, 2)));
+}
+
+TEST(Trainer, OneBatchAgainAndAgainIsLearntByHeart) {
+  Model model = small_model(DType::f32);
+  model.learning_rate = 0.01;
+  TrainOptions options = steps(150);
+  options.data.one_batch = true;
+  const std::vector<double> losses = trained(model, 1, options).losses();
+  EXPECT_GT(losses.front(), 3);
+  EXPECT_LT(losses.back(), 0.1);
+  options.data.one_batch = false;
+  EXPECT_GT(trained(model, 1, options).losses().back(), 0.2) << "one after the other is not";
+}
+
+TEST(Trainer, TellsWhatAStepComputedAndHowEvenItsLoadsWere) {
+  const Model model = small_model(DType::f32);
+  TrainOptions options = steps(2);
+  options.balanced_steps = 2;
+  const Told told = trained(model, 2, options);
+  for (const StepReport& step : told.steps) {
+    const Groups groups = make_groups(2, 2);
+    double flops = 0;
+    for (int rank = 0; rank < 2; ++rank) {
+      flops += StepFlops(build_iteration(model, groups, rank), groups, rank).under(step.routing);
+    }
+    EXPECT_DOUBLE_EQ(step.flops, flops);
+    EXPECT_EQ(step.max_over_mean, worst_max_over_mean(step.routing));
+    ASSERT_TRUE(step.exposed_s);
+    EXPECT_GT(*step.exposed_s, 0) << "everything runs in turn";
+    EXPECT_LT(*step.exposed_s, step.duration_s);
+  }
+  ASSERT_TRUE(told.balanced);
+  EXPECT_GT(told.balanced->usual_s, 0);
+  EXPECT_GT(told.balanced->share(), 0);
+  EXPECT_FALSE(trained(model, 1, steps(1)).balanced);
+}
+
+TEST(Trainer, EvenRoutingGivesEveryExpertAsManyTokens) {
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    const Model model = small_model(dtype);
+    const Text text(model);
+    const Groups groups = make_groups(1, 1);
+    const auto world = make_solo_communicator();
+    const auto backend = make_cpu_backend(1);
+    const Program program = with_even_routing(build_iteration(model, groups, 0));
+    Runner runner(program, groups, *backend, *world, {.memory_limit_bytes = 1 << 28});
+    initialize_parameters(runner, model.seed);
+    const Batch batch = draw_batch(text.corpus, Split::training, 1, 1, {0, model.global_batch});
+    runner.write(program.tokens.front(), std::as_bytes(std::span(batch.tokens)));
+    runner.write(program.targets.front(), std::as_bytes(std::span(batch.targets)));
+    const IterationResult result = runner.iterate();
+    EXPECT_EQ(result.dropped, 0);
+    EXPECT_THAT(result.routing.layers.front().tokens.front(), Each(16));
+    EXPECT_EQ(worst_max_over_mean(result.routing), 1.0);
   }
 }
 

@@ -1,0 +1,109 @@
+#include "moe/command/data_inputs.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include "moe/errors.h"
+
+namespace moe {
+namespace {
+
+struct DataFile {
+  std::filesystem::path path;
+  std::optional<double> weight;
+};
+
+DataFile data_file(const std::string& word) {
+  std::error_code ignored;
+  const std::size_t colon = word.rfind(':');
+  if (colon == std::string::npos || std::filesystem::exists(word, ignored)) return {word, {}};
+  const std::string_view tail = std::string_view(word).substr(colon + 1);
+  double weight = 0;
+  const auto [end, error] = std::from_chars(tail.data(), tail.data() + tail.size(), weight);
+  if (error != std::errc() || end != tail.data() + tail.size()) return {word, {}};
+  if (!std::isfinite(weight) || weight <= 0) {
+    throw InputError(fmt::format("--data {}: a weight of {}: expected one above 0", word, tail));
+  }
+  return {word.substr(0, colon), weight};
+}
+
+DataOrder order_of(const TrainArguments& arguments) {
+  const bool shuffled =
+      arguments.data_order.empty() ? !arguments.data.empty() : arguments.data_order == "shuffled";
+  return shuffled ? DataOrder::shuffled : DataOrder::random;
+}
+
+}  // namespace
+
+Corpus open_data(const TrainArguments& arguments, const Model& model) {
+  std::vector<std::filesystem::path> files;
+  std::vector<double> weights;
+  bool weighted = false;
+  for (const std::string& word : arguments.data) {
+    const DataFile file = data_file(word);
+    files.push_back(file.path);
+    weights.push_back(file.weight.value_or(1));
+    weighted = weighted || file.weight.has_value();
+  }
+  if (!weighted) weights.clear();
+  return open_corpus(std::move(files), {.vocabulary = model.vocabulary,
+                                        .sequence_length = model.sequence_length,
+                                        .weights = std::move(weights),
+                                        .raw_token_bits = arguments.token_bits});
+}
+
+DataOptions data_options(const TrainArguments& arguments, const Corpus& corpus,
+                         std::optional<ResumePoint>& resume) {
+  DataOptions options{.order = order_of(arguments), .one_batch = arguments.overfit_batch};
+  if (!resume) return options;
+  const CheckpointIndex& index = resume->index;
+  const bool was_shuffled = !index.cursors.empty();
+  if (options.order == DataOrder::random) {
+    if (was_shuffled) {
+      resume->remarks.push_back(fmt::format(
+          "data was shuffled up to iteration {}, and samples are drawn at random from there on",
+          index.iteration));
+    }
+    return options;
+  }
+  if (!was_shuffled) {
+    resume->remarks.push_back(
+        fmt::format("samples were drawn at random up to iteration {}, and from there on epochs "
+                    "begin with the first",
+                    index.iteration));
+    return options;
+  }
+  options.cursors =
+      continued(corpus, index.cursors, index.corpus_fingerprint == corpus.fingerprint);
+  for (const SourceCursor& cursor : options.cursors) {
+    if (cursor.drawn > 0) continue;
+    resume->remarks.push_back(fmt::format("{}: begins with its first epoch", cursor.name));
+  }
+  return options;
+}
+
+void say_epochs(const DataOptions& options, const Corpus& corpus, std::int64_t tokens,
+                const StepReport& step) {
+  if (options.one_batch) return;
+  for (const EpochEnd& end : step.epoch_ends) {
+    spdlog::info("iteration {}: epoch {} of {} ends, of {} sequences", step.iteration, end.epoch,
+                 end.source, end.sequences);
+  }
+  if (options.order == DataOrder::shuffled) return;
+  const std::int64_t epochs = step.iteration * tokens / corpus.training_tokens;
+  if (epochs > (step.iteration - 1) * tokens / corpus.training_tokens) {
+    spdlog::info("iteration {}: as many tokens have been drawn as {} epoch{} ha{}", step.iteration,
+                 epochs, epochs == 1 ? "" : "s", epochs == 1 ? "s" : "ve");
+  }
+}
+
+}  // namespace moe

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <optional>
+
+#include "moe/command/arguments.h"
+#include "moe/model/model.h"
+#include "moe/train/batches.h"
+#include "moe/train/checkpoint/resume.h"
+#include "moe/train/data.h"
+#include "moe/train/trainer.h"
+
+namespace moe {
+
+/// Opens what `--data` names, FILE or FILE:WEIGHT each, or the default text. A name with a colon
+/// that is that of a file is taken as it is. Where one has a weight, those without have 1. Throws
+/// InputError as open_corpus() does, and for a weight that is not above 0.
+Corpus open_data(const TrainArguments& arguments, const Model& model);
+
+/// What is drawn from it. A training that goes on has its files where the checkpoint has them; the
+/// remarks of `resume` then also tell what is drawn otherwise than before.
+DataOptions data_options(const TrainArguments& arguments, const Corpus& corpus,
+                         std::optional<ResumePoint>& resume);
+
+/// Tells a person which epochs end with an iteration of `tokens` tokens. Where samples are drawn at
+/// random there are none, and it tells when as many tokens have been drawn as the text has: some of
+/// it has then been seen several times, and some not yet.
+void say_epochs(const DataOptions& options, const Corpus& corpus, std::int64_t tokens,
+                const StepReport& step);
+
+}  // namespace moe

@@ -1,0 +1,154 @@
+#include "moe/train/batches.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace moe::batches_test {
+namespace {
+
+using testing::ElementsAre;
+
+class BatchesTest : public testing::Test {
+ protected:
+  void SetUp() override { std::filesystem::create_directories(directory_); }
+  void TearDown() override { std::filesystem::remove_all(directory_); }
+
+  /// Tokens that count on from `first`, so that a token says its place.
+  std::filesystem::path write(const std::string& name, std::size_t tokens, int first = 0) {
+    std::vector<std::uint16_t> values(tokens);
+    for (std::size_t i = 0; i < tokens; ++i) {
+      values[i] = static_cast<std::uint16_t>(static_cast<std::size_t>(first) + i);
+    }
+    const auto path = directory_ / name;
+    std::ofstream(path, std::ios::binary)
+        .write(reinterpret_cast<const char*>(values.data()),
+               static_cast<std::streamsize>(2 * tokens));
+    return path;
+  }
+  static Corpus open(std::vector<std::filesystem::path> files, std::vector<double> weights = {}) {
+    return open_corpus(
+        std::move(files),
+        {.vocabulary = 65536, .sequence_length = kLength, .weights = std::move(weights)});
+  }
+
+  static constexpr std::int64_t kLength = 10, kBatch = 6;
+  const std::filesystem::path directory_ =
+      std::filesystem::path(testing::TempDir()) /
+      (std::string("moelab-batches-") +
+       testing::UnitTest::GetInstance()->current_test_info()->name());
+};
+
+/// 1000 tokens, of which the first 900 make 89 sequences with their targets.
+TEST_F(BatchesTest, AnEpochHasEverySequenceOnceInAnotherOrder) {
+  const Corpus corpus = open({write("a.bin", 1000)});
+  Batches batches(corpus, 1, 1, {.order = DataOrder::shuffled});
+  std::vector<std::vector<std::int32_t>> epochs(2);
+  for (int step = 1; step <= 178; ++step) {
+    const std::vector<EpochEnd> ends = batches.begin(step);
+    ASSERT_EQ(ends.size(), step % 89 == 0 ? 1u : 0u) << step;
+    if (!ends.empty()) {
+      EXPECT_EQ(ends[0].epoch, step / 89);
+      EXPECT_EQ(ends[0].sequences, 89);
+    }
+    const Batch batch = batches.read({0, 1});
+    EXPECT_EQ(batch.targets.back(), batch.tokens.front() + kLength);
+    epochs[static_cast<std::size_t>(step > 89)].push_back(batch.tokens.front());
+  }
+  EXPECT_NE(epochs[0], epochs[1]);
+  for (auto& epoch : epochs) {
+    std::ranges::sort(epoch);
+    for (std::size_t i = 0; i < epoch.size(); ++i) {
+      ASSERT_EQ(epoch[i], static_cast<std::int32_t>(i) * kLength);
+    }
+  }
+}
+
+/// Whichever samples a rank reads, from whichever iteration on.
+TEST_F(BatchesTest, AreTheSameForEveryRankAndAfterAStop) {
+  const Corpus corpus = open({write("a.bin", 2000), write("b.bin", 800, 30000)}, {3, 1});
+  const DataOptions shuffled{.order = DataOrder::shuffled};
+  Batches whole(corpus, 5, kBatch, shuffled), shared(corpus, 5, kBatch, shuffled);
+  std::optional<Batches> resumed;
+  std::vector<SourceCursor> before;
+  for (int step = 1; step <= 100; ++step) {
+    whole.begin(step);
+    shared.begin(step);
+    if (step == 41) {
+      resumed.emplace(
+          corpus, 5, kBatch,
+          DataOptions{.order = DataOrder::shuffled, .cursors = continued(corpus, before, false)});
+    }
+    const Batch all = whole.read({0, kBatch});
+    for (std::int64_t first = 0; first < kBatch; first += 2) {
+      const Batch part = shared.read({first, 2});
+      EXPECT_TRUE(
+          std::equal(part.tokens.begin(), part.tokens.end(), all.tokens.begin() + first * kLength));
+    }
+    if (resumed) {
+      resumed->begin(step);
+      ASSERT_EQ(resumed->read({0, kBatch}).targets, all.targets) << step;
+    }
+    before = whole.cursors();
+  }
+}
+
+TEST_F(BatchesTest, DrawFilesByWeightAndEachInEpochsOfItsOwn) {
+  const Corpus corpus = open({write("a.bin", 2000), write("b.bin", 800, 30000)}, {3, 1});
+  Batches batches(corpus, 5, kBatch, {.order = DataOrder::shuffled});
+  std::map<std::string, std::int64_t> epochs;
+  std::map<std::int32_t, int> seen;
+  for (int step = 1; step <= 200; ++step) {
+    for (const EpochEnd& end : batches.begin(step)) epochs[end.source] = end.epoch;
+    const Batch batch = batches.read({0, kBatch});
+    for (std::size_t i = 0; i < batch.tokens.size(); i += kLength) ++seen[batch.tokens[i]];
+  }
+  const std::int64_t a = batches.cursors()[0].drawn, b = batches.cursors()[1].drawn;
+  EXPECT_EQ(a + b, 200 * kBatch);
+  EXPECT_NEAR(static_cast<double>(b), 300, 60);  // 4 standard deviations
+  EXPECT_EQ(epochs[corpus.sources[0].name], a / 179);
+  EXPECT_EQ(epochs[corpus.sources[1].name], b / 71);
+  for (const auto& [token, times] : seen) {
+    const std::int64_t least = token < 30000 ? a / 179 : b / 71;
+    ASSERT_GE(times, least) << token;
+    ASSERT_LE(times, least + 1) << token;
+  }
+}
+
+TEST_F(BatchesTest, GoOnByPlaceInTheSameTextAndByNameInAnother) {
+  const Corpus corpus = open({write("a.bin", 1000), write("b.bin", 1000)}, {1, 1});
+  const std::string a = corpus.sources[0].name, b = corpus.sources[1].name;
+  const std::vector<SourceCursor> moved{{"old a", 7}, {"old b", 9}}, turned{{b, 9}, {"c", 3}};
+  EXPECT_THAT(continued(corpus, moved, true), ElementsAre(SourceCursor{a, 7}, SourceCursor{b, 9}));
+  EXPECT_THAT(continued(corpus, turned, false),
+              ElementsAre(SourceCursor{a, 0}, SourceCursor{b, 9}));
+  EXPECT_THROW(Batches(corpus, 1, 1, {.order = DataOrder::shuffled, .cursors = {{a, 1}}}),
+               std::invalid_argument);
+}
+
+TEST_F(BatchesTest, OfOneBatchRepeatTheFirst) {
+  const Corpus corpus = open({write("a.bin", 1000)});
+  for (const DataOrder order : {DataOrder::random, DataOrder::shuffled}) {
+    Batches plain(corpus, 1, kBatch, {.order = order});
+    Batches one(corpus, 1, kBatch, {.order = order, .one_batch = true});
+    plain.begin(1);
+    const Batch first = plain.read({0, kBatch});
+    for (const int step : {1, 2, 30}) {
+      EXPECT_THAT(one.begin(step), testing::IsEmpty());
+      EXPECT_EQ(one.read({0, kBatch}).tokens, first.tokens);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace moe::batches_test

@@ -1,0 +1,79 @@
+#include "moe/train/step_flops.h"
+
+#include <gtest/gtest.h>
+
+#include "moe/model/iteration.h"
+#include "moe/passes/schedule.h"
+#include "tests/moe/train/training_case.h"
+
+namespace moe::step_flops_test {
+namespace {
+
+/// Every copy of the layer's tokens from every rank to expert 0, or spread over the experts.
+Routing routing(const Model& model, int ranks, bool to_one) {
+  LayerRouting layer{1, model.experts, {}, 0, {}};
+  const std::int64_t copies =
+      model.global_batch * model.sequence_length * model.choices / model.experts / ranks;
+  for (int rank = 0; rank < ranks; ++rank) {
+    std::vector<std::int64_t> row(static_cast<std::size_t>(model.experts), to_one ? 0 : copies);
+    if (to_one) row[0] = copies * model.experts;
+    layer.tokens.push_back(row);
+  }
+  return {{layer}};
+}
+
+/// Six FLOPs a token and element of a matrix: a product forward and two backward. Half of the
+/// scores of attention are computed.
+double by_hand(const Model& model, double expert_rows) {
+  const auto m = static_cast<double>(model.d_model), h = static_cast<double>(model.d_hidden);
+  const auto length = static_cast<double>(model.sequence_length);
+  const double tokens = static_cast<double>(model.global_batch) * length;
+  const double attention = model.blocks * (4 * m * m + length * m);
+  const double dense = 2 * m * h, gate = m * model.experts;
+  const double head = m * static_cast<double>(model.vocabulary);
+  return 6 * tokens * (attention + dense + gate + head) + 6 * expert_rows * 2 * m * h;
+}
+
+TEST(StepFlops, AreTheProductsOfForwardAndBackward) {
+  const Model model = test::small_model(DType::f32);
+  const double copies =
+      static_cast<double>(model.global_batch * model.sequence_length * model.choices);
+  for (const int ranks : {1, 2, 4}) {
+    const Groups groups = make_groups(ranks, ranks);
+    for (const bool to_one : {false, true}) {
+      double sum = 0;
+      for (int rank = 0; rank < ranks; ++rank) {
+        sum += StepFlops(build_iteration(model, groups, rank), groups, rank)
+                   .under(routing(model, ranks, to_one));
+      }
+      EXPECT_DOUBLE_EQ(sum, by_hand(model, copies)) << ranks << " ranks";
+    }
+  }
+}
+
+TEST(StepFlops, FollowTheRowsThatARankComputes) {
+  const Model model = test::small_model(DType::f32);
+  const Groups groups = make_groups(2, 2);
+  const double copies =
+      static_cast<double>(model.global_batch * model.sequence_length * model.choices);
+  const auto of_rank = [&](int rank, bool to_one) {
+    return StepFlops(build_iteration(model, groups, rank), groups, rank)
+        .under(routing(model, 2, to_one));
+  };
+  const double moved = 6 * copies / 2 * 2 * static_cast<double>(model.d_model * model.d_hidden);
+  EXPECT_DOUBLE_EQ(of_rank(0, true) - of_rank(0, false), moved);
+  EXPECT_DOUBLE_EQ(of_rank(1, false) - of_rank(1, true), moved);
+}
+
+TEST(StepFlops, OfChunksAreThoseOfTheWhole) {
+  const Model model = test::small_model(DType::f32);
+  const Groups groups = make_groups(2, 2);
+  const Program program = build_iteration(model, groups, 0);
+  const Program chunks = apply(program, test::chunked(model, 3, 2));
+  const Routing even = routing(model, 2, false);
+  EXPECT_DOUBLE_EQ(StepFlops(chunks, groups, 0).under(even),
+                   StepFlops(program, groups, 0).under(even));
+}
+
+}  // namespace
+}  // namespace moe::step_flops_test

@@ -1,0 +1,172 @@
+#include "moe/train/token_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <fstream>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "moe/errors.h"
+
+namespace moe::token_file_test {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class TokenFiles : public testing::Test {
+ protected:
+  void SetUp() override { std::filesystem::create_directories(directory_); }
+  void TearDown() override { std::filesystem::remove_all(directory_); }
+
+  std::filesystem::path write_bytes(const std::string& name, const std::string& bytes) {
+    const auto path = directory_ / name;
+    std::ofstream(path, std::ios::binary) << bytes;
+    return path;
+  }
+  template <class T>
+  static std::string bytes_of_all(const std::vector<T>& values) {
+    return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
+  }
+  template <class T>
+  std::filesystem::path write(const std::string& name, const std::vector<T>& values) {
+    return write_bytes(name, bytes_of_all(values));
+  }
+  template <class T>
+  std::filesystem::path write_llmc(const std::string& name, std::int32_t magic,
+                                   std::int32_t version, std::int32_t announced,
+                                   const std::vector<T>& tokens) {
+    std::vector<std::int32_t> header(256);
+    header[0] = magic;
+    header[1] = version;
+    header[2] = announced;
+    return write_bytes(name, bytes_of_all(header) + bytes_of_all(tokens));
+  }
+  /// Megatron-LM's index of sequences of these lengths, the documents beginning at `documents`.
+  std::filesystem::path write_index(const std::string& name, int code, std::int64_t bytes_each,
+                                    const std::vector<std::int32_t>& lengths,
+                                    const std::vector<std::int64_t>& documents) {
+    std::vector<std::int64_t> pointers;
+    std::int64_t at = 0;
+    for (const std::int32_t length : lengths) {
+      pointers.push_back(at);
+      at += length * bytes_each;
+    }
+    return write_bytes(
+        name, std::string("MMIDIDX\0\0", 9) + bytes_of_all(std::vector<std::uint64_t>{1}) +
+                  static_cast<char>(code) +
+                  bytes_of_all(std::vector<std::uint64_t>{lengths.size(), documents.size()}) +
+                  bytes_of_all(lengths) + bytes_of_all(pointers) + bytes_of_all(documents));
+  }
+  static std::vector<std::int32_t> all_tokens(const TokenFile& file,
+                                              std::int64_t vocabulary = 1 << 30) {
+    std::vector<std::int32_t> tokens(static_cast<std::size_t>(file.tokens));
+    read_tokens(file, 0, tokens, vocabulary);
+    return tokens;
+  }
+  template <class Body>
+  static std::string message(Body body) {
+    try {
+      body();
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "no InputError";
+  }
+
+  const std::filesystem::path directory_ =
+      std::filesystem::path(testing::TempDir()) /
+      (std::string("moelab-tokens-") +
+       testing::UnitTest::GetInstance()->current_test_info()->name());
+};
+
+TEST_F(TokenFiles, OfEveryFormatHoldTheSameTokens) {
+  std::vector<std::int32_t> tokens(500);
+  std::iota(tokens.begin(), tokens.end(), 50000);
+  const std::vector<std::uint16_t> narrow(tokens.begin(), tokens.end());
+  const std::int64_t vocabulary = 60000;
+  const auto read = [&](const std::filesystem::path& path, int bits = 0) {
+    return all_tokens(open_token_file(path, vocabulary, bits));
+  };
+  EXPECT_EQ(read(write("raw.bin", narrow)), tokens);
+  EXPECT_EQ(read(write("wide.bin", tokens), 32), tokens);
+  EXPECT_EQ(read(write_llmc("llmc.bin", 20240520, 1, 500, narrow)), tokens);
+  EXPECT_EQ(read(write_llmc("llama.bin", 20240801, 7, 500, tokens)), tokens);
+  for (const bool is_wide : {false, true}) {
+    const auto data = is_wide ? write("megatron.bin", tokens) : write("megatron.bin", narrow);
+    write_index("megatron.idx", is_wide ? 4 : 8, is_wide ? 4 : 2, {100, 50, 350}, {0, 2, 3});
+    const TokenFile file = open_token_file(data, vocabulary, 0);
+    EXPECT_EQ(all_tokens(file), tokens);
+    EXPECT_THAT(file.documents, ElementsAre(0, 150));
+  }
+}
+
+TEST_F(TokenFiles, OfALargeVocabularyHave32Bits) {
+  const std::vector<std::uint32_t> tokens{3, 99999, 7, 65536};
+  const auto path = write("x.bin", tokens);
+  EXPECT_THAT(all_tokens(open_token_file(path, 100000, 0)), ElementsAre(3, 99999, 7, 65536));
+  const TokenFile narrow = open_token_file(path, 100000, 16);
+  EXPECT_EQ(narrow.tokens, 8);
+}
+
+TEST_F(TokenFiles, OfWordsWithAZeroBetweenAreNotReadInSilence) {
+  const auto path = write("x.bin", std::vector<std::int32_t>(200, 3));
+  EXPECT_THAT(message([&] { open_token_file(path, 50000, 0); }),
+              AllOf(HasSubstr(path.string()), HasSubstr("every second uint16 token is 0"),
+                    HasSubstr("--token-bits 32")));
+  EXPECT_EQ(open_token_file(path, 50000, 16).tokens, 400);
+  EXPECT_EQ(open_token_file(path, 50000, 32).tokens, 200);
+}
+
+TEST_F(TokenFiles, ThatAreCutShortAreRefused) {
+  const std::vector<std::uint16_t> tokens(500, 7);
+  const auto refused = [&](const std::filesystem::path& path, int bits = 0) {
+    return message([&] { open_token_file(path, 256, bits); });
+  };
+  EXPECT_THAT(refused(write("odd.bin", std::vector<char>(1001))),
+              HasSubstr("odd.bin: 1001 bytes: expected uint16 tokens, an even number"));
+  EXPECT_THAT(refused(write("odd.bin", std::vector<char>(1002)), 32),
+              HasSubstr("odd.bin: 1002 bytes: expected uint32 tokens, a multiple of 4"));
+  EXPECT_THAT(refused(write_llmc("short.bin", 20240520, 1, 600, tokens)),
+              HasSubstr("short.bin: 2024 bytes: expected 2224 for the 600 tokens its header"));
+  EXPECT_THAT(refused(write_llmc("other.bin", 20240801, 6, 250, tokens)),
+              HasSubstr("magic 20240801, version 6: expected version 7"));
+  write("m.bin", tokens);
+  write_index("m.idx", 8, 2, {500, 1}, {0, 1, 2});
+  EXPECT_THAT(refused(directory_ / "m.bin"),
+              HasSubstr("m.bin: 1000 bytes: expected 1002 for the 501 tokens m.idx announces"));
+}
+
+TEST_F(TokenFiles, WithAnIndexThatDoesNotFitAreRefused) {
+  const auto data = write("m.bin", std::vector<std::uint16_t>(500, 7));
+  const auto refused = [&] { return message([&] { open_token_file(data, 256, 0); }); };
+  write_index("m.idx", 5, 8, {125}, {0, 1});
+  EXPECT_THAT(refused(), HasSubstr("m.idx: tokens are of type 5 (int64): expected 1 (uint8)"));
+  write_index("m.idx", 8, 4, {250, 250}, {0, 2});
+  EXPECT_THAT(refused(), HasSubstr("sequence 1 has 250 tokens from byte 1000 on: expected "
+                                   "sequences that follow one another, from byte 500 on"));
+  write_index("m.idx", 8, 2, {250, 250}, {0, 3});
+  EXPECT_THAT(refused(), HasSubstr("document 1 begins at sequence 3: expected one from 0 to 2"));
+  const auto index = write_index("m.idx", 8, 2, {250, 250}, {0, 2});
+  std::filesystem::resize_file(index, 50);
+  EXPECT_THAT(refused(), HasSubstr("m.idx: 50 bytes: is cut short in the places of sequences"));
+  std::ofstream(index) << "no index at all";
+  EXPECT_THAT(refused(), HasSubstr("m.idx: does not begin as Megatron-LM's index does"));
+  EXPECT_THAT(message([&] { open_token_file(index, 256, 0); }),
+              HasSubstr("m.idx: is an index: expected the .bin beside it"));
+}
+
+TEST_F(TokenFiles, NameATokenThatIsNegative) {
+  const auto data = write("m.bin", std::vector<std::int32_t>{1, 2, -1, 4});
+  write_index("m.idx", 4, 4, {4}, {0, 1});
+  const TokenFile file = open_token_file(data, 256, 0);
+  EXPECT_THAT(message([&] { all_tokens(file, 256); }),
+              HasSubstr("m.bin: token 2 is -1: expected below the vocabulary of 256"));
+}
+
+}  // namespace
+}  // namespace moe::token_file_test
