@@ -19,12 +19,12 @@ namespace {
 
 /// The plan of `--planner`. The planners are the tuner's: this file alone includes it.
 moe::SchedulePlan make_plan(const moe::TrainArguments& arguments) {
-  const tuner::PlanInTraining plan =
-      tuner::plan_in_training({arguments.planner, arguments.model, arguments.cluster,
-                               arguments.cluster == "measured" ? arguments.database : "",
-                               arguments.ranks.value_or(moe::mpi_job_size().value_or(1)),
-                               arguments.layout, arguments.plan_every, arguments.memory_limit_bytes,
-                               [](const std::string& text) { spdlog::info(text); }});
+  const tuner::PlanInTraining plan = tuner::plan_in_training(
+      {arguments.planner, arguments.model, arguments.settings, arguments.cluster,
+       arguments.cluster == "measured" ? arguments.database : "",
+       arguments.ranks.value_or(moe::mpi_job_size().value_or(1)), arguments.layout,
+       arguments.plan_every, arguments.memory_limit_bytes,
+       [](const std::string& text) { spdlog::info(text); }});
   const bool measures = arguments.micro_profile_steps > 0;
   if (measures) tuner::expect_measuring(arguments.planner, "--micro-profile-steps");
   moe::SchedulePlan result{.schedules = {plan({})}};

@@ -156,13 +156,25 @@ constexpr std::array kWithDecay{KeyCondition{
                                  "optimizer = \"adamw\" or \"sgd\"");
     }}};
 
-constexpr std::array kAfterWarmup{KeyCondition{
-    "warmup_steps", "fewer warmup_steps",
-    [](const Model& model, const KeyValue& steps) -> std::string {
-      const auto last = std::get<std::int64_t>(steps);
-      if (last == 0 || last > model.warmup_steps) return "";
-      return fmt::format("expected more than warmup_steps = {}, got {}", model.warmup_steps, last);
-    }}};
+constexpr std::array kWithEnd{
+    KeyCondition{
+        "learning_rate_schedule", "learning_rate_schedule = \"linear\" or \"cosine\"",
+        [](const Model& model, const KeyValue& steps) -> std::string {
+          if (std::get<std::int64_t>(steps) == 0 || falls_to_an_end(model)) return "";
+          return fmt::format(
+              "{} has no such end; \"linear\" and \"cosine\" have",
+              quoted_choice(
+                  "learning_rate_schedule",
+                  kWordsOf<RateSchedule>[static_cast<std::size_t>(model.learning_rate_schedule)]));
+        }},
+    KeyCondition{"warmup_steps", "fewer warmup_steps",
+                 [](const Model& model, const KeyValue& steps) -> std::string {
+                   const auto last = std::get<std::int64_t>(steps);
+                   if (last == 0 || last > model.warmup_steps) return "";
+                   return fmt::format("expected more than warmup_steps = {}, got {}",
+                                      model.warmup_steps, last);
+                 }}};
+
 constexpr std::array kBelowRate{
     KeyCondition{"learning_rate", "no smaller learning_rate",
                  [](const Model& model, const KeyValue& least) -> std::string {
@@ -171,13 +183,6 @@ constexpr std::array kBelowRate{
                    return fmt::format("expected at most learning_rate = {}, got {}",
                                       model.learning_rate, number);
                  }}};
-constexpr std::array kWithEnd{KeyCondition{
-    "decay_steps", "decay_steps where linear or cosine",
-    [](const Model& model, const KeyValue& schedule) -> std::string {
-      const auto& word = std::get<std::string>(schedule);
-      if (model.decay_steps > 0 || (word != "linear" && word != "cosine")) return "";
-      return fmt::format("\"{}\" ends at an iteration: expected decay_steps beside it", word);
-    }}};
 
 constexpr std::array kWithChosenActivation{KeyCondition{
     "expert", "expert = \"gpt\"", [](const Model& model, const KeyValue&) -> std::string {
@@ -407,14 +412,13 @@ constexpr std::array kKeys{
         "Iterations in which the learning rate rises in proportion to their number."),
     member_key<&Model::decay_steps>(
         "training", "decay_steps", IntegerRange{0, kLargestInt},
-        "Iteration from which on it is at its least; 0: it has no such end.", kOptional,
-        kAfterWarmup),
+    member_key<&Model::learning_rate_schedule>(
+        "training", "learning_rate_schedule", WordRange{words_of_enum<RateSchedule>},
+        "How it falls after the warm-up; linear and cosine need decay_steps."),
+        "Iteration from which on it is at its least; 0: it has no such end.", kOptional, kWithEnd),
     member_key<&Model::least_learning_rate>("training", "least_learning_rate", kFromZero,
                                             "Learning rate that it does not fall below.", kOptional,
                                             kBelowRate),
-    member_key<&Model::learning_rate_schedule>(
-        "training", "learning_rate_schedule", WordRange{words_of_enum<RateSchedule>},
-        "How it falls after the warm-up.", kOptional, kWithEnd),
     member_key<&Model::beta1>("training", "beta1", kFromZeroToBelowOne,
                               "Share of the mean gradient that an iteration keeps.", kOptional,
                               kWithAdam),

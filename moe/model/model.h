@@ -102,6 +102,8 @@ bool has_experts(const Model& model, int block);
 int blocks_with_experts(const Model& model);
 
 /// Reads `path`. Throws InputError "FILE:LINE: key: expected ..., got ..." for what is unknown,
+/// True where the learning rate falls until iteration decay_steps.
+bool falls_to_an_end(const Model& model);
 /// missing or out of range. `settings`, texts such as "moe.experts=64", stand above the file.
 Model load_model(const std::filesystem::path& path, const std::vector<std::string>& settings = {});
 /// A file as it stands, or the name of one in `directory` without its ".toml". Throws InputError

@@ -151,10 +151,10 @@ seed = 9
       R"("auxiliary_weight":0.5,)"
       R"("z_loss_weight":0.001,)"
       R"("global_batch":15,"batch_per":"rank","micro_batches":3,)"
-      R"("precision":"f64","optimizer":"sgd","learning_rate":0.25,"warmup_steps":0,"decay_steps":0,)"
-      R"("least_learning_rate":0.0,"learning_rate_schedule":"constant","beta1":0.9,)"
-      R"("beta2":0.999,"epsilon":1e-08,"weight_decay":0.0,"momentum":0.125,"nesterov":false,)"
-      R"("clip_norm":"none","seed":9})");
+      R"("precision":"f64","optimizer":"sgd","learning_rate":0.25,"warmup_steps":0,)"
+      R"("learning_rate_schedule":"constant","decay_steps":0,"least_learning_rate":0.0,)"
+      R"("beta1":0.9,"beta2":0.999,"epsilon":1e-08,"weight_decay":0.0,"momentum":0.125,"nesterov":false,)"
+      R"("clip_norm":"none","outlier_z_score":"none","outlier_window":128,"seed":9})");
 }
 
 TEST_F(ModelFile, ReadsThePrecisionUnderTheNameThatItHadBefore) {
@@ -402,9 +402,18 @@ TEST_F(ModelFile, RefusesKeysThatTheChoiceBesideThemHasNoUseFor) {
                         "\"adamw\" does"));
   EXPECT_THAT(refusal("global_batch = 4", "learning_rate_schedule = \"cosine\""),
               HasSubstr("\"cosine\" ends at an iteration: expected decay_steps beside it"));
-  EXPECT_THAT(refusal("global_batch = 4", "warmup_steps = 10\ndecay_steps = 10"),
+  EXPECT_THAT(refusal("global_batch = 4",
+                      "warmup_steps = 10\ndecay_steps = 10\n"
+                      "learning_rate_schedule = \"linear\""),
               HasSubstr("decay_steps: expected more than warmup_steps = 10, got 10"));
   EXPECT_THAT(refusal("global_batch = 4", "least_learning_rate = 0.5"),
+  for (const std::string word : {"\"constant\"", "\"inverse_square_root\""}) {
+    const std::string schedule = "learning_rate_schedule = " + word;
+    EXPECT_THAT(
+        refusal("global_batch = 4", "decay_steps = 10\n" + schedule),
+        HasSubstr("decay_steps: " + schedule + " has no such end; \"linear\" and \"cosine\" have"));
+    EXPECT_EQ(refusal("global_batch = 4", "decay_steps = 0\n" + schedule), "no InputError");
+  }
               HasSubstr("least_learning_rate: expected at most learning_rate = 0.001, got 0.5"));
   for (const char* dropless : {"", "capacity_factor = \"dropless\"\n"}) {
     for (const char* key : {"drop = \"position\"", "capacity_groups = 2"}) {

@@ -120,6 +120,7 @@ std::string model_file_text(const Model& model) {
     if (!table.empty()) text += fmt::format("[{}]\n", table);
     text += lines;
   }
+  if (falls_to_an_end(model) && model.decay_steps == 0) model.decay_steps = model.warmup_steps + 5;
   return text;
 }
 
