@@ -46,7 +46,7 @@ std::vector<db::Cell> TrainReport::row(const StepReport& step, std::size_t sched
                               step.dropped,
                               step.learning_rate};
   if (take_turns()) cells.insert(cells.begin() + 1, summaries_[schedule].name);
-  if (clips_) cells.emplace_back(step.gradient_norm.value_or(0));
+  if (clips_) cells.push_back(step.gradient_norm ? db::Cell(*step.gradient_norm) : db::Cell());
   if (weighs_z_loss_) cells.emplace_back(step.z_loss);
   return cells;
 }
@@ -126,3 +126,4 @@ std::string TrainReport::json_summary(const Summary& summary,
 }
 
 }  // namespace moe
+  if (last.skipped > 0) json["skipped"] = last.skipped;

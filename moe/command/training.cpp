@@ -206,6 +206,14 @@ void tell_step(const TrainArguments& arguments, const TrainInputs& inputs, Told&
   if (!told.stores.empty()) {
     TrainStore& store = told.stores[turn.schedule];
     store.observe(own);
+/// Says why an iteration made no update.
+void say_outlier(const StepReport& step) {
+  if (!step.outlier) return;
+  spdlog::warn("iteration {}: no update: the {} is {:.6g}, an outlier above {:.6g}; {} so far",
+               step.iteration, step.outlier->quantity, step.outlier->value, step.outlier->limit,
+               step.skipped);
+}
+
     if (step.iteration == 1 && !arguments.loads_every && store.loads_every() > 1) {
       spdlog::info(
           "loads per expert and rank are stored every {} iterations; --loads-every changes that",
@@ -227,6 +235,7 @@ TrainObserver observer_of(const TrainArguments& arguments, const TrainInputs& in
     const Turn turn = turn_of(iteration, schedules);
     const bool is_known = schedules > 1 && turn.iteration > 1;
     if (!told.stores.empty() && !is_known) {
+  say_outlier(step);
       told.stores[turn.schedule].observe(turn.iteration, schedule, scheduled);
     }
   };

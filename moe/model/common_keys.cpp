@@ -184,6 +184,14 @@ constexpr std::array kBelowRate{
                                       model.learning_rate, number);
                  }}};
 
+constexpr std::array kWithOutliers{
+    KeyCondition{"outlier_z_score", "an outlier_z_score",
+                 [](const Model& model, const KeyValue&) -> std::string {
+                   if (model.outlier_z_score) return "";
+                   return "no iteration is an outlier: expected an outlier_z_score beside it, or "
+                          "no such key";
+                 }}};
+
 constexpr std::array kWithChosenActivation{KeyCondition{
     "expert", "expert = \"gpt\"", [](const Model& model, const KeyValue&) -> std::string {
       if (expert_named(model.expert).facts.chooses_activation) return "";
@@ -446,6 +454,15 @@ constexpr std::array kKeys{
              .set = OptionalNumber<&Model::clip_norm>::set},
     member_key<&Model::seed>("training", "seed", IntegerRange{0},
                              "Seed of parameters, batches and draws."),
+    ModelKey{.name = "outlier_z_score",
+             .table = "training",
+             .meaning = "Iterations whose loss, or with clip_norm whose norm of gradients, has a "
+                        "larger z-score among those of the last ones make no update.",
+             .range = or_word(kAboveZero, "none"),
+             .get = OptionalNumber<&Model::outlier_z_score>::get,
+             .set = OptionalNumber<&Model::outlier_z_score>::set},
+    member_key<&Model::outlier_window>("training", "outlier_window", IntegerRange{2, 1 << 20},
+                                       "How many last ones these are.", kOptional, kWithOutliers),
 };
 
 }  // namespace

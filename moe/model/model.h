@@ -89,6 +89,10 @@ struct Model {
   bool nesterov = false;
   std::optional<double> clip_norm;  ///< none = gradients are not clipped
   std::int64_t seed = 1;
+  /// Steps that lie above the last `outlier_window` ones by more than so many standard deviations
+  /// make no update; none = all do.
+  std::optional<double> outlier_z_score;
+  std::int64_t outlier_window = 128;
   DType dtype = DType::f32;  ///< key "precision"
 };
 

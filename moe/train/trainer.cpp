@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "moe/kernels/learning_rate.h"
@@ -142,6 +143,20 @@ std::optional<Schedule> next_schedule(Planning& planning, SeenIteration seen, Co
   return schedule_from_json(text);
 }
 
+/// Tells the device which norm of gradients is an outlier of this iteration.
+void write_norm_limit(Runner& runner, const OutlierHistory& history, const Model& model) {
+  const TensorId tensor = runner.program().norm_limit;
+  if (tensor < 0) return;
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  const double limit = outlier_limits(history, model).gradient_norm.value_or(kNone);
+  const auto narrow = static_cast<float>(limit);
+  if (runner.program().tensors[tensor].dtype == DType::f64) {
+    runner.write(tensor, std::as_bytes(std::span(&limit, 1)));
+  } else {
+    runner.write(tensor, std::as_bytes(std::span(&narrow, 1)));
+  }
+}
+
 /// The norm of all gradients, where they are clipped. Throws NotFinite, on all ranks, where
 /// parameters were updated with one that is not finite.
 std::optional<double> gradient_norm(const Runner& runner, int step) {
@@ -175,9 +190,10 @@ void train(const Model& model, const Program& program, Schedule schedule, const 
   if (world.rank == 0) observer.schedule(first, schedule, scheduled);
   Planning planning(options.replan, options.planning, options.steps);
   Agreement agreement;
+  OutlierHistory outliers = options.resume ? options.resume->index.outliers : OutlierHistory{};
   runner.set_before_update([&] {
     agreement = agree(runner, world, options.run.time_limit_s);
-    return agreement.is_finite();
+    return agreement.is_finite() && !is_outlier(outliers, model, agreement.cross_entropy);
   });
   const auto iterate = [&](const std::string& what, bool measure_memory) {
     IterationResult result = runner.iterate(measure_memory);
@@ -206,6 +222,7 @@ void train(const Model& model, const Program& program, Schedule schedule, const 
         turn_of(step - first + 1, options.schedules_in_turns).iteration <= kWarmupIterations;
     load_batch(runner, corpus, Split::training, model, step, groups, world.rank);
     runner.write(runner.program().step, std::as_bytes(std::span(&step, 1)));
+    write_norm_limit(runner, outliers, model);
     CallContext call;
     call.time_limit_s = options.run.time_limit_s;
     call.what = "barrier before an iteration";
@@ -216,8 +233,11 @@ void train(const Model& model, const Program& program, Schedule schedule, const 
     report.iteration = step;
     report.warms_up = warms_up;
     report.learning_rate = rate_at(learning_rate(model), step);
-    report.gradient_norm = gradient_norm(runner, step);
     report.loss = agreement.cross_entropy;
+    const bool has_norm = !is_outlier(outliers, model, report.loss);  // else nothing worked it out
+    if (has_norm) report.gradient_norm = gradient_norm(runner, step);
+    report.outlier = remember(outliers, model, report.loss, report.gradient_norm);
+    report.skipped = outliers.skipped;
     report.auxiliary_loss = agreement.auxiliary;
     report.z_loss = agreement.z_loss;
     merge_timelines(report, mine, scheduled.ops.size(), groups, world, ranks,
@@ -233,7 +253,7 @@ void train(const Model& model, const Program& program, Schedule schedule, const 
     if (const int signal = agreement.stop_signal) {
       if (checkpoints) {
         finish_together();
-        checkpoints->after(step, true, runner, schedule);
+        checkpoints->after(step, true, runner, schedule, outliers);
       }
       throw Stopped(fmt::format("stopped after iteration {}: {}", step, stop_reason(signal)),
                     signal);
@@ -262,7 +282,7 @@ void train(const Model& model, const Program& program, Schedule schedule, const 
         observer.schedule(step + 1, schedule, scheduled);
       }
     }
-    if (checkpoints) checkpoints->after(step, is_last, runner, schedule);
+    if (checkpoints) checkpoints->after(step, is_last, runner, schedule, outliers);
   }
 }
 

@@ -15,6 +15,7 @@
 #include "moe/train/checkpoint/resume.h"
 #include "moe/train/data.h"
 #include "moe/train/move_experts.h"
+#include "moe/train/outliers.h"
 #include "moe/train/planning.h"
 
 namespace moe {
@@ -46,6 +47,8 @@ struct StepReport {
   double duration_s = 0;  ///< first begin to last end over all ranks, on rank 0's clock
   std::int64_t dropped = 0;
   Routing routing;
+  std::optional<Outlier> outlier;       ///< why it made no update; none where it made one
+  std::int64_t skipped = 0;             ///< steps so far that made none
   Timeline timeline;                                  ///< empty where spans are not recorded
   std::vector<std::int64_t> planned_peak_bytes;       ///< [rank]
   std::vector<std::int64_t> planned_host_peak_bytes;  ///< [rank], of offloaded activations

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 #include <span>
+#include <vector>
 
 #include "moe/errors.h"
 #include "moe/input/read_file.h"
@@ -32,6 +33,12 @@ CheckpointIndex index_from(const Json& json, const std::string& file) {
   std::from_chars(fingerprint.data(), fingerprint.data() + fingerprint.size(),
                   index.corpus_fingerprint, 16);
   index.schedule = schedule_from_json(json.at("schedule").dump());
+  if (json.contains("outliers")) {
+    const Json& outliers = json["outliers"];
+    index.outliers = {outliers.at("losses").get<std::vector<double>>(),
+                      outliers.at("gradient_norms").get<std::vector<double>>(),
+                      outliers.at("skipped").get<std::int64_t>()};
+  }
   for (const auto& [name, seal] : json.at("files").items()) {
     index.files[name] = {seal.at("bytes").get<std::int64_t>(),
                          seal.at("header_checksum").get<std::string>()};
@@ -51,13 +58,18 @@ std::string to_text(const CheckpointIndex& index) {
     files[name] = {{"bytes", seal.bytes}, {"header_checksum", seal.header_checksum}};
   }
   for (const auto& [name, file] : index.file_of) weight_map[name] = file;
-  const Json content{{"iteration", index.iteration},
-                     {"model", Json::parse(to_json(index.model))},
-                     {"layout", index.layout},
-                     {"corpus_fingerprint", checksum_text(index.corpus_fingerprint)},
-                     {"schedule", schedule},
-                     {"files", files},
-                     {"weight_map", weight_map}};
+  Json content{{"iteration", index.iteration},
+               {"model", Json::parse(to_json(index.model))},
+               {"layout", index.layout},
+               {"corpus_fingerprint", checksum_text(index.corpus_fingerprint)},
+               {"schedule", schedule},
+               {"files", files},
+               {"weight_map", weight_map}};
+  if (index.model.outlier_z_score) {
+    content["outliers"] = {{"losses", index.outliers.losses},
+                           {"gradient_norms", index.outliers.gradient_norms},
+                           {"skipped", index.outliers.skipped}};
+  }
   const Json whole{
       {"moelab_checkpoint", kVersion}, {"checksum", checksum_of(content)}, {"content", content}};
   return whole.dump(1) + "\n";

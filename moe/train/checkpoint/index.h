@@ -8,6 +8,7 @@
 #include "moe/model/model.h"
 #include "moe/passes/schedule.h"
 #include "moe/train/checkpoint/safetensors.h"
+#include "moe/train/outliers.h"
 
 namespace moe {
 
@@ -18,6 +19,7 @@ struct CheckpointIndex {
   std::string layout;  ///< "dp=1,ep=2,esp=1,tp=1,pp=1"
   std::uint64_t corpus_fingerprint = 0;
   Schedule schedule;                           ///< the one in force
+  OutlierHistory outliers;                     ///< of a model that passes over outliers
   std::map<std::string, FileSeal> files;       ///< by name of the file
   std::map<std::string, std::string> file_of;  ///< by name of the tensor
 };
