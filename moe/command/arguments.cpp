@@ -61,6 +61,30 @@ void declare_training(CLI::App& app, TrainArguments& a) {
       ->group(group);
 }
 
+  app.add_flag("--evaluate-only", a.evaluate_only,
+               "compute the held-out loss of the parameters of a checkpoint (--resume), or of the "
+               "first ones, and end")
+      ->group(group);
+  auto* sample = app.add_option("--sample", a.sample,
+                                "let the model write N tokens at the end; where the data are token "
+                                "files, their numbers are printed")
+                     ->check(iterations(0))
+                     ->type_name("N")
+                     ->group(group);
+  app.add_option("--prompt", a.prompt,
+                 "the text before them, or numbers of tokens where the data are token files "
+                 "[default: the end of a line, or token 0]")
+      ->needs(sample)
+      ->type_name("TEXT")
+      ->group(group);
+  app.add_option("--temperature", a.temperature,
+                 "what logits are divided by before one of them is drawn; 0: the most probable "
+                 "token always")
+      ->capture_default_str()
+      ->check(options::number_from_zero())
+      ->needs(sample)
+      ->type_name("T")
+      ->group(group);
 void declare_machine(CLI::App& app, TrainArguments& a) {
   const char* const group = "Machine";
   app.add_option("--ranks", a.ranks,

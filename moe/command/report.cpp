@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "db/console/shown_text.h"
 #include "db/console/statistics.h"
 #include "moe/outcome.h"
 
@@ -19,13 +20,14 @@ double TrainReport::Summary::median_s() const {
 }
 
 TrainReport::TrainReport(const TrainArguments& arguments, const Model& model,
-                         std::vector<std::string> schedules)
+                         std::vector<std::string> schedules, bool only_evaluates)
     : format_(*db::parse_format(arguments.output.format)),
       database_(arguments.database),
       log_every_(arguments.log_every),
       tokens_(model.global_batch * model.sequence_length),
       clips_(model.clip_norm.has_value()),
-      weighs_z_loss_(model.z_loss_weight > 0) {
+      weighs_z_loss_(model.z_loss_weight > 0),
+      only_evaluates_(only_evaluates) {
   for (std::string& name : schedules) summaries_.push_back({.name = std::move(name)});
   if (format_ == db::Format::json) return;
   std::vector<std::string> columns{"iteration",   "loss",         "heldout_loss", "auxiliary_loss",
@@ -33,6 +35,7 @@ TrainReport::TrainReport(const TrainArguments& arguments, const Model& model,
   if (take_turns()) columns.insert(columns.begin() + 1, "schedule");
   if (clips_) columns.emplace_back("gradient_norm");
   if (weighs_z_loss_) columns.emplace_back("z_loss");
+  if (only_evaluates_) columns = {"iteration", "heldout_loss"};
   writer_.emplace(stdout, arguments.output.style(stdout), std::move(columns));
 }
 
@@ -70,16 +73,33 @@ void TrainReport::observe(const StepReport& step, std::size_t schedule) {
   }
 }
 
+void TrainReport::evaluated(int iteration, double heldout_loss) {
+  summaries_.front().last.iteration = iteration;
+  summaries_.front().last.heldout_loss = heldout_loss;
+  if (writer_) writer_->row({std::int64_t{iteration}, heldout_loss});
+}
+
+void TrainReport::sampled(const std::string& prompt, const std::string& text) {
+  prompt_ = db::escaped(prompt, true);
+  sample_ = db::escaped(text, true);
+}
+
+void TrainReport::print_sample() const {
+  if (format_ == db::Format::table) std::cout << '\n' << *prompt_ << *sample_ << std::endl;
+  if (format_ == db::Format::csv) spdlog::info("{}{}", *prompt_, *sample_);
+}
+
 void TrainReport::finish(const std::vector<std::int64_t>& run_ids) {
   if (writer_) writer_->finish();
   for (std::size_t i = 0; i < summaries_.size(); ++i) {
     const auto run_id = run_ids.empty() ? std::nullopt : std::optional(run_ids.at(i));
     if (format_ == db::Format::json) {
       std::cout << json_summary(summaries_[i], run_id) << '\n';
-    } else if (format_ == db::Format::table) {
+    } else if (format_ == db::Format::table && !only_evaluates_) {
       print_summary(summaries_[i], run_id);
     }
   }
+  if (sample_) print_sample();
   if (planning_.plans > 0 && format_ == db::Format::table) {
     spdlog::info("{} plans in {}, {} of it between iterations", planning_.plans,
                  db::format_cell("total_s", planning_.total_s),
@@ -102,20 +122,23 @@ void TrainReport::print_summary(const Summary& summary, std::optional<std::int64
 std::string TrainReport::json_summary(const Summary& summary,
                                       std::optional<std::int64_t> run_id) const {
   const StepReport& last = summary.last;
-  nlohmann::json json{{"status", outcome_name(OutcomeStatus::done)},
-                      {"steps", last.iteration},
-                      {"iteration_s", summary.median_s()},
-                      {"loss", last.loss},
-                      {"auxiliary_loss", last.auxiliary_loss},
-                      {"planned_peak_bytes", summary.planned_peak_bytes},
-                      {"measured_peak_bytes", summary.touched_peak_bytes}};
+  nlohmann::json json{{"status", outcome_name(OutcomeStatus::done)}, {"steps", last.iteration}};
+  if (sample_) json["prompt"] = *prompt_;
+  if (sample_) json["sample"] = *sample_;
+  if (last.heldout_loss) json["heldout_loss"] = *last.heldout_loss;
+  if (only_evaluates_) return json.dump();
+  json.update({{"iteration_s", summary.median_s()},
+               {"loss", last.loss},
+               {"auxiliary_loss", last.auxiliary_loss},
+               {"planned_peak_bytes", summary.planned_peak_bytes},
+               {"measured_peak_bytes", summary.touched_peak_bytes}});
   if (take_turns()) json["schedule"] = summary.name;
   if (summary.planned_host_peak_bytes > 0) {
     json["planned_host_peak_bytes"] = summary.planned_host_peak_bytes;
   }
   if (weighs_z_loss_) json["z_loss"] = last.z_loss;
+  if (last.skipped > 0) json["skipped"] = last.skipped;
   if (last.gradient_norm) json["gradient_norm"] = *last.gradient_norm;
-  if (last.heldout_loss) json["heldout_loss"] = *last.heldout_loss;
   if (planning_.plans > 0) {
     json["plans"] = planning_.plans;
     json["planning_s"] = planning_.total_s;
@@ -126,4 +149,3 @@ std::string TrainReport::json_summary(const Summary& summary,
 }
 
 }  // namespace moe
-  if (last.skipped > 0) json["skipped"] = last.skipped;

@@ -183,7 +183,7 @@ void train(const Model& model, const Program& program, Schedule schedule, const 
     first = options.resume->index.iteration + 1;
   }
   std::optional<Checkpoints> checkpoints;
-  if (options.checkpoint) {
+  if (options.checkpoint && !options.only_evaluates) {
     checkpoints.emplace(*options.checkpoint, groups, world, options.run.time_limit_s,
                         observer.checkpoint);
   }
@@ -217,11 +217,19 @@ void train(const Model& model, const Program& program, Schedule schedule, const 
     runner.reschedule(scheduled);
     return sum / options.evaluate_batches;
   };
-  for (std::int32_t step = first; step <= options.steps; ++step) {
+  const auto write_step = [&](std::int32_t step) {
+    runner.write(runner.program().step, std::as_bytes(std::span(&step, 1)));
+  };
+  if (options.only_evaluates) {
+    write_step(first - 1);
+    const auto loss = options.evaluate_batches > 0 ? evaluate(first - 1) : std::nullopt;
+    if (loss && world.rank == 0) observer.evaluated(first - 1, *loss);
+  }
+  for (std::int32_t step = first; step <= options.steps && !options.only_evaluates; ++step) {
     const bool warms_up =
         turn_of(step - first + 1, options.schedules_in_turns).iteration <= kWarmupIterations;
     load_batch(runner, corpus, Split::training, model, step, groups, world.rank);
-    runner.write(runner.program().step, std::as_bytes(std::span(&step, 1)));
+    write_step(step);
     write_norm_limit(runner, outliers, model);
     CallContext call;
     call.time_limit_s = options.run.time_limit_s;
@@ -283,6 +291,17 @@ void train(const Model& model, const Program& program, Schedule schedule, const 
       }
     }
     if (checkpoints) checkpoints->after(step, is_last, runner, schedule, outliers);
+  }
+  if (options.sample && agreement.stop_signal == 0) {
+    runner.reschedule(without_noise(forward_only(scheduled)));
+    const std::vector<std::int32_t> tokens =
+        sample_tokens(runner, model, groups, backend, world, *options.sample,
+                      options.run.time_limit_s, [&] { return agreement.stop_signal != 0; });
+    if (world.rank == 0) observer.sampled(tokens);
+  }
+  if (const int signal = agreement.stop_signal) {
+    const std::int32_t last = options.only_evaluates ? first - 1 : options.steps;
+    throw Stopped(fmt::format("stopped after iteration {}: {}", last, stop_reason(signal)), signal);
   }
 }
 

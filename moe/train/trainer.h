@@ -17,6 +17,7 @@
 #include "moe/train/move_experts.h"
 #include "moe/train/outliers.h"
 #include "moe/train/planning.h"
+#include "moe/train/text_sample.h"
 
 namespace moe {
 
@@ -31,7 +32,9 @@ struct TrainOptions {
   Replan replan;  ///< asked on rank 0 after every iteration but the last; may be empty
   PlanningTurn planning = PlanningTurn::between;
   std::optional<CheckpointOptions> checkpoint;
-  std::optional<ResumePoint> resume;  ///< `steps` counts the iterations before it too
+  std::optional<ResumePoint> resume;    ///< `steps` counts the iterations before it too
+  bool only_evaluates = false;          ///< no iteration: only the held-out loss, and the sample
+  std::optional<SampleOptions> sample;  ///< tokens for the model to add at the end
 };
 
 /// One iteration over all ranks, as rank 0 reports it.
@@ -44,11 +47,11 @@ struct StepReport {
   std::optional<double> heldout_loss;
   double learning_rate = 0;
   std::optional<double> gradient_norm;  ///< before clipping; none where gradients are not clipped
+  std::optional<Outlier> outlier;       ///< why it made no update; none where it made one
+  std::int64_t skipped = 0;             ///< steps so far that made none
   double duration_s = 0;  ///< first begin to last end over all ranks, on rank 0's clock
   std::int64_t dropped = 0;
   Routing routing;
-  std::optional<Outlier> outlier;       ///< why it made no update; none where it made one
-  std::int64_t skipped = 0;             ///< steps so far that made none
   Timeline timeline;                                  ///< empty where spans are not recorded
   std::vector<std::int64_t> planned_peak_bytes;       ///< [rank]
   std::vector<std::int64_t> planned_host_peak_bytes;  ///< [rank], of offloaded activations
@@ -71,6 +74,11 @@ struct TrainObserver {
   std::function<void(const StepReport&)> step = [](const StepReport&) {};
   /// After an iteration for which a plan was made, with the planning time so far.
   std::function<void(const PlanningTime&)> planned = [](const PlanningTime&) {};
+  /// The held-out loss of parameters that are only evaluated, and their iteration.
+  std::function<void(int iteration, double heldout_loss)> evaluated = [](int, double) {};
+  /// The tokens that were asked for at the end.
+  std::function<void(const std::vector<std::int32_t>&)> sampled =
+      [](const std::vector<std::int32_t>&) {};
   /// When a checkpoint is complete.
   std::function<void(const CheckpointReport&)> checkpoint = [](const CheckpointReport&) {};
 };
