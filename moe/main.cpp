@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "db/console/run_program.h"
+#include "moe/command/conversion.h"
 #include "moe/command/lists.h"
 #include "moe/command/training.h"
 #include "moe/communicator/launch.h"
@@ -65,6 +66,7 @@ moe::SchedulePlan make_plan(const moe::TrainArguments& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc > 1 && moe::is_conversion(argv[1])) return moe::run_conversion(argc, argv);
   CLI::App app("Trains a Mixture-of-Experts transformer for real, under any schedule.",
                "moe-train");
   moe::TrainArguments arguments;

@@ -15,7 +15,9 @@ const char* const kExamples =
     "moe-tune plan --model tiny --ranks 4 --cluster box --planner tutel:2 -o s.json\n"
     "moe-train --model tiny --ranks 4 --schedule s.json --db results.db\n"
     "moe-train --model tiny --data corpus/*.txt --format csv > losses.csv\n"
-    "moe-train --model tiny --steps 9000 --checkpoint run --resume";
+    "moe-train --model tiny --steps 9000 --checkpoint run --resume\n"
+    "moe-train export run -o hf          # for the library transformers; --help\n"
+    "moe-train import hf --model tiny --checkpoint run";
 
 CLI::Validator iterations(int least) { return options::whole_number(least, kMostIterations); }
 
@@ -59,8 +61,6 @@ void declare_training(CLI::App& app, TrainArguments& a) {
       ->check(iterations(0))
       ->type_name("N")
       ->group(group);
-}
-
   app.add_flag("--evaluate-only", a.evaluate_only,
                "compute the held-out loss of the parameters of a checkpoint (--resume), or of the "
                "first ones, and end")
@@ -85,6 +85,8 @@ void declare_training(CLI::App& app, TrainArguments& a) {
       ->needs(sample)
       ->type_name("T")
       ->group(group);
+}
+
 void declare_machine(CLI::App& app, TrainArguments& a) {
   const char* const group = "Machine";
   app.add_option("--ranks", a.ranks,

@@ -332,6 +332,8 @@ constexpr std::array kKeys{
                                "Transformer blocks.", kRequired),
     member_key<&Model::norm>("model", "norm", WordRange{words_of_enum<Norm>},
                              "Normalisation before attention and before the network."),
+    member_key<&Model::norm_epsilon>("model", "norm_epsilon", kAboveZero,
+                                     "Added to the variance, or to the mean square, in it."),
     member_key<&Model::positions>(
         "model", "positions", WordRange{words_of_enum<Positions>},
         "How positions enter: a learned table, or queries and keys turned by angles."),
@@ -418,11 +420,11 @@ constexpr std::array kKeys{
     member_key<&Model::warmup_steps>(
         "training", "warmup_steps", IntegerRange{0, kLargestInt},
         "Iterations in which the learning rate rises in proportion to their number."),
-    member_key<&Model::decay_steps>(
-        "training", "decay_steps", IntegerRange{0, kLargestInt},
     member_key<&Model::learning_rate_schedule>(
         "training", "learning_rate_schedule", WordRange{words_of_enum<RateSchedule>},
         "How it falls after the warm-up; linear and cosine need decay_steps."),
+    member_key<&Model::decay_steps>(
+        "training", "decay_steps", IntegerRange{0, kLargestInt},
         "Iteration from which on it is at its least; 0: it has no such end.", kOptional, kWithEnd),
     member_key<&Model::least_learning_rate>("training", "least_learning_rate", kFromZero,
                                             "Learning rate that it does not fall below.", kOptional,
@@ -452,8 +454,6 @@ constexpr std::array kKeys{
              .range = or_word(kAboveZero, "none"),
              .get = OptionalNumber<&Model::clip_norm>::get,
              .set = OptionalNumber<&Model::clip_norm>::set},
-    member_key<&Model::seed>("training", "seed", IntegerRange{0},
-                             "Seed of parameters, batches and draws."),
     ModelKey{.name = "outlier_z_score",
              .table = "training",
              .meaning = "Iterations whose loss, or with clip_norm whose norm of gradients, has a "
@@ -463,6 +463,8 @@ constexpr std::array kKeys{
              .set = OptionalNumber<&Model::outlier_z_score>::set},
     member_key<&Model::outlier_window>("training", "outlier_window", IntegerRange{2, 1 << 20},
                                        "How many last ones these are.", kOptional, kWithOutliers),
+    member_key<&Model::seed>("training", "seed", IntegerRange{0},
+                             "Seed of parameters, batches and draws."),
 };
 
 }  // namespace

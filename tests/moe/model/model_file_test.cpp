@@ -106,6 +106,7 @@ heads = 3
 blocks = 6
 key_value_heads = 1
 norm = "rms_norm"
+norm_epsilon = 0.25
 positions = "rotary"
 rotary_base = 1000
 head = "tied"
@@ -139,8 +140,8 @@ seed = 9
   EXPECT_EQ(
       to_json(model),
       R"({"name":"all","vocabulary":100,"sequence_length":10,"d_model":12,"d_hidden":14,)"
-      R"("heads":3,"key_value_heads":1,"blocks":6,"norm":"rms_norm","positions":"rotary",)"
-      R"("rotary_base":1000.0,)"
+      R"("heads":3,"key_value_heads":1,"blocks":6,"norm":"rms_norm","norm_epsilon":0.25,)"
+      R"("positions":"rotary","rotary_base":1000.0,)"
       R"("head":"tied","shard_vocabulary":false,"biases":false,)"
       R"("dense_blocks":1,"moe_every":3,"experts":7,)"
       R"("choices":1,)"
@@ -406,7 +407,6 @@ TEST_F(ModelFile, RefusesKeysThatTheChoiceBesideThemHasNoUseFor) {
                       "warmup_steps = 10\ndecay_steps = 10\n"
                       "learning_rate_schedule = \"linear\""),
               HasSubstr("decay_steps: expected more than warmup_steps = 10, got 10"));
-  EXPECT_THAT(refusal("global_batch = 4", "least_learning_rate = 0.5"),
   for (const std::string word : {"\"constant\"", "\"inverse_square_root\""}) {
     const std::string schedule = "learning_rate_schedule = " + word;
     EXPECT_THAT(
@@ -414,6 +414,7 @@ TEST_F(ModelFile, RefusesKeysThatTheChoiceBesideThemHasNoUseFor) {
         HasSubstr("decay_steps: " + schedule + " has no such end; \"linear\" and \"cosine\" have"));
     EXPECT_EQ(refusal("global_batch = 4", "decay_steps = 0\n" + schedule), "no InputError");
   }
+  EXPECT_THAT(refusal("global_batch = 4", "least_learning_rate = 0.5"),
               HasSubstr("least_learning_rate: expected at most learning_rate = 0.001, got 0.5"));
   for (const char* dropless : {"", "capacity_factor = \"dropless\"\n"}) {
     for (const char* key : {"drop = \"position\"", "capacity_groups = 2"}) {

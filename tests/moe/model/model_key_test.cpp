@@ -1,3 +1,5 @@
+#include "moe/model/model_key.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,7 +12,7 @@
 #include "moe/errors.h"
 #include "moe/model/gates/gates.h"
 #include "moe/model/model_json.h"
-#include "moe/model/model_key.h"
+#include "moe/model/model_toml.h"
 #include "tests/moe/model/random_model.h"
 
 namespace moe::model_key_test {
@@ -68,8 +70,8 @@ TEST(ModelKeys, OfRandomModelsReadFromAFileAreWhatTheFileSays) {
   std::mt19937 random(2);
   for (int i = 0; i < 200; ++i) {
     // Reading settles the keys that a gate rules over, such as the weight of a loss that it lacks.
-    const Model model = load_text(test::model_file_text(test::random_model(random)));
-    const std::string text = test::model_file_text(model);
+    const Model model = load_text(to_toml(test::random_model(random)));
+    const std::string text = to_toml(model);
     EXPECT_EQ(to_json(load_text(text)), to_json(model)) << text;
     EXPECT_EQ(to_json(model_from_json(to_json(model))), to_json(model));
   }
@@ -80,18 +82,18 @@ TEST(ModelKeys, AreOneForEveryMember) {
   // compile.
   const Model model;
   const auto& [name, vocabulary, sequence_length, d_model, d_hidden, heads, key_value_heads, blocks,
-               norm, positions, rotary_base, head, shard_vocabulary, biases, dense_blocks,
-               moe_every, experts, choices, gate, order, hooks, expert, activation, d_expert,
-               shared_experts, capacity_factor, capacity_groups, drop, exchange, auxiliary_weight,
-               z_loss_weight, own, global_batch, batch_per, micro_batches, optimizer, learning_rate,
-               warmup_steps, decay_steps, least_learning_rate, learning_rate_schedule, beta1, beta2,
-               epsilon, weight_decay, momentum, nesterov, clip_norm, outlier_z_score,
-               outlier_window, seed, dtype] = model;
+               norm, norm_epsilon, positions, rotary_base, head, shard_vocabulary, biases,
+               dense_blocks, moe_every, experts, choices, gate, order, hooks, expert, activation,
+               d_expert, shared_experts, capacity_factor, capacity_groups, drop, exchange,
+               auxiliary_weight, z_loss_weight, own, global_batch, batch_per, micro_batches,
+               optimizer, learning_rate, warmup_steps, decay_steps, least_learning_rate,
+               learning_rate_schedule, beta1, beta2, epsilon, weight_decay, momentum, nesterov,
+               clip_norm, outlier_z_score, outlier_window, seed, dtype] = model;
   const auto count = [](const auto&... member) { return sizeof...(member); };
   const std::size_t members_with_a_key = count(
       name, vocabulary, sequence_length, d_model, d_hidden, heads, key_value_heads, blocks, norm,
-      positions, rotary_base, head, shard_vocabulary, biases, dense_blocks, moe_every, experts,
-      choices, gate, order, expert, activation, d_expert, shared_experts, capacity_factor,
+      norm_epsilon, positions, rotary_base, head, shard_vocabulary, biases, dense_blocks, moe_every,
+      experts, choices, gate, order, expert, activation, d_expert, shared_experts, capacity_factor,
       capacity_groups, drop, exchange, auxiliary_weight, z_loss_weight, global_batch, batch_per,
       micro_batches, optimizer, learning_rate, warmup_steps, decay_steps, least_learning_rate,
       learning_rate_schedule, beta1, beta2, epsilon, weight_decay, momentum, nesterov, clip_norm,
